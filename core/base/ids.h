@@ -1,0 +1,34 @@
+// Ids: a 32-bit index with a type, so that a StageId cannot be passed where a DeviceId is meant.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+
+namespace trainyard {
+
+/// Index into the vector that owns the things. kNone (all ones) means "no such thing" and is the default.
+template <class Tag>
+struct Id {
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+  std::uint32_t value = kNone;
+
+  constexpr bool valid() const { return value != kNone; }
+  friend constexpr auto operator<=>(Id, Id) = default;
+};
+
+using DeviceId = Id<struct DeviceTag>;            // a representative device: one per pipeline rank (see program.h)
+using StageId = Id<struct StageTag>;              // a virtual stage: device d, chunk c of p devices is stage c * p + d
+using InstructionId = Id<struct InstructionTag>;  // index into Program::instructions
+using BufferId = Id<struct BufferTag>;            // index into Program::buffers
+using WorkId = Id<struct WorkTag>;                // index into Program::works
+using NameId = Id<struct NameTag>;                // index into Names
+using TensorId = Id<struct TensorTag>;            // index into Graph::tensors of one block
+using NodeId = Id<struct NodeTag>;                // index into Graph::nodes of one block
+
+}  // namespace trainyard
+
+template <class Tag>
+struct std::hash<trainyard::Id<Tag>> {
+  std::size_t operator()(trainyard::Id<Tag> id) const noexcept { return id.value; }
+};
