@@ -1,0 +1,70 @@
+// A Body is one layer on one device for one microbatch: its ops forward and backward, what it keeps in between, and its
+// part of the weight update. Methods rewrite bodies; lowering then lays them out for every layer and microbatch. So a
+// rewrite is done once a kind of layer, not once an instruction.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/methods/layout.h"
+#include "core/program/program.h"
+
+namespace trainyard {
+
+/// One op of a body: work for the device, or a collective among a group.
+struct BodyOp {
+  std::string name;            // node's or collective's
+  std::string_view pass_name;  // method or step that wrote it
+  NodeId node;                 // of the block's graph
+  Pass pass = Pass::Forward;
+  bool recomputed = false;     // a forward done again during backward
+  bool communication = false;
+  // computation
+  Work work{};
+  Bytes workspace{};           // tensors that live only while it runs
+  // communication
+  CollectiveKind collective = CollectiveKind::AllReduce;
+  Group group = Group::Tensor;
+  Bytes bytes{};
+  bool overlapped = false;     // may run beside computation of its own phase (see overlap.cpp)
+};
+
+/// A tensor kept from forward to backward.
+struct SavedTensor {
+  std::string name;         // "q_proj", "attention scores"
+  NodeId producer;          // forward op after which it exists; invalid = the layer's input
+  NodeId last_user;         // backward op after which it is free
+  bool for_weight = false;  // free only after the weight pass of last_user
+  bool attention_core = false;
+  bool recomputed = false;  // not kept: rebuilt in backward (category Recomputed)
+  Bytes bytes{};
+};
+
+/// Parameters of one layer that one device holds before any sharding of state, in elements.
+struct LocalParameters {
+  std::int64_t dense = 0, expert = 0;
+};
+
+struct Body {
+  int block = 0;                 // index into Model::blocks
+  std::vector<BodyOp> forward;   // in order
+  std::vector<BodyOp> backward;  // in order; each op's pass says whether a split schedule runs it with I or with W
+  std::vector<BodyOp> reduce;    // gradient collectives of this layer, once a step (or a microbatch, see Layout)
+  std::vector<BodyOp> gather;    // parameter collectives after the update, or before the next forward
+  std::vector<BodyOp> update;    // the optimizer
+  std::vector<SavedTensor> saved;
+  LocalParameters parameters;
+  Bytes gathered{};              // parameters in full that live only while the layer runs (ZeRO 3)
+  Bytes input{}, output{};       // bytes that cross its boundary, on one device
+};
+
+/// Sums that both grains use.
+Bytes saved_bytes(const Body&);             // kept between forward and backward
+Bytes recomputed_bytes(const Body&);        // rebuilt and alive during backward
+Bytes forward_workspace(const Body&);       // largest of any one op
+Bytes backward_workspace(const Body&);
+
+/// Writes the plain body of a block: compute only, everything saved that its ops ask for.
+Body write_body(const Model&, int block, const Layout&);
+
+}  // namespace trainyard

@@ -1,0 +1,38 @@
+// Every method, one line each, grouped by axis; the order within the list is the order in which they rewrite.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "core/methods/method.h"
+
+namespace trainyard {
+
+// Schedules
+Method gpipe();
+Method one_f_one_b();
+Method interleaved_1f1b();
+// Precision
+Method fp32();
+Method tf32();
+Method fp16();
+Method bf16();
+// Sharding
+Method tensor_parallel();
+Method context_parallel();
+Method expert_parallel();
+// Reduction
+Method data_parallel_method();
+Method zero();
+Method gradient_accumulation();
+// Memory
+Method recompute();
+// Communication
+Method overlap();
+
+std::span<const Method> methods();
+const Method* find_method(std::string_view name);
+/// Throws Error{InvalidInput} with the nearest names.
+const Method& method(std::string_view name);
+
+}  // namespace trainyard

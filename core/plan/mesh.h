@@ -1,0 +1,32 @@
+// Which ranks communicate: each kind of group of the mesh, and how its members sit in the cluster.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/plan/plan.h"
+
+namespace trainyard {
+
+enum class Group : std::uint8_t {
+  Tensor,      // tp ranks
+  Context,     // cp ranks
+  Expert,      // ep ranks, inside dp x cp
+  Data,        // replicas of dense parameters: dp x cp
+  ExpertData,  // replicas of expert parameters: dp x cp / ep
+  Shard,       // hybrid sharding: the ranks among which state is divided (inside Data)
+  Replica,     // hybrid sharding: ranks that hold the same shard (Data / Shard)
+  Pipeline,    // neighbouring stages: a pair
+};
+std::string_view to_string(Group);  // "tensor", "data" ...
+
+/// Ranks of the group. shard: size of the hybrid shard group, for Shard and Replica only.
+std::int64_t ranks(const Mesh&, Group, std::int64_t shard = 1);
+/// How they sit, following the mesh's order. The mesh must be complete (dp set) and legal on the cluster.
+GroupShape group_shape(const Mesh&, Group, const Cluster&, std::int64_t shard = 1);
+/// Cluster level that a message from one stage to the next crosses.
+std::size_t pipeline_level(const Mesh&, const Cluster&);
+/// First device (global rank) of pipeline rank d: its representative.
+std::int64_t representative(const Mesh&, int pipeline_rank);
+
+}  // namespace trainyard

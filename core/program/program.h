@@ -1,0 +1,142 @@
+// A Program is what each device does, in order: streams of instructions with the data they wait for and the memory they
+// hold. It is complete (every send has its receive, every byte has an owner) and says nothing of time.
+//
+// Ranks that do the same work are lowered once and counted: the devices of a Program are pipeline ranks, each standing
+// for all its tensor, context and data peers. What repeats for every microbatch is described once, as a Task; an
+// Instruction is a task for one microbatch, so a million of them take some thirty megabytes.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/names.h"
+#include "core/base/units.h"
+#include "core/cost/cost_model.h"
+#include "core/plan/mesh.h"
+#include "core/program/order.h"
+
+namespace trainyard {
+
+using TaskId = Id<struct TaskTag>;      // index into Program::tasks
+using StreamId = Id<struct StreamTag>;  // index into Program::streams
+
+/// What bytes are held for; the memory wave stacks in this order.
+enum class Category : std::uint8_t {
+  Framework,       // driver context and libraries, before any tensor exists
+  Weights,
+  OptimizerState,  // moments and master copies
+  Gradients,
+  Activations,     // kept from forward to backward
+  Recomputed,      // rebuilt during backward
+  Communication,   // gathered parameters, reduction buckets
+  Workspace,       // lives within one op or action
+};
+inline constexpr int kCategories = 8;
+std::string_view to_string(Category);  // "optimizer_state"
+
+/// How a byte count is known.
+enum class Provenance : std::uint8_t { Exact, Modelled, Measured, Guessed };
+std::string_view to_string(Provenance);
+
+/// Bytes with an owner. One that is not persistent is allocated anew for every microbatch that needs it.
+struct Buffer {
+  NameId name;                 // "layers: attention scores"
+  StageId stage;
+  Category category = Category::Workspace;
+  Provenance provenance = Provenance::Exact;
+  bool persistent = false;     // alive during the whole run
+  Bytes bytes{};
+  std::uint32_t first_part = 0, parts = 0;  // slice of Program::parts: what it is made of; may be empty
+};
+struct BufferPart {
+  NameId name;  // "layers.5 q_proj"
+  Bytes bytes{};
+};
+
+/// An allocation or release that comes with an instruction.
+struct MemoryEffect {
+  BufferId buffer;
+  bool allocate = true;  // else release
+  bool at_end = false;   // when the instruction ends, else when it starts
+};
+
+/// One kind of work and how many times it is done.
+struct WorkCount {
+  Work work;
+  std::int32_t count = 1;
+  Pass pass = Pass::Forward;
+  bool recomputed = false;  // a forward done again for backward
+};
+
+enum class TaskKind : std::uint8_t { Compute, Collective, Send, Receive };
+
+/// Everything that instructions of one stage, phase and step have in common. Owned by the Program.
+struct Task {
+  TaskKind kind = TaskKind::Compute;
+  Phase phase = Phase::Forward;
+  NameId name;                              // "forward", "q_proj", "all-reduce gradients"
+  NameId pass;                              // the lowering step or method that made it (Origin)
+  StageId stage;
+  NodeId node;                              // op grain: the node of the model; else invalid
+  std::int32_t layer = -1;                  // op grain: layer of the model; -1 = none
+  std::uint32_t first_work = 0, works = 0;  // Compute: slice of Program::works, summed
+  CollectiveKind collective = CollectiveKind::AllReduce;
+  Group group = Group::Data;                // Collective: among whom
+  std::int32_t repeats = 1;                 // Collective: that many in a row, one a layer
+  Bytes bytes{};                            // Collective, Send: of one
+  std::uint32_t first_effect = 0, effects = 0;  // slice of Program::effects
+};
+
+struct Instruction {
+  TaskId task;
+  std::int32_t microbatch = 0;
+  std::int16_t wave = 0, weights = 0;
+  std::uint32_t first_after = 0;   // slice of Program::after: instructions that must have ended
+  std::uint32_t afters = 0;
+  InstructionId peer;              // Send and Receive: each other
+};
+
+/// One resource of one device working in order. Half-open slice [first, first + count) of Program::instructions.
+struct Stream {
+  DeviceId device;
+  std::string name;  // "compute", "comm", "data", "send forward", "receive forward", "send backward" ...
+  Duration delay{};  // may not begin earlier
+  bool compute = false;
+  std::uint32_t first = 0, count = 0;
+};
+
+struct Program {
+  int devices = 1;              // pipeline ranks
+  int stages = 1;               // virtual stages; stage s is on device s % devices
+  int microbatches = 1;
+  std::int64_t replicas = 1;    // real devices behind each pipeline rank
+  std::vector<Stream> streams;
+  std::vector<Instruction> instructions;  // of one stream, contiguous and in order
+  std::vector<Task> tasks;
+  std::vector<InstructionId> after;
+  std::vector<WorkCount> works;
+  std::vector<Buffer> buffers;
+  std::vector<BufferPart> parts;
+  std::vector<MemoryEffect> effects;
+  Names names;
+  std::int64_t shard = 1;       // size of the hybrid shard group, for Group::Shard
+
+  const Task& task(const Instruction& i) const { return tasks[i.task.value]; }
+  const Task& task(InstructionId id) const { return task(instructions[id.value]); }
+  std::string_view name(NameId id) const { return names[id]; }
+};
+
+DeviceId device_of(const Program&, StageId);
+/// "stage 3 F12", "stage 0 all-reduce gradients": an instruction in words.
+std::string describe(const Program&, InstructionId);
+
+/// Everything wrong with it: sends without receives, waits that form a circle (named), slices out of range, buffers
+/// released more often than allocated or left alive at the end.
+Diagnostics verify(const Program&);
+/// Of all that a run depends on, names included.
+std::uint64_t digest(const Program&);
+
+}  // namespace trainyard

@@ -1,0 +1,42 @@
+// A Timeline is what ran when: one span an instruction, from a simulator or from a real run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/program/program.h"
+
+namespace trainyard {
+
+/// Half-open: [start, end). Both count from the first instruction of the run, never from a wall clock.
+struct Span {
+  Instant start{}, end{};
+  Duration length() const { return end - start; }
+  friend bool operator==(Span, Span) = default;
+};
+
+struct Timeline {
+  enum class Clock : std::uint8_t { Simulated, Measured } clock = Clock::Simulated;
+  std::string backend;
+  std::vector<Span> spans;  // one an instruction of the program, by its id
+};
+
+/// Bytes of each category, by its number.
+using CategoryBytes = std::array<Bytes, kCategories>;
+Bytes total(const CategoryBytes&);
+
+/// The memory of one device over time: a step function, right-continuous. samples[i] holds from `at` until the next.
+struct MemoryWave {
+  struct Sample {
+    Instant at{};
+    CategoryBytes bytes{};
+  };
+  std::vector<Sample> samples;  // strictly increasing `at`, the first at 0
+  std::size_t peak = 0;         // index of the first sample with the largest total
+};
+
+}  // namespace trainyard
