@@ -11,12 +11,10 @@
 
 #include "core/base/units.h"
 #include "core/cluster/cluster.h"
+#include "core/cluster/collective.h"
 #include "core/model/op.h"
 
 namespace trainyard {
-
-enum class CollectiveKind : std::uint8_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast };
-std::string_view to_string(CollectiveKind);  // "all-reduce"
 
 /// How a collective is carried out, with its closed form (alpha = latency a message, beta = seconds a byte).
 enum class CollectiveAlgorithm : std::uint8_t { Ring, HalvingDoubling, Tree, Hierarchical, Torus2D, Pairwise };

@@ -14,7 +14,8 @@
 #include "core/base/ids.h"
 #include "core/base/names.h"
 #include "core/base/units.h"
-#include "core/cost/cost_model.h"
+#include "core/cluster/collective.h"
+#include "core/model/op.h"
 #include "core/plan/mesh.h"
 #include "core/program/order.h"
 

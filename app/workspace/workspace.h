@@ -1,0 +1,38 @@
+// The workspace ties the libraries together: it opens scenarios from words and files, runs them, and prices fixes. The
+// command line and the window both stand on it.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/cost/cost_model.h"
+#include "core/result/experiment.h"
+
+namespace trainyard {
+
+/// A scenario as words: what --model, --cluster, --plan and --set say.
+struct Request {
+  std::string model, cluster, plan;  // plan may be empty
+  std::vector<std::string> settings; // "tp=8"
+};
+
+/// Throws Error{InvalidInput} or Error{Io}. The plan is not yet complete.
+Scenario open(const Request&);
+
+struct SimulateOptions {
+  Grain grain = Grain::Order;
+  bool fixes = true;        // price fixes (or the gain, when it fits)
+  std::stop_token stop = {};
+};
+
+/// check, lower, price, run, judge. Throws Error{InvalidInput} with all that is wrong, Error{Cancelled} when stopped.
+ExperimentPtr simulate(const Scenario&, const SimulateOptions& = {});
+
+/// The closed form, with the same cost model.
+Result estimate(const Scenario&);
+
+/// The one cost model of the workbench.
+const CostModel& cost_model();
+
+}  // namespace trainyard

@@ -1,0 +1,32 @@
+// The simulator: streams work through their instructions in order; an instruction starts when its predecessor, all it
+// waits for and its peer are there, and then takes its share of the device or link (sharing.h).
+#pragma once
+
+#include "backends/backend.h"
+#include "core/cost/cost_model.h"
+#include "core/result/experiment.h"
+
+namespace trainyard {
+
+/// Prices every task of the program once.
+TaskPrices price(const Program&, const Mesh&, const Cluster&, const CostModel&);
+
+/// The event loop over priced tasks. Events at one instant are taken by stream, then position, so that two runs are the
+/// same run. Throws as Backend::run.
+Timeline simulate(const Program&, const TaskPrices&, const RunOptions& = {});
+
+class Simulator final : public Backend {
+ public:
+  /// The three must outlive it.
+  Simulator(const Mesh&, const Cluster&, const CostModel&);
+  std::string_view name() const override { return "simulator"; }
+  Diagnostics check(const Program&) const override;
+  Timeline run(const Program&, const RunOptions&) override;
+
+ private:
+  const Mesh& mesh_;
+  const Cluster& cluster_;
+  const CostModel& cost_;
+};
+
+}  // namespace trainyard
