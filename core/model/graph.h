@@ -49,11 +49,13 @@ struct Tensor {
 /// Korthikanti et al. 2022).
 enum class TensorSplit : std::uint8_t {
   None,    // replicated work, or divided by the sequence region
-  Column,  // output dimension divided: its input enters the tensor region (all-gather under SP), gradient reduced
+  Column,  // output dimension divided: its input enters the tensor region (all-gather under SP), gradient reduced;
+           // nodes that read the same tensor enter once
   Row,     // inner dimension divided: its output leaves the region as partial sums (all-reduce or reduce-scatter)
   Inside,  // between a Column and a Row: works on its own part, no communication
   Vocab,   // embedding or loss over a divided vocabulary: partial results are reduced
-  Routed,  // experts: tokens are sent to the ranks that hold them and back (all-to-all over ep)
+  Routed,  // dispatch and combine: token copies are sent to the ranks that hold their experts, and back (all-to-all
+           // over ep of dispatch's output and combine's input); the experts' products are Column and Row
 };
 
 struct Node {

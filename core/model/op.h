@@ -52,7 +52,7 @@ struct LocalNode {
 /// (a dropout mask, softmax scores, row statistics).
 struct Saved {
   TensorId tensor;             // valid: an input or output of the node; two ops that save the same tensor share it
-  std::string_view what = {};  // "scores", "mask", "logsumexp" when tensor is not valid
+  std::string_view what = {};  // "scores", "mask", "statistics" (4-byte facts of rows) when tensor is not valid
   Bytes bytes{};               // local bytes when tensor is not valid, else 0
   bool for_weight = false;     // still needed by BackwardWeight (a product's input); else free after BackwardInput
   bool attention_core = false; // part of the 5as^2b term that selective recompute drops (Korthikanti et al. 2022)

@@ -8,7 +8,7 @@
 namespace trainyard {
 
 const Op& matmul();          // inputs x, weight[, bias]; weight [in, out]
-const Op& attention();       // inputs q, k, v; attributes heads, kv_heads, causal, window, dropout
+const Op& attention();       // inputs q, k, v[, position biases]; attributes heads, kv_heads, causal, window, dropout
 const Op& embedding();       // inputs ids, table
 const Op& layer_norm();      // inputs x, weight, bias
 const Op& rms_norm();        // inputs x, weight
@@ -25,8 +25,15 @@ const Op& convolution();     // inputs x, weight[, bias]; attributes stride, pad
 const Op& batch_norm();
 const Op& pooling();         // attributes kernel, stride, padding, average
 const Op& router();          // inputs x, weight[, bias]: scores of experts; attribute top_k
-const Op& routed_matmul();   // inputs x, weight [experts, in, out]: each token through its experts' product
-const Op& combine();         // weighted sum of a token's experts
+const Op& routed_matmul();   // inputs copies, weight [experts, in, out]: each copy through its expert's product; top_k
+const Op& dispatch();        // inputs x, scores: a copy [.., top_k, width] of each token for each of its experts (all-to-all)
+const Op& combine();         // inputs copies, scores: weighted sum of a token's experts (all-to-all back)
+const Op& split_qkv();       // views q, k, v of one fused projection; attribute heads
+const Op& concat_heads();    // appends to each head a part that all heads share (latent attention's rotary part)
+const Op& flatten();         // an image as one row
+const Op& first_token();     // what a pooler or classifier reads
+const Op& patch_tokens();    // inputs patches, class token, positions: an image as a sequence
+const Op& dot_interaction(); // dot products of every pair of vectors (recommenders)
 
 /// Every op, in the order of the list above.
 std::span<const Op* const> ops();

@@ -1,0 +1,53 @@
+// Largest or mean value of each window of an image. The largest keeps which element it was.
+#include "core/model/ops.h"
+#include "core/model/ops/common.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<Tensor> infer(const Graph& graph, const Node& node) {
+  expect_inputs(node, 1, 1);
+  expect_rank(graph, node, 0, 4);
+  const Shape& x = input(graph, node, 0).shape;
+  const std::int64_t kernel = attribute(node, "kernel"), padding = attribute(node, "padding");
+  const std::int64_t stride = attribute(node, "stride", kernel);
+  const auto size = [&](std::int64_t in) {
+    if (kernel == 0) return std::int64_t{1};  // one window: the whole image
+    if (kernel < 0 || stride < 1 || padding < 0 || in + 2 * padding < kernel)
+      refuse(node, "expected an image no smaller than the window of " + std::to_string(kernel) + ", found " + to_text(x));
+    return (in + 2 * padding - kernel) / stride + 1;
+  };
+  return one_output({x[0], x[1], Dim{size(x[2].size), Axis::None, 0}, Dim{size(x[3].size), Axis::None, 0}});
+}
+
+bool keeps_indices(const Node& node) { return attribute(node, "average") == 0; }
+
+Bytes indices(const LocalNode& local) {
+  return Bytes{keeps_indices(local.node) ? 8 * local.elements(local.output(0)) : 0};
+}
+
+Work work(const LocalNode& local, Pass pass) {
+  const Bytes x = local.bytes(local.input(0)), out = local.bytes(local.output(0));
+  const auto flops = static_cast<double>(local.elements(local.input(0)));
+  switch (pass) {
+    case Pass::Forward: return memory_work(flops, x, out + indices(local));
+    case Pass::BackwardInput: return memory_work(flops, out + indices(local), x);
+    case Pass::BackwardWeight: return {};
+  }
+  return {};
+}
+
+std::vector<Saved> saved(const LocalNode& local) {
+  if (!keeps_indices(local.node)) return {};
+  return {saved_bytes("indices", indices(local))};
+}
+
+}  // namespace
+
+const Op& pooling() {
+  static const Op op{"pooling", "largest (or average) of each window; attributes kernel (0 = all), stride, padding, average",
+                     infer, work, saved};
+  return op;
+}
+
+}  // namespace trainyard
