@@ -1,0 +1,19 @@
+# What every test runs with; read by ctest itself, so a preset, a bare ctest and an IDE agree.
+set(ENV{QT_QPA_PLATFORM} offscreen)
+set(ENV{ASAN_OPTIONS} detect_stack_use_after_return=1)
+set(ENV{UBSAN_OPTIONS} print_stacktrace=1)
+set(ENV{LSAN_OPTIONS} suppressions=${CMAKE_CURRENT_LIST_DIR}/leaks.txt:print_suppressions=0)
+
+# Nothing of the person's own settings is read or written.
+foreach(folder RUNTIME_DIR CONFIG_HOME DATA_HOME CACHE_HOME)
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/home/${folder})
+  file(CHMOD ${CMAKE_CURRENT_BINARY_DIR}/home/${folder} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  set(ENV{XDG_${folder}} ${CMAKE_CURRENT_BINARY_DIR}/home/${folder})
+endforeach()
+
+# Where Mesa's software device is installed, tests use it and none may fall back silently.
+file(GLOB lavapipe /usr/share/vulkan/icd.d/lvp_icd*.json)
+if(lavapipe)
+  set(ENV{VK_ICD_FILENAMES} ${lavapipe})
+  set(ENV{TRAINYARD_REQUIRE_VULKAN} 1)
+endif()
