@@ -1,4 +1,5 @@
-// A Backend takes a Program and says what ran when: the simulator by pricing it, others by executing it.
+// A Backend takes a Program and says what ran when: the simulator by pricing it, others by
+// executing it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ class Backend {
   virtual std::string_view name() const = 0;
   /// What it cannot run; run() may assume this was empty of errors.
   virtual Diagnostics check(const Program&) const = 0;
-  /// Blocks. Throws Error{Cancelled} when stopped, Error{InvalidInput} naming every waiting stream on a deadlock.
+  /// Blocks. Throws Error{Cancelled} when stopped, Error{InvalidInput} naming every waiting stream
+  /// on a deadlock.
   virtual Timeline run(const Program&, const RunOptions&) = 0;
 };
 

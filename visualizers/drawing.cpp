@@ -28,7 +28,8 @@ Mark& add(Drawing& drawing, MarkKind kind, const Rect& rect, const Style& style)
   return drawing.marks.emplace_back(mark);
 }
 
-void add_points(Drawing& drawing, MarkKind kind, const Point* points, std::size_t count, const Style& style) {
+void add_points(Drawing& drawing, MarkKind kind, const Point* points, std::size_t count,
+                const Style& style) {
   Mark& mark = add(drawing, kind, bounds_of(points, count), style);
   mark.first = static_cast<std::uint32_t>(drawing.points.size());
   mark.count = static_cast<std::uint32_t>(count);
@@ -38,7 +39,8 @@ void add_points(Drawing& drawing, MarkKind kind, const Point* points, std::size_
 float distance_to_segment(Point p, Point a, Point b) {
   const float dx = b.x - a.x, dy = b.y - a.y;
   const float length2 = dx * dx + dy * dy;
-  const float t = length2 > 0 ? std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / length2, 0.f, 1.f) : 0.f;
+  const float t =
+      length2 > 0 ? std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / length2, 0.f, 1.f) : 0.f;
   return std::hypot(p.x - (a.x + t * dx), p.y - (a.y + t * dy));
 }
 
@@ -65,7 +67,8 @@ bool in_polygon(const Drawing& drawing, const Mark& mark, Point p) {
 
 bool in_columns(const Drawing& drawing, const Mark& mark, Point p) {
   if (mark.count == 0 || p.x < mark.rect.x || p.x >= mark.rect.right()) return false;
-  const auto at = static_cast<std::uint32_t>((p.x - mark.rect.x) / mark.rect.width * static_cast<float>(mark.count));
+  const auto at = static_cast<std::uint32_t>((p.x - mark.rect.x) / mark.rect.width *
+                                             static_cast<float>(mark.count));
   const Column& column = drawing.columns[mark.first + std::min(at, mark.count - 1)];
   return p.y >= column.top && p.y < column.bottom;
 }
@@ -81,31 +84,46 @@ bool touches(const Drawing& drawing, const Mark& mark, Point p) {
     case MarkKind::Fill:
     case MarkKind::Box:
     case MarkKind::Outline:
-    case MarkKind::Hatch: return contains(mark.rect, p);
-    case MarkKind::Line: return on_line(drawing, mark, p);
-    case MarkKind::Polygon: return in_polygon(drawing, mark, p);
+    case MarkKind::Hatch:
+      return contains(mark.rect, p);
+    case MarkKind::Line:
+      return on_line(drawing, mark, p);
+    case MarkKind::Polygon:
+      return in_polygon(drawing, mark, p);
     case MarkKind::Disc:
-    case MarkKind::Ring: return in_circle(mark.rect, p);
-    case MarkKind::Columns: return in_columns(drawing, mark, p);
-    case MarkKind::Text: return false;
+    case MarkKind::Ring:
+      return in_circle(mark.rect, p);
+    case MarkKind::Columns:
+      return in_columns(drawing, mark, p);
+    case MarkKind::Text:
+      return false;
   }
   return false;
 }
 
 }  // namespace
 
-bool contains(const Rect& r, Point p) { return p.x >= r.x && p.x < r.right() && p.y >= r.y && p.y < r.bottom(); }
+bool contains(const Rect& r, Point p) {
+  return p.x >= r.x && p.x < r.right() && p.y >= r.y && p.y < r.bottom();
+}
 
 Rect intersect(const Rect& a, const Rect& b) {
   const float x = std::max(a.x, b.x), y = std::max(a.y, b.y);
-  return {x, y, std::max(0.f, std::min(a.right(), b.right()) - x), std::max(0.f, std::min(a.bottom(), b.bottom()) - y)};
+  return {x, y, std::max(0.f, std::min(a.right(), b.right()) - x),
+          std::max(0.f, std::min(a.bottom(), b.bottom()) - y)};
 }
 
 Drawing::Drawing(Size whole) : size(whole), clips{{0, 0, whole.width, whole.height}} {}
 
-void fill(Drawing& drawing, const Rect& rect, const Style& style) { add(drawing, MarkKind::Fill, rect, style); }
-void box(Drawing& drawing, const Rect& rect, const Style& style) { add(drawing, MarkKind::Box, rect, style); }
-void outline(Drawing& drawing, const Rect& rect, const Style& style) { add(drawing, MarkKind::Outline, rect, style); }
+void fill(Drawing& drawing, const Rect& rect, const Style& style) {
+  add(drawing, MarkKind::Fill, rect, style);
+}
+void box(Drawing& drawing, const Rect& rect, const Style& style) {
+  add(drawing, MarkKind::Box, rect, style);
+}
+void outline(Drawing& drawing, const Rect& rect, const Style& style) {
+  add(drawing, MarkKind::Outline, rect, style);
+}
 
 void hatch(Drawing& drawing, const Rect& rect, Pattern pattern, Item item) {
   add(drawing, MarkKind::Hatch, rect, {.item = item}).pattern = pattern;
@@ -126,14 +144,17 @@ void polygon(Drawing& drawing, const std::vector<Point>& points, const Style& st
 }
 
 void disc(Drawing& drawing, Point centre, float radius, const Style& style) {
-  add(drawing, MarkKind::Disc, {centre.x - radius, centre.y - radius, 2 * radius, 2 * radius}, style);
+  add(drawing, MarkKind::Disc, {centre.x - radius, centre.y - radius, 2 * radius, 2 * radius},
+      style);
 }
 
 void ring(Drawing& drawing, Point centre, float radius, const Style& style) {
-  add(drawing, MarkKind::Ring, {centre.x - radius, centre.y - radius, 2 * radius, 2 * radius}, style);
+  add(drawing, MarkKind::Ring, {centre.x - radius, centre.y - radius, 2 * radius, 2 * radius},
+      style);
 }
 
-void columns(Drawing& drawing, const Rect& plot, const std::vector<Column>& all, const Style& style) {
+void columns(Drawing& drawing, const Rect& plot, const std::vector<Column>& all,
+             const Style& style) {
   if (all.empty()) return;
   Mark& mark = add(drawing, MarkKind::Columns, plot, style);
   mark.first = static_cast<std::uint32_t>(drawing.columns.size());
@@ -154,7 +175,8 @@ void peak_marker(Drawing& drawing, Point tip, const Style& style) {
   add_points(drawing, MarkKind::Polygon, triangle, 3, style);
 }
 
-ClipScope::ClipScope(Drawing& drawing, const Rect& rect) : drawing_(drawing), before_(drawing.clip) {
+ClipScope::ClipScope(Drawing& drawing, const Rect& rect)
+    : drawing_(drawing), before_(drawing.clip) {
   drawing.clips.push_back(intersect(drawing.clips[drawing.clip], rect));
   drawing.clip = static_cast<std::uint32_t>(drawing.clips.size() - 1);
 }

@@ -1,6 +1,6 @@
-// A Drawing is a picture as data: marks in the order in which they are painted, each with an ink and, where a person
-// may point at it, an item. Views make Drawings; SVG, Dear ImGui and tests read them.
-// All lengths are logical pixels, origin at the top left, y down; rectangles are half-open.
+// A Drawing is a picture as data: marks in the order in which they are painted, each with an ink
+// and, where a person may point at it, an item. Views make Drawings; SVG, Dear ImGui and tests read
+// them. All lengths are logical pixels, origin at the top left, y down; rectangles are half-open.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,12 @@ Rect intersect(const Rect&, const Rect&);
 /// What a mark stands for. The kind says how to read the tag; the view that made it knows more.
 enum class ItemKind : std::uint8_t {
   None,
-  Span,   // tag: index of the span
-  Fold,   // tag: index of the first span of the fold
-  Idle,   // tag: index of the span that ends the wait
-  Lane,   // tag: lane
-  Wave,   // tag: device
-  Peak,   // tag: device
+  Span,  // tag: index of the span
+  Fold,  // tag: index of the first span of the fold
+  Idle,  // tag: index of the span that ends the wait
+  Lane,  // tag: lane
+  Wave,  // tag: device
+  Peak,  // tag: device
   Capacity,
   Dot,   // roofline, Pareto front
   Cell,  // heat map, order grid
@@ -63,8 +63,8 @@ enum class Weight : std::uint8_t { Regular, Medium, SemiBold };  // 400, 500, 60
 enum class Face : std::uint8_t { Sans, Mono };
 enum class Align : std::uint8_t { Left, Center, Right };
 
-/// A line of text. `at.x` is the left end, the middle or the right end as `align` says; `at.y` is the middle of a
-/// capital letter, so the baseline lies 0.36 x size below it.
+/// A line of text. `at.x` is the left end, the middle or the right end as `align` says; `at.y` is
+/// the middle of a capital letter, so the baseline lies 0.36 x size below it.
 struct Label {
   std::string text;  // UTF-8, one line
   Point at;
@@ -74,7 +74,8 @@ struct Label {
   Align align = Align::Left;
 };
 
-/// One column of a Columns mark: filled from top to bottom (y, top <= bottom). Empty when top >= bottom.
+/// One column of a Columns mark: filled from top to bottom (y, top <= bottom). Empty when top >=
+/// bottom.
 struct Column {
   float top = 0, bottom = 0;
   friend bool operator==(const Column&, const Column&) = default;
@@ -107,11 +108,12 @@ struct Mark {
   MarkKind kind = MarkKind::Fill;
   Pattern pattern = Pattern::None;  // Hatch
   Style style;
-  Rect rect;                // Fill, Box, Outline, Hatch, Disc, Ring, Columns; else the bounds of points, or empty for Text
+  Rect rect;  // Fill, Box, Outline, Hatch, Disc, Ring, Columns; else the bounds of points, or empty
+              // for Text
   std::uint32_t first = 0;  // into points (Line, Polygon), columns (Columns) or labels (Text)
   std::uint32_t count = 0;
   std::uint32_t clip = 0;  // into clips
-  Point origin;            // Box, Hatch: where the pattern starts; move it with the data and it does not swim
+  Point origin;  // Box, Hatch: where the pattern starts; move it with the data and it does not swim
 };
 
 struct Drawing {
@@ -122,8 +124,8 @@ struct Drawing {
   std::vector<Label> labels;
   std::vector<Rect> clips;  // clips[0] is the whole drawing
 
-  std::uint32_t clip = 0;     // what the next mark is clipped to; see ClipScope
-  Point origin;               // where patterns of the next marks start
+  std::uint32_t clip = 0;  // what the next mark is clipped to; see ClipScope
+  Point origin;            // where patterns of the next marks start
   Ink background = Ink::Canvas;
 
   explicit Drawing(Size);
@@ -160,7 +162,8 @@ class ClipScope {
 
 inline constexpr std::size_t kNoMark = std::numeric_limits<std::size_t>::max();
 
-/// The topmost mark with an item under the point, or kNoMark. Lines are hit within 3 px, texts never.
+/// The topmost mark with an item under the point, or kNoMark. Lines are hit within 3 px, texts
+/// never.
 std::size_t hit_mark(const Drawing&, Point);
 /// The item of that mark; kind None when there is none.
 Item hit(const Drawing&, Point);

@@ -1,4 +1,5 @@
-// An Image is pixels in memory: 8 bits a channel, red first, straight alpha, rows from the top without padding.
+// An Image is pixels in memory: 8 bits a channel, red first, straight alpha, rows from the top
+// without padding.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +26,9 @@ inline void resize(Image& image, int width, int height) {
 }
 
 inline Rgba pixel(const Image& image, int x, int y) {
-  const std::uint8_t* p = &image.rgba[4 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) +
-                                           static_cast<std::size_t>(x))];
+  const std::uint8_t* p =
+      &image.rgba[4 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) +
+                       static_cast<std::size_t>(x))];
   return {p[0], p[1], p[2], p[3]};
 }
 

@@ -86,13 +86,20 @@ Rgba colour(Ink ink, Theme theme) {
 
 Rgba colour(Pattern pattern, Theme theme) {
   switch (pattern) {
-    case Pattern::None: return with_alpha(colour(Ink::Black, theme), 0);
-    case Pattern::Idle: return colour(Ink::Idle, theme);
-    case Pattern::Overflow: return colour(Ink::Error, theme);
-    case Pattern::Ghost: return colour(Ink::Ghost, theme);
-    case Pattern::Recompute: return with_alpha(colour(Ink::Black, theme), 140);
-    case Pattern::Communication: return with_alpha(colour(Ink::Black, theme), 102);
-    case Pattern::Swap: return with_alpha(colour(Ink::Black, theme), 128);
+    case Pattern::None:
+      return with_alpha(colour(Ink::Black, theme), 0);
+    case Pattern::Idle:
+      return colour(Ink::Idle, theme);
+    case Pattern::Overflow:
+      return colour(Ink::Error, theme);
+    case Pattern::Ghost:
+      return colour(Ink::Ghost, theme);
+    case Pattern::Recompute:
+      return with_alpha(colour(Ink::Black, theme), 140);
+    case Pattern::Communication:
+      return with_alpha(colour(Ink::Black, theme), 102);
+    case Pattern::Swap:
+      return with_alpha(colour(Ink::Black, theme), 128);
   }
   return {};
 }

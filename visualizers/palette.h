@@ -1,5 +1,6 @@
 // Ink is what a colour means; the palette says which colour that is in each theme.
-// Operation colours follow Okabe and Ito (safe for colour-blind readers); idle is a hatch, never a fill.
+// Operation colours follow Okabe and Ito (safe for colour-blind readers); idle is a hatch, never a
+// fill.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ struct Rgba {
 enum class Theme : std::uint8_t { Dark, Light };
 
 enum class Ink : std::uint8_t {
-  // Operations. Boxes of these carry the pattern of pattern_of() and, in the light theme, an outline.
+  // Operations. Boxes of these carry the pattern of pattern_of() and, in the light theme, an
+  // outline.
   Forward,
   Backward,
   WeightGradient,
@@ -70,7 +72,8 @@ enum class Ink : std::uint8_t {
 };
 inline constexpr int kInks = static_cast<int>(Ink::White) + 1;
 
-/// A second channel beside hue. Idle and Overflow stand alone; the others lie over a fill of their ink.
+/// A second channel beside hue. Idle and Overflow stand alone; the others lie over a fill of their
+/// ink.
 enum class Pattern : std::uint8_t {
   None,
   Idle,           // 45 degrees, pitch 6, 1 px, Ink::Idle
@@ -90,14 +93,14 @@ Rgba colour(Pattern, Theme);
 /// The pattern that boxes of this ink carry; None for most.
 Pattern pattern_of(Ink);
 
-/// Whether a box of this ink has a 1 px outline: operations and memory classes in the light theme, where yellow on
-/// white has a contrast of 1.3.
+/// Whether a box of this ink has a 1 px outline: operations and memory classes in the light theme,
+/// where yellow on white has a contrast of 1.3.
 bool outlined(Ink, Theme);
 /// The ink's colour with every channel times 0.62.
 Rgba outline_colour(Ink, Theme);
 
-/// What to write with on a box of this ink: White on forward and activations, Black on the other data colours,
-/// Text on surfaces.
+/// What to write with on a box of this ink: White on forward and activations, Black on the other
+/// data colours, Text on surfaces.
 Ink label_ink(Ink);
 
 /// "#0072B2", without alpha.

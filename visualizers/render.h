@@ -7,7 +7,8 @@
 
 namespace trainyard {
 
-/// The same bytes on every machine for the same fonts. scale: device pixels a logical pixel, in (0, 16].
+/// The same bytes on every machine for the same fonts. scale: device pixels a logical pixel, in (0,
+/// 16].
 Image render(const Drawing&, double scale, Theme, const FontFiles& = font_files());
 
 }  // namespace trainyard

@@ -7,7 +7,8 @@
 
 namespace trainyard {
 
-/// The same bytes for the same drawing. Text stays text (Inter, else DejaVu Sans); patterns are <pattern> elements.
+/// The same bytes for the same drawing. Text stays text (Inter, else DejaVu Sans); patterns are
+/// <pattern> elements.
 std::string to_svg(const Drawing&, Theme);
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
-// The workspace ties the libraries together: it opens scenarios from words and files, runs them, and prices fixes. The
-// command line and the window both stand on it.
+// The workspace ties the libraries together: it opens scenarios from words and files, runs them,
+// and prices fixes. The command line and the window both stand on it.
 #pragma once
 
 #include <stop_token>
@@ -13,8 +13,8 @@ namespace trainyard {
 
 /// A scenario as words: what --model, --cluster, --plan and --set say.
 struct Request {
-  std::string model, cluster, plan;  // plan may be empty
-  std::vector<std::string> settings; // "tp=8"
+  std::string model, cluster, plan;   // plan may be empty
+  std::vector<std::string> settings;  // "tp=8"
 };
 
 /// Throws Error{InvalidInput} or Error{Io}. The plan is not yet complete.
@@ -22,11 +22,12 @@ Scenario open(const Request&);
 
 struct SimulateOptions {
   Grain grain = Grain::Order;
-  bool fixes = true;        // price fixes (or the gain, when it fits)
+  bool fixes = true;  // price fixes (or the gain, when it fits)
   std::stop_token stop = {};
 };
 
-/// check, lower, price, run, judge. Throws Error{InvalidInput} with all that is wrong, Error{Cancelled} when stopped.
+/// check, lower, price, run, judge. Throws Error{InvalidInput} with all that is wrong,
+/// Error{Cancelled} when stopped.
 ExperimentPtr simulate(const Scenario&, const SimulateOptions& = {});
 
 /// The closed form, with the same cost model.

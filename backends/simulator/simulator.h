@@ -1,5 +1,6 @@
-// The simulator: streams work through their instructions in order; an instruction starts when its predecessor, all it
-// waits for and its peer are there, and then takes its share of the device or link (sharing.h).
+// The simulator: streams work through their instructions in order; an instruction starts when its
+// predecessor, all it waits for and its peer are there, and then takes its share of the device or
+// link (sharing.h).
 #pragma once
 
 #include "backends/backend.h"
@@ -11,8 +12,8 @@ namespace trainyard {
 /// Prices every task of the program once.
 TaskPrices price(const Program&, const Mesh&, const Cluster&, const CostModel&);
 
-/// The event loop over priced tasks. Events at one instant are taken by stream, then position, so that two runs are the
-/// same run. Throws as Backend::run.
+/// The event loop over priced tasks. Events at one instant are taken by stream, then position, so
+/// that two runs are the same run. Throws as Backend::run.
 Timeline simulate(const Program&, const TaskPrices&, const RunOptions& = {});
 
 class Simulator final : public Backend {

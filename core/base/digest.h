@@ -1,5 +1,5 @@
-// A 64-bit digest (FNV-1a) of text or plain values: equal canonical text gives equal digests on every machine.
-// Not cryptographic; it names results, it does not protect them.
+// A 64-bit digest (FNV-1a) of text or plain values: equal canonical text gives equal digests on
+// every machine. Not cryptographic; it names results, it does not protect them.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,5 @@
-// How things go wrong. An Error stops what is being done and is caught at the composition root only;
-// Diagnostics are all that is wrong with something, so that an editor can show them at once.
+// How things go wrong. An Error stops what is being done and is caught at the composition root
+// only; Diagnostics are all that is wrong with something, so that an editor can show them at once.
 #pragma once
 
 #include <stdexcept>
@@ -10,7 +10,8 @@
 
 namespace trainyard {
 
-/// Where in the user's own words it went wrong: "plan.json#/stages/2", "--set tp", "program d3/compute:17".
+/// Where in the user's own words it went wrong: "plan.json#/stages/2", "--set tp", "program
+/// d3/compute:17".
 struct Place {
   std::string text;
   friend bool operator==(const Place&, const Place&) = default;
@@ -20,7 +21,8 @@ class Error : public std::runtime_error {
  public:
   enum class Kind { InvalidInput, Unsupported, OutOfMemory, Cancelled, Io, Internal };
 
-  /// message is one sentence: what was expected, what was found, and the nearest right thing where there is one.
+  /// message is one sentence: what was expected, what was found, and the nearest right thing where
+  /// there is one.
   Error(Kind, const std::string& message, Place = {});
 
   Kind kind() const noexcept { return kind_; }
@@ -34,7 +36,8 @@ class Error : public std::runtime_error {
   std::vector<std::string> context_;
 };
 
-/// "PLACE: message (while innermost, while outermost)", the one form in which a person sees an Error.
+/// "PLACE: message (while innermost, while outermost)", the one form in which a person sees an
+/// Error.
 std::string describe(const Error&);
 
 /// Runs f; an Error that leaves it gains "doing" (as in "lowering stage 3") as context.
@@ -52,12 +55,14 @@ struct Diagnostic {
   enum class Severity { Note, Warning, Error } severity = Severity::Error;
   std::string message;  // one sentence
   Place place;
-  std::string fix;  // what to do about it, empty when there is nothing to say; a "--set" argument where one exists
+  std::string fix;  // what to do about it, empty when there is nothing to say; a "--set" argument
+                    // where one exists
 };
 using Diagnostics = std::vector<Diagnostic>;
 
 bool has_errors(const Diagnostics&);
-/// Throws Error{InvalidInput} with every error of the list in one message; returns when there is none.
+/// Throws Error{InvalidInput} with every error of the list in one message; returns when there is
+/// none.
 void throw_if_errors(const Diagnostics&);
 
 }  // namespace trainyard

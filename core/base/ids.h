@@ -7,7 +7,8 @@
 
 namespace trainyard {
 
-/// Index into the vector that owns the things. kNone (all ones) means "no such thing" and is the default.
+/// Index into the vector that owns the things. kNone (all ones) means "no such thing" and is the
+/// default.
 template <class Tag>
 struct Id {
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
@@ -17,8 +18,10 @@ struct Id {
   friend constexpr auto operator<=>(Id, Id) = default;
 };
 
-using DeviceId = Id<struct DeviceTag>;            // a representative device: one per pipeline rank (see program.h)
-using StageId = Id<struct StageTag>;              // a virtual stage: device d, chunk c of p devices is stage c * p + d
+using DeviceId = Id<struct DeviceTag>;  // a representative device: one per pipeline rank (see
+                                        // program.h)
+using StageId = Id<struct StageTag>;  // a virtual stage: device d, chunk c of p devices is stage c
+                                      // * p + d
 using InstructionId = Id<struct InstructionTag>;  // index into Program::instructions
 using BufferId = Id<struct BufferTag>;            // index into Program::buffers
 using WorkId = Id<struct WorkTag>;                // index into Program::works

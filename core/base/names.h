@@ -21,7 +21,9 @@ class Names {
     return id;
   }
   /// "" for an id that is not valid.
-  std::string_view operator[](NameId id) const { return id.value < texts_.size() ? texts_[id.value] : std::string_view(); }
+  std::string_view operator[](NameId id) const {
+    return id.value < texts_.size() ? texts_[id.value] : std::string_view();
+  }
   std::size_t size() const { return texts_.size(); }
 
  private:

@@ -17,7 +17,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const bool same = lower(a[i - 1]) == lower(b[j - 1]);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+          lower(a[i - 2]) == lower(b[j - 1]))
         row[j] = std::min(row[j], before[j - 2] + 1);
     }
     before.swap(last);
@@ -28,7 +29,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 template <class List>
 std::string_view closest(std::string_view typed, const List& names) {
-  constexpr std::size_t kLongest = 256;  // a longer word is not a typing mistake, and the cost is quadratic
+  constexpr std::size_t kLongest = 256;  // a longer word is not a typing mistake, and the cost is
+                                         // quadratic
   if (typed.size() > kLongest) return {};
   std::string_view best;
   std::size_t best_distance = typed.size() / 2 + 2;

@@ -8,8 +8,9 @@
 
 namespace trainyard {
 
-/// The closest name by optimal string alignment distance (insert, delete, replace, swap of neighbours), ignoring case;
-/// empty when nothing is within half of the typed length plus one. Ties go to the earlier name.
+/// The closest name by optimal string alignment distance (insert, delete, replace, swap of
+/// neighbours), ignoring case; empty when nothing is within half of the typed length plus one. Ties
+/// go to the earlier name.
 std::string_view nearest(std::string_view typed, std::span<const std::string_view> names);
 std::string_view nearest(std::string_view typed, const std::vector<std::string>& names);
 

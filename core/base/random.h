@@ -1,5 +1,6 @@
-// Counter-based random numbers: a value is a function of seed, stream and index, so any of them can be had in any
-// order, on any thread, and there is no state to leak. The mixer is SplitMix64 (Steele et al., OOPSLA 2014).
+// Counter-based random numbers: a value is a function of seed, stream and index, so any of them can
+// be had in any order, on any thread, and there is no state to leak. The mixer is SplitMix64
+// (Steele et al., OOPSLA 2014).
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,18 @@ class Random {
   constexpr explicit Random(std::uint64_t seed, std::uint64_t stream = 0)
       : key_(mix(mix(seed) + 0x9e3779b97f4a7c15ull * (stream + 1))) {}
 
-  constexpr std::uint64_t bits(std::uint64_t index) const { return mix(key_ + 0x9e3779b97f4a7c15ull * (index + 1)); }
+  constexpr std::uint64_t bits(std::uint64_t index) const {
+    return mix(key_ + 0x9e3779b97f4a7c15ull * (index + 1));
+  }
   /// Half-open [0, 1).
-  constexpr double uniform(std::uint64_t index) const { return static_cast<double>(bits(index) >> 11) * 0x1p-53; }
+  constexpr double uniform(std::uint64_t index) const {
+    return static_cast<double>(bits(index) >> 11) * 0x1p-53;
+  }
   /// Closed [low, high]; low <= high.
   constexpr std::int64_t between(std::uint64_t index, std::int64_t low, std::int64_t high) const {
     const auto span = static_cast<std::uint64_t>(high - low) + 1;
-    return span == 0 ? static_cast<std::int64_t>(bits(index)) : low + static_cast<std::int64_t>(bits(index) % span);
+    return span == 0 ? static_cast<std::int64_t>(bits(index))
+                     : low + static_cast<std::int64_t>(bits(index) % span);
   }
 
  private:

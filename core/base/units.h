@@ -1,5 +1,6 @@
-// Quantities as types: what is bytes cannot be added to what is seconds, and a rate is never taken for a count.
-// Only operators with a physical meaning exist; reading and printing live in units_text.h and nowhere else.
+// Quantities as types: what is bytes cannot be added to what is seconds, and a rate is never taken
+// for a count. Only operators with a physical meaning exist; reading and printing live in
+// units_text.h and nowhere else.
 #pragma once
 
 #include <chrono>
@@ -39,8 +40,9 @@ using Watts = Quantity<struct PowerTag, double>;
 using Duration = std::chrono::nanoseconds;
 using Instant = Duration;  // since the start of the run, never a wall clock
 
-/// Rounds up to the next nanosecond: work is never free. The only place where seconds become a Duration.
-/// Values beyond 292 years saturate at Duration::max(); negative values and NaN give zero.
+/// Rounds up to the next nanosecond: work is never free. The only place where seconds become a
+/// Duration. Values beyond 292 years saturate at Duration::max(); negative values and NaN give
+/// zero.
 Duration seconds(double);
 inline double to_seconds(Duration d) { return static_cast<double>(d.count()) * 1e-9; }
 
@@ -50,11 +52,19 @@ Duration operator/(Flops, FlopsPerSecond);
 
 /// A part of a byte count, rounded up to whole bytes (a shard is never smaller than its share).
 /// parts >= 1.
-constexpr Bytes share(Bytes whole, std::int64_t parts) { return {(whole.value + parts - 1) / parts}; }
+constexpr Bytes share(Bytes whole, std::int64_t parts) {
+  return {(whole.value + parts - 1) / parts};
+}
 
 constexpr Bytes operator""_B(unsigned long long n) { return {static_cast<std::int64_t>(n)}; }
-constexpr Bytes operator""_KiB(unsigned long long n) { return {static_cast<std::int64_t>(n) << 10}; }
-constexpr Bytes operator""_MiB(unsigned long long n) { return {static_cast<std::int64_t>(n) << 20}; }
-constexpr Bytes operator""_GiB(unsigned long long n) { return {static_cast<std::int64_t>(n) << 30}; }
+constexpr Bytes operator""_KiB(unsigned long long n) {
+  return {static_cast<std::int64_t>(n) << 10};
+}
+constexpr Bytes operator""_MiB(unsigned long long n) {
+  return {static_cast<std::int64_t>(n) << 20};
+}
+constexpr Bytes operator""_GiB(unsigned long long n) {
+  return {static_cast<std::int64_t>(n) << 30};
+}
 
 }  // namespace trainyard

@@ -6,7 +6,13 @@
 
 namespace trainyard {
 
-enum class CollectiveKind : std::uint8_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast };
+enum class CollectiveKind : std::uint8_t {
+  AllReduce,
+  ReduceScatter,
+  AllGather,
+  AllToAll,
+  Broadcast
+};
 std::string_view to_string(CollectiveKind);  // "all-reduce"
 
 }  // namespace trainyard

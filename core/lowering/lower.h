@@ -1,4 +1,5 @@
-// Lowering turns a scenario into the Program that devices run, by a flat list of steps (lower.cpp), at one of two grains.
+// Lowering turns a scenario into the Program that devices run, by a flat list of steps (lower.cpp),
+// at one of two grains.
 #pragma once
 
 #include <functional>
@@ -16,24 +17,24 @@ namespace trainyard {
 /// Op: one instruction per operator.
 enum class Grain : std::uint8_t { Order, Op };
 
-/// All that is wrong with a scenario: structure, each method's check, pairs that do not go together. The plan need not be
-/// complete. No error means that lower() will not throw.
+/// All that is wrong with a scenario: structure, each method's check, pairs that do not go
+/// together. The plan need not be complete. No error means that lower() will not throw.
 Diagnostics check(const Scenario&);
 
-/// What the methods made of each kind of layer, before any microbatch is laid out. Both grains and the closed form
-/// start here.
+/// What the methods made of each kind of layer, before any microbatch is laid out. Both grains and
+/// the closed form start here.
 struct Workload {
-  Scenario scenario;            // plan complete
+  Scenario scenario;  // plan complete
   Layout layout;
-  std::vector<Body> bodies;     // one a kind of layer; a block may have two (recompute by block)
-  std::vector<Stage> table;     // as stages(): layers of each virtual stage
+  std::vector<Body> bodies;  // one a kind of layer; a block may have two (recompute by block)
+  std::vector<Stage> table;  // as stages(): layers of each virtual stage
   struct Run {
-    int body = 0;               // index into bodies
+    int body = 0;  // index into bodies
     int count = 1;
-    int first_layer = 0;        // of the model, counted over all blocks
+    int first_layer = 0;  // of the model, counted over all blocks
   };
   std::vector<std::vector<Run>> runs;  // per virtual stage, in order of data flow
-  std::int64_t shard = 1;       // hybrid shard group
+  std::int64_t shard = 1;              // hybrid shard group
 };
 /// Throws Error{InvalidInput} listing all that check() finds wrong.
 Workload prepare(const Scenario&);
@@ -42,7 +43,7 @@ struct LowerOptions {
   Grain grain = Grain::Order;
   int steps = 1;
   bool verify = true;
-  PhaseTimes times{};           // for schedules that need them
+  PhaseTimes times{};  // for schedules that need them
   std::function<void(std::string_view step, const Program&)> observer = {};
   std::stop_token stop = {};
 };

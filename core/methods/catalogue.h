@@ -1,4 +1,5 @@
-// Every method, one line each, grouped by axis; the order within the list is the order in which they rewrite.
+// Every method, one line each, grouped by axis; the order within the list is the order in which
+// they rewrite.
 #pragma once
 
 #include <span>

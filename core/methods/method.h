@@ -1,5 +1,5 @@
-// A Method is one idea from one paper: what it is, when it is legal, what it gains and costs, and the one place where it
-// changes how a model is trained.
+// A Method is one idea from one paper: what it is, when it is legal, what it gains and costs, and
+// the one place where it changes how a model is trained.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,14 @@
 namespace trainyard {
 
 /// Groups the catalogue. A plan has at most one method of the Schedule and Precision axes.
-enum class MethodAxis : std::uint8_t { Schedule, Sharding, Reduction, Memory, Precision, Communication };
+enum class MethodAxis : std::uint8_t {
+  Schedule,
+  Sharding,
+  Reduction,
+  Memory,
+  Precision,
+  Communication
+};
 std::string_view to_string(MethodAxis);
 
 struct Paper {

@@ -1,5 +1,6 @@
-// Settings are the keys of --set: each names one field of a plan, with the spellings other frameworks have for it. The
-// window's strategy panel, the command line and the verdict's fixes all change plans through these.
+// Settings are the keys of --set: each names one field of a plan, with the spellings other
+// frameworks have for it. The window's strategy panel, the command line and the verdict's fixes all
+// change plans through these.
 #pragma once
 
 #include <span>
@@ -12,9 +13,9 @@
 namespace trainyard {
 
 struct Setting {
-  std::string_view key;                       // "micro-batch"
-  std::vector<std::string_view> aliases;      // "micro-batch-size", "train_micro_batch_size_per_gpu"
-  std::string_view doc;                       // one line
+  std::string_view key;                   // "micro-batch"
+  std::vector<std::string_view> aliases;  // "micro-batch-size", "train_micro_batch_size_per_gpu"
+  std::string_view doc;                   // one line
   std::vector<std::string_view> values = {};  // legal words where they are a list
   void (*apply)(Plan&, std::string_view value, const Place&) = nullptr;
   std::string (*read)(const Plan&) = nullptr;  // the value as text; "" where the plan does not say
@@ -22,15 +23,16 @@ struct Setting {
 
 std::span<const Setting> settings();
 const Setting* find_setting(std::string_view key_or_alias);
-/// Applies "tp", "8". Throws Error{InvalidInput}: unknown key (nearest), wrong value (expected, found).
+/// Applies "tp", "8". Throws Error{InvalidInput}: unknown key (nearest), wrong value (expected,
+/// found).
 void apply_setting(Plan&, std::string_view key, std::string_view value, const Place& = {"--set"});
 /// Applies "tp=8". The same, and a word without "=".
 void apply_setting(Plan&, std::string_view assignment, const Place& = {"--set"});
 /// The value that the plan has for the key, as apply_setting would read it.
 std::string setting(const Plan&, std::string_view key);
 
-/// The plan with every default written out: dp, batch, sequence, each applicable method with all its parameters.
-/// Throws Error{InvalidInput} when the degrees do not divide the devices.
+/// The plan with every default written out: dp, batch, sequence, each applicable method with all
+/// its parameters. Throws Error{InvalidInput} when the degrees do not divide the devices.
 Plan complete(const Scenario&);
 
 }  // namespace trainyard

@@ -16,7 +16,8 @@ std::int64_t bound_size(const Dim& dim, const Binding& binding) {
 
 std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max()
+                                                : product;
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
@@ -45,7 +46,8 @@ TensorId Graph::add(std::string name, const Op& op, std::vector<TensorId> inputs
   for (TensorId id : node.inputs)
     if (id.value >= tensors.size())
       throw Error(Error::Kind::InvalidInput,
-                  node.name + " (" + std::string(op.name) + "): expected inputs that are tensors of the block, found one that is not");
+                  node.name + " (" + std::string(op.name) +
+                      "): expected inputs that are tensors of the block, found one that is not");
   std::vector<Tensor> outputs = op.infer(*this, node);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     outputs[i].name = outputs.size() == 1 ? node.name : node.name + "." + std::to_string(i);
@@ -57,19 +59,25 @@ TensorId Graph::add(std::string name, const Op& op, std::vector<TensorId> inputs
 
 std::int64_t parts(const Dim& dim, const Binding& binding) {
   const auto at_most = [&](std::int64_t degree) {
-    const std::int64_t most = dim.units > 0 ? dim.units : std::max<std::int64_t>(1, bound_size(dim, binding));
+    const std::int64_t most =
+        dim.units > 0 ? dim.units : std::max<std::int64_t>(1, bound_size(dim, binding));
     return std::min(degree, most);
   };
   switch (dim.axis) {
     case Axis::None:
-    case Axis::Batch: return 1;
-    case Axis::Sequence: return at_most(binding.cp);
-    case Axis::SequenceRegion: return at_most(std::int64_t{binding.cp} * (binding.sequence_parallel ? binding.tp : 1));
+    case Axis::Batch:
+      return 1;
+    case Axis::Sequence:
+      return at_most(binding.cp);
+    case Axis::SequenceRegion:
+      return at_most(std::int64_t{binding.cp} * (binding.sequence_parallel ? binding.tp : 1));
     case Axis::Heads:
     case Axis::KvHeads:
     case Axis::Ffn:
-    case Axis::Vocab: return at_most(binding.tp);
-    case Axis::Experts: return at_most(binding.ep);
+    case Axis::Vocab:
+      return at_most(binding.tp);
+    case Axis::Experts:
+      return at_most(binding.ep);
   }
   return 1;
 }
@@ -88,7 +96,8 @@ std::int64_t local_elements(const Shape& shape, const Binding& binding) {
 }
 
 Bytes local_bytes(const Tensor& tensor, const Binding& binding, const Precision& precision) {
-  return {saturating_product(local_elements(tensor.shape, binding), bytes_of(tensor.kind, precision))};
+  return {
+      saturating_product(local_elements(tensor.shape, binding), bytes_of(tensor.kind, precision))};
 }
 
 std::string to_text(const Shape& shape) {

@@ -20,7 +20,9 @@ std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? kMost : product;
 }
 
-bool counts(const Tensor& tensor) { return tensor.kind == TensorKind::Parameter && tensor.tied_to.empty(); }
+bool counts(const Tensor& tensor) {
+  return tensor.kind == TensorKind::Parameter && tensor.tied_to.empty();
+}
 
 // Elements of a parameter that one token (or sample) meets.
 std::int64_t active_elements(const Graph& graph, TensorId id, std::int64_t all) {
@@ -28,7 +30,8 @@ std::int64_t active_elements(const Graph& graph, TensorId id, std::int64_t all) 
     if (std::find(node.inputs.begin(), node.inputs.end(), id) == node.inputs.end()) continue;
     const Shape& shape = graph[id].shape;
     const std::int64_t top_k = attribute(node, "top_k"), lookups = attribute(node, "lookups");
-    if (top_k > 0 && !shape.empty() && shape[0].axis == Axis::Experts) return all / shape[0].size * top_k;
+    if (top_k > 0 && !shape.empty() && shape[0].axis == Axis::Experts)
+      return all / shape[0].size * top_k;
     if (lookups > 0 && shape.size() == 2) return std::min(all, lookups * shape[1].size);
   }
   return all;

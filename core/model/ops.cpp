@@ -10,10 +10,15 @@ namespace trainyard {
 
 std::span<const Op* const> ops() {
   static const std::array list = {
-      &matmul(),        &attention(),  &embedding(),    &layer_norm(),  &rms_norm(),     &rotary(),      &add(),
-      &gelu(),          &relu(),       &tanh_op(),      &gated_silu(),  &gated_gelu(),   &dropout(),     &softmax_loss(),
-      &convolution(),   &batch_norm(), &pooling(),      &router(),      &routed_matmul(), &dispatch(),   &combine(),
-      &split_qkv(),     &concat_heads(), &flatten(),    &first_token(), &patch_tokens(), &dot_interaction(),
+      &matmul(),        &attention(),    &embedding(),
+      &layer_norm(),    &rms_norm(),     &rotary(),
+      &add(),           &gelu(),         &relu(),
+      &tanh_op(),       &gated_silu(),   &gated_gelu(),
+      &dropout(),       &softmax_loss(), &convolution(),
+      &batch_norm(),    &pooling(),      &router(),
+      &routed_matmul(), &dispatch(),     &combine(),
+      &split_qkv(),     &concat_heads(), &flatten(),
+      &first_token(),   &patch_tokens(), &dot_interaction(),
   };
   return list;
 }
@@ -24,8 +29,8 @@ const Op& op(std::string_view name) {
     if (candidate->name == name) return *candidate;
     names.push_back(candidate->name);
   }
-  throw Error(Error::Kind::InvalidInput,
-              "expected the name of an op, found \"" + std::string(name) + "\"" + did_you_mean(name, names));
+  throw Error(Error::Kind::InvalidInput, "expected the name of an op, found \"" +
+                                             std::string(name) + "\"" + did_you_mean(name, names));
 }
 
 }  // namespace trainyard

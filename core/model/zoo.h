@@ -1,4 +1,5 @@
-// The zoo: published models by name, each with the exact parameter count it must reproduce and where that was found.
+// The zoo: published models by name, each with the exact parameter count it must reproduce and
+// where that was found.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,18 @@
 namespace trainyard {
 
 struct ZooEntry {
-  std::string_view name;      // "llama-3-70b"
+  std::string_view name;  // "llama-3-70b"
   std::string_view family;
-  std::int64_t parameters;    // published or, where only a rounded figure is, our formula's
+  std::int64_t parameters;  // published or, where only a rounded figure is, our formula's
   std::int64_t active_parameters;
-  bool published_exactly;     // parameters is an exact published count
-  std::string_view source;    // in words
+  bool published_exactly;   // parameters is an exact published count
+  std::string_view source;  // in words
   Model (*build)(const ZooEntry&);
 };
 
 std::span<const ZooEntry> zoo();
-/// The model of that name (or an accepted spelling: "llama3-70b"). Throws Error{InvalidInput} with the nearest names.
+/// The model of that name (or an accepted spelling: "llama3-70b"). Throws Error{InvalidInput} with
+/// the nearest names.
 Model zoo_model(std::string_view name);
 
 }  // namespace trainyard

@@ -22,7 +22,8 @@ std::string_view to_string(Group);  // "tensor", "data" ...
 
 /// Ranks of the group. shard: size of the hybrid shard group, for Shard and Replica only.
 std::int64_t ranks(const Mesh&, Group, std::int64_t shard = 1);
-/// How they sit, following the mesh's order. The mesh must be complete (dp set) and legal on the cluster.
+/// How they sit, following the mesh's order. The mesh must be complete (dp set) and legal on the
+/// cluster.
 GroupShape group_shape(const Mesh&, Group, const Cluster&, std::int64_t shard = 1);
 /// Cluster level that a message from one stage to the next crosses.
 std::size_t pipeline_level(const Mesh&, const Cluster&);

@@ -1,5 +1,5 @@
-// Params are a method's settings by name; a ParamSpec says what a setting means, its default and its range. The window
-// builds its forms from these, the readers check against them.
+// Params are a method's settings by name; a ParamSpec says what a setting means, its default and
+// its range. The window builds its forms from these, the readers check against them.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace trainyard {
 using ParamValue = std::variant<bool, std::int64_t, double, std::string>;
 
 struct ParamSpec {
-  std::string_view name;      // as in plan.json: "stage"
-  ParamValue fallback;        // the default; its type is the parameter's type
-  std::string_view doc;       // one line, with the unit where there is one
-  double low = 0, high = 1e18;                     // numbers: closed range
-  std::vector<std::string_view> values = {};       // text: the legal words, empty = any
+  std::string_view name;                      // as in plan.json: "stage"
+  ParamValue fallback;                        // the default; its type is the parameter's type
+  std::string_view doc;                       // one line, with the unit where there is one
+  double low = 0, high = 1e18;                // numbers: closed range
+  std::vector<std::string_view> values = {};  // text: the legal words, empty = any
 };
 
 std::string to_text(const ParamValue&);
@@ -29,11 +29,15 @@ std::string to_text(const ParamValue&);
 class Params {
  public:
   Params() = default;
-  Params(std::initializer_list<std::pair<const std::string, ParamValue>> values) : values_(values) {}
+  Params(std::initializer_list<std::pair<const std::string, ParamValue>> values)
+      : values_(values) {}
 
-  void set(std::string name, ParamValue value) { values_.insert_or_assign(std::move(name), std::move(value)); }
+  void set(std::string name, ParamValue value) {
+    values_.insert_or_assign(std::move(name), std::move(value));
+  }
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
-  /// Each throws Error{Internal} when the name is missing or of another type: complete() has filled and checked them.
+  /// Each throws Error{Internal} when the name is missing or of another type: complete() has filled
+  /// and checked them.
   bool flag(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
@@ -45,7 +49,8 @@ class Params {
   std::map<std::string, ParamValue, std::less<>> values_;
 };
 
-/// Reads a word of text as the type of the spec's default and checks range and legal words. Throws Error{InvalidInput}.
+/// Reads a word of text as the type of the spec's default and checks range and legal words. Throws
+/// Error{InvalidInput}.
 ParamValue parse_param(const ParamSpec&, std::string_view text, const Place&);
 /// What is wrong with given params against specs: unknown names (with the nearest), types, ranges.
 Diagnostics check_params(const Params&, std::span<const ParamSpec>, const Place&);

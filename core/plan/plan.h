@@ -1,5 +1,5 @@
-// A Plan says how a model is trained on a cluster, in the field's language: a mesh of parallel degrees, a batch, a split
-// of layers over stages, and chosen methods with their parameters.
+// A Plan says how a model is trained on a cluster, in the field's language: a mesh of parallel
+// degrees, a batch, a split of layers over stages, and chosen methods with their parameters.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,26 @@
 
 namespace trainyard {
 
-/// Degrees of parallelism. Devices = tp * cp * dp * pp; experts are spread over ep ranks taken from inside cp * dp.
+/// Degrees of parallelism. Devices = tp * cp * dp * pp; experts are spread over ep ranks taken from
+/// inside cp * dp.
 struct Mesh {
   int tp = 1, cp = 1, ep = 1;
-  std::optional<int> dp;   // empty = the rest of the devices
+  std::optional<int> dp;  // empty = the rest of the devices
   int pp = 1;
   std::string order = "tp-cp-ep-dp-pp";  // fastest first: which ranks sit next to each other
   friend bool operator==(const Mesh&, const Mesh&) = default;
 };
 
 struct Batch {
-  std::int64_t global = 0;    // samples of one optimizer step; 0 = micro * dp * pp (one microbatch per stage in flight)
+  std::int64_t global = 0;    // samples of one optimizer step; 0 = micro * dp * pp (one microbatch
+                              // per stage in flight)
   std::int64_t micro = 1;     // samples of one microbatch on one data-parallel rank
   std::int64_t sequence = 0;  // tokens a sample; 0 = the model's own
   friend bool operator==(const Batch&, const Batch&) = default;
 };
 
-/// Layers of each virtual stage in order (device d, chunk c of p devices is stage c * p + d); empty = even.
+/// Layers of each virtual stage in order (device d, chunk c of p devices is stage c * p + d); empty
+/// = even.
 struct StageSplit {
   std::vector<int> layers;
   friend bool operator==(const StageSplit&, const StageSplit&) = default;
@@ -54,15 +57,17 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-const Choice* find_choice(const Plan&, std::string_view method);  // null when the plan does not choose it
-Choice& choice(Plan&, std::string_view method);                   // adds an empty one when it is not there
+const Choice* find_choice(const Plan&, std::string_view method);  // null when the plan does not
+                                                                  // choose it
+Choice& choice(Plan&, std::string_view method);  // adds an empty one when it is not there
 void remove_choice(Plan&, std::string_view method);
 
 /// Bytes of optimizer state a parameter, beside the 4-byte master copy that mixed precision adds.
 struct Optimizer {
   std::string_view name, summary;
-  int state_bytes;      // fp32 moments a parameter
-  int touched_bytes;    // read and written a parameter by one update, master copy and gradient included
+  int state_bytes;    // fp32 moments a parameter
+  int touched_bytes;  // read and written a parameter by one update, master copy and gradient
+                      // included
 };
 std::span<const Optimizer> optimizers();
 const Optimizer& optimizer(std::string_view name);  // throws Error{InvalidInput} with the nearest
@@ -73,7 +78,8 @@ struct Scenario {
   Plan plan;
 };
 
-/// Degrees with dp filled in. Throws Error{InvalidInput} when the degrees do not divide the devices.
+/// Degrees with dp filled in. Throws Error{InvalidInput} when the degrees do not divide the
+/// devices.
 int data_parallel(const Plan&, const Cluster&);
 /// Microbatches one data-parallel rank works through in one step. Plan must be complete.
 int microbatches(const Plan&);

@@ -1,4 +1,5 @@
-// The table of stages that follows from model and plan: which layers, which device, derived and never stored.
+// The table of stages that follows from model and plan: which layers, which device, derived and
+// never stored.
 #pragma once
 
 #include <vector>
@@ -20,10 +21,11 @@ struct Stage {
   std::vector<LayerRun> runs;  // in order of data flow
 };
 
-/// One entry a virtual stage. Blocks that are not layers go with the first or last stage, whichever is nearer.
-/// Throws Error{InvalidInput} when the split does not add up (see check_split).
+/// One entry a virtual stage. Blocks that are not layers go with the first or last stage, whichever
+/// is nearer. Throws Error{InvalidInput} when the split does not add up (see check_split).
 std::vector<Stage> stages(const Model&, const Plan&);
-/// What is wrong with the split: layers that do not divide, a sum that is not the model's, an empty stage.
+/// What is wrong with the split: layers that do not divide, a sum that is not the model's, an empty
+/// stage.
 Diagnostics check_split(const Model&, const Plan&);
 
 }  // namespace trainyard

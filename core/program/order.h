@@ -1,5 +1,5 @@
-// An Order says who works on which microbatch after which: lanes of actions, and what must precede what beyond that. It
-// never says when; waiting is what a run finds out.
+// An Order says who works on which microbatch after which: lanes of actions, and what must precede
+// what beyond that. It never says when; waiting is what a run finds out.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ char letter(Phase);
 struct Action {
   Phase phase = Phase::Forward;
   StageId stage;
-  std::int32_t microbatch = 0;  // counts on through replicas and steps, so that an action is unique; Update: the step
+  std::int32_t microbatch = 0;  // counts on through replicas and steps, so that an action is
+                                // unique; Update: the step
   std::int16_t wave = 0;        // tick-tock: which wave of the device
   std::int16_t weights = 0;     // the weight version it reads (or, an update, writes)
   friend auto operator<=>(const Action&, const Action&) = default;
@@ -59,13 +60,15 @@ struct ScheduleShape {
 
 /// "3F12", with "/1" for wave 1 and "@4" for weight version 4 where they are not 0.
 std::string to_text(const Action&);
-/// One lane a line: "d0/compute  0F0 0F1 0B0", "+1500ns" after the name for a delay; then "0F0 < 1F0" a precedence.
+/// One lane a line: "d0/compute  0F0 0F1 0B0", "+1500ns" after the name for a delay; then "0F0 <
+/// 1F0" a precedence.
 std::string to_text(const Order&);
 /// The exact reverse. Throws Error{InvalidInput} with line, column, expected and found.
 Order parse_order(std::string_view, const Place& = {"order"});
 
-/// Everything wrong with it as data: an action twice, a backward without or before its forward, a split backward
-/// beside a whole one, a missing microbatch, an unknown stage, lanes and data dependencies that wait for each other.
+/// Everything wrong with it as data: an action twice, a backward without or before its forward, a
+/// split backward beside a whole one, a missing microbatch, an unknown stage, lanes and data
+/// dependencies that wait for each other.
 Diagnostics check(const Order&, const ScheduleShape&);
 
 }  // namespace trainyard

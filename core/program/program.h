@@ -1,9 +1,11 @@
-// A Program is what each device does, in order: streams of instructions with the data they wait for and the memory they
-// hold. It is complete (every send has its receive, every byte has an owner) and says nothing of time.
+// A Program is what each device does, in order: streams of instructions with the data they wait for
+// and the memory they hold. It is complete (every send has its receive, every byte has an owner)
+// and says nothing of time.
 //
-// Ranks that do the same work are lowered once and counted: the devices of a Program are pipeline ranks, each standing
-// for all its tensor, context and data peers. What repeats for every microbatch is described once, as a Task; an
-// Instruction is a task for one microbatch, so a million of them take some thirty megabytes.
+// Ranks that do the same work are lowered once and counted: the devices of a Program are pipeline
+// ranks, each standing for all its tensor, context and data peers. What repeats for every
+// microbatch is described once, as a Task; an Instruction is a task for one microbatch, so a
+// million of them take some thirty megabytes.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +28,14 @@ using StreamId = Id<struct StreamTag>;  // index into Program::streams
 
 /// What bytes are held for; the memory wave stacks in this order.
 enum class Category : std::uint8_t {
-  Framework,       // driver context and libraries, before any tensor exists
+  Framework,  // driver context and libraries, before any tensor exists
   Weights,
   OptimizerState,  // moments and master copies
   Gradients,
-  Activations,     // kept from forward to backward
-  Recomputed,      // rebuilt during backward
-  Communication,   // gathered parameters, reduction buckets
-  Workspace,       // lives within one op or action
+  Activations,    // kept from forward to backward
+  Recomputed,     // rebuilt during backward
+  Communication,  // gathered parameters, reduction buckets
+  Workspace,      // lives within one op or action
 };
 inline constexpr int kCategories = 8;
 std::string_view to_string(Category);  // "optimizer_state"
@@ -42,15 +44,17 @@ std::string_view to_string(Category);  // "optimizer_state"
 enum class Provenance : std::uint8_t { Exact, Modelled, Measured, Guessed };
 std::string_view to_string(Provenance);
 
-/// Bytes with an owner. One that is not persistent is allocated anew for every microbatch that needs it.
+/// Bytes with an owner. One that is not persistent is allocated anew for every microbatch that
+/// needs it.
 struct Buffer {
-  NameId name;                 // "layers: attention scores"
+  NameId name;  // "layers: attention scores"
   StageId stage;
   Category category = Category::Workspace;
   Provenance provenance = Provenance::Exact;
-  bool persistent = false;     // alive during the whole run
+  bool persistent = false;  // alive during the whole run
   Bytes bytes{};
-  std::uint32_t first_part = 0, parts = 0;  // slice of Program::parts: what it is made of; may be empty
+  std::uint32_t first_part = 0, parts = 0;  // slice of Program::parts: what it is made of; may be
+                                            // empty
 };
 struct BufferPart {
   NameId name;  // "layers.5 q_proj"
@@ -78,16 +82,16 @@ enum class TaskKind : std::uint8_t { Compute, Collective, Send, Receive };
 struct Task {
   TaskKind kind = TaskKind::Compute;
   Phase phase = Phase::Forward;
-  NameId name;                              // "forward", "q_proj", "all-reduce gradients"
-  NameId pass;                              // the lowering step or method that made it (Origin)
+  NameId name;  // "forward", "q_proj", "all-reduce gradients"
+  NameId pass;  // the lowering step or method that made it (Origin)
   StageId stage;
   NodeId node;                              // op grain: the node of the model; else invalid
   std::int32_t layer = -1;                  // op grain: layer of the model; -1 = none
   std::uint32_t first_work = 0, works = 0;  // Compute: slice of Program::works, summed
   CollectiveKind collective = CollectiveKind::AllReduce;
-  Group group = Group::Data;                // Collective: among whom
-  std::int32_t repeats = 1;                 // Collective: that many in a row, one a layer
-  Bytes bytes{};                            // Collective, Send: of one
+  Group group = Group::Data;                    // Collective: among whom
+  std::int32_t repeats = 1;                     // Collective: that many in a row, one a layer
+  Bytes bytes{};                                // Collective, Send: of one
   std::uint32_t first_effect = 0, effects = 0;  // slice of Program::effects
 };
 
@@ -95,25 +99,27 @@ struct Instruction {
   TaskId task;
   std::int32_t microbatch = 0;
   std::int16_t wave = 0, weights = 0;
-  std::uint32_t first_after = 0;   // slice of Program::after: instructions that must have ended
+  std::uint32_t first_after = 0;  // slice of Program::after: instructions that must have ended
   std::uint32_t afters = 0;
-  InstructionId peer;              // Send and Receive: each other
+  InstructionId peer;  // Send and Receive: each other
 };
 
-/// One resource of one device working in order. Half-open slice [first, first + count) of Program::instructions.
+/// One resource of one device working in order. Half-open slice [first, first + count) of
+/// Program::instructions.
 struct Stream {
   DeviceId device;
-  std::string name;  // "compute", "comm", "data", "send forward", "receive forward", "send backward" ...
+  std::string name;  // "compute", "comm", "data", "send forward", "receive forward", "send
+                     // backward" ...
   Duration delay{};  // may not begin earlier
   bool compute = false;
   std::uint32_t first = 0, count = 0;
 };
 
 struct Program {
-  int devices = 1;              // pipeline ranks
-  int stages = 1;               // virtual stages; stage s is on device s % devices
+  int devices = 1;  // pipeline ranks
+  int stages = 1;   // virtual stages; stage s is on device s % devices
   int microbatches = 1;
-  std::int64_t replicas = 1;    // real devices behind each pipeline rank
+  std::int64_t replicas = 1;  // real devices behind each pipeline rank
   std::vector<Stream> streams;
   std::vector<Instruction> instructions;  // of one stream, contiguous and in order
   std::vector<Task> tasks;
@@ -123,7 +129,7 @@ struct Program {
   std::vector<BufferPart> parts;
   std::vector<MemoryEffect> effects;
   Names names;
-  std::int64_t shard = 1;       // size of the hybrid shard group, for Group::Shard
+  std::int64_t shard = 1;  // size of the hybrid shard group, for Group::Shard
 
   const Task& task(const Instruction& i) const { return tasks[i.task.value]; }
   const Task& task(InstructionId id) const { return task(instructions[id.value]); }
@@ -134,8 +140,8 @@ DeviceId device_of(const Program&, StageId);
 /// "stage 3 F12", "stage 0 all-reduce gradients": an instruction in words.
 std::string describe(const Program&, InstructionId);
 
-/// Everything wrong with it: sends without receives, waits that form a circle (named), slices out of range, buffers
-/// released more often than allocated or left alive at the end.
+/// Everything wrong with it: sends without receives, waits that form a circle (named), slices out
+/// of range, buffers released more often than allocated or left alive at the end.
 Diagnostics verify(const Program&);
 /// Of all that a run depends on, names included.
 std::uint64_t digest(const Program&);

@@ -1,5 +1,5 @@
-// A Result is the answer to "will it fit, how fast is it, and why": what simulate and estimate print as
-// trainyard/result@1. Plain data; result_json writes it, verdict words it.
+// A Result is the answer to "will it fit, how fast is it, and why": what simulate and estimate
+// print as trainyard/result@1. Plain data; result_json writes it, verdict words it.
 #pragma once
 
 #include <array>
@@ -17,34 +17,36 @@ namespace trainyard {
 
 /// One change of one setting, priced by simulating it.
 struct Fix {
-  std::string set;        // "recompute=selective": an argument of --set
-  std::string sentence;   // "recompute attention: frees 11.4 GiB on stage 0, costs 7.0 % of the step"
-  Bytes saves{};          // on the worst device; negative = takes more
-  double costs = 0;       // share of the step; negative = faster
-  bool fits = false;      // the plan fits after it
-  Bytes peak{};           // of the worst device after it
+  std::string set;       // "recompute=selective": an argument of --set
+  std::string sentence;  // "recompute attention: frees 11.4 GiB on stage 0, costs 7.0 % of the
+                         // step"
+  Bytes saves{};         // on the worst device; negative = takes more
+  double costs = 0;      // share of the step; negative = faster
+  bool fits = false;     // the plan fits after it
+  Bytes peak{};          // of the worst device after it
   Duration step{};
 };
 
 /// A tensor or state at the crest of the worst device.
 struct CrestPart {
-  std::string name;      // "activations of 4 microbatches: attention scores"
+  std::string name;  // "activations of 4 microbatches: attention scores"
   Category category = Category::Activations;
   Bytes bytes{};
 };
 
 struct Verdict {
   bool fits = true;
-  Bytes margin{};        // capacity minus the peak of the worst device; negative = over
+  Bytes margin{};  // capacity minus the peak of the worst device; negative = over
   DeviceId worst_device;
   StageId worst_stage;
-  Instant at{};          // of that peak
-  std::string phase;     // "forward of microbatch 3", what the stage was doing then
+  Instant at{};                  // of that peak
+  std::string phase;             // "forward of microbatch 3", what the stage was doing then
   std::vector<CrestPart> crest;  // largest first
-  std::string sentence;  // the whole verdict in words
-  std::string limit;     // "Limited by bubble: 34.7 % of device time", what costs most time, in words
-  std::vector<Fix> fixes;        // cheapest first, at most three; only when it does not fit
-  std::optional<Fix> gain;       // when it fits: the cheapest single change that makes the step shorter and still fits
+  std::string sentence;          // the whole verdict in words
+  std::string limit;  // "Limited by bubble: 34.7 % of device time", what costs most time, in words
+  std::vector<Fix> fixes;   // cheapest first, at most three; only when it does not fit
+  std::optional<Fix> gain;  // when it fits: the cheapest single change that makes the step shorter
+                            // and still fits
 };
 
 struct StageMemory {
@@ -56,13 +58,13 @@ struct StageMemory {
 };
 
 struct Result {
-  std::string fidelity;   // "estimate", "simulate: order grain", "simulate: op grain"
+  std::string fidelity;      // "estimate", "simulate: order grain", "simulate: op grain"
   std::uint64_t digest = 0;  // of the canonical text of the scenario
   std::string model_name;
   std::int64_t parameters = 0, active_parameters = 0;
   std::string cluster_name, device_name;
   std::int64_t devices = 1, devices_per_node = 1;
-  Plan plan;              // complete
+  Plan plan;  // complete
   Verdict verdict;
   Banded<Duration> step;
   double tokens_per_step = 0, samples_per_step = 0;
@@ -72,11 +74,11 @@ struct Result {
   double mfu = 0, hfu = 0;                // shares, <= 1
   double bubble_fraction = 0, exposed_communication_fraction = 0;
   Bytes capacity{};
-  std::vector<StageMemory> memory;        // one a device (its first stage) in order
-  Breakdown breakdown;                    // of the critical device
+  std::vector<StageMemory> memory;  // one a device (its first stage) in order
+  Breakdown breakdown;              // of the critical device
   DeviceId critical_device;
-  std::optional<Banded<Joules>> energy;   // of one step, all devices at board power
-  std::optional<Banded<double>> money;    // US dollars of one step
+  std::optional<Banded<Joules>> energy;  // of one step, all devices at board power
+  std::optional<Banded<double>> money;   // US dollars of one step
   std::vector<std::string> leaves_out;
 };
 

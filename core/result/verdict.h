@@ -1,4 +1,5 @@
-// The verdict in words: fits or not, by how much, where, when, in which phase, and what makes the crest.
+// The verdict in words: fits or not, by how much, where, when, in which phase, and what makes the
+// crest.
 #pragma once
 
 #include "core/cost/cost_model.h"
@@ -6,16 +7,18 @@
 
 namespace trainyard {
 
-/// Everything of a verdict that follows from one run; fixes and gain are filled by whoever may simulate further plans.
-Verdict judge(const Workload&, const Program&, const Timeline&, const std::vector<MemoryWave>&, const Breakdown&,
-              Bytes capacity);
+/// Everything of a verdict that follows from one run; fixes and gain are filled by whoever may
+/// simulate further plans.
+Verdict judge(const Workload&, const Program&, const Timeline&, const std::vector<MemoryWave>&,
+              const Breakdown&, Bytes capacity);
 
 /// The result of a simulated or measured run.
 Result summarize(const Workload&, Grain, const Program&, const TaskPrices&, const Timeline&,
                  const std::vector<MemoryWave>&, const CostModel&);
 
-/// The single-setting changes worth trying on this plan, as "key=value", in a fixed order: those that could free memory
-/// when it does not fit, those that could save time when it does. None is the plan itself; each may yet be illegal.
+/// The single-setting changes worth trying on this plan, as "key=value", in a fixed order: those
+/// that could free memory when it does not fit, those that could save time when it does. None is
+/// the plan itself; each may yet be illegal.
 std::vector<std::string> candidate_changes(const Workload&, bool fits);
 
 }  // namespace trainyard

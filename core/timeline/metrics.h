@@ -1,4 +1,5 @@
-// Questions to a timeline: how long, how busy, how much memory and when, and where the time of a step went.
+// Questions to a timeline: how long, how busy, how much memory and when, and where the time of a
+// step went.
 #pragma once
 
 #include "core/timeline/timeline.h"
@@ -9,8 +10,8 @@ namespace trainyard {
 Duration makespan(const Timeline&);
 /// Time in which the device's compute streams work; overlapping lanes count once.
 Duration busy(const Timeline&, const Program&, DeviceId);
-/// The device's memory over the run, from the program's buffers and the spans. Allocations at one instant come after
-/// releases at it.
+/// The device's memory over the run, from the program's buffers and the spans. Allocations at one
+/// instant come after releases at it.
 MemoryWave memory_wave(const Timeline&, const Program&, DeviceId);
 
 /// A buffer alive at an instant, and how many instances (microbatches) of it.
@@ -24,8 +25,8 @@ std::vector<Alive> alive_at(const Timeline&, const Program&, DeviceId, Instant);
 /// Instances of the stage's activations alive at its peak: live microbatches.
 int live_microbatches(const Timeline&, const Program&, StageId);
 
-/// Where one device's step went; the parts sum to the makespan exactly. Communication counts only where no compute of
-/// the device runs beside it (exposed).
+/// Where one device's step went; the parts sum to the makespan exactly. Communication counts only
+/// where no compute of the device runs beside it (exposed).
 struct Breakdown {
   Duration forward{}, backward{}, recompute{}, optimizer{};
   Duration tensor_parallel{}, context_parallel{}, expert_parallel{}, pipeline{}, data_parallel{};
@@ -33,10 +34,14 @@ struct Breakdown {
   Duration exposed_communication() const {
     return tensor_parallel + context_parallel + expert_parallel + pipeline + data_parallel;
   }
-  Duration sum() const { return forward + backward + recompute + optimizer + exposed_communication() + bubble; }
+  Duration sum() const {
+    return forward + backward + recompute + optimizer + exposed_communication() + bubble;
+  }
 };
-/// recompute_share: of each task's compute time, by task id (what the backend priced as done again); may be empty.
-Breakdown breakdown(const Timeline&, const Program&, DeviceId, const std::vector<double>& recompute_share = {});
+/// recompute_share: of each task's compute time, by task id (what the backend priced as done
+/// again); may be empty.
+Breakdown breakdown(const Timeline&, const Program&, DeviceId,
+                    const std::vector<double>& recompute_share = {});
 /// The device with the least bubble: the one that sets the pace. Ties go to the first.
 DeviceId critical_device(const Timeline&, const Program&);
 /// Idle that is not exposed communication, over span, mean over devices, [0, 1].

@@ -12,7 +12,8 @@
 
 namespace trainyard {
 
-/// Half-open: [start, end). Both count from the first instruction of the run, never from a wall clock.
+/// Half-open: [start, end). Both count from the first instruction of the run, never from a wall
+/// clock.
 struct Span {
   Instant start{}, end{};
   Duration length() const { return end - start; }
@@ -29,7 +30,8 @@ struct Timeline {
 using CategoryBytes = std::array<Bytes, kCategories>;
 Bytes total(const CategoryBytes&);
 
-/// The memory of one device over time: a step function, right-continuous. samples[i] holds from `at` until the next.
+/// The memory of one device over time: a step function, right-continuous. samples[i] holds from
+/// `at` until the next.
 struct MemoryWave {
   struct Sample {
     Instant at{};

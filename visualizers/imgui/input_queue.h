@@ -1,5 +1,6 @@
-// The queue between a window system and Dear ImGui 1.86, which knows input as state, not as events: a press and a
-// release between two frames would be lost. One frame takes events up to the second change of the same button.
+// The queue between a window system and Dear ImGui 1.86, which knows input as state, not as events:
+// a press and a release between two frames would be lost. One frame takes events up to the second
+// change of the same button.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,13 @@ namespace trainyard {
 
 struct InputEvent {
   enum class Kind : std::uint8_t { Move, Button, Wheel, Key, Text, Leave, Focus } kind = Kind::Move;
-  Point at{};               // Move: logical px
-  int button = 0;           // Button: 0 left, 1 right, 2 middle
-  bool down = false;        // Button, Key; Focus: gained
-  float dx = 0, dy = 0;     // Wheel: notches to the right and away from the user
-  int key = 0;              // Key: the window system's code
+  Point at{};                  // Move: logical px
+  int button = 0;              // Button: 0 left, 1 right, 2 middle
+  bool down = false;           // Button, Key; Focus: gained
+  float dx = 0, dy = 0;        // Wheel: notches to the right and away from the user
+  int key = 0;                 // Key: the window system's code
   std::uint8_t modifiers = 0;  // Modifier bits, all kinds
-  std::string text{};       // Text: UTF-8
+  std::string text{};          // Text: UTF-8
 };
 
 enum Modifier : std::uint8_t { kShift = 1, kControl = 2, kAlt = 4 };
@@ -40,11 +41,11 @@ struct InputFrame {
 
 class InputQueue {
  public:
-  /// Consecutive moves are merged, also consecutive turns of the wheel with the same modifiers; nothing is merged
-  /// across a button.
+  /// Consecutive moves are merged, also consecutive turns of the wheel with the same modifiers;
+  /// nothing is merged across a button.
   void push(InputEvent);
-  /// Takes what one frame may see. Stops before a second change of a button or key, before a move after a change of a
-  /// button, and before a change of modifiers once something happened.
+  /// Takes what one frame may see. Stops before a second change of a button or key, before a move
+  /// after a change of a button, and before a change of modifiers once something happened.
   InputFrame next_frame();
   /// True when another frame is needed at once.
   bool pending() const { return !events_.empty(); }

@@ -8,7 +8,8 @@ namespace trainyard {
 namespace {
 
 using Count = std::int64_t;
-constexpr Count kLowest = std::numeric_limits<Count>::min() / 2;  // keeps every difference of two ends in 64 bits
+constexpr Count kLowest = std::numeric_limits<Count>::min() / 2;  // keeps every difference of two
+                                                                  // ends in 64 bits
 constexpr Count kHighest = std::numeric_limits<Count>::max() / 2;
 
 Count bounded(double ns) {
@@ -38,7 +39,9 @@ Viewport with(Viewport v, Count from, Count to) {
 
 }  // namespace
 
-double ns_per_px(const Viewport& v) { return static_cast<double>(span_of(v)) / std::max(1.0, double{v.plot.width}); }
+double ns_per_px(const Viewport& v) {
+  return static_cast<double>(span_of(v)) / std::max(1.0, double{v.plot.width});
+}
 
 double x_of(const Viewport& v, Instant t) {
   return double{v.plot.x} + static_cast<double>(bounded(t) - bounded(v.from)) / ns_per_px(v);
@@ -78,7 +81,8 @@ Viewport clamp(const Viewport& v, const TimeLimits& limits) {
   const Count first = bounded(limits.first), last = std::max(first + 1, bounded(limits.last));
   const double slack = std::clamp(limits.slack, 0.0, 1.0);
   const Count shortest = std::max<Count>(1, std::min(limits.shortest.count(), kHighest));
-  // The data with its slack on both sides is the widest; slack is a part of the viewport, hence the quotient.
+  // The data with its slack on both sides is the widest; slack is a part of the viewport, hence the
+  // quotient.
   const double widest = static_cast<double>(last - first) / (1 - std::min(slack, 0.49) * 2);
   const Count span = std::max(shortest, std::min(span_of(v), bounded(widest)));
   const double margin = slack * static_cast<double>(span);

@@ -1,5 +1,6 @@
-// Scaled dot-product attention. Fused (Dao et al. 2022) it keeps q, k, v, its output and one number a row; unfused it
-// keeps the softmax and, with dropout, mask and result: the 5 a s^2 b of Korthikanti et al. 2022.
+// Scaled dot-product attention. Fused (Dao et al. 2022) it keeps q, k, v, its output and one number
+// a row; unfused it keeps the softmax and, with dropout, mask and result: the 5 a s^2 b of
+// Korthikanti et al. 2022.
 #include <algorithm>
 
 #include "core/model/ops.h"
@@ -21,20 +22,22 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   expect_inputs(node, 3, 4);
   const std::int64_t a = heads(node), kv = kv_heads(node);
   if (a < 1 || kv < 1 || a % kv != 0)
-    refuse(node, "expected heads that are a multiple of kv_heads, found " + std::to_string(a) + " and " +
-                     std::to_string(kv));
+    refuse(node, "expected heads that are a multiple of kv_heads, found " + std::to_string(a) +
+                     " and " + std::to_string(kv));
   const Tensor &q = input(graph, node, 0), &k = input(graph, node, 1), &v = input(graph, node, 2);
   expect_heads(node, q, a, "queries");
   expect_heads(node, k, kv, "keys");
   expect_heads(node, v, kv, "values");
   if (last(q).size / a != last(k).size / kv)
-    refuse(node, "expected queries and keys of one head size, found " + to_text(q.shape) + " and " + to_text(k.shape));
+    refuse(node, "expected queries and keys of one head size, found " + to_text(q.shape) + " and " +
+                     to_text(k.shape));
   Shape shape = q.shape;
   shape.back().size = last(v).size / kv * a;
   return one_output(std::move(shape));
 }
 
-// One device's sizes: queries are its own, keys are the whole sequence (under cp they come round the ring).
+// One device's sizes: queries are its own, keys are the whole sequence (under cp they come round
+// the ring).
 struct Sizes {
   std::int64_t batch, queries, keys, heads, qk_width, v_width;
   std::int64_t scores() const { return batch * heads * queries * keys; }
@@ -46,8 +49,12 @@ Sizes sizes(const LocalNode& local) {
   whole.cp = 1;
   const std::int64_t a = heads(local.node), kv = kv_heads(local.node);
   const Dim head_dim{a, Axis::Heads, a};
-  return {local_size(q.shape[1], local.binding), local_size(q.shape[0], local.binding), local_size(k.shape[0], whole),
-          local_size(head_dim, local.binding), last(q).size / a, last(v).size / kv};
+  return {local_size(q.shape[1], local.binding),
+          local_size(q.shape[0], local.binding),
+          local_size(k.shape[0], whole),
+          local_size(head_dim, local.binding),
+          last(q).size / a,
+          last(v).size / kv};
 }
 
 // Keys that the average query looks at: half of them when causal, fewer inside a sliding window.
@@ -59,31 +66,35 @@ double keys_seen(const LocalNode& local, const Sizes& s) {
 }
 
 Work fused(const LocalNode& local, const Sizes& s, Pass pass) {
-  const double forward = 2.0 * static_cast<double>(s.batch * s.queries * s.heads) * keys_seen(local, s) *
-                         static_cast<double>(s.qk_width + s.v_width);
+  const double forward = 2.0 * static_cast<double>(s.batch * s.queries * s.heads) *
+                         keys_seen(local, s) * static_cast<double>(s.qk_width + s.v_width);
   const Bytes q = local.bytes(local.input(0)), out = local.bytes(local.output(0));
   const Bytes kv = (local.bytes(local.input(1)) + local.bytes(local.input(2))) * local.binding.cp;
   const Bytes statistics{4 * s.batch * s.queries * s.heads};
   const bool is_forward = pass == Pass::Forward;
   Work work = is_forward ? memory_work(forward, q + kv, out + statistics, WorkKind::Attention)
-                         : memory_work(2.5 * forward, q + kv + out + out + statistics, q + kv, WorkKind::Attention);
+                         : memory_work(2.5 * forward, q + kv + out + out + statistics, q + kv,
+                                       WorkKind::Attention);
   work.math = local.precision.math;
   return work;
 }
 
-// Two products a head forward and four backward; scores are whole (masked, not skipped) and pass through memory.
+// Two products a head forward and four backward; scores are whole (masked, not skipped) and pass
+// through memory.
 Work unfused(const LocalNode& local, const Sizes& s, Pass pass) {
   const bool is_forward = pass == Pass::Forward, dropout = attribute(local.node, "dropout") != 0;
   const Bytes scores = Bytes{bytes_of(local.precision.activation)} * s.scores(), mask{s.scores()};
   const Bytes q = local.bytes(local.input(0)), out = local.bytes(local.output(0));
   const Bytes kv = (local.bytes(local.input(1)) + local.bytes(local.input(2))) * local.binding.cp;
-  // Forward: write scores, softmax, dropout, read for the values. Backward walks the same chain with gradients.
+  // Forward: write scores, softmax, dropout, read for the values. Backward walks the same chain
+  // with gradients.
   Bytes read = scores * (dropout ? 3 : 2), written = scores * (dropout ? 3 : 2);
   if (dropout) (is_forward ? written : read) += mask;
   if (!is_forward) read += scores * 2;
   const std::int64_t count = s.batch * s.heads * (is_forward ? 2 : 4);
   return product_work(local.precision, s.queries, s.keys, (s.qk_width + s.v_width) / 2, count,
-                      read + q + kv + (is_forward ? Bytes{} : out), written + (is_forward ? out : q + kv));
+                      read + q + kv + (is_forward ? Bytes{} : out),
+                      written + (is_forward ? out : q + kv));
 }
 
 Work work(const LocalNode& local, Pass pass) {
@@ -114,7 +125,8 @@ std::vector<Saved> saved(const LocalNode& local) {
 
 const Op& attention() {
   static const Op op{"attention",
-                     "softmax(q k) v by heads; attributes heads, kv_heads, causal, window (0 = all), dropout; a fourth "
+                     "softmax(q k) v by heads; attributes heads, kv_heads, causal, window (0 = "
+                     "all), dropout; a fourth "
                      "input is a table of position biases",
                      infer, work, saved};
   return op;

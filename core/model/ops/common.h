@@ -11,34 +11,40 @@
 namespace trainyard {
 
 [[noreturn]] inline void refuse(const Node& node, const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, node.name + " (" + std::string(node.op->name) + "): " + sentence);
+  throw Error(Error::Kind::InvalidInput,
+              node.name + " (" + std::string(node.op->name) + "): " + sentence);
 }
 
-inline const Tensor& input(const Graph& graph, const Node& node, std::size_t i) { return graph[node.inputs[i]]; }
+inline const Tensor& input(const Graph& graph, const Node& node, std::size_t i) {
+  return graph[node.inputs[i]];
+}
 
 inline void expect_inputs(const Node& node, std::size_t least, std::size_t most) {
   const std::size_t found = node.inputs.size();
   if (found >= least && found <= most) return;
-  const std::string range = least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
+  const std::string range =
+      least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
   refuse(node, "expected " + range + " inputs, found " + std::to_string(found));
 }
 
 inline void expect_rank(const Graph& graph, const Node& node, std::size_t i, std::size_t rank) {
   const Shape& shape = input(graph, node, i).shape;
   if (shape.size() != rank)
-    refuse(node, "expected input " + std::to_string(i) + " with " + std::to_string(rank) + " dimensions, found " +
-                     to_text(shape));
+    refuse(node, "expected input " + std::to_string(i) + " with " + std::to_string(rank) +
+                     " dimensions, found " + to_text(shape));
 }
 
 /// Refuses unless input i is a vector of that many elements (a bias, a norm's weight).
 inline void expect_vector(const Graph& graph, const Node& node, std::size_t i, std::int64_t size) {
   const Shape& shape = input(graph, node, i).shape;
   if (shape.size() != 1 || shape[0].size != size)
-    refuse(node, "expected input " + std::to_string(i) + " of shape [" + std::to_string(size) + "], found " +
-                     to_text(shape));
+    refuse(node, "expected input " + std::to_string(i) + " of shape [" + std::to_string(size) +
+                     "], found " + to_text(shape));
 }
 
-inline Dim last(const Tensor& tensor) { return tensor.shape.empty() ? Dim{1, Axis::None, 0} : tensor.shape.back(); }
+inline Dim last(const Tensor& tensor) {
+  return tensor.shape.empty() ? Dim{1, Axis::None, 0} : tensor.shape.back();
+}
 
 inline std::vector<Tensor> one_output(Shape shape, TensorKind kind = TensorKind::Activation) {
   return {Tensor{"", std::move(shape), kind, ""}};
@@ -51,7 +57,8 @@ inline std::int64_t rows(const Tensor& tensor, const Binding& binding) {
   return local_elements(leading, binding);
 }
 
-inline Work memory_work(double flops, Bytes read, Bytes written, WorkKind kind = WorkKind::Elementwise) {
+inline Work memory_work(double flops, Bytes read, Bytes written,
+                        WorkKind kind = WorkKind::Elementwise) {
   Work work;
   work.flops = {flops};
   work.read = read;
@@ -61,8 +68,8 @@ inline Work memory_work(double flops, Bytes read, Bytes written, WorkKind kind =
 }
 
 /// count products of m x k by k x n.
-inline Work product_work(const Precision& precision, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count,
-                         Bytes read, Bytes written) {
+inline Work product_work(const Precision& precision, std::int64_t m, std::int64_t n, std::int64_t k,
+                         std::int64_t count, Bytes read, Bytes written) {
   Work work;
   work.flops = {2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
                 static_cast<double>(count)};
@@ -82,12 +89,16 @@ inline Bytes gradient_bytes(const LocalNode& local, const Tensor& parameter) {
   return Bytes{bytes_of(local.precision.gradient)} * local.elements(parameter);
 }
 
-inline Saved saved_tensor(TensorId id, bool for_weight = false) { return {id, {}, {}, for_weight, false}; }
-inline Saved saved_bytes(std::string_view what, Bytes bytes, bool for_weight = false, bool attention_core = false) {
+inline Saved saved_tensor(TensorId id, bool for_weight = false) {
+  return {id, {}, {}, for_weight, false};
+}
+inline Saved saved_bytes(std::string_view what, Bytes bytes, bool for_weight = false,
+                         bool attention_core = false) {
   return {TensorId{}, what, bytes, for_weight, attention_core};
 }
 
-/// Row statistics that norms, losses and fused attention keep: four bytes each whatever the precision.
+/// Row statistics that norms, losses and fused attention keep: four bytes each whatever the
+/// precision.
 constexpr std::string_view kStatistics = "statistics";
 
 }  // namespace trainyard

@@ -1,4 +1,5 @@
-// Two-dimensional convolution of [batch, channels, height, width], priced as the product it is lowered to.
+// Two-dimensional convolution of [batch, channels, height, width], priced as the product it is
+// lowered to.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 
@@ -18,13 +19,14 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   if (groups < 1 || attribute(node, "stride", 1) < 1 || padding < 0)
     refuse(node, "expected stride and groups of at least 1 and no negative padding");
   if (x[1].size != weight[1].size * groups || weight[0].size % groups != 0)
-    refuse(node, "expected an input with " + std::to_string(weight[1].size * groups) + " channels (weight " +
-                     to_text(weight) + ", " + std::to_string(groups) + " groups), found " + to_text(x));
+    refuse(node, "expected an input with " + std::to_string(weight[1].size * groups) +
+                     " channels (weight " + to_text(weight) + ", " + std::to_string(groups) +
+                     " groups), found " + to_text(x));
   if (x[2].size + 2 * padding < weight[2].size || x[3].size + 2 * padding < weight[3].size)
-    refuse(node, "expected an image no smaller than the kernel " + to_text(weight) + ", found " + to_text(x));
+    refuse(node, "expected an image no smaller than the kernel " + to_text(weight) + ", found " +
+                     to_text(x));
   if (node.inputs.size() == 3) expect_vector(graph, node, 2, weight[0].size);
-  return one_output({x[0],
-                     weight[0],
+  return one_output({x[0], weight[0],
                      Dim{output_size(x[2].size, weight[2].size, node), Axis::None, 0},
                      Dim{output_size(x[3].size, weight[3].size, node), Axis::None, 0}});
 }
@@ -35,9 +37,11 @@ Work work(const LocalNode& local, Pass pass) {
   const Shape &w = weight.shape, &y = local.output(0).shape;
   const std::int64_t m = local_size(y[0], local.binding) * y[2].size * y[3].size;
   const std::int64_t n = w[0].size / groups, k = w[1].size * w[2].size * w[3].size;
-  const Bytes x = local.bytes(local.input(0)), out = local.bytes(local.output(0)), wb = local.bytes(weight);
+  const Bytes x = local.bytes(local.input(0)), out = local.bytes(local.output(0)),
+              wb = local.bytes(weight);
   switch (pass) {
-    case Pass::Forward: return product_work(local.precision, m, n, k, groups, x + wb, out);
+    case Pass::Forward:
+      return product_work(local.precision, m, n, k, groups, x + wb, out);
     case Pass::BackwardInput:
       if (attribute(local.node, "leaf") != 0) return {};
       return product_work(local.precision, m, k, n, groups, out + wb, x);
@@ -47,13 +51,16 @@ Work work(const LocalNode& local, Pass pass) {
   return {};
 }
 
-std::vector<Saved> saved(const LocalNode& local) { return {saved_tensor(local.node.inputs[0], true)}; }
+std::vector<Saved> saved(const LocalNode& local) {
+  return {saved_tensor(local.node.inputs[0], true)};
+}
 
 }  // namespace
 
 const Op& convolution() {
   static const Op op{"convolution",
-                     "weight [out, in / groups, height, width] over images; attributes stride, padding, groups; leaf: "
+                     "weight [out, in / groups, height, width] over images; attributes stride, "
+                     "padding, groups; leaf: "
                      "the image needs no gradient",
                      infer, work, saved};
   return op;

@@ -1,4 +1,5 @@
-// The dot products of every pair of vectors, after the first vector itself (DLRM, Naumov et al. 2019).
+// The dot products of every pair of vectors, after the first vector itself (DLRM, Naumov et al.
+// 2019).
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 
@@ -16,7 +17,8 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const Shape& shape = input(graph, node, i).shape;
     if (shape.size() != 2 || shape != first)
-      refuse(node, "expected vectors of one shape, found " + to_text(first) + " and " + to_text(shape));
+      refuse(node,
+             "expected vectors of one shape, found " + to_text(first) + " and " + to_text(shape));
   }
   return one_output({first[0], Dim{first[1].size + pairs(node), Axis::None, 0}});
 }
@@ -25,8 +27,10 @@ Work work(const LocalNode& local, Pass pass) {
   if (pass == Pass::BackwardWeight) return {};
   const auto vectors = static_cast<std::int64_t>(local.node.inputs.size());
   const Bytes in = local.bytes(local.input(0)) * vectors, out = local.bytes(local.output(0));
-  const std::int64_t batch = local_size(local.input(0).shape[0], local.binding), width = last(local.input(0)).size;
-  if (pass == Pass::Forward) return product_work(local.precision, vectors, vectors, width, batch, in, out);
+  const std::int64_t batch = local_size(local.input(0).shape[0], local.binding),
+                     width = last(local.input(0)).size;
+  if (pass == Pass::Forward)
+    return product_work(local.precision, vectors, vectors, width, batch, in, out);
   return product_work(local.precision, vectors, width, vectors, 2 * batch, in + out, in);
 }
 
@@ -39,7 +43,8 @@ std::vector<Saved> saved(const LocalNode& local) {
 }  // namespace
 
 const Op& dot_interaction() {
-  static const Op op{"dot_interaction", "the first vector, then the dot product of every pair", infer, work, saved};
+  static const Op op{"dot_interaction", "the first vector, then the dot product of every pair",
+                     infer, work, saved};
   return op;
 }
 

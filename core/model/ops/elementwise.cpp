@@ -1,4 +1,5 @@
-// Ops that touch every element once and nothing else: residual sum, activations, dropout, rotary positions.
+// Ops that touch every element once and nothing else: residual sum, activations, dropout, rotary
+// positions.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 
@@ -15,16 +16,23 @@ Work work_unary(const LocalNode& local, Pass pass) {
   const Bytes x = local.bytes(local.input(0));
   const double flops = kFlops * static_cast<double>(local.elements(local.input(0)));
   switch (pass) {
-    case Pass::Forward: return memory_work(flops, x, x);
-    case Pass::BackwardInput: return memory_work(flops, x + x, x);
-    case Pass::BackwardWeight: return {};
+    case Pass::Forward:
+      return memory_work(flops, x, x);
+    case Pass::BackwardInput:
+      return memory_work(flops, x + x, x);
+    case Pass::BackwardWeight:
+      return {};
   }
   return {};
 }
 
-std::vector<Saved> keep_input(const LocalNode& local) { return {saved_tensor(local.node.inputs[0])}; }
+std::vector<Saved> keep_input(const LocalNode& local) {
+  return {saved_tensor(local.node.inputs[0])};
+}
 // The output tells as much as the input does, and the next product keeps it anyway.
-std::vector<Saved> keep_output(const LocalNode& local) { return {saved_tensor(local.node.outputs[0])}; }
+std::vector<Saved> keep_output(const LocalNode& local) {
+  return {saved_tensor(local.node.outputs[0])};
+}
 std::vector<Saved> keep_nothing(const LocalNode&) { return {}; }
 
 // A dimension of size 1 in the second input is repeated along the first's.
@@ -32,19 +40,25 @@ std::vector<Tensor> infer_add(const Graph& graph, const Node& node) {
   expect_inputs(node, 2, 2);
   const Shape &a = input(graph, node, 0).shape, &b = input(graph, node, 1).shape;
   bool fits = a.size() == b.size();
-  for (std::size_t i = 0; fits && i < a.size(); ++i) fits = a[i].size == b[i].size || b[i].size == 1;
-  if (!fits) refuse(node, "expected two inputs of one shape, found " + to_text(a) + " and " + to_text(b));
+  for (std::size_t i = 0; fits && i < a.size(); ++i)
+    fits = a[i].size == b[i].size || b[i].size == 1;
+  if (!fits)
+    refuse(node, "expected two inputs of one shape, found " + to_text(a) + " and " + to_text(b));
   return one_output(a);
 }
 
-// Backward, the gradient goes to both inputs unchanged; what costs is summing it where the residual forked.
+// Backward, the gradient goes to both inputs unchanged; what costs is summing it where the residual
+// forked.
 Work work_add(const LocalNode& local, Pass pass) {
   const Bytes out = local.bytes(local.output(0));
   const auto flops = static_cast<double>(local.elements(local.output(0)));
   switch (pass) {
-    case Pass::Forward: return memory_work(flops, out + local.bytes(local.input(1)), out);
-    case Pass::BackwardInput: return memory_work(flops, out + out, out);
-    case Pass::BackwardWeight: return {};
+    case Pass::Forward:
+      return memory_work(flops, out + local.bytes(local.input(1)), out);
+    case Pass::BackwardInput:
+      return memory_work(flops, out + out, out);
+    case Pass::BackwardWeight:
+      return {};
   }
   return {};
 }
@@ -53,9 +67,12 @@ Work work_dropout(const LocalNode& local, Pass pass) {
   const Bytes x = local.bytes(local.input(0)), mask{local.elements(local.input(0))};
   const double flops = 2.0 * static_cast<double>(mask.value);
   switch (pass) {
-    case Pass::Forward: return memory_work(flops, x, x + mask);
-    case Pass::BackwardInput: return memory_work(flops, x + mask, x);
-    case Pass::BackwardWeight: return {};
+    case Pass::Forward:
+      return memory_work(flops, x, x + mask);
+    case Pass::BackwardInput:
+      return memory_work(flops, x + mask, x);
+    case Pass::BackwardWeight:
+      return {};
   }
   return {};
 }
@@ -74,11 +91,13 @@ Work work_rotary(const LocalNode& local, Pass pass) {
 }  // namespace
 
 const Op& add() {
-  static const Op op{"add", "sum of two tensors (a residual, positions)", infer_add, work_add, keep_nothing};
+  static const Op op{"add", "sum of two tensors (a residual, positions)", infer_add, work_add,
+                     keep_nothing};
   return op;
 }
 const Op& gelu() {
-  static const Op op{"gelu", "x times the normal distribution of x", infer_same, work_unary<8>, keep_input};
+  static const Op op{"gelu", "x times the normal distribution of x", infer_same, work_unary<8>,
+                     keep_input};
   return op;
 }
 const Op& relu() {
@@ -90,12 +109,13 @@ const Op& tanh_op() {
   return op;
 }
 const Op& dropout() {
-  static const Op op{"dropout", "zeroes elements at random in training and scales the rest", infer_same, work_dropout,
-                     keep_mask};
+  static const Op op{"dropout", "zeroes elements at random in training and scales the rest",
+                     infer_same, work_dropout, keep_mask};
   return op;
 }
 const Op& rotary() {
-  static const Op op{"rotary", "rotates queries or keys by their position", infer_same, work_rotary, keep_nothing};
+  static const Op op{"rotary", "rotates queries or keys by their position", infer_same, work_rotary,
+                     keep_nothing};
   return op;
 }
 

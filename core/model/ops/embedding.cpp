@@ -10,7 +10,8 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   expect_rank(graph, node, 1, 2);
   const Tensor& ids = input(graph, node, 0);
   if (ids.kind != TensorKind::Index)
-    refuse(node, "expected indices as input 0, found the tensor \"" + ids.name + "\", which is not of kind index");
+    refuse(node, "expected indices as input 0, found the tensor \"" + ids.name +
+                     "\", which is not of kind index");
   Shape shape = ids.shape;
   for (Dim& dim : shape)
     if (dim.axis == Axis::Sequence) dim.axis = Axis::SequenceRegion;
@@ -24,21 +25,27 @@ Work work(const LocalNode& local, Pass pass) {
   const Bytes rows_read = Bytes{bytes_of(local.precision.parameter)} * elements;
   const Bytes rows_updated = Bytes{bytes_of(local.precision.gradient)} * elements;
   switch (pass) {
-    case Pass::Forward: return memory_work(0, ids + rows_read, out, WorkKind::Gather);
-    case Pass::BackwardInput: return {};
+    case Pass::Forward:
+      return memory_work(0, ids + rows_read, out, WorkKind::Gather);
+    case Pass::BackwardInput:
+      return {};
     case Pass::BackwardWeight:
-      return memory_work(static_cast<double>(elements), ids + out + rows_updated, rows_updated, WorkKind::Gather);
+      return memory_work(static_cast<double>(elements), ids + out + rows_updated, rows_updated,
+                         WorkKind::Gather);
   }
   return {};
 }
 
-std::vector<Saved> saved(const LocalNode& local) { return {saved_tensor(local.node.inputs[0], true)}; }
+std::vector<Saved> saved(const LocalNode& local) {
+  return {saved_tensor(local.node.inputs[0], true)};
+}
 
 }  // namespace
 
 const Op& embedding() {
   static const Op op{"embedding",
-                     "rows of table [rows, width] by index; scaled: times the root of the width; lookups: rows one "
+                     "rows of table [rows, width] by index; scaled: times the root of the width; "
+                     "lookups: rows one "
                      "sample reads, for tables that are mostly not read (recommenders)",
                      infer, work, saved};
   return op;

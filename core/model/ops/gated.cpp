@@ -10,10 +10,13 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   Shape shape = input(graph, node, 0).shape;
   if (node.inputs.size() == 2) {
     const Shape& up = input(graph, node, 1).shape;
-    if (shape != up) refuse(node, "expected gate and up of one shape, found " + to_text(shape) + " and " + to_text(up));
+    if (shape != up)
+      refuse(node,
+             "expected gate and up of one shape, found " + to_text(shape) + " and " + to_text(up));
   } else {
     if (shape.empty() || shape.back().size % 2 != 0)
-      refuse(node, "expected gate and up side by side in an even last dimension, found " + to_text(shape));
+      refuse(node, "expected gate and up side by side in an even last dimension, found " +
+                       to_text(shape));
     shape.back().size /= 2;
     if (shape.back().units > 1) shape.back().units /= 2;
   }
@@ -25,9 +28,12 @@ Work work(const LocalNode& local, Pass pass) {
   const Bytes out = local.bytes(local.output(0)), both = out + out;
   const double flops = kFlops * static_cast<double>(local.elements(local.output(0)));
   switch (pass) {
-    case Pass::Forward: return memory_work(flops, both, out);
-    case Pass::BackwardInput: return memory_work(2 * flops, both + out, both);
-    case Pass::BackwardWeight: return {};
+    case Pass::Forward:
+      return memory_work(flops, both, out);
+    case Pass::BackwardInput:
+      return memory_work(2 * flops, both + out, both);
+    case Pass::BackwardWeight:
+      return {};
   }
   return {};
 }
@@ -41,13 +47,15 @@ std::vector<Saved> saved(const LocalNode& local) {
 }  // namespace
 
 const Op& gated_silu() {
-  static const Op op{"gated_silu", "silu(gate) * up; inputs gate and up, or one tensor that holds both", infer, work<6>,
-                     saved};
+  static const Op op{"gated_silu",
+                     "silu(gate) * up; inputs gate and up, or one tensor that holds both", infer,
+                     work<6>, saved};
   return op;
 }
 const Op& gated_gelu() {
-  static const Op op{"gated_gelu", "gelu(gate) * up; inputs gate and up, or one tensor that holds both", infer, work<9>,
-                     saved};
+  static const Op op{"gated_gelu",
+                     "gelu(gate) * up; inputs gate and up, or one tensor that holds both", infer,
+                     work<9>, saved};
   return op;
 }
 

@@ -1,4 +1,5 @@
-// x times weight [in, out], plus a bias. A Column split gathers x into the tensor region, a Row split leaves it.
+// x times weight [in, out], plus a bias. A Column split gathers x into the tensor region, a Row
+// split leaves it.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 
@@ -8,8 +9,10 @@ namespace {
 Shape leading(const Node& node, Shape shape) {
   shape.pop_back();
   for (Dim& dim : shape) {
-    if (node.split == TensorSplit::Column && dim.axis == Axis::SequenceRegion) dim.axis = Axis::Sequence;
-    if (node.split == TensorSplit::Row && dim.axis == Axis::Sequence) dim.axis = Axis::SequenceRegion;
+    if (node.split == TensorSplit::Column && dim.axis == Axis::SequenceRegion)
+      dim.axis = Axis::Sequence;
+    if (node.split == TensorSplit::Row && dim.axis == Axis::Sequence)
+      dim.axis = Axis::SequenceRegion;
   }
   return shape;
 }
@@ -20,8 +23,9 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   const Tensor& x = input(graph, node, 0);
   const Tensor& weight = input(graph, node, 1);
   if (x.shape.empty() || last(x).size != weight.shape[0].size)
-    refuse(node, "expected an input whose last dimension is " + std::to_string(weight.shape[0].size) + " (weight " +
-                     to_text(weight.shape) + "), found " + to_text(x.shape));
+    refuse(node, "expected an input whose last dimension is " +
+                     std::to_string(weight.shape[0].size) + " (weight " + to_text(weight.shape) +
+                     "), found " + to_text(x.shape));
   if (node.inputs.size() == 3) expect_vector(graph, node, 2, weight.shape[1].size);
   Shape shape = leading(node, x.shape);
   shape.push_back(weight.shape[1]);
@@ -30,7 +34,8 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
 
 Work work(const LocalNode& local, Pass pass) {
   const Tensor& weight = local.input(1);
-  // Inside the tensor region tokens are whole: after the gather of a Column, before the scatter of a Row.
+  // Inside the tensor region tokens are whole: after the gather of a Column, before the scatter of
+  // a Row.
   const bool row = local.node.split == TensorSplit::Row;
   const std::int64_t m = rows(row ? local.input(0) : local.output(0), local.binding);
   const std::int64_t k = local_size(weight.shape[0], local.binding);
@@ -38,7 +43,8 @@ Work work(const LocalNode& local, Pass pass) {
   const Bytes element{bytes_of(local.precision.activation)};
   const Bytes x = element * (m * k), y = element * (m * n), w = local.bytes(weight);
   switch (pass) {
-    case Pass::Forward: return product_work(local.precision, m, n, k, 1, x + w, y);
+    case Pass::Forward:
+      return product_work(local.precision, m, n, k, 1, x + w, y);
     case Pass::BackwardInput:
       if (attribute(local.node, "leaf") != 0) return {};
       return product_work(local.precision, m, k, n, 1, y + w, x);
@@ -48,12 +54,15 @@ Work work(const LocalNode& local, Pass pass) {
   return {};
 }
 
-std::vector<Saved> saved(const LocalNode& local) { return {saved_tensor(local.node.inputs[0], true)}; }
+std::vector<Saved> saved(const LocalNode& local) {
+  return {saved_tensor(local.node.inputs[0], true)};
+}
 
 }  // namespace
 
 const Op& matmul() {
-  static const Op op{"matmul", "x times weight [in, out], plus a bias; leaf: x needs no gradient", infer, work, saved};
+  static const Op op{"matmul", "x times weight [in, out], plus a bias; leaf: x needs no gradient",
+                     infer, work, saved};
   return op;
 }
 

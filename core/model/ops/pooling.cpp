@@ -14,10 +14,12 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   const auto size = [&](std::int64_t in) {
     if (kernel == 0) return std::int64_t{1};  // one window: the whole image
     if (kernel < 0 || stride < 1 || padding < 0 || in + 2 * padding < kernel)
-      refuse(node, "expected an image no smaller than the window of " + std::to_string(kernel) + ", found " + to_text(x));
+      refuse(node, "expected an image no smaller than the window of " + std::to_string(kernel) +
+                       ", found " + to_text(x));
     return (in + 2 * padding - kernel) / stride + 1;
   };
-  return one_output({x[0], x[1], Dim{size(x[2].size), Axis::None, 0}, Dim{size(x[3].size), Axis::None, 0}});
+  return one_output(
+      {x[0], x[1], Dim{size(x[2].size), Axis::None, 0}, Dim{size(x[3].size), Axis::None, 0}});
 }
 
 bool keeps_indices(const Node& node) { return attribute(node, "average") == 0; }
@@ -30,9 +32,12 @@ Work work(const LocalNode& local, Pass pass) {
   const Bytes x = local.bytes(local.input(0)), out = local.bytes(local.output(0));
   const auto flops = static_cast<double>(local.elements(local.input(0)));
   switch (pass) {
-    case Pass::Forward: return memory_work(flops, x, out + indices(local));
-    case Pass::BackwardInput: return memory_work(flops, out + indices(local), x);
-    case Pass::BackwardWeight: return {};
+    case Pass::Forward:
+      return memory_work(flops, x, out + indices(local));
+    case Pass::BackwardInput:
+      return memory_work(flops, out + indices(local), x);
+    case Pass::BackwardWeight:
+      return {};
   }
   return {};
 }
@@ -45,8 +50,10 @@ std::vector<Saved> saved(const LocalNode& local) {
 }  // namespace
 
 const Op& pooling() {
-  static const Op op{"pooling", "largest (or average) of each window; attributes kernel (0 = all), stride, padding, average",
-                     infer, work, saved};
+  static const Op op{
+      "pooling",
+      "largest (or average) of each window; attributes kernel (0 = all), stride, padding, average",
+      infer, work, saved};
   return op;
 }
 

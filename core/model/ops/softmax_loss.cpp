@@ -9,8 +9,8 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   expect_inputs(node, 2, 2);
   const Tensor &logits = input(graph, node, 0), &labels = input(graph, node, 1);
   if (labels.kind != TensorKind::Index || logits.shape.size() != labels.shape.size() + 1)
-    refuse(node, "expected one label index for each row of logits " + to_text(logits.shape) + ", found " +
-                     to_text(labels.shape));
+    refuse(node, "expected one label index for each row of logits " + to_text(logits.shape) +
+                     ", found " + to_text(labels.shape));
   return one_output({}, TensorKind::Statistic);
 }
 
@@ -20,9 +20,12 @@ Work work(const LocalNode& local, Pass pass) {
   const Bytes logits = local.bytes(local.input(0));
   const auto elements = static_cast<double>(local.elements(local.input(0)));
   switch (pass) {
-    case Pass::Forward: return memory_work(5 * elements, logits, softmax(local), WorkKind::Loss);
-    case Pass::BackwardInput: return memory_work(elements, softmax(local), logits, WorkKind::Loss);
-    case Pass::BackwardWeight: return {};
+    case Pass::Forward:
+      return memory_work(5 * elements, logits, softmax(local), WorkKind::Loss);
+    case Pass::BackwardInput:
+      return memory_work(elements, softmax(local), logits, WorkKind::Loss);
+    case Pass::BackwardWeight:
+      return {};
   }
   return {};
 }
@@ -34,7 +37,8 @@ std::vector<Saved> saved(const LocalNode& local) {
 }  // namespace
 
 const Op& softmax_loss() {
-  static const Op op{"softmax_loss", "mean cross entropy of logits and labels (of one logit: binary cross entropy)",
+  static const Op op{"softmax_loss",
+                     "mean cross entropy of logits and labels (of one logit: binary cross entropy)",
                      infer, work, saved};
   return op;
 }

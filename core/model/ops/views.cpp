@@ -1,4 +1,5 @@
-// Ops that rearrange and compute nothing: parts of a fused projection, flattened images, the first token, joined heads.
+// Ops that rearrange and compute nothing: parts of a fused projection, flattened images, the first
+// token, joined heads.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 
@@ -20,8 +21,8 @@ std::vector<Tensor> infer_split_qkv(const Graph& graph, const Node& node) {
   const Tensor& x = input(graph, node, 0);
   const std::int64_t heads = attribute(node, "heads", 1);
   if (heads < 1 || x.shape.empty() || last(x).size % (3 * heads) != 0)
-    refuse(node, "expected a last dimension that holds q, k and v of " + std::to_string(heads) + " heads, found " +
-                     to_text(x.shape));
+    refuse(node, "expected a last dimension that holds q, k and v of " + std::to_string(heads) +
+                     " heads, found " + to_text(x.shape));
   Shape shape = x.shape;
   shape.back() = Dim{last(x).size / 3, Axis::Heads, heads};
   const Tensor part{"", shape, TensorKind::Activation, ""};
@@ -33,8 +34,8 @@ std::vector<Tensor> infer_concat_heads(const Graph& graph, const Node& node) {
   const Tensor &own = input(graph, node, 0), &shared = input(graph, node, 1);
   const std::int64_t heads = last(own).units;
   if (heads < 1 || own.shape.size() != shared.shape.size())
-    refuse(node, "expected heads and a part that all of them share, found " + to_text(own.shape) + " and " +
-                     to_text(shared.shape));
+    refuse(node, "expected heads and a part that all of them share, found " + to_text(own.shape) +
+                     " and " + to_text(shared.shape));
   Shape shape = own.shape;
   shape.back().size += heads * last(shared).size;
   return one_output(std::move(shape));
@@ -62,40 +63,47 @@ std::vector<Tensor> infer_patch_tokens(const Graph& graph, const Node& node) {
   expect_vector(graph, node, 1, image[1].size);
   const std::int64_t tokens = image[2].size * image[3].size + 1;
   if (positions[0].size != tokens || positions[1].size != image[1].size)
-    refuse(node, "expected positions [" + std::to_string(tokens) + ", " + std::to_string(image[1].size) + "], found " +
-                     to_text(positions));
-  return one_output({Dim{tokens, Axis::SequenceRegion, 0}, image[0], Dim{image[1].size, Axis::None, 0}});
+    refuse(node, "expected positions [" + std::to_string(tokens) + ", " +
+                     std::to_string(image[1].size) + "], found " + to_text(positions));
+  return one_output(
+      {Dim{tokens, Axis::SequenceRegion, 0}, image[0], Dim{image[1].size, Axis::None, 0}});
 }
 
 // Gradients of the class token and the positions: one sum over the batch.
 Work work_patch_tokens(const LocalNode& local, Pass pass) {
   if (pass != Pass::BackwardWeight) return work_copy(local, pass);
-  const Bytes gradients = gradient_bytes(local, local.input(1)) + gradient_bytes(local, local.input(2));
-  return memory_work(static_cast<double>(local.elements(local.output(0))), local.bytes(local.output(0)), gradients);
+  const Bytes gradients =
+      gradient_bytes(local, local.input(1)) + gradient_bytes(local, local.input(2));
+  return memory_work(static_cast<double>(local.elements(local.output(0))),
+                     local.bytes(local.output(0)), gradients);
 }
 
 }  // namespace
 
 const Op& split_qkv() {
-  static const Op op{"split_qkv", "queries, keys and values of one fused projection, as views; attribute heads",
+  static const Op op{"split_qkv",
+                     "queries, keys and values of one fused projection, as views; attribute heads",
                      infer_split_qkv, no_work, keep_nothing};
   return op;
 }
 const Op& concat_heads() {
-  static const Op op{"concat_heads", "appends to each head a part that all heads share", infer_concat_heads, work_copy,
-                     keep_nothing};
+  static const Op op{"concat_heads", "appends to each head a part that all heads share",
+                     infer_concat_heads, work_copy, keep_nothing};
   return op;
 }
 const Op& flatten() {
-  static const Op op{"flatten", "an image as one row, as a view", infer_flatten, no_work, keep_nothing};
+  static const Op op{"flatten", "an image as one row, as a view", infer_flatten, no_work,
+                     keep_nothing};
   return op;
 }
 const Op& first_token() {
-  static const Op op{"first_token", "the first token of each sequence", infer_first_token, work_copy, keep_nothing};
+  static const Op op{"first_token", "the first token of each sequence", infer_first_token,
+                     work_copy, keep_nothing};
   return op;
 }
 const Op& patch_tokens() {
-  static const Op op{"patch_tokens", "patches of an image as tokens after a class token, plus positions",
+  static const Op op{"patch_tokens",
+                     "patches of an image as tokens after a class token, plus positions",
                      infer_patch_tokens, work_patch_tokens, keep_nothing};
   return op;
 }
