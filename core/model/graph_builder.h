@@ -1,0 +1,87 @@
+// What the builders share: a graph under construction and the few shapes that every network is made of.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/builders.h"
+#include "core/model/graph.h"
+#include "core/model/ops.h"
+
+namespace trainyard {
+
+inline Dim whole(std::int64_t size) { return {size, Axis::None, 0}; }
+inline constexpr Dim kBatch{0, Axis::Batch, 0};
+inline constexpr Dim kSequence{0, Axis::Sequence, 0};
+
+struct GraphBuilder {
+  Graph graph;
+
+  TensorId parameter(std::string name, Shape shape, std::string tied_to = {}) {
+    return graph.add(Tensor{std::move(name), std::move(shape), TensorKind::Parameter, std::move(tied_to)});
+  }
+  TensorId index(std::string name, Shape shape) {
+    return graph.add(Tensor{std::move(name), std::move(shape), TensorKind::Index, {}});
+  }
+  TensorId activation(std::string name, Shape shape) {
+    return graph.add(Tensor{std::move(name), std::move(shape), TensorKind::Activation, {}});
+  }
+  /// What flows between layers: tokens in the sequence region.
+  TensorId hidden_input(std::int64_t width, Dim sequence = {0, Axis::SequenceRegion, 0}) {
+    return graph.input = activation("input", {sequence, kBatch, whole(width)});
+  }
+
+  TensorId node(std::string_view name, const Op& op, std::vector<TensorId> inputs,
+                std::map<std::string, std::int64_t> attributes = {}, TensorSplit split = TensorSplit::None) {
+    return graph.add(std::string(name), op, std::move(inputs), std::move(attributes), split);
+  }
+  /// A product with weight [last of x, out], named NAME.weight, and a bias NAME.bias if wanted.
+  TensorId linear(std::string_view name, TensorId x, Dim out, bool bias, TensorSplit split = TensorSplit::None,
+                  std::string tied_to = {}, bool leaf = false);
+  TensorId norm(std::string_view name, TensorId x, NormKind kind, std::int64_t width);
+  TensorId residual(std::string_view name, TensorId x, TensorId branch) { return node(name, add(), {branch, x}); }
+  TensorId loss(TensorId logits, TensorSplit split = TensorSplit::None);
+
+  /// The block, with its output set.
+  Block block(std::string name, std::int64_t count, bool layer, TensorId output);
+};
+
+/// What the layers of transformers are made of; layer parts read from a spec.
+struct TransformerLayer {
+  const TransformerSpec& spec;
+  GraphBuilder builder = {};
+  bool causal = false;
+  TensorId position_bias = {};  // Relative only, in the first layer of a stack
+
+  TensorId norm(std::string_view name, TensorId x) { return builder.norm(name, x, spec.norm, spec.hidden); }
+  TensorId drop(std::string_view name, TensorId x) { return spec.dropout ? builder.node(name, dropout(), {x}) : x; }
+  /// Self attention without norm and residual. prefix goes before node names ("" or "decoder.").
+  TensorId self_attention(TensorId x);
+  /// Queries from x, keys and values from memory.
+  TensorId cross_attention(TensorId x, TensorId memory, std::string_view prefix);
+  TensorId feed_forward(TensorId x);
+  TensorId dense_feed_forward(TensorId x, std::string_view prefix, std::int64_t width);
+  /// A whole layer, norms and residuals as the spec says; dense: without experts.
+  TensorId whole_layer(TensorId x, bool dense);
+
+ private:
+  TensorId latent_attention(TensorId x);
+  TensorId experts(TensorId x);
+  TensorId attend(std::string_view name, TensorId q, TensorId k, TensorId v, std::int64_t kv_heads, bool is_causal);
+  TensorId positioned(std::string_view name, TensorId x);
+  TensorId head_normed(std::string_view name, TensorId x);
+};
+
+/// Fills what a spec leaves 0 from the rest and refuses what cannot be built.
+TransformerSpec completed(TransformerSpec);
+
+/// The embedding block's work: table, positions, segment table, norm, dropout. Returns the hidden states.
+TensorId embed(GraphBuilder&, const TransformerSpec&, std::string_view ids, const std::string& tied_to = {});
+/// Final norm, output head and loss of a language model. tied_to names the table that a tied head shares.
+Block language_head(const TransformerSpec&, const std::string& tied_to);
+Model empty_model(const TransformerSpec&);
+
+}  // namespace trainyard

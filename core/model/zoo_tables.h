@@ -1,0 +1,14 @@
+// The zoo's tables, a file each; zoo.cpp puts them together.
+#pragma once
+
+#include <vector>
+
+#include "core/model/builders.h"
+#include "core/model/zoo.h"
+
+namespace trainyard {
+
+void append_transformers(std::vector<ZooEntry>&);
+void append_networks(std::vector<ZooEntry>&);  // convolutional networks, perceptrons, recommenders
+
+}  // namespace trainyard

@@ -1,0 +1,23 @@
+// Every model of the zoo against the count that was published for it, or our formula's where only a rounded one was.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/base/error.h"
+#include "core/model/zoo.h"
+
+namespace trainyard {
+namespace {
+
+TEST(Parameters, EveryZooModelHasItsCount) {
+  for (const ZooEntry& entry : zoo()) {
+    const Model model = zoo_model(entry.name);
+    EXPECT_EQ(parameters(model), entry.parameters) << entry.name;
+    EXPECT_EQ(active_parameters(model), entry.active_parameters) << entry.name;
+    EXPECT_EQ(model.name, entry.name);
+    EXPECT_FALSE(model.source.empty()) << entry.name;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard
