@@ -33,8 +33,9 @@ struct BodyOp {
 struct SavedTensor {
   std::string name;         // "q_proj", "attention scores"
   NodeId producer;          // forward op after which it exists; invalid = the layer's input
-  NodeId last_user;         // backward op after which it is free
-  bool for_weight = false;  // free only after the weight pass of last_user
+  NodeId last_user;         // node whose backward, the last to need it, frees it
+  bool for_weight = false;  // a weight pass needs it: under a split backward it is free only after last_weight_user's
+  NodeId last_weight_user;
   bool attention_core = false;
   bool recomputed = false;  // not kept: rebuilt in backward (category Recomputed)
   Bytes bytes{};
@@ -66,5 +67,14 @@ Bytes backward_workspace(const Body&);
 
 /// Writes the plain body of a block: compute only, everything saved that its ops ask for.
 Body write_body(const Model&, int block, const Layout&);
+
+/// Training state of one layer on one device, sharded as the layout says.
+struct StateBytes {
+  Bytes weights{}, gradients{}, optimizer{};
+};
+StateBytes state_bytes(const Body&, const Layout&);
+/// Parameters in full as one device computes with them, in the format of kernels.
+Bytes weight_bytes(const LocalParameters&, const Layout&);
+Bytes gradient_bytes(std::int64_t parameters, const Layout&);
 
 }  // namespace trainyard

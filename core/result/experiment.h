@@ -1,6 +1,7 @@
 // An Experiment is a scenario with everything that was found out about it: immutable, made by a job, shared by views.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace trainyard {
 /// What a cost model says of each task of a program, by task id.
 struct TaskPrices {
   std::vector<Duration> time;             // of one instruction, alone on its resource
-  std::vector<double> fill;               // share of the device it can occupy, (0, 1]
+  std::vector<double> fill;               // share of its resource that it can occupy alone, (0, 1]
+  std::vector<std::uint8_t> resource;     // 0 = the device's compute, n = its port at cluster level n - 1
   std::vector<double> recompute_share;    // of a compute task's time that is forward done again
   std::vector<Flops> flops, model_flops;  // of one instruction on one device; model: without recomputation
 };

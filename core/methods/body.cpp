@@ -1,0 +1,189 @@
+#include "core/methods/body.h"
+
+#include <algorithm>
+#include <map>
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kStep = "write_body";
+
+bool empty(const Work& work) { return work.flops.value == 0 && work.read.value == 0 && work.written.value == 0; }
+
+bool is_expert(const Tensor& tensor) {
+  return std::any_of(tensor.shape.begin(), tensor.shape.end(), [](const Dim& d) { return d.axis == Axis::Experts; });
+}
+
+LocalParameters local_parameters(const Graph& graph, const Layout& layout) {
+  LocalParameters sum;
+  for (const Tensor& t : graph.tensors) {
+    if (t.kind != TensorKind::Parameter || (!t.tied_to.empty() && !layout.tied_copies)) continue;
+    (is_expert(t) ? sum.expert : sum.dense) += local_elements(t.shape, layout.binding);
+  }
+  return sum;
+}
+
+NodeId node_id(std::size_t i) { return NodeId{static_cast<std::uint32_t>(i)}; }
+
+// Who keeps what: ops that save the same tensor share it, and it is free when the first of them (the last to run its
+// backward) is done.
+class SavedList {
+ public:
+  SavedList(const Graph& graph, const Layout& layout) : graph_(graph), layout_(layout) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      for (TensorId out : graph.nodes[i].outputs) producer_[out] = node_id(i);
+  }
+
+  void add(std::size_t node, const Saved& saved) {
+    if (!saved.tensor.valid()) {
+      list_.push_back({graph_.nodes[node].name + " " + std::string(saved.what), node_id(node), node_id(node),
+                       saved.for_weight, saved.for_weight ? node_id(node) : NodeId{}, saved.attention_core, false,
+                       saved.bytes});
+      return;
+    }
+    const Tensor& tensor = graph_[saved.tensor];
+    if (tensor.kind == TensorKind::Parameter) return;  // held anyway
+    const auto [entry, is_new] = index_.try_emplace(saved.tensor, list_.size());
+    if (is_new) {
+      const auto made = producer_.find(saved.tensor);
+      list_.push_back({tensor.name, made == producer_.end() ? NodeId{} : made->second, node_id(node), false, {},
+                       saved.attention_core, false, local_bytes(tensor, layout_.binding, layout_.precision)});
+    }
+    SavedTensor& kept = list_[entry->second];
+    kept.attention_core = kept.attention_core && saved.attention_core;
+    if (saved.for_weight && !kept.for_weight) kept.for_weight = true, kept.last_weight_user = node_id(node);
+  }
+
+  bool holds(TensorId tensor) const { return index_.count(tensor) != 0; }
+  std::vector<SavedTensor> take() { return std::move(list_); }
+
+ private:
+  const Graph& graph_;
+  const Layout& layout_;
+  std::map<TensorId, NodeId> producer_;
+  std::map<TensorId, std::size_t> index_;
+  std::vector<SavedTensor> list_;
+};
+
+// Activations around one op that nobody keeps: alive while it runs.
+Bytes passing(const LocalNode& local, const SavedList& saved) {
+  Bytes sum{};
+  for (const auto* list : {&local.node.inputs, &local.node.outputs})
+    for (TensorId id : *list)
+      if (local.graph[id].kind == TensorKind::Activation && !saved.holds(id)) sum += local.bytes(local.graph[id]);
+  return sum;
+}
+
+// Gradients of an op's outputs and inputs.
+Bytes gradients_around(const LocalNode& local) {
+  Bytes sum{};
+  for (const auto* list : {&local.node.inputs, &local.node.outputs})
+    for (TensorId id : *list)
+      if (local.graph[id].kind == TensorKind::Activation) sum += local.bytes(local.graph[id]);
+  return sum;
+}
+
+BodyOp compute_op(const LocalNode& local, std::size_t i, Pass pass, Work work, Bytes workspace) {
+  BodyOp op;
+  op.name = local.node.name;
+  op.pass_name = kStep;
+  op.node = node_id(i);
+  op.pass = pass;
+  op.work = work;
+  op.workspace = workspace;
+  return op;
+}
+
+}  // namespace
+
+Body write_body(const Model& model, int block, const Layout& layout) {
+  const Graph& graph = model.blocks[static_cast<std::size_t>(block)].graph;
+  Body body;
+  body.block = block;
+  SavedList saved(graph, layout);
+  const auto local = [&](std::size_t i) {
+    return LocalNode{graph, graph.nodes[i], layout.binding, layout.precision, layout.flash_attention};
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    for (const Saved& s : graph.nodes[i].op->saved(local(i))) saved.add(i, s);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const LocalNode node = local(i);
+    if (const Work work = node.node.op->work(node, Pass::Forward); !empty(work))
+      body.forward.push_back(compute_op(node, i, Pass::Forward, work, passing(node, saved)));
+  }
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const LocalNode node = local(i);
+    for (Pass pass : {Pass::BackwardInput, Pass::BackwardWeight})
+      if (const Work work = node.node.op->work(node, pass); !empty(work))
+        body.backward.push_back(compute_op(node, i, pass, work, gradients_around(node)));
+  }
+  body.parameters = local_parameters(graph, layout);
+  const auto boundary = [&](TensorId id) {
+    return id.valid() ? local_bytes(graph[id], layout.binding, layout.precision) : Bytes{};
+  };
+  body.input = boundary(graph.input) + boundary(graph.side_input);
+  body.output = boundary(graph.output) + boundary(graph.side_input);
+  body.saved = saved.take();
+
+  Work update;
+  update.kind = WorkKind::Optimizer;
+  const std::int64_t touched = share(Bytes{body.parameters.dense}, layout.optimizer_shards).value +
+                               share(Bytes{body.parameters.expert}, layout.expert_optimizer_shards).value;
+  update.read = Bytes{touched * layout.optimizer_touched_bytes / 2};
+  update.written = Bytes{touched * layout.optimizer_touched_bytes} - update.read;
+  if (touched > 0) {
+    BodyOp op;
+    op.name = "optimizer";
+    op.pass_name = "update_weights";
+    op.work = update;
+    body.update.push_back(std::move(op));
+  }
+  return body;
+}
+
+Bytes saved_bytes(const Body& body) {
+  Bytes sum{};
+  for (const SavedTensor& s : body.saved) sum += s.recomputed ? Bytes{} : s.bytes;
+  return sum;
+}
+
+Bytes recomputed_bytes(const Body& body) {
+  Bytes sum{};
+  for (const SavedTensor& s : body.saved) sum += s.recomputed ? s.bytes : Bytes{};
+  return sum;
+}
+
+Bytes forward_workspace(const Body& body) {
+  Bytes most{};
+  for (const BodyOp& op : body.forward) most = std::max(most, op.workspace);
+  return most;
+}
+
+Bytes backward_workspace(const Body& body) {
+  Bytes most{};
+  for (const BodyOp& op : body.backward) most = std::max(most, op.workspace);
+  return most;
+}
+
+Bytes weight_bytes(const LocalParameters& parameters, const Layout& layout) {
+  return Bytes{(parameters.dense + parameters.expert) * bytes_of(layout.precision.parameter)};
+}
+
+Bytes gradient_bytes(std::int64_t parameters, const Layout& layout) {
+  return Bytes{parameters * bytes_of(layout.precision.gradient)};
+}
+
+StateBytes state_bytes(const Body& body, const Layout& layout) {
+  const LocalParameters& p = body.parameters;
+  const int optimizer = layout.optimizer_bytes + (layout.precision.master_weights ? 4 : 0);
+  const auto part = [](std::int64_t elements, int each, std::int64_t shards) {
+    return share(Bytes{elements}, shards) * each;
+  };
+  const int weight = bytes_of(layout.precision.parameter), gradient = bytes_of(layout.precision.gradient);
+  return {part(p.dense, weight, layout.weight_shards) + part(p.expert, weight, layout.expert_weight_shards),
+          part(p.dense, gradient, layout.gradient_shards) + part(p.expert, gradient, layout.expert_gradient_shards),
+          part(p.dense, optimizer, layout.optimizer_shards) +
+              part(p.expert, optimizer, layout.expert_optimizer_shards)};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,49 @@
+#include "core/methods/catalogue.h"
+
+#include <array>
+
+#include "core/base/nearest.h"
+
+namespace trainyard {
+
+std::string_view to_string(MethodAxis axis) {
+  switch (axis) {
+    case MethodAxis::Schedule: return "schedule";
+    case MethodAxis::Sharding: return "sharding";
+    case MethodAxis::Reduction: return "reduction";
+    case MethodAxis::Memory: return "memory";
+    case MethodAxis::Precision: return "precision";
+    case MethodAxis::Communication: return "communication";
+  }
+  return "";
+}
+
+// The order matters: collectives of a layer must be in place before recompute repeats them, gradients' all-reduce before
+// ZeRO replaces it, and overlap marks what all others wrote.
+std::span<const Method> methods() {
+  static const std::array list = {
+      gpipe(),           one_f_one_b(),         interleaved_1f1b(),  //
+      fp32(),            tf32(),                fp16(),              bf16(),
+      tensor_parallel(), context_parallel(),    expert_parallel(),   //
+      recompute(),                                                   //
+      data_parallel_method(), gradient_accumulation(), zero(),       //
+      overlap(),
+  };
+  return list;
+}
+
+const Method* find_method(std::string_view name) {
+  for (const Method& m : methods())
+    if (m.name == name) return &m;
+  return nullptr;
+}
+
+const Method& method(std::string_view name) {
+  if (const Method* found = find_method(name)) return *found;
+  std::vector<std::string_view> names;
+  for (const Method& m : methods()) names.push_back(m.name);
+  throw Error(Error::Kind::InvalidInput,
+              "no method is called \"" + std::string(name) + "\"" + did_you_mean(name, names));
+}
+
+}  // namespace trainyard

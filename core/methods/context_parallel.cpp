@@ -1,0 +1,86 @@
+// Context parallel by ring attention: every rank holds a part of the sequence, and keys and values travel round the ring
+// while each rank attends to the part that has just arrived. Backward sends them round again and their gradients too.
+//
+//   rank 0   attend(kv0)  attend(kv3)  attend(kv2)  attend(kv1)        kv moves one rank to the right each time
+//
+// Liu et al., "Ring Attention with Blockwise Transformers for Near-Infinite Context", ICLR 2024.
+#include "core/methods/catalogue.h"
+#include "core/methods/communication.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kName = "context-parallel";
+
+void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params&) {
+  if (layout.binding.cp == 1) return;
+  const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+  const auto is_attention = [&](const BodyOp& op) {
+    return !op.communication && op.node.valid() && graph[op.node].op->name == "attention";
+  };
+  const auto keys_and_values = [&](NodeId id) {
+    const Node& node = graph[id];
+    const Bytes local = local_bytes(graph[node.inputs[1]], layout.binding, layout.precision) +
+                        local_bytes(graph[node.inputs[2]], layout.binding, layout.precision);
+    return local * layout.binding.cp;
+  };
+  std::vector<BodyOp> forward, backward;
+  for (const BodyOp& op : body.forward) {
+    if (is_attention(op))
+      forward.push_back(collective_op(kName, "pass keys and values", op.node, Pass::Forward, CollectiveKind::AllGather,
+                                      Group::Context, keys_and_values(op.node)));
+    forward.push_back(op);
+  }
+  for (const BodyOp& op : body.backward) {
+    if (is_attention(op)) {
+      const Bytes bytes = keys_and_values(op.node);
+      backward.push_back(collective_op(kName, "pass keys and values", op.node, op.pass, CollectiveKind::AllGather,
+                                       Group::Context, bytes));
+      backward.push_back(collective_op(kName, "pass their gradients", op.node, op.pass, CollectiveKind::ReduceScatter,
+                                       Group::Context, bytes));
+    }
+    backward.push_back(op);
+  }
+  body.forward = std::move(forward);
+  body.backward = std::move(backward);
+}
+
+Diagnostics check(const Scenario& scenario, const Params&) {
+  const Plan& plan = scenario.plan;
+  const int cp = plan.mesh.cp;
+  if (cp == 1) return {};
+  if (scenario.model.sequence <= 1)
+    return {{Diagnostic::Severity::Error,
+             "cp=" + std::to_string(cp) + " divides a sequence, and " + scenario.model.name + " has none",
+             {"plan#/mesh/cp"},
+             "cp=1"}};
+  // Causal attention gives rank i the pieces i and 2 cp - 1 - i, so that all ranks do the same work.
+  if (plan.batch.sequence % (2 * cp) != 0)
+    return {{Diagnostic::Severity::Error,
+             "cp=" + std::to_string(cp) + " cuts the sequence into " + std::to_string(2 * cp) + " pieces, and " +
+                 std::to_string(plan.batch.sequence) + " tokens leave a remainder of " +
+                 std::to_string(plan.batch.sequence % (2 * cp)),
+             {"plan#/mesh/cp"},
+             "seq=" + std::to_string((plan.batch.sequence / (2 * cp) + 1) * (2 * cp))}};
+  return {};
+}
+
+}  // namespace
+
+Method context_parallel() {
+  return {
+      .name = kName,
+      .axis = MethodAxis::Sharding,
+      .summary = "Divides the sequence over cp ranks and passes keys and values round a ring.",
+      .paper = {"Ring Attention with Blockwise Transformers for Near-Infinite Context", "Liu et al.", "ICLR", 2024},
+      .card = {.gains = "activations divided by cp: sequences that no single device could hold",
+               .costs = "keys and values of the whole sequence pass every rank, hidden while attention is longer",
+               .legal_when = "the sequence divides into 2 cp pieces"},
+      .file = "core/methods/context_parallel.cpp",
+      .check = check,
+      .arrange = [](Layout& layout, const Scenario& s, const Params&) { layout.binding.cp = s.plan.mesh.cp; },
+      .rewrite = rewrite,
+  };
+}
+
+}  // namespace trainyard

@@ -1,0 +1,204 @@
+// Tensor parallel: the two products of every attention and MLP block are cut along columns, then rows, so that a block
+// needs one reduction forward and one backward. With sequence parallel what lies between the blocks (norms, residuals,
+// dropout) is divided along the sequence, and each reduction becomes a reduce-scatter with an all-gather.
+//
+//   without  x ──▶ [columns ─ rows] ── all-reduce ──▶            backward: all-reduce where x entered
+//   with     x/t ── all-gather ──▶ [columns ─ rows] ── reduce-scatter ──▶ x/t     (the same volume, activations / t)
+//
+// Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., "Reducing Activation Recomputation", 2022.
+#include <map>
+
+#include "core/methods/catalogue.h"
+#include "core/methods/communication.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kName = "tensor-parallel";
+
+// What has to be inserted around the ops of one node.
+struct Around {
+  std::vector<BodyOp> before_forward, after_forward, before_backward, before_weight, after_backward;
+};
+
+class Inserter {
+ public:
+  Inserter(const Graph& graph, const Layout& layout) : graph_(graph), layout_(layout), around_(graph.nodes.size()) {
+    whole_ = layout.binding;
+    whole_.sequence_parallel = false;
+    std::map<TensorId, std::pair<std::size_t, std::size_t>> entering;  // first and last Column that reads the tensor
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = graph.nodes[i];
+      if (node.split == TensorSplit::Column) {
+        const auto [entry, is_new] = entering.try_emplace(node.inputs[0], i, i);
+        entry->second.second = i;
+      } else if (node.split == TensorSplit::Row || (node.split == TensorSplit::Vocab && !is_loss(node))) {
+        leave(i, node);
+      } else if (node.split == TensorSplit::Vocab) {
+        loss(i, node);
+      }
+    }
+    for (const auto& [tensor, columns] : entering) enter(tensor, columns.first, columns.second);
+  }
+
+  std::vector<Around> take() { return std::move(around_); }
+
+ private:
+  static bool is_loss(const Node& node) { return node.op->name == "softmax_loss"; }
+  Bytes whole(TensorId tensor) const { return local_bytes(graph_[tensor], whole_, layout_.precision); }
+  bool divided(TensorId tensor) const {
+    for (const Dim& d : graph_[tensor].shape)
+      if (d.axis == Axis::SequenceRegion) return layout_.binding.sequence_parallel;
+    return false;
+  }
+
+  BodyOp op(std::string name, std::size_t node, Pass pass, CollectiveKind kind, Bytes bytes) const {
+    return collective_op(kName, std::move(name), NodeId{static_cast<std::uint32_t>(node)}, pass, kind, Group::Tensor,
+                         bytes);
+  }
+
+  // The input of column-cut products: every rank needs all of it, and its gradient is the sum of theirs.
+  void enter(TensorId tensor, std::size_t first, std::size_t last) {
+    const Bytes bytes = whole(tensor);
+    if (divided(tensor)) {
+      around_[first].before_forward.push_back(
+          op("gather " + graph_[tensor].name, first, Pass::Forward, CollectiveKind::AllGather, bytes));
+      // Only a rank's own part was kept; weight gradients need the whole again.
+      around_[last].before_weight.push_back(
+          op("gather " + graph_[tensor].name + " again", last, Pass::BackwardWeight, CollectiveKind::AllGather, bytes));
+    }
+    around_[first].after_backward.push_back(
+        op("reduce gradient of " + graph_[tensor].name, first, Pass::BackwardInput,
+           divided(tensor) ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, bytes));
+  }
+
+  // The output of a row-cut product, or of an embedding over a cut vocabulary: partial sums.
+  void leave(std::size_t i, const Node& node) {
+    const TensorId out = node.outputs[0];
+    const Bytes bytes = whole(out);
+    around_[i].after_forward.push_back(
+        op("reduce " + graph_[out].name, i, Pass::Forward,
+           divided(out) ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, bytes));
+    if (divided(out))
+      around_[i].before_backward.push_back(op("gather gradient of " + graph_[out].name, i, Pass::BackwardInput,
+                                              CollectiveKind::AllGather, bytes));
+  }
+
+  // Softmax over a cut vocabulary: the largest logit, the sum and the label's logit of every token, 4 bytes each.
+  void loss(std::size_t i, const Node& node) {
+    const Shape& logits = graph_[node.inputs[0]].shape;
+    Shape rows(logits.begin(), logits.end() - 1);
+    const std::int64_t tokens = local_elements(rows, whole_);
+    around_[i].after_forward.push_back(
+        op("reduce loss", i, Pass::Forward, CollectiveKind::AllReduce, Bytes{3 * 4 * tokens}));
+  }
+
+  const Graph& graph_;
+  const Layout& layout_;
+  Binding whole_;
+  std::vector<Around> around_;
+};
+
+void append(std::vector<BodyOp>& list, const std::vector<BodyOp>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+}
+
+std::vector<BodyOp> weave_forward(const std::vector<BodyOp>& ops, const std::vector<Around>& around) {
+  std::vector<BodyOp> woven;
+  for (const BodyOp& op : ops) {
+    const Around& a = around[op.node.value];
+    append(woven, a.before_forward);
+    woven.push_back(op);
+    append(woven, a.after_forward);
+  }
+  return woven;
+}
+
+std::vector<BodyOp> weave_backward(const std::vector<BodyOp>& ops, const std::vector<Around>& around) {
+  std::vector<BodyOp> woven;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const BodyOp& op = ops[i];
+    const Around& a = around[op.node.value];
+    if (i == 0 || ops[i - 1].node != op.node) append(woven, a.before_backward);
+    if (op.pass == Pass::BackwardWeight) append(woven, a.before_weight);
+    woven.push_back(op);
+    if (i + 1 == ops.size() || ops[i + 1].node != op.node) append(woven, a.after_backward);
+  }
+  return woven;
+}
+
+void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params&) {
+  if (layout.binding.tp == 1) return;
+  const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+  const std::vector<Around> around = Inserter(graph, layout).take();
+  body.forward = weave_forward(body.forward, around);
+  body.backward = weave_backward(body.backward, around);
+}
+
+Diagnostics check(const Scenario& scenario, const Params& params) {
+  Diagnostics found;
+  const Plan& plan = scenario.plan;
+  const int tp = plan.mesh.tp;
+  if (params.flag("sequence-parallel") && tp > 1) {
+    const std::int64_t parts = std::int64_t{tp} * plan.mesh.cp;
+    const bool has_sequence = scenario.model.sequence > 1;
+    if (has_sequence && plan.batch.sequence % parts != 0)
+      found.push_back({Diagnostic::Severity::Error,
+                       "sequence parallel divides " + std::to_string(plan.batch.sequence) + " tokens over " +
+                           std::to_string(parts) + " ranks (tp x cp), which leaves a remainder of " +
+                           std::to_string(plan.batch.sequence % parts),
+                       {"plan#/batch/sequence"},
+                       "seq=" + std::to_string((plan.batch.sequence / parts + 1) * parts)});
+  }
+  for (const Block& block : scenario.model.blocks)
+    for (const Tensor& tensor : block.graph.tensors)
+      for (const Dim& dim : tensor.shape) {
+        const bool heads = dim.axis == Axis::Heads, other = dim.axis == Axis::Ffn;
+        const std::int64_t units = dim.units > 0 ? dim.units : dim.size;
+        const bool kv = dim.axis == Axis::KvHeads && units % tp != 0 && tp % units != 0;
+        if (!kv && !((heads || other) && units % tp != 0)) continue;
+        // The largest degree below that divides both is the nearest legal one.
+        int legal = tp - 1;
+        while (legal > 1 && (units % legal != 0 || scenario.cluster.count % legal != 0)) --legal;
+        found.push_back({Diagnostic::Severity::Error,
+                         "tp=" + std::to_string(tp) + " does not divide the " + std::to_string(units) +
+                             (kv ? " key/value heads" : heads ? " attention heads" : " columns") + " of " + block.name +
+                             "/" + tensor.name,
+                         {"plan#/mesh/tp"},
+                         "tp=" + std::to_string(legal)});
+        return found;
+      }
+  const std::int64_t node = devices_per_node(scenario.cluster);
+  if (tp > node)
+    found.push_back({Diagnostic::Severity::Warning,
+                     "tp=" + std::to_string(tp) + " spans nodes of " + std::to_string(node) +
+                         " devices: every layer's reductions cross the network",
+                     {"plan#/mesh/tp"},
+                     "tp=" + std::to_string(node)});
+  return found;
+}
+
+}  // namespace
+
+Method tensor_parallel() {
+  return {
+      .name = kName,
+      .axis = MethodAxis::Sharding,
+      .summary = "Cuts the products of every layer over tp ranks; with sequence parallel the rest of the layer too.",
+      .paper = {"Reducing Activation Recomputation in Large Transformer Models", "Korthikanti et al.", "MLSys", 2023},
+      .card = {.gains = "weights, gradients, optimizer state and a layer's saved tensors divided by tp",
+               .costs = "two reductions of the residual stream a layer, forward and backward, on the critical path",
+               .legal_when = "tp divides heads and MLP width; inside one node unless the network is as fast"},
+      .file = "core/methods/tensor_parallel.cpp",
+      .params = {{.name = "sequence-parallel", .fallback = true, .doc = "divide norms and residuals along the sequence"}},
+      .check = check,
+      .arrange =
+          [](Layout& layout, const Scenario& scenario, const Params& params) {
+            layout.binding.tp = scenario.plan.mesh.tp;
+            layout.binding.sequence_parallel = params.flag("sequence-parallel") && scenario.plan.mesh.tp > 1;
+          },
+      .rewrite = rewrite,
+  };
+}
+
+}  // namespace trainyard
