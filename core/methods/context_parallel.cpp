@@ -45,7 +45,7 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
   body.backward = std::move(backward);
 }
 
-Diagnostics check(const Scenario& scenario, const Params&) {
+Diagnostics check_scenario(const Scenario& scenario, const Params&) {
   const Plan& plan = scenario.plan;
   const int cp = plan.mesh.cp;
   if (cp == 1) return {};
@@ -77,7 +77,7 @@ Method context_parallel() {
                .costs = "keys and values of the whole sequence pass every rank, hidden while attention is longer",
                .legal_when = "the sequence divides into 2 cp pieces"},
       .file = "core/methods/context_parallel.cpp",
-      .check = check,
+      .check = check_scenario,
       .arrange = [](Layout& layout, const Scenario& s, const Params&) { layout.binding.cp = s.plan.mesh.cp; },
       .rewrite = rewrite,
   };

@@ -50,7 +50,7 @@ std::int64_t experts(const Model& model) {
   return 0;
 }
 
-Diagnostics check(const Scenario& scenario, const Params&) {
+Diagnostics check_scenario(const Scenario& scenario, const Params&) {
   const Mesh& mesh = scenario.plan.mesh;
   if (mesh.ep == 1) return {};
   const std::int64_t count = experts(scenario.model);
@@ -83,7 +83,7 @@ Method expert_parallel() {
                .costs = "two all-to-alls of every routed token a layer, forward and backward",
                .legal_when = "ep divides the experts and dp x cp"},
       .file = "core/methods/expert_parallel.cpp",
-      .check = check,
+      .check = check_scenario,
       .arrange = [](Layout& layout, const Scenario& s, const Params&) { layout.binding.ep = s.plan.mesh.ep; },
       .rewrite = rewrite,
   };

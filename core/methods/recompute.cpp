@@ -73,7 +73,7 @@ void rewrite(Body& body, const Layout&, const Scenario& scenario, const Params& 
   if (policy == "selective") recompute_attention_core(body);
 }
 
-Diagnostics check(const Scenario& scenario, const Params& params) {
+Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
   const std::string& policy = params.text("policy");
   const Place place{"plan#/choices/recompute"};
   if (policy == "selective" && scenario.plan.flash_attention)
@@ -109,7 +109,7 @@ Method recompute() {
                   .doc = "none, selective, full, or blocks (full for the first layers of every stage)",
                   .values = {"none", "selective", "full", "blocks"}},
                  {.name = "blocks", .fallback = std::int64_t{0}, .doc = "layers of each stage that policy blocks recomputes", .low = 0, .high = 1e6}},
-      .check = check,
+      .check = check_scenario,
       .rewrite = rewrite,
   };
 }

@@ -135,7 +135,7 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
   body.backward = weave_backward(body.backward, around);
 }
 
-Diagnostics check(const Scenario& scenario, const Params& params) {
+Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
   Diagnostics found;
   const Plan& plan = scenario.plan;
   const int tp = plan.mesh.tp;
@@ -191,7 +191,7 @@ Method tensor_parallel() {
                .legal_when = "tp divides heads and MLP width; inside one node unless the network is as fast"},
       .file = "core/methods/tensor_parallel.cpp",
       .params = {{.name = "sequence-parallel", .fallback = true, .doc = "divide norms and residuals along the sequence"}},
-      .check = check,
+      .check = check_scenario,
       .arrange =
           [](Layout& layout, const Scenario& scenario, const Params& params) {
             layout.binding.tp = scenario.plan.mesh.tp;

@@ -70,7 +70,7 @@ void arrange(Layout& layout, const Scenario& scenario, const Params& params) {
   if (stage >= 2 && data > 1) layout.reduce_every_microbatch = true;
 }
 
-Diagnostics check(const Scenario& scenario, const Params& params) {
+Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
   Diagnostics found;
   const Mesh& mesh = scenario.plan.mesh;
   const std::int64_t data = ranks(mesh, Group::Data), shard = params.integer("shard"), stage = params.integer("stage");
@@ -112,7 +112,7 @@ Method zero() {
       .file = "core/methods/zero.cpp",
       .params = {{.name = "stage", .fallback = std::int64_t{0}, .doc = "0 replicated, 1 optimizer, 2 and gradients, 3 and weights (FSDP)", .low = 0, .high = 3},
                  {.name = "shard", .fallback = std::int64_t{0}, .doc = "ranks among which state is divided (hybrid); 0 = all", .low = 0, .high = 1e6}},
-      .check = check,
+      .check = check_scenario,
       .arrange = arrange,
       .rewrite = rewrite,
   };
