@@ -10,20 +10,23 @@ Method bf16() {
       .name = "bf16",
       .axis = MethodAxis::Precision,
       .summary = "Computes in bfloat16, updates a 4-byte master copy.",
-      .paper = {"A Study of BFLOAT16 for Deep Learning Training", "Kalamkar et al.", "arXiv 1905.12322", 2019},
+      .paper = {"A Study of BFLOAT16 for Deep Learning Training", "Kalamkar et al.",
+                "arXiv 1905.12322", 2019},
       .card = {.gains = "half the bytes of fp32 and the device's 16-bit peak, without loss scaling",
-               .costs = "a master copy: 2 + 4 + 12 bytes a parameter with Adam and fp32 gradients; 8 bits of mantissa",
+               .costs = "a master copy: 2 + 4 + 12 bytes a parameter with Adam and fp32 gradients; "
+                        "8 bits of mantissa",
                .legal_when = "the device has a bf16 peak"},
       .file = "core/methods/bf16.cpp",
       .params = {{.name = "gradient-dtype",
                   .fallback = std::string("fp32"),
                   .doc = "format in which gradients are accumulated and reduced",
                   .values = {"fp32", "bf16"}}},
-      .check = [](const Scenario& s, const Params&) { return check_peak(s.cluster.device, DType::BF16, "bf16"); },
+      .check = [](const Scenario& s,
+                  const Params&) { return check_peak(s.cluster.device, DType::BF16, "bf16"); },
       .arrange =
           [](Layout& layout, const Scenario&, const Params& params) {
-            layout.precision = {DType::BF16, DType::BF16, gradient_format(params.text("gradient-dtype")), DType::BF16,
-                                true};
+            layout.precision = {DType::BF16, DType::BF16,
+                                gradient_format(params.text("gradient-dtype")), DType::BF16, true};
           },
   };
 }

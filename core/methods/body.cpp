@@ -8,10 +8,13 @@ namespace {
 
 constexpr std::string_view kStep = "write_body";
 
-bool empty(const Work& work) { return work.flops.value == 0 && work.read.value == 0 && work.written.value == 0; }
+bool empty(const Work& work) {
+  return work.flops.value == 0 && work.read.value == 0 && work.written.value == 0;
+}
 
 bool is_expert(const Tensor& tensor) {
-  return std::any_of(tensor.shape.begin(), tensor.shape.end(), [](const Dim& d) { return d.axis == Axis::Experts; });
+  return std::any_of(tensor.shape.begin(), tensor.shape.end(),
+                     [](const Dim& d) { return d.axis == Axis::Experts; });
 }
 
 LocalParameters local_parameters(const Graph& graph, const Layout& layout) {
@@ -36,9 +39,9 @@ class SavedList {
 
   void add(std::size_t node, const Saved& saved) {
     if (!saved.tensor.valid()) {
-      list_.push_back({graph_.nodes[node].name + " " + std::string(saved.what), node_id(node), node_id(node),
-                       saved.for_weight, saved.for_weight ? node_id(node) : NodeId{}, saved.attention_core, false,
-                       saved.bytes});
+      list_.push_back({graph_.nodes[node].name + " " + std::string(saved.what), node_id(node),
+                       node_id(node), saved.for_weight, saved.for_weight ? node_id(node) : NodeId{},
+                       saved.attention_core, false, saved.bytes});
       return;
     }
     const Tensor& tensor = graph_[saved.tensor];
@@ -46,12 +49,19 @@ class SavedList {
     const auto [entry, is_new] = index_.try_emplace(saved.tensor, list_.size());
     if (is_new) {
       const auto made = producer_.find(saved.tensor);
-      list_.push_back({tensor.name, made == producer_.end() ? NodeId{} : made->second, node_id(node), false, {},
-                       saved.attention_core, false, local_bytes(tensor, layout_.binding, layout_.precision)});
+      list_.push_back({tensor.name,
+                       made == producer_.end() ? NodeId{} : made->second,
+                       node_id(node),
+                       false,
+                       {},
+                       saved.attention_core,
+                       false,
+                       local_bytes(tensor, layout_.binding, layout_.precision)});
     }
     SavedTensor& kept = list_[entry->second];
     kept.attention_core = kept.attention_core && saved.attention_core;
-    if (saved.for_weight && !kept.for_weight) kept.for_weight = true, kept.last_weight_user = node_id(node);
+    if (saved.for_weight && !kept.for_weight)
+      kept.for_weight = true, kept.last_weight_user = node_id(node);
   }
 
   bool holds(TensorId tensor) const { return index_.count(tensor) != 0; }
@@ -70,7 +80,8 @@ Bytes passing(const LocalNode& local, const SavedList& saved) {
   Bytes sum{};
   for (const auto* list : {&local.node.inputs, &local.node.outputs})
     for (TensorId id : *list)
-      if (local.graph[id].kind == TensorKind::Activation && !saved.holds(id)) sum += local.bytes(local.graph[id]);
+      if (local.graph[id].kind == TensorKind::Activation && !saved.holds(id))
+        sum += local.bytes(local.graph[id]);
   return sum;
 }
 
@@ -102,7 +113,8 @@ Body write_body(const Model& model, int block, const Layout& layout) {
   body.block = block;
   SavedList saved(graph, layout);
   const auto local = [&](std::size_t i) {
-    return LocalNode{graph, graph.nodes[i], layout.binding, layout.precision, layout.flash_attention};
+    return LocalNode{graph, graph.nodes[i], layout.binding, layout.precision,
+                     layout.flash_attention};
   };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     for (const Saved& s : graph.nodes[i].op->saved(local(i))) saved.add(i, s);
@@ -127,8 +139,9 @@ Body write_body(const Model& model, int block, const Layout& layout) {
 
   Work update;
   update.kind = WorkKind::Optimizer;
-  const std::int64_t touched = share(Bytes{body.parameters.dense}, layout.optimizer_shards).value +
-                               share(Bytes{body.parameters.expert}, layout.expert_optimizer_shards).value;
+  const std::int64_t touched =
+      share(Bytes{body.parameters.dense}, layout.optimizer_shards).value +
+      share(Bytes{body.parameters.expert}, layout.expert_optimizer_shards).value;
   update.read = Bytes{touched * layout.optimizer_touched_bytes / 2};
   update.written = Bytes{touched * layout.optimizer_touched_bytes} - update.read;
   if (touched > 0) {
@@ -179,9 +192,12 @@ StateBytes state_bytes(const Body& body, const Layout& layout) {
   const auto part = [](std::int64_t elements, int each, std::int64_t shards) {
     return share(Bytes{elements}, shards) * each;
   };
-  const int weight = bytes_of(layout.precision.parameter), gradient = bytes_of(layout.precision.gradient);
-  return {part(p.dense, weight, layout.weight_shards) + part(p.expert, weight, layout.expert_weight_shards),
-          part(p.dense, gradient, layout.gradient_shards) + part(p.expert, gradient, layout.expert_gradient_shards),
+  const int weight = bytes_of(layout.precision.parameter),
+            gradient = bytes_of(layout.precision.gradient);
+  return {part(p.dense, weight, layout.weight_shards) +
+              part(p.expert, weight, layout.expert_weight_shards),
+          part(p.dense, gradient, layout.gradient_shards) +
+              part(p.expert, gradient, layout.expert_gradient_shards),
           part(p.dense, optimizer, layout.optimizer_shards) +
               part(p.expert, optimizer, layout.expert_optimizer_shards)};
 }

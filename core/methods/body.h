@@ -17,24 +17,25 @@ struct BodyOp {
   std::string_view pass_name;  // method or step that wrote it
   NodeId node;                 // of the block's graph
   Pass pass = Pass::Forward;
-  bool recomputed = false;     // a forward done again during backward
+  bool recomputed = false;  // a forward done again during backward
   bool communication = false;
   // computation
   Work work{};
-  Bytes workspace{};           // tensors that live only while it runs
+  Bytes workspace{};  // tensors that live only while it runs
   // communication
   CollectiveKind collective = CollectiveKind::AllReduce;
   Group group = Group::Tensor;
   Bytes bytes{};
-  bool overlapped = false;     // may run beside computation of its own phase (see overlap.cpp)
+  bool overlapped = false;  // may run beside computation of its own phase (see overlap.cpp)
 };
 
 /// A tensor kept from forward to backward.
 struct SavedTensor {
-  std::string name;         // "q_proj", "attention scores"
-  NodeId producer;          // forward op after which it exists; invalid = the layer's input
-  NodeId last_user;         // node whose backward, the last to need it, frees it
-  bool for_weight = false;  // a weight pass needs it: under a split backward it is free only after last_weight_user's
+  std::string name;  // "q_proj", "attention scores"
+  NodeId producer;   // forward op after which it exists; invalid = the layer's input
+  NodeId last_user;  // node whose backward, the last to need it, frees it
+  bool for_weight =
+      false;  // a weight pass needs it: under a split backward it is free only after last_weight_user's
   NodeId last_weight_user;
   bool attention_core = false;
   bool recomputed = false;  // not kept: rebuilt in backward (category Recomputed)
@@ -47,22 +48,24 @@ struct LocalParameters {
 };
 
 struct Body {
-  int block = 0;                 // index into Model::blocks
-  std::vector<BodyOp> forward;   // in order
-  std::vector<BodyOp> backward;  // in order; each op's pass says whether a split schedule runs it with I or with W
-  std::vector<BodyOp> reduce;    // gradient collectives of this layer, once a step (or a microbatch, see Layout)
-  std::vector<BodyOp> gather;    // parameter collectives after the update, or before the next forward
-  std::vector<BodyOp> update;    // the optimizer
+  int block = 0;                // index into Model::blocks
+  std::vector<BodyOp> forward;  // in order
+  std::vector<BodyOp>
+      backward;  // in order; each op's pass says whether a split schedule runs it with I or with W
+  std::vector<BodyOp>
+      reduce;  // gradient collectives of this layer, once a step (or a microbatch, see Layout)
+  std::vector<BodyOp> gather;  // parameter collectives after the update, or before the next forward
+  std::vector<BodyOp> update;  // the optimizer
   std::vector<SavedTensor> saved;
   LocalParameters parameters;
-  Bytes gathered{};              // parameters in full that live only while the layer runs (ZeRO 3)
-  Bytes input{}, output{};       // bytes that cross its boundary, on one device
+  Bytes gathered{};         // parameters in full that live only while the layer runs (ZeRO 3)
+  Bytes input{}, output{};  // bytes that cross its boundary, on one device
 };
 
 /// Sums that both grains use.
-Bytes saved_bytes(const Body&);             // kept between forward and backward
-Bytes recomputed_bytes(const Body&);        // rebuilt and alive during backward
-Bytes forward_workspace(const Body&);       // largest of any one op
+Bytes saved_bytes(const Body&);        // kept between forward and backward
+Bytes recomputed_bytes(const Body&);   // rebuilt and alive during backward
+Bytes forward_workspace(const Body&);  // largest of any one op
 Bytes backward_workspace(const Body&);
 
 /// Writes the plain body of a block: compute only, everything saved that its ops ask for.

@@ -8,12 +8,18 @@ namespace trainyard {
 
 std::string_view to_string(MethodAxis axis) {
   switch (axis) {
-    case MethodAxis::Schedule: return "schedule";
-    case MethodAxis::Sharding: return "sharding";
-    case MethodAxis::Reduction: return "reduction";
-    case MethodAxis::Memory: return "memory";
-    case MethodAxis::Precision: return "precision";
-    case MethodAxis::Communication: return "communication";
+    case MethodAxis::Schedule:
+      return "schedule";
+    case MethodAxis::Sharding:
+      return "sharding";
+    case MethodAxis::Reduction:
+      return "reduction";
+    case MethodAxis::Memory:
+      return "memory";
+    case MethodAxis::Precision:
+      return "precision";
+    case MethodAxis::Communication:
+      return "communication";
   }
   return "";
 }
@@ -22,11 +28,20 @@ std::string_view to_string(MethodAxis axis) {
 // ZeRO replaces it, and overlap marks what all others wrote.
 std::span<const Method> methods() {
   static const std::array list = {
-      gpipe(),           one_f_one_b(),         interleaved_1f1b(),  //
-      fp32(),            tf32(),                fp16(),              bf16(),
-      tensor_parallel(), context_parallel(),    expert_parallel(),   //
-      recompute(),                                                   //
-      data_parallel_method(), gradient_accumulation(), zero(),       //
+      gpipe(),
+      one_f_one_b(),
+      interleaved_1f1b(),  //
+      fp32(),
+      tf32(),
+      fp16(),
+      bf16(),
+      tensor_parallel(),
+      context_parallel(),
+      expert_parallel(),  //
+      recompute(),        //
+      data_parallel_method(),
+      gradient_accumulation(),
+      zero(),  //
       overlap(),
   };
   return list;

@@ -8,8 +8,8 @@
 
 namespace trainyard {
 
-inline BodyOp collective_op(std::string_view method, std::string name, NodeId node, Pass pass, CollectiveKind kind,
-                            Group group, Bytes bytes) {
+inline BodyOp collective_op(std::string_view method, std::string name, NodeId node, Pass pass,
+                            CollectiveKind kind, Group group, Bytes bytes) {
   BodyOp op;
   op.name = std::move(name);
   op.pass_name = method;

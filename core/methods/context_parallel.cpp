@@ -27,17 +27,18 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
   std::vector<BodyOp> forward, backward;
   for (const BodyOp& op : body.forward) {
     if (is_attention(op))
-      forward.push_back(collective_op(kName, "pass keys and values", op.node, Pass::Forward, CollectiveKind::AllGather,
-                                      Group::Context, keys_and_values(op.node)));
+      forward.push_back(collective_op(kName, "pass keys and values", op.node, Pass::Forward,
+                                      CollectiveKind::AllGather, Group::Context,
+                                      keys_and_values(op.node)));
     forward.push_back(op);
   }
   for (const BodyOp& op : body.backward) {
     if (is_attention(op)) {
       const Bytes bytes = keys_and_values(op.node);
-      backward.push_back(collective_op(kName, "pass keys and values", op.node, op.pass, CollectiveKind::AllGather,
-                                       Group::Context, bytes));
-      backward.push_back(collective_op(kName, "pass their gradients", op.node, op.pass, CollectiveKind::ReduceScatter,
-                                       Group::Context, bytes));
+      backward.push_back(collective_op(kName, "pass keys and values", op.node, op.pass,
+                                       CollectiveKind::AllGather, Group::Context, bytes));
+      backward.push_back(collective_op(kName, "pass their gradients", op.node, op.pass,
+                                       CollectiveKind::ReduceScatter, Group::Context, bytes));
     }
     backward.push_back(op);
   }
@@ -51,15 +52,16 @@ Diagnostics check_scenario(const Scenario& scenario, const Params&) {
   if (cp == 1) return {};
   if (scenario.model.sequence <= 1)
     return {{Diagnostic::Severity::Error,
-             "cp=" + std::to_string(cp) + " divides a sequence, and " + scenario.model.name + " has none",
+             "cp=" + std::to_string(cp) + " divides a sequence, and " + scenario.model.name +
+                 " has none",
              {"plan#/mesh/cp"},
              "cp=1"}};
   // Causal attention gives rank i the pieces i and 2 cp - 1 - i, so that all ranks do the same work.
   if (plan.batch.sequence % (2 * cp) != 0)
     return {{Diagnostic::Severity::Error,
-             "cp=" + std::to_string(cp) + " cuts the sequence into " + std::to_string(2 * cp) + " pieces, and " +
-                 std::to_string(plan.batch.sequence) + " tokens leave a remainder of " +
-                 std::to_string(plan.batch.sequence % (2 * cp)),
+             "cp=" + std::to_string(cp) + " cuts the sequence into " + std::to_string(2 * cp) +
+                 " pieces, and " + std::to_string(plan.batch.sequence) +
+                 " tokens leave a remainder of " + std::to_string(plan.batch.sequence % (2 * cp)),
              {"plan#/mesh/cp"},
              "seq=" + std::to_string((plan.batch.sequence / (2 * cp) + 1) * (2 * cp))}};
   return {};
@@ -72,13 +74,16 @@ Method context_parallel() {
       .name = kName,
       .axis = MethodAxis::Sharding,
       .summary = "Divides the sequence over cp ranks and passes keys and values round a ring.",
-      .paper = {"Ring Attention with Blockwise Transformers for Near-Infinite Context", "Liu et al.", "ICLR", 2024},
+      .paper = {"Ring Attention with Blockwise Transformers for Near-Infinite Context",
+                "Liu et al.", "ICLR", 2024},
       .card = {.gains = "activations divided by cp: sequences that no single device could hold",
-               .costs = "keys and values of the whole sequence pass every rank, hidden while attention is longer",
+               .costs = "keys and values of the whole sequence pass every rank, hidden while "
+                        "attention is longer",
                .legal_when = "the sequence divides into 2 cp pieces"},
       .file = "core/methods/context_parallel.cpp",
       .check = check_scenario,
-      .arrange = [](Layout& layout, const Scenario& s, const Params&) { layout.binding.cp = s.plan.mesh.cp; },
+      .arrange = [](Layout& layout, const Scenario& s,
+                    const Params&) { layout.binding.cp = s.plan.mesh.cp; },
       .rewrite = rewrite,
   };
 }

@@ -14,7 +14,8 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
   const Mesh& mesh = scenario.plan.mesh;
   const auto reduce = [&](std::int64_t parameters, Group group, const char* name) {
     if (parameters > 0 && ranks(mesh, group) > 1)
-      body.reduce.push_back(collective_op(kName, name, NodeId{}, Pass::BackwardWeight, CollectiveKind::AllReduce, group,
+      body.reduce.push_back(collective_op(kName, name, NodeId{}, Pass::BackwardWeight,
+                                          CollectiveKind::AllReduce, group,
                                           gradient_bytes(parameters, layout)));
   };
   reduce(body.parameters.dense, Group::Data, "reduce gradients");
@@ -28,9 +29,11 @@ Method data_parallel_method() {
       .name = kName,
       .axis = MethodAxis::Reduction,
       .summary = "Replicas compute gradients of their own samples and sum them once a step.",
-      .paper = {"PyTorch Distributed: Experiences on Accelerating Data Parallel Training", "Li et al.", "VLDB", 2020},
+      .paper = {"PyTorch Distributed: Experiences on Accelerating Data Parallel Training",
+                "Li et al.", "VLDB", 2020},
       .card = {.gains = "throughput grows with the replicas",
-               .costs = "every replica holds the whole training state; 2 x gradient bytes a step on the wire",
+               .costs = "every replica holds the whole training state; 2 x gradient bytes a step "
+                        "on the wire",
                .legal_when = "dp x micro-batch divides the global batch"},
       .file = "core/methods/data_parallel.cpp",
       .rewrite = rewrite,

@@ -13,7 +13,9 @@ namespace {
 constexpr std::string_view kName = "expert-parallel";
 
 // Copies travel at dispatch's output and combine's input.
-TensorId travelling(const Node& node) { return node.op->name == "dispatch" ? node.outputs[0] : node.inputs[0]; }
+TensorId travelling(const Node& node) {
+  return node.op->name == "dispatch" ? node.outputs[0] : node.inputs[0];
+}
 
 void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params&) {
   if (layout.binding.ep == 1) return;
@@ -22,8 +24,10 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
     return !op.communication && op.node.valid() && graph[op.node].split == TensorSplit::Routed;
   };
   const auto exchange = [&](const BodyOp& op, const char* what) {
-    const Bytes bytes = local_bytes(graph[travelling(graph[op.node])], layout.binding, layout.precision);
-    return collective_op(kName, what, op.node, op.pass, CollectiveKind::AllToAll, Group::Expert, bytes);
+    const Bytes bytes =
+        local_bytes(graph[travelling(graph[op.node])], layout.binding, layout.precision);
+    return collective_op(kName, what, op.node, op.pass, CollectiveKind::AllToAll, Group::Expert,
+                         bytes);
   };
   std::vector<BodyOp> forward, backward;
   for (const BodyOp& op : body.forward) {
@@ -55,17 +59,21 @@ Diagnostics check_scenario(const Scenario& scenario, const Params&) {
   if (mesh.ep == 1) return {};
   const std::int64_t count = experts(scenario.model);
   const auto refuse = [](std::string sentence, std::string fix) {
-    return Diagnostics{{Diagnostic::Severity::Error, std::move(sentence), {"plan#/mesh/ep"}, std::move(fix)}};
+    return Diagnostics{
+        {Diagnostic::Severity::Error, std::move(sentence), {"plan#/mesh/ep"}, std::move(fix)}};
   };
   const std::string ep = "ep=" + std::to_string(mesh.ep);
-  if (count == 0) return refuse(ep + " spreads experts, and " + scenario.model.name + " has none", "ep=1");
+  if (count == 0)
+    return refuse(ep + " spreads experts, and " + scenario.model.name + " has none", "ep=1");
   const std::int64_t replicas = std::int64_t{*mesh.dp} * mesh.cp;
   std::int64_t legal = std::min<std::int64_t>(mesh.ep, count);
   while (legal > 1 && (count % legal != 0 || replicas % legal != 0)) --legal;
   if (count % mesh.ep != 0)
-    return refuse(ep + " does not divide " + std::to_string(count) + " experts", "ep=" + std::to_string(legal));
+    return refuse(ep + " does not divide " + std::to_string(count) + " experts",
+                  "ep=" + std::to_string(legal));
   if (replicas % mesh.ep != 0)
-    return refuse(ep + " takes its ranks from dp x cp = " + std::to_string(replicas) + ", which it does not divide",
+    return refuse(ep + " takes its ranks from dp x cp = " + std::to_string(replicas) +
+                      ", which it does not divide",
                   "ep=" + std::to_string(legal));
   return {};
 }
@@ -76,15 +84,17 @@ Method expert_parallel() {
   return {
       .name = kName,
       .axis = MethodAxis::Sharding,
-      .summary = "Spreads the experts of routed layers over ep ranks; tokens travel to them and back.",
-      .paper = {"GShard: Scaling Giant Models with Conditional Computation and Automatic Sharding", "Lepikhin et al.",
-                "ICLR", 2021},
+      .summary =
+          "Spreads the experts of routed layers over ep ranks; tokens travel to them and back.",
+      .paper = {"GShard: Scaling Giant Models with Conditional Computation and Automatic Sharding",
+                "Lepikhin et al.", "ICLR", 2021},
       .card = {.gains = "expert weights, gradients and optimizer state divided by ep",
                .costs = "two all-to-alls of every routed token a layer, forward and backward",
                .legal_when = "ep divides the experts and dp x cp"},
       .file = "core/methods/expert_parallel.cpp",
       .check = check_scenario,
-      .arrange = [](Layout& layout, const Scenario& s, const Params&) { layout.binding.ep = s.plan.mesh.ep; },
+      .arrange = [](Layout& layout, const Scenario& s,
+                    const Params&) { layout.binding.ep = s.plan.mesh.ep; },
       .rewrite = rewrite,
   };
 }

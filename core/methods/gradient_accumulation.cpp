@@ -17,8 +17,9 @@ Diagnostics check_scenario(const Scenario& scenario, const Params&) {
   if (plan.batch.global % one == 0) return {};
   const std::int64_t nearest = std::max(one, (plan.batch.global + one / 2) / one * one);
   return {{Diagnostic::Severity::Error,
-           "a global batch of " + std::to_string(plan.batch.global) + " is not a whole number of microbatches: " +
-               std::to_string(plan.batch.micro) + " samples on each of " + std::to_string(*plan.mesh.dp) +
+           "a global batch of " + std::to_string(plan.batch.global) +
+               " is not a whole number of microbatches: " + std::to_string(plan.batch.micro) +
+               " samples on each of " + std::to_string(*plan.mesh.dp) +
                " data-parallel ranks make " + std::to_string(one),
            {"plan#/batch/global"},
            "global-batch=" + std::to_string(nearest)}};
@@ -32,14 +33,17 @@ Method gradient_accumulation() {
       .axis = MethodAxis::Reduction,
       .summary = "Adds up the gradients of several microbatches and reduces them once.",
       .paper = {"Scaling Neural Machine Translation", "Ott et al.", "WMT", 2018},
-      .card = {.gains = "any global batch in the memory of one microbatch; one reduction a step instead of m",
+      .card = {.gains = "any global batch in the memory of one microbatch; one reduction a step "
+                        "instead of m",
                .costs = "nothing but the gradient buffer, which stays alive through the step",
                .legal_when = "micro-batch x dp divides the global batch"},
       .file = "core/methods/gradient_accumulation.cpp",
-      .params = {{.name = "reduce",
-                  .fallback = std::string("last"),
-                  .doc = "when gradients are reduced: with the last microbatch of a step, or with every one",
-                  .values = {"last", "every"}}},
+      .params =
+          {{.name = "reduce",
+            .fallback = std::string("last"),
+            .doc =
+                "when gradients are reduced: with the last microbatch of a step, or with every one",
+            .values = {"last", "every"}}},
       .check = check_scenario,
       .arrange =
           [](Layout& layout, const Scenario&, const Params& params) {

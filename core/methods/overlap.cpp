@@ -18,9 +18,14 @@ void mark(std::vector<BodyOp>& ops, bool data, bool context) {
       case Group::Data:
       case Group::ExpertData:
       case Group::Shard:
-      case Group::Replica: op.overlapped = data; break;
-      case Group::Context: op.overlapped = context; break;
-      default: break;
+      case Group::Replica:
+        op.overlapped = data;
+        break;
+      case Group::Context:
+        op.overlapped = context;
+        break;
+      default:
+        break;
     }
   }
 }
@@ -32,14 +37,23 @@ Method overlap() {
       .name = "overlap",
       .axis = MethodAxis::Communication,
       .summary = "Runs gradient, weight and key/value traffic beside computation.",
-      .paper = {"PyTorch Distributed: Experiences on Accelerating Data Parallel Training", "Li et al.", "VLDB", 2020},
-      .card = {.gains = "hides what fits beside computation: all but the first or last layer's collective",
-               .costs = "buffers in flight; the device computes a little slower while it communicates",
-               .legal_when = "always"},
+      .paper = {"PyTorch Distributed: Experiences on Accelerating Data Parallel Training",
+                "Li et al.", "VLDB", 2020},
+      .card =
+          {.gains =
+               "hides what fits beside computation: all but the first or last layer's collective",
+           .costs = "buffers in flight; the device computes a little slower while it communicates",
+           .legal_when = "always"},
       .file = "core/methods/overlap.cpp",
-      .params = {{.name = "gradients", .fallback = true, .doc = "reduce gradients beside the backward that makes them"},
-                 {.name = "weights", .fallback = true, .doc = "gather a layer's weights beside the layer before"},
-                 {.name = "context", .fallback = true, .doc = "pass keys and values beside attention"}},
+      .params = {{.name = "gradients",
+                  .fallback = true,
+                  .doc = "reduce gradients beside the backward that makes them"},
+                 {.name = "weights",
+                  .fallback = true,
+                  .doc = "gather a layer's weights beside the layer before"},
+                 {.name = "context",
+                  .fallback = true,
+                  .doc = "pass keys and values beside attention"}},
       .rewrite =
           [](Body& body, const Layout&, const Scenario&, const Params& params) {
             mark(body.forward, params.flag("weights"), params.flag("context"));

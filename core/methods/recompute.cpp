@@ -55,7 +55,8 @@ void recompute_attention_core(Body& body) {
       for (SavedTensor& saved : body.saved) {
         if (!saved.attention_core || saved.recomputed || saved.producer != op.node) continue;
         for (const BodyOp& forward : body.forward)
-          if (forward.node == op.node && !forward.communication && (backward.empty() || backward.back().node != op.node || !backward.back().recomputed))
+          if (forward.node == op.node && !forward.communication &&
+              (backward.empty() || backward.back().node != op.node || !backward.back().recomputed))
             backward.push_back(again(forward, op.pass));
       }
       for (SavedTensor& saved : body.saved)
@@ -78,15 +79,16 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
   const Place place{"plan#/choices/recompute"};
   if (policy == "selective" && scenario.plan.flash_attention)
     return {{Diagnostic::Severity::Warning,
-             "recompute=selective drops the attention scores, which fused attention never keeps: nothing is saved",
+             "recompute=selective drops the attention scores, which fused attention never keeps: "
+             "nothing is saved",
              place, "recompute=none"}};
   if (policy == "blocks") {
     const std::int64_t stages = std::int64_t{scenario.plan.mesh.pp} * scenario.plan.virtual_stages;
     const std::int64_t each = (layer_count(scenario.model) + stages - 1) / stages;
     if (params.integer("blocks") > each)
       return {{Diagnostic::Severity::Error,
-               "recompute=blocks=" + std::to_string(params.integer("blocks")) + " asks for more layers than a stage has (" +
-                   std::to_string(each) + ")",
+               "recompute=blocks=" + std::to_string(params.integer("blocks")) +
+                   " asks for more layers than a stage has (" + std::to_string(each) + ")",
                place, "recompute=full"}};
   }
   return {};
@@ -99,16 +101,24 @@ Method recompute() {
       .name = kName,
       .axis = MethodAxis::Memory,
       .summary = "Throws away what forward keeps and computes it again before backward.",
-      .paper = {"Training Deep Nets with Sublinear Memory Cost", "Chen et al.", "arXiv 1604.06174", 2016},
-      .card = {.gains = "full: a layer keeps only its input (2sbh of 34sbh and more); selective: drops the 5as^2b of unfused attention",
-               .costs = "full: one more forward, up to a third more time; selective: 1 to 4 % more FLOP",
+      .paper = {"Training Deep Nets with Sublinear Memory Cost", "Chen et al.", "arXiv 1604.06174",
+                2016},
+      .card = {.gains = "full: a layer keeps only its input (2sbh of 34sbh and more); selective: "
+                        "drops the 5as^2b of unfused attention",
+               .costs =
+                   "full: one more forward, up to a third more time; selective: 1 to 4 % more FLOP",
                .legal_when = "always; selective gains nothing with fused attention"},
       .file = "core/methods/recompute.cpp",
       .params = {{.name = "policy",
                   .fallback = std::string("none"),
-                  .doc = "none, selective, full, or blocks (full for the first layers of every stage)",
+                  .doc =
+                      "none, selective, full, or blocks (full for the first layers of every stage)",
                   .values = {"none", "selective", "full", "blocks"}},
-                 {.name = "blocks", .fallback = std::int64_t{0}, .doc = "layers of each stage that policy blocks recomputes", .low = 0, .high = 1e6}},
+                 {.name = "blocks",
+                  .fallback = std::int64_t{0},
+                  .doc = "layers of each stage that policy blocks recomputes",
+                  .low = 0,
+                  .high = 1e6}},
       .check = check_scenario,
       .rewrite = rewrite,
   };

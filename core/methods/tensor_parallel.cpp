@@ -23,16 +23,19 @@ struct Around {
 
 class Inserter {
  public:
-  Inserter(const Graph& graph, const Layout& layout) : graph_(graph), layout_(layout), around_(graph.nodes.size()) {
+  Inserter(const Graph& graph, const Layout& layout)
+      : graph_(graph), layout_(layout), around_(graph.nodes.size()) {
     whole_ = layout.binding;
     whole_.sequence_parallel = false;
-    std::map<TensorId, std::pair<std::size_t, std::size_t>> entering;  // first and last Column that reads the tensor
+    std::map<TensorId, std::pair<std::size_t, std::size_t>>
+        entering;  // first and last Column that reads the tensor
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
       if (node.split == TensorSplit::Column) {
         const auto [entry, is_new] = entering.try_emplace(node.inputs[0], i, i);
         entry->second.second = i;
-      } else if (node.split == TensorSplit::Row || (node.split == TensorSplit::Vocab && !is_loss(node))) {
+      } else if (node.split == TensorSplit::Row ||
+                 (node.split == TensorSplit::Vocab && !is_loss(node))) {
         leave(i, node);
       } else if (node.split == TensorSplit::Vocab) {
         loss(i, node);
@@ -45,7 +48,9 @@ class Inserter {
 
  private:
   static bool is_loss(const Node& node) { return node.op->name == "softmax_loss"; }
-  Bytes whole(TensorId tensor) const { return local_bytes(graph_[tensor], whole_, layout_.precision); }
+  Bytes whole(TensorId tensor) const {
+    return local_bytes(graph_[tensor], whole_, layout_.precision);
+  }
   bool divided(TensorId tensor) const {
     for (const Dim& d : graph_[tensor].shape)
       if (d.axis == Axis::SequenceRegion) return layout_.binding.sequence_parallel;
@@ -53,19 +58,20 @@ class Inserter {
   }
 
   BodyOp op(std::string name, std::size_t node, Pass pass, CollectiveKind kind, Bytes bytes) const {
-    return collective_op(kName, std::move(name), NodeId{static_cast<std::uint32_t>(node)}, pass, kind, Group::Tensor,
-                         bytes);
+    return collective_op(kName, std::move(name), NodeId{static_cast<std::uint32_t>(node)}, pass,
+                         kind, Group::Tensor, bytes);
   }
 
   // The input of column-cut products: every rank needs all of it, and its gradient is the sum of theirs.
   void enter(TensorId tensor, std::size_t first, std::size_t last) {
     const Bytes bytes = whole(tensor);
     if (divided(tensor)) {
-      around_[first].before_forward.push_back(
-          op("gather " + graph_[tensor].name, first, Pass::Forward, CollectiveKind::AllGather, bytes));
+      around_[first].before_forward.push_back(op("gather " + graph_[tensor].name, first,
+                                                 Pass::Forward, CollectiveKind::AllGather, bytes));
       // Only a rank's own part was kept; weight gradients need the whole again.
-      around_[last].before_weight.push_back(
-          op("gather " + graph_[tensor].name + " again", last, Pass::BackwardWeight, CollectiveKind::AllGather, bytes));
+      around_[last].before_weight.push_back(op("gather " + graph_[tensor].name + " again", last,
+                                               Pass::BackwardWeight, CollectiveKind::AllGather,
+                                               bytes));
     }
     around_[first].after_backward.push_back(
         op("reduce gradient of " + graph_[tensor].name, first, Pass::BackwardInput,
@@ -80,8 +86,9 @@ class Inserter {
         op("reduce " + graph_[out].name, i, Pass::Forward,
            divided(out) ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, bytes));
     if (divided(out))
-      around_[i].before_backward.push_back(op("gather gradient of " + graph_[out].name, i, Pass::BackwardInput,
-                                              CollectiveKind::AllGather, bytes));
+      around_[i].before_backward.push_back(op("gather gradient of " + graph_[out].name, i,
+                                              Pass::BackwardInput, CollectiveKind::AllGather,
+                                              bytes));
   }
 
   // Softmax over a cut vocabulary: the largest logit, the sum and the label's logit of every token, 4 bytes each.
@@ -103,7 +110,8 @@ void append(std::vector<BodyOp>& list, const std::vector<BodyOp>& more) {
   list.insert(list.end(), more.begin(), more.end());
 }
 
-std::vector<BodyOp> weave_forward(const std::vector<BodyOp>& ops, const std::vector<Around>& around) {
+std::vector<BodyOp> weave_forward(const std::vector<BodyOp>& ops,
+                                  const std::vector<Around>& around) {
   std::vector<BodyOp> woven;
   for (const BodyOp& op : ops) {
     const Around& a = around[op.node.value];
@@ -114,7 +122,8 @@ std::vector<BodyOp> weave_forward(const std::vector<BodyOp>& ops, const std::vec
   return woven;
 }
 
-std::vector<BodyOp> weave_backward(const std::vector<BodyOp>& ops, const std::vector<Around>& around) {
+std::vector<BodyOp> weave_backward(const std::vector<BodyOp>& ops,
+                                   const std::vector<Around>& around) {
   std::vector<BodyOp> woven;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const BodyOp& op = ops[i];
@@ -144,8 +153,9 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
     const bool has_sequence = scenario.model.sequence > 1;
     if (has_sequence && plan.batch.sequence % parts != 0)
       found.push_back({Diagnostic::Severity::Error,
-                       "sequence parallel divides " + std::to_string(plan.batch.sequence) + " tokens over " +
-                           std::to_string(parts) + " ranks (tp x cp), which leaves a remainder of " +
+                       "sequence parallel divides " + std::to_string(plan.batch.sequence) +
+                           " tokens over " + std::to_string(parts) +
+                           " ranks (tp x cp), which leaves a remainder of " +
                            std::to_string(plan.batch.sequence % parts),
                        {"plan#/batch/sequence"},
                        "seq=" + std::to_string((plan.batch.sequence / parts + 1) * parts)});
@@ -161,9 +171,12 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
         int legal = tp - 1;
         while (legal > 1 && (units % legal != 0 || scenario.cluster.count % legal != 0)) --legal;
         found.push_back({Diagnostic::Severity::Error,
-                         "tp=" + std::to_string(tp) + " does not divide the " + std::to_string(units) +
-                             (kv ? " key/value heads" : heads ? " attention heads" : " columns") + " of " + block.name +
-                             "/" + tensor.name,
+                         "tp=" + std::to_string(tp) + " does not divide the " +
+                             std::to_string(units) +
+                             (kv      ? " key/value heads"
+                              : heads ? " attention heads"
+                                      : " columns") +
+                             " of " + block.name + "/" + tensor.name,
                          {"plan#/mesh/tp"},
                          "tp=" + std::to_string(legal)});
         return found;
@@ -184,18 +197,27 @@ Method tensor_parallel() {
   return {
       .name = kName,
       .axis = MethodAxis::Sharding,
-      .summary = "Cuts the products of every layer over tp ranks; with sequence parallel the rest of the layer too.",
-      .paper = {"Reducing Activation Recomputation in Large Transformer Models", "Korthikanti et al.", "MLSys", 2023},
-      .card = {.gains = "weights, gradients, optimizer state and a layer's saved tensors divided by tp",
-               .costs = "two reductions of the residual stream a layer, forward and backward, on the critical path",
-               .legal_when = "tp divides heads and MLP width; inside one node unless the network is as fast"},
+      .summary =
+          "Cuts the products of every layer over tp ranks; with sequence parallel the rest of the "
+          "layer too.",
+      .paper = {"Reducing Activation Recomputation in Large Transformer Models",
+                "Korthikanti et al.", "MLSys", 2023},
+      .card = {.gains =
+                   "weights, gradients, optimizer state and a layer's saved tensors divided by tp",
+               .costs = "two reductions of the residual stream a layer, forward and backward, on "
+                        "the critical path",
+               .legal_when =
+                   "tp divides heads and MLP width; inside one node unless the network is as fast"},
       .file = "core/methods/tensor_parallel.cpp",
-      .params = {{.name = "sequence-parallel", .fallback = true, .doc = "divide norms and residuals along the sequence"}},
+      .params = {{.name = "sequence-parallel",
+                  .fallback = true,
+                  .doc = "divide norms and residuals along the sequence"}},
       .check = check_scenario,
       .arrange =
           [](Layout& layout, const Scenario& scenario, const Params& params) {
             layout.binding.tp = scenario.plan.mesh.tp;
-            layout.binding.sequence_parallel = params.flag("sequence-parallel") && scenario.plan.mesh.tp > 1;
+            layout.binding.sequence_parallel =
+                params.flag("sequence-parallel") && scenario.plan.mesh.tp > 1;
           },
       .rewrite = rewrite,
   };

@@ -31,21 +31,28 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
   const std::int64_t data = ranks(mesh, Group::Data), group = layout.shard_group;
   if (stage == 0 || data == 1) return;
   const bool hybrid = group > 0 && group < data;
-  const Part parts[] = {
-      {body.parameters.dense, hybrid ? Group::Shard : Group::Data, Group::Replica, hybrid ? data / group : 1, ""},
-      {body.parameters.expert, Group::ExpertData, Group::Replica, 1, "expert "}};
+  const Part parts[] = {{body.parameters.dense, hybrid ? Group::Shard : Group::Data, Group::Replica,
+                         hybrid ? data / group : 1, ""},
+                        {body.parameters.expert, Group::ExpertData, Group::Replica, 1, "expert "}};
   body.reduce.clear();  // what data parallel wrote
-  const auto weight = [&](std::int64_t n) { return Bytes{n * bytes_of(layout.precision.parameter)}; };
+  const auto weight = [&](std::int64_t n) {
+    return Bytes{n * bytes_of(layout.precision.parameter)};
+  };
   for (const Part& part : parts) {
-    if (part.parameters == 0 || (part.shard == Group::ExpertData && ranks(mesh, Group::ExpertData) == 1)) continue;
+    if (part.parameters == 0 ||
+        (part.shard == Group::ExpertData && ranks(mesh, Group::ExpertData) == 1))
+      continue;
     const Bytes gradients = gradient_bytes(part.parameters, layout);
-    body.reduce.push_back(collective_op(kName, "scatter " + part.label + "gradients", NodeId{}, Pass::BackwardWeight,
-                                        CollectiveKind::ReduceScatter, part.shard, gradients));
+    body.reduce.push_back(collective_op(kName, "scatter " + part.label + "gradients", NodeId{},
+                                        Pass::BackwardWeight, CollectiveKind::ReduceScatter,
+                                        part.shard, gradients));
     if (part.replicas > 1)
-      body.reduce.push_back(collective_op(kName, "reduce " + part.label + "shards", NodeId{}, Pass::BackwardWeight,
-                                          CollectiveKind::AllReduce, part.replica, share(gradients, group)));
-    const BodyOp gather = collective_op(kName, "gather " + part.label + "weights", NodeId{}, Pass::Forward,
-                                        CollectiveKind::AllGather, part.shard, weight(part.parameters));
+      body.reduce.push_back(collective_op(kName, "reduce " + part.label + "shards", NodeId{},
+                                          Pass::BackwardWeight, CollectiveKind::AllReduce,
+                                          part.replica, share(gradients, group)));
+    const BodyOp gather =
+        collective_op(kName, "gather " + part.label + "weights", NodeId{}, Pass::Forward,
+                      CollectiveKind::AllGather, part.shard, weight(part.parameters));
     if (stage < 3) {
       body.gather.push_back(gather);
       continue;
@@ -73,26 +80,29 @@ void arrange(Layout& layout, const Scenario& scenario, const Params& params) {
 Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
   Diagnostics found;
   const Mesh& mesh = scenario.plan.mesh;
-  const std::int64_t data = ranks(mesh, Group::Data), shard = params.integer("shard"), stage = params.integer("stage");
+  const std::int64_t data = ranks(mesh, Group::Data), shard = params.integer("shard"),
+                     stage = params.integer("stage");
   const std::string name = "zero=" + std::to_string(stage);
   if (shard > 0 && (shard > data || data % shard != 0)) {
     std::int64_t legal = std::min(shard, data);
     while (data % legal != 0) --legal;
     found.push_back({Diagnostic::Severity::Error,
-                     "hybrid=" + std::to_string(shard) + " does not divide the " + std::to_string(data) +
-                         " data-parallel ranks (dp x cp)",
+                     "hybrid=" + std::to_string(shard) + " does not divide the " +
+                         std::to_string(data) + " data-parallel ranks (dp x cp)",
                      {"plan#/choices/zero/shard"},
                      "hybrid=" + std::to_string(legal)});
   }
   if (stage > 0 && data == 1)
-    found.push_back({Diagnostic::Severity::Warning,
-                     name + " divides state over data-parallel ranks, and there is one: nothing is saved",
-                     {"plan#/choices/zero/stage"},
-                     "zero=0"});
+    found.push_back(
+        {Diagnostic::Severity::Warning,
+         name + " divides state over data-parallel ranks, and there is one: nothing is saved",
+         {"plan#/choices/zero/stage"},
+         "zero=0"});
   if (stage == 2 && mesh.pp > 1)
     found.push_back({Diagnostic::Severity::Warning,
                      "zero=2 under a pipeline reduces gradients with every microbatch: " +
-                         std::to_string(microbatches(scenario.plan)) + " times the traffic of zero=1",
+                         std::to_string(microbatches(scenario.plan)) +
+                         " times the traffic of zero=1",
                      {"plan#/choices/zero/stage"},
                      "zero=1"});
   return found;
@@ -104,14 +114,26 @@ Method zero() {
   return {
       .name = kName,
       .axis = MethodAxis::Reduction,
-      .summary = "Divides optimizer state (1), gradients (2) and weights (3, FSDP) over the data-parallel ranks.",
-      .paper = {"ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", "Rajbhandari et al.", "SC", 2020},
+      .summary =
+          "Divides optimizer state (1), gradients (2) and weights (3, FSDP) over the data-parallel "
+          "ranks.",
+      .paper = {"ZeRO: Memory Optimizations Toward Training Trillion Parameter Models",
+                "Rajbhandari et al.", "SC", 2020},
       .card = {.gains = "state a parameter from 16 bytes to 4 + 12/N (1), 2 + 14/N (2), 16/N (3)",
-               .costs = "stages 1 and 2 none in volume; stage 3 half as much again, and with every microbatch",
+               .costs = "stages 1 and 2 none in volume; stage 3 half as much again, and with every "
+                        "microbatch",
                .legal_when = "dp x cp > 1; the shard group divides it"},
       .file = "core/methods/zero.cpp",
-      .params = {{.name = "stage", .fallback = std::int64_t{0}, .doc = "0 replicated, 1 optimizer, 2 and gradients, 3 and weights (FSDP)", .low = 0, .high = 3},
-                 {.name = "shard", .fallback = std::int64_t{0}, .doc = "ranks among which state is divided (hybrid); 0 = all", .low = 0, .high = 1e6}},
+      .params = {{.name = "stage",
+                  .fallback = std::int64_t{0},
+                  .doc = "0 replicated, 1 optimizer, 2 and gradients, 3 and weights (FSDP)",
+                  .low = 0,
+                  .high = 3},
+                 {.name = "shard",
+                  .fallback = std::int64_t{0},
+                  .doc = "ranks among which state is divided (hybrid); 0 = all",
+                  .low = 0,
+                  .high = 1e6}},
       .check = check_scenario,
       .arrange = arrange,
       .rewrite = rewrite,

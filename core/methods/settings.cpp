@@ -1,0 +1,478 @@
+#include "core/methods/settings.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/base/nearest.h"
+#include "core/methods/catalogue.h"
+
+namespace trainyard {
+namespace {
+
+[[noreturn]] void refuse(const Place& place, const std::string& expected, std::string_view found) {
+  throw Error(Error::Kind::InvalidInput,
+              "expected " + expected + ", found \"" + std::string(found) + "\"", place);
+}
+
+std::int64_t whole_number(std::string_view value, std::int64_t low, std::int64_t high,
+                          const Place& place) {
+  std::int64_t number = 0;
+  const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const bool all = end == value.data() + value.size() && !value.empty();
+  if (failure == std::errc::result_out_of_range ||
+      (failure == std::errc() && all && (number < low || number > high)))
+    refuse(place, "a whole number from " + std::to_string(low) + " to " + std::to_string(high),
+           value);
+  if (failure != std::errc() || !all)
+    refuse(place, "a whole number such as " + std::to_string(std::max<std::int64_t>(low, 8)),
+           value);
+  return number;
+}
+
+bool on_off(std::string_view value, const Place& place) {
+  if (value == "on" || value == "true") return true;
+  if (value == "off" || value == "false") return false;
+  refuse(place, "on or off", value);
+}
+
+std::string on_off(bool value) { return value ? "on" : "off"; }
+
+int degree(std::string_view value, const Place& place) {
+  return static_cast<int>(whole_number(value, 1, 1'000'000, place));
+}
+
+/// A parameter of a chosen method, or of its defaults where the plan does not choose it.
+const ParamSpec& spec_of(const Method& m, std::string_view name) {
+  return *std::find_if(m.params.begin(), m.params.end(),
+                       [&](const ParamSpec& s) { return s.name == name; });
+}
+
+void set_param(Plan& plan, std::string_view method_name, std::string_view param,
+               std::string_view value, const Place& place) {
+  const Method& m = method(method_name);
+  choice(plan, method_name)
+      .params.set(std::string(param), parse_param(spec_of(m, param), value, place));
+}
+
+std::string read_param(const Plan& plan, std::string_view method_name, std::string_view param) {
+  const Choice* chosen = find_choice(plan, method_name);
+  if (chosen == nullptr) return "";
+  const auto found = chosen->params.values().find(param);
+  return to_text(found != chosen->params.values().end()
+                     ? found->second
+                     : spec_of(method(method_name), param).fallback);
+}
+
+std::vector<std::string_view> names_on(MethodAxis axis) {
+  std::vector<std::string_view> names;
+  for (const Method& m : methods())
+    if (m.axis == axis) names.push_back(m.name);
+  return names;
+}
+
+std::string list(const std::vector<std::string_view>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += std::string(i == 0                  ? ""
+                        : i + 1 == words.size() ? " or "
+                                                : ", ") +
+            std::string(words[i]);
+  return text;
+}
+
+const Choice* chosen_on(const Plan& plan, MethodAxis axis) {
+  for (const Choice& c : plan.choices)
+    if (const Method* m = find_method(c.method); m != nullptr && m->axis == axis) return &c;
+  return nullptr;
+}
+
+// A plan has one method of an exclusive axis: choosing another takes its place.
+void choose_on(Plan& plan, MethodAxis axis, std::string_view value, const Place& place) {
+  const std::vector<std::string_view> names = names_on(axis);
+  if (std::find(names.begin(), names.end(), value) == names.end())
+    throw Error(Error::Kind::InvalidInput,
+                "expected " + list(names) + ", found \"" + std::string(value) + "\"" +
+                    did_you_mean(value, names),
+                place);
+  for (std::string_view name : names)
+    if (name != value) remove_choice(plan, name);
+  choice(plan, value);
+}
+
+void set_schedule(Plan& plan, std::string_view value, const Place& place) {
+  choose_on(plan, MethodAxis::Schedule, value, place);
+}
+
+void set_precision(Plan& plan, std::string_view value, const Place& place) {
+  std::string gradient;
+  if (const Choice* before = chosen_on(plan, MethodAxis::Precision);
+      before != nullptr && before->params.has("gradient-dtype"))
+    gradient = before->params.text("gradient-dtype");
+  choose_on(plan, MethodAxis::Precision, value, place);
+  if (gradient == "fp32" && (value == "bf16" || value == "fp16"))
+    choice(plan, value).params.set("gradient-dtype", gradient);
+}
+
+void set_gradient_dtype(Plan& plan, std::string_view value, const Place& place) {
+  const Choice* precision = chosen_on(plan, MethodAxis::Precision);
+  const std::string name = precision == nullptr ? "bf16" : precision->method;
+  if (name != "bf16" && name != "fp16")
+    refuse(place, "precision bf16 or fp16 beside gradient-dtype", "precision=" + name);
+  set_param(plan, name, "gradient-dtype", value, place);
+}
+
+void set_loss_scale(Plan& plan, std::string_view value, const Place& place) {
+  const Choice* precision = chosen_on(plan, MethodAxis::Precision);
+  if (precision == nullptr || precision->method != "fp16")
+    refuse(place, "precision=fp16 before loss-scale",
+           precision == nullptr ? "no precision" : "precision=" + precision->method);
+  if (value == "dynamic") return set_param(plan, "fp16", "dynamic", "true", place);
+  set_param(plan, "fp16", "loss-scale", value, place);
+  set_param(plan, "fp16", "dynamic", "false", place);
+}
+
+std::string read_loss_scale(const Plan& plan) {
+  if (find_choice(plan, "fp16") == nullptr) return "";
+  return read_param(plan, "fp16", "dynamic") == "true" ? "dynamic"
+                                                       : read_param(plan, "fp16", "loss-scale");
+}
+
+void set_zero(Plan& plan, std::string_view value, const Place& place) {
+  constexpr std::string_view kHybrid = "hybrid=";
+  if (value.substr(0, kHybrid.size()) == kHybrid) {
+    set_param(plan, "zero", "stage", "3", place);
+    return set_param(plan, "zero", "shard", value.substr(kHybrid.size()), place);
+  }
+  if (value == "fsdp") value = "3";
+  if (value.size() != 1 || value[0] < '0' || value[0] > '3')
+    refuse(place, "0, 1, 2, 3 (FSDP) or hybrid=<ranks>", value);
+  set_param(plan, "zero", "stage", value, place);
+}
+
+void set_recompute(Plan& plan, std::string_view value, const Place& place) {
+  constexpr std::string_view kBlocks = "blocks=";
+  if (value.substr(0, kBlocks.size()) == kBlocks) {
+    whole_number(value.substr(kBlocks.size()), 1, 1'000'000, place);
+    set_param(plan, "recompute", "policy", "blocks", place);
+    return set_param(plan, "recompute", "blocks", value.substr(kBlocks.size()), place);
+  }
+  const std::vector<std::string_view> words = {"none", "selective", "full", "blocks=<n>"};
+  if (value != "none" && value != "selective" && value != "full")
+    throw Error(Error::Kind::InvalidInput,
+                "expected " + list(words) + ", found \"" + std::string(value) + "\"" +
+                    did_you_mean(value, words),
+                place);
+  set_param(plan, "recompute", "policy", value, place);
+  choice(plan, "recompute").params.set("blocks", std::int64_t{0});
+}
+
+std::string read_recompute(const Plan& plan) {
+  const std::string policy = read_param(plan, "recompute", "policy");
+  return policy == "blocks" ? "blocks=" + read_param(plan, "recompute", "blocks") : policy;
+}
+
+void set_overlap(Plan& plan, std::string_view value, const Place& place) {
+  const bool on = on_off(value, place);
+  for (const ParamSpec& spec : method("overlap").params)
+    choice(plan, "overlap").params.set(std::string(spec.name), on);
+}
+
+std::string read_overlap(const Plan& plan) {
+  const Choice* chosen = find_choice(plan, "overlap");
+  return chosen == nullptr
+             ? ""
+             : on_off(with_defaults(chosen->params, method("overlap").params).flag("gradients"));
+}
+
+void set_split(Plan& plan, std::string_view value, const Place& place) {
+  StageSplit split;
+  if (value != "even") {
+    while (true) {
+      const std::size_t comma = value.find(',');
+      split.layers.push_back(
+          static_cast<int>(whole_number(value.substr(0, comma), 0, 1'000'000, place)));
+      if (comma == std::string_view::npos) break;
+      value.remove_prefix(comma + 1);
+      if (split.layers.size() > 100'000) refuse(place, "at most 100000 stages", "more");
+    }
+  }
+  plan.split = std::move(split);
+}
+
+std::string read_split(const Plan& plan) {
+  if (plan.split.layers.empty()) return "even";
+  std::string text;
+  for (int n : plan.split.layers) text += (text.empty() ? "" : ",") + std::to_string(n);
+  return text;
+}
+
+void set_rank_order(Plan& plan, std::string_view value, const Place& place) {
+  std::vector<std::string> axes;
+  for (std::string_view rest = value;;) {
+    const std::size_t dash = rest.find('-');
+    axes.emplace_back(rest.substr(0, dash));
+    if (dash == std::string_view::npos) break;
+    rest.remove_prefix(dash + 1);
+  }
+  std::vector<std::string> sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != std::vector<std::string>{"cp", "dp", "ep", "pp", "tp"})
+    refuse(place, "tp, cp, ep, dp and pp once each, fastest first, as in tp-cp-ep-dp-pp", value);
+  plan.mesh.order = value;
+}
+
+std::string number(std::int64_t n) { return std::to_string(n); }
+std::string given(std::int64_t n) { return n == 0 ? "" : std::to_string(n); }
+
+std::vector<Setting> make_settings() {
+  using P = Plan;
+  using V = std::string_view;
+  using L = const Place;
+  return {
+      {"tp",
+       {"tensor-parallel", "tensor-model-parallel-size", "tensor-parallel-degree",
+        "tensor-parallel-size"},
+       "tensor-parallel degree",
+       {},
+       [](P& p, V v, L& l) { p.mesh.tp = degree(v, l); },
+       [](const P& p) { return number(p.mesh.tp); }},
+      {"pp",
+       {"pipeline-parallel", "pipeline-model-parallel-size", "pipeline-parallel-degree",
+        "pipeline-parallel-size"},
+       "pipeline stages (devices in a row)",
+       {},
+       [](P& p, V v, L& l) { p.mesh.pp = degree(v, l); },
+       [](const P& p) { return number(p.mesh.pp); }},
+      {"dp",
+       {"data-parallel", "data-parallel-size", "data-parallel-shard-degree",
+        "data-parallel-replicate-degree"},
+       "data-parallel degree; rest = what the other degrees leave",
+       {},
+       [](P& p, V v, L& l) { v == "rest" ? p.mesh.dp.reset() : p.mesh.dp.emplace(degree(v, l)); },
+       [](const P& p) { return p.mesh.dp ? number(*p.mesh.dp) : std::string("rest"); }},
+      {"cp",
+       {"context-parallel", "context-parallel-size", "context-parallel-degree"},
+       "context-parallel degree",
+       {},
+       [](P& p, V v, L& l) { p.mesh.cp = degree(v, l); },
+       [](const P& p) { return number(p.mesh.cp); }},
+      {"ep",
+       {"expert-parallel", "expert-model-parallel-size", "expert-parallel-degree",
+        "expert-parallel-size"},
+       "expert-parallel degree, taken from dp x cp",
+       {},
+       [](P& p, V v, L& l) { p.mesh.ep = degree(v, l); },
+       [](const P& p) { return number(p.mesh.ep); }},
+      {"virtual-stages",
+       {"virtual-pipeline-stages", "num-virtual-stages-per-pipeline-rank",
+        "virtual-pipeline-model-parallel-size"},
+       "chunks of layers a device (interleaved)",
+       {},
+       [](P& p, V v, L& l) { p.virtual_stages = static_cast<int>(whole_number(v, 1, 1000, l)); },
+       [](const P& p) { return number(p.virtual_stages); }},
+      {"micro-batch",
+       {"micro-batch-size", "train-micro-batch-size-per-gpu", "local-batch-size",
+        "microbatch-size"},
+       "samples of one microbatch on one data-parallel rank",
+       {},
+       [](P& p, V v, L& l) { p.batch.micro = whole_number(v, 1, 100'000'000, l); },
+       [](const P& p) { return number(p.batch.micro); }},
+      {"global-batch",
+       {"global-batch-size", "train-batch-size"},
+       "samples of one optimizer step",
+       {},
+       [](P& p, V v, L& l) { p.batch.global = whole_number(v, 1, 10'000'000'000, l); },
+       [](const P& p) { return given(p.batch.global); }},
+      {"seq",
+       {"sequence", "seq-length", "seq-len", "sequence-length"},
+       "tokens a sample",
+       {},
+       [](P& p, V v, L& l) { p.batch.sequence = whole_number(v, 1, 1'000'000'000, l); },
+       [](const P& p) { return given(p.batch.sequence); }},
+      {"split",
+       {"stage-split", "layers-per-stage"},
+       "layers of each virtual stage in order, or even",
+       {},
+       set_split,
+       read_split},
+      {"schedule",
+       {"pipeline-schedule", "pipeline-parallel-schedule"},
+       "order of work in the pipeline",
+       names_on(MethodAxis::Schedule),
+       set_schedule,
+       [](const P& p) {
+         const Choice* c = chosen_on(p, MethodAxis::Schedule);
+         return c == nullptr ? std::string() : c->method;
+       }},
+      {"zero",
+       {"zero-stage", "zero-optimization.stage", "sharding"},
+       "training state divided over replicas: 3 is FSDP",
+       {"0", "1", "2", "3"},
+       set_zero,
+       [](const P& p) { return read_param(p, "zero", "stage"); }},
+      {"hybrid",
+       {"hybrid-shard", "zero-hpz-partition-size", "shard-group"},
+       "ranks among which zero divides state; 0 = all",
+       {},
+       [](P& p, V v, L& l) { set_param(p, "zero", "shard", v, l); },
+       [](const P& p) { return read_param(p, "zero", "shard"); }},
+      {"sequence-parallel",
+       {"sp"},
+       "divide norms and residuals over tensor ranks",
+       {"on", "off"},
+       [](P& p, V v, L& l) {
+         choice(p, "tensor-parallel").params.set("sequence-parallel", on_off(v, l));
+       },
+       [](const P& p) {
+         const std::string text = read_param(p, "tensor-parallel", "sequence-parallel");
+         return text.empty() ? text : on_off(text == "true");
+       }},
+      {"recompute",
+       {"recompute-granularity", "activation-checkpointing", "activation-checkpoint.mode"},
+       "what forward keeps: none, selective, full or blocks=<n> of each stage done again",
+       {"none", "selective", "full"},
+       set_recompute,
+       read_recompute},
+      {"precision",
+       {"dtype", "mixed-precision"},
+       "number format of weights and products",
+       names_on(MethodAxis::Precision),
+       set_precision,
+       [](const P& p) {
+         const Choice* c = chosen_on(p, MethodAxis::Precision);
+         return c == nullptr ? std::string() : c->method;
+       }},
+      {"gradient-dtype",
+       {"grad-dtype", "grad-reduce-dtype", "accumulate-allreduce-grads-in"},
+       "format of gradients while they add up and are reduced",
+       {"fp32", "bf16", "fp16"},
+       set_gradient_dtype,
+       [](const P& p) {
+         const Choice* c = chosen_on(p, MethodAxis::Precision);
+         return c == nullptr || (c->method != "bf16" && c->method != "fp16")
+                    ? std::string()
+                    : read_param(p, c->method, "gradient-dtype");
+       }},
+      {"loss-scale",
+       {"initial-loss-scale", "fp16.loss-scale"},
+       "fp16: dynamic, or a power of two",
+       {},
+       set_loss_scale,
+       read_loss_scale},
+      {"flash-attention",
+       {"use-flash-attn", "flash"},
+       "fused attention kernel",
+       {"on", "off"},
+       [](P& p, V v, L& l) { p.flash_attention = on_off(v, l); },
+       [](const P& p) { return on_off(p.flash_attention); }},
+      {"overlap",
+       {"overlap-grad-reduce", "overlap-comm"},
+       "gradient, weight and key/value traffic beside computation",
+       {"on", "off"},
+       set_overlap,
+       read_overlap},
+      {"optimizer",
+       {},
+       "update rule: decides the state a parameter carries",
+       {},
+       [](P& p, V v, L& l) {
+         try {
+           p.optimizer = optimizer(v).name;
+         } catch (const Error& e) {
+           throw Error(e.kind(), e.what(), l);
+         }
+       },
+       [](const P& p) { return p.optimizer; }},
+      {"rank-order",
+       {"mesh-order"},
+       "which ranks sit next to each other, fastest first",
+       {},
+       set_rank_order,
+       [](const P& p) { return p.mesh.order; }},
+  };
+}
+
+// "--tensor_parallel_size" is "tensor-parallel-size": frameworks differ in dashes.
+std::string normal(std::string_view key) {
+  while (key.size() > 1 && key.front() == '-') key.remove_prefix(1);
+  std::string text(key);
+  std::replace(text.begin(), text.end(), '_', '-');
+  return text;
+}
+
+}  // namespace
+
+std::span<const Setting> settings() {
+  static const std::vector<Setting> list = make_settings();
+  return list;
+}
+
+const Setting* find_setting(std::string_view typed) {
+  const std::string key = normal(typed);
+  for (const Setting& s : settings())
+    if (s.key == key || std::find(s.aliases.begin(), s.aliases.end(), key) != s.aliases.end())
+      return &s;
+  return nullptr;
+}
+
+void apply_setting(Plan& plan, std::string_view key, std::string_view value, const Place& place) {
+  const Setting* found = find_setting(key);
+  if (found == nullptr) {
+    std::vector<std::string_view> names;
+    for (const Setting& s : settings()) names.push_back(s.key);
+    for (const Setting& s : settings())
+      names.insert(names.end(), s.aliases.begin(), s.aliases.end());
+    const std::string typed = normal(key).substr(0, 80);
+    throw Error(Error::Kind::InvalidInput,
+                "no setting is called \"" + typed + "\"" + did_you_mean(typed, names), place);
+  }
+  found->apply(plan, value, {place.text + " " + std::string(found->key)});
+}
+
+void apply_setting(Plan& plan, std::string_view assignment, const Place& place) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos)
+    throw Error(
+        Error::Kind::InvalidInput,
+        "expected key=value such as tp=8, found \"" + std::string(assignment.substr(0, 80)) + "\"",
+        place);
+  apply_setting(plan, assignment.substr(0, equals), assignment.substr(equals + 1), place);
+}
+
+std::string setting(const Plan& plan, std::string_view key) {
+  const Setting* found = find_setting(key);
+  return found == nullptr ? "" : found->read(plan);
+}
+
+Plan complete(const Scenario& scenario) {
+  Plan plan = scenario.plan;
+  plan.mesh.dp = data_parallel(plan, scenario.cluster);
+  if (plan.batch.sequence == 0) plan.batch.sequence = scenario.model.sequence;
+  if (plan.batch.global == 0) plan.batch.global = plan.batch.micro * *plan.mesh.dp * plan.mesh.pp;
+  if (chosen_on(plan, MethodAxis::Schedule) == nullptr)
+    choice(plan, plan.virtual_stages > 1 ? "interleaved" : "1f1b");
+  if (chosen_on(plan, MethodAxis::Precision) == nullptr) {
+    const Device& device = scenario.cluster.device;
+    choice(plan, supports(device, DType::BF16)  ? "bf16"
+                 : supports(device, DType::F16) ? "fp16"
+                                                : "fp32");
+  }
+  if (plan.mesh.tp > 1) choice(plan, "tensor-parallel");
+  if (plan.mesh.cp > 1) choice(plan, "context-parallel");
+  if (plan.mesh.ep > 1) choice(plan, "expert-parallel");
+  for (std::string_view always :
+       {"recompute", "data-parallel", "gradient-accumulation", "zero", "overlap"})
+    choice(plan, always);
+  for (Choice& c : plan.choices) {
+    const Method& m = method(c.method);
+    throw_if_errors(check_params(c.params, m.params, {"plan#/choices/" + c.method}));
+    c.params = with_defaults(c.params, m.params);
+  }
+  // The catalogue's order, so that equal plans are equal text however they were put together.
+  const auto rank = [](const Choice& c) { return find_method(c.method) - methods().data(); };
+  std::stable_sort(plan.choices.begin(), plan.choices.end(),
+                   [&](const Choice& a, const Choice& b) { return rank(a) < rank(b); });
+  return plan;
+}
+
+}  // namespace trainyard
