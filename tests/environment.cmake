@@ -5,10 +5,11 @@ set(ENV{UBSAN_OPTIONS} print_stacktrace=1)
 set(ENV{LSAN_OPTIONS} suppressions=${CMAKE_CURRENT_LIST_DIR}/leaks.txt:print_suppressions=0)
 
 # Nothing of the person's own settings is read or written.
+get_filename_component(home ${CMAKE_CURRENT_LIST_DIR}/../build/home ABSOLUTE)
 foreach(folder RUNTIME_DIR CONFIG_HOME DATA_HOME CACHE_HOME)
-  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/home/${folder})
-  file(CHMOD ${CMAKE_CURRENT_BINARY_DIR}/home/${folder} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
-  set(ENV{XDG_${folder}} ${CMAKE_CURRENT_BINARY_DIR}/home/${folder})
+  file(MAKE_DIRECTORY ${home}/${folder})
+  file(CHMOD ${home}/${folder} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  set(ENV{XDG_${folder}} ${home}/${folder})
 endforeach()
 
 # Where Mesa's software device is installed, tests use it and none may fall back silently.
