@@ -248,7 +248,12 @@ std::vector<Setting> make_settings() {
         "data-parallel-replicate-degree"},
        "data-parallel degree; rest = what the other degrees leave",
        {},
-       [](P& p, V v, L& l) { v == "rest" ? p.mesh.dp.reset() : p.mesh.dp.emplace(degree(v, l)); },
+       [](P& p, V v, L& l) {
+         if (v == "rest")
+           p.mesh.dp.reset();
+         else
+           p.mesh.dp = degree(v, l);
+       },
        [](const P& p) { return p.mesh.dp ? number(*p.mesh.dp) : std::string("rest"); }},
       {"cp",
        {"context-parallel", "context-parallel-size", "context-parallel-degree"},
