@@ -1,0 +1,83 @@
+// A Draft is a Program being written: instructions are appended to whichever stream they belong to, and refer to each
+// other by stream and position until all are there. finish() turns it into the flat Program.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/program/program.h"
+
+namespace trainyard {
+
+/// An instruction of a draft.
+struct Ref {
+  std::uint32_t stream = 0xFFFFFFFFu, position = 0;
+  bool valid() const { return stream != 0xFFFFFFFFu; }
+  friend bool operator==(Ref, Ref) = default;
+};
+
+/// A few instructions that something waits for; full when kMost are named.
+class Refs {
+ public:
+  static constexpr std::size_t kMost = 6;
+  void add(Ref ref) {
+    if (ref.valid() && count_ < kMost) refs_[count_++] = ref;
+  }
+  void add(const Refs& more) {
+    for (Ref r : more) add(r);
+  }
+  const Ref* begin() const { return refs_.data(); }
+  const Ref* end() const { return refs_.data() + count_; }
+  bool empty() const { return count_ == 0; }
+
+ private:
+  std::array<Ref, kMost> refs_{};
+  std::uint32_t count_ = 0;
+};
+
+class Draft {
+ public:
+  /// The tables of the program that is being written: tasks, buffers, names. Streams and instructions are finish()'s.
+  Program program;
+
+  /// A new stream; finish() drops those that stay empty.
+  std::uint32_t stream(DeviceId, std::string name, bool compute, Duration delay = {});
+  Ref add(std::uint32_t stream, TaskId, std::int32_t microbatch, const Refs& after, std::int16_t wave = 0,
+          std::int16_t weights = 0);
+  /// One more thing to wait for; may be called until finish().
+  void wait(Ref instruction, Ref after) { late_.push_back({instruction, after}); }
+  void pair(Ref send, Ref receive);
+
+  NameId name(std::string_view text) { return program.names.intern(text); }
+  TaskId task(const Task&);
+  BufferId buffer(const Buffer&);
+  /// Appends to the task, which must be the last one added.
+  void work(TaskId, const Work&, int count, Pass, bool recomputed);
+  void effect(TaskId, BufferId, bool allocate, bool at_end);
+
+  Program finish();
+
+ private:
+  struct Item {
+    TaskId task;
+    std::int32_t microbatch;
+    std::int16_t wave, weights;
+    std::uint32_t first_after, afters;
+    Ref peer;
+  };
+  struct Line {
+    Stream stream;
+    std::vector<Item> items;
+  };
+  struct Late {
+    Ref instruction, after;
+  };
+  std::vector<Line> lines_;
+  std::vector<Ref> after_;
+  std::vector<Late> late_;
+};
+
+}  // namespace trainyard

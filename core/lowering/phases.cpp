@@ -1,0 +1,144 @@
+#include "core/lowering/phases.h"
+
+#include <algorithm>
+
+namespace trainyard {
+namespace {
+
+bool belongs(const BodyOp& op, Phase phase) {
+  if (phase == Phase::Forward || phase == Phase::Backward) return true;
+  return (op.pass == Pass::BackwardWeight) == (phase == Phase::BackwardWeight);
+}
+
+bool is_weight_gather(const BodyOp& op) {
+  return op.communication && op.overlapped && op.group != Group::Context;
+}
+
+void add(std::vector<CollectiveRun>& list, const BodyOp& op, int repeats) {
+  if (repeats == 0) return;
+  CollectiveRun run{op.collective, op.group, op.bytes, repeats, op.pass_name};
+  for (CollectiveRun& have : list)
+    if (have.kind == run.kind && have.group == run.group && have.bytes == run.bytes) {
+      have.repeats += repeats;
+      return;
+    }
+  list.push_back(run);
+}
+
+void add(std::vector<WorkCount>& list, const BodyOp& op, int count) {
+  for (WorkCount& have : list)
+    if (have.work == op.work && have.pass == op.pass && have.recomputed == op.recomputed) {
+      have.count += count;
+      return;
+    }
+  list.push_back({op.work, count, op.pass, op.recomputed});
+}
+
+const std::vector<Workload::Run>& runs(const Workload& w, StageId stage) { return w.runs[stage.value]; }
+const Body& body(const Workload& w, const Workload::Run& run) { return w.bodies[static_cast<std::size_t>(run.body)]; }
+
+// The layer that is needed first (by position in `runs`, walked forward or backward) leads; the others follow.
+StepCollectives step_collectives(const Workload& w, StageId stage, std::vector<BodyOp> Body::*list) {
+  StepCollectives found;
+  bool first = true;
+  for (const Workload::Run& run : runs(w, stage)) {
+    const std::vector<BodyOp>& ops = body(w, run).*list;
+    for (const BodyOp& op : ops) {
+      found.overlapped = op.overlapped;
+      if (first) add(found.last, op, 1);
+      add(found.others, op, run.count - (first ? 1 : 0));
+    }
+    if (!ops.empty()) first = false;
+  }
+  return found;
+}
+
+}  // namespace
+
+PhaseWork phase_work(const Workload& w, StageId stage, Phase phase) {
+  PhaseWork sum;
+  const bool forward = phase == Phase::Forward;
+  std::vector<Workload::Run> order = runs(w, stage);
+  if (!forward) std::reverse(order.begin(), order.end());
+  bool lead_taken = false;
+  for (const Workload::Run& run : order) {
+    const Body& layer = body(w, run);
+    bool has_gather = false;
+    for (const BodyOp& op : forward ? layer.forward : layer.backward) {
+      if (!belongs(op, phase)) continue;
+      if (!op.communication) {
+        add(sum.works, op, run.count);
+      } else if (!op.overlapped) {
+        add(sum.blocking, op, run.count);
+      } else if (is_weight_gather(op)) {
+        if (!lead_taken) add(sum.lead, op, 1);
+        add(sum.gather, op, run.count - (lead_taken ? 0 : 1));
+        has_gather = true;
+      } else {
+        add(sum.beside, op, run.count);
+      }
+    }
+    lead_taken = lead_taken || has_gather;
+  }
+  return sum;
+}
+
+StepCollectives reduce_collectives(const Workload& w, StageId stage) { return step_collectives(w, stage, &Body::reduce); }
+StepCollectives gather_collectives(const Workload& w, StageId stage) { return step_collectives(w, stage, &Body::gather); }
+
+std::vector<WorkCount> update_work(const Workload& w, StageId stage) {
+  std::vector<WorkCount> sum;
+  for (const Workload::Run& run : runs(w, stage))
+    for (const BodyOp& op : body(w, run).update) add(sum, op, run.count);
+  return sum;
+}
+
+PhaseBytes phase_bytes(const Workload& w, StageId stage) {
+  PhaseBytes sum;
+  Bytes largest_gathered{}, transient_weight{};
+  for (const Workload::Run& run : runs(w, stage)) {
+    const Body& layer = body(w, run);
+    Bytes recomputed{}, recomputed_for_weight{};
+    for (const SavedTensor& s : layer.saved) {
+      if (s.recomputed)
+        (s.for_weight ? recomputed_for_weight : recomputed) += s.bytes;
+      else
+        (s.for_weight ? sum.until_weight : sum.until_input) += s.bytes * run.count;
+    }
+    sum.recomputed = std::max(sum.recomputed, recomputed + recomputed_for_weight);
+    transient_weight += recomputed_for_weight * run.count;
+    sum.forward_workspace = std::max(sum.forward_workspace, forward_workspace(layer));
+    sum.backward_workspace = std::max(sum.backward_workspace, backward_workspace(layer));
+    largest_gathered = std::max(largest_gathered, layer.gathered * std::min(2, run.count));
+  }
+  sum.recomputed_for_weight = transient_weight;
+  sum.gathered = largest_gathered;
+  if (!runs(w, stage).empty()) {
+    sum.send_forward = body(w, runs(w, stage).back()).output;
+    sum.send_backward = body(w, runs(w, stage).front()).input;
+  }
+  return sum;
+}
+
+StageState stage_state(const Workload& w, StageId stage) {
+  StageState state;
+  for (const Workload::Run& run : runs(w, stage)) {
+    const Body& layer = body(w, run);
+    StateBytes one = state_bytes(layer, w.layout);
+    one.weights = one.weights * run.count;
+    one.gradients = one.gradients * run.count;
+    one.optimizer = one.optimizer * run.count;
+    state.total.weights += one.weights;
+    state.total.gradients += one.gradients;
+    state.total.optimizer += one.optimizer;
+    if (!state.blocks.empty() && state.blocks.back().first == layer.block) {
+      StateBytes& same = state.blocks.back().second;
+      same.weights += one.weights, same.gradients += one.gradients, same.optimizer += one.optimizer;
+    } else {
+      state.blocks.emplace_back(layer.block, one);
+    }
+  }
+  return state;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,165 @@
+// From a scenario to the bodies of its layers: what both grains and the closed form share.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/lowering/lower.h"
+#include "core/methods/catalogue.h"
+#include "core/methods/settings.h"
+
+namespace trainyard {
+namespace {
+
+Diagnostic error(std::string message, std::string place, std::string fix = {}) {
+  return {Diagnostic::Severity::Error, std::move(message), {std::move(place)}, std::move(fix)};
+}
+
+void append(Diagnostics& list, Diagnostics more) {
+  list.insert(list.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+// Sizes beyond this overflow 64-bit byte counts somewhere in a sum; no machine of any century has them.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 55;
+
+Diagnostics check_sizes(const Scenario& s) {
+  Diagnostics found;
+  const Plan& plan = s.plan;
+  for (auto [value, place, what] : {std::tuple{plan.batch.micro, "plan#/batch/micro", "micro-batch"},
+                                    std::tuple{plan.batch.global, "plan#/batch/global", "global-batch"},
+                                    std::tuple{plan.batch.sequence, "plan#/batch/sequence", "seq"}})
+    if (value < 1) found.push_back(error("expected " + std::string(what) + " of at least 1, found " + std::to_string(value), place));
+  if (has_errors(found)) return found;
+  const Binding one{plan.batch.micro, plan.batch.sequence, 1, 1, 1, false};
+  double total = 0;
+  for (const Block& block : s.model.blocks)
+    for (const Tensor& t : block.graph.tensors)
+      total += static_cast<double>(local_elements(t.shape, one)) * 8.0 * block.count;
+  if (total > static_cast<double>(kMostBytes))
+    found.push_back(error("one microbatch of " + s.model.name + " would hold more than 2^55 bytes; a smaller micro-batch or seq is needed",
+                          "plan#/batch", "micro-batch=1"));
+  return found;
+}
+
+// Choices by method, in catalogue order (complete() has sorted them).
+template <class F>
+void each_choice(const Plan& plan, F&& f) {
+  for (const Choice& c : plan.choices) f(method(c.method), c.params);
+}
+
+Diagnostics check_choices(const Scenario& s) {
+  Diagnostics found;
+  std::map<MethodAxis, std::string> taken;
+  each_choice(s.plan, [&](const Method& m, const Params& params) {
+    if (m.axis == MethodAxis::Schedule || m.axis == MethodAxis::Precision) {
+      const auto [entry, is_new] = taken.try_emplace(m.axis, m.name);
+      if (!is_new)
+        found.push_back(error("a plan has one " + std::string(to_string(m.axis)) + ", found " + entry->second + " and " +
+                                  std::string(m.name),
+                              "plan#/choices"));
+    }
+    if (m.check) append(found, m.check(s, params));
+  });
+  return found;
+}
+
+Layout arrange(const Scenario& s) {
+  Layout layout;
+  layout.binding.micro_batch = s.plan.batch.micro;
+  layout.binding.sequence = s.plan.batch.sequence;
+  layout.flash_attention = s.plan.flash_attention;
+  layout.tied_copies = s.plan.mesh.pp > 1;
+  const Optimizer& rule = optimizer(s.plan.optimizer);
+  layout.optimizer_bytes = rule.state_bytes;
+  layout.optimizer_touched_bytes = rule.touched_bytes;
+  each_choice(s.plan, [&](const Method& m, const Params& params) {
+    if (m.arrange) m.arrange(layout, s, params);
+  });
+  return layout;
+}
+
+Body make_body(const Scenario& s, const Layout& layout, int block, const Params* recompute) {
+  Body body = write_body(s.model, block, layout);
+  each_choice(s.plan, [&](const Method& m, const Params& params) {
+    if (m.rewrite) m.rewrite(body, layout, s, recompute != nullptr && m.name == "recompute" ? *recompute : params);
+  });
+  return body;
+}
+
+// Runs of equal layers of each stage. Under recompute=blocks the first n layers of a stage have a body of their own.
+class Bodies {
+ public:
+  explicit Bodies(Workload& w) : w_(w) {
+    if (const Choice* c = find_choice(w.scenario.plan, "recompute"); c != nullptr && c->params.text("policy") == "blocks") {
+      blocks_ = static_cast<int>(c->params.integer("blocks"));
+      full_ = none_ = c->params;
+      full_.set("policy", std::string("full"));
+      none_.set("policy", std::string("none"));
+    }
+  }
+
+  void lay_out() {
+    std::vector<int> first_layer;  // of each block, in layers of the model
+    int layers = 0;
+    for (const Block& b : w_.scenario.model.blocks) first_layer.push_back(layers), layers += b.count;
+    for (const Stage& stage : w_.table) {
+      std::vector<Workload::Run> runs;
+      int recomputed = 0;
+      for (const LayerRun& r : stage.runs) {
+        const auto block = static_cast<std::size_t>(r.block);
+        const bool is_layer = w_.scenario.model.blocks[block].layer;
+        const int full = is_layer && blocks_ > 0 ? std::min(r.count, blocks_ - recomputed) : 0;
+        const int first = first_layer[block] + r.first;
+        if (full > 0) runs.push_back({body(r.block, true), full, first});
+        if (full < r.count) runs.push_back({body(r.block, false), r.count - full, first + full});
+        recomputed += full;
+      }
+      w_.runs.push_back(std::move(runs));
+    }
+  }
+
+ private:
+  int body(int block, bool full) {
+    const auto [entry, is_new] = made_.try_emplace({block, full}, static_cast<int>(w_.bodies.size()));
+    if (is_new)
+      w_.bodies.push_back(make_body(w_.scenario, w_.layout, block, blocks_ == 0 ? nullptr : full ? &full_ : &none_));
+    return entry->second;
+  }
+
+  Workload& w_;
+  int blocks_ = 0;
+  Params full_, none_;
+  std::map<std::pair<int, bool>, int> made_;
+};
+
+}  // namespace
+
+Diagnostics check(const Scenario& scenario) {
+  Diagnostics found = check(scenario.cluster);
+  if (scenario.model.blocks.empty()) found.push_back(error("the model has no layers", "model#/blocks"));
+  if (has_errors(found)) return found;
+  Scenario whole = scenario;
+  try {
+    whole.plan = complete(scenario);
+  } catch (const Error& e) {
+    found.push_back({Diagnostic::Severity::Error, e.what(), e.place(), {}});
+    return found;
+  }
+  append(found, check_sizes(whole));
+  append(found, check_split(whole.model, whole.plan));
+  if (!has_errors(found)) append(found, check_choices(whole));
+  return found;
+}
+
+Workload prepare(const Scenario& scenario) {
+  throw_if_errors(check(scenario));
+  Workload w;
+  w.scenario = scenario;
+  w.scenario.plan = complete(scenario);
+  w.layout = arrange(w.scenario);
+  w.shard = std::max<std::int64_t>(1, w.layout.shard_group);
+  w.table = stages(w.scenario.model, w.scenario.plan);
+  Bodies(w).lay_out();
+  return w;
+}
+
+}  // namespace trainyard
