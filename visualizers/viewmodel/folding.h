@@ -1,0 +1,33 @@
+// Folding turns the spans of a row into at most a screenful: what is wider than a few pixels stays itself, what is
+// narrower is counted together by bins that stand still when the picture is panned.
+#pragma once
+
+#include "visualizers/viewmodel/span_store.h"
+#include "visualizers/viewmodel/viewport.h"
+
+namespace trainyard {
+
+/// One box to draw: a span (count 1) or several narrow neighbours.
+struct Fold {
+  std::uint32_t first = 0;  // spans [first, first + count) of the row
+  std::uint32_t count = 1;
+  Instant start{}, end{};     // of the first and of the last
+  std::uint8_t category = 0;  // the one with most time (the lowest of equals); see fold_row
+  friend bool operator==(const Fold&, const Fold&) = default;
+};
+
+/// Bins are [k * bin, (k + 1) * bin) for whole k, bin a power of two of nanoseconds, so they depend on the zoom's octave
+/// only. A span is narrow when it is shorter than half a bin.
+struct FoldStep {
+  Duration bin{1};
+  Duration narrow() const { return bin / 2; }
+};
+/// Bins at least 4 device pixels wide and less than 8: folds begin at 2 to 4 px. scale: device pixels a logical one.
+FoldStep fold_step(const Viewport&, double scale);
+
+/// Appends the boxes for the spans that touch [from, to), in order; each span is in exactly one. A fold is a run of
+/// narrow spans that start in one bin; its colour is exact up to 64 spans, and beyond that counts the blocks of 64 it
+/// touches. O(log n) a box.
+void fold_row(const SpanStore&, std::uint32_t row, Instant from, Instant to, FoldStep, std::vector<Fold>& out);
+
+}  // namespace trainyard

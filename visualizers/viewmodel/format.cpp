@@ -1,0 +1,140 @@
+#include "visualizers/viewmodel/format.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <span>
+
+namespace trainyard {
+namespace {
+
+constexpr const char* kMinus = "\u2212";
+constexpr const char* kThinSpace = "\u2009";
+constexpr const char* kNoNumber = "\u2013";
+
+struct Unit {
+  double size;
+  const char* text;
+  const char* spelled;
+};
+
+constexpr std::array<Unit, 6> kBytes = {{{1, "B", "bytes"},
+                                         {1024.0, "KiB", "kibibytes"},
+                                         {1048576.0, "MiB", "mebibytes"},
+                                         {1073741824.0, "GiB", "gibibytes"},
+                                         {1099511627776.0, "TiB", "tebibytes"},
+                                         {1125899906842624.0, "PiB", "pebibytes"}}};
+constexpr std::array<Unit, 4> kTimes = {
+    {{1, "ns", "nanoseconds"}, {1e3, "\u00B5s", "microseconds"}, {1e6, "ms", "milliseconds"}, {1e9, "s", "seconds"}}};
+constexpr std::array<Unit, 5> kBandwidths = {
+    {{1, "B/s", ""}, {1e3, "kB/s", ""}, {1e6, "MB/s", ""}, {1e9, "GB/s", ""}, {1e12, "TB/s", ""}}};
+constexpr std::array<Unit, 7> kFlops = {{{1, "FLOP", ""},
+                                         {1e3, "kFLOP", ""},
+                                         {1e6, "MFLOP", ""},
+                                         {1e9, "GFLOP", ""},
+                                         {1e12, "TFLOP", ""},
+                                         {1e15, "PFLOP", ""},
+                                         {1e18, "EFLOP", ""}}};
+constexpr std::array<Unit, 5> kLarge = {
+    {{1, "", ""}, {1e3, "K", "thousand"}, {1e6, "M", "million"}, {1e9, "B", "billion"}, {1e12, "T", "trillion"}}};
+
+std::string fixed(double value, int decimals) {
+  char digits[400];
+  std::snprintf(digits, sizeof digits, "%.*f", decimals, value);
+  return digits;
+}
+
+// Three significant digits: "7.99", "71.7", "569", "81559".
+std::string three_digits(double value) {
+  if (value >= 99.95) return fixed(value, 0);
+  return fixed(value, value >= 9.995 ? 1 : 2);
+}
+
+// The largest unit of which there is at least one after rounding, so that 999.9 ms is "1.00 s".
+const Unit& unit_for(double value, std::span<const Unit> units) {
+  const Unit* best = &units.front();
+  for (const Unit& unit : units)
+    if (value >= 0.9995 * unit.size) best = &unit;
+  return *best;
+}
+
+std::string digits_in(double value, const Unit& unit) {
+  const double in_unit = value / unit.size;
+  const bool whole = unit.size == 1 && in_unit == std::floor(in_unit);
+  return whole ? fixed(in_unit, 0) : three_digits(in_unit);
+}
+
+std::string with_unit(double value, std::span<const Unit> units) {
+  if (std::isnan(value)) return kNoNumber;
+  const double size = std::fabs(value);
+  const Unit& unit = unit_for(size, units);
+  const std::string name = unit.text[0] == '\0' ? "" : std::string(" ") + unit.text;
+  return (value < 0 ? kMinus : "") + digits_in(size, unit) + name;
+}
+
+std::string spelled(double value, std::span<const Unit> units) {
+  if (std::isnan(value)) return "unknown";
+  const double size = std::fabs(value);
+  const Unit& unit = unit_for(size, units);
+  const std::string name = unit.spelled[0] == '\0' ? "" : std::string(" ") + unit.spelled;
+  return (value < 0 ? "minus " : "") + digits_in(size, unit) + name;
+}
+
+// Tenths of a percent, rounded; 0 for a rounding remainder so that there is no "minus 0.0".
+std::string tenths(double fraction) { return fixed(std::fabs(fraction) * 100, 1); }
+bool is_negative(double fraction) { return fraction < 0 && tenths(fraction) != "0.0"; }
+
+}  // namespace
+
+std::string format_bytes(Bytes b) {
+  // Differences of hundreds of MiB stay in GiB, the unit of every capacity beside them.
+  const double value = static_cast<double>(b.value), size = std::fabs(value);
+  if (size >= 0.0995 * 1073741824.0 && size < 0.9995 * 1073741824.0)
+    return (value < 0 ? kMinus : "") + fixed(size / 1073741824.0, 2) + " GiB";
+  return with_unit(value, kBytes);
+}
+
+std::string format_duration(Duration d) {
+  return d.count() == 0 ? "0 s" : with_unit(static_cast<double>(d.count()), kTimes);
+}
+
+std::string format_step_time(Duration d) {
+  const double ns = static_cast<double>(d.count());
+  return ns < 0.9995e9 ? format_duration(d) : fixed(ns / 1e9, 3) + " s";
+}
+
+std::string format_percent(double fraction) {
+  if (std::isnan(fraction)) return kNoNumber;
+  return (is_negative(fraction) ? kMinus : "") + tenths(fraction) + " %";
+}
+
+std::string format_bandwidth(BytesPerSecond b) { return with_unit(b.value, kBandwidths); }
+std::string format_flops(Flops f) { return with_unit(f.value, kFlops); }
+std::string format_throughput(FlopsPerSecond f) {
+  return std::isnan(f.value) ? kNoNumber : with_unit(f.value, kFlops) + "/s";
+}
+
+std::string format_count(std::int64_t n) {
+  std::string digits = std::to_string(n < 0 ? 0 - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n));
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, kThinSpace);
+  return (n < 0 ? kMinus : "") + digits;
+}
+
+std::string format_large(double value) { return with_unit(value, kLarge); }
+
+std::string format_signed(double value, int decimals) {
+  if (std::isnan(value)) return kNoNumber;
+  const std::string digits = fixed(std::fabs(value), decimals);
+  if (digits.find_first_of("123456789") == std::string::npos) return "\u00B10";
+  return (value < 0 ? kMinus : "+") + digits;
+}
+
+std::string spell_bytes(Bytes b) { return spelled(static_cast<double>(b.value), kBytes); }
+std::string spell_duration(Duration d) { return spelled(static_cast<double>(d.count()), kTimes); }
+std::string spell_percent(double fraction) {
+  if (std::isnan(fraction)) return "unknown";
+  return (is_negative(fraction) ? "minus " : "") + tenths(fraction) + " percent";
+}
+std::string spell_large(double value) { return spelled(value, kLarge); }
+
+}  // namespace trainyard

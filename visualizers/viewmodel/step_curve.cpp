@@ -1,0 +1,180 @@
+#include "visualizers/viewmodel/step_curve.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/error.h"
+
+namespace trainyard {
+namespace {
+
+using Count = std::int64_t;
+constexpr std::size_t kBlock = 16;
+constexpr std::size_t kFan = 4;
+
+void widen(ValueRange& range, const ValueRange& by) {
+  range.low = std::min(range.low, by.low);
+  range.high = std::max(range.high, by.high);
+}
+
+ValueRange of_samples(const StepCurve& curve, std::size_t first, std::size_t last) {
+  ValueRange range{curve.value[first], curve.value[first]};
+  for (std::size_t i = first + 1; i < last; ++i) widen(range, {curve.value[i], curve.value[i]});
+  return range;
+}
+
+void index_curve(StepCurve& curve) {
+  const std::size_t samples = curve.value.size();
+  std::vector<ValueRange> level;
+  level.reserve(samples / kBlock + 1);
+  curve.block_at.reserve(samples / kBlock + 1);
+  for (std::size_t i = 0; i < samples; i += kBlock) {
+    level.push_back(of_samples(curve, i, std::min(samples, i + kBlock)));
+    curve.block_at.push_back(curve.at[i]);
+  }
+  curve.levels.push_back(std::move(level));
+  while (curve.levels.back().size() > kFan) {
+    const std::vector<ValueRange>& below = curve.levels.back();
+    std::vector<ValueRange> above;
+    above.reserve(below.size() / kFan + 1);
+    for (std::size_t i = 0; i < below.size(); i += kFan) {
+      ValueRange range = below[i];
+      for (std::size_t k = i + 1; k < std::min(below.size(), i + kFan); ++k) widen(range, below[k]);
+      above.push_back(range);
+    }
+    curve.levels.push_back(std::move(above));
+  }
+}
+
+// The sample in effect at t: the last with at <= t, or the first.
+std::size_t sample_at(const StepCurve& curve, Count t) {
+  const auto after = std::upper_bound(curve.at.begin(), curve.at.end(), t);
+  return after == curve.at.begin() ? 0 : static_cast<std::size_t>(after - curve.at.begin()) - 1;
+}
+
+struct Samples {
+  std::size_t first, last;  // [first, last), never empty
+};
+
+Samples samples_in(const StepCurve& curve, Count from, Count to) {
+  const std::size_t first = sample_at(curve, from);
+  const auto end = static_cast<std::size_t>(std::lower_bound(curve.at.begin(), curve.at.end(), to) - curve.at.begin());
+  return {first, std::max(first + 1, end)};
+}
+
+ValueRange of_nodes(const StepCurve& curve, std::size_t level, std::size_t first, std::size_t last) {
+  ValueRange range = curve.levels[level][first];
+  for (std::size_t i = first + 1; i < last; ++i) widen(range, curve.levels[level][i]);
+  return range;
+}
+
+// Start of part i of `count`; exact and monotone for any width.
+Count part_start(Count from, Count width, int count, int i) {
+  const Count whole = width / count, rest = width % count;
+  return from + whole * i + rest * i / count;
+}
+
+// The block of 16 in effect at t, looked for from block `hint` on with the given stride.
+std::size_t block_at(const StepCurve& curve, Count t, std::size_t hint, std::size_t stride) {
+  const std::vector<Count>& starts = curve.block_at;
+  std::size_t low = hint, high = hint + std::max<std::size_t>(1, stride);
+  while (high < starts.size() && starts[high] <= t) {
+    low = high;
+    stride = 2 * std::max<std::size_t>(1, stride);
+    high = low + stride;
+  }
+  high = std::min(high, starts.size());
+  const auto after = std::upper_bound(starts.begin() + static_cast<std::ptrdiff_t>(low),
+                                      starts.begin() + static_cast<std::ptrdiff_t>(high), t);
+  return after == starts.begin() ? 0 : static_cast<std::size_t>(after - starts.begin()) - 1;
+}
+
+// Many samples a part: whole nodes, of the level that puts 4 to 16 of them into a part.
+void coarse_ranges(const StepCurve& curve, Count from, Count width, int count, std::size_t density,
+                   std::vector<ValueRange>& out) {
+  std::size_t level = 0, node_blocks = 1;
+  while (level + 1 < curve.levels.size() && density >= 4 * kBlock * node_blocks * kFan) ++level, node_blocks *= kFan;
+  std::size_t block = block_at(curve, from, 0, curve.block_at.size() / 2), stride = density / kBlock;
+  for (int i = 0; i < count; ++i) {
+    const std::size_t next = block_at(curve, part_start(from, width, count, i + 1) - 1, block, stride);
+    stride = std::max<std::size_t>(1, next - block);
+    out.push_back(of_nodes(curve, level, block / node_blocks, next / node_blocks + 1));
+    block = next;
+  }
+}
+
+void exact_ranges(const StepCurve& curve, Count from, Count width, int count, std::vector<ValueRange>& out) {
+  std::size_t sample = sample_at(curve, from);
+  for (int i = 0; i < count; ++i) {
+    const Count end = part_start(from, width, count, i + 1);
+    const std::size_t first = sample;
+    while (sample + 1 < curve.at.size() && curve.at[sample + 1] < end) ++sample;
+    out.push_back(of_samples(curve, first, sample + 1));
+    if (sample + 1 < curve.at.size() && curve.at[sample + 1] == end) ++sample;
+  }
+}
+
+}  // namespace
+
+StepCurve step_curve(std::vector<Count> at, std::vector<Count> value) {
+  if (at.empty() || at.size() != value.size())
+    throw Error(Error::Kind::InvalidInput, "a curve needs as many values as times and at least one; found " +
+                                               std::to_string(value.size()) + " values and " + std::to_string(at.size()) +
+                                               " times");
+  for (std::size_t i = 1; i < at.size(); ++i)
+    if (at[i] <= at[i - 1])
+      throw Error(Error::Kind::InvalidInput, "the times of a curve must increase", {"sample " + std::to_string(i)});
+  StepCurve curve;
+  curve.at = std::move(at);
+  curve.value = std::move(value);
+  curve.peak = static_cast<std::size_t>(std::max_element(curve.value.begin(), curve.value.end()) - curve.value.begin());
+  index_curve(curve);
+  return curve;
+}
+
+Count value_at(const StepCurve& curve, Instant t) { return curve.value[sample_at(curve, t.count())]; }
+
+ValueRange range_of(const StepCurve& curve, Instant from, Instant to) {
+  Samples part = samples_in(curve, from.count(), to.count());
+  ValueRange range{curve.value[part.first], curve.value[part.first]};
+  while (part.first < part.last && part.first % kBlock != 0) widen(range, of_samples(curve, part.first, part.first + 1)), ++part.first;
+  while (part.first < part.last && part.last % kBlock != 0) --part.last, widen(range, of_samples(curve, part.last, part.last + 1));
+  std::size_t first = part.first / kBlock, last = part.last / kBlock;
+  for (std::size_t level = 0; first < last; ++level, first /= kFan, last /= kFan) {
+    const bool top = level + 1 == curve.levels.size();
+    while (first < last && (top || first % kFan != 0)) widen(range, curve.levels[level][first++]);
+    while (first < last && last % kFan != 0) widen(range, curve.levels[level][--last]);
+  }
+  return range;
+}
+
+std::size_t peak_of(const StepCurve& curve, Instant from, Instant to) {
+  const Samples part = samples_in(curve, from.count(), to.count());
+  const Count high = range_of(curve, from, to).high;
+  std::size_t i = part.first;
+  while (i < part.last && curve.value[i] != high) {
+    const bool skip = i % kBlock == 0 && i + kBlock <= part.last && curve.levels[0][i / kBlock].high < high;
+    i += skip ? kBlock : 1;
+  }
+  return i;
+}
+
+void ranges_of(const StepCurve& curve, Instant from, Instant to, int count, std::vector<ValueRange>& out) {
+  out.clear();
+  if (count <= 0) return;
+  out.reserve(static_cast<std::size_t>(count));
+  const Count width = std::max<Count>(1, to.count() - from.count());
+  const Samples part = samples_in(curve, from.count(), from.count() + width);
+  const std::size_t density = (part.last - part.first) / static_cast<std::size_t>(count);
+  if (density >= 4 * kBlock) coarse_ranges(curve, from.count(), width, count, density, out);
+  else exact_ranges(curve, from.count(), width, count, out);
+}
+
+const std::vector<ValueRange>& RangeCache::ranges(const StepCurve& curve, Instant from, Instant to, int count) {
+  if (from == from_ && to == to_ && count == count_) return ranges_;
+  ranges_of(curve, from, to, count, ranges_);
+  from_ = from, to_ = to, count_ = count;
+  return ranges_;
+}
+
+}  // namespace trainyard
