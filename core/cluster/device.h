@@ -1,7 +1,7 @@
 // A Device is an accelerator as its datasheet and its measurements describe it; every number says where it is from.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,15 +18,38 @@ template <class T>
 struct Sourced {
   T value{};
   std::string source;
+  friend bool operator==(const Sourced&, const Sourced&) = default;
 };
+
+/// How the devices that a level of links joins are wired to each other.
+enum class Topology : std::uint8_t {
+  Switch,   // every pair at full rate (NVSwitch, a non-blocking leaf)
+  Mesh,     // direct links to every other member, each a part of the rate
+  Rail,     // device i of a node reaches device i of every other node through switch i
+  FatTree,  // leaf and spine; oversubscription divides what leaves a node
+  Torus,    // rings along each dimension, their links share the rate evenly
+};
+std::string_view to_string(Topology);  // "switch", "mesh", "rail", "fat-tree", "torus"
 
 /// Shares of a datasheet figure that real kernels reach, (0, 1]; named, physical, one set per device family.
 struct Efficiency {
-  Sourced<double> product{0.7, ""};        // matrix products in 16 bit, of the dense peak
-  Sourced<double> attention{0.37, ""};     // fused attention, of the dense peak
-  Sourced<double> memory{0.74, ""};        // streams, of the memory bandwidth
-  Sourced<double> scale_up{0.8, ""};       // collectives inside a node, of the link's datasheet rate
-  Sourced<double> network{0.45, ""};       // collectives between nodes, of the port's datasheet rate
+  Sourced<double> product{0.6, "assumed"};      // matrix products in 16 bit, of the dense peak
+  Sourced<double> eight_bit{0.94, "assumed"};   // of `product`, when the operands are 8 bit
+  Sourced<double> tf32{0.87, "assumed"};        // of `product`, when the operands are TF32
+  Sourced<double> attention{0.3, "assumed"};    // fused attention, of the dense peak
+  Sourced<double> memory{0.74, "assumed"};      // streams, of the memory bandwidth
+  Sourced<double> scale_up{0.7, "assumed"};     // bus bandwidth of reductions inside a node, of the links' datasheet rate
+  Sourced<double> network{0.45, "assumed"};     // the same between nodes, of the ports' datasheet rate
+  Sourced<double> send{0.98, "assumed"};        // one message between two nodes, of the port's rate
+  Sourced<double> all_to_all{0.52, "assumed"};  // of either link's rate
+  friend bool operator==(const Efficiency&, const Efficiency&) = default;
+};
+
+/// A dense peak, never a sparse one.
+struct Peak {
+  DType type = DType::F32;
+  Sourced<FlopsPerSecond> rate;
+  friend bool operator==(const Peak&, const Peak&) = default;
 };
 
 struct Device {
@@ -37,28 +60,33 @@ struct Device {
   Sourced<Bytes> memory;                    // what the driver reports, not the name on the card
   std::string memory_kind;                  // "HBM3"
   Sourced<BytesPerSecond> memory_bandwidth;
-  std::map<DType, Sourced<FlopsPerSecond>> peak;  // dense, never sparse; a format that is absent is not supported
+  std::vector<Peak> peaks;                  // a handful, each format once; one that is absent is not supported
   Sourced<BytesPerSecond> scale_up;         // per device and direction, inside its scale-up domain
   std::string scale_up_kind;                // "NVLink4+NVSwitch"
-  int scale_up_domain = 1;                  // devices that reach each other over it
+  Topology scale_up_topology = Topology::Switch;
+  int scale_up_dimensions = 0;              // Torus: 2 or 3; else 0
+  std::int64_t scale_up_domain = 1;         // most devices that reach each other over it
   Sourced<BytesPerSecond> host_link;        // per direction
   Sourced<BytesPerSecond> network;          // NIC rate per device and direction
   Sourced<Duration> launch;                 // cost of starting one kernel
+  Sourced<Duration> message_start;          // cost of starting one collective or send, before its first byte
   Sourced<Bytes> context;                   // taken by the driver and libraries before any tensor exists (guessed)
   Sourced<Watts> power;                     // board limit; value 0 = not stated
   std::optional<Sourced<double>> price_low, price_high;  // US dollars per device hour
   Efficiency efficiency;
   int units = 0;                            // streaming multiprocessors or their like; 0 = not stated
+  friend bool operator==(const Device&, const Device&) = default;
 };
 
 /// The dense peak for products in that format. Falls back only where the datasheet says so by having no own figure:
 /// TF32 to F32. Throws Error{Unsupported} naming device, format and the formats it has.
 FlopsPerSecond peak(const Device&, DType);
+/// Whether peak() answers.
 bool supports(const Device&, DType);
 
-/// The catalogue, in the order of release; each row with a source per number.
+/// The catalogue, by vendor and then by generation; each row with a source per number.
 std::span<const Device> devices();
-/// Accepts "h100-sxm" and aliases ("h100", "a100-80gb"). Throws Error{InvalidInput} with the nearest names.
+/// Accepts "h100-sxm" and aliases ("h100", "a100-80gb"), in any case. The reference lives as long as the program. Throws Error{InvalidInput} with the nearest names.
 const Device& device(std::string_view id);
 
 }  // namespace trainyard

@@ -17,13 +17,23 @@
 namespace trainyard {
 
 /// How a collective is carried out, with its closed form (alpha = latency a message, beta = seconds a byte).
-enum class CollectiveAlgorithm : std::uint8_t { Ring, HalvingDoubling, Tree, Hierarchical, Torus2D, Pairwise };
-std::string_view to_string(CollectiveAlgorithm);
+enum class CollectiveAlgorithm : std::uint8_t {
+  Ring,
+  RecursiveDoubling,
+  HalvingDoubling,
+  Tree,
+  ScatterGather,  // broadcast: scatter, then all-gather
+  Torus,
+  Hierarchical,
+  Pairwise,
+  Bruck,
+};
+std::string_view to_string(CollectiveAlgorithm);  // "halving-doubling"
 
 struct CollectiveTime {
   Duration time{};
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Ring;
-  std::size_t level = 0;  // index of the cluster level whose links bind
+  std::size_t level = 0;  // index of the cluster level whose links it spends most time on
 };
 
 class CostModel {  // pure: same arguments, same answer, on any thread
@@ -32,12 +42,13 @@ class CostModel {  // pure: same arguments, same answer, on any thread
   virtual std::string_view name() const = 0;
   /// One sentence each, as "cache reuse between kernels".
   virtual std::vector<std::string> leaves_out() const = 0;
-  /// Zero work takes no time; any other at least the launch.
+  /// Zero work takes no time; any other at least the launch. Throws Error{Unsupported} for a product in a format the
+  /// device has no peak for.
   virtual Duration compute(const Work&, const Device&) const = 0;
   /// A message between two devices whose distance needs `level`, alone on the link; sharing is the simulator's.
   virtual Duration transfer(Bytes, const Cluster&, std::size_t level) const = 0;
   /// bytes: the whole vector of an all-reduce; the gathered result of an all-gather; the input of a reduce-scatter;
-  /// what one rank sends in an all-to-all; each per rank. The fastest algorithm that the shape allows. 0 for one rank.
+  /// what one rank sends in an all-to-all (its own part included); what is broadcast; each per rank. The fastest algorithm that the shape allows. 0 for one rank.
   virtual CollectiveTime collective(CollectiveKind, Bytes, const GroupShape&, const Cluster&) const = 0;
   /// Half-width of the error seen on published runs, as a share of the value, and the sentence that says so.
   virtual double band() const = 0;

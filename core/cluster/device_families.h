@@ -1,0 +1,33 @@
+// What devices of one family have in common: efficiencies reached on published runs and the costs of starting work.
+#pragma once
+
+#include "core/cluster/device.h"
+
+namespace trainyard {
+
+enum class Family : std::uint8_t {
+  Assumed,  // nothing published: cautious figures, named "assumed"
+  Volta,
+  Ampere,
+  AmperePcie,
+  Hopper,
+  HopperCapped,  // PCIe boards of 350 to 400 W
+  GraceHopper,
+  Blackwell,
+  B200,
+  Gb200,
+  B300,
+  Mi300x,
+  Mi325x,
+  Mi355x,
+  TpuV5e,
+  Tpu,
+  Gaudi2,
+  Gaudi3,
+  Processor,
+};
+
+/// Fills efficiency, launch, message_start and context of the device, each with its source.
+void apply_family(Family, Device&);
+
+}  // namespace trainyard

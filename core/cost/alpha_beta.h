@@ -1,0 +1,62 @@
+// What collectives cost by the alpha-beta-gamma model, one function an algorithm: p ranks, n bytes, links all alike.
+// Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", 2005; the torus form is
+// that of TPU pods (Ying et al. 2018); the pipelined double tree is Sanders, Speck, Traeff 2009.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace trainyard {
+
+/// One kind of link: seconds a message, seconds a byte and direction, seconds a byte to add up.
+struct LinkCost {
+  double alpha = 0;
+  double beta = 0;
+  double gamma = 0;
+};
+
+/// All in seconds, 0 for one rank. log2 is rounded up; recursive algorithms are exact for powers of two only.
+
+/// 2(p-1) alpha + 2n(p-1)/p beta + n(p-1)/p gamma
+double ring_all_reduce(double n, std::int64_t p, const LinkCost&);
+/// log2(p) (alpha + n beta + n gamma)
+double recursive_doubling_all_reduce(double n, std::int64_t p, const LinkCost&);
+/// Rabenseifner: 2 log2(p) alpha + 2n(p-1)/p beta + n(p-1)/p gamma
+double halving_doubling_all_reduce(double n, std::int64_t p, const LinkCost&);
+/// Reduce to one rank and broadcast: 2 log2(p) (alpha + n beta) + log2(p) n gamma
+double binomial_tree_all_reduce(double n, std::int64_t p, const LinkCost&);
+/// Two trees, each with half of the bytes in small pieces: 2 log2(p) alpha + 2n beta + n gamma
+double double_tree_all_reduce(double n, std::int64_t p, const LinkCost&);
+/// Reduce-scatter along each dimension in turn, then all-gather back: 2 sum(p_i - 1) alpha + 2n(p-1)/p beta
+/// + n(p-1)/p gamma, p the product of the extents. beta is that of all the links of a device together: the bytes are
+/// cut so that each dimension carries its share at the same time.
+double torus_all_reduce(double n, std::span<const std::int64_t> extents, const LinkCost&);
+/// A reduce-scatter of n among g ranks of a node, an all-reduce of n / g among m nodes, an all-gather in the node; the
+/// three given in seconds.
+double hierarchical_all_reduce(double reduce_scatter_in_node, double all_reduce_of_share, double all_gather_in_node);
+
+/// (p-1) alpha + n(p-1)/p (beta + gamma); n is the input.
+double ring_reduce_scatter(double n, std::int64_t p, const LinkCost&);
+/// (p-1) alpha + n(p-1)/p beta; n is the result.
+double ring_all_gather(double n, std::int64_t p, const LinkCost&);
+/// log2(p) alpha + n(p-1)/p (beta + gamma)
+double recursive_halving_reduce_scatter(double n, std::int64_t p, const LinkCost&);
+/// log2(p) alpha + n(p-1)/p beta
+double recursive_doubling_all_gather(double n, std::int64_t p, const LinkCost&);
+/// sum(p_i - 1) alpha + n(p-1)/p (beta + gamma)
+double torus_reduce_scatter(double n, std::span<const std::int64_t> extents, const LinkCost&);
+double torus_all_gather(double n, std::span<const std::int64_t> extents, const LinkCost&);
+
+/// log2(p) (alpha + n beta)
+double tree_broadcast(double n, std::int64_t p, const LinkCost&);
+/// Scatter, then all-gather: (log2(p) + p - 1) alpha + 2n(p-1)/p beta
+double scatter_all_gather_broadcast(double n, std::int64_t p, const LinkCost&);
+/// Also gather: log2(p) alpha + n(p-1)/p beta
+double tree_scatter(double n, std::int64_t p, const LinkCost&);
+
+/// n is what one rank sends. (p-1)(alpha + n/p beta)
+double pairwise_all_to_all(double n, std::int64_t p, const LinkCost&);
+/// log2(p) (alpha + n/2 beta)
+double bruck_all_to_all(double n, std::int64_t p, const LinkCost&);
+
+}  // namespace trainyard
