@@ -15,18 +15,21 @@ namespace trainyard {
 
 /// One step of the hierarchy. Level 0 joins the devices of a node.
 struct Level {
-  std::string name;                   // "node", "network", "pod"
-  std::int64_t size = 1;              // most devices joined by this level, a multiple of the level below's size
-  Sourced<BytesPerSecond> bandwidth;  // datasheet rate per device and direction, all its links together
-  Sourced<Duration> latency;          // one message, one hop
+  std::string name{};     // "node", "network", "pod"
+  std::int64_t size = 1;  // most devices joined by this level, a multiple of the level below's size
+  Sourced<BytesPerSecond>
+      bandwidth{};              // datasheet rate per device and direction, all its links together
+  Sourced<Duration> latency{};  // one message, one hop
   Topology topology = Topology::Switch;
-  double oversubscription = 1.0;      // FatTree: >= 1
-  std::vector<int> dimensions;        // Torus: extents, fastest first; product == size / size of the level below
+  double oversubscription = 1.0;  // FatTree: >= 1
+  std::vector<int>
+      dimensions{};  // Torus: extents, fastest first; product == size / size of the level below
   friend bool operator==(const Level&, const Level&) = default;
 };
 
 struct Cluster {
-  std::string name;  // canonical: parse_cluster(name) gives an equal cluster back when it came from there
+  std::string
+      name;  // canonical: parse_cluster(name) gives an equal cluster back when it came from there
   Device device;
   std::int64_t count = 1;
   std::vector<Level> levels;  // at least one; the last level's size >= count

@@ -15,16 +15,16 @@ struct Alias {
 
 // What people call a device when they mean its usual form.
 constexpr Alias kAliases[] = {
-    {"v100", "v100-sxm3-32"},        {"v100-16gb", "v100-sxm2-16"},  {"v100-32gb", "v100-sxm3-32"},
-    {"a100", "a100-sxm-80"},         {"a100-40gb", "a100-sxm-40"},   {"a100-80gb", "a100-sxm-80"},
-    {"a100-sxm", "a100-sxm-80"},     {"a100-pcie", "a100-pcie-80"},  {"h100", "h100-sxm"},
-    {"h100-80gb", "h100-sxm"},       {"h100-sxm5", "h100-sxm"},      {"h200", "h200-sxm"},
-    {"gh200", "gh200-96"},           {"b200", "b200-hgx"},           {"gb200", "gb200-gpu"},
-    {"gb200-nvl72", "gb200-gpu"},    {"b300", "b300-hgx"},           {"rtx-3090", "rtx3090"},
-    {"rtx-4090", "rtx4090"},         {"rtx-5090", "rtx5090"},        {"mi300", "mi300x"},
-    {"mi325", "mi325x"},             {"mi355", "mi355x"},            {"tpu-v6", "tpu-v6e"},
-    {"trillium", "tpu-v6e"},         {"ironwood", "tpu-v7"},         {"tpu7x", "tpu-v7"},
-    {"trn1", "trainium1"},           {"trn2", "trainium2"},          {"trn3", "trainium3"},
+    {"v100", "v100-sxm3-32"},     {"v100-16gb", "v100-sxm2-16"}, {"v100-32gb", "v100-sxm3-32"},
+    {"a100", "a100-sxm-80"},      {"a100-40gb", "a100-sxm-40"},  {"a100-80gb", "a100-sxm-80"},
+    {"a100-sxm", "a100-sxm-80"},  {"a100-pcie", "a100-pcie-80"}, {"h100", "h100-sxm"},
+    {"h100-80gb", "h100-sxm"},    {"h100-sxm5", "h100-sxm"},     {"h200", "h200-sxm"},
+    {"gh200", "gh200-96"},        {"b200", "b200-hgx"},          {"gb200", "gb200-gpu"},
+    {"gb200-nvl72", "gb200-gpu"}, {"b300", "b300-hgx"},          {"rtx-3090", "rtx3090"},
+    {"rtx-4090", "rtx4090"},      {"rtx-5090", "rtx5090"},       {"mi300", "mi300x"},
+    {"mi325", "mi325x"},          {"mi355", "mi355x"},           {"tpu-v6", "tpu-v6e"},
+    {"trillium", "tpu-v6e"},      {"ironwood", "tpu-v7"},        {"tpu7x", "tpu-v7"},
+    {"trn1", "trainium1"},        {"trn2", "trainium2"},         {"trn3", "trainium3"},
     {"cpu", "cpu-generic"},
 };
 
@@ -37,7 +37,8 @@ std::string lower(std::string_view text) {
 
 const Device* find(std::string_view id) {
   const auto all = devices();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Device& d) { return d.id == id; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Device& d) { return d.id == id; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -58,11 +59,16 @@ const Peak* find_peak(const Device& device, DType type) {
 
 std::string_view to_string(Topology topology) {
   switch (topology) {
-    case Topology::Switch: return "switch";
-    case Topology::Mesh: return "mesh";
-    case Topology::Rail: return "rail";
-    case Topology::FatTree: return "fat-tree";
-    case Topology::Torus: return "torus";
+    case Topology::Switch:
+      return "switch";
+    case Topology::Mesh:
+      return "mesh";
+    case Topology::Rail:
+      return "rail";
+    case Topology::FatTree:
+      return "fat-tree";
+    case Topology::Torus:
+      return "torus";
   }
   return "";
 }
@@ -70,7 +76,8 @@ std::string_view to_string(Topology topology) {
 FlopsPerSecond peak(const Device& device, DType type) {
   if (const Peak* found = find_peak(device, type)) return found->rate.value;
   std::string has;
-  for (const Peak& p : device.peaks) has += (has.empty() ? "" : ", ") + std::string(to_string(p.type));
+  for (const Peak& p : device.peaks)
+    has += (has.empty() ? "" : ", ") + std::string(to_string(p.type));
   throw Error(Error::Kind::Unsupported, device.name + " has no matrix products in " +
                                             std::string(to_string(type)) + "; it has " + has);
 }
@@ -82,8 +89,8 @@ const Device& device(std::string_view id) {
   if (const Device* found = find(wanted)) return *found;
   for (const Alias& alias : kAliases)
     if (alias.name == wanted) return *find(alias.id);
-  throw Error(Error::Kind::InvalidInput,
-              "no device is called \"" + std::string(id.substr(0, 60)) + "\"" + did_you_mean(wanted, known_names()));
+  throw Error(Error::Kind::InvalidInput, "no device is called \"" + std::string(id.substr(0, 60)) +
+                                             "\"" + did_you_mean(wanted, known_names()));
 }
 
 }  // namespace trainyard

@@ -33,14 +33,15 @@ std::string_view to_string(Topology);  // "switch", "mesh", "rail", "fat-tree", 
 
 /// Shares of a datasheet figure that real kernels reach, (0, 1]; named, physical, one set per device family.
 struct Efficiency {
-  Sourced<double> product{0.6, "assumed"};      // matrix products in 16 bit, of the dense peak
-  Sourced<double> eight_bit{0.94, "assumed"};   // of `product`, when the operands are 8 bit
-  Sourced<double> tf32{0.87, "assumed"};        // of `product`, when the operands are TF32
-  Sourced<double> attention{0.3, "assumed"};    // fused attention, of the dense peak
-  Sourced<double> memory{0.74, "assumed"};      // streams, of the memory bandwidth
-  Sourced<double> scale_up{0.7, "assumed"};     // bus bandwidth of reductions inside a node, of the links' datasheet rate
-  Sourced<double> network{0.45, "assumed"};     // the same between nodes, of the ports' datasheet rate
-  Sourced<double> send{0.98, "assumed"};        // one message between two nodes, of the port's rate
+  Sourced<double> product{0.6, "assumed"};     // matrix products in 16 bit, of the dense peak
+  Sourced<double> eight_bit{0.94, "assumed"};  // of `product`, when the operands are 8 bit
+  Sourced<double> tf32{0.87, "assumed"};       // of `product`, when the operands are TF32
+  Sourced<double> attention{0.3, "assumed"};   // fused attention, of the dense peak
+  Sourced<double> memory{0.74, "assumed"};     // streams, of the memory bandwidth
+  Sourced<double> scale_up{
+      0.7, "assumed"};  // bus bandwidth of reductions inside a node, of the links' datasheet rate
+  Sourced<double> network{0.45, "assumed"};  // the same between nodes, of the ports' datasheet rate
+  Sourced<double> send{0.98, "assumed"};     // one message between two nodes, of the port's rate
   Sourced<double> all_to_all{0.52, "assumed"};  // of either link's rate
   friend bool operator==(const Efficiency&, const Efficiency&) = default;
 };
@@ -53,28 +54,31 @@ struct Peak {
 };
 
 struct Device {
-  std::string id;      // "h100-sxm"
-  std::string name;    // "H100 SXM5"
+  std::string id;    // "h100-sxm"
+  std::string name;  // "H100 SXM5"
   std::string vendor;
   int year = 0;
-  Sourced<Bytes> memory;                    // what the driver reports, not the name on the card
-  std::string memory_kind;                  // "HBM3"
+  Sourced<Bytes> memory;    // what the driver reports, not the name on the card
+  std::string memory_kind;  // "HBM3"
   Sourced<BytesPerSecond> memory_bandwidth;
-  std::vector<Peak> peaks;                  // a handful, each format once; one that is absent is not supported
-  Sourced<BytesPerSecond> scale_up;         // per device and direction, inside its scale-up domain
-  std::string scale_up_kind;                // "NVLink4+NVSwitch"
+  std::vector<Peak> peaks;  // a handful, each format once; one that is absent is not supported
+  Sourced<BytesPerSecond> scale_up;  // per device and direction, inside its scale-up domain
+  std::string scale_up_kind;         // "NVLink4+NVSwitch"
   Topology scale_up_topology = Topology::Switch;
-  int scale_up_dimensions = 0;              // Torus: 2 or 3; else 0
-  std::int64_t scale_up_domain = 1;         // most devices that reach each other over it
-  Sourced<BytesPerSecond> host_link;        // per direction
-  Sourced<BytesPerSecond> network;          // NIC rate per device and direction
-  Sourced<Duration> launch;                 // cost of starting one kernel
-  Sourced<Duration> message_start;          // cost of starting one collective or send, before its first byte
-  Sourced<Bytes> context;                   // taken by the driver and libraries before any tensor exists (guessed)
-  Sourced<Watts> power;                     // board limit; value 0 = not stated
+  int scale_up_dimensions = 0;         // Torus: 2 or 3; else 0
+  std::int64_t scale_up_domain = 1;    // most devices that reach each other over it
+  Sourced<Duration> scale_up_latency;  // one message, one hop
+  Sourced<BytesPerSecond> host_link;   // per direction
+  Sourced<BytesPerSecond> network;     // NIC rate per device and direction
+  Sourced<Duration> network_latency;   // one message between two nodes
+  Sourced<Duration> launch;            // cost of starting one kernel
+  Sourced<Duration>
+      message_start;       // cost of starting one collective or send, before its first byte
+  Sourced<Bytes> context;  // taken by the driver and libraries before any tensor exists (guessed)
+  Sourced<Watts> power;    // board limit; value 0 = not stated
   std::optional<Sourced<double>> price_low, price_high;  // US dollars per device hour
   Efficiency efficiency;
-  int units = 0;                            // streaming multiprocessors or their like; 0 = not stated
+  int units = 0;  // streaming multiprocessors or their like; 0 = not stated
   friend bool operator==(const Device&, const Device&) = default;
 };
 

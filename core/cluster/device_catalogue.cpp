@@ -34,6 +34,8 @@ struct Row {
   int units = 0;
 };
 
+// A row stays a block of a few lines, as a table is read.
+// clang-format off
 constexpr Row kRows[] = {
     {.id = "v100-sxm2-16", .name = "V100 16GB", .vendor = "NVIDIA", .year = 2017,
      .memory = 17179869184, .memory_kind = "HBM2", .memory_bandwidth = 900e9,
@@ -451,6 +453,7 @@ constexpr Row kRows[] = {
      .source = "engineering estimate (not a product)",
      .family = Family::Processor, .units = 16},
 };
+// clang-format on
 
 Device to_device(const Row& row) {
   Device d;

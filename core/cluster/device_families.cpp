@@ -29,7 +29,8 @@ void apply_common(Efficiency& e, const char* source) {
   e.tf32 = {0.87, source};
 }
 
-void nvidia(Efficiency& e, Sourced<double> product, Sourced<double> attention, Sourced<double> scale_up) {
+void nvidia(Efficiency& e, Sourced<double> product, Sourced<double> attention,
+            Sourced<double> scale_up) {
   apply_common(e, kCommon);
   e.product = std::move(product);
   e.attention = std::move(attention);
@@ -49,7 +50,9 @@ void blackwell(Efficiency& e, double sustained_clock) {
 void instinct(Efficiency& e, Sourced<double> product) {
   apply_common(e, kAsFitted);
   e.product = std::move(product);
-  e.scale_up = {0.70, "published all-reduce of 8 MI300X: 313 of 448 GB/s (stas00/ml-engineering, network, 744d01e)"};
+  e.scale_up = {0.70,
+                "published all-reduce of 8 MI300X: 313 of 448 GB/s (stas00/ml-engineering, "
+                "network, 744d01e)"};
 }
 
 void tensor_processor(Efficiency& e, Sourced<double> product, const char* source) {
@@ -62,45 +65,76 @@ void tensor_processor(Efficiency& e, Sourced<double> product, const char* source
 void apply_efficiency(Family family, Efficiency& e) {
   switch (family) {
     case Family::Assumed:
-    case Family::Processor: break;  // the defaults say "assumed"
+    case Family::Processor:
+      break;  // the defaults say "assumed"
     case Family::Volta:
-      return nvidia(e, {0.56, "fitted on published runs (one V100 row), 2026-11"},
-                    {0.3, "assumed"}, {0.87, "fitted on published runs (V100 rows), 2026-11"});
-    case Family::Ampere: return nvidia(e, {0.83, kA100}, {0.56, kA100}, {0.77, kA100});
+      return nvidia(e, {0.56, "fitted on published runs (one V100 row), 2026-11"}, {0.3, "assumed"},
+                    {0.87, "fitted on published runs (V100 rows), 2026-11"});
+    case Family::Ampere:
+      return nvidia(e, {0.83, kA100}, {0.56, kA100}, {0.77, kA100});
     case Family::AmperePcie:
       return nvidia(e, from_best_product(252.9, 312), {0.56, kAsFitted}, {0.77, kAsFitted});
-    case Family::Hopper: return hopper(e, {0.70, kH100});
+    case Family::Hopper:
+      return hopper(e, {0.70, kH100});
     case Family::HopperCapped:
-      return hopper(e, {0.55, "assumed: the H100 ceiling at the sustained clock of 0.79 fitted on 500 W boards, 2026-11"});
-    case Family::GraceHopper: return hopper(e, from_best_product(828.6, 989.4));
-    case Family::Blackwell: return blackwell(e, 1.0);
-    case Family::B200: return blackwell(e, 0.98);
-    case Family::Gb200: return blackwell(e, 0.955);
-    case Family::B300: return blackwell(e, 0.99);
-    case Family::Mi300x: return instinct(e, from_best_product(668.4, 1307.4));
-    case Family::Mi325x: return instinct(e, from_best_product(784.9, 1307.4));
-    case Family::Mi355x: return instinct(e, from_best_product(1565, 2516.6));
-    case Family::TpuV5e: return tensor_processor(e, {0.99, kV5e}, kV5e);
-    case Family::Tpu: return tensor_processor(e, {0.8, "assumed"}, "assumed: as fitted on TPU v5e rows, 2026-11");
-    case Family::Gaudi2: e.product = from_best_product(418.7, 432); break;
-    case Family::Gaudi3: e.product = from_best_product(1243, 1835); break;
+      return hopper(e, {0.55,
+                        "assumed: the H100 ceiling at the sustained clock of 0.79 fitted on 500 W "
+                        "boards, 2026-11"});
+    case Family::GraceHopper:
+      return hopper(e, from_best_product(828.6, 989.4));
+    case Family::Blackwell:
+      return blackwell(e, 1.0);
+    case Family::B200:
+      return blackwell(e, 0.98);
+    case Family::Gb200:
+      return blackwell(e, 0.955);
+    case Family::B300:
+      return blackwell(e, 0.99);
+    case Family::Mi300x:
+      return instinct(e, from_best_product(668.4, 1307.4));
+    case Family::Mi325x:
+      return instinct(e, from_best_product(784.9, 1307.4));
+    case Family::Mi355x:
+      return instinct(e, from_best_product(1565, 2516.6));
+    case Family::TpuV5e:
+      return tensor_processor(e, {0.99, kV5e}, kV5e);
+    case Family::Tpu:
+      return tensor_processor(e, {0.8, "assumed"}, "assumed: as fitted on TPU v5e rows, 2026-11");
+    case Family::Gaudi2:
+      e.product = from_best_product(418.7, 432);
+      break;
+    case Family::Gaudi3:
+      e.product = from_best_product(1243, 1835);
+      break;
   }
   apply_common(e, kAsFitted);
 }
 
 void apply_costs(Family family, Device& d) {
+  constexpr const char* kAssumed = "assumed";
   if (family == Family::Processor) {
     d.launch = {1us, "assumed: a task handed to a thread"};
-    d.message_start = {20us, "assumed"};
+    d.message_start = {20us, kAssumed};
+    d.scale_up_latency = {1us, kAssumed};
+    d.network_latency = {20us, kAssumed};
     d.context = {Bytes{0}, "a process has no context"};
     return;
   }
-  const bool compiled = family == Family::Tpu || family == Family::TpuV5e;
-  d.launch = compiled ? Sourced<Duration>{1us, "assumed: one compiled program launches no kernels"}
-                      : Sourced<Duration>{4us, kCommon};
-  d.message_start = compiled ? Sourced<Duration>{10us, "assumed"} : Sourced<Duration>{37us, kCommon};
   d.context = {1536_MiB,
                "guessed: 1.0 to 2.1 GiB were left over when published peaks were fitted, 2026-11"};
+  if (family == Family::Tpu || family == Family::TpuV5e) {
+    d.launch = {1us, "assumed: one compiled program launches no kernels"};
+    d.message_start = {10us, kAssumed};
+    d.scale_up_latency = {1us, kAssumed};
+    d.network_latency = {20us, kAssumed};
+    return;
+  }
+  d.launch = {4us, kCommon};
+  d.message_start = {37us, kCommon};
+  d.scale_up_latency = {4us,
+                        "fitted on published all-reduces of 2 to 8 A100 (vTrain traces), 2026-11"};
+  d.network_latency = {
+      8us, "fitted on published all-reduces of 32 ranks on 4 nodes (ml-engineering), 2026-11"};
 }
 
 }  // namespace

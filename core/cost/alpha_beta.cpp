@@ -6,10 +6,14 @@ namespace trainyard {
 namespace {
 
 // Rounds of a recursive algorithm: log2(p), rounded up.
-double rounds(std::int64_t p) { return p <= 1 ? 0.0 : std::bit_width(static_cast<std::uint64_t>(p - 1)); }
+double rounds(std::int64_t p) {
+  return p <= 1 ? 0.0 : std::bit_width(static_cast<std::uint64_t>(p - 1));
+}
 
 // (p-1)/p: the part of the bytes that a rank does not keep.
-double moved(std::int64_t p) { return p <= 1 ? 0.0 : static_cast<double>(p - 1) / static_cast<double>(p); }
+double moved(std::int64_t p) {
+  return p <= 1 ? 0.0 : static_cast<double>(p - 1) / static_cast<double>(p);
+}
 
 double hops(std::int64_t p) { return static_cast<double>(p - 1); }
 
@@ -87,6 +91,10 @@ double torus_all_gather(double n, std::span<const std::int64_t> extents, const L
 
 double tree_broadcast(double n, std::int64_t p, const LinkCost& link) {
   return rounds(p) * (link.alpha + n * link.beta);
+}
+
+double pipelined_tree_broadcast(double n, std::int64_t p, const LinkCost& link) {
+  return p <= 1 ? 0 : rounds(p) * link.alpha + n * link.beta;
 }
 
 double scatter_all_gather_broadcast(double n, std::int64_t p, const LinkCost& link) {

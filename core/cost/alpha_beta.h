@@ -33,7 +33,8 @@ double double_tree_all_reduce(double n, std::int64_t p, const LinkCost&);
 double torus_all_reduce(double n, std::span<const std::int64_t> extents, const LinkCost&);
 /// A reduce-scatter of n among g ranks of a node, an all-reduce of n / g among m nodes, an all-gather in the node; the
 /// three given in seconds.
-double hierarchical_all_reduce(double reduce_scatter_in_node, double all_reduce_of_share, double all_gather_in_node);
+double hierarchical_all_reduce(double reduce_scatter_in_node, double all_reduce_of_share,
+                               double all_gather_in_node);
 
 /// (p-1) alpha + n(p-1)/p (beta + gamma); n is the input.
 double ring_reduce_scatter(double n, std::int64_t p, const LinkCost&);
@@ -49,6 +50,8 @@ double torus_all_gather(double n, std::span<const std::int64_t> extents, const L
 
 /// log2(p) (alpha + n beta)
 double tree_broadcast(double n, std::int64_t p, const LinkCost&);
+/// Small pieces down a tree: log2(p) alpha + n beta
+double pipelined_tree_broadcast(double n, std::int64_t p, const LinkCost&);
 /// Scatter, then all-gather: (log2(p) + p - 1) alpha + 2n(p-1)/p beta
 double scatter_all_gather_broadcast(double n, std::int64_t p, const LinkCost&);
 /// Also gather: log2(p) alpha + n(p-1)/p beta

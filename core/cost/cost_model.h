@@ -49,7 +49,8 @@ class CostModel {  // pure: same arguments, same answer, on any thread
   virtual Duration transfer(Bytes, const Cluster&, std::size_t level) const = 0;
   /// bytes: the whole vector of an all-reduce; the gathered result of an all-gather; the input of a reduce-scatter;
   /// what one rank sends in an all-to-all (its own part included); what is broadcast; each per rank. The fastest algorithm that the shape allows. 0 for one rank.
-  virtual CollectiveTime collective(CollectiveKind, Bytes, const GroupShape&, const Cluster&) const = 0;
+  virtual CollectiveTime collective(CollectiveKind, Bytes, const GroupShape&,
+                                    const Cluster&) const = 0;
   /// Half-width of the error seen on published runs, as a share of the value, and the sentence that says so.
   virtual double band() const = 0;
   virtual std::string_view band_basis() const = 0;

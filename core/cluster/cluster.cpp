@@ -1,0 +1,240 @@
+#include "core/cluster/cluster.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/cluster/cluster_options.h"
+
+namespace trainyard {
+namespace {
+
+Error refused(const std::string& message) { return Error(Error::Kind::InvalidInput, message); }
+
+// Devices a node has when nobody says; 0 when no node size fits the count. Racks and pods (domains above 16) are
+// rented in parts, boards of up to 16 are not.
+std::int64_t default_per_node(const Device& device, std::int64_t count) {
+  const std::int64_t domain = device.scale_up_domain;
+  if (count <= domain) return device.scale_up_topology == Topology::Torus ? count : domain;
+  if (count % domain == 0) return domain;
+  for (std::int64_t part = domain; domain > 16 && part >= domain / 2; --part)
+    if (count % part == 0) return part;
+  return 0;
+}
+
+// The largest divisor of n that is at most its k-th root: the short side of the squarest torus.
+std::int64_t short_side(std::int64_t n, int k) {
+  std::int64_t best = 1;
+  for (std::int64_t side = 2; std::pow(side, k) <= static_cast<double>(n) * (1 + 1e-9); ++side)
+    if (n % side == 0) best = side;
+  return best;
+}
+
+std::vector<int> squarest_torus(std::int64_t size, int dimensions) {
+  std::vector<int> extents;
+  for (; dimensions > 1; --dimensions) {
+    extents.push_back(static_cast<int>(short_side(size, dimensions)));
+    size /= extents.back();
+  }
+  extents.push_back(static_cast<int>(size));
+  return extents;
+}
+
+std::int64_t product(const std::vector<int>& extents) {
+  std::int64_t result = 1;
+  for (const int extent : extents)
+    result = extent > 0 && result <= kMostDevices ? result * extent : 0;
+  return result;
+}
+
+std::string times(const std::vector<int>& extents) {
+  return fmt::format("{}", fmt::join(extents, "x"));
+}
+
+std::int64_t choose_per_node(const Device& device, std::int64_t count,
+                             const ClusterOptions& options) {
+  const std::int64_t size = options.per_node.value_or(default_per_node(device, count));
+  if (options.per_node && size < 1)
+    throw refused(fmt::format("per-node must be at least 1, not {}", size));
+  if (options.per_node && size > kMostDevices)
+    throw refused(fmt::format("per-node must be at most {}, not {}", kMostDevices, size));
+  const std::int64_t wanted = size > 0 ? size : device.scale_up_domain;
+  if (size > 0 && (count <= size || count % size == 0)) return size;
+  throw refused(fmt::format(
+      "{} devices do not fill nodes of {}; write a count of {} or {}, or per-node= a divisor of {}",
+      count, wanted, count / wanted * wanted, (count / wanted + 1) * wanted, count));
+}
+
+template <class T>
+Sourced<T> given_or(const std::optional<T>& given, const Sourced<T>& usual) {
+  return given ? Sourced<T>{*given, "given"} : usual;
+}
+
+Level node_level(const Device& device, std::int64_t per_node, const ClusterOptions& options) {
+  Level level{.name = "node",
+              .size = per_node,
+              .bandwidth = given_or(options.intra, device.scale_up),
+              .latency = given_or(options.intra_latency, device.scale_up_latency),
+              .topology = device.scale_up_topology};
+  if (level.topology == Topology::Torus)
+    level.dimensions = squarest_torus(per_node, std::max(1, device.scale_up_dimensions));
+  return level;
+}
+
+Level network_level(const Device& device, std::int64_t per_node, std::int64_t count,
+                    const ClusterOptions& options) {
+  Level level{.name = "network",
+              .size = std::max(per_node, count),
+              .bandwidth = device.network,
+              .latency = given_or(options.inter_latency, device.network_latency),
+              .topology = options.network.value_or(Topology::FatTree),
+              .oversubscription = options.oversubscription.value_or(1.0)};
+  if (options.inter)
+    level.bandwidth = {{options.inter->value / static_cast<double>(per_node)}, "given"};
+  return level;
+}
+
+// Torus extents belong to the node where its links are a torus, else to the network.
+void apply_torus(Cluster& cluster, const std::vector<int>& extents) {
+  if (extents.empty()) return;
+  const bool inside = cluster.device.scale_up_topology == Topology::Torus;
+  Level& level = cluster.levels[inside ? 0 : 1];
+  const std::int64_t joined = inside ? level.size : level.size / cluster.levels[0].size;
+  if (product(extents) != joined)
+    throw refused(fmt::format("torus={} joins {}, but there are {} {} to join", times(extents),
+                              product(extents), joined, inside ? "devices in a node" : "nodes"));
+  level.topology = Topology::Torus;
+  level.dimensions = extents;
+}
+
+void refuse_mixed_networks(const Device& device, const ClusterOptions& options) {
+  const bool torus_network = !options.torus.empty() && device.scale_up_topology != Topology::Torus;
+  if (torus_network && options.network)
+    throw refused(fmt::format("the network is either a torus or a {}, not both",
+                              to_string(*options.network)));
+  if (options.oversubscription && (torus_network || options.network == Topology::Rail))
+    throw refused("oversubscription belongs to a fat-tree, and this network is a " +
+                  std::string(torus_network ? "torus" : "rail"));
+}
+
+// What says no more than the default is forgotten, so that equal clusters have equal names and sources.
+void drop_defaults(const Device& device, std::int64_t count, std::int64_t per_node,
+                   ClusterOptions& options) {
+  const auto drop = [](auto& given, const auto& usual) {
+    if (given == usual) given.reset();
+  };
+  drop(options.per_node, default_per_node(device, count));
+  drop(options.intra, device.scale_up.value);
+  drop(options.inter, device.network.value * static_cast<double>(per_node));
+  drop(options.intra_latency, device.scale_up_latency.value);
+  drop(options.inter_latency, device.network_latency.value);
+  drop(options.network, Topology::FatTree);
+  drop(options.oversubscription, 1.0);
+  drop(options.memory, device.memory.value);
+  if (device.price_low && device.price_high && device.price_low->value == device.price_high->value)
+    drop(options.price, device.price_low->value);
+  if (device.scale_up_topology == Topology::Torus &&
+      options.torus == squarest_torus(per_node, std::max(1, device.scale_up_dimensions)))
+    options.torus.clear();
+}
+
+void add(Diagnostics& found, std::string message) {
+  Diagnostic wrong;
+  wrong.message = std::move(message);
+  found.push_back(std::move(wrong));
+}
+
+void check_device(const Device& device, Diagnostics& found) {
+  const auto wrong = [&](std::string message) { add(found, device.name + " " + message); };
+  if (device.memory.value.value <= 0) wrong("needs memory above 0 bytes");
+  if (!(device.memory_bandwidth.value.value > 0)) wrong("needs a memory bandwidth above 0");
+  if (device.peaks.empty()) wrong("needs the peak of at least one number format");
+  for (const Peak& peak : device.peaks)
+    if (!(peak.rate.value.value > 0))
+      wrong("needs a peak above 0 in " + std::string(to_string(peak.type)));
+}
+
+void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
+  const auto wrong = [&](std::string message) {
+    add(found, "level \"" + level.name + "\" " + message);
+  };
+  if (level.size < below || level.size % below != 0)
+    wrong(fmt::format("joins {} devices, which is no multiple of the {} below it", level.size,
+                      below));
+  if (!(level.bandwidth.value.value > 0) || !std::isfinite(level.bandwidth.value.value))
+    wrong("needs a bandwidth above 0");
+  if (level.latency.value < Duration{0}) wrong("needs a latency of at least 0");
+  if (!(level.oversubscription >= 1) || !std::isfinite(level.oversubscription))
+    wrong("needs an oversubscription of at least 1");
+  if (level.topology != Topology::Torus && !level.dimensions.empty())
+    wrong("has torus extents but is no torus");
+  if (level.topology == Topology::Torus && level.dimensions.size() > 3)
+    wrong("has more than 3 torus dimensions");
+  if (level.topology == Topology::Torus && product(level.dimensions) != level.size / below)
+    wrong(fmt::format("is a torus of {}, which does not join {}", times(level.dimensions),
+                      level.size / below));
+}
+
+}  // namespace
+
+std::int64_t devices_per_node(const Cluster& cluster) {
+  return std::min(cluster.levels.front().size, cluster.count);
+}
+
+std::int64_t nodes(const Cluster& cluster) {
+  const std::int64_t size = cluster.levels.front().size;
+  return (cluster.count + size - 1) / size;
+}
+
+std::size_t level_of(const Cluster& cluster, std::int64_t extent) {
+  std::size_t level = 0;
+  while (level + 1 < cluster.levels.size() && cluster.levels[level].size < extent) ++level;
+  return level;
+}
+
+Diagnostics check(const Cluster& cluster) {
+  Diagnostics found;
+  check_device(cluster.device, found);
+  if (cluster.count < 1 || cluster.count > kMostDevices)
+    add(found, fmt::format("a cluster has 1 to {} devices, not {}", kMostDevices, cluster.count));
+  if (cluster.levels.empty()) {
+    add(found, "a cluster needs at least one level of links");
+    return found;
+  }
+  std::int64_t below = 1;
+  for (const Level& level : cluster.levels) {
+    check_level(level, below, found);
+    below = std::max<std::int64_t>(1, level.size);
+  }
+  if (below < cluster.count)
+    add(found,
+        fmt::format("the top level joins {} devices, but there are {}", below, cluster.count));
+  return found;
+}
+
+Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions options) {
+  if (count < 1 || count > kMostDevices)
+    throw refused(fmt::format("a cluster has 1 to {} devices, not {}", kMostDevices, count));
+  const std::int64_t per_node = choose_per_node(device, count, options);
+  refuse_mixed_networks(device, options);
+  drop_defaults(device, count, per_node, options);
+  Cluster cluster{.name = canonical_name(device, count, options),
+                  .device = device,
+                  .count = count,
+                  .levels = {}};
+  cluster.device.memory = given_or(options.memory, device.memory);
+  if (options.price)
+    cluster.device.price_low = cluster.device.price_high = {*options.price, "given"};
+  cluster.levels = {node_level(device, per_node, options),
+                    network_level(device, per_node, count, options)};
+  apply_torus(cluster, options.torus);
+  throw_if_errors(check(cluster));
+  return cluster;
+}
+
+Cluster make_cluster(const Device& device, std::int64_t count) {
+  return make_cluster(device, count, {});
+}
+
+}  // namespace trainyard

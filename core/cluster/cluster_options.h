@@ -1,0 +1,29 @@
+// What the words behind DEVICE:COUNT may change of a device's default cluster.
+#pragma once
+
+#include <optional>
+
+#include "core/cluster/cluster.h"
+
+namespace trainyard {
+
+/// Unset fields keep the default.
+struct ClusterOptions {
+  std::optional<std::int64_t> per_node;
+  std::optional<BytesPerSecond> intra;  // per device and direction
+  std::optional<BytesPerSecond> inter;  // per node and direction
+  std::optional<Duration> intra_latency, inter_latency;
+  std::optional<Topology> network;  // Rail or FatTree
+  std::optional<double> oversubscription;
+  std::vector<int> torus;  // extents; empty = default
+  std::optional<Bytes> memory;
+  std::optional<double> price;  // US dollars per device hour
+};
+
+/// Throws Error{InvalidInput} as make_cluster does, and when torus extents do not multiply to what they join.
+Cluster make_cluster(const Device&, std::int64_t count, ClusterOptions);
+
+/// "h100-sxm:64,per-node=4": the shortest text that parse_cluster reads as these options.
+std::string canonical_name(const Device&, std::int64_t count, const ClusterOptions&);
+
+}  // namespace trainyard
