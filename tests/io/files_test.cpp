@@ -1,0 +1,63 @@
+#include "core/io/files.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/base/error.h"
+
+namespace trainyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) /
+              ("trainyard_files_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::string refusal(const std::string& path, Bytes limit = 1_MiB) const {
+    try {
+      read_file(path, limit);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+  fs::path folder_;
+};
+
+TEST_F(Files, WhatIsWrittenIsRead) {
+  const std::string content("a\0b\n", 4);
+  write_file_atomically(at("x"), content);
+  EXPECT_EQ(read_file(at("x")), content);
+  write_file_atomically(at("x"), "");
+  EXPECT_EQ(read_file(at("x")), "");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);  // nothing is left beside it
+}
+
+TEST_F(Files, WhatCannotBeReadIsSaid) {
+  write_file_atomically(at("config.json"), std::string(2000, 'x'));
+  EXPECT_EQ(refusal(at("confg.json")), "expected a file, found nothing there; did you mean \"config.json\"?");
+  EXPECT_EQ(refusal(folder_.string()), "expected a file, found a folder");
+  EXPECT_EQ(refusal(at("config.json"), 1_KiB), "expected at most 1.00 KiB, found 1.95 KiB");
+  EXPECT_EQ(refusal("/dev/null"), "expected an ordinary file, found a device, pipe or socket");
+  EXPECT_NE(refusal(at("config.json/x")), "accepted");
+}
+
+TEST_F(Files, AFailedWriteLeavesTheOldFile) {
+  EXPECT_THROW(write_file_atomically(at("no/such/folder"), "x"), Error);
+  fs::create_directory(at("folder"));
+  EXPECT_THROW(write_file_atomically(at("folder"), "x"), Error);
+  EXPECT_TRUE(fs::is_directory(at("folder")));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+}
+
+}  // namespace
+}  // namespace trainyard
