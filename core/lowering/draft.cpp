@@ -12,13 +12,19 @@ std::uint32_t Draft::stream(DeviceId device, std::string name, bool compute, Dur
   return static_cast<std::uint32_t>(lines_.size() - 1);
 }
 
-Ref Draft::add(std::uint32_t stream, TaskId task, std::int32_t microbatch, const Refs& after, std::int16_t wave,
-               std::int16_t weights) {
+Ref Draft::add(std::uint32_t stream, TaskId task, std::int32_t microbatch, const Refs& after,
+               std::int16_t wave, std::int16_t weights) {
   std::vector<Item>& items = lines_[stream].items;
   const auto first = static_cast<std::uint32_t>(after_.size());
   for (Ref ref : after)
     if (ref.stream != stream) after_.push_back(ref);  // a stream's own order needs no saying
-  items.push_back({task, microbatch, wave, weights, first, static_cast<std::uint32_t>(after_.size()) - first, {}});
+  items.push_back({task,
+                   microbatch,
+                   wave,
+                   weights,
+                   first,
+                   static_cast<std::uint32_t>(after_.size()) - first,
+                   {}});
   return {stream, static_cast<std::uint32_t>(items.size() - 1)};
 }
 
@@ -48,7 +54,8 @@ void Draft::work(TaskId id, const Work& work, int count, Pass pass, bool recompu
 }
 
 void Draft::effect(TaskId id, BufferId buffer, bool allocate, bool at_end) {
-  assert(id.value + 1 == program.tasks.size() && "effects of a task are added before the next task");
+  assert(id.value + 1 == program.tasks.size() &&
+         "effects of a task are added before the next task");
   if (program.buffers[buffer.value].bytes.value == 0) return;
   program.effects.push_back({buffer, allocate, at_end});
   ++program.tasks[id.value].effects;
@@ -62,7 +69,9 @@ Program Draft::finish() {
     total += static_cast<std::uint32_t>(lines_[i].items.size());
   }
   const auto id = [&](Ref ref) { return InstructionId{offset[ref.stream] + ref.position}; };
-  std::stable_sort(late_.begin(), late_.end(), [&](const Late& a, const Late& b) { return id(a.instruction) < id(b.instruction); });
+  std::stable_sort(late_.begin(), late_.end(), [&](const Late& a, const Late& b) {
+    return id(a.instruction) < id(b.instruction);
+  });
 
   program.instructions.reserve(total);
   program.after.reserve(after_.size() + late_.size());
@@ -78,9 +87,11 @@ Program Draft::finish() {
       in.wave = item.wave;
       in.weights = item.weights;
       in.first_after = static_cast<std::uint32_t>(program.after.size());
-      for (std::uint32_t i = 0; i < item.afters; ++i) program.after.push_back(id(after_[item.first_after + i]));
+      for (std::uint32_t i = 0; i < item.afters; ++i)
+        program.after.push_back(id(after_[item.first_after + i]));
       const InstructionId self{static_cast<std::uint32_t>(program.instructions.size())};
-      for (; late != late_.end() && id(late->instruction) == self; ++late) program.after.push_back(id(late->after));
+      for (; late != late_.end() && id(late->instruction) == self; ++late)
+        program.after.push_back(id(late->after));
       in.afters = static_cast<std::uint32_t>(program.after.size()) - in.first_after;
       if (item.peer.valid()) in.peer = id(item.peer);
       program.instructions.push_back(in);

@@ -1,5 +1,6 @@
-// A Draft is a Program being written: instructions are appended to whichever stream they belong to, and refer to each
-// other by stream and position until all are there. finish() turns it into the flat Program.
+// A Draft is a Program being written: instructions are appended to whichever stream they belong to,
+// and refer to each other by stream and position until all are there. finish() turns it into the
+// flat Program.
 #pragma once
 
 #include <array>
@@ -40,13 +41,14 @@ class Refs {
 
 class Draft {
  public:
-  /// The tables of the program that is being written: tasks, buffers, names. Streams and instructions are finish()'s.
+  /// The tables of the program that is being written: tasks, buffers, names. Streams and
+  /// instructions are finish()'s.
   Program program;
 
   /// A new stream; finish() drops those that stay empty.
   std::uint32_t stream(DeviceId, std::string name, bool compute, Duration delay = {});
-  Ref add(std::uint32_t stream, TaskId, std::int32_t microbatch, const Refs& after, std::int16_t wave = 0,
-          std::int16_t weights = 0);
+  Ref add(std::uint32_t stream, TaskId, std::int32_t microbatch, const Refs& after,
+          std::int16_t wave = 0, std::int16_t weights = 0);
   /// One more thing to wait for; may be called until finish().
   void wait(Ref instruction, Ref after) { late_.push_back({instruction, after}); }
   void pair(Ref send, Ref receive);

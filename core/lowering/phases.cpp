@@ -34,11 +34,17 @@ void add(std::vector<WorkCount>& list, const BodyOp& op, int count) {
   list.push_back({op.work, count, op.pass, op.recomputed});
 }
 
-const std::vector<Workload::Run>& runs(const Workload& w, StageId stage) { return w.runs[stage.value]; }
-const Body& body(const Workload& w, const Workload::Run& run) { return w.bodies[static_cast<std::size_t>(run.body)]; }
+const std::vector<Workload::Run>& runs(const Workload& w, StageId stage) {
+  return w.runs[stage.value];
+}
+const Body& body(const Workload& w, const Workload::Run& run) {
+  return w.bodies[static_cast<std::size_t>(run.body)];
+}
 
-// The layer that is needed first (by position in `runs`, walked forward or backward) leads; the others follow.
-StepCollectives step_collectives(const Workload& w, StageId stage, std::vector<BodyOp> Body::*list) {
+// The layer that is needed first (by position in `runs`, walked forward or backward) leads; the
+// others follow.
+StepCollectives step_collectives(const Workload& w, StageId stage,
+                                 std::vector<BodyOp> Body::* list) {
   StepCollectives found;
   bool first = true;
   for (const Workload::Run& run : runs(w, stage)) {
@@ -83,8 +89,12 @@ PhaseWork phase_work(const Workload& w, StageId stage, Phase phase) {
   return sum;
 }
 
-StepCollectives reduce_collectives(const Workload& w, StageId stage) { return step_collectives(w, stage, &Body::reduce); }
-StepCollectives gather_collectives(const Workload& w, StageId stage) { return step_collectives(w, stage, &Body::gather); }
+StepCollectives reduce_collectives(const Workload& w, StageId stage) {
+  return step_collectives(w, stage, &Body::reduce);
+}
+StepCollectives gather_collectives(const Workload& w, StageId stage) {
+  return step_collectives(w, stage, &Body::gather);
+}
 
 std::vector<WorkCount> update_work(const Workload& w, StageId stage) {
   std::vector<WorkCount> sum;

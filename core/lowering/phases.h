@@ -1,5 +1,5 @@
-// A PhaseWork is what one stage does for one microbatch in one phase, summed over its layers: order grain writes it as
-// a handful of instructions, the closed form prices it.
+// A PhaseWork is what one stage does for one microbatch in one phase, summed over its layers: order
+// grain writes it as a handful of instructions, the closed form prices it.
 #pragma once
 
 #include <vector>
@@ -21,17 +21,22 @@ struct CollectiveRun {
 struct PhaseWork {
   std::vector<WorkCount> works;
   std::vector<CollectiveRun> blocking;  // computation waits for them
-  std::vector<CollectiveRun> beside;    // run beside the phase's computation (ring of keys and values)
+  std::vector<CollectiveRun> beside;    // run beside the phase's computation (ring of keys and
+                                        // values)
   std::vector<CollectiveRun> lead;      // weights of the first layer: computation waits for them
   std::vector<CollectiveRun> gather;    // weights of the other layers: gathered beside it
-  bool empty() const { return works.empty() && blocking.empty() && beside.empty() && lead.empty() && gather.empty(); }
+  bool empty() const {
+    return works.empty() && blocking.empty() && beside.empty() && lead.empty() && gather.empty();
+  }
 };
 
-/// Which part of a stage's work a phase is: Forward, Backward (both parts), BackwardInput or BackwardWeight.
+/// Which part of a stage's work a phase is: Forward, Backward (both parts), BackwardInput or
+/// BackwardWeight.
 PhaseWork phase_work(const Workload&, StageId, Phase);
 
-/// Collectives of one step: of gradients, or of weights after the update. Those of the layer that is ready last (or
-/// needed first) are `last`; the others can run beside backward (forward) when `overlapped`.
+/// Collectives of one step: of gradients, or of weights after the update. Those of the layer that
+/// is ready last (or needed first) are `last`; the others can run beside backward (forward) when
+/// `overlapped`.
 struct StepCollectives {
   std::vector<CollectiveRun> others, last;
   bool overlapped = false;
@@ -42,12 +47,13 @@ std::vector<WorkCount> update_work(const Workload&, StageId);
 
 /// Bytes of one microbatch on one stage.
 struct PhaseBytes {
-  Bytes until_input{};            // kept from forward until backward (of the input, under a split backward)
-  Bytes until_weight{};           // of them, what the weight pass still needs; not part of until_input
-  Bytes recomputed{};             // rebuilt during backward, one layer at a time
-  Bytes recomputed_for_weight{};  // rebuilt and, under a split backward, alive until the weight pass; of all layers
+  Bytes until_input{};   // kept from forward until backward (of the input, under a split backward)
+  Bytes until_weight{};  // of them, what the weight pass still needs; not part of until_input
+  Bytes recomputed{};    // rebuilt during backward, one layer at a time
+  Bytes recomputed_for_weight{};  // rebuilt and, under a split backward, alive until the weight
+                                  // pass; of all layers
   Bytes forward_workspace{}, backward_workspace{};
-  Bytes gathered{};               // weights in full of two neighbouring layers (ZeRO 3)
+  Bytes gathered{};                       // weights in full of two neighbouring layers (ZeRO 3)
   Bytes send_forward{}, send_backward{};  // to the next stage, to the one before
 };
 PhaseBytes phase_bytes(const Workload&, StageId);

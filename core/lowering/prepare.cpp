@@ -15,19 +15,25 @@ Diagnostic error(std::string message, std::string place, std::string fix = {}) {
 }
 
 void append(Diagnostics& list, Diagnostics more) {
-  list.insert(list.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  list.insert(list.end(), std::make_move_iterator(more.begin()),
+              std::make_move_iterator(more.end()));
 }
 
-// Sizes beyond this overflow 64-bit byte counts somewhere in a sum; no machine of any century has them.
+// Sizes beyond this overflow 64-bit byte counts somewhere in a sum; no machine of any century has
+// them.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 55;
 
 Diagnostics check_sizes(const Scenario& s) {
   Diagnostics found;
   const Plan& plan = s.plan;
-  for (auto [value, place, what] : {std::tuple{plan.batch.micro, "plan#/batch/micro", "micro-batch"},
-                                    std::tuple{plan.batch.global, "plan#/batch/global", "global-batch"},
-                                    std::tuple{plan.batch.sequence, "plan#/batch/sequence", "seq"}})
-    if (value < 1) found.push_back(error("expected " + std::string(what) + " of at least 1, found " + std::to_string(value), place));
+  for (auto [value, place, what] :
+       {std::tuple{plan.batch.micro, "plan#/batch/micro", "micro-batch"},
+        std::tuple{plan.batch.global, "plan#/batch/global", "global-batch"},
+        std::tuple{plan.batch.sequence, "plan#/batch/sequence", "seq"}})
+    if (value < 1)
+      found.push_back(
+          error("expected " + std::string(what) + " of at least 1, found " + std::to_string(value),
+                place));
   if (has_errors(found)) return found;
   const Binding one{plan.batch.micro, plan.batch.sequence, 1, 1, 1, false};
   double total = 0;
@@ -35,8 +41,10 @@ Diagnostics check_sizes(const Scenario& s) {
     for (const Tensor& t : block.graph.tensors)
       total += static_cast<double>(local_elements(t.shape, one)) * 8.0 * block.count;
   if (total > static_cast<double>(kMostBytes))
-    found.push_back(error("one microbatch of " + s.model.name + " would hold more than 2^55 bytes; a smaller micro-batch or seq is needed",
-                          "plan#/batch", "micro-batch=1"));
+    found.push_back(
+        error("one microbatch of " + s.model.name +
+                  " would hold more than 2^55 bytes; a smaller micro-batch or seq is needed",
+              "plan#/batch", "micro-batch=1"));
   return found;
 }
 
@@ -53,8 +61,8 @@ Diagnostics check_choices(const Scenario& s) {
     if (m.axis == MethodAxis::Schedule || m.axis == MethodAxis::Precision) {
       const auto [entry, is_new] = taken.try_emplace(m.axis, m.name);
       if (!is_new)
-        found.push_back(error("a plan has one " + std::string(to_string(m.axis)) + ", found " + entry->second + " and " +
-                                  std::string(m.name),
+        found.push_back(error("a plan has one " + std::string(to_string(m.axis)) + ", found " +
+                                  entry->second + " and " + std::string(m.name),
                               "plan#/choices"));
     }
     if (m.check) append(found, m.check(s, params));
@@ -80,16 +88,20 @@ Layout arrange(const Scenario& s) {
 Body make_body(const Scenario& s, const Layout& layout, int block, const Params* recompute) {
   Body body = write_body(s.model, block, layout);
   each_choice(s.plan, [&](const Method& m, const Params& params) {
-    if (m.rewrite) m.rewrite(body, layout, s, recompute != nullptr && m.name == "recompute" ? *recompute : params);
+    if (m.rewrite)
+      m.rewrite(body, layout, s,
+                recompute != nullptr && m.name == "recompute" ? *recompute : params);
   });
   return body;
 }
 
-// Runs of equal layers of each stage. Under recompute=blocks the first n layers of a stage have a body of their own.
+// Runs of equal layers of each stage. Under recompute=blocks the first n layers of a stage have a
+// body of their own.
 class Bodies {
  public:
   explicit Bodies(Workload& w) : w_(w) {
-    if (const Choice* c = find_choice(w.scenario.plan, "recompute"); c != nullptr && c->params.text("policy") == "blocks") {
+    if (const Choice* c = find_choice(w.scenario.plan, "recompute");
+        c != nullptr && c->params.text("policy") == "blocks") {
       blocks_ = static_cast<int>(c->params.integer("blocks"));
       full_ = none_ = c->params;
       full_.set("policy", std::string("full"));
@@ -100,7 +112,8 @@ class Bodies {
   void lay_out() {
     std::vector<int> first_layer;  // of each block, in layers of the model
     int layers = 0;
-    for (const Block& b : w_.scenario.model.blocks) first_layer.push_back(layers), layers += b.count;
+    for (const Block& b : w_.scenario.model.blocks)
+      first_layer.push_back(layers), layers += b.count;
     for (const Stage& stage : w_.table) {
       std::vector<Workload::Run> runs;
       int recomputed = 0;
@@ -119,9 +132,13 @@ class Bodies {
 
  private:
   int body(int block, bool full) {
-    const auto [entry, is_new] = made_.try_emplace({block, full}, static_cast<int>(w_.bodies.size()));
+    const auto [entry, is_new] =
+        made_.try_emplace({block, full}, static_cast<int>(w_.bodies.size()));
     if (is_new)
-      w_.bodies.push_back(make_body(w_.scenario, w_.layout, block, blocks_ == 0 ? nullptr : full ? &full_ : &none_));
+      w_.bodies.push_back(make_body(w_.scenario, w_.layout, block,
+                                    blocks_ == 0 ? nullptr
+                                    : full       ? &full_
+                                                 : &none_));
     return entry->second;
   }
 
@@ -135,7 +152,8 @@ class Bodies {
 
 Diagnostics check(const Scenario& scenario) {
   Diagnostics found = check(scenario.cluster);
-  if (scenario.model.blocks.empty()) found.push_back(error("the model has no layers", "model#/blocks"));
+  if (scenario.model.blocks.empty())
+    found.push_back(error("the model has no layers", "model#/blocks"));
   if (has_errors(found)) return found;
   Scenario whole = scenario;
   try {

@@ -1,0 +1,281 @@
+// Order grain: one computation per action, with the collectives that block it, run beside it or
+// follow from it.
+#include <array>
+
+#include "core/lowering/phase_writer.h"
+#include "core/lowering/phases.h"
+
+namespace trainyard {
+namespace {
+
+constexpr int kPhases = 4;  // Forward, Backward, BackwardInput, BackwardWeight
+
+// The tasks of one stage in one phase, made once.
+struct PhaseTasks {
+  TaskId compute;
+  std::vector<TaskId> blocking, beside, lead, gather;
+};
+
+struct StageTasks {
+  std::array<PhaseTasks, kPhases> phase;
+  std::vector<TaskId> reduce_others, reduce_last, gather_others, gather_last;
+  bool reduce_overlapped = false, gather_overlapped = false;
+};
+
+struct StageBuffers {
+  BufferId until_input, until_weight, recomputed, recomputed_for_weight, forward_workspace,
+      backward_workspace, gathered;
+};
+
+class OrderGrain final : public PhaseWriter {
+ public:
+  OrderGrain(const Workload& w, Draft& draft, const std::vector<DeviceStreams>& streams,
+             bool split_backward)
+      : w_(w), draft_(draft), streams_(streams), split_(split_backward) {
+    for (std::uint32_t s = 0; s < w.table.size(); ++s) stages_.push_back(make_stage(StageId{s}));
+  }
+
+  Written write(const Action& action, Moment moment, LaneState& lane, const Refs& inputs) override {
+    const StageTasks& stage = stages_[action.stage.value];
+    const PhaseTasks& tasks = stage.phase[static_cast<std::size_t>(action.phase)];
+    const DeviceStreams& to = streams_[device_of_stage(w_, action.stage).value];
+    const auto add = [&](std::uint32_t stream, TaskId task, const Refs& after) {
+      return draft_.add(stream, task, action.microbatch, after, action.wave, action.weights);
+    };
+    Refs start = inputs;
+    start.add(lane.tail);
+
+    // Weights: the first layer's are waited for, the others arrive beside the computation.
+    Refs before;
+    before.add(lane.last_compute);
+    const bool arriving = moment.first_forward && stage.gather_overlapped;
+    Ref lead = chain(to.gather, tasks.lead, before, add);
+    if (arriving) lead = chain(to.gather, stage.gather_last, before, add);
+    Refs ready = start;
+    ready.add(lead);
+    Written written;
+    written.first = add(lane.stream, tasks.compute, ready);
+    Ref gathered = chain(to.gather, tasks.gather, before, add);
+    if (arriving) gathered = chain(to.gather, stage.gather_others, before, add);
+
+    const Ref beside = chain(to.comm, tasks.beside, start, add);
+    Refs computed;
+    computed.add(written.first);
+    const Ref blocking = chain(to.comm, tasks.blocking, computed, add);
+    written.done.add(blocking.valid() ? blocking : written.first);
+    written.done.add(beside);
+    written.done.add(gathered);
+    lane.tail = written.done;
+    lane.last_compute = written.first;
+
+    const bool makes_gradients =
+        action.phase == Phase::Backward || action.phase == Phase::BackwardWeight;
+    if (makes_gradients && (moment.last_backward || w_.layout.reduce_every_microbatch))
+      reduce(stage, to, start, moment, written, lane, add);
+    return written;
+  }
+
+  Refs gather(StageId id, std::int32_t step, const Refs& updated) override {
+    const StageTasks& stage = stages_[id.value];
+    Refs done;
+    if (stage.gather_overlapped) return done;
+    const DeviceStreams& to = streams_[device_of_stage(w_, id).value];
+    const auto add = [&](std::uint32_t stream, TaskId task, const Refs& after) {
+      return draft_.add(stream, task, step, after);
+    };
+    chain(to.gather, stage.gather_last, updated, add);
+    Ref last = chain(to.gather, stage.gather_others, updated, add);
+    done.add(last);
+    return done;
+  }
+
+ private:
+  template <class Add>
+  static Ref chain(std::uint32_t stream, const std::vector<TaskId>& tasks, Refs after,
+                   const Add& add) {
+    Ref last;
+    for (TaskId task : tasks) {
+      last = add(stream, task, after);
+      after = {};
+      after.add(last);
+    }
+    return last;
+  }
+
+  template <class Add>
+  void reduce(const StageTasks& stage, const DeviceStreams& to, const Refs& start, Moment moment,
+              Written& written, LaneState& lane, const Add& add) {
+    const Ref others =
+        chain(to.reduce, stage.reduce_others, stage.reduce_overlapped ? start : written.done, add);
+    const Ref last = chain(to.reduce, stage.reduce_last, written.done, add);
+    written.reduced.add(last.valid() ? last : others);
+    if (!stage.reduce_overlapped && !moment.last_backward) lane.tail.add(written.reduced);
+  }
+
+  TaskId collective(StageId stage, Phase phase, const CollectiveRun& run) {
+    Task task;
+    task.kind = TaskKind::Collective;
+    task.phase = phase;
+    task.stage = stage;
+    task.name =
+        draft_.name(std::string(to_string(run.group)) + " " + std::string(to_string(run.kind)));
+    task.pass = draft_.name(run.method);
+    task.collective = run.kind;
+    task.group = run.group;
+    task.repeats = run.repeats;
+    task.bytes = run.bytes;
+    return draft_.task(task);
+  }
+
+  std::vector<TaskId> collectives(StageId stage, Phase phase,
+                                  const std::vector<CollectiveRun>& runs) {
+    std::vector<TaskId> tasks;
+    for (const CollectiveRun& run : runs) tasks.push_back(collective(stage, phase, run));
+    return tasks;
+  }
+
+  StageTasks make_stage(StageId stage) {
+    StageTasks made;
+    const StageBuffers buffers = make_buffers(stage);
+    for (Phase phase :
+         {Phase::Forward, Phase::Backward, Phase::BackwardInput, Phase::BackwardWeight}) {
+      if (phase != Phase::Forward && (phase == Phase::Backward) == split_) continue;
+      const PhaseWork work = phase_work(w_, stage, phase);
+      PhaseTasks& tasks = made.phase[static_cast<std::size_t>(phase)];
+      tasks.compute = compute(stage, phase, work, buffers);
+      tasks.blocking = collectives(stage, phase, work.blocking);
+      tasks.beside = collectives(stage, phase, work.beside);
+      tasks.lead = collectives(stage, phase, work.lead);
+      tasks.gather = collectives(stage, phase, work.gather);
+    }
+    const StepCollectives reduce = reduce_collectives(w_, stage),
+                          gather = gather_collectives(w_, stage);
+    made.reduce_overlapped = reduce.overlapped;
+    made.reduce_others = collectives(stage, Phase::Backward, reduce.others);
+    made.reduce_last = collectives(stage, Phase::Backward, reduce.last);
+    made.gather_overlapped = gather.overlapped;
+    made.gather_others = collectives(stage, Phase::Forward, gather.others);
+    made.gather_last = collectives(stage, Phase::Forward, gather.last);
+    return made;
+  }
+
+  TaskId compute(StageId stage, Phase phase, const PhaseWork& work, const StageBuffers& b) {
+    Task task;
+    task.phase = phase;
+    task.stage = stage;
+    task.name = draft_.name(name_of(phase));
+    task.pass = draft_.name("emit_compute");
+    const TaskId id = draft_.task(task);
+    for (const WorkCount& w : work.works) draft_.work(id, w.work, w.count, w.pass, w.recomputed);
+    const auto during = [&](BufferId buffer) {
+      draft_.effect(id, buffer, true, false);
+      draft_.effect(id, buffer, false, true);
+    };
+    switch (phase) {
+      case Phase::Forward:
+        draft_.effect(id, b.until_input, true, false);
+        draft_.effect(id, b.until_weight, true, false);
+        during(b.gathered);
+        during(b.forward_workspace);
+        break;
+      case Phase::Backward:
+        during(b.recomputed);
+        during(b.gathered);
+        during(b.backward_workspace);
+        draft_.effect(id, b.until_input, false, true);
+        draft_.effect(id, b.until_weight, false, true);
+        break;
+      case Phase::BackwardInput:
+        during(b.recomputed);
+        draft_.effect(id, b.recomputed_for_weight, true, true);
+        during(b.gathered);
+        during(b.backward_workspace);
+        draft_.effect(id, b.until_input, false, true);
+        break;
+      case Phase::BackwardWeight:
+        during(b.backward_workspace);
+        draft_.effect(id, b.until_weight, false, true);
+        draft_.effect(id, b.recomputed_for_weight, false, true);
+        break;
+      case Phase::Update:
+        break;
+    }
+    return id;
+  }
+
+  StageBuffers make_buffers(StageId stage) {
+    const PhaseBytes bytes = phase_bytes(w_, stage);
+    const auto make = [&](std::string_view name, Category category, Provenance provenance,
+                          Bytes size, bool for_weight = false, bool with_parts = false) {
+      Buffer buffer;
+      buffer.name = draft_.name(name);
+      buffer.stage = stage;
+      buffer.category = category;
+      buffer.provenance = provenance;
+      buffer.bytes = size;
+      if (with_parts && size.value > 0) add_parts(buffer, stage, for_weight);
+      return draft_.buffer(buffer);
+    };
+    return {
+        make("activations", Category::Activations, Provenance::Exact, bytes.until_input, false,
+             true),
+        make("activations for weight gradients", Category::Activations, Provenance::Exact,
+             bytes.until_weight, true, true),
+        make("recomputed activations", Category::Recomputed, Provenance::Exact, bytes.recomputed),
+        make("recomputed activations for weight gradients", Category::Recomputed, Provenance::Exact,
+             split_ ? bytes.recomputed_for_weight : Bytes{}),
+        make("forward workspace", Category::Workspace, Provenance::Modelled,
+             bytes.forward_workspace),
+        make("backward workspace", Category::Workspace, Provenance::Modelled,
+             bytes.backward_workspace),
+        make("gathered weights", Category::Communication, Provenance::Modelled, bytes.gathered)};
+  }
+
+  // What the activations of one microbatch are made of: each saved tensor, all layers of a block
+  // together.
+  void add_parts(Buffer& buffer, StageId stage, bool for_weight) {
+    Program& program = draft_.program;
+    buffer.first_part = static_cast<std::uint32_t>(program.parts.size());
+    for (const Workload::Run& run : w_.runs[stage.value]) {
+      const Body& body = w_.bodies[static_cast<std::size_t>(run.body)];
+      const std::string& block =
+          w_.scenario.model.blocks[static_cast<std::size_t>(body.block)].name;
+      for (const SavedTensor& s : body.saved)
+        if (!s.recomputed && s.for_weight == for_weight && s.bytes.value > 0)
+          program.parts.push_back({draft_.name(block + " " + s.name), s.bytes * run.count});
+    }
+    buffer.parts = static_cast<std::uint32_t>(program.parts.size()) - buffer.first_part;
+  }
+
+  const Workload& w_;
+  Draft& draft_;
+  const std::vector<DeviceStreams>& streams_;
+  bool split_;
+  std::vector<StageTasks> stages_;
+};
+
+}  // namespace
+
+std::string_view name_of(Phase phase) {
+  switch (phase) {
+    case Phase::Forward:
+      return "forward";
+    case Phase::Backward:
+      return "backward";
+    case Phase::BackwardInput:
+      return "input gradient";
+    case Phase::BackwardWeight:
+      return "weight gradient";
+    case Phase::Update:
+      return "update";
+  }
+  return "";
+}
+
+std::unique_ptr<PhaseWriter> order_grain(const Workload& w, Draft& draft,
+                                         const std::vector<DeviceStreams>& streams,
+                                         bool split_backward) {
+  return std::make_unique<OrderGrain>(w, draft, streams, split_backward);
+}
+
+}  // namespace trainyard

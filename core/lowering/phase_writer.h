@@ -1,0 +1,58 @@
+// A PhaseWriter writes one action of the order as instructions: the two grains are its two kinds.
+// Everything between actions (sends, order, updates) is lower.cpp's and the same for both.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/lowering/draft.h"
+#include "core/lowering/lower.h"
+
+namespace trainyard {
+
+/// The streams of one device.
+struct DeviceStreams {
+  std::uint32_t comm, gather, reduce;  // blocking collectives; weights; gradients
+  std::uint32_t send_forward, receive_forward, send_backward, receive_backward;
+};
+
+/// One lane of the order while it is being written.
+struct LaneState {
+  std::uint32_t stream = 0;  // compute
+  Refs tail;                 // what the lane's next computation waits for
+  Ref last_compute;
+};
+
+/// What a written action leaves behind.
+struct Written {
+  Ref first;     // its first computation
+  Refs done;     // all that must have ended before its results may be used
+  Refs reduced;  // its gradients' collectives; empty when none were due
+};
+
+/// When an action stands in its step.
+struct Moment {
+  bool first_forward = false;  // of its stage in the step: weights gathered after the last update
+                               // are still arriving
+  bool last_backward = false;  // of its stage in the step: gradients are complete
+};
+
+class PhaseWriter {
+ public:
+  virtual ~PhaseWriter() = default;
+  virtual Written write(const Action&, Moment, LaneState&, const Refs& inputs) = 0;
+  /// Weight collectives after the update, when they do not overlap with the next forward.
+  virtual Refs gather(StageId, std::int32_t step, const Refs& updated) = 0;
+};
+
+std::unique_ptr<PhaseWriter> order_grain(const Workload&, Draft&, const std::vector<DeviceStreams>&,
+                                         bool split_backward);
+std::unique_ptr<PhaseWriter> op_grain(const Workload&, Draft&, const std::vector<DeviceStreams>&,
+                                      bool split_backward);
+
+inline DeviceId device_of_stage(const Workload& w, StageId stage) {
+  return w.table[stage.value].device;
+}
+std::string_view name_of(Phase);  // "forward", "backward", "input gradient" ...
+
+}  // namespace trainyard
