@@ -1,0 +1,195 @@
+#include "backends/simulator/simulator.h"
+
+#include <algorithm>
+#include <queue>
+
+#include "backends/simulator/sharing.h"
+
+namespace trainyard {
+namespace {
+
+// The loop: whatever can start at this instant starts; then time moves to the next finish, which
+// releases its stream's next instruction and everything that waited for it. A finish forecast is
+// void once its resource's mix has changed, which its version tells.
+class EventLoop {
+ public:
+  EventLoop(const Program& program, const TaskPrices& prices, const RunOptions& options)
+      : program_(program),
+        prices_(prices),
+        options_(options),
+        pending_(program.instructions.size()),
+        stream_of_(program.instructions.size()),
+        version_(program.instructions.size(), 0),
+        next_(program.streams.size(), 0) {
+    timeline_.backend = "simulator";
+    timeline_.spans.resize(program.instructions.size());
+    link_successors();
+    std::uint8_t most = 0;
+    for (std::uint8_t r : prices.resource) most = std::max(most, r);
+    per_device_ = std::size_t{most} + 1;
+    resources_.resize(per_device_ * static_cast<std::size_t>(program.devices));
+  }
+
+  Timeline run() {
+    for (std::uint32_t s = 0; s < program_.streams.size(); ++s) {
+      const Stream& stream = program_.streams[s];
+      if (stream.delay.count() > 0)
+        events_.push({stream.delay, kDelay + s, 0});
+      else
+        reach_head(s, Instant{0});
+    }
+    std::size_t ended = 0;
+    const std::size_t report_every = std::max<std::size_t>(1, program_.instructions.size() / 64);
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      if (event.id >= kDelay) {
+        reach_head(static_cast<std::uint32_t>(event.id - kDelay), event.at);
+        continue;
+      }
+      const auto id = static_cast<std::uint32_t>(event.id);
+      if (event.version != version_[id]) continue;
+      end(InstructionId{id}, event.at);
+      if (++ended % report_every == 0) report(ended);
+    }
+    if (ended_ != program_.instructions.size()) deadlock();
+    return std::move(timeline_);
+  }
+
+ private:
+  struct Event {
+    Instant at;
+    std::uint64_t id;  // an instruction, or kDelay + a stream that may begin
+    std::uint32_t version;
+    // Ids count on through streams, so id order is order by stream, then position.
+    friend bool operator>(const Event& a, const Event& b) {
+      return a.at != b.at ? a.at > b.at : a.id > b.id;
+    }
+  };
+  static constexpr std::uint64_t kDelay = std::uint64_t{1} << 32;
+
+  // Who waits for whom, the other way round; pending_ counts what an instruction still waits for,
+  // its place at the head of its stream included.
+  void link_successors() {
+    first_successor_.assign(program_.instructions.size() + 1, 0);
+    for (InstructionId id : program_.after) ++first_successor_[id.value + 1];
+    for (std::size_t i = 1; i < first_successor_.size(); ++i)
+      first_successor_[i] += first_successor_[i - 1];
+    successors_.resize(program_.after.size());
+    std::vector<std::uint32_t> at(first_successor_.begin(), first_successor_.end() - 1);
+    for (std::uint32_t i = 0; i < program_.instructions.size(); ++i) {
+      const Instruction& in = program_.instructions[i];
+      pending_[i] = in.afters + 1;
+      for (std::uint32_t k = 0; k < in.afters; ++k)
+        successors_[at[program_.after[in.first_after + k].value]++] = i;
+    }
+    for (std::uint32_t s = 0; s < program_.streams.size(); ++s)
+      for (std::uint32_t i = 0; i < program_.streams[s].count; ++i)
+        stream_of_[program_.streams[s].first + i] = s;
+  }
+
+  void reach_head(std::uint32_t s, Instant now) {
+    const Stream& stream = program_.streams[s];
+    if (next_[s] < stream.count) release(stream.first + next_[s], now);
+  }
+
+  void release(std::uint32_t id, Instant now) {
+    if (--pending_[id] > 0) return;
+    const InstructionId peer = program_.instructions[id].peer;
+    if (!peer.valid()) return start(id, now);
+    if (pending_[peer.value] > 0) return;  // it starts both when it is ready
+    const bool sends = program_.task(program_.instructions[id]).kind == TaskKind::Send;
+    start(sends ? id : peer.value, now);
+  }
+
+  SharedResource& resource(std::uint32_t id) {
+    const Stream& stream = program_.streams[stream_of_[id]];
+    const std::uint8_t kind = prices_.resource[program_.instructions[id].task.value];
+    return resources_[stream.device.value * per_device_ + kind];
+  }
+
+  // A receive runs with its send and takes its times; the port that is shared is the sender's.
+  void start(std::uint32_t id, Instant now) {
+    timeline_.spans[id].start = now;
+    if (const InstructionId peer = program_.instructions[id].peer; peer.valid())
+      timeline_.spans[peer.value].start = now;
+    const std::uint32_t task = program_.instructions[id].task.value;
+    SharedResource& shared = resource(id);
+    shared.start(InstructionId{id}, prices_.time[task], prices_.fill[task], now);
+    forecast(shared);
+  }
+
+  void forecast(const SharedResource& shared) {
+    for (const SharedResource::Finish& f : shared.finishes())
+      events_.push({f.at, f.instruction.value, ++version_[f.instruction.value]});
+  }
+
+  void end(InstructionId id, Instant now) {
+    SharedResource& shared = resource(id.value);
+    shared.finish(id, now);
+    if (!shared.finishes().empty()) forecast(shared);
+    const InstructionId peer = program_.instructions[id.value].peer;
+    complete(id.value, now);
+    if (peer.valid()) complete(peer.value, now);
+  }
+
+  void complete(std::uint32_t id, Instant now) {
+    timeline_.spans[id].end = now;
+    ++ended_;
+    const std::uint32_t s = stream_of_[id];
+    ++next_[s];
+    reach_head(s, now);
+    for (std::uint32_t k = first_successor_[id]; k < first_successor_[id + 1]; ++k)
+      release(successors_[k], now);
+  }
+
+  void report(std::size_t ended) {
+    if (options_.stop.stop_requested())
+      throw Error(Error::Kind::Cancelled, "the simulation was stopped");
+    if (options_.progress)
+      options_.progress(static_cast<double>(ended) /
+                        static_cast<double>(program_.instructions.size()));
+  }
+
+  [[noreturn]] void deadlock() const {
+    std::string text = "no instruction can start and some are left; waiting:";
+    int named = 0;
+    for (std::uint32_t s = 0; s < program_.streams.size(); ++s) {
+      const Stream& stream = program_.streams[s];
+      if (next_[s] >= stream.count) continue;
+      if (++named > 16) {
+        text += "\n  and more streams";
+        break;
+      }
+      text += "\n  d" + std::to_string(stream.device.value) + "/" + stream.name + " at " +
+              describe(program_, InstructionId{stream.first + next_[s]});
+    }
+    throw Error(Error::Kind::InvalidInput, text, {"program"});
+  }
+
+  const Program& program_;
+  const TaskPrices& prices_;
+  const RunOptions& options_;
+  std::vector<std::uint32_t> pending_, stream_of_, version_, next_, first_successor_, successors_;
+  std::vector<SharedResource> resources_;
+  std::size_t per_device_ = 1, ended_ = 0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  Timeline timeline_;
+};
+
+}  // namespace
+
+Timeline simulate(const Program& program, const TaskPrices& prices, const RunOptions& options) {
+  return EventLoop(program, prices, options).run();
+}
+
+Simulator::Simulator(const Mesh& mesh, const Cluster& cluster, const CostModel& cost)
+    : mesh_(mesh), cluster_(cluster), cost_(cost) {}
+
+Diagnostics Simulator::check(const Program& program) const { return verify(program); }
+
+Timeline Simulator::run(const Program& program, const RunOptions& options) {
+  return simulate(program, price(program, mesh_, cluster_, cost_), options);
+}
+
+}  // namespace trainyard
