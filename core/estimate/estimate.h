@@ -3,25 +3,55 @@
 // against the simulator.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "core/cost/cost_model.h"
 #include "core/lowering/lower.h"
+#include "core/methods/method.h"
 #include "core/result/result.h"
 
 namespace trainyard {
 
-/// Times of one microbatch on each virtual stage, and of what surrounds a step, alone on their
-/// resources.
-struct StageTimes {
-  std::vector<Duration> forward, backward;  // with blocking communication
-  std::vector<Duration> update, reduce, gather;
-  Duration transfer{};  // one message to the next stage
+/// What one phase of one stage costs for one microbatch.
+struct PhaseTime {
+  Duration compute{}, recompute{};                 // recompute is a part of compute
+  Duration tensor{}, context{}, expert{}, data{};  // blocking collectives, by whose they are
+  Duration lead{}, beside{};  // weights that are waited for; what runs beside the rest
+  Duration blocking() const { return tensor + context + expert + data; }
+  /// As the simulator runs it alone: what leads, then the longer of computation with what blocks it
+  /// and what runs beside.
+  Duration total() const { return lead + std::max(compute + blocking(), beside); }
+  Flops flops{}, model_flops{};
 };
-StageTimes stage_times(const Workload&, const CostModel&);
+
+/// Everything about one virtual stage that a step's time is made of.
+struct StageTime {
+  PhaseTime forward, backward;
+  Duration reduce_others{}, reduce_last{};  // gradients
+  Duration gather_others{}, gather_last{};  // weights after the update
+  bool reduce_overlapped = false, gather_overlapped = false;
+  Duration update{};
+};
+
+std::vector<StageTime> stage_times(const Workload&, const CostModel&);
+/// One message between neighbouring stages; the longest of any pair.
+Duration transfer_time(const Workload&, const CostModel&);
 /// Mean over stages, for schedules whose order depends on times.
 PhaseTimes phase_times(const Workload&, const CostModel&);
 
-/// Fidelity "estimate". Peaks are those of order grain; times are exact where stages are equal and
-/// nothing contends.
+struct StepEstimate {
+  Duration step{};
+  Breakdown breakdown;  // of the device that computes longest; sums to step
+  DeviceId critical_device;
+  double bubble_fraction = 0, exposed_communication_fraction = 0;
+  std::vector<CategoryBytes> memory;      // at each device's peak
+  Flops model_flops{}, hardware_flops{};  // of one step on all devices
+};
+StepEstimate estimate_step(const Workload&, const CostModel&);
+
+/// The same as a Result: fidelity "estimate", memory at the fullest moment of order grain, no
+/// fixes.
 Result estimate(const Workload&, const CostModel&);
 
 }  // namespace trainyard

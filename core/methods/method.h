@@ -36,6 +36,18 @@ struct Card {
   std::string_view gains, costs, legal_when;
 };
 
+/// Times of one microbatch on each virtual stage, what blocks computation included, and of a message to the next stage.
+struct PipelineTimes {
+  std::vector<Duration> forward, backward;
+  Duration transfer{};
+};
+
+/// A schedule's closed form.
+struct PipelineEstimate {
+  Duration span{};        // first forward to last backward
+  std::vector<int> live;  // per virtual stage: microbatches whose activations it holds at its device's peak
+};
+
 struct Method {
   std::string_view name;  // as in plan.json and on the command line
   MethodAxis axis = MethodAxis::Schedule;
@@ -48,6 +60,9 @@ struct Method {
   std::function<Diagnostics(const Scenario&, const Params&)> check = {};
   /// Schedules only.
   std::function<Order(const ScheduleShape&, const Params&)> order = {};
+  /// Schedules only: what planners score instead of laying the order out. Exact where stages are equal and transfers
+  /// take no time.
+  std::function<PipelineEstimate(const ScheduleShape&, const PipelineTimes&)> closed_form = {};
   /// Settles facts before ops are written.
   std::function<void(Layout&, const Scenario&, const Params&)> arrange = {};
   /// Rewrites one kind of layer.

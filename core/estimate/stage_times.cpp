@@ -1,0 +1,110 @@
+#include "core/estimate/estimate.h"
+#include "core/lowering/phases.h"
+#include "core/plan/mesh.h"
+
+namespace trainyard {
+namespace {
+
+class Pricer {
+ public:
+  Pricer(const Workload& w, const CostModel& cost) : w_(w), cost_(cost) {}
+
+  Duration collective(const CollectiveRun& run) const {
+    const Scenario& s = w_.scenario;
+    return cost_
+               .collective(run.kind, run.bytes,
+                           group_shape(s.plan.mesh, run.group, s.cluster, w_.shard), s.cluster)
+               .time *
+           run.repeats;
+  }
+
+  Duration sum(const std::vector<CollectiveRun>& runs) const {
+    Duration total{};
+    for (const CollectiveRun& run : runs) total += collective(run);
+    return total;
+  }
+
+  Duration compute(const std::vector<WorkCount>& works) const {
+    Duration total{};
+    for (const WorkCount& work : works)
+      total += cost_.compute(work.work, w_.scenario.cluster.device) * work.count;
+    return total;
+  }
+
+  PhaseTime phase(const PhaseWork& work) const {
+    PhaseTime time;
+    for (const WorkCount& one : work.works) {
+      const Duration t = cost_.compute(one.work, w_.scenario.cluster.device) * one.count;
+      const Flops flops = one.work.flops * static_cast<double>(one.count);
+      time.compute += t;
+      time.flops += flops;
+      if (one.recomputed)
+        time.recompute += t;
+      else
+        time.model_flops += flops;
+    }
+    for (const CollectiveRun& run : work.blocking) {
+      Duration& whose = run.group == Group::Tensor    ? time.tensor
+                        : run.group == Group::Context ? time.context
+                        : run.group == Group::Expert  ? time.expert
+                                                      : time.data;
+      whose += collective(run);
+    }
+    time.lead = sum(work.lead);
+    // Weights and the ring of keys travel on streams of their own.
+    time.beside = std::max(sum(work.gather), sum(work.beside));
+    return time;
+  }
+
+ private:
+  const Workload& w_;
+  const CostModel& cost_;
+};
+
+}  // namespace
+
+std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
+  const Pricer pricer(w, cost);
+  std::vector<StageTime> times;
+  for (std::uint32_t s = 0; s < w.table.size(); ++s) {
+    const StageId stage{s};
+    StageTime t;
+    t.forward = pricer.phase(phase_work(w, stage, Phase::Forward));
+    t.backward = pricer.phase(phase_work(w, stage, Phase::Backward));
+    const StepCollectives reduce = reduce_collectives(w, stage),
+                          gather = gather_collectives(w, stage);
+    t.reduce_others = pricer.sum(reduce.others), t.reduce_last = pricer.sum(reduce.last);
+    t.gather_others = pricer.sum(gather.others), t.gather_last = pricer.sum(gather.last);
+    t.reduce_overlapped = reduce.overlapped, t.gather_overlapped = gather.overlapped;
+    t.update = pricer.compute(update_work(w, stage));
+    times.push_back(t);
+  }
+  return times;
+}
+
+Duration transfer_time(const Workload& w, const CostModel& cost) {
+  if (w.scenario.plan.mesh.pp == 1) return {};
+  const std::size_t level = pipeline_level(w.scenario.plan.mesh, w.scenario.cluster);
+  Bytes most{};
+  for (std::uint32_t s = 0; s < w.table.size(); ++s) {
+    const PhaseBytes bytes = phase_bytes(w, StageId{s});
+    if (s + 1 < w.table.size()) most = std::max(most, bytes.send_forward);
+    if (s > 0) most = std::max(most, bytes.send_backward);
+  }
+  return cost.transfer(most, w.scenario.cluster, level);
+}
+
+PhaseTimes phase_times(const Workload& w, const CostModel& cost) {
+  const Pricer pricer(w, cost);
+  PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, transfer_time(w, cost)};
+  for (std::uint32_t s = 0; s < w.table.size(); ++s) {
+    mean.forward += pricer.phase(phase_work(w, StageId{s}, Phase::Forward)).total();
+    mean.backward_input += pricer.phase(phase_work(w, StageId{s}, Phase::BackwardInput)).total();
+    mean.backward_weight += pricer.phase(phase_work(w, StageId{s}, Phase::BackwardWeight)).total();
+  }
+  const auto stages = static_cast<std::int64_t>(w.table.size());
+  mean.forward /= stages, mean.backward_input /= stages, mean.backward_weight /= stages;
+  return mean;
+}
+
+}  // namespace trainyard
