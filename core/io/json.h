@@ -23,19 +23,19 @@ class Json {
   using List = std::vector<Json>;
   using Object = std::vector<JsonMember>;  // in the order of the file; keys are unique
 
-  Json() = default;  // null
-  Json(bool value) : value_(value) {}
+  Json();  // null
+  Json(bool value);
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Json(T value) : value_(static_cast<std::int64_t>(value)) {}
-  Json(double value) : value_(value) {}
-  Json(const char* text) : value_(std::string(text)) {}
-  Json(std::string_view text) : value_(std::string(text)) {}
-  Json(std::string text) : value_(std::move(text)) {}
-  Json(List list) : value_(std::move(list)) {}
-  Json(Object object) : value_(std::move(object)) {}
-  static Json object() { return Json(Object{}); }
-  static Json list() { return Json(List{}); }
+  Json(T value);
+  Json(double value);
+  Json(const char* text);
+  Json(std::string_view text);
+  Json(std::string text);
+  Json(List list);
+  Json(Object object);
+  static Json object();
+  static Json list();
 
   bool is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
   const bool* boolean() const { return std::get_if<bool>(&value_); }
@@ -55,7 +55,7 @@ class Json {
   friend bool operator==(const Json&, const Json&);
 
  private:
-  std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, List, Object> value_ = nullptr;
+  std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, List, Object> value_;
 };
 
 struct JsonMember {
@@ -63,6 +63,21 @@ struct JsonMember {
   Json value;
   friend bool operator==(const JsonMember&, const JsonMember&) = default;
 };
+
+// Down here because Clang wants JsonMember whole where a variant of it is made.
+inline Json::Json() = default;
+inline Json::Json(bool value) : value_(value) {}
+template <std::integral T>
+  requires(!std::same_as<T, bool>)
+Json::Json(T value) : value_(static_cast<std::int64_t>(value)) {}
+inline Json::Json(double value) : value_(value) {}
+inline Json::Json(const char* text) : value_(std::string(text)) {}
+inline Json::Json(std::string_view text) : value_(std::string(text)) {}
+inline Json::Json(std::string text) : value_(std::move(text)) {}
+inline Json::Json(List list) : value_(std::move(list)) {}
+inline Json::Json(Object object) : value_(std::move(object)) {}
+inline Json Json::object() { return Json(Object{}); }
+inline Json Json::list() { return Json(List{}); }
 
 /// Limits of what is read: beyond them a document is refused, quickly and without using its size in memory.
 inline constexpr int kJsonDepth = 200;
