@@ -19,39 +19,65 @@ struct Unit {
   bool printed = true;  // else a spelling that is read but never written
 };
 
-constexpr double kKi = 1024.0, kMi = kKi * 1024, kGi = kMi * 1024, kTi = kGi * 1024, kPi = kTi * 1024;
+constexpr double kKi = 1024.0, kMi = kKi * 1024, kGi = kMi * 1024, kTi = kGi * 1024,
+                 kPi = kTi * 1024;
 
 // Smallest first; of two texts of one length the earlier unit wins.
-constexpr Unit kByteUnits[] = {{"B", 1},     {"KiB", kKi},        {"MiB", kMi}, {"GiB", kGi}, {"TiB", kTi}, {"PiB", kPi},
-                               {"kB", 1e3},  {"KB", 1e3, false},  {"MB", 1e6},  {"GB", 1e9},  {"TB", 1e12}, {"PB", 1e15}};
-constexpr Unit kBandwidthUnits[] = {
-    {"B/s", 1},                  {"kB/s", 1e3},                {"MB/s", 1e6},                {"GB/s", 1e9},
-    {"TB/s", 1e12},              {"PB/s", 1e15},               {"KB/s", 1e3, false},         {"KiB/s", kKi, false},
-    {"MiB/s", kMi, false},       {"GiB/s", kGi, false},        {"TiB/s", kTi, false},        {"b/s", 0.125, false},
-    {"kb/s", 125, false},        {"Mb/s", 125e3, false},       {"Gb/s", 125e6, false},       {"Tb/s", 125e9, false},
-    {"kbit/s", 125, false},      {"Mbit/s", 125e3, false},     {"Gbit/s", 125e6, false},     {"Tbit/s", 125e9, false},
-    {"kbps", 125, false},        {"Mbps", 125e3, false},       {"Gbps", 125e6, false},       {"Tbps", 125e9, false}};
+constexpr Unit kByteUnits[] = {{"B", 1},     {"KiB", kKi}, {"MiB", kMi}, {"GiB", kGi},
+                               {"TiB", kTi}, {"PiB", kPi}, {"kB", 1e3},  {"KB", 1e3, false},
+                               {"MB", 1e6},  {"GB", 1e9},  {"TB", 1e12}, {"PB", 1e15}};
+constexpr Unit kBandwidthUnits[] = {{"B/s", 1},
+                                    {"kB/s", 1e3},
+                                    {"MB/s", 1e6},
+                                    {"GB/s", 1e9},
+                                    {"TB/s", 1e12},
+                                    {"PB/s", 1e15},
+                                    {"KB/s", 1e3, false},
+                                    {"KiB/s", kKi, false},
+                                    {"MiB/s", kMi, false},
+                                    {"GiB/s", kGi, false},
+                                    {"TiB/s", kTi, false},
+                                    {"b/s", 0.125, false},
+                                    {"kb/s", 125, false},
+                                    {"Mb/s", 125e3, false},
+                                    {"Gb/s", 125e6, false},
+                                    {"Tb/s", 125e9, false},
+                                    {"kbit/s", 125, false},
+                                    {"Mbit/s", 125e3, false},
+                                    {"Gbit/s", 125e6, false},
+                                    {"Tbit/s", 125e9, false},
+                                    {"kbps", 125, false},
+                                    {"Mbps", 125e3, false},
+                                    {"Gbps", 125e6, false},
+                                    {"Tbps", 125e9, false}};
 constexpr Unit kThroughputUnits[] = {
-    {"FLOP/s", 1},              {"kFLOP/s", 1e3},          {"MFLOP/s", 1e6},         {"GFLOP/s", 1e9},
-    {"TFLOP/s", 1e12},          {"PFLOP/s", 1e15},         {"EFLOP/s", 1e18},        {"FLOPS", 1, false},
-    {"MFLOPS", 1e6, false},     {"GFLOPS", 1e9, false},    {"TFLOPS", 1e12, false},  {"PFLOPS", 1e15, false},
+    {"FLOP/s", 1},          {"kFLOP/s", 1e3},        {"MFLOP/s", 1e6},
+    {"GFLOP/s", 1e9},       {"TFLOP/s", 1e12},       {"PFLOP/s", 1e15},
+    {"EFLOP/s", 1e18},      {"FLOPS", 1, false},     {"MFLOPS", 1e6, false},
+    {"GFLOPS", 1e9, false}, {"TFLOPS", 1e12, false}, {"PFLOPS", 1e15, false},
     {"EFLOPS", 1e18, false}};
-constexpr Unit kFlopUnits[] = {{"FLOP", 1},     {"kFLOP", 1e3},  {"MFLOP", 1e6}, {"GFLOP", 1e9},
+constexpr Unit kFlopUnits[] = {{"FLOP", 1},     {"kFLOP", 1e3},  {"MFLOP", 1e6},  {"GFLOP", 1e9},
                                {"TFLOP", 1e12}, {"PFLOP", 1e15}, {"EFLOP", 1e18}, {"ZFLOP", 1e21}};
-constexpr Unit kDurationUnits[] = {{"ns", 1},           {"us", 1e3},           {"ms", 1e6},          {"s", 1e9},
-                                   {"min", 60e9, false}, {"h", 3600e9, false}, {"d", 86400e9, false}};
+constexpr Unit kDurationUnits[] = {{"ns", 1},
+                                   {"us", 1e3},
+                                   {"ms", 1e6},
+                                   {"s", 1e9},
+                                   {"min", 60e9, false},
+                                   {"h", 3600e9, false},
+                                   {"d", 86400e9, false}};
 constexpr Unit kPowerUnits[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}};
 constexpr Unit kEnergyUnits[] = {{"J", 1}, {"kJ", 1e3}, {"MJ", 1e6}, {"GJ", 1e9}, {"TJ", 1e12}};
 
 struct Kind {
-  std::string_view what;      // "a bandwidth"
-  std::string_view example;   // "25 GB/s"
+  std::string_view what;     // "a bandwidth"
+  std::string_view example;  // "25 GB/s"
   std::span<const Unit> units;
   std::string_view suggested, alternative;  // units to append to a bare number
 };
 constexpr Kind kBytesKind{"an amount of memory", "80 GiB", kByteUnits, "GB", "GiB"};
 constexpr Kind kBandwidthKind{"a bandwidth", "25 GB/s", kBandwidthUnits, "GB/s", "GiB/s"};
-constexpr Kind kThroughputKind{"a compute rate", "312 TFLOP/s", kThroughputUnits, "TFLOP/s", "GFLOP/s"};
+constexpr Kind kThroughputKind{"a compute rate", "312 TFLOP/s", kThroughputUnits, "TFLOP/s",
+                               "GFLOP/s"};
 constexpr Kind kDurationKind{"a time", "3.2 ms", kDurationUnits, "us", "ms"};
 constexpr Kind kPowerKind{"a power", "700 W", kPowerUnits, "W", "kW"};
 
@@ -64,9 +90,12 @@ std::string quoted(std::string_view text) {
   return "\"" + shown + (text.size() > kMost ? "...\"" : "\"");
 }
 
-[[noreturn]] void refuse(const Kind& kind, std::string_view text, const std::string& why, const Place& place) {
+[[noreturn]] void refuse(const Kind& kind, std::string_view text, const std::string& why,
+                         const Place& place) {
   throw Error(Error::Kind::InvalidInput,
-              fmt::format("expected {} such as \"{}\", found {}{}", kind.what, kind.example, quoted(text), why), place);
+              fmt::format("expected {} such as \"{}\", found {}{}", kind.what, kind.example,
+                          quoted(text), why),
+              place);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -98,10 +127,12 @@ Split split(const Kind& kind, std::string_view text, const Place& place) {
   return result;
 }
 
-const Unit& find_unit(const Kind& kind, const Split& parts, std::string_view text, const Place& place) {
+const Unit& find_unit(const Kind& kind, const Split& parts, std::string_view text,
+                      const Place& place) {
   if (parts.unit.empty())
     refuse(kind, text,
-           fmt::format(", which has no unit: write {0} {1} or {0} {2}", parts.digits, kind.suggested, kind.alternative),
+           fmt::format(", which has no unit: write {0} {1} or {0} {2}", parts.digits,
+                       kind.suggested, kind.alternative),
            place);
   std::vector<std::string_view> names;
   for (const Unit& unit : kind.units) {
@@ -119,7 +150,8 @@ double parse(const Kind& kind, std::string_view text, const Place& place) {
 }
 
 // Whole counts of whole units are exact beyond what a double can hold.
-std::int64_t parse_whole(const Kind& kind, std::string_view text, const Place& place, double (*rounded)(double)) {
+std::int64_t parse_whole(const Kind& kind, std::string_view text, const Place& place,
+                         double (*rounded)(double)) {
   const Split parts = split(kind, text, place);
   const Unit& unit = find_unit(kind, parts, text, place);
   std::int64_t count = 0, product = 0;
@@ -154,7 +186,8 @@ std::string exact(Value value, double number, std::span<const Unit> units, Parse
   for (const Unit& unit : units) {
     if (!unit.printed) continue;
     std::string text = shortest(number / unit.scale) + " " + std::string(unit.name);
-    if ((best.empty() || text.size() < best.size()) && parse_back(text) == value) best = std::move(text);
+    if ((best.empty() || text.size() < best.size()) && parse_back(text) == value)
+      best = std::move(text);
   }
   return best;
 }
@@ -178,14 +211,18 @@ std::span<const Unit> binary_units() { return std::span<const Unit>(kByteUnits).
 Bytes parse_bytes(std::string_view text, const Place& place) {
   return {parse_whole(kBytesKind, text, place, [](double bytes) { return std::round(bytes); })};
 }
-BytesPerSecond parse_bandwidth(std::string_view text, const Place& place) { return {parse(kBandwidthKind, text, place)}; }
+BytesPerSecond parse_bandwidth(std::string_view text, const Place& place) {
+  return {parse(kBandwidthKind, text, place)};
+}
 FlopsPerSecond parse_throughput(std::string_view text, const Place& place) {
   return {parse(kThroughputKind, text, place)};
 }
 Duration parse_duration(std::string_view text, const Place& place) {
   return Duration{parse_whole(kDurationKind, text, place, round_up)};
 }
-Watts parse_power(std::string_view text, const Place& place) { return {parse(kPowerKind, text, place)}; }
+Watts parse_power(std::string_view text, const Place& place) {
+  return {parse(kPowerKind, text, place)};
+}
 
 double parse_number(std::string_view text, const Place& place) {
   const std::string_view body = trimmed(text);
@@ -218,29 +255,40 @@ std::string to_text(Bytes bytes) {
   return best;
 }
 std::string to_text(BytesPerSecond rate) {
-  return exact(rate, rate.value, kBandwidthUnits, [](const std::string& text) { return parse_bandwidth(text); });
+  return exact(rate, rate.value, kBandwidthUnits,
+               [](const std::string& text) { return parse_bandwidth(text); });
 }
 std::string to_text(FlopsPerSecond rate) {
-  return exact(rate, rate.value, kThroughputUnits, [](const std::string& text) { return parse_throughput(text); });
+  return exact(rate, rate.value, kThroughputUnits,
+               [](const std::string& text) { return parse_throughput(text); });
 }
 std::string to_text(Duration time) {
   if (time.count() < 0) return std::to_string(time.count()) + " ns";
   std::string best = std::to_string(time.count()) + " ns";
-  const std::string scaled = exact(time, static_cast<double>(time.count()), std::span<const Unit>(kDurationUnits).subspan(1),
+  const std::string scaled = exact(time, static_cast<double>(time.count()),
+                                   std::span<const Unit>(kDurationUnits).subspan(1),
                                    [](const std::string& text) { return parse_duration(text); });
   return !scaled.empty() && time.count() != 0 && scaled.size() < best.size() ? scaled : best;
 }
 std::string to_text(Watts power) {
-  return exact(power, power.value, kPowerUnits, [](const std::string& text) { return parse_power(text); });
+  return exact(power, power.value, kPowerUnits,
+               [](const std::string& text) { return parse_power(text); });
 }
 std::string to_text(double number) {
-  if (number == std::floor(number) && std::abs(number) < 0x1p53) return fmt::format("{}", static_cast<std::int64_t>(number));
+  if (number == std::floor(number) && std::abs(number) < 0x1p53)
+    return fmt::format("{}", static_cast<std::int64_t>(number));
   return shortest(number);
 }
 
-std::string readable(Bytes bytes) { return three_digits(static_cast<double>(bytes.value), binary_units(), 1024); }
-std::string readable(BytesPerSecond rate) { return three_digits(rate.value, kBandwidthUnits, 1000); }
-std::string readable(FlopsPerSecond rate) { return three_digits(rate.value, kThroughputUnits, 1000); }
+std::string readable(Bytes bytes) {
+  return three_digits(static_cast<double>(bytes.value), binary_units(), 1024);
+}
+std::string readable(BytesPerSecond rate) {
+  return three_digits(rate.value, kBandwidthUnits, 1000);
+}
+std::string readable(FlopsPerSecond rate) {
+  return three_digits(rate.value, kThroughputUnits, 1000);
+}
 std::string readable(Flops flops) { return three_digits(flops.value, kFlopUnits, 1000); }
 std::string readable(Duration time) {
   if (time == Duration::max()) return "never";

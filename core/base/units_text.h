@@ -1,5 +1,5 @@
-// Quantities as text: the one place where "80 GiB", "312 TFLOP/s" and "3.2 ms" are read and printed. A number without
-// a unit is refused, because nobody can tell what it meant.
+// Quantities as text: the one place where "80 GiB", "312 TFLOP/s" and "3.2 ms" are read and
+// printed. A number without a unit is refused, because nobody can tell what it meant.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,17 @@
 
 namespace trainyard {
 
-/// Reading. All throw Error{InvalidInput} at the place when the text is empty, has no unit or one we do not know, is
-/// negative, not finite, or too large for the type. Case matters: "Gb/s" is bits, "GB/s" is bytes.
-/// Parts of a byte are rounded to the nearest byte, parts of a nanosecond up.
-Bytes parse_bytes(std::string_view, const Place& = {});                     // B kB MB GB TB PB, KiB MiB GiB TiB PiB
-BytesPerSecond parse_bandwidth(std::string_view, const Place& = {});        // GB/s GiB/s ..., Gb/s Gbit/s Gbps ...
-FlopsPerSecond parse_throughput(std::string_view, const Place& = {});       // FLOP/s kFLOP/s ... EFLOP/s, also TFLOPS
-Duration parse_duration(std::string_view, const Place& = {});               // ns us ms s min h d
-Watts parse_power(std::string_view, const Place& = {});                     // W kW MW
+/// Reading. All throw Error{InvalidInput} at the place when the text is empty, has no unit or one
+/// we do not know, is negative, not finite, or too large for the type. Case matters: "Gb/s" is
+/// bits, "GB/s" is bytes. Parts of a byte are rounded to the nearest byte, parts of a nanosecond
+/// up.
+Bytes parse_bytes(std::string_view, const Place& = {});  // B kB MB GB TB PB, KiB MiB GiB TiB PiB
+BytesPerSecond parse_bandwidth(std::string_view, const Place& = {});  // GB/s GiB/s ..., Gb/s Gbit/s
+                                                                      // Gbps ...
+FlopsPerSecond parse_throughput(std::string_view, const Place& = {});  // FLOP/s kFLOP/s ...
+                                                                       // EFLOP/s, also TFLOPS
+Duration parse_duration(std::string_view, const Place& = {});          // ns us ms s min h d
+Watts parse_power(std::string_view, const Place& = {});                // W kW MW
 /// A plain number, without a unit: all of the text, finite.
 double parse_number(std::string_view, const Place& = {});
 std::int64_t parse_integer(std::string_view, const Place& = {});
@@ -32,8 +35,8 @@ std::string to_text(Watts);
 /// The shortest decimal that reads back as the same double; whole numbers without a point.
 std::string to_text(double);
 
-/// Printing for people: three significant digits ("79.2 GiB", "312 TFLOP/s", "3.20 ms"). Negative values keep their
-/// sign; the largest Duration prints as "never".
+/// Printing for people: three significant digits ("79.2 GiB", "312 TFLOP/s", "3.20 ms"). Negative
+/// values keep their sign; the largest Duration prints as "never".
 std::string readable(Bytes);
 std::string readable(BytesPerSecond);
 std::string readable(FlopsPerSecond);

@@ -12,8 +12,8 @@ namespace {
 
 Error refused(const std::string& message) { return Error(Error::Kind::InvalidInput, message); }
 
-// Devices a node has when nobody says; 0 when no node size fits the count. Racks and pods (domains above 16) are
-// rented in parts, boards of up to 16 are not.
+// Devices a node has when nobody says; 0 when no node size fits the count. Racks and pods (domains
+// above 16) are rented in parts, boards of up to 16 are not.
 std::int64_t default_per_node(const Device& device, std::int64_t count) {
   const std::int64_t domain = device.scale_up_domain;
   if (count <= domain) return device.scale_up_topology == Topology::Torus ? count : domain;
@@ -118,7 +118,8 @@ void refuse_mixed_networks(const Device& device, const ClusterOptions& options) 
                   std::string(torus_network ? "torus" : "rail"));
 }
 
-// What says no more than the default is forgotten, so that equal clusters have equal names and sources.
+// What says no more than the default is forgotten, so that equal clusters have equal names and
+// sources.
 void drop_defaults(const Device& device, std::int64_t count, std::int64_t per_node,
                    ClusterOptions& options) {
   const auto drop = [](auto& given, const auto& usual) {

@@ -20,7 +20,8 @@ struct ClusterOptions {
   std::optional<double> price;  // US dollars per device hour
 };
 
-/// Throws Error{InvalidInput} as make_cluster does, and when torus extents do not multiply to what they join.
+/// Throws Error{InvalidInput} as make_cluster does, and when torus extents do not multiply to what
+/// they join.
 Cluster make_cluster(const Device&, std::int64_t count, ClusterOptions);
 
 /// "h100-sxm:64,per-node=4": the shortest text that parse_cluster reads as these options.

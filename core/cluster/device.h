@@ -1,4 +1,5 @@
-// A Device is an accelerator as its datasheet and its measurements describe it; every number says where it is from.
+// A Device is an accelerator as its datasheet and its measurements describe it; every number says
+// where it is from.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace trainyard {
 
-/// A number with its source in words: "datasheet", "stored page ...", "fitted on published runs (A100 rows)".
+/// A number with its source in words: "datasheet", "stored page ...", "fitted on published runs
+/// (A100 rows)".
 template <class T>
 struct Sourced {
   T value{};
@@ -31,15 +33,16 @@ enum class Topology : std::uint8_t {
 };
 std::string_view to_string(Topology);  // "switch", "mesh", "rail", "fat-tree", "torus"
 
-/// Shares of a datasheet figure that real kernels reach, (0, 1]; named, physical, one set per device family.
+/// Shares of a datasheet figure that real kernels reach, (0, 1]; named, physical, one set per
+/// device family.
 struct Efficiency {
   Sourced<double> product{0.6, "assumed"};     // matrix products in 16 bit, of the dense peak
   Sourced<double> eight_bit{0.94, "assumed"};  // of `product`, when the operands are 8 bit
   Sourced<double> tf32{0.87, "assumed"};       // of `product`, when the operands are TF32
   Sourced<double> attention{0.3, "assumed"};   // fused attention, of the dense peak
   Sourced<double> memory{0.74, "assumed"};     // streams, of the memory bandwidth
-  Sourced<double> scale_up{
-      0.7, "assumed"};  // bus bandwidth of reductions inside a node, of the links' datasheet rate
+  Sourced<double> scale_up{0.7, "assumed"};    // bus bandwidth of reductions inside a node, of the
+                                               // links' datasheet rate
   Sourced<double> network{0.45, "assumed"};  // the same between nodes, of the ports' datasheet rate
   Sourced<double> send{0.98, "assumed"};     // one message between two nodes, of the port's rate
   Sourced<double> all_to_all{0.52, "assumed"};  // of either link's rate
@@ -72,8 +75,8 @@ struct Device {
   Sourced<BytesPerSecond> network;     // NIC rate per device and direction
   Sourced<Duration> network_latency;   // one message between two nodes
   Sourced<Duration> launch;            // cost of starting one kernel
-  Sourced<Duration>
-      message_start;       // cost of starting one collective or send, before its first byte
+  Sourced<Duration> message_start;     // cost of starting one collective or send, before its first
+                                       // byte
   Sourced<Bytes> context;  // taken by the driver and libraries before any tensor exists (guessed)
   Sourced<Watts> power;    // board limit; value 0 = not stated
   std::optional<Sourced<double>> price_low, price_high;  // US dollars per device hour
@@ -82,15 +85,17 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-/// The dense peak for products in that format. Falls back only where the datasheet says so by having no own figure:
-/// TF32 to F32. Throws Error{Unsupported} naming device, format and the formats it has.
+/// The dense peak for products in that format. Falls back only where the datasheet says so by
+/// having no own figure: TF32 to F32. Throws Error{Unsupported} naming device, format and the
+/// formats it has.
 FlopsPerSecond peak(const Device&, DType);
 /// Whether peak() answers.
 bool supports(const Device&, DType);
 
 /// The catalogue, by vendor and then by generation; each row with a source per number.
 std::span<const Device> devices();
-/// Accepts "h100-sxm" and aliases ("h100", "a100-80gb"), in any case. The reference lives as long as the program. Throws Error{InvalidInput} with the nearest names.
+/// Accepts "h100-sxm" and aliases ("h100", "a100-80gb"), in any case. The reference lives as long
+/// as the program. Throws Error{InvalidInput} with the nearest names.
 const Device& device(std::string_view id);
 
 }  // namespace trainyard

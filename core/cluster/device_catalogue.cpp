@@ -1,5 +1,6 @@
-// The accelerators we know, a row each with the figures of its source. Peaks are dense; 64-bit peaks are those of the
-// matrix units where there are any. Four-bit peaks have no place until there is such a DType.
+// The accelerators we know, a row each with the figures of its source. Peaks are dense; 64-bit
+// peaks are those of the matrix units where there are any. Four-bit peaks have no place until there
+// is such a DType.
 #include "core/cluster/device_families.h"
 
 namespace trainyard {

@@ -12,8 +12,8 @@ constexpr const char* kV5e = "fitted on published runs (TPU v5e rows), 2026-11";
 constexpr const char* kCommon = "fitted on published runs (all rows together), 2026-11";
 constexpr const char* kAsFitted = "assumed: as fitted on published runs of other chips, 2026-11";
 
-// Fitted ceilings sit at 0.95 (A100), 0.88 (H100) and 0.87 (B200) of the best matrix product anyone published for the
-// chip. Where only that product is known, the ceiling is 0.87 of it.
+// Fitted ceilings sit at 0.95 (A100), 0.88 (H100) and 0.87 (B200) of the best matrix product anyone
+// published for the chip. Where only that product is known, the ceiling is 0.87 of it.
 Sourced<double> from_best_product(double best_tflops, double dense_peak_tflops) {
   return {0.87 * best_tflops / dense_peak_tflops,
           "0.87 of the best published product (stas00/ml-engineering, accelerator table, 744d01e)"};

@@ -1,4 +1,5 @@
-// What devices of one family have in common: efficiencies reached on published runs and the costs of starting work.
+// What devices of one family have in common: efficiencies reached on published runs and the costs
+// of starting work.
 #pragma once
 
 #include "core/cluster/device.h"

@@ -1,6 +1,7 @@
-// What collectives cost by the alpha-beta-gamma model, one function an algorithm: p ranks, n bytes, links all alike.
-// Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", 2005; the torus form is
-// that of TPU pods (Ying et al. 2018); the pipelined double tree is Sanders, Speck, Traeff 2009.
+// What collectives cost by the alpha-beta-gamma model, one function an algorithm: p ranks, n bytes,
+// links all alike. Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication
+// Operations in MPICH", 2005; the torus form is that of TPU pods (Ying et al. 2018); the pipelined
+// double tree is Sanders, Speck, Traeff 2009.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ struct LinkCost {
   double gamma = 0;
 };
 
-/// All in seconds, 0 for one rank. log2 is rounded up; recursive algorithms are exact for powers of two only.
+/// All in seconds, 0 for one rank. log2 is rounded up; recursive algorithms are exact for powers of
+/// two only.
 
 /// 2(p-1) alpha + 2n(p-1)/p beta + n(p-1)/p gamma
 double ring_all_reduce(double n, std::int64_t p, const LinkCost&);
@@ -27,12 +29,13 @@ double halving_doubling_all_reduce(double n, std::int64_t p, const LinkCost&);
 double binomial_tree_all_reduce(double n, std::int64_t p, const LinkCost&);
 /// Two trees, each with half of the bytes in small pieces: 2 log2(p) alpha + 2n beta + n gamma
 double double_tree_all_reduce(double n, std::int64_t p, const LinkCost&);
-/// Reduce-scatter along each dimension in turn, then all-gather back: 2 sum(p_i - 1) alpha + 2n(p-1)/p beta
-/// + n(p-1)/p gamma, p the product of the extents. beta is that of all the links of a device together: the bytes are
-/// cut so that each dimension carries its share at the same time.
+/// Reduce-scatter along each dimension in turn, then all-gather back: 2 sum(p_i - 1) alpha +
+/// 2n(p-1)/p beta
+/// + n(p-1)/p gamma, p the product of the extents. beta is that of all the links of a device
+/// together: the bytes are cut so that each dimension carries its share at the same time.
 double torus_all_reduce(double n, std::span<const std::int64_t> extents, const LinkCost&);
-/// A reduce-scatter of n among g ranks of a node, an all-reduce of n / g among m nodes, an all-gather in the node; the
-/// three given in seconds.
+/// A reduce-scatter of n among g ranks of a node, an all-reduce of n / g among m nodes, an
+/// all-gather in the node; the three given in seconds.
 double hierarchical_all_reduce(double reduce_scatter_in_node, double all_reduce_of_share,
                                double all_gather_in_node);
 

@@ -35,7 +35,8 @@ struct Fabric {
   bool recursive() const { return pairs && std::has_single_bit(static_cast<std::uint64_t>(ranks)); }
 };
 
-// How `ranks` devices, `stride` apart, lie in the torus; one ring of all of them when they do not fill a box.
+// How `ranks` devices, `stride` apart, lie in the torus; one ring of all of them when they do not
+// fill a box.
 std::array<std::int64_t, 3> box_in_torus(const std::vector<int>& dimensions, std::int64_t ranks,
                                          std::int64_t stride) {
   std::array<std::int64_t, 3> box{1, 1, 1};
@@ -55,8 +56,9 @@ std::array<std::int64_t, 3> box_in_torus(const std::vector<int>& dimensions, std
   return left == 1 ? box : std::array<std::int64_t, 3>{ranks, 1, 1};
 }
 
-// A torus gives a group the links along the dimensions it spans, and an all-to-all what its narrowest cut lets through:
-// with D dimensions and k ranks along the longest, n k D / (4 rate) for n bytes a rank.
+// A torus gives a group the links along the dimensions it spans, and an all-to-all what its
+// narrowest cut lets through: with D dimensions and k ranks along the longest, n k D / (4 rate) for
+// n bytes a rank.
 void see_torus(Fabric& fabric, const Level& level, std::int64_t stride) {
   fabric.extents = box_in_torus(level.dimensions, fabric.ranks, stride);
   const double all = static_cast<double>(std::max<std::size_t>(1, level.dimensions.size()));
@@ -166,7 +168,8 @@ struct Split {
   bool outer_binds = true;
 };
 
-// The parts inside nodes and between nodes one after the other; n / per_node is what each member carries outside.
+// The parts inside nodes and between nodes one after the other; n / per_node is what each member
+// carries outside.
 Split hierarchical(CollectiveKind kind, double n, const Spanning& s) {
   const double share = n / static_cast<double>(s.inner.ranks);
   const double outer = within(kind, share, s.outer).seconds;
@@ -198,7 +201,8 @@ Split across(CollectiveKind kind, double n, const Spanning& s) {
   return split.choice.seconds < best.choice.seconds ? split : best;
 }
 
-// A chain through all members leaves and enters a node once for each port they drive; never faster than inside.
+// A chain through all members leaves and enters a node once for each port they drive; never faster
+// than inside.
 Fabric flatten(const Fabric& inner, const Fabric& outer) {
   Fabric flat = outer;
   flat.ranks = inner.ranks * outer.ranks;

@@ -1,13 +1,14 @@
-// Which algorithm a collective runs and how long it takes on a cluster's links: the fastest of core/cost/alpha_beta.h
-// that the group's shape and the wiring allow.
+// Which algorithm a collective runs and how long it takes on a cluster's links: the fastest of
+// core/cost/alpha_beta.h that the group's shape and the wiring allow.
 #pragma once
 
 #include "core/cost/cost_model.h"
 
 namespace trainyard {
 
-/// Throws nothing. `efficiency` gives the shares of the links' rates; with `latency` false messages start at once.
-/// Several levels above the node count as one, at the rate of the outermost that the group needs.
+/// Throws nothing. `efficiency` gives the shares of the links' rates; with `latency` false messages
+/// start at once. Several levels above the node count as one, at the rate of the outermost that the
+/// group needs.
 CollectiveTime collective_time(CollectiveKind, Bytes, const GroupShape&, const Cluster&,
                                const Efficiency&, bool latency);
 

@@ -1,5 +1,5 @@
-// A CostModel says how long one piece of work takes when nothing else runs. It is pure, and it must say what it leaves
-// out: that text is shown beside every number it produced.
+// A CostModel says how long one piece of work takes when nothing else runs. It is pure, and it must
+// say what it leaves out: that text is shown beside every number it produced.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace trainyard {
 
-/// How a collective is carried out, with its closed form (alpha = latency a message, beta = seconds a byte).
+/// How a collective is carried out, with its closed form (alpha = latency a message, beta = seconds
+/// a byte).
 enum class CollectiveAlgorithm : std::uint8_t {
   Ring,
   RecursiveDoubling,
@@ -42,22 +43,26 @@ class CostModel {  // pure: same arguments, same answer, on any thread
   virtual std::string_view name() const = 0;
   /// One sentence each, as "cache reuse between kernels".
   virtual std::vector<std::string> leaves_out() const = 0;
-  /// Zero work takes no time; any other at least the launch. Throws Error{Unsupported} for a product in a format the
-  /// device has no peak for.
+  /// Zero work takes no time; any other at least the launch. Throws Error{Unsupported} for a
+  /// product in a format the device has no peak for.
   virtual Duration compute(const Work&, const Device&) const = 0;
-  /// A message between two devices whose distance needs `level`, alone on the link; sharing is the simulator's.
+  /// A message between two devices whose distance needs `level`, alone on the link; sharing is the
+  /// simulator's.
   virtual Duration transfer(Bytes, const Cluster&, std::size_t level) const = 0;
-  /// bytes: the whole vector of an all-reduce; the gathered result of an all-gather; the input of a reduce-scatter;
-  /// what one rank sends in an all-to-all (its own part included); what is broadcast; each per rank. The fastest algorithm that the shape allows. 0 for one rank.
+  /// bytes: the whole vector of an all-reduce; the gathered result of an all-gather; the input of a
+  /// reduce-scatter; what one rank sends in an all-to-all (its own part included); what is
+  /// broadcast; each per rank. The fastest algorithm that the shape allows. 0 for one rank.
   virtual CollectiveTime collective(CollectiveKind, Bytes, const GroupShape&,
                                     const Cluster&) const = 0;
-  /// Half-width of the error seen on published runs, as a share of the value, and the sentence that says so.
+  /// Half-width of the error seen on published runs, as a share of the value, and the sentence that
+  /// says so.
   virtual double band() const = 0;
   virtual std::string_view band_basis() const = 0;
 };
 
-/// Compute: the larger of FLOP time and byte time at the device's efficiencies, plus launch (roofline, Williams et al.
-/// 2009). Communication: alpha-beta by algorithm (core/cost/alpha_beta.h).
+/// Compute: the larger of FLOP time and byte time at the device's efficiencies, plus launch
+/// (roofline, Williams et al. 2009). Communication: alpha-beta by algorithm
+/// (core/cost/alpha_beta.h).
 std::unique_ptr<CostModel> roofline_cost_model();
 /// The same at 100 % of every datasheet figure and no launch: the physical limit.
 std::unique_ptr<CostModel> datasheet_cost_model();

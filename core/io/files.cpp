@@ -41,7 +41,8 @@ std::string nearest_in_folder(const std::string& path) {
   std::error_code ignored;
   const fs::path file(path);
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(file.has_parent_path() ? file.parent_path() : ".", ignored)) {
+  for (const auto& entry :
+       fs::directory_iterator(file.has_parent_path() ? file.parent_path() : ".", ignored)) {
     names.push_back(entry.path().filename().string());
     if (names.size() == 1000) break;
   }
@@ -52,16 +53,21 @@ std::string nearest_in_folder(const std::string& path) {
 }  // namespace
 
 std::string read_file(const std::string& path, Bytes limit) {
-  if (path.find('\0') != std::string::npos) refuse("", "expected the path of a file, found one with a zero byte");
+  if (path.find('\0') != std::string::npos)
+    refuse("", "expected the path of a file, found one with a zero byte");
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.value < 0 && errno == ENOENT) refuse(path, "expected a file, found nothing there" + nearest_in_folder(path));
-  if (file.value < 0) refuse(path, std::string("expected a file that can be read: ") + std::strerror(errno));
-  struct stat info {};
+  if (file.value < 0 && errno == ENOENT)
+    refuse(path, "expected a file, found nothing there" + nearest_in_folder(path));
+  if (file.value < 0)
+    refuse(path, std::string("expected a file that can be read: ") + std::strerror(errno));
+  struct stat info{};
   if (::fstat(file.value, &info) != 0) fail(path, "reading");
   if (S_ISDIR(info.st_mode)) refuse(path, "expected a file, found a folder");
-  if (!S_ISREG(info.st_mode)) refuse(path, "expected an ordinary file, found a device, pipe or socket");
+  if (!S_ISREG(info.st_mode))
+    refuse(path, "expected an ordinary file, found a device, pipe or socket");
   if (info.st_size > limit.value)
-    refuse(path, "expected at most " + readable(limit) + ", found " + readable(Bytes{info.st_size}));
+    refuse(path,
+           "expected at most " + readable(limit) + ", found " + readable(Bytes{info.st_size}));
   std::string content(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t done = 0;
   while (done < content.size()) {
@@ -85,7 +91,7 @@ void write_file_atomically(const std::string& path, std::string_view content) {
     errno = cause;
     fail(path, doing);
   };
-  struct stat old {};
+  struct stat old{};
   const bool replaces = ::stat(path.c_str(), &old) == 0;
   if (replaces && S_ISDIR(old.st_mode)) errno = EISDIR, give_up("writing");
   ::fchmod(file.value, replaces ? old.st_mode & 07777 : 0644);

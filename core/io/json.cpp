@@ -27,7 +27,8 @@ std::string in_words(const Json& value) {
   return "an object";
 }
 
-// Builds the value from the parser's events; the parser itself keeps no stack that depth could exhaust.
+// Builds the value from the parser's events; the parser itself keeps no stack that depth could
+// exhaust.
 class TreeBuilder {
  public:
   using number_integer_t = nlohmann::json::number_integer_t;
@@ -49,7 +50,8 @@ class TreeBuilder {
     return put(Json(static_cast<std::int64_t>(value)));
   }
   bool number_float(number_float_t value, const string_t&) {
-    if (!std::isfinite(value)) return stop("expected numbers that fit a double, found one that does not");
+    if (!std::isfinite(value))
+      return stop("expected numbers that fit a double, found one that does not");
     return put(Json(value));
   }
   bool string(string_t& text) { return put(Json(std::move(text))); }
@@ -57,7 +59,8 @@ class TreeBuilder {
 
   bool start_object(std::size_t) { return open(Json::object()); }
   bool key(string_t& name) {
-    if (!seen_.back().insert(name).second) return stop("found the key \"" + shortened(name) + "\" twice in one object");
+    if (!seen_.back().insert(name).second)
+      return stop("found the key \"" + shortened(name) + "\" twice in one object");
     key_.back() = std::move(name);
     return true;
   }
@@ -65,10 +68,13 @@ class TreeBuilder {
   bool start_array(std::size_t) { return open(Json::list()); }
   bool end_array() { return close(); }
 
-  bool parse_error(std::size_t, const std::string& token, const nlohmann::detail::exception& error) {
-    at_end = std::string_view(error.what()).find("unexpected end of input") != std::string_view::npos;
+  bool parse_error(std::size_t, const std::string& token,
+                   const nlohmann::detail::exception& error) {
+    at_end =
+        std::string_view(error.what()).find("unexpected end of input") != std::string_view::npos;
     problem = "expected JSON" + reason(error.what());
-    if (!at_end && !token.empty() && problem.find(token) == std::string::npos) problem += ", found \"" + shortened(printable(token)) + "\"";
+    if (!at_end && !token.empty() && problem.find(token) == std::string::npos)
+      problem += ", found \"" + shortened(printable(token)) + "\"";
     return false;
   }
 
@@ -83,7 +89,8 @@ class TreeBuilder {
   }
   bool open(Json container) {
     if (open_.size() >= static_cast<std::size_t>(kJsonDepth))
-      return stop("expected at most " + std::to_string(kJsonDepth) + " levels of nesting, found more");
+      return stop("expected at most " + std::to_string(kJsonDepth) +
+                  " levels of nesting, found more");
     open_.push_back(std::move(container));
     key_.emplace_back();
     seen_.emplace_back();
@@ -116,10 +123,12 @@ class TreeBuilder {
       if (static_cast<unsigned char>(c) < 0x20) c = ' ';
     return text;
   }
-  // The library's message ends with what it wanted: "...; expected ']'". Its beginning repeats our own words.
+  // The library's message ends with what it wanted: "...; expected ']'". Its beginning repeats our
+  // own words.
   std::string reason(const std::string& what) const {
     if (at_end) return ", found the end of the text";
-    if (what.find("invalid UTF-8") != std::string::npos) return " in UTF-8, found bytes that are not";
+    if (what.find("invalid UTF-8") != std::string::npos)
+      return " in UTF-8, found bytes that are not";
     const std::size_t wanted = what.rfind("; expected ");
     return wanted == std::string::npos ? "" : " with " + what.substr(wanted + 11) + " here";
   }
@@ -146,7 +155,9 @@ class CountingIterator {
     ++*this;
     return old;
   }
-  friend bool operator==(const CountingIterator& a, const CountingIterator& b) { return a.at_ == b.at_; }
+  friend bool operator==(const CountingIterator& a, const CountingIterator& b) {
+    return a.at_ == b.at_;
+  }
 
  private:
   const char* at_;
@@ -158,7 +169,8 @@ std::string line_and_column(std::string_view text, std::size_t read) {
   const std::string_view before = text.substr(0, read > 0 ? read - 1 : 0);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t newline = before.rfind('\n');
-  const std::size_t column = before.size() - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
+  const std::size_t column =
+      before.size() - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
   return std::to_string(line) + ":" + std::to_string(column);
 }
 
@@ -198,13 +210,15 @@ Json parse_json(std::string_view text, std::string_view source) {
   std::size_t read = 0;
   const CountingIterator begin(text.data(), &read), end(text.data() + text.size(), &read);
   if (nlohmann::json::sax_parse(begin, end, &tree)) return std::move(tree.result);
-  throw Error(Error::Kind::InvalidInput, tree.problem, Place{name + ":" + line_and_column(text, tree.at_end ? text.size() + 1 : read)});
+  throw Error(Error::Kind::InvalidInput, tree.problem,
+              Place{name + ":" + line_and_column(text, tree.at_end ? text.size() + 1 : read)});
 }
 
 namespace {
 
 void write_real(std::string& out, double number) {
-  if (!std::isfinite(number)) throw Error(Error::Kind::Internal, "a number that is not finite cannot be written as JSON");
+  if (!std::isfinite(number))
+    throw Error(Error::Kind::Internal, "a number that is not finite cannot be written as JSON");
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
   const std::string_view digits(buffer, static_cast<std::size_t>(end - buffer));
@@ -252,7 +266,8 @@ struct Writer {
   void write_object(const Json::Object& object, int level) {
     std::vector<const JsonMember*> sorted;
     for (const JsonMember& member : object) sorted.push_back(&member);
-    std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->key < b->key; });
+    std::sort(sorted.begin(), sorted.end(),
+              [](const auto* a, const auto* b) { return a->key < b->key; });
     out += "{";
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       if (i > 0) out += ",";
@@ -283,16 +298,21 @@ void JsonCursor::refuse(const std::string& sentence) const {
   throw Error(Error::Kind::InvalidInput, sentence, place());
 }
 
-void JsonCursor::expected(const std::string& what) const { refuse("expected " + what + ", found " + in_words(*value_)); }
+void JsonCursor::expected(const std::string& what) const {
+  refuse("expected " + what + ", found " + in_words(*value_));
+}
 
 JsonCursor JsonCursor::step(const Json& value, const std::string& token) const {
   JsonCursor next = *this;
   next.value_ = &value;
   next.pointer_ += '/';
   for (char c : token) {  // RFC 6901
-    if (c == '~') next.pointer_ += "~0";
-    else if (c == '/') next.pointer_ += "~1";
-    else next.pointer_ += c;
+    if (c == '~')
+      next.pointer_ += "~0";
+    else if (c == '/')
+      next.pointer_ += "~1";
+    else
+      next.pointer_ += c;
   }
   return next;
 }
@@ -305,7 +325,9 @@ bool JsonCursor::has(std::string_view key) const {
 JsonCursor JsonCursor::at(std::string_view key) const {
   if (!value_->as_object()) expected("an object");
   const Json* member = value_->find(key);
-  if (!member) refuse("expected the key \"" + std::string(key) + "\", which is missing" + did_you_mean(key, keys()));
+  if (!member)
+    refuse("expected the key \"" + std::string(key) + "\", which is missing" +
+           did_you_mean(key, keys()));
   return step(*member, std::string(key));
 }
 
@@ -319,7 +341,8 @@ std::vector<JsonCursor> JsonCursor::items() const {
   const Json::List* list = value_->as_list();
   if (!list) expected("a list");
   std::vector<JsonCursor> cursors;
-  for (std::size_t i = 0; i < list->size(); ++i) cursors.push_back(step((*list)[i], std::to_string(i)));
+  for (std::size_t i = 0; i < list->size(); ++i)
+    cursors.push_back(step((*list)[i], std::to_string(i)));
   return cursors;
 }
 
@@ -364,7 +387,8 @@ std::string JsonCursor::one_of(const std::vector<std::string>& names) const {
   if (std::find(names.begin(), names.end(), found) != names.end()) return found;
   std::string list;
   for (std::size_t i = 0; i < names.size(); ++i) list += (i == 0 ? "" : ", ") + names[i];
-  refuse("expected one of " + list + ", found \"" + shortened(found) + "\"" + did_you_mean(found, names));
+  refuse("expected one of " + list + ", found \"" + shortened(found) + "\"" +
+         did_you_mean(found, names));
 }
 
 namespace {
@@ -380,23 +404,32 @@ std::string quantity_text(const JsonCursor& cursor, const char* what) {
 
 }  // namespace
 
-Bytes JsonCursor::bytes() const { return parse_bytes(quantity_text(*this, "an amount of memory as text"), place()); }
-BytesPerSecond JsonCursor::bandwidth() const { return parse_bandwidth(quantity_text(*this, "a bandwidth as text"), place()); }
+Bytes JsonCursor::bytes() const {
+  return parse_bytes(quantity_text(*this, "an amount of memory as text"), place());
+}
+BytesPerSecond JsonCursor::bandwidth() const {
+  return parse_bandwidth(quantity_text(*this, "a bandwidth as text"), place());
+}
 FlopsPerSecond JsonCursor::throughput() const {
   return parse_throughput(quantity_text(*this, "a compute rate as text"), place());
 }
-Duration JsonCursor::duration() const { return parse_duration(quantity_text(*this, "a time as text"), place()); }
+Duration JsonCursor::duration() const {
+  return parse_duration(quantity_text(*this, "a time as text"), place());
+}
 
 Diagnostics JsonCursor::unknown_keys(const std::vector<std::string>& known) const {
   Diagnostics list;
   for (const std::string& key : keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    list.push_back({Diagnostic::Severity::Error, "unknown key \"" + shortened(key) + "\"" + did_you_mean(key, known),
+    list.push_back({Diagnostic::Severity::Error,
+                    "unknown key \"" + shortened(key) + "\"" + did_you_mean(key, known),
                     step(*value_->find(key), key).place(), ""});
   }
   return list;
 }
 
-void JsonCursor::expect_keys(const std::vector<std::string>& known) const { throw_if_errors(unknown_keys(known)); }
+void JsonCursor::expect_keys(const std::vector<std::string>& known) const {
+  throw_if_errors(unknown_keys(known));
+}
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
-// JSON as values, read strictly and written canonically. Whoever reads a document walks it with a JsonCursor, which
-// knows where it is, so that every refusal names file and JSON pointer.
+// JSON as values, read strictly and written canonically. Whoever reads a document walks it with a
+// JsonCursor, which knows where it is, so that every refusal names file and JSON pointer.
 #pragma once
 
 #include <concepts>
@@ -79,23 +79,24 @@ inline Json::Json(Object object) : value_(std::move(object)) {}
 inline Json Json::object() { return Json(Object{}); }
 inline Json Json::list() { return Json(List{}); }
 
-/// Limits of what is read: beyond them a document is refused, quickly and without using its size in memory.
+/// Limits of what is read: beyond them a document is refused, quickly and without using its size in
+/// memory.
 inline constexpr int kJsonDepth = 200;
 inline constexpr Bytes kJsonBytes = 256_MiB;
 
-/// Strict: UTF-8, one value, no comments, no duplicate keys, no trailing commas, numbers that fit. Throws
-/// Error{InvalidInput} at "SOURCE:LINE:COLUMN".
+/// Strict: UTF-8, one value, no comments, no duplicate keys, no trailing commas, numbers that fit.
+/// Throws Error{InvalidInput} at "SOURCE:LINE:COLUMN".
 Json parse_json(std::string_view text, std::string_view source);
 
-/// Canonical: keys sorted, two spaces of indent, lists of plain values on one line, doubles in the shortest form that
-/// reads back the same, a newline at the end. Equal values give equal bytes. Numbers that are not finite throw
-/// Error{Internal}: they have no JSON.
+/// Canonical: keys sorted, two spaces of indent, lists of plain values on one line, doubles in the
+/// shortest form that reads back the same, a newline at the end. Equal values give equal bytes.
+/// Numbers that are not finite throw Error{Internal}: they have no JSON.
 std::string write_json(const Json&);
 /// The same on one line.
 std::string write_json_line(const Json&);
 
-/// A value and where it is. Cheap to copy; the document must outlive it. All getters throw Error{InvalidInput} at
-/// "SOURCE#/pointer", saying what was expected and what was found.
+/// A value and where it is. Cheap to copy; the document must outlive it. All getters throw
+/// Error{InvalidInput} at "SOURCE#/pointer", saying what was expected and what was found.
 class JsonCursor {
  public:
   JsonCursor(const Json& root, std::string source) : value_(&root), source_(std::move(source)) {}
@@ -106,11 +107,11 @@ class JsonCursor {
   /// "expected EXPECTED, found ..." with what is here in words.
   [[noreturn]] void expected(const std::string& what) const;
 
-  bool has(std::string_view key) const;                     // present, and not null
-  JsonCursor at(std::string_view key) const;                // required
+  bool has(std::string_view key) const;                        // present, and not null
+  JsonCursor at(std::string_view key) const;                   // required
   std::optional<JsonCursor> find(std::string_view key) const;  // present and not null
-  std::vector<JsonCursor> items() const;                    // of a list
-  std::vector<std::string> keys() const;                    // of an object
+  std::vector<JsonCursor> items() const;                       // of a list
+  std::vector<std::string> keys() const;                       // of an object
 
   std::string text() const;
   bool boolean() const;

@@ -10,14 +10,22 @@ namespace trainyard {
 namespace {
 
 constexpr std::array kSchemas = {
-    Schema{"trainyard/model", "a model"},       Schema{"trainyard/cluster", "a cluster"},
-    Schema{"trainyard/plan", "a plan"},         Schema{"trainyard/scenario", "a scenario"},
-    Schema{"trainyard/project", "a project"},   Schema{"trainyard/order", "an order"},
-    Schema{"trainyard/program", "a program"},   Schema{"trainyard/timeline", "a timeline"},
-    Schema{"trainyard/result", "a result"},     Schema{"trainyard/estimate", "an estimate"},
-    Schema{"trainyard/search", "a search"},     Schema{"trainyard/run", "a run"},
-    Schema{"trainyard/validation", "a validation"}, Schema{"trainyard/device", "a device"},
-    Schema{"trainyard/bench", "a benchmark"},   Schema{"trainyard/comparison", "a comparison"},
+    Schema{"trainyard/model", "a model"},
+    Schema{"trainyard/cluster", "a cluster"},
+    Schema{"trainyard/plan", "a plan"},
+    Schema{"trainyard/scenario", "a scenario"},
+    Schema{"trainyard/project", "a project"},
+    Schema{"trainyard/order", "an order"},
+    Schema{"trainyard/program", "a program"},
+    Schema{"trainyard/timeline", "a timeline"},
+    Schema{"trainyard/result", "a result"},
+    Schema{"trainyard/estimate", "an estimate"},
+    Schema{"trainyard/search", "a search"},
+    Schema{"trainyard/run", "a run"},
+    Schema{"trainyard/validation", "a validation"},
+    Schema{"trainyard/device", "a device"},
+    Schema{"trainyard/bench", "a benchmark"},
+    Schema{"trainyard/comparison", "a comparison"},
 };
 
 std::vector<std::string> names() {
@@ -37,7 +45,8 @@ int version_of(std::string_view name) {
   const std::size_t at = name.rfind('@');
   int version = 0;
   if (at == std::string_view::npos) return 0;
-  const auto [end, error] = std::from_chars(name.data() + at + 1, name.data() + name.size(), version);
+  const auto [end, error] =
+      std::from_chars(name.data() + at + 1, name.data() + name.size(), version);
   return error == std::errc() && end == name.data() + name.size() && version > 0 ? version : 0;
 }
 
@@ -55,8 +64,8 @@ const Schema& schema(std::string_view kind) {
     if (known.kind == kind) return known;
     kinds.push_back(known.kind);
   }
-  throw Error(Error::Kind::InvalidInput,
-              "expected a kind of document, found \"" + std::string(kind) + "\"" + did_you_mean(kind, kinds));
+  throw Error(Error::Kind::InvalidInput, "expected a kind of document, found \"" +
+                                             std::string(kind) + "\"" + did_you_mean(kind, kinds));
 }
 
 bool has_schema(const Json& document, std::string_view kind) {
@@ -67,7 +76,8 @@ bool has_schema(const Json& document, std::string_view kind) {
 
 Json upgraded(Json document, const Schema& wanted, const std::string& source) {
   const JsonCursor root(document, source);
-  const std::string expected = "expected " + std::string(wanted.what) + " (\"schema\": \"" + schema_name(wanted) + "\")";
+  const std::string expected =
+      "expected " + std::string(wanted.what) + " (\"schema\": \"" + schema_name(wanted) + "\")";
   if (!root.has("schema")) root.refuse(expected + ", found no key \"schema\"");
   const JsonCursor member = root.at("schema");
   const std::string name = member.text();
@@ -75,8 +85,10 @@ Json upgraded(Json document, const Schema& wanted, const std::string& source) {
   if (!has_schema(document, wanted.kind) || version == 0)
     member.refuse(expected + ", found \"" + name.substr(0, 60) + "\"" + hint(name));
   if (version > wanted.version())
-    member.refuse(expected + ", found version " + std::to_string(version) + ", which a newer Trainyard wrote");
-  for (std::size_t step = static_cast<std::size_t>(version) - 1; step < wanted.upgrades.size(); ++step)
+    member.refuse(expected + ", found version " + std::to_string(version) +
+                  ", which a newer Trainyard wrote");
+  for (std::size_t step = static_cast<std::size_t>(version) - 1; step < wanted.upgrades.size();
+       ++step)
     document = wanted.upgrades[step](std::move(document));
   document.set("schema", schema_name(wanted));
   return document;

@@ -28,8 +28,8 @@ LocalParameters local_parameters(const Graph& graph, const Layout& layout) {
 
 NodeId node_id(std::size_t i) { return NodeId{static_cast<std::uint32_t>(i)}; }
 
-// Who keeps what: ops that save the same tensor share it, and it is free when the first of them (the last to run its
-// backward) is done.
+// Who keeps what: ops that save the same tensor share it, and it is free when the first of them
+// (the last to run its backward) is done.
 class SavedList {
  public:
   SavedList(const Graph& graph, const Layout& layout) : graph_(graph), layout_(layout) {

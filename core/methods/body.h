@@ -1,6 +1,7 @@
-// A Body is one layer on one device for one microbatch: its ops forward and backward, what it keeps in between, and its
-// part of the weight update. Methods rewrite bodies; lowering then lays them out for every layer and microbatch. So a
-// rewrite is done once a kind of layer, not once an instruction.
+// A Body is one layer on one device for one microbatch: its ops forward and backward, what it keeps
+// in between, and its part of the weight update. Methods rewrite bodies; lowering then lays them
+// out for every layer and microbatch. So a rewrite is done once a kind of layer, not once an
+// instruction.
 #pragma once
 
 #include <string>
@@ -31,11 +32,11 @@ struct BodyOp {
 
 /// A tensor kept from forward to backward.
 struct SavedTensor {
-  std::string name;  // "q_proj", "attention scores"
-  NodeId producer;   // forward op after which it exists; invalid = the layer's input
-  NodeId last_user;  // node whose backward, the last to need it, frees it
-  bool for_weight =
-      false;  // a weight pass needs it: under a split backward it is free only after last_weight_user's
+  std::string name;         // "q_proj", "attention scores"
+  NodeId producer;          // forward op after which it exists; invalid = the layer's input
+  NodeId last_user;         // node whose backward, the last to need it, frees it
+  bool for_weight = false;  // a weight pass needs it: under a split backward it is free only after
+                            // last_weight_user's
   NodeId last_weight_user;
   bool attention_core = false;
   bool recomputed = false;  // not kept: rebuilt in backward (category Recomputed)
@@ -48,12 +49,12 @@ struct LocalParameters {
 };
 
 struct Body {
-  int block = 0;                // index into Model::blocks
-  std::vector<BodyOp> forward;  // in order
-  std::vector<BodyOp>
-      backward;  // in order; each op's pass says whether a split schedule runs it with I or with W
-  std::vector<BodyOp>
-      reduce;  // gradient collectives of this layer, once a step (or a microbatch, see Layout)
+  int block = 0;                 // index into Model::blocks
+  std::vector<BodyOp> forward;   // in order
+  std::vector<BodyOp> backward;  // in order; each op's pass says whether a split schedule runs it
+                                 // with I or with W
+  std::vector<BodyOp> reduce;  // gradient collectives of this layer, once a step (or a microbatch,
+                               // see Layout)
   std::vector<BodyOp> gather;  // parameter collectives after the update, or before the next forward
   std::vector<BodyOp> update;  // the optimizer
   std::vector<SavedTensor> saved;

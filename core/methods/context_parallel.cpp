@@ -1,7 +1,9 @@
-// Context parallel by ring attention: every rank holds a part of the sequence, and keys and values travel round the ring
-// while each rank attends to the part that has just arrived. Backward sends them round again and their gradients too.
+// Context parallel by ring attention: every rank holds a part of the sequence, and keys and values
+// travel round the ring while each rank attends to the part that has just arrived. Backward sends
+// them round again and their gradients too.
 //
-//   rank 0   attend(kv0)  attend(kv3)  attend(kv2)  attend(kv1)        kv moves one rank to the right each time
+//   rank 0   attend(kv0)  attend(kv3)  attend(kv2)  attend(kv1)        kv moves one rank to the
+//   right each time
 //
 // Liu et al., "Ring Attention with Blockwise Transformers for Near-Infinite Context", ICLR 2024.
 #include "core/methods/catalogue.h"
@@ -56,7 +58,8 @@ Diagnostics check_scenario(const Scenario& scenario, const Params&) {
                  " has none",
              {"plan#/mesh/cp"},
              "cp=1"}};
-  // Causal attention gives rank i the pieces i and 2 cp - 1 - i, so that all ranks do the same work.
+  // Causal attention gives rank i the pieces i and 2 cp - 1 - i, so that all ranks do the same
+  // work.
   if (plan.batch.sequence % (2 * cp) != 0)
     return {{Diagnostic::Severity::Error,
              "cp=" + std::to_string(cp) + " cuts the sequence into " + std::to_string(2 * cp) +

@@ -1,5 +1,6 @@
-// Expert parallel: the experts of a routed layer are spread over ep ranks taken from the data-parallel ones. Tokens
-// travel to the ranks that hold their experts (dispatch) and back (combine), forward and backward.
+// Expert parallel: the experts of a routed layer are spread over ep ranks taken from the
+// data-parallel ones. Tokens travel to the ranks that hold their experts (dispatch) and back
+// (combine), forward and backward.
 //
 // Lepikhin et al., "GShard", ICLR 2021; Fedus et al., "Switch Transformers", JMLR 2022.
 #include <algorithm>

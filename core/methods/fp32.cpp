@@ -1,4 +1,5 @@
-// fp32: every number in 4 bytes, products in full precision. The reference that the other formats are held against.
+// fp32: every number in 4 bytes, products in full precision. The reference that the other formats
+// are held against.
 #include "core/methods/catalogue.h"
 
 namespace trainyard {

@@ -1,5 +1,6 @@
-// A Layout is what the methods of a plan have settled about one device before any op is written down: how tensors are
-// divided, which formats they have, and into how many parts the training state falls.
+// A Layout is what the methods of a plan have settled about one device before any op is written
+// down: how tensors are divided, which formats they have, and into how many parts the training
+// state falls.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,13 @@ struct Layout {
   int optimizer_bytes = 8;           // moments a parameter
   int optimizer_touched_bytes = 26;  // moved by one update, a parameter
   std::int64_t shard_group = 0;  // hybrid sharding: ranks that divide the state; 0 = all replicas
-  // ZeRO: parts of each kind of state of dense parameters, 1 = replicated; experts divide by their own replicas.
+  // ZeRO: parts of each kind of state of dense parameters, 1 = replicated; experts divide by their
+  // own replicas.
   std::int64_t weight_shards = 1, gradient_shards = 1, optimizer_shards = 1;
   std::int64_t expert_weight_shards = 1, expert_gradient_shards = 1, expert_optimizer_shards = 1;
   bool tied_copies = false;  // tied tensors sit on another stage: each end holds its own
-  bool reduce_every_microbatch =
-      false;  // gradients leave the device with every microbatch (ZeRO 2 and 3)
+  bool reduce_every_microbatch = false;  // gradients leave the device with every microbatch (ZeRO 2
+                                         // and 3)
 };
 
 }  // namespace trainyard

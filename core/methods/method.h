@@ -36,7 +36,8 @@ struct Card {
   std::string_view gains, costs, legal_when;
 };
 
-/// Times of one microbatch on each virtual stage, what blocks computation included, and of a message to the next stage.
+/// Times of one microbatch on each virtual stage, what blocks computation included, and of a
+/// message to the next stage.
 struct PipelineTimes {
   std::vector<Duration> forward, backward;
   Duration transfer{};
@@ -45,7 +46,8 @@ struct PipelineTimes {
 /// A schedule's closed form.
 struct PipelineEstimate {
   Duration span{};        // first forward to last backward
-  std::vector<int> live;  // per virtual stage: microbatches whose activations it holds at its device's peak
+  std::vector<int> live;  // per virtual stage: microbatches whose activations it holds at its
+                          // device's peak
 };
 
 struct Method {
@@ -60,8 +62,8 @@ struct Method {
   std::function<Diagnostics(const Scenario&, const Params&)> check = {};
   /// Schedules only.
   std::function<Order(const ScheduleShape&, const Params&)> order = {};
-  /// Schedules only: what planners score instead of laying the order out. Exact where stages are equal and transfers
-  /// take no time.
+  /// Schedules only: what planners score instead of laying the order out. Exact where stages are
+  /// equal and transfers take no time.
   std::function<PipelineEstimate(const ScheduleShape&, const PipelineTimes&)> closed_form = {};
   /// Settles facts before ops are written.
   std::function<void(Layout&, const Scenario&, const Params&)> arrange = {};

@@ -1,9 +1,11 @@
-// Communication overlap: collectives that nothing waits for at once run beside computation. Gradients are reduced while
-// the last backward still runs, layer by layer as they become ready; weights of the next layer are gathered while this
-// one computes; keys and values travel while attention works on the block before.
+// Communication overlap: collectives that nothing waits for at once run beside computation.
+// Gradients are reduced while the last backward still runs, layer by layer as they become ready;
+// weights of the next layer are gathered while this one computes; keys and values travel while
+// attention works on the block before.
 //
 //   compute   B(layer 3)  B(layer 2)  B(layer 1)  B(layer 0)
-//   data                  reduce 3    reduce 2    reduce 1    reduce 0      only the last is exposed
+//   data                  reduce 3    reduce 2    reduce 1    reduce 0      only the last is
+//   exposed
 //
 // Li et al., "PyTorch Distributed", VLDB 2020; Zhao et al., "PyTorch FSDP", VLDB 2023.
 #include "core/methods/catalogue.h"

@@ -1,11 +1,14 @@
-// Recomputation: what forward would keep is thrown away and computed again just before backward needs it.
+// Recomputation: what forward would keep is thrown away and computed again just before backward
+// needs it.
 //
 //   none        everything that backward reads is kept
-//   selective   the attention core (softmax, its mask and dropout, 5as^2b) is done again: much memory for little work
-//   full        only each layer's input is kept; the layer's whole forward runs again, its collectives too
-//   blocks=n    full for the first n layers of every stage, none for the others
+//   selective   the attention core (softmax, its mask and dropout, 5as^2b) is done again: much
+//   memory for little work full        only each layer's input is kept; the layer's whole forward
+//   runs again, its collectives too blocks=n    full for the first n layers of every stage, none
+//   for the others
 //
-// Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016; Korthikanti et al., 2022 (selective).
+// Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016; Korthikanti et al., 2022
+// (selective).
 #include "core/methods/catalogue.h"
 
 namespace trainyard {

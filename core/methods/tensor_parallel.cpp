@@ -1,11 +1,14 @@
-// Tensor parallel: the two products of every attention and MLP block are cut along columns, then rows, so that a block
-// needs one reduction forward and one backward. With sequence parallel what lies between the blocks (norms, residuals,
-// dropout) is divided along the sequence, and each reduction becomes a reduce-scatter with an all-gather.
+// Tensor parallel: the two products of every attention and MLP block are cut along columns, then
+// rows, so that a block needs one reduction forward and one backward. With sequence parallel what
+// lies between the blocks (norms, residuals, dropout) is divided along the sequence, and each
+// reduction becomes a reduce-scatter with an all-gather.
 //
-//   without  x ──▶ [columns ─ rows] ── all-reduce ──▶            backward: all-reduce where x entered
-//   with     x/t ── all-gather ──▶ [columns ─ rows] ── reduce-scatter ──▶ x/t     (the same volume, activations / t)
+//   without  x ──▶ [columns ─ rows] ── all-reduce ──▶            backward: all-reduce where x
+//   entered with     x/t ── all-gather ──▶ [columns ─ rows] ── reduce-scatter ──▶ x/t     (the same
+//   volume, activations / t)
 //
-// Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., "Reducing Activation Recomputation", 2022.
+// Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., "Reducing Activation Recomputation",
+// 2022.
 #include <map>
 
 #include "core/methods/catalogue.h"
@@ -27,8 +30,8 @@ class Inserter {
       : graph_(graph), layout_(layout), around_(graph.nodes.size()) {
     whole_ = layout.binding;
     whole_.sequence_parallel = false;
-    std::map<TensorId, std::pair<std::size_t, std::size_t>>
-        entering;  // first and last Column that reads the tensor
+    std::map<TensorId, std::pair<std::size_t, std::size_t>> entering;  // first and last Column that
+                                                                       // reads the tensor
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
       if (node.split == TensorSplit::Column) {
@@ -62,7 +65,8 @@ class Inserter {
                          kind, Group::Tensor, bytes);
   }
 
-  // The input of column-cut products: every rank needs all of it, and its gradient is the sum of theirs.
+  // The input of column-cut products: every rank needs all of it, and its gradient is the sum of
+  // theirs.
   void enter(TensorId tensor, std::size_t first, std::size_t last) {
     const Bytes bytes = whole(tensor);
     if (divided(tensor)) {
@@ -91,7 +95,8 @@ class Inserter {
                                               bytes));
   }
 
-  // Softmax over a cut vocabulary: the largest logit, the sum and the label's logit of every token, 4 bytes each.
+  // Softmax over a cut vocabulary: the largest logit, the sum and the label's logit of every token,
+  // 4 bytes each.
   void loss(std::size_t i, const Node& node) {
     const Shape& logits = graph_[node.inputs[0]].shape;
     Shape rows(logits.begin(), logits.end() - 1);

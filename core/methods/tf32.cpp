@@ -1,4 +1,5 @@
-// tf32: stored as fp32, multiplied with a 10-bit mantissa and the full exponent range, accumulated in fp32.
+// tf32: stored as fp32, multiplied with a 10-bit mantissa and the full exponent range, accumulated
+// in fp32.
 #include "core/methods/catalogue.h"
 #include "core/methods/precision_check.h"
 

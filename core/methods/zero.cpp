@@ -1,12 +1,13 @@
 // ZeRO: the training state that data parallel replicates is divided over the replicas instead.
 //
-//   stage 1   optimizer state        reduce-scatter gradients, update a part, all-gather weights    2 volumes a step
-//   stage 2   and gradients          the same, gradients leave with every microbatch
-//   stage 3   and weights (FSDP)     each layer gathers its weights before forward and again before backward   3 volumes
-//   hybrid    over `shard` ranks only (a node, say); between the groups gradients are all-reduced
+//   stage 1   optimizer state        reduce-scatter gradients, update a part, all-gather weights 2
+//   volumes a step stage 2   and gradients          the same, gradients leave with every microbatch
+//   stage 3   and weights (FSDP)     each layer gathers its weights before forward and again before
+//   backward   3 volumes hybrid    over `shard` ranks only (a node, say); between the groups
+//   gradients are all-reduced
 //
-// Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", SC 2020; Zhao et al.,
-// "PyTorch FSDP", VLDB 2023.
+// Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", SC
+// 2020; Zhao et al., "PyTorch FSDP", VLDB 2023.
 #include <algorithm>
 
 #include "core/methods/catalogue.h"

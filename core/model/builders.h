@@ -1,4 +1,5 @@
-// Builders: published sizes in, a Model out. The zoo and the importer of Hugging Face configs fill the same specs.
+// Builders: published sizes in, a Model out. The zoo and the importer of Hugging Face configs fill
+// the same specs.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,18 @@
 
 namespace trainyard {
 
-enum class NormKind : std::uint8_t { Layer, Rms, RmsUnitOffset };  // unit offset: times 1 + weight (Gemma)
+enum class NormKind : std::uint8_t {
+  Layer,
+  Rms,
+  RmsUnitOffset
+};  // unit offset: times 1 + weight (Gemma)
 enum class Activation : std::uint8_t { Gelu, Relu, GatedSilu, GatedGelu };
 enum class Positions : std::uint8_t { Rotary, Learned, Alibi, Sinusoidal, Relative };
 
 /// Mixture of experts in every layer but the first `dense_layers`. count 0 = none.
 struct ExpertsSpec {
   std::int64_t count = 0, top_k = 0, ffn = 0;
-  std::int64_t shared = 0;        // experts that every token meets, as one product of that many times ffn
+  std::int64_t shared = 0;  // experts that every token meets, as one product of that many times ffn
   std::int64_t dense_layers = 0;  // layers at the start with an ordinary feed-forward part
   bool router_bias = false;       // a trained balancing bias per expert (DeepSeek-V3)
 };
@@ -30,10 +35,12 @@ struct LatentSpec {
 
 /// How a family calls its nodes; "" = the family has no such node.
 struct LayerNames {
-  std::string_view embedding, attention_norm, qkv, q, k, v, out, mlp_norm, gate, up, down, final_norm, head;
+  std::string_view embedding, attention_norm, qkv, q, k, v, out, mlp_norm, gate, up, down,
+      final_norm, head;
 };
 
-/// One spec for all transformers: decoder, encoder, encoder-decoder, vision. Sizes >= 1 unless said otherwise.
+/// One spec for all transformers: decoder, encoder, encoder-decoder, vision. Sizes >= 1 unless said
+/// otherwise.
 struct TransformerSpec {
   std::string name, family, source;
   LayerNames names;
@@ -50,13 +57,13 @@ struct TransformerSpec {
   NormKind norm = NormKind::Layer;
   Activation activation = Activation::Gelu;
   Positions positions = Positions::Learned;
-  bool tied = false;              // output head shares the embedding table
+  bool tied = false;  // output head shares the embedding table
   bool qkv_bias = false, out_bias = false, mlp_bias = false, head_bias = false;
-  bool fused_qkv = false;         // one projection; only where kv_heads = heads
-  bool parallel = false;          // attention and feed-forward side by side (NeoX, Phi)
-  bool one_norm = false;          // both read the same norm (Phi)
-  bool post_norm = false;         // norm after the residual sum (BERT, OPT-350m, the first Transformer)
-  bool sandwich_norm = false;     // a second norm after each part, before the sum (Gemma 2)
+  bool fused_qkv = false;  // one projection; only where kv_heads = heads
+  bool parallel = false;   // attention and feed-forward side by side (NeoX, Phi)
+  bool one_norm = false;   // both read the same norm (Phi)
+  bool post_norm = false;  // norm after the residual sum (BERT, OPT-350m, the first Transformer)
+  bool sandwich_norm = false;  // a second norm after each part, before the sum (Gemma 2)
   bool final_norm = true;
   bool embedding_norm = false;    // BLOOM, BERT
   bool head_norm = false;         // queries and keys are normed by head (Qwen3)
@@ -66,14 +73,15 @@ struct TransformerSpec {
   LatentSpec latent;
 };
 
-/// What all models of a family share: names, norms, biases, positions. Families: llama, mistral, mixtral, qwen2, qwen3,
-/// gemma, gemma2, phi, phi3, gpt2, gpt_neox, opt, bloom, bert, vit, t5, transformer, deepseek_v3.
-/// Throws Error{InvalidInput} with the nearest name.
+/// What all models of a family share: names, norms, biases, positions. Families: llama, mistral,
+/// mixtral, qwen2, qwen3, gemma, gemma2, phi, phi3, gpt2, gpt_neox, opt, bloom, bert, vit, t5,
+/// transformer, deepseek_v3. Throws Error{InvalidInput} with the nearest name.
 TransformerSpec family_spec(std::string_view family);
 /// The names family_spec knows, in that order.
 const std::vector<std::string>& transformer_families();
 
-/// Throws Error{InvalidInput} when sizes do not go together (heads that do not divide, top_k above the experts).
+/// Throws Error{InvalidInput} when sizes do not go together (heads that do not divide, top_k above
+/// the experts).
 Model build_decoder(const TransformerSpec&);
 
 /// What an encoder ends with: nothing but its pooler, or a head that predicts masked tokens.
@@ -85,10 +93,12 @@ struct ImageSpec {
   std::int64_t image = 224, patch = 16, channels = 3;
   std::int64_t classes = 1000;  // 0: a pooler instead of a classifier
 };
-/// Square images that the patch divides. The sequence follows from the image; spec.sequence is not read.
+/// Square images that the patch divides. The sequence follows from the image; spec.sequence is not
+/// read.
 Model build_vision_transformer(const TransformerSpec&, const ImageSpec&);
 
-/// Residual network of He et al. 2015 on 224 x 224 images; blocks gives the residual blocks of the four stages.
+/// Residual network of He et al. 2015 on 224 x 224 images; blocks gives the residual blocks of the
+/// four stages.
 Model build_resnet(std::string name, const std::vector<int>& blocks, bool bottleneck);
 /// The same paper's network for 32 x 32 images: 6 n + 2 layers, with projection shortcuts.
 Model build_small_resnet(std::string name, int blocks_per_stage);
@@ -102,7 +112,8 @@ struct MlpSpec {
 };
 Model build_mlp(const MlpSpec&);
 
-/// DLRM (Naumov et al. 2019): tables, a bottom and a top network (widths after their inputs), dot interaction.
+/// DLRM (Naumov et al. 2019): tables, a bottom and a top network (widths after their inputs), dot
+/// interaction.
 struct RecommenderSpec {
   std::string name;
   std::vector<std::int64_t> tables;  // rows of each

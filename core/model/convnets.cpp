@@ -12,10 +12,10 @@ struct ImageBuilder : GraphBuilder {
   }
   std::int64_t channels(TensorId x) const { return graph[x].shape[1].size; }
 
-  TensorId conv(const std::string& name, TensorId x, std::int64_t out, std::int64_t kernel, std::int64_t stride,
-                bool bias = false, bool leaf = false) {
-    std::vector<TensorId> inputs = {
-        x, parameter(name + ".weight", {whole(out), whole(channels(x)), whole(kernel), whole(kernel)})};
+  TensorId conv(const std::string& name, TensorId x, std::int64_t out, std::int64_t kernel,
+                std::int64_t stride, bool bias = false, bool leaf = false) {
+    std::vector<TensorId> inputs = {x, parameter(name + ".weight", {whole(out), whole(channels(x)),
+                                                                    whole(kernel), whole(kernel)})};
     if (bias) inputs.push_back(parameter(name + ".bias", {whole(out)}));
     std::map<std::string, std::int64_t> attributes = {{"stride", stride}, {"padding", kernel / 2}};
     if (leaf) attributes["leaf"] = 1;
@@ -23,7 +23,8 @@ struct ImageBuilder : GraphBuilder {
   }
   TensorId bn(const std::string& name, TensorId x) {
     const Dim width = whole(channels(x));
-    const TensorId weight = parameter(name + ".weight", {width}), bias = parameter(name + ".bias", {width});
+    const TensorId weight = parameter(name + ".weight", {width}),
+                   bias = parameter(name + ".bias", {width});
     return node(name, batch_norm(), {x, weight, bias});
   }
   TensorId activate(const std::string& name, TensorId x) { return node(name, relu(), {x}); }
@@ -31,7 +32,8 @@ struct ImageBuilder : GraphBuilder {
   // Average over the image, then a classifier and its loss.
   Block classifier(TensorId x, std::int64_t classes) {
     const TensorId pooled = node("avgpool", pooling(), {x}, {{"kernel", 0}, {"average", 1}});
-    const TensorId logits = linear("fc", node("flatten", flatten(), {pooled}), whole(classes), true);
+    const TensorId logits =
+        linear("fc", node("flatten", flatten(), {pooled}), whole(classes), true);
     return block("head", 1, false, loss(logits));
   }
 };
@@ -49,9 +51,10 @@ struct Flow {
   std::int64_t channels, size;
 };
 
-// A block's normalised convolutions with a shortcut around them; the shortcut is projected where shapes change.
-Block residual_block(std::string name, std::int64_t count, Flow& flow, std::int64_t width, std::int64_t stride,
-                     bool bottleneck) {
+// A block's normalised convolutions with a shortcut around them; the shortcut is projected where
+// shapes change.
+Block residual_block(std::string name, std::int64_t count, Flow& flow, std::int64_t width,
+                     std::int64_t stride, bool bottleneck) {
   ImageBuilder b;
   const TensorId x = b.image(flow.channels, flow.size);
   const std::int64_t out = bottleneck ? 4 * width : width;
@@ -71,10 +74,11 @@ Block residual_block(std::string name, std::int64_t count, Flow& flow, std::int6
   return b.block(std::move(name), count, true, b.activate("relu", b.residual("add", shortcut, h)));
 }
 
-void push_stage(Model& model, const std::string& name, int blocks, Flow& flow, std::int64_t width, std::int64_t stride,
-                bool bottleneck) {
+void push_stage(Model& model, const std::string& name, int blocks, Flow& flow, std::int64_t width,
+                std::int64_t stride, bool bottleneck) {
   model.blocks.push_back(residual_block(name + ".first", 1, flow, width, stride, bottleneck));
-  if (blocks > 1) model.blocks.push_back(residual_block(name, blocks - 1, flow, width, 1, bottleneck));
+  if (blocks > 1)
+    model.blocks.push_back(residual_block(name, blocks - 1, flow, width, 1, bottleneck));
 }
 
 }  // namespace
@@ -88,8 +92,8 @@ Model build_resnet(std::string name, const std::vector<int>& blocks, bool bottle
   model.blocks.push_back(start.block("stem", 1, false, x));
   Flow flow{64, 56};
   for (std::size_t stage = 0; stage < blocks.size(); ++stage)
-    push_stage(model, "layer" + std::to_string(stage + 1), blocks[stage], flow, std::int64_t{64} << stage,
-               stage == 0 ? 1 : 2, bottleneck);
+    push_stage(model, "layer" + std::to_string(stage + 1), blocks[stage], flow,
+               std::int64_t{64} << stage, stage == 0 ? 1 : 2, bottleneck);
   ImageBuilder end;
   const TensorId features = end.image(flow.channels, flow.size);
   model.blocks.push_back(end.classifier(features, 1000));
@@ -99,12 +103,13 @@ Model build_resnet(std::string name, const std::vector<int>& blocks, bool bottle
 Model build_small_resnet(std::string name, int blocks_per_stage) {
   Model model = image_model(std::move(name), "resnet");
   ImageBuilder start;
-  const TensorId x = start.bn("bn1", start.conv("conv1", start.image(3, 32), 16, 3, 1, false, true));
+  const TensorId x =
+      start.bn("bn1", start.conv("conv1", start.image(3, 32), 16, 3, 1, false, true));
   model.blocks.push_back(start.block("stem", 1, false, start.activate("relu", x)));
   Flow flow{16, 32};
   for (int stage = 0; stage < 3; ++stage)
-    push_stage(model, "layer" + std::to_string(stage + 1), blocks_per_stage, flow, std::int64_t{16} << stage,
-               stage == 0 ? 1 : 2, false);
+    push_stage(model, "layer" + std::to_string(stage + 1), blocks_per_stage, flow,
+               std::int64_t{16} << stage, stage == 0 ? 1 : 2, false);
   ImageBuilder end;
   const TensorId features = end.image(flow.channels, flow.size);
   model.blocks.push_back(end.classifier(features, 10));
@@ -113,8 +118,10 @@ Model build_small_resnet(std::string name, int blocks_per_stage) {
 
 namespace {
 
-// Norm and activation come before each convolution; the shortcut branches off after them where it is projected.
-Block wide_block(std::string name, std::int64_t count, Flow& flow, std::int64_t width, std::int64_t stride) {
+// Norm and activation come before each convolution; the shortcut branches off after them where it
+// is projected.
+Block wide_block(std::string name, std::int64_t count, Flow& flow, std::int64_t width,
+                 std::int64_t stride) {
   ImageBuilder b;
   const TensorId x = b.image(flow.channels, flow.size);
   const TensorId ready = b.activate("relu1", b.bn("bn1", x));
@@ -176,7 +183,8 @@ Model build_vgg16(std::string name) {
   model.blocks.push_back(fc7.block("fc7", 1, true, fc7.node("dropout", dropout(), {h})));
   GraphBuilder end;
   const TensorId last = end.graph.input = end.activation("input", {kBatch, whole(4096)});
-  model.blocks.push_back(end.block("head", 1, false, end.loss(end.linear("fc8", last, whole(1000), true))));
+  model.blocks.push_back(
+      end.block("head", 1, false, end.loss(end.linear("fc8", last, whole(1000), true))));
   return model;
 }
 

@@ -4,8 +4,8 @@
 
 namespace trainyard {
 
-TensorId GraphBuilder::linear(std::string_view name, TensorId x, Dim out, bool bias, TensorSplit split,
-                              std::string tied_to, bool leaf) {
+TensorId GraphBuilder::linear(std::string_view name, TensorId x, Dim out, bool bias,
+                              TensorSplit split, std::string tied_to, bool leaf) {
   const std::string base(name);
   const Dim in = graph[x].shape.back();
   std::vector<TensorId> inputs = {x, parameter(base + ".weight", {in, out}, std::move(tied_to))};
@@ -18,7 +18,8 @@ TensorId GraphBuilder::linear(std::string_view name, TensorId x, Dim out, bool b
 TensorId GraphBuilder::norm(std::string_view name, TensorId x, NormKind kind, std::int64_t width) {
   const std::string base(name);
   const TensorId weight = parameter(base + ".weight", {whole(width)});
-  if (kind == NormKind::Layer) return node(name, layer_norm(), {x, weight, parameter(base + ".bias", {whole(width)})});
+  if (kind == NormKind::Layer)
+    return node(name, layer_norm(), {x, weight, parameter(base + ".bias", {whole(width)})});
   if (kind == NormKind::Rms) return node(name, rms_norm(), {x, weight});
   return node(name, rms_norm(), {x, weight}, {{"unit_offset", 1}});
 }

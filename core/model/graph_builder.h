@@ -1,4 +1,5 @@
-// What the builders share: a graph under construction and the few shapes that every network is made of.
+// What the builders share: a graph under construction and the few shapes that every network is made
+// of.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct GraphBuilder {
   Graph graph;
 
   TensorId parameter(std::string name, Shape shape, std::string tied_to = {}) {
-    return graph.add(Tensor{std::move(name), std::move(shape), TensorKind::Parameter, std::move(tied_to)});
+    return graph.add(
+        Tensor{std::move(name), std::move(shape), TensorKind::Parameter, std::move(tied_to)});
   }
   TensorId index(std::string name, Shape shape) {
     return graph.add(Tensor{std::move(name), std::move(shape), TensorKind::Index, {}});
@@ -35,14 +37,18 @@ struct GraphBuilder {
   }
 
   TensorId node(std::string_view name, const Op& op, std::vector<TensorId> inputs,
-                std::map<std::string, std::int64_t> attributes = {}, TensorSplit split = TensorSplit::None) {
+                std::map<std::string, std::int64_t> attributes = {},
+                TensorSplit split = TensorSplit::None) {
     return graph.add(std::string(name), op, std::move(inputs), std::move(attributes), split);
   }
   /// A product with weight [last of x, out], named NAME.weight, and a bias NAME.bias if wanted.
-  TensorId linear(std::string_view name, TensorId x, Dim out, bool bias, TensorSplit split = TensorSplit::None,
-                  std::string tied_to = {}, bool leaf = false);
+  TensorId linear(std::string_view name, TensorId x, Dim out, bool bias,
+                  TensorSplit split = TensorSplit::None, std::string tied_to = {},
+                  bool leaf = false);
   TensorId norm(std::string_view name, TensorId x, NormKind kind, std::int64_t width);
-  TensorId residual(std::string_view name, TensorId x, TensorId branch) { return node(name, add(), {branch, x}); }
+  TensorId residual(std::string_view name, TensorId x, TensorId branch) {
+    return node(name, add(), {branch, x});
+  }
   TensorId loss(TensorId logits, TensorSplit split = TensorSplit::None);
 
   /// The block, with its output set.
@@ -56,8 +62,12 @@ struct TransformerLayer {
   bool causal = false;
   TensorId position_bias = {};  // Relative only, in the first layer of a stack
 
-  TensorId norm(std::string_view name, TensorId x) { return builder.norm(name, x, spec.norm, spec.hidden); }
-  TensorId drop(std::string_view name, TensorId x) { return spec.dropout ? builder.node(name, dropout(), {x}) : x; }
+  TensorId norm(std::string_view name, TensorId x) {
+    return builder.norm(name, x, spec.norm, spec.hidden);
+  }
+  TensorId drop(std::string_view name, TensorId x) {
+    return spec.dropout ? builder.node(name, dropout(), {x}) : x;
+  }
   /// Self attention without norm and residual. prefix goes before node names ("" or "decoder.").
   TensorId self_attention(TensorId x);
   /// Queries from x, keys and values from memory.
@@ -70,7 +80,8 @@ struct TransformerLayer {
  private:
   TensorId latent_attention(TensorId x);
   TensorId experts(TensorId x);
-  TensorId attend(std::string_view name, TensorId q, TensorId k, TensorId v, std::int64_t kv_heads, bool is_causal);
+  TensorId attend(std::string_view name, TensorId q, TensorId k, TensorId v, std::int64_t kv_heads,
+                  bool is_causal);
   TensorId positioned(std::string_view name, TensorId x);
   TensorId head_normed(std::string_view name, TensorId x);
 };
@@ -78,9 +89,12 @@ struct TransformerLayer {
 /// Fills what a spec leaves 0 from the rest and refuses what cannot be built.
 TransformerSpec completed(TransformerSpec);
 
-/// The embedding block's work: table, positions, segment table, norm, dropout. Returns the hidden states.
-TensorId embed(GraphBuilder&, const TransformerSpec&, std::string_view ids, const std::string& tied_to = {});
-/// Final norm, output head and loss of a language model. tied_to names the table that a tied head shares.
+/// The embedding block's work: table, positions, segment table, norm, dropout. Returns the hidden
+/// states.
+TensorId embed(GraphBuilder&, const TransformerSpec&, std::string_view ids,
+               const std::string& tied_to = {});
+/// Final norm, output head and loss of a language model. tied_to names the table that a tied head
+/// shares.
 Block language_head(const TransformerSpec&, const std::string& tied_to);
 Model empty_model(const TransformerSpec&);
 

@@ -1,4 +1,5 @@
-// Networks of plain products: the multi-layer perceptron, and the recommender that joins two of them with tables.
+// Networks of plain products: the multi-layer perceptron, and the recommender that joins two of
+// them with tables.
 #include "core/base/error.h"
 #include "core/model/graph_builder.h"
 
@@ -9,7 +10,8 @@ TensorId vector_input(GraphBuilder& builder, std::int64_t width) {
   return builder.graph.input = builder.activation("input", {kBatch, whole(width)});
 }
 
-TensorId activated(GraphBuilder& builder, const std::string& name, TensorId x, std::int64_t width, bool leaf = false) {
+TensorId activated(GraphBuilder& builder, const std::string& name, TensorId x, std::int64_t width,
+                   bool leaf = false) {
   const TensorId h = builder.linear(name, x, whole(width), true, TensorSplit::None, {}, leaf);
   return builder.node(name + ".relu", relu(), {h});
 }
@@ -24,22 +26,26 @@ Model build_mlp(const MlpSpec& spec) {
   model.family = "mlp";
   model.tokens = false;
   GraphBuilder start;
-  const TensorId first = activated(start, "fc", vector_input(start, spec.inputs), spec.hidden, true);
+  const TensorId first =
+      activated(start, "fc", vector_input(start, spec.inputs), spec.hidden, true);
   model.blocks.push_back(start.block("input", 1, false, first));
   GraphBuilder layer;
   const TensorId hidden = activated(layer, "fc", vector_input(layer, spec.hidden), spec.hidden);
   model.blocks.push_back(layer.block("layers", spec.hidden_layers, true, hidden));
   GraphBuilder end;
-  const TensorId logits = end.linear("fc", vector_input(end, spec.hidden), whole(spec.classes), true);
+  const TensorId logits =
+      end.linear("fc", vector_input(end, spec.hidden), whole(spec.classes), true);
   model.blocks.push_back(end.block("head", 1, false, end.loss(logits)));
   return model;
 }
 
 Model build_recommender(const RecommenderSpec& spec) {
-  if (spec.tables.empty() || spec.bottom.empty() || spec.top.size() < 2 || spec.bottom.back() != spec.width)
-    throw Error(Error::Kind::InvalidInput,
-                spec.name + ": expected tables and two networks, the bottom one ending with the width of the vectors, " +
-                    std::to_string(spec.width));
+  if (spec.tables.empty() || spec.bottom.empty() || spec.top.size() < 2 ||
+      spec.bottom.back() != spec.width)
+    throw Error(Error::Kind::InvalidInput, spec.name +
+                                               ": expected tables and two networks, the bottom one "
+                                               "ending with the width of the vectors, " +
+                                               std::to_string(spec.width));
   Model model;
   model.name = spec.name;
   model.family = "dlrm";
@@ -53,7 +59,8 @@ Model build_recommender(const RecommenderSpec& spec) {
   for (std::size_t i = 0; i < spec.tables.size(); ++i) {
     const std::string name = "tables." + std::to_string(i);
     const TensorId rows = low.index(name + ".ids", {kBatch});
-    const TensorId table = low.parameter(name + ".weight", {whole(spec.tables[i]), whole(spec.width)});
+    const TensorId table =
+        low.parameter(name + ".weight", {whole(spec.tables[i]), whole(spec.width)});
     vectors.push_back(low.node(name, embedding(), {rows, table}, {{"lookups", 1}}));
   }
   const TensorId joined = low.node("interaction", dot_interaction(), vectors);

@@ -1,5 +1,5 @@
-// Whole language models: decoder (Llama, GPT and their kin), encoder (BERT), encoder-decoder (T5, the first
-// Transformer), and the vision transformer.
+// Whole language models: decoder (Llama, GPT and their kin), encoder (BERT), encoder-decoder (T5,
+// the first Transformer), and the vision transformer.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -17,15 +17,17 @@ constexpr std::int64_t kRelativeBuckets = 32;  // T5 (Raffel et al. 2020)
 void expect_positive(const TransformerSpec& spec, std::int64_t value, const char* what) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   if (value < 1 || value > kMost)
-    refuse(spec, std::string("expected ") + what + " from 1 to " + std::to_string(kMost) + ", found " +
-                     std::to_string(value));
+    refuse(spec, std::string("expected ") + what + " from 1 to " + std::to_string(kMost) +
+                     ", found " + std::to_string(value));
 }
 
 std::string embedding_table(const TransformerSpec& spec) {
   return "embedding/" + std::string(spec.names.embedding) + ".weight";
 }
 
-std::string head_tie(const TransformerSpec& spec) { return spec.tied ? embedding_table(spec) : std::string(); }
+std::string head_tie(const TransformerSpec& spec) {
+  return spec.tied ? embedding_table(spec) : std::string();
+}
 
 }  // namespace
 
@@ -36,18 +38,18 @@ TransformerSpec completed(TransformerSpec spec) {
   expect_positive(spec, spec.ffn, "a feed-forward size");
   if (spec.kv_heads == 0) spec.kv_heads = spec.heads;
   if (spec.heads % spec.kv_heads != 0)
-    refuse(spec, "expected key/value heads that divide the " + std::to_string(spec.heads) + " attention heads, found " +
-                     std::to_string(spec.kv_heads));
+    refuse(spec, "expected key/value heads that divide the " + std::to_string(spec.heads) +
+                     " attention heads, found " + std::to_string(spec.kv_heads));
   if (spec.head_dim == 0 && spec.latent.kv_rank == 0) {
     if (spec.hidden % spec.heads != 0)
-      refuse(spec, "expected attention heads that divide the hidden size " + std::to_string(spec.hidden) + ", found " +
-                       std::to_string(spec.heads));
+      refuse(spec, "expected attention heads that divide the hidden size " +
+                       std::to_string(spec.hidden) + ", found " + std::to_string(spec.heads));
     spec.head_dim = spec.hidden / spec.heads;
   }
   const ExpertsSpec& experts = spec.experts;
   if (experts.count > 0 && (experts.top_k < 1 || experts.top_k > experts.count))
-    refuse(spec, "expected experts per token from 1 to " + std::to_string(experts.count) + ", found " +
-                     std::to_string(experts.top_k));
+    refuse(spec, "expected experts per token from 1 to " + std::to_string(experts.count) +
+                     ", found " + std::to_string(experts.top_k));
   if (experts.dense_layers > spec.layers)
     refuse(spec, "expected at most " + std::to_string(spec.layers) + " dense layers, found " +
                      std::to_string(experts.dense_layers));
@@ -63,20 +65,24 @@ Model empty_model(const TransformerSpec& spec) {
   return model;
 }
 
-TensorId embed(GraphBuilder& builder, const TransformerSpec& spec, std::string_view ids, const std::string& tied_to) {
+TensorId embed(GraphBuilder& builder, const TransformerSpec& spec, std::string_view ids,
+               const std::string& tied_to) {
   const std::string name = tied_to.empty() ? std::string(spec.names.embedding) : "embed_tokens";
   const std::int64_t width = spec.embedding_width > 0 ? spec.embedding_width : spec.hidden;
   const TensorId input = builder.index(std::string(ids), {kSequence, kBatch});
   if (tied_to.empty()) builder.graph.input = input;
-  const TensorId table = builder.parameter(name + ".weight", {Dim{spec.vocab, Axis::Vocab, 0}, whole(width)}, tied_to);
+  const TensorId table =
+      builder.parameter(name + ".weight", {Dim{spec.vocab, Axis::Vocab, 0}, whole(width)}, tied_to);
   std::map<std::string, std::int64_t> attributes;
   if (spec.scaled_embedding) attributes["scaled"] = 1;
   TensorId x = builder.node(name, embedding(), {input, table}, attributes, TensorSplit::Vocab);
   if (width != spec.hidden) x = builder.linear("project_in", x, whole(spec.hidden), false);
   const auto add_table = [&](const char* what, std::int64_t rows, Shape index_shape) {
     const TensorId index = builder.index(std::string(what) + "_ids", std::move(index_shape));
-    const TensorId rows_of = builder.parameter(std::string(what) + "_embeddings.weight", {whole(rows), whole(spec.hidden)});
-    const TensorId found = builder.node(std::string(what) + "_embeddings", embedding(), {index, rows_of});
+    const TensorId rows_of = builder.parameter(std::string(what) + "_embeddings.weight",
+                                               {whole(rows), whole(spec.hidden)});
+    const TensorId found =
+        builder.node(std::string(what) + "_embeddings", embedding(), {index, rows_of});
     x = builder.residual(std::string(what) + "_add", found, x);
   };
   if (spec.token_types > 0) add_table("token_type", spec.token_types, {kSequence, kBatch});
@@ -123,22 +129,26 @@ Model build_decoder(const TransformerSpec& given) {
 
 namespace {
 
-// BERT's head over masked tokens: a dense layer, a norm, and the table again with a bias of its own.
+// BERT's head over masked tokens: a dense layer, a norm, and the table again with a bias of its
+// own.
 TensorId masked_token_logits(GraphBuilder& builder, const TransformerSpec& spec, TensorId x) {
   TensorId h = builder.linear("transform.dense", x, whole(spec.hidden), true);
-  h = builder.norm("transform.LayerNorm", builder.node("transform.act", gelu(), {h}), spec.norm, spec.hidden);
-  return builder.linear(spec.names.head, h, Dim{spec.vocab, Axis::Vocab, 0}, true, TensorSplit::Column,
-                        embedding_table(spec));
+  h = builder.norm("transform.LayerNorm", builder.node("transform.act", gelu(), {h}), spec.norm,
+                   spec.hidden);
+  return builder.linear(spec.names.head, h, Dim{spec.vocab, Axis::Vocab, 0}, true,
+                        TensorSplit::Column, embedding_table(spec));
 }
 
 Block encoder_head(const TransformerSpec& spec, EncoderHead kind) {
   GraphBuilder builder;
   const TensorId x = builder.hidden_input(spec.hidden);
   TensorId loss;
-  if (kind != EncoderHead::Pooler) loss = builder.loss(masked_token_logits(builder, spec, x), TensorSplit::Vocab);
+  if (kind != EncoderHead::Pooler)
+    loss = builder.loss(masked_token_logits(builder, spec, x), TensorSplit::Vocab);
   if (kind == EncoderHead::MaskedTokens) return builder.block("head", 1, false, loss);
   TensorId pooled = builder.node("first_token", first_token(), {x});
-  pooled = builder.node("pooler.act", tanh_op(), {builder.linear("pooler", pooled, whole(spec.hidden), true)});
+  pooled = builder.node("pooler.act", tanh_op(),
+                        {builder.linear("pooler", pooled, whole(spec.hidden), true)});
   if (kind == EncoderHead::Pooler) return builder.block("head", 1, false, builder.loss(pooled));
   const TensorId pair = builder.linear("cls.seq_relationship", pooled, whole(2), true);
   const TensorId labels = builder.index("next_sentence_labels", {kBatch});
@@ -165,15 +175,18 @@ Model build_encoder(const TransformerSpec& given, EncoderHead head) {
 
 namespace {
 
-// T5 keeps one table of relative position biases for each stack, in its first layer; later layers reuse the biases.
+// T5 keeps one table of relative position biases for each stack, in its first layer; later layers
+// reuse the biases.
 void add_position_bias(TransformerLayer& layer) {
-  layer.position_bias =
-      layer.builder.parameter("relative_attention_bias.weight",
-                              {whole(kRelativeBuckets), Dim{layer.spec.heads, Axis::Heads, layer.spec.heads}});
+  layer.position_bias = layer.builder.parameter(
+      "relative_attention_bias.weight",
+      {whole(kRelativeBuckets), Dim{layer.spec.heads, Axis::Heads, layer.spec.heads}});
 }
 
-// The encoder ends with the last layer's block, so that only layers lie between the two ends of the model.
-Block encoder_layer(const TransformerSpec& spec, std::string name, std::int64_t count, bool first, bool is_last) {
+// The encoder ends with the last layer's block, so that only layers lie between the two ends of the
+// model.
+Block encoder_layer(const TransformerSpec& spec, std::string name, std::int64_t count, bool first,
+                    bool is_last) {
   TransformerLayer layer{spec};
   TensorId x = layer.builder.hidden_input(spec.hidden);
   if (first && spec.positions == Positions::Relative) add_position_bias(layer);
@@ -189,22 +202,26 @@ TensorId decoder_parts(TransformerLayer& layer, TensorId x, TensorId memory) {
   const TransformerSpec& spec = layer.spec;
   const auto wrap = [&](const std::string& norm_name, const std::string& label, auto part) {
     const TensorId inner = spec.post_norm ? x : layer.norm(norm_name, x);
-    const TensorId sum = layer.builder.residual(label + "_add", x, layer.drop(label + "_dropout", part(inner)));
+    const TensorId sum =
+        layer.builder.residual(label + "_add", x, layer.drop(label + "_dropout", part(inner)));
     x = spec.post_norm ? layer.norm(norm_name, sum) : sum;
   };
-  wrap(std::string(spec.names.attention_norm), "attention", [&](TensorId h) { return layer.self_attention(h); });
+  wrap(std::string(spec.names.attention_norm), "attention",
+       [&](TensorId h) { return layer.self_attention(h); });
   wrap("cross_attention.norm", "cross_attention",
        [&](TensorId h) { return layer.cross_attention(h, memory, "cross_attention."); });
   wrap(std::string(spec.names.mlp_norm), "mlp", [&](TensorId h) { return layer.feed_forward(h); });
   return x;
 }
 
-// The first decoder layer's block also embeds the target; what arrives from the encoder is what every layer attends to.
+// The first decoder layer's block also embeds the target; what arrives from the encoder is what
+// every layer attends to.
 Block decoder_layer(const TransformerSpec& spec, std::string name, std::int64_t count, bool first) {
   TransformerLayer layer{spec};
   layer.causal = true;
   GraphBuilder& builder = layer.builder;
-  const TensorId memory = builder.activation("encoder_output", {Dim{0, Axis::SequenceRegion, 0}, kBatch, whole(spec.hidden)});
+  const TensorId memory = builder.activation(
+      "encoder_output", {Dim{0, Axis::SequenceRegion, 0}, kBatch, whole(spec.hidden)});
   builder.graph.side_input = memory;
   TensorId x;
   if (first) {
@@ -229,10 +246,12 @@ Model build_encoder_decoder(const TransformerSpec& given) {
   const TensorId embedded = embed(start, spec, "input_ids");
   model.blocks.push_back(start.block("embedding", 1, false, embedded));
   model.blocks.push_back(encoder_layer(spec, "encoder_first", 1, true, spec.layers == 1));
-  if (spec.layers > 2) model.blocks.push_back(encoder_layer(spec, "encoder", spec.layers - 2, false, false));
+  if (spec.layers > 2)
+    model.blocks.push_back(encoder_layer(spec, "encoder", spec.layers - 2, false, false));
   if (spec.layers > 1) model.blocks.push_back(encoder_layer(spec, "encoder_last", 1, false, true));
   model.blocks.push_back(decoder_layer(spec, "decoder_first", 1, true));
-  if (spec.decoder_layers > 1) model.blocks.push_back(decoder_layer(spec, "decoder", spec.decoder_layers - 1, false));
+  if (spec.decoder_layers > 1)
+    model.blocks.push_back(decoder_layer(spec, "decoder", spec.decoder_layers - 1, false));
   model.blocks.push_back(language_head(spec, head_tie(spec)));
   return model;
 }
@@ -243,8 +262,8 @@ Model build_vision_transformer(const TransformerSpec& given, const ImageSpec& im
   expect_positive(spec, image.patch, "a patch size");
   expect_positive(spec, image.channels, "a number of channels");
   if (image.image % image.patch != 0)
-    refuse(spec, "expected a patch that divides the image of " + std::to_string(image.image) + ", found " +
-                     std::to_string(image.patch));
+    refuse(spec, "expected a patch that divides the image of " + std::to_string(image.image) +
+                     ", found " + std::to_string(image.patch));
   const std::int64_t side = image.image / image.patch, tokens = side * side + 1;
   spec.sequence = tokens;
   Model model = empty_model(spec);
@@ -252,15 +271,17 @@ Model build_vision_transformer(const TransformerSpec& given, const ImageSpec& im
   const Dim sequence{tokens, Axis::SequenceRegion, 0};
 
   GraphBuilder start;
-  const TensorId pixels = start.graph.input =
-      start.activation("image", {kBatch, whole(image.channels), whole(image.image), whole(image.image)});
+  const TensorId pixels = start.graph.input = start.activation(
+      "image", {kBatch, whole(image.channels), whole(image.image), whole(image.image)});
   const TensorId filters = start.parameter(
-      "projection.weight", {whole(spec.hidden), whole(image.channels), whole(image.patch), whole(image.patch)});
+      "projection.weight",
+      {whole(spec.hidden), whole(image.channels), whole(image.patch), whole(image.patch)});
   const TensorId bias = start.parameter("projection.bias", {whole(spec.hidden)});
-  const TensorId patches =
-      start.node("projection", convolution(), {pixels, filters, bias}, {{"stride", image.patch}, {"leaf", 1}});
+  const TensorId patches = start.node("projection", convolution(), {pixels, filters, bias},
+                                      {{"stride", image.patch}, {"leaf", 1}});
   const TensorId class_token = start.parameter("cls_token", {whole(spec.hidden)});
-  const TensorId positions = start.parameter("position_embeddings", {whole(tokens), whole(spec.hidden)});
+  const TensorId positions =
+      start.parameter("position_embeddings", {whole(tokens), whole(spec.hidden)});
   TensorId x = start.node("embeddings", patch_tokens(), {patches, class_token, positions});
   if (spec.dropout) x = start.node("embedding_dropout", dropout(), {x});
   model.blocks.push_back(start.block("embedding", 1, false, x));
@@ -270,12 +291,14 @@ Model build_vision_transformer(const TransformerSpec& given, const ImageSpec& im
   model.blocks.push_back(layer.builder.block("layers", spec.layers, true, out));
 
   GraphBuilder end;
-  const TensorId normed = end.norm(spec.names.final_norm, end.hidden_input(spec.hidden, sequence), spec.norm, spec.hidden);
+  const TensorId normed = end.norm(spec.names.final_norm, end.hidden_input(spec.hidden, sequence),
+                                   spec.norm, spec.hidden);
   TensorId logits = end.node("first_token", first_token(), {normed});
   if (image.classes > 0) {
     logits = end.linear(spec.names.head, logits, whole(image.classes), true);
   } else {
-    logits = end.node("pooler.act", tanh_op(), {end.linear("pooler", logits, whole(spec.hidden), true)});
+    logits =
+        end.node("pooler.act", tanh_op(), {end.linear("pooler", logits, whole(spec.hidden), true)});
   }
   model.blocks.push_back(end.block("head", 1, false, end.loss(logits)));
   return model;

@@ -6,9 +6,10 @@
 namespace trainyard {
 namespace {
 
-constexpr LayerNames kLlamaNames{"embed_tokens", "input_layernorm", "qkv_proj",  "q_proj",  "k_proj",
-                                 "v_proj",       "o_proj",          "post_attention_layernorm", "gate_proj",
-                                 "up_proj",      "down_proj",       "norm",      "lm_head"};
+constexpr LayerNames kLlamaNames{
+    "embed_tokens", "input_layernorm",          "qkv_proj",  "q_proj",  "k_proj",    "v_proj",
+    "o_proj",       "post_attention_layernorm", "gate_proj", "up_proj", "down_proj", "norm",
+    "lm_head"};
 
 TransformerSpec llama() {
   TransformerSpec spec;
@@ -68,8 +69,9 @@ TransformerSpec biased() {
 
 TransformerSpec gpt2() {
   TransformerSpec spec = biased();
-  spec.names = {"wte", "ln_1", "attn.c_attn", "attn.q_proj", "attn.k_proj", "attn.v_proj", "attn.c_proj",
-                "ln_2", "",    "mlp.c_fc",    "mlp.c_proj",  "ln_f",        "lm_head"};
+  spec.names = {
+      "wte",  "ln_1", "attn.c_attn", "attn.q_proj", "attn.k_proj", "attn.v_proj", "attn.c_proj",
+      "ln_2", "",     "mlp.c_fc",    "mlp.c_proj",  "ln_f",        "lm_head"};
   spec.tied = spec.fused_qkv = true;
   spec.dropout = spec.attention_dropout = true;
   return spec;
@@ -77,8 +79,10 @@ TransformerSpec gpt2() {
 
 TransformerSpec gpt_neox() {
   TransformerSpec spec = biased();
-  spec.names = {"embed_in", "input_layernorm", "query_key_value", "q_proj", "k_proj", "v_proj", "dense",
-                "post_attention_layernorm", "", "dense_h_to_4h", "dense_4h_to_h", "final_layer_norm", "embed_out"};
+  spec.names = {"embed_in", "input_layernorm", "query_key_value", "q_proj",
+                "k_proj",   "v_proj",          "dense",           "post_attention_layernorm",
+                "",         "dense_h_to_4h",   "dense_4h_to_h",   "final_layer_norm",
+                "embed_out"};
   spec.positions = Positions::Rotary;
   spec.fused_qkv = spec.parallel = true;
   return spec;
@@ -86,8 +90,9 @@ TransformerSpec gpt_neox() {
 
 TransformerSpec phi() {
   TransformerSpec spec = biased();
-  spec.names = {"embed_tokens", "input_layernorm", "qkv_proj", "q_proj", "k_proj", "v_proj", "dense",
-                "input_layernorm", "", "fc1", "fc2", "final_layernorm", "lm_head"};
+  spec.names = {"embed_tokens", "input_layernorm", "qkv_proj",        "q_proj", "k_proj",
+                "v_proj",       "dense",           "input_layernorm", "",       "fc1",
+                "fc2",          "final_layernorm", "lm_head"};
   spec.positions = Positions::Rotary;
   spec.parallel = spec.one_norm = spec.head_bias = true;
   return spec;
@@ -95,8 +100,10 @@ TransformerSpec phi() {
 
 TransformerSpec opt() {
   TransformerSpec spec = biased();
-  spec.names = {"embed_tokens", "self_attn_layer_norm", "qkv_proj", "q_proj", "k_proj", "v_proj", "out_proj",
-                "layer.final_layer_norm", "", "fc1", "fc2", "final_layer_norm", "lm_head"};
+  spec.names = {
+      "embed_tokens", "self_attn_layer_norm",   "qkv_proj", "q_proj", "k_proj", "v_proj",
+      "out_proj",     "layer.final_layer_norm", "",         "fc1",    "fc2",    "final_layer_norm",
+      "lm_head"};
   spec.activation = Activation::Relu;
   spec.position_offset = 2;
   spec.tied = spec.dropout = true;
@@ -105,8 +112,19 @@ TransformerSpec opt() {
 
 TransformerSpec bloom() {
   TransformerSpec spec = biased();
-  spec.names = {"word_embeddings", "input_layernorm", "query_key_value", "q_proj", "k_proj", "v_proj", "dense",
-                "post_attention_layernorm", "", "dense_h_to_4h", "dense_4h_to_h", "ln_f", "lm_head"};
+  spec.names = {"word_embeddings",
+                "input_layernorm",
+                "query_key_value",
+                "q_proj",
+                "k_proj",
+                "v_proj",
+                "dense",
+                "post_attention_layernorm",
+                "",
+                "dense_h_to_4h",
+                "dense_4h_to_h",
+                "ln_f",
+                "lm_head"};
   spec.positions = Positions::Alibi;
   spec.tied = spec.fused_qkv = spec.embedding_norm = true;
   return spec;
@@ -114,8 +132,19 @@ TransformerSpec bloom() {
 
 TransformerSpec bert() {
   TransformerSpec spec = biased();
-  spec.names = {"word_embeddings", "attention.output.LayerNorm", "", "query", "key", "value", "attention.output.dense",
-                "output.LayerNorm", "", "intermediate.dense", "output.dense", "", "cls.predictions.decoder"};
+  spec.names = {"word_embeddings",
+                "attention.output.LayerNorm",
+                "",
+                "query",
+                "key",
+                "value",
+                "attention.output.dense",
+                "output.LayerNorm",
+                "",
+                "intermediate.dense",
+                "output.dense",
+                "",
+                "cls.predictions.decoder"};
   spec.token_types = 2;
   spec.post_norm = spec.embedding_norm = spec.dropout = spec.attention_dropout = true;
   spec.final_norm = false;
@@ -124,14 +153,26 @@ TransformerSpec bert() {
 
 TransformerSpec vit() {
   TransformerSpec spec = biased();
-  spec.names = {"", "layernorm_before", "", "query", "key", "value", "attention.output.dense",
-                "layernorm_after", "", "intermediate.dense", "output.dense", "layernorm", "classifier"};
+  spec.names = {"",
+                "layernorm_before",
+                "",
+                "query",
+                "key",
+                "value",
+                "attention.output.dense",
+                "layernorm_after",
+                "",
+                "intermediate.dense",
+                "output.dense",
+                "layernorm",
+                "classifier"};
   return spec;
 }
 
 TransformerSpec t5() {
   TransformerSpec spec;
-  spec.names = {"shared", "layer_norm", "", "q", "k", "v", "o", "ff.layer_norm", "wi_0", "wi", "wo", "final_layer_norm",
+  spec.names = {"shared", "layer_norm",    "",     "q",  "k",  "v",
+                "o",      "ff.layer_norm", "wi_0", "wi", "wo", "final_layer_norm",
                 "lm_head"};
   spec.norm = NormKind::Rms;
   spec.activation = Activation::Relu;
@@ -142,8 +183,9 @@ TransformerSpec t5() {
 
 TransformerSpec transformer() {
   TransformerSpec spec = biased();
-  spec.names = {"shared", "attention_norm", "", "q_proj", "k_proj", "v_proj", "out_proj", "final_norm", "", "fc1",
-                "fc2",    "",               "output"};
+  spec.names = {"shared",   "attention_norm", "", "q_proj", "k_proj", "v_proj",
+                "out_proj", "final_norm",     "", "fc1",    "fc2",    "",
+                "output"};
   spec.activation = Activation::Relu;
   spec.positions = Positions::Sinusoidal;
   spec.tied = spec.post_norm = spec.dropout = spec.attention_dropout = true;
@@ -157,9 +199,23 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-    {"llama", llama}, {"mistral", llama},   {"mixtral", llama}, {"qwen2", qwen2}, {"qwen3", qwen3}, {"gemma", gemma},
-    {"gemma2", gemma2}, {"phi", phi},       {"phi3", phi3},     {"gpt2", gpt2},   {"gpt_neox", gpt_neox}, {"opt", opt},
-    {"bloom", bloom}, {"bert", bert},       {"vit", vit},       {"t5", t5},       {"transformer", transformer},
+    {"llama", llama},
+    {"mistral", llama},
+    {"mixtral", llama},
+    {"qwen2", qwen2},
+    {"qwen3", qwen3},
+    {"gemma", gemma},
+    {"gemma2", gemma2},
+    {"phi", phi},
+    {"phi3", phi3},
+    {"gpt2", gpt2},
+    {"gpt_neox", gpt_neox},
+    {"opt", opt},
+    {"bloom", bloom},
+    {"bert", bert},
+    {"vit", vit},
+    {"t5", t5},
+    {"transformer", transformer},
     {"deepseek_v3", deepseek_v3},
 };
 
@@ -181,7 +237,8 @@ TransformerSpec family_spec(std::string_view family) {
     spec.family = family;
     return spec;
   }
-  throw Error(Error::Kind::InvalidInput, "expected a family of transformers, found \"" + std::string(family) + "\"" +
+  throw Error(Error::Kind::InvalidInput, "expected a family of transformers, found \"" +
+                                             std::string(family) + "\"" +
                                              did_you_mean(family, transformer_families()));
 }
 

@@ -1,13 +1,17 @@
-// The parts of a transformer layer, with the tensor split of Shoeybi et al. 2019: into the region by columns, out of it
-// by rows.
+// The parts of a transformer layer, with the tensor split of Shoeybi et al. 2019: into the region
+// by columns, out of it by rows.
 #include "core/base/error.h"
 #include "core/model/graph_builder.h"
 
 namespace trainyard {
 namespace {
 
-Dim head_dims(std::int64_t heads, std::int64_t width) { return {heads * width, Axis::Heads, heads}; }
-Dim kv_dims(std::int64_t heads, std::int64_t width) { return {heads * width, Axis::KvHeads, heads}; }
+Dim head_dims(std::int64_t heads, std::int64_t width) {
+  return {heads * width, Axis::Heads, heads};
+}
+Dim kv_dims(std::int64_t heads, std::int64_t width) {
+  return {heads * width, Axis::KvHeads, heads};
+}
 
 }  // namespace
 
@@ -20,8 +24,8 @@ TensorId TransformerLayer::head_normed(std::string_view name, TensorId x) {
   return spec.head_norm ? builder.norm(name, x, spec.norm, spec.head_dim) : x;
 }
 
-TensorId TransformerLayer::attend(std::string_view name, TensorId q, TensorId k, TensorId v, std::int64_t kv_heads,
-                                  bool is_causal) {
+TensorId TransformerLayer::attend(std::string_view name, TensorId q, TensorId k, TensorId v,
+                                  std::int64_t kv_heads, bool is_causal) {
   std::vector<TensorId> inputs = {q, k, v};
   if (position_bias.valid()) inputs.push_back(position_bias);
   return builder.node(name, attention(), std::move(inputs),
@@ -36,11 +40,12 @@ TensorId TransformerLayer::attend(std::string_view name, TensorId q, TensorId k,
 TensorId TransformerLayer::self_attention(TensorId x) {
   if (spec.latent.kv_rank > 0) return latent_attention(x);
   const LayerNames& names = spec.names;
-  const Dim q_out = head_dims(spec.heads, spec.head_dim), kv_out = kv_dims(spec.kv_heads, spec.head_dim);
+  const Dim q_out = head_dims(spec.heads, spec.head_dim),
+            kv_out = kv_dims(spec.kv_heads, spec.head_dim);
   TensorId q, k, v;
   if (spec.fused_qkv && spec.kv_heads == spec.heads) {
-    const TensorId qkv = builder.linear(names.qkv, x, head_dims(spec.heads, 3 * spec.head_dim), spec.qkv_bias,
-                                        TensorSplit::Column);
+    const TensorId qkv = builder.linear(names.qkv, x, head_dims(spec.heads, 3 * spec.head_dim),
+                                        spec.qkv_bias, TensorSplit::Column);
     q = builder.node("qkv", split_qkv(), {qkv}, {{"heads", spec.heads}}, TensorSplit::Inside);
     k = TensorId{q.value + 1};
     v = TensorId{q.value + 2};
@@ -55,8 +60,9 @@ TensorId TransformerLayer::self_attention(TensorId x) {
   return builder.linear(names.out, mixed, whole(spec.hidden), spec.out_bias, TensorSplit::Row);
 }
 
-// kv_a_proj_with_mqa and kv_b_proj are written as their two column ranges each: what is compressed and what is rotated,
-// keys and values. The down-projections work on every rank; heads are divided after the norms.
+// kv_a_proj_with_mqa and kv_b_proj are written as their two column ranges each: what is compressed
+// and what is rotated, keys and values. The down-projections work on every rank; heads are divided
+// after the norms.
 TensorId TransformerLayer::latent_attention(TensorId x) {
   const LatentSpec& latent = spec.latent;
   const Dim q_out = head_dims(spec.heads, latent.nope + latent.rope);
@@ -71,10 +77,10 @@ TensorId TransformerLayer::latent_attention(TensorId x) {
   TensorId compressed = builder.linear("kv_a_proj", x, whole(latent.kv_rank), spec.qkv_bias);
   const TensorId k_rope = builder.linear("k_rope_proj", x, whole(latent.rope), spec.qkv_bias);
   compressed = builder.norm("kv_a_layernorm", compressed, spec.norm, latent.kv_rank);
-  const TensorId k_own =
-      builder.linear("k_b_proj", compressed, head_dims(spec.heads, latent.nope), false, TensorSplit::Column);
-  const TensorId v =
-      builder.linear("v_b_proj", compressed, head_dims(spec.heads, latent.value), false, TensorSplit::Column);
+  const TensorId k_own = builder.linear("k_b_proj", compressed, head_dims(spec.heads, latent.nope),
+                                        false, TensorSplit::Column);
+  const TensorId v = builder.linear("v_b_proj", compressed, head_dims(spec.heads, latent.value),
+                                    false, TensorSplit::Column);
   q = builder.node("rotary_q", rotary(), {q}, {}, TensorSplit::Inside);
   const TensorId turned = builder.node("rotary_k", rotary(), {k_rope});
   const TensorId k = builder.node("k", concat_heads(), {k_own, turned}, {}, TensorSplit::Inside);
@@ -86,61 +92,81 @@ TensorId TransformerLayer::cross_attention(TensorId x, TensorId memory, std::str
   const std::string base(prefix);
   const LayerNames& names = spec.names;
   const Dim width = head_dims(spec.heads, spec.head_dim);
-  const TensorId q = builder.linear(base + std::string(names.q), x, width, spec.qkv_bias, TensorSplit::Column);
-  const TensorId k = builder.linear(base + std::string(names.k), memory, width, spec.qkv_bias, TensorSplit::Column);
-  const TensorId v = builder.linear(base + std::string(names.v), memory, width, spec.qkv_bias, TensorSplit::Column);
+  const TensorId q =
+      builder.linear(base + std::string(names.q), x, width, spec.qkv_bias, TensorSplit::Column);
+  const TensorId k = builder.linear(base + std::string(names.k), memory, width, spec.qkv_bias,
+                                    TensorSplit::Column);
+  const TensorId v = builder.linear(base + std::string(names.v), memory, width, spec.qkv_bias,
+                                    TensorSplit::Column);
   const TensorId kept_bias = position_bias;
   position_bias = {};
   const TensorId mixed = attend(base + "attention", q, k, v, spec.heads, false);
   position_bias = kept_bias;
-  return builder.linear(base + std::string(names.out), mixed, whole(spec.hidden), spec.out_bias, TensorSplit::Row);
+  return builder.linear(base + std::string(names.out), mixed, whole(spec.hidden), spec.out_bias,
+                        TensorSplit::Row);
 }
 
-TensorId TransformerLayer::dense_feed_forward(TensorId x, std::string_view prefix, std::int64_t width) {
+TensorId TransformerLayer::dense_feed_forward(TensorId x, std::string_view prefix,
+                                              std::int64_t width) {
   const std::string base(prefix);
   const LayerNames& names = spec.names;
   const Dim inner{width, Axis::Ffn, 0};
-  const bool gated = spec.activation == Activation::GatedSilu || spec.activation == Activation::GatedGelu;
+  const bool gated =
+      spec.activation == Activation::GatedSilu || spec.activation == Activation::GatedGelu;
   const std::string act = base + "act";
   TensorId h;
   if (gated) {
-    const TensorId gate = builder.linear(base + std::string(names.gate), x, inner, spec.mlp_bias, TensorSplit::Column);
-    const TensorId up = builder.linear(base + std::string(names.up), x, inner, spec.mlp_bias, TensorSplit::Column);
+    const TensorId gate = builder.linear(base + std::string(names.gate), x, inner, spec.mlp_bias,
+                                         TensorSplit::Column);
+    const TensorId up =
+        builder.linear(base + std::string(names.up), x, inner, spec.mlp_bias, TensorSplit::Column);
     const Op& op = spec.activation == Activation::GatedSilu ? gated_silu() : gated_gelu();
     h = builder.node(act, op, {gate, up}, {}, TensorSplit::Inside);
   } else {
-    const TensorId up = builder.linear(base + std::string(names.up), x, inner, spec.mlp_bias, TensorSplit::Column);
-    h = builder.node(act, spec.activation == Activation::Relu ? relu() : gelu(), {up}, {}, TensorSplit::Inside);
+    const TensorId up =
+        builder.linear(base + std::string(names.up), x, inner, spec.mlp_bias, TensorSplit::Column);
+    h = builder.node(act, spec.activation == Activation::Relu ? relu() : gelu(), {up}, {},
+                     TensorSplit::Inside);
   }
-  return builder.linear(base + std::string(names.down), h, whole(spec.hidden), spec.mlp_bias, TensorSplit::Row);
+  return builder.linear(base + std::string(names.down), h, whole(spec.hidden), spec.mlp_bias,
+                        TensorSplit::Row);
 }
 
 TensorId TransformerLayer::experts(TensorId x) {
   const ExpertsSpec& e = spec.experts;
   const Dim count{e.count, Axis::Experts, 0}, inner{e.ffn, Axis::Ffn, 0};
   const std::map<std::string, std::int64_t> top_k = {{"top_k", e.top_k}};
-  std::vector<TensorId> routed = {x, builder.parameter("router.weight", {whole(spec.hidden), whole(e.count)})};
+  std::vector<TensorId> routed = {
+      x, builder.parameter("router.weight", {whole(spec.hidden), whole(e.count)})};
   if (e.router_bias) routed.push_back(builder.parameter("router.bias", {whole(e.count)}));
   const TensorId scores = builder.node("router", router(), std::move(routed), top_k);
-  const TensorId copies = builder.node("dispatch", dispatch(), {x, scores}, {}, TensorSplit::Routed);
-  const auto product = [&](const std::string& name, TensorId from, Dim in, Dim out, TensorSplit split) {
+  const TensorId copies =
+      builder.node("dispatch", dispatch(), {x, scores}, {}, TensorSplit::Routed);
+  const auto product = [&](const std::string& name, TensorId from, Dim in, Dim out,
+                           TensorSplit split) {
     const TensorId weight = builder.parameter(name + ".weight", {count, in, out});
     return builder.node(name, routed_matmul(), {from, weight}, top_k, split);
   };
-  const TensorId gate = product("experts.gate_proj", copies, whole(spec.hidden), inner, TensorSplit::Column);
-  const TensorId up = product("experts.up_proj", copies, whole(spec.hidden), inner, TensorSplit::Column);
+  const TensorId gate =
+      product("experts.gate_proj", copies, whole(spec.hidden), inner, TensorSplit::Column);
+  const TensorId up =
+      product("experts.up_proj", copies, whole(spec.hidden), inner, TensorSplit::Column);
   const TensorId h = builder.node("experts.act", gated_silu(), {gate, up}, {}, TensorSplit::Inside);
-  const TensorId down = product("experts.down_proj", h, inner, whole(spec.hidden), TensorSplit::Row);
+  const TensorId down =
+      product("experts.down_proj", h, inner, whole(spec.hidden), TensorSplit::Row);
   const TensorId out = builder.node("combine", combine(), {down, scores}, {}, TensorSplit::Routed);
   if (e.shared == 0) return out;
-  return builder.residual("shared_experts.add", out, dense_feed_forward(x, "shared_experts.", e.shared * e.ffn));
+  return builder.residual("shared_experts.add", out,
+                          dense_feed_forward(x, "shared_experts.", e.shared * e.ffn));
 }
 
 TensorId TransformerLayer::feed_forward(TensorId x) { return dense_feed_forward(x, "", spec.ffn); }
 
 TensorId TransformerLayer::whole_layer(TensorId x, bool dense) {
   const LayerNames& names = spec.names;
-  const auto attend_and_drop = [&](TensorId h) { return drop("attention_dropout", self_attention(h)); };
+  const auto attend_and_drop = [&](TensorId h) {
+    return drop("attention_dropout", self_attention(h));
+  };
   const auto feed_and_drop = [&](TensorId h) {
     return drop("mlp_dropout", dense || spec.experts.count == 0 ? feed_forward(h) : experts(h));
   };

@@ -37,19 +37,25 @@ TEST(UnitsText, ReadsUnitsOfEachKind) {
 
 TEST(UnitsText, ABareNumberIsRefusedWithWhatToAppend) {
   EXPECT_EQ(refusal(parse_bandwidth, "25"),
-            "here: expected a bandwidth such as \"25 GB/s\", found \"25\", which has no unit: write 25 GB/s or 25 GiB/s");
+            "here: expected a bandwidth such as \"25 GB/s\", found \"25\", which has no unit: "
+            "write 25 GB/s or 25 GiB/s");
   EXPECT_EQ(refusal(parse_bytes, "80"),
-            "here: expected an amount of memory such as \"80 GiB\", found \"80\", which has no unit: write 80 GB or 80 GiB");
+            "here: expected an amount of memory such as \"80 GiB\", found \"80\", which has no "
+            "unit: write 80 GB or 80 GiB");
 }
 
 TEST(UnitsText, NonsenseIsRefused) {
   EXPECT_EQ(refusal(parse_bytes, "80 Gib"),
-            "here: expected an amount of memory such as \"80 GiB\", found \"80 Gib\"; did you mean \"GiB\"?");
-  EXPECT_EQ(refusal(parse_bytes, "-1 GiB"),
-            "here: expected an amount of memory such as \"80 GiB\", found \"-1 GiB\", which is negative");
+            "here: expected an amount of memory such as \"80 GiB\", found \"80 Gib\"; did you mean "
+            "\"GiB\"?");
+  EXPECT_EQ(
+      refusal(parse_bytes, "-1 GiB"),
+      "here: expected an amount of memory such as \"80 GiB\", found \"-1 GiB\", which is negative");
   EXPECT_EQ(refusal(parse_bytes, "9223372036854775808 B"),
-            "here: expected an amount of memory such as \"80 GiB\", found \"9223372036854775808 B\", which is out of range");
-  for (const char* text : {"", " ", "GB", "nan GB", "inf GB", "1e999 GB", "9e18 GB", "0x10 B", "1 2 GB", "+1 GB", "-0 B"})
+            "here: expected an amount of memory such as \"80 GiB\", found \"9223372036854775808 "
+            "B\", which is out of range");
+  for (const char* text : {"", " ", "GB", "nan GB", "inf GB", "1e999 GB", "9e18 GB", "0x10 B",
+                           "1 2 GB", "+1 GB", "-0 B"})
     EXPECT_NE(refusal(parse_bytes, text), "accepted") << text;
   for (const char* text : {"1e400 s", "1e10 d", "-3 ms", "3 msec", "nan s"})
     EXPECT_NE(refusal(parse_duration, text), "accepted") << text;

@@ -15,7 +15,8 @@ class Files : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = fs::path(::testing::TempDir()) /
-              ("trainyard_files_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+              ("trainyard_files_" +
+               std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
@@ -39,12 +40,17 @@ TEST_F(Files, WhatIsWrittenIsRead) {
   EXPECT_EQ(read_file(at("x")), content);
   write_file_atomically(at("x"), "");
   EXPECT_EQ(read_file(at("x")), "");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);  // nothing is left beside it
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);  // nothing
+                                                                                           // is
+                                                                                           // left
+                                                                                           // beside
+                                                                                           // it
 }
 
 TEST_F(Files, WhatCannotBeReadIsSaid) {
   write_file_atomically(at("config.json"), std::string(2000, 'x'));
-  EXPECT_EQ(refusal(at("confg.json")), "expected a file, found nothing there; did you mean \"config.json\"?");
+  EXPECT_EQ(refusal(at("confg.json")),
+            "expected a file, found nothing there; did you mean \"config.json\"?");
   EXPECT_EQ(refusal(folder_.string()), "expected a file, found a folder");
   EXPECT_EQ(refusal(at("config.json"), 1_KiB), "expected at most 1.00 KiB, found 1.95 KiB");
   EXPECT_EQ(refusal("/dev/null"), "expected an ordinary file, found a device, pipe or socket");

@@ -30,21 +30,25 @@ TEST(Json, ReadsEveryKindOfValue) {
 }
 
 TEST(Json, SyntaxErrorsSayLineAndColumn) {
-  EXPECT_EQ(refusal("{\n  \"a\": 1,\n  \"b\" 2\n}"), "f.json:3:8: expected JSON with ':' here, found \"2\"");
+  EXPECT_EQ(refusal("{\n  \"a\": 1,\n  \"b\" 2\n}"),
+            "f.json:3:8: expected JSON with ':' here, found \"2\"");
   EXPECT_EQ(refusal("[1, 2"), "f.json:1:6: expected JSON, found the end of the text");
   EXPECT_EQ(refusal(""), "f.json:1:1: expected JSON, found the end of the text");
-  EXPECT_EQ(refusal("{\"a\": 1, \"a\": 2}"), "f.json:1:12: found the key \"a\" twice in one object");
+  EXPECT_EQ(refusal("{\"a\": 1, \"a\": 2}"),
+            "f.json:1:12: found the key \"a\" twice in one object");
 }
 
 TEST(Json, NestingIsLimitedQuickly) {
-  EXPECT_NE(refusal(std::string(199, '[') + std::string(199, ']')).find("accepted"), std::string::npos);
+  EXPECT_NE(refusal(std::string(199, '[') + std::string(199, ']')).find("accepted"),
+            std::string::npos);
   EXPECT_EQ(refusal(std::string(50'000'000, '[')),
             "f.json:1:201: expected at most 200 levels of nesting, found more");
 }
 
 TEST(Json, WhatOtherReadersForgiveIsRefused) {
-  for (const char* text : {"[1,]", "{\"a\":1,}", "// x\n1", "NaN", "Infinity", "'a'", "01", "1 2", "\"\xff\"", "1e999",
-                           "{a:1}", "[1 2]", "\"\t\"", "tru", "+1", ".5", "\"\\ud800\""})
+  for (const char* text :
+       {"[1,]", "{\"a\":1,}", "// x\n1", "NaN", "Infinity", "'a'", "01", "1 2", "\"\xff\"", "1e999",
+        "{a:1}", "[1 2]", "\"\t\"", "tru", "+1", ".5", "\"\\ud800\""})
     EXPECT_NE(refusal(text), "accepted") << text;
 }
 
@@ -66,15 +70,19 @@ TEST(Json, PlacesArePointers) {
   EXPECT_EQ(sentence([&] { root.expect_keys({"a/b", "hidden"}); }),
             "f.json#/hiden: unknown key \"hiden\"; did you mean \"hidden\"?");
   EXPECT_EQ(sentence([&] { root.at("hiden").bandwidth(); }),
-            "f.json#/hiden: expected a bandwidth such as \"25 GB/s\", found \"1\", which has no unit: write 1 GB/s or 1 GiB/s");
-  EXPECT_EQ(sentence([&] { root.at("hiden").one_of({"x", "y"}); }), "f.json#/hiden: expected text, found 1");
+            "f.json#/hiden: expected a bandwidth such as \"25 GB/s\", found \"1\", which has no "
+            "unit: write 1 GB/s or 1 GiB/s");
+  EXPECT_EQ(sentence([&] { root.at("hiden").one_of({"x", "y"}); }),
+            "f.json#/hiden: expected text, found 1");
 }
 
 TEST(Json, WritingIsCanonical) {
   Json value = Json::object();
-  value.set("b", Json::List{1, 2.0, "x"}).set("a", Json::object().set("z", nullptr == nullptr).set("y", Json()));
-  EXPECT_EQ(write_json(value),
-            "{\n  \"a\": {\n    \"y\": null,\n    \"z\": true\n  },\n  \"b\": [1, 2.0, \"x\"]\n}\n");
+  value.set("b", Json::List{1, 2.0, "x"})
+      .set("a", Json::object().set("z", nullptr == nullptr).set("y", Json()));
+  EXPECT_EQ(
+      write_json(value),
+      "{\n  \"a\": {\n    \"y\": null,\n    \"z\": true\n  },\n  \"b\": [1, 2.0, \"x\"]\n}\n");
   EXPECT_EQ(write_json_line(value), "{\"a\":{\"y\":null,\"z\":true},\"b\":[1,2.0,\"x\"]}");
   EXPECT_THROW(write_json(Json(std::nan(""))), Error);
 }

@@ -16,14 +16,18 @@ std::string refusal(const char* text) {
 
 TEST(Schema, ADocumentSaysWhatItIs) {
   EXPECT_EQ(refusal(R"({"schema": "trainyard/plan@1"})"), "accepted");
-  EXPECT_EQ(refusal("{}"), "p.json#: expected a plan (\"schema\": \"trainyard/plan@1\"), found no key \"schema\"");
+  EXPECT_EQ(refusal("{}"),
+            "p.json#: expected a plan (\"schema\": \"trainyard/plan@1\"), found no key \"schema\"");
   EXPECT_EQ(refusal(R"({"schema": "trainyard/model@1"})"),
-            "p.json#/schema: expected a plan (\"schema\": \"trainyard/plan@1\"), found \"trainyard/model@1\"");
+            "p.json#/schema: expected a plan (\"schema\": \"trainyard/plan@1\"), found "
+            "\"trainyard/model@1\"");
   EXPECT_EQ(refusal(R"({"schema": "trainyard/plam@1"})"),
-            "p.json#/schema: expected a plan (\"schema\": \"trainyard/plan@1\"), found \"trainyard/plam@1\"; did you "
+            "p.json#/schema: expected a plan (\"schema\": \"trainyard/plan@1\"), found "
+            "\"trainyard/plam@1\"; did you "
             "mean \"trainyard/plan@1\"?");
   EXPECT_EQ(refusal(R"({"schema": "trainyard/plan@7"})"),
-            "p.json#/schema: expected a plan (\"schema\": \"trainyard/plan@1\"), found version 7, which a newer "
+            "p.json#/schema: expected a plan (\"schema\": \"trainyard/plan@1\"), found version 7, "
+            "which a newer "
             "Trainyard wrote");
   EXPECT_NE(refusal(R"({"schema": "trainyard/plan@x"})"), "accepted");
   EXPECT_NE(refusal(R"({"schema": 1})"), "accepted");

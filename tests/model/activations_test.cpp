@@ -1,4 +1,5 @@
-// What a layer keeps for backward, against Korthikanti et al. 2022 (table 2) and other published figures, to the byte.
+// What a layer keeps for backward, against Korthikanti et al. 2022 (table 2) and other published
+// figures, to the byte.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -17,13 +18,15 @@ struct Kept {
 const Precision kHalf{DType::BF16, DType::BF16, DType::F32, DType::BF16, true};
 
 // Tensors that two ops keep count once; statistics are apart, because the paper leaves them out.
-Kept kept(const Graph& graph, const Binding& binding, bool flash, const Precision& precision = kHalf) {
+Kept kept(const Graph& graph, const Binding& binding, bool flash,
+          const Precision& precision = kHalf) {
   Kept sum;
   std::set<TensorId> seen;
   for (const Node& node : graph.nodes) {
     for (const Saved& saved : node.op->saved({graph, node, binding, precision, flash})) {
       if (saved.tensor.valid() && !seen.insert(saved.tensor).second) continue;
-      const Bytes bytes = saved.tensor.valid() ? local_bytes(graph[saved.tensor], binding, precision) : saved.bytes;
+      const Bytes bytes =
+          saved.tensor.valid() ? local_bytes(graph[saved.tensor], binding, precision) : saved.bytes;
       (saved.what == "statistics" ? sum.statistics : sum.bytes) += bytes.value;
       if (saved.attention_core) sum.core += bytes.value;
     }
@@ -102,8 +105,10 @@ TEST_P(Korthikanti, ContextParallelDividesTokensAndKeepsWholeRows) {
 
 // GPT 22B, 175B (GPT-3), 530B and 1T of the paper.
 INSTANTIATE_TEST_SUITE_P(Paper, Korthikanti,
-                         ::testing::Values(Sizes{2048, 4, 6144, 64, 8}, Sizes{2048, 1, 12288, 96, 8},
-                                           Sizes{2048, 1, 20480, 128, 8}, Sizes{2048, 1, 25600, 160, 8}));
+                         ::testing::Values(Sizes{2048, 4, 6144, 64, 8},
+                                           Sizes{2048, 1, 12288, 96, 8},
+                                           Sizes{2048, 1, 20480, 128, 8},
+                                           Sizes{2048, 1, 25600, 160, 8}));
 
 TEST(Activations, AttentionIsSeventyPercentOfAGpt3Layer) {
   const Model gpt3 = zoo_model("gpt3-175b");
@@ -129,14 +134,15 @@ TEST(Activations, KeyValueHeadsAreDividedIntoNoMorePartsThanThereAre) {
   EXPECT_EQ(local_size(kv, Binding{1, 1, 3, 1, 1, false}), 3 * 128);
 }
 
-// Low-memory training report: inputs of batch norms and outputs of ReLUs, one sample. Its count is of the residual
-// blocks; the last norm and ReLU keep another 2 x 8192.
+// Low-memory training report: inputs of batch norms and outputs of ReLUs, one sample. Its count is
+// of the residual blocks; the last norm and ReLU keep another 2 x 8192.
 TEST(Activations, WideResidualNetworkAsCountedInTheLowMemoryReport) {
   const Model wrn = zoo_model("wideresnet-28-2");
   const Precision single{};
   std::int64_t elements = 0;
   for (const Block& block : wrn.blocks)
-    if (block.layer) elements += block.count * kept(block.graph, Binding{}, false, single).bytes / 4;
+    if (block.layer)
+      elements += block.count * kept(block.graph, Binding{}, false, single).bytes / 4;
   EXPECT_EQ(elements, 933'888);
   EXPECT_EQ(parameters(wrn), 1'467'610);
 }

@@ -32,29 +32,35 @@ TEST(Graph, ProductsThatDoNotFitAreRefused) {
   const TensorId x = b.hidden_input(512);
   const TensorId w = b.parameter("w", {whole(256), whole(512)});
   EXPECT_EQ(refusal([&] { b.node("q_proj", matmul(), {x, w}); }),
-            "q_proj (matmul): expected an input whose last dimension is 256 (weight [256, 512]), found [sequence, batch, "
+            "q_proj (matmul): expected an input whose last dimension is 256 (weight [256, 512]), "
+            "found [sequence, batch, "
             "512]");
-  EXPECT_EQ(refusal([&] { b.node("q_proj", matmul(), {x}); }), "q_proj (matmul): expected 2 to 3 inputs, found 1");
-  EXPECT_EQ(refusal([&] { b.node("q_proj", matmul(), {x, TensorId{}}); }),
-            "q_proj (matmul): expected inputs that are tensors of the block, found one that is not");
+  EXPECT_EQ(refusal([&] { b.node("q_proj", matmul(), {x}); }),
+            "q_proj (matmul): expected 2 to 3 inputs, found 1");
+  EXPECT_EQ(
+      refusal([&] { b.node("q_proj", matmul(), {x, TensorId{}}); }),
+      "q_proj (matmul): expected inputs that are tensors of the block, found one that is not");
 }
 
 TEST(Graph, EveryOpRefusesWhatItCannotTake) {
   GraphBuilder b;
   const TensorId x = b.hidden_input(512), y = b.activation("y", {kSequence, kBatch, whole(500)});
-  const TensorId vector = b.parameter("v", {whole(7)}), image = b.activation("image", {kBatch, whole(3), whole(8), whole(8)});
+  const TensorId vector = b.parameter("v", {whole(7)}),
+                 image = b.activation("image", {kBatch, whole(3), whole(8), whole(8)});
   const TensorId kernel = b.parameter("k", {whole(4), whole(2), whole(3), whole(3)});
   const TensorId router_weight = b.parameter("r", {whole(512), whole(4)});
   EXPECT_NE(refusal([&] { b.node("n", add(), {x, y}); }), "accepted");
   EXPECT_NE(refusal([&] { b.node("n", rms_norm(), {x, vector}); }), "accepted");
   EXPECT_NE(refusal([&] { b.node("n", batch_norm(), {image, vector, vector}); }), "accepted");
   EXPECT_NE(refusal([&] { b.node("n", attention(), {x, x, y}, {{"heads", 8}}); }), "accepted");
-  EXPECT_NE(refusal([&] { b.node("n", attention(), {x, x, x}, {{"heads", 8}, {"kv_heads", 3}}); }), "accepted");
+  EXPECT_NE(refusal([&] { b.node("n", attention(), {x, x, x}, {{"heads", 8}, {"kv_heads", 3}}); }),
+            "accepted");
   EXPECT_NE(refusal([&] { b.node("n", attention(), {x, x, x}, {{"heads", 0}}); }), "accepted");
   EXPECT_NE(refusal([&] { b.node("n", embedding(), {x, router_weight}); }), "accepted");
   EXPECT_NE(refusal([&] { b.node("n", convolution(), {image, kernel}); }), "accepted");
   EXPECT_NE(refusal([&] { b.node("n", pooling(), {image}, {{"kernel", 9}}); }), "accepted");
-  EXPECT_NE(refusal([&] { b.node("n", router(), {x, router_weight}, {{"top_k", 5}}); }), "accepted");
+  EXPECT_NE(refusal([&] { b.node("n", router(), {x, router_weight}, {{"top_k", 5}}); }),
+            "accepted");
   EXPECT_NE(refusal([&] { b.node("n", softmax_loss(), {x, x}); }), "accepted");
   EXPECT_NE(refusal([&] { b.node("n", gated_silu(), {x, y}); }), "accepted");
   EXPECT_NE(refusal([&] { b.node("n", split_qkv(), {x}, {{"heads", 8}}); }), "accepted");
@@ -63,7 +69,8 @@ TEST(Graph, EveryOpRefusesWhatItCannotTake) {
 
 TEST(Graph, OpsAreFoundByName) {
   for (const Op* known : ops()) EXPECT_EQ(&op(known->name), known);
-  EXPECT_EQ(refusal([] { op("matmull"); }), "expected the name of an op, found \"matmull\"; did you mean \"matmul\"?");
+  EXPECT_EQ(refusal([] { op("matmull"); }),
+            "expected the name of an op, found \"matmull\"; did you mean \"matmul\"?");
 }
 
 TEST(Graph, ColumnAndRowMoveTokensInAndOutOfTheTensorRegion) {
@@ -79,9 +86,11 @@ TEST(Graph, ColumnAndRowMoveTokensInAndOutOfTheTensorRegion) {
 TEST(Graph, PartsNeverHoldLessThanTheWhole) {
   EXPECT_TRUE(rc::check("parts", [](std::uint16_t seed) {
     const Random random(seed);
-    const auto between = [&](std::uint64_t i, int low, int high) { return static_cast<int>(random.between(i, low, high)); };
-    const Binding binding{between(0, 1, 8), between(1, 1, 5000), between(2, 1, 64), between(3, 1, 64), between(4, 1, 64),
-                          between(5, 0, 1) == 1};
+    const auto between = [&](std::uint64_t i, int low, int high) {
+      return static_cast<int>(random.between(i, low, high));
+    };
+    const Binding binding{between(0, 1, 8),  between(1, 1, 5000), between(2, 1, 64),
+                          between(3, 1, 64), between(4, 1, 64),   between(5, 0, 1) == 1};
     const auto axis = static_cast<Axis>(between(6, 0, 8));
     const std::int64_t units = between(7, 0, 20);
     const std::int64_t size = units > 0 ? units * between(8, 1, 100) : between(9, 1, 5000);
@@ -97,7 +106,8 @@ TEST(Graph, PartsNeverHoldLessThanTheWhole) {
 
 TEST(Graph, CountsSaturate) {
   const std::int64_t huge = std::int64_t{1} << 31;
-  EXPECT_EQ(local_elements({whole(huge), whole(huge), whole(huge)}, Binding{}), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(local_elements({whole(huge), whole(huge), whole(huge)}, Binding{}),
+            std::numeric_limits<std::int64_t>::max());
 }
 
 TEST(Builders, SizesThatDoNotGoTogetherAreRefused) {
@@ -125,7 +135,8 @@ TEST(Zoo, NamesAreAcceptedAsPeopleSpellThem) {
   EXPECT_EQ(zoo_model("resnet50").name, "resnet-50");
   EXPECT_EQ(zoo_model("mistral-7b-v0.1").name, "mistral-7b");
   EXPECT_EQ(refusal([] { zoo_model("llama-3-71b"); }),
-            "expected the name of a model in the zoo, found \"llama-3-71b\"; did you mean \"llama-3-70b\"?");
+            "expected the name of a model in the zoo, found \"llama-3-71b\"; did you mean "
+            "\"llama-3-70b\"?");
 }
 
 TEST(Zoo, BlocksStandInOrderAndKeepTheirPromises) {
@@ -137,11 +148,14 @@ TEST(Zoo, BlocksStandInOrderAndKeepTheirPromises) {
     for (std::size_t i = 0; i < model.blocks.size(); ++i) {
       const Block& block = model.blocks[i];
       EXPECT_EQ(++seen[block.name], 1) << entry.name << " " << block.name;
-      EXPECT_TRUE(block.layer || i == 0 || i + 1 == model.blocks.size()) << entry.name << " " << block.name;
-      EXPECT_TRUE(block.graph.input.valid() && block.graph.output.valid()) << entry.name << " " << block.name;
+      EXPECT_TRUE(block.layer || i == 0 || i + 1 == model.blocks.size())
+          << entry.name << " " << block.name;
+      EXPECT_TRUE(block.graph.input.valid() && block.graph.output.valid())
+          << entry.name << " " << block.name;
       std::map<std::string, int> tensors;
       for (const Tensor& tensor : block.graph.tensors)
-        EXPECT_EQ(++tensors[tensor.name], 1) << entry.name << " " << block.name << " " << tensor.name;
+        EXPECT_EQ(++tensors[tensor.name], 1)
+            << entry.name << " " << block.name << " " << tensor.name;
       // What leaves a repeated block must be able to enter it.
       if (block.count > 1) {
         EXPECT_EQ(block.graph[block.graph.input].shape, block.graph[block.graph.output].shape)
@@ -149,7 +163,8 @@ TEST(Zoo, BlocksStandInOrderAndKeepTheirPromises) {
       }
       if (i > 0) {
         const Graph& before = model.blocks[i - 1].graph;
-        EXPECT_EQ(before[before.output].shape, block.graph[block.graph.input].shape) << entry.name << " " << block.name;
+        EXPECT_EQ(before[before.output].shape, block.graph[block.graph.input].shape)
+            << entry.name << " " << block.name;
       }
     }
   }

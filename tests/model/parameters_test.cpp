@@ -1,4 +1,5 @@
-// Every model of the zoo against the count that was published for it, or our formula's where only a rounded one was.
+// Every model of the zoo against the count that was published for it, or our formula's where only a
+// rounded one was.
 #include <gtest/gtest.h>
 
 #include <set>

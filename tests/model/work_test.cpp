@@ -17,7 +17,8 @@ double products(const Graph& graph, const Binding& binding, Pass pass, bool flas
     const Work work = node.op->work({graph, node, binding, kHalf, flash}, pass);
     EXPECT_GE(work.read.value, 0);
     EXPECT_GE(work.written.value, 0);
-    if (work.kind == WorkKind::Product || work.kind == WorkKind::Attention) flops += work.flops.value;
+    if (work.kind == WorkKind::Product || work.kind == WorkKind::Attention)
+      flops += work.flops.value;
   }
   return flops;
 }
@@ -30,7 +31,8 @@ TEST(Work, GptLayerMatchesTheFormulaOfMegatron) {
   for (int tp : {1, 2, 4, 8}) {
     const Binding binding{2, 2048, tp, 1, 1, tp > 1};
     EXPECT_EQ(products(layer, binding, Pass::Forward, false), forward / tp);
-    EXPECT_EQ(products(layer, binding, Pass::BackwardInput, false) + products(layer, binding, Pass::BackwardWeight, false),
+    EXPECT_EQ(products(layer, binding, Pass::BackwardInput, false) +
+                  products(layer, binding, Pass::BackwardWeight, false),
               2 * forward / tp);
   }
 }
@@ -59,7 +61,8 @@ TEST(Work, ASlidingWindowBoundsTheKeysThatAreSeen) {
       return node.op->work({layer, node, binding, kHalf, true}, Pass::Forward).flops.value;
     };
     EXPECT_EQ(flops(4096), 4.0 * 4096 * 4096 * 4096 / 2);
-    EXPECT_EQ(flops(16384), 4.0 * 4096 * (16384.0 * 4096 - 4096.0 * 4096 / 2));  // the first window is a triangle
+    EXPECT_EQ(flops(16384), 4.0 * 4096 * (16384.0 * 4096 - 4096.0 * 4096 / 2));  // the first window
+                                                                                 // is a triangle
   }
 }
 
@@ -77,7 +80,8 @@ TEST(Work, RoutedExpertsDoTheWorkOfTopK) {
         EXPECT_EQ(work.m, 4096 * 2 * ep / 8);
         flops += work.flops.value;
       }
-    EXPECT_EQ(flops, 2 * tokens * 2 * 3 * h * f) << "loads are balanced, so ep does not change a rank's work";
+    EXPECT_EQ(flops, 2 * tokens * 2 * 3 * h * f)
+        << "loads are balanced, so ep does not change a rank's work";
   }
 }
 
@@ -90,7 +94,8 @@ TEST(Work, TheSumsOfAllPassesAreSixTimesParametersAndTokens) {
     if (node.op == &matmul())
       for (Pass pass : {Pass::Forward, Pass::BackwardInput, Pass::BackwardWeight})
         flops += node.op->work({layer, node, binding, kHalf, true}, pass).flops.value;
-  const double weights = static_cast<double>(parameters(llama.blocks[1])) - 2 * 4096;  // without the norms
+  const double weights = static_cast<double>(parameters(llama.blocks[1])) - 2 * 4096;  // without
+                                                                                       // the norms
   EXPECT_EQ(flops, 6 * weights * 8192);
 }
 
@@ -115,14 +120,17 @@ TEST(Work, EveryOpOfEveryModelHasFiniteWorkInEachPass) {
       for (const Node& node : block.graph.nodes)
         for (Pass pass : {Pass::Forward, Pass::BackwardInput, Pass::BackwardWeight}) {
           const Work work = node.op->work({block.graph, node, binding, kHalf, true}, pass);
-          EXPECT_TRUE(work.flops.value >= 0 && work.flops.value < 1e20) << entry.name << " " << node.name;
-          EXPECT_TRUE(work.read.value >= 0 && work.written.value >= 0) << entry.name << " " << node.name;
+          EXPECT_TRUE(work.flops.value >= 0 && work.flops.value < 1e20)
+              << entry.name << " " << node.name;
+          EXPECT_TRUE(work.read.value >= 0 && work.written.value >= 0)
+              << entry.name << " " << node.name;
         }
   }
 }
 
 TEST(Work, WeightWorkExistsWhereThereAreWeights) {
-  for (const char* name : {"llama-3-8b", "gpt2", "mixtral-8x7b", "resnet-50", "t5-small", "deepseek-v3", "vit-b16"}) {
+  for (const char* name :
+       {"llama-3-8b", "gpt2", "mixtral-8x7b", "resnet-50", "t5-small", "deepseek-v3", "vit-b16"}) {
     const Model model = zoo_model(name);
     const Binding binding{1, 128, 1, 1, 1, false};
     for (const Block& block : model.blocks)
@@ -130,7 +138,8 @@ TEST(Work, WeightWorkExistsWhereThereAreWeights) {
         bool trained = false;
         for (TensorId id : node.inputs) trained |= block.graph[id].kind == TensorKind::Parameter;
         if (node.op == &attention()) continue;  // its position biases come out of BackwardInput
-        const Work work = node.op->work({block.graph, node, binding, kHalf, true}, Pass::BackwardWeight);
+        const Work work =
+            node.op->work({block.graph, node, binding, kHalf, true}, Pass::BackwardWeight);
         EXPECT_EQ(work.read.value > 0, trained) << name << " " << node.name;
       }
   }

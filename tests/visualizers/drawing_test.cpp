@@ -38,7 +38,8 @@ TEST(Drawing, WhatIsClippedAwayIsNotHit) {
 
 TEST(Drawing, ColumnsAreHitWhereTheyAreFilled) {
   Drawing d({100, 100});
-  columns(d, {10, 0, 40, 100}, {{50, 100}, {80, 100}, {0, 0}, {20, 30}}, {.item = {ItemKind::Wave, 9}});
+  columns(d, {10, 0, 40, 100}, {{50, 100}, {80, 100}, {0, 0}, {20, 30}},
+          {.item = {ItemKind::Wave, 9}});
   EXPECT_EQ(hit(d, {12, 60}).tag, 9u);
   EXPECT_EQ(hit(d, {22, 60}).kind, ItemKind::None);
   EXPECT_EQ(hit(d, {32, 0}).kind, ItemKind::None) << "an empty column";
@@ -86,13 +87,16 @@ TEST(Palette, TheLightThemeOutlinesDataAThirdDarker) {
 
 TEST(Palette, LabelsAreWhiteOnBlueOnly) {
   EXPECT_EQ(label_ink(Ink::Forward), Ink::White);
-  for (const Ink ink : {Ink::Backward, Ink::WeightGradient, Ink::Recompute, Ink::Communication, Ink::Optimizer, Ink::Swap})
+  for (const Ink ink : {Ink::Backward, Ink::WeightGradient, Ink::Recompute, Ink::Communication,
+                        Ink::Optimizer, Ink::Swap})
     EXPECT_EQ(label_ink(ink), Ink::Black);
 }
 
 // Contrast as WCAG 2 defines it; the floor of the design is 5.1 : 1 for text on the canvas.
 double luminance(Rgba c) {
-  const auto linear = [](int v) { return v <= 10 ? v / 255.0 / 12.92 : std::pow((v / 255.0 + 0.055) / 1.055, 2.4); };
+  const auto linear = [](int v) {
+    return v <= 10 ? v / 255.0 / 12.92 : std::pow((v / 255.0 + 0.055) / 1.055, 2.4);
+  };
   return 0.2126 * linear(c.r) + 0.7152 * linear(c.g) + 0.0722 * linear(c.b);
 }
 double contrast(Rgba a, Rgba b) {
@@ -102,8 +106,10 @@ double contrast(Rgba a, Rgba b) {
 
 TEST(Palette, TextIsReadableOnTheCanvas) {
   for (const Theme theme : {Theme::Dark, Theme::Light})
-    for (const Ink ink : {Ink::Text, Ink::Text2, Ink::Text3, Ink::Accent, Ink::Ok, Ink::Warn, Ink::Error})
-      EXPECT_GE(contrast(colour(ink, theme), colour(Ink::Canvas, theme)), 5.1) << static_cast<int>(ink);
+    for (const Ink ink :
+         {Ink::Text, Ink::Text2, Ink::Text3, Ink::Accent, Ink::Ok, Ink::Warn, Ink::Error})
+      EXPECT_GE(contrast(colour(ink, theme), colour(Ink::Canvas, theme)), 5.1)
+          << static_cast<int>(ink);
 }
 
 }  // namespace

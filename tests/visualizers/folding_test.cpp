@@ -15,19 +15,25 @@ using namespace std::chrono_literals;
 using testing_rows::random_row;
 using testing_rows::store_of;
 
-std::int64_t bin_of(std::int64_t t, std::int64_t bin) { return t >= 0 ? t / bin : -((-t + bin - 1) / bin); }
+std::int64_t bin_of(std::int64_t t, std::int64_t bin) {
+  return t >= 0 ? t / bin : -((-t + bin - 1) / bin);
+}
 
 // The definition, span by span: neighbours that are narrow and start in one bin.
-std::vector<Fold> naive_folds(const std::vector<RowSpan>& row, Instant from, Instant to, FoldStep step) {
+std::vector<Fold> naive_folds(const std::vector<RowSpan>& row, Instant from, Instant to,
+                              FoldStep step) {
   std::vector<Fold> folds;
   const std::int64_t bin = step.bin.count(), narrow = std::max<std::int64_t>(1, bin / 2);
   bool open = false;
   for (std::uint32_t i = 0; i < row.size(); ++i) {
     if (!testing_rows::touches(row[i], from, to)) continue;
     const bool small = (row[i].end - row[i].start).count() < narrow;
-    const bool same = open && small && bin_of(row[i].start.count(), bin) == bin_of(folds.back().start.count(), bin);
-    if (same) folds.back().count++, folds.back().end = row[i].end;
-    else folds.push_back({i, 1, row[i].start, row[i].end, row[i].category});
+    const bool same = open && small &&
+                      bin_of(row[i].start.count(), bin) == bin_of(folds.back().start.count(), bin);
+    if (same)
+      folds.back().count++, folds.back().end = row[i].end;
+    else
+      folds.push_back({i, 1, row[i].start, row[i].end, row[i].category});
     open = small;
   }
   return folds;
@@ -82,11 +88,14 @@ TEST(Folding, LosesAndDoublesNoSpan) {
 }
 
 // Which pixels of [from, to) are covered, `pixel` ns each; a mark without length covers its own.
-std::vector<bool> painted(const std::vector<std::pair<Instant, Instant>>& boxes, Instant from, Instant to, std::int64_t pixel) {
+std::vector<bool> painted(const std::vector<std::pair<Instant, Instant>>& boxes, Instant from,
+                          Instant to, std::int64_t pixel) {
   std::vector<bool> pixels(static_cast<std::size_t>((to - from).count() / pixel + 1));
   for (const auto& [start, end] : boxes)
     for (std::int64_t x = std::max<std::int64_t>(0, (start - from).count() / pixel);
-         x * pixel < std::max((end - from).count(), (start - from).count() + 1) && x < static_cast<std::int64_t>(pixels.size()); ++x)
+         x * pixel < std::max((end - from).count(), (start - from).count() + 1) &&
+         x < static_cast<std::int64_t>(pixels.size());
+         ++x)
       pixels[static_cast<std::size_t>(x)] = true;
   return pixels;
 }
@@ -94,7 +103,8 @@ std::vector<bool> painted(const std::vector<std::pair<Instant, Instant>>& boxes,
 TEST(Folding, PaintsThePixelsThatSpansCoverAndAddsOnlyGapsWithinAFold) {
   EXPECT_TRUE(rc::check([] {
     const Case c = random_case(2000);
-    const std::int64_t pixel = std::max<std::int64_t>(std::max<std::int64_t>(1, c.step.bin.count() / 4), (c.to - c.from).count() / 4000);
+    const std::int64_t pixel = std::max<std::int64_t>(
+        std::max<std::int64_t>(1, c.step.bin.count() / 4), (c.to - c.from).count() / 4000);
     std::vector<Fold> folds;
     fold_row(c.store, 1, c.from, c.to, c.step, folds);
     std::vector<std::pair<Instant, Instant>> spans, boxes, several;
@@ -105,9 +115,11 @@ TEST(Folding, PaintsThePixelsThatSpansCoverAndAddsOnlyGapsWithinAFold) {
       if (fold.count > 1) several.push_back(boxes.back());
       if (fold.count > 1) RC_ASSERT(fold.end - fold.start < c.step.bin + c.step.bin);
     }
-    const auto truth = painted(spans, c.from, c.to, pixel), folded = painted(boxes, c.from, c.to, pixel);
+    const auto truth = painted(spans, c.from, c.to, pixel),
+               folded = painted(boxes, c.from, c.to, pixel);
     const auto gaps = painted(several, c.from, c.to, pixel);
-    for (std::size_t x = 0; x < truth.size(); ++x) RC_ASSERT(truth[x] == folded[x] || (folded[x] && gaps[x]));
+    for (std::size_t x = 0; x < truth.size(); ++x)
+      RC_ASSERT(truth[x] == folded[x] || (folded[x] && gaps[x]));
   }));
 }
 
@@ -121,11 +133,15 @@ TEST(Folding, ColourIsThatOfTheCategoryWithMostTime) {
       const std::uint32_t low = scanned ? fold.first : fold.first / 64 * 64;
       const std::uint32_t high =
           scanned ? fold.first + fold.count
-                  : std::min<std::uint32_t>((fold.first + fold.count + 63) / 64 * 64, static_cast<std::uint32_t>(c.row.size()));
+                  : std::min<std::uint32_t>((fold.first + fold.count + 63) / 64 * 64,
+                                            static_cast<std::uint32_t>(c.row.size()));
       BusyTimes busy{};
-      for (std::uint32_t i = low; i < high; ++i) busy[c.row[i].category] += (c.row[i].end - c.row[i].start).count();
-      if (fold.count == 1) RC_ASSERT(fold.category == c.row[fold.first].category);
-      else RC_ASSERT(fold.category == std::max_element(busy.begin(), busy.end()) - busy.begin());
+      for (std::uint32_t i = low; i < high; ++i)
+        busy[c.row[i].category] += (c.row[i].end - c.row[i].start).count();
+      if (fold.count == 1)
+        RC_ASSERT(fold.category == c.row[fold.first].category);
+      else
+        RC_ASSERT(fold.category == std::max_element(busy.begin(), busy.end()) - busy.begin());
     }
   }));
 }
@@ -153,7 +169,8 @@ TEST(Folding, BeginsBetweenTwoAndFourDevicePixels) {
   for (const double scale : {1.0, 1.25, 2.0})
     for (std::int64_t span = 1000; span < 40'000'000'000; span *= 3) {
       const Viewport v{{0, 0, 1900, 20}, 0ns, Instant{span}};
-      const double bin_px = static_cast<double>(fold_step(v, scale).bin.count()) / ns_per_px(v) * scale;
+      const double bin_px =
+          static_cast<double>(fold_step(v, scale).bin.count()) / ns_per_px(v) * scale;
       if (fold_step(v, scale).bin.count() > 1) {
         EXPECT_GE(bin_px, 4);
         EXPECT_LT(bin_px, 8);

@@ -17,7 +17,8 @@ TEST(Format, MemoryIsInGibibytesToThreeDigits) {
   EXPECT_EQ(format_bytes(gib(7.99)), "7.99 GiB");
   EXPECT_EQ(format_bytes(gib(640.4)), "640 GiB");
   EXPECT_EQ(format_bytes(gib(-0.66)), "\u22120.66 GiB");
-  EXPECT_EQ(format_bytes(Bytes{81559} * (1 << 20)), "79.6 GiB") << "an 80 GB card as its driver reports it";
+  EXPECT_EQ(format_bytes(Bytes{81559} * (1 << 20)), "79.6 GiB")
+      << "an 80 GB card as its driver reports it";
   EXPECT_EQ(format_bytes(512_B), "512 B");
   EXPECT_EQ(format_bytes(0_B), "0 B");
   EXPECT_EQ(format_bytes(33_MiB), "33.0 MiB");

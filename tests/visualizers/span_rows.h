@@ -9,7 +9,8 @@
 namespace trainyard::testing_rows {
 
 /// Spans side by side with gaps, some without length; lengths over six orders of magnitude.
-inline std::vector<RowSpan> random_row(std::uint32_t seed, int count, std::int64_t from = -1'000'000) {
+inline std::vector<RowSpan> random_row(std::uint32_t seed, int count,
+                                       std::int64_t from = -1'000'000) {
   std::mt19937 random(seed);
   const auto below = [&](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };
   std::vector<RowSpan> row;
@@ -17,7 +18,8 @@ inline std::vector<RowSpan> random_row(std::uint32_t seed, int count, std::int64
   for (int i = 0; i < count; ++i) {
     if (below(3) == 0) at += below(10'000);
     const std::int64_t length = below(8) == 0 ? 0 : below(10) == 0 ? below(1'000'000) : below(500);
-    row.push_back({Instant{at}, Instant{at + length}, static_cast<std::uint32_t>(below(12)), static_cast<std::uint8_t>(below(8))});
+    row.push_back({Instant{at}, Instant{at + length}, static_cast<std::uint32_t>(below(12)),
+                   static_cast<std::uint8_t>(below(8))});
     at += length;
   }
   return row;

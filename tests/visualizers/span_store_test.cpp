@@ -21,7 +21,8 @@ TEST(SpanStore, WindowHoldsExactlyTheSpansThatTouchIt) {
     const Instant to = from + Duration{*rc::gen::inRange<std::int64_t>(0, 2'000'000)};
     const SpanWindow seen = window(store, 0, from, to);
     for (std::uint32_t i = 0; i < row.size(); ++i)
-      RC_ASSERT((i >= seen.first && i < seen.last) == (from < to && testing_rows::touches(row[i], from, to)));
+      RC_ASSERT((i >= seen.first && i < seen.last) ==
+                (from < to && testing_rows::touches(row[i], from, to)));
   }));
 }
 
@@ -30,7 +31,8 @@ TEST(SpanStore, LongestIsTheFirstOfTheLongest) {
     const auto row = random_row(*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::inRange(1, 6000));
     const SpanStore store = store_of({random_row(1, 37), row});
     const auto first = *rc::gen::inRange<std::uint32_t>(0, static_cast<std::uint32_t>(row.size()));
-    const auto last = *rc::gen::inRange<std::uint32_t>(first + 1, static_cast<std::uint32_t>(row.size()) + 1);
+    const auto last =
+        *rc::gen::inRange<std::uint32_t>(first + 1, static_cast<std::uint32_t>(row.size()) + 1);
     std::uint32_t naive = first;
     for (std::uint32_t i = first; i < last; ++i)
       if (row[i].end - row[i].start > row[naive].end - row[naive].start) naive = i;
@@ -46,7 +48,8 @@ TEST(SpanStore, BusyTimeOfAnyIntervalIsExact) {
     const Instant to = from + Duration{*rc::gen::inRange<std::int64_t>(0, 20'000'000)};
     BusyTimes naive{};
     for (const RowSpan& span : row)
-      naive[span.category] += std::max<std::int64_t>(0, (std::min(span.end, to) - std::max(span.start, from)).count());
+      naive[span.category] +=
+          std::max<std::int64_t>(0, (std::min(span.end, to) - std::max(span.start, from)).count());
     RC_ASSERT(busy_times(store, 1, from, to) == naive);
   }));
 }
@@ -74,10 +77,13 @@ TEST(SpanStore, RefusesWhatIsNotARow) {
     }
     return std::string("accepted");
   };
-  EXPECT_EQ(message({{5ns, 4ns, 0, 0}}), "row 1, span 0: a span ends before it starts; expected end >= start");
+  EXPECT_EQ(message({{5ns, 4ns, 0, 0}}),
+            "row 1, span 0: a span ends before it starts; expected end >= start");
   EXPECT_EQ(message({{0ns, 4ns, 0, 0}, {3ns, 5ns, 0, 0}}),
-            "row 1, span 1: a span starts before the one before it ends; expected spans in order, side by side");
-  EXPECT_EQ(message({{0ns, 4ns, 0, 8}}), "row 1, span 0: category 8 does not exist; expected 0 to 7");
+            "row 1, span 1: a span starts before the one before it ends; expected spans in order, "
+            "side by side");
+  EXPECT_EQ(message({{0ns, 4ns, 0, 8}}),
+            "row 1, span 0: category 8 does not exist; expected 0 to 7");
   EXPECT_EQ(message({{0ns, Instant::max(), 0, 0}}), "row 1, span 0: a time is beyond 73 years");
   EXPECT_EQ(store.rows.size(), 1u);
 }

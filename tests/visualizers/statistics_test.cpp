@@ -16,7 +16,8 @@ using testing_rows::random_row;
 using testing_rows::store_of;
 
 TEST(Statistics, OfAHandfulOfSpans) {
-  const SpanStore store = store_of({{{0ns, 10ns, 1, 0}, {10ns, 30ns, 1, 0}, {30ns, 60ns, 2, 1}, {60ns, 100ns, 1, 0}}});
+  const SpanStore store =
+      store_of({{{0ns, 10ns, 1, 0}, {10ns, 30ns, 1, 0}, {30ns, 60ns, 2, 1}, {60ns, 100ns, 1, 0}}});
   const auto found = range_statistics(store, {0}, 5ns, 80ns);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].name, 1u);
@@ -51,10 +52,12 @@ TEST(Statistics, EqualTheLoop) {
     std::map<std::pair<std::uint32_t, std::uint8_t>, std::vector<Duration>> naive;
     for (const RowSpan& span : row)
       if (testing_rows::touches(span, from, to))
-        naive[{span.name, span.category}].push_back(std::min(span.end, to) - std::max(span.start, from));
+        naive[{span.name, span.category}].push_back(std::min(span.end, to) -
+                                                    std::max(span.start, from));
     const auto found = range_statistics(store, {1}, from, to);
     RC_ASSERT(found.size() == naive.size());
-    RC_ASSERT(std::is_sorted(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.sum > b.sum; }));
+    RC_ASSERT(std::is_sorted(found.begin(), found.end(),
+                             [](const auto& a, const auto& b) { return a.sum > b.sum; }));
     for (const NameStatistics& facts : found) {
       auto& lengths = naive[{facts.name, facts.category}];
       std::sort(lengths.begin(), lengths.end());

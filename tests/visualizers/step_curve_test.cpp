@@ -46,7 +46,8 @@ TEST(StepCurve, HoldsUntilTheNextSample) {
 
 TEST(StepCurve, PyramidEqualsTheLoop) {
   EXPECT_TRUE(rc::check([] {
-    const StepCurve curve = random_curve(*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::inRange(1, 3000));
+    const StepCurve curve =
+        random_curve(*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::inRange(1, 3000));
     const auto from = *rc::gen::inRange<std::int64_t>(-6000, 80'000);
     const auto to = from + *rc::gen::inRange<std::int64_t>(0, 80'000);
     RC_ASSERT(range_of(curve, Instant{from}, Instant{to}) == naive_range(curve, from, to));
@@ -57,14 +58,16 @@ TEST(StepCurve, PyramidEqualsTheLoop) {
 
 TEST(StepCurve, FewSamplesAPixelAreExact) {
   EXPECT_TRUE(rc::check([] {
-    const StepCurve curve = random_curve(*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::inRange(1, 1500));
+    const StepCurve curve =
+        random_curve(*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::inRange(1, 1500));
     const auto from = *rc::gen::inRange<std::int64_t>(-6000, 40'000);
     const std::int64_t part = *rc::gen::inRange<std::int64_t>(1, 900);
     const int count = *rc::gen::inRange(24, 60);
     std::vector<ValueRange> ranges;
     ranges_of(curve, Instant{from}, Instant{from + part * count}, count, ranges);
     for (int i = 0; i < count; ++i)
-      RC_ASSERT(ranges[static_cast<std::size_t>(i)] == naive_range(curve, from + i * part, from + (i + 1) * part));
+      RC_ASSERT(ranges[static_cast<std::size_t>(i)] ==
+                naive_range(curve, from + i * part, from + (i + 1) * part));
   }));
 }
 

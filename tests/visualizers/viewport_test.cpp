@@ -33,7 +33,8 @@ TEST(Viewport, ZoomKeepsTheInstantUnderThePointer) {
 
 TEST(Viewport, PanIsUndoneByPanningBack) {
   EXPECT_TRUE(rc::check([] {
-    const Viewport v = plot(Instant{*rc::gen::inRange<std::int64_t>(2'000'000'000, 4'000'000'000)}, 6s);
+    const Viewport v =
+        plot(Instant{*rc::gen::inRange<std::int64_t>(2'000'000'000, 4'000'000'000)}, 6s);
     const double dx = *rc::gen::inRange(-300, 300);
     const Viewport back = pan(pan(v, dx, kLimits), -dx, kLimits);
     RC_ASSERT(back.from == v.from);
@@ -62,13 +63,16 @@ TEST(Viewport, PixelsAndTimesAreInverse) {
 }
 
 TEST(Viewport, StaysNearTheData) {
-  EXPECT_EQ(pan(plot(0s, 1s), 1e9, kLimits).from, Instant{-50ms}) << "5 % of the viewport before the data";
+  EXPECT_EQ(pan(plot(0s, 1s), 1e9, kLimits).from, Instant{-50ms})
+      << "5 % of the viewport before the data";
   EXPECT_EQ(pan(plot(0s, 1s), -1e9, kLimits).to, Instant{10s + 50ms});
   const Viewport whole = zoom(plot(0s, 1s), 1e-9, 600, kLimits);
   EXPECT_LE(whole.to - whole.from, 12s);
   EXPECT_LE(whole.from, Instant{0s});
   EXPECT_GE(whole.to, Instant{10s});
-  EXPECT_EQ((zoom(plot(0s, 1s), 1e30, 600, kLimits).to - zoom(plot(0s, 1s), 1e30, 600, kLimits).from), 100ns);
+  EXPECT_EQ(
+      (zoom(plot(0s, 1s), 1e30, 600, kLimits).to - zoom(plot(0s, 1s), 1e30, 600, kLimits).from),
+      100ns);
 }
 
 TEST(Viewport, FitsARangeAndWidensWhatIsTooShort) {
@@ -82,7 +86,8 @@ TEST(Viewport, FitsARangeAndWidensWhatIsTooShort) {
 
 TEST(Viewport, NonsenseChangesNothingAndHugeTimesDoNotOverflow) {
   const Viewport v = plot(2s, 4s);
-  for (const double factor : {0.0, -1.0, std::nan(""), HUGE_VAL}) EXPECT_EQ(zoom(v, factor, 600, kLimits).from, v.from);
+  for (const double factor : {0.0, -1.0, std::nan(""), HUGE_VAL})
+    EXPECT_EQ(zoom(v, factor, 600, kLimits).from, v.from);
   EXPECT_EQ(pan(v, std::nan(""), kLimits).from, v.from);
   EXPECT_EQ(time_at(v, std::nan("")), v.from);
   const TimeLimits endless{Instant::min(), Instant::max()};
@@ -117,7 +122,8 @@ TEST(TimeAxis, TicksKeepTheirDistanceAndStandOnMultiples) {
     const Viewport v = plot(Instant{from}, Instant{from + width});
     const TimeAxis axis = time_axis(v);
     RC_ASSERT(axis.step.count() >= 80 * ns_per_px(v) * 0.999);
-    RC_ASSERT(axis.step.count() == 1 || axis.step.count() <= 200 * ns_per_px(v) * 1.001 || axis.step < 10ns);
+    RC_ASSERT(axis.step.count() == 1 || axis.step.count() <= 200 * ns_per_px(v) * 1.001 ||
+              axis.step < 10ns);
     RC_ASSERT(axis.step.count() % axis.minor.count() == 0);
     for (const Tick& tick : axis.ticks) {
       RC_ASSERT(tick.at >= v.from && tick.at < v.to);

@@ -9,7 +9,8 @@ namespace {
 
 using Count = std::int64_t;
 constexpr std::uint32_t kScan = 64;   // spans looked at one by one rather than through an index
-constexpr std::uint32_t kNode = 256;  // spans under a node of the second level of SpanStore::longest
+constexpr std::uint32_t kNode = 256;  // spans under a node of the second level of
+                                      // SpanStore::longest
 
 std::uint8_t most(const BusyTimes& busy) {
   return static_cast<std::uint8_t>(std::max_element(busy.begin(), busy.end()) - busy.begin());
@@ -31,7 +32,8 @@ struct Walk {
 
   bool wide(std::uint32_t i) const { return end[i] - start[i] >= narrow; }
 
-  // The first span from `i` that starts at or after `bound`: galloping from the last stride, then halving.
+  // The first span from `i` that starts at or after `bound`: galloping from the last stride, then
+  // halving.
   std::uint32_t first_from(std::uint32_t i, Count bound) {
     std::uint32_t low = i, step = stride;
     std::uint32_t high = i + step;
@@ -41,7 +43,8 @@ struct Walk {
       high = low + step;
     }
     high = std::min(high, last);
-    const auto at = static_cast<std::uint32_t>(std::lower_bound(start + low, start + high, bound) - start);
+    const auto at =
+        static_cast<std::uint32_t>(std::lower_bound(start + low, start + high, bound) - start);
     stride = std::max<std::uint32_t>(1, at - i);
     return at;
   }
@@ -94,20 +97,31 @@ FoldStep fold_step(const Viewport& v, double scale) {
   return {Duration{Count{1} << power}};
 }
 
-void fold_row(const SpanStore& store, std::uint32_t row, Instant from, Instant to, FoldStep step, std::vector<Fold>& out) {
+void fold_row(const SpanStore& store, std::uint32_t row, Instant from, Instant to, FoldStep step,
+              std::vector<Fold>& out) {
   const SpanWindow seen = window(store, row, from, to);
   if (seen.empty()) return;
   const SpanRow& r = store.rows[row];
   const Count bin = step.bin.count();
-  Walk walk{store, r, row, &store.start[r.first], &store.end[r.first], bin, std::max<Count>(1, bin / 2),
-            std::countr_zero(static_cast<std::uint64_t>(bin)), seen.last};
+  Walk walk{store,
+            r,
+            row,
+            &store.start[r.first],
+            &store.end[r.first],
+            bin,
+            std::max<Count>(1, bin / 2),
+            std::countr_zero(static_cast<std::uint64_t>(bin)),
+            seen.last};
   for (std::uint32_t i = seen.first; i < seen.last;) {
     std::uint32_t next = i + 1;
     if (!walk.wide(i)) {
       const Count bin_end = ((walk.start[i] >> walk.shift) + 1) << walk.shift;
-      next = next < seen.last && walk.start[next] < bin_end ? walk.first_wide(next, walk.first_from(next, bin_end)) : next;
+      next = next < seen.last && walk.start[next] < bin_end
+                 ? walk.first_wide(next, walk.first_from(next, bin_end))
+                 : next;
     }
-    out.push_back({i, next - i, Instant{walk.start[i]}, Instant{walk.end[next - 1]}, walk.dominant(i, next)});
+    out.push_back(
+        {i, next - i, Instant{walk.start[i]}, Instant{walk.end[next - 1]}, walk.dominant(i, next)});
     i = next;
   }
 }

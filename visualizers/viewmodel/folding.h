@@ -1,5 +1,5 @@
-// Folding turns the spans of a row into at most a screenful: what is wider than a few pixels stays itself, what is
-// narrower is counted together by bins that stand still when the picture is panned.
+// Folding turns the spans of a row into at most a screenful: what is wider than a few pixels stays
+// itself, what is narrower is counted together by bins that stand still when the picture is panned.
 #pragma once
 
 #include "visualizers/viewmodel/span_store.h"
@@ -16,18 +16,20 @@ struct Fold {
   friend bool operator==(const Fold&, const Fold&) = default;
 };
 
-/// Bins are [k * bin, (k + 1) * bin) for whole k, bin a power of two of nanoseconds, so they depend on the zoom's octave
-/// only. A span is narrow when it is shorter than half a bin.
+/// Bins are [k * bin, (k + 1) * bin) for whole k, bin a power of two of nanoseconds, so they depend
+/// on the zoom's octave only. A span is narrow when it is shorter than half a bin.
 struct FoldStep {
   Duration bin{1};
   Duration narrow() const { return bin / 2; }
 };
-/// Bins at least 4 device pixels wide and less than 8: folds begin at 2 to 4 px. scale: device pixels a logical one.
+/// Bins at least 4 device pixels wide and less than 8: folds begin at 2 to 4 px. scale: device
+/// pixels a logical one.
 FoldStep fold_step(const Viewport&, double scale);
 
-/// Appends the boxes for the spans that touch [from, to), in order; each span is in exactly one. A fold is a run of
-/// narrow spans that start in one bin; its colour is exact up to 64 spans, and beyond that counts the blocks of 64 it
-/// touches. O(log n) a box.
-void fold_row(const SpanStore&, std::uint32_t row, Instant from, Instant to, FoldStep, std::vector<Fold>& out);
+/// Appends the boxes for the spans that touch [from, to), in order; each span is in exactly one. A
+/// fold is a run of narrow spans that start in one bin; its colour is exact up to 64 spans, and
+/// beyond that counts the blocks of 64 it touches. O(log n) a box.
+void fold_row(const SpanStore&, std::uint32_t row, Instant from, Instant to, FoldStep,
+              std::vector<Fold>& out);
 
 }  // namespace trainyard

@@ -24,8 +24,10 @@ constexpr std::array<Unit, 6> kBytes = {{{1, "B", "bytes"},
                                          {1073741824.0, "GiB", "gibibytes"},
                                          {1099511627776.0, "TiB", "tebibytes"},
                                          {1125899906842624.0, "PiB", "pebibytes"}}};
-constexpr std::array<Unit, 4> kTimes = {
-    {{1, "ns", "nanoseconds"}, {1e3, "\u00B5s", "microseconds"}, {1e6, "ms", "milliseconds"}, {1e9, "s", "seconds"}}};
+constexpr std::array<Unit, 4> kTimes = {{{1, "ns", "nanoseconds"},
+                                         {1e3, "\u00B5s", "microseconds"},
+                                         {1e6, "ms", "milliseconds"},
+                                         {1e9, "s", "seconds"}}};
 constexpr std::array<Unit, 5> kBandwidths = {
     {{1, "B/s", ""}, {1e3, "kB/s", ""}, {1e6, "MB/s", ""}, {1e9, "GB/s", ""}, {1e12, "TB/s", ""}}};
 constexpr std::array<Unit, 7> kFlops = {{{1, "FLOP", ""},
@@ -35,8 +37,11 @@ constexpr std::array<Unit, 7> kFlops = {{{1, "FLOP", ""},
                                          {1e12, "TFLOP", ""},
                                          {1e15, "PFLOP", ""},
                                          {1e18, "EFLOP", ""}}};
-constexpr std::array<Unit, 5> kLarge = {
-    {{1, "", ""}, {1e3, "K", "thousand"}, {1e6, "M", "million"}, {1e9, "B", "billion"}, {1e12, "T", "trillion"}}};
+constexpr std::array<Unit, 5> kLarge = {{{1, "", ""},
+                                         {1e3, "K", "thousand"},
+                                         {1e6, "M", "million"},
+                                         {1e9, "B", "billion"},
+                                         {1e12, "T", "trillion"}}};
 
 std::string fixed(double value, int decimals) {
   char digits[400];
@@ -115,7 +120,8 @@ std::string format_throughput(FlopsPerSecond f) {
 }
 
 std::string format_count(std::int64_t n) {
-  std::string digits = std::to_string(n < 0 ? 0 - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n));
+  std::string digits =
+      std::to_string(n < 0 ? 0 - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n));
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, kThinSpace);
   return (n < 0 ? kMinus : "") + digits;
 }

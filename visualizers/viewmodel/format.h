@@ -1,5 +1,6 @@
-// Numbers as people read them on the screen: three significant digits, one unit, a true minus sign, and the same spelled
-// out for a screen reader. Files and the command line use core/base/units_text.
+// Numbers as people read them on the screen: three significant digits, one unit, a true minus sign,
+// and the same spelled out for a screen reader. Files and the command line use
+// core/base/units_text.
 #pragma once
 
 #include <string>
@@ -8,21 +9,22 @@
 
 namespace trainyard {
 
-std::string format_bytes(Bytes);           // "71.7 GiB", "33.6 MiB", "512 B", "−0.66 GiB"
-std::string format_duration(Duration);     // "282 µs", "130 ms", "4.94 s", "0 s"
-std::string format_step_time(Duration);    // seconds to the millisecond from 1 s on: "4.938 s"; else like format_duration
-std::string format_percent(double fraction);  // 0.347 is "34.7 %"; NaN is "–"
-std::string format_bandwidth(BytesPerSecond); // SI: "369 GB/s"
-std::string format_flops(Flops);              // "77.0 TFLOP"
+std::string format_bytes(Bytes);         // "71.7 GiB", "33.6 MiB", "512 B", "−0.66 GiB"
+std::string format_duration(Duration);   // "282 µs", "130 ms", "4.94 s", "0 s"
+std::string format_step_time(Duration);  // seconds to the millisecond from 1 s on: "4.938 s"; else
+                                         // like format_duration
+std::string format_percent(double fraction);    // 0.347 is "34.7 %"; NaN is "–"
+std::string format_bandwidth(BytesPerSecond);   // SI: "369 GB/s"
+std::string format_flops(Flops);                // "77.0 TFLOP"
 std::string format_throughput(FlopsPerSecond);  // "569 TFLOP/s"
-std::string format_count(std::int64_t);       // thin spaces between thousands: "262 144"
-std::string format_large(double);             // short scale: "70.6 B"
+std::string format_count(std::int64_t);         // thin spaces between thousands: "262 144"
+std::string format_large(double);               // short scale: "70.6 B"
 /// "+1.50", "−0.81": always with its sign; zero is "±0".
 std::string format_signed(double, int decimals);
 
-std::string spell_bytes(Bytes);       // "71.7 gibibytes"
-std::string spell_duration(Duration); // "282 microseconds"
+std::string spell_bytes(Bytes);              // "71.7 gibibytes"
+std::string spell_duration(Duration);        // "282 microseconds"
 std::string spell_percent(double fraction);  // "34.7 percent", "minus 3.0 percent"
-std::string spell_large(double);      // "70.6 billion"
+std::string spell_large(double);             // "70.6 billion"
 
 }  // namespace trainyard

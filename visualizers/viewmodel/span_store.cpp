@@ -17,19 +17,26 @@ std::uint32_t ceil_div(std::uint32_t n, std::uint32_t by) { return n / by + (n %
 
 void check(const RowSpan& span, std::int64_t before, std::size_t row, std::size_t index) {
   const auto refuse = [&](const std::string& why) {
-    throw Error(Error::Kind::InvalidInput, why, {"row " + std::to_string(row) + ", span " + std::to_string(index)});
+    throw Error(Error::Kind::InvalidInput, why,
+                {"row " + std::to_string(row) + ", span " + std::to_string(index)});
   };
   if (span.end < span.start) refuse("a span ends before it starts; expected end >= start");
-  if (span.start.count() < before) refuse("a span starts before the one before it ends; expected spans in order, side by side");
-  if (span.start.count() < -kFarthest || span.end.count() > kFarthest) refuse("a time is beyond 73 years");
+  if (span.start.count() < before)
+    refuse("a span starts before the one before it ends; expected spans in order, side by side");
+  if (span.start.count() < -kFarthest || span.end.count() > kFarthest)
+    refuse("a time is beyond 73 years");
   if (span.category >= kCategorySlots)
-    refuse("category " + std::to_string(span.category) + " does not exist; expected 0 to " + std::to_string(kCategorySlots - 1));
+    refuse("category " + std::to_string(span.category) + " does not exist; expected 0 to " +
+           std::to_string(kCategorySlots - 1));
 }
 
-std::int64_t length(const SpanStore& store, std::size_t global) { return store.end[global] - store.start[global]; }
+std::int64_t length(const SpanStore& store, std::size_t global) {
+  return store.end[global] - store.start[global];
+}
 
 // Indices of one block of at most 64 spans: its time by category, and the longest of each 16.
-void index_block(SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last, BusyTimes& busy) {
+void index_block(SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
+                 BusyTimes& busy) {
   for (std::uint32_t group = first; group < last; group += kFan) {
     std::uint32_t best = group;
     std::int64_t most = -1;
@@ -45,7 +52,8 @@ void index_block(SpanStore& store, const SpanRow& row, std::uint32_t first, std:
 // The levels above the first, each from the one below.
 void index_upper_levels(SpanStore& store, const SpanRow& row) {
   std::size_t below = row.longest;
-  for (std::uint32_t nodes = ceil_div(row.count, kFan); nodes >= kFan; nodes = ceil_div(nodes, kFan)) {
+  for (std::uint32_t nodes = ceil_div(row.count, kFan); nodes >= kFan;
+       nodes = ceil_div(nodes, kFan)) {
     const std::size_t level = store.longest.size();
     for (std::uint32_t n = 0; n < nodes; n += kFan) {
       std::uint32_t best = store.longest[below + n];
@@ -71,12 +79,15 @@ void index_row(SpanStore& store, SpanRow& row) {
   index_upper_levels(store, row);
 }
 
-void add_scan(const SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last, BusyTimes& busy) {
-  for (std::uint32_t i = first; i < last; ++i) busy[store.category[row.first + i]] += length(store, row.first + i);
+void add_scan(const SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
+              BusyTimes& busy) {
+  for (std::uint32_t i = first; i < last; ++i)
+    busy[store.category[row.first + i]] += length(store, row.first + i);
 }
 
 // Whole spans [first, last) of the row.
-void add_whole(const SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last, BusyTimes& busy) {
+void add_whole(const SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
+               BusyTimes& busy) {
   const std::uint32_t low = ceil_div(first, kBlock), high = last / kBlock;
   if (low >= high) return add_scan(store, row, first, last, busy);
   add_scan(store, row, first, low * kBlock, busy);
@@ -94,7 +105,8 @@ void add_row(SpanStore& store, const std::vector<RowSpan>& spans, std::uint32_t 
     check(spans[i], before, store.rows.size(), i);
     before = spans[i].end.count();
   }
-  store.rows.push_back({store.start.size(), static_cast<std::uint32_t>(spans.size()), covered_by, 0, 0});
+  store.rows.push_back(
+      {store.start.size(), static_cast<std::uint32_t>(spans.size()), covered_by, 0, 0});
   for (const RowSpan& span : spans) {
     store.start.push_back(span.start.count());
     store.end.push_back(span.end.count());
@@ -137,12 +149,15 @@ SpanWindow window(const SpanStore& store, std::uint32_t row, Instant from, Insta
   const std::int64_t* low = std::upper_bound(end, end + r.count, from.count());
   auto first = static_cast<std::uint32_t>(low - end);
   if (first > 0 && start[first - 1] >= from.count())  // marks without length that stand at `from`
-    first = static_cast<std::uint32_t>(std::lower_bound(start, start + first, from.count()) - start);
-  const auto last = static_cast<std::uint32_t>(std::lower_bound(start + first, start + r.count, to.count()) - start);
+    first =
+        static_cast<std::uint32_t>(std::lower_bound(start, start + first, from.count()) - start);
+  const auto last = static_cast<std::uint32_t>(
+      std::lower_bound(start + first, start + r.count, to.count()) - start);
   return {first, last};
 }
 
-std::uint32_t longest_of(const SpanStore& store, std::uint32_t row, std::uint32_t first, std::uint32_t last) {
+std::uint32_t longest_of(const SpanStore& store, std::uint32_t row, std::uint32_t first,
+                         std::uint32_t last) {
   const SpanRow& r = store.rows[row];
   std::uint32_t best = first;
   std::int64_t most = -1;
@@ -150,7 +165,8 @@ std::uint32_t longest_of(const SpanStore& store, std::uint32_t row, std::uint32_
     const std::int64_t taken = length(store, r.first + span);
     if (taken > most || (taken == most && span < best)) most = taken, best = span;
   };
-  // Level 0 is the spans themselves; nodes of a level that share no parent inside the range are looked at one by one.
+  // Level 0 is the spans themselves; nodes of a level that share no parent inside the range are
+  // looked at one by one.
   const std::uint32_t* level = nullptr;
   const std::uint32_t* above = store.longest.data() + r.longest;
   std::uint32_t above_nodes = ceil_div(r.count, kFan);
@@ -186,8 +202,9 @@ Duration busy_time(const SpanStore& store, std::uint32_t row, Instant from, Inst
 
 std::size_t resident_bytes(const SpanStore& store) {
   return store.rows.capacity() * sizeof(SpanRow) + store.start.capacity() * sizeof(std::int64_t) +
-         store.end.capacity() * sizeof(std::int64_t) + store.name.capacity() * sizeof(std::uint32_t) +
-         store.category.capacity() + store.longest.capacity() * sizeof(std::uint32_t) +
+         store.end.capacity() * sizeof(std::int64_t) +
+         store.name.capacity() * sizeof(std::uint32_t) + store.category.capacity() +
+         store.longest.capacity() * sizeof(std::uint32_t) +
          store.busy_before.capacity() * sizeof(BusyTimes);
 }
 

@@ -33,7 +33,8 @@ class Groups {
   std::uint64_t last_key_ = 0;
 };
 
-// Answers "how much of [from, to) is the row busy" for questions in ascending order, walking the row once.
+// Answers "how much of [from, to) is the row busy" for questions in ascending order, walking the
+// row once.
 class Cover {
  public:
   Cover(const SpanStore& store, std::uint32_t row, Instant from, Instant to) : store_(store) {
@@ -56,16 +57,19 @@ class Cover {
   std::size_t at_ = 0, end_ = 0;
 };
 
-void add_row_statistics(const SpanStore& store, std::uint32_t row, Instant from, Instant to, Groups& groups) {
+void add_row_statistics(const SpanStore& store, std::uint32_t row, Instant from, Instant to,
+                        Groups& groups) {
   const SpanRow& r = store.rows[row];
   const SpanWindow seen = window(store, row, from, to);
   Cover cover(store, r.covered_by, from, to);
   for (std::size_t i = r.first + seen.first; i < r.first + seen.last; ++i) {
-    const Count start = std::max(store.start[i], from.count()), end = std::min(store.end[i], to.count());
+    const Count start = std::max(store.start[i], from.count()),
+                end = std::min(store.end[i], to.count());
     Group& group = groups.at(store.name[i], store.category[i]);
     group.lengths.push_back(end - start);
     group.facts.sum += Duration{end - start};
-    group.facts.self += Duration{end - start - (r.covered_by == kNoRow ? 0 : cover.busy(start, end))};
+    group.facts.self +=
+        Duration{end - start - (r.covered_by == kNoRow ? 0 : cover.busy(start, end))};
   }
 }
 
@@ -89,14 +93,16 @@ NameStatistics finished(Group& group) {
 
 }  // namespace
 
-std::vector<NameStatistics> range_statistics(const SpanStore& store, const std::vector<std::uint32_t>& rows, Instant from,
+std::vector<NameStatistics> range_statistics(const SpanStore& store,
+                                             const std::vector<std::uint32_t>& rows, Instant from,
                                              Instant to) {
   Groups groups;
   for (const std::uint32_t row : rows) add_row_statistics(store, row, from, to, groups);
   std::vector<NameStatistics> all;
   for (auto& [key, group] : groups.all()) all.push_back(finished(group));
   // The map is by name and category already; a stable sort keeps that among equals.
-  std::stable_sort(all.begin(), all.end(), [](const NameStatistics& a, const NameStatistics& b) { return a.sum > b.sum; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const NameStatistics& a, const NameStatistics& b) { return a.sum > b.sum; });
   return all;
 }
 

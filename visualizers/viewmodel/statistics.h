@@ -15,18 +15,23 @@ struct NameStatistics {
   Duration sum{};
   Duration self{};  // sum less the time in which the covering row was busy; 0: fully hidden
   Duration shortest{}, longest{};
-  Duration median{}, p95{};  // nearest rank: the smallest value that at least that part of the spans does not exceed
+  Duration median{}, p95{};  // nearest rank: the smallest value that at least that part of the
+                             // spans does not exceed
 
-  Duration average() const { return count == 0 ? Duration{} : sum / static_cast<std::int64_t>(count); }
+  Duration average() const {
+    return count == 0 ? Duration{} : sum / static_cast<std::int64_t>(count);
+  }
   friend bool operator==(const NameStatistics&, const NameStatistics&) = default;
 };
 
-/// One entry a pair of name and category that occurs in the rows within [from, to), by sum, largest first, ties by name
-/// and category. Exact; O(spans in the range).
-std::vector<NameStatistics> range_statistics(const SpanStore&, const std::vector<std::uint32_t>& rows, Instant from,
+/// One entry a pair of name and category that occurs in the rows within [from, to), by sum, largest
+/// first, ties by name and category. Exact; O(spans in the range).
+std::vector<NameStatistics> range_statistics(const SpanStore&,
+                                             const std::vector<std::uint32_t>& rows, Instant from,
                                              Instant to);
 
-/// Sum over range and rows, as a fraction: 1 means busy all the time in all of them. 0 for an empty range.
+/// Sum over range and rows, as a fraction: 1 means busy all the time in all of them. 0 for an empty
+/// range.
 double share_of_range(Duration sum, Instant from, Instant to, std::size_t rows = 1);
 
 }  // namespace trainyard

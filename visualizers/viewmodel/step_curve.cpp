@@ -58,11 +58,13 @@ struct Samples {
 
 Samples samples_in(const StepCurve& curve, Count from, Count to) {
   const std::size_t first = sample_at(curve, from);
-  const auto end = static_cast<std::size_t>(std::lower_bound(curve.at.begin(), curve.at.end(), to) - curve.at.begin());
+  const auto end = static_cast<std::size_t>(std::lower_bound(curve.at.begin(), curve.at.end(), to) -
+                                            curve.at.begin());
   return {first, std::max(first + 1, end)};
 }
 
-ValueRange of_nodes(const StepCurve& curve, std::size_t level, std::size_t first, std::size_t last) {
+ValueRange of_nodes(const StepCurve& curve, std::size_t level, std::size_t first,
+                    std::size_t last) {
   ValueRange range = curve.levels[level][first];
   for (std::size_t i = first + 1; i < last; ++i) widen(range, curve.levels[level][i]);
   return range;
@@ -93,17 +95,21 @@ std::size_t block_at(const StepCurve& curve, Count t, std::size_t hint, std::siz
 void coarse_ranges(const StepCurve& curve, Count from, Count width, int count, std::size_t density,
                    std::vector<ValueRange>& out) {
   std::size_t level = 0, node_blocks = 1;
-  while (level + 1 < curve.levels.size() && density >= 4 * kBlock * node_blocks * kFan) ++level, node_blocks *= kFan;
-  std::size_t block = block_at(curve, from, 0, curve.block_at.size() / 2), stride = density / kBlock;
+  while (level + 1 < curve.levels.size() && density >= 4 * kBlock * node_blocks * kFan)
+    ++level, node_blocks *= kFan;
+  std::size_t block = block_at(curve, from, 0, curve.block_at.size() / 2),
+              stride = density / kBlock;
   for (int i = 0; i < count; ++i) {
-    const std::size_t next = block_at(curve, part_start(from, width, count, i + 1) - 1, block, stride);
+    const std::size_t next =
+        block_at(curve, part_start(from, width, count, i + 1) - 1, block, stride);
     stride = std::max<std::size_t>(1, next - block);
     out.push_back(of_nodes(curve, level, block / node_blocks, next / node_blocks + 1));
     block = next;
   }
 }
 
-void exact_ranges(const StepCurve& curve, Count from, Count width, int count, std::vector<ValueRange>& out) {
+void exact_ranges(const StepCurve& curve, Count from, Count width, int count,
+                  std::vector<ValueRange>& out) {
   std::size_t sample = sample_at(curve, from);
   for (int i = 0; i < count; ++i) {
     const Count end = part_start(from, width, count, i + 1);
@@ -118,27 +124,34 @@ void exact_ranges(const StepCurve& curve, Count from, Count width, int count, st
 
 StepCurve step_curve(std::vector<Count> at, std::vector<Count> value) {
   if (at.empty() || at.size() != value.size())
-    throw Error(Error::Kind::InvalidInput, "a curve needs as many values as times and at least one; found " +
-                                               std::to_string(value.size()) + " values and " + std::to_string(at.size()) +
-                                               " times");
+    throw Error(Error::Kind::InvalidInput,
+                "a curve needs as many values as times and at least one; found " +
+                    std::to_string(value.size()) + " values and " + std::to_string(at.size()) +
+                    " times");
   for (std::size_t i = 1; i < at.size(); ++i)
     if (at[i] <= at[i - 1])
-      throw Error(Error::Kind::InvalidInput, "the times of a curve must increase", {"sample " + std::to_string(i)});
+      throw Error(Error::Kind::InvalidInput, "the times of a curve must increase",
+                  {"sample " + std::to_string(i)});
   StepCurve curve;
   curve.at = std::move(at);
   curve.value = std::move(value);
-  curve.peak = static_cast<std::size_t>(std::max_element(curve.value.begin(), curve.value.end()) - curve.value.begin());
+  curve.peak = static_cast<std::size_t>(std::max_element(curve.value.begin(), curve.value.end()) -
+                                        curve.value.begin());
   index_curve(curve);
   return curve;
 }
 
-Count value_at(const StepCurve& curve, Instant t) { return curve.value[sample_at(curve, t.count())]; }
+Count value_at(const StepCurve& curve, Instant t) {
+  return curve.value[sample_at(curve, t.count())];
+}
 
 ValueRange range_of(const StepCurve& curve, Instant from, Instant to) {
   Samples part = samples_in(curve, from.count(), to.count());
   ValueRange range{curve.value[part.first], curve.value[part.first]};
-  while (part.first < part.last && part.first % kBlock != 0) widen(range, of_samples(curve, part.first, part.first + 1)), ++part.first;
-  while (part.first < part.last && part.last % kBlock != 0) --part.last, widen(range, of_samples(curve, part.last, part.last + 1));
+  while (part.first < part.last && part.first % kBlock != 0)
+    widen(range, of_samples(curve, part.first, part.first + 1)), ++part.first;
+  while (part.first < part.last && part.last % kBlock != 0)
+    --part.last, widen(range, of_samples(curve, part.last, part.last + 1));
   std::size_t first = part.first / kBlock, last = part.last / kBlock;
   for (std::size_t level = 0; first < last; ++level, first /= kFan, last /= kFan) {
     const bool top = level + 1 == curve.levels.size();
@@ -153,24 +166,29 @@ std::size_t peak_of(const StepCurve& curve, Instant from, Instant to) {
   const Count high = range_of(curve, from, to).high;
   std::size_t i = part.first;
   while (i < part.last && curve.value[i] != high) {
-    const bool skip = i % kBlock == 0 && i + kBlock <= part.last && curve.levels[0][i / kBlock].high < high;
+    const bool skip =
+        i % kBlock == 0 && i + kBlock <= part.last && curve.levels[0][i / kBlock].high < high;
     i += skip ? kBlock : 1;
   }
   return i;
 }
 
-void ranges_of(const StepCurve& curve, Instant from, Instant to, int count, std::vector<ValueRange>& out) {
+void ranges_of(const StepCurve& curve, Instant from, Instant to, int count,
+               std::vector<ValueRange>& out) {
   out.clear();
   if (count <= 0) return;
   out.reserve(static_cast<std::size_t>(count));
   const Count width = std::max<Count>(1, to.count() - from.count());
   const Samples part = samples_in(curve, from.count(), from.count() + width);
   const std::size_t density = (part.last - part.first) / static_cast<std::size_t>(count);
-  if (density >= 4 * kBlock) coarse_ranges(curve, from.count(), width, count, density, out);
-  else exact_ranges(curve, from.count(), width, count, out);
+  if (density >= 4 * kBlock)
+    coarse_ranges(curve, from.count(), width, count, density, out);
+  else
+    exact_ranges(curve, from.count(), width, count, out);
 }
 
-const std::vector<ValueRange>& RangeCache::ranges(const StepCurve& curve, Instant from, Instant to, int count) {
+const std::vector<ValueRange>& RangeCache::ranges(const StepCurve& curve, Instant from, Instant to,
+                                                  int count) {
   if (from == from_ && to == to_ && count == count_) return ranges_;
   ranges_of(curve, from, to, count, ranges_);
   from_ = from, to_ = to, count_ = count;

@@ -1,5 +1,5 @@
-// A StepCurve is a value over time that jumps and holds: resident bytes. Millions of samples become one column a pixel,
-// and the peak is kept as a fact so that no drawing can lose it.
+// A StepCurve is a value over time that jumps and holds: resident bytes. Millions of samples become
+// one column a pixel, and the peak is kept as a fact so that no drawing can lose it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ struct ValueRange {
   friend bool operator==(const ValueRange&, const ValueRange&) = default;
 };
 
-/// Right-continuous: value[i] holds in [at[i], at[i + 1]), the last one for ever, and before the first it is value[0].
+/// Right-continuous: value[i] holds in [at[i], at[i + 1]), the last one for ever, and before the
+/// first it is value[0].
 struct StepCurve {
   std::vector<std::int64_t> at;     // ns, strictly increasing
   std::vector<std::int64_t> value;  // one each
@@ -33,8 +34,9 @@ ValueRange range_of(const StepCurve&, Instant from, Instant to);
 /// The sample with the highest value in effect within [from, to), the first of equals.
 std::size_t peak_of(const StepCurve&, Instant from, Instant to);
 
-/// The range within each of `count` equal parts of [from, to). Exact below 64 samples a part; above, each part also sees
-/// at most a quarter of its neighbours, so that a part costs at most 18 steps.
+/// The range within each of `count` equal parts of [from, to). Exact below 64 samples a part;
+/// above, each part also sees at most a quarter of its neighbours, so that a part costs at most 18
+/// steps.
 void ranges_of(const StepCurve&, Instant from, Instant to, int count, std::vector<ValueRange>& out);
 
 /// The ranges of the last question, so that a redraw of the same view asks nothing.

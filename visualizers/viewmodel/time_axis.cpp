@@ -16,7 +16,8 @@ struct Unit {
   int power;  // 10^power ns
   const char* name;
 };
-constexpr std::array<Unit, 4> kUnits = {{{1, 0, "ns"}, {1'000, 3, "\u00B5s"}, {1'000'000, 6, "ms"}, {1'000'000'000, 9, "s"}}};
+constexpr std::array<Unit, 4> kUnits = {
+    {{1, 0, "ns"}, {1'000, 3, "\u00B5s"}, {1'000'000, 6, "ms"}, {1'000'000'000, 9, "s"}}};
 
 struct Step {
   Count ns = 1;
@@ -39,7 +40,8 @@ Step round_step(double ns) {
 
 // The unit in which the farther end of the axis has at most four digits before the point.
 const Unit& unit_of(const Viewport& v) {
-  const double reach = std::max(std::fabs(static_cast<double>(v.from.count())), std::fabs(static_cast<double>(v.to.count())));
+  const double reach = std::max(std::fabs(static_cast<double>(v.from.count())),
+                                std::fabs(static_cast<double>(v.to.count())));
   for (const Unit& unit : kUnits)
     if (reach < 1000.0 * static_cast<double>(unit.ns)) return unit;
   return kUnits.back();
@@ -48,7 +50,8 @@ const Unit& unit_of(const Viewport& v) {
 std::string in_unit(Count ns, const Unit& unit, int step_power) {
   const int decimals = std::max(0, unit.power - step_power);
   char digits[64];
-  std::snprintf(digits, sizeof digits, "%.*f", decimals, std::fabs(static_cast<double>(ns)) / static_cast<double>(unit.ns));
+  std::snprintf(digits, sizeof digits, "%.*f", decimals,
+                std::fabs(static_cast<double>(ns)) / static_cast<double>(unit.ns));
   return (ns < 0 ? "\u2212" : "") + std::string(digits);
 }
 
@@ -66,13 +69,15 @@ TimeAxis time_axis(const Viewport& v, float spacing) {
   TimeAxis axis{Duration{step.ns}, Duration{step.minor}, {}};
   Tick* first = nullptr;
   Tick* last = nullptr;
-  const Count low = floor_to(v.from.count(), step.minor) + (v.from.count() % step.minor == 0 ? 0 : step.minor);
+  const Count low =
+      floor_to(v.from.count(), step.minor) + (v.from.count() % step.minor == 0 ? 0 : step.minor);
   const Count count = (v.to.count() - 1 - low) / step.minor + 1;
   axis.ticks.reserve(static_cast<std::size_t>(std::max<Count>(0, count)));
   for (Count i = 0; i < count; ++i) {
     const Count at = low + i * step.minor;
     const bool major = at % step.ns == 0;
-    axis.ticks.push_back({Instant{at}, major, major ? in_unit(at, unit, step.power) : std::string()});
+    axis.ticks.push_back(
+        {Instant{at}, major, major ? in_unit(at, unit, step.power) : std::string()});
     if (!major) continue;
     last = &axis.ticks.back();
     if (first == nullptr) first = last;
