@@ -67,13 +67,13 @@ Duration reduce_tail(const Workload& w, const StageTime& s, const PipelineTimes&
   return tail;
 }
 
-struct Span {
+struct StepEnds {
   Duration step{};
   std::vector<Duration> device_end;  // of each device, update and collectives included
 };
 
-Span step_span(const Workload& w, const std::vector<StageTime>& stages, const PipelineTimes& times,
-               Duration pipeline_span) {
+StepEnds step_span(const Workload& w, const std::vector<StageTime>& stages,
+                   const PipelineTimes& times, Duration pipeline_span) {
   const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
   std::vector<Duration> ends(stages.size()), free(devices);
   Duration drain{};
@@ -82,7 +82,7 @@ Span step_span(const Workload& w, const std::vector<StageTime>& stages, const Pi
     drain += times.backward[s] + times.transfer;
     free[s % devices] = std::max(free[s % devices], ends[s]);
   }
-  Span span;
+  StepEnds span;
   span.device_end.resize(devices);
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const StageTime& t = stages[s];
@@ -168,7 +168,7 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const PipelineTimes times = pipeline_times(w, stages, transfer_time(w, cost));
   const PipelineEstimate middle = pipeline(w, times);
   const Duration span = middle.span + arrival_delay(stages, times);
-  const Span whole = step_span(w, stages, times, span);
+  const StepEnds whole = step_span(w, stages, times, span);
   const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
   const std::int64_t m = microbatches(w.scenario.plan);
 
