@@ -227,13 +227,19 @@ void read_numbers(const JsonCursor& at, bool required, Device& device) {
   read_price(at, "price_high", device.price_high);
 }
 
+// What is refused without a place is refused here.
+template <class F>
+auto placed(const JsonCursor& at, F&& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what(), at.place());
+  }
+}
+
 Device read_device(const JsonCursor& at) {
   const auto named = [](const JsonCursor& id) {
-    try {
-      return device(id.text());
-    } catch (const Error& error) {
-      throw Error(error.kind(), error.what(), id.place());
-    }
+    return placed(id, [&] { return device(id.text()); });
   };
   if (at.value().text()) return named(at);
   expect_device_keys(at);
@@ -271,7 +277,7 @@ Level read_level(const JsonCursor& at) {
 
 std::vector<Level> read_levels(const JsonCursor& at, const Device& device, std::int64_t count) {
   const auto member = at.find("levels");
-  if (!member) return make_cluster(device, count).levels;
+  if (!member) return placed(at, [&] { return make_cluster(device, count).levels; });
   std::vector<Level> levels;
   for (const JsonCursor& level : member->items()) levels.push_back(read_level(level));
   return levels;

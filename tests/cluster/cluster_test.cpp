@@ -45,13 +45,12 @@ TEST(Cluster, LevelsByExtent) {
 
 TEST(Cluster, InterIsTheWholeNodes) {
   const Cluster c =
-      parse_cluster("a100-sxm-40:512,per-node=4,inter=100GB/s,intra=250GB/s,inter-latency=2.5us");
-  EXPECT_EQ(c.levels[1].bandwidth.value.value, 25e9);
+      parse_cluster("a100-sxm-40:512,per-node=4,inter=80GB/s,intra=250GB/s,inter-latency=2.5us");
+  EXPECT_EQ(c.levels[1].bandwidth.value.value, 20e9);
   EXPECT_EQ(c.levels[0].bandwidth.value.value, 250e9);
   EXPECT_EQ(c.levels[1].latency.value, 2500ns);
   EXPECT_EQ(c.levels[1].bandwidth.source, "given");
-  EXPECT_EQ(c.name, "a100-sxm-40:512,per-node=4,intra=250GB/s,inter-latency=2.5us");  // 100 GB/s is
-                                                                                      // its default
+  EXPECT_EQ(c.name, "a100-sxm-40:512,per-node=4,intra=250GB/s,inter=80GB/s,inter-latency=2.5us");
 }
 
 TEST(Cluster, WhatSaysNoMoreThanTheDefaultIsForgotten) {
