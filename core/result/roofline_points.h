@@ -1,0 +1,80 @@
+// The roofline of a plan (Williams, Waterman and Patterson, CACM 52(4), 2009): what its device and
+// links can reach at each intensity, and where each kind of work of the plan lies beneath. Links
+// have roofs too, on an axis of their own.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cost/cost_model.h"
+#include "core/lowering/lower.h"
+
+namespace trainyard {
+
+/// FLOP/s a device can reach in one format, whatever the intensity.
+struct ComputeRoof {
+  std::string formats;  // "bf16, fp16": those that share the figure
+  FlopsPerSecond datasheet{};
+  FlopsPerSecond effective{};  // what the cost model's products reach
+  bool used = false;           // by a point of this plan
+};
+
+/// FLOP/s = intensity x rate.
+struct SlopeRoof {
+  std::string name;  // "HBM3", "NVLink4+NVSwitch", "network"
+  BytesPerSecond datasheet{};
+  BytesPerSecond effective{};
+};
+
+/// One kind of work, all its calls in a step on one device of each pipeline rank taken together.
+struct RooflinePoint {
+  std::string name;  // "q_proj", "q_proj input gradient", "optimizer"
+  WorkKind kind = WorkKind::Elementwise;
+  Pass pass = Pass::Forward;
+  bool recomputed = false;
+  DType math = DType::F32;
+  Flops flops{};
+  Bytes bytes{};  // read and written
+  Duration time{};
+  double share = 0;  // of all compute time of the same devices, [0, 1]
+  std::int64_t calls = 0;
+  double intensity() const { return flops.value / static_cast<double>(bytes.value); }
+  FlopsPerSecond achieved() const { return {flops.value / to_seconds(time)}; }
+};
+
+/// All that one kind of group sends in a step, against all the computing that is done beside it.
+struct LinkPoint {
+  std::string name;       // "tensor", "pipeline"
+  std::size_t level = 0;  // of the cluster: index into Roofline::links
+  Flops flops{};          // of the whole step, same devices
+  Bytes bytes{};          // that the devices send, as ring algorithms move them
+  Duration time{};        // of the communication, alone on its link
+  double intensity() const { return flops.value / static_cast<double>(bytes.value); }
+};
+
+struct Roofline {
+  std::vector<ComputeRoof> compute;  // highest first
+  SlopeRoof memory;
+  std::vector<SlopeRoof> links;       // one a cluster level
+  std::vector<RooflinePoint> points;  // most time first; only what has FLOPs and bytes
+  std::vector<LinkPoint> traffic;     // most bytes first
+  FlopsPerSecond busy{};              // all FLOPs over all compute time
+};
+
+/// rank: one pipeline rank, or all of them together.
+Roofline roofline(const Workload&, const CostModel&, std::optional<DeviceId> rank = {});
+
+/// The lowest roof over a point and how far below it the point lies.
+struct Bound {
+  std::string roof;  // "bf16 compute", "HBM3"
+  FlopsPerSecond attainable{};
+  double gap = 1;  // attainable over achieved
+};
+Bound bound(const Roofline&, const RooflinePoint&);
+
+/// Bytes that each rank of a ring sends to carry out the collective on `bytes` (as
+/// CostModel::collective counts them).
+Bytes sent_bytes(CollectiveKind, Bytes bytes, std::int64_t ranks);
+
+}  // namespace trainyard

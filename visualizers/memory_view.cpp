@@ -1,0 +1,433 @@
+#include "visualizers/memory_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "core/timeline/metrics.h"
+#include "visualizers/text_metrics.h"
+#include "visualizers/timeline_model.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+constexpr float kHeadroom = 6;  // px between the top of a wave's area and the highest of capacity
+                                // and peak
+
+/// How bytes become y in one wave's area.
+struct Scale {
+  float bottom = 0;
+  double px_per_byte = 0;
+  float y(std::int64_t bytes) const {
+    return bottom - static_cast<float>(px_per_byte * static_cast<double>(bytes));
+  }
+};
+
+Scale scale_of(const Rect& area, std::int64_t highest, float headroom) {
+  const double room = std::max(1.f, area.height - headroom);
+  return {area.bottom(), room / static_cast<double>(std::max<std::int64_t>(1, highest))};
+}
+
+std::size_t pixels(const Rect& plot, double scale) {
+  return static_cast<std::size_t>(std::clamp(std::lround(double{plot.width} * scale), 1L, 16384L));
+}
+
+// The sample with the highest total within each of `count` parts of what is shown: a state that
+// really was, so that its categories add up.
+std::vector<std::size_t> crest_samples(const StepCurve& curve, const Viewport& v,
+                                       std::size_t count) {
+  std::vector<std::size_t> samples(count);
+  const double width = double{v.plot.width} / static_cast<double>(count);
+  Instant from = v.from;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Instant to =
+        i + 1 == count ? v.to : time_at(v, double{v.plot.x} + width * static_cast<double>(i + 1));
+    samples[i] = peak_of(curve, from, std::max(to, from + Duration{1}));
+    from = to;
+  }
+  return samples;
+}
+
+// Draws one device's wave in one rectangle.
+class WavePainter {
+ public:
+  WavePainter(Drawing& drawing, const MemoryModel& model, DeviceId device, const Viewport& v,
+              double scale)
+      : drawing_(drawing),
+        wave_(model.experiment->waves[device.value]),
+        curve_(model.totals[device.value]),
+        item_{ItemKind::Wave, device.value},
+        crests_(crest_samples(curve_, v, pixels(v.plot, scale))) {}
+
+  // Every category by itself.
+  void stack(const Rect& plot, const Scale& scale) {
+    std::vector<std::int64_t> below(crests_.size());
+    for (int c = 0; c < kCategories; ++c)
+      band(plot, scale, static_cast<std::size_t>(c), static_cast<std::size_t>(c) + 1,
+           ink_of(static_cast<Category>(c)), below);
+  }
+
+  // What is held all the time, and what comes and goes above it.
+  void summary(const Rect& plot, const Scale& scale) {
+    constexpr auto kFirstTransient = static_cast<std::size_t>(Category::Activations);
+    std::vector<std::int64_t> below(crests_.size());
+    band(plot, scale, 0, kFirstTransient, Ink::MemoryWeights, below);
+    band(plot, scale, kFirstTransient, kCategories, Ink::MemoryActivations, below);
+  }
+
+  void top_line(const Rect& plot, const Scale& scale, float thickness, Ink ink) {
+    std::vector<Column> line(crests_.size());
+    float before = scale.y(curve_.value[crests_.front()]);
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const float y = scale.y(curve_.value[crests_[i]]);
+      line[i] = {std::min(y, before) - thickness / 2, std::max(y, before) + thickness / 2};
+      before = y;
+    }
+    columns(drawing_, plot, line, {.ink = ink});
+  }
+
+  // Hatches what lies above the capacity: a rectangle for each run of equal height.
+  void overflow(const Rect& plot, const Scale& scale, std::int64_t capacity) {
+    const float width = plot.width / static_cast<float>(crests_.size()), limit = scale.y(capacity);
+    for (std::size_t i = 0; i < crests_.size();) {
+      const float top = top_of(scale, i);
+      std::size_t next = i + 1;
+      while (next < crests_.size() && std::abs(top_of(scale, next) - top) < 0.5f) ++next;
+      if (top < limit)
+        hatch(drawing_,
+              {plot.x + width * static_cast<float>(i), top, width * static_cast<float>(next - i),
+               limit - top},
+              Pattern::Overflow, item_);
+      i = next;
+    }
+  }
+
+ private:
+  float top_of(const Scale& scale, std::size_t i) const {
+    return scale.y(curve_.value[crests_[i]]);
+  }
+
+  // Categories [first, last) as one band on top of what is below, which it then raises.
+  void band(const Rect& plot, const Scale& scale, std::size_t first, std::size_t last, Ink ink,
+            std::vector<std::int64_t>& below) {
+    std::vector<Column> list(crests_.size());
+    bool any = false;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      std::int64_t bytes = 0;
+      for (std::size_t c = first; c < last; ++c) bytes += wave_.samples[crests_[i]].bytes[c].value;
+      list[i] = {scale.y(below[i] + bytes), scale.y(below[i])};
+      below[i] += bytes;
+      any |= bytes > 0;
+    }
+    if (any) columns(drawing_, plot, list, {.ink = ink, .item = item_});
+  }
+
+  Drawing& drawing_;
+  const MemoryWave& wave_;
+  const StepCurve& curve_;
+  Item item_;
+  std::vector<std::size_t> crests_;
+};
+
+float x_in(const Viewport& v, Instant t) { return static_cast<float>(x_of(v, t)); }
+
+struct LegendEntry {
+  const char* name;
+  Ink ink;
+};
+constexpr std::array<LegendEntry, 7> kLegend = {{{"context, workspace", Ink::MemoryContext},
+                                                 {"weights", Ink::MemoryWeights},
+                                                 {"optimizer", Ink::MemoryOptimizer},
+                                                 {"gradients", Ink::MemoryGradients},
+                                                 {"activations", Ink::MemoryActivations},
+                                                 {"recomputed", Ink::Recompute},
+                                                 {"communication", Ink::Communication}}};
+
+bool occurs(const CategoryBytes& bytes, Ink ink) {
+  for (std::size_t c = 0; c < bytes.size(); ++c)
+    if (ink_of(static_cast<Category>(c)) == ink && bytes[c].value > 0) return true;
+  return false;
+}
+
+std::string capacity_text(const MemoryModel& model) {
+  const Bytes capacity = model.experiment->result.capacity;
+  std::string words = "capacity " + format_bytes(capacity);
+  return words + " = " + format_count(capacity.value >> 20) + " MiB";
+}
+
+void draw_bar(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model) {
+  const Rect& bar = layout.bar;
+  fill(drawing, bar, {.ink = Ink::Header});
+  const float y = bar.y + bar.height / 2;
+  write(drawing, "Memory", {bar.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
+  const std::string capacity = capacity_text(model);
+  const float end = bar.right() - kPlotMargin - text_width(capacity, 10.5f) - 12;
+  write(drawing, capacity, {bar.right() - kPlotMargin, y}, 10.5f, Weight::Medium, Ink::Text2,
+        Align::Right);
+  const MemoryWave& wave = model.experiment->waves[layout.large.value];
+  float x = layout.shown.plot.x;
+  for (const LegendEntry& entry : kLegend) {
+    if (!occurs(wave.samples[wave.peak].bytes, entry.ink)) continue;
+    const float width = 9 + 6 + text_width(entry.name, 10.5f);
+    if (x + width > end) break;
+    box(drawing, {x, y - 4.5f, 9, 9},
+        {.ink = entry.ink, .item = {ItemKind::Legend, static_cast<std::uint64_t>(entry.ink)}});
+    write(drawing, entry.name, {x + 15, y}, 10.5f, Weight::Medium, Ink::Text2);
+    x += width + 16;
+  }
+}
+
+// Round steps of 1, 2, 5 GiB and their tens, at least 24 px apart.
+double axis_step(const Scale& scale) {
+  for (double decade = 0.001;; decade *= 10)
+    for (const double digit : {1.0, 2.0, 5.0})
+      if (digit * decade * kGiB * scale.px_per_byte >= 24 || decade > 1e9) return digit * decade;
+}
+
+void draw_axis(Drawing& drawing, const Rect& area, const Rect& plot, const Scale& scale,
+               std::int64_t highest) {
+  const double step = axis_step(scale), top = static_cast<double>(highest) / kGiB;
+  const int steps = static_cast<int>(top / step);
+  const int decimals = step >= 1 ? 0 : static_cast<int>(std::ceil(-std::log10(step)));
+  for (int i = 0; i <= steps; ++i) {
+    const double value = i * step;
+    const float y = scale.y(static_cast<std::int64_t>(value * kGiB));
+    if (y < area.y + 16) break;
+    line(drawing, {plot.x, y}, {plot.right(), y}, {.ink = Ink::Grid});
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.*f", decimals, value);
+    const bool last =
+        i == steps || scale.y(static_cast<std::int64_t>((value + step) * kGiB)) < area.y + 16;
+    const float label_y = std::min(y, area.bottom() - 5);
+    write(drawing, std::string(digits) + (last ? " GiB" : ""), {plot.x - 8, label_y}, 10,
+          Weight::Medium, Ink::Text3, Align::Right);
+  }
+}
+
+void draw_capacity(Drawing& drawing, const Rect& plot, float y, float stroke) {
+  line(drawing, {plot.x, y}, {plot.right(), y},
+       {.ink = Ink::Text,
+        .stroke = stroke,
+        .dash_on = 6,
+        .dash_off = 3,
+        .item = {ItemKind::Capacity, 0}});
+}
+
+// The triangle and its tag, beside it where there is room; at the plot's edge when the peak lies
+// outside of it.
+void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const Scale& scale,
+               const MemoryModel& model, DeviceId device) {
+  const StepCurve& curve = model.totals[device.value];
+  const Instant at = peak_at(curve);
+  const Item item{ItemKind::Peak, device.value};
+  std::string words =
+      "P1 " + format_bytes({peak_bytes(curve)}) + " at " + instant_text(at, model.end);
+  const float x = x_in(v, at), tip = scale.y(peak_bytes(curve)) - 1;
+  const bool before = x<plot.x, after = x> plot.right();
+  if (before) words = "\u2190 " + words;
+  if (after) words += " \u2192";
+  const float width = tag_width(words);
+  float left = before ? plot.x + 4 : after ? plot.right() - width - 4 : x - width - 8;
+  if (left < plot.x + 2 && !before) left = std::min(x + 8, plot.right() - width - 2);
+  const float y = std::clamp(tip - 3, plot.y + 9, plot.bottom() - 9);
+  if (!before && !after) peak_marker(drawing, {x, tip}, {.ink = Ink::Text, .item = item});
+  const Rect tag = draw_tag(drawing, words, {left, y}, 16, Ink::TipBackground, Ink::Text);
+  fill(drawing, tag, {.ink = Ink::TipBackground, .alpha = 0, .item = item});
+}
+
+// What is spare under the capacity (or over it) at the crest, at the right end where the peak's tag
+// is not.
+void draw_headroom(Drawing& drawing, const Rect& plot, float limit, std::int64_t spare,
+                   bool tag_at_right) {
+  const std::string words =
+      spare < 0 ? format_bytes({-spare}) + " over" : "headroom " + format_bytes({spare});
+  const Ink ink = spare < 0 ? Ink::Error : Ink::Ok;
+  const float width = text_width(words, 10.5f, Weight::Medium);
+  const float right = tag_at_right ? plot.x + width + 12 : plot.right() - 14;
+  const float y = std::min(limit + 10, plot.bottom() - 8);
+  fill(drawing, {right - width - 4, y - 8, width + 8, 16}, {.ink = Ink::Canvas, .alpha = 0.85f});
+  write(drawing, words, {right, y}, 10.5f, Weight::Medium, ink, Align::Right);
+}
+
+void draw_expanded_gutter(Drawing& drawing, const Rect& area, const MemoryModel& model,
+                          DeviceId device) {
+  const std::int64_t peak = peak_bytes(model.totals[device.value]);
+  const std::int64_t spare = model.experiment->result.capacity.value - peak;
+  write(drawing, rank_name(model.experiment->program, device), {area.x + 10, area.y + 16}, 11,
+        Weight::SemiBold, Ink::Text);
+  const bool worst = device == model.worst;
+  write(drawing, worst ? "worst device" : "peak", {area.x + 10, area.y + 31}, 10, Weight::Regular,
+        Ink::Text3);
+  const std::string reading = format_bytes({peak});
+  const std::size_t space = reading.find(' ');
+  const float width = text_width(reading.substr(0, space), 15, Weight::SemiBold);
+  write(drawing, reading.substr(0, space), {area.x + 10, area.y + 53}, 15, Weight::SemiBold,
+        Ink::Text);
+  write(drawing, reading.substr(space + 1), {area.x + 14 + width, area.y + 54}, 10, Weight::Regular,
+        Ink::Text2);
+  write(drawing, spare_text(spare), {area.x + 10, area.y + 71}, 10.5f, Weight::Medium,
+        spare < 0 ? Ink::Error : Ink::Ok);
+}
+
+void draw_cursor_ring(Drawing& drawing, const Viewport& v, const Scale& scale,
+                      const StepCurve& curve, const ViewState& state) {
+  if (!state.cursor || *state.cursor < v.from || *state.cursor > v.to) return;
+  ring(drawing, {x_in(v, *state.cursor), scale.y(value_at(curve, *state.cursor))}, 3.5f,
+       {.ink = Ink::Cursor, .stroke = 1.5f});
+}
+
+void draw_expanded(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
+                   const ViewState& state) {
+  const Rect& area = layout.expanded;
+  const ClipScope clip(drawing, area);
+  const Rect plot{layout.shown.plot.x, area.y, layout.shown.plot.width, area.height};
+  const StepCurve& curve = model.totals[layout.large.value];
+  const std::int64_t capacity = model.experiment->result.capacity.value, peak = peak_bytes(curve);
+  const Scale scale = scale_of(area, std::max(capacity, peak), kHeadroom);
+  draw_expanded_gutter(drawing, area, model, layout.large);
+  draw_axis(drawing, area, plot, scale, std::max(capacity, peak));
+  draw_grid(drawing, plot, layout.shown);
+  const float limit = scale.y(capacity);
+  {
+    const ClipScope inside(drawing, plot);
+    WavePainter painter(drawing, model, layout.large, layout.shown, state.scale);
+    painter.stack(plot, scale);
+    painter.top_line(plot, scale, 1.2f, Ink::Text);
+    painter.overflow(plot, scale, capacity);
+    draw_capacity(drawing, plot, limit, 1.4f);
+  }
+  const bool peak_right = x_in(layout.shown, peak_at(curve)) > plot.x + plot.width * 0.75f;
+  draw_headroom(drawing, plot, limit, capacity - peak, peak_right);
+  draw_peak(drawing, plot, layout.shown, scale, model, layout.large);
+  draw_cursor_ring(drawing, layout.shown, scale, curve, state);
+  line(drawing, {area.x, area.bottom() - 0.5f}, {area.right(), area.bottom() - 0.5f},
+       {.ink = Ink::Border});
+}
+
+void draw_compact_row(Drawing& drawing, const Rect& row, const MemoryLayout& layout,
+                      const MemoryModel& model, DeviceId device, const ViewState& state) {
+  const StepCurve& curve = model.totals[device.value];
+  const std::int64_t capacity = model.experiment->result.capacity.value, peak = peak_bytes(curve);
+  const Rect plot{layout.shown.plot.x, row.y + 2, layout.shown.plot.width, row.height - 6};
+  const Scale scale = scale_of(plot, std::max(capacity, peak), 1);
+  const float y = row.y + row.height / 2;
+  const bool selected = state.selected == Item{ItemKind::Wave, device.value};
+  write(drawing, rank_name(model.experiment->program, device), {row.x + 10, y}, 11,
+        selected ? Weight::SemiBold : Weight::Medium, Ink::Text);
+  write(drawing, format_bytes({peak}), {row.x + kGutter - 8, y}, 10, Weight::Medium,
+        peak > capacity ? Ink::Error : Ink::Text2, Align::Right);
+  const ClipScope clip(drawing, {plot.x, row.y, plot.width, row.height});
+  fill(drawing, plot, {.ink = Ink::Canvas, .alpha = 0, .item = {ItemKind::Wave, device.value}});
+  WavePainter painter(drawing, model, device, layout.shown, state.scale);
+  painter.summary(plot, scale);
+  painter.top_line(plot, scale, 1, Ink::MemoryGradients);
+  painter.overflow(plot, scale, capacity);
+  draw_capacity(drawing, plot, scale.y(capacity), 1);
+  // A smaller triangle than the large wave's; kept inside the row.
+  const float x = x_in(layout.shown, peak_at(curve)), tip = std::max(scale.y(peak), row.y + 5);
+  polygon(drawing, {{x - 3, tip - 5}, {x + 3, tip - 5}, {x, tip}},
+          {.ink = Ink::Text, .item = {ItemKind::Peak, device.value}});
+  draw_cursor_ring(drawing, layout.shown, scale, curve, state);
+}
+
+void draw_compact(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
+                  const ViewState& state) {
+  const ClipScope clip(drawing, layout.compact);
+  float y = layout.compact.y - state.scroll;
+  for (const DeviceId device : layout.others) {
+    if (y + kWaveCompact > layout.compact.y && y < layout.compact.bottom())
+      draw_compact_row(drawing, {layout.compact.x, y, layout.compact.width, kWaveCompact}, layout,
+                       model, device, state);
+    y += kWaveCompact;
+  }
+}
+
+}  // namespace
+
+std::int64_t peak_bytes(const StepCurve& curve) { return curve.value[curve.peak]; }
+
+Instant peak_at(const StepCurve& curve) { return Instant{curve.at[curve.peak]}; }
+
+std::string spare_text(std::int64_t spare) {
+  return format_bytes({std::abs(spare)}) + (spare < 0 ? " over" : " spare");
+}
+
+Ink ink_of(Category category) {
+  switch (category) {
+    case Category::Weights:
+      return Ink::MemoryWeights;
+    case Category::OptimizerState:
+      return Ink::MemoryOptimizer;
+    case Category::Gradients:
+      return Ink::MemoryGradients;
+    case Category::Activations:
+      return Ink::MemoryActivations;
+    case Category::Recomputed:
+      return Ink::Recompute;
+    case Category::Communication:
+      return Ink::Communication;
+    case Category::Framework:
+    case Category::Workspace:
+      return Ink::MemoryContext;
+  }
+  return Ink::MemoryContext;
+}
+
+MemoryModel memory_model(ExperimentPtr experiment) {
+  MemoryModel model;
+  model.end = makespan(experiment->timeline);
+  std::int64_t highest = -1;
+  for (std::uint32_t d = 0; d < experiment->waves.size(); ++d) {
+    const MemoryWave& wave = experiment->waves[d];
+    std::vector<std::int64_t> at, value;
+    at.reserve(wave.samples.size());
+    value.reserve(wave.samples.size());
+    for (const MemoryWave::Sample& sample : wave.samples) {
+      at.push_back(sample.at.count());
+      value.push_back(total(sample.bytes).value);
+    }
+    model.totals.push_back(step_curve(std::move(at), std::move(value)));
+    if (const std::int64_t peak = peak_bytes(model.totals.back()); peak > highest)
+      highest = peak, model.worst = DeviceId{d};
+  }
+  model.experiment = std::move(experiment);
+  return model;
+}
+
+float memory_height(const MemoryModel& model) {
+  return kSectionBar + kWaveExpanded +
+         kWaveCompact * static_cast<float>(std::max<std::size_t>(1, model.totals.size()) - 1);
+}
+
+MemoryLayout memory_layout(const MemoryModel& model, const Rect& area, const ViewState& state) {
+  MemoryLayout layout;
+  layout.bar = {area.x, area.y, area.width, kSectionBar};
+  layout.expanded = {area.x, layout.bar.bottom(), area.width, kWaveExpanded};
+  const float top = layout.expanded.bottom();
+  layout.compact = {area.x, top, area.width, std::max(0.f, area.bottom() - top)};
+  const bool chosen = state.expanded && state.expanded->value < model.totals.size();
+  layout.large = chosen ? *state.expanded : model.worst;
+  for (std::uint32_t d = 0; d < model.totals.size(); ++d)
+    if (DeviceId{d} != layout.large) layout.others.push_back(DeviceId{d});
+  layout.shown = viewport_of(area, state, model.end);
+  return layout;
+}
+
+void draw_memory(Drawing& drawing, const Rect& area, const MemoryModel& model,
+                 const ViewState& state) {
+  if (model.totals.empty()) return;
+  const ClipScope clip(drawing, area);
+  const MemoryLayout layout = memory_layout(model, area, state);
+  draw_bar(drawing, layout, model);
+  draw_expanded(drawing, layout, model, state);
+  draw_compact(drawing, layout, model, state);
+  const Rect plots{area.x, layout.expanded.y, area.width, area.bottom() - layout.expanded.y};
+  draw_time_marks(drawing, plots, layout.shown, state);
+}
+
+}  // namespace trainyard

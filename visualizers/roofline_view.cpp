@@ -1,0 +1,394 @@
+#include "visualizers/roofline_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "visualizers/text_metrics.h"
+#include "visualizers/time_plot.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kLeft = 64, kRight = 16, kTop = 44, kBottom = 40;
+constexpr std::uint64_t kTraffic = std::uint64_t{1} << 32;
+
+Ink ink_of(const RooflinePoint& point) {
+  if (point.recomputed) return Ink::Recompute;
+  if (point.kind != WorkKind::Product && point.kind != WorkKind::Attention) return Ink::Optimizer;
+  switch (point.pass) {
+    case Pass::Forward:
+      return Ink::Forward;
+    case Pass::BackwardInput:
+      return Ink::Backward;
+    case Pass::BackwardWeight:
+      return Ink::WeightGradient;
+  }
+  return Ink::Forward;
+}
+
+float radius_of(double share) {
+  return std::clamp(22 * static_cast<float>(std::sqrt(share)), 3.f, 14.f);
+}
+
+bool meet(const Rect& a, const Rect& b) {
+  return a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom();
+}
+
+// Labels find a free place among what is already there, or are left out.
+class Labels {
+ public:
+  Labels(Drawing& drawing, const Rect& plot) : drawing_(drawing), plot_(plot) {}
+
+  void keep_free(const Rect& rect) { taken_.push_back(rect); }
+
+  /// Tries right, left, below and above the square of `reach` around the point, nearest first.
+  void beside(const std::string& words, Point at, float reach, Ink ink) {
+    const float width = text_width(words, 10), gap = reach + 4;
+    for (const float away : {0.f, 14.f, 28.f, 42.f}) {
+      const std::array<Point, 6> places = {{{at.x + gap, at.y + away},
+                                            {at.x - gap - width, at.y + away},
+                                            {at.x - width / 2, at.y + gap + 5 + away},
+                                            {at.x - width / 2, at.y - gap - 5 - away},
+                                            {at.x + gap, at.y - away},
+                                            {at.x - gap - width, at.y - away}}};
+      for (const Point& place : places)
+        if (put(words, place, width, ink)) {
+          if (away > 0) lead(at, place, width);
+          return;
+        }
+    }
+  }
+
+  /// At exactly this place, or not at all. Returns whether it was free.
+  bool put(const std::string& words, Point left, float width, Ink ink) {
+    const Rect rect{left.x - 2, left.y - 6, width + 4, 12};
+    if (rect.x < plot_.x || rect.right() > plot_.right() || rect.y < plot_.y ||
+        rect.bottom() > plot_.bottom())
+      return false;
+    if (std::any_of(taken_.begin(), taken_.end(),
+                    [&](const Rect& other) { return meet(rect, other); }))
+      return false;
+    taken_.push_back(rect);
+    write(drawing_, words, left, 10, Weight::Medium, ink);
+    return true;
+  }
+
+ private:
+  void lead(Point at, Point label, float width) {
+    const float x = label.x > at.x           ? label.x - 3
+                    : label.x + width < at.x ? label.x + width + 3
+                                             : at.x;
+    line(drawing_, at, {x, label.y}, {.ink = Ink::Text3, .alpha = 0.6f});
+  }
+
+  Drawing& drawing_;
+  Rect plot_;
+  std::vector<Rect> taken_;
+};
+
+std::string power_text(double value) {
+  static constexpr std::array<const char*, 6> kPrefix = {"", " k", " M", " G", " T", " P"};
+  std::size_t prefix = 0;
+  while (value >= 1000 && prefix + 1 < kPrefix.size()) value /= 1000, ++prefix;
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%g", value);
+  return digits + std::string(kPrefix[prefix]);
+}
+
+std::string intensity_text(double value) {
+  char digits[32];
+  if (value < 10)
+    std::snprintf(digits, sizeof digits, "%.2g", value);
+  else
+    return format_count(std::llround(value));
+  return digits;
+}
+
+// One line a digit of each decade, a label a decade.
+template <class Line>
+void each_decade(double low, double high, const Line& draw) {
+  for (double decade = std::pow(10.0, std::floor(std::log10(low))); decade <= high; decade *= 10)
+    for (int digit = 1; digit < 10; ++digit)
+      if (const double value = decade * digit; value >= low && value <= high)
+        draw(value, digit == 1);
+}
+
+void draw_axes(Drawing& drawing, const Rect& area, const LogPlot& log) {
+  const Rect& plot = log.plot;
+  each_decade(log.x_low, log.x_high, [&](double value, bool decade) {
+    const float x = log.x(value);
+    line(drawing, {x, plot.y}, {x, plot.bottom()},
+         {.ink = Ink::Grid, .alpha = decade ? 1.f : 0.5f});
+    line(drawing, {x, plot.y - (decade ? 6.f : 3.f)}, {x, plot.y}, {.ink = Ink::Communication});
+    if (!decade) return;
+    write(drawing, intensity_text(value), {x, plot.bottom() + 11}, 10, Weight::Medium, Ink::Text2,
+          Align::Center);
+    write(drawing, intensity_text(value), {x, plot.y - 13}, 10, Weight::Medium, Ink::Communication,
+          Align::Center);
+  });
+  each_decade(log.y_low, log.y_high, [&](double value, bool decade) {
+    if (!decade) return;
+    line(drawing, {plot.x, log.y(value)}, {plot.right(), log.y(value)}, {.ink = Ink::Grid});
+    write(drawing, power_text(value), {plot.x - 8, log.y(value)}, 10, Weight::Medium, Ink::Text2,
+          Align::Right);
+  });
+  line(drawing, {plot.x, plot.y}, {plot.right(), plot.y}, {.ink = Ink::Communication});
+  outline(drawing, plot, {.ink = Ink::Border});
+  write(drawing, "FLOP/s of one device", {area.x + 10, area.y + 13}, 10.5f, Weight::Medium,
+        Ink::Text2);
+  write(drawing, "FLOP per byte sent (links, ringed dots)", {plot.right(), area.y + 13}, 10.5f,
+        Weight::Medium, Ink::Communication, Align::Right);
+  write(drawing, "FLOP per byte of device memory", {plot.x + plot.width / 2, plot.bottom() + 27},
+        10.5f, Weight::Medium, Ink::Text2, Align::Center);
+}
+
+// From the left edge up to where `limit` cuts it off.
+void draw_slope(Drawing& drawing, const LogPlot& log, double rate, double limit,
+                const Style& style) {
+  const double from = std::max(log.x_low, log.y_low / rate),
+               to = std::min(log.x_high, limit / rate);
+  if (to > from)
+    line(drawing, {log.x(from), log.y(from * rate)}, {log.x(to), log.y(to * rate)}, style);
+}
+
+// Above the slope and to the left of it, at the given height of the plot.
+void label_slope(Labels& labels, const LogPlot& log, const std::string& words, double rate,
+                 float height, Ink ink) {
+  const float y = log.plot.bottom() - log.plot.height * height;
+  const double value = log.y_low * std::pow(log.y_high / log.y_low, double{height});
+  const float x = log.x(value / rate), width = text_width(words, 10);
+  labels.put(words, {x - width - 6, y}, width, ink);
+}
+
+void draw_flat(Drawing& drawing, const LogPlot& log, double figure, double memory,
+               const Style& style) {
+  const double ridge = std::max(log.x_low, figure / memory);
+  if (figure >= log.y_low && ridge < log.x_high)
+    line(drawing, {log.x(ridge), log.y(figure)}, {log.plot.right(), log.y(figure)}, style);
+}
+
+void label_flat(Labels& labels, const LogPlot& log, const std::string& words, double figure,
+                float above) {
+  const float width = text_width(words, 10);
+  labels.put(words, {log.plot.right() - width - 6, log.y(figure) - above}, width, Ink::Text2);
+}
+
+double highest(const Roofline& roofline, bool effective) {
+  double most = 0;
+  for (const ComputeRoof& roof : roofline.compute)
+    if (roof.used) most = std::max(most, effective ? roof.effective.value : roof.datasheet.value);
+  if (most == 0 && !roofline.compute.empty()) most = roofline.compute.front().datasheet.value;
+  return most;
+}
+
+void draw_roofs(Drawing& drawing, Labels& labels, const LogPlot& log, const Roofline& roofline) {
+  const SlopeRoof& memory = roofline.memory;
+  const Style solid{.ink = Ink::Text, .stroke = 1.6f},
+      dashed{.ink = Ink::Text, .stroke = 1.2f, .dash_on = 5, .dash_off = 3};
+  const Style dotted{.ink = Ink::Text3, .dash_on = 1.5f, .dash_off = 3};
+  for (const ComputeRoof& roof : roofline.compute) {
+    draw_flat(drawing, log, roof.datasheet.value, memory.datasheet.value,
+              roof.used ? dashed : dotted);
+    if (roof.used) draw_flat(drawing, log, roof.effective.value, memory.effective.value, solid);
+  }
+  draw_slope(drawing, log, memory.datasheet.value, highest(roofline, false), dashed);
+  draw_slope(drawing, log, memory.effective.value, highest(roofline, true), solid);
+  for (std::size_t i = 0; i < roofline.links.size(); ++i) {
+    const SlopeRoof& link = roofline.links[i];
+    const Style style{.ink = i == 0 ? Ink::Communication : Ink::Swap,
+                      .stroke = 1.4f,
+                      .dash_on = i == 0 ? 0.f : 7.f,
+                      .dash_off = 3};
+    draw_slope(drawing, log, link.effective.value, highest(roofline, true), style);
+    label_slope(labels, log, link.name + " " + format_bandwidth(link.effective),
+                link.effective.value, 0.42f, style.ink);
+  }
+  label_slope(labels, log, memory.name + " " + format_bandwidth(memory.datasheet) + ", datasheet",
+              memory.datasheet.value, 0.52f, Ink::Text2);
+  label_slope(labels, log, format_bandwidth(memory.effective) + " reached", memory.datasheet.value,
+              0.44f, Ink::Text2);
+  for (const ComputeRoof& roof : roofline.compute) {
+    label_flat(
+        labels, log,
+        roof.formats + " " + format_throughput(roof.datasheet) + (roof.used ? ", datasheet" : ""),
+        roof.datasheet.value, 8);
+    if (roof.used)
+      label_flat(labels, log, format_throughput(roof.effective) + " reached", roof.effective.value,
+                 -8);
+  }
+}
+
+// Circle: product; diamond: attention; square: bound by memory.
+void draw_dot(Drawing& drawing, const RooflinePoint& point, Point at, float r, Item item) {
+  const Style style{.ink = ink_of(point), .alpha = 0.92f, .item = item};
+  if (point.kind == WorkKind::Product)
+    disc(drawing, at, r, style);
+  else if (point.kind == WorkKind::Attention)
+    polygon(
+        drawing,
+        {{at.x, at.y - r - 1}, {at.x + r + 1, at.y}, {at.x, at.y + r + 1}, {at.x - r - 1, at.y}},
+        style);
+  else
+    fill(drawing, {at.x - r, at.y - r, 2 * r, 2 * r}, style);
+}
+
+void draw_points(Drawing& drawing, Labels& labels, const LogPlot& log, const Roofline& roofline,
+                 Item selected) {
+  std::vector<Point> places;
+  for (std::size_t i = 0; i < roofline.points.size(); ++i) {
+    const RooflinePoint& point = roofline.points[i];
+    const Point at{log.x(point.intensity()), log.y(point.achieved().value)};
+    const float r = radius_of(point.share);
+    places.push_back(at);
+    labels.keep_free({at.x - r, at.y - r, 2 * r, 2 * r});
+    draw_dot(drawing, point, at, r, {ItemKind::Dot, i});
+    if (selected == Item{ItemKind::Dot, i})
+      ring(drawing, at, r + 4, {.ink = Ink::Select, .stroke = 2});
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const RooflinePoint& point = roofline.points[i];
+    if (point.share >= 0.003)
+      labels.beside(point.name + "  " + format_percent(point.share), places[i],
+                    radius_of(point.share), Ink::Text);
+  }
+}
+
+void draw_traffic(Drawing& drawing, Labels& labels, const LogPlot& log, const Roofline& roofline,
+                  Item selected) {
+  for (std::size_t i = 0; i < roofline.traffic.size(); ++i) {
+    const LinkPoint& link = roofline.traffic[i];
+    if (link.bytes.value <= 0 || link.flops.value <= 0) continue;
+    const Ink ink = link.level == 0 ? Ink::Communication : Ink::Swap;
+    const bool off = link.intensity() > log.x_high;
+    const Point at{off ? log.plot.right() - 8 : log.x(link.intensity()),
+                   log.y(roofline.busy.value) + (off ? 30 + 14 * static_cast<float>(i) : 0)};
+    const Item item{ItemKind::Dot, traffic_tag(i)};
+    if (off)
+      polygon(drawing, {{at.x, at.y - 4}, {at.x + 6, at.y}, {at.x, at.y + 4}},
+              {.ink = ink, .item = item});
+    else
+      ring(drawing, at, 6, {.ink = ink, .stroke = 2, .item = item});
+    if (selected == item) ring(drawing, at, 10, {.ink = Ink::Select, .stroke = 2});
+    const std::string words = link.name + "  " + intensity_text(link.intensity()) + " FLOP/B" +
+                              (off ? ", off scale" : "");
+    labels.keep_free({at.x - 7, at.y - 7, 14, 14});
+    labels.beside(words, at, 8, ink);
+  }
+}
+
+struct LegendEntry {
+  const char* name;
+  WorkKind kind;
+  Pass pass;
+};
+
+void draw_legend(Drawing& drawing, Labels& labels, const Rect& plot) {
+  static constexpr std::array<LegendEntry, 5> kEntries = {
+      {{"product, forward", WorkKind::Product, Pass::Forward},
+       {"product, input gradient", WorkKind::Product, Pass::BackwardInput},
+       {"product, weight gradient", WorkKind::Product, Pass::BackwardWeight},
+       {"attention", WorkKind::Attention, Pass::Forward},
+       {"bound by memory", WorkKind::Elementwise, Pass::Forward}}};
+  const Point at{plot.x + 14, plot.y + 14};
+  for (std::size_t i = 0; i < kEntries.size(); ++i) {
+    const float y = at.y + 15 * static_cast<float>(i);
+    RooflinePoint point;
+    point.kind = kEntries[i].kind;
+    point.pass = kEntries[i].pass;
+    draw_dot(drawing, point, {at.x, y}, 4, {});
+    write(drawing, kEntries[i].name, {at.x + 12, y}, 10, Weight::Medium, Ink::Text2);
+  }
+  const float y = at.y + 15 * static_cast<float>(kEntries.size());
+  ring(drawing, {at.x, y}, 4, {.ink = Ink::Communication, .stroke = 2});
+  write(drawing, "communication", {at.x + 12, y}, 10, Weight::Medium, Ink::Text2);
+  write(drawing, "area = share of busy time", {at.x - 5, y + 15}, 10, Weight::Regular, Ink::Text3);
+  labels.keep_free({plot.x, plot.y, 170, y + 24 - plot.y});
+}
+
+Hover describe_point(const Roofline& roofline, const RooflinePoint& point) {
+  const Bound limit = bound(roofline, point);
+  Hover hover{
+      point.name, std::string(to_string(point.math)), format_throughput(point.achieved()), {}};
+  char gap[32];
+  std::snprintf(gap, sizeof gap, "%.2f", limit.gap);
+  hover.lines.push_back("intensity " + intensity_text(point.intensity()) + " FLOP/B");
+  hover.lines.push_back("bound by " + limit.roof + ", " + format_throughput(limit.attainable) +
+                        " attainable, gap " + gap + " \u00D7");
+  hover.lines.push_back(
+      format_percent(point.share) + " of busy time, " + format_count(point.calls) + " calls, " +
+      format_duration(point.time / std::max<std::int64_t>(1, point.calls)) + " each");
+  return hover;
+}
+
+Hover describe_link(const Roofline& roofline, const LinkPoint& link) {
+  const SlopeRoof& roof = roofline.links[std::min(link.level, roofline.links.size() - 1)];
+  Hover hover{
+      link.name + " communication", "over " + roof.name, format_bytes(link.bytes) + " a step", {}};
+  hover.lines.push_back(intensity_text(link.intensity()) + " FLOP of computing per byte sent");
+  const double needed = roofline.busy.value / roof.effective.value;
+  const bool ahead = link.intensity() >= needed;
+  hover.lines.push_back(std::string(ahead ? "the link keeps up" : "the link is the limit") +
+                        ": it would be even at " + intensity_text(needed) + " FLOP/B");
+  hover.lines.push_back(format_duration(link.time) + " a step, alone on the link");
+  return hover;
+}
+
+}  // namespace
+
+float LogPlot::x(double intensity) const {
+  const double share = std::log(intensity / x_low) / std::log(x_high / x_low);
+  return plot.x + plot.width * static_cast<float>(std::clamp(share, -0.1, 1.1));
+}
+
+float LogPlot::y(double flops_per_second) const {
+  const double share = std::log(flops_per_second / y_low) / std::log(y_high / y_low);
+  return plot.bottom() - plot.height * static_cast<float>(std::clamp(share, -0.1, 1.1));
+}
+
+LogPlot roofline_plot(const Roofline& roofline, const Rect& area) {
+  LogPlot log;
+  log.plot = {area.x + kLeft, area.y + kTop, std::max(1.f, area.width - kLeft - kRight),
+              std::max(1.f, area.height - kTop - kBottom)};
+  const double peak = std::max(1.0, highest(roofline, false));
+  double low = 0.5, high = 3e4, slowest = peak / 100;
+  for (const RooflinePoint& point : roofline.points) {
+    low = std::min(low, point.intensity() / 1.5);
+    high = std::max(high, point.intensity() * 2);
+    slowest = std::min(slowest, point.achieved().value / 2);
+  }
+  log.x_low = std::max(low, 1e-3);
+  log.x_high = std::min(high, 1e6);
+  log.y_low = std::max(slowest, peak * 1e-6);
+  log.y_high = peak * 2.5;
+  return log;
+}
+
+std::uint64_t traffic_tag(std::size_t index) { return kTraffic | index; }
+
+void draw_roofline(Drawing& drawing, const Rect& area, const Roofline& roofline,
+                   const ViewState& state) {
+  const ClipScope clip(drawing, area);
+  const LogPlot log = roofline_plot(roofline, area);
+  Labels labels(drawing, log.plot);
+  draw_axes(drawing, area, log);
+  const ClipScope plot(drawing, log.plot);
+  draw_legend(drawing, labels, log.plot);
+  draw_roofs(drawing, labels, log, roofline);
+  draw_points(drawing, labels, log, roofline, state.selected);
+  draw_traffic(drawing, labels, log, roofline, state.selected);
+}
+
+Hover describe_roofline(const Roofline& roofline, Item item) {
+  if (item.kind != ItemKind::Dot) return {};
+  if (item.tag < roofline.points.size()) return describe_point(roofline, roofline.points[item.tag]);
+  const std::uint64_t index = item.tag - kTraffic;
+  return item.tag >= kTraffic && index < roofline.traffic.size()
+             ? describe_link(roofline, roofline.traffic[index])
+             : Hover{};
+}
+
+}  // namespace trainyard

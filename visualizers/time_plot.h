@@ -1,0 +1,41 @@
+// What all plots over time share: a gutter for names at the left, a ruler, and one range and one
+// cursor through all.
+#pragma once
+
+#include <string>
+
+#include "visualizers/view_state.h"
+#include "visualizers/viewmodel/viewport.h"
+
+namespace trainyard {
+
+inline constexpr float kGutter = 132;
+inline constexpr float kPlotMargin = 12;  // right of the plot
+inline constexpr float kRuler = 22;
+
+/// The part of `area` that lies between gutter and margin.
+Rect plot_of(const Rect& area);
+/// The state's shown part of a run that ends at `end`, across plot_of(area).
+Viewport viewport_of(const Rect& area, const ViewState&, Instant end);
+
+/// Ticks with their labels at the bottom of `area`.
+void draw_ruler(Drawing&, const Rect& area, const Viewport&);
+/// A line at each major tick, across the height of `area`.
+void draw_grid(Drawing&, const Rect& area, const Viewport&);
+/// The range's tint and borders, and the cursor's line, across the height of `area`.
+void draw_time_marks(Drawing&, const Rect& area, const Viewport&, const ViewState&);
+/// The range's and the cursor's readings, over the ruler, in the unit of a run that ends at `end`.
+void draw_time_tags(Drawing&, const Rect& ruler, const Viewport&, const ViewState&, Instant end);
+
+/// An instant to a thousandth of the unit that a run of that length is told in: "0.531 s" in one
+/// of 4.9 s.
+std::string instant_text(Instant, Duration whole);
+
+/// A line of text whose middle is at y.
+void write(Drawing&, std::string, Point at, float size, Weight, Ink, Align = Align::Left);
+/// Text in a bordered box of `height` whose left end is at `at.x` and whose middle is at `at.y`.
+/// Returns the box.
+Rect draw_tag(Drawing&, const std::string&, Point at, float height, Ink background, Ink ink);
+float tag_width(const std::string&);
+
+}  // namespace trainyard

@@ -1,0 +1,388 @@
+#include "visualizers/timeline_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "visualizers/text_metrics.h"
+#include "visualizers/viewmodel/folding.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kFirstLane = 5;  // px below the ruler
+constexpr float kLabelRoom = 6;  // px that a label leaves free
+constexpr float kNarrow = 3;     // px below which a box has no gap and no parts
+constexpr float kShortestMark = 1.6f;
+constexpr float kOverviewRow = 4, kOverviewRows = 36;  // px of one row at most, and of all
+
+Ink ink_at(std::uint8_t category) { return static_cast<Ink>(category); }
+
+// The horizontal extent of [start, end) on screen, cut a little outside the plot so that far ends
+// stay representable.
+struct Extent {
+  float left = 0, right = 0;
+  float width() const { return right - left; }
+};
+Extent extent(const Viewport& v, Instant start, Instant end) {
+  const double low = double{v.plot.x} - 8, high = double{v.plot.right()} + 8;
+  return {static_cast<float>(std::clamp(x_of(v, start), low, high)),
+          static_cast<float>(std::clamp(x_of(v, end), low, high))};
+}
+
+std::string label_of(const Task& task, const Instruction& instruction, float room, float size) {
+  const std::string number = std::to_string(instruction.microbatch);
+  const std::string full = letter(task.phase) + number;
+  const auto fits = [&](const std::string& words) {
+    return text_width(words, size) + kLabelRoom <= room;
+  };
+  switch (task.phase) {
+    case Phase::Forward:
+      return fits(number) ? number : "";
+    case Phase::Backward:
+    case Phase::BackwardInput:
+      return fits(full) ? full : fits(number) ? number : "";
+    case Phase::BackwardWeight:
+      return fits(full) ? full : "";  // never a bare number: it would read as a forward
+    case Phase::Update:
+      return fits("update") ? "update" : "";
+  }
+  return "";
+}
+
+// Draws the rows of one rank. One object a frame, so that the list of folds is allocated once.
+class LanePainter {
+ public:
+  LanePainter(Drawing& drawing, const TimelineModel& model, const Viewport& v, double scale)
+      : drawing_(drawing),
+        model_(model),
+        program_(model.experiment->program),
+        v_(v),
+        step_(fold_step(v, scale)) {}
+
+  void compute(std::uint32_t row, float top, float height, DeviceId device) {
+    fold(row);
+    const std::uint32_t first_seen =
+        folds_.empty() ? window(model_.spans, row, v_.from, v_.to).first : folds_.front().first;
+    Instant before = end_before(row, first_seen);
+    for (const Fold& f : folds_) {
+      const InstructionId first = instruction_at(model_, row, f.first);
+      idle(before, f.start, top, height, {ItemKind::Idle, first.value});
+      if (f.count == 1)
+        span(row, f, top, height);
+      else
+        folded(row, f, top, height, {ItemKind::Fold, first.value});
+      before = f.end;
+    }
+    const std::uint32_t next =
+        folds_.empty() ? first_seen : folds_.back().first + folds_.back().count;
+    const bool tail = next == model_.spans.rows[row].count;
+    const Instant until = tail ? model_.end : span_at(model_.spans, row, next).start;
+    idle(before, until, top, height,
+         {ItemKind::Idle, tail ? tail_tag(device) : instruction_at(model_, row, next).value});
+  }
+
+  void comm(std::uint32_t row, float top) {
+    fold(row);
+    for (const Fold& f : folds_) {
+      const InstructionId first = instruction_at(model_, row, f.first);
+      const Extent e = extent(v_, f.start, f.end);
+      const float width = std::max(kShortestMark, e.width() - (e.width() > kNarrow ? 1.f : 0.f));
+      const float height =
+          f.count == 1 ? kCommLane : std::max(1.5f, kCommLane * busy_share(row, f));
+      box(drawing_, {e.left, top + kCommLane - height, width, height},
+          {.ink = Ink::Communication,
+           .item = {f.count == 1 ? ItemKind::Span : ItemKind::Fold, first.value}});
+    }
+  }
+
+  void overview(std::uint32_t row, float top, float height) {
+    fold(row);
+    for (const Fold& f : folds_) {
+      const Extent e = extent(v_, f.start, f.end);
+      fill(drawing_, {e.left, top, std::max(1.f, e.width()), height}, {.ink = ink_at(f.category)});
+    }
+  }
+
+ private:
+  void fold(std::uint32_t row) {
+    folds_.clear();
+    fold_row(model_.spans, row, v_.from, v_.to, step_, folds_);
+  }
+
+  Instant end_before(std::uint32_t row, std::uint32_t index) const {
+    return index == 0 ? Instant{0} : span_at(model_.spans, row, index - 1).end;
+  }
+
+  float busy_share(std::uint32_t row, const Fold& f) const {
+    const Duration whole = f.end - f.start;
+    if (whole.count() <= 0) return 1;
+    return static_cast<float>(to_seconds(busy_time(model_.spans, row, f.start, f.end)) /
+                              to_seconds(whole));
+  }
+
+  void idle(Instant from, Instant to, float top, float height, Item item) {
+    const Extent e = extent(v_, from, to);
+    if (to > from && e.width() >= 2)
+      hatch(drawing_, {e.left, top, e.width(), height}, Pattern::Idle, item);
+  }
+
+  void span(std::uint32_t row, const Fold& f, float top, float height) {
+    const InstructionId id = instruction_at(model_, row, f.first);
+    const Task& task = program_.task(id);
+    const Extent e = extent(v_, f.start, f.end);
+    const Item item{ItemKind::Span, id.value};
+    Rect rect{e.left, top, std::max(kShortestMark, e.width() - (e.width() > kNarrow ? 1.f : 0.f)),
+              height};
+    const std::vector<double>& recomputed = model_.experiment->prices.recompute_share;
+    const double again =
+        task.phase == Phase::Forward || recomputed.empty() ? 0 : recomputed[task_index(id)];
+    if (again > 0 && e.width() > kNarrow) {
+      // The forward done again comes first, and is drawn in proportion even where the box is cut by
+      // the plot's edge.
+      const float until =
+          std::clamp(static_cast<float>(x_of(v_, f.start + part(f.end - f.start, again))), rect.x,
+                     rect.right());
+      box(drawing_, {rect.x, top, until - rect.x, height}, {.ink = Ink::Recompute, .item = item});
+      rect = {until, top, rect.right() - until, height};
+    }
+    box(drawing_, rect, {.ink = ink_at(f.category), .item = item});
+    label(id, task, rect, ink_at(f.category));
+  }
+
+  std::size_t task_index(InstructionId id) const {
+    return program_.instructions[id.value].task.value;
+  }
+
+  static Duration part(Duration whole, double share) {
+    return Duration{static_cast<std::int64_t>(static_cast<double>(whole.count()) * share)};
+  }
+
+  // Within what is visible of the box, so that the label of a box cut by the edge stays in sight.
+  void label(InstructionId id, const Task& task, const Rect& rect, Ink on) {
+    const Rect seen = intersect(rect, v_.plot);
+    const float size = std::min(10.f, rect.height - 4);
+    if (size < 7 || task.kind != TaskKind::Compute) return;
+    std::string words = label_of(task, program_.instructions[id.value], seen.width, size);
+    write(drawing_, std::move(words), {seen.x + seen.width / 2, rect.y + rect.height / 2}, size,
+          Weight::Medium, label_ink(on), Align::Center);
+  }
+
+  // Shares of the fold's time, stacked from the bottom; what is left at the top is idle.
+  void folded(std::uint32_t row, const Fold& f, float top, float height, Item item) {
+    const Extent e = extent(v_, f.start, f.end);
+    const float width = std::max(1.f, e.width());
+    const double whole = std::max(1.0, static_cast<double>((f.end - f.start).count()));
+    const BusyTimes busy = busy_times(model_.spans, row, f.start, f.end);
+    if (width < 6) {
+      const double all =
+          static_cast<double>(std::accumulate(busy.begin(), busy.end(), std::int64_t{0}));
+      const float h = std::max(2.f, height * static_cast<float>(std::min(1.0, all / whole)));
+      fill(drawing_, {e.left, top + height - h, width, h},
+           {.ink = ink_at(f.category), .item = item});
+      return;
+    }
+    float bottom = top + height;
+    for (std::size_t c = 0; c < busy.size(); ++c) {
+      const float h = height * static_cast<float>(static_cast<double>(busy[c]) / whole);
+      if (h <= 0) continue;
+      fill(drawing_, {e.left, bottom - h, width, h},
+           {.ink = ink_at(static_cast<std::uint8_t>(c)), .item = item});
+      bottom -= h;
+    }
+  }
+
+  Drawing& drawing_;
+  const TimelineModel& model_;
+  const Program& program_;
+  const Viewport& v_;
+  FoldStep step_;
+  std::vector<Fold> folds_;
+};
+
+std::string whole_percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
+
+TimeRange measured_range(const TimelineModel& model, const ViewState& state) {
+  return state.range.value_or(TimeRange{Instant{0}, model.end});
+}
+
+bool is_selected(const TimelineModel& model, const RankLanes& rank, Item selected) {
+  if (selected.kind == ItemKind::Lane) return selected.tag == rank.device.value;
+  if (selected.kind != ItemKind::Span) return false;
+  const SpanPlace place = place_of(model, InstructionId{static_cast<std::uint32_t>(selected.tag)});
+  return place.row != kNoRow && model.experiment->program.streams[place.row].device == rank.device;
+}
+
+void draw_gutter(Drawing& drawing, const TimelineModel& model, const RankLanes& rank, Point at,
+                 const ViewState& state) {
+  const bool selected = is_selected(model, rank, state.selected);
+  const TimeRange range = measured_range(model, state);
+  const double whole = to_seconds(range.length());
+  const double busy =
+      whole > 0 ? to_seconds(busy_time(model.spans, rank.busy_row, range.from, range.to)) / whole
+                : 0;
+  const Weight weight = selected ? Weight::SemiBold : Weight::Medium;
+  write(drawing, rank.name, {at.x + 10, at.y}, 11, weight, Ink::Text);
+  const float place_x = std::max(56.f, 10 + text_width(rank.name, 11, weight) + 6);
+  const std::string reading = whole_percent(busy);
+  const float room = kGutter - 8 - text_width(reading, 10) - 4 - place_x;
+  write(drawing, fit_text(rank.place, room, 10), {at.x + place_x, at.y}, 10, Weight::Regular,
+        Ink::Text3);
+  write(drawing, reading, {at.x + kGutter - 8, at.y}, 10, Weight::Medium, Ink::Text2, Align::Right);
+}
+
+void draw_overview(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
+                   const ViewState& state) {
+  const Rect& area = layout.overview;
+  write(drawing, "Step", {area.x + 10, area.y + 18}, 11, Weight::SemiBold, Ink::Text);
+  write(drawing, format_step_time(model.end), {area.x + 10, area.y + 32}, 10, Weight::Regular,
+        Ink::Text3);
+  const float row_height =
+      std::min(kOverviewRow, std::max(1.f, kOverviewRows / static_cast<float>(model.ranks.size())));
+  // More ranks than rows: each row stands for the first of several.
+  const auto rows = std::min<std::size_t>(model.ranks.size(),
+                                          static_cast<std::size_t>(kOverviewRows / row_height));
+  const float top = area.y + (area.height - row_height * static_cast<float>(rows)) / 2;
+  const Rect strip{layout.whole.plot.x, top, layout.whole.plot.width,
+                   row_height * static_cast<float>(rows)};
+  {
+    const ClipScope clip(drawing, strip);
+    LanePainter painter(drawing, model, layout.whole, state.scale);
+    for (std::size_t i = 0; i < rows; ++i)
+      painter.overview(model.ranks[i * model.ranks.size() / rows].busy_row,
+                       top + row_height * static_cast<float>(i), row_height);
+  }
+  const Extent e = extent(layout.whole, layout.shown.from, layout.shown.to);
+  const float left = std::max(e.left, strip.x), right = std::min(e.right, strip.right());
+  fill(drawing, {strip.x, strip.y, left - strip.x, strip.height},
+       {.ink = Ink::Canvas, .alpha = 0.6f});
+  fill(drawing, {right, strip.y, strip.right() - right, strip.height},
+       {.ink = Ink::Canvas, .alpha = 0.6f});
+  outline(drawing, {left - 1, strip.y - 3, right - left + 2, strip.height + 6},
+          {.ink = Ink::Text, .stroke = 1.5f});
+  line(drawing, {area.x, area.bottom() - 0.5f}, {area.right(), area.bottom() - 0.5f},
+       {.ink = Ink::Border});
+}
+
+// The compute instruction on another rank whose result an instruction waited for, through what was
+// sent in between.
+InstructionId cause_of(const Experiment& experiment, InstructionId id) {
+  const Program& program = experiment.program;
+  for (int hops = 0; hops < 8; ++hops) {
+    const Instruction& instruction = program.instructions[id.value];
+    id = program.task(id).kind == TaskKind::Receive && instruction.peer.valid()
+             ? instruction.peer
+             : awaited(experiment, id);
+    if (!id.valid() || program.task(id).kind == TaskKind::Compute) return id;
+  }
+  return {};
+}
+
+float lane_middle(const TimelineLayout& layout, const TimelineModel& model, SpanPlace place) {
+  const DeviceId device = model.experiment->program.streams[place.row].device;
+  return lane_top(layout, device.value) + kComputeLane / 2;
+}
+
+// From the end of what it waited for to its own start.
+void draw_elbow(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
+                InstructionId id, const Rect& box) {
+  const InstructionId cause = cause_of(*model.experiment, id);
+  if (!cause.valid()) return;
+  const SpanPlace from = place_of(model, cause);
+  if (from.row == kNoRow || from.row == place_of(model, id).row) return;
+  const float x =
+      static_cast<float>(x_of(layout.shown, model.experiment->timeline.spans[cause.value].end));
+  const float y = lane_middle(layout, model, from), middle = box.y + box.height / 2;
+  const float edge = y < middle ? y + kComputeLane / 2 : y - kComputeLane / 2;
+  polyline(drawing, {{x, edge}, {x, middle}, {box.x - 3, middle}},
+           {.ink = Ink::Select, .stroke = 1.5f});
+}
+
+void draw_selection(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
+                    Item selected) {
+  if (selected.kind != ItemKind::Span) return;
+  const InstructionId id{static_cast<std::uint32_t>(selected.tag)};
+  const SpanPlace place = place_of(model, id);
+  if (place.row == kNoRow) return;
+  const Stream& stream = model.experiment->program.streams[place.row];
+  const Span span = model.experiment->timeline.spans[id.value];
+  const Extent e = extent(layout.shown, span.start, span.end);
+  const float top = lane_top(layout, stream.device.value) + (stream.compute ? 0 : kComputeLane + 1);
+  const Rect box{e.left, top, std::max(kShortestMark, e.width() - 1),
+                 stream.compute ? kComputeLane : kCommLane};
+  draw_elbow(drawing, layout, model, id, box);
+  outline(drawing, {box.x - 3, box.y - 3, box.width + 6, box.height + 6},
+          {.ink = Ink::Select, .stroke = 2});
+}
+
+void draw_lane(LanePainter& painter, const RankLanes& rank, float top) {
+  const auto lanes = static_cast<float>(std::max<std::size_t>(1, rank.compute.size()));
+  for (std::size_t i = 0; i < rank.compute.size(); ++i)
+    painter.compute(rank.compute[i], top + kComputeLane * static_cast<float>(i) / lanes,
+                    kComputeLane / lanes, rank.device);
+  for (const std::uint32_t row : rank.comm) painter.comm(row, top + kComputeLane + 1);
+}
+
+void draw_lanes(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
+                const ViewState& state) {
+  const Rect& area = layout.lanes;
+  const ClipScope clip(drawing, area);
+  draw_grid(drawing, area, layout.shown);
+  LanePainter painter(drawing, model, layout.shown, state.scale);
+  drawing.origin = {static_cast<float>(extent(layout.shown, Instant{0}, Instant{0}).left), area.y};
+  for (std::size_t i = 0; i < model.ranks.size(); ++i) {
+    const float top = lane_top(layout, i);
+    if (top + kLanePitch < area.y || top > area.bottom()) continue;
+    fill(drawing, {area.x, top - 2, kGutter, kLanePitch - 3},
+         {.ink = Ink::Canvas, .item = {ItemKind::Lane, i}});
+    draw_gutter(drawing, model, model.ranks[i], {area.x, top + kComputeLane / 2}, state);
+    const float border = top + kLanePitch - 3.5f;
+    line(drawing, {area.x, border}, {area.right(), border}, {.ink = Ink::Grid});
+    const ClipScope plot(drawing,
+                         {layout.shown.plot.x, top - 3, layout.shown.plot.width, kLanePitch});
+    draw_lane(painter, model.ranks[i], top);
+  }
+  const ClipScope plot(drawing,
+                       {layout.shown.plot.x - 3, area.y, layout.shown.plot.width + 6, area.height});
+  draw_selection(drawing, layout, model, state.selected);
+}
+
+}  // namespace
+
+std::uint64_t tail_tag(DeviceId device) { return (std::uint64_t{1} << 32) | device.value; }
+
+float timeline_height(const TimelineModel& model) {
+  return kOverview + kRuler + kFirstLane + kLanePitch * static_cast<float>(model.ranks.size());
+}
+
+TimelineLayout timeline_layout(const TimelineModel& model, const Rect& area,
+                               const ViewState& state) {
+  TimelineLayout layout;
+  layout.overview = {area.x, area.y, area.width, kOverview};
+  layout.ruler = {area.x, area.y + kOverview, area.width, kRuler};
+  const float top = layout.ruler.bottom();
+  layout.lanes = {area.x, top, area.width, std::max(0.f, area.bottom() - top)};
+  layout.whole = viewport_of(layout.overview, {}, model.end);
+  layout.shown = viewport_of(layout.lanes, state, model.end);
+  return layout;
+}
+
+float lane_top(const TimelineLayout& layout, std::size_t rank) {
+  return layout.lanes.y + kFirstLane + kLanePitch * static_cast<float>(rank) - layout.shown.scroll;
+}
+
+void draw_timeline(Drawing& drawing, const Rect& area, const TimelineModel& model,
+                   const ViewState& state) {
+  const ClipScope clip(drawing, area);
+  const TimelineLayout layout = timeline_layout(model, area, state);
+  draw_overview(drawing, layout, model, state);
+  draw_ruler(drawing, layout.ruler, layout.shown);
+  draw_lanes(drawing, layout, model, state);
+  draw_time_marks(drawing, layout.lanes, layout.shown, state);
+  draw_time_tags(drawing, layout.ruler, layout.shown, state, model.end);
+}
+
+}  // namespace trainyard

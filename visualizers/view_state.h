@@ -1,0 +1,42 @@
+// What a person looks at and points at, beside the experiment itself: the part of the run that is
+// shown, cursor, range and selection. One state is shared by all views of a window; a file or a
+// command line leaves the defaults.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "visualizers/drawing.h"
+
+namespace trainyard {
+
+/// Half-open.
+struct TimeRange {
+  Instant from{}, to{};
+  Duration length() const { return to - from; }
+  friend bool operator==(TimeRange, TimeRange) = default;
+};
+
+struct ViewState {
+  std::optional<TimeRange> shown;  // nothing: the whole run
+  std::optional<TimeRange> range;  // what statistics follow
+  std::optional<Instant> cursor;
+  Item selected;
+  std::optional<DeviceId> expanded;  // whose memory is drawn large; nothing: the worst device's
+  float scroll = 0;                  // px by which rows are scrolled up, >= 0
+  double scale = 1;                  // device pixels a logical one; folding goes by it
+};
+
+/// What is said of the thing under the pointer: as a tooltip, in the inspector, and to assistive
+/// tools.
+struct Hover {
+  std::string title;               // "Backward, microbatch 4"; empty: nothing is there
+  std::string where;               // "stage 3, compute"
+  std::string value;               // "130 ms"
+  std::vector<std::string> lines;  // why, when, share, cause
+};
+
+}  // namespace trainyard

@@ -1,0 +1,195 @@
+#include "visualizers/views.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/nearest.h"
+
+namespace trainyard {
+namespace {
+
+Rect whole(Size size) { return {0, 0, size.width, size.height}; }
+
+Drawing draw_analyse_view(const ViewData& data, Size size, const ViewState& state) {
+  Drawing drawing(size);
+  const AnalyseLayout layout = analyse_layout(data, size);
+  draw_timeline(drawing, layout.timeline, data.timeline, state);
+  draw_memory(drawing, layout.memory, data.memory, state);
+  return drawing;
+}
+
+Drawing draw_timeline_view(const ViewData& data, Size size, const ViewState& state) {
+  Drawing drawing(size);
+  draw_timeline(drawing, whole(size), data.timeline, state);
+  return drawing;
+}
+
+Drawing draw_memory_view(const ViewData& data, Size size, const ViewState& state) {
+  Drawing drawing(size);
+  const Rect ruler{0, 0, size.width, kRuler};
+  const Viewport shown = viewport_of(ruler, state, data.memory.end);
+  draw_ruler(drawing, ruler, shown);
+  draw_memory(drawing, {0, kRuler, size.width, std::max(0.f, size.height - kRuler)}, data.memory,
+              state);
+  draw_time_tags(drawing, ruler, shown, state, data.memory.end);
+  return drawing;
+}
+
+Drawing draw_roofline_view(const ViewData& data, Size size, const ViewState& state) {
+  Drawing drawing(size);
+  draw_roofline(drawing, whole(size), data.roofline, state);
+  return drawing;
+}
+
+Drawing draw_order_view(const ViewData& data, Size size, const ViewState& state) {
+  Drawing drawing(size);
+  draw_order(drawing, whole(size), data.experiment->program, data.order, state);
+  return drawing;
+}
+
+Drawing draw_layers_view(const ViewData& data, Size size, const ViewState& state) {
+  Drawing drawing(size);
+  draw_layers(drawing, whole(size), *data.experiment, data.layers, state);
+  return drawing;
+}
+
+Drawing draw_cluster_view(const ViewData& data, Size size, const ViewState& state) {
+  Drawing drawing(size);
+  draw_cluster(drawing, whole(size), *data.experiment, data.cluster, state);
+  return drawing;
+}
+
+// Waves are told at the instant under the pointer.
+Hover describe_wave_at(const ViewData& data, Size size, Item item, Point point,
+                       const ViewState& state) {
+  return describe_memory(
+      data.memory, item,
+      time_at(viewport_of(whole(size), state, data.memory.end), double{point.x}));
+}
+
+Hover describe_analyse_view(const ViewData& data, const Drawing& drawing, Point point,
+                            const ViewState& state) {
+  const Item item = hit(drawing, point);
+  const AnalyseLayout layout = analyse_layout(data, drawing.size);
+  return contains(layout.timeline, point)
+             ? describe_timeline(data.timeline, layout.timeline, state, item)
+             : describe_wave_at(data, drawing.size, item, point, state);
+}
+
+Hover describe_timeline_view(const ViewData& data, const Drawing& drawing, Point point,
+                             const ViewState& state) {
+  return describe_timeline(data.timeline, whole(drawing.size), state, hit(drawing, point));
+}
+
+Hover describe_memory_view(const ViewData& data, const Drawing& drawing, Point point,
+                           const ViewState& state) {
+  return describe_wave_at(data, drawing.size, hit(drawing, point), point, state);
+}
+
+Hover describe_roofline_view(const ViewData& data, const Drawing& drawing, Point point,
+                             const ViewState&) {
+  return describe_roofline(data.roofline, hit(drawing, point));
+}
+
+Hover describe_order_view(const ViewData& data, const Drawing& drawing, Point point,
+                          const ViewState&) {
+  return describe_order(data.experiment->program, data.order, hit(drawing, point));
+}
+
+Hover describe_layers_view(const ViewData& data, const Drawing& drawing, Point point,
+                           const ViewState&) {
+  return describe_layer(data.layers, hit(drawing, point));
+}
+
+Hover describe_cluster_view(const ViewData& data, const Drawing& drawing, Point point,
+                            const ViewState&) {
+  return describe_cluster(*data.experiment, hit(drawing, point));
+}
+
+constexpr std::array<View, 7> kViews = {{
+    {"analyse",
+     "Analyse",
+     "timeline and memory waves on one time axis",
+     {1082, 680},
+     draw_analyse_view,
+     describe_analyse_view},
+    {"timeline",
+     "Timeline",
+     "what each pipeline rank does when",
+     {1082, 340},
+     draw_timeline_view,
+     describe_timeline_view},
+    {"memory",
+     "Memory",
+     "what each pipeline rank holds when, under its capacity",
+     {1082, 380},
+     draw_memory_view,
+     describe_memory_view},
+    {"roofline",
+     "Roofline",
+     "each kind of work under the roofs of device and links",
+     {1060, 520},
+     draw_roofline_view,
+     describe_roofline_view},
+    {"order",
+     "Order",
+     "the schedule as the grid of the papers",
+     {1082, 240},
+     draw_order_view,
+     describe_order_view},
+    {"layers",
+     "Layers",
+     "time of each layer, with the stages beneath",
+     {1000, 170},
+     draw_layers_view,
+     describe_layers_view},
+    {"cluster",
+     "Cluster",
+     "the predicted peak of every device, node by node",
+     {1000, 320},
+     draw_cluster_view,
+     describe_cluster_view},
+}};
+
+}  // namespace
+
+ViewData view_data(ExperimentPtr experiment, const CostModel& cost) {
+  ViewData data;
+  data.timeline = timeline_model(experiment);
+  data.memory = memory_model(experiment);
+  data.roofline = roofline(experiment->workload, cost);
+  data.order = order_grid(experiment->program);
+  data.layers = layer_model(experiment->workload, cost);
+  data.cluster = cluster_model(*experiment);
+  data.experiment = std::move(experiment);
+  return data;
+}
+
+std::span<const View> views() { return kViews; }
+
+const View& view(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const View& each : kViews) {
+    if (each.name == name) return each;
+    names.push_back(each.name);
+  }
+  throw Error(Error::Kind::InvalidInput,
+              "there is no view \"" + std::string(name) + "\"" + did_you_mean(name, names),
+              {"view"});
+}
+
+AnalyseLayout analyse_layout(const ViewData& data, Size size) {
+  // Lanes keep their height while half of the large wave stays in sight; a little room below them
+  // sets them apart.
+  const float least = kSectionBar + kWaveExpanded;
+  const float wanted = timeline_height(data.timeline) + 2;
+  const float timeline = std::clamp(wanted, std::min(wanted, size.height * 0.4f),
+                                    std::max(size.height * 0.4f, size.height - least));
+  return {{0, 0, size.width, timeline},
+          {0, timeline, size.width, std::max(0.f, size.height - timeline)}};
+}
+
+}  // namespace trainyard
