@@ -20,12 +20,18 @@ enum class Group : std::uint8_t {
 };
 std::string_view to_string(Group);  // "tensor", "data" ...
 
-/// Ranks of the group. shard: size of the hybrid shard group, for Shard and Replica only.
+/// Legal is each of tp, cp, ep, dp and pp once, joined by dashes. ep does not multiply the devices:
+/// its ranks are the fast part of dp x cp where it comes before dp, else the slow part.
+Diagnostics check_rank_order(std::string_view order);
+
+/// Ranks of the group; a pair for Pipeline. shard: size of the hybrid shard group, for Shard and
+/// Replica only.
 std::int64_t ranks(const Mesh&, Group, std::int64_t shard = 1);
 /// How they sit, following the mesh's order. The mesh must be complete (dp set) and legal on the
-/// cluster.
+/// cluster. Groups that straddle nodes unevenly are taken as spread over more nodes than they
+/// touch. Throws Error{InvalidInput} for an order that check_rank_order() refuses.
 GroupShape group_shape(const Mesh&, Group, const Cluster&, std::int64_t shard = 1);
-/// Cluster level that a message from one stage to the next crosses.
+/// Cluster level that a message from one stage to the next crosses, of all boundaries the highest.
 std::size_t pipeline_level(const Mesh&, const Cluster&);
 /// First device (global rank) of pipeline rank d: its representative.
 std::int64_t representative(const Mesh&, int pipeline_rank);

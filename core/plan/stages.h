@@ -21,11 +21,12 @@ struct Stage {
   std::vector<LayerRun> runs;  // in order of data flow
 };
 
-/// One entry a virtual stage. Blocks that are not layers go with the first or last stage, whichever
-/// is nearer. Throws Error{InvalidInput} when the split does not add up (see check_split).
+/// One entry a virtual stage. Blocks that are not layers go with the layer before them; those ahead
+/// of all layers with the first stage, those after all with the last. Throws Error{InvalidInput}
+/// when the split does not add up (see check_split).
 std::vector<Stage> stages(const Model&, const Plan&);
-/// What is wrong with the split: layers that do not divide, a sum that is not the model's, an empty
-/// stage.
+/// What is wrong with the split: layers that do not divide, a sum that is not the model's, a
+/// negative number, a stage without any layer or block.
 Diagnostics check_split(const Model&, const Plan&);
 
 }  // namespace trainyard

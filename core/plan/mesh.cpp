@@ -1,0 +1,222 @@
+#include "core/plan/mesh.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <numeric>
+
+namespace trainyard {
+namespace {
+
+/// Members of a group along one direction of the mesh: `count` of them, `stride` devices apart.
+struct Axis {
+  std::int64_t count = 1, stride = 1;
+};
+using Axes = std::vector<Axis>;  // fastest first
+
+std::vector<std::string_view> axis_names(std::string_view order) {
+  std::vector<std::string_view> names;
+  while (names.size() < 8) {
+    const std::size_t dash = order.find('-');
+    names.push_back(order.substr(0, dash));
+    if (dash == std::string_view::npos) break;
+    order.remove_prefix(dash + 1);
+  }
+  return names;
+}
+
+std::int64_t degree(const Mesh& mesh, std::string_view axis) {
+  if (axis == "tp") return mesh.tp;
+  if (axis == "cp") return mesh.cp;
+  if (axis == "pp") return mesh.pp;
+  if (axis == "dp") return mesh.dp.value_or(1);
+  return 1;  // ep lies inside dp x cp
+}
+
+/// The named directions of the mesh, fastest first; neighbours without a gap become one.
+Axes axes(const Mesh& mesh, std::initializer_list<std::string_view> wanted) {
+  throw_if_errors(check_rank_order(mesh.order));
+  Axes found;
+  std::int64_t stride = 1;
+  for (std::string_view name : axis_names(mesh.order)) {
+    const std::int64_t count = degree(mesh, name);
+    if (count > 1 && std::find(wanted.begin(), wanted.end(), name) != wanted.end()) {
+      if (!found.empty() && found.back().stride * found.back().count == stride)
+        found.back().count *= count;
+      else
+        found.push_back({count, stride});
+    }
+    stride *= count;
+  }
+  return found;
+}
+
+struct Parts {
+  Axes fast, slow;
+};
+
+/// Cuts a group into `parts` members that sit next to each other and the groups of their like.
+/// parts must divide the group.
+Parts cut(const Axes& whole, std::int64_t parts) {
+  Parts made;
+  for (const Axis& axis : whole) {
+    const std::int64_t taken = std::gcd(axis.count, parts);
+    parts /= taken;
+    if (taken > 1) made.fast.push_back({taken, axis.stride});
+    if (taken < axis.count) made.slow.push_back({axis.count / taken, axis.stride * taken});
+  }
+  return made;
+}
+
+/// Ranks of the expert group are the fast part of dp x cp where ep comes before dp, else the slow
+/// part.
+Axes expert_axes(const Mesh& mesh, bool replicas) {
+  const Axes data = axes(mesh, {"cp", "dp"});
+  const bool fast = mesh.order.find("ep") < mesh.order.find("dp");
+  const Parts parts = cut(data, fast ? mesh.ep : ranks(mesh, Group::ExpertData));
+  return fast != replicas ? parts.fast : parts.slow;
+}
+
+Axes axes_of(const Mesh& mesh, Group group, std::int64_t shard) {
+  switch (group) {
+    case Group::Tensor:
+      return axes(mesh, {"tp"});
+    case Group::Context:
+      return axes(mesh, {"cp"});
+    case Group::Expert:
+      return expert_axes(mesh, false);
+    case Group::Data:
+      return axes(mesh, {"cp", "dp"});
+    case Group::ExpertData:
+      return expert_axes(mesh, true);
+    case Group::Shard:
+      return cut(axes(mesh, {"cp", "dp"}), shard).fast;
+    case Group::Replica:
+      return cut(axes(mesh, {"cp", "dp"}), shard).slow;
+    case Group::Pipeline:
+      return axes(mesh, {"pp"});
+  }
+  return {};
+}
+
+/// Members in one node. Where groups straddle nodes unevenly, the largest even share: no group is
+/// closer than it says.
+std::int64_t members_in_node(const Axes& group, std::int64_t node) {
+  std::int64_t members = 1;
+  for (const Axis& axis : group)
+    members *= std::gcd(axis.count, std::max<std::int64_t>(1, node / axis.stride));
+  return members;
+}
+
+/// Mean distance of consecutive members, rounded up; exact where they are evenly spaced.
+std::int64_t mean_stride(const Axes& group, std::int64_t ranks) {
+  std::int64_t extent = 0;
+  for (const Axis& axis : group) extent += (axis.count - 1) * axis.stride;
+  return ranks > 1 ? (extent + ranks - 2) / (ranks - 1) : 1;
+}
+
+std::int64_t pipeline_stride(const Mesh& mesh) {
+  throw_if_errors(check_rank_order(mesh.order));
+  std::int64_t stride = 1;
+  for (std::string_view name : axis_names(mesh.order)) {
+    if (name == "pp") break;
+    stride *= degree(mesh, name);
+  }
+  return stride;
+}
+
+}  // namespace
+
+std::string_view to_string(Group group) {
+  switch (group) {
+    case Group::Tensor:
+      return "tensor";
+    case Group::Context:
+      return "context";
+    case Group::Expert:
+      return "expert";
+    case Group::Data:
+      return "data";
+    case Group::ExpertData:
+      return "expert-data";
+    case Group::Shard:
+      return "shard";
+    case Group::Replica:
+      return "replica";
+    case Group::Pipeline:
+      return "pipeline";
+  }
+  return "";
+}
+
+Diagnostics check_rank_order(std::string_view order) {
+  std::vector<std::string_view> names = axis_names(order);
+  std::sort(names.begin(), names.end());
+  if (names == std::vector<std::string_view>{"cp", "dp", "ep", "pp", "tp"}) return {};
+  Diagnostic wrong;
+  wrong.message = fmt::format(
+      "expected tp, cp, ep, dp and pp once each, fastest first, as in tp-cp-ep-dp-pp, found "
+      "\"{}\"",
+      order.substr(0, 80));
+  wrong.place = {"plan#/mesh/order"};
+  wrong.fix = "rank-order=tp-cp-ep-dp-pp";
+  return {wrong};
+}
+
+std::int64_t ranks(const Mesh& mesh, Group group, std::int64_t shard) {
+  const std::int64_t data = std::int64_t{mesh.cp} * mesh.dp.value_or(1);
+  switch (group) {
+    case Group::Tensor:
+      return mesh.tp;
+    case Group::Context:
+      return mesh.cp;
+    case Group::Expert:
+      return mesh.ep;
+    case Group::Data:
+      return data;
+    case Group::ExpertData:
+      return std::max<std::int64_t>(1, data / mesh.ep);
+    case Group::Shard:
+      return shard;
+    case Group::Replica:
+      return std::max<std::int64_t>(1, data / shard);
+    case Group::Pipeline:
+      return std::min(2, mesh.pp);
+  }
+  return 1;
+}
+
+GroupShape group_shape(const Mesh& mesh, Group group, const Cluster& cluster, std::int64_t shard) {
+  assert(mesh.dp && "the mesh is complete");
+  const std::int64_t node = devices_per_node(cluster);
+  GroupShape shape;
+  shape.ranks = ranks(mesh, group, shard);
+  if (group == Group::Pipeline) {
+    shape.per_node = pipeline_level(mesh, cluster) == 0 ? shape.ranks : 1;
+    shape.stride = shape.ranks > 1 ? pipeline_stride(mesh) : 1;
+  } else {
+    const Axes members = axes_of(mesh, group, shard);
+    shape.per_node = members_in_node(members, node);
+    shape.stride = mean_stride(members, shape.ranks);
+  }
+  shape.neighbours = std::max<std::int64_t>(1, node / shape.per_node);
+  return shape;
+}
+
+// A pipeline is as slow as its slowest boundary: the level that joins all its stages, wherever it
+// starts.
+std::size_t pipeline_level(const Mesh& mesh, const Cluster& cluster) {
+  if (mesh.pp == 1) return 0;
+  const std::int64_t extent = pipeline_stride(mesh) * mesh.pp;
+  for (std::size_t i = 0; i + 1 < cluster.levels.size(); ++i)
+    if (cluster.levels[i].size % extent == 0 || cluster.count <= cluster.levels[i].size) return i;
+  return cluster.levels.size() - 1;
+}
+
+std::int64_t representative(const Mesh& mesh, int pipeline_rank) {
+  return pipeline_stride(mesh) * pipeline_rank;
+}
+
+}  // namespace trainyard
