@@ -13,6 +13,7 @@
 #include <cassert>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/closed_form.h"
 
 namespace trainyard {
 namespace {
@@ -59,6 +60,7 @@ Method one_f_one_b() {
       .file = "core/methods/1f1b.cpp",
       .check = check_scenario,
       .order = order,
+      .closed_form = one_f_one_b_closed_form,
   };
 }
 

@@ -9,6 +9,7 @@
 // Huang et al., "GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism",
 // NeurIPS 2019.
 #include "core/methods/catalogue.h"
+#include "core/methods/closed_form.h"
 
 namespace trainyard {
 namespace {
@@ -46,6 +47,7 @@ Method gpipe() {
                .legal_when = "always"},
       .file = "core/methods/gpipe.cpp",
       .order = order,
+      .closed_form = gpipe_closed_form,
   };
 }
 

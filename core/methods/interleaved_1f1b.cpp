@@ -13,6 +13,7 @@
 #include <cassert>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/closed_form.h"
 
 namespace trainyard {
 namespace {
@@ -79,6 +80,7 @@ Method interleaved_1f1b() {
       .file = "core/methods/interleaved_1f1b.cpp",
       .check = check_scenario,
       .order = order,
+      .closed_form = interleaved_closed_form,
   };
 }
 
