@@ -1,89 +1,56 @@
 // DEVICE:COUNT[,OPTION]... both ways.
-#include <charconv>
-#include <cmath>
-
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/nearest.h"
+#include "core/base/units_text.h"
 #include "core/cluster/cluster_options.h"
 
 namespace trainyard {
 namespace {
 
+using View = std::string_view;
+
+constexpr View kPriceUnit = "USD/h";
+
 Error refused(const std::string& message) { return Error(Error::Kind::InvalidInput, message); }
 
-std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text.substr(0, 60)); }
-
-struct Unit {
-  std::string_view name;
-  double factor;
-};
-
-constexpr Unit kRates[] = {{"B/s", 1},         {"kB/s", 1e3},     {"MB/s", 1e6},
-                           {"GB/s", 1e9},      {"TB/s", 1e12},    {"GiB/s", 1024.0 * 1024 * 1024},
-                           {"Mb/s", 1e6 / 8},  {"Gb/s", 1e9 / 8}, {"Tb/s", 1e12 / 8},
-                           {"Gbit/s", 1e9 / 8}};
-constexpr Unit kTimes[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-constexpr Unit kSizes[] = {{"B", 1},
-                           {"MB", 1e6},
-                           {"GB", 1e9},
-                           {"TB", 1e12},
-                           {"MiB", 1024.0 * 1024},
-                           {"GiB", 1024.0 * 1024 * 1024},
-                           {"TiB", 1024.0 * 1024 * 1024 * 1024}};
-constexpr Unit kPrices[] = {{"USD/h", 1}};
-
-// A number above 0 with one of the units, in units of factor 1, at most 1e18.
-double quantity(std::string_view option, std::string_view text, std::span<const Unit> units,
-                std::string_view example) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit =
-      error == std::errc() ? text.substr(static_cast<std::size_t>(end - text.data())) : "";
-  for (const Unit& known : units) {
-    const double value = number * known.factor;
-    if (unit == known.name && value > 0 && value <= 1e18) return value;
-  }
-  const bool bare = error == std::errc() && unit.empty();
-  throw refused(fmt::format("{}={} {}; write {}={}", option, text.substr(0, 60),
-                            bare ? "has no unit" : "is not a quantity above 0 with its unit",
-                            option, example));
+std::string quoted(View text) {
+  return fmt::format("\"{}{}\"", text.substr(0, 60), text.size() > 60 ? "..." : "");
 }
 
-std::int64_t whole(std::string_view what, std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw refused(fmt::format("{} must be a whole number, not {}", what, quoted(text)));
-  return number;
+// A quantity of 0 has no meaning in any option.
+template <class T>
+T above_zero(View name, View text, T value) {
+  if (value > T{}) return value;
+  throw refused(fmt::format("{} must be above 0, not {}", name, quoted(text)));
 }
 
-// Whole bytes per second, so that the text form gives the same number back.
-BytesPerSecond rate(std::string_view option, std::string_view text) {
-  const double value = std::round(quantity(option, text, kRates, "200GB/s"));
-  if (value < 1) throw refused(fmt::format("{}={} is less than 1 B/s", option, text));
-  return {value};
+BytesPerSecond rate(View name, View text) { return above_zero(name, text, parse_bandwidth(text)); }
+Duration latency(View name, View text) { return above_zero(name, text, parse_duration(text)); }
+Bytes memory(View name, View text) { return above_zero(name, text, parse_bytes(text)); }
+
+double price(View name, View text) {
+  if (!text.ends_with(kPriceUnit))
+    throw refused(fmt::format("expected US dollars an hour such as \"2.5{}\", found {}", kPriceUnit,
+                              quoted(text)));
+  return above_zero(name, text, parse_number(text.substr(0, text.size() - kPriceUnit.size())));
 }
 
-Duration latency(std::string_view option, std::string_view text) {
-  return Duration{static_cast<std::int64_t>(std::round(quantity(option, text, kTimes, "5us")))};
+double factor(View name, View text) {
+  const double value = parse_number(text);
+  if (value >= 1 && value <= 1000) return value;
+  throw refused(fmt::format("{} must be 1 to 1000, not {}", name, quoted(text)));
 }
 
-double factor(std::string_view option, std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= 1 && number <= 1000))
-    throw refused(fmt::format("{} must be a number of 1 to 1000, not {}", option, quoted(text)));
-  return number;
-}
-
-std::vector<int> extents(std::string_view text) {
+std::vector<int> extents(View text) {
   std::vector<int> result;
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end = std::min(text.find('x', start), text.size());
-    const std::int64_t extent = whole("a torus extent", text.substr(start, end - start));
+    const std::int64_t extent = parse_integer(text.substr(start, end - start));
     if (extent < 1 || extent > kMostDevices || result.size() == 3)
-      throw refused("torus= needs one to three extents of at least 1, as torus=16x16, not " +
+      throw refused("expected one to three extents of at least 1 such as \"16x16\", found " +
                     quoted(text));
     result.push_back(static_cast<int>(extent));
     start = end + 1;
@@ -91,9 +58,9 @@ std::vector<int> extents(std::string_view text) {
   return result;
 }
 
-using Read = void (*)(ClusterOptions&, std::string_view option, std::string_view value);
+using Read = void (*)(ClusterOptions&, View name, View value);
 struct Option {
-  std::string_view name;
+  View name;
   bool has_value;
   Read read;
 };
@@ -104,9 +71,8 @@ void set_network(ClusterOptions& options, Topology topology) {
   options.network = topology;
 }
 
-using View = std::string_view;
 constexpr Option kOptions[] = {
-    {"per-node", true, [](ClusterOptions& o, View name, View v) { o.per_node = whole(name, v); }},
+    {"per-node", true, [](ClusterOptions& o, View, View v) { o.per_node = parse_integer(v); }},
     {"intra", true, [](ClusterOptions& o, View name, View v) { o.intra = rate(name, v); }},
     {"inter", true, [](ClusterOptions& o, View name, View v) { o.inter = rate(name, v); }},
     {"intra-latency", true,
@@ -118,14 +84,8 @@ constexpr Option kOptions[] = {
     {"oversubscription", true,
      [](ClusterOptions& o, View name, View v) { o.oversubscription = factor(name, v); }},
     {"torus", true, [](ClusterOptions& o, View, View v) { o.torus = extents(v); }},
-    {"memory", true,
-     [](ClusterOptions& o, View name, View v) {
-       o.memory = Bytes{static_cast<std::int64_t>(std::round(quantity(name, v, kSizes, "80GiB")))};
-     }},
-    {"price", true,
-     [](ClusterOptions& o, View name, View v) {
-       o.price = quantity(name, v, kPrices, "2.50USD/h");
-     }},
+    {"memory", true, [](ClusterOptions& o, View name, View v) { o.memory = memory(name, v); }},
+    {"price", true, [](ClusterOptions& o, View name, View v) { o.price = price(name, v); }},
 };
 
 std::size_t find_option(View name) {
@@ -148,7 +108,19 @@ void read_option(View text, std::vector<bool>& seen, ClusterOptions& options) {
   if (option.has_value && !has_value)
     throw refused(fmt::format("{} needs a value: {}=...", name, name));
   if (!option.has_value && has_value) throw refused(fmt::format("{} takes no value", name));
-  option.read(options, name, has_value ? text.substr(equals + 1) : View());
+  try {
+    option.read(options, name, has_value ? text.substr(equals + 1) : View());
+  } catch (const Error& error) {
+    throw refused(fmt::format("{}: {}", name, error.what()));
+  }
+}
+
+std::int64_t read_count(View text) {
+  try {
+    return parse_integer(text);
+  } catch (const Error& error) {
+    throw refused(fmt::format("the count of devices: {}", error.what()));
+  }
 }
 
 Cluster read_cluster(View text) {
@@ -157,11 +129,10 @@ Cluster read_cluster(View text) {
   if (colon == View::npos || colon > comma)
     throw refused("a cluster is written DEVICE:COUNT, as h100-sxm:64, not " + quoted(text));
   const Device& chosen = device(text.substr(0, colon));
-  const std::int64_t count =
-      whole("the count of devices", text.substr(colon + 1, comma - colon - 1));
+  const std::int64_t count = read_count(text.substr(colon + 1, comma - colon - 1));
   ClusterOptions options;
   std::vector<bool> seen(std::size(kOptions));
-  for (std::size_t start = comma; start < text.size();) {
+  for (std::size_t start = comma; start < text.size();) {  // at a comma
     const std::size_t end = std::min(text.find(',', start + 1), text.size());
     read_option(text.substr(start + 1, end - start - 1), seen, options);
     start = end;
@@ -169,22 +140,12 @@ Cluster read_cluster(View text) {
   return make_cluster(chosen, count, options);
 }
 
-// The largest unit in which the number is whole, or in thousandths of it: exact and short.
-std::string in_largest(double value, std::span<const Unit> ascending) {
-  const Unit* best = &ascending.front();
-  for (const Unit& unit : ascending)
-    if (value >= unit.factor && std::fmod(value * 1000, unit.factor) == 0) best = &unit;
-  return fmt::format("{}{}", value / best->factor, best->name);
-}
-
-std::string text_of(BytesPerSecond rate) {
-  constexpr Unit kDecimal[] = {{"B/s", 1}, {"GB/s", 1e9}};
-  return in_largest(rate.value, kDecimal);
-}
-std::string text_of(Duration d) { return in_largest(static_cast<double>(d.count()), kTimes); }
-std::string text_of(Bytes size) {
-  constexpr Unit kBinary[] = {{"B", 1}, {"MiB", 1024.0 * 1024}, {"GiB", 1024.0 * 1024 * 1024}};
-  return in_largest(static_cast<double>(size.value), kBinary);
+// "200GB/s": exact, and without the blank that a shell would split at.
+template <class T>
+std::string compact(T value) {
+  std::string text = to_text(value);
+  std::erase(text, ' ');
+  return text;
 }
 
 }  // namespace
@@ -212,16 +173,15 @@ std::string canonical_name(const Device& device, std::int64_t count,
     text += fmt::format(",{}={}", name, value);
   };
   if (options.per_node) add("per-node", std::to_string(*options.per_node));
-  if (options.intra) add("intra", text_of(*options.intra));
-  if (options.inter) add("inter", text_of(*options.inter));
-  if (options.intra_latency) add("intra-latency", text_of(*options.intra_latency));
-  if (options.inter_latency) add("inter-latency", text_of(*options.inter_latency));
+  if (options.intra) add("intra", compact(*options.intra));
+  if (options.inter) add("inter", compact(*options.inter));
+  if (options.intra_latency) add("intra-latency", compact(*options.intra_latency));
+  if (options.inter_latency) add("inter-latency", compact(*options.inter_latency));
   if (options.network) text += "," + std::string(to_string(*options.network));
-  if (options.oversubscription)
-    add("oversubscription", fmt::format("{}", *options.oversubscription));
+  if (options.oversubscription) add("oversubscription", to_text(*options.oversubscription));
   if (!options.torus.empty()) add("torus", fmt::format("{}", fmt::join(options.torus, "x")));
-  if (options.memory) add("memory", text_of(*options.memory));
-  if (options.price) add("price", fmt::format("{}USD/h", *options.price));
+  if (options.memory) add("memory", compact(*options.memory));
+  if (options.price) add("price", to_text(*options.price) + std::string(kPriceUnit));
   return text;
 }
 

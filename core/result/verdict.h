@@ -16,9 +16,15 @@ Verdict judge(const Workload&, const Program&, const Timeline&, const std::vecto
 Result summarize(const Workload&, Grain, const Program&, const TaskPrices&, const Timeline&,
                  const std::vector<MemoryWave>&, const CostModel&);
 
-/// The single-setting changes worth trying on this plan, as "key=value", in a fixed order: those
-/// that could free memory when it does not fit, those that could save time when it does. None is
-/// the plan itself; each may yet be illegal.
+/// What simulated, measured and estimated results say alike: who and what, bands, utilisation,
+/// energy, money and what is left out. Reads step.value, model_flops and hardware_flops of the
+/// result. Throws Error{Internal} when the hardware would do more than its dense peak.
+void state_common(Result&, const Workload&, const CostModel&);
+
+/// The single-setting changes worth trying on this plan, as arguments of --set ("key=value", or two
+/// with a space between where one is not legal alone), in a fixed order: those that could free
+/// memory when it does not fit, those that could save time when it does. None is the plan itself;
+/// each may yet be illegal.
 std::vector<std::string> candidate_changes(const Workload&, bool fits);
 
 }  // namespace trainyard

@@ -1,0 +1,55 @@
+#include "core/io/order_json.h"
+
+#include <cmath>
+
+#include "core/io/files.h"
+#include "core/io/schema.h"
+
+namespace trainyard {
+namespace {
+
+Json lines(const std::string& text) {
+  Json list = Json::list();
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    list.push(text.substr(from, end - from));
+    from = end + 1;
+  }
+  return list;
+}
+
+Json count(double value) {
+  return value == std::floor(value) ? Json(static_cast<std::int64_t>(value)) : Json(value);
+}
+
+}  // namespace
+
+std::string order_document(const OrderDocument& document) {
+  Json json = Json::object();
+  json.set("schema", schema_name(schema("trainyard/order")));
+  json.set("schedule", document.schedule);
+  json.set("devices", document.devices);
+  json.set("virtual_stages", document.virtual_stages);
+  json.set("microbatches", document.microbatches);
+  json.set("makespan", document.makespan);
+  json.set("ideal", document.ideal);
+  json.set("bubble_fraction", document.bubble_fraction);
+  Json live = Json::list();
+  for (const double peak : document.live_microbatches) live.push(count(peak));
+  json.set("live_microbatches", std::move(live));
+  json.set("lanes", lines(to_text(document.order)));
+  return write_json(json);
+}
+
+Order read_order(const std::string& path) {
+  const std::string content = read_file(path);
+  const std::size_t first = content.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || content[first] != '{') return parse_order(content, {path});
+  const Json json = read_document(content, "trainyard/order", path);
+  const JsonCursor root(json, path);
+  std::string text;
+  for (const JsonCursor& line : root.at("lanes").items()) text += line.text() + "\n";
+  return parse_order(text, root.at("lanes").place());
+}
+
+}  // namespace trainyard

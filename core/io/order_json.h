@@ -1,0 +1,27 @@
+// An order of work with what it costs, as the document trainyard/order@1: what `schedule --json`
+// prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/io/json.h"
+#include "core/program/order.h"
+
+namespace trainyard {
+
+struct OrderDocument {
+  std::string schedule;
+  int devices = 1, virtual_stages = 1, microbatches = 1;
+  double makespan = 0, ideal = 0;         // seconds
+  double bubble_fraction = 0;             // idle over span, all devices
+  std::vector<double> live_microbatches;  // peak of each device, in microbatches of a whole device
+  Order order;
+};
+
+std::string order_document(const OrderDocument&);
+/// The order of such a document (its "lanes"), or of plain text as parse_order reads it. Throws
+/// Error{InvalidInput}.
+Order read_order(const std::string& path);
+
+}  // namespace trainyard

@@ -1,0 +1,190 @@
+#include "core/io/result_json.h"
+
+#include <utility>
+
+#include "core/base/digest.h"
+#include "core/io/plan_json.h"
+#include "core/io/schema.h"
+
+namespace trainyard {
+namespace {
+
+Json number(Bytes bytes) { return Json(bytes.value); }
+// Divided, not multiplied: 33 ms is 0.033 and not the double after it.
+Json number(Duration d) { return Json(static_cast<double>(d.count()) / 1e9); }
+Json number(Joules energy) { return Json(energy.value); }
+Json number(double value) { return Json(value); }
+
+template <class T>
+Json band(const Banded<T>& banded) {
+  Json json = Json::object();
+  json.set("value", number(banded.value));
+  json.set("low", number(banded.low));
+  json.set("high", number(banded.high));
+  return json;
+}
+
+Json model(const Result& r) {
+  Json json = Json::object();
+  json.set("name", r.model_name);
+  json.set("parameters", r.parameters);
+  json.set("active_parameters", r.active_parameters);
+  return json;
+}
+
+Json cluster(const Result& r) {
+  Json json = Json::object();
+  json.set("name", r.cluster_name);
+  json.set("devices", r.devices);
+  json.set("device", r.device_name);
+  json.set("devices_per_node", r.devices_per_node);
+  return json;
+}
+
+Json change(const Fix& fix) {
+  Json json = Json::object();
+  json.set("set", fix.set);
+  json.set("saves_bytes", number(fix.saves));
+  json.set("costs_fraction", fix.costs);
+  json.set("fits", fix.fits);
+  json.set("peak_bytes", number(fix.peak));
+  json.set("step_seconds", number(fix.step));
+  json.set("sentence", fix.sentence);
+  return json;
+}
+
+Json crest(const std::vector<CrestPart>& parts) {
+  Json list = Json::list();
+  for (const CrestPart& part : parts) {
+    Json json = Json::object();
+    json.set("name", part.name);
+    json.set("category", to_string(part.category));
+    json.set("bytes", number(part.bytes));
+    list.push(std::move(json));
+  }
+  return list;
+}
+
+Json verdict(const Verdict& v) {
+  Json json = Json::object();
+  json.set("fits", v.fits);
+  json.set("margin_bytes", number(v.margin));
+  if (v.worst_device.valid()) json.set("worst_device", v.worst_device.value);
+  if (v.worst_stage.valid()) json.set("worst_stage", v.worst_stage.value);
+  if (v.worst_device.valid()) json.set("at_seconds", number(v.at));
+  json.set("phase", v.phase);
+  json.set("crest", crest(v.crest));
+  json.set("sentence", v.sentence);
+  if (!v.limit.empty()) json.set("limit", v.limit);
+  Json fixes = Json::list();
+  for (const Fix& fix : v.fixes) fixes.push(change(fix));
+  json.set("fixes", std::move(fixes));
+  if (v.gain) json.set("gain", change(*v.gain));
+  return json;
+}
+
+// What a category is called in the document; what recomputation rebuilds is activations to whoever
+// reads it.
+Json categories(const CategoryBytes& bytes) {
+  const auto of = [&](Category category) { return bytes[static_cast<std::size_t>(category)]; };
+  Json json = Json::object();
+  json.set("weights", number(of(Category::Weights)));
+  json.set("gradients", number(of(Category::Gradients)));
+  json.set("optimizer_state", number(of(Category::OptimizerState)));
+  json.set("activations", number(of(Category::Activations) + of(Category::Recomputed)));
+  json.set("communication", number(of(Category::Communication)));
+  json.set("workspace", number(of(Category::Workspace)));
+  json.set("framework", number(of(Category::Framework)));
+  return json;
+}
+
+Json memory(const Result& r) {
+  Json stages = Json::list();
+  for (const StageMemory& stage : r.memory) {
+    Json json = Json::object();
+    json.set("stage", stage.stage.value);
+    json.set("device", stage.device.value);
+    json.set("peak_bytes", number(stage.peak.value));
+    json.set("at_seconds", number(stage.at));
+    json.set("low", number(stage.peak.low));
+    json.set("high", number(stage.peak.high));
+    json.set("categories", categories(stage.categories));
+    stages.push(std::move(json));
+  }
+  Json json = Json::object();
+  json.set("capacity_bytes", number(r.capacity));
+  json.set("stages", std::move(stages));
+  return json;
+}
+
+Json breakdown(const Breakdown& b) {
+  Json json = Json::object();
+  json.set("forward", number(b.forward));
+  json.set("backward", number(b.backward));
+  json.set("recompute", number(b.recompute));
+  json.set("optimizer", number(b.optimizer));
+  json.set("tensor_parallel", number(b.tensor_parallel));
+  json.set("context_parallel", number(b.context_parallel));
+  json.set("expert_parallel", number(b.expert_parallel));
+  json.set("pipeline", number(b.pipeline));
+  json.set("data_parallel", number(b.data_parallel));
+  json.set("bubble", number(b.bubble));
+  return json;
+}
+
+void add_speed(Json& json, const Result& r) {
+  const double s = to_seconds(r.step.value);
+  json.set("step_seconds", band(r.step));
+  if (s > 0 && r.counts_tokens) {
+    json.set("tokens_per_second", tokens_per_second(r));
+    json.set("tokens_per_second_per_device", tokens_per_second(r) / static_cast<double>(r.devices));
+  }
+  if (s > 0) json.set("samples_per_second", r.samples_per_step / s);
+  json.set("model_flops_per_step", r.model_flops.value);
+  json.set("hardware_flops_per_step", r.hardware_flops.value);
+  if (s > 0)
+    json.set("tflops_per_device", r.model_flops.value / s / static_cast<double>(r.devices) / 1e12);
+  json.set("mfu", r.mfu);
+  json.set("hfu", r.hfu);
+  json.set("peak_flops_used", r.peak_flops.value);
+  json.set("bubble_fraction", r.bubble_fraction);
+  json.set("exposed_communication_fraction", r.exposed_communication_fraction);
+}
+
+void add_cost(Json& json, const Result& r) {
+  if (r.energy) json.set("energy_joules", band(*r.energy));
+  if (!r.money) return;
+  Json money = band(*r.money);
+  money.set("currency", "USD");
+  const double device_hours = to_seconds(r.step.value) * static_cast<double>(r.devices) / 3600.0;
+  if (device_hours > 0) money.set("per_device_hour", r.money->value / device_hours);
+  json.set("money", std::move(money));
+}
+
+}  // namespace
+
+Json to_json(const Result& r) {
+  Json json = Json::object();
+  json.set("schema", schema_name(schema("trainyard/result")));
+  json.set("digest", to_hex(r.digest));
+  json.set("fidelity", r.fidelity);
+  json.set("model", model(r));
+  json.set("cluster", cluster(r));
+  json.set("plan", to_json(r.plan));
+  json.set("verdict", verdict(r.verdict));
+  add_speed(json, r);
+  json.set("memory", memory(r));
+  if (r.critical_device.valid()) {
+    json.set("breakdown_seconds", breakdown(r.breakdown));
+    json.set("critical_device", r.critical_device.value);
+  }
+  add_cost(json, r);
+  Json leaves_out = Json::list();
+  for (const std::string& sentence : r.leaves_out) leaves_out.push(sentence);
+  json.set("leaves_out", std::move(leaves_out));
+  return json;
+}
+
+std::string result_document(const Result& result) { return write_json(to_json(result)); }
+
+}  // namespace trainyard

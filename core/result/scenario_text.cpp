@@ -1,0 +1,42 @@
+#include "core/result/scenario_text.h"
+
+#include <fmt/format.h>
+
+#include "core/methods/settings.h"
+
+namespace trainyard {
+namespace {
+
+void write(std::string& text, const Block& block) {
+  text += fmt::format("block {} x{}\n", block.name, block.count);
+  for (const Tensor& tensor : block.graph.tensors)
+    text += fmt::format("  {} {}\n", tensor.name, to_text(tensor.shape));
+}
+
+void write(std::string& text, const Level& level) {
+  text += fmt::format("level {} {} {} {} {}\n", level.name, level.size,
+                      static_cast<std::int64_t>(level.bandwidth.value.value),
+                      level.latency.value.count(), static_cast<int>(level.topology));
+}
+
+}  // namespace
+
+std::string scenario_text(const Scenario& scenario) {
+  std::string text = fmt::format("model {}\n", scenario.model.name);
+  for (const Block& block : scenario.model.blocks) write(text, block);
+  text += fmt::format("cluster {} {} {}\n", scenario.cluster.name, scenario.cluster.device.id,
+                      scenario.cluster.count);
+  for (const Level& level : scenario.cluster.levels) write(text, level);
+  for (const Setting& one : settings())
+    text += fmt::format("{}={}\n", one.key, one.read(scenario.plan));
+  text += "layers";
+  for (const int layers : scenario.plan.split.layers) text += fmt::format(" {}", layers);
+  for (const Choice& choice : scenario.plan.choices) {
+    text += "\nmethod " + choice.method;
+    for (const auto& [name, value] : choice.params.values())
+      text += fmt::format(" {}={}", name, to_text(value));
+  }
+  return text + "\n";
+}
+
+}  // namespace trainyard

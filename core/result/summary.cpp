@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/digest.h"
+#include "core/methods/settings.h"
+#include "core/result/scenario_text.h"
+#include "core/result/verdict.h"
+
+namespace trainyard {
+namespace {
+
+// How far off each kind of byte count may be, as a share of itself. Modelled and guessed ones are
+// what prediction of published peaks was off by: fragmentation and framework terms differ per
+// framework and do not transfer.
+double uncertainty(Provenance provenance) {
+  switch (provenance) {
+    case Provenance::Exact:
+      return 0.0;
+    case Provenance::Measured:
+      return 0.01;
+    case Provenance::Modelled:
+      return 0.1;
+    case Provenance::Guessed:
+      return 0.5;
+  }
+  return 0.0;
+}
+
+Banded<Bytes> banded_peak(const Timeline& timeline, const Program& program, DeviceId device,
+                          Instant at, Bytes peak) {
+  double unsure = 0;
+  for (const Alive& alive : alive_at(timeline, program, device, at))
+    unsure += uncertainty(program.buffers[alive.buffer.value].provenance) *
+              static_cast<double>(alive.bytes.value);
+  const Bytes width{static_cast<std::int64_t>(std::llround(unsure))};
+  return {peak, peak - width, peak + width,
+          "tensors and states counted exactly; 10 % of what is modelled, 50 % of what is guessed"};
+}
+
+std::vector<StageMemory> stage_memory(const Program& program, const Timeline& timeline,
+                                      const std::vector<MemoryWave>& waves) {
+  std::vector<StageMemory> memory;
+  for (std::uint32_t d = 0; d < waves.size(); ++d) {
+    if (waves[d].samples.empty()) continue;
+    const MemoryWave::Sample& crest = waves[d].samples[waves[d].peak];
+    memory.push_back({StageId{d}, DeviceId{d},
+                      banded_peak(timeline, program, DeviceId{d}, crest.at, total(crest.bytes)),
+                      crest.at, crest.bytes});
+  }
+  return memory;
+}
+
+struct StepFlops {
+  Flops model{}, hardware{};
+};
+
+StepFlops step_flops(const Program& program, const TaskPrices& prices) {
+  std::vector<double> times(program.tasks.size(), 0.0);  // how often each task runs on one pipeline
+                                                         // rank
+  for (const Instruction& instruction : program.instructions) times[instruction.task.value] += 1.0;
+  StepFlops sum;
+  for (std::size_t t = 0; t < times.size(); ++t) {
+    sum.model += prices.model_flops[t] * times[t];
+    sum.hardware += prices.flops[t] * times[t];
+  }
+  const auto replicas = static_cast<double>(program.replicas);
+  return {sum.model * replicas, sum.hardware * replicas};
+}
+
+void state_who(Result& result, const Workload& workload) {
+  const Scenario& scenario = workload.scenario;
+  result.digest = digest(scenario_text(scenario));
+  result.model_name = scenario.model.name;
+  result.parameters = parameters(scenario.model);
+  result.active_parameters = active_parameters(scenario.model);
+  result.cluster_name = scenario.cluster.name;
+  result.device_name = scenario.cluster.device.name;
+  result.devices = scenario.cluster.count;
+  result.devices_per_node = devices_per_node(scenario.cluster);
+  result.plan = scenario.plan;
+  result.samples_per_step = static_cast<double>(scenario.plan.batch.global);
+  result.counts_tokens = scenario.model.tokens;
+  result.tokens_per_step =
+      result.counts_tokens
+          ? result.samples_per_step * static_cast<double>(scenario.plan.batch.sequence)
+          : 0.0;
+  result.capacity = scenario.cluster.device.memory.value;
+}
+
+void state_utilisation(Result& result, const Workload& workload) {
+  const Device& device = workload.scenario.cluster.device;
+  result.peak_flops = peak(device, workload.layout.precision.math);
+  const double possible =
+      to_seconds(result.step.value) * static_cast<double>(result.devices) * result.peak_flops.value;
+  if (possible <= 0) return;
+  result.mfu = result.model_flops.value / possible;
+  result.hfu = result.hardware_flops.value / possible;
+  if (result.hfu > 1.0)
+    throw Error(
+        Error::Kind::Internal,
+        fmt::format("{} would do {:.1f} % of its dense peak in {}, more than there is: the cost "
+                    "model is wrong here, and no utilisation is printed",
+                    device.name, 100 * result.hfu, to_string(workload.layout.precision.math)));
+}
+
+Duration scaled(Duration d, double factor) { return seconds(to_seconds(d) * factor); }
+
+void state_cost(Result& result, const Device& device) {
+  const Banded<Duration>& step = result.step;
+  const auto devices = static_cast<double>(result.devices);
+  if (device.power.value.value > 0) {
+    const double watts = device.power.value.value * devices;
+    result.energy = Banded<Joules>{{watts * to_seconds(step.value)},
+                                   {watts * to_seconds(step.low)},
+                                   {watts * to_seconds(step.high)},
+                                   "every device at its board power during the whole step"};
+  }
+  if (device.price_low && device.price_high) {
+    const double hours = devices / 3600.0, low = device.price_low->value,
+                 high = device.price_high->value;
+    result.money =
+        Banded<double>{hours * to_seconds(step.value) * 0.5 * (low + high),
+                       hours * to_seconds(step.low) * low, hours * to_seconds(step.high) * high,
+                       "between the low and the high price of an hour of this device"};
+  }
+}
+
+}  // namespace
+
+void state_common(Result& result, const Workload& workload, const CostModel& cost) {
+  state_who(result, workload);
+  const double band = cost.band();
+  result.step.low = scaled(result.step.value, 1.0 - band);
+  result.step.high = scaled(result.step.value, 1.0 + band);
+  result.step.basis = cost.band_basis();
+  state_utilisation(result, workload);
+  state_cost(result, workload.scenario.cluster.device);
+  result.leaves_out = cost.leaves_out();
+  for (const char* sentence : {"failures, stragglers, checkpoints and evaluation",
+                               "input pipeline and host work between steps",
+                               "allocator fragmentation beyond the framework's share"})
+    result.leaves_out.emplace_back(sentence);
+}
+
+Result summarize(const Workload& workload, Grain grain, const Program& program,
+                 const TaskPrices& prices, const Timeline& timeline,
+                 const std::vector<MemoryWave>& waves, const CostModel& cost) {
+  Result result;
+  result.fidelity = grain == Grain::Order ? "simulate: order grain" : "simulate: op grain";
+  result.step.value = makespan(timeline);
+  const StepFlops flops = step_flops(program, prices);
+  result.model_flops = flops.model;
+  result.hardware_flops = flops.hardware;
+  state_common(result, workload, cost);
+  result.bubble_fraction = bubble_fraction(timeline, program);
+  result.exposed_communication_fraction = exposed_communication_fraction(timeline, program);
+  result.memory = stage_memory(program, timeline, waves);
+  result.critical_device = critical_device(timeline, program);
+  result.breakdown = breakdown(timeline, program, result.critical_device, prices.recompute_share);
+  result.verdict = judge(workload, program, timeline, waves, result.breakdown, result.capacity);
+  return result;
+}
+
+double tokens_per_second(const Result& result) {
+  const double s = to_seconds(result.step.value);
+  return s > 0 ? result.tokens_per_step / s : 0.0;
+}
+
+}  // namespace trainyard

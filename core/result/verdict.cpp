@@ -1,0 +1,97 @@
+#include "core/result/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/units_text.h"
+#include "core/result/crest.h"
+
+namespace trainyard {
+namespace {
+
+Bytes peak_of(const MemoryWave& wave) {
+  return wave.samples.empty() ? Bytes{} : total(wave.samples[wave.peak].bytes);
+}
+
+std::size_t worst(const std::vector<MemoryWave>& waves) {
+  std::size_t found = 0;
+  for (std::size_t d = 1; d < waves.size(); ++d)
+    if (peak_of(waves[d]) > peak_of(waves[found])) found = d;
+  return found;
+}
+
+// "activations of 11 microbatches make 60.3 GiB": the category that is most of the crest.
+std::string makers(const Program& program, const Timeline& timeline, const Verdict& verdict,
+                   const CategoryBytes& bytes) {
+  const auto largest = std::max_element(bytes.begin(), bytes.end());
+  const auto category = static_cast<Category>(largest - bytes.begin());
+  std::string name(to_string(category));
+  std::replace(name.begin(), name.end(), '_', ' ');
+  if (category == Category::Activations) {
+    const int alive = microbatches_alive(program, timeline, verdict.worst_device, verdict.at);
+    name += fmt::format(" of {} microbatch{}", alive, alive == 1 ? "" : "es");
+  }
+  const bool plural = name.back() == 's' || category == Category::Activations;
+  return fmt::format("{} make{} {}", name, plural ? "" : "s", readable(*largest));
+}
+
+std::string limit(const Breakdown& b) {
+  const double whole = static_cast<double>(b.sum().count());
+  if (whole <= 0) return "";
+  const std::pair<std::string_view, Duration> losses[] = {
+      {"bubble", b.bubble},
+      {"recomputation", b.recompute},
+      {"optimizer", b.optimizer},
+      {"tensor-parallel communication", b.tensor_parallel},
+      {"context-parallel communication", b.context_parallel},
+      {"expert-parallel communication", b.expert_parallel},
+      {"pipeline transfers", b.pipeline},
+      {"data-parallel communication", b.data_parallel}};
+  const auto* most = &losses[0];
+  for (const auto& loss : losses)
+    if (loss.second > most->second) most = &loss;
+  const double share_lost = 100.0 * static_cast<double>(most->second.count()) / whole;
+  const double work = 100.0 * static_cast<double>((b.forward + b.backward).count()) / whole;
+  if (share_lost < 5.0)
+    return fmt::format("Limited by compute: {:.1f} % of the step is forward and backward", work);
+  return fmt::format("Limited by {}: {:.1f} % of the step", most->first, share_lost);
+}
+
+std::string sentence(const Verdict& v, Bytes peak, Bytes capacity, const std::string& made_by) {
+  const std::string head = v.fits ? fmt::format("Fits: {} spare", readable(v.margin))
+                                  : fmt::format("Does not fit: {} over", readable(-v.margin));
+  return fmt::format("{} on stage {} (device {}), {} at {}: {} of {}; {}.", head,
+                     v.worst_stage.value, v.worst_device.value, v.phase, readable(v.at),
+                     readable(peak), readable(capacity), made_by);
+}
+
+}  // namespace
+
+Verdict judge(const Workload& workload, const Program& program, const Timeline& timeline,
+              const std::vector<MemoryWave>& waves, const Breakdown& parts, Bytes capacity) {
+  Verdict verdict;
+  verdict.limit = limit(parts);
+  if (waves.empty() || waves.front().samples.empty()) {
+    verdict.margin = capacity;
+    verdict.phase = "idle";
+    verdict.sentence = "Fits: nothing is held.";
+    return verdict;
+  }
+  const std::size_t device = worst(waves);
+  const MemoryWave::Sample& crest = waves[device].samples[waves[device].peak];
+  verdict.margin = capacity - total(crest.bytes);
+  verdict.fits = verdict.margin.value >= 0;
+  verdict.worst_device = DeviceId{static_cast<std::uint32_t>(device)};
+  verdict.at = crest.at;
+  const Doing doing = doing_at(program, timeline, verdict.worst_device, crest.at);
+  verdict.phase = doing.phase;
+  verdict.worst_stage = doing.stage;
+  verdict.crest = crest_at(workload, program, timeline, verdict.worst_device, crest.at);
+  verdict.sentence = sentence(verdict, total(crest.bytes), capacity,
+                              makers(program, timeline, verdict, crest.bytes));
+  return verdict;
+}
+
+}  // namespace trainyard

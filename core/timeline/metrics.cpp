@@ -1,0 +1,279 @@
+#include "core/timeline/metrics.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace trainyard {
+namespace {
+
+std::uint32_t end_of(const Stream& s) { return s.first + s.count; }
+
+// Computations of one device in order of their start, whatever lane they are in.
+std::vector<InstructionId> computations(const Timeline& t, const Program& p, DeviceId device) {
+  std::vector<InstructionId> list;
+  int lanes = 0;
+  for (const Stream& s : p.streams) {
+    if (s.device != device || !s.compute) continue;
+    ++lanes;
+    for (std::uint32_t i = s.first; i < end_of(s); ++i) list.push_back({i});
+  }
+  if (lanes > 1)
+    std::sort(list.begin(), list.end(), [&](InstructionId a, InstructionId b) {
+      const Span &x = t.spans[a.value], &y = t.spans[b.value];
+      return x.start != y.start ? x.start < y.start : a < b;
+    });
+  return list;
+}
+
+Duration* part_of(Breakdown& b, const Task& task) {
+  if (task.kind != TaskKind::Collective) return &b.pipeline;
+  switch (task.group) {
+    case Group::Tensor:
+      return &b.tensor_parallel;
+    case Group::Context:
+      return &b.context_parallel;
+    case Group::Expert:
+      return &b.expert_parallel;
+    case Group::Pipeline:
+      return &b.pipeline;
+    default:
+      return &b.data_parallel;
+  }
+}
+
+// Why a device stands idle: from the end of a gap back along what was waited for. Communication on
+// the way is exposed; what is left is bubble.
+class IdleReasons {
+ public:
+  IdleReasons(const Timeline& t, const Program& p)
+      : t_(t), p_(p), stream_of_(p.instructions.size()) {
+    for (std::uint32_t s = 0; s < p.streams.size(); ++s)
+      std::fill(stream_of_.begin() + p.streams[s].first, stream_of_.begin() + end_of(p.streams[s]),
+                s);
+  }
+
+  void explain(Instant from, Instant to, InstructionId waiting, Breakdown& b) const {
+    Duration left = to - from;
+    for (InstructionId cause = latest_before(waiting, to); cause.valid();
+         cause = latest_before(cause, to)) {
+      const Task& task = p_.task(cause);
+      const Span& span = t_.spans[cause.value];
+      if (task.kind == TaskKind::Compute || span.end <= from) break;
+      const Duration shown = std::min(to, span.end) - std::max(from, span.start);
+      if (shown > Duration{}) *part_of(b, task) += shown, left -= shown;
+      to = std::min(to, span.start);
+      if (to <= from) break;
+    }
+    b.bubble += left;
+  }
+
+  // After the last computation: whatever of the device's communication still runs, latest first.
+  void explain_tail(Instant from, Instant to, DeviceId device, Breakdown& b) const {
+    InstructionId last;
+    for (const Stream& s : p_.streams)
+      if (s.device == device && !s.compute && p_.task(InstructionId{end_of(s) - 1}).kind == TaskKind::Collective)
+        if (const InstructionId id{end_of(s) - 1};
+            !last.valid() || t_.spans[id.value].end > t_.spans[last.value].end)
+          last = id;
+    if (!last.valid() || t_.spans[last.value].end <= from) {
+      b.bubble += to - from;
+      return;
+    }
+    const Span& span = t_.spans[last.value];
+    b.bubble += to - span.end;
+    const Duration shown = span.end - std::max(from, span.start);
+    *part_of(b, p_.task(last)) += shown;
+    if (span.start > from) explain(from, span.start, last, b);
+  }
+
+ private:
+  // Of what `id` waited for and the instruction before it in its stream, the one that ended last,
+  // not after `to`.
+  InstructionId latest_before(InstructionId id, Instant to) const {
+    InstructionId best;
+    const auto consider = [&](InstructionId other) {
+      const Instant end = t_.spans[other.value].end;
+      if (end <= to && (!best.valid() || end > t_.spans[best.value].end)) best = other;
+    };
+    const Instruction& in = p_.instructions[id.value];
+    for (std::uint32_t i = 0; i < in.afters; ++i) consider(p_.after[in.first_after + i]);
+    if (id.value > p_.streams[stream_of_[id.value]].first) consider({id.value - 1});
+    return best;
+  }
+
+  const Timeline& t_;
+  const Program& p_;
+  std::vector<std::uint32_t> stream_of_;
+};
+
+void add_compute(Breakdown& b, const Task& task, Duration time, double again) {
+  if (task.phase == Phase::Forward) {
+    b.forward += time;
+  } else if (task.phase == Phase::Update) {
+    b.optimizer += time;
+  } else {
+    const auto recompute =
+        Duration{static_cast<std::int64_t>(static_cast<double>(time.count()) * again + 0.5)};
+    b.recompute += recompute;
+    b.backward += time - recompute;
+  }
+}
+
+Breakdown break_down(const IdleReasons& reasons, const Timeline& t, const Program& p,
+                     DeviceId device, const std::vector<double>& recompute_share) {
+  Breakdown b;
+  const Instant end = makespan(t);
+  Instant covered{};
+  for (InstructionId id : computations(t, p, device)) {
+    const Span& span = t.spans[id.value];
+    if (span.start > covered) reasons.explain(covered, span.start, id, b);
+    // Lanes that overlap share the device: time counts once, for whoever began first.
+    const Duration own = span.end - std::max(covered, span.start);
+    const std::uint32_t task = p.instructions[id.value].task.value;
+    if (own > Duration{})
+      add_compute(b, p.tasks[task], own, recompute_share.empty() ? 0.0 : recompute_share[task]);
+    covered = std::max(covered, span.end);
+  }
+  if (end > covered) reasons.explain_tail(covered, end, device, b);
+  return b;
+}
+
+struct MemoryEvent {
+  Instant at;
+  bool allocate;
+  std::uint32_t buffer;
+  // Releases first: what is freed at an instant may be given out at it.
+  friend bool operator<(const MemoryEvent& a, const MemoryEvent& b) {
+    return a.at != b.at ? a.at < b.at : a.allocate < b.allocate;
+  }
+};
+
+std::vector<MemoryEvent> memory_events(const Timeline& t, const Program& p, DeviceId device) {
+  std::vector<MemoryEvent> events;
+  for (const Stream& s : p.streams) {
+    if (s.device != device) continue;
+    for (std::uint32_t i = s.first; i < end_of(s); ++i) {
+      const Task& task = p.task(InstructionId{i});
+      for (std::uint32_t e = task.first_effect; e < task.first_effect + task.effects; ++e) {
+        const MemoryEffect& effect = p.effects[e];
+        events.push_back({effect.at_end ? t.spans[i].end : t.spans[i].start, effect.allocate,
+                          effect.buffer.value});
+      }
+    }
+  }
+  if (!std::is_sorted(events.begin(), events.end())) std::stable_sort(events.begin(), events.end());
+  return events;
+}
+
+}  // namespace
+
+Bytes total(const CategoryBytes& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), Bytes{});
+}
+
+Duration makespan(const Timeline& t) {
+  Duration last{};
+  for (const Span& s : t.spans) last = std::max(last, s.end);
+  return last;
+}
+
+Duration busy(const Timeline& t, const Program& p, DeviceId device) {
+  Duration sum{};
+  Instant covered{};
+  for (InstructionId id : computations(t, p, device)) {
+    const Span& span = t.spans[id.value];
+    sum += std::max(Duration{}, span.end - std::max(covered, span.start));
+    covered = std::max(covered, span.end);
+  }
+  return sum;
+}
+
+MemoryWave memory_wave(const Timeline& t, const Program& p, DeviceId device) {
+  MemoryWave wave;
+  CategoryBytes now{};
+  for (const Buffer& b : p.buffers)
+    if (b.persistent && device_of(p, b.stage) == device)
+      now[static_cast<std::size_t>(b.category)] += b.bytes;
+  wave.samples.push_back({Instant{}, now});
+  Bytes most = total(now);
+  const std::vector<MemoryEvent> events = memory_events(t, p, device);
+  for (std::size_t i = 0; i < events.size();) {
+    const Instant at = events[i].at;
+    for (; i < events.size() && events[i].at == at; ++i) {
+      const Buffer& b = p.buffers[events[i].buffer];
+      now[static_cast<std::size_t>(b.category)] += events[i].allocate ? b.bytes : -b.bytes;
+    }
+    if (wave.samples.back().at == at)
+      wave.samples.back().bytes = now;
+    else
+      wave.samples.push_back({at, now});
+    if (const Bytes sum = total(now); sum > most) most = sum, wave.peak = wave.samples.size() - 1;
+  }
+  return wave;
+}
+
+std::vector<Alive> alive_at(const Timeline& t, const Program& p, DeviceId device, Instant at) {
+  std::vector<int> instances(p.buffers.size(), 0);
+  for (std::size_t i = 0; i < p.buffers.size(); ++i)
+    if (p.buffers[i].persistent && device_of(p, p.buffers[i].stage) == device) instances[i] = 1;
+  for (const MemoryEvent& e : memory_events(t, p, device)) {
+    if (e.at > at) break;
+    instances[e.buffer] += e.allocate ? 1 : -1;
+  }
+  std::vector<Alive> alive;
+  for (std::uint32_t i = 0; i < instances.size(); ++i)
+    if (instances[i] > 0) alive.push_back({{i}, instances[i], p.buffers[i].bytes * instances[i]});
+  std::stable_sort(alive.begin(), alive.end(),
+                   [](const Alive& a, const Alive& b) { return a.bytes > b.bytes; });
+  return alive;
+}
+
+int live_microbatches(const Timeline& t, const Program& p, StageId stage) {
+  std::vector<int> instances(p.buffers.size(), 0);
+  int most = 0;
+  for (const MemoryEvent& e : memory_events(t, p, device_of(p, stage))) {
+    const Buffer& b = p.buffers[e.buffer];
+    if (b.stage != stage || b.category != Category::Activations) continue;
+    most = std::max(most, instances[e.buffer] += e.allocate ? 1 : -1);
+  }
+  return most;
+}
+
+Breakdown breakdown(const Timeline& t, const Program& p, DeviceId device,
+                    const std::vector<double>& recompute_share) {
+  return break_down(IdleReasons(t, p), t, p, device, recompute_share);
+}
+
+DeviceId critical_device(const Timeline& t, const Program& p) {
+  const IdleReasons reasons(t, p);
+  DeviceId best{0};
+  Duration least = Duration::max();
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d)
+    if (const Duration idle = break_down(reasons, t, p, {d}, {}).bubble; idle < least)
+      least = idle, best = {d};
+  return best;
+}
+
+namespace {
+
+template <class Part>
+double mean_fraction(const Timeline& t, const Program& p, Part part) {
+  const IdleReasons reasons(t, p);
+  double sum = 0;
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d)
+    sum += to_seconds(part(break_down(reasons, t, p, {d}, {})));
+  const double all = to_seconds(makespan(t)) * p.devices;
+  return all > 0 ? sum / all : 0;
+}
+
+}  // namespace
+
+double bubble_fraction(const Timeline& t, const Program& p) {
+  return mean_fraction(t, p, [](const Breakdown& b) { return b.bubble; });
+}
+
+double exposed_communication_fraction(const Timeline& t, const Program& p) {
+  return mean_fraction(t, p, [](const Breakdown& b) { return b.exposed_communication(); });
+}
+
+}  // namespace trainyard
