@@ -21,7 +21,10 @@ std::string in_words(const Json& value) {
   if (value.is_null()) return "null";
   if (const auto* boolean = value.boolean()) return *boolean ? "true" : "false";
   if (const auto* integer = value.integer()) return std::to_string(*integer);
-  if (const auto* real = value.real()) return to_text(*real);
+  if (const auto* real = value.real()) {
+    const std::string text = to_text(*real);
+    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;  // tells 4096.0 from 4096
+  }
   if (const auto* text = value.text()) return "the text \"" + shortened(*text) + "\"";
   if (const auto* list = value.as_list()) return "a list of " + std::to_string(list->size());
   return "an object";

@@ -22,15 +22,9 @@ struct Alias {
   std::string_view spelling, name;
 };
 constexpr Alias kAliases[] = {
-    {"mistral-7b-v0.1", "mistral-7b"},
-    {"wrn-28-2", "wideresnet-28-2"},
-    {"wrn-28-10", "wideresnet-28-10"},
-    {"gpt2-small", "gpt2"},
-    {"dlrm-mlperf", "dlrm-criteo1tb-mlperf"},
-    {"gpt3", "gpt3-175b"},
-    {"gpt-1t", "megatron-1008b"},
-    {"llama-3-405b", "llama-3.1-405b"},
-    {"vit-base", "vit-b16"},
+    {"mistral-7b-v0.1", "mistral-7b"}, {"wrn-28-2", "wideresnet-28-2"},  {"wrn-28-10", "wideresnet-28-10"},
+    {"gpt2-small", "gpt2"},            {"dlrm-mlperf", "dlrm-criteo1tb-mlperf"}, {"gpt3", "gpt3-175b"},
+    {"gpt-1t", "megatron-1008b"},      {"llama-3-405b", "llama-3.1-405b"}, {"vit-base", "vit-b16"},
 };
 
 }  // namespace
@@ -45,17 +39,21 @@ std::span<const ZooEntry> zoo() {
   return entries;
 }
 
-Model zoo_model(std::string_view name) {
+const ZooEntry* find_in_zoo(std::string_view name) {
   std::string wanted = normal_form(name);
   for (const Alias& alias : kAliases)
     if (normal_form(alias.spelling) == wanted) wanted = normal_form(alias.name);
+  for (const ZooEntry& entry : zoo())
+    if (normal_form(entry.name) == wanted) return &entry;
+  return nullptr;
+}
+
+Model zoo_model(std::string_view name) {
+  if (const ZooEntry* entry = find_in_zoo(name)) return entry->build(*entry);
   std::vector<std::string_view> names;
-  for (const ZooEntry& entry : zoo()) {
-    if (normal_form(entry.name) == wanted) return entry.build(entry);
-    names.push_back(entry.name);
-  }
+  for (const ZooEntry& entry : zoo()) names.push_back(entry.name);
   throw Error(Error::Kind::InvalidInput, "expected the name of a model in the zoo, found \"" +
-                                             std::string(name) + "\"" + did_you_mean(name, names));
+                                             std::string(name.substr(0, 60)) + "\"" + did_you_mean(name, names));
 }
 
 }  // namespace trainyard

@@ -23,6 +23,8 @@ struct ZooEntry {
 };
 
 std::span<const ZooEntry> zoo();
+/// The entry of that name or an accepted spelling of it; null where there is none.
+const ZooEntry* find_in_zoo(std::string_view name);
 /// The model of that name (or an accepted spelling: "llama3-70b"). Throws Error{InvalidInput} with
 /// the nearest names.
 Model zoo_model(std::string_view name);

@@ -40,7 +40,8 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
 // the ring).
 struct Sizes {
   std::int64_t batch, queries, keys, heads, qk_width, v_width;
-  std::int64_t scores() const { return batch * heads * queries * keys; }
+  std::int64_t rows() const { return product({batch, queries, heads}); }
+  std::int64_t scores() const { return product({batch, heads, queries, keys}); }
 };
 
 Sizes sizes(const LocalNode& local) {
@@ -66,11 +67,11 @@ double keys_seen(const LocalNode& local, const Sizes& s) {
 }
 
 Work fused(const LocalNode& local, const Sizes& s, Pass pass) {
-  const double forward = 2.0 * static_cast<double>(s.batch * s.queries * s.heads) *
+  const double forward = 2.0 * static_cast<double>(s.rows()) *
                          keys_seen(local, s) * static_cast<double>(s.qk_width + s.v_width);
   const Bytes q = local.bytes(local.input(0)), out = local.bytes(local.output(0));
   const Bytes kv = (local.bytes(local.input(1)) + local.bytes(local.input(2))) * local.binding.cp;
-  const Bytes statistics{4 * s.batch * s.queries * s.heads};
+  const Bytes statistics{4 * s.rows()};
   const bool is_forward = pass == Pass::Forward;
   Work work = is_forward ? memory_work(forward, q + kv, out + statistics, WorkKind::Attention)
                          : memory_work(2.5 * forward, q + kv + out + out + statistics, q + kv,
@@ -91,7 +92,7 @@ Work unfused(const LocalNode& local, const Sizes& s, Pass pass) {
   Bytes read = scores * (dropout ? 3 : 2), written = scores * (dropout ? 3 : 2);
   if (dropout) (is_forward ? written : read) += mask;
   if (!is_forward) read += scores * 2;
-  const std::int64_t count = s.batch * s.heads * (is_forward ? 2 : 4);
+  const std::int64_t count = product({s.batch, s.heads, is_forward ? 2 : 4});
   return product_work(local.precision, s.queries, s.keys, (s.qk_width + s.v_width) / 2, count,
                       read + q + kv + (is_forward ? Bytes{} : out),
                       written + (is_forward ? out : q + kv));
@@ -109,7 +110,7 @@ std::vector<Saved> saved(const LocalNode& local) {
                              saved_tensor(local.node.inputs[2])};
   if (local.flash_attention) {
     list.push_back(saved_tensor(local.node.outputs[0]));
-    list.push_back(saved_bytes(kStatistics, Bytes{4 * s.batch * s.queries * s.heads}));
+    list.push_back(saved_bytes(kStatistics, Bytes{4 * s.rows()}));
     return list;
   }
   const Bytes scores = Bytes{bytes_of(local.precision.activation)} * s.scores();

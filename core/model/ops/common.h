@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,15 @@ inline Dim last(const Tensor& tensor) {
 
 inline std::vector<Tensor> one_output(Shape shape, TensorKind kind = TensorKind::Activation) {
   return {Tensor{"", std::move(shape), kind, ""}};
+}
+
+/// A product that stays where sums of several of its bytes still fit, however large the sizes are.
+inline std::int64_t product(std::initializer_list<std::int64_t> sizes) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 56;
+  std::int64_t result = 1;
+  for (std::int64_t size : sizes)
+    if (__builtin_mul_overflow(result, size, &result) || result > kMost) return kMost;
+  return result;
 }
 
 /// The product of all dimensions but the last.

@@ -41,7 +41,7 @@ Work work(const LocalNode& local, Pass pass) {
   const std::int64_t k = local_size(weight.shape[0], local.binding);
   const std::int64_t n = local_size(weight.shape[1], local.binding);
   const Bytes element{bytes_of(local.precision.activation)};
-  const Bytes x = element * (m * k), y = element * (m * n), w = local.bytes(weight);
+  const Bytes x = element * product({m, k}), y = element * product({m, n}), w = local.bytes(weight);
   switch (pass) {
     case Pass::Forward:
       return product_work(local.precision, m, n, k, 1, x + w, y);

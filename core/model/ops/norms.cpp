@@ -61,7 +61,7 @@ Work work(const LocalNode& local, Pass pass) {
 // Rows that each have statistics of their own: tokens, times heads where a norm works by head.
 std::int64_t measured_rows(const LocalNode& local) {
   const Dim width = last(local.input(0));
-  const std::int64_t weight = local.input(1).shape[0].size;
+  const std::int64_t weight = std::max<std::int64_t>(1, local.input(1).shape[0].size);
   return rows(local.input(0), local.binding) *
          std::max<std::int64_t>(1, local_size(width, local.binding) / weight);
 }

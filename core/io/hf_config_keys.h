@@ -1,0 +1,10 @@
+// The keys that Hugging Face configs are known to have, whether or not they change what is trained.
+#pragma once
+
+#include <string_view>
+
+namespace trainyard {
+
+bool is_known_hf_key(std::string_view);
+
+}  // namespace trainyard

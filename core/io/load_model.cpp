@@ -1,0 +1,54 @@
+#include "core/io/load_model.h"
+
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "core/io/files.h"
+#include "core/io/model_json.h"
+#include "core/io/schema.h"
+#include "core/model/zoo.h"
+
+namespace trainyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Bytes kMostBytes = 64_MiB;
+
+// A bare word is a name before it is a file: "gpt2" is the model whatever lies in the folder one stands in.
+bool looks_like_path(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.ends_with(".json") || text.ends_with(".onnx");
+}
+
+ImportedModel load_file(const std::string& path) {
+  const std::string text = read_file(path, kMostBytes);
+  const Json document = parse_json(text, path);
+  if (document.find("schema")) return {model_from_json(document, path), {}};
+  return import_hf_config_with_report(text, path);
+}
+
+std::string config_in(const std::string& folder) {
+  const fs::path config = fs::path(folder) / "config.json";
+  std::error_code ignored;
+  if (fs::is_regular_file(config, ignored)) return config.lexically_normal().string();
+  throw Error(Error::Kind::InvalidInput, "expected a folder with a config.json, found none in it", Place{folder});
+}
+
+}  // namespace
+
+ImportedModel load_model_with_report(std::string_view name_or_path) {
+  const std::string path(name_or_path);
+  if (path.ends_with(".onnx"))
+    throw Error(Error::Kind::Unsupported,
+                "expected a config.json, a trainyard/model file or a name of the zoo: models in ONNX form cannot be read",
+                Place{path});
+  std::error_code ignored;
+  const bool exists = !path.empty() && path.find('\0') == std::string::npos && fs::exists(path, ignored);
+  if (!looks_like_path(path) && (find_in_zoo(path) || !exists)) return {zoo_model(path), {}};
+  if (fs::is_directory(path, ignored)) return load_file(config_in(path));
+  return load_file(path);
+}
+
+Model load_model(std::string_view name_or_path) { return load_model_with_report(name_or_path).model; }
+
+}  // namespace trainyard

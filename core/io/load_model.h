@@ -1,0 +1,20 @@
+// A model by whatever a person has of it: a name of the zoo, a Hugging Face config.json or its folder, a
+// "trainyard/model" file.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/io/hf_config_import.h"
+#include "core/model/model.h"
+
+namespace trainyard {
+
+/// Blocks on files. Throws Error{InvalidInput} with the nearest zoo name or file for what is neither;
+/// Error{Unsupported} for an .onnx file.
+Model load_model(std::string_view name_or_path);
+/// The same, with what became of a config's keys (no fields for what is not a config).
+ImportedModel load_model_with_report(std::string_view name_or_path);
+
+}  // namespace trainyard
