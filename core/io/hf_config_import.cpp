@@ -22,14 +22,17 @@ using Names = std::initializer_list<const char*>;
 // Reads keys, under any of their names, and remembers which were there and which were assumed.
 class Fields {
  public:
-  Fields(JsonCursor config, std::string model_type) : config_(std::move(config)), type_(std::move(model_type)) {}
+  Fields(JsonCursor config, std::string model_type)
+      : config_(std::move(config)), type_(std::move(model_type)) {}
 
-  std::int64_t size(Names names, std::int64_t fallback, std::int64_t low = 1, std::int64_t high = kMostSize) {
+  std::int64_t size(Names names, std::int64_t fallback, std::int64_t low = 1,
+                    std::int64_t high = kMostSize) {
     if (const auto field = find(names)) return field->integer(low, high);
     return assume(names, std::to_string(fallback)), fallback;
   }
   /// A size whose absence (or null) means something of its own, said by the sentence.
-  std::int64_t optional_size(Names names, std::int64_t fallback, const std::string& sentence, std::int64_t low = 1) {
+  std::int64_t optional_size(Names names, std::int64_t fallback, const std::string& sentence,
+                             std::int64_t low = 1) {
     if (const auto field = find(names)) return field->integer(low, kMostSize);
     if (!sentence.empty()) note(std::string(*names.begin()) + " is not given: " + sentence);
     return fallback;
@@ -76,7 +79,8 @@ class Fields {
 
 // What the classes take for what a config leaves out.
 struct Defaults {
-  std::int64_t vocab, hidden, ffn, layers, heads, kv_heads, head_dim, sequence;  // 0: follows from the others
+  std::int64_t vocab, hidden, ffn, layers, heads, kv_heads, head_dim, sequence;  // 0: follows from
+                                                                                 // the others
   bool tied;
 };
 
@@ -86,7 +90,8 @@ constexpr Names kLayers = {"num_hidden_layers", "n_layer", "num_layers"};
 constexpr Names kFfn = {"intermediate_size", "n_inner", "ffn_dim", "d_ff"};
 constexpr Names kPositions = {"max_position_embeddings", "n_positions", "n_ctx", "seq_length"};
 
-constexpr const char* kGelus[] = {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "quick_gelu", "gelu_python", "gelu_accurate"};
+constexpr const char* kGelus[] = {"gelu",       "gelu_new",    "gelu_fast",    "gelu_pytorch_tanh",
+                                  "quick_gelu", "gelu_python", "gelu_accurate"};
 
 Activation activation(Fields& f, Names names, const char* fallback, bool gated) {
   const std::string name = f.word(names, fallback);
@@ -124,20 +129,23 @@ TransformerSpec sizes(Fields& f, const char* family, const Defaults& d) {
 
 void expect_heads(Fields& f, const TransformerSpec& spec, bool explicit_width) {
   if (!explicit_width && spec.hidden % spec.heads != 0)
-    f.refuse(kHeads, "expected attention heads that divide the hidden size " + std::to_string(spec.hidden) + ", found " +
-                         std::to_string(spec.heads));
+    f.refuse(kHeads, "expected attention heads that divide the hidden size " +
+                         std::to_string(spec.hidden) + ", found " + std::to_string(spec.heads));
   if (spec.kv_heads > 0 && spec.heads % spec.kv_heads != 0)
-    f.refuse({"num_key_value_heads"}, "expected key/value heads that divide the " + std::to_string(spec.heads) +
-                                          " attention heads, found " + std::to_string(spec.kv_heads));
+    f.refuse({"num_key_value_heads"}, "expected key/value heads that divide the " +
+                                          std::to_string(spec.heads) + " attention heads, found " +
+                                          std::to_string(spec.kv_heads));
 }
 
 TransformerSpec decoder(Fields& f, const char* family, const Defaults& d) {
   TransformerSpec spec = sizes(f, family, d);
-  spec.kv_heads = f.optional_size({"num_key_value_heads"}, d.kv_heads > 0 ? d.kv_heads : spec.heads,
-                                  d.kv_heads > 0 ? std::to_string(d.kv_heads) + ", the default of " + f.type()
-                                                 : "as many as attention heads");
-  spec.head_dim = f.optional_size({"head_dim"}, d.head_dim,
-                                  d.head_dim > 0 ? std::to_string(d.head_dim) + ", the default of " + f.type() : "");
+  spec.kv_heads =
+      f.optional_size({"num_key_value_heads"}, d.kv_heads > 0 ? d.kv_heads : spec.heads,
+                      d.kv_heads > 0 ? std::to_string(d.kv_heads) + ", the default of " + f.type()
+                                     : "as many as attention heads");
+  spec.head_dim = f.optional_size(
+      {"head_dim"}, d.head_dim,
+      d.head_dim > 0 ? std::to_string(d.head_dim) + ", the default of " + f.type() : "");
   expect_heads(f, spec, spec.head_dim > 0);
   spec.tied = f.flag("tie_word_embeddings", d.tied);
   return spec;
@@ -194,7 +202,9 @@ Model gemma2(Fields& f) {
   TransformerSpec spec = decoder(f, "gemma2", {256000, 2304, 9216, 26, 8, 4, 256, 8192, true});
   spec.activation = activation(f, {"hidden_activation", "hidden_act"}, "gelu_pytorch_tanh", true);
   spec.qkv_bias = spec.out_bias = f.flag("attention_bias", false);
-  f.note("every layer looks at the whole sequence: the sliding window of every second layer is not modelled");
+  f.note(
+      "every layer looks at the whole sequence: the sliding window of every second layer is not "
+      "modelled");
   return build_decoder(spec);
 }
 
@@ -257,7 +267,8 @@ Model opt(Fields& f) {
 Model bloom(Fields& f) {
   TransformerSpec spec = sizes(f, "bloom", {250880, 64, 0, 2, 8, 0, 0, 0, true});
   expect_heads(f, spec, false);
-  spec.sequence = f.optional_size({"seq_length"}, 2048, "2048, what the published models were trained with");
+  spec.sequence =
+      f.optional_size({"seq_length"}, 2048, "2048, what the published models were trained with");
   spec.tied = f.flag("tie_word_embeddings", true);
   spec.dropout = f.drops({"hidden_dropout"}, 0.0);
   spec.attention_dropout = f.drops({"attention_dropout"}, 0.0);
@@ -281,15 +292,19 @@ Model bert(Fields& f) {
   const std::string head = architecture(f);
   if (head == "BertForMaskedLM") return build_encoder(spec, EncoderHead::MaskedTokens);
   if (head == "BertForPreTraining") return build_encoder(spec, EncoderHead::PoolerAndMaskedTokens);
-  if (head != "BertModel") f.note("the head is the pooler: " + (head.empty() ? "no architecture is given" : head + " is not known"));
+  if (head != "BertModel")
+    f.note("the head is the pooler: " +
+           (head.empty() ? "no architecture is given" : head + " is not known"));
   return build_encoder(spec, EncoderHead::Pooler);
 }
 
 Model t5(Fields& f) {
   TransformerSpec spec = sizes(f, "t5", {32128, 512, 2048, 6, 8, 0, 0, 0, true});
-  spec.decoder_layers = f.optional_size({"num_decoder_layers"}, spec.layers, "as many as encoder layers");
+  spec.decoder_layers =
+      f.optional_size({"num_decoder_layers"}, spec.layers, "as many as encoder layers");
   spec.head_dim = f.size({"d_kv"}, 64);
-  spec.sequence = f.optional_size({"n_positions"}, 512, "512, what the published models were trained with");
+  spec.sequence =
+      f.optional_size({"n_positions"}, 512, "512, what the published models were trained with");
   spec.tied = f.flag("tie_word_embeddings", true);
   spec.dropout = spec.attention_dropout = f.drops({"dropout_rate"}, 0.1);
   const std::string projection = f.word({"feed_forward_proj"}, "relu");
@@ -302,8 +317,10 @@ Model t5(Fields& f) {
   } else if (projection != "relu") {
     f.find({"feed_forward_proj"})->one_of({"relu", "gated-gelu", "gated-silu"});
   }
-  if (const auto buckets = f.find({"relative_attention_num_buckets"}); buckets && buckets->integer(1, kMostSize) != 32)
-    buckets->refuse("expected 32 buckets of relative positions, found " + std::to_string(buckets->integer()));
+  if (const auto buckets = f.find({"relative_attention_num_buckets"});
+      buckets && buckets->integer(1, kMostSize) != 32)
+    buckets->refuse("expected 32 buckets of relative positions, found " +
+                    std::to_string(buckets->integer()));
   return build_encoder_decoder(spec);
 }
 
@@ -319,7 +336,8 @@ Model vit(Fields& f) {
   image.patch = f.size({"patch_size"}, 16, 1, image.image);
   image.channels = f.size({"num_channels"}, 3);
   if (image.image % image.patch != 0)
-    f.refuse({"patch_size"}, "expected a patch that divides the image of " + std::to_string(image.image) + ", found " +
+    f.refuse({"patch_size"}, "expected a patch that divides the image of " +
+                                 std::to_string(image.image) + ", found " +
                                  std::to_string(image.patch));
   image.classes = 2;
   if (architecture(f) == "ViTModel") {
@@ -351,7 +369,8 @@ Model deepseek_v3(Fields& f) {
   latent.nope = f.size({"qk_nope_head_dim"}, 128);
   latent.rope = f.size({"qk_rope_head_dim"}, 64);
   latent.value = f.size({"v_head_dim"}, 128);
-  if (const auto extra = f.find({"num_nextn_predict_layers"}); extra && extra->integer(0, kMostLayers) > 0)
+  if (const auto extra = f.find({"num_nextn_predict_layers"});
+      extra && extra->integer(0, kMostLayers) > 0)
     f.note("the layer that predicts a second token is left out");
   return build_decoder(spec);
 }
@@ -362,10 +381,23 @@ struct Reader {
 };
 
 constexpr Reader kReaders[] = {
-    {"llama", llama},       {"mistral", mistral},   {"mixtral", mixtral}, {"qwen2", qwen2}, {"qwen3", qwen3},
-    {"gemma", gemma},       {"gemma2", gemma2},     {"phi", phi},         {"phi3", phi3},   {"gpt2", gpt2},
-    {"gpt_neox", gpt_neox}, {"opt", opt},           {"bloom", bloom},     {"bert", bert},   {"t5", t5},
-    {"vit", vit},           {"deepseek_v3", deepseek_v3},
+    {"llama", llama},
+    {"mistral", mistral},
+    {"mixtral", mixtral},
+    {"qwen2", qwen2},
+    {"qwen3", qwen3},
+    {"gemma", gemma},
+    {"gemma2", gemma2},
+    {"phi", phi},
+    {"phi3", phi3},
+    {"gpt2", gpt2},
+    {"gpt_neox", gpt_neox},
+    {"opt", opt},
+    {"bloom", bloom},
+    {"bert", bert},
+    {"t5", t5},
+    {"vit", vit},
+    {"deepseek_v3", deepseek_v3},
 };
 
 const Reader* find_reader(std::string_view type) {
@@ -395,8 +427,8 @@ const Reader& reader_of(const JsonCursor& config) {
   const auto& types = hf_model_types();
   std::string list;
   for (const std::string& known : types) list += (list.empty() ? "" : ", ") + known;
-  type.refuse("expected a model_type that we can read (" + list + "), found \"" + type.text().substr(0, 60) + "\"" +
-              did_you_mean(type.text(), types));
+  type.refuse("expected a model_type that we can read (" + list + "), found \"" +
+              type.text().substr(0, 60) + "\"" + did_you_mean(type.text(), types));
 }
 
 ImportReport report_of(const JsonCursor& config) {
@@ -431,7 +463,8 @@ std::string ImportReport::sentence() const {
   if (unknown.empty()) return "all " + all + " fields recognised";
   std::string list;
   for (const std::string& key : unknown) list += (list.empty() ? "" : ", ") + key;
-  return std::to_string(fields - static_cast<int>(unknown.size())) + " of " + all + " fields recognised; not known: " + list;
+  return std::to_string(fields - static_cast<int>(unknown.size())) + " of " + all +
+         " fields recognised; not known: " + list;
 }
 
 const std::vector<std::string>& hf_model_types() {

@@ -23,7 +23,8 @@ std::string in_words(const Json& value) {
   if (const auto* integer = value.integer()) return std::to_string(*integer);
   if (const auto* real = value.real()) {
     const std::string text = to_text(*real);
-    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;  // tells 4096.0 from 4096
+    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;  // tells 4096.0 from
+                                                                                // 4096
   }
   if (const auto* text = value.text()) return "the text \"" + shortened(*text) + "\"";
   if (const auto* list = value.as_list()) return "a list of " + std::to_string(list->size());

@@ -15,9 +15,11 @@ namespace fs = std::filesystem;
 
 constexpr Bytes kMostBytes = 64_MiB;
 
-// A bare word is a name before it is a file: "gpt2" is the model whatever lies in the folder one stands in.
+// A bare word is a name before it is a file: "gpt2" is the model whatever lies in the folder one
+// stands in.
 bool looks_like_path(std::string_view text) {
-  return text.find('/') != std::string_view::npos || text.ends_with(".json") || text.ends_with(".onnx");
+  return text.find('/') != std::string_view::npos || text.ends_with(".json") ||
+         text.ends_with(".onnx");
 }
 
 ImportedModel load_file(const std::string& path) {
@@ -31,7 +33,8 @@ std::string config_in(const std::string& folder) {
   const fs::path config = fs::path(folder) / "config.json";
   std::error_code ignored;
   if (fs::is_regular_file(config, ignored)) return config.lexically_normal().string();
-  throw Error(Error::Kind::InvalidInput, "expected a folder with a config.json, found none in it", Place{folder});
+  throw Error(Error::Kind::InvalidInput, "expected a folder with a config.json, found none in it",
+              Place{folder});
 }
 
 }  // namespace
@@ -40,15 +43,19 @@ ImportedModel load_model_with_report(std::string_view name_or_path) {
   const std::string path(name_or_path);
   if (path.ends_with(".onnx"))
     throw Error(Error::Kind::Unsupported,
-                "expected a config.json, a trainyard/model file or a name of the zoo: models in ONNX form cannot be read",
+                "expected a config.json, a trainyard/model file or a name of the zoo: models in "
+                "ONNX form cannot be read",
                 Place{path});
   std::error_code ignored;
-  const bool exists = !path.empty() && path.find('\0') == std::string::npos && fs::exists(path, ignored);
+  const bool exists =
+      !path.empty() && path.find('\0') == std::string::npos && fs::exists(path, ignored);
   if (!looks_like_path(path) && (find_in_zoo(path) || !exists)) return {zoo_model(path), {}};
   if (fs::is_directory(path, ignored)) return load_file(config_in(path));
   return load_file(path);
 }
 
-Model load_model(std::string_view name_or_path) { return load_model_with_report(name_or_path).model; }
+Model load_model(std::string_view name_or_path) {
+  return load_model_with_report(name_or_path).model;
+}
 
 }  // namespace trainyard

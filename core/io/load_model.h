@@ -1,5 +1,5 @@
-// A model by whatever a person has of it: a name of the zoo, a Hugging Face config.json or its folder, a
-// "trainyard/model" file.
+// A model by whatever a person has of it: a name of the zoo, a Hugging Face config.json or its
+// folder, a "trainyard/model" file.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace trainyard {
 
-/// Blocks on files. Throws Error{InvalidInput} with the nearest zoo name or file for what is neither;
-/// Error{Unsupported} for an .onnx file.
+/// Blocks on files. Throws Error{InvalidInput} with the nearest zoo name or file for what is
+/// neither; Error{Unsupported} for an .onnx file.
 Model load_model(std::string_view name_or_path);
 /// The same, with what became of a config's keys (no fields for what is not a config).
 ImportedModel load_model_with_report(std::string_view name_or_path);

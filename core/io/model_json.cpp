@@ -49,7 +49,9 @@ Json shape_json(const Shape& shape) {
 
 Json tensor_json(const Tensor& tensor) {
   Json object = Json::object();
-  object.set("name", tensor.name).set("kind", spelling(kKinds, tensor.kind)).set("shape", shape_json(tensor.shape));
+  object.set("name", tensor.name)
+      .set("kind", spelling(kKinds, tensor.kind))
+      .set("shape", shape_json(tensor.shape));
   if (!tensor.tied_to.empty()) object.set("tied_to", tensor.tied_to);
   return object;
 }
@@ -63,7 +65,8 @@ Json names_json(const Graph& graph, const std::vector<TensorId>& ids) {
 Json node_json(const Graph& graph, const Node& node) {
   Json object = Json::object();
   object.set("name", node.name).set("op", node.op->name);
-  object.set("inputs", names_json(graph, node.inputs)).set("outputs", names_json(graph, node.outputs));
+  object.set("inputs", names_json(graph, node.inputs))
+      .set("outputs", names_json(graph, node.outputs));
   if (node.split != TensorSplit::None) object.set("split", spelling(kSplits, node.split));
   if (node.attributes.empty()) return object;
   Json attributes = Json::object();
@@ -89,7 +92,8 @@ bool may_be_open(Axis axis) {
 
 Dim read_dim(const JsonCursor& cursor) {
   if (cursor.value().integer()) return {cursor.integer(1, kMostSize), Axis::None, 0};
-  if (!cursor.value().as_object()) cursor.expected("a size, or an object with axis, size and units");
+  if (!cursor.value().as_object())
+    cursor.expected("a size, or an object with axis, size and units");
   cursor.expect_keys({"axis", "size", "units"});
   Dim dim;
   dim.axis = parse_enum<Axis>(cursor.at("axis"), kAxes);
@@ -114,16 +118,20 @@ Tensor read_tensor(const JsonCursor& cursor) {
   tensor.kind = parse_enum<TensorKind>(cursor.at("kind"), kKinds);
   const JsonCursor shape = cursor.at("shape");
   for (const JsonCursor& dim : shape.items()) tensor.shape.push_back(read_dim(dim));
-  if (tensor.shape.size() > 8) shape.refuse("expected at most 8 dimensions, found " + std::to_string(tensor.shape.size()));
-  if (local_elements(tensor.shape, Binding{}) > kMostElements) shape.refuse("expected at most 2^56 elements, found more");
+  if (tensor.shape.size() > 8)
+    shape.refuse("expected at most 8 dimensions, found " + std::to_string(tensor.shape.size()));
+  if (local_elements(tensor.shape, Binding{}) > kMostElements)
+    shape.refuse("expected at most 2^56 elements, found more");
   if (const auto tied = cursor.find("tied_to")) {
     tensor.tied_to = tied->text();
-    if (tensor.kind != TensorKind::Parameter) tied->refuse("expected a parameter: only those can be tied");
+    if (tensor.kind != TensorKind::Parameter)
+      tied->refuse("expected a parameter: only those can be tied");
   }
   return tensor;
 }
 
-// Reads one block's graph; names become ids, and each node's outputs are checked against what its op makes.
+// Reads one block's graph; names become ids, and each node's outputs are checked against what its
+// op makes.
 class GraphReader {
  public:
   Graph read(const JsonCursor& block) {
@@ -131,7 +139,8 @@ class GraphReader {
       graph_.tensors.push_back(read_tensor(tensor));
       const TensorId id{static_cast<std::uint32_t>(graph_.tensors.size() - 1)};
       if (!ids_.emplace(graph_.tensors.back().name, id).second)
-        tensor.at("name").refuse("expected names that differ, found \"" + graph_.tensors.back().name + "\" twice");
+        tensor.at("name").refuse("expected names that differ, found \"" +
+                                 graph_.tensors.back().name + "\" twice");
     }
     const std::vector<JsonCursor> nodes = block.at("nodes").items();
     declare_outputs(nodes);
@@ -153,8 +162,8 @@ class GraphReader {
     std::vector<std::string> names;
     for (const auto& [known, id] : ids_)
       if (names.size() < 1000) names.push_back(known);
-    cursor.refuse("expected the name of a tensor of the block, found \"" + name.substr(0, 60) + "\"" +
-                  did_you_mean(name, names));
+    cursor.refuse("expected the name of a tensor of the block, found \"" + name.substr(0, 60) +
+                  "\"" + did_you_mean(name, names));
   }
 
   void declare_outputs(const std::vector<JsonCursor>& nodes) {
@@ -162,8 +171,10 @@ class GraphReader {
     for (const JsonCursor& node : nodes)
       for (const JsonCursor& output : node.at("outputs").items()) {
         const TensorId id = tensor(output);
-        if (!ready_[id.value]) output.refuse("expected one node that makes \"" + graph_[id].name + "\", found another");
-        if (graph_[id].kind == TensorKind::Parameter) output.refuse("expected an activation, found a parameter");
+        if (!ready_[id.value])
+          output.refuse("expected one node that makes \"" + graph_[id].name + "\", found another");
+        if (graph_[id].kind == TensorKind::Parameter)
+          output.refuse("expected an activation, found a parameter");
         ready_[id.value] = false;
       }
   }
@@ -175,12 +186,14 @@ class GraphReader {
     node.op = find_op(cursor.at("op"));
     for (const JsonCursor& input : cursor.at("inputs").items()) {
       node.inputs.push_back(tensor(input));
-      if (!ready_[node.inputs.back().value]) input.refuse("expected a tensor that an earlier node makes");
+      if (!ready_[node.inputs.back().value])
+        input.refuse("expected a tensor that an earlier node makes");
     }
     if (const auto attributes = cursor.find("attributes"))
       for (const std::string& key : attributes->keys())
         node.attributes[key] = attributes->at(key).integer(-kMostSize, kMostSize);
-    if (const auto split = cursor.find("split")) node.split = parse_enum<TensorSplit>(*split, kSplits);
+    if (const auto split = cursor.find("split"))
+      node.split = parse_enum<TensorSplit>(*split, kSplits);
     read_outputs(cursor, node);
     graph_.nodes.push_back(std::move(node));
   }
@@ -203,12 +216,14 @@ class GraphReader {
     }
     const std::vector<JsonCursor> outputs = cursor.at("outputs").items();
     if (outputs.size() != made.size())
-      cursor.at("outputs").refuse("expected " + std::to_string(made.size()) + " outputs, found " + std::to_string(outputs.size()));
+      cursor.at("outputs").refuse("expected " + std::to_string(made.size()) + " outputs, found " +
+                                  std::to_string(outputs.size()));
     for (std::size_t i = 0; i < made.size(); ++i) {
       const TensorId id = tensor(outputs[i]);
       if (graph_[id].shape != made[i].shape || graph_[id].kind != made[i].kind)
-        outputs[i].refuse("expected the shape that " + std::string(node.op->name) + " makes, " + to_text(made[i].shape) +
-                          ", found " + to_text(graph_[id].shape) + " or another axis or kind");
+        outputs[i].refuse("expected the shape that " + std::string(node.op->name) + " makes, " +
+                          to_text(made[i].shape) + ", found " + to_text(graph_[id].shape) +
+                          " or another axis or kind");
       node.outputs.push_back(id);
       ready_[id.value] = true;
     }
@@ -216,7 +231,8 @@ class GraphReader {
 };
 
 Block read_block(const JsonCursor& cursor) {
-  cursor.expect_keys({"name", "count", "layer", "input", "output", "side_input", "tensors", "nodes"});
+  cursor.expect_keys(
+      {"name", "count", "layer", "input", "output", "side_input", "tensors", "nodes"});
   Block block;
   block.name = cursor.at("name").text();
   block.count = static_cast<int>(cursor.at("count").integer(1, kMostCount));
@@ -245,7 +261,8 @@ void check_ties(const Model& model, const JsonCursor& blocks) {
           local_elements(other->shape, Binding{}) == local_elements(tensors[t].shape, Binding{}))
         continue;
       cursors[b].at("tensors").items()[t].at("tied_to").refuse(
-          "expected \"BLOCK/TENSOR\", a parameter of as many elements that is not tied itself, found \"" +
+          "expected \"BLOCK/TENSOR\", a parameter of as many elements that is not tied itself, "
+          "found \"" +
           tensors[t].tied_to.substr(0, 60) + "\"");
     }
   }
@@ -258,7 +275,9 @@ Json model_to_json(const Model& model) {
   for (const Block& block : model.blocks) blocks.push(block_json(block));
   for (const std::string& sentence : model.assumed) assumed.push(sentence);
   Json object = Json::object();
-  object.set("schema", schema_name(schema("trainyard/model"))).set("name", model.name).set("family", model.family);
+  object.set("schema", schema_name(schema("trainyard/model")))
+      .set("name", model.name)
+      .set("family", model.family);
   object.set("sequence", model.sequence).set("tokens", model.tokens).set("source", model.source);
   return object.set("assumed", std::move(assumed)).set("blocks", std::move(blocks));
 }
@@ -268,7 +287,8 @@ std::string write_model(const Model& model) { return write_json(model_to_json(mo
 Model model_from_json(const Json& document, const std::string& source) {
   const Json current = upgraded(document, schema("trainyard/model"), source);
   const JsonCursor root(current, source);
-  root.expect_keys({"schema", "name", "family", "sequence", "tokens", "source", "assumed", "blocks"});
+  root.expect_keys(
+      {"schema", "name", "family", "sequence", "tokens", "source", "assumed", "blocks"});
   Model model;
   model.name = root.at("name").text();
   model.family = root.at("family").text();
@@ -282,9 +302,11 @@ Model model_from_json(const Json& document, const std::string& source) {
     model.blocks.push_back(read_block(block));
     for (std::size_t i = 0; i + 1 < model.blocks.size(); ++i)
       if (model.blocks[i].name == model.blocks.back().name)
-        block.at("name").refuse("expected names that differ, found \"" + model.blocks[i].name.substr(0, 60) + "\" twice");
+        block.at("name").refuse("expected names that differ, found \"" +
+                                model.blocks[i].name.substr(0, 60) + "\" twice");
   }
-  if (layer_count(model) < 1) blocks.refuse("expected at least one block that is a layer, found none");
+  if (layer_count(model) < 1)
+    blocks.refuse("expected at least one block that is a layer, found none");
   check_ties(model, blocks);
   return model;
 }

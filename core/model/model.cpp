@@ -32,7 +32,8 @@ std::int64_t active_elements(const Graph& graph, TensorId id, std::int64_t all) 
     const std::int64_t top_k = attribute(node, "top_k"), lookups = attribute(node, "lookups");
     if (top_k > 0 && !shape.empty() && shape[0].axis == Axis::Experts)
       return std::min(all, saturating_product(all / shape[0].size, top_k));
-    if (lookups > 0 && shape.size() == 2) return std::min(all, saturating_product(lookups, shape[1].size));
+    if (lookups > 0 && shape.size() == 2)
+      return std::min(all, saturating_product(lookups, shape[1].size));
   }
   return all;
 }

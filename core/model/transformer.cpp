@@ -15,7 +15,8 @@ constexpr std::int64_t kRelativeBuckets = 32;  // T5 (Raffel et al. 2020)
 }
 
 void expect_positive(const TransformerSpec& spec, std::int64_t value, const char* what) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 28;  // products of two sizes then fit 64 bits with room
+  constexpr std::int64_t kMost = std::int64_t{1} << 28;  // products of two sizes then fit 64 bits
+                                                         // with room
   if (value < 1 || value > kMost)
     refuse(spec, std::string("expected ") + what + " from 1 to " + std::to_string(kMost) +
                      ", found " + std::to_string(value));

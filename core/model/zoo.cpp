@@ -22,9 +22,15 @@ struct Alias {
   std::string_view spelling, name;
 };
 constexpr Alias kAliases[] = {
-    {"mistral-7b-v0.1", "mistral-7b"}, {"wrn-28-2", "wideresnet-28-2"},  {"wrn-28-10", "wideresnet-28-10"},
-    {"gpt2-small", "gpt2"},            {"dlrm-mlperf", "dlrm-criteo1tb-mlperf"}, {"gpt3", "gpt3-175b"},
-    {"gpt-1t", "megatron-1008b"},      {"llama-3-405b", "llama-3.1-405b"}, {"vit-base", "vit-b16"},
+    {"mistral-7b-v0.1", "mistral-7b"},
+    {"wrn-28-2", "wideresnet-28-2"},
+    {"wrn-28-10", "wideresnet-28-10"},
+    {"gpt2-small", "gpt2"},
+    {"dlrm-mlperf", "dlrm-criteo1tb-mlperf"},
+    {"gpt3", "gpt3-175b"},
+    {"gpt-1t", "megatron-1008b"},
+    {"llama-3-405b", "llama-3.1-405b"},
+    {"vit-base", "vit-b16"},
 };
 
 }  // namespace
@@ -53,7 +59,8 @@ Model zoo_model(std::string_view name) {
   std::vector<std::string_view> names;
   for (const ZooEntry& entry : zoo()) names.push_back(entry.name);
   throw Error(Error::Kind::InvalidInput, "expected the name of a model in the zoo, found \"" +
-                                             std::string(name.substr(0, 60)) + "\"" + did_you_mean(name, names));
+                                             std::string(name.substr(0, 60)) + "\"" +
+                                             did_you_mean(name, names));
 }
 
 }  // namespace trainyard

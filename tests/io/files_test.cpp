@@ -40,11 +40,12 @@ TEST_F(Files, WhatIsWrittenIsRead) {
   EXPECT_EQ(read_file(at("x")), content);
   write_file_atomically(at("x"), "");
   EXPECT_EQ(read_file(at("x")), "");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);  // nothing
-                                                                                           // is
-                                                                                           // left
-                                                                                           // beside
-                                                                                           // it
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()),
+            1);  // nothing
+                 // is
+                 // left
+                 // beside
+                 // it
 }
 
 TEST_F(Files, WhatCannotBeReadIsSaid) {

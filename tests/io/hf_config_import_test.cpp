@@ -1,4 +1,5 @@
-// Hugging Face configs: exact parameter counts of the shipped files, and the sentences that wrong ones earn.
+// Hugging Face configs: exact parameter counts of the shipped files, and the sentences that wrong
+// ones earn.
 #include "core/io/hf_config_import.h"
 
 #include <gtest/gtest.h>
@@ -24,42 +25,24 @@ struct Published {
 
 // Counts as published (model cards, checkpoints), to the last one.
 constexpr Published kPublished[] = {
-    {"llama-1-7b", 6738415616, 6738415616},
-    {"llama-2-7b", 6738415616, 6738415616},
-    {"llama-2-70b", 68976648192, 68976648192},
-    {"llama-3-8b", 8030261248, 8030261248},
-    {"llama-3-70b", 70553706496, 70553706496},
-    {"llama-3.1-405b", 405853388800, 405853388800},
-    {"llama-3.2-1b", 1235814400, 1235814400},
-    {"mistral-7b", 7241732096, 7241732096},
-    {"mixtral-8x7b", 46702792704, 12879925248},
-    {"mixtral-8x22b", 140630071296, 39161468928},
-    {"qwen2-0.5b", 494032768, 494032768},
-    {"qwen2-7b", 7615616512, 7615616512},
-    {"qwen2-72b", 72706203648, 72706203648},
-    {"qwen3-8b", 8190735360, 8190735360},
-    {"gemma-2b", 2506172416, 2506172416},
-    {"gemma-7b", 8537680896, 8537680896},
-    {"gemma-2-2b", 2614341888, 2614341888},
-    {"phi-2", 2779683840, 2779683840},
-    {"phi-3-mini", 3821079552, 3821079552},
-    {"gpt2", 124439808, 124439808},
-    {"gpt2-xl", 1557611200, 1557611200},
-    {"pythia-6.9b", 6857302016, 6857302016},
-    {"gpt-neox-20b", 20554567680, 20554567680},
-    {"opt-125m", 125239296, 125239296},
-    {"opt-350m", 331196416, 331196416},
-    {"opt-6.7b", 6658473984, 6658473984},
-    {"bloom-560m", 559214592, 559214592},
-    {"bloom-176b", 176247271424, 176247271424},
-    {"bert-base", 109482240, 109482240},
-    {"bert-large", 335141888, 335141888},
-    {"t5-base", 222903552, 222903552},
-    {"t5-3b", 2851598336, 2851598336},
-    {"t5-v1.1-base", 247577856, 247577856},
-    {"vit-b16", 86567656, 86567656},
-    {"vit-l16", 304326632, 304326632},
-    {"deepseek-v3", 671026419200, 37552297472},
+    {"llama-1-7b", 6738415616, 6738415616},     {"llama-2-7b", 6738415616, 6738415616},
+    {"llama-2-70b", 68976648192, 68976648192},  {"llama-3-8b", 8030261248, 8030261248},
+    {"llama-3-70b", 70553706496, 70553706496},  {"llama-3.1-405b", 405853388800, 405853388800},
+    {"llama-3.2-1b", 1235814400, 1235814400},   {"mistral-7b", 7241732096, 7241732096},
+    {"mixtral-8x7b", 46702792704, 12879925248}, {"mixtral-8x22b", 140630071296, 39161468928},
+    {"qwen2-0.5b", 494032768, 494032768},       {"qwen2-7b", 7615616512, 7615616512},
+    {"qwen2-72b", 72706203648, 72706203648},    {"qwen3-8b", 8190735360, 8190735360},
+    {"gemma-2b", 2506172416, 2506172416},       {"gemma-7b", 8537680896, 8537680896},
+    {"gemma-2-2b", 2614341888, 2614341888},     {"phi-2", 2779683840, 2779683840},
+    {"phi-3-mini", 3821079552, 3821079552},     {"gpt2", 124439808, 124439808},
+    {"gpt2-xl", 1557611200, 1557611200},        {"pythia-6.9b", 6857302016, 6857302016},
+    {"gpt-neox-20b", 20554567680, 20554567680}, {"opt-125m", 125239296, 125239296},
+    {"opt-350m", 331196416, 331196416},         {"opt-6.7b", 6658473984, 6658473984},
+    {"bloom-560m", 559214592, 559214592},       {"bloom-176b", 176247271424, 176247271424},
+    {"bert-base", 109482240, 109482240},        {"bert-large", 335141888, 335141888},
+    {"t5-base", 222903552, 222903552},          {"t5-3b", 2851598336, 2851598336},
+    {"t5-v1.1-base", 247577856, 247577856},     {"vit-b16", 86567656, 86567656},
+    {"vit-l16", 304326632, 304326632},          {"deepseek-v3", 671026419200, 37552297472},
 };
 
 TEST(HfImport, ShippedConfigsHaveTheirPublishedCounts) {
@@ -80,7 +63,8 @@ TEST(HfImport, ConfigsAndZooBuildTheSameModel) {
     ASSERT_EQ(a.blocks.size(), b.blocks.size()) << row.name;
     for (std::size_t i = 0; i < a.blocks.size(); ++i) {
       EXPECT_EQ(a.blocks[i].count, b.blocks[i].count) << row.name;
-      EXPECT_EQ(parameters(a.blocks[i]), parameters(b.blocks[i])) << row.name << " " << a.blocks[i].name;
+      EXPECT_EQ(parameters(a.blocks[i]), parameters(b.blocks[i]))
+          << row.name << " " << a.blocks[i].name;
     }
   }
 }
@@ -93,7 +77,8 @@ TEST(HfImport, EveryFamilyIsCovered) {
 
 TEST(HfImport, BertHeadsFollowTheArchitecture) {
   const auto count = [](const std::string& architecture) {
-    return parameters(import_hf_config(R"({"model_type": "bert", "architectures": [")" + architecture + "\"]}", "c.json"));
+    return parameters(import_hf_config(
+        R"({"model_type": "bert", "architectures": [")" + architecture + "\"]}", "c.json"));
   };
   EXPECT_EQ(count("BertModel"), 109482240);
   EXPECT_EQ(count("BertForMaskedLM"), 109514298);
@@ -101,7 +86,8 @@ TEST(HfImport, BertHeadsFollowTheArchitecture) {
 }
 
 TEST(HfImport, WhatIsLeftOutIsAssumedAndSaid) {
-  const Model model = import_hf_config(R"({"model_type": "llama", "num_attention_heads": 16})", "tiny.json");
+  const Model model =
+      import_hf_config(R"({"model_type": "llama", "num_attention_heads": 16})", "tiny.json");
   EXPECT_EQ(model.name, "tiny");
   const std::set<std::string> said(model.assumed.begin(), model.assumed.end());
   EXPECT_TRUE(said.count("hidden_size is not given: 4096, the default of llama"));
@@ -130,8 +116,10 @@ TEST(HfImport, WrongConfigsEarnTheirSentence) {
       {"[]", "c.json#: expected a Hugging Face config (an object), found a list of 0"},
       {"{}", "c.json#: expected a Hugging Face config with the key \"model_type\", found none"},
       {R"({"model_type": "lama"})",
-       "c.json#/model_type: expected a model_type that we can read (llama, mistral, mixtral, qwen2, qwen3, gemma, gemma2, "
-       "phi, phi3, gpt2, gpt_neox, opt, bloom, bert, t5, vit, deepseek_v3), found \"lama\"; did you mean \"llama\"?"},
+       "c.json#/model_type: expected a model_type that we can read (llama, mistral, mixtral, "
+       "qwen2, qwen3, gemma, gemma2, "
+       "phi, phi3, gpt2, gpt_neox, opt, bloom, bert, t5, vit, deepseek_v3), found \"lama\"; did "
+       "you mean \"llama\"?"},
       {R"({"model_type": 7})", "c.json#/model_type: expected text, found 7"},
       {R"({"model_type": "llama", "hidden_size": 0})",
        "c.json#/hidden_size: expected a whole number from 1 to 268435456, found 0"},
@@ -146,13 +134,16 @@ TEST(HfImport, WrongConfigsEarnTheirSentence) {
       {R"({"model_type": "llama", "hidden_size": "4096"})",
        "c.json#/hidden_size: expected a whole number from 1 to 268435456, found the text \"4096\""},
       {R"({"model_type": "llama", "num_attention_heads": 7})",
-       "c.json#/num_attention_heads: expected attention heads that divide the hidden size 4096, found 7"},
+       "c.json#/num_attention_heads: expected attention heads that divide the hidden size 4096, "
+       "found 7"},
       {R"({"model_type": "llama", "num_key_value_heads": 5})",
-       "c.json#/num_key_value_heads: expected key/value heads that divide the 32 attention heads, found 5"},
+       "c.json#/num_key_value_heads: expected key/value heads that divide the 32 attention heads, "
+       "found 5"},
       {R"({"model_type": "llama", "tie_word_embeddings": "no"})",
        "c.json#/tie_word_embeddings: expected true or false, found the text \"no\""},
       {R"({"model_type": "llama", "hidden_act": "sillu"})",
-       "c.json#/hidden_act: expected one of gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, quick_gelu, gelu_python, "
+       "c.json#/hidden_act: expected one of gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, "
+       "quick_gelu, gelu_python, "
        "gelu_accurate, silu, swish, relu, found \"sillu\"; did you mean \"silu\"?"},
       {R"({"model_type": "llama", "num_hidden_layers": 1000000000})",
        "c.json#/num_hidden_layers: expected a whole number from 1 to 100000, found 1000000000"},
@@ -167,7 +158,8 @@ TEST(HfImport, WrongConfigsEarnTheirSentence) {
       {R"({"model_type": "llama", "hidden_size": 268435456, "intermediate_size": 268435456, "num_hidden_layers": 100000})",
        "c.json#: expected sizes whose parameters can be counted in 64 bits, found more"},
       {R"({"model_type": "x", "text_config": {"model_type": "llama", "vocab_size": null, "hidden_size": "a"}})",
-       "c.json#/text_config/hidden_size: expected a whole number from 1 to 268435456, found the text \"a\""},
+       "c.json#/text_config/hidden_size: expected a whole number from 1 to 268435456, found the "
+       "text \"a\""},
   };
   for (const Wrong& wrong : kWrong) {
     try {
@@ -194,11 +186,13 @@ TEST(LoadModel, ByNameFileOrFolder) {
     return std::string("accepted");
   };
   EXPECT_EQ(refusal("lama-3-70b"),
-            "expected the name of a model in the zoo, found \"lama-3-70b\"; did you mean \"llama-3-70b\"?");
+            "expected the name of a model in the zoo, found \"lama-3-70b\"; did you mean "
+            "\"llama-3-70b\"?");
   EXPECT_NE(refusal(""), "accepted");
   EXPECT_EQ(refusal("no/such.json"), "no/such.json: expected a file, found nothing there");
   EXPECT_EQ(refusal(std::string(TRAINYARD_SOURCE_DIR) + "/assets"),
-            std::string(TRAINYARD_SOURCE_DIR) + "/assets: expected a folder with a config.json, found none in it");
+            std::string(TRAINYARD_SOURCE_DIR) +
+                "/assets: expected a folder with a config.json, found none in it");
   EXPECT_NE(refusal("net.onnx").find("ONNX"), std::string::npos);
 }
 

@@ -67,8 +67,8 @@ double keys_seen(const LocalNode& local, const Sizes& s) {
 }
 
 Work fused(const LocalNode& local, const Sizes& s, Pass pass) {
-  const double forward = 2.0 * static_cast<double>(s.rows()) *
-                         keys_seen(local, s) * static_cast<double>(s.qk_width + s.v_width);
+  const double forward = 2.0 * static_cast<double>(s.rows()) * keys_seen(local, s) *
+                         static_cast<double>(s.qk_width + s.v_width);
   const Bytes q = local.bytes(local.input(0)), out = local.bytes(local.output(0));
   const Bytes kv = (local.bytes(local.input(1)) + local.bytes(local.input(2))) * local.binding.cp;
   const Bytes statistics{4 * s.rows()};

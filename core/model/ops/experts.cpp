@@ -109,7 +109,8 @@ Work work_routed(const LocalNode& local, Pass pass) {
   const std::int64_t k = local_size(weight.shape[1], local.binding),
                      n = local_size(weight.shape[2], local.binding);
   const Bytes element{bytes_of(local.precision.activation)};
-  const Bytes x = element * product({copies, k}), y = element * product({copies, n}), w = local.bytes(weight);
+  const Bytes x = element * product({copies, k}), y = element * product({copies, n}),
+              w = local.bytes(weight);
   Work work;
   switch (pass) {
     case Pass::Forward:
