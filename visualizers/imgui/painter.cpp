@@ -1,0 +1,283 @@
+#include "visualizers/imgui/painter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+// Whole device pixels, half-open.
+struct Cells {
+  int left, top, right, bottom;
+  bool empty() const { return left >= right || top >= bottom; }
+};
+
+ImU32 packed(Rgba c, float alpha) {
+  return IM_COL32(c.r, c.g, c.b, static_cast<int>(std::lround(c.a * std::clamp(alpha, 0.f, 1.f))));
+}
+
+int rounded(double value) {
+  return static_cast<int>(std::floor(std::clamp(value, -1e6, 1e6) + 0.5));
+}
+
+class Painter {
+ public:
+  Painter(const Drawing& drawing, double scale, Theme theme, FontAtlas& fonts, ImDrawList& list)
+      : drawing_(drawing),
+        scale_(scale),
+        theme_(theme),
+        fonts_(fonts),
+        list_(list),
+        white_(fonts.atlas().TexUvWhitePixel),
+        texel_{1.f / static_cast<float>(fonts.atlas().TexWidth),
+               1.f / static_cast<float>(fonts.atlas().TexHeight)} {
+    for (std::size_t i = 0; i < kInks; ++i) inks_[i] = colour(static_cast<Ink>(i), theme);
+  }
+
+  void paint() {
+    std::uint32_t clip = kNoClip;
+    for (const Mark& mark : drawing_.marks) {
+      if (mark.clip != clip) {
+        if (clip != kNoClip) list_.PopClipRect();
+        clip = mark.clip;
+        clip_ = clip_cells(drawing_.clips[clip]);
+        list_.PushClipRect({static_cast<float>(clip_.left), static_cast<float>(clip_.top)},
+                           {static_cast<float>(clip_.right), static_cast<float>(clip_.bottom)});
+      }
+      if (!clip_.empty()) paint(mark);
+    }
+    if (clip != kNoClip) list_.PopClipRect();
+  }
+
+ private:
+  static constexpr std::uint32_t kNoClip = ~0u;
+
+  int px(double logical) const { return rounded(logical * scale_); }
+  int thickness(float logical) const { return std::max(1, px(logical)); }
+  ImVec2 at(Point p) const {
+    return {static_cast<float>(p.x * scale_), static_cast<float>(p.y * scale_)};
+  }
+  ImU32 ink(const Mark& mark) const {
+    return packed(inks_[static_cast<std::size_t>(mark.style.ink)], mark.style.alpha);
+  }
+
+  Cells clip_cells(const Rect& r) const {
+    return {px(r.x), px(r.y), px(r.right()), px(r.bottom())};
+  }
+
+  // What has any extent covers at least one pixel each way.
+  Cells cells(const Rect& r) const {
+    Cells c = clip_cells(r);
+    if (r.width > 0 && c.right == c.left) c.right = c.left + 1;
+    if (r.height > 0 && c.bottom == c.top) c.bottom = c.top + 1;
+    return c;
+  }
+
+  void quad(Cells c, ImU32 colour) {
+    c = {std::max(c.left, clip_.left), std::max(c.top, clip_.top), std::min(c.right, clip_.right),
+         std::min(c.bottom, clip_.bottom)};
+    if (c.empty() || (colour & IM_COL32_A_MASK) == 0) return;
+    list_.PrimReserve(6, 4);
+    list_.PrimRectUV({static_cast<float>(c.left), static_cast<float>(c.top)},
+                     {static_cast<float>(c.right), static_cast<float>(c.bottom)}, white_, white_,
+                     colour);
+  }
+
+  void frame(const Cells& c, int width, ImU32 colour) {
+    quad({c.left, c.top, c.right, std::min(c.bottom, c.top + width)}, colour);
+    quad({c.left, std::max(c.top, c.bottom - width), c.right, c.bottom}, colour);
+    quad({c.left, c.top + width, std::min(c.right, c.left + width), c.bottom - width}, colour);
+    quad({std::max(c.left, c.right - width), c.top + width, c.right, c.bottom - width}, colour);
+  }
+
+  void box(const Mark& mark) {
+    const Cells c = cells(mark.rect);
+    const int edge = thickness(1);
+    const bool outline = outlined(mark.style.ink, theme_) && c.right - c.left > 2 * edge &&
+                         c.bottom - c.top > 2 * edge;
+    quad(c, ink(mark));
+    const Pattern pattern = pattern_of(mark.style.ink);
+    if (pattern != Pattern::None && mark.rect.width >= 4) tiles(c, pattern, mark);
+    if (outline) frame(c, edge, packed(outline_colour(mark.style.ink, theme_), mark.style.alpha));
+  }
+
+  // Covers the cells with copies of the pattern's tile; texel (0, 0) lies at the mark's origin.
+  void tiles(const Cells& c, Pattern pattern, const Mark& mark) {
+    const PatternTile& tile = fonts_.tile(pattern);
+    const ImU32 colour_here = packed(colour(pattern, theme_), mark.style.alpha);
+    const Cells seen = {std::max(c.left, clip_.left), std::max(c.top, clip_.top),
+                        std::min(c.right, clip_.right), std::min(c.bottom, clip_.bottom)};
+    const auto phase = [&](int position, double origin) {
+      const int offset = (position - px(origin)) % tile.period;
+      return offset < 0 ? offset + tile.period : offset;
+    };
+    for (int y = seen.top; y < seen.bottom;) {
+      const int v = phase(y, mark.origin.y), below = std::min(seen.bottom, y + tile.height - v);
+      for (int x = seen.left; x < seen.right;) {
+        const int u = phase(x, mark.origin.x), beyond = std::min(seen.right, x + tile.width - u);
+        tile_part({x, y, beyond, below}, tile.x + u, tile.y + v, colour_here);
+        x = beyond;
+      }
+      y = below;
+    }
+  }
+
+  void tile_part(const Cells& c, int u, int v, ImU32 colour) {
+    const auto uv = [&](int x, int y) {
+      return ImVec2(static_cast<float>(x) * texel_.x, static_cast<float>(y) * texel_.y);
+    };
+    list_.PrimReserve(6, 4);
+    list_.PrimRectUV({static_cast<float>(c.left), static_cast<float>(c.top)},
+                     {static_cast<float>(c.right), static_cast<float>(c.bottom)}, uv(u, v),
+                     uv(u + c.right - c.left, v + c.bottom - c.top), colour);
+  }
+
+  void columns(const Mark& mark) {
+    const double width = double{mark.rect.width} / mark.count;
+    const ImU32 colour = ink(mark);
+    const Column* column = &drawing_.columns[mark.first];
+    for (std::uint32_t i = 0; i < mark.count;) {
+      std::uint32_t next = i + 1;
+      while (next < mark.count && column[next] == column[i]) ++next;
+      if (column[i].top < column[i].bottom) {
+        Cells c = {px(mark.rect.x + i * width), px(column[i].top), px(mark.rect.x + next * width),
+                   px(column[i].bottom)};
+        c.bottom = std::max(c.bottom, c.top + 1);
+        quad(c, colour);
+      }
+      i = next;
+    }
+  }
+
+  void polyline(const Mark& mark) {
+    const Point* points = &drawing_.points[mark.first];
+    for (std::uint32_t i = 0; i + 1 < mark.count && mark.style.dash_on > 0; ++i)
+      dashes(points[i], points[i + 1], mark);
+    if (mark.style.dash_on > 0) return;
+    if (mark.count == 2 && (points[0].x == points[1].x || points[0].y == points[1].y))
+      return upright(points[0], points[1], mark);
+    strokes(points, mark);
+  }
+
+  // Indices have 16 bits, so that long lines go out in pieces that share a point.
+  void strokes(const Point* points, const Mark& mark) {
+    constexpr std::uint32_t kPiece = 8000;
+    for (std::uint32_t first = 0; first + 1 < mark.count; first += kPiece - 1) {
+      path_.clear();
+      for (std::uint32_t i = first; i < std::min(mark.count, first + kPiece); ++i)
+        path_.push_back(at(points[i]));
+      list_.AddPolyline(path_.data(), static_cast<int>(path_.size()), ink(mark), 0,
+                        static_cast<float>(mark.style.stroke * scale_));
+    }
+  }
+
+  void upright(Point a, Point b, const Mark& mark) {
+    const int width = thickness(mark.style.stroke);
+    if (a.x == b.x) {
+      const int left = rounded(a.x * scale_ - width / 2.0);
+      quad({left, px(std::min(a.y, b.y)), left + width, px(std::max(a.y, b.y))}, ink(mark));
+    } else {
+      const int top = rounded(a.y * scale_ - width / 2.0);
+      quad({px(std::min(a.x, b.x)), top, px(std::max(a.x, b.x)), top + width}, ink(mark));
+    }
+  }
+
+  void dashes(Point a, Point b, const Mark& mark) {
+    const double dx = b.x - a.x, dy = b.y - a.y, length = std::sqrt(dx * dx + dy * dy);
+    const double period = std::max(0.5f, mark.style.dash_on + mark.style.dash_off);
+    for (int i = 0; i * period < length; ++i) {
+      const double from = i * period / length,
+                   to = std::min(1.0, (i * period + mark.style.dash_on) / length);
+      const Point p{static_cast<float>(a.x + dx * from), static_cast<float>(a.y + dy * from)};
+      const Point q{static_cast<float>(a.x + dx * to), static_cast<float>(a.y + dy * to)};
+      if (a.x == b.x || a.y == b.y)
+        upright(p, q, mark);
+      else
+        list_.AddLine(at(p), at(q), ink(mark), static_cast<float>(mark.style.stroke * scale_));
+    }
+  }
+
+  void polygon(const Mark& mark) {
+    path_.clear();
+    double area = 0;
+    for (std::uint32_t i = 0; i < mark.count; ++i) {
+      const Point p = drawing_.points[mark.first + i],
+                  q = drawing_.points[mark.first + (i + 1) % mark.count];
+      path_.push_back(at(p));
+      area += double{p.x} * q.y - double{q.x} * p.y;
+    }
+    if (area < 0)
+      std::reverse(path_.begin(), path_.end());  // ImGui softens the edges of clockwise polygons
+                                                 // only
+    list_.AddConvexPolyFilled(path_.data(), static_cast<int>(path_.size()), ink(mark));
+  }
+
+  ImVec2 centre(const Mark& mark) const {
+    return at({mark.rect.x + mark.rect.width / 2, mark.rect.y + mark.rect.height / 2});
+  }
+
+  void ring(const Mark& mark) {
+    const auto stroke = static_cast<float>(mark.style.stroke * scale_);
+    const auto radius = static_cast<float>(mark.rect.width / 2 * scale_) - stroke / 2;
+    list_.AddCircle(centre(mark), radius, ink(mark), 0, stroke);
+  }
+
+  void label(const Mark& mark) {
+    const Label& l = drawing_.labels[mark.first];
+    const LabelFont face = fonts_.font(l);
+    const char* begin = l.text.data();
+    const char* end = begin + l.text.size();
+    const float width = face.font->CalcTextSizeA(face.size, 1e6f, 0, begin, end).x;
+    const double shift = l.align == Align::Left ? 0 : l.align == Align::Center ? width / 2 : width;
+    const ImVec2 from(static_cast<float>(rounded(l.at.x * scale_ - shift)),
+                      static_cast<float>(rounded(l.at.y * scale_ - face.cap_middle)));
+    list_.AddText(face.font, face.size, from, ink(mark), begin, end);
+  }
+
+  void paint(const Mark& mark) {
+    switch (mark.kind) {
+      case MarkKind::Fill:
+        return quad(cells(mark.rect), ink(mark));
+      case MarkKind::Box:
+        return box(mark);
+      case MarkKind::Outline:
+        return frame(cells(mark.rect), thickness(mark.style.stroke), ink(mark));
+      case MarkKind::Hatch:
+        return mark.pattern == Pattern::None ? void() : tiles(cells(mark.rect), mark.pattern, mark);
+      case MarkKind::Line:
+        return polyline(mark);
+      case MarkKind::Polygon:
+        return polygon(mark);
+      case MarkKind::Disc:
+        return list_.AddCircleFilled(centre(mark), static_cast<float>(mark.rect.width / 2 * scale_),
+                                     ink(mark));
+      case MarkKind::Ring:
+        return ring(mark);
+      case MarkKind::Columns:
+        return columns(mark);
+      case MarkKind::Text:
+        return label(mark);
+    }
+  }
+
+  const Drawing& drawing_;
+  double scale_;
+  Theme theme_;
+  FontAtlas& fonts_;
+  ImDrawList& list_;
+  ImVec2 white_;
+  ImVec2 texel_;
+  std::array<Rgba, kInks> inks_{};
+  Cells clip_{};
+  std::vector<ImVec2> path_;
+};
+
+}  // namespace
+
+void paint_marks(const Drawing& drawing, double scale, Theme theme, FontAtlas& fonts,
+                 ImDrawList& list) {
+  Painter(drawing, scale, theme, fonts, list).paint();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,15 @@
+// Turns the marks of a Drawing into a draw list of Dear ImGui, in device pixels. Upright edges are
+// snapped to whole pixels, so that both renderers give the same picture and boxes are sharp at
+// every scale.
+#pragma once
+
+#include <imgui.h>
+
+#include "visualizers/drawing.h"
+#include "visualizers/imgui/font_atlas.h"
+
+namespace trainyard {
+
+void paint_marks(const Drawing&, double scale, Theme, FontAtlas&, ImDrawList&);
+
+}  // namespace trainyard

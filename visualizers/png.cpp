@@ -1,0 +1,58 @@
+#include "visualizers/png.h"
+
+#include <png.h>
+
+#include "core/base/error.h"
+
+namespace trainyard {
+namespace {
+
+// libpng's simplified interface: it keeps its errors in the struct and frees itself, no jumps
+// across our frames.
+struct PngImage {
+  png_image image{};
+  PngImage() { image.version = PNG_IMAGE_VERSION; }
+  ~PngImage() { png_image_free(&image); }
+  PngImage(const PngImage&) = delete;
+  PngImage& operator=(const PngImage&) = delete;
+};
+
+Error refused(const png_image& image) {
+  return {Error::Kind::InvalidInput, std::string("not a PNG that can be read: ") + image.message};
+}
+
+constexpr png_uint_32 kWidest = 1u << 15;
+
+}  // namespace
+
+std::string to_png(const Image& image) {
+  if (image.empty()) throw Error(Error::Kind::InvalidInput, "an image without pixels has no PNG");
+  PngImage png;
+  png.image.width = static_cast<png_uint_32>(image.width);
+  png.image.height = static_cast<png_uint_32>(image.height);
+  png.image.format = PNG_FORMAT_RGBA;
+  png_alloc_size_t size = 0;
+  if (!png_image_write_to_memory(&png.image, nullptr, &size, 0, image.rgba.data(), 0, nullptr))
+    throw Error(Error::Kind::Internal, std::string("libpng: ") + png.image.message);
+  std::string bytes(size, '\0');
+  if (!png_image_write_to_memory(&png.image, bytes.data(), &size, 0, image.rgba.data(), 0, nullptr))
+    throw Error(Error::Kind::Internal, std::string("libpng: ") + png.image.message);
+  bytes.resize(size);
+  return bytes;
+}
+
+Image read_png(const std::string& bytes) {
+  PngImage png;
+  if (!png_image_begin_read_from_memory(&png.image, bytes.data(), bytes.size()))
+    throw refused(png.image);
+  if (png.image.width > kWidest || png.image.height > kWidest)
+    throw Error(Error::Kind::InvalidInput, "a PNG wider or higher than 32768 pixels is not read");
+  png.image.format = PNG_FORMAT_RGBA;
+  Image image;
+  resize(image, static_cast<int>(png.image.width), static_cast<int>(png.image.height));
+  if (!png_image_finish_read(&png.image, nullptr, image.rgba.data(), 0, nullptr))
+    throw refused(png.image);
+  return image;
+}
+
+}  // namespace trainyard
