@@ -93,7 +93,6 @@ PipelineEstimate interleaved_closed_form(const ScheduleShape& shape, const Pipel
     // chunk at a time.
     std::int64_t ahead =
         std::min(m * chunks, 2 * (devices - rank - 1) + (chunks - 1) * devices + 1);
-      ahead = m * chunks;  // too few microbatches to alternate: everything is warm-up
     const std::int64_t group = devices * chunks, full = ahead / group, rest = ahead % group;
     found.live.push_back(static_cast<int>(
         full * devices + std::clamp<std::int64_t>(rest - chunk * devices, 0, devices)));

@@ -1,0 +1,70 @@
+#include "core/estimate/estimate.h"
+
+#include <fmt/format.h>
+
+#include "core/base/units_text.h"
+#include "core/result/verdict.h"
+
+namespace trainyard {
+namespace {
+
+std::string_view largest_part(const CategoryBytes& bytes) {
+  std::size_t most = 0;
+  for (std::size_t c = 1; c < bytes.size(); ++c)
+    if (bytes[c] > bytes[most]) most = c;
+  return to_string(static_cast<Category>(most));
+}
+
+Verdict judge_peaks(const std::vector<CategoryBytes>& memory, Bytes capacity) {
+  std::size_t worst = 0;
+  for (std::size_t d = 1; d < memory.size(); ++d)
+    if (total(memory[d]) > total(memory[worst])) worst = d;
+  const Bytes peak = total(memory[worst]);
+  Verdict verdict;
+  verdict.margin = capacity - peak;
+  verdict.fits = verdict.margin.value >= 0;
+  verdict.worst_device = DeviceId{static_cast<std::uint32_t>(worst)};
+  verdict.worst_stage = StageId{static_cast<std::uint32_t>(worst)};
+  verdict.phase = "its fullest moment";
+  std::string most(largest_part(memory[worst]));
+  for (char& c : most)
+    if (c == '_') c = ' ';
+  verdict.sentence =
+      fmt::format("{} on stage {} (device {}), by closed form: {} of {}, most of it {}.",
+                  verdict.fits ? fmt::format("Fits: {} spare", readable(verdict.margin))
+                               : fmt::format("Does not fit: {} over", readable(-verdict.margin)),
+                  worst, worst, readable(peak), readable(capacity), most);
+  for (std::size_t c = 0; c < memory[worst].size(); ++c)
+    if (memory[worst][c].value > 0)
+      verdict.crest.push_back({std::string(to_string(static_cast<Category>(c))),
+                               static_cast<Category>(c), memory[worst][c]});
+  std::stable_sort(verdict.crest.begin(), verdict.crest.end(),
+                   [](const CrestPart& a, const CrestPart& b) { return a.bytes > b.bytes; });
+  return verdict;
+}
+
+}  // namespace
+
+Result estimate(const Workload& w, const CostModel& cost) {
+  const StepEstimate step = estimate_step(w, cost);
+  Result result;
+  result.fidelity = "estimate";
+  result.step.value = step.step;
+  result.model_flops = step.model_flops;
+  result.hardware_flops = step.hardware_flops;
+  state_common(result, w, cost);
+  result.leaves_out.emplace_back("contention of traffic that shares a link");
+  result.bubble_fraction = step.bubble_fraction;
+  result.exposed_communication_fraction = step.exposed_communication_fraction;
+  result.breakdown = step.breakdown;
+  result.critical_device = step.critical_device;
+  for (std::uint32_t d = 0; d < step.memory.size(); ++d) {
+    const Bytes peak = total(step.memory[d]);
+    result.memory.push_back(
+        {StageId{d}, DeviceId{d}, {peak, peak, peak, "closed form"}, {}, step.memory[d]});
+  }
+  result.verdict = judge_peaks(step.memory, result.capacity);
+  return result;
+}
+
+}  // namespace trainyard
