@@ -23,10 +23,11 @@ std::int64_t default_per_node(const Device& device, std::int64_t count) {
   return 0;
 }
 
-// The largest divisor of n that is at most its k-th root: the short side of the squarest torus.
+// The largest divisor of n that is at most its square (k = 2) or cube root (k = 3): the short side
+// of the squarest torus.
 std::int64_t short_side(std::int64_t n, int k) {
   std::int64_t best = 1;
-  for (std::int64_t side = 2; std::pow(side, k) <= static_cast<double>(n) * (1 + 1e-9); ++side)
+  for (std::int64_t side = 2; side * side * (k == 3 ? side : 1) <= n; ++side)
     if (n % side == 0) best = side;
   return best;
 }

@@ -1,4 +1,5 @@
-// Any document is a cluster or is refused with InvalidInput; what is read is written and read back as the same.
+// Any document is a cluster or is refused with InvalidInput; what is read is written and read back
+// as the same.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,4 +1,5 @@
-// Any text is a cluster or is refused with InvalidInput; a cluster's name reads back as the same cluster.
+// Any text is a cluster or is refused with InvalidInput; a cluster's name reads back as the same
+// cluster.
 #include <cstdint>
 #include <cstdlib>
 

@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <filesystem>
+
+#include "core/io/files.h"
+
 namespace trainyard {
 namespace {
 
@@ -63,6 +67,17 @@ TEST(ClusterJson, WritesWhatItReads) {
     RC_ASSERT(read_cluster(text, "c.json") == c);
     RC_ASSERT(write_cluster(read_cluster(text, "c.json")) == text);
   }));
+}
+
+TEST(ClusterJson, ShippedClustersAreCanonical) {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(TRAINYARD_SOURCE_DIR "/assets/clusters")) {
+    const std::string text = read_file(entry.path().string());
+    EXPECT_EQ(write_cluster(read_cluster(text, entry.path().string())), text) << entry.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 5);
 }
 
 TEST(ClusterJson, Refusals) {
