@@ -1,236 +1,208 @@
-// Is a program complete? Slices in range, sends paired, no circle of waits, no byte left behind.
-#include <algorithm>
-#include <cstdlib>
+// What verify() asks of a program, in the order in which one question makes the next one safe to
+// ask.
+#include <fmt/format.h>
 
+#include <algorithm>
+
+#include "core/program/circle.h"
 #include "core/program/program.h"
 
 namespace trainyard {
 namespace {
 
-void refuse(Diagnostics& found, std::string message, std::string place) {
-  found.push_back({Diagnostic::Severity::Error, std::move(message), {std::move(place)}, {}});
-}
+constexpr std::size_t kMostProblems = 100;
 
-bool slice_fits(std::uint32_t first, std::uint32_t count, std::size_t size) {
-  return first <= size && count <= size - first;
-}
-
-std::string place_of(std::string_view table, std::size_t i) {
-  return "program#/" + std::string(table) + "/" + std::to_string(i);
-}
-
-// Only when every index is in range may the other checks look anything up.
-Diagnostics check_ranges(const Program& p) {
-  Diagnostics found;
-  std::size_t covered = 0;
-  if (p.devices < 1 || p.stages < 1)
-    refuse(found, "expected at least one device and one stage", "program");
-  for (std::size_t i = 0; i < p.streams.size(); ++i) {
-    const Stream& s = p.streams[i];
-    if (s.first != covered || !slice_fits(s.first, s.count, p.instructions.size()))
-      refuse(found, "its instructions do not follow those of the stream before",
-             place_of("streams", i));
-    if (s.device.value >= static_cast<std::uint32_t>(p.devices))
-      refuse(found, "no such device", place_of("streams", i));
-    covered += s.count;
-  }
-  if (covered != p.instructions.size())
-    refuse(found, "instructions that belong to no stream", "program#/streams");
-  for (std::size_t i = 0; i < p.tasks.size(); ++i) {
-    const Task& t = p.tasks[i];
-    if (!slice_fits(t.first_work, t.works, p.works.size()) ||
-        !slice_fits(t.first_effect, t.effects, p.effects.size()))
-      refuse(found, "its work or memory lies outside the program's tables", place_of("tasks", i));
-    if (t.stage.value >= static_cast<std::uint32_t>(p.stages))
-      refuse(found, "no such stage", place_of("tasks", i));
-    if (t.bytes.value < 0 || t.repeats < 1)
-      refuse(found, "negative bytes or no repeats", place_of("tasks", i));
-  }
-  for (std::size_t i = 0; i < p.instructions.size() && found.size() < 20; ++i) {
-    const Instruction& in = p.instructions[i];
-    if (in.task.value >= p.tasks.size() || !slice_fits(in.first_after, in.afters, p.after.size()) ||
-        (in.peer.valid() && in.peer.value >= p.instructions.size()))
-      refuse(found, "it refers to something outside the program's tables",
-             place_of("instructions", i));
-  }
-  for (std::size_t i = 0; i < p.after.size(); ++i)
-    if (p.after[i].value >= p.instructions.size())
-      refuse(found, "it waits for no instruction", place_of("after", i));
-  for (std::size_t i = 0; i < p.effects.size(); ++i)
-    if (p.effects[i].buffer.value >= p.buffers.size())
-      refuse(found, "no such buffer", place_of("effects", i));
-  for (std::size_t i = 0; i < p.buffers.size(); ++i) {
-    const Buffer& b = p.buffers[i];
-    if (b.bytes.value < 0) refuse(found, "a negative size", place_of("buffers", i));
-    if (b.stage.value >= static_cast<std::uint32_t>(p.stages))
-      refuse(found, "no such stage", place_of("buffers", i));
-    if (!slice_fits(b.first_part, b.parts, p.parts.size()))
-      refuse(found, "its parts lie outside the table", place_of("buffers", i));
-  }
-  return found;
-}
-
-void check_peers(const Program& p, Diagnostics& found) {
-  for (std::uint32_t i = 0; i < p.instructions.size() && found.size() < 20; ++i) {
-    const Instruction& in = p.instructions[i];
-    const Task& task = p.task(in);
-    const bool sends = task.kind == TaskKind::Send, receives = task.kind == TaskKind::Receive;
-    if (!sends && !receives) {
-      if (in.peer.valid())
-        refuse(found,
-               describe(p, InstructionId{i}) + " has a peer and is neither a send nor a receive",
-               "program");
-      continue;
-    }
-    if (!in.peer.valid()) {
-      refuse(
-          found,
-          describe(p, InstructionId{i}) + (sends ? " is received by nobody" : " is sent by nobody"),
-          "program");
-      continue;
-    }
-    const Task& other = p.task(in.peer);
-    if (p.instructions[in.peer.value].peer != InstructionId{i} ||
-        other.kind != (sends ? TaskKind::Receive : TaskKind::Send))
-      refuse(found,
-             describe(p, InstructionId{i}) + " and " + describe(p, in.peer) +
-                 " are not each other's send and receive",
-             "program");
-    else if (other.bytes != task.bytes)
-      refuse(found,
-             describe(p, InstructionId{i}) + " moves " + std::to_string(task.bytes.value) +
-                 " bytes and " + describe(p, in.peer) + " " + std::to_string(other.bytes.value),
-             "program");
-  }
-}
-
-// Kahn's order over streams, waits and pairs; a pair starts together, so it is one node. What never
-// gets its turn waits in a circle, and following any wait among the rest finds it.
-class WaitOrder {
+class Verifier {
  public:
-  explicit WaitOrder(const Program& p)
-      : p_(p), pending_(p.instructions.size(), 0), first_(p.instructions.size() + 1, 0) {
-    for (InstructionId id : p.after) ++first_[id.value + 1];
-    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-    waiters_.resize(p.after.size());
-    std::vector<std::uint32_t> at(first_.begin(), first_.end() - 1);
-    for (std::uint32_t i = 0; i < p.instructions.size(); ++i) {
-      const Instruction& in = p.instructions[i];
-      pending_[i] = in.afters;
-      for (std::uint32_t k = 0; k < in.afters; ++k)
-        waiters_[at[p.after[in.first_after + k].value]++] = i;
-    }
-    stream_end_.resize(p.instructions.size(), false);
-    for (const Stream& s : p.streams) {
-      for (std::uint32_t i = 1; i < s.count; ++i) ++pending_[s.first + i];
-      if (s.count > 0) stream_end_[s.first + s.count - 1] = true;
-    }
-  }
+  explicit Verifier(const Program& program) : p_(program) {}
 
-  /// Instructions that can never start; empty when all can.
-  std::vector<InstructionId> circle() {
-    std::vector<std::uint32_t> ready;
-    const auto free_if_ready = [&](std::uint32_t i) {
-      const InstructionId peer = p_.instructions[i].peer;
-      if (pending_[i] == 0 && (!peer.valid() || pending_[peer.value] == 0)) {
-        ready.push_back(i);
-        if (peer.valid()) ready.push_back(peer.value);
-      }
-    };
-    std::vector<std::uint32_t> starts;
-    for (std::uint32_t i = 0; i < pending_.size(); ++i)
-      if (pending_[i] == 0) starts.push_back(i);
-    for (std::uint32_t i : starts) {
-      const InstructionId peer = p_.instructions[i].peer;
-      if (!peer.valid() || i < peer.value)
-        free_if_ready(i);  // of a pair that is ready together, once
-    }
-    std::size_t done = 0;
-    const auto release = [&](std::uint32_t i) {
-      if (--pending_[i] == 0) free_if_ready(i);
-    };
-    while (!ready.empty()) {
-      const std::uint32_t i = ready.back();
-      ready.pop_back();
-      ++done;
-      if (!stream_end_[i]) release(i + 1);
-      for (std::uint32_t k = first_[i]; k < first_[i + 1]; ++k) release(waiters_[k]);
-      pending_[i] = kDone;
-    }
-    return done == pending_.size() ? std::vector<InstructionId>{} : follow();
+  Diagnostics run() {
+    check_counts();
+    check_tables();
+    check_streams();
+    check_instructions();
+    if (!found_.empty()) return std::move(found_);  // indices cannot be followed
+    check_peers();
+    check_buffers();
+    if (found_.empty()) check_waits();
+    return std::move(found_);
   }
 
  private:
-  static constexpr std::uint32_t kDone = 0xFFFFFFFFu;
-
-  bool waiting(std::uint32_t i) const { return pending_[i] != kDone; }
-
-  // Something i waits for that has not run either.
-  std::uint32_t blocker(std::uint32_t i) const {
-    const Instruction& in = p_.instructions[i];
-    for (std::uint32_t k = 0; k < in.afters; ++k)
-      if (waiting(p_.after[in.first_after + k].value)) return p_.after[in.first_after + k].value;
-    if (i > 0 && !stream_end_[i - 1] && waiting(i - 1)) return i - 1;
-    return in.peer.value;  // it is ready itself; its peer is not
+  template <class... Args>
+  void add(std::string_view place, fmt::format_string<Args...> form, Args&&... args) {
+    if (found_.size() == kMostProblems) return;
+    Diagnostic wrong;
+    wrong.message = fmt::format(form, std::forward<Args>(args)...);
+    wrong.place = {fmt::format("program {}", place)};
+    found_.push_back(std::move(wrong));
   }
 
-  std::vector<InstructionId> follow() const {
-    std::uint32_t at = 0;
-    while (!waiting(at)) ++at;
-    std::vector<std::uint8_t> seen(pending_.size(), 0);
-    while (seen[at]++ == 0) at = blocker(at);
-    std::vector<InstructionId> circle;
-    const std::uint32_t start = at;
-    do circle.push_back({at}), at = blocker(at);
-    while (at != start);
-    return circle;
+  template <class List>
+  void check_slice(std::string_view place, std::string_view what, std::uint32_t first,
+                   std::uint32_t count, const List& list) {
+    if (std::uint64_t{first} + count > list.size())
+      add(place, "{} [{}, {}) lie outside the {} there are", what, first,
+          std::uint64_t{first} + count, list.size());
+  }
+
+  void check_name(std::string_view place, NameId name) {
+    if (name.valid() && name.value >= p_.names.size())
+      add(place, "name {} lies outside the {} there are", name.value, p_.names.size());
+  }
+
+  void check_stage(std::string_view place, StageId stage) {
+    if (std::int64_t{stage.value} >= p_.stages)
+      add(place, "expected a stage below {}, found {}", p_.stages, stage.value);
+  }
+
+  void check_counts() {
+    if (p_.devices < 1 || p_.stages < 1 || p_.replicas < 1 || p_.shard < 1 || p_.microbatches < 0)
+      add("counts",
+          "expected at least one device, stage, replica and shard rank, found {}, {}, {}, {}",
+          p_.devices, p_.stages, p_.replicas, p_.shard);
+  }
+
+  void check_tables() {
+    for (std::size_t i = 0; i < p_.tasks.size(); ++i) {
+      const Task& task = p_.tasks[i];
+      const std::string place = fmt::format("task {}", i);
+      check_name(place, task.name);
+      check_name(place, task.pass);
+      check_stage(place, task.stage);
+      check_slice(place, "works", task.first_work, task.works, p_.works);
+      check_slice(place, "effects", task.first_effect, task.effects, p_.effects);
+      if (task.bytes.value < 0) add(place, "{} bytes are negative", task.bytes.value);
+      if (task.repeats < 0) add(place, "{} repeats are negative", task.repeats);
+    }
+    for (std::size_t i = 0; i < p_.buffers.size(); ++i) {
+      const Buffer& buffer = p_.buffers[i];
+      const std::string place = fmt::format("buffer {}", i);
+      check_name(place, buffer.name);
+      check_stage(place, buffer.stage);
+      check_slice(place, "parts", buffer.first_part, buffer.parts, p_.parts);
+      if (buffer.bytes.value < 0) add(place, "{} bytes are negative", buffer.bytes.value);
+    }
+    for (const BufferPart& part : p_.parts) check_name("part", part.name);
+    for (const MemoryEffect& effect : p_.effects)
+      if (effect.buffer.value >= p_.buffers.size())
+        add("effect", "buffer {} lies outside the {} there are", effect.buffer.value,
+            p_.buffers.size());
+      else if (p_.buffers[effect.buffer.value].persistent)
+        add("effect", "buffer {} is alive during the whole run and cannot be allocated or released",
+            effect.buffer.value);
+  }
+
+  // Streams cover the instructions one after the other.
+  void check_streams() {
+    std::uint64_t next = 0;
+    for (const Stream& stream : p_.streams) {
+      const std::string place = fmt::format("stream d{}/{}", stream.device.value, stream.name);
+      if (std::int64_t{stream.device.value} >= p_.devices)
+        add(place, "expected a device below {}, found {}", p_.devices, stream.device.value);
+      if (stream.delay < Duration{})
+        add(place, "a delay of {} ns is negative", stream.delay.count());
+      if (stream.first != next)
+        add(place, "expected its first instruction at {}, found {}", next, stream.first);
+      next = std::uint64_t{stream.first} + stream.count;
+    }
+    if (next != p_.instructions.size())
+      add("streams", "they hold {} instructions, and there are {}", next, p_.instructions.size());
+  }
+
+  void check_instructions() {
+    const std::size_t count = p_.instructions.size(), tasks = p_.tasks.size(),
+                      afters = p_.after.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const Instruction& in = p_.instructions[i];
+      if (in.task.value < tasks && std::uint64_t{in.first_after} + in.afters <= afters &&
+          (!in.peer.valid() || in.peer.value < count))
+        continue;
+      const std::string place = fmt::format("instruction {}", i);
+      if (in.task.value >= tasks)
+        add(place, "task {} lies outside the {} there are", in.task.value, tasks);
+      check_slice(place, "what it waits for", in.first_after, in.afters, p_.after);
+      if (in.peer.valid() && in.peer.value >= count)
+        add(place, "peer {} lies outside the {} instructions there are", in.peer.value, count);
+    }
+    for (InstructionId id : p_.after)
+      if (id.value >= count)
+        add("after", "instruction {} lies outside the {} there are", id.value, count);
+  }
+
+  void check_peers() {
+    for (std::uint32_t i = 0; i < p_.instructions.size(); ++i) {
+      const Instruction& in = p_.instructions[i];
+      const Task& task = p_.task(in);
+      const bool transfers = task.kind == TaskKind::Send || task.kind == TaskKind::Receive;
+      if (!transfers && !in.peer.valid()) continue;
+      const auto say = [&](std::string_view sentence) { add(describe(p_, {i}), "{}", sentence); };
+      if (!transfers)
+        say("only a send or a receive has a peer");
+      else if (!in.peer.valid())
+        say(task.kind == TaskKind::Send ? "this send has no receive" : "this receive has no send");
+      else
+        check_pair(i, in, task);
+    }
+  }
+
+  void check_pair(std::uint32_t i, const Instruction& in, const Task& task) {
+    const Task& other = p_.task(in.peer);
+    const TaskKind wanted = task.kind == TaskKind::Send ? TaskKind::Receive : TaskKind::Send;
+    if (p_.instructions[in.peer.value].peer != InstructionId{i} || other.kind != wanted)
+      add(describe(p_, {i}), "its peer {} is not its counterpart", describe(p_, in.peer));
+    else if (task.bytes != other.bytes && task.kind == TaskKind::Send)
+      add(describe(p_, {i}), "it sends {} bytes, and {} receives {}", task.bytes.value,
+          describe(p_, in.peer), other.bytes.value);
+  }
+
+  // By task first: a task's effects are the same for each of its instructions.
+  void check_buffers() {
+    std::vector<std::int64_t> runs(p_.tasks.size(), 0), allocated(p_.buffers.size(), 0),
+        released(p_.buffers.size(), 0);
+    for (const Instruction& in : p_.instructions) ++runs[in.task.value];
+    for (std::size_t t = 0; t < p_.tasks.size(); ++t) {
+      const Task& task = p_.tasks[t];
+      for (std::uint32_t e = task.first_effect; e < task.first_effect + task.effects; ++e)
+        (p_.effects[e].allocate ? allocated : released)[p_.effects[e].buffer.value] += runs[t];
+    }
+    for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
+      if (allocated[b] == released[b]) continue;
+      const std::string place = fmt::format("buffer {} \"{}\" of stage {}", b,
+                                            p_.name(p_.buffers[b].name), p_.buffers[b].stage.value);
+      if (allocated[b] < released[b])
+        add(place, "it is released {} times and allocated {} times", released[b], allocated[b]);
+      else
+        add(place, "{} of its {} allocations are never released", allocated[b] - released[b],
+            allocated[b]);
+    }
+  }
+
+  // A send and its receive begin together; everything else waits for what comes before it in its
+  // stream and for what it names.
+  void check_waits() {
+    std::vector<Line> lines;
+    for (const Stream& stream : p_.streams) lines.push_back({stream.first, stream.count});
+    const auto blocker = [&](std::uint32_t i, std::vector<Progress>& progress) {
+      const Instruction& in = p_.instructions[i];
+      for (std::uint32_t a = in.first_after; a < in.first_after + in.afters; ++a)
+        if (progress[p_.after[a].value] != Progress::Done) return p_.after[a].value;
+      if (!in.peer.valid()) return kNothing;
+      progress[i] = Progress::Arrived;
+      return progress[in.peer.value] == Progress::Waiting ? in.peer.value : kNothing;
+    };
+    const auto circle = find_circle(lines, p_.instructions.size(), blocker);
+    if (!circle.empty())
+      add("streams", "instructions wait for each other: {}",
+          describe(circle, [&](std::uint32_t i) { return describe(p_, InstructionId{i}); }));
   }
 
   const Program& p_;
-  std::vector<std::uint32_t> pending_, first_, waiters_;
-  std::vector<bool> stream_end_;
+  Diagnostics found_;
 };
-
-void check_waits(const Program& p, Diagnostics& found) {
-  const std::vector<InstructionId> circle = WaitOrder(p).circle();
-  if (circle.empty()) return;
-  std::string text = "they wait for each other: ";
-  constexpr std::size_t kNamed = 12;
-  for (std::size_t i = 0; i < std::min(circle.size(), kNamed); ++i)
-    text += describe(p, circle[i]) + " for ";
-  text += circle.size() > kNamed ? "... for " + describe(p, circle.front())
-                                 : describe(p, circle.front());
-  refuse(found, text, "program");
-}
-
-// Per buffer: as many releases as allocations, over all instructions.
-void check_memory(const Program& p, Diagnostics& found) {
-  std::vector<std::int64_t> runs(p.tasks.size(), 0), balance(p.buffers.size(), 0);
-  for (const Instruction& in : p.instructions) ++runs[in.task.value];
-  for (std::size_t t = 0; t < p.tasks.size(); ++t)
-    for (std::uint32_t e = p.tasks[t].first_effect;
-         e < p.tasks[t].first_effect + p.tasks[t].effects; ++e)
-      balance[p.effects[e].buffer.value] += p.effects[e].allocate ? runs[t] : -runs[t];
-  for (std::size_t i = 0; i < balance.size() && found.size() < 20; ++i)
-    if (balance[i] != 0)
-      refuse(found,
-             "\"" + std::string(p.name(p.buffers[i].name)) + "\" of stage " +
-                 std::to_string(p.buffers[i].stage.value) + " is " +
-                 (balance[i] > 0 ? "left alive " : "released too often, ") +
-                 std::to_string(std::abs(balance[i])) + " times",
-             place_of("buffers", i));
-}
 
 }  // namespace
 
-Diagnostics verify(const Program& program) {
-  Diagnostics found = check_ranges(program);
-  if (has_errors(found)) return found;
-  check_peers(program, found);
-  if (has_errors(found)) return found;
-  check_waits(program, found);
-  check_memory(program, found);
-  return found;
-}
+Diagnostics verify(const Program& program) { return Verifier(program).run(); }
 
 }  // namespace trainyard

@@ -1,0 +1,237 @@
+#include "core/program/order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/program/circle.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t kMostProblems = 100;
+
+/// What makes an action unique: a wave or a weight version is how it is done, not what is done.
+struct Key {
+  Phase phase = Phase::Forward;
+  std::uint32_t stage = 0;
+  std::int32_t microbatch = 0;
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
+
+Key key(const Action& a) { return {a.phase, a.stage.value, a.microbatch}; }
+
+/// An action by key, and its place among all actions in the order of their lanes.
+struct Entry {
+  Key key;
+  std::uint32_t index = 0;
+  friend auto operator<=>(const Entry&, const Entry&) = default;
+};
+
+class Checker {
+ public:
+  Checker(const Order& order, const ScheduleShape& shape) : order_(order), shape_(shape) {
+    for (const Lane& lane : order.lanes) {
+      lines_.push_back({static_cast<std::uint32_t>(actions_.size()),
+                        static_cast<std::uint32_t>(lane.actions.size())});
+      actions_.insert(actions_.end(), lane.actions.begin(), lane.actions.end());
+    }
+    for (std::uint32_t i = 0; i < actions_.size(); ++i) entries_.push_back({key(actions_[i]), i});
+    std::sort(entries_.begin(), entries_.end());
+    const int replicas = shape.stages > 0 ? std::max(1, shape.devices / shape.stages) : 1;
+    expected_ = std::int64_t{shape.microbatches} * shape.steps * replicas;
+  }
+
+  Diagnostics run() {
+    check_ranges();
+    check_pairs();
+    check_missing();
+    check_precedences();
+    if (found_.empty()) check_waits();
+    return std::move(found_);
+  }
+
+ private:
+  template <class... Args>
+  void add(std::string place, fmt::format_string<Args...> form, Args&&... args) {
+    if (found_.size() == kMostProblems) return;
+    Diagnostic wrong;
+    wrong.message = fmt::format(form, std::forward<Args>(args)...);
+    wrong.place = {std::move(place)};
+    found_.push_back(std::move(wrong));
+  }
+
+  std::size_t line_of(std::uint32_t index) const {
+    std::size_t line = 0;
+    while (index - lines_[line].first >= lines_[line].count) ++line;
+    return line;
+  }
+
+  /// "order d0/compute:17", counting from 1.
+  std::string place(std::uint32_t index) const {
+    const std::size_t line = line_of(index);
+    const Lane& lane = order_.lanes[line];
+    return fmt::format("order d{}/{}:{}", lane.device.value, lane.name,
+                       index - lines_[line].first + 1);
+  }
+
+  /// The action with that key; kNothing when there is none.
+  std::uint32_t find(Phase phase, std::uint32_t stage, std::int32_t microbatch) const {
+    const Entry wanted{{phase, stage, microbatch}, 0};
+    const auto at = std::lower_bound(entries_.begin(), entries_.end(), wanted);
+    return at != entries_.end() && at->key == wanted.key ? at->index : kNothing;
+  }
+  bool has(Phase phase, std::uint32_t stage, std::int32_t microbatch) const {
+    return find(phase, stage, microbatch) != kNothing;
+  }
+
+  void check_ranges() {
+    for (const Lane& lane : order_.lanes) {
+      const std::string where = fmt::format("order d{}/{}", lane.device.value, lane.name);
+      if (lane.device.value >= static_cast<std::uint32_t>(std::max(0, shape_.devices)))
+        add(where, "expected a device below {}, found d{}", shape_.devices, lane.device.value);
+      if (lane.delay < Duration{}) add(where, "a delay of {} ns is negative", lane.delay.count());
+    }
+    for (std::uint32_t i = 0; i < actions_.size(); ++i) {
+      const Action& a = actions_[i];
+      if (a.stage.value >= static_cast<std::uint32_t>(std::max(0, shape_.stages)))
+        add(place(i), "{}: expected a stage below {}", to_text(a), shape_.stages);
+      if (a.microbatch < 0 || (a.phase != Phase::Update && a.microbatch >= expected_))
+        add(place(i), "{}: expected a microbatch below {}", to_text(a), expected_);
+    }
+  }
+
+  // One action with each key; backward as a whole or in two parts, never before its forward.
+  void check_pairs() {
+    for (std::size_t i = 1; i < entries_.size(); ++i)
+      if (entries_[i].key == entries_[i - 1].key)
+        add(place(entries_[i].index), "{} is there twice", to_text(actions_[entries_[i].index]));
+    for (const Entry& e : entries_) {
+      const auto [phase, stage, microbatch] = e.key;
+      const auto needs = [&](Phase before, std::string_view what) {
+        const std::uint32_t other = find(before, stage, microbatch);
+        if (other == kNothing)
+          add(place(e.index), "{} has no {}", to_text(actions_[e.index]), what);
+        else if (other > e.index && line_of(other) == line_of(e.index))
+          add(place(e.index), "{} comes before its {}", to_text(actions_[e.index]), what);
+      };
+      if (phase == Phase::Backward || phase == Phase::BackwardInput)
+        needs(Phase::Forward, "forward");
+      if (phase == Phase::BackwardWeight) needs(Phase::BackwardInput, "input gradient");
+      if (phase == Phase::Backward && (has(Phase::BackwardInput, stage, microbatch) ||
+                                       has(Phase::BackwardWeight, stage, microbatch)))
+        add(place(e.index), "{} stands beside a split backward", to_text(actions_[e.index]));
+    }
+  }
+
+  // Each microbatch goes forward and backward through each stage.
+  void check_missing() {
+    for (int s = 0; s < shape_.stages && found_.size() < kMostProblems; ++s) {
+      const auto stage = static_cast<std::uint32_t>(s);
+      check_complete(stage, Phase::Forward, Phase::Forward, "forward");
+      check_complete(stage, Phase::Backward, Phase::BackwardInput, "backward");
+      if (splits(stage))
+        check_complete(stage, Phase::Backward, Phase::BackwardWeight, "weight gradient");
+    }
+  }
+
+  bool splits(std::uint32_t stage) const {
+    const Entry first{{Phase::BackwardInput, stage, 0}, 0};
+    const auto at = std::lower_bound(entries_.begin(), entries_.end(), first);
+    return at != entries_.end() && at->key.phase == Phase::BackwardInput && at->key.stage == stage;
+  }
+
+  void check_complete(std::uint32_t stage, Phase one, Phase other, std::string_view what) {
+    std::vector<std::int32_t> there;
+    const auto collect = [&](Phase phase) {
+      const Entry first{{phase, stage, 0}, 0};
+      for (auto at = std::lower_bound(entries_.begin(), entries_.end(), first);
+           at != entries_.end() && at->key.phase == phase && at->key.stage == stage; ++at)
+        if (at->key.microbatch < expected_) there.push_back(at->key.microbatch);
+    };
+    collect(one);
+    if (other != one) collect(other);
+    std::sort(there.begin(), there.end());
+    there.erase(std::unique(there.begin(), there.end()), there.end());
+    const std::int64_t missing = expected_ - static_cast<std::int64_t>(there.size());
+    if (missing <= 0) return;
+    std::int32_t first = 0;
+    while (static_cast<std::size_t>(first) < there.size() &&
+           there[static_cast<std::size_t>(first)] == first)
+      ++first;
+    const std::string more = missing > 1 ? fmt::format(" and of {} more", missing - 1) : "";
+    add("order", "stage {} lacks the {} of microbatch {}{}", stage, what, first, more);
+  }
+
+  void check_precedences() {
+    for (const Precedence& p : order_.precedences)
+      for (const Action& a : {p.before, p.after})
+        if (!has(a.phase, a.stage.value, a.microbatch))
+          add("order " + to_text(p.before) + " < " + to_text(p.after), "no lane has an action {}",
+              to_text(a));
+  }
+
+  /// The backward of a stage that hands the gradient on.
+  std::uint32_t find_backward(std::uint32_t stage, std::int32_t microbatch) const {
+    const std::uint32_t whole = find(Phase::Backward, stage, microbatch);
+    return whole != kNothing ? whole : find(Phase::BackwardInput, stage, microbatch);
+  }
+
+  /// Actions whose data another one needs.
+  std::vector<std::uint32_t> needs(const Action& a) const {
+    const std::uint32_t s = a.stage.value;
+    const bool first = s == 0, last = s + 1 == static_cast<std::uint32_t>(shape_.stages);
+    switch (a.phase) {
+      case Phase::Forward:
+        return {first ? kNothing : find(Phase::Forward, s - 1, a.microbatch)};
+      case Phase::Backward:
+      case Phase::BackwardInput:
+        return {find(Phase::Forward, s, a.microbatch),
+                last ? kNothing : find_backward(s + 1, a.microbatch)};
+      case Phase::BackwardWeight:
+        return {find(Phase::BackwardInput, s, a.microbatch)};
+      case Phase::Update:
+        return {};
+    }
+    return {};
+  }
+
+  void check_waits() {
+    using Edge = std::pair<std::uint32_t, std::uint32_t>;  // after, before
+    std::vector<Edge> edges;
+    for (std::uint32_t i = 0; i < actions_.size(); ++i)
+      for (std::uint32_t before : needs(actions_[i]))
+        if (before != kNothing) edges.push_back({i, before});
+    const auto index = [&](const Action& a) { return find(a.phase, a.stage.value, a.microbatch); };
+    for (const Precedence& p : order_.precedences)
+      edges.push_back({index(p.after), index(p.before)});
+    std::sort(edges.begin(), edges.end());
+    std::vector<std::uint32_t> first(actions_.size() + 1, 0);  // of an action: its edges
+    for (const Edge& e : edges) ++first[e.first + 1];
+    for (std::size_t i = 0; i < actions_.size(); ++i) first[i + 1] += first[i];
+    const auto circle = find_circle(lines_, actions_.size(), [&](std::uint32_t i, const auto& at) {
+      for (std::uint32_t e = first[i]; e < first[i + 1]; ++e)
+        if (at[edges[e].second] != Progress::Done) return edges[e].second;
+      return kNothing;
+    });
+    if (!circle.empty())
+      add("order", "the lanes wait for each other: {}",
+          describe(circle, [&](std::uint32_t i) { return to_text(actions_[i]); }));
+  }
+
+  const Order& order_;
+  const ScheduleShape& shape_;
+  std::vector<Action> actions_;
+  std::vector<Line> lines_;
+  std::vector<Entry> entries_;  // sorted
+  std::int64_t expected_ = 0;   // microbatches of the whole run
+  Diagnostics found_;
+};
+
+}  // namespace
+
+Diagnostics check(const Order& order, const ScheduleShape& shape) {
+  return Checker(order, shape).run();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,177 @@
+// The text form of an order, both ways.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <iterator>
+
+#include "core/program/order.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kLetters = "FBIWU";  // by number of Phase
+
+void write(std::string& out, const Action& a) {
+  fmt::format_to(std::back_inserter(out), "{}{}{}", a.stage.value, letter(a.phase), a.microbatch);
+  if (a.wave != 0) fmt::format_to(std::back_inserter(out), "/{}", a.wave);
+  if (a.weights != 0) fmt::format_to(std::back_inserter(out), "@{}", a.weights);
+}
+
+/// " +1500ns" at the end of a lane's title: where it starts, npos when there is none.
+std::size_t delay_in(std::string_view title, std::int64_t& delay) {
+  constexpr std::string_view kUnit = "ns";
+  const std::size_t at = title.rfind(" +");
+  if (at == std::string_view::npos || !title.ends_with(kUnit)) return std::string_view::npos;
+  const char *first = title.data() + at + 2, *last = title.data() + title.size() - kUnit.size();
+  if (first >= last || *first == '-') return std::string_view::npos;
+  const auto [stop, failure] = std::from_chars(first, last, delay);
+  return failure == std::errc() && stop == last ? at : std::string_view::npos;
+}
+
+void write(std::string& out, const Lane& lane) {
+  fmt::format_to(std::back_inserter(out), "d{}/{}", lane.device.value, lane.name);
+  // A name that looks as if it ended with a delay gets one, so that reading it back does not take
+  // it for one.
+  std::int64_t taken = 0;
+  const bool misleading = delay_in("/" + lane.name, taken) != std::string_view::npos;
+  if (lane.delay.count() != 0 || misleading)
+    fmt::format_to(std::back_inserter(out), " +{}ns", lane.delay.count());
+  for (std::size_t i = 0; i < lane.actions.size(); ++i) {
+    out += i == 0 ? "  " : " ";
+    write(out, lane.actions[i]);
+  }
+  out += '\n';
+}
+
+/// Reads one line from the left and knows the column it is at.
+class LineReader {
+ public:
+  LineReader(std::string_view text, std::size_t line, const Place& place)
+      : text_(text), line_(line), place_(place) {}
+
+  bool done() const { return at_ == text_.size(); }
+  bool starts(std::string_view word) const { return text_.substr(at_).starts_with(word); }
+  bool take(std::string_view word) {
+    if (!starts(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+  void skip_spaces() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  std::string_view take_until(std::string_view end) {
+    const std::size_t stop = std::min(text_.find(end, at_), text_.size());
+    const std::string_view taken = text_.substr(at_, stop - at_);
+    at_ = stop;
+    return taken;
+  }
+  [[noreturn]] void refuse(std::string_view expected) const {
+    std::string_view found = text_.substr(at_);
+    found = found.substr(0, std::min<std::size_t>(found.find(' ', 1), 40));
+    throw Error(Error::Kind::InvalidInput,
+                done() ? fmt::format("expected {}, found the end of the line", expected)
+                       : fmt::format("expected {}, found \"{}\"", expected, found),
+                {fmt::format("{}:{}:{}", place_.text, line_, at_ + 1)});
+  }
+  /// A whole number of at least 0 that T can hold.
+  template <class T>
+  T number(std::string_view expected) {
+    T value{};
+    const char *first = text_.data() + at_, *last = text_.data() + text_.size();
+    const auto [stop, failure] = std::from_chars(first, last, value);
+    if (failure != std::errc() || *first == '-') refuse(expected);
+    at_ += static_cast<std::size_t>(stop - first);
+    return value;
+  }
+  Action action() {
+    constexpr std::string_view kExpected = "an action such as 3F12";
+    const std::size_t start = at_;
+    Action a;
+    a.stage.value = number<std::uint32_t>(kExpected);
+    const std::size_t phase = done() ? std::string_view::npos : kLetters.find(text_[at_]);
+    if (phase == std::string_view::npos) refuse("F, B, I, W or U after the stage");
+    a.phase = static_cast<Phase>(phase);
+    ++at_;
+    a.microbatch = number<std::int32_t>("a microbatch after the phase");
+    if (take("/")) a.wave = number<std::int16_t>("a wave after \"/\"");
+    if (take("@")) a.weights = number<std::int16_t>("a weight version after \"@\"");
+    if (done() || text_[at_] == ' ') return a;
+    at_ = start;
+    refuse(kExpected);
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t line_, at_ = 0;
+  const Place& place_;
+};
+
+Lane read_lane(LineReader& in) {
+  Lane lane;
+  lane.device.value = in.number<std::uint32_t>("a device after \"d\"");
+  if (!in.starts("/")) in.refuse("\"/\" and the lane's name after the device");
+  std::string_view title = in.take_until("  ");  // "/NAME" or "/NAME +1500ns"
+  std::int64_t delay = 0;
+  if (const std::size_t at = delay_in(title, delay); at != std::string_view::npos) {
+    lane.delay = Duration(delay);
+    title = title.substr(0, at);
+  }
+  lane.name = title.substr(1);
+  for (in.skip_spaces(); !in.done(); in.skip_spaces()) lane.actions.push_back(in.action());
+  return lane;
+}
+
+Precedence read_precedence(LineReader& in) {
+  Precedence p;
+  p.before = in.action();
+  if (!in.take(" < ")) in.refuse("\"<\" and a second action");
+  p.after = in.action();
+  in.skip_spaces();
+  if (!in.done()) in.refuse("the end of the line");
+  return p;
+}
+
+}  // namespace
+
+char letter(Phase phase) { return kLetters[static_cast<std::size_t>(phase)]; }
+
+std::string to_text(const Action& action) {
+  std::string text;
+  write(text, action);
+  return text;
+}
+
+std::string to_text(const Order& order) {
+  std::string text;
+  for (const Lane& lane : order.lanes) write(text, lane);
+  for (const Precedence& p : order.precedences) {
+    write(text, p.before);
+    text += " < ";
+    write(text, p.after);
+    text += '\n';
+  }
+  return text;
+}
+
+Order parse_order(std::string_view text, const Place& place) {
+  Order order;
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view content = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (content.ends_with('\r')) content.remove_suffix(1);
+    if (content.empty()) continue;
+    LineReader in(content, line, place);
+    if (in.take("d")) {
+      if (!order.precedences.empty()) in.refuse("lanes before the precedences");
+      order.lanes.push_back(read_lane(in));
+    } else if (content.front() >= '0' && content.front() <= '9') {
+      order.precedences.push_back(read_precedence(in));
+    } else {
+      in.refuse("a lane such as \"d0/compute  0F0 0B0\" or a precedence such as \"0F0 < 1F0\"");
+    }
+  }
+  return order;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,59 @@
+#include <gtest/gtest.h>
+
+#include "core/methods/catalogue.h"
+
+namespace trainyard {
+namespace {
+
+TEST(OneFOneB, FillsAlternatesAndDrains) {
+  EXPECT_EQ(to_text(one_f_one_b().order({.devices = 3, .stages = 3, .microbatches = 4}, {})),
+            "d0/compute  0F0 0F1 0F2 0B0 0F3 0B1 0B2 0B3\n"
+            "d1/compute  1F0 1F1 1B0 1F2 1B1 1F3 1B2 1B3\n"
+            "d2/compute  2F0 2B0 2F1 2B1 2F2 2B2 2F3 2B3\n");
+}
+
+TEST(OneFOneB, FewerMicrobatchesThanStagesOnlyFillAndDrain) {
+  EXPECT_EQ(to_text(one_f_one_b().order({.devices = 3, .stages = 3, .microbatches = 1}, {})),
+            "d0/compute  0F0 0B0\n"
+            "d1/compute  1F0 1B0\n"
+            "d2/compute  2F0 2B0\n");
+}
+
+TEST(OneFOneB, EveryShapeIsAValidOrder) {
+  for (int p = 1; p <= 16; ++p)
+    for (int m : {1, 2, 3, 7, 8, 16, 33, 64}) {
+      const ScheduleShape shape{.devices = p, .stages = p, .microbatches = m};
+      EXPECT_TRUE(check(one_f_one_b().order(shape, {}), shape).empty()) << p << " " << m;
+    }
+}
+
+// Forwards ahead of backwards, at their most: min(m, p - s) on stage s.
+TEST(OneFOneB, LiveMicrobatchesFallFromStageToStage) {
+  for (int p = 1; p <= 8; ++p)
+    for (int m = 1; m <= 12; ++m) {
+      const Order order = one_f_one_b().order({.devices = p, .stages = p, .microbatches = m}, {});
+      for (int s = 0; s < p; ++s) {
+        int alive = 0, most = 0;
+        for (const Action& a : order.lanes[static_cast<std::size_t>(s)].actions) {
+          alive += a.phase == Phase::Forward ? 1 : -1;
+          most = std::max(most, alive);
+        }
+        EXPECT_EQ(most, std::min(m, p - s));
+      }
+    }
+}
+
+TEST(OneFOneB, HasOneStageADevice) {
+  const Method method = one_f_one_b();
+  Scenario scenario;
+  EXPECT_TRUE(method.check(scenario, {}).empty());
+  scenario.plan.virtual_stages = 2;
+  const Diagnostics found = method.check(scenario, {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message,
+            "1f1b has one stage a device, and virtual-stages is 2; interleaved runs several");
+  EXPECT_EQ(found[0].fix, "schedule=interleaved");
+}
+
+}  // namespace
+}  // namespace trainyard
