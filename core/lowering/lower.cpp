@@ -83,7 +83,8 @@ class Lowering {
     make_update_tasks();
     const std::size_t cells =
         stages_ * static_cast<std::size_t>(microbatches_) * static_cast<std::size_t>(options.steps);
-    forward_.resize(cells), backward_.resize(cells), weight_.resize(cells);
+    forward_.resize(cells), backward_.resize(cells);
+    if (split) weight_.resize(cells);
   }
 
   Program run() {
@@ -107,11 +108,10 @@ class Lowering {
   }
 
  private:
-  // One action as written, by stage and microbatch.
+  // One action as written, by stage and microbatch; first is invalid where there is none.
   struct Cell {
-    Written written;
-    Ref send, receive;
-    bool here = false;
+    Ref first, send, receive;
+    Refs done;
   };
 
   void make_streams() {
@@ -236,11 +236,11 @@ class Lowering {
       inputs.add(here.receive);
     }
     if (moment.first_forward) inputs.add(arrived_[a.stage.value]);
-    here.written = writer_->write(a, moment, lane, inputs);
-    here.here = true;
+    const Written written = writer_->write(a, moment, lane, inputs);
+    keep(here, written);
     if (!last && device({a.stage.value + 1}) != device(a.stage))
       here.send = draft_.add(streams(a.stage).send_forward, transfers_[a.stage.value].send_forward,
-                             a.microbatch, here.written.done, a.wave);
+                             a.microbatch, written.done, a.wave);
   }
 
   void backward(const Action& a, Moment moment, LaneState& lane) {
@@ -253,20 +253,25 @@ class Lowering {
                      a.microbatch, {}, a.wave);
       inputs.add(here.receive);
     }
-    here.written = writer_->write(a, moment, lane, inputs);
-    here.here = true;
-    note_reduced(a, here.written);
+    const Written written = writer_->write(a, moment, lane, inputs);
+    keep(here, written);
+    note_reduced(a, written);
     if (!first && device({a.stage.value - 1}) != device(a.stage))
       here.send =
           draft_.add(streams(a.stage).send_backward, transfers_[a.stage.value].send_backward,
-                     a.microbatch, here.written.done, a.wave);
+                     a.microbatch, written.done, a.wave);
   }
 
   void weight(const Action& a, Moment moment, LaneState& lane) {
     Cell& here = weight_[cell(a.stage, a.microbatch)];
-    here.written = writer_->write(a, moment, lane, {});
-    here.here = true;
-    note_reduced(a, here.written);
+    const Written written = writer_->write(a, moment, lane, {});
+    keep(here, written);
+    note_reduced(a, written);
+  }
+
+  static void keep(Cell& cell, const Written& written) {
+    cell.first = written.first;
+    cell.done = written.done;
   }
 
   void note_reduced(const Action& a, const Written& written) {
@@ -308,14 +313,14 @@ class Lowering {
       if (stage + 1 < stages_)
         connect(backward_[i + 1], backward_[i], device_at(stage + 1) == device_at(stage));
       wait(backward_[i], forward_[i]);
-      wait(weight_[i], backward_[i]);
+      if (!weight_.empty()) wait(weight_[i], backward_[i]);
     }
   }
 
   DeviceId device_at(std::size_t stage) const { return w_.table[stage].device; }
 
   void connect(const Cell& from, const Cell& to, bool same_device) {
-    if (!from.here || !to.here) return;
+    if (!from.first.valid() || !to.first.valid()) return;
     if (same_device)
       wait(to, from);
     else
@@ -323,13 +328,12 @@ class Lowering {
   }
 
   void wait(const Cell& later, const Cell& earlier) {
-    if (!later.here || !earlier.here) return;
-    for (Ref ref : earlier.written.done)
-      if (ref.stream != later.written.first.stream) draft_.wait(later.written.first, ref);
+    if (!later.first.valid() || !earlier.first.valid()) return;
+    for (Ref ref : earlier.done)
+      if (ref.stream != later.first.stream) draft_.wait(later.first, ref);
     // The same lane works in order; across lanes the computation itself is what there is to wait
     // for.
-    if (earlier.written.first.stream != later.written.first.stream)
-      draft_.wait(later.written.first, earlier.written.first);
+    if (earlier.first.stream != later.first.stream) draft_.wait(later.first, earlier.first);
   }
 
   const Cell& cell_of(const Action& a) const {
