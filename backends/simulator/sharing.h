@@ -20,28 +20,26 @@ class SharedResource {
     Instant at{};
   };
 
-  /// Nothing runs here: a start now needs no sharing, as long as nothing joins it.
-  bool idle() const { return running_.empty(); }
-  /// Starts an instruction that needs `alone` by itself.
+  /// Starts an instruction that needs `alone` by itself. The finish times of all that run here, the
+  /// new one included, are then those of finishes(): every earlier forecast is void.
   void start(InstructionId, Duration alone, double fill, Instant now);
-  /// Removes a finished one.
+  /// Removes a finished one; the others' finish times change likewise.
   void finish(InstructionId, Instant now);
-  /// When each of those that run here ends if nothing joins or leaves; every earlier forecast is
-  /// void after a start or finish.
-  void forecast(Instant now, std::vector<Finish>& into);
-  std::size_t running() const { return running_.size(); }
+  const std::vector<Finish>& finishes() const { return finishes_; }
 
  private:
   struct Running {
     InstructionId instruction;
     double left;  // nanoseconds of work at full rate
     double fill;
-    Instant exact_end;  // where it ends if it is never slowed
-    bool slowed;
+    Instant exact_end;  // valid while it has had the resource to itself all along
+    bool undisturbed;
   };
   void settle(Instant now);
+  void forecast(Instant now);
 
   std::vector<Running> running_;
+  std::vector<Finish> finishes_;
   Instant settled_{};
   double rate_ = 1.0;
 };

@@ -111,26 +111,23 @@ class EventLoop {
   // A receive runs with its send and takes its times; the port that is shared is the sender's.
   void start(std::uint32_t id, Instant now) {
     timeline_.spans[id].start = now;
-    const Instruction& in = program_.instructions[id];
-    if (in.peer.valid()) timeline_.spans[in.peer.value].start = now;
+    if (const InstructionId peer = program_.instructions[id].peer; peer.valid())
+      timeline_.spans[peer.value].start = now;
+    const std::uint32_t task = program_.instructions[id].task.value;
     SharedResource& shared = resource(id);
-    shared.start(InstructionId{id}, prices_.time[in.task.value], prices_.fill[in.task.value], now);
-    if (shared.running() == 1)
-      events_.push({now + prices_.time[in.task.value], id, ++version_[id]});
-    else
-      forecast(shared, now);
+    shared.start(InstructionId{id}, prices_.time[task], prices_.fill[task], now);
+    forecast(shared);
   }
 
-  void forecast(SharedResource& shared, Instant now) {
-    shared.forecast(now, finishes_);
-    for (const SharedResource::Finish& f : finishes_)
+  void forecast(const SharedResource& shared) {
+    for (const SharedResource::Finish& f : shared.finishes())
       events_.push({f.at, f.instruction.value, ++version_[f.instruction.value]});
   }
 
   void end(InstructionId id, Instant now) {
     SharedResource& shared = resource(id.value);
     shared.finish(id, now);
-    if (!shared.idle()) forecast(shared, now);
+    if (!shared.finishes().empty()) forecast(shared);
     const InstructionId peer = program_.instructions[id.value].peer;
     complete(id.value, now);
     if (peer.valid()) complete(peer.value, now);
@@ -175,7 +172,6 @@ class EventLoop {
   const RunOptions& options_;
   std::vector<std::uint32_t> pending_, stream_of_, version_, next_, first_successor_, successors_;
   std::vector<SharedResource> resources_;
-  std::vector<SharedResource::Finish> finishes_;
   std::size_t per_device_ = 1, ended_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   Timeline timeline_;

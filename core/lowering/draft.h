@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <cassert>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,20 +20,12 @@ struct Ref {
   friend bool operator==(Ref, Ref) = default;
 };
 
-/// What something waits for: of each stream the latest that was named, which implies the earlier
-/// ones. A device has fewer kinds of streams than kMost.
+/// A few instructions that something waits for; full when kMost are named.
 class Refs {
  public:
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMost = 6;
   void add(Ref ref) {
-    if (!ref.valid()) return;
-    for (std::size_t i = 0; i < count_; ++i)
-      if (refs_[i].stream == ref.stream) {
-        if (refs_[i].position < ref.position) refs_[i] = ref;
-        return;
-      }
-    assert(count_ < kMost && "more streams than a device has");
-    refs_[count_++] = ref;
+    if (ref.valid() && count_ < kMost) refs_[count_++] = ref;
   }
   void add(const Refs& more) {
     for (Ref r : more) add(r);

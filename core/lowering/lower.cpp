@@ -83,8 +83,7 @@ class Lowering {
     make_update_tasks();
     const std::size_t cells =
         stages_ * static_cast<std::size_t>(microbatches_) * static_cast<std::size_t>(options.steps);
-    forward_.resize(cells), backward_.resize(cells);
-    if (split) weight_.resize(cells);
+    forward_.resize(cells), backward_.resize(cells), weight_.resize(cells);
   }
 
   Program run() {
@@ -108,10 +107,11 @@ class Lowering {
   }
 
  private:
-  // One action as written, by stage and microbatch; first is invalid where there is none.
+  // One action as written, by stage and microbatch.
   struct Cell {
-    Ref first, send, receive;
-    Refs done;
+    Written written;
+    Ref send, receive;
+    bool here = false;
   };
 
   void make_streams() {
@@ -236,11 +236,11 @@ class Lowering {
       inputs.add(here.receive);
     }
     if (moment.first_forward) inputs.add(arrived_[a.stage.value]);
-    const Written written = writer_->write(a, moment, lane, inputs);
-    keep(here, written);
+    here.written = writer_->write(a, moment, lane, inputs);
+    here.here = true;
     if (!last && device({a.stage.value + 1}) != device(a.stage))
       here.send = draft_.add(streams(a.stage).send_forward, transfers_[a.stage.value].send_forward,
-                             a.microbatch, written.done, a.wave);
+                             a.microbatch, here.written.done, a.wave);
   }
 
   void backward(const Action& a, Moment moment, LaneState& lane) {
@@ -253,25 +253,20 @@ class Lowering {
                      a.microbatch, {}, a.wave);
       inputs.add(here.receive);
     }
-    const Written written = writer_->write(a, moment, lane, inputs);
-    keep(here, written);
-    note_reduced(a, written);
+    here.written = writer_->write(a, moment, lane, inputs);
+    here.here = true;
+    note_reduced(a, here.written);
     if (!first && device({a.stage.value - 1}) != device(a.stage))
       here.send =
           draft_.add(streams(a.stage).send_backward, transfers_[a.stage.value].send_backward,
-                     a.microbatch, written.done, a.wave);
+                     a.microbatch, here.written.done, a.wave);
   }
 
   void weight(const Action& a, Moment moment, LaneState& lane) {
     Cell& here = weight_[cell(a.stage, a.microbatch)];
-    const Written written = writer_->write(a, moment, lane, {});
-    keep(here, written);
-    note_reduced(a, written);
-  }
-
-  static void keep(Cell& cell, const Written& written) {
-    cell.first = written.first;
-    cell.done = written.done;
+    here.written = writer_->write(a, moment, lane, {});
+    here.here = true;
+    note_reduced(a, here.written);
   }
 
   void note_reduced(const Action& a, const Written& written) {
@@ -313,14 +308,14 @@ class Lowering {
       if (stage + 1 < stages_)
         connect(backward_[i + 1], backward_[i], device_at(stage + 1) == device_at(stage));
       wait(backward_[i], forward_[i]);
-      if (!weight_.empty()) wait(weight_[i], backward_[i]);
+      wait(weight_[i], backward_[i]);
     }
   }
 
   DeviceId device_at(std::size_t stage) const { return w_.table[stage].device; }
 
   void connect(const Cell& from, const Cell& to, bool same_device) {
-    if (!from.first.valid() || !to.first.valid()) return;
+    if (!from.here || !to.here) return;
     if (same_device)
       wait(to, from);
     else
@@ -328,12 +323,13 @@ class Lowering {
   }
 
   void wait(const Cell& later, const Cell& earlier) {
-    if (!later.first.valid() || !earlier.first.valid()) return;
-    for (Ref ref : earlier.done)
-      if (ref.stream != later.first.stream) draft_.wait(later.first, ref);
+    if (!later.here || !earlier.here) return;
+    for (Ref ref : earlier.written.done)
+      if (ref.stream != later.written.first.stream) draft_.wait(later.written.first, ref);
     // The same lane works in order; across lanes the computation itself is what there is to wait
     // for.
-    if (earlier.first.stream != later.first.stream) draft_.wait(later.first, earlier.first);
+    if (earlier.written.first.stream != later.written.first.stream)
+      draft_.wait(later.written.first, earlier.written.first);
   }
 
   const Cell& cell_of(const Action& a) const {

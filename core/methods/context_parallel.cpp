@@ -50,7 +50,7 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
 
 Diagnostics check_scenario(const Scenario& scenario, const Params&) {
   const Plan& plan = scenario.plan;
-  const std::int64_t cp = plan.mesh.cp;
+  const int cp = plan.mesh.cp;
   if (cp == 1) return {};
   if (scenario.model.sequence <= 1)
     return {{Diagnostic::Severity::Error,

@@ -102,7 +102,7 @@ class Inserter {
     Shape rows(logits.begin(), logits.end() - 1);
     const std::int64_t tokens = local_elements(rows, whole_);
     around_[i].after_forward.push_back(
-        op("reduce loss", i, Pass::Forward, CollectiveKind::AllReduce, Bytes{tokens * 3 * 4}));
+        op("reduce loss", i, Pass::Forward, CollectiveKind::AllReduce, Bytes{3 * 4 * tokens}));
   }
 
   const Graph& graph_;

@@ -56,9 +56,9 @@ void to_save_memory(Changes& changes, const Workload& workload) {
   if (plan.batch.micro % 2 == 0) changes.add("micro-batch", plan.batch.micro / 2);
   if (find_choice(plan, "gpipe")) changes.add("schedule", "1f1b");
   if (workload.layout.precision.activation == DType::F32) changes.add("precision", "bf16");
-  changes.add("tp", std::int64_t{2} * plan.mesh.tp);
-  changes.add("pp", std::int64_t{2} * plan.mesh.pp);
-  if (workload.scenario.model.sequence > 1) changes.add("cp", std::int64_t{2} * plan.mesh.cp);
+  changes.add("tp", plan.mesh.tp * 2);
+  changes.add("pp", plan.mesh.pp * 2);
+  if (workload.scenario.model.sequence > 1) changes.add("cp", plan.mesh.cp * 2);
 }
 
 void to_save_time(Changes& changes, const Workload& workload) {

@@ -1,0 +1,91 @@
+// doctor: what this machine offers Trainyard and what it lacks, one line each.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "app/cli/scenario_words.h"
+#include "core/base/units_text.h"
+#include "visualizers/imgui/fonts.h"
+
+namespace trainyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+void row(std::string& out, bool there, std::string_view what, const std::string& words) {
+  out += fmt::format("{:<5} {:<10} {}\n", there ? "ok" : "lacks", what, words);
+}
+
+void memory(std::string& out) {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  std::int64_t amount = 0, all = 0, free = 0;
+  while (file >> key >> amount >> unit) {
+    if (key == "MemTotal:") all = amount;
+    if (key == "MemAvailable:") free = amount;
+    if (all > 0 && free > 0) break;
+  }
+  const auto text = [](std::int64_t kib) { return readable(Bytes{kib * 1024}); };
+  row(out, all > 0, "memory",
+      all > 0 ? text(all) + ", " + text(free) + " of it free"
+              : "this system does not say how much there is");
+}
+
+// A driver is announced to Vulkan by a small file; whether it finds a device is seen when a
+// renderer starts.
+void vulkan(std::string& out) {
+  std::string found;
+  for (const char* folder :
+       {"/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"}) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored))
+      if (entry.path().extension() == ".json") found += " " + entry.path().stem().string();
+  }
+  row(out, !found.empty(), "vulkan",
+      found.empty()
+          ? "no driver is installed; the window draws in software (package mesa-vulkan-drivers)"
+          : "drivers:" + found);
+}
+
+void fonts(std::string& out) {
+  const FontFiles files = font_files();
+  row(out, !files.regular.empty(), "fonts",
+      files.regular.empty()
+          ? "neither Inter nor DejaVu Sans; pictures have no text (package fonts-dejavu-core)"
+          : files.regular);
+}
+
+void display(std::string& out) {
+  const auto set = [](const char* name) { return std::getenv(name) && *std::getenv(name); };
+  const bool there = set("DISPLAY") || set("WAYLAND_DISPLAY");
+  row(out, there, "display",
+      there ? "the window can open" : "none; render and simulate --svg draw without one");
+}
+
+int run_doctor(const Words& words, Streams& streams) {
+  std::string out;
+  const unsigned cores = std::thread::hardware_concurrency();
+  row(out, cores > 0, "cores", fmt::format("{}", cores));
+  memory(out);
+  vulkan(out);
+  fonts(out);
+  display(out);
+  deliver(out, words, streams);
+  return kDone;
+}
+
+}  // namespace
+
+Verb doctor_verb() {
+  return {.name = "doctor",
+          .summary = "What this machine offers and lacks: cores, memory, drivers, fonts, display.",
+          .flags = {{"out", "FILE", "writes there instead of standard output"},
+                    {"quiet", "", "no diagnostics"}},
+          .examples = {"doctor"},
+          .run = run_doctor};
+}
+
+}  // namespace trainyard

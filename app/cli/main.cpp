@@ -1,0 +1,13 @@
+#include <iostream>
+
+#include "app/cli/verb.h"
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const int code = trainyard::run_cli(arguments, {std::cout, std::cerr});
+  std::cout.flush();
+  if (std::cout.good()) return code;
+  std::cerr << "trainyard: standard output could not be written\n";
+  return code == trainyard::kDone ? trainyard::kFailed : code;
+}

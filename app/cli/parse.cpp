@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <algorithm>
+
+#include "app/cli/verb.h"
+#include "core/base/error.h"
+#include "core/base/nearest.h"
+
+namespace trainyard {
+namespace {
+
+[[noreturn]] void refuse(const Verb& verb, const std::string& message) {
+  throw Error(Error::Kind::InvalidInput, message, {"trainyard " + std::string(verb.name)});
+}
+
+std::vector<std::string> dashed(const Verb& verb) {
+  std::vector<std::string> names;
+  for (const Flag& flag : verb.flags) names.push_back("--" + std::string(flag.name));
+  return names;
+}
+
+void refuse_extra(const Verb& verb, const std::string& word) {
+  if (word.size() > 1 && word[0] == '-') {
+    const std::string name = word.substr(0, word.find('='));
+    refuse(verb, fmt::format("no flag is called \"{}\"{}", name, did_you_mean(name, dashed(verb))));
+  }
+  refuse(verb, verb.positional.empty()
+                   ? fmt::format("expected flags only, found \"{}\"", word)
+                   : fmt::format("expected one {}, found \"{}\" beside it", verb.positional, word));
+}
+
+}  // namespace
+
+Words parse(const Verb& verb, const std::vector<std::string>& arguments) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  std::vector<std::vector<std::string>> values(verb.flags.size());
+  std::vector<CLI::Option*> options;
+  for (std::size_t i = 0; i < verb.flags.size(); ++i) {
+    const std::string name = "--" + std::string(verb.flags[i].name);
+    options.push_back(verb.flags[i].value.empty()
+                          ? app.add_flag(name)
+                          : app.add_option(name, values[i])->allow_extra_args(false));
+    if (!verb.flags[i].value.empty()) options.back()->take_all();
+  }
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ArgumentMismatch&) {
+    const std::string last = arguments.empty() ? "" : arguments.back();
+    refuse(verb, fmt::format("expected a value behind {}", last));
+  } catch (const CLI::ParseError& error) {
+    refuse(verb, error.what());
+  }
+  Words words;
+  for (std::size_t i = 0; i < verb.flags.size(); ++i) {
+    const Flag& flag = verb.flags[i];
+    if (flag.value.empty() && options[i]->count() > 0) words.add(flag.name, "on");
+    if (values[i].size() > 1 && !flag.repeated)
+      refuse(verb,
+             fmt::format("expected --{} once, found it {} times", flag.name, values[i].size()));
+    for (std::string& value : values[i]) words.add(flag.name, std::move(value));
+  }
+  for (const std::string& word : app.remaining()) {
+    if (verb.positional.empty() || words.has("") || (word.size() > 1 && word[0] == '-'))
+      refuse_extra(verb, word);
+    words.add("", word);
+  }
+  if (verb.positional_required && !words.has(""))
+    refuse(verb, fmt::format("expected {}: {}", verb.positional, verb.positional_doc));
+  return words;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,155 @@
+#include "app/cli/result_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/base/units_text.h"
+#include "core/methods/settings.h"
+
+namespace trainyard {
+namespace {
+
+using Out = std::string;
+
+template <class... Args>
+void line(Out& out, fmt::format_string<Args...> text, Args&&... args) {
+  fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
+  out += '\n';
+}
+
+std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
+
+// "70.6 billion"
+std::string large(double count) {
+  const std::pair<double, const char*> scales[] = {
+      {1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}};
+  for (const auto& [scale, word] : scales)
+    if (count >= scale) return fmt::format("{:.3g}{}", count / scale, word);
+  return fmt::format("{:.0f}", count);
+}
+
+std::string plan_words(const Plan& plan) {
+  std::string text;
+  for (const Setting& one : settings()) {
+    const std::string value = one.read(plan);
+    if (!value.empty()) text += fmt::format("{}{}={}", text.empty() ? "" : " ", one.key, value);
+  }
+  return text;
+}
+
+void write_speed(Out& out, const Result& r) {
+  const double s = to_seconds(r.step.value);
+  const auto devices = static_cast<double>(r.devices);
+  line(out, "step          {} ({} to {})", readable(r.step.value), readable(r.step.low),
+       readable(r.step.high));
+  if (s > 0 && r.counts_tokens)
+    line(out, "throughput    {:.0f} tokens/s, {:.1f} tokens/s a device", r.tokens_per_step / s,
+         r.tokens_per_step / s / devices);
+  if (s > 0 && !r.counts_tokens)
+    line(out, "throughput    {:.1f} samples/s, {:.2f} samples/s a device", r.samples_per_step / s,
+         r.samples_per_step / s / devices);
+  line(out, "utilisation   MFU {}, HFU {} of {} dense", percent(r.mfu), percent(r.hfu),
+       readable(r.peak_flops));
+  line(out, "lost          bubble {}, exposed communication {}", percent(r.bubble_fraction),
+       percent(r.exposed_communication_fraction));
+  if (r.energy)
+    line(out, "energy        {:.3g} kWh a step at board power", r.energy->value.value / 3.6e6);
+  if (r.money)
+    line(out, "money         {:.3g} US dollars a step ({:.3g} to {:.3g})", r.money->value,
+         r.money->low, r.money->high);
+}
+
+Bytes of(const StageMemory& stage, Category category) {
+  return stage.categories[static_cast<std::size_t>(category)];
+}
+
+void write_memory(Out& out, const Result& r) {
+  line(out, "\nmemory of each device at its peak, of {}", readable(r.capacity));
+  line(out, "  {:>6} {:>10} {:>10}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10} {:>10}", "device",
+       "peak", "at", "weights", "gradients", "optimizer", "activations", "traffic", "workspace",
+       "framework");
+  for (const StageMemory& m : r.memory)
+    line(out, "  {:>6} {:>10} {:>10}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10} {:>10}",
+         m.device.value, readable(m.peak.value), readable(m.at), readable(of(m, Category::Weights)),
+         readable(of(m, Category::Gradients)), readable(of(m, Category::OptimizerState)),
+         readable(of(m, Category::Activations) + of(m, Category::Recomputed)),
+         readable(of(m, Category::Communication)), readable(of(m, Category::Workspace)),
+         readable(of(m, Category::Framework)));
+}
+
+void write_crest(Out& out, const Verdict& verdict) {
+  if (verdict.crest.empty()) return;
+  line(out, "\nwhat makes the peak of device {}", verdict.worst_device.value);
+  for (std::size_t i = 0; i < std::min<std::size_t>(8, verdict.crest.size()); ++i)
+    line(out, "  {:>10}  {}", readable(verdict.crest[i].bytes), verdict.crest[i].name);
+}
+
+void write_breakdown(Out& out, const Result& r) {
+  const Breakdown& b = r.breakdown;
+  const std::pair<const char*, Duration> parts[] = {{"forward", b.forward},
+                                                    {"backward", b.backward},
+                                                    {"recompute", b.recompute},
+                                                    {"optimizer", b.optimizer},
+                                                    {"tensor parallel", b.tensor_parallel},
+                                                    {"context parallel", b.context_parallel},
+                                                    {"expert parallel", b.expert_parallel},
+                                                    {"pipeline", b.pipeline},
+                                                    {"data parallel", b.data_parallel},
+                                                    {"bubble", b.bubble}};
+  line(out, "\ntime of device {}, exposed", r.critical_device.value);
+  const auto whole = static_cast<double>(std::max<std::int64_t>(1, b.sum().count()));
+  for (const auto& [name, time] : parts)
+    if (time.count() > 0)
+      line(out, "  {:<17} {:>10}  {:>6}", name, readable(time),
+           percent(static_cast<double>(time.count()) / whole));
+  if (!r.verdict.limit.empty()) line(out, "{}", r.verdict.limit);
+}
+
+void write_fix(Out& out, const Fix& fix) {
+  const std::string quote = fix.set.find(' ') == std::string::npos ? "" : "\"";
+  line(out, "  --set {}{}{}", quote, fix.set, quote);
+  line(out, "      {}", fix.sentence);
+}
+
+void write_changes(Out& out, const Verdict& verdict) {
+  if (!verdict.fixes.empty()) {
+    const bool any = verdict.fixes.front().fits;
+    line(out, "\n{}",
+         any ? "changes after which it fits, cheapest first"
+             : "no change tried makes it fit; these free most");
+    for (const Fix& fix : verdict.fixes) write_fix(out, fix);
+  } else if (!verdict.fits) {
+    line(out, "\nno change tried frees memory: it takes more devices or a smaller model");
+  }
+  if (verdict.gain) {
+    line(out, "\na change that is quicker and still fits");
+    write_fix(out, *verdict.gain);
+  }
+}
+
+}  // namespace
+
+std::string result_text(const Result& r) {
+  Out out;
+  line(out, "{}\n", r.verdict.sentence);
+  line(out, "{}, {} parameters{}, on {} ({})", r.model_name,
+       large(static_cast<double>(r.parameters)),
+       r.active_parameters < r.parameters
+           ? ", " + large(static_cast<double>(r.active_parameters)) + " of them active"
+           : "",
+       r.cluster_name, r.fidelity);
+  line(out, "{}\n", plan_words(r.plan));
+  write_speed(out, r);
+  write_memory(out, r);
+  write_crest(out, r.verdict);
+  write_breakdown(out, r);
+  write_changes(out, r.verdict);
+  line(out, "\nband: {}\nleft out:", r.step.basis);
+  for (const std::string& sentence : r.leaves_out) line(out, "  {}", sentence);
+  return out;
+}
+
+}  // namespace trainyard

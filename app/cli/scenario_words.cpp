@@ -1,0 +1,61 @@
+#include "app/cli/scenario_words.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <ostream>
+
+#include "app/workspace/workspace.h"
+#include "core/io/files.h"
+#include "core/lowering/lower.h"
+
+namespace trainyard {
+
+std::vector<Flag> with_scenario_flags(std::vector<Flag> own) {
+  std::vector<Flag> flags = {
+      {"model", "M",
+       "a name of \"trainyard models\", a config.json or its folder, or a trainyard/model file"},
+      {"cluster", "C", "device:count with options, as h100-sxm:64, or a trainyard/cluster file"},
+      {"plan", "P", "a trainyard/plan file"},
+      {"set", "KEY=VALUE", "one field of the plan, as tp=8", true}};
+  flags.insert(flags.end(), own.begin(), own.end());
+  flags.push_back({"out", "FILE", "writes there instead of standard output"});
+  flags.push_back({"quiet", "", "no warnings and no progress"});
+  return flags;
+}
+
+Scenario open_scenario(const Words& words, Streams& streams) {
+  Scenario scenario =
+      open({words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")});
+  const Diagnostics found = check(scenario);
+  throw_if_errors(found);
+  if (words.has("quiet")) return scenario;
+  for (const Diagnostic& d : found) {
+    if (d.severity == Diagnostic::Severity::Note) continue;
+    streams.err << "warning: " << (d.place.text.empty() ? "" : d.place.text + ": ") << d.message
+                << (d.fix.empty() ? "" : "; try " + d.fix) << "\n";
+  }
+  return scenario;
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  struct stat facts{};
+  if (stat(path.c_str(), &facts) != 0 || S_ISREG(facts.st_mode))
+    return write_file_atomically(path, bytes);
+  // A terminal, pipe or null device is written to, never replaced.
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) throw Error(Error::Kind::Io, "the file could not be written", {path});
+}
+
+void deliver(const std::string& text, const Words& words, Streams& streams) {
+  if (!words.has("out")) {
+    streams.out << text;
+    return;
+  }
+  write_file(words.text("out"), text);
+  if (!words.has("quiet")) streams.err << "wrote " << words.text("out") << "\n";
+}
+
+}  // namespace trainyard

@@ -1,0 +1,23 @@
+// The words that verbs about a scenario share: --model, --cluster, --plan, --set and where the
+// answer goes.
+#pragma once
+
+#include <string>
+
+#include "app/cli/verb.h"
+#include "core/plan/plan.h"
+
+namespace trainyard {
+
+/// The shared flags, followed by the verb's own.
+std::vector<Flag> with_scenario_flags(std::vector<Flag> own);
+/// Opens what the words name and checks it. Warnings go to err unless --quiet. Throws
+/// Error{InvalidInput} with all that is wrong.
+Scenario open_scenario(const Words&, Streams&);
+
+/// Writes a whole file, or nothing. Throws Error{Io}.
+void write_file(const std::string& path, const std::string& bytes);
+/// Prints to out, or with --out writes that file and says so on err unless --quiet.
+void deliver(const std::string& text, const Words&, Streams&);
+
+}  // namespace trainyard

@@ -1,0 +1,67 @@
+// estimate and simulate: the answer to "will it fit, how fast is it, and why".
+#include <ostream>
+
+#include "app/cli/result_text.h"
+#include "app/cli/scenario_words.h"
+#include "app/workspace/workspace.h"
+#include "core/io/result_json.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<Flag> answer_flags(std::vector<Flag> own) {
+  own.push_back({"json", "", "one trainyard/result@1 document and nothing else"});
+  own.push_back({"seed", "N", "taken for scripts; nothing random is drawn here"});
+  own.push_back(
+      {"strict", "", "exit 4 when the answer lies outside what measured runs have validated"});
+  return with_scenario_flags(std::move(own));
+}
+
+int answer(const Result& result, const Words& words, Streams& streams) {
+  words.integer("seed", 0, INT64_MAX, 1);
+  deliver(words.has("json") ? result_document(result) : result_text(result), words, streams);
+  if (words.has("strict")) {
+    streams.err
+        << "outside the validated range: no measured rows ship yet, so no answer lies inside it\n";
+    return kOutside;
+  }
+  return result.verdict.fits ? kDone : kNotMet;
+}
+
+int run_estimate(const Words& words, Streams& streams) {
+  return answer(estimate(open_scenario(words, streams)), words, streams);
+}
+
+int run_simulate(const Words& words, Streams& streams) {
+  const bool op = words.choice("grain", {"order", "op"}, "order") == "op";
+  const ExperimentPtr experiment =
+      simulate(open_scenario(words, streams), {.grain = op ? Grain::Op : Grain::Order});
+  return answer(experiment->result, words, streams);
+}
+
+}  // namespace
+
+Verb estimate_verb() {
+  return {
+      .name = "estimate",
+      .summary = "Verdict, step time and memory by closed form, without laying out a schedule.",
+      .flags = answer_flags({}),
+      .examples =
+          {"estimate --model llama-3-8b --cluster h100-sxm:64 --set tp=2 --set global-batch=128"},
+      .run = run_estimate};
+}
+
+Verb simulate_verb() {
+  return {
+      .name = "simulate",
+      .summary =
+          "Lowers and simulates one step: verdict with fixes, step time, utilisation, memory.",
+      .flags = answer_flags(
+          {{"grain", "GRAIN", "order: an instruction a phase (default); op: one an operator"}}),
+      .examples = {"simulate --model llama-3-70b --cluster h100-sxm:1024 --set tp=8 --set pp=4 "
+                   "--set global-batch=1024 --set seq=8192",
+                   "simulate --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --grain op --json"},
+      .run = run_simulate};
+}
+
+}  // namespace trainyard

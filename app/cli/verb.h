@@ -1,0 +1,90 @@
+// A Verb is one word of the command line: what it does, the flags it takes, and an example that
+// runs as it stands. The list of verbs feeds the parser, every help text and the tests that run the
+// examples.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+struct Flag {
+  std::string_view name;   // "model", without dashes
+  std::string_view value;  // what stands for its value in help: "M"; empty = a switch
+  std::string_view doc;
+  bool repeated = false;
+};
+
+/// What was typed, checked against the verb's flags. The positional word is under "".
+class Words {
+ public:
+  bool has(std::string_view flag) const { return values_.find(flag) != values_.end(); }
+  /// The last value; fallback when it was not given.
+  std::string text(std::string_view flag, std::string_view fallback = "") const;
+  std::vector<std::string> texts(std::string_view flag) const;
+  /// Throws Error{InvalidInput} when it is not a whole number in [low, high].
+  std::int64_t integer(std::string_view flag, std::int64_t low, std::int64_t high,
+                       std::int64_t fallback) const;
+  /// Throws Error{InvalidInput} when it is not a number in [low, high].
+  double number(std::string_view flag, double low, double high, double fallback) const;
+  /// One of the choices; throws Error{InvalidInput} with the nearest.
+  std::string choice(std::string_view flag, const std::vector<std::string_view>& choices,
+                     std::string_view fallback) const;
+  void add(std::string_view flag, std::string value) {
+    values_[std::string(flag)].push_back(std::move(value));
+  }
+
+ private:
+  std::map<std::string, std::vector<std::string>, std::less<>> values_;
+};
+
+/// Results go to out; progress and diagnostics to err.
+struct Streams {
+  std::ostream& out;
+  std::ostream& err;
+};
+
+/// What a process says on leaving.
+enum Exit : int { kDone = 0, kFailed = 1, kWrongInput = 2, kNotMet = 3, kOutside = 4 };
+
+struct Verb {
+  std::string_view name, summary;
+  std::string_view positional = {};  // "NAME"; empty = takes none
+  std::string_view positional_doc = {};
+  bool positional_required = false;
+  std::vector<Flag> flags = {};
+  std::vector<std::string_view> examples = {};  // without the program's name
+  int (*run)(const Words&, Streams&) = nullptr;
+};
+
+/// Every verb, in the order of help.
+std::span<const Verb> verbs();
+
+// One declaration a verb; each is written in the file of its group.
+Verb estimate_verb();
+Verb simulate_verb();
+Verb schedule_verb();
+Verb render_verb();
+Verb models_verb();
+Verb hardware_verb();
+Verb methods_verb();
+Verb schema_verb();
+Verb doctor_verb();
+Verb bench_verb();
+
+/// Reads the words behind a verb. Throws Error{InvalidInput}: unknown flag (nearest), missing
+/// value, too many words.
+Words parse(const Verb&, const std::vector<std::string>& arguments);
+
+std::string help();  // of the program
+std::string help(const Verb&);
+
+/// The whole program: words without its own name in, exit code out. Catches every Error.
+int run_cli(const std::vector<std::string>& arguments, Streams);
+
+}  // namespace trainyard

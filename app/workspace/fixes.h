@@ -1,0 +1,25 @@
+// Fixes are single changes of a plan that does not fit, each priced by simulating it; a gain is the
+// change that makes a plan that fits faster.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string_view>
+
+#include "core/result/experiment.h"
+
+namespace trainyard {
+
+/// Applies one assignment, or several with spaces between, as fixes are written. Throws as
+/// apply_setting does.
+void apply_words(Plan&, std::string_view words);
+
+/// prepare, lower, price, run, judge; no fixes. Throws as simulate does.
+std::shared_ptr<Experiment> run_once(const Scenario&, Grain, std::stop_token);
+
+/// Fills verdict.fixes or verdict.gain of the experiment, which run_once made of the scenario.
+/// Global batch and sequence stay what they are, so that steps compare. The closed form decides
+/// which changes are worth simulating; simulation is at order grain and decides what is shown.
+void price_changes(const Scenario&, Experiment&, std::stop_token);
+
+}  // namespace trainyard

@@ -1,0 +1,100 @@
+#include "app/workspace/workspace.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/workspace/fixes.h"
+#include "backends/simulator/simulator.h"
+#include "core/estimate/estimate.h"
+#include "core/io/cluster_json.h"
+#include "core/io/files.h"
+#include "core/io/load_model.h"
+#include "core/io/plan_json.h"
+#include "core/methods/settings.h"
+#include "core/result/verdict.h"
+#include "core/timeline/metrics.h"
+
+namespace trainyard {
+namespace {
+
+// A name that cannot be a file's is meant for a catalogue, so that its misspelling is answered with
+// the nearest name.
+bool looks_like_path(const std::string& word) {
+  if (word.find('/') != std::string::npos || word == "." || word == "..") return true;
+  struct stat facts{};
+  return stat(word.c_str(), &facts) == 0 ||
+         (word.size() > 5 && word.substr(word.size() - 5) == ".json");
+}
+
+Model open_model(const std::string& word) {
+  if (word.empty())
+    throw Error(Error::Kind::InvalidInput,
+                "expected a model: a name of \"trainyard models\", a config.json or its folder",
+                {"--model"});
+  return load_model(word);
+}
+
+Cluster open_cluster(const std::string& words) {
+  if (words.empty())
+    throw Error(Error::Kind::InvalidInput, "expected a cluster such as h100-sxm:64", {"--cluster"});
+  const bool path = words.find(':') == std::string::npos && looks_like_path(words);
+  return path ? read_cluster(read_file(words), words) : parse_cluster(words);
+}
+
+}  // namespace
+
+Scenario open(const Request& request) {
+  Scenario scenario;
+  scenario.model = open_model(request.model);
+  scenario.cluster = open_cluster(request.cluster);
+  if (!request.plan.empty()) scenario.plan = read_plan(request.plan);
+  for (const std::string& words : request.settings) apply_words(scenario.plan, words);
+  return scenario;
+}
+
+void apply_words(Plan& plan, std::string_view words) {
+  bool none = true;
+  for (std::size_t from = 0; from < words.size();) {
+    const std::size_t end = std::min(words.find(' ', from), words.size());
+    if (end > from) apply_setting(plan, words.substr(from, end - from)), none = false;
+    from = end + 1;
+  }
+  if (none) apply_setting(plan, words);  // refuses what holds nothing
+}
+
+const CostModel& cost_model() {
+  static const std::unique_ptr<CostModel> model = roofline_cost_model();
+  return *model;
+}
+
+std::shared_ptr<Experiment> run_once(const Scenario& scenario, Grain grain, std::stop_token stop) {
+  auto experiment = std::make_shared<Experiment>();
+  experiment->grain = grain;
+  experiment->workload = prepare(scenario);
+  const Workload& workload = experiment->workload;
+  const CostModel& cost = cost_model();
+  experiment->program =
+      lower(workload, {.grain = grain, .times = phase_times(workload, cost), .stop = stop});
+  const Scenario& complete = workload.scenario;
+  experiment->prices = price(experiment->program, complete.plan.mesh, complete.cluster, cost);
+  experiment->timeline =
+      simulate(experiment->program, experiment->prices, RunOptions{.stop = stop});
+  for (int d = 0; d < experiment->program.devices; ++d)
+    experiment->waves.push_back(memory_wave(experiment->timeline, experiment->program,
+                                            DeviceId{static_cast<std::uint32_t>(d)}));
+  experiment->result = summarize(workload, grain, experiment->program, experiment->prices,
+                                 experiment->timeline, experiment->waves, cost);
+  return experiment;
+}
+
+ExperimentPtr simulate(const Scenario& scenario, const SimulateOptions& options) {
+  const std::shared_ptr<Experiment> experiment = run_once(scenario, options.grain, options.stop);
+  if (options.fixes) price_changes(scenario, *experiment, options.stop);
+  return experiment;
+}
+
+Result estimate(const Scenario& scenario) { return estimate(prepare(scenario), cost_model()); }
+
+}  // namespace trainyard

@@ -1,0 +1,283 @@
+#include "core/io/json_schemas.h"
+
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/nearest.h"
+#include "core/io/json.h"
+#include "core/io/schema.h"
+#include "core/methods/catalogue.h"
+#include "core/plan/plan.h"
+#include "core/program/program.h"
+
+namespace trainyard {
+namespace {
+
+struct Member {
+  std::string key;
+  Json schema;
+  bool required = true;
+};
+
+Json of_type(const char* type) {
+  Json json = Json::object();
+  json.set("type", type);
+  return json;
+}
+
+Json described(Json schema, std::string_view words) {
+  schema.set("description", words);
+  return schema;
+}
+
+Json text() { return of_type("string"); }
+Json truth() { return of_type("boolean"); }
+Json real() { return of_type("number"); }
+Json fraction() {
+  Json json = real();
+  json.set("minimum", 0);
+  json.set("maximum", 1);
+  return json;
+}
+Json whole(std::int64_t least = 0) {
+  Json json = of_type("integer");
+  json.set("minimum", least);
+  return json;
+}
+Json signed_whole() { return of_type("integer"); }
+Json list_of(Json items) {
+  Json json = of_type("array");
+  json.set("items", std::move(items));
+  return json;
+}
+
+template <class Range>
+Json one_of_words(const Range& words) {
+  Json list = Json::list();
+  for (const auto& word : words) list.push(Json(std::string_view(word)));
+  Json json = text();
+  json.set("enum", std::move(list));
+  return json;
+}
+
+Json object(std::vector<Member> members) {
+  Json properties = Json::object(), required = Json::list();
+  for (Member& member : members) {
+    if (member.required) required.push(member.key);
+    properties.set(member.key, std::move(member.schema));
+  }
+  Json json = of_type("object");
+  json.set("properties", std::move(properties));
+  json.set("required", std::move(required));
+  json.set("additionalProperties", false);
+  return json;
+}
+
+Json constant(const std::string& word) {
+  Json json = Json::object();
+  json.set("const", word);
+  return json;
+}
+
+Json document(std::string_view kind, Json object_schema) {
+  const std::string name = schema_name(schema(kind));
+  object_schema.set("$schema", "https://json-schema.org/draft/2020-12/schema");
+  object_schema.set("title", name);
+  return object_schema;
+}
+
+Member schema_member(std::string_view kind) {
+  return {"schema", constant(schema_name(schema(kind)))};
+}
+
+// Plan
+
+Json param_schema(const ParamSpec& spec) {
+  struct Of {
+    const ParamSpec& spec;
+    Json operator()(bool) const { return truth(); }
+    Json operator()(std::int64_t) const { return whole(static_cast<std::int64_t>(spec.low)); }
+    Json operator()(double) const { return real(); }
+    Json operator()(const std::string&) const {
+      return spec.values.empty() ? text() : one_of_words(spec.values);
+    }
+  };
+  return described(std::visit(Of{spec}, spec.fallback), spec.doc);
+}
+
+Json choices_schema() {
+  Json any = Json::list();
+  for (const Method& method : methods()) {
+    std::vector<Member> members = {{"method", constant(std::string(method.name))}};
+    for (const ParamSpec& spec : method.params)
+      members.push_back({std::string(spec.name), param_schema(spec), false});
+    any.push(described(object(std::move(members)), method.summary));
+  }
+  Json one = Json::object();
+  one.set("oneOf", std::move(any));
+  return list_of(std::move(one));
+}
+
+Json plan_object() {
+  std::vector<std::string_view> optimizer_names;
+  for (const Optimizer& known : optimizers()) optimizer_names.push_back(known.name);
+  const auto degree = [](const char* key) { return Member{key, whole(1), false}; };
+  return object({schema_member("trainyard/plan"),
+                 {"name", text(), false},
+                 {"mesh",
+                  object({degree("tp"),
+                          degree("cp"),
+                          degree("ep"),
+                          degree("dp"),
+                          degree("pp"),
+                          {"order", described(text(), "fastest first, as tp-cp-ep-dp-pp"), false}}),
+                  false},
+                 {"virtual_stages", whole(1), false},
+                 {"batch",
+                  object({{"global", whole(1), false},
+                          {"micro", whole(1), false},
+                          {"sequence", whole(1), false}}),
+                  false},
+                 {"split", described(list_of(whole()), "layers of each virtual stage"), false},
+                 {"optimizer", one_of_words(optimizer_names), false},
+                 {"flash_attention", truth(), false},
+                 {"choices", choices_schema(), false}});
+}
+
+Json plan_schema() { return document("trainyard/plan", plan_object()); }
+
+// Result
+
+Json band_of(Json number) { return object({{"value", number}, {"low", number}, {"high", number}}); }
+
+Json change_schema() {
+  return object({{"set", text()},
+                 {"saves_bytes", signed_whole()},
+                 {"costs_fraction", real()},
+                 {"fits", truth()},
+                 {"peak_bytes", whole()},
+                 {"step_seconds", real()},
+                 {"sentence", text()}});
+}
+
+Json verdict_schema() {
+  std::vector<std::string_view> categories;
+  for (int c = 0; c < kCategories; ++c) categories.push_back(to_string(static_cast<Category>(c)));
+  return object({{"fits", truth()},
+                 {"margin_bytes", signed_whole()},
+                 {"worst_device", whole(), false},
+                 {"worst_stage", whole(), false},
+                 {"at_seconds", real(), false},
+                 {"phase", text()},
+                 {"crest", list_of(object({{"name", text()},
+                                           {"category", one_of_words(categories)},
+                                           {"bytes", whole()}}))},
+                 {"sentence", text()},
+                 {"limit", text(), false},
+                 {"fixes", list_of(change_schema())},
+                 {"gain", change_schema(), false}});
+}
+
+Json memory_schema() {
+  std::vector<Member> categories;
+  for (const char* key : {"weights", "gradients", "optimizer_state", "activations", "communication",
+                          "workspace", "framework"})
+    categories.push_back({key, whole()});
+  return object({{"capacity_bytes", whole()},
+                 {"stages", list_of(object({{"stage", whole()},
+                                            {"device", whole()},
+                                            {"peak_bytes", whole()},
+                                            {"at_seconds", real()},
+                                            {"low", whole()},
+                                            {"high", whole()},
+                                            {"categories", object(std::move(categories))}}))}});
+}
+
+Json breakdown_schema() {
+  std::vector<Member> parts;
+  for (const char* key :
+       {"forward", "backward", "recompute", "optimizer", "tensor_parallel", "context_parallel",
+        "expert_parallel", "pipeline", "data_parallel", "bubble"})
+    parts.push_back({key, real()});
+  return object(std::move(parts));
+}
+
+Json result_schema() {
+  return document(
+      "trainyard/result",
+      object({schema_member("trainyard/result"),
+              {"digest", text()},
+              {"fidelity", text()},
+              {"model",
+               object({{"name", text()}, {"parameters", whole()}, {"active_parameters", whole()}})},
+              {"cluster", object({{"name", text()},
+                                  {"devices", whole(1)},
+                                  {"device", text()},
+                                  {"devices_per_node", whole(1)}})},
+              {"plan", plan_object()},
+              {"verdict", verdict_schema()},
+              {"step_seconds", band_of(real())},
+              {"tokens_per_second", real(), false},
+              {"tokens_per_second_per_device", real(), false},
+              {"samples_per_second", real(), false},
+              {"model_flops_per_step", real()},
+              {"hardware_flops_per_step", real()},
+              {"tflops_per_device", real(), false},
+              {"mfu", fraction()},
+              {"hfu", fraction()},
+              {"peak_flops_used", real()},
+              {"bubble_fraction", fraction()},
+              {"exposed_communication_fraction", fraction()},
+              {"memory", memory_schema()},
+              {"breakdown_seconds", breakdown_schema(), false},
+              {"critical_device", whole(), false},
+              {"energy_joules", band_of(real()), false},
+              {"money",
+               object({{"value", real()},
+                       {"low", real()},
+                       {"high", real()},
+                       {"currency", text()},
+                       {"per_device_hour", real(), false}}),
+               false},
+              {"leaves_out", list_of(text())}}));
+}
+
+Json order_schema() {
+  return document(
+      "trainyard/order",
+      object({schema_member("trainyard/order"),
+              {"schedule", text(), false},
+              {"devices", whole(1), false},
+              {"virtual_stages", whole(1), false},
+              {"microbatches", whole(1), false},
+              {"makespan", described(real(), "seconds"), false},
+              {"ideal", described(real(), "seconds"), false},
+              {"bubble_fraction", fraction(), false},
+              {"live_microbatches", list_of(real()), false},
+              {"lanes", described(list_of(text()), "a lane each, as d0/compute  0F0 0B0")}}));
+}
+
+struct Entry {
+  std::string_view name;
+  Json (*make)();
+};
+constexpr Entry kEntries[] = {
+    {"plan", plan_schema}, {"result", result_schema}, {"order", order_schema}};
+
+}  // namespace
+
+std::vector<std::string> json_schema_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kEntries) names.emplace_back(entry.name);
+  return names;
+}
+
+std::string json_schema(const std::string& name) {
+  for (const Entry& entry : kEntries)
+    if (entry.name == name) return write_json(entry.make());
+  throw Error(Error::Kind::InvalidInput,
+              "no schema is called \"" + name + "\"" + did_you_mean(name, json_schema_names()),
+              {"schema"});
+}
+
+}  // namespace trainyard

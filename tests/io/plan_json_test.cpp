@@ -1,0 +1,67 @@
+#include "core/io/plan_json.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "core/methods/catalogue.h"
+#include "core/methods/settings.h"
+
+namespace trainyard {
+namespace {
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_plan(text, "plan.json");
+  } catch (const Error& error) {
+    return describe(error);
+  }
+  return "accepted";
+}
+
+std::string with(const std::string& members) { return R"({"schema": "trainyard/plan@1", )" + members + "}"; }
+
+TEST(PlanJson, EverythingMayBeLeftOut) { EXPECT_EQ(parse_plan(R"({"schema": "trainyard/plan@1"})", "plan.json"), Plan{}); }
+
+TEST(PlanJson, EveryWordOfASettingRoundTrips) {
+  for (const Setting& one : settings())
+    for (const std::string_view value : one.values) {
+      Plan plan;
+      if (one.key == "gradient-dtype") apply_setting(plan, "precision", value == "fp16" ? "fp16" : "bf16");
+      apply_setting(plan, one.key, value);
+      EXPECT_EQ(parse_plan(plan_document(plan), "again"), plan) << one.key << "=" << value;
+    }
+}
+
+TEST(PlanJson, AnyPlanRoundTripsToTheSameBytes) {
+  EXPECT_TRUE(rc::check("a plan, its document and the plan again", [] {
+    Plan plan;
+    plan.name = *rc::gen::element<std::string>("", "two nodes", "quote \" and \\ and \u00e9");
+    plan.mesh.tp = *rc::gen::inRange(1, 1000);
+    plan.mesh.pp = *rc::gen::inRange(1, 1000);
+    if (*rc::gen::arbitrary<bool>()) plan.mesh.dp = *rc::gen::inRange(1, 1'000'000);
+    plan.virtual_stages = *rc::gen::inRange(1, 1000);
+    plan.batch.global = *rc::gen::inRange(0, 1'000'000);
+    plan.batch.micro = *rc::gen::inRange(1, 1'000'000);
+    plan.split.layers = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 100));
+    plan.flash_attention = *rc::gen::arbitrary<bool>();
+    for (const Method& known : methods())
+      if (*rc::gen::arbitrary<bool>()) plan.choices.push_back({std::string(known.name), with_defaults({}, known.params)});
+    const std::string text = plan_document(plan);
+    RC_ASSERT(parse_plan(text, "again") == plan);
+    RC_ASSERT(plan_document(parse_plan(text, "again")) == text);
+  }));
+}
+
+TEST(PlanJson, AllThatIsWrongIsSaidAtOnce) {
+  EXPECT_EQ(refusal(with(R"("mesh": {"tp": 0, "ppp": 2}, "choices": [{"method": "ticktock"}, {"method": "zero", "stage": 7}])")),
+            "plan.json#/mesh/ppp: no key is called \"ppp\"; did you mean \"pp\"?\n"
+            "plan.json#/mesh/tp tp: expected a whole number from 1 to 1000000, found \"0\"");
+}
+
+TEST(PlanJson, RefusesAMethodTwice) {
+  EXPECT_EQ(refusal(with(R"("choices": [{"method": "zero"}, {"method": "zero"}])")),
+            "plan.json#/choices/1/method: \"zero\" is chosen twice");
+}
+
+}  // namespace
+}  // namespace trainyard
