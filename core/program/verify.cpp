@@ -73,7 +73,7 @@ class Verifier {
       check_slice(place, "works", task.first_work, task.works, p_.works);
       check_slice(place, "effects", task.first_effect, task.effects, p_.effects);
       if (task.bytes.value < 0) add(place, "{} bytes are negative", task.bytes.value);
-      if (task.repeats < 0) add(place, "{} repeats are negative", task.repeats);
+      if (task.repeats < 1) add(place, "expected at least one repeat, found {}", task.repeats);
     }
     for (std::size_t i = 0; i < p_.buffers.size(); ++i) {
       const Buffer& buffer = p_.buffers[i];

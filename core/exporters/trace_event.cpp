@@ -1,0 +1,257 @@
+#include "core/exporters/trace_event.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cassert>
+#include <iterator>
+#include <ostream>
+#include <sstream>
+
+#include "core/timeline/metrics.h"
+
+namespace trainyard {
+namespace {
+
+/// Length of the UTF-8 sequence that text begins with; 0 when it is not one.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  const std::size_t length = lead < 0x80                   ? 1
+                             : lead >= 0xC2 && lead < 0xE0 ? 2
+                             : lead >= 0xE0 && lead < 0xF0 ? 3
+                             : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                           : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  // Longer than needed, half of a surrogate pair, or beyond the last code point.
+  if (length > 2 && ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) >= 0xA0) ||
+                     (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) >= 0x90)))
+    return 0;
+  return length;
+}
+
+/// A JSON string with its quotes; what is not UTF-8 becomes the replacement character.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const char c = text.front();
+    if (length == 0)
+      out += "\\ufffd";
+    else if (c == '"' || c == '\\')
+      out += {'\\', c};
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return out + "\"";
+}
+
+/// Microseconds with all their nanoseconds.
+std::string microseconds(Duration d) {
+  return fmt::format("{}.{:03}", d.count() / 1000, d.count() % 1000);
+}
+
+std::string_view kind_of(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::Compute:
+      return "compute";
+    case TaskKind::Collective:
+      return "collective";
+    case TaskKind::Send:
+      return "send";
+    case TaskKind::Receive:
+      return "receive";
+  }
+  return "";
+}
+
+class TraceWriter {
+ public:
+  TraceWriter(std::ostream& out, const Timeline& timeline, const Program& program)
+      : out_(out), t_(timeline), p_(program) {
+    assert(t_.spans.size() == p_.instructions.size() && "the timeline is of this program");
+    for (const Task& task : p_.tasks) tasks_.push_back({quoted_head(task), rest_of(task)});
+  }
+
+  void write(std::span<const std::string> places) {
+    put("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"backend\":{},\"clock\":\"{}\"}},"
+        "\"traceEvents\":[",
+        quoted(t_.backend), t_.clock == Timeline::Clock::Simulated ? "simulated" : "measured");
+    for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p_.devices); ++d) {
+      name_process(d, d < places.size() ? places[d] : std::string());
+      write_memory({d});
+    }
+    for (std::uint32_t s = 0; s < p_.streams.size(); ++s) {
+      name_thread(s);
+      write_slices(s);
+    }
+    write_flows();
+    put("\n]}}\n");
+    flush(0);
+  }
+
+ private:
+  template <class... Args>
+  void put(fmt::format_string<Args...> form, Args&&... args) {
+    fmt::format_to(std::back_inserter(buffer_), form, std::forward<Args>(args)...);
+  }
+
+  /// Begins an event on a line of its own.
+  void event() {
+    buffer_ += first_ ? "\n" : ",\n";
+    first_ = false;
+    flush(std::size_t{1} << 20);
+  }
+
+  void flush(std::size_t limit) {
+    if (buffer_.size() < limit) return;
+    out_.write(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+    buffer_.clear();
+  }
+
+  void metadata(std::string_view what, std::uint32_t pid, std::uint32_t tid,
+                const std::string& args) {
+    event();
+    put("{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{{}}}}}", what, pid, tid,
+        args);
+  }
+
+  void name_process(std::uint32_t device, const std::string& place) {
+    std::string stages;
+    for (int s = 0; s < p_.stages; ++s)
+      if (device_of(p_, {static_cast<std::uint32_t>(s)}).value == device)
+        stages += (stages.empty() ? "" : ", ") + std::to_string(s);
+    const bool several = stages.find(',') != std::string::npos;
+    std::string name = (several ? "stages " : "stage ") + stages;
+    if (!place.empty()) name += " | " + place;
+    if (p_.replicas > 1) name += fmt::format(" | one of {} that do the same", p_.replicas);
+    metadata("process_name", device, 0, "\"name\":" + quoted(name));
+    metadata("process_sort_index", device, 0, fmt::format("\"sort_index\":{}", device));
+  }
+
+  // Threads are numbered through the whole program, so that equal streams of two devices differ.
+  void name_thread(std::uint32_t s) {
+    const std::uint32_t device = p_.streams[s].device.value;
+    metadata("thread_name", device, s + 1, "\"name\":" + quoted(p_.streams[s].name));
+    metadata("thread_sort_index", device, s + 1, fmt::format("\"sort_index\":{}", s + 1));
+  }
+
+  /// A name up to the microbatch: "\"name\":\"forward ".
+  std::string quoted_head(const Task& task) const {
+    std::string name = "\"name\":" + quoted(p_.name(task.name));
+    name.back() = ' ';
+    return name;
+  }
+
+  /// What all instructions of a task share, up to where the microbatch is written.
+  std::string rest_of(const Task& task) const {
+    std::string text = fmt::format("\",\"cat\":\"{}\",\"args\":{{\"stage\":{},\"phase\":\"{}\"",
+                                   kind_of(task.kind), task.stage.value, letter(task.phase));
+    if (task.layer >= 0) text += fmt::format(",\"layer\":{}", task.layer);
+    if (task.kind == TaskKind::Collective)
+      text += fmt::format(",\"collective\":\"{}\",\"group\":\"{}\",\"repeats\":{}",
+                          to_string(task.collective), to_string(task.group), task.repeats);
+    if (task.kind != TaskKind::Compute) text += fmt::format(",\"bytes\":{}", task.bytes.value);
+    if (task.pass.valid()) text += ",\"made by\":" + quoted(p_.name(task.pass));
+    return text + ",\"microbatch\":";
+  }
+
+  void write_slices(std::uint32_t s) {
+    const Stream& stream = p_.streams[s];
+    const std::string head =
+        fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":", stream.device.value, s + 1);
+    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+      const Instruction& in = p_.instructions[i];
+      const Shared& task = tasks_[in.task.value];
+      event();
+      buffer_ += head;
+      put("{},\"dur\":{},", microseconds(t_.spans[i].start), microseconds(t_.spans[i].length()));
+      buffer_ += task.name;
+      put("{}", in.microbatch);
+      buffer_ += task.rest;
+      put("{}", in.microbatch);
+      if (in.wave != 0) put(",\"wave\":{}", in.wave);
+      if (in.weights != 0) put(",\"weights\":{}", in.weights);
+      buffer_ += "}}";
+    }
+  }
+
+  void write_memory(DeviceId device) {
+    const MemoryWave wave = memory_wave(t_, p_, device);
+    std::array<bool, kCategories> used{};
+    for (const MemoryWave::Sample& sample : wave.samples)
+      for (std::size_t c = 0; c < used.size(); ++c) used[c] = used[c] || sample.bytes[c].value != 0;
+    for (const MemoryWave::Sample& sample : wave.samples) {
+      event();
+      put("{{\"ph\":\"C\",\"name\":\"memory (bytes)\",\"pid\":{},\"ts\":{},\"args\":{{",
+          device.value, microseconds(sample.at));
+      bool first = true;
+      for (std::size_t c = 0; c < used.size(); ++c) {
+        if (!used[c]) continue;
+        put("{}\"{}\":{}", first ? "" : ",", to_string(static_cast<Category>(c)),
+            sample.bytes[c].value);
+        first = false;
+      }
+      buffer_ += "}}";
+    }
+  }
+
+  // An arrow begins and ends at the starts of its two slices, which is inside them.
+  void write_flows() {
+    for (std::uint32_t s = 0; s < p_.streams.size(); ++s) {
+      const Stream& stream = p_.streams[s];
+      for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+        const TaskKind kind = p_.task(InstructionId{i}).kind;
+        if (kind != TaskKind::Send && kind != TaskKind::Receive) continue;
+        event();
+        put("{{\"ph\":\"{}\",\"cat\":\"transfer\",\"name\":\"transfer\",\"id\":{},\"pid\":{},"
+            "\"tid\":{},\"ts\":{}{}}}",
+            kind == TaskKind::Send ? 's' : 'f',
+            kind == TaskKind::Send ? i : p_.instructions[i].peer.value, stream.device.value, s + 1,
+            microseconds(t_.spans[i].start), kind == TaskKind::Send ? "" : ",\"bp\":\"e\"");
+      }
+    }
+  }
+
+  struct Shared {
+    std::string name, rest;
+  };
+
+  std::ostream& out_;
+  const Timeline& t_;
+  const Program& p_;
+  std::vector<Shared> tasks_;  // by task id
+  std::string buffer_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+void write_trace_event(std::ostream& out, const Timeline& timeline, const Program& program,
+                       std::span<const std::string> places) {
+  TraceWriter(out, timeline, program).write(places);
+}
+
+void write_trace_event(std::ostream& out, const Experiment& e) {
+  const Scenario& scenario = e.workload.scenario;
+  const std::int64_t node = devices_per_node(scenario.cluster);
+  std::vector<std::string> places;
+  for (int d = 0; d < e.program.devices; ++d) {
+    const std::int64_t rank = representative(scenario.plan.mesh, d);
+    places.push_back(fmt::format("node {} gpu {}", rank / node, rank % node));
+  }
+  write_trace_event(out, e.timeline, e.program, places);
+}
+
+std::string trace_event(const Experiment& e) {
+  std::ostringstream out;
+  write_trace_event(out, e);
+  return std::move(out).str();
+}
+
+}  // namespace trainyard
