@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/units_text.h"
 #include "core/plan/mesh.h"
 #include "visualizers/text_metrics.h"
 #include "visualizers/time_plot.h"
@@ -17,7 +18,9 @@ namespace {
 
 constexpr float kCellWidth = 17, kCellHeight = 48, kCellGap = 2;
 constexpr float kBoxHead = 24, kBoxPadding = 8, kBoxGap = 9;
-constexpr float kTop = 30, kNote = 22;
+constexpr float kTop = 30;
+constexpr float kNote = 16;  // px below a row of boxes, for how many nodes each stands for
+constexpr float kBar = 20;
 
 // How far apart neighbours along an axis are: the product of the sizes of the axes that are faster.
 std::int64_t stride_of(const Mesh& mesh, std::string_view wanted) {
@@ -149,9 +152,20 @@ std::string headline(const Experiment& experiment) {
          format_bytes(experiment.result.capacity);
 }
 
-std::string network_text(const Cluster& cluster) {
+// What joins the nodes: a bar below them with its name at the left and its rate at the right.
+void draw_network(Drawing& drawing, const Rect& bar, const Cluster& cluster) {
   const Level& level = cluster.levels.back();
-  return level.name + ", " + format_bandwidth(level.bandwidth.value) + " per device, one direction";
+  fill(drawing, bar, {.ink = Ink::Header});
+  outline(drawing, bar, {.ink = Ink::Border});
+  std::string name = level.name + ", " + std::string(to_string(level.topology));
+  if (level.oversubscription > 1)
+    name += ", oversubscribed " + to_text(level.oversubscription) + " : 1";
+  const std::string rate = format_bandwidth(level.bandwidth.value) + " per device, one direction";
+  const float y = bar.y + bar.height / 2, room = bar.width - 20;
+  const bool both = text_width(name, 10.5f) + text_width(rate, 10.5f) + 16 <= room;
+  write(drawing, fit_text(name, room, 10.5f), {bar.x + 10, y}, 10.5f, Weight::Medium, Ink::Text2);
+  if (both)
+    write(drawing, rate, {bar.right() - 10, y}, 10.5f, Weight::Medium, Ink::Text2, Align::Right);
 }
 
 struct Grid {
@@ -160,12 +174,12 @@ struct Grid {
 };
 
 Grid grid_of(const Rect& area, const BoxSize& size) {
-  const float note = 14;  // "x 16 nodes" under a box
   const auto fit = [](float room, float each) {
     return static_cast<std::size_t>(std::max(1.f, std::floor(room / each)));
   };
+  const float below = kBar + 20;  // the network, and what could not be shown
   return {fit(area.width - 20 + kBoxGap, size.width + kBoxGap),
-          fit(area.height - kTop - kNote, size.height + kBoxGap + note)};
+          fit(area.height - kTop - below + kBoxGap, size.height + kBoxGap + kNote)};
 }
 
 }  // namespace
@@ -210,20 +224,24 @@ void draw_cluster(Drawing& drawing, const Rect& area, const Experiment& experime
   write(drawing, fit_text(headline(experiment), area.width - 20, 10.5f, Weight::Regular),
         {area.x + 10, area.y + 14}, 10.5f, Weight::Regular, Ink::Text2);
   const std::size_t drawn = std::min(list.size(), grid.size());
-  float bottom = area.y + kTop;
+  Rect boxes{area.x + 10, area.y + kTop, 0, 0};
   for (std::size_t i = 0; i < drawn; ++i) {
     const Point at{
         area.x + 10 + static_cast<float>(i % grid.columns) * (size.width + kBoxGap),
-        area.y + kTop + static_cast<float>(i / grid.columns) * (size.height + kBoxGap + 14)};
+        area.y + kTop + static_cast<float>(i / grid.columns) * (size.height + kBoxGap + kNote)};
     draw_node(drawing, experiment, list[i], box_size(experiment, list[i]), at, state);
-    bottom = std::max(bottom, at.y + size.height + (list[i].alike > 1 ? 16.f : 4.f));
+    const float middle = at.x + size.width / 2, low = at.y + size.height;
+    if (drawn <= grid.columns && list[i].alike == 1)
+      line(drawing, {middle, low}, {middle, low + kNote}, {.ink = Ink::BorderStrong});
+    boxes.width = std::max(boxes.width, at.x + size.width - boxes.x);
+    boxes.height = std::max(boxes.height, low - boxes.y);
   }
-  std::string note = network_text(experiment.workload.scenario.cluster);
-  if (drawn < list.size())
-    note = plural(static_cast<std::int64_t>(list.size() - drawn), "more kind") +
-           " of nodes not shown. " + note;
-  write(drawing, fit_text(note, area.width - 20, 10.5f, Weight::Regular),
-        {area.x + 10, bottom + 10}, 10.5f, Weight::Regular, Ink::Text3);
+  const Rect bar{boxes.x, boxes.bottom() + kNote, boxes.width, kBar};
+  draw_network(drawing, bar, experiment.workload.scenario.cluster);
+  if (drawn == list.size()) return;
+  const auto missing = static_cast<std::int64_t>(list.size() - drawn);
+  write(drawing, plural(missing, "more kind") + " of nodes not shown", {bar.x, bar.bottom() + 11},
+        10.5f, Weight::Regular, Ink::Warn);
 }
 
 Hover describe_cluster(const Experiment& experiment, Item item) {

@@ -76,10 +76,10 @@ class Slotter {
   std::vector<std::int32_t> free_;
 };
 
-std::string cell_text(const Task& task, const Instruction& instruction, float room) {
+std::string cell_text(const Task& task, const Instruction& instruction, float room, float size) {
   const std::string number = std::to_string(instruction.microbatch);
   const std::string full = letter(task.phase) + number;
-  const auto fits = [&](const std::string& words) { return text_width(words, 10) + 3 <= room; };
+  const auto fits = [&](const std::string& words) { return text_width(words, size) + 1 <= room; };
   if (task.phase == Phase::Update) return fits("U") ? "U" : "";
   if (task.phase == Phase::Forward) return fits(number) ? number : "";
   if (fits(full)) return full;
@@ -98,8 +98,9 @@ void draw_cell(Drawing& drawing, const Program& program, const OrderCell& cell, 
   const Rect inside{rect.x, rect.y, std::max(1.f, rect.width - (rect.width > 3 ? 1.f : 0.f)),
                     rect.height};
   box(drawing, inside, {.ink = ink_of(task), .item = item});
-  write(drawing, cell_text(task, program.instructions[cell.instruction.value], inside.width),
-        {inside.x + inside.width / 2, inside.y + inside.height / 2}, 10, Weight::Medium,
+  const float size = rect.width < 16 ? 8.5f : 10.f;
+  write(drawing, cell_text(task, program.instructions[cell.instruction.value], inside.width, size),
+        {inside.x + inside.width / 2, inside.y + inside.height / 2}, size, Weight::Medium,
         label_ink(ink_of(task)), Align::Center);
   if (state.selected == item || state.selected == Item{ItemKind::Span, cell.instruction.value})
     outline(drawing, {inside.x - 3, inside.y - 3, inside.width + 6, inside.height + 6},

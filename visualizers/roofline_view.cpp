@@ -45,10 +45,20 @@ class Labels {
 
   void keep_free(const Rect& rect) { taken_.push_back(rect); }
 
+  /// Keeps a straight line free of what beside() places, as small squares along it.
+  void keep_line_free(Point from, Point to) {
+    const float length = std::hypot(to.x - from.x, to.y - from.y);
+    const int steps = std::min(400, static_cast<int>(length / 6) + 1);
+    for (int i = 0; i <= steps; ++i) {
+      const float t = static_cast<float>(i) / static_cast<float>(steps);
+      lines_.push_back({from.x + t * (to.x - from.x) - 2, from.y + t * (to.y - from.y) - 2, 4, 4});
+    }
+  }
+
   /// Tries right, left, below and above the square of `reach` around the point, nearest first.
   void beside(const std::string& words, Point at, float reach, Ink ink) {
     const float width = text_width(words, 10), gap = reach + 4;
-    for (const float away : {0.f, 14.f, 28.f, 42.f}) {
+    for (const float away : {0.f, 14.f, 28.f, 42.f, 60.f, 80.f, 100.f, 120.f}) {
       const std::array<Point, 6> places = {{{at.x + gap, at.y + away},
                                             {at.x - gap - width, at.y + away},
                                             {at.x - width / 2, at.y + gap + 5 + away},
@@ -56,7 +66,7 @@ class Labels {
                                             {at.x + gap, at.y - away},
                                             {at.x - gap - width, at.y - away}}};
       for (const Point& place : places)
-        if (put(words, place, width, ink)) {
+        if (!crosses_line(place, width) && put(words, place, width, ink)) {
           if (away > 0) lead(at, place, width);
           return;
         }
@@ -65,7 +75,7 @@ class Labels {
 
   /// At exactly this place, or not at all. Returns whether it was free.
   bool put(const std::string& words, Point left, float width, Ink ink) {
-    const Rect rect{left.x - 2, left.y - 6, width + 4, 12};
+    const Rect rect = bounds(left, width);
     if (rect.x < plot_.x || rect.right() > plot_.right() || rect.y < plot_.y ||
         rect.bottom() > plot_.bottom())
       return false;
@@ -78,6 +88,14 @@ class Labels {
   }
 
  private:
+  static Rect bounds(Point left, float width) { return {left.x - 2, left.y - 6, width + 4, 12}; }
+
+  bool crosses_line(Point left, float width) const {
+    const Rect rect = bounds(left, width);
+    return std::any_of(lines_.begin(), lines_.end(),
+                       [&](const Rect& other) { return meet(rect, other); });
+  }
+
   void lead(Point at, Point label, float width) {
     const float x = label.x > at.x           ? label.x - 3
                     : label.x + width < at.x ? label.x + width + 3
@@ -87,7 +105,7 @@ class Labels {
 
   Drawing& drawing_;
   Rect plot_;
-  std::vector<Rect> taken_;
+  std::vector<Rect> taken_, lines_;
 };
 
 std::string power_text(double value) {
@@ -101,6 +119,7 @@ std::string power_text(double value) {
 
 std::string intensity_text(double value) {
   char digits[32];
+  if (value >= 1e5) return format_large(value);
   if (value < 10)
     std::snprintf(digits, sizeof digits, "%.2g", value);
   else
@@ -147,12 +166,14 @@ void draw_axes(Drawing& drawing, const Rect& area, const LogPlot& log) {
 }
 
 // From the left edge up to where `limit` cuts it off.
-void draw_slope(Drawing& drawing, const LogPlot& log, double rate, double limit,
+void draw_slope(Drawing& drawing, Labels& labels, const LogPlot& log, double rate, double limit,
                 const Style& style) {
   const double from = std::max(log.x_low, log.y_low / rate),
                to = std::min(log.x_high, limit / rate);
-  if (to > from)
-    line(drawing, {log.x(from), log.y(from * rate)}, {log.x(to), log.y(to * rate)}, style);
+  if (to <= from) return;
+  const Point low{log.x(from), log.y(from * rate)}, high{log.x(to), log.y(to * rate)};
+  line(drawing, low, high, style);
+  labels.keep_line_free(low, high);
 }
 
 // Above the slope and to the left of it, at the given height of the plot.
@@ -164,11 +185,13 @@ void label_slope(Labels& labels, const LogPlot& log, const std::string& words, d
   labels.put(words, {x - width - 6, y}, width, ink);
 }
 
-void draw_flat(Drawing& drawing, const LogPlot& log, double figure, double memory,
+void draw_flat(Drawing& drawing, Labels& labels, const LogPlot& log, double figure, double memory,
                const Style& style) {
   const double ridge = std::max(log.x_low, figure / memory);
-  if (figure >= log.y_low && ridge < log.x_high)
-    line(drawing, {log.x(ridge), log.y(figure)}, {log.plot.right(), log.y(figure)}, style);
+  if (figure < log.y_low || ridge >= log.x_high) return;
+  const Point left{log.x(ridge), log.y(figure)}, right{log.plot.right(), log.y(figure)};
+  line(drawing, left, right, style);
+  labels.keep_line_free(left, right);
 }
 
 void label_flat(Labels& labels, const LogPlot& log, const std::string& words, double figure,
@@ -191,19 +214,20 @@ void draw_roofs(Drawing& drawing, Labels& labels, const LogPlot& log, const Roof
       dashed{.ink = Ink::Text, .stroke = 1.2f, .dash_on = 5, .dash_off = 3};
   const Style dotted{.ink = Ink::Text3, .dash_on = 1.5f, .dash_off = 3};
   for (const ComputeRoof& roof : roofline.compute) {
-    draw_flat(drawing, log, roof.datasheet.value, memory.datasheet.value,
+    draw_flat(drawing, labels, log, roof.datasheet.value, memory.datasheet.value,
               roof.used ? dashed : dotted);
-    if (roof.used) draw_flat(drawing, log, roof.effective.value, memory.effective.value, solid);
+    if (roof.used)
+      draw_flat(drawing, labels, log, roof.effective.value, memory.effective.value, solid);
   }
-  draw_slope(drawing, log, memory.datasheet.value, highest(roofline, false), dashed);
-  draw_slope(drawing, log, memory.effective.value, highest(roofline, true), solid);
+  draw_slope(drawing, labels, log, memory.datasheet.value, highest(roofline, false), dashed);
+  draw_slope(drawing, labels, log, memory.effective.value, highest(roofline, true), solid);
   for (std::size_t i = 0; i < roofline.links.size(); ++i) {
     const SlopeRoof& link = roofline.links[i];
     const Style style{.ink = i == 0 ? Ink::Communication : Ink::Swap,
                       .stroke = 1.4f,
                       .dash_on = i == 0 ? 0.f : 7.f,
                       .dash_off = 3};
-    draw_slope(drawing, log, link.effective.value, highest(roofline, true), style);
+    draw_slope(drawing, labels, log, link.effective.value, highest(roofline, true), style);
     label_slope(labels, log, link.name + " " + format_bandwidth(link.effective),
                 link.effective.value, 0.42f, style.ink);
   }
@@ -236,25 +260,29 @@ void draw_dot(Drawing& drawing, const RooflinePoint& point, Point at, float r, I
     fill(drawing, {at.x - r, at.y - r, 2 * r, 2 * r}, style);
 }
 
+Point place_of(const LogPlot& log, const RooflinePoint& point) {
+  return {log.x(point.intensity()), log.y(point.achieved().value)};
+}
+
 void draw_points(Drawing& drawing, Labels& labels, const LogPlot& log, const Roofline& roofline,
                  Item selected) {
-  std::vector<Point> places;
   for (std::size_t i = 0; i < roofline.points.size(); ++i) {
     const RooflinePoint& point = roofline.points[i];
-    const Point at{log.x(point.intensity()), log.y(point.achieved().value)};
+    const Point at = place_of(log, point);
     const float r = radius_of(point.share);
-    places.push_back(at);
     labels.keep_free({at.x - r, at.y - r, 2 * r, 2 * r});
     draw_dot(drawing, point, at, r, {ItemKind::Dot, i});
     if (selected == Item{ItemKind::Dot, i})
       ring(drawing, at, r + 4, {.ink = Ink::Select, .stroke = 2});
   }
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const RooflinePoint& point = roofline.points[i];
-    if (point.share >= 0.003)
-      labels.beside(point.name + "  " + format_percent(point.share), places[i],
+}
+
+// The largest first, so that they get the best places.
+void label_points(Labels& labels, const LogPlot& log, const Roofline& roofline) {
+  for (const RooflinePoint& point : roofline.points)
+    if (point.share >= 0.005)
+      labels.beside(point.name + "  " + format_percent(point.share), place_of(log, point),
                     radius_of(point.share), Ink::Text);
-  }
 }
 
 void draw_traffic(Drawing& drawing, Labels& labels, const LogPlot& log, const Roofline& roofline,
@@ -380,6 +408,7 @@ void draw_roofline(Drawing& drawing, const Rect& area, const Roofline& roofline,
   draw_roofs(drawing, labels, log, roofline);
   draw_points(drawing, labels, log, roofline, state.selected);
   draw_traffic(drawing, labels, log, roofline, state.selected);
+  label_points(labels, log, roofline);
 }
 
 Hover describe_roofline(const Roofline& roofline, Item item) {

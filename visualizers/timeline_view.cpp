@@ -13,9 +13,9 @@
 namespace trainyard {
 namespace {
 
-constexpr float kFirstLane = 5;  // px below the ruler
-constexpr float kLabelRoom = 6;  // px that a label leaves free
-constexpr float kNarrow = 3;     // px below which a box has no gap and no parts
+constexpr float kFirstLane = 5;                   // px below the ruler
+constexpr float kLabelRoom = 6, kNumberRoom = 3;  // px that a label leaves free
+constexpr float kNarrow = 3;                      // px below which a box has no gap and no parts
 constexpr float kShortestMark = 1.6f;
 constexpr float kOverviewRow = 4, kOverviewRows = 36;  // px of one row at most, and of all
 
@@ -37,7 +37,7 @@ std::string label_of(const Task& task, const Instruction& instruction, float roo
   const std::string number = std::to_string(instruction.microbatch);
   const std::string full = letter(task.phase) + number;
   const auto fits = [&](const std::string& words) {
-    return text_width(words, size) + kLabelRoom <= room;
+    return text_width(words, size) + (words == number ? kNumberRoom : kLabelRoom) <= room;
   };
   switch (task.phase) {
     case Phase::Forward:

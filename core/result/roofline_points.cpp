@@ -9,10 +9,25 @@
 namespace trainyard {
 namespace {
 
-// Memory-bound kernels of equal name in different layers are one point; so are all updates of the
-// optimizer.
-using Key = std::tuple<std::string, Pass, bool, WorkKind>;
-using Points = std::map<Key, RooflinePoint>;
+// Calls that ask the same of the device are one point, whatever they are called; so are all updates
+// of the optimizer, whose sizes differ with every layer and whose intensity does not.
+using Key = std::tuple<Pass, bool, WorkKind, DType, double, std::int64_t>;
+struct Alike {
+  RooflinePoint point;
+  std::vector<std::string> names;
+};
+using Groups = std::map<Key, Alike>;
+
+Key key_of(const BodyOp& op) {
+  const Work& work = op.work;
+  const bool all_alike = work.kind == WorkKind::Optimizer;
+  return {op.pass,
+          op.recomputed,
+          work.kind,
+          work.math,
+          all_alike ? 0 : work.flops.value,
+          all_alike ? 0 : (work.read + work.written).value};
+}
 
 std::string_view suffix(Pass pass) {
   switch (pass) {
@@ -26,9 +41,13 @@ std::string_view suffix(Pass pass) {
   return "";
 }
 
-std::string point_name(const BodyOp& op) {
-  if (op.work.kind == WorkKind::Optimizer) return "optimizer";
-  return op.name + std::string(suffix(op.pass)) + (op.recomputed ? " again" : "");
+// "gate_proj, up_proj weight gradient", "input_norm and 3 more".
+std::string point_name(const Alike& group) {
+  if (group.point.kind == WorkKind::Optimizer) return "optimizer";
+  std::string words = group.names.front();
+  if (group.names.size() == 2) words += ", " + group.names.back();
+  if (group.names.size() > 2) words += " and " + std::to_string(group.names.size() - 1) + " more";
+  return words + std::string(suffix(group.point.pass)) + (group.point.recomputed ? " again" : "");
 }
 
 class Collector {
@@ -53,8 +72,11 @@ class Collector {
   void finish(Roofline& roofline) {
     Duration compute_time{};
     Flops flops{};
-    for (const auto& [key, point] : points_) compute_time += point.time, flops += point.flops;
-    for (auto& [key, point] : points_) {
+    for (const auto& [key, group] : groups_)
+      compute_time += group.point.time, flops += group.point.flops;
+    for (auto& [key, group] : groups_) {
+      RooflinePoint& point = group.point;
+      point.name = point_name(group);
       point.share = compute_time.count() ? to_seconds(point.time) / to_seconds(compute_time) : 0;
       if (point.flops.value > 0 && point.bytes.value > 0 && point.time.count() > 0)
         roofline.points.push_back(std::move(point));
@@ -82,9 +104,11 @@ class Collector {
   }
 
   void add_point(const BodyOp& op, std::int64_t calls) {
-    RooflinePoint& point = points_[{point_name(op), op.pass, op.recomputed, op.work.kind}];
+    Alike& group = groups_[key_of(op)];
+    if (std::find(group.names.begin(), group.names.end(), op.name) == group.names.end())
+      group.names.push_back(op.name);
+    RooflinePoint& point = group.point;
     if (point.calls == 0) {
-      point.name = point_name(op);
       point.kind = op.work.kind;
       point.pass = op.pass;
       point.recomputed = op.recomputed;
@@ -107,7 +131,7 @@ class Collector {
 
   const Workload& workload_;
   const CostModel& cost_;
-  Points points_;
+  Groups groups_;
   std::map<std::string, LinkPoint> links_;
 };
 
@@ -149,7 +173,10 @@ std::vector<SlopeRoof> link_roofs(const Cluster& cluster) {
     const Level& level = cluster.levels[i];
     const Efficiency& reach = cluster.device.efficiency;
     const double share = i == 0 ? reach.scale_up.value : reach.network.value;
-    roofs.push_back({level.name, level.bandwidth.value, {level.bandwidth.value.value * share}});
+    const std::string& name = i == 0 ? cluster.device.scale_up_kind : level.name;
+    roofs.push_back({name.empty() ? level.name : name,
+                     level.bandwidth.value,
+                     {level.bandwidth.value.value * share}});
   }
   return roofs;
 }
@@ -176,7 +203,8 @@ Roofline roofline(const Workload& workload, const CostModel& cost, std::optional
   collector.finish(roofline);
   for (const RooflinePoint& point : roofline.points)
     for (ComputeRoof& roof : roofline.compute)
-      if (supports(device, point.math) && peak(device, point.math) == roof.datasheet)
+      if ((point.kind == WorkKind::Product || point.kind == WorkKind::Attention) &&
+          supports(device, point.math) && peak(device, point.math) == roof.datasheet)
         roof.used = true;
   return roofline;
 }

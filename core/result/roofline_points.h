@@ -29,7 +29,7 @@ struct SlopeRoof {
 
 /// One kind of work, all its calls in a step on one device of each pipeline rank taken together.
 struct RooflinePoint {
-  std::string name;  // "q_proj", "q_proj input gradient", "optimizer"
+  std::string name;  // "q_proj", "gate_proj, up_proj weight gradient", "optimizer"
   WorkKind kind = WorkKind::Elementwise;
   Pass pass = Pass::Forward;
   bool recomputed = false;
