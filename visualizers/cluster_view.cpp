@@ -100,7 +100,12 @@ void draw_cell(Drawing& drawing, const Experiment& experiment, const GaugeCell& 
   const Rect inside{rect.x + 1, rect.y + 1, rect.width - 2, rect.height - 2};
   const float level = inside.height * static_cast<float>(share);
   const Rect filled{inside.x, inside.bottom() - level, inside.width, level};
-  box(drawing, filled, {.ink = over ? Ink::Swap : Ink::MemoryActivations, .item = item});
+  if (over) {
+    fill(drawing, filled, {.ink = Ink::Swap, .item = item});
+    hatch(drawing, filled, Pattern::Communication, item);
+  } else {
+    box(drawing, filled, {.ink = Ink::MemoryActivations, .item = item});
+  }
   outline(drawing, rect, {.ink = state.selected == item ? Ink::Select : Ink::BorderStrong});
   write(drawing, std::to_string(cell.number), {rect.x + rect.width / 2, rect.bottom() - 9}, 9,
         Weight::SemiBold,

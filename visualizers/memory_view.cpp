@@ -16,7 +16,7 @@ namespace trainyard {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-constexpr float kHeadroom = 6;  // px between the top of a wave's area and the highest of capacity
+constexpr float kHeadroom = 9;  // px between the top of a wave's area and the highest of capacity
                                 // and peak
 
 /// How bytes become y in one wave's area.
@@ -182,11 +182,11 @@ void draw_bar(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& m
   }
 }
 
-// Round steps of 1, 2, 5 GiB and their tens, at least 24 px apart.
+// Round steps of 1, 2, 5 GiB and their tens, at least 20 px apart.
 double axis_step(const Scale& scale) {
   for (double decade = 0.001;; decade *= 10)
     for (const double digit : {1.0, 2.0, 5.0})
-      if (digit * decade * kGiB * scale.px_per_byte >= 24 || decade > 1e9) return digit * decade;
+      if (digit * decade * kGiB * scale.px_per_byte >= 20 || decade > 1e9) return digit * decade;
 }
 
 void draw_axis(Drawing& drawing, const Rect& area, const Rect& plot, const Scale& scale,
@@ -281,32 +281,49 @@ void draw_cursor_ring(Drawing& drawing, const Viewport& v, const Scale& scale,
        {.ink = Ink::Cursor, .stroke = 1.5f});
 }
 
+Scale expanded_scale(const MemoryLayout& layout, const MemoryModel& model) {
+  const std::int64_t peak = peak_bytes(model.totals[layout.large.value]);
+  return scale_of(layout.expanded, std::max(model.experiment->result.capacity.value, peak),
+                  kHeadroom);
+}
+
+Rect expanded_plot(const MemoryLayout& layout) {
+  return {layout.shown.plot.x, layout.expanded.y, layout.shown.plot.width, layout.expanded.height};
+}
+
 void draw_expanded(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
                    const ViewState& state) {
   const Rect& area = layout.expanded;
   const ClipScope clip(drawing, area);
-  const Rect plot{layout.shown.plot.x, area.y, layout.shown.plot.width, area.height};
-  const StepCurve& curve = model.totals[layout.large.value];
-  const std::int64_t capacity = model.experiment->result.capacity.value, peak = peak_bytes(curve);
-  const Scale scale = scale_of(area, std::max(capacity, peak), kHeadroom);
+  const Rect plot = expanded_plot(layout);
+  const std::int64_t capacity = model.experiment->result.capacity.value;
+  const Scale scale = expanded_scale(layout, model);
   draw_expanded_gutter(drawing, area, model, layout.large);
-  draw_axis(drawing, area, plot, scale, std::max(capacity, peak));
+  draw_axis(drawing, area, plot, scale,
+            std::max(capacity, peak_bytes(model.totals[layout.large.value])));
   draw_grid(drawing, plot, layout.shown);
-  const float limit = scale.y(capacity);
-  {
-    const ClipScope inside(drawing, plot);
-    WavePainter painter(drawing, model, layout.large, layout.shown, state.scale);
-    painter.stack(plot, scale);
-    painter.top_line(plot, scale, 1.2f, Ink::Text);
-    painter.overflow(plot, scale, capacity);
-    draw_capacity(drawing, plot, limit, 1.4f);
-  }
-  const bool peak_right = x_in(layout.shown, peak_at(curve)) > plot.x + plot.width * 0.75f;
-  draw_headroom(drawing, plot, limit, capacity - peak, peak_right);
-  draw_peak(drawing, plot, layout.shown, scale, model, layout.large);
-  draw_cursor_ring(drawing, layout.shown, scale, curve, state);
   line(drawing, {area.x, area.bottom() - 0.5f}, {area.right(), area.bottom() - 0.5f},
        {.ink = Ink::Border});
+  const ClipScope inside(drawing, plot);
+  WavePainter painter(drawing, model, layout.large, layout.shown, state.scale);
+  painter.stack(plot, scale);
+  painter.top_line(plot, scale, 1.2f, Ink::Text);
+  painter.overflow(plot, scale, capacity);
+  draw_capacity(drawing, plot, scale.y(capacity), 1.4f);
+}
+
+// What is read off the large wave; over range and cursor, so that neither crosses the words.
+void draw_readings(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
+                   const ViewState& state) {
+  const ClipScope clip(drawing, layout.expanded);
+  const Rect plot = expanded_plot(layout);
+  const StepCurve& curve = model.totals[layout.large.value];
+  const std::int64_t capacity = model.experiment->result.capacity.value;
+  const Scale scale = expanded_scale(layout, model);
+  const bool peak_right = x_in(layout.shown, peak_at(curve)) > plot.x + plot.width * 0.75f;
+  draw_cursor_ring(drawing, layout.shown, scale, curve, state);
+  draw_headroom(drawing, plot, scale.y(capacity), capacity - peak_bytes(curve), peak_right);
+  draw_peak(drawing, plot, layout.shown, scale, model, layout.large);
 }
 
 void draw_compact_row(Drawing& drawing, const Rect& row, const MemoryLayout& layout,
@@ -428,6 +445,7 @@ void draw_memory(Drawing& drawing, const Rect& area, const MemoryModel& model,
   draw_compact(drawing, layout, model, state);
   const Rect plots{area.x, layout.expanded.y, area.width, area.bottom() - layout.expanded.y};
   draw_time_marks(drawing, plots, layout.shown, state);
+  draw_readings(drawing, layout, model, state);
 }
 
 }  // namespace trainyard

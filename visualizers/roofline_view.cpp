@@ -194,10 +194,14 @@ void draw_flat(Drawing& drawing, Labels& labels, const LogPlot& log, double figu
   labels.keep_line_free(left, right);
 }
 
-void label_flat(Labels& labels, const LogPlot& log, const std::string& words, double figure,
-                float above) {
-  const float width = text_width(words, 10);
-  labels.put(words, {log.plot.right() - width - 6, log.y(figure) - above}, width, Ink::Text2);
+// Above the roof at its right end, or below where that place is taken.
+void label_flat(Labels& labels, const LogPlot& log, const ComputeRoof& roof) {
+  std::string words = roof.formats + " " + format_throughput(roof.datasheet);
+  if (roof.used) words += ", " + format_throughput(roof.effective) + " reached";
+  const float width = text_width(words, 10), x = log.plot.right() - width - 6;
+  const float y = log.y(roof.datasheet.value);
+  if (!labels.put(words, {x, y - 8}, width, Ink::Text2))
+    labels.put(words, {x, y + 8}, width, Ink::Text2);
 }
 
 double highest(const Roofline& roofline, bool effective) {
@@ -235,15 +239,7 @@ void draw_roofs(Drawing& drawing, Labels& labels, const LogPlot& log, const Roof
               memory.datasheet.value, 0.52f, Ink::Text2);
   label_slope(labels, log, format_bandwidth(memory.effective) + " reached", memory.datasheet.value,
               0.44f, Ink::Text2);
-  for (const ComputeRoof& roof : roofline.compute) {
-    label_flat(
-        labels, log,
-        roof.formats + " " + format_throughput(roof.datasheet) + (roof.used ? ", datasheet" : ""),
-        roof.datasheet.value, 8);
-    if (roof.used)
-      label_flat(labels, log, format_throughput(roof.effective) + " reached", roof.effective.value,
-                 -8);
-  }
+  for (const ComputeRoof& roof : roofline.compute) label_flat(labels, log, roof);
 }
 
 // Circle: product; diamond: attention; square: bound by memory.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include "visualizers/text_metrics.h"
@@ -16,7 +17,11 @@ namespace {
 constexpr float kTagText = 10.5f;
 constexpr float kTagPadding = 5;
 
-float x_in(const Viewport& v, Instant t) { return static_cast<float>(x_of(v, t)); }
+// Far outside the plot a place is only "outside", so that no renderer meets enormous numbers.
+float x_in(const Viewport& v, Instant t) {
+  return static_cast<float>(
+      std::clamp(x_of(v, t), double{v.plot.x} - 1e4, double{v.plot.right()} + 1e4));
+}
 
 struct Unit {
   std::int64_t ns;
@@ -27,13 +32,24 @@ constexpr std::array<Unit, 4> kUnits = {
 
 bool shows(const Viewport& v, Instant t) { return t >= v.from && t <= v.to; }
 
+// Where the range's bar lies; empty without a range or where none of it is shown.
+Rect range_bar(const Rect& ruler, const Viewport& v, const ViewState& state) {
+  if (!state.range) return {};
+  const float left = std::max(v.plot.x, x_in(v, state.range->from));
+  const float right = std::min(v.plot.right(), x_in(v, state.range->to));
+  return right > left ? Rect{left, ruler.y + 2, right - left, 16} : Rect{};
+}
+
+Rect cursor_tag(const Rect& ruler, const Viewport& v, const ViewState& state, Instant end) {
+  if (!state.cursor || !shows(v, *state.cursor)) return {};
+  const float width = tag_width(instant_text(*state.cursor, end));
+  const float last = std::max(v.plot.x, v.plot.right() - width);
+  return {std::clamp(x_in(v, *state.cursor) - width / 2, v.plot.x, last), ruler.y + 2, width, 16};
+}
+
 // An inverted bar that carries its own start, length and end, as far as they fit.
-void draw_range_bar(Drawing& drawing, const Rect& ruler, const Viewport& v, TimeRange range,
-                    Instant end) {
-  const float left = std::max(v.plot.x, x_in(v, range.from));
-  const float right = std::min(v.plot.right(), x_in(v, range.to));
-  if (right <= left) return;
-  const Rect bar{left, ruler.y + 2, right - left, 16};
+void draw_range_bar(Drawing& drawing, const Rect& bar, TimeRange range, Instant end) {
+  if (bar.width <= 0) return;
   const float middle = bar.y + bar.height / 2;
   fill(drawing, bar, {.ink = Ink::Cursor, .item = {ItemKind::Range, 0}});
   const std::string length = format_duration(range.length());
@@ -41,11 +57,12 @@ void draw_range_bar(Drawing& drawing, const Rect& ruler, const Viewport& v, Time
   const float width = text_width(length, kTagText, Weight::SemiBold);
   const float ends = text_width(from, kTagText) + text_width(to, kTagText);
   if (width + 8 > bar.width) return;
-  write(drawing, length, {left + bar.width / 2, middle}, kTagText, Weight::SemiBold, Ink::Canvas,
+  write(drawing, length, {bar.x + bar.width / 2, middle}, kTagText, Weight::SemiBold, Ink::Canvas,
         Align::Center);
   if (width + ends + 32 > bar.width) return;
-  write(drawing, from, {left + 6, middle}, kTagText, Weight::Medium, Ink::Canvas);
-  write(drawing, to, {right - 6, middle}, kTagText, Weight::Medium, Ink::Canvas, Align::Right);
+  write(drawing, from, {bar.x + 6, middle}, kTagText, Weight::Medium, Ink::Canvas);
+  write(drawing, to, {bar.right() - 6, middle}, kTagText, Weight::Medium, Ink::Canvas,
+        Align::Right);
 }
 
 }  // namespace
@@ -59,7 +76,9 @@ Viewport viewport_of(const Rect& area, const ViewState& state, Instant end) {
   return {plot_of(area), shown.from, std::max(shown.to, shown.from + Duration{1}), state.scroll};
 }
 
-void draw_ruler(Drawing& drawing, const Rect& area, const Viewport& v) {
+void draw_ruler(Drawing& drawing, const Rect& area, const Viewport& v, const ViewState& state,
+                Instant end) {
+  const Rect covered[] = {range_bar(area, v, state), cursor_tag(area, v, state, end)};
   line(drawing, {area.x, area.bottom() - 0.5f}, {area.right(), area.bottom() - 0.5f},
        {.ink = Ink::Border});
   for (const Tick& tick : time_axis(v).ticks) {
@@ -72,7 +91,12 @@ void draw_ruler(Drawing& drawing, const Rect& area, const Viewport& v) {
     const float half = text_width(tick.label, 10) / 2;
     const float middle =
         std::clamp(x, v.plot.x + half, std::max(v.plot.x + half, v.plot.right() - half));
-    write(drawing, tick.label, {middle, area.y + 8}, 10, Weight::Medium, Ink::Text2, Align::Center);
+    const bool free = std::none_of(std::begin(covered), std::end(covered), [&](const Rect& tag) {
+      return tag.width > 0 && middle + half > tag.x && middle - half < tag.right();
+    });
+    if (free)
+      write(drawing, tick.label, {middle, area.y + 8}, 10, Weight::Medium, Ink::Text2,
+            Align::Center);
   }
 }
 
@@ -101,13 +125,11 @@ void draw_time_marks(Drawing& drawing, const Rect& area, const Viewport& v,
 
 void draw_time_tags(Drawing& drawing, const Rect& ruler, const Viewport& v, const ViewState& state,
                     Instant end) {
-  if (state.range) draw_range_bar(drawing, ruler, v, *state.range, end);
-  if (!state.cursor || !shows(v, *state.cursor)) return;
-  const std::string at = instant_text(*state.cursor, end);
-  const float width = tag_width(at);
-  const float x = std::clamp(x_in(v, *state.cursor) - width / 2, v.plot.x,
-                             std::max(v.plot.x, v.plot.right() - width));
-  draw_tag(drawing, at, {x, ruler.y + 10}, 16, Ink::Cursor, Ink::Canvas);
+  if (state.range) draw_range_bar(drawing, range_bar(ruler, v, state), *state.range, end);
+  const Rect tag = cursor_tag(ruler, v, state, end);
+  if (tag.width > 0)
+    draw_tag(drawing, instant_text(*state.cursor, end), {tag.x, tag.y + tag.height / 2}, tag.height,
+             Ink::Cursor, Ink::Canvas);
 }
 
 std::string instant_text(Instant t, Duration whole) {

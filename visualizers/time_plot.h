@@ -18,8 +18,9 @@ Rect plot_of(const Rect& area);
 /// The state's shown part of a run that ends at `end`, across plot_of(area).
 Viewport viewport_of(const Rect& area, const ViewState&, Instant end);
 
-/// Ticks with their labels at the bottom of `area`.
-void draw_ruler(Drawing&, const Rect& area, const Viewport&);
+/// Ticks at the bottom of `area` and their labels, except where the range's or the cursor's reading
+/// will lie.
+void draw_ruler(Drawing&, const Rect& area, const Viewport&, const ViewState&, Instant end);
 /// A line at each major tick, across the height of `area`.
 void draw_grid(Drawing&, const Rect& area, const Viewport&);
 /// The range's tint and borders, and the cursor's line, across the height of `area`.

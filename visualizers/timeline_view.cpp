@@ -226,9 +226,9 @@ void draw_gutter(Drawing& drawing, const TimelineModel& model, const RankLanes& 
                 : 0;
   const Weight weight = selected ? Weight::SemiBold : Weight::Medium;
   write(drawing, rank.name, {at.x + 10, at.y}, 11, weight, Ink::Text);
-  const float place_x = std::max(56.f, 10 + text_width(rank.name, 11, weight) + 6);
+  const float place_x = std::max(54.f, 10 + text_width(rank.name, 11, weight) + 5);
   const std::string reading = whole_percent(busy);
-  const float room = kGutter - 8 - text_width(reading, 10) - 4 - place_x;
+  const float room = kGutter - 8 - text_width(reading, 10) - 2 - place_x;
   write(drawing, fit_text(rank.place, room, 10), {at.x + place_x, at.y}, 10, Weight::Regular,
         Ink::Text3);
   write(drawing, reading, {at.x + kGutter - 8, at.y}, 10, Weight::Medium, Ink::Text2, Align::Right);
@@ -256,7 +256,8 @@ void draw_overview(Drawing& drawing, const TimelineLayout& layout, const Timelin
                        top + row_height * static_cast<float>(i), row_height);
   }
   const Extent e = extent(layout.whole, layout.shown.from, layout.shown.to);
-  const float left = std::max(e.left, strip.x), right = std::min(e.right, strip.right());
+  const float left = std::clamp(e.left, strip.x, strip.right());
+  const float right = std::clamp(e.right, left, strip.right());
   fill(drawing, {strip.x, strip.y, left - strip.x, strip.height},
        {.ink = Ink::Canvas, .alpha = 0.6f});
   fill(drawing, {right, strip.y, strip.right() - right, strip.height},
@@ -379,7 +380,7 @@ void draw_timeline(Drawing& drawing, const Rect& area, const TimelineModel& mode
   const ClipScope clip(drawing, area);
   const TimelineLayout layout = timeline_layout(model, area, state);
   draw_overview(drawing, layout, model, state);
-  draw_ruler(drawing, layout.ruler, layout.shown);
+  draw_ruler(drawing, layout.ruler, layout.shown, state, model.end);
   draw_lanes(drawing, layout, model, state);
   draw_time_marks(drawing, layout.lanes, layout.shown, state);
   draw_time_tags(drawing, layout.ruler, layout.shown, state, model.end);

@@ -31,7 +31,7 @@ Drawing draw_memory_view(const ViewData& data, Size size, const ViewState& state
   Drawing drawing(size);
   const Rect ruler{0, 0, size.width, kRuler};
   const Viewport shown = viewport_of(ruler, state, data.memory.end);
-  draw_ruler(drawing, ruler, shown);
+  draw_ruler(drawing, ruler, shown, state, data.memory.end);
   draw_memory(drawing, {0, kRuler, size.width, std::max(0.f, size.height - kRuler)}, data.memory,
               state);
   draw_time_tags(drawing, ruler, shown, state, data.memory.end);

@@ -1,5 +1,6 @@
-// An experiment small enough to know by heart: 1F1B with forwards of 2 ms and backwards of 4 ms, then a collective and
-// an update of 1 ms each. Every stage holds 17 GiB, and 1 GiB more for each live microbatch.
+// An experiment small enough to know by heart: 1F1B with forwards of 2 ms and backwards of 4 ms,
+// then a collective and an update of 1 ms each. Every stage holds 17 GiB, and 1 GiB more for each
+// live microbatch.
 #pragma once
 
 #include <algorithm>
@@ -190,7 +191,8 @@ inline ExperimentPtr experiment(const Shape& shape = {}) {
 /// The compute instruction of a kind and microbatch on a stage.
 inline InstructionId find(const Program& p, int stage, std::uint32_t kind, int microbatch) {
   for (std::uint32_t i = 0; i < p.instructions.size(); ++i)
-    if (p.instructions[i].task == task_id(stage, kind) && p.instructions[i].microbatch == microbatch)
+    if (p.instructions[i].task == task_id(stage, kind) &&
+        p.instructions[i].microbatch == microbatch)
       return InstructionId{i};
   return {};
 }

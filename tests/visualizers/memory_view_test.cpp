@@ -1,0 +1,123 @@
+#include "visualizers/memory_view.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/visualizers/small_experiment.h"
+
+namespace trainyard {
+namespace {
+
+using namespace testing_experiment;
+
+constexpr Rect kArea{0, 0, 960 + kGutter + kPlotMargin, 200};
+
+Drawing draw(const MemoryModel& model, const ViewState& state = {}) {
+  Drawing drawing({kArea.width, kArea.height});
+  draw_memory(drawing, kArea, model, state);
+  return drawing;
+}
+
+bool says(const Drawing& drawing, const std::string& words) {
+  return std::any_of(drawing.labels.begin(), drawing.labels.end(),
+                     [&](const Label& label) { return label.text == words; });
+}
+
+int count(const Drawing& drawing, MarkKind kind, Pattern pattern = Pattern::None) {
+  return static_cast<int>(std::count_if(
+      drawing.marks.begin(), drawing.marks.end(),
+      [&](const Mark& mark) { return mark.kind == kind && mark.pattern == pattern; }));
+}
+
+// Stage 0 keeps two microbatches from its second forward on, at 2 ms: 17 + 2 GiB.
+TEST(MemoryView, PeakIsTheStoredFact) {
+  const MemoryModel model = memory_model(experiment());
+  EXPECT_EQ(model.worst, DeviceId{0});
+  EXPECT_EQ(peak_bytes(model.totals[0]), (19_GiB).value);
+  EXPECT_EQ(peak_at(model.totals[0]), 2ms);
+  EXPECT_TRUE(says(draw(model), "P1 19.0 GiB at 2.000 ms"));
+}
+
+TEST(MemoryView, PeakIsToldAtAnyZoomAndWidth) {
+  const MemoryModel model = memory_model(experiment({2, 2000}));
+  for (const float width : {200.f, 700.f, 3000.f}) {
+    Drawing drawing({width, 200});
+    draw_memory(drawing, {0, 0, width, 200}, model, {});
+    EXPECT_TRUE(says(drawing, "P1 19.0 GiB at 0.002 s")) << width;
+  }
+  ViewState later;
+  later.shown = TimeRange{20ms, 24ms};
+  EXPECT_TRUE(says(draw(model, later), "\u2190 P1 19.0 GiB at 0.002 s"));
+}
+
+TEST(MemoryView, HeadroomAndCapacityAreAlwaysThere) {
+  const Drawing drawing = draw(memory_model(experiment()));
+  EXPECT_TRUE(says(drawing, "headroom 1.00 GiB"));
+  EXPECT_TRUE(says(drawing, "1.00 GiB spare"));
+  EXPECT_TRUE(says(drawing, "capacity 20.0 GiB = 20\u2009480 MiB"));
+  EXPECT_EQ(count(drawing, MarkKind::Hatch, Pattern::Overflow), 0);
+}
+
+TEST(MemoryView, OverflowIsHatchedAboveTheCapacityOnly) {
+  const MemoryModel model = memory_model(experiment({2, 4, 18_GiB + 512_MiB}));
+  const Drawing drawing = draw(model);
+  EXPECT_TRUE(says(drawing, "0.50 GiB over"));
+  EXPECT_GT(count(drawing, MarkKind::Hatch, Pattern::Overflow), 0);
+  float limit = 0;
+  for (const Mark& mark : drawing.marks)
+    if (mark.style.item.kind == ItemKind::Capacity && limit == 0) limit = mark.rect.y;
+  for (const Mark& mark : drawing.marks) {
+    if (mark.kind != MarkKind::Hatch || mark.rect.y >= kSectionBar + kWaveExpanded) continue;
+    EXPECT_FLOAT_EQ(mark.rect.bottom(), limit);
+  }
+}
+
+// The columns of the large wave stack to the total, from the bottom of the plot.
+TEST(MemoryView, CategoriesStackToTheTotal) {
+  const MemoryModel model = memory_model(experiment());
+  const Drawing drawing = draw(model);
+  const MemoryLayout layout = memory_layout(model, kArea, {});
+  float bottom = layout.expanded.bottom();
+  int bands = 0;
+  for (const Mark& mark : drawing.marks) {
+    if (mark.kind != MarkKind::Columns || mark.style.item != Item{ItemKind::Wave, 0}) continue;
+    const Column& column = drawing.columns[mark.first + 75];  // 2.5 ms
+    EXPECT_FLOAT_EQ(column.bottom, bottom);
+    bottom = column.top;
+    ++bands;
+  }
+  EXPECT_EQ(bands, 5);  // context, weights, optimizer, gradients, activations
+  EXPECT_NEAR((layout.expanded.bottom() - bottom) / (kWaveExpanded - 9), 19.0 / 20.0, 1e-5);
+}
+
+TEST(MemoryView, ChosenDeviceIsDrawnLarge) {
+  const MemoryModel model = memory_model(experiment());
+  ViewState state;
+  state.expanded = DeviceId{1};
+  EXPECT_EQ(memory_layout(model, kArea, state).large, DeviceId{1});
+  EXPECT_TRUE(says(draw(model, state), "P1 18.0 GiB at 2.000 ms"));
+  state.expanded = DeviceId{7};  // of another experiment
+  EXPECT_EQ(memory_layout(model, kArea, state).large, DeviceId{0});
+}
+
+TEST(MemoryView, HoverTellsSplitHeadroomPeakAndTensors) {
+  const MemoryModel model = memory_model(experiment());
+  const Hover hover = describe_memory(model, {ItemKind::Wave, 0}, 1ms);
+  EXPECT_EQ(hover.title, "Stage 0");
+  EXPECT_EQ(hover.where, "memory at 1.000 ms");
+  EXPECT_EQ(hover.value, "18.0 GiB");
+  ASSERT_GE(hover.lines.size(), 4u);
+  EXPECT_EQ(hover.lines[0],
+            "context 1.00 GiB, weights 4.00 GiB, optimizer state 8.00 GiB, gradients 4.00 GiB, "
+            "activations 1.00 GiB");
+  EXPECT_EQ(hover.lines[1], "2.00 GiB spare of 20.0 GiB");
+  EXPECT_EQ(hover.lines[2], "1.00 GiB under the peak at 2.000 ms");
+  EXPECT_EQ(hover.lines[3], "8.00 GiB optimizer_state");
+  const Hover peak = describe_memory(model, {ItemKind::Peak, 0}, 9ms);
+  EXPECT_EQ(peak.value, "19.0 GiB");
+  EXPECT_EQ(peak.lines[2], "this is the peak");
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,216 @@
+#include "visualizers/timeline_view.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "tests/visualizers/small_experiment.h"
+#include "visualizers/svg.h"
+
+namespace trainyard {
+namespace {
+
+using namespace testing_experiment;
+
+// 32 ms over 960 px: 30 px a millisecond.
+constexpr Rect kArea{0, 0, 960 + kGutter + kPlotMargin, 160};
+
+Drawing draw(const TimelineModel& model, const ViewState& state = {}) {
+  Drawing drawing({kArea.width, kArea.height});
+  draw_timeline(drawing, kArea, model, state);
+  return drawing;
+}
+
+std::vector<Mark> marks_of(const Drawing& drawing, Item item) {
+  std::vector<Mark> found;
+  std::copy_if(drawing.marks.begin(), drawing.marks.end(), std::back_inserter(found),
+               [&](const Mark& mark) { return mark.style.item == item; });
+  return found;
+}
+
+bool says(const Drawing& drawing, const std::string& words) {
+  return std::any_of(drawing.labels.begin(), drawing.labels.end(),
+                     [&](const Label& label) { return label.text == words; });
+}
+
+Item span_item(const TimelineModel& model, int stage, std::uint32_t kind, int microbatch) {
+  return {ItemKind::Span, find(model.experiment->program, stage, kind, microbatch).value};
+}
+
+TEST(TimelineView, RunOfTheSmallExperimentIsItsFormula) {
+  for (int p = 1; p <= 4; ++p)
+    for (int m = 1; m <= 8; ++m)
+      EXPECT_EQ(timeline_model(experiment({p, m})).end, (m + p - 1) * 6ms + 2ms) << p << " " << m;
+}
+
+TEST(TimelineView, BoxesLieAtTheirTimes) {
+  const TimelineModel model = timeline_model(experiment());
+  const Drawing drawing = draw(model);
+  // Stage 1 runs its first backward from 4 ms to 8 ms.
+  const std::vector<Mark> boxes = marks_of(drawing, span_item(model, 1, kBackward, 0));
+  ASSERT_EQ(boxes.size(), 1u);
+  EXPECT_EQ(boxes[0].style.ink, Ink::Backward);
+  EXPECT_EQ(boxes[0].rect, (Rect{kGutter + 4 * 30, kOverview + kRuler + 5 + kLanePitch, 4 * 30 - 1,
+                                 kComputeLane}));
+  EXPECT_TRUE(says(drawing, "B0"));
+  EXPECT_TRUE(says(drawing, "3"));
+  EXPECT_TRUE(says(drawing, "Stage 1"));
+}
+
+TEST(TimelineView, EveryInstructionIsDrawnOnceWhenThereIsRoom) {
+  const TimelineModel model = timeline_model(experiment({2, 4}));
+  const Drawing drawing = draw(model);
+  for (std::uint32_t i = 0; i < model.experiment->program.instructions.size(); ++i)
+    EXPECT_EQ(marks_of(drawing, {ItemKind::Span, i}).size(), 1u) << i;
+}
+
+TEST(TimelineView, RecomputedPartComesFirstInItsInk) {
+  const TimelineModel model = timeline_model(experiment({2, 4, 20_GiB, 0.25}));
+  const std::vector<Mark> boxes = marks_of(draw(model), span_item(model, 1, kBackward, 0));
+  ASSERT_EQ(boxes.size(), 2u);
+  EXPECT_EQ(boxes[0].style.ink, Ink::Recompute);
+  EXPECT_FLOAT_EQ(boxes[0].rect.width, 30);  // a quarter of 4 ms
+  EXPECT_EQ(boxes[1].style.ink, Ink::Backward);
+  EXPECT_FLOAT_EQ(boxes[1].rect.right(), kGutter + 8 * 30 - 1);
+}
+
+TEST(TimelineView, IdleIsHatchedAndSaysWhatItWaitsFor) {
+  const TimelineModel model = timeline_model(experiment());
+  const Drawing drawing = draw(model);
+  // Stage 0 has its two forwards done at 4 ms and waits for stage 1's first backward, which ends at
+  // 8 ms.
+  const Point middle{kGutter + 6 * 30, lane_top(timeline_layout(model, kArea, {}), 0) + 9};
+  const Item item = hit(drawing, middle);
+  EXPECT_EQ(item, (Item{ItemKind::Idle, find(model.experiment->program, 0, kBackward, 0).value}));
+  const Hover hover = describe_timeline(model, kArea, {}, item);
+  EXPECT_EQ(hover.title, "Idle");
+  EXPECT_EQ(hover.where, "Stage 0, compute");
+  EXPECT_EQ(hover.value, "4.00 ms");
+  ASSERT_EQ(hover.lines.size(), 3u);
+  EXPECT_EQ(hover.lines[0], "waits for stage 1 B0");
+  EXPECT_EQ(hover.lines[1], "4.000 ms to 8.000 ms, 12.5 % of the run");
+  EXPECT_EQ(hover.lines[2], "cause: pipeline fill");
+}
+
+TEST(TimelineView, WhatFollowsTheLastInstructionIsIdleToo) {
+  const TimelineModel model = timeline_model(experiment());
+  // Stage 1 ends at 28 ms with its update at 30 ms; stage 0 at 32 ms.
+  const Item item =
+      hit(draw(model), {kGutter + 31 * 30, lane_top(timeline_layout(model, kArea, {}), 1) + 9});
+  EXPECT_EQ(item, (Item{ItemKind::Idle, tail_tag(DeviceId{1})}));
+  EXPECT_EQ(describe_timeline(model, kArea, {}, item).lines.back(), "cause: pipeline drain");
+}
+
+TEST(TimelineView, SpanSaysWhatWhereWhenAndWhy) {
+  const TimelineModel model = timeline_model(experiment());
+  const Hover hover = describe_timeline(model, kArea, {}, span_item(model, 1, kBackward, 2));
+  EXPECT_EQ(hover.title, "Backward, microbatch 2");
+  EXPECT_EQ(hover.where, "stage 1, node 0, compute");
+  EXPECT_EQ(hover.value, "4.00 ms");
+  ASSERT_EQ(hover.lines.size(), 5u);
+  EXPECT_EQ(hover.lines[0], "16.000 ms to 20.000 ms, 12.5 % of the run");
+  EXPECT_EQ(hover.lines[1], "waited for stage 1 F2");
+  EXPECT_EQ(hover.lines[2], "1.00 GFLOP, 25.0 % of peak");
+  EXPECT_EQ(hover.lines[3], "frees 1.00 GiB");
+  EXPECT_EQ(hover.lines[4], "simulated by hand");
+}
+
+TEST(TimelineView, CollectiveSaysBytesAndRate) {
+  const TimelineModel model = timeline_model(experiment());
+  const Hover hover = describe_timeline(model, kArea, {}, span_item(model, 0, kReduce, 0));
+  EXPECT_EQ(hover.title, "All-reduce gradients");
+  EXPECT_EQ(hover.lines[2], "4.00 GiB, 4.29 TB/s among data ranks");
+}
+
+TEST(TimelineView, NarrowSpansAreFoldedAndCounted) {
+  const TimelineModel model = timeline_model(experiment({1, 4000}));
+  const Drawing drawing = draw(model);
+  const auto fold = std::find_if(drawing.marks.begin(), drawing.marks.end(), [](const Mark& mark) {
+    return mark.style.item.kind == ItemKind::Fold;
+  });
+  ASSERT_NE(fold, drawing.marks.end());
+  EXPECT_EQ(fold->style.ink, Ink::Backward);  // two thirds of the time
+  const Hover hover = describe_timeline(model, kArea, {}, fold->style.item);
+  EXPECT_NE(hover.title.find("narrow spans"), std::string::npos);
+  EXPECT_EQ(hover.lines[0].substr(0, 5), "busy ");
+  EXPECT_EQ(hover.lines[1].substr(0, 16), "mostly backward,");
+  EXPECT_EQ(hover.lines[2], "longest: Backward, microbatch " + hover.lines[2].substr(30));
+}
+
+TEST(TimelineView, MarksAreBoundedByPixelsNotBySpans) {
+  for (const int microbatches : {5'000, 50'000, 500'000}) {
+    const TimelineModel model = timeline_model(experiment({1, microbatches}));
+    EXPECT_LT(draw(model).marks.size(), 2000u) << microbatches;
+  }
+}
+
+TEST(TimelineView, OnlyWhatIsShownIsDrawn) {
+  const TimelineModel model = timeline_model(experiment());
+  ViewState state;
+  state.shown = TimeRange{5ms, 7ms};  // within stage 0's wait
+  const Drawing drawing = draw(model, state);
+  EXPECT_TRUE(marks_of(drawing, span_item(model, 0, kForward, 0)).empty());
+  EXPECT_EQ(
+      marks_of(drawing, {ItemKind::Idle, find(model.experiment->program, 0, kBackward, 0).value})
+          .size(),
+      1u);
+}
+
+TEST(TimelineView, SelectionIsARingOutsideAGap) {
+  const TimelineModel model = timeline_model(experiment());
+  ViewState state;
+  state.selected = span_item(model, 1, kForward, 0);
+  const Drawing drawing = draw(model, state);
+  const Rect box = marks_of(drawing, state.selected).front().rect;
+  const Rect ring{box.x - 3, box.y - 3, box.width + 6, box.height + 6};
+  EXPECT_TRUE(std::any_of(drawing.marks.begin(), drawing.marks.end(), [&](const Mark& mark) {
+    return mark.kind == MarkKind::Outline && mark.rect == ring && mark.style.ink == Ink::Select;
+  }));
+}
+
+TEST(TimelineView, BusyShareFollowsTheRange) {
+  const TimelineModel model = timeline_model(experiment());
+  EXPECT_TRUE(says(draw(model), "78 %"));  // 25 of 32 ms
+  ViewState state;
+  state.range = TimeRange{0ms, 4ms};
+  EXPECT_TRUE(says(draw(model, state), "100 %"));
+  EXPECT_TRUE(says(draw(model, state), "4.00 ms"));  // the range's own length
+}
+
+TEST(TimelineView, AnySizeAndAnyMomentCanBeDrawn) {
+  const TimelineModel model = timeline_model(experiment());
+  for (const float width : {0.f, 1.f, 140.f, 4000.f})
+    for (const auto& shown : {TimeRange{-1h, 1h}, TimeRange{10ms, 10ms}, TimeRange{1000h, 1001h}}) {
+      ViewState state;
+      state.shown = shown;
+      state.cursor = 11ms;
+      Drawing drawing({width, width});
+      draw_timeline(drawing, {0, 0, width, width}, model, state);
+      for (const Mark& mark : drawing.marks) {
+        EXPECT_TRUE(std::isfinite(mark.rect.x) && std::isfinite(mark.rect.width));
+        EXPECT_GE(mark.rect.width, 0);
+      }
+    }
+}
+
+TEST(TimelineView, GoldenPicture) {
+  const TimelineModel model = timeline_model(experiment({2, 4, 20_GiB, 0.25}));
+  ViewState state;
+  state.range = TimeRange{8ms, 20ms};
+  state.cursor = 5ms;
+  state.selected = span_item(model, 0, kBackward, 1);
+  const std::string svg = to_svg(draw(model, state), Theme::Dark);
+  const std::string path =
+      std::string(TRAINYARD_SOURCE_DIR) + "/tests/visualizers/golden/timeline.svg";
+  std::ifstream file(path, std::ios::binary);
+  const std::string golden{std::istreambuf_iterator<char>(file), {}};
+  if (svg != golden) std::ofstream("timeline_got.svg", std::ios::binary) << svg;
+  EXPECT_TRUE(svg == golden) << "differs from " << path
+                             << "; see timeline_got.svg beside this test";
+}
+
+}  // namespace
+}  // namespace trainyard
