@@ -225,7 +225,9 @@ void draw_roofs(Drawing& drawing, Labels& labels, const LogPlot& log, const Roof
   }
   draw_slope(drawing, labels, log, memory.datasheet.value, highest(roofline, false), dashed);
   draw_slope(drawing, labels, log, memory.effective.value, highest(roofline, true), solid);
-  for (std::size_t i = 0; i < roofline.links.size(); ++i) {
+  // Links say nothing where nothing is sent.
+  const std::size_t links = roofline.traffic.empty() ? 0 : roofline.links.size();
+  for (std::size_t i = 0; i < links; ++i) {
     const SlopeRoof& link = roofline.links[i];
     const Style style{.ink = i == 0 ? Ink::Communication : Ink::Swap,
                       .stroke = 1.4f,

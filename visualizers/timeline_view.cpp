@@ -229,8 +229,11 @@ void draw_gutter(Drawing& drawing, const TimelineModel& model, const RankLanes& 
   const float place_x = std::max(54.f, 10 + text_width(rank.name, 11, weight) + 5);
   const std::string reading = whole_percent(busy);
   const float room = kGutter - 8 - text_width(reading, 10) - 2 - place_x;
-  write(drawing, fit_text(rank.place, room, 10), {at.x + place_x, at.y}, 10, Weight::Regular,
-        Ink::Text3);
+  // Where the whole does not fit, the numbers of the nodes do: "0\u201331".
+  const bool fits = text_width(rank.place, 10, Weight::Regular) <= room;
+  const std::string place = fits ? rank.place : rank.place.substr(rank.place.find(' ') + 1);
+  write(drawing, fit_text(place, room, 10, Weight::Regular), {at.x + place_x, at.y}, 10,
+        Weight::Regular, Ink::Text3);
   write(drawing, reading, {at.x + kGutter - 8, at.y}, 10, Weight::Medium, Ink::Text2, Align::Right);
 }
 

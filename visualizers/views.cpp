@@ -149,7 +149,7 @@ constexpr std::array<View, 7> kViews = {{
     {"cluster",
      "Cluster",
      "the predicted peak of every device, node by node",
-     {1000, 320},
+     {1000, 390},
      draw_cluster_view,
      describe_cluster_view},
 }};

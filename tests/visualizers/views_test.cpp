@@ -1,0 +1,165 @@
+#include "visualizers/views.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/methods/settings.h"
+#include "core/model/zoo.h"
+#include "tests/visualizers/small_experiment.h"
+#include "visualizers/svg.h"
+
+namespace trainyard {
+namespace {
+
+// A real plan, lowered; its times are the small experiment's, because views must not care whose
+// they are.
+ExperimentPtr real(const std::string& cluster, const std::vector<std::string>& settings) {
+  Scenario scenario{zoo_model("llama-3-8b"), parse_cluster(cluster), {}};
+  for (const std::string& setting : settings) apply_setting(scenario.plan, setting);
+  scenario.plan = complete(scenario);
+  auto e = std::make_shared<Experiment>();
+  e->workload = prepare(scenario);
+  e->program = lower(e->workload);
+  Instant at{};
+  for (std::size_t i = 0; i < e->program.instructions.size(); ++i, at += Duration{1000})
+    e->timeline.spans.push_back({at, at + Duration{1000}});
+  e->result.capacity = 60_GiB;
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(e->program.devices); ++d) {
+    e->waves.push_back(memory_wave(e->timeline, e->program, DeviceId{d}));
+    StageMemory memory;
+    memory.device = DeviceId{d};
+    memory.peak.value = d == 0 ? 70_GiB : 30_GiB;
+    e->result.memory.push_back(memory);
+  }
+  return e;
+}
+
+ExperimentPtr pipeline() { return real("h100-sxm:64", {"tp=4", "pp=4", "global-batch=32"}); }
+
+TEST(Views, EachDrawsTheSameBytesTwiceInBothThemesAtAnySize) {
+  const auto cost = roofline_cost_model();
+  const ViewData data = view_data(pipeline(), *cost);
+  for (const View& each : views())
+    for (const Size size : {each.size, Size{0, 0}, Size{200, 90}, Size{2400, 1600}})
+      for (const Theme theme : {Theme::Dark, Theme::Light}) {
+        const Drawing drawing = each.draw(data, size, {});
+        EXPECT_EQ(to_svg(drawing, theme), to_svg(each.draw(data, size, {}), theme)) << each.name;
+        for (const Mark& mark : drawing.marks)
+          ASSERT_TRUE(std::isfinite(mark.rect.x + mark.rect.y + mark.rect.width + mark.rect.height))
+              << each.name;
+      }
+}
+
+TEST(Views, WhatCanBePointedAtIsDescribed) {
+  const auto cost = roofline_cost_model();
+  const ViewData data = view_data(pipeline(), *cost);
+  for (const View& each : views()) {
+    const Drawing drawing = each.draw(data, each.size, {});
+    int described = 0;
+    for (float y = 1; y < each.size.height; y += 7)
+      for (float x = 1; x < each.size.width; x += 11)
+        described += !each.describe(data, drawing, {x, y}, {}).title.empty();
+    EXPECT_GT(described, 0) << each.name;
+  }
+}
+
+TEST(Views, UnknownNameNamesTheNearest) {
+  EXPECT_EQ(view("memory").title, "Memory");
+  try {
+    view("time-line");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("timeline"), std::string::npos);
+  }
+}
+
+TEST(RooflinePoints, SharesSumToOneAndNothingIsAboveItsRoof) {
+  const ExperimentPtr e = pipeline();
+  const auto cost = roofline_cost_model();
+  const Roofline all = roofline(e->workload, *cost);
+  double shares = 0;
+  for (const RooflinePoint& point : all.points) {
+    shares += point.share;
+    EXPECT_GE(bound(all, point).gap, 1 - 1e-9) << point.name;
+  }
+  EXPECT_LE(shares, 1 + 1e-9);
+  EXPECT_GT(shares, 0.9);
+  Flops parts{};
+  for (std::uint32_t d = 0; d < 4; ++d)
+    for (const RooflinePoint& point : roofline(e->workload, *cost, DeviceId{d}).points)
+      parts += point.flops;
+  Flops whole{};
+  for (const RooflinePoint& point : all.points) whole += point.flops;
+  EXPECT_NEAR(parts / whole, 1, 1e-9);
+}
+
+TEST(RooflinePoints, RingsSendTheirShareOfTheBytes) {
+  EXPECT_EQ(sent_bytes(CollectiveKind::AllReduce, 800_B, 4), 1200_B);
+  EXPECT_EQ(sent_bytes(CollectiveKind::AllGather, 800_B, 4), 600_B);
+  EXPECT_EQ(sent_bytes(CollectiveKind::ReduceScatter, 800_B, 1), 0_B);
+}
+
+TEST(LayerView, RowsSumToTheModelAndBarsToTheLayers) {
+  const ExperimentPtr e = pipeline();
+  const auto cost = roofline_cost_model();
+  const LayerModel model = layer_model(e->workload, *cost);
+  std::int64_t sum = 0;
+  for (const LayerRow& row : model.rows)
+    if (row.depth == 0) sum += row.parameters;
+  EXPECT_EQ(sum, parameters(e->workload.scenario.model));
+  Duration bars{}, stages{};
+  for (const LayerBar& bar : model.bars) bars += bar.sum();
+  for (const Duration& stage : model.stages) stages += stage;
+  EXPECT_EQ(bars, stages);
+  EXPECT_EQ(model.stages.size(), 4u);
+}
+
+TEST(ClusterView, DevicesKnowTheirPlaceInTheMesh) {
+  Mesh mesh;
+  mesh.tp = 4;
+  mesh.dp = 2;
+  mesh.pp = 8;
+  EXPECT_EQ(pipeline_rank(mesh, 0), DeviceId{0});
+  EXPECT_EQ(pipeline_rank(mesh, 8), DeviceId{1});
+  EXPECT_EQ(pipeline_rank(mesh, 63), DeviceId{7});
+  EXPECT_EQ(tensor_rank(mesh, 6), 2);
+  mesh.order = "pp-tp-cp-ep-dp";
+  EXPECT_EQ(pipeline_rank(mesh, 9), DeviceId{1});
+  EXPECT_EQ(tensor_rank(mesh, 9), 1);
+}
+
+TEST(ClusterView, NodesThatDoNotFitAreFoldedAndCounted) {
+  const ExperimentPtr e = pipeline();  // 8 nodes, two a pipeline rank
+  const ClusterModel model = cluster_model(*e);
+  EXPECT_EQ(model.nodes.size(), 8u);
+  ASSERT_EQ(model.folded.size(), 4u);
+  EXPECT_EQ(model.folded[0].alike, 2);
+  const auto labels = [&](Size size) {
+    Drawing drawing(size);
+    draw_cluster(drawing, {0, 0, size.width, size.height}, *e, model, {});
+    return drawing.labels;
+  };
+  const auto says = [](const std::vector<Label>& list, const std::string& words) {
+    return std::any_of(list.begin(), list.end(), [&](const Label& l) { return l.text == words; });
+  };
+  EXPECT_FALSE(says(labels({1000, 260}), "\u00D7 2 nodes"));
+  EXPECT_TRUE(says(labels({450, 260}), "\u00D7 2 nodes"));
+  EXPECT_TRUE(says(labels({230, 260}), "2 more kinds of nodes not shown"));
+}
+
+TEST(ClusterView, OverfullDeviceSaysByHowMuch) {
+  const ExperimentPtr e = pipeline();
+  const Hover hover = describe_cluster(*e, {ItemKind::Cell, 5});
+  EXPECT_EQ(hover.title, "Device 5");
+  EXPECT_EQ(hover.where, "node 0");
+  EXPECT_EQ(hover.lines[0], "Stage 0, tensor rank 1");
+  EXPECT_EQ(hover.lines[1], "10.0 GiB over 60.0 GiB");
+}
+
+}  // namespace
+}  // namespace trainyard
