@@ -109,7 +109,7 @@ class Checker {
     for (const Entry& e : entries_) {
       const auto [phase, stage, microbatch] = e.key;
       const auto needs = [&](Phase before, std::string_view what) {
-        const std::uint32_t other = find(before, stage, microbatch);
+        const std::uint32_t other = find(before, e.key.stage, e.key.microbatch);
         if (other == kNothing)
           add(place(e.index), "{} has no {}", to_text(actions_[e.index]), what);
         else if (other > e.index && line_of(other) == line_of(e.index))
