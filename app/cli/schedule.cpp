@@ -59,7 +59,8 @@ std::string study_text(const ScheduleStudy& s) {
 int run_schedule(const Words& words, Streams& streams) {
   const ScheduleRequest request = request_of(words);
   const ScheduleStudy result =
-      words.has("check") ? study(request, read_order(words.text("check"))) : study(request);
+      words.has("check") ? study(request, read_order(words.text("check")), words.text("check"))
+                         : study(request);
   if (!words.has("json")) {
     deliver((words.has("check") ? "the order holds\n" : "") + study_text(result), words, streams);
     return kDone;

@@ -5,6 +5,8 @@
 #include "app/cli/scenario_words.h"
 #include "app/workspace/workspace.h"
 #include "core/io/result_json.h"
+#include "visualizers/svg.h"
+#include "visualizers/views.h"
 
 namespace trainyard {
 namespace {
@@ -36,6 +38,11 @@ int run_simulate(const Words& words, Streams& streams) {
   const bool op = words.choice("grain", {"order", "op"}, "order") == "op";
   const ExperimentPtr experiment =
       simulate(open_scenario(words, streams), {.grain = op ? Grain::Op : Grain::Order});
+  if (words.has("svg")) {
+    const View& timeline = view("timeline");
+    const ViewData data = view_data(experiment, cost_model());
+    write_file(words.text("svg"), to_svg(timeline.draw(data, timeline.size, {}), Theme::Light));
+  }
   return answer(experiment->result, words, streams);
 }
 
@@ -57,7 +64,8 @@ Verb simulate_verb() {
       .summary =
           "Lowers and simulates one step: verdict with fixes, step time, utilisation, memory.",
       .flags = answer_flags(
-          {{"grain", "GRAIN", "order: an instruction a phase (default); op: one an operator"}}),
+          {{"grain", "GRAIN", "order: an instruction a phase (default); op: one an operator"},
+           {"svg", "FILE", "writes the timeline as a picture too"}}),
       .examples = {"simulate --model llama-3-70b --cluster h100-sxm:1024 --set tp=8 --set pp=4 "
                    "--set global-batch=1024 --set seq=8192",
                    "simulate --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --grain op --json"},

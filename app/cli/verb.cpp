@@ -47,6 +47,35 @@ const Verb& find_verb(const std::string& name) {
               {"trainyard"});
 }
 
+// Length of the UTF-8 character that begins here; 0 where none does.
+std::size_t character(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t length = first < 0x80    ? 1
+                             : first >= 0xF0 ? 4
+                             : first >= 0xE0 ? 3
+                             : first >= 0xC2 ? 2
+                                             : 0;
+  if (length == 0 || first > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 0;
+  return length;
+}
+
+// What was typed or read may hold anything; a terminal must not act on it.
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t length = character(text);
+    const bool control = static_cast<unsigned char>(text[0]) < 0x20 && text[0] != '\n';
+    if (length == 0 || control || text[0] == 0x7F)
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    else
+      shown += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return shown;
+}
+
 bool asks_for_help(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), arguments.end(),
                      [](const std::string& word) { return word == "--help" || word == "-h"; });
@@ -179,7 +208,7 @@ int run_cli(const std::vector<std::string>& arguments, Streams streams) {
   try {
     return run_words(arguments, streams);
   } catch (const Error& error) {
-    streams.err << describe(error) << "\n";
+    streams.err << printable(describe(error)) << "\n";
     return exit_code(error);
   } catch (const std::bad_alloc&) {
     streams.err << "trainyard: out of memory on this machine; a smaller scenario or --grain order "

@@ -190,10 +190,35 @@ ScheduleShape shape_of(const ScheduleRequest& r) {
   throw Error(Error::Kind::InvalidInput, message, {std::move(place)});
 }
 
+// The method's own check, on a plan with nothing but a pipeline, in the words of ScheduleRequest.
+void check_legal(const Method& chosen, const ScheduleRequest& r) {
+  if (!chosen.check) return;
+  Scenario scenario;
+  Plan& plan = scenario.plan;
+  plan.mesh.pp = r.devices;
+  plan.mesh.dp = 1;
+  plan.virtual_stages = r.virtual_stages;
+  plan.batch.global = r.microbatches;
+  Diagnostics found = chosen.check(scenario, with_defaults({}, chosen.params));
+  const auto replace = [](std::string& text, std::string_view from, std::string_view to) {
+    if (const std::size_t at = text.find(from); at != std::string::npos)
+      text.replace(at, from.size(), to);
+  };
+  for (Diagnostic& d : found) {
+    replace(d.place.text, "plan#/virtual_stages", "virtual-stages");
+    replace(d.place.text, "plan#/batch/global", "microbatches");
+    replace(d.fix, "global-batch", "microbatches");
+  }
+  throw_if_errors(found);
+}
+
 }  // namespace
 
-ScheduleStudy study(const ScheduleRequest& request, Order order) {
-  throw_if_errors(check(order, shape_of(request)));
+ScheduleStudy study(const ScheduleRequest& request, Order order, const std::string& name) {
+  Diagnostics wrong = check(order, shape_of(request));
+  for (Diagnostic& d : wrong)
+    if (d.place.text.rfind("order", 0) == 0) d.place.text.replace(0, 5, name);
+  throw_if_errors(wrong);
   ScheduleStudy result;
   result.request = request;
   const Draft draft(request, order);
@@ -217,6 +242,7 @@ ScheduleStudy study(const ScheduleRequest& request) {
         fmt::format("{} stages of {} microbatches are more than {} actions",
                     request.devices * request.virtual_stages, request.microbatches, kMostActions),
         "schedule");
+  check_legal(chosen, request);
   return study(request, chosen.order(shape_of(request), with_defaults({}, chosen.params)));
 }
 

@@ -34,8 +34,9 @@ struct ScheduleStudy {
 
 /// Throws Error{InvalidInput}: unknown schedule (nearest), counts it cannot arrange.
 ScheduleStudy study(const ScheduleRequest&);
-/// The same of an order that somebody wrote; throws with everything check() finds wrong in it.
-ScheduleStudy study(const ScheduleRequest&, Order);
+/// The same of an order that somebody wrote in the file of that name; throws with everything
+/// check() finds wrong in it.
+ScheduleStudy study(const ScheduleRequest&, Order, const std::string& name = "order");
 
 /// One row a device and lane, time to the right, as papers print it: "F0 F1 .. B0". At most about
 /// `columns` wide; beyond that the grid stops and says so.

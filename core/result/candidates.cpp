@@ -56,6 +56,8 @@ void to_save_memory(Changes& changes, const Workload& workload) {
   if (plan.batch.micro % 2 == 0) changes.add("micro-batch", plan.batch.micro / 2);
   if (find_choice(plan, "gpipe")) changes.add("schedule", "1f1b");
   if (workload.layout.precision.activation == DType::F32) changes.add("precision", "bf16");
+  if (setting(plan, "gradient-dtype") == "fp32")
+    changes.add("gradient-dtype", find_choice(plan, "fp16") ? "fp16" : "bf16");
   changes.add("tp", plan.mesh.tp * 2);
   changes.add("pp", plan.mesh.pp * 2);
   if (workload.scenario.model.sequence > 1) changes.add("cp", plan.mesh.cp * 2);

@@ -48,7 +48,9 @@ inline Ran run_program(const std::string& program, const std::vector<std::string
   const pid_t child = fork();
   if (child == 0) {
     if (chdir(folder.c_str()) != 0) _exit(126);
-    const auto redirect = [](const char* path, int flags, int to) { dup2(::open(path, flags, 0600), to); };
+    const auto redirect = [](const char* path, int flags, int to) {
+      dup2(::open(path, flags, 0600), to);
+    };
     redirect("/dev/null", O_RDONLY, 0);
     redirect(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 1);
     redirect(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 2);
@@ -60,7 +62,8 @@ inline Ran run_program(const std::string& program, const std::vector<std::string
   }
   int status = 0;
   waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), file_text(out), file_text(err)};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), file_text(out),
+          file_text(err)};
 }
 
 /// A fresh empty folder, removed again.

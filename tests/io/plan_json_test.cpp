@@ -18,15 +18,20 @@ std::string refusal(const std::string& text) {
   return "accepted";
 }
 
-std::string with(const std::string& members) { return R"({"schema": "trainyard/plan@1", )" + members + "}"; }
+std::string with(const std::string& members) {
+  return R"({"schema": "trainyard/plan@1", )" + members + "}";
+}
 
-TEST(PlanJson, EverythingMayBeLeftOut) { EXPECT_EQ(parse_plan(R"({"schema": "trainyard/plan@1"})", "plan.json"), Plan{}); }
+TEST(PlanJson, EverythingMayBeLeftOut) {
+  EXPECT_EQ(parse_plan(R"({"schema": "trainyard/plan@1"})", "plan.json"), Plan{});
+}
 
 TEST(PlanJson, EveryWordOfASettingRoundTrips) {
   for (const Setting& one : settings())
     for (const std::string_view value : one.values) {
       Plan plan;
-      if (one.key == "gradient-dtype") apply_setting(plan, "precision", value == "fp16" ? "fp16" : "bf16");
+      if (one.key == "gradient-dtype")
+        apply_setting(plan, "precision", value == "fp16" ? "fp16" : "bf16");
       apply_setting(plan, one.key, value);
       EXPECT_EQ(parse_plan(plan_document(plan), "again"), plan) << one.key << "=" << value;
     }
@@ -45,7 +50,8 @@ TEST(PlanJson, AnyPlanRoundTripsToTheSameBytes) {
     plan.split.layers = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 100));
     plan.flash_attention = *rc::gen::arbitrary<bool>();
     for (const Method& known : methods())
-      if (*rc::gen::arbitrary<bool>()) plan.choices.push_back({std::string(known.name), with_defaults({}, known.params)});
+      if (*rc::gen::arbitrary<bool>())
+        plan.choices.push_back({std::string(known.name), with_defaults({}, known.params)});
     const std::string text = plan_document(plan);
     RC_ASSERT(parse_plan(text, "again") == plan);
     RC_ASSERT(plan_document(parse_plan(text, "again")) == text);
@@ -53,9 +59,13 @@ TEST(PlanJson, AnyPlanRoundTripsToTheSameBytes) {
 }
 
 TEST(PlanJson, AllThatIsWrongIsSaidAtOnce) {
-  EXPECT_EQ(refusal(with(R"("mesh": {"tp": 0, "ppp": 2}, "choices": [{"method": "ticktock"}, {"method": "zero", "stage": 7}])")),
-            "plan.json#/mesh/ppp: no key is called \"ppp\"; did you mean \"pp\"?\n"
-            "plan.json#/mesh/tp tp: expected a whole number from 1 to 1000000, found \"0\"");
+  EXPECT_EQ(
+      refusal(with(
+          R"("mesh": {"tp": 0, "ppp": 2}, "choices": [{"method": "ticktock"}, {"method": "zero", "stage": 7}])")),
+      "plan.json#/mesh/ppp: unknown key \"ppp\"; did you mean \"pp\"?\n"
+      "plan.json#/mesh/tp: expected a whole number from 1 to 1000000, found \"0\"\n"
+      "plan.json#/choices/0/method: no method is called \"ticktock\"\n"
+      "plan.json#/choices/1/stage: expected a whole number from 0 to 3, found \"7\"");
 }
 
 TEST(PlanJson, RefusesAMethodTwice) {

@@ -1,13 +1,14 @@
-// Every *.case here is something wrong that a person could type or hand over: the program must answer with exactly this
-// sentence and exit 2. A case is lines of KEY: VALUE (run, error, file, folder, deep, large), where "| " lines below a
-// file are its content:
+// Every *.case here is something wrong that a person could type or hand over: the program must
+// answer with exactly this sentence and exit 2. A case is lines of KEY: VALUE (run, error, file,
+// folder, deep, large), where "| " lines below a file are its content:
 //
 //   file: plan.json
 //   | {"schema": "trainyard/plan@1", "mesh": {"tpp": 8}}
 //   run: simulate --model gpt2 --cluster h100-sxm:8 --plan plan.json
 //   error: plan.json#/mesh: no key is called "tpp"; did you mean "tp"?
 //
-// deep: NAME COUNT writes that many opening brackets; large: NAME BYTES a file of that size, sparse.
+// deep: NAME COUNT writes that many opening brackets; large: NAME BYTES a file of that size,
+// sparse.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -86,8 +87,8 @@ class Refused : public testing::TestWithParam<std::string> {};
 
 TEST_P(Refused, SaysWhy) {
   const TemporaryFolder folder;
-  const Case wrong =
-      prepare_case(fs::path(TRAINYARD_SOURCE_DIR "/tests/refused") / (GetParam() + ".case"), folder.path());
+  const Case wrong = prepare_case(
+      fs::path(TRAINYARD_SOURCE_DIR "/tests/refused") / (GetParam() + ".case"), folder.path());
   ASSERT_FALSE(wrong.run.empty());
   ASSERT_FALSE(wrong.error.empty());
   const Ran ran = run_program(TRAINYARD_PROGRAM, split_words(wrong.run), folder.path());
@@ -96,9 +97,11 @@ TEST_P(Refused, SaysWhy) {
   EXPECT_EQ(ran.err, wrong.error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Refused, testing::ValuesIn(cases()), [](const auto& info) {
-  std::string name = info.param;
-  std::replace_if(name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+INSTANTIATE_TEST_SUITE_P(Cases, Refused, testing::ValuesIn(cases()), [](const auto& one) {
+  std::string name = one.param;
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   return name;
 });
 

@@ -1,4 +1,5 @@
-// Every *.scenario here is a small model, cluster and plan with the order of work, step time and memory that come of it:
+// Every *.scenario here is a small model, cluster and plan with the order of work, step time and
+// memory that come of it:
 //
 //   model: gpt-tiny
 //   cluster: cpu-small:4
@@ -61,13 +62,16 @@ TEST_P(Scenarios, ComeOutAsWritten) {
   EXPECT_EQ(to_text(order(workload, phase_times(workload, cost_model()))), expected.order);
   EXPECT_EQ(std::to_string(makespan(experiment->timeline).count()) + " ns", expected.makespan);
   Bytes most{};
-  for (const StageMemory& stage : experiment->result.memory) most = std::max(most, stage.peak.value);
+  for (const StageMemory& stage : experiment->result.memory)
+    most = std::max(most, stage.peak.value);
   EXPECT_EQ(std::to_string(most.value) + " B", expected.peak);
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Scenarios, testing::ValuesIn(scenarios()), [](const auto& info) {
-  std::string name = info.param;
-  std::replace_if(name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+INSTANTIATE_TEST_SUITE_P(Files, Scenarios, testing::ValuesIn(scenarios()), [](const auto& one) {
+  std::string name = one.param;
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   return name;
 });
 
