@@ -1,0 +1,109 @@
+// Sharing by occupancy, and what the event loop does when nothing can go on.
+#include <gtest/gtest.h>
+
+#include "core/lowering/draft.h"
+#include "tests/support/scenarios.h"
+
+namespace trainyard {
+namespace {
+
+using namespace std::chrono_literals;
+
+// One device with two lanes of `each` computations, lane 1 beginning later.
+Program two_lanes(int each, Duration delay) {
+  Draft draft;
+  for (int lane = 0; lane < 2; ++lane) {
+    const std::uint32_t stream =
+        draft.stream({0}, "wave " + std::to_string(lane), true, lane * delay);
+    Task task;
+    task.stage = {0};
+    task.name = draft.name("work");
+    const TaskId id = draft.task(task);
+    for (int i = 0; i < each; ++i) draft.add(stream, id, i, {});
+  }
+  return draft.finish();
+}
+
+TaskPrices prices(const Program& p, Duration time, double fill) {
+  TaskPrices made = testing::fixed_prices(p, time, time);
+  made.fill.assign(p.tasks.size(), fill);
+  return made;
+}
+
+// rate = min(1, 1 / sum of fills): two waves of 0.5 do not disturb each other, two that fill the
+// device gain nothing.
+TEST(Sharing, TwoWavesGainWhatOneLeavesUnfilled) {
+  const Program p = two_lanes(10, 0ns);
+  EXPECT_EQ(makespan(simulate(p, prices(p, 1ms, 0.5))), 10ms);
+  EXPECT_EQ(makespan(simulate(p, prices(p, 1ms, 1.0))), 20ms);
+  EXPECT_EQ(makespan(simulate(p, prices(p, 1ms, 0.8))), 16ms);
+}
+
+TEST(Sharing, WorkIsNeitherLostNorDoneTwice) {
+  for (Duration delay : {0ns, 1ns, 333'333ns, 999'999ns, 1'500'001ns}) {
+    const Program p = two_lanes(7, delay);
+    const Duration end = makespan(simulate(p, prices(p, 1ms, 1.0)));
+    EXPECT_GE(end, 14ms) << delay.count();
+    EXPECT_LE(end, 14ms + 14ns) << delay.count();  // at most a nanosecond of rounding a change
+  }
+}
+
+TEST(Sharing, ALaneStartsAfterItsDelay) {
+  const Program p = two_lanes(1, 5ms);
+  const Timeline t = simulate(p, prices(p, 1ms, 1.0));
+  EXPECT_EQ(t.spans[1].start, 5ms);
+  EXPECT_EQ(t.spans[1].end, 6ms);
+}
+
+// Two transfers at once on one port take as long as one after the other.
+TEST(Sharing, LinksAreSharedToo) {
+  Draft draft;
+  Task task;
+  task.kind = TaskKind::Collective;
+  task.stage = {0};
+  const TaskId id = draft.task(task);
+  for (const char* name : {"comm", "reduce"}) draft.add(draft.stream({0}, name, false), id, 0, {});
+  const Program p = draft.finish();
+  TaskPrices made = testing::fixed_prices(p, 0ns, 0ns);
+  made.time[0] = 4ms;
+  EXPECT_EQ(makespan(simulate(p, made)), 8ms);
+}
+
+TEST(Simulator, NamesWhatWaitsInADeadlock) {
+  Draft draft;
+  Task task;
+  task.stage = {0};
+  task.name = draft.name("work");
+  const TaskId id = draft.task(task);
+  const std::uint32_t a = draft.stream({0}, "a", true), b = draft.stream({0}, "b", true);
+  const Ref first = draft.add(a, id, 0, {}), second = draft.add(b, id, 1, {});
+  draft.wait(first, second);
+  draft.wait(second, first);
+  const Program p = draft.finish();
+  try {
+    simulate(p, prices(p, 1ms, 1.0));
+    FAIL() << "a circle of waits ran";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(),
+                 "no instruction can start and some are left; waiting:\n  d0/a at stage 0 F0\n  "
+                 "d0/b at stage 0 F1");
+  }
+}
+
+TEST(Simulator, StopsWhenAsked) {
+  const auto ran = testing::run({"1f1b", 4, 1, 64}, 1ms, 1ms);
+  std::stop_source stop;
+  stop.request_stop();
+  RunOptions options;
+  options.stop = stop.get_token();
+  EXPECT_THROW(simulate(ran.program, testing::fixed_prices(ran.program, 1ms, 1ms), options), Error);
+}
+
+TEST(Simulator, TwoRunsAreTheSameRun) {
+  const auto a = testing::run({"interleaved", 4, 2, 16}, 1'234'567ns, 2'345'679ns);
+  const auto b = testing::run({"interleaved", 4, 2, 16}, 1'234'567ns, 2'345'679ns);
+  EXPECT_EQ(a.timeline.spans, b.timeline.spans);
+}
+
+}  // namespace
+}  // namespace trainyard
