@@ -17,11 +17,12 @@ namespace trainyard {
 struct PhaseTime {
   Duration compute{}, recompute{};                 // recompute is a part of compute
   Duration tensor{}, context{}, expert{}, data{};  // blocking collectives, by whose they are
-  Duration lead{}, beside{};  // weights that are waited for; what runs beside the rest
+  Duration lead{}, gather{};  // weights: waited for, and arriving beside computation
+  Duration beside{};          // keys and values, beside computation
   Duration blocking() const { return tensor + context + expert + data; }
   /// As the simulator runs it alone: what leads, then the longer of computation with what blocks it
   /// and what runs beside.
-  Duration total() const { return lead + std::max(compute + blocking(), beside); }
+  Duration total() const { return lead + std::max({compute + blocking(), gather, beside}); }
   Flops flops{}, model_flops{};
 };
 

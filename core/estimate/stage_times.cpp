@@ -51,8 +51,8 @@ class Pricer {
       whose += collective(run);
     }
     time.lead = sum(work.lead);
-    // Weights and the ring of keys travel on streams of their own.
-    time.beside = std::max(sum(work.gather), sum(work.beside));
+    time.gather = sum(work.gather);
+    time.beside = sum(work.beside);
     return time;
   }
 

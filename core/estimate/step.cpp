@@ -9,16 +9,28 @@
 namespace trainyard {
 namespace {
 
+ActionTime action_time(const PhaseTime& p) {
+  return {p.lead, p.compute, p.blocking(), p.gather, p.beside};
+}
+
 PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& stages,
                              Duration transfer) {
   PipelineTimes times;
   times.transfer = transfer;
+  times.reduce_every = w.layout.reduce_every_microbatch;
+  bool reduces = false, arrives = false;
   for (const StageTime& s : stages) {
-    const bool waits = w.layout.reduce_every_microbatch && !s.reduce_overlapped;
-    times.forward.push_back(s.forward.total());
-    times.backward.push_back(s.backward.total() +
-                             (waits ? s.reduce_others + s.reduce_last : Duration{}));
+    times.forward.push_back(action_time(s.forward));
+    times.backward.push_back(action_time(s.backward));
+    times.reduce.push_back({s.reduce_last, s.reduce_others});
+    times.arrive.push_back(s.gather_overlapped ? LayerTraffic{s.gather_last, s.gather_others}
+                                               : LayerTraffic{});
+    reduces = reduces || s.reduce_last + s.reduce_others > Duration{};
+    arrives = arrives || (s.gather_overlapped && s.gather_last > Duration{});
+    if (s.reduce_last > Duration{}) times.reduce_overlapped = s.reduce_overlapped;
   }
+  if (!reduces) times.reduce.clear(), times.reduce_every = false;
+  if (!arrives) times.arrive.clear();
   return times;
 }
 
@@ -33,66 +45,25 @@ PipelineEstimate pipeline(const Workload& w, const PipelineTimes& times) {
               "the plan's schedule has no closed form; simulate it instead", {"plan#/schedule"});
 }
 
-// How much later the first forward of some stage ends because the weights of the last update are
-// still on their way.
-Duration arrival_delay(const std::vector<StageTime>& stages, const PipelineTimes& times) {
-  Duration delay{}, reaches{};
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const StageTime& t = stages[s];
-    if (t.gather_overlapped) {
-      const Duration starts = std::max(reaches, t.gather_last);
-      const Duration ends = std::max(starts + times.forward[s], t.gather_last + t.gather_others);
-      delay = std::max(delay, ends - reaches - times.forward[s]);
-    }
-    reaches += times.forward[s] + times.transfer;
-  }
-  return delay;
-}
-
-// What of a stage's gradient traffic is left when its last backward ends.
-Duration reduce_tail(const Workload& w, const StageTime& s, const PipelineTimes& times,
-                     std::size_t stage, Duration ends) {
-  const Duration all = s.reduce_others + s.reduce_last;
-  if (!s.reduce_overlapped)
-    return w.layout.reduce_every_microbatch ? s.reduce_others + s.reduce_last : all;
-  Duration tail = std::max(Duration{}, s.reduce_others - times.backward[stage]) + s.reduce_last;
-  if (w.layout.reduce_every_microbatch) {
-    // With every microbatch the traffic may itself be what limits: it began with the first
-    // backward.
-    const std::int64_t m = microbatches(w.scenario.plan);
-    const Duration began =
-        ends - (times.forward[stage] + times.backward[stage]) * (m - 1) - times.backward[stage];
-    tail = std::max(tail, std::max(Duration{}, began) + all * m - ends);
-  }
-  return tail;
-}
-
-struct StepEnds {
+// When each device has updated and sent out the weights of all its stages.
+Duration step_end(const std::vector<StageTime>& stages, const PipelineEstimate& middle,
+                  std::size_t devices) {
+  std::vector<Duration> free(devices);
+  for (std::size_t s = 0; s < stages.size(); ++s)
+    free[s % devices] = std::max(free[s % devices], middle.ends[s]);
+  std::vector<Duration> sent(devices);
   Duration step{};
-  std::vector<Duration> device_end;  // of each device, update and collectives included
-};
-
-StepEnds step_span(const Workload& w, const std::vector<StageTime>& stages,
-                   const PipelineTimes& times, Duration pipeline_span) {
-  const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
-  std::vector<Duration> ends(stages.size()), free(devices);
-  Duration drain{};
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    ends[s] = pipeline_span - drain;
-    drain += times.backward[s] + times.transfer;
-    free[s % devices] = std::max(free[s % devices], ends[s]);
-  }
-  StepEnds span;
-  span.device_end.resize(devices);
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const StageTime& t = stages[s];
     Duration& device = free[s % devices];
-    device = std::max(device, ends[s] + reduce_tail(w, t, times, s, ends[s])) + t.update;
-    const Duration after = t.gather_overlapped ? Duration{} : t.gather_last + t.gather_others;
-    span.device_end[s % devices] = std::max(span.device_end[s % devices], device + after);
-    span.step = std::max(span.step, device + after);
+    device = std::max(device, middle.reduced[s]) + stages[s].update;
+    Duration end = device;
+    if (!stages[s].gather_overlapped) {
+      Duration& wire = sent[s % devices];
+      end = wire = std::max(wire, device) + stages[s].gather_last + stages[s].gather_others;
+    }
+    step = std::max(step, end);
   }
-  return span;
+  return step;
 }
 
 Duration device_compute(const std::vector<StageTime>& stages, std::size_t device,
@@ -167,25 +138,23 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const std::vector<StageTime> stages = stage_times(w, cost);
   const PipelineTimes times = pipeline_times(w, stages, transfer_time(w, cost));
   const PipelineEstimate middle = pipeline(w, times);
-  const Duration span = middle.span + arrival_delay(stages, times);
-  const StepEnds whole = step_span(w, stages, times, span);
   const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
   const std::int64_t m = microbatches(w.scenario.plan);
 
   StepEstimate found;
-  found.step = whole.step;
+  found.step = step_end(stages, middle, devices);
   std::size_t critical = 0;
   for (std::size_t d = 1; d < devices; ++d)
     if (device_compute(stages, d, devices, m) > device_compute(stages, critical, devices, m))
       critical = d;
   found.critical_device = DeviceId{static_cast<std::uint32_t>(critical)};
   for (std::size_t d = 0; d < devices; ++d) {
-    const Breakdown b = break_down(stages, d, devices, m, times, span, whole.step);
+    const Breakdown b = break_down(stages, d, devices, m, times, middle.span, found.step);
     if (d == critical) found.breakdown = b;
     found.bubble_fraction += to_seconds(b.bubble);
     found.exposed_communication_fraction += to_seconds(b.exposed_communication());
   }
-  const double all = to_seconds(whole.step) * static_cast<double>(devices);
+  const double all = to_seconds(found.step) * static_cast<double>(devices);
   if (all > 0) found.bubble_fraction /= all, found.exposed_communication_fraction /= all;
   for (const StageTime& s : stages) {
     found.model_flops += s.forward.model_flops + s.backward.model_flops;

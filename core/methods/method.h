@@ -36,18 +36,39 @@ struct Card {
   std::string_view gains, costs, legal_when;
 };
 
-/// Times of one microbatch on each virtual stage, what blocks computation included, and of a
-/// message to the next stage.
-struct PipelineTimes {
-  std::vector<Duration> forward, backward;
-  Duration transfer{};
+/// One action of one stage, by what it is made of, each alone on its resource.
+struct ActionTime {
+  Duration lead{};  // weights it waits for; they are sent for when the computation before ends
+  Duration compute{};
+  Duration blocking{};  // collectives after it that the stage's next action waits for
+  Duration gather{};    // weights that arrive beside it, after the lead
+  Duration beside{};    // keys and values that travel beside it
+  friend bool operator==(const ActionTime&, const ActionTime&) = default;
 };
 
-/// A schedule's closed form.
+/// Gradient or weight traffic of one stage: of its first (or last) layer, and of the others.
+struct LayerTraffic {
+  Duration last{}, others{};
+};
+
+/// What a step of a pipeline is made of, by virtual stage; nothing contends.
+struct PipelineTimes {
+  std::vector<ActionTime> forward, backward;
+  std::vector<LayerTraffic> reduce;  // gradients: others beside the backward that makes them, last
+                                     // after it
+  std::vector<LayerTraffic> arrive;  // weights of the last update beside the first forward; zero =
+                                     // they are there
+  bool reduce_every = false;         // with every microbatch, not only the last
+  bool reduce_overlapped = true;     // else after the backward, and the next action waits
+  Duration transfer{};               // one message to a neighbouring stage
+};
+
+/// A schedule's step up to its updates.
 struct PipelineEstimate {
-  Duration span{};        // first forward to last backward
-  std::vector<int> live;  // per virtual stage: microbatches whose activations it holds at its
-                          // device's peak
+  Duration span{};                // until the last backward has ended
+  std::vector<Duration> ends;     // when each stage's last backward has
+  std::vector<Duration> reduced;  // when each stage's gradients are reduced
+  std::vector<int> live;          // microbatches whose activations it holds at its device's peak
 };
 
 struct Method {
@@ -62,8 +83,7 @@ struct Method {
   std::function<Diagnostics(const Scenario&, const Params&)> check = {};
   /// Schedules only.
   std::function<Order(const ScheduleShape&, const Params&)> order = {};
-  /// Schedules only: what planners score instead of laying the order out. Exact where stages are
-  /// equal and transfers take no time.
+  /// Schedules only: what planners score instead of laying a program out.
   std::function<PipelineEstimate(const ScheduleShape&, const PipelineTimes&)> closed_form = {};
   /// Settles facts before ops are written.
   std::function<void(Layout&, const Scenario&, const Params&)> arrange = {};

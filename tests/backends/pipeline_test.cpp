@@ -105,8 +105,10 @@ TEST(ClosedForm, IsExactForEqualStages) {
         const int v = name == std::string("interleaved") ? 2 : 1;
         const auto ran = run({name, p, v, m}, kForward, kBackward);
         PipelineTimes times;
-        times.forward.assign(static_cast<std::size_t>(p * v), kForward);
-        times.backward.assign(static_cast<std::size_t>(p * v), kBackward);
+        times.forward.resize(static_cast<std::size_t>(p * v));
+        times.backward = times.forward;
+        for (ActionTime& a : times.forward) a.compute = kForward;
+        for (ActionTime& a : times.backward) a.compute = kBackward;
         ScheduleShape shape;
         shape.devices = p, shape.stages = p * v, shape.microbatches = m;
         const PipelineEstimate closed = method(name).closed_form(shape, times);
