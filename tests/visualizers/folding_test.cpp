@@ -149,7 +149,7 @@ TEST(Folding, ColourIsThatOfTheCategoryWithMostTime) {
 TEST(Folding, BinsStandStillWhenPanning) {
   const auto row = random_row(11, 4000);
   const SpanStore store = store_of({row});
-  const Viewport v{{0, 0, 800, 20}, 0ns, 6ms};
+  const Viewport v{{0, 0, 800, 20}, 0ns, 4ms};
   std::vector<Fold> before, after;
   fold_row(store, 0, v.from, v.to, fold_step(v, 1), before);
   const Viewport moved = pan(v, -37.3, {-1s, 1s});

@@ -129,6 +129,8 @@ void index_spans(SpanStore& store) {
   store.longest.reserve(nodes);
   store.busy_before.reserve(blocks);
   for (SpanRow& row : store.rows) index_row(store, row);
+  // A copy of millions of spans costs more than a few spare ones.
+  if (store.start.capacity() - store.start.size() <= store.start.size() / 16) return;
   store.start.shrink_to_fit();
   store.end.shrink_to_fit();
   store.name.shrink_to_fit();

@@ -13,24 +13,31 @@ struct Group {
   std::vector<Count> lengths;
 };
 
-// Groups by (name, category). Neighbours often share a name, so the last group is tried first.
+// Groups by (name, category), found by index for the small names that Names hands out and by search
+// for others.
 class Groups {
  public:
   Group& at(std::uint32_t name, std::uint8_t category) {
-    const std::uint64_t key = std::uint64_t{name} << 8 | category;
-    if (last_ != nullptr && key == last_key_) return *last_;
-    last_ = &groups_[key];
-    last_key_ = key;
-    last_->facts.name = name;
-    last_->facts.category = category;
-    return *last_;
+    const std::uint64_t key = std::uint64_t{name} * kCategorySlots + category;
+    if (key >= kSmall) return group(key, name, category);
+    if (key >= small_.size()) small_.resize(2 * key + 1, nullptr);
+    if (small_[key] == nullptr) small_[key] = &group(key, name, category);
+    return *small_[key];
   }
   std::map<std::uint64_t, Group>& all() { return groups_; }
 
  private:
+  static constexpr std::uint64_t kSmall = 1 << 20;
+
+  Group& group(std::uint64_t key, std::uint32_t name, std::uint8_t category) {
+    Group& found = groups_[key];
+    found.facts.name = name;
+    found.facts.category = category;
+    return found;
+  }
+
   std::map<std::uint64_t, Group> groups_;
-  Group* last_ = nullptr;
-  std::uint64_t last_key_ = 0;
+  std::vector<Group*> small_;
 };
 
 // Answers "how much of [from, to) is the row busy" for questions in ascending order, walking the
@@ -73,11 +80,13 @@ void add_row_statistics(const SpanStore& store, std::uint32_t row, Instant from,
   }
 }
 
-Duration rank(std::vector<Count>& lengths, std::uint64_t percent) {
+// The value of the nearest rank among [0, end), which ends partitioned about it; returns its place.
+std::size_t select(std::vector<Count>& lengths, std::size_t end, std::uint64_t percent) {
   const std::size_t at = (lengths.size() * percent + 99) / 100 - 1;
   const auto place = lengths.begin() + static_cast<std::ptrdiff_t>(at);
-  std::nth_element(lengths.begin(), place, lengths.end());
-  return Duration{*place};
+  if (at < end)
+    std::nth_element(lengths.begin(), place, lengths.begin() + static_cast<std::ptrdiff_t>(end));
+  return at;
 }
 
 NameStatistics finished(Group& group) {
@@ -86,8 +95,10 @@ NameStatistics finished(Group& group) {
   const auto [low, high] = std::minmax_element(group.lengths.begin(), group.lengths.end());
   facts.shortest = Duration{*low};
   facts.longest = Duration{*high};
-  facts.median = rank(group.lengths, 50);
-  facts.p95 = rank(group.lengths, 95);
+  const std::size_t p95 = select(group.lengths, group.lengths.size(), 95);
+  const std::size_t median = select(group.lengths, p95, 50);
+  facts.p95 = Duration{group.lengths[p95]};
+  facts.median = Duration{group.lengths[median]};
   return facts;
 }
 
