@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <type_traits>
 
 #include "core/base/digest.h"
+#include "core/program/program_fields.h"
 
 namespace trainyard {
 namespace {
@@ -12,60 +14,46 @@ namespace {
 /// Digest of whole words, several times as fast as the one of bytes: programs are long.
 class WordDigest {
  public:
-  template <class... Words>
-  void add(Words... words) {
-    (mix(static_cast<std::uint64_t>(words)), ...);
+  explicit WordDigest(const Names& names) {
+    for (std::uint32_t i = 0; i < names.size(); ++i) names_.push_back(digest(names[NameId{i}]));
   }
-  void add_text(std::string_view text) { add(digest(text), text.size()); }
-  std::uint64_t value() const { return state_; }
 
- private:
+  template <class T>
+  void operator()(std::string_view, const T& value) {
+    if constexpr (std::is_same_v<T, NameId>)
+      mix(value.value < names_.size() ? names_[value.value] : 0);
+    else if constexpr (std::is_same_v<T, std::string>)
+      mix(digest(value));
+    else if constexpr (std::is_same_v<T, double>)
+      mix(std::bit_cast<std::uint64_t>(value));
+    else if constexpr (std::is_same_v<T, Duration>)
+      mix(static_cast<std::uint64_t>(value.count()));
+    else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+      mix(static_cast<std::uint64_t>(value));
+    else
+      mix(static_cast<std::uint64_t>(value.value));
+  }
   void mix(std::uint64_t word) {
     state_ = (state_ ^ word) * 0x9e3779b97f4a7c15ull;
     state_ ^= state_ >> 32;
   }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::vector<std::uint64_t> names_;  // digest of each, by id
   std::uint64_t state_ = 0xcbf29ce484222325ull;
 };
 
-void add(WordDigest& d, const Stream& s) {
-  d.add(s.device.value, s.delay.count(), s.compute, s.first, s.count);
-  d.add_text(s.name);
-}
-
-void add(WordDigest& d, const Instruction& i) {
-  const auto pair = [](auto high, auto low) {
-    return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
-  };
-  d.add(pair(i.task.value, i.microbatch), pair(i.wave, i.weights), pair(i.first_after, i.afters),
-        i.peer.value);
-}
-
-void add(WordDigest& d, const Task& t) {
-  d.add(t.kind, t.phase, t.name.value, t.pass.value, t.stage.value, t.node.value, t.layer);
-  d.add(t.first_work, t.works, t.collective, t.group, t.repeats, t.bytes.value, t.first_effect,
-        t.effects);
-}
-
-void add(WordDigest& d, const WorkCount& w) {
-  d.add(std::bit_cast<std::uint64_t>(w.work.flops.value), w.work.read.value, w.work.written.value,
-        w.work.kind, w.work.math, w.work.m, w.work.n, w.work.k, w.work.count,
-        std::bit_cast<std::uint64_t>(w.work.fill));
-  d.add(w.count, w.pass, w.recomputed);
-}
-
-void add(WordDigest& d, const Buffer& b) {
-  d.add(b.name.value, b.stage.value, b.category, b.provenance, b.persistent, b.bytes.value,
-        b.first_part, b.parts);
-}
-
-void add(WordDigest& d, const BufferPart& p) { d.add(p.name.value, p.bytes.value); }
-void add(WordDigest& d, const MemoryEffect& e) { d.add(e.buffer.value, e.allocate, e.at_end); }
-void add(WordDigest& d, InstructionId id) { d.add(id.value); }
-
 template <class T>
-void add(WordDigest& d, const std::vector<T>& list) {
-  d.add(list.size());
-  for (const T& entry : list) add(d, entry);
+void add(WordDigest& d, T entry) {
+  fields(d, entry);
+}
+
+/// How many, and each of them, wherever in its table the slice lies.
+template <class T>
+void add(WordDigest& d, const std::vector<T>& table, std::uint32_t first, std::uint32_t count) {
+  d.mix(count);
+  for (std::uint32_t i = 0; i < count; ++i) add(d, table[first + i]);
 }
 
 /// "F12", "B3/1": the action without its stage.
@@ -136,19 +124,33 @@ std::string describe(const Program& program, InstructionId id) {
   return text;
 }
 
+// Over what the program says, not over where its tables keep it: the text form has other slices and
+// the same digest.
 std::uint64_t digest(const Program& p) {
-  WordDigest d;
-  d.add(p.devices, p.stages, p.microbatches, p.replicas, p.shard);
-  add(d, p.streams);
-  add(d, p.instructions);
-  add(d, p.tasks);
-  add(d, p.after);
-  add(d, p.works);
-  add(d, p.buffers);
-  add(d, p.parts);
-  add(d, p.effects);
-  d.add(p.names.size());
-  for (std::uint32_t i = 0; i < p.names.size(); ++i) d.add_text(p.names[NameId{i}]);
+  WordDigest d(p.names);
+  for (std::int64_t count : {std::int64_t{p.devices}, std::int64_t{p.stages},
+                             std::int64_t{p.microbatches}, p.replicas, p.shard})
+    d.mix(static_cast<std::uint64_t>(count));
+  d.mix(p.buffers.size());
+  for (const Buffer& b : p.buffers) {
+    add(d, b);
+    add(d, p.parts, b.first_part, b.parts);
+  }
+  d.mix(p.tasks.size());
+  for (const Task& t : p.tasks) {
+    add(d, t);
+    add(d, p.works, t.first_work, t.works);
+    add(d, p.effects, t.first_effect, t.effects);
+  }
+  d.mix(p.streams.size());
+  for (const Stream& s : p.streams) {
+    add(d, s);
+    add(d, p.instructions, s.first, s.count);
+  }
+  for (const Instruction& in : p.instructions) {
+    d.mix(in.afters);
+    for (std::uint32_t i = 0; i < in.afters; ++i) d.mix(p.after[in.first_after + i].value);
+  }
   return d.value();
 }
 

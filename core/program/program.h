@@ -143,7 +143,8 @@ std::string describe(const Program&, InstructionId);
 /// Everything wrong with it: sends without receives, waits that form a circle (named), slices out
 /// of range, buffers released more often than allocated or left alive at the end.
 Diagnostics verify(const Program&);
-/// Of all that a run depends on, names included.
+/// Of all that a run depends on, names included; not of which slices of the tables hold it. The
+/// program must be one that verify() accepts.
 std::uint64_t digest(const Program&);
 
 }  // namespace trainyard

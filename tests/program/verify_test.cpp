@@ -139,7 +139,7 @@ TEST(Digest, SeesEveryField) {
     change(changed);
     return digest(changed) != before;
   };
-  EXPECT_TRUE(changes([](Program& p) { p.names.intern("another"); }));
+  EXPECT_TRUE(changes([](Program& p) { p.tasks[0].name = p.names.intern("another"); }));
   EXPECT_TRUE(changes([](Program& p) { p.instructions[5].microbatch += 1; }));
   EXPECT_TRUE(changes([](Program& p) { p.instructions[5].wave += 1; }));
   EXPECT_TRUE(changes([](Program& p) { p.streams[1].delay = Duration(1); }));
@@ -147,10 +147,11 @@ TEST(Digest, SeesEveryField) {
   EXPECT_TRUE(changes([](Program& p) { p.buffers[0].bytes += Bytes{1}; }));
   EXPECT_TRUE(changes([](Program& p) { p.effects[2].at_end = !p.effects[2].at_end; }));
   EXPECT_TRUE(changes([](Program& p) { p.tasks[0].repeats = 2; }));
-  EXPECT_TRUE(changes([](Program& p) { p.works.push_back({}); }));
-  EXPECT_TRUE(changes([](Program& p) { p.parts.push_back({}); }));
+  EXPECT_TRUE(changes([](Program& p) { p.works.push_back({}), p.tasks[0].works = 1; }));
+  EXPECT_TRUE(changes([](Program& p) { p.parts.push_back({}), p.buffers[0].parts = 1; }));
   EXPECT_TRUE(changes([](Program& p) { p.shard = 2; }));
   EXPECT_TRUE(changes([](Program& p) { std::swap(p.after[0], p.after[1]); }));
+  EXPECT_FALSE(changes([](Program& p) { p.works.push_back({}); }));  // nobody's
 }
 
 }  // namespace

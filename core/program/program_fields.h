@@ -1,0 +1,93 @@
+// The fields of a program's tables, each named once: the digest, the writer and the reader of its
+// text are visitors f(key, value) of these lists. What is a slice of another table is not listed:
+// the entries of the slice follow their owner.
+#pragma once
+
+#include "core/program/program.h"
+
+namespace trainyard {
+
+template <class F>
+void fields(F& f, Program& p) {
+  f("devices", p.devices);
+  f("stages", p.stages);
+  f("microbatches", p.microbatches);
+  f("replicas", p.replicas);
+  f("shard", p.shard);
+}
+
+template <class F>
+void fields(F& f, Buffer& b) {
+  f("name", b.name);
+  f("stage", b.stage);
+  f("category", b.category);
+  f("provenance", b.provenance);
+  f("persistent", b.persistent);
+  f("bytes", b.bytes);
+}
+
+template <class F>
+void fields(F& f, BufferPart& p) {
+  f("name", p.name);
+  f("bytes", p.bytes);
+}
+
+template <class F>
+void fields(F& f, Task& t) {
+  f("kind", t.kind);
+  f("phase", t.phase);
+  f("name", t.name);
+  f("pass", t.pass);
+  f("stage", t.stage);
+  f("node", t.node);
+  f("layer", t.layer);
+  f("collective", t.collective);
+  f("group", t.group);
+  f("repeats", t.repeats);
+  f("bytes", t.bytes);
+}
+
+template <class F>
+void fields(F& f, WorkCount& w) {
+  f("pass", w.pass);
+  f("kind", w.work.kind);
+  f("math", w.work.math);
+  f("flops", w.work.flops.value);
+  f("read", w.work.read);
+  f("written", w.work.written);
+  f("m", w.work.m);
+  f("n", w.work.n);
+  f("k", w.work.k);
+  f("products", w.work.count);
+  f("fill", w.work.fill);
+  f("count", w.count);
+  f("recomputed", w.recomputed);
+}
+
+template <class F>
+void fields(F& f, MemoryEffect& e) {
+  bool release = !e.allocate;
+  f("buffer", e.buffer);
+  f("release", release);
+  f("at_end", e.at_end);
+  e.allocate = !release;
+}
+
+template <class F>
+void fields(F& f, Stream& s) {
+  f("device", s.device);
+  f("name", s.name);
+  f("delay", s.delay);
+  f("compute", s.compute);
+}
+
+template <class F>
+void fields(F& f, Instruction& i) {
+  f("task", i.task);
+  f("microbatch", i.microbatch);
+  f("wave", i.wave);
+  f("weights", i.weights);
+  f("peer", i.peer);
+}
+
+}  // namespace trainyard
