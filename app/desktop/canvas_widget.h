@@ -1,0 +1,89 @@
+// A CanvasWidget is an ordinary widget that shows a Drawing: it gathers input, asks its scene for a picture when one is
+// needed, lets a Canvas turn it into pixels, and speaks for the picture to assistive tools.
+#pragma once
+
+#include <QImage>
+#include <QWidget>
+
+#include <memory>
+
+#include "visualizers/imgui/canvas.h"
+
+class QLabel;
+
+namespace trainyard {
+
+/// A picture with behaviour. Owned by its widget; called on the window's thread.
+class Scene {
+ public:
+  virtual ~Scene() = default;
+  virtual Drawing draw(Size, double scale) = 0;
+  /// What a frame of input does. True: draw again.
+  virtual bool input(const InputFrame&) { return false; }
+  /// What to say of the thing under the pointer, as rich text; empty: nothing.
+  virtual QString tooltip(Point) { return {}; }
+  virtual QString description() const = 0;
+  virtual Qt::CursorShape cursor(Point) { return Qt::ArrowCursor; }
+};
+
+/// What new canvases ask for. Set once, before the first window.
+void use_renderer(RendererChoice);
+
+class CanvasWidget : public QWidget {
+  Q_OBJECT
+
+ public:
+  CanvasWidget(const QString& accessible_name, std::unique_ptr<Scene>, QWidget* parent = nullptr);
+  ~CanvasWidget() override;
+
+  Scene& scene() { return *scene_; }
+  /// Draw again when next shown.
+  void refresh();
+  /// "software: no Vulkan driver found".
+  QString why() const;
+  QString renderer() const;
+  void try_gpu_again();
+  /// Of the last picture, in milliseconds.
+  double frame_time() const { return frame_time_; }
+  const Drawing* drawing() const { return drawing_.get(); }
+
+ Q_SIGNALS:
+  void renderer_changed();
+  void painted();
+
+ protected:
+  bool event(QEvent*) override;
+  void paintEvent(QPaintEvent*) override;
+  void resizeEvent(QResizeEvent*) override;
+  void mouseMoveEvent(QMouseEvent*) override;
+  void mousePressEvent(QMouseEvent*) override;
+  void mouseReleaseEvent(QMouseEvent*) override;
+  void mouseDoubleClickEvent(QMouseEvent*) override;
+  void wheelEvent(QWheelEvent*) override;
+  void keyPressEvent(QKeyEvent*) override;
+  void leaveEvent(QEvent*) override;
+  void focusInEvent(QFocusEvent*) override;
+  void focusOutEvent(QFocusEvent*) override;
+
+ private:
+  Canvas& canvas();
+  void take_input();
+  void push(InputEvent);
+  void button(QMouseEvent*, bool down);
+  void show_tip(QPoint);
+  void hide_tip();
+
+  std::unique_ptr<Scene> scene_;
+  std::unique_ptr<Canvas> canvas_;  // made when first painted
+  std::unique_ptr<Drawing> drawing_;
+  QImage image_;                    // wraps the canvas's pixels
+  bool dirty_ = true;
+  double frame_time_ = 0;
+  QString told_;
+  QLabel* tip_ = nullptr;
+};
+
+/// The keys of the window system that canvases read.
+std::uint8_t modifiers_of(Qt::KeyboardModifiers);
+
+}  // namespace trainyard

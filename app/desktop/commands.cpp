@@ -1,0 +1,93 @@
+#include "app/desktop/commands.h"
+
+#include <QAction>
+#include <QMenu>
+#include <QMenuBar>
+
+namespace trainyard {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"file.new", "File", "New project", "Ctrl+N", "Starts an empty project."},
+    {"file.open", "File", "Open…", "Ctrl+O", "Opens a project, a model's config.json, a cluster or a plan."},
+    {"file.save", "File", "Save", "Ctrl+S", "Saves the project."},
+    {"file.save-as", "File", "Save as…", "Ctrl+Shift+S", "Saves the project under another name."},
+    {"file.quit", "File", "Quit", "Ctrl+Q", "Closes the window."},
+    {"edit.undo", "Edit", "Undo", "Ctrl+Z", "Takes the last change of the project back."},
+    {"edit.redo", "Edit", "Redo", "Ctrl+Shift+Z", "Makes the change again that was taken back."},
+    {"view.design", "View", "Design", "Ctrl+1", "Shows model, cluster and strategy."},
+    {"view.analyse", "View", "Analyse", "Ctrl+2", "Shows timeline, memory and roofline."},
+    {"view.left", "View", "Project panel", "Ctrl+B", "Shows or hides the project.", true},
+    {"view.right", "View", "Strategy and inspector", "Ctrl+Shift+B", "Shows or hides the right panels.", true},
+    {"view.bottom", "View", "Statistics and problems", "Ctrl+J", "Shows or hides the bottom panel.", true},
+    {"view.reset", "View", "Reset layout", "", "Puts every panel back in its place."},
+    {"view.dark", "View", "Dark theme", "", "Switches between the dark and the light theme.", true},
+    {"view.gpu", "View", "Try GPU again", "", "Asks for the Vulkan renderer once more."},
+    {"plan.duplicate", "Plan", "Duplicate plan", "Ctrl+D", "Adds a copy of the plan, to change it beside the first."},
+    {"plan.rename", "Plan", "Rename plan…", "F2", "Gives the plan another name."},
+    {"plan.remove", "Plan", "Remove plan", "", "Removes the plan from the project."},
+    {"plan.fix", "Plan", "Apply cheapest fix", "Ctrl+Return", "Applies the change that the verdict offers."},
+    {"simulate.run", "Simulate", "Simulate", "F5", "Runs the plan in the simulator."},
+    {"simulate.stop", "Simulate", "Stop", "Shift+F5", "Stops the simulation that is under way."},
+    {"simulate.auto", "Simulate", "Simulate after each change", "", "Runs the simulator by itself.", true},
+    {"export.view", "Export", "Export view…", "Ctrl+Shift+E", "Saves the picture as PNG or SVG."},
+    {"export.trace", "Export", "Export trace…", "", "Saves the timeline for Perfetto and Chrome."},
+    {"help.commands", "Help", "Search commands…", "Ctrl+K;Ctrl+Shift+P", "Finds and runs a command."},
+    {"help.keys", "Help", "Keyboard shortcuts", "Shift+F1", "Lists every key."},
+    {"help.about", "Help", "About Trainyard", "", "Says what this is and what draws it."},
+};
+
+constexpr CanvasKey kCanvasKeys[] = {
+    {"W / S, + / −, Ctrl+wheel", "zoom in and out at the pointer"},
+    {"A / D, Shift+wheel, middle drag", "pan"},
+    {"Wheel", "scroll rows"},
+    {"Home", "show the whole step"},
+    {"F", "fit the selection or the range"},
+    {"Drag", "choose a range; it snaps to the ends of spans, Alt lets it go anywhere"},
+    {"P", "next peak of memory"},
+    {"B", "next bubble"},
+    {"Left / Right", "span before and after in its row"},
+    {"Up / Down", "row above and below"},
+    {"Esc", "clear range and selection"},
+};
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+std::span<const CanvasKey> canvas_keys() { return kCanvasKeys; }
+
+Actions::Actions(QWidget* window) : QObject(window) {
+  for (const Command& c : kCommands) {
+    auto* action = new QAction(QString::fromUtf8(c.text), window);
+    action->setObjectName(c.id);
+    action->setCheckable(c.checkable);
+    action->setToolTip(QString::fromUtf8(c.help));
+    action->setStatusTip(action->toolTip());
+    QList<QKeySequence> keys;
+    for (const QString& key : QString(c.shortcut).split(';', Qt::SkipEmptyParts))
+      keys << QKeySequence(key, QKeySequence::PortableText);
+    action->setShortcuts(keys);
+    action->setShortcutContext(Qt::WindowShortcut);
+    window->addAction(action);
+    actions_.insert(c.id, action);
+  }
+}
+
+QAction* Actions::operator[](const QString& id) const {
+  QAction* action = actions_.value(id);
+  Q_ASSERT_X(action != nullptr, "Actions", qPrintable("no command is called " + id));
+  return action;
+}
+
+void Actions::fill(QMenuBar* bar) const {
+  for (const Command& c : kCommands) {
+    QMenu*& menu = menus_[c.menu];
+    if (menu == nullptr) {
+      menu = bar->addMenu(c.menu);
+      menu->setAccessibleName(c.menu);
+    }
+    menu->addAction(actions_.value(c.id));
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,67 @@
+// The Document is the project that a window has open: changed only by commands that can be undone, saved atomically.
+// What is merely looked at (which plan, which perspective) is kept with it but never undone.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <QUndoStack>
+
+#include "core/io/project.h"
+
+namespace trainyard {
+
+class Document : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Document(QObject* parent = nullptr);
+
+  const Project& project() const { return project_; }
+  const ProjectPlan* plan() const;  // the current one, null where there is none
+  QUndoStack& undo_stack() { return undo_; }
+  const QString& path() const { return path_; }
+  QString title() const;  // file name, or "untitled"
+  bool modified() const { return !undo_.isClean(); }
+
+  /// Puts `after` in place as one step of undo. Steps with the same key that follow each other become one.
+  void change(const QString& text, Project after, const QString& merge_key = {});
+  void set_model(const QString&);
+  void set_cluster(const QString&);
+  void set_setting(const QString& key, const QString& value);
+  /// Several "key=value" as one step.
+  void apply(const QString& text, const QStringList& assignments);
+  void use_plan_file(const QString&);
+  void duplicate_plan();
+  void rename_plan(const QString&);
+  void remove_plan();
+
+  // Not undone.
+  void show_plan(int index);
+  void show_perspective(const QString&);
+  void set_automatic(bool);
+
+  void clear();
+  /// Throws Error{Io} or Error{InvalidInput}; the document is then what it was.
+  void load(const QString& path);
+  /// Writes a file beside it and renames it over: a reader sees the old project or the new one. Throws Error{Io}.
+  void save(const QString& path);
+
+ Q_SIGNALS:
+  void changed();       // the project, by a command
+  void view_changed();  // what is looked at
+  void renamed();       // path or modified
+
+ private:
+  friend class ProjectCommand;
+  void put(const Project& content);
+  Project project_;
+  QString path_;
+  QUndoStack undo_;
+};
+
+/// The files opened last, newest first, at most ten; kept in the settings of the person.
+QStringList recent_files();
+void remember_file(const QString& path);
+
+}  // namespace trainyard

@@ -1,0 +1,66 @@
+// The Session is what every view of the window looks at: the newest experiment, whether it is still true, one range,
+// one cursor and one selection. Views change it and listen to it; they never call each other.
+#pragma once
+
+#include <QObject>
+
+#include <memory>
+
+#include "app/desktop/simulation.h"
+#include "visualizers/timeline_model.h"
+#include "visualizers/view_state.h"
+
+namespace trainyard {
+
+class Session : public QObject {
+  Q_OBJECT
+
+ public:
+  using QObject::QObject;
+
+  const Outcome& outcome() const { return outcome_; }
+  /// The last experiment that succeeded; null before the first.
+  const ExperimentPtr& experiment() const { return experiment_; }
+  /// Its spans laid out; null before the first.
+  const TimelineModel* timeline() const { return timeline_.get(); }
+  const std::vector<Neighbour>& neighbours() const { return neighbours_; }
+  const Neighbour* neighbour(std::string_view key, std::string_view value) const;
+  const ViewState& state() const { return state_; }
+  /// The plan changed after the experiment was made.
+  bool stale() const { return stale_; }
+  Instant end() const;
+  /// The state's shown part, or the whole run.
+  TimeRange shown() const;
+  /// The state's range, or the whole run.
+  TimeRange range() const;
+
+  void set_outcome(Outcome);
+  void set_neighbours(std::vector<Neighbour>);
+  void set_stale(bool);
+  /// Forgets everything.
+  void clear();
+  void show(std::optional<TimeRange>);
+  void set_range(std::optional<TimeRange>);
+  void set_cursor(std::optional<Instant>);
+  void select(Item);
+  void expand(DeviceId);
+  void scroll_to(float);
+
+ Q_SIGNALS:
+  void experiment_changed();
+  void neighbours_changed();
+  void freshness_changed();
+  void view_changed();       // shown part, scroll, cursor
+  void range_changed();
+  void selection_changed();
+
+ private:
+  Outcome outcome_;
+  ExperimentPtr experiment_;
+  std::unique_ptr<TimelineModel> timeline_;
+  std::vector<Neighbour> neighbours_;
+  ViewState state_;
+  bool stale_ = false;
+};
+
+}  // namespace trainyard

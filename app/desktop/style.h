@@ -1,0 +1,18 @@
+// The few controls that a style sheet cannot draw without image files: check boxes, branches, arrows, combo boxes.
+#pragma once
+
+#include <QProxyStyle>
+
+namespace trainyard {
+
+class Style : public QProxyStyle {
+  Q_OBJECT
+
+ public:
+  Style();
+  void drawPrimitive(PrimitiveElement, const QStyleOption*, QPainter*, const QWidget*) const override;
+  int pixelMetric(PixelMetric, const QStyleOption*, const QWidget*) const override;
+  int styleHint(StyleHint, const QStyleOption*, const QWidget*, QStyleHintReturn*) const override;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,82 @@
+#include "app/desktop/theme.h"
+
+#include <QApplication>
+#include <QFontDatabase>
+#include <QPalette>
+
+#include "app/desktop/style.h"
+
+namespace trainyard {
+namespace {
+
+Theme& theme_in_use() {
+  static Theme theme = Theme::Dark;
+  return theme;
+}
+
+QString first_family(const QStringList& wanted) {
+  const QStringList present = QFontDatabase::families();
+  for (const QString& family : wanted)
+    if (present.contains(family)) return family;
+  return wanted.last();
+}
+
+QPalette palette_of(Theme theme) {
+  QPalette p;
+  const auto set = [&](QPalette::ColorRole role, Ink ink) { p.setColor(role, qcolor(ink, theme)); };
+  set(QPalette::Window, Ink::Window);
+  set(QPalette::WindowText, Ink::Text);
+  set(QPalette::Base, Ink::Panel);
+  set(QPalette::AlternateBase, Ink::RowAlternate);
+  set(QPalette::Text, Ink::Text);
+  set(QPalette::Button, Ink::Raised);
+  set(QPalette::ButtonText, Ink::Text);
+  set(QPalette::BrightText, Ink::Text);
+  set(QPalette::Highlight, Ink::AccentBackground);
+  set(QPalette::HighlightedText, Ink::Text);
+  set(QPalette::ToolTipBase, Ink::TipBackground);
+  set(QPalette::ToolTipText, Ink::Text);
+  set(QPalette::PlaceholderText, Ink::Text3);
+  set(QPalette::Link, Ink::Accent);
+  for (const QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+    p.setColor(QPalette::Disabled, role, qcolor(Ink::Axis, theme));
+  return p;
+}
+
+}  // namespace
+
+QColor qcolor(Ink ink, Theme theme) {
+  const Rgba c = colour(ink, theme);
+  return {c.r, c.g, c.b, c.a};
+}
+
+QFont ui_font(double pixels, QFont::Weight weight) {
+  static const QString family = first_family({"Inter", "DejaVu Sans"});
+  QFont font(family);
+  font.setPixelSize(static_cast<int>(pixels + 0.5));
+  font.setWeight(weight);
+  return font;
+}
+
+QFont code_font(double pixels) {
+  static const QString family = first_family({"JetBrains Mono", "DejaVu Sans Mono"});
+  QFont font(family);
+  font.setPixelSize(static_cast<int>(pixels + 0.5));
+  return font;
+}
+
+Theme current_theme() { return theme_in_use(); }
+
+Theme system_theme() {
+  return QPalette().color(QPalette::Window).lightness() < 128 ? Theme::Dark : Theme::Light;
+}
+
+void apply_theme(QApplication& application, Theme theme) {
+  theme_in_use() = theme;
+  if (qobject_cast<Style*>(QApplication::style()) == nullptr) QApplication::setStyle(new Style);
+  QApplication::setFont(ui_font(12));
+  QApplication::setPalette(palette_of(theme));
+  application.setStyleSheet(style_sheet(theme));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,35 @@
+// The look of the window in each theme: palette, fonts and style sheet, all made from the one palette of the canvases.
+#pragma once
+
+#include <QColor>
+#include <QFont>
+#include <QString>
+
+#include "visualizers/palette.h"
+
+class QApplication;
+
+namespace trainyard {
+
+QColor qcolor(Ink, Theme);
+
+/// Pixel sizes of the layout, at device pixel ratio 1.
+inline constexpr int kMenuBarHeight = 28, kToolBarHeight = 40, kVerdictHeight = 34, kStatusBarHeight = 24;
+inline constexpr int kTitleHeight = 28, kTreeRow = 23, kTableRow = 21, kTableHeader = 23, kFieldHeight = 22;
+inline constexpr int kLeftDock = 208, kRightDock = 316, kRightDockDesign = 398, kBottomDock = 172;
+
+/// Inter where it is installed, else DejaVu Sans. pixels: 10, 11, 12, 13, 15, 20.
+QFont ui_font(double pixels, QFont::Weight = QFont::Normal);
+QFont code_font(double pixels = 11);
+
+/// Loads fonts once, then sets style, palette and style sheet of the whole application.
+void apply_theme(QApplication&, Theme);
+/// The theme that apply_theme set last.
+Theme current_theme();
+/// Whether the desktop's own palette is dark: the theme of the first start.
+Theme system_theme();
+
+/// The whole style sheet with every colour written out.
+QString style_sheet(Theme);
+
+}  // namespace trainyard

@@ -1,0 +1,77 @@
+// The small controls of the forms: a combo box drawn flat, a stepper, a row of exclusive buttons, chips and key caps.
+#pragma once
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QWidget>
+
+class QButtonGroup;
+class QHBoxLayout;
+class QToolButton;
+
+namespace trainyard {
+
+/// A combo box with a field's frame and a chevron.
+class Field : public QComboBox {
+  Q_OBJECT
+
+ public:
+  explicit Field(const QString& accessible_name, QWidget* parent = nullptr);
+
+ protected:
+  void paintEvent(QPaintEvent*) override;
+  void wheelEvent(QWheelEvent*) override;  // ignored: a scrolled form must not change its values
+};
+
+/// "− value +": the owner says what one step is; typed text is committed by Enter or by leaving.
+class Stepper : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit Stepper(const QString& accessible_name, QWidget* parent = nullptr);
+  void set_value(const QString&);
+  QString value() const;
+  /// Empty disables the button; a tooltip says why or what it leads to.
+  void set_steps(bool down, bool up);
+
+ Q_SIGNALS:
+  void stepped(int direction);  // -1 or +1
+  void entered(const QString&);
+
+ private:
+  void commit();
+  QLineEdit* edit_;
+  QToolButton* minus_;
+  QToolButton* plus_;
+  QString shown_;
+};
+
+/// Buttons of which one is down.
+class Segment : public QWidget {
+  Q_OBJECT
+
+ public:
+  Segment(const QString& accessible_name, const QStringList& words, QWidget* parent = nullptr);
+  void set_current(int index);
+  int current() const;
+
+ Q_SIGNALS:
+  void chosen(int index);
+
+ private:
+  QButtonGroup* group_;
+};
+
+/// A short text on a tinted ground. tone: "plain", "ok", "warn", "error".
+QLabel* make_chip(const QString& text, const char* tone);
+void set_tone(QWidget*, const char* tone);
+/// tone: "", "second", "third", "ok", "warn", "error".
+QLabel* make_label(const QString& text, double pixels, QFont::Weight, const char* tone = "");
+QLabel* make_key(const QString& text);
+/// A bold title at the left of a 28 px bar; the layout takes what stands at the right.
+QHBoxLayout* make_header(QWidget* bar, const QString& title);
+/// A vertical line between groups of a bar.
+QWidget* make_rule(int height);
+
+}  // namespace trainyard
