@@ -31,7 +31,6 @@ constexpr Command kCommands[] = {
     {"simulate.stop", "Simulate", "Stop", "Shift+F5", "Stops the simulation that is under way."},
     {"simulate.auto", "Simulate", "Simulate after each change", "", "Runs the simulator by itself.", true},
     {"export.view", "Export", "Export view…", "Ctrl+Shift+E", "Saves the picture as PNG or SVG."},
-    {"export.trace", "Export", "Export trace…", "", "Saves the timeline for Perfetto and Chrome."},
     {"help.commands", "Help", "Search commands…", "Ctrl+K;Ctrl+Shift+P", "Finds and runs a command."},
     {"help.keys", "Help", "Keyboard shortcuts", "Shift+F1", "Lists every key."},
     {"help.about", "Help", "About Trainyard", "", "Says what this is and what draws it."},

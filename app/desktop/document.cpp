@@ -1,12 +1,12 @@
 #include "app/desktop/document.h"
 
-#include <QFile>
 #include <QFileInfo>
-#include <QSaveFile>
 #include <QSettings>
 #include <QUndoCommand>
 
 #include <utility>
+
+#include "core/io/files.h"
 
 namespace trainyard {
 
@@ -167,11 +167,8 @@ void Document::clear() {
 }
 
 void Document::load(const QString& path) {
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly))
-    throw Error(Error::Kind::Io, "expected a readable file, found: " + file.errorString().toStdString(),
-                {path.toStdString()});
-  project_ = parse_project(file.readAll().toStdString(), {path.toStdString()});
+  const std::string file = path.toStdString();
+  project_ = parse_project(read_file(file), file);
   undo_.clear();
   path_ = path;
   remember_file(path);
@@ -180,11 +177,7 @@ void Document::load(const QString& path) {
 }
 
 void Document::save(const QString& path) {
-  QSaveFile file(path);
-  const QByteArray text = QByteArray::fromStdString(to_json(project_));
-  if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit())
-    throw Error(Error::Kind::Io, "expected a file that can be written, found: " + file.errorString().toStdString(),
-                {path.toStdString()});
+  write_file_atomically(path.toStdString(), project_document(project_));
   path_ = path;
   undo_.setClean();
   remember_file(path);

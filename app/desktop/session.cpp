@@ -11,11 +11,23 @@ const Neighbour* Session::neighbour(std::string_view key, std::string_view value
   return found == neighbours_.end() ? nullptr : &*found;
 }
 
-Instant Session::end() const { return timeline_ ? timeline_->end : Instant{}; }
+Instant Session::end() const { return data_ ? data_->timeline.end : Instant{}; }
 
 TimeRange Session::shown() const { return state_.shown.value_or(TimeRange{Instant{}, end()}); }
 
 TimeRange Session::range() const { return state_.range.value_or(TimeRange{Instant{}, end()}); }
+
+std::size_t Session::selected_rank() const {
+  if (!experiment_) return 0;
+  const Item item = state_.selected;
+  const bool instruction = item.kind == ItemKind::Span || item.kind == ItemKind::Fold || item.kind == ItemKind::Idle;
+  if (instruction && item.tag < experiment_->program.instructions.size()) {
+    const SpanPlace place = place_of(data_->timeline, InstructionId{static_cast<std::uint32_t>(item.tag)});
+    return experiment_->program.streams[place.row].device.value;
+  }
+  if (item.kind == ItemKind::Lane) return item.tag;
+  return state_.expanded.value_or(data_->memory.worst).value;
+}
 
 void Session::set_outcome(Outcome outcome) {
   outcome_ = std::move(outcome);
@@ -23,10 +35,11 @@ void Session::set_outcome(Outcome outcome) {
     const Instant before = end();
     const bool same_run = experiment_ && outcome_.experiment->timeline.spans == experiment_->timeline.spans;
     experiment_ = outcome_.experiment;
-    timeline_ = std::make_unique<TimelineModel>(timeline_model(experiment_));
+    data_ = outcome_.data;
     // What was looked at keeps its meaning only while the run is the same.
     if (!same_run) state_.selected = {};
-    if (end() != before) state_ = {.shown = {}, .range = {}, .cursor = {}, .selected = {}, .expanded = {}, .scroll = state_.scroll, .scale = state_.scale};
+    if (end() != before) state_.shown.reset(), state_.range.reset(), state_.cursor.reset();
+    if (state_.expanded && state_.expanded->value >= data_->memory.totals.size()) state_.expanded.reset();
     stale_ = false;
   }
   if (!outcome_.priced) neighbours_.clear();
@@ -48,7 +61,7 @@ void Session::set_stale(bool stale) {
 void Session::clear() {
   outcome_ = {};
   experiment_ = nullptr;
-  timeline_ = nullptr;
+  data_ = nullptr;
   neighbours_.clear();
   state_ = {};
   stale_ = false;

@@ -7,8 +7,7 @@
 #include <memory>
 
 #include "app/desktop/simulation.h"
-#include "visualizers/timeline_model.h"
-#include "visualizers/view_state.h"
+#include "visualizers/views.h"
 
 namespace trainyard {
 
@@ -21,8 +20,10 @@ class Session : public QObject {
   const Outcome& outcome() const { return outcome_; }
   /// The last experiment that succeeded; null before the first.
   const ExperimentPtr& experiment() const { return experiment_; }
-  /// Its spans laid out; null before the first.
-  const TimelineModel* timeline() const { return timeline_.get(); }
+  /// What views derived from it; null before the first.
+  const ViewData* data() const { return data_.get(); }
+  /// The rank of the selected span or lane, else that of the expanded wave, else the worst.
+  std::size_t selected_rank() const;
   const std::vector<Neighbour>& neighbours() const { return neighbours_; }
   const Neighbour* neighbour(std::string_view key, std::string_view value) const;
   const ViewState& state() const { return state_; }
@@ -57,7 +58,7 @@ class Session : public QObject {
  private:
   Outcome outcome_;
   ExperimentPtr experiment_;
-  std::unique_ptr<TimelineModel> timeline_;
+  std::shared_ptr<const ViewData> data_;
   std::vector<Neighbour> neighbours_;
   ViewState state_;
   bool stale_ = false;

@@ -123,10 +123,12 @@ void Simulation::run(const Job& job) {
     const Scenario scenario = open(job.request);
     outcome.diagnostics = check(scenario);
     outcome.experiment = simulate(scenario, {.grain = Grain::Order, .fixes = false, .stop = job.stop});
+    outcome.data = std::make_shared<const ViewData>(view_data(outcome.experiment, cost_model()));
     outcome.milliseconds = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
     tell([this, outcome] { Q_EMIT finished(outcome); });
     const Plan plan = outcome.experiment->workload.scenario.plan;
     outcome.experiment = simulate(scenario, {.grain = Grain::Order, .fixes = true, .stop = job.stop});
+    outcome.data = std::make_shared<const ViewData>(view_data(outcome.experiment, cost_model()));
     outcome.priced = true;
     tell([this, outcome] { Q_EMIT finished(outcome); });
     tell([this, list = neighbours(scenario, plan, job.stop)] { Q_EMIT priced(list); });

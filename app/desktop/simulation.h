@@ -12,7 +12,9 @@
 #include <thread>
 
 #include "app/workspace/workspace.h"
+#include "core/methods/settings.h"
 #include "core/result/experiment.h"
+#include "visualizers/views.h"
 
 namespace trainyard {
 
@@ -28,6 +30,7 @@ struct Neighbour {
 
 struct Outcome {
   ExperimentPtr experiment;  // null when it failed
+  std::shared_ptr<const ViewData> data;  // what views derive from it
   std::string error;         // then a sentence
   Diagnostics diagnostics;   // all that check() says, warnings too
   double milliseconds = 0;   // from the request to the experiment

@@ -27,12 +27,9 @@ struct Project {
 };
 
 /// The project as a trainyard/project@1 document; equal projects give equal bytes.
-std::string to_json(const Project&);
+std::string project_document(const Project&);
 /// Throws Error{InvalidInput} naming the field, what was expected and what was found.
 Project parse_project(std::string_view text, const Place& = {"project"});
-/// Whether the text says that it is a project, right or wrong as the rest may be.
-bool looks_like_project(std::string_view text);
-
 /// The project with that setting of a plan at that value; the key's place in the list is kept.
 Project with_setting(Project, int plan, std::string_view key, std::string_view value);
 /// The value that the plan's own settings give the key, or "".

@@ -1,114 +1,74 @@
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
+#include "core/io/json.h"
 #include "core/io/project.h"
+#include "core/io/schema.h"
 
 namespace trainyard {
 namespace {
 
-using nlohmann::json;
-constexpr std::string_view kSchema = "trainyard/project@1";
+constexpr const char* kSchema = "trainyard/project";
 constexpr std::size_t kMostPlans = 1000;
 
-[[noreturn]] void refuse(const Place& place, const std::string& at, const std::string& expected, const json& found) {
-  throw Error(Error::Kind::InvalidInput, "expected " + expected + ", found " + found.dump().substr(0, 60),
-              {place.text + "#" + at});
+Json texts(const std::vector<std::string>& words) {
+  Json list = Json::list();
+  for (const std::string& word : words) list.push(word);
+  return list;
 }
 
-std::string text_at(const json& object, const std::string& key, const Place& place, const std::string& at) {
-  const auto found = object.find(key);
-  if (found == object.end()) return "";
-  if (!found->is_string()) refuse(place, at + "/" + key, "a text", *found);
-  return found->get<std::string>();
+Json json_of(const ProjectPlan& plan) {
+  Json object = Json::object();
+  object.set("name", plan.name);
+  if (!plan.file.empty()) object.set("file", plan.file);
+  object.set("settings", texts(plan.settings));
+  return object;
 }
 
-void only_known(const json& object, const std::vector<std::string_view>& keys, const Place& place, const std::string& at) {
-  for (const auto& [key, value] : object.items())
-    if (std::find(keys.begin(), keys.end(), key) == keys.end())
-      throw Error(Error::Kind::InvalidInput, "a project has no field called \"" + key.substr(0, 60) + "\"",
-                  {place.text + "#" + at});
-}
-
-ProjectPlan plan_of(const json& value, const Place& place, const std::string& at) {
-  if (!value.is_object()) refuse(place, at, "an object", value);
-  only_known(value, {"name", "file", "settings"}, place, at);
-  ProjectPlan plan{text_at(value, "name", place, at), text_at(value, "file", place, at), {}};
-  if (const auto list = value.find("settings"); list != value.end()) {
-    if (!list->is_array()) refuse(place, at + "/settings", "a list of texts", *list);
-    for (const json& word : *list) {
-      if (!word.is_string()) refuse(place, at + "/settings", "a text such as \"tp=8\"", word);
-      plan.settings.push_back(word.get<std::string>());
-    }
-  }
+ProjectPlan plan_of(const JsonCursor& cursor) {
+  cursor.expect_keys({"name", "file", "settings"});
+  ProjectPlan plan;
+  plan.name = cursor.at("name").text();
+  if (const auto file = cursor.find("file")) plan.file = file->text();
+  if (const auto settings = cursor.find("settings"))
+    for (const JsonCursor& word : settings->items()) plan.settings.push_back(word.text());
   return plan;
-}
-
-json parse(std::string_view text, const Place& place) {
-  try {
-    // Depth is bounded, so that a file of brackets cannot exhaust the stack of whoever walks the value.
-    const auto shallow = [](int depth, json::parse_event_t, json&) {
-      if (depth > 16) throw Error(Error::Kind::InvalidInput, "expected a project, found lists within lists");
-      return true;
-    };
-    return json::parse(text, shallow);
-  } catch (const json::parse_error& error) {
-    throw Error(Error::Kind::InvalidInput, "expected JSON, found something else at byte " + std::to_string(error.byte),
-                place);
-  }
 }
 
 }  // namespace
 
-std::string to_json(const Project& project) {
-  json plans = json::array();
-  for (const ProjectPlan& plan : project.plans) {
-    json one = {{"name", plan.name}, {"settings", plan.settings}};
-    if (!plan.file.empty()) one["file"] = plan.file;
-    plans.push_back(std::move(one));
-  }
-  const json document = {{"schema", kSchema},
-                         {"model", project.model},
-                         {"cluster", project.cluster},
-                         {"plans", std::move(plans)},
-                         {"current", project.current},
-                         {"perspective", project.perspective},
-                         {"automatic", project.automatic}};
-  return document.dump(2) + "\n";
+std::string project_document(const Project& project) {
+  Json plans = Json::list();
+  for (const ProjectPlan& plan : project.plans) plans.push(json_of(plan));
+  Json document = Json::object();
+  document.set("schema", schema_name(schema(kSchema)));
+  document.set("model", project.model);
+  document.set("cluster", project.cluster);
+  document.set("plans", std::move(plans));
+  document.set("current", project.current);
+  document.set("perspective", project.perspective);
+  document.set("automatic", project.automatic);
+  return write_json(document);
 }
 
-Project parse_project(std::string_view text, const Place& place) {
-  const json document = parse(text, place);
-  if (!document.is_object()) refuse(place, "", "an object", document);
-  if (text_at(document, "schema", place, "") != kSchema)
-    throw Error(Error::Kind::InvalidInput, "expected schema \"" + std::string(kSchema) + "\", found \"" +
-                                               text_at(document, "schema", place, "").substr(0, 60) + "\"",
-                place);
-  only_known(document, {"schema", "model", "cluster", "plans", "current", "perspective", "automatic"}, place, "");
+Project parse_project(std::string_view text, const std::string& source) {
+  const Json document = read_document(text, kSchema, source);
+  const JsonCursor root(document, source);
+  root.expect_keys({"schema", "model", "cluster", "plans", "current", "perspective", "automatic"});
   Project project;
-  project.model = text_at(document, "model", place, "");
-  project.cluster = text_at(document, "cluster", place, "");
-  if (const auto plans = document.find("plans"); plans != document.end()) {
-    if (!plans->is_array() || plans->size() > kMostPlans) refuse(place, "/plans", "a list of at most 1000 plans", *plans);
-    for (std::size_t i = 0; i < plans->size(); ++i)
-      project.plans.push_back(plan_of((*plans)[i], place, "/plans/" + std::to_string(i)));
+  if (const auto model = root.find("model")) project.model = model->text();
+  if (const auto cluster = root.find("cluster")) project.cluster = cluster->text();
+  if (const auto plans = root.find("plans")) {
+    const std::vector<JsonCursor> items = plans->items();
+    if (items.size() > kMostPlans) plans->expected("at most 1000 plans");
+    for (const JsonCursor& item : items) project.plans.push_back(plan_of(item));
   }
-  if (const auto current = document.find("current"); current != document.end()) {
-    const auto last = static_cast<std::int64_t>(std::max<std::size_t>(project.plans.size(), 1)) - 1;
-    if (!current->is_number_integer() || current->get<double>() < 0 || current->get<double>() > static_cast<double>(last))
-      refuse(place, "/current", "a whole number from 0 to " + std::to_string(last), *current);
-    project.current = current->get<int>();
-  }
-  if (document.contains("perspective")) {
-    project.perspective = text_at(document, "perspective", place, "");
-    if (project.perspective != "design" && project.perspective != "analyse")
-      refuse(place, "/perspective", "\"design\" or \"analyse\"", document["perspective"]);
-  }
-  if (const auto automatic = document.find("automatic"); automatic != document.end()) {
-    if (!automatic->is_boolean()) refuse(place, "/automatic", "true or false", *automatic);
-    project.automatic = automatic->get<bool>();
-  }
+  const auto last = static_cast<std::int64_t>(std::max<std::size_t>(project.plans.size(), 1)) - 1;
+  if (const auto current = root.find("current"))
+    project.current = static_cast<int>(current->integer(0, last));
+  if (const auto perspective = root.find("perspective"))
+    project.perspective = perspective->one_of({"design", "analyse"});
+  if (const auto automatic = root.find("automatic")) project.automatic = automatic->boolean();
   return project;
 }
-
-bool looks_like_project(std::string_view text) { return text.substr(0, 4096).find("trainyard/project") != std::string_view::npos; }
 
 }  // namespace trainyard

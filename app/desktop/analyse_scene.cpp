@@ -1,0 +1,280 @@
+#include "app/desktop/analyse_scene.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/desktop/theme.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kClick = 4;      // px that the pointer may move in a click
+constexpr double kSnap = 6;      // px
+constexpr double kZoomStep = 1.25;
+constexpr std::size_t kTipLines = 3;
+
+TimeLimits limits(Instant end) { return {.first = Instant{}, .last = end}; }
+
+QString text_of(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
+
+}  // namespace
+
+QString tip_html(const Hover& hover) {
+  const QString pale = qcolor(Ink::Text2, current_theme()).name();
+  QString html = QString("<b>%1</b> <span style='color:%2'>%3</span>&nbsp;&nbsp;&nbsp;<b>%4</b>")
+                     .arg(text_of(hover.title), pale, text_of(hover.where), text_of(hover.value));
+  for (std::size_t i = 0; i < std::min(hover.lines.size(), kTipLines); ++i)
+    html += QString("<br><span style='color:%1'>%2</span>").arg(pale, text_of(hover.lines[i]));
+  return html + QString("<br><span style='color:%1'>click pins &nbsp; B next bubble &nbsp; F fits</span>")
+                    .arg(qcolor(Ink::Text3, current_theme()).name());
+}
+
+Rect AnalyseScene::timeline_area() const { return analyse_layout(*session_.data(), size_).timeline; }
+Rect AnalyseScene::memory_area() const { return analyse_layout(*session_.data(), size_).memory; }
+
+Viewport AnalyseScene::shown() const {
+  return timeline_layout(session_.data()->timeline, timeline_area(), session_.state()).shown;
+}
+
+Drawing AnalyseScene::draw(Size size, double scale) {
+  size_ = size;
+  scale_ = scale;
+  last_ = Drawing(size);
+  if (session_.data() == nullptr) return last_;
+  ViewState state = session_.state();
+  state.scale = scale;
+  draw_timeline(last_, timeline_area(), session_.data()->timeline, state);
+  draw_memory(last_, memory_area(), session_.data()->memory, state);
+  return last_;
+}
+
+Item AnalyseScene::item_at(Point p) const { return hit(last_, p); }
+
+QString AnalyseScene::tooltip(Point p) {
+  if (session_.data() == nullptr) return {};
+  const Item item = item_at(p);
+  if (item.kind == ItemKind::None) return {};
+  const bool above = contains(timeline_area(), p);
+  const Hover hover = above ? describe_timeline(session_.data()->timeline, timeline_area(), session_.state(), item)
+                            : describe_memory(session_.data()->memory, item, time_at(shown(), p.x));
+  return hover.title.empty() ? QString() : tip_html(hover);
+}
+
+QString AnalyseScene::description() const {
+  if (session_.data() == nullptr) return "Nothing has been simulated yet.";
+  const Result& result = session_.experiment()->result;
+  const TimeRange shown = session_.shown();
+  QString text = QString("Timeline of %1 pipeline ranks and their memory, from %2 to %3. %4")
+                     .arg(session_.data()->timeline.ranks.size())
+                     .arg(QString::fromStdString(spell_duration(shown.from)), QString::fromStdString(spell_duration(shown.to)),
+                          QString::fromStdString(result.verdict.sentence));
+  if (const Item item = session_.state().selected; item.kind != ItemKind::None) {
+    const Hover hover = describe_timeline(session_.data()->timeline, timeline_area(), session_.state(), item);
+    text += QString(" Selected: %1, %2, %3.").arg(QString::fromStdString(hover.title), QString::fromStdString(hover.where),
+                                                   QString::fromStdString(hover.value));
+  }
+  return text;
+}
+
+Qt::CursorShape AnalyseScene::cursor(Point p) {
+  if (session_.data() == nullptr) return Qt::ArrowCursor;
+  const TimelineLayout layout = timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
+  if (contains(layout.overview, p)) return Qt::OpenHandCursor;
+  return contains(layout.ruler, p) ? Qt::IBeamCursor : Qt::ArrowCursor;
+}
+
+bool AnalyseScene::input(const InputFrame& frame) {
+  if (session_.data() == nullptr) return false;
+  if (frame.wheel_x != 0 || frame.wheel_y != 0) wheel(frame);
+  for (int k : frame.keys) key(k, frame);
+  if (frame.pressed[0] || frame.pressed[2]) press(frame);
+  if (frame.down[0] || frame.down[2]) drag(frame);
+  if (frame.released[0] || frame.released[2]) release(frame);
+  const Viewport view = shown();
+  const bool over_plot = frame.inside && frame.at.x >= view.plot.x && frame.at.x < view.plot.right();
+  if (drag_ != Drag::Pan)
+    session_.set_cursor(over_plot ? std::optional<Instant>(time_at(view, frame.at.x)) : std::nullopt);
+  before_ = frame.at;
+  return true;
+}
+
+void AnalyseScene::press(const InputFrame& frame) {
+  pressed_ = before_ = frame.at;
+  const TimelineLayout layout = timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
+  if (frame.pressed[2]) {
+    drag_ = Drag::Pan;
+  } else if (contains(layout.overview, frame.at)) {
+    drag_ = Drag::Window;
+  } else if (frame.at.x >= layout.shown.plot.x) {
+    drag_ = Drag::Range;
+    anchor_ = snapped(frame.at, frame.modifiers & kAlt);
+  }
+}
+
+void AnalyseScene::drag(const InputFrame& frame) {
+  const float moved = std::abs(frame.at.x - pressed_.x);
+  if (drag_ == Drag::Pan) {
+    pan_by(frame.at.x - before_.x);
+  } else if (drag_ == Drag::Window) {
+    const TimelineLayout layout = timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
+    const Instant middle = time_at(layout.whole, frame.at.x);
+    const Duration length = layout.shown.to - layout.shown.from;
+    Viewport moved_view = layout.shown;
+    moved_view.from = middle - length / 2;
+    moved_view.to = moved_view.from + length;
+    moved_view = clamp(moved_view, limits(session_.end()));
+    session_.show(TimeRange{moved_view.from, moved_view.to});
+  } else if (drag_ == Drag::Range && moved > kClick) {
+    const Instant here = snapped(frame.at, frame.modifiers & kAlt);
+    session_.set_range(TimeRange{std::min(anchor_, here), std::max(anchor_, here)});
+  }
+}
+
+void AnalyseScene::release(const InputFrame& frame) {
+  const bool moved = std::abs(frame.at.x - pressed_.x) > kClick || std::abs(frame.at.y - pressed_.y) > kClick;
+  if (!moved && frame.released[0]) click(frame.at);
+  if (const auto range = session_.state().range; range && range->length() <= Duration{}) session_.set_range({});
+  drag_ = Drag::None;
+}
+
+void AnalyseScene::click(Point p) {
+  const Item item = item_at(p);
+  if (item.kind == ItemKind::Wave || item.kind == ItemKind::Peak) {
+    session_.expand(DeviceId{static_cast<std::uint32_t>(item.tag)});
+  } else if (contains(timeline_area(), p)) {
+    session_.select(item);
+  }
+}
+
+void AnalyseScene::wheel(const InputFrame& frame) {
+  if (frame.modifiers & kControl) return zoom_by(std::pow(kZoomStep, static_cast<double>(frame.wheel_y)), frame.at.x);
+  if (frame.modifiers & kShift) return pan_by(40.0 * static_cast<double>(frame.wheel_y + frame.wheel_x));
+  if (frame.wheel_x != 0) pan_by(40.0 * static_cast<double>(frame.wheel_x));
+  const float hidden = std::max(0.0F, timeline_height(session_.data()->timeline) - timeline_area().height);
+  session_.scroll_to(std::clamp(session_.state().scroll - 3 * kLanePitch * frame.wheel_y, 0.0F, hidden));
+}
+
+void AnalyseScene::key(int key, const InputFrame& frame) {
+  const Viewport view = shown();
+  const double at = frame.inside ? static_cast<double>(frame.at.x) : static_cast<double>(view.plot.x + view.plot.width / 2);
+  const double page = static_cast<double>(view.plot.width) / 8;
+  switch (key) {
+    case Qt::Key_W: case Qt::Key_Plus: case Qt::Key_Equal: return zoom_by(kZoomStep, at);
+    case Qt::Key_S: case Qt::Key_Minus: return zoom_by(1 / kZoomStep, at);
+    case Qt::Key_A: return pan_by(page);
+    case Qt::Key_D: return pan_by(-page);
+    case Qt::Key_Home: return session_.show({});
+    case Qt::Key_F: return fit_selection();
+    case Qt::Key_P: return next_peak();
+    case Qt::Key_B: return next_bubble();
+    case Qt::Key_Left: return walk(-1, 0);
+    case Qt::Key_Right: return walk(+1, 0);
+    case Qt::Key_Up: return walk(0, -1);
+    case Qt::Key_Down: return walk(0, +1);
+    case Qt::Key_Escape: session_.set_range({}); return session_.select({});
+    default: return;
+  }
+}
+
+void AnalyseScene::zoom_by(double factor, double x) {
+  const Viewport view = zoom(shown(), factor, x, limits(session_.end()));
+  session_.show(TimeRange{view.from, view.to});
+}
+
+void AnalyseScene::pan_by(double dx) {
+  const Viewport view = pan(shown(), dx, limits(session_.end()));
+  session_.show(TimeRange{view.from, view.to});
+}
+
+void AnalyseScene::fit_selection() {
+  TimeRange wanted = session_.range();
+  const Item item = session_.state().selected;
+  if (item.kind == ItemKind::Span && item.tag < session_.experiment()->timeline.spans.size()) {
+    const Span span = session_.experiment()->timeline.spans[item.tag];
+    wanted = {span.start - span.length() / 2, span.end + span.length() / 2};
+  }
+  const Viewport view = fit(shown(), wanted.from, wanted.to, limits(session_.end()));
+  session_.show(TimeRange{view.from, view.to});
+}
+
+// From device to device, each at its highest crest.
+void AnalyseScene::next_peak() {
+  const MemoryModel& memory = session_.data()->memory;
+  if (memory.totals.empty()) return;
+  const DeviceId now = session_.state().expanded.value_or(memory.worst);
+  const bool at_worst_first = !session_.state().expanded.has_value();
+  const auto next = at_worst_first ? memory.worst.value
+                                   : (now.value + 1) % static_cast<std::uint32_t>(memory.totals.size());
+  session_.expand(DeviceId{next});
+  const StepCurve& curve = memory.totals[next];
+  session_.set_cursor(Instant{curve.at[curve.peak]});
+}
+
+// The next gap between spans of the selected rank's compute lane, after the range or the left end.
+void AnalyseScene::next_bubble() {
+  const TimelineModel& model = session_.data()->timeline;
+  const auto rank = session_.selected_rank();
+  if (rank >= model.ranks.size() || model.ranks[rank].compute.empty()) return;
+  const std::uint32_t row = model.ranks[rank].busy_row;
+  const Instant after = session_.state().range ? session_.state().range->to : Instant{};
+  const std::uint32_t count = model.spans.rows[row].count;
+  for (int round = 0; round < 2; ++round) {
+    Instant end{};
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const RowSpan span = span_at(model.spans, row, i);
+      if (span.start > end && (round == 1 || end >= after)) return session_.set_range(TimeRange{end, span.start});
+      end = std::max(end, span.end);
+    }
+  }
+}
+
+void AnalyseScene::walk(int columns, int rows) {
+  const TimelineModel& model = session_.data()->timeline;
+  if (model.ranks.empty()) return;
+  std::size_t rank = session_.selected_rank();
+  const Item now = session_.state().selected;
+  const bool on_span = now.kind == ItemKind::Span;
+  Instant at = session_.shown().from;
+  if (on_span) at = session_.experiment()->timeline.spans[now.tag].start;
+  rank = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(rank) + rows, 0,
+                                                             static_cast<std::ptrdiff_t>(model.ranks.size()) - 1));
+  if (model.ranks[rank].compute.empty()) return;
+  std::uint32_t row = model.ranks[rank].compute.front();
+  if (on_span && rows == 0) row = place_of(model, InstructionId{static_cast<std::uint32_t>(now.tag)}).row;
+  const std::uint32_t count = model.spans.rows[row].count;
+  if (count == 0) return;
+  std::uint32_t index = std::min(window(model.spans, row, at, model.end).first, count - 1);
+  if (on_span && rows == 0)
+    index = static_cast<std::uint32_t>(std::clamp<std::int64_t>(std::int64_t{index} + columns, 0, std::int64_t{count} - 1));
+  session_.select({ItemKind::Span, instruction_at(model, row, index).value});
+}
+
+// To the nearest end of a span in the row under the pointer, else to where the pointer is.
+Instant AnalyseScene::snapped(Point p, bool free) const {
+  const Viewport view = shown();
+  const Instant here = time_at(view, p.x);
+  if (free) return here;
+  const TimelineModel& model = session_.data()->timeline;
+  const TimelineLayout layout = timeline_layout(model, timeline_area(), session_.state());
+  Instant best = here;
+  double nearest = kSnap;
+  const Duration reach{static_cast<std::int64_t>(kSnap * ns_per_px(view)) + 1};
+  for (std::size_t rank = 0; rank < model.ranks.size(); ++rank) {
+    const float top = lane_top(layout, rank);
+    const bool under = p.y >= top && p.y < top + kLanePitch;
+    if (!under || model.ranks[rank].compute.empty()) continue;
+    const std::uint32_t row = model.ranks[rank].compute.front();
+    const SpanWindow spans = window(model.spans, row, here - reach, here + reach);
+    for (std::uint32_t i = spans.first; i < std::min(spans.last, spans.first + 64); ++i) {
+      const RowSpan span = span_at(model.spans, row, i);
+      for (const Instant edge : {span.start, span.end}) {
+        const double away = std::abs(x_of(view, edge) - static_cast<double>(p.x));
+        if (away < nearest) nearest = away, best = edge;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace trainyard

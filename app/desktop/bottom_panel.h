@@ -1,0 +1,36 @@
+// Beneath the picture: what happened in the range by name, what is wrong with the plan, and what is in memory at the
+// cursor.
+#pragma once
+
+#include <QWidget>
+
+#include "app/desktop/session.h"
+
+class QLabel;
+class QStackedWidget;
+class QTabBar;
+class QTreeWidget;
+
+namespace trainyard {
+
+class BottomPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  BottomPanel(Session&, QWidget* parent = nullptr);
+  void show_problems();
+
+ Q_SIGNALS:
+  void apply(const QString& assignments);
+
+ private:
+  void refresh_statistics();
+  void refresh_problems();
+  void refresh_alive();
+  Session& session_;
+  QTabBar* tabs_;
+  QStackedWidget* pages_;
+  QTreeWidget *statistics_, *problems_, *alive_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,125 @@
+#include "app/desktop/cluster_form.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+
+#include <algorithm>
+
+#include "app/desktop/theme.h"
+#include "app/desktop/widgets.h"
+#include "core/cluster/cluster.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+QString q(const std::string& text) { return QString::fromStdString(text); }
+
+std::int64_t stepped(std::int64_t n, int direction) {
+  return direction > 0 ? 2 * n : std::max<std::int64_t>(1, n % 2 == 0 ? n / 2 : n - 1);
+}
+
+// What follows the count: ",per-node=8,inter=200GB/s". Kept when the count changes; per-node is written anew.
+std::string options_of(const std::string& words) {
+  const std::size_t comma = words.find(',');
+  if (comma == std::string::npos) return "";
+  std::string kept;
+  for (const QString& option : q(words.substr(comma + 1)).split(','))
+    if (!option.startsWith("per-node=")) kept += "," + option.toStdString();
+  return kept;
+}
+
+QString facts(const Cluster& cluster) {
+  const Device& d = cluster.device;
+  QStringList parts;
+  if (const auto best = d.peak.find(DType::BF16); best != d.peak.end())
+    parts << "bf16 dense <b>" + q(format_throughput(best->second.value)) + "</b>";
+  parts << q(d.memory_kind) + " <b>" + q(format_bandwidth(d.memory_bandwidth.value)) + "</b>";
+  for (const Level& level : cluster.levels)
+    parts << q(level.name) + " <b>" + q(format_bandwidth(level.bandwidth.value)) + "</b>";
+  parts << "memory <b>" + q(format_bytes(d.memory.value)) + "</b>";
+  return parts.join(" &nbsp;&nbsp; ");
+}
+
+}  // namespace
+
+ClusterForm::ClusterForm(Document& document, QWidget* parent) : QWidget(parent), document_(document) {
+  setObjectName("panel");
+  setAttribute(Qt::WA_StyledBackground);
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(14, 8, 14, 8);
+  row->setSpacing(8);
+  device_ = new Field("Device");
+  for (const Device& d : devices()) device_->addItem(q(d.name), q(d.id));
+  device_->setMinimumWidth(140);
+  nodes_ = new Stepper("Nodes");
+  per_node_ = new Stepper("GPUs per node");
+  nodes_->setFixedWidth(84);
+  per_node_->setFixedWidth(84);
+  facts_ = make_label("", 11, QFont::Normal, "second");
+  facts_->setTextFormat(Qt::RichText);
+  facts_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  const auto add = [&](const char* name, QWidget* control) {
+    row->addWidget(make_label(name, 12, QFont::Normal, "second"));
+    row->addWidget(control);
+    row->addSpacing(8);
+  };
+  add("Device", device_);
+  add("Nodes", nodes_);
+  add("GPUs per node", per_node_);
+  row->addWidget(facts_, 1);
+  const auto number = [](const QString& text) { return std::max<qlonglong>(0, text.toLongLong()); };
+  const auto now = [this, number](int add_nodes, int add_per_node) {
+    const std::int64_t nodes = number(nodes_->value()), per_node = number(per_node_->value());
+    write(device_->currentData().toString().toStdString(), add_nodes == 0 ? nodes : stepped(nodes, add_nodes),
+          add_per_node == 0 ? per_node : stepped(per_node, add_per_node));
+  };
+  connect(device_, &QComboBox::activated, this, [now] { now(0, 0); });
+  connect(nodes_, &Stepper::stepped, this, [now](int by) { now(by, 0); });
+  connect(per_node_, &Stepper::stepped, this, [now](int by) { now(0, by); });
+  connect(nodes_, &Stepper::entered, this, [now] { now(0, 0); });
+  connect(per_node_, &Stepper::entered, this, [now] { now(0, 0); });
+  connect(&document_, &Document::changed, this, &ClusterForm::refresh);
+  refresh();
+}
+
+void ClusterForm::write(const std::string& device_id, std::int64_t nodes, std::int64_t per_node) {
+  const std::string words = device_id + ":" + std::to_string(nodes * per_node) + ",per-node=" + std::to_string(per_node);
+  try {
+    const Cluster standard = make_cluster(device(device_id), nodes * per_node);
+    const bool usual = devices_per_node(standard) == per_node;
+    const std::string options = device_id == device_->property("shown").toString().toStdString()
+                                    ? options_of(document_.project().cluster)
+                                    : std::string();
+    const std::string wanted = (usual ? device_id + ":" + std::to_string(nodes * per_node) : words) + options;
+    parse_cluster(wanted);  // refused here, so that a form never writes what it could not read
+    document_.set_cluster(q(wanted));
+  } catch (const Error& error) {
+    facts_->setText(q(describe(error)).toHtmlEscaped());
+    set_tone(facts_, "error");
+    refresh();
+  }
+}
+
+void ClusterForm::refresh() {
+  const std::string& words = document_.project().cluster;
+  file_ = words.find(':') == std::string::npos;
+  for (QWidget* control : std::initializer_list<QWidget*>{device_, nodes_, per_node_}) control->setEnabled(!file_);
+  if (words.empty() || file_) return facts_->setText(q(words));
+  try {
+    const Cluster cluster = parse_cluster(words);
+    device_->setProperty("shown", q(cluster.device.id));
+    device_->setCurrentIndex(device_->findData(q(cluster.device.id)));
+    nodes_->set_value(QString::number(nodes(cluster)));
+    per_node_->set_value(QString::number(std::min(devices_per_node(cluster), cluster.count)));
+    nodes_->set_steps(nodes(cluster) > 1, true);
+    per_node_->set_steps(devices_per_node(cluster) > 1, true);
+    set_tone(facts_, "second");
+    facts_->setText(facts(cluster));
+  } catch (const Error& error) {
+    set_tone(facts_, "error");
+    facts_->setText(q(describe(error)).toHtmlEscaped());
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,65 @@
+#include "app/desktop/command_line.h"
+
+#include <QCommandLineParser>
+#include <QRegularExpression>
+
+namespace trainyard {
+namespace {
+
+[[noreturn]] void refuse(const char* option, const QString& expected, const QString& found) {
+  throw Error(Error::Kind::InvalidInput, "expected " + expected.toStdString() + ", found \"" + found.toStdString() + "\"",
+              {std::string("--") + option});
+}
+
+QSize size_of(const QString& text) {
+  static const QRegularExpression form("^(\\d{3,5})x(\\d{3,5})$");
+  const QRegularExpressionMatch match = form.match(text);
+  if (!match.hasMatch()) refuse("size", "a size such as 1600x1000", text);
+  return {match.captured(1).toInt(), match.captured(2).toInt()};
+}
+
+Theme theme_of(const QString& text) {
+  if (text == "dark") return Theme::Dark;
+  if (text == "light") return Theme::Light;
+  refuse("theme", "dark or light", text);
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const QStringList& arguments) {
+  QCommandLineParser parser;
+  parser.setApplicationDescription("Designs the training of a neural network before it is paid for.");
+  parser.addHelpOption();
+  parser.addPositionalArgument("file", "a project, a model's config.json, a cluster or a plan", "[FILE...]");
+  parser.addOption({"model", "a zoo name, a config.json or its folder", "M"});
+  parser.addOption({"cluster", "device:count with options, or a cluster file", "C"});
+  parser.addOption({"plan", "a plan file", "P"});
+  parser.addOption({"set", "one setting of the plan; may be given again", "key=value"});
+  parser.addOption({"renderer", "auto, vulkan or soft; also TRAINYARD_RENDERER", "name"});
+  parser.addOption({"theme", "dark or light", "name"});
+  parser.addOption({"perspective", "design or analyse", "name"});
+  parser.addOption({"tab", "of analyse: timeline, roofline or order", "name"});
+  parser.addOption({"screenshot", "saves the window as PNG when all is drawn, and leaves", "file"});
+  parser.addOption({"size", "of the window", "WxH"});
+  if (!parser.parse(arguments))
+    throw Error(Error::Kind::InvalidInput, parser.errorText().toStdString(), {"command line"});
+  if (parser.isSet("help")) parser.showHelp();
+  CommandLine line;
+  line.files = parser.positionalArguments();
+  line.request = {parser.value("model").toStdString(), parser.value("cluster").toStdString(), parser.value("plan").toStdString(), {}};
+  for (const QString& word : parser.values("set")) line.request.settings.push_back(word.toStdString());
+  const QString renderer = parser.isSet("renderer") ? parser.value("renderer") : qEnvironmentVariable("TRAINYARD_RENDERER");
+  if (!renderer.isEmpty()) line.renderer = renderer_choice(renderer.toStdString());
+  if (parser.isSet("theme")) line.theme = theme_of(parser.value("theme"));
+  line.perspective = parser.value("perspective");
+  if (!line.perspective.isEmpty() && line.perspective != "design" && line.perspective != "analyse")
+    refuse("perspective", "design or analyse", line.perspective);
+  line.tab = parser.value("tab");
+  if (!line.tab.isEmpty() && line.tab != "timeline" && line.tab != "roofline" && line.tab != "order")
+    refuse("tab", "timeline, roofline or order", line.tab);
+  line.screenshot = parser.value("screenshot");
+  if (parser.isSet("size")) line.size = size_of(parser.value("size"));
+  return line;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,30 @@
+// The words after `trainyard-desktop`.
+#pragma once
+
+#include <QSize>
+#include <QString>
+#include <QStringList>
+
+#include <optional>
+
+#include "app/workspace/workspace.h"
+#include "visualizers/imgui/renderer.h"
+#include "visualizers/palette.h"
+
+namespace trainyard {
+
+struct CommandLine {
+  QStringList files;
+  Request request;  // model empty: none was named
+  std::optional<RendererChoice> renderer;
+  std::optional<Theme> theme;
+  QString perspective;  // empty, "design" or "analyse"
+  QString tab;          // of Analyse: "timeline", "roofline", "order"
+  QString screenshot;   // a PNG file: show, wait until all is drawn, save, leave
+  QSize size{1600, 1000};
+};
+
+/// Throws Error{InvalidInput} naming the word. `--help` prints and leaves.
+CommandLine parse_command_line(const QStringList& arguments);
+
+}  // namespace trainyard

@@ -1,0 +1,76 @@
+#include "app/desktop/design_page.h"
+
+#include <QFileInfo>
+#include <QLabel>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include "app/desktop/canvas_widget.h"
+#include "app/desktop/cluster_form.h"
+#include "app/desktop/outline.h"
+#include "app/desktop/theme.h"
+#include "app/desktop/view_scene.h"
+#include "app/desktop/widgets.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+
+DesignPage::DesignPage(Document& document, Session& session, QWidget* parent)
+    : QWidget(parent), document_(document), session_(session) {
+  setObjectName("page");
+  setAttribute(Qt::WA_StyledBackground);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* bar = new QWidget;
+  QHBoxLayout* right = make_header(bar, "Model");
+  model_ = make_label("", 12, QFont::DemiBold);
+  parameters_ = make_label("", 12, QFont::Normal, "second");
+  right->addWidget(model_);
+  right->addWidget(parameters_);
+  column->addWidget(bar);
+  layers_ = new CanvasWidget("Time of each layer", std::make_unique<ViewScene>(session_, "layers"));
+  cluster_ = new CanvasWidget("Memory of each GPU", std::make_unique<ViewScene>(session_, "cluster"));
+  layers_->setMinimumHeight(90);
+  cluster_->setMinimumHeight(120);
+  auto* lower = new QWidget;
+  auto* lower_column = new QVBoxLayout(lower);
+  lower_column->setContentsMargins(0, 0, 0, 0);
+  lower_column->setSpacing(0);
+  auto* cluster_bar = new QWidget;
+  QHBoxLayout* cluster_right = make_header(cluster_bar, "Cluster");
+  cluster_name_ = make_label("", 12, QFont::Normal, "second");
+  cluster_right->addWidget(cluster_name_);
+  lower_column->addWidget(cluster_bar);
+  lower_column->addWidget(new ClusterForm(document_));
+  lower_column->addWidget(cluster_, 1);
+  auto* split = new QSplitter(Qt::Vertical);
+  split->setHandleWidth(1);
+  split->setChildrenCollapsible(false);
+  split->addWidget(new Outline(session_));
+  split->addWidget(layers_);
+  split->addWidget(lower);
+  split->setSizes({404, 122, 320});
+  split->setStretchFactor(0, 1);
+  column->addWidget(split, 1);
+  connect(&session_, &Session::experiment_changed, this, &DesignPage::refresh);
+  connect(&document_, &Document::changed, this, &DesignPage::refresh);
+  refresh();
+}
+
+void DesignPage::refresh() {
+  const Project& project = document_.project();
+  model_->setText(QString::fromStdString(project.model).section('/', -1));
+  cluster_name_->setText(QString::fromStdString(project.cluster));
+  if (session_.experiment()) {
+    const Result& result = session_.experiment()->result;
+    QString text = QString::fromStdString(format_large(static_cast<double>(result.parameters))) + " params";
+    if (result.active_parameters != result.parameters)
+      text += ", " + QString::fromStdString(format_large(static_cast<double>(result.active_parameters))) + " active";
+    parameters_->setText(text);
+  }
+  layers_->refresh();
+  cluster_->refresh();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,30 @@
+// The centre of the Design perspective: the model's outline, its layers as a chart, and the cluster.
+#pragma once
+
+#include <QWidget>
+
+#include "app/desktop/document.h"
+#include "app/desktop/session.h"
+
+class QLabel;
+
+namespace trainyard {
+
+class CanvasWidget;
+
+class DesignPage : public QWidget {
+  Q_OBJECT
+
+ public:
+  DesignPage(Document&, Session&, QWidget* parent = nullptr);
+  QList<CanvasWidget*> canvases() const { return {layers_, cluster_}; }
+
+ private:
+  void refresh();
+  Document& document_;
+  Session& session_;
+  QLabel *model_, *parameters_, *cluster_name_;
+  CanvasWidget *layers_, *cluster_;
+};
+
+}  // namespace trainyard

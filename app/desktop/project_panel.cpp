@@ -1,0 +1,165 @@
+#include "app/desktop/project_panel.h"
+
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPainter>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "app/desktop/icons.h"
+#include "app/desktop/swatch.h"
+#include "app/desktop/theme.h"
+#include "app/desktop/widgets.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+struct Kind {
+  const char* name;
+  Ink ink;
+  Duration (*of)(const Breakdown&);
+};
+constexpr Kind kKinds[] = {
+    {"Forward", Ink::Forward, [](const Breakdown& b) { return b.forward; }},
+    {"Backward", Ink::Backward, [](const Breakdown& b) { return b.backward; }},
+    {"Recompute", Ink::Recompute, [](const Breakdown& b) { return b.recompute; }},
+    {"Exposed comm", Ink::Communication, [](const Breakdown& b) { return b.exposed_communication(); }},
+    {"Optimizer", Ink::Optimizer, [](const Breakdown& b) { return b.optimizer; }},
+    {"Idle", Ink::Idle, [](const Breakdown& b) { return b.bubble; }},
+};
+
+QString short_name(const std::string& word) {
+  const QString text = QString::fromStdString(word);
+  if (!text.contains('/')) return text;
+  const QFileInfo file(text);
+  return file.fileName() == "config.json" ? file.absoluteDir().dirName() : file.fileName();
+}
+
+QString key_of(const Project& project, const ProjectPlan& plan) {
+  QString key = QString::fromStdString(project.model + '\n' + project.cluster + '\n' + plan.file);
+  for (const std::string& s : plan.settings) key += '\n' + QString::fromStdString(s);
+  return key;
+}
+
+QString plan_text(const ProjectPlan& plan) {
+  const std::string schedule = own_setting(plan, "schedule");
+  QString text = QString::fromStdString(plan.name);
+  if (!plan.file.empty()) text += "  " + short_name(plan.file);
+  if (!schedule.empty()) text += "  " + QString::fromStdString(schedule);
+  return text;
+}
+
+}  // namespace
+
+ProjectPanel::ProjectPanel(Document& document, Session& session, QWidget* parent)
+    : QWidget(parent), document_(document), session_(session), tree_(new QTreeWidget) {
+  setObjectName("panel");
+  setAttribute(Qt::WA_StyledBackground);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 4, 0, 8);
+  column->setSpacing(0);
+  tree_->setHeaderHidden(true);
+  tree_->setColumnCount(2);
+  tree_->header()->setStretchLastSection(false);
+  tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  tree_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+  tree_->setIndentation(14);
+  tree_->setAccessibleName("Project");
+  tree_->setTabKeyNavigation(false);
+  tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  column->addWidget(tree_, 1);
+  auto* bar = new QWidget;
+  make_header(bar, "Step by kind");
+  bar->setAccessibleName("Step by kind, of the pace-setting rank");
+  column->addWidget(bar);
+  column->addSpacing(6);
+  for (const Kind& kind : kKinds) {
+    auto* line = new QHBoxLayout;
+    line->setContentsMargins(12, 0, 12, 0);
+    line->setSpacing(8);
+    line->addWidget(new Swatch(kind.ink));
+    line->addWidget(make_label(kind.name, 12, QFont::Normal));
+    line->addStretch(1);
+    shares_ << make_label("", 12, QFont::Normal, "second");
+    line->addWidget(shares_.last());
+    column->addLayout(line);
+    column->addSpacing(5);
+  }
+  connect(tree_, &QTreeWidget::itemSelectionChanged, this, [this] {
+    const auto chosen = tree_->selectedItems();
+    if (!chosen.isEmpty() && chosen[0]->data(0, Qt::UserRole).isValid())
+      document_.show_plan(chosen[0]->data(0, Qt::UserRole).toInt());
+  });
+  connect(&document_, &Document::changed, this, &ProjectPanel::refresh);
+  connect(&document_, &Document::view_changed, this, &ProjectPanel::refresh);
+  connect(&session_, &Session::experiment_changed, this, [this] {
+    remember_result();
+    refresh();
+    refresh_categories();
+  });
+  refresh();
+  refresh_categories();
+}
+
+void ProjectPanel::remember_result() {
+  if (document_.plan() == nullptr || session_.stale()) return;
+  const QString key = key_of(document_.project(), *document_.plan());
+  if (session_.outcome().experiment)
+    readings_[key] = QString::fromStdString(format_duration(session_.experiment()->result.step.value)) +
+                     (session_.experiment()->result.verdict.fits ? "" : QString::fromUtf8("  !"));
+}
+
+QTreeWidgetItem* ProjectPanel::group(const QString& name) {
+  auto* item = new QTreeWidgetItem(tree_, {name});
+  item->setFont(0, ui_font(12, QFont::Medium));
+  item->setSizeHint(0, QSize(0, kTreeRow));
+  item->setFlags(Qt::ItemIsEnabled);
+  return item;
+}
+
+void ProjectPanel::refresh() {
+  const QSignalBlocker quiet(tree_);
+  tree_->clear();
+  const Project& project = document_.project();
+  const QColor pale = qcolor(Ink::Text2, current_theme());
+  const auto add = [&](QTreeWidgetItem* parent, const QString& name, const QString& reading, const QString& sign) {
+    auto* item = new QTreeWidgetItem(parent, {name, reading});
+    item->setIcon(0, icon(sign, pale));
+    item->setForeground(1, pale);
+    item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+    item->setSizeHint(0, QSize(0, kTreeRow));
+    item->setToolTip(0, name);
+    return item;
+  };
+  const bool known = session_.experiment() && !session_.stale();
+  auto* models = group("Models");
+  if (!project.model.empty())
+    add(models, short_name(project.model),
+        known ? QString::fromStdString(format_large(static_cast<double>(session_.experiment()->result.parameters))) : "", "model");
+  auto* clusters = group("Clusters");
+  if (!project.cluster.empty()) add(clusters, short_name(project.cluster), "", "cluster");
+  auto* plans = group("Plans");
+  for (std::size_t i = 0; i < project.plans.size(); ++i) {
+    auto* item = add(plans, plan_text(project.plans[i]), readings_.value(key_of(project, project.plans[i])), "plan");
+    item->setData(0, Qt::UserRole, static_cast<int>(i));
+    if (static_cast<int>(i) == project.current) item->setSelected(true);
+  }
+  tree_->expandAll();
+}
+
+void ProjectPanel::refresh_categories() {
+  const bool known = session_.experiment() != nullptr;
+  for (int i = 0; i < shares_.size(); ++i) {
+    if (!known) {
+      shares_[i]->setText("");
+      continue;
+    }
+    const Breakdown& parts = session_.experiment()->result.breakdown;
+    const double whole = std::max(1e-12, to_seconds(parts.sum()));
+    shares_[i]->setText(QString::fromStdString(format_percent(to_seconds(kKinds[i].of(parts)) / whole)));
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,94 @@
+#include "app/desktop/strategy_panel.h"
+
+#include <QLabel>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+#include "app/desktop/fit_card.h"
+#include "app/desktop/strategy_row.h"
+#include "app/desktop/theme.h"
+#include "app/desktop/widgets.h"
+
+namespace trainyard {
+
+StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* parent)
+    : QWidget(parent), document_(document), session_(session), card_(new FitCard(session)) {
+  setObjectName("panel");
+  setAttribute(Qt::WA_StyledBackground);
+  auto* outer = new QVBoxLayout(this);
+  outer->setContentsMargins(0, 0, 0, 0);
+  outer->setSpacing(0);
+  outer->addWidget(card_);
+  auto* scroll = new QScrollArea;
+  scroll->setObjectName("panel");
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setWidgetResizable(true);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setAccessibleName("Strategy settings");
+  scroll->setFocusPolicy(Qt::NoFocus);
+  auto* inside = new QWidget;
+  auto* column = new QVBoxLayout(inside);
+  column->setContentsMargins(0, 4, 0, 8);
+  column->setSpacing(0);
+  heading_ = make_label("one step up                          step, s     peak, GiB", 11, QFont::Normal, "third");
+  heading_->setAlignment(Qt::AlignRight);
+  heading_->setContentsMargins(12, 2, 12, 2);
+  column->addWidget(heading_);
+  for (const Setting& setting : settings()) {
+    auto* row = new StrategyRow(setting, session_);
+    rows_ << row;
+    column->addWidget(row);
+    connect(row, &StrategyRow::changed, &document_, &Document::set_setting);
+  }
+  mesh_ = make_label("", 12, QFont::Normal, "second");
+  mesh_->setContentsMargins(12, 10, 12, 8);
+  mesh_->setTextFormat(Qt::RichText);
+  column->addWidget(mesh_);
+  column->addStretch(1);
+  scroll->setWidget(inside);
+  outer->addWidget(scroll, 1);
+  connect(card_, &FitCard::apply, this,
+          [this](const QString& set) { document_.apply("Apply " + set, set.split(' ', Qt::SkipEmptyParts)); });
+  connect(&document_, &Document::changed, this, &StrategyPanel::refresh_values);
+  connect(&document_, &Document::view_changed, this, &StrategyPanel::refresh_values);
+  connect(&session_, &Session::experiment_changed, this, &StrategyPanel::refresh_values);
+  connect(&session_, &Session::neighbours_changed, this, &StrategyPanel::refresh_effects);
+  connect(&session_, &Session::freshness_changed, this, &StrategyPanel::refresh_effects);
+  refresh_values();
+}
+
+void StrategyPanel::set_detailed(bool on) {
+  for (StrategyRow* row : rows_) row->set_detailed(on);
+  heading_->setVisible(!on);
+  card_->set_detailed(on);
+}
+
+void StrategyPanel::refresh_values() {
+  const ProjectPlan* plan = document_.plan();
+  const Plan* complete_plan = session_.experiment() ? &session_.experiment()->workload.scenario.plan : nullptr;
+  for (StrategyRow* row : rows_) {
+    const std::string key = row->key().toStdString();
+    std::string value = plan == nullptr ? "" : own_setting(*plan, key);
+    const bool derived = key == "dp" && value.empty();
+    if (value.empty() && complete_plan != nullptr) value = setting(*complete_plan, key);
+    row->setVisible(plan != nullptr && !value.empty());
+    row->set_value(QString::fromStdString(value), derived);
+  }
+  refresh_effects();
+}
+
+void StrategyPanel::refresh_effects() {
+  for (StrategyRow* row : rows_) row->refresh_effects();
+  if (!session_.experiment()) return mesh_->clear();
+  const Plan& plan = session_.experiment()->workload.scenario.plan;
+  const int dp = plan.mesh.dp.value_or(1);
+  mesh_->setText(QString("Mesh &nbsp; TP %1 × CP %2 × DP %3 × PP %4 = %5 ranks<br>Microbatches &nbsp; %6 a rank and step")
+                     .arg(plan.mesh.tp)
+                     .arg(plan.mesh.cp)
+                     .arg(dp)
+                     .arg(plan.mesh.pp)
+                     .arg(qint64{plan.mesh.tp} * plan.mesh.cp * dp * plan.mesh.pp)
+                     .arg(session_.experiment()->program.microbatches));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,26 @@
+// A square of a data colour with its pattern and outline, as legends show it.
+#pragma once
+
+#include <QWidget>
+
+#include "visualizers/palette.h"
+
+class QPainter;
+
+namespace trainyard {
+
+/// Fills the rectangle as a box of that ink: colour, pattern and, in the light theme, outline.
+void paint_swatch(QPainter&, const QRectF&, Ink);
+
+class Swatch : public QWidget {
+ public:
+  explicit Swatch(Ink ink, int size = 10) : ink_(ink) { setFixedSize(size, size); }
+
+ protected:
+  void paintEvent(QPaintEvent*) override;
+
+ private:
+  Ink ink_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,129 @@
+#include "app/desktop/tool_bar.h"
+
+#include <QAction>
+#include <QCheckBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QToolButton>
+
+#include "app/desktop/icons.h"
+#include "app/desktop/theme.h"
+#include "app/desktop/widgets.h"
+
+namespace trainyard {
+namespace {
+
+QString plan_title(const ProjectPlan& plan) {
+  QStringList words;
+  for (const char* key : {"schedule", "tp", "cp", "pp", "zero"})
+    if (const std::string value = own_setting(plan, key); !value.empty())
+      words << (QString(key) == "schedule" ? QString::fromStdString(value)
+                                           : QString(key).toUpper() + " " + QString::fromStdString(value));
+  return QString::fromStdString(plan.name) + (words.isEmpty() ? "" : "   " + words.join(' '));
+}
+
+QToolButton* tool(QAction* action) {
+  auto* button = new QToolButton;
+  button->setFixedSize(28, 26);
+  button->setDefaultAction(action);
+  button->setToolButtonStyle(Qt::ToolButtonIconOnly);
+  button->setAccessibleName(action->text());
+  button->setFocusPolicy(Qt::TabFocus);
+  return button;
+}
+
+}  // namespace
+
+ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, QWidget* parent)
+    : QWidget(parent), document_(document), session_(session), actions_(actions) {
+  setFixedHeight(kToolBarHeight - 1);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  perspective_ = new Segment("Perspective", {"Design", "Analyse"});
+  plan_ = new Field("Plan");
+  plan_->setFixedSize(180, 26);
+  simulate_ = new QPushButton("Simulate");
+  simulate_->setProperty("kind", "primary");
+  simulate_->setAccessibleName("Simulate");
+  auto_ = new QCheckBox("Auto");
+  auto_->setAccessibleName("Simulate after each change");
+  auto_->setToolTip("Simulate after each change");
+  chip_ = make_chip("", "plain");
+  chip_->setAccessibleName("Freshness of the result");
+  undo_ = tool(actions["edit.undo"]);
+  redo_ = tool(actions["edit.redo"]);
+  export_ = new QPushButton("Export");
+  export_->setAccessibleName("Export view");
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(10, 0, 12, 0);
+  row->setSpacing(12);
+  row->addWidget(perspective_);
+  row->addWidget(make_rule(20));
+  row->addWidget(make_label("Plan", 12, QFont::Normal, "third"));
+  row->addWidget(plan_);
+  row->addWidget(simulate_);
+  row->addWidget(make_key("F5"));
+  row->addWidget(auto_);
+  row->addWidget(chip_);
+  row->addStretch(1);
+  row->addWidget(undo_);
+  row->addWidget(redo_);
+  row->addWidget(export_);
+  connect(perspective_, &Segment::chosen, this,
+          [this](int index) { document_.show_perspective(index == 0 ? "design" : "analyse"); });
+  connect(plan_, &QComboBox::activated, &document_, &Document::show_plan);
+  connect(simulate_, &QPushButton::clicked, this,
+          [this] { actions_[running_ ? "simulate.stop" : "simulate.run"]->trigger(); });
+  connect(auto_, &QCheckBox::toggled, &document_, &Document::set_automatic);
+  connect(export_, &QPushButton::clicked, actions["export.view"], &QAction::trigger);
+  for (const auto signal : {&Document::changed, &Document::view_changed})
+    connect(&document_, signal, this, &ToolBar::refresh_plans);
+  for (const auto signal : {&Session::experiment_changed, &Session::freshness_changed})
+    connect(&session_, signal, this, &ToolBar::refresh_freshness);
+  refresh_icons();
+  refresh_plans();
+  refresh_freshness();
+}
+
+void ToolBar::refresh_icons() {
+  const Theme theme = current_theme();
+  simulate_->setIcon(icon(running_ ? "stop" : "play", qcolor(Ink::OnAccent, theme)));
+  simulate_->setIconSize({14, 14});
+  export_->setIcon(icon("export", qcolor(Ink::Text, theme)));
+  actions_["edit.undo"]->setIcon(icon("undo", qcolor(Ink::Text, theme)));
+  actions_["edit.redo"]->setIcon(icon("redo", qcolor(Ink::Text, theme)));
+}
+
+void ToolBar::set_running(bool running) {
+  running_ = running;
+  simulate_->setText(running ? "Stop" : "Simulate");
+  refresh_icons();
+  refresh_freshness();
+}
+
+void ToolBar::refresh_plans() {
+  const Project& project = document_.project();
+  const QSignalBlocker quiet(plan_);
+  plan_->clear();
+  for (const ProjectPlan& plan : project.plans) plan_->addItem(plan_title(plan));
+  plan_->setCurrentIndex(project.current);
+  plan_->setEnabled(!project.plans.empty());
+  simulate_->setEnabled(!project.model.empty());
+  export_->setEnabled(session_.experiment() != nullptr);
+  perspective_->set_current(project.perspective == "design" ? 0 : 1);
+  auto_->setChecked(project.automatic);
+}
+
+void ToolBar::refresh_freshness() {
+  export_->setEnabled(session_.experiment() != nullptr);
+  chip_->setVisible(session_.experiment() || running_ || !session_.outcome().error.empty());
+  const auto say = [&](const QString& text, const char* tone) {
+    chip_->setText(text);
+    set_tone(chip_, tone);
+  };
+  if (!session_.outcome().error.empty()) return say("not simulated", "error");
+  if (session_.stale() || !session_.experiment()) return say(running_ ? "simulating" : "stale: plan changed", "plain");
+  say(QString("fresh · %1 ms").arg(session_.outcome().milliseconds, 0, 'f', session_.outcome().milliseconds < 10 ? 1 : 0), "ok");
+}
+
+}  // namespace trainyard

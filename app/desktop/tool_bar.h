@@ -1,0 +1,44 @@
+// The bar under the menus: perspectives, the plan, Simulate, whether the result is fresh, undo and export.
+#pragma once
+
+#include <QWidget>
+
+#include "app/desktop/commands.h"
+#include "app/desktop/document.h"
+#include "app/desktop/session.h"
+
+class QCheckBox;
+class QLabel;
+class QPushButton;
+class QToolButton;
+
+namespace trainyard {
+
+class Field;
+class Segment;
+
+class ToolBar : public QWidget {
+  Q_OBJECT
+
+ public:
+  ToolBar(Document&, Session&, const Actions&, QWidget* parent = nullptr);
+  void set_running(bool);
+  /// Icons in the colours of the theme.
+  void refresh_icons();
+
+ private:
+  void refresh_plans();
+  void refresh_freshness();
+  Document& document_;
+  Session& session_;
+  const Actions& actions_;
+  Segment* perspective_;
+  Field* plan_;
+  QPushButton *simulate_, *export_;
+  QCheckBox* auto_;
+  QLabel* chip_;
+  QToolButton *undo_, *redo_;
+  bool running_ = false;
+};
+
+}  // namespace trainyard

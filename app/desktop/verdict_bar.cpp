@@ -1,0 +1,128 @@
+#include "app/desktop/verdict_bar.h"
+
+#include <QFrame>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+
+#include <algorithm>
+
+#include "app/desktop/icons.h"
+#include "app/desktop/theme.h"
+#include "app/desktop/widgets.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+Ink ink_of_tone(const QString& tone) {
+  if (tone == "error") return Ink::Error;
+  if (tone == "warn") return Ink::Warn;
+  return tone == "ok" ? Ink::Ok : Ink::BorderStrong;
+}
+
+}  // namespace
+
+std::pair<QString, QString> split_sentence(const std::string& sentence) {
+  const QString text = QString::fromStdString(sentence);
+  qsizetype cut = text.size();
+  for (const QString& mark : {QString(": "), QString("; "), QString(", "), QString(". ")})
+    if (const qsizetype at = text.indexOf(mark); at > 0) cut = std::min(cut, at);
+  QString rest = text.mid(cut + 2);
+  if (rest.endsWith('.')) rest.chop(1);
+  QString head = text.left(cut);
+  if (head.endsWith('.')) head.chop(1);
+  return {head, rest};
+}
+
+QString change_text(const Fix& fix, const Result& result) {
+  const double step = to_seconds(fix.step) - to_seconds(result.step.value);
+  QString name = QString::fromStdString(fix.set);
+  return QString("%1   %2 s   %3 GiB")
+      .arg(name.replace('=', ' '), QString::fromStdString(format_signed(step, 2)),
+           QString::fromStdString(format_signed(-static_cast<double>(fix.saves.value) / (1 << 30), 1)));
+}
+
+VerdictBar::VerdictBar(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+  setFixedHeight(kVerdictHeight - 1);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setAccessibleName("Verdict");
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(12, 0, 12, 0);
+  row->setSpacing(8);
+  state_ = new QFrame;
+  state_->setFixedSize(3, 22);
+  icon_ = new QLabel;
+  icon_->setFixedSize(16, 16);
+  head_ = make_label("", 12, QFont::DemiBold);
+  evidence_ = make_label("", 12, QFont::Normal, "second");
+  rule_ = make_rule(18);
+  limit_ = make_label("", 12, QFont::Normal, "second");
+  why_ = make_label("", 12, QFont::Normal, "third");
+  button_ = new QPushButton;
+  button_->setProperty("kind", "small");
+  button_->setAccessibleName("Apply the cheapest change");
+  for (QWidget* part : std::initializer_list<QWidget*>{state_, icon_, head_, evidence_, rule_, limit_}) row->addWidget(part);
+  evidence_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  limit_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  row->setStretchFactor(evidence_, 3);
+  row->setStretchFactor(limit_, 2);
+  row->addWidget(why_);
+  row->addWidget(button_);
+  connect(button_, &QPushButton::clicked, this, [this] { Q_EMIT apply(offered_); });
+  connect(&session_, &Session::experiment_changed, this, &VerdictBar::refresh);
+  connect(&session_, &Session::freshness_changed, this, &VerdictBar::refresh);
+  refresh();
+}
+
+void VerdictBar::say(const char* tone, const QString& icon_name, const QString& head, const QString& evidence,
+                     const QString& limit) {
+  const QColor colour = qcolor(ink_of_tone(tone), current_theme());
+  state_->setStyleSheet(QString("background:%1").arg(colour.name()));
+  icon_->setPixmap(icon_name.isEmpty() ? QPixmap() : icon(icon_name, colour).pixmap(16, 16));
+  icon_->setVisible(!icon_name.isEmpty());
+  set_tone(head_, tone);
+  head_->setText(head);
+  evidence_->setText(evidence);
+  evidence_->setToolTip(evidence);
+  limit_->setText(limit);
+  limit_->setToolTip(limit);
+  limit_->setVisible(!limit.isEmpty());
+  rule_->setVisible(!limit.isEmpty());
+  setAccessibleDescription(head + ". " + evidence + ". " + limit);
+}
+
+void VerdictBar::offer(const Verdict* verdict) {
+  const Fix* best = nullptr;
+  if (verdict != nullptr) {
+    if (verdict->fits && verdict->gain) best = &*verdict->gain;
+    if (!verdict->fits && !verdict->fixes.empty()) best = &verdict->fixes.front();
+  }
+  why_->setVisible(best != nullptr);
+  button_->setVisible(best != nullptr);
+  offered_ = best == nullptr ? QString() : QString::fromStdString(best->set);
+  if (best == nullptr) return;
+  why_->setText(verdict->fits ? "Cheapest gain" : best->fits ? "Best fix" : "Nearest fix");
+  button_->setText(change_text(*best, session_.experiment()->result));
+  button_->setToolTip(QString::fromStdString(best->sentence));
+}
+
+void VerdictBar::refresh() {
+  if (!session_.outcome().error.empty()) {
+    const auto [head, rest] = std::pair<QString, QString>("This plan cannot run", QString::fromStdString(session_.outcome().error));
+    say("error", "error", head, rest, "");
+    return offer(nullptr);
+  }
+  if (!session_.experiment()) {
+    say("", "", "Nothing to judge yet", "Open a model's config.json, or start from an example.", "");
+    return offer(nullptr);
+  }
+  const Result& result = session_.experiment()->result;
+  const auto [head, rest] = split_sentence(result.verdict.sentence);
+  const bool tight = result.verdict.fits && static_cast<double>(result.verdict.margin.value) < 0.01 * static_cast<double>(result.capacity.value);
+  const char* tone = !result.verdict.fits ? "error" : tight ? "warn" : "ok";
+  say(tone, !result.verdict.fits ? "error" : tight ? "warning" : "check", head, rest, QString::fromStdString(result.verdict.limit));
+  offer(session_.stale() ? nullptr : &result.verdict);
+}
+
+}  // namespace trainyard

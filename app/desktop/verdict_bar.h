@@ -1,0 +1,44 @@
+// The verdict, always in sight: fits or not, in one sentence with its evidence, what limits the step, and the cheapest
+// thing to do about it.
+#pragma once
+
+#include <QWidget>
+
+#include "app/desktop/session.h"
+
+class QFrame;
+class QLabel;
+class QPushButton;
+
+namespace trainyard {
+
+class VerdictBar : public QWidget {
+  Q_OBJECT
+
+ public:
+  VerdictBar(Session&, QWidget* parent = nullptr);
+  /// "key=value", several with spaces between; empty when nothing is offered.
+  QString offered() const { return offered_; }
+
+ Q_SIGNALS:
+  void apply(const QString& assignments);
+
+ private:
+  void refresh();
+  void say(const char* tone, const QString& icon, const QString& head, const QString& evidence, const QString& limit);
+  void offer(const Verdict*);
+
+  Session& session_;
+  QFrame* state_;
+  QLabel *icon_, *head_, *evidence_, *limit_, *why_;
+  QWidget* rule_;
+  QPushButton* button_;
+  QString offered_;
+};
+
+/// A sentence cut after its first clause: "Fits on all 64 GPUs" and the rest.
+std::pair<QString, QString> split_sentence(const std::string&);
+/// "ZB-H1  −0.81 s  +1.50 GiB": a change and what it does to step and peak.
+QString change_text(const Fix&, const Result&);
+
+}  // namespace trainyard

@@ -1,0 +1,26 @@
+// The first start: what can be opened, as tiles, and what was opened last. The whole page takes dropped files.
+#pragma once
+
+#include <QWidget>
+
+class QVBoxLayout;
+
+namespace trainyard {
+
+class WelcomePage : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit WelcomePage(QWidget* parent = nullptr);
+  void refresh();
+
+ Q_SIGNALS:
+  void open();
+  void open_file(const QString& path);
+  void example(const QString& model, const QString& cluster);
+
+ private:
+  QVBoxLayout* recent_;
+};
+
+}  // namespace trainyard

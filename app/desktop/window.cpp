@@ -1,0 +1,241 @@
+#include "app/desktop/window.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QPushButton>
+#include <QStackedWidget>
+#include <QToolBar>
+
+#include "app/desktop/analyse_page.h"
+#include "app/desktop/bottom_panel.h"
+#include "app/desktop/canvas_widget.h"
+#include "app/desktop/design_page.h"
+#include "app/desktop/icons.h"
+#include "app/desktop/inspector.h"
+#include "app/desktop/project_panel.h"
+#include "app/desktop/readings.h"
+#include "app/desktop/strategy_panel.h"
+#include "app/desktop/theme.h"
+#include "app/desktop/tool_bar.h"
+#include "app/desktop/verdict_bar.h"
+#include "app/desktop/welcome_page.h"
+#include "app/desktop/widgets.h"
+
+namespace trainyard {
+namespace {
+
+QToolBar* bar_of(QWidget* content, const QString& name, int height) {
+  auto* bar = new QToolBar(name);
+  bar->setObjectName(name);
+  bar->setMovable(false);
+  bar->setFloatable(false);
+  bar->setFixedHeight(height);
+  bar->toggleViewAction()->setVisible(false);
+  bar->setContextMenuPolicy(Qt::PreventContextMenu);
+  bar->addWidget(content);
+  return bar;
+}
+
+}  // namespace
+
+Window::Window() : actions_(this) {
+  setWindowIcon(program_icon());
+  setAcceptDrops(true);
+  setMinimumSize(1280, 760);
+  setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowNestedDocks);
+  setContextMenuPolicy(Qt::PreventContextMenu);
+  centre_ = new QStackedWidget;
+  welcome_ = new WelcomePage;
+  design_ = new DesignPage(document_, session_);
+  analyse_ = new AnalysePage(session_);
+  for (QWidget* page : std::initializer_list<QWidget*>{welcome_, design_, analyse_}) centre_->addWidget(page);
+  setCentralWidget(centre_);
+  make_bars();
+  make_docks();
+  connect_parts();
+  connect_commands();
+  lay_out();
+  refresh_title();
+  refresh_perspective();
+}
+
+Window::~Window() = default;
+
+void Window::make_bars() {
+  actions_.fill(menuBar());
+  menuBar()->setFixedHeight(kMenuBarHeight);
+  menuBar()->setNativeMenuBar(false);
+  auto* name = new QWidget;
+  auto* row = new QHBoxLayout(name);
+  row->setContentsMargins(10, 0, 8, 0);
+  row->setSpacing(8);
+  auto* sign = new QLabel;
+  sign->setPixmap(program_icon().pixmap(16, 16));
+  row->addWidget(sign);
+  row->addWidget(make_label("Trainyard", 13, QFont::DemiBold));
+  menuBar()->setCornerWidget(name, Qt::TopLeftCorner);
+  auto* right = new QWidget;
+  auto* right_row = new QHBoxLayout(right);
+  right_row->setContentsMargins(8, 2, 8, 2);
+  right_row->setSpacing(12);
+  file_ = make_label("", 12, QFont::Normal, "second");
+  auto* search = new QPushButton("Search or run a command          Ctrl K");
+  search->setProperty("kind", "small");
+  search->setFixedWidth(280);
+  search->setIcon(icon("search", qcolor(Ink::Text3, current_theme())));
+  search->setAccessibleName("Search or run a command");
+  connect(search, &QPushButton::clicked, actions_["help.commands"], &QAction::trigger);
+  right_row->addWidget(file_);
+  right_row->addWidget(search);
+  menuBar()->setCornerWidget(right, Qt::TopRightCorner);
+
+  tool_bar_ = new ToolBar(document_, session_, actions_);
+  verdict_ = new VerdictBar(session_);
+  addToolBar(Qt::TopToolBarArea, bar_of(tool_bar_, "Tools", kToolBarHeight));
+  addToolBarBreak(Qt::TopToolBarArea);
+  addToolBar(Qt::TopToolBarArea, bar_of(verdict_, "Verdict", kVerdictHeight));
+  readings_ = new Readings(session_);
+  setStatusBar(readings_);
+}
+
+QDockWidget* Window::make_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area, const QString& name) {
+  auto* dock = new QDockWidget(title);
+  dock->setObjectName(name);
+  dock->setAccessibleName(title);
+  dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
+  auto* bar = new QWidget;
+  make_header(bar, title);
+  dock->setTitleBarWidget(bar);
+  dock->setWidget(content);
+  addDockWidget(area, dock);
+  return dock;
+}
+
+void Window::make_docks() {
+  strategy_ = new StrategyPanel(document_, session_);
+  bottom_ = new BottomPanel(session_);
+  project_dock_ = make_dock("Project", new ProjectPanel(document_, session_), Qt::LeftDockWidgetArea, "project");
+  inspector_dock_ = make_dock("Inspector", new Inspector(session_), Qt::RightDockWidgetArea, "inspector");
+  strategy_dock_ = make_dock("Strategy", strategy_, Qt::RightDockWidgetArea, "strategy");
+  bottom_dock_ = make_dock("Statistics", bottom_, Qt::BottomDockWidgetArea, "bottom");
+  bottom_dock_->setTitleBarWidget(new QWidget);  // its tabs are its title
+  splitDockWidget(inspector_dock_, strategy_dock_, Qt::Vertical);
+}
+
+void Window::lay_out() {
+  const bool design = document_.project().perspective == "design";
+  addDockWidget(Qt::LeftDockWidgetArea, project_dock_);
+  addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
+  addDockWidget(Qt::RightDockWidgetArea, strategy_dock_);
+  addDockWidget(Qt::BottomDockWidgetArea, bottom_dock_);
+  splitDockWidget(inspector_dock_, strategy_dock_, Qt::Vertical);
+  const bool empty = document_.project().model.empty();
+  project_dock_->setVisible(!empty);
+  strategy_dock_->setVisible(!empty);
+  inspector_dock_->setVisible(!empty && !design);
+  bottom_dock_->setVisible(!empty && !design);
+  resizeDocks({project_dock_, strategy_dock_}, {kLeftDock, design ? kRightDockDesign : kRightDock}, Qt::Horizontal);
+  if (!design) {
+    resizeDocks({inspector_dock_, strategy_dock_}, {300, 400}, Qt::Vertical);
+    resizeDocks({bottom_dock_}, {kBottomDock}, Qt::Vertical);
+  }
+  strategy_->set_detailed(design);
+}
+
+void Window::connect_parts() {
+  connect(&document_, &Document::changed, this, [this] {
+    session_.set_stale(true);
+    refresh_title();
+    refresh_perspective();
+    if (document_.project().automatic) simulate();
+  });
+  connect(&document_, &Document::view_changed, this, [this] {
+    refresh_perspective();
+    if (document_.project().automatic && session_.stale()) simulate();
+  });
+  connect(&document_, &Document::renamed, this, &Window::refresh_title);
+  connect(&simulation_, &Simulation::finished, &session_, &Session::set_outcome);
+  connect(&simulation_, &Simulation::priced, &session_, &Session::set_neighbours);
+  connect(&simulation_, &Simulation::finished, this, [this] { tool_bar_->set_running(false); });
+  connect(&simulation_, &Simulation::idle, this, [this] { tool_bar_->set_running(false); });
+  connect(verdict_, &VerdictBar::apply, this, &Window::apply_words);
+  connect(bottom_, &BottomPanel::apply, this, &Window::apply_words);
+  connect(welcome_, &WelcomePage::open, this, &Window::open_dialog);
+  connect(welcome_, &WelcomePage::open_file, this, &Window::open_file);
+  connect(welcome_, &WelcomePage::example, this, [this](const QString& model, const QString& cluster) {
+    start_with({.model = model.toStdString(), .cluster = cluster.toStdString(), .plan = "", .settings = {}});
+  });
+  for (CanvasWidget* canvas : canvases()) {
+    connect(canvas, &CanvasWidget::renderer_changed, this, &Window::refresh_renderer);
+    connect(canvas, &CanvasWidget::painted, this, [this, canvas] { readings_->set_frame_time(canvas->frame_time()); });
+  }
+}
+
+QList<CanvasWidget*> Window::canvases() const { return analyse_->canvases() + design_->canvases(); }
+
+void Window::simulate() {
+  const ProjectPlan* plan = document_.plan();
+  if (plan == nullptr || document_.project().model.empty()) return;
+  simulation_.start({document_.project().model, document_.project().cluster, plan->file, plan->settings});
+  tool_bar_->set_running(true);
+}
+
+void Window::show_tab(const QString& name) { analyse_->show_tab(name); }
+
+bool Window::settled() const { return !simulation_.running(); }
+
+void Window::refresh_title() {
+  const QString name = document_.title() + (document_.modified() ? "*" : "");
+  setWindowTitle(name + " – Trainyard");
+  file_->setText(name);
+  actions_["edit.undo"]->setEnabled(document_.undo_stack().canUndo());
+  actions_["edit.redo"]->setEnabled(document_.undo_stack().canRedo());
+  const QString undo = document_.undo_stack().undoText();
+  actions_["edit.undo"]->setToolTip(undo.isEmpty() ? "Nothing to undo" : "Undo: " + undo);
+  for (const char* id : {"plan.duplicate", "plan.rename"}) actions_[id]->setEnabled(document_.plan() != nullptr);
+  actions_["plan.remove"]->setEnabled(document_.project().plans.size() > 1);
+}
+
+void Window::refresh_perspective() {
+  const bool design = document_.project().perspective == "design";
+  QWidget* page = document_.project().model.empty() ? static_cast<QWidget*>(welcome_)
+                  : design                          ? static_cast<QWidget*>(design_)
+                                                    : analyse_;
+  if (page == welcome_) welcome_->refresh();
+  if (centre_->currentWidget() != page || property("laid out").toString().toStdString() != document_.project().perspective) {
+    centre_->setCurrentWidget(page);
+    setProperty("laid out", QString::fromStdString(document_.project().perspective));
+    lay_out();
+  }
+  actions_["simulate.auto"]->setChecked(document_.project().automatic);
+}
+
+void Window::refresh_renderer() {
+  for (const CanvasWidget* canvas : canvases())
+    if (!canvas->renderer().isEmpty()) readings_->set_renderer(canvas->renderer(), canvas->why());
+}
+
+void Window::closeEvent(QCloseEvent* event) { may_discard() ? event->accept() : event->ignore(); }
+
+void Window::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void Window::dropEvent(QDropEvent* event) {
+  event->acceptProposedAction();
+  for (const QUrl& url : event->mimeData()->urls())
+    if (url.isLocalFile()) open_file(url.toLocalFile());
+}
+
+void Window::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::StyleChange && tool_bar_ != nullptr) tool_bar_->refresh_icons();
+  QMainWindow::changeEvent(event);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,96 @@
+// The window: puts document, session, simulation and panels together and carries out commands.
+#pragma once
+
+#include <QMainWindow>
+
+#include "app/desktop/commands.h"
+#include "app/desktop/document.h"
+#include "app/desktop/session.h"
+#include "app/desktop/simulation.h"
+
+class QDockWidget;
+class QLabel;
+class QStackedWidget;
+
+namespace trainyard {
+
+class AnalysePage;
+class BottomPanel;
+class CanvasWidget;
+class DesignPage;
+class Readings;
+class StrategyPanel;
+class ToolBar;
+class VerdictBar;
+class WelcomePage;
+
+class Window : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  Window();
+  ~Window() override;
+
+  Document& document() { return document_; }
+  Session& session() { return session_; }
+  Simulation& simulation() { return simulation_; }
+  Actions& actions_of() { return actions_; }
+  /// Opens a project, model, cluster or plan, whichever the file is. What is wrong with it is told in a sentence.
+  void open_file(const QString& path);
+  /// The model, cluster and settings that the command line named.
+  void start_with(const Request&);
+  /// "timeline", "roofline" or "order".
+  void show_tab(const QString&);
+  /// Everything asked for has been simulated.
+  bool settled() const;
+
+ protected:
+  void closeEvent(QCloseEvent*) override;
+  void dragEnterEvent(QDragEnterEvent*) override;
+  void dropEvent(QDropEvent*) override;
+  void changeEvent(QEvent*) override;
+
+ private:
+  void make_bars();
+  void make_docks();
+  QDockWidget* make_dock(const QString& title, QWidget*, Qt::DockWidgetArea, const QString& name);
+  void connect_commands();
+  void connect_parts();
+  void lay_out();
+  void simulate();
+  void refresh_title();
+  void refresh_perspective();
+  void refresh_renderer();
+  QList<CanvasWidget*> canvases() const;
+
+  // Commands.
+  void open_dialog();
+  bool save(bool ask);
+  bool may_discard();
+  void rename_plan();
+  void apply_words(const QString& assignments);
+  void export_view();
+  void show_keys();
+  void show_about();
+  void set_theme(Theme);
+  /// One sentence with Continue: nothing was changed.
+  void complain(const QString& title, const QString& sentence);
+
+  Document document_;
+  Session session_;
+  Simulation simulation_;
+  Actions actions_;
+  ToolBar* tool_bar_ = nullptr;
+  VerdictBar* verdict_ = nullptr;
+  Readings* readings_ = nullptr;
+  QStackedWidget* centre_ = nullptr;
+  WelcomePage* welcome_ = nullptr;
+  DesignPage* design_ = nullptr;
+  AnalysePage* analyse_ = nullptr;
+  StrategyPanel* strategy_ = nullptr;
+  BottomPanel* bottom_ = nullptr;
+  QDockWidget *project_dock_ = nullptr, *inspector_dock_ = nullptr, *strategy_dock_ = nullptr, *bottom_dock_ = nullptr;
+  QLabel* file_ = nullptr;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,237 @@
+// What the commands of the window do.
+#include <QAction>
+#include <QApplication>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QInputDialog>
+#include <QLabel>
+#include <QMessageBox>
+#include <QDockWidget>
+#include <QPushButton>
+#include <QSettings>
+#include <QTreeWidget>
+
+#include "app/desktop/analyse_page.h"
+#include "app/desktop/canvas_widget.h"
+#include "app/desktop/design_page.h"
+#include "app/desktop/file_kind.h"
+#include "app/desktop/first_plan.h"
+#include "app/desktop/palette_dialog.h"
+#include "app/desktop/theme.h"
+#include "app/desktop/window.h"
+#include "core/io/files.h"
+#include "core/model/zoo.h"
+#include "visualizers/png.h"
+#include "visualizers/render.h"
+#include "visualizers/svg.h"
+
+namespace trainyard {
+namespace {
+
+constexpr const char* kProjectFilter = "Trainyard project (*.trainyard)";
+constexpr const char* kAnyFilter = "Projects, models, clusters, plans (*.trainyard *.json);;All files (*)";
+constexpr const char* kDefaultCluster = "h100-sxm:64";
+
+// Opens it with stand-ins for what is not chosen yet; throws what is wrong with the file.
+void try_open(Project project) {
+  if (project.model.empty()) project.model = std::string(zoo().front().name);
+  if (project.cluster.empty()) project.cluster = kDefaultCluster;
+  const std::string plan = project.plans.empty() ? "" : project.plans[static_cast<std::size_t>(project.current)].file;
+  open(Request{project.model, project.cluster, plan, {}});
+}
+
+}  // namespace
+
+void Window::connect_commands() {
+  const auto on = [this](const char* id, auto run) { connect(actions_[id], &QAction::triggered, this, run); };
+  on("file.new", [this] {
+    if (!may_discard()) return;
+    simulation_.stop();
+    session_.clear();
+    document_.clear();
+  });
+  on("file.open", [this] { open_dialog(); });
+  on("file.save", [this] { save(false); });
+  on("file.save-as", [this] { save(true); });
+  on("file.quit", [this] { close(); });
+  on("edit.undo", [this] { document_.undo_stack().undo(); });
+  on("edit.redo", [this] { document_.undo_stack().redo(); });
+  on("view.design", [this] { document_.show_perspective("design"); });
+  on("view.analyse", [this] { document_.show_perspective("analyse"); });
+  on("view.reset", [this] { lay_out(); });
+  on("view.dark", [this] { set_theme(actions_["view.dark"]->isChecked() ? Theme::Dark : Theme::Light); });
+  on("view.gpu", [this] {
+    for (CanvasWidget* canvas : canvases())
+      if (canvas->isVisible()) canvas->try_gpu_again();
+  });
+  on("view.left", [this](bool show) { project_dock_->setVisible(show); });
+  on("view.bottom", [this](bool show) { bottom_dock_->setVisible(show); });
+  on("view.right", [this](bool show) {
+    strategy_dock_->setVisible(show);
+    inspector_dock_->setVisible(show && document_.project().perspective == "analyse");
+  });
+  connect(project_dock_, &QDockWidget::visibilityChanged, actions_["view.left"], &QAction::setChecked);
+  connect(strategy_dock_, &QDockWidget::visibilityChanged, actions_["view.right"], &QAction::setChecked);
+  connect(bottom_dock_, &QDockWidget::visibilityChanged, actions_["view.bottom"], &QAction::setChecked);
+  on("plan.duplicate", [this] { document_.duplicate_plan(); });
+  on("plan.rename", [this] { rename_plan(); });
+  on("plan.remove", [this] { document_.remove_plan(); });
+  on("plan.fix", [this] {
+    if (session_.experiment() && !session_.stale()) {
+      const Verdict& verdict = session_.experiment()->result.verdict;
+      if (!verdict.fixes.empty()) apply_words(QString::fromStdString(verdict.fixes.front().set));
+      else if (verdict.gain) apply_words(QString::fromStdString(verdict.gain->set));
+    }
+  });
+  on("simulate.run", [this] { simulate(); });
+  on("simulate.stop", [this] { simulation_.stop(); });
+  on("simulate.auto", [this](bool on_now) { document_.set_automatic(on_now); });
+  on("export.view", [this] { export_view(); });
+  on("help.commands", [this] { PaletteDialog(this).exec(); });
+  on("help.keys", [this] { show_keys(); });
+  on("help.about", [this] { show_about(); });
+  actions_["view.dark"]->setChecked(current_theme() == Theme::Dark);
+}
+
+void Window::complain(const QString& title, const QString& sentence) {
+  QMessageBox box(QMessageBox::Warning, title, title, QMessageBox::Ok, this);
+  box.setInformativeText(sentence);
+  box.button(QMessageBox::Ok)->setText("Continue");
+  box.exec();
+}
+
+void Window::open_dialog() {
+  const QString path = QFileDialog::getOpenFileName(this, "Open", {}, kAnyFilter);
+  if (!path.isEmpty()) open_file(path);
+}
+
+void Window::open_file(const QString& path) {
+  const std::string file = QFileInfo(path).absoluteFilePath().toStdString();
+  try {
+    Project project = document_.project();
+    switch (file_kind(file)) {
+      case FileKind::Project:
+        if (!may_discard()) return;
+        session_.clear();
+        document_.load(QString::fromStdString(file));
+        break;
+      case FileKind::Model:
+        project.model = file;
+        try_open(project);
+        if (project.cluster.empty()) project.cluster = kDefaultCluster;
+        start_with({.model = file, .cluster = project.cluster, .plan = "", .settings = {}});
+        break;
+      case FileKind::Cluster:
+        project.cluster = file;
+        try_open(project);
+        document_.set_cluster(QString::fromStdString(file));
+        break;
+      case FileKind::Plan:
+        project.plans = {{"", file, {}}};
+        project.current = 0;
+        try_open(project);
+        document_.use_plan_file(QString::fromStdString(file));
+        break;
+    }
+    remember_file(QString::fromStdString(file));
+  } catch (const Error& error) {
+    complain("This file cannot be opened", QString::fromStdString(describe(error)));
+  }
+}
+
+void Window::start_with(const Request& request) {
+  Project project = document_.project();
+  project.model = request.model;
+  project.cluster = request.cluster.empty() ? kDefaultCluster : request.cluster;
+  std::vector<std::string> settings = request.settings;
+  if (request.plan.empty() && settings.empty()) settings = first_plan(project.model, project.cluster);
+  // A plan that someone has worked on stays; a new model only brings one where there is none.
+  if (project.plans.empty() || !request.plan.empty() || !request.settings.empty()) {
+    project.plans.push_back({project.plans.empty() ? "A" : "B", request.plan, settings});
+    project.current = static_cast<int>(project.plans.size()) - 1;
+  }
+  document_.change("Open " + QString::fromStdString(request.model).section('/', -1), std::move(project));
+}
+
+bool Window::save(bool ask) {
+  QString path = document_.path();
+  if (ask || path.isEmpty()) path = QFileDialog::getSaveFileName(this, "Save project", path, kProjectFilter);
+  if (path.isEmpty()) return false;
+  if (QFileInfo(path).suffix().isEmpty()) path += ".trainyard";
+  try {
+    document_.save(path);
+    return true;
+  } catch (const Error& error) {
+    complain("The project was not saved", QString::fromStdString(describe(error)));
+    return false;
+  }
+}
+
+bool Window::may_discard() {
+  if (!document_.modified()) return true;
+  QMessageBox box(QMessageBox::Question, "Unsaved changes", "Save the changes to " + document_.title() + "?",
+                  QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+  const int answer = box.exec();
+  return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save(false));
+}
+
+void Window::rename_plan() {
+  if (document_.plan() == nullptr) return;
+  bool agreed = false;
+  const QString name = QInputDialog::getText(this, "Rename plan", "Name", QLineEdit::Normal,
+                                             QString::fromStdString(document_.plan()->name), &agreed);
+  if (agreed) document_.rename_plan(name);
+}
+
+void Window::apply_words(const QString& assignments) {
+  document_.apply("Apply " + assignments, assignments.split(' ', Qt::SkipEmptyParts));
+}
+
+void Window::export_view() {
+  if (session_.data() == nullptr) return;
+  const QString path = QFileDialog::getSaveFileName(this, "Export view", "view.png", "PNG (*.png);;SVG (*.svg)");
+  if (path.isEmpty()) return;
+  const bool design = document_.project().perspective == "design";
+  const View& wanted = view(design ? "layers" : analyse_->current_view());
+  const Drawing drawing = wanted.draw(*session_.data(), wanted.size, session_.state());
+  try {
+    write_file_atomically(path.toStdString(), path.endsWith(".svg") ? to_svg(drawing, current_theme())
+                                                                    : to_png(render(drawing, 2, current_theme())));
+  } catch (const Error& error) {
+    complain("The view was not exported", QString::fromStdString(describe(error)));
+  }
+}
+
+void Window::show_keys() {
+  QString html = "<table cellspacing=6>";
+  for (const Command& command : commands())
+    if (const QString keys = actions_[command.id]->shortcut().toString(QKeySequence::NativeText); !keys.isEmpty())
+      html += QString("<tr><td><b>%1</b></td><td>%2</td></tr>").arg(keys, QString::fromUtf8(command.text));
+  html += "<tr><td></td><td><i>on a canvas</i></td></tr>";
+  for (const CanvasKey& key : canvas_keys())
+    html += QString("<tr><td><b>%1</b></td><td>%2</td></tr>").arg(QString::fromUtf8(key.keys), QString::fromUtf8(key.help));
+  QMessageBox(QMessageBox::NoIcon, "Keyboard shortcuts", html + "</table>", QMessageBox::Close, this).exec();
+}
+
+void Window::show_about() {
+  QString drawn = "nothing yet";
+  for (const CanvasWidget* canvas : canvases())
+    if (!canvas->why().isEmpty()) drawn = canvas->why();
+  QStringList left_out;
+  for (const std::string& sentence : cost_model().leaves_out()) left_out << QString::fromStdString(sentence);
+  QMessageBox(QMessageBox::NoIcon, "About Trainyard",
+              "<h3>Trainyard</h3>A workbench in which people design the training of a neural network before they pay for it."
+              "<p>Drawn by: " + drawn.toHtmlEscaped() + "<p>Every time comes from a model that leaves out: " +
+                  left_out.join("; ").toHtmlEscaped() + ".",
+              QMessageBox::Close, this)
+      .exec();
+}
+
+void Window::set_theme(Theme theme) {
+  QSettings().setValue("theme", theme == Theme::Dark ? "dark" : "light");
+  apply_theme(*static_cast<QApplication*>(QApplication::instance()), theme);
+  Q_EMIT session_.experiment_changed();  // rows carry colours of the theme
+  Q_EMIT document_.view_changed();
+}
+
+}  // namespace trainyard
