@@ -2,6 +2,7 @@
 
 #include <QHeaderView>
 #include <QLabel>
+#include <QPainter>
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QTreeWidget>
@@ -64,7 +65,7 @@ BottomPanel::BottomPanel(Session& session, QWidget* parent)
   tabs_->setDrawBase(false);
   tabs_->setExpanding(false);
   tabs_->setAccessibleName("Bottom panel");
-  for (const QString& name : {"Statistics", "Problems", "Alive at t"}) tabs_->addTab(name);
+  for (const char* name : {"Statistics", "Problems", "Alive at t"}) tabs_->addTab(name);
   row->addWidget(tabs_);
   row->addStretch(1);
   column->addWidget(bar);

@@ -32,8 +32,7 @@ std::string options_of(const std::string& words) {
 QString facts(const Cluster& cluster) {
   const Device& d = cluster.device;
   QStringList parts;
-  if (const auto best = d.peak.find(DType::BF16); best != d.peak.end())
-    parts << "bf16 dense <b>" + q(format_throughput(best->second.value)) + "</b>";
+  if (supports(d, DType::BF16)) parts << "bf16 dense <b>" + q(format_throughput(peak(d, DType::BF16))) + "</b>";
   parts << q(d.memory_kind) + " <b>" + q(format_bandwidth(d.memory_bandwidth.value)) + "</b>";
   for (const Level& level : cluster.levels)
     parts << q(level.name) + " <b>" + q(format_bandwidth(level.bandwidth.value)) + "</b>";

@@ -1,5 +1,6 @@
 #include "app/desktop/project_panel.h"
 
+#include <QDir>
 #include <QFileInfo>
 #include <QHeaderView>
 #include <QLabel>

@@ -154,7 +154,8 @@ QString style_sheet(Theme theme) {
     out += hex_of(m.capturedView(1), theme);
     end = m.capturedEnd();
   }
-  return out + QStringView(sheet).mid(end);
+  out += QStringView(sheet).mid(end);
+  return out;
 }
 
 }  // namespace trainyard

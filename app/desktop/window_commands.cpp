@@ -196,7 +196,7 @@ void Window::export_view() {
   const Drawing drawing = wanted.draw(*session_.data(), wanted.size, session_.state());
   try {
     write_file_atomically(path.toStdString(), path.endsWith(".svg") ? to_svg(drawing, current_theme())
-                                                                    : to_png(render(drawing, 2, current_theme())));
+                                                                    : to_png(trainyard::render(drawing, 2, current_theme())));
   } catch (const Error& error) {
     complain("The view was not exported", QString::fromStdString(describe(error)));
   }

@@ -29,7 +29,7 @@ struct Project {
 /// The project as a trainyard/project@1 document; equal projects give equal bytes.
 std::string project_document(const Project&);
 /// Throws Error{InvalidInput} naming the field, what was expected and what was found.
-Project parse_project(std::string_view text, const Place& = {"project"});
+Project parse_project(std::string_view text, const std::string& source);
 /// The project with that setting of a plan at that value; the key's place in the list is kept.
 Project with_setting(Project, int plan, std::string_view key, std::string_view value);
 /// The value that the plan's own settings give the key, or "".
