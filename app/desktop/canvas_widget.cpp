@@ -20,7 +20,7 @@ RendererChoice& renderer_in_use() {
   return choice;
 }
 
-int button_of(Qt::MouseButton button) {
+std::size_t button_of(Qt::MouseButton button) {
   if (button == Qt::RightButton) return 1;
   return button == Qt::MiddleButton ? 2 : 0;
 }

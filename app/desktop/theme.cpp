@@ -4,7 +4,7 @@
 #include <QFontDatabase>
 #include <QPalette>
 
-#include "app/desktop/style.h"
+#include "app/desktop/control_style.h"
 
 namespace trainyard {
 namespace {
@@ -73,7 +73,7 @@ Theme system_theme() {
 
 void apply_theme(QApplication& application, Theme theme) {
   theme_in_use() = theme;
-  if (qobject_cast<Style*>(QApplication::style()) == nullptr) QApplication::setStyle(new Style);
+  if (qobject_cast<ControlStyle*>(QApplication::style()) == nullptr) QApplication::setStyle(new ControlStyle);
   QApplication::setFont(ui_font(12));
   QApplication::setPalette(palette_of(theme));
   application.setStyleSheet(style_sheet(theme));

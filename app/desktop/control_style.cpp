@@ -1,4 +1,4 @@
-#include "app/desktop/style.h"
+#include "app/desktop/control_style.h"
 
 #include <QPainter>
 #include <QStyleOption>
@@ -41,9 +41,9 @@ void draw_branch(QPainter& p, const QStyleOption& option) {
 
 }  // namespace
 
-Style::Style() : QProxyStyle("Fusion") {}
+ControlStyle::ControlStyle() : QProxyStyle("Fusion") {}
 
-void Style::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+void ControlStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                           const QWidget* widget) const {
   switch (element) {
     case PE_IndicatorCheckBox:
@@ -61,7 +61,7 @@ void Style::drawPrimitive(PrimitiveElement element, const QStyleOption* option, 
   }
 }
 
-int Style::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const {
+int ControlStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const {
   switch (metric) {
     case PM_IndicatorWidth:
     case PM_IndicatorHeight: return 14;
@@ -76,7 +76,7 @@ int Style::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWi
   }
 }
 
-int Style::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* data) const {
+int ControlStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* data) const {
   switch (hint) {
     case SH_UnderlineShortcut: return 0;
     case SH_ComboBox_Popup: return 0;

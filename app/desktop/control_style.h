@@ -5,11 +5,11 @@
 
 namespace trainyard {
 
-class Style : public QProxyStyle {
+class ControlStyle : public QProxyStyle {
   Q_OBJECT
 
  public:
-  Style();
+  ControlStyle();
   void drawPrimitive(PrimitiveElement, const QStyleOption*, QPainter*, const QWidget*) const override;
   int pixelMetric(PixelMetric, const QStyleOption*, const QWidget*) const override;
   int styleHint(StyleHint, const QStyleOption*, const QWidget*, QStyleHintReturn*) const override;
