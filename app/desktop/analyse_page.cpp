@@ -36,7 +36,8 @@ AnalysePage::AnalysePage(Session& session, QWidget* parent)
   row->addStretch(1);
   column->addWidget(bar);
   column->addWidget(pages_, 1);
-  add("Timeline", new CanvasWidget("Timeline and memory", std::make_unique<AnalyseScene>(session_)));
+  add("Timeline",
+      new CanvasWidget("Timeline and memory", std::make_unique<AnalyseScene>(session_)));
   add("Roofline", new CanvasWidget("Roofline", std::make_unique<ViewScene>(session_, kViews[1])));
   add("Order", new CanvasWidget("Order of work", std::make_unique<ViewScene>(session_, kViews[2])));
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
@@ -44,7 +45,8 @@ AnalysePage::AnalysePage(Session& session, QWidget* parent)
     for (CanvasWidget* canvas : canvases_) canvas->refresh();
   };
   connect(&session_, &Session::experiment_changed, this, refresh);
-  for (const auto signal : {&Session::view_changed, &Session::range_changed, &Session::selection_changed})
+  for (const auto signal :
+       {&Session::view_changed, &Session::range_changed, &Session::selection_changed})
     connect(&session_, signal, canvases_[0], &CanvasWidget::refresh);
 }
 

@@ -9,8 +9,8 @@
 namespace trainyard {
 namespace {
 
-constexpr float kClick = 4;      // px that the pointer may move in a click
-constexpr double kSnap = 6;      // px
+constexpr float kClick = 4;  // px that the pointer may move in a click
+constexpr double kSnap = 6;  // px
 constexpr double kZoomStep = 1.25;
 constexpr std::size_t kTipLines = 3;
 
@@ -26,11 +26,14 @@ QString tip_html(const Hover& hover) {
                      .arg(text_of(hover.title), pale, text_of(hover.where), text_of(hover.value));
   for (std::size_t i = 0; i < std::min(hover.lines.size(), kTipLines); ++i)
     html += QString("<br><span style='color:%1'>%2</span>").arg(pale, text_of(hover.lines[i]));
-  return html + QString("<br><span style='color:%1'>click pins &nbsp; B next bubble &nbsp; F fits</span>")
-                    .arg(qcolor(Ink::Text3, current_theme()).name());
+  return html +
+         QString("<br><span style='color:%1'>click pins &nbsp; B next bubble &nbsp; F fits</span>")
+             .arg(qcolor(Ink::Text3, current_theme()).name());
 }
 
-Rect AnalyseScene::timeline_area() const { return analyse_layout(*session_.data(), size_).timeline; }
+Rect AnalyseScene::timeline_area() const {
+  return analyse_layout(*session_.data(), size_).timeline;
+}
 Rect AnalyseScene::memory_area() const { return analyse_layout(*session_.data(), size_).memory; }
 
 Viewport AnalyseScene::shown() const {
@@ -56,8 +59,9 @@ QString AnalyseScene::tooltip(Point p) {
   const Item item = item_at(p);
   if (item.kind == ItemKind::None) return {};
   const bool above = contains(timeline_area(), p);
-  const Hover hover = above ? describe_timeline(session_.data()->timeline, timeline_area(), session_.state(), item)
-                            : describe_memory(session_.data()->memory, item, time_at(shown(), p.x));
+  const Hover hover =
+      above ? describe_timeline(session_.data()->timeline, timeline_area(), session_.state(), item)
+            : describe_memory(session_.data()->memory, item, time_at(shown(), p.x));
   return hover.title.empty() ? QString() : tip_html(hover);
 }
 
@@ -67,19 +71,23 @@ QString AnalyseScene::description() const {
   const TimeRange shown = session_.shown();
   QString text = QString("Timeline of %1 pipeline ranks and their memory, from %2 to %3. %4")
                      .arg(session_.data()->timeline.ranks.size())
-                     .arg(QString::fromStdString(spell_duration(shown.from)), QString::fromStdString(spell_duration(shown.to)),
+                     .arg(QString::fromStdString(spell_duration(shown.from)),
+                          QString::fromStdString(spell_duration(shown.to)),
                           QString::fromStdString(result.verdict.sentence));
   if (const Item item = session_.state().selected; item.kind != ItemKind::None) {
-    const Hover hover = describe_timeline(session_.data()->timeline, timeline_area(), session_.state(), item);
-    text += QString(" Selected: %1, %2, %3.").arg(QString::fromStdString(hover.title), QString::fromStdString(hover.where),
-                                                   QString::fromStdString(hover.value));
+    const Hover hover =
+        describe_timeline(session_.data()->timeline, timeline_area(), session_.state(), item);
+    text += QString(" Selected: %1, %2, %3.")
+                .arg(QString::fromStdString(hover.title), QString::fromStdString(hover.where),
+                     QString::fromStdString(hover.value));
   }
   return text;
 }
 
 Qt::CursorShape AnalyseScene::cursor(Point p) {
   if (session_.data() == nullptr) return Qt::ArrowCursor;
-  const TimelineLayout layout = timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
+  const TimelineLayout layout =
+      timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
   if (contains(layout.overview, p)) return Qt::OpenHandCursor;
   return contains(layout.ruler, p) ? Qt::IBeamCursor : Qt::ArrowCursor;
 }
@@ -92,16 +100,19 @@ bool AnalyseScene::input(const InputFrame& frame) {
   if (frame.down[0] || frame.down[2]) drag(frame);
   if (frame.released[0] || frame.released[2]) release(frame);
   const Viewport view = shown();
-  const bool over_plot = frame.inside && frame.at.x >= view.plot.x && frame.at.x < view.plot.right();
+  const bool over_plot =
+      frame.inside && frame.at.x >= view.plot.x && frame.at.x < view.plot.right();
   if (drag_ != Drag::Pan)
-    session_.set_cursor(over_plot ? std::optional<Instant>(time_at(view, frame.at.x)) : std::nullopt);
+    session_.set_cursor(over_plot ? std::optional<Instant>(time_at(view, frame.at.x))
+                                  : std::nullopt);
   before_ = frame.at;
   return true;
 }
 
 void AnalyseScene::press(const InputFrame& frame) {
   pressed_ = before_ = frame.at;
-  const TimelineLayout layout = timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
+  const TimelineLayout layout =
+      timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
   if (frame.pressed[2]) {
     drag_ = Drag::Pan;
   } else if (contains(layout.overview, frame.at)) {
@@ -117,7 +128,8 @@ void AnalyseScene::drag(const InputFrame& frame) {
   if (drag_ == Drag::Pan) {
     pan_by(frame.at.x - before_.x);
   } else if (drag_ == Drag::Window) {
-    const TimelineLayout layout = timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
+    const TimelineLayout layout =
+        timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
     const Instant middle = time_at(layout.whole, frame.at.x);
     const Duration length = layout.shown.to - layout.shown.from;
     Viewport moved_view = layout.shown;
@@ -132,9 +144,11 @@ void AnalyseScene::drag(const InputFrame& frame) {
 }
 
 void AnalyseScene::release(const InputFrame& frame) {
-  const bool moved = std::abs(frame.at.x - pressed_.x) > kClick || std::abs(frame.at.y - pressed_.y) > kClick;
+  const bool moved =
+      std::abs(frame.at.x - pressed_.x) > kClick || std::abs(frame.at.y - pressed_.y) > kClick;
   if (!moved && frame.released[0]) click(frame.at);
-  if (const auto range = session_.state().range; range && range->length() <= Duration{}) session_.set_range({});
+  if (const auto range = session_.state().range; range && range->length() <= Duration{})
+    session_.set_range({});
   drag_ = Drag::None;
 }
 
@@ -148,32 +162,55 @@ void AnalyseScene::click(Point p) {
 }
 
 void AnalyseScene::wheel(const InputFrame& frame) {
-  if (frame.modifiers & kControl) return zoom_by(std::pow(kZoomStep, static_cast<double>(frame.wheel_y)), frame.at.x);
-  if (frame.modifiers & kShift) return pan_by(40.0 * static_cast<double>(frame.wheel_y + frame.wheel_x));
+  if (frame.modifiers & kControl)
+    return zoom_by(std::pow(kZoomStep, static_cast<double>(frame.wheel_y)), frame.at.x);
+  if (frame.modifiers & kShift)
+    return pan_by(40.0 * static_cast<double>(frame.wheel_y + frame.wheel_x));
   if (frame.wheel_x != 0) pan_by(40.0 * static_cast<double>(frame.wheel_x));
-  const float hidden = std::max(0.0F, timeline_height(session_.data()->timeline) - timeline_area().height);
-  session_.scroll_to(std::clamp(session_.state().scroll - 3 * kLanePitch * frame.wheel_y, 0.0F, hidden));
+  const float hidden =
+      std::max(0.0F, timeline_height(session_.data()->timeline) - timeline_area().height);
+  session_.scroll_to(
+      std::clamp(session_.state().scroll - 3 * kLanePitch * frame.wheel_y, 0.0F, hidden));
 }
 
 void AnalyseScene::key(int key, const InputFrame& frame) {
   const Viewport view = shown();
-  const double at = frame.inside ? static_cast<double>(frame.at.x) : static_cast<double>(view.plot.x + view.plot.width / 2);
+  const double at = frame.inside ? static_cast<double>(frame.at.x)
+                                 : static_cast<double>(view.plot.x + view.plot.width / 2);
   const double page = static_cast<double>(view.plot.width) / 8;
   switch (key) {
-    case Qt::Key_W: case Qt::Key_Plus: case Qt::Key_Equal: return zoom_by(kZoomStep, at);
-    case Qt::Key_S: case Qt::Key_Minus: return zoom_by(1 / kZoomStep, at);
-    case Qt::Key_A: return pan_by(page);
-    case Qt::Key_D: return pan_by(-page);
-    case Qt::Key_Home: return session_.show({});
-    case Qt::Key_F: return fit_selection();
-    case Qt::Key_P: return next_peak();
-    case Qt::Key_B: return next_bubble();
-    case Qt::Key_Left: return walk(-1, 0);
-    case Qt::Key_Right: return walk(+1, 0);
-    case Qt::Key_Up: return walk(0, -1);
-    case Qt::Key_Down: return walk(0, +1);
-    case Qt::Key_Escape: session_.set_range({}); return session_.select({});
-    default: return;
+    case Qt::Key_W:
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+      return zoom_by(kZoomStep, at);
+    case Qt::Key_S:
+    case Qt::Key_Minus:
+      return zoom_by(1 / kZoomStep, at);
+    case Qt::Key_A:
+      return pan_by(page);
+    case Qt::Key_D:
+      return pan_by(-page);
+    case Qt::Key_Home:
+      return session_.show({});
+    case Qt::Key_F:
+      return fit_selection();
+    case Qt::Key_P:
+      return next_peak();
+    case Qt::Key_B:
+      return next_bubble();
+    case Qt::Key_Left:
+      return walk(-1, 0);
+    case Qt::Key_Right:
+      return walk(+1, 0);
+    case Qt::Key_Up:
+      return walk(0, -1);
+    case Qt::Key_Down:
+      return walk(0, +1);
+    case Qt::Key_Escape:
+      session_.set_range({});
+      return session_.select({});
+    default:
+      return;
   }
 }
 
@@ -204,8 +241,9 @@ void AnalyseScene::next_peak() {
   if (memory.totals.empty()) return;
   const DeviceId now = session_.state().expanded.value_or(memory.worst);
   const bool at_worst_first = !session_.state().expanded.has_value();
-  const auto next = at_worst_first ? memory.worst.value
-                                   : (now.value + 1) % static_cast<std::uint32_t>(memory.totals.size());
+  const auto next = at_worst_first
+                        ? memory.worst.value
+                        : (now.value + 1) % static_cast<std::uint32_t>(memory.totals.size());
   session_.expand(DeviceId{next});
   const StepCurve& curve = memory.totals[next];
   session_.set_cursor(Instant{curve.at[curve.peak]});
@@ -223,7 +261,8 @@ void AnalyseScene::next_bubble() {
     Instant end{};
     for (std::uint32_t i = 0; i < count; ++i) {
       const RowSpan span = span_at(model.spans, row, i);
-      if (span.start > end && (round == 1 || end >= after)) return session_.set_range(TimeRange{end, span.start});
+      if (span.start > end && (round == 1 || end >= after))
+        return session_.set_range(TimeRange{end, span.start});
       end = std::max(end, span.end);
     }
   }
@@ -237,16 +276,19 @@ void AnalyseScene::walk(int columns, int rows) {
   const bool on_span = now.kind == ItemKind::Span;
   Instant at = session_.shown().from;
   if (on_span) at = session_.experiment()->timeline.spans[now.tag].start;
-  rank = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(rank) + rows, 0,
-                                                             static_cast<std::ptrdiff_t>(model.ranks.size()) - 1));
+  rank = static_cast<std::size_t>(
+      std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(rank) + rows, 0,
+                                 static_cast<std::ptrdiff_t>(model.ranks.size()) - 1));
   if (model.ranks[rank].compute.empty()) return;
   std::uint32_t row = model.ranks[rank].compute.front();
-  if (on_span && rows == 0) row = place_of(model, InstructionId{static_cast<std::uint32_t>(now.tag)}).row;
+  if (on_span && rows == 0)
+    row = place_of(model, InstructionId{static_cast<std::uint32_t>(now.tag)}).row;
   const std::uint32_t count = model.spans.rows[row].count;
   if (count == 0) return;
   std::uint32_t index = std::min(window(model.spans, row, at, model.end).first, count - 1);
   if (on_span && rows == 0)
-    index = static_cast<std::uint32_t>(std::clamp<std::int64_t>(std::int64_t{index} + columns, 0, std::int64_t{count} - 1));
+    index = static_cast<std::uint32_t>(
+        std::clamp<std::int64_t>(std::int64_t{index} + columns, 0, std::int64_t{count} - 1));
   session_.select({ItemKind::Span, instruction_at(model, row, index).value});
 }
 

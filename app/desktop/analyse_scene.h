@@ -1,5 +1,5 @@
-// The picture of the Analyse perspective: timeline above memory waves on one time axis, and what the mouse and the keys
-// do to them.
+// The picture of the Analyse perspective: timeline above memory waves on one time axis, and what
+// the mouse and the keys do to them.
 #pragma once
 
 #include "app/desktop/canvas_widget.h"

@@ -21,17 +21,26 @@ namespace {
 
 constexpr int kMostRows = 200;
 
-QString q(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+QString q(std::string_view text) {
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
 
 QString ink_word(Ink ink) {
   switch (ink) {
-    case Ink::Forward: return "forward";
-    case Ink::Backward: return "backward";
-    case Ink::WeightGradient: return "weight gradient";
-    case Ink::Recompute: return "recompute";
-    case Ink::Communication: return "communication";
-    case Ink::Optimizer: return "optimizer";
-    default: return "other";
+    case Ink::Forward:
+      return "forward";
+    case Ink::Backward:
+      return "backward";
+    case Ink::WeightGradient:
+      return "weight gradient";
+    case Ink::Recompute:
+      return "recompute";
+    case Ink::Communication:
+      return "communication";
+    case Ink::Optimizer:
+      return "optimizer";
+    default:
+      return "other";
   }
 }
 
@@ -49,10 +58,13 @@ BottomPanel::BottomPanel(Session& session, QWidget* parent)
     : QWidget(parent), session_(session), tabs_(new QTabBar), pages_(new QStackedWidget) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
-  statistics_ = make_table("Statistics of the range",
-                           {"Name", "Category", "Count", "Sum", "Self", "Average", "p50", "p95", "Max", "Of range"}, {420, 130});
-  problems_ = make_table("Problems", {"Problem", "Where", "What helps"}, {700, 260});
-  alive_ = make_table("Alive at the cursor", {"What", "Category", "Copies", "Bytes", "Of all"}, {420, 160});
+  statistics_ = make_table(
+      "Statistics of the range",
+      {"Name", "Category", "Count", "Sum", "Self", "Average", "p50", "p95", "Max", "Of range"},
+      {400, 200});
+  problems_ = make_table("Problems", {"Problem", "Where", "What helps"}, {700, 260, 260});
+  alive_ = make_table("Alive at the cursor", {"What", "Category", "Copies", "Bytes", "Of all"},
+                      {420, 160});
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -85,7 +97,8 @@ BottomPanel::BottomPanel(Session& session, QWidget* parent)
     if (tabs_->currentIndex() == 2) refresh_alive();
   });
   connect(problems_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) {
-    if (const QString set = item->data(2, Qt::UserRole).toString(); !set.isEmpty()) Q_EMIT apply(set);
+    if (const QString set = item->data(2, Qt::UserRole).toString(); !set.isEmpty())
+      Q_EMIT apply(set);
   });
   refresh_problems();
 }
@@ -98,7 +111,8 @@ void BottomPanel::refresh_statistics() {
   const TimelineModel& model = session_.data()->timeline;
   const TimeRange range = session_.range();
   tabs_->setTabText(0, QString("Statistics   %1 %2 to %3")
-                           .arg(session_.state().range ? "range" : "whole step", q(format_duration(range.from)), q(format_duration(range.to))));
+                           .arg(session_.state().range ? "range" : "whole step",
+                                q(format_duration(range.from)), q(format_duration(range.to))));
   std::vector<std::uint32_t> rows;
   for (const RankLanes& rank : model.ranks) {
     rows.insert(rows.end(), rank.compute.begin(), rank.compute.end());
@@ -107,11 +121,13 @@ void BottomPanel::refresh_statistics() {
   for (const NameStatistics& s : range_statistics(model.spans, rows, range.from, range.to)) {
     if (statistics_->topLevelItemCount() >= kMostRows) break;
     const Ink ink = static_cast<Ink>(s.category);
-    auto* item = add_table_row(statistics_,
-                               {q(model.experiment->program.names[NameId{s.name}]), ink_word(ink), q(format_count(static_cast<std::int64_t>(s.count))),
-                                q(format_duration(s.sum)), q(format_duration(s.self)), q(format_duration(s.average())),
-                                q(format_duration(s.median)), q(format_duration(s.p95)), q(format_duration(s.longest)),
-                                q(format_percent(share_of_range(s.sum, range.from, range.to, model.ranks.size())))});
+    auto* item = add_table_row(
+        statistics_,
+        {q(model.experiment->program.names[NameId{s.name}]), ink_word(ink),
+         q(format_count(static_cast<std::int64_t>(s.count))), q(format_duration(s.sum)),
+         q(format_duration(s.self)), q(format_duration(s.average())), q(format_duration(s.median)),
+         q(format_duration(s.p95)), q(format_duration(s.longest)),
+         q(format_percent(share_of_range(s.sum, range.from, range.to, model.ranks.size())))});
     item->setIcon(0, swatch_icon(ink));
   }
 }
@@ -119,12 +135,18 @@ void BottomPanel::refresh_statistics() {
 void BottomPanel::refresh_problems() {
   problems_->clear();
   const Outcome& outcome = session_.outcome();
-  const auto add = [&](const QString& what, const QString& where, const QString& fix, Diagnostic::Severity severity) {
+  const auto add = [&](const QString& what, const QString& where, const QString& fix,
+                       Diagnostic::Severity severity) {
     auto* item = add_table_row(problems_, {what, where, fix});
     const bool error = severity == Diagnostic::Severity::Error;
     const bool warning = severity == Diagnostic::Severity::Warning;
-    item->setIcon(0, icon(error ? "error" : warning ? "warning" : "info",
-                          qcolor(error ? Ink::Error : warning ? Ink::Warn : Ink::Text2, current_theme())));
+    item->setIcon(0, icon(error     ? "error"
+                          : warning ? "warning"
+                                    : "info",
+                          qcolor(error     ? Ink::Error
+                                 : warning ? Ink::Warn
+                                           : Ink::Text2,
+                                 current_theme())));
     item->setToolTip(0, what);
     return item;
   };
@@ -132,7 +154,8 @@ void BottomPanel::refresh_problems() {
     auto* item = add(q(d.message), q(d.place.text), q(d.fix), d.severity);
     item->setData(2, Qt::UserRole, q(d.fix).contains('=') ? q(d.fix) : QString());
   }
-  if (!outcome.error.empty() && outcome.diagnostics.empty()) add(q(outcome.error), "", "", Diagnostic::Severity::Error);
+  if (!outcome.error.empty() && outcome.diagnostics.empty())
+    add(q(outcome.error), "", "", Diagnostic::Severity::Error);
   if (session_.experiment() && outcome.error.empty()) {
     const Verdict& verdict = session_.experiment()->result.verdict;
     if (!verdict.fits) add(q(verdict.sentence), "verdict", "", Diagnostic::Severity::Error);
@@ -157,13 +180,15 @@ void BottomPanel::refresh_alive() {
   const std::vector<Alive> list = alive_at(run.timeline, run.program, device, at);
   Bytes all{};
   for (const Alive& a : list) all += a.bytes;
-  tabs_->setTabText(2, QString("Alive at %1 on rank %2").arg(q(format_duration(at))).arg(device.value));
+  tabs_->setTabText(
+      2, QString("Alive at %1 on rank %2").arg(q(format_duration(at))).arg(device.value));
   for (const Alive& a : list) {
     if (alive_->topLevelItemCount() >= kMostRows) break;
     const Buffer& buffer = run.program.buffers[a.buffer.value];
-    auto* item = add_table_row(alive_, {q(run.program.name(buffer.name)), q(to_string(buffer.category)).replace('_', ' '),
-                                        QString::number(a.instances), q(format_bytes(a.bytes)),
-                                        q(format_percent(a.bytes / std::max(all, 1_B)))});
+    auto* item = add_table_row(
+        alive_, {q(run.program.name(buffer.name)), q(to_string(buffer.category)).replace('_', ' '),
+                 QString::number(a.instances), q(format_bytes(a.bytes)),
+                 q(format_percent(a.bytes / std::max(all, 1_B)))});
     item->setIcon(0, swatch_icon(ink_of(buffer.category)));
   }
 }

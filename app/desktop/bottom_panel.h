@@ -1,5 +1,5 @@
-// Beneath the picture: what happened in the range by name, what is wrong with the plan, and what is in memory at the
-// cursor.
+// Beneath the picture: what happened in the range by name, what is wrong with the plan, and what is
+// in memory at the cursor.
 #pragma once
 
 #include <QWidget>

@@ -28,15 +28,31 @@ std::size_t button_of(Qt::MouseButton button) {
 Point point_of(const QPointF& p) { return {static_cast<float>(p.x()), static_cast<float>(p.y())}; }
 
 // Keys with these belong to the commands of the window.
-constexpr Qt::KeyboardModifiers kCommandKeys = Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier;
+constexpr Qt::KeyboardModifiers kCommandKeys =
+    Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier;
 
 bool canvas_key(const QKeyEvent& event) {
   if (event.modifiers() & kCommandKeys) return false;
   switch (event.key()) {
-    case Qt::Key_W: case Qt::Key_A: case Qt::Key_S: case Qt::Key_D: case Qt::Key_F: case Qt::Key_P: case Qt::Key_B:
-    case Qt::Key_Plus: case Qt::Key_Minus: case Qt::Key_Equal: case Qt::Key_Home: case Qt::Key_Escape:
-    case Qt::Key_Left: case Qt::Key_Right: case Qt::Key_Up: case Qt::Key_Down: return true;
-    default: return false;
+    case Qt::Key_W:
+    case Qt::Key_A:
+    case Qt::Key_S:
+    case Qt::Key_D:
+    case Qt::Key_F:
+    case Qt::Key_P:
+    case Qt::Key_B:
+    case Qt::Key_Plus:
+    case Qt::Key_Minus:
+    case Qt::Key_Equal:
+    case Qt::Key_Home:
+    case Qt::Key_Escape:
+    case Qt::Key_Left:
+    case Qt::Key_Right:
+    case Qt::Key_Up:
+    case Qt::Key_Down:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -45,11 +61,13 @@ bool canvas_key(const QKeyEvent& event) {
 void use_renderer(RendererChoice choice) { renderer_in_use() = choice; }
 
 std::uint8_t modifiers_of(Qt::KeyboardModifiers held) {
-  return static_cast<std::uint8_t>((held & Qt::ShiftModifier ? kShift : 0) | (held & Qt::ControlModifier ? kControl : 0) |
+  return static_cast<std::uint8_t>((held & Qt::ShiftModifier ? kShift : 0) |
+                                   (held & Qt::ControlModifier ? kControl : 0) |
                                    (held & Qt::AltModifier ? kAlt : 0));
 }
 
-CanvasWidget::CanvasWidget(const QString& accessible_name, std::unique_ptr<Scene> scene, QWidget* parent)
+CanvasWidget::CanvasWidget(const QString& accessible_name, std::unique_ptr<Scene> scene,
+                           QWidget* parent)
     : QWidget(parent), scene_(std::move(scene)) {
   setAccessibleName(accessible_name);
   setFocusPolicy(Qt::StrongFocus);
@@ -67,10 +85,14 @@ Canvas& CanvasWidget::canvas() {
   return *canvas_;
 }
 
-QString CanvasWidget::why() const { return canvas_ ? QString::fromStdString(canvas_->why()) : QString(); }
+QString CanvasWidget::why() const {
+  return canvas_ ? QString::fromStdString(canvas_->why()) : QString();
+}
 
 QString CanvasWidget::renderer() const {
-  return canvas_ ? QString::fromUtf8(canvas_->renderer().data(), static_cast<qsizetype>(canvas_->renderer().size())) : QString();
+  return canvas_ ? QString::fromUtf8(canvas_->renderer().data(),
+                                     static_cast<qsizetype>(canvas_->renderer().size()))
+                 : QString();
 }
 
 void CanvasWidget::try_gpu_again() {
@@ -97,9 +119,11 @@ void CanvasWidget::paintEvent(QPaintEvent*) {
     QElapsedTimer clock;
     clock.start();
     const std::string before = canvas().why();
-    drawing_ = std::make_unique<Drawing>(scene_->draw({static_cast<float>(width()), static_cast<float>(height())}, scale));
+    drawing_ = std::make_unique<Drawing>(
+        scene_->draw({static_cast<float>(width()), static_cast<float>(height())}, scale));
     const Image& pixels = canvas().paint(*drawing_, scale, current_theme());
-    image_ = QImage(pixels.rgba.data(), pixels.width, pixels.height, 4 * pixels.width, QImage::Format_RGBX8888);
+    image_ = QImage(pixels.rgba.data(), pixels.width, pixels.height, 4 * pixels.width,
+                    QImage::Format_RGBX8888);
     image_.setDevicePixelRatio(scale);
     frame_time_ = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
     dirty_ = false;
@@ -126,8 +150,11 @@ bool CanvasWidget::event(QEvent* event) {
       break;
     case QEvent::ScreenChangeInternal:
     case QEvent::PaletteChange:
-    case QEvent::StyleChange: refresh(); break;
-    default: break;
+    case QEvent::StyleChange:
+      refresh();
+      break;
+    default:
+      break;
   }
   return QWidget::event(event);
 }
@@ -138,7 +165,9 @@ void CanvasWidget::push(InputEvent event) {
 }
 
 void CanvasWidget::mouseMoveEvent(QMouseEvent* event) {
-  push({.kind = InputEvent::Kind::Move, .at = point_of(event->position()), .modifiers = modifiers_of(event->modifiers())});
+  push({.kind = InputEvent::Kind::Move,
+        .at = point_of(event->position()),
+        .modifiers = modifiers_of(event->modifiers())});
   setCursor(scene_->cursor(point_of(event->position())));
   if (event->buttons() == Qt::NoButton) show_tip(event->position().toPoint());
 }
@@ -147,7 +176,10 @@ void CanvasWidget::button(QMouseEvent* event, bool down) {
   hide_tip();
   const std::uint8_t held = modifiers_of(event->modifiers());
   push({.kind = InputEvent::Kind::Move, .at = point_of(event->position()), .modifiers = held});
-  push({.kind = InputEvent::Kind::Button, .button = button_of(event->button()), .down = down, .modifiers = held});
+  push({.kind = InputEvent::Kind::Button,
+        .button = button_of(event->button()),
+        .down = down,
+        .modifiers = held});
 }
 
 void CanvasWidget::mousePressEvent(QMouseEvent* event) { button(event, true); }
@@ -157,7 +189,9 @@ void CanvasWidget::mouseDoubleClickEvent(QMouseEvent* event) { button(event, tru
 void CanvasWidget::wheelEvent(QWheelEvent* event) {
   const QPointF notches = event->pixelDelta().isNull() ? QPointF(event->angleDelta()) / 120.0
                                                        : QPointF(event->pixelDelta()) / 40.0;
-  push({.kind = InputEvent::Kind::Wheel, .dx = static_cast<float>(notches.x()), .dy = static_cast<float>(notches.y()),
+  push({.kind = InputEvent::Kind::Wheel,
+        .dx = static_cast<float>(notches.x()),
+        .dy = static_cast<float>(notches.y()),
         .modifiers = modifiers_of(event->modifiers())});
   event->accept();
 }
@@ -174,8 +208,12 @@ void CanvasWidget::leaveEvent(QEvent*) {
   push({.kind = InputEvent::Kind::Leave});
 }
 
-void CanvasWidget::focusInEvent(QFocusEvent*) { push({.kind = InputEvent::Kind::Focus, .down = true}); }
-void CanvasWidget::focusOutEvent(QFocusEvent*) { push({.kind = InputEvent::Kind::Focus, .down = false}); }
+void CanvasWidget::focusInEvent(QFocusEvent*) {
+  push({.kind = InputEvent::Kind::Focus, .down = true});
+}
+void CanvasWidget::focusOutEvent(QFocusEvent*) {
+  push({.kind = InputEvent::Kind::Focus, .down = false});
+}
 
 void CanvasWidget::show_tip(QPoint at) {
   const QString text = scene_->tooltip(point_of(at));
@@ -192,8 +230,10 @@ void CanvasWidget::show_tip(QPoint at) {
   tip_->adjustSize();
   QPoint place = mapToGlobal(at + QPoint(14, 18));
   const QRect area = screen()->availableGeometry();
-  if (place.x() + tip_->width() > area.right()) place.setX(mapToGlobal(at).x() - tip_->width() - 10);
-  if (place.y() + tip_->height() > area.bottom()) place.setY(mapToGlobal(at).y() - tip_->height() - 10);
+  if (place.x() + tip_->width() > area.right())
+    place.setX(mapToGlobal(at).x() - tip_->width() - 10);
+  if (place.y() + tip_->height() > area.bottom())
+    place.setY(mapToGlobal(at).y() - tip_->height() - 10);
   tip_->move(place);
   tip_->show();
 }

@@ -1,5 +1,6 @@
-// A CanvasWidget is an ordinary widget that shows a Drawing: it gathers input, asks its scene for a picture when one is
-// needed, lets a Canvas turn it into pixels, and speaks for the picture to assistive tools.
+// A CanvasWidget is an ordinary widget that shows a Drawing: it gathers input, asks its scene for a
+// picture when one is needed, lets a Canvas turn it into pixels, and speaks for the picture to
+// assistive tools.
 #pragma once
 
 #include <QImage>
@@ -76,7 +77,7 @@ class CanvasWidget : public QWidget {
   std::unique_ptr<Scene> scene_;
   std::unique_ptr<Canvas> canvas_;  // made when first painted
   std::unique_ptr<Drawing> drawing_;
-  QImage image_;                    // wraps the canvas's pixels
+  QImage image_;  // wraps the canvas's pixels
   bool dirty_ = true;
   double frame_time_ = 0;
   QString told_;

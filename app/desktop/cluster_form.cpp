@@ -19,7 +19,8 @@ std::int64_t stepped(std::int64_t n, int direction) {
   return direction > 0 ? 2 * n : std::max<std::int64_t>(1, n % 2 == 0 ? n / 2 : n - 1);
 }
 
-// What follows the count: ",per-node=8,inter=200GB/s". Kept when the count changes; per-node is written anew.
+// What follows the count: ",per-node=8,inter=200GB/s". Kept when the count changes; per-node is
+// written anew.
 std::string options_of(const std::string& words) {
   const std::size_t comma = words.find(',');
   if (comma == std::string::npos) return "";
@@ -31,8 +32,9 @@ std::string options_of(const std::string& words) {
 
 QString facts(const Cluster& cluster) {
   const Device& d = cluster.device;
-  QStringList parts;
-  if (supports(d, DType::BF16)) parts << "bf16 dense <b>" + q(format_throughput(peak(d, DType::BF16))) + "</b>";
+  QStringList parts = {q(cluster.name)};
+  if (supports(d, DType::BF16))
+    parts << "bf16 dense <b>" + q(format_throughput(peak(d, DType::BF16))) + "</b>";
   parts << q(d.memory_kind) + " <b>" + q(format_bandwidth(d.memory_bandwidth.value)) + "</b>";
   for (const Level& level : cluster.levels)
     parts << q(level.name) + " <b>" + q(format_bandwidth(level.bandwidth.value)) + "</b>";
@@ -42,7 +44,8 @@ QString facts(const Cluster& cluster) {
 
 }  // namespace
 
-ClusterForm::ClusterForm(Document& document, QWidget* parent) : QWidget(parent), document_(document) {
+ClusterForm::ClusterForm(Document& document, QWidget* parent)
+    : QWidget(parent), document_(document) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
   auto* row = new QHBoxLayout(this);
@@ -55,9 +58,7 @@ ClusterForm::ClusterForm(Document& document, QWidget* parent) : QWidget(parent),
   per_node_ = new Stepper("GPUs per node");
   nodes_->setFixedWidth(84);
   per_node_->setFixedWidth(84);
-  facts_ = make_label("", 11, QFont::Normal, "second");
-  facts_->setTextFormat(Qt::RichText);
-  facts_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  facts_ = new ElidedLabel(11, "error");
   const auto add = [&](const char* name, QWidget* control) {
     row->addWidget(make_label(name, 12, QFont::Normal, "second"));
     row->addWidget(control);
@@ -70,7 +71,8 @@ ClusterForm::ClusterForm(Document& document, QWidget* parent) : QWidget(parent),
   const auto number = [](const QString& text) { return std::max<qlonglong>(0, text.toLongLong()); };
   const auto now = [this, number](int add_nodes, int add_per_node) {
     const std::int64_t nodes = number(nodes_->value()), per_node = number(per_node_->value());
-    write(device_->currentData().toString().toStdString(), add_nodes == 0 ? nodes : stepped(nodes, add_nodes),
+    write(device_->currentData().toString().toStdString(),
+          add_nodes == 0 ? nodes : stepped(nodes, add_nodes),
           add_per_node == 0 ? per_node : stepped(per_node, add_per_node));
   };
   connect(device_, &QComboBox::activated, this, [now] { now(0, 0); });
@@ -83,28 +85,31 @@ ClusterForm::ClusterForm(Document& document, QWidget* parent) : QWidget(parent),
 }
 
 void ClusterForm::write(const std::string& device_id, std::int64_t nodes, std::int64_t per_node) {
-  const std::string words = device_id + ":" + std::to_string(nodes * per_node) + ",per-node=" + std::to_string(per_node);
+  const std::string words =
+      device_id + ":" + std::to_string(nodes * per_node) + ",per-node=" + std::to_string(per_node);
   try {
     const Cluster standard = make_cluster(device(device_id), nodes * per_node);
     const bool usual = devices_per_node(standard) == per_node;
     const std::string options = device_id == device_->property("shown").toString().toStdString()
                                     ? options_of(document_.project().cluster)
                                     : std::string();
-    const std::string wanted = (usual ? device_id + ":" + std::to_string(nodes * per_node) : words) + options;
+    const std::string wanted =
+        (usual ? device_id + ":" + std::to_string(nodes * per_node) : words) + options;
     parse_cluster(wanted);  // refused here, so that a form never writes what it could not read
     document_.set_cluster(q(wanted));
   } catch (const Error& error) {
-    facts_->setText(q(describe(error)).toHtmlEscaped());
-    set_tone(facts_, "error");
     refresh();
+    say(q(describe(error)));
   }
 }
 
 void ClusterForm::refresh() {
   const std::string& words = document_.project().cluster;
   file_ = words.find(':') == std::string::npos;
-  for (QWidget* control : std::initializer_list<QWidget*>{device_, nodes_, per_node_}) control->setEnabled(!file_);
-  if (words.empty() || file_) return facts_->setText(q(words));
+  for (QWidget* control : std::initializer_list<QWidget*>{device_, nodes_, per_node_})
+    control->setEnabled(!file_);
+  say("");
+  if (words.empty() || file_) return Q_EMIT described(q(words).toHtmlEscaped());
   try {
     const Cluster cluster = parse_cluster(words);
     device_->setProperty("shown", q(cluster.device.id));
@@ -113,12 +118,15 @@ void ClusterForm::refresh() {
     per_node_->set_value(QString::number(std::min(devices_per_node(cluster), cluster.count)));
     nodes_->set_steps(nodes(cluster) > 1, true);
     per_node_->set_steps(devices_per_node(cluster) > 1, true);
-    set_tone(facts_, "second");
-    facts_->setText(facts(cluster));
+    Q_EMIT described(facts(cluster));
   } catch (const Error& error) {
-    set_tone(facts_, "error");
-    facts_->setText(q(describe(error)).toHtmlEscaped());
+    say(q(describe(error)));
   }
+}
+
+void ClusterForm::say(const QString& sentence) {
+  facts_->setText(sentence);
+  facts_->setToolTip(sentence);
 }
 
 }  // namespace trainyard

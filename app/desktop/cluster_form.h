@@ -1,4 +1,5 @@
-// The cluster as a form: device, nodes, devices a node, network. It reads and writes the words of --cluster.
+// The cluster as a form: device, nodes, devices a node, network. It reads and writes the words of
+// --cluster.
 #pragma once
 
 #include <QWidget>
@@ -19,8 +20,12 @@ class ClusterForm : public QWidget {
  public:
   ClusterForm(Document&, QWidget* parent = nullptr);
 
+ Q_SIGNALS:
+  void described(const QString& html);  // the cluster's figures
+
  private:
   void refresh();
+  void say(const QString& sentence);
   void write(const std::string& device, std::int64_t nodes, std::int64_t per_node);
   Document& document_;
   Field* device_;

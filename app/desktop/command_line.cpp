@@ -7,7 +7,8 @@ namespace trainyard {
 namespace {
 
 [[noreturn]] void refuse(const char* option, const QString& expected, const QString& found) {
-  throw Error(Error::Kind::InvalidInput, "expected " + expected.toStdString() + ", found \"" + found.toStdString() + "\"",
+  throw Error(Error::Kind::InvalidInput,
+              "expected " + expected.toStdString() + ", found \"" + found.toStdString() + "\"",
               {std::string("--") + option});
 }
 
@@ -28,9 +29,11 @@ Theme theme_of(const QString& text) {
 
 CommandLine parse_command_line(const QStringList& arguments) {
   QCommandLineParser parser;
-  parser.setApplicationDescription("Designs the training of a neural network before it is paid for.");
+  parser.setApplicationDescription(
+      "Designs the training of a neural network before it is paid for.");
   parser.addHelpOption();
-  parser.addPositionalArgument("file", "a project, a model's config.json, a cluster or a plan", "[FILE...]");
+  parser.addPositionalArgument("file", "a project, a model's config.json, a cluster or a plan",
+                               "[FILE...]");
   parser.addOption({"model", "a zoo name, a config.json or its folder", "M"});
   parser.addOption({"cluster", "device:count with options, or a cluster file", "C"});
   parser.addOption({"plan", "a plan file", "P"});
@@ -46,16 +49,22 @@ CommandLine parse_command_line(const QStringList& arguments) {
   if (parser.isSet("help")) parser.showHelp();
   CommandLine line;
   line.files = parser.positionalArguments();
-  line.request = {parser.value("model").toStdString(), parser.value("cluster").toStdString(), parser.value("plan").toStdString(), {}};
-  for (const QString& word : parser.values("set")) line.request.settings.push_back(word.toStdString());
-  const QString renderer = parser.isSet("renderer") ? parser.value("renderer") : qEnvironmentVariable("TRAINYARD_RENDERER");
+  line.request = {parser.value("model").toStdString(),
+                  parser.value("cluster").toStdString(),
+                  parser.value("plan").toStdString(),
+                  {}};
+  for (const QString& word : parser.values("set"))
+    line.request.settings.push_back(word.toStdString());
+  const QString renderer = parser.isSet("renderer") ? parser.value("renderer")
+                                                    : qEnvironmentVariable("TRAINYARD_RENDERER");
   if (!renderer.isEmpty()) line.renderer = renderer_choice(renderer.toStdString());
   if (parser.isSet("theme")) line.theme = theme_of(parser.value("theme"));
   line.perspective = parser.value("perspective");
   if (!line.perspective.isEmpty() && line.perspective != "design" && line.perspective != "analyse")
     refuse("perspective", "design or analyse", line.perspective);
   line.tab = parser.value("tab");
-  if (!line.tab.isEmpty() && line.tab != "timeline" && line.tab != "roofline" && line.tab != "order")
+  if (!line.tab.isEmpty() && line.tab != "timeline" && line.tab != "roofline" &&
+      line.tab != "order")
     refuse("tab", "timeline, roofline or order", line.tab);
   line.screenshot = parser.value("screenshot");
   if (parser.isSet("size")) line.size = size_of(parser.value("size"));

@@ -1,5 +1,5 @@
-// Every command of the window in one table: menu, palette and the sheet of shortcuts are made from it, so that help
-// never differs from what happens.
+// Every command of the window in one table: menu, palette and the sheet of shortcuts are made from
+// it, so that help never differs from what happens.
 #pragma once
 
 #include <QHash>

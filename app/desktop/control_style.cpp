@@ -20,7 +20,8 @@ void draw_check(QPainter& p, const QStyleOption& option) {
   p.setBrush(qcolor(on && enabled ? Ink::Accent : Ink::Input, theme));
   p.drawRoundedRect(box, 3, 3);
   if (on) {
-    p.setPen(QPen(qcolor(enabled ? Ink::OnAccent : Ink::Text3, theme), 1.6, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+    p.setPen(QPen(qcolor(enabled ? Ink::OnAccent : Ink::Text3, theme), 1.6, Qt::SolidLine,
+                  Qt::RoundCap, Qt::RoundJoin));
     const QPointF o = box.topLeft();
     p.drawPolyline(QPolygonF{o + QPointF(3, 6.8), o + QPointF(5.5, 9.4), o + QPointF(10.2, 3.9)});
   }
@@ -36,52 +37,71 @@ void draw_branch(QPainter& p, const QStyleOption& option) {
   if (!(option.state & QStyle::State_Children)) return;
   const QString name = option.state & QStyle::State_Open ? "chevron-down" : "chevron-right";
   const QRect r = option.rect;
-  draw_icon(p, name, QRectF(r.right() - 13, r.center().y() - 6, 13, 13), qcolor(Ink::Text2, current_theme()));
+  draw_icon(p, name, QRectF(r.right() - 13, r.center().y() - 6, 13, 13),
+            qcolor(Ink::Text2, current_theme()));
 }
 
 }  // namespace
 
 ControlStyle::ControlStyle() : QProxyStyle("Fusion") {}
 
-void ControlStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
-                          const QWidget* widget) const {
+void ControlStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* option,
+                                 QPainter* painter, const QWidget* widget) const {
   switch (element) {
     case PE_IndicatorCheckBox:
-    case PE_IndicatorItemViewItemCheck: return draw_check(*painter, *option);
-    case PE_IndicatorBranch: return draw_branch(*painter, *option);
+    case PE_IndicatorItemViewItemCheck:
+      return draw_check(*painter, *option);
+    case PE_IndicatorBranch:
+      return draw_branch(*painter, *option);
     case PE_IndicatorArrowDown:
     case PE_IndicatorArrowUp:
     case PE_IndicatorHeaderArrow: {
       const auto* header = qstyleoption_cast<const QStyleOptionHeader*>(option);
-      const bool up = element == PE_IndicatorArrowUp || (header != nullptr && header->sortIndicator == QStyleOptionHeader::SortUp);
-      return draw_icon(*painter, up ? "chevron-up" : "chevron-down", option->rect, qcolor(Ink::Text2, current_theme()));
+      const bool up = element == PE_IndicatorArrowUp ||
+                      (header != nullptr && header->sortIndicator == QStyleOptionHeader::SortUp);
+      return draw_icon(*painter, up ? "chevron-up" : "chevron-down", option->rect,
+                       qcolor(Ink::Text2, current_theme()));
     }
-    case PE_FrameFocusRect: return;  // focus is a ring of the control itself
-    default: return QProxyStyle::drawPrimitive(element, option, painter, widget);
+    case PE_FrameFocusRect:
+      return;  // focus is a ring of the control itself
+    default:
+      return QProxyStyle::drawPrimitive(element, option, painter, widget);
   }
 }
 
-int ControlStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const {
+int ControlStyle::pixelMetric(PixelMetric metric, const QStyleOption* option,
+                              const QWidget* widget) const {
   switch (metric) {
     case PM_IndicatorWidth:
-    case PM_IndicatorHeight: return 14;
-    case PM_DockWidgetSeparatorExtent: return 1;
+    case PM_IndicatorHeight:
+      return 14;
+    case PM_DockWidgetSeparatorExtent:
+      return 1;
     case PM_ToolBarItemSpacing:
     case PM_ToolBarItemMargin:
-    case PM_ToolBarFrameWidth: return 0;
+    case PM_ToolBarFrameWidth:
+      return 0;
     case PM_SmallIconSize:
-    case PM_ButtonIconSize: return 16;
-    case PM_HeaderMarkSize: return 10;
-    default: return QProxyStyle::pixelMetric(metric, option, widget);
+    case PM_ButtonIconSize:
+      return 16;
+    case PM_HeaderMarkSize:
+      return 10;
+    default:
+      return QProxyStyle::pixelMetric(metric, option, widget);
   }
 }
 
-int ControlStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* data) const {
+int ControlStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
+                            QStyleHintReturn* data) const {
   switch (hint) {
-    case SH_UnderlineShortcut: return 0;
-    case SH_ComboBox_Popup: return 0;
-    case SH_Menu_MouseTracking: return 1;
-    default: return QProxyStyle::styleHint(hint, option, widget, data);
+    case SH_UnderlineShortcut:
+      return 0;
+    case SH_ComboBox_Popup:
+      return 0;
+    case SH_Menu_MouseTracking:
+      return 1;
+    default:
+      return QProxyStyle::styleHint(hint, option, widget, data);
   }
 }
 

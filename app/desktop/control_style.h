@@ -1,4 +1,5 @@
-// The few controls that a style sheet cannot draw without image files: check boxes, branches, arrows, combo boxes.
+// The few controls that a style sheet cannot draw without image files: check boxes, branches,
+// arrows, combo boxes.
 #pragma once
 
 #include <QProxyStyle>
@@ -10,7 +11,8 @@ class ControlStyle : public QProxyStyle {
 
  public:
   ControlStyle();
-  void drawPrimitive(PrimitiveElement, const QStyleOption*, QPainter*, const QWidget*) const override;
+  void drawPrimitive(PrimitiveElement, const QStyleOption*, QPainter*,
+                     const QWidget*) const override;
   int pixelMetric(PixelMetric, const QStyleOption*, const QWidget*) const override;
   int styleHint(StyleHint, const QStyleOption*, const QWidget*, QStyleHintReturn*) const override;
 };

@@ -1,6 +1,5 @@
 #include "app/desktop/design_page.h"
 
-#include <QFileInfo>
 #include <QLabel>
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -22,27 +21,29 @@ DesignPage::DesignPage(Document& document, Session& session, QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  auto* bar = new QWidget;
-  QHBoxLayout* right = make_header(bar, "Model");
+  auto* bar = new Header("Model");
   model_ = make_label("", 12, QFont::DemiBold);
   parameters_ = make_label("", 12, QFont::Normal, "second");
-  right->addWidget(model_);
-  right->addWidget(parameters_);
+  bar->row()->addWidget(model_);
+  bar->row()->addWidget(parameters_);
   column->addWidget(bar);
   layers_ = new CanvasWidget("Time of each layer", std::make_unique<ViewScene>(session_, "layers"));
-  cluster_ = new CanvasWidget("Memory of each GPU", std::make_unique<ViewScene>(session_, "cluster"));
+  cluster_ =
+      new CanvasWidget("Memory of each GPU", std::make_unique<ViewScene>(session_, "cluster"));
   layers_->setMinimumHeight(90);
   cluster_->setMinimumHeight(120);
   auto* lower = new QWidget;
   auto* lower_column = new QVBoxLayout(lower);
   lower_column->setContentsMargins(0, 0, 0, 0);
   lower_column->setSpacing(0);
-  auto* cluster_bar = new QWidget;
-  QHBoxLayout* cluster_right = make_header(cluster_bar, "Cluster");
-  cluster_name_ = make_label("", 12, QFont::Normal, "second");
-  cluster_right->addWidget(cluster_name_);
+  auto* cluster_bar = new Header("Cluster");
+  cluster_name_ = make_label("", 11, QFont::Normal, "second");
+  cluster_name_->setTextFormat(Qt::RichText);
+  cluster_bar->row()->addWidget(cluster_name_);
   lower_column->addWidget(cluster_bar);
-  lower_column->addWidget(new ClusterForm(document_));
+  auto* form = new ClusterForm(document_);
+  connect(form, &ClusterForm::described, cluster_name_, &QLabel::setText);
+  lower_column->addWidget(form);
   lower_column->addWidget(cluster_, 1);
   auto* split = new QSplitter(Qt::Vertical);
   split->setHandleWidth(1);
@@ -61,12 +62,14 @@ DesignPage::DesignPage(Document& document, Session& session, QWidget* parent)
 void DesignPage::refresh() {
   const Project& project = document_.project();
   model_->setText(QString::fromStdString(project.model).section('/', -1));
-  cluster_name_->setText(QString::fromStdString(project.cluster));
   if (session_.experiment()) {
     const Result& result = session_.experiment()->result;
-    QString text = QString::fromStdString(format_large(static_cast<double>(result.parameters))) + " params";
+    QString text =
+        QString::fromStdString(format_large(static_cast<double>(result.parameters))) + " params";
     if (result.active_parameters != result.parameters)
-      text += ", " + QString::fromStdString(format_large(static_cast<double>(result.active_parameters))) + " active";
+      text += ", " +
+              QString::fromStdString(format_large(static_cast<double>(result.active_parameters))) +
+              " active";
     parameters_->setText(text);
   }
   layers_->refresh();

@@ -1,4 +1,5 @@
-// The centre of the Design perspective: the model's outline, its layers as a chart, and the cluster.
+// The centre of the Design perspective: the model's outline, its layers as a chart, and the
+// cluster.
 #pragma once
 
 #include <QWidget>

@@ -10,11 +10,16 @@
 
 namespace trainyard {
 
-/// The project before and after. Projects are small, so a step keeps both whole and nothing can be forgotten.
+/// The project before and after. Projects are small, so a step keeps both whole and nothing can be
+/// forgotten.
 class ProjectCommand : public QUndoCommand {
  public:
   ProjectCommand(Document& document, const QString& text, Project after, QString key)
-      : QUndoCommand(text), document_(document), before_(document.project()), after_(std::move(after)), key_(std::move(key)) {}
+      : QUndoCommand(text),
+        document_(document),
+        before_(document.project()),
+        after_(std::move(after)),
+        key_(std::move(key)) {}
 
   void undo() override { document_.put(before_); }
   void redo() override { document_.put(after_); }
@@ -63,7 +68,9 @@ const ProjectPlan* Document::plan() const {
   return index < project_.plans.size() ? &project_.plans[index] : nullptr;
 }
 
-QString Document::title() const { return path_.isEmpty() ? QString("untitled") : QFileInfo(path_).fileName(); }
+QString Document::title() const {
+  return path_.isEmpty() ? QString("untitled") : QFileInfo(path_).fileName();
+}
 
 void Document::change(const QString& text, Project after, const QString& merge_key) {
   if (after == project_) return;
@@ -93,7 +100,8 @@ void Document::set_cluster(const QString& cluster) {
 
 void Document::set_setting(const QString& key, const QString& value) {
   if (plan() == nullptr) return;
-  change(QString("Set %1").arg(key), with_setting(project_, project_.current, key.toStdString(), value.toStdString()),
+  change(QString("Set %1").arg(key),
+         with_setting(project_, project_.current, key.toStdString(), value.toStdString()),
          QString("setting %1 %2").arg(project_.current).arg(key));
 }
 
@@ -141,7 +149,8 @@ void Document::remove_plan() {
 }
 
 void Document::show_plan(int index) {
-  if (index < 0 || index >= static_cast<int>(project_.plans.size()) || index == project_.current) return;
+  if (index < 0 || index >= static_cast<int>(project_.plans.size()) || index == project_.current)
+    return;
   project_.current = index;
   Q_EMIT view_changed();
 }
@@ -182,6 +191,17 @@ void Document::save(const QString& path) {
   undo_.setClean();
   remember_file(path);
   Q_EMIT renamed();
+}
+
+QString plan_title(const ProjectPlan& plan) {
+  QStringList words;
+  if (!plan.file.empty()) words << QFileInfo(QString::fromStdString(plan.file)).completeBaseName();
+  const std::pair<const char*, const char*> shown[] = {
+      {"schedule", ""}, {"tp", "TP "}, {"cp", "CP "}, {"pp", "PP "}, {"zero", "ZeRO "}};
+  for (const auto& [key, title] : shown)
+    if (const std::string value = own_setting(plan, key); !value.empty())
+      words << title + QString::fromStdString(value);
+  return QString::fromStdString(plan.name) + (words.isEmpty() ? "" : "   " + words.join(' '));
 }
 
 QStringList recent_files() { return QSettings().value("recent").toStringList(); }

@@ -1,5 +1,6 @@
-// The Document is the project that a window has open: changed only by commands that can be undone, saved atomically.
-// What is merely looked at (which plan, which perspective) is kept with it but never undone.
+// The Document is the project that a window has open: changed only by commands that can be undone,
+// saved atomically. What is merely looked at (which plan, which perspective) is kept with it but
+// never undone.
 #pragma once
 
 #include <QObject>
@@ -24,7 +25,8 @@ class Document : public QObject {
   QString title() const;  // file name, or "untitled"
   bool modified() const { return !undo_.isClean(); }
 
-  /// Puts `after` in place as one step of undo. Steps with the same key that follow each other become one.
+  /// Puts `after` in place as one step of undo. Steps with the same key that follow each other
+  /// become one.
   void change(const QString& text, Project after, const QString& merge_key = {});
   void set_model(const QString&);
   void set_cluster(const QString&);
@@ -44,7 +46,8 @@ class Document : public QObject {
   void clear();
   /// Throws Error{Io} or Error{InvalidInput}; the document is then what it was.
   void load(const QString& path);
-  /// Writes a file beside it and renames it over: a reader sees the old project or the new one. Throws Error{Io}.
+  /// Writes a file beside it and renames it over: a reader sees the old project or the new one.
+  /// Throws Error{Io}.
   void save(const QString& path);
 
  Q_SIGNALS:
@@ -59,6 +62,9 @@ class Document : public QObject {
   QString path_;
   QUndoStack undo_;
 };
+
+/// "A   1f1b TP 4 PP 8": a plan's name and what it sets first.
+QString plan_title(const ProjectPlan&);
 
 /// The files opened last, newest first, at most ten; kept in the settings of the person.
 QStringList recent_files();

@@ -7,8 +7,9 @@ namespace trainyard {
 
 enum class FileKind { Project, Model, Cluster, Plan };
 
-/// By its "schema"; JSON without one is taken for a model's config, and so is a folder. Throws Error{InvalidInput} when
-/// it cannot be read, is not JSON, or is a document of ours that the window cannot open.
+/// By its "schema"; JSON without one is taken for a model's config, and so is a folder. Throws
+/// Error{InvalidInput} when it cannot be read, is not JSON, or is a document of ours that the
+/// window cannot open.
 FileKind file_kind(const std::string& path);
 
 }  // namespace trainyard

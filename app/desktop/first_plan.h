@@ -6,9 +6,10 @@
 
 namespace trainyard {
 
-/// Settings for a model on a cluster, both in the words of the command line: tensor parallel within a node and pipeline
-/// stages until weights, gradients and optimizer state (18 bytes a parameter) take at most half of a device, then four
-/// microbatches a stage. Empty where either is not understood.
+/// Settings for a model on a cluster, both in the words of the command line: tensor parallel within
+/// a node and pipeline stages until weights, gradients and optimizer state (18 bytes a parameter)
+/// take at most half of a device, then four microbatches a stage. Empty where either is not
+/// understood.
 std::vector<std::string> first_plan(const std::string& model, const std::string& cluster);
 
 }  // namespace trainyard

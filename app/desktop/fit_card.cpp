@@ -36,14 +36,17 @@ void FitBar::paintEvent(QPaintEvent*) {
   if (stage == nullptr || result.capacity.value <= 0) return;
   const Theme theme = current_theme();
   QPainter p(this);
-  const double whole = static_cast<double>(std::max(result.capacity, stage->peak.value).value) * 1.02;
+  const double whole =
+      static_cast<double>(std::max(result.capacity, stage->peak.value).value) * 1.02;
   const auto x_of_bytes = [&](double bytes) { return bytes / whole * width(); };
   const QRectF bar(0, 12, width(), 18);
   p.fillRect(bar, qcolor(Ink::Canvas, theme));
   double at = 0;
   for (int c = 0; c < kCategories; ++c) {
     const double bytes = static_cast<double>(stage->categories[static_cast<std::size_t>(c)].value);
-    if (bytes > 0) paint_swatch(p, QRectF(x_of_bytes(at), bar.y(), x_of_bytes(bytes), bar.height()), ink_of(static_cast<Category>(c)));
+    if (bytes > 0)
+      paint_swatch(p, QRectF(x_of_bytes(at), bar.y(), x_of_bytes(bytes), bar.height()),
+                   ink_of(static_cast<Category>(c)));
     at += bytes;
   }
   const double limit = x_of_bytes(static_cast<double>(result.capacity.value));
@@ -56,7 +59,8 @@ void FitBar::paintEvent(QPaintEvent*) {
   p.drawLine(QPointF(limit, 9), QPointF(limit, 32));
   p.setFont(ui_font(10));
   p.setPen(qcolor(Ink::Text2, theme));
-  p.drawText(QRectF(0, -1, limit + 2, 11), Qt::AlignRight | Qt::AlignVCenter, "capacity " + q(format_bytes(result.capacity)));
+  p.drawText(QRectF(0, -1, limit + 2, 11), Qt::AlignRight | Qt::AlignVCenter,
+             "capacity " + q(format_bytes(result.capacity)));
 }
 
 FitCard::FitCard(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
@@ -93,7 +97,8 @@ void FitCard::refresh() {
   head_->setText(head);
   QString story = rest;
   if (!verdict.crest.empty())
-    story += QString(". Largest: %1, %2").arg(q(verdict.crest.front().name), q(format_bytes(verdict.crest.front().bytes)));
+    story += QString(". Largest: %1, %2")
+                 .arg(q(verdict.crest.front().name), q(format_bytes(verdict.crest.front().bytes)));
   story_->setText(story);
   list_fixes(verdict.fixes);
   update();
@@ -113,17 +118,23 @@ void FitCard::list_fixes(const std::vector<Fix>& fixes) {
   int row = 0;
   const QStringList heads = {"Fixes, cheapest first", "step", "peak", "change"};
   for (int c = 0; c < heads.size(); ++c)
-    grid->addWidget(make_label(heads[c], 11, QFont::Normal, "third"), row, c, c == 0 ? Qt::AlignLeft : Qt::AlignRight);
+    grid->addWidget(make_label(heads[c], 11, QFont::Normal, "third"), row, c,
+                    c == 0 ? Qt::AlignLeft : Qt::AlignRight);
   for (const Fix& fix : fixes) {
     ++row;
     auto* name = make_label(q(fix.set).replace('=', ' '), 12, QFont::DemiBold);
     name->setToolTip(q(fix.sentence));
     grid->addWidget(name, row, 0);
     const double step = to_seconds(fix.step) - to_seconds(now.step.value);
-    grid->addWidget(make_label(q(format_signed(step, 2)) + " s", 12, QFont::Normal), row, 1, Qt::AlignRight);
-    grid->addWidget(make_label(q(format_bytes(fix.peak)), 12, QFont::Normal, fix.fits ? "" : "error"), row, 2, Qt::AlignRight);
-    grid->addWidget(make_label(q(format_signed(-static_cast<double>(fix.saves.value) / (1 << 30), 1)), 12, QFont::Normal, "second"),
-                    row, 3, Qt::AlignRight);
+    grid->addWidget(make_label(q(format_signed(step, 2)) + " s", 12, QFont::Normal), row, 1,
+                    Qt::AlignRight);
+    grid->addWidget(
+        make_label(q(format_bytes(fix.peak)), 12, QFont::Normal, fix.fits ? "" : "error"), row, 2,
+        Qt::AlignRight);
+    grid->addWidget(
+        make_label(q(format_signed(-static_cast<double>(fix.saves.value) / (1 << 30), 1)), 12,
+                   QFont::Normal, "second"),
+        row, 3, Qt::AlignRight);
     auto* button = new QPushButton("Apply");
     button->setProperty("kind", "small");
     button->setAccessibleName("Apply " + q(fix.set));

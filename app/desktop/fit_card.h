@@ -1,5 +1,5 @@
-// Whether the plan fits, as a card: the peak as a bar of what it is made of beside the capacity, and the priced changes
-// that would make it fit.
+// Whether the plan fits, as a card: the peak as a bar of what it is made of beside the capacity,
+// and the priced changes that would make it fit.
 #pragma once
 
 #include <QWidget>
@@ -11,7 +11,8 @@ class QLabel;
 
 namespace trainyard {
 
-/// The bar: categories from the bottom of a wave to its top, the capacity as a line, what is over it hatched.
+/// The bar: categories from the bottom of a wave to its top, the capacity as a line, what is over
+/// it hatched.
 class FitBar : public QWidget {
  public:
   explicit FitBar(Session& session) : session_(session) { setFixedHeight(34); }

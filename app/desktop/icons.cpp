@@ -9,7 +9,8 @@
 namespace trainyard {
 namespace {
 
-// Each icon is strokes separated by ';': "M x y L x y ..." with Z to close, or "O x y r" for a circle.
+// Each icon is strokes separated by ';': "M x y L x y ..." with Z to close, or "O x y r" for a
+// circle.
 struct Shape {
   const char* name;
   const char* strokes;
@@ -21,10 +22,15 @@ constexpr Shape kShapes[] = {
     {"undo", "M 6 3 L 3 6 L 6 9;M 3 6 L 10 6 L 12.2 7 L 13 9.2 L 12.2 11.6 L 10 12.5 L 6.5 12.5"},
     {"redo", "M 10 3 L 13 6 L 10 9;M 13 6 L 6 6 L 3.8 7 L 3 9.2 L 3.8 11.6 L 6 12.5 L 9.5 12.5"},
     {"pin", "M 6 2.5 L 10 2.5 L 10 7 L 12 9 L 4 9 L 6 7 Z;M 8 9 L 8 13.5"},
-    {"model", "M 8 2.5 L 13 5 L 13 11 L 8 13.5 L 3 11 L 3 5 Z;M 3 5 L 8 7.5 L 13 5;M 8 7.5 L 8 13.5"},
-    {"cluster", "M 3 3 L 13 3 L 13 6.5 L 3 6.5 Z;M 3 9.5 L 13 9.5 L 13 13 L 3 13 Z;M 5 4.8 L 6 4.8;M 5 11.3 L 6 11.3"},
+    {"model",
+     "M 8 2.5 L 13 5 L 13 11 L 8 13.5 L 3 11 L 3 5 Z;M 3 5 L 8 7.5 L 13 5;M 8 7.5 L 8 13.5"},
+    {"cluster",
+     "M 3 3 L 13 3 L 13 6.5 L 3 6.5 Z;M 3 9.5 L 13 9.5 L 13 13 L 3 13 Z;M 5 4.8 L 6 4.8;M 5 11.3 L "
+     "6 11.3"},
     {"plan", "M 2.5 4 L 8 4;M 5 8 L 11 8;M 8 12 L 13.5 12"},
-    {"lock", "M 4 7.5 L 12 7.5 L 12 13 L 4 13 Z;M 5.5 7.5 L 5.5 5 L 6.5 3.3 L 8 2.8 L 9.5 3.3 L 10.5 5 L 10.5 7.5"},
+    {"lock",
+     "M 4 7.5 L 12 7.5 L 12 13 L 4 13 Z;M 5.5 7.5 L 5.5 5 L 6.5 3.3 L 8 2.8 L 9.5 3.3 L 10.5 5 L "
+     "10.5 7.5"},
     {"close", "M 4 4 L 12 12;M 12 4 L 4 12"},
     {"plus", "M 8 3.5 L 8 12.5;M 3.5 8 L 12.5 8"},
     {"minus", "M 3.5 8 L 12.5 8"},
@@ -35,7 +41,9 @@ constexpr Shape kShapes[] = {
     {"export", "M 8 9.8 L 8 2.5;M 5 5.2 L 8 2.4 L 11 5.2;M 3 8.5 L 3 13 L 13 13 L 13 8.5"},
     {"file", "M 4 2.5 L 9.5 2.5 L 12.5 5.5 L 12.5 13.5 L 4 13.5 Z;M 9.5 2.5 L 9.5 5.5 L 12.5 5.5"},
     {"copy", "M 3 5.5 L 3 13 L 10 13 L 10 5.5 Z;M 6 5.5 L 6 3 L 13 3 L 13 10 L 10 10"},
-    {"trash", "M 3 4.5 L 13 4.5;M 4.5 4.5 L 5.2 13.3 L 10.8 13.3 L 11.5 4.5;M 6.2 4.5 L 6.2 2.6 L 9.8 2.6 L 9.8 4.5"},
+    {"trash",
+     "M 3 4.5 L 13 4.5;M 4.5 4.5 L 5.2 13.3 L 10.8 13.3 L 11.5 4.5;M 6.2 4.5 L 6.2 2.6 L 9.8 2.6 L "
+     "9.8 4.5"},
     {"chevron-down", "M 4.5 6.4 L 8 9.9 L 11.5 6.4"},
     {"chevron-up", "M 4.5 9.6 L 8 6.1 L 11.5 9.6"},
     {"chevron-right", "M 6.4 4.5 L 9.9 8 L 6.4 11.5"},
@@ -47,10 +55,14 @@ QPainterPath path_of(const QString& strokes) {
     const QStringList words = stroke.split(' ', Qt::SkipEmptyParts);
     for (int i = 0; i < words.size();) {
       const auto number = [&](int k) { return words[i + k].toDouble(); };
-      if (words[i] == "M") path.moveTo(number(1), number(2)), i += 3;
-      else if (words[i] == "L") path.lineTo(number(1), number(2)), i += 3;
-      else if (words[i] == "O") path.addEllipse(QPointF(number(1), number(2)), number(3), number(3)), i += 4;
-      else path.closeSubpath(), ++i;
+      if (words[i] == "M")
+        path.moveTo(number(1), number(2)), i += 3;
+      else if (words[i] == "L")
+        path.lineTo(number(1), number(2)), i += 3;
+      else if (words[i] == "O")
+        path.addEllipse(QPointF(number(1), number(2)), number(3), number(3)), i += 4;
+      else
+        path.closeSubpath(), ++i;
     }
   }
   return path;

@@ -1,4 +1,5 @@
-// Icons as strokes in a 16 px box, 1.35 px wide with round joins, drawn in any colour and at any pixel ratio.
+// Icons as strokes in a 16 px box, 1.35 px wide with round joins, drawn in any colour and at any
+// pixel ratio.
 #pragma once
 
 #include <QColor>

@@ -13,7 +13,9 @@
 namespace trainyard {
 namespace {
 
-QString q(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+QString q(std::string_view text) {
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
 
 Bytes memory_change(const Program& program, const Task& task) {
   Bytes change{};
@@ -34,18 +36,23 @@ QList<std::pair<QString, QString>> facts_of(const TimelineModel& model, Instruct
   QList<std::pair<QString, QString>> facts = {
       {"Start", q(format_duration(span.start))},
       {"Duration", q(format_duration(span.length()))},
-      {"Share", q(format_percent(to_seconds(span.length()) / std::max(1e-12, to_seconds(model.end)))) + " of the step"},
+      {"Share",
+       q(format_percent(to_seconds(span.length()) / std::max(1e-12, to_seconds(model.end)))) +
+           " of the step"},
   };
   const std::size_t t = run.program.instructions[id.value].task.value;
   if (task.kind == TaskKind::Compute && t < run.prices.flops.size()) {
     const Flops flops = run.prices.flops[t];
     facts << std::pair<QString, QString>{"FLOP", q(format_flops(flops))};
     const double rate = flops.value / std::max(1e-12, to_seconds(span.length()));
-    facts << std::pair<QString, QString>{"Rate", q(format_throughput({rate})) + ", " +
-                                                     q(format_percent(rate / std::max(1.0, run.result.peak_flops.value))) + " of peak"};
+    facts << std::pair<QString, QString>{
+        "Rate", q(format_throughput({rate})) + ", " +
+                    q(format_percent(rate / std::max(1.0, run.result.peak_flops.value))) +
+                    " of peak"};
   }
   if (task.kind == TaskKind::Collective || task.kind == TaskKind::Send)
-    facts << std::pair<QString, QString>{"Bytes", q(format_bytes(Bytes{task.bytes.value * task.repeats}))};
+    facts << std::pair<QString, QString>{"Bytes",
+                                         q(format_bytes(Bytes{task.bytes.value * task.repeats}))};
   if (const Bytes change = memory_change(run.program, task); change.value != 0)
     facts << std::pair<QString, QString>{"Memory", q(format_bytes(change))};
   if (const InstructionId cause = awaited(run, id); cause.valid())
@@ -96,12 +103,14 @@ void Inspector::refresh() {
     where_->setText("Click a box of the timeline to pin what it is.");
     return;
   }
-  const Hover hover = describe_timeline(session_.data()->timeline, {0, 0, 1000, 1000}, session_.state(), item);
+  const Hover hover =
+      describe_timeline(session_.data()->timeline, {0, 0, 1000, 1000}, session_.state(), item);
   title_->setText(q(hover.title));
   where_->setText(q(hover.where));
   QList<std::pair<QString, QString>> facts;
   if (item.kind == ItemKind::Span) {
-    facts = facts_of(session_.data()->timeline, InstructionId{static_cast<std::uint32_t>(item.tag)});
+    facts =
+        facts_of(session_.data()->timeline, InstructionId{static_cast<std::uint32_t>(item.tag)});
   } else {
     if (!hover.value.empty()) facts << std::pair<QString, QString>{"Value", q(hover.value)};
     for (const std::string& line : hover.lines) facts << std::pair<QString, QString>{"", q(line)};

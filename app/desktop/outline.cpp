@@ -13,15 +13,26 @@
 namespace trainyard {
 namespace {
 
-enum Column { kNode, kShape, kParams, kParamsBar, kSaved, kSavedBar, kForward, kForwardBar, kColumns };
-constexpr int kShare = Qt::UserRole;       // of the bar columns: [0, 1], or nothing
-constexpr int kNote = Qt::UserRole + 1;    // of the node column: a chip behind the name
+enum Column {
+  kNode,
+  kShape,
+  kParams,
+  kParamsBar,
+  kSaved,
+  kSavedBar,
+  kForward,
+  kForwardBar,
+  kColumns
+};
+constexpr int kShare = Qt::UserRole;     // of the bar columns: [0, 1], or nothing
+constexpr int kNote = Qt::UserRole + 1;  // of the node column: a chip behind the name
 constexpr int kBarWidth = 92;
 
 class BarDelegate : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
-  void paint(QPainter* p, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+  void paint(QPainter* p, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override {
     QStyledItemDelegate::paint(p, option, index);
     if (index.column() == kNode) return paint_note(*p, option, index);
     const QVariant share = index.data(kShare);
@@ -29,20 +40,25 @@ class BarDelegate : public QStyledItemDelegate {
     const Theme theme = current_theme();
     const QRectF track = QRectF(option.rect).adjusted(6, option.rect.height() / 2.0 - 3, -4, 0);
     const QRectF bar(track.x(), track.y(), track.width(), 6);
-    p->fillRect(bar, qcolor(Ink::Raised, theme));
+    p->fillRect(bar, qcolor(Ink::Grid, theme));
     const Ink ink = index.column() == kParamsBar ? Ink::MemoryWeights : Ink::Forward;
-    p->fillRect(QRectF(bar.x(), bar.y(), std::max(1.0, bar.width() * share.toDouble()), bar.height()), qcolor(ink, theme));
+    p->fillRect(
+        QRectF(bar.x(), bar.y(), std::max(1.0, bar.width() * share.toDouble()), bar.height()),
+        qcolor(ink, theme));
   }
 
  private:
-  static void paint_note(QPainter& p, const QStyleOptionViewItem& option, const QModelIndex& index) {
+  static void paint_note(QPainter& p, const QStyleOptionViewItem& option,
+                         const QModelIndex& index) {
     const QString note = index.data(kNote).toString();
     if (note.isEmpty()) return;
     const Theme theme = current_theme();
     p.save();
     p.setFont(ui_font(10, QFont::Medium));
-    const int left = option.rect.x() + 6 + QFontMetrics(option.font).horizontalAdvance(index.data().toString()) + 8;
-    const QRect chip(left, option.rect.center().y() - 7, p.fontMetrics().horizontalAdvance(note) + 10, 15);
+    const int left = option.rect.x() + 6 +
+                     QFontMetrics(option.font).horizontalAdvance(index.data().toString()) + 8;
+    const QRect chip(left, option.rect.center().y() - 7,
+                     p.fontMetrics().horizontalAdvance(note) + 10, 15);
     p.setPen(qcolor(Ink::BorderStrong, theme));
     p.drawRoundedRect(chip, 2, 2);
     p.setPen(qcolor(Ink::Text2, theme));
@@ -54,7 +70,8 @@ class BarDelegate : public QStyledItemDelegate {
 QString q(const std::string& text) { return QString::fromStdString(text); }
 
 std::array<double, 3> amounts(const LayerRow& row) {
-  return {static_cast<double>(row.parameters), static_cast<double>(row.saved.value), to_seconds(row.forward)};
+  return {static_cast<double>(row.parameters), static_cast<double>(row.saved.value),
+          to_seconds(row.forward)};
 }
 
 // Bars are of the largest row at their depth.
@@ -82,7 +99,8 @@ Outline::Outline(Session& session, QWidget* parent) : QTreeWidget(parent), sessi
   header()->setSectionResizeMode(kShape, QHeaderView::Stretch);
   const int widths[] = {0, 0, 70, kBarWidth, 100, kBarWidth, 76, kBarWidth};
   for (int c = kParams; c < kColumns; ++c) setColumnWidth(c, widths[c]);
-  for (int c : {kParams, kSaved, kForward}) headerItem()->setTextAlignment(c, Qt::AlignRight | Qt::AlignVCenter);
+  for (int c : {kParams, kSaved, kForward})
+    headerItem()->setTextAlignment(c, Qt::AlignRight | Qt::AlignVCenter);
   setAlternatingRowColors(true);
   setUniformRowHeights(true);
   setIndentation(15);
@@ -112,8 +130,10 @@ void Outline::refresh() {
     item->setText(kShape, q(row.shape));
     item->setForeground(kShape, pale);
     item->setSizeHint(kNode, QSize(0, kTableRow));
-    if (depth == 0 && row.stage.valid()) item->setData(kNode, kNote, QString("stage %1").arg(row.stage.value));
-    if (row.parameters > 0) item->setText(kParams, q(format_large(static_cast<double>(row.parameters))));
+    if (depth == 0 && row.stage.valid())
+      item->setData(kNode, kNote, QString("stage %1").arg(row.stage.value));
+    if (row.parameters > 0)
+      item->setText(kParams, q(format_large(static_cast<double>(row.parameters))));
     if (row.saved.value > 0) item->setText(kSaved, q(format_bytes(row.saved)));
     item->setText(kForward, q(format_duration(row.forward)));
     const auto now = amounts(row);

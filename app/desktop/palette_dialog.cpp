@@ -39,7 +39,8 @@ PaletteDialog::PaletteDialog(QWidget* window)
 
 QStringList PaletteDialog::offered() const {
   QStringList texts;
-  for (int i = 0; i < list_->count(); ++i) texts << list_->item(i)->data(Qt::UserRole + 1).toString();
+  for (int i = 0; i < list_->count(); ++i)
+    texts << list_->item(i)->data(Qt::UserRole + 1).toString();
   return texts;
 }
 

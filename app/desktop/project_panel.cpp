@@ -26,7 +26,8 @@ constexpr Kind kKinds[] = {
     {"Forward", Ink::Forward, [](const Breakdown& b) { return b.forward; }},
     {"Backward", Ink::Backward, [](const Breakdown& b) { return b.backward; }},
     {"Recompute", Ink::Recompute, [](const Breakdown& b) { return b.recompute; }},
-    {"Exposed comm", Ink::Communication, [](const Breakdown& b) { return b.exposed_communication(); }},
+    {"Exposed comm", Ink::Communication,
+     [](const Breakdown& b) { return b.exposed_communication(); }},
     {"Optimizer", Ink::Optimizer, [](const Breakdown& b) { return b.optimizer; }},
     {"Idle", Ink::Idle, [](const Breakdown& b) { return b.bubble; }},
 };
@@ -42,14 +43,6 @@ QString key_of(const Project& project, const ProjectPlan& plan) {
   QString key = QString::fromStdString(project.model + '\n' + project.cluster + '\n' + plan.file);
   for (const std::string& s : plan.settings) key += '\n' + QString::fromStdString(s);
   return key;
-}
-
-QString plan_text(const ProjectPlan& plan) {
-  const std::string schedule = own_setting(plan, "schedule");
-  QString text = QString::fromStdString(plan.name);
-  if (!plan.file.empty()) text += "  " + short_name(plan.file);
-  if (!schedule.empty()) text += "  " + QString::fromStdString(schedule);
-  return text;
 }
 
 }  // namespace
@@ -71,8 +64,7 @@ ProjectPanel::ProjectPanel(Document& document, Session& session, QWidget* parent
   tree_->setTabKeyNavigation(false);
   tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   column->addWidget(tree_, 1);
-  auto* bar = new QWidget;
-  make_header(bar, "Step by kind");
+  auto* bar = new Header("Step by kind");
   bar->setAccessibleName("Step by kind, of the pace-setting rank");
   column->addWidget(bar);
   column->addSpacing(6);
@@ -108,8 +100,9 @@ void ProjectPanel::remember_result() {
   if (document_.plan() == nullptr || session_.stale()) return;
   const QString key = key_of(document_.project(), *document_.plan());
   if (session_.outcome().experiment)
-    readings_[key] = QString::fromStdString(format_duration(session_.experiment()->result.step.value)) +
-                     (session_.experiment()->result.verdict.fits ? "" : QString::fromUtf8("  !"));
+    readings_[key] =
+        QString::fromStdString(format_duration(session_.experiment()->result.step.value)) +
+        (session_.experiment()->result.verdict.fits ? "" : QString::fromUtf8("  !"));
 }
 
 QTreeWidgetItem* ProjectPanel::group(const QString& name) {
@@ -125,7 +118,8 @@ void ProjectPanel::refresh() {
   tree_->clear();
   const Project& project = document_.project();
   const QColor pale = qcolor(Ink::Text2, current_theme());
-  const auto add = [&](QTreeWidgetItem* parent, const QString& name, const QString& reading, const QString& sign) {
+  const auto add = [&](QTreeWidgetItem* parent, const QString& name, const QString& reading,
+                       const QString& sign) {
     auto* item = new QTreeWidgetItem(parent, {name, reading});
     item->setIcon(0, icon(sign, pale));
     item->setForeground(1, pale);
@@ -138,12 +132,16 @@ void ProjectPanel::refresh() {
   auto* models = group("Models");
   if (!project.model.empty())
     add(models, short_name(project.model),
-        known ? QString::fromStdString(format_large(static_cast<double>(session_.experiment()->result.parameters))) : "", "model");
+        known ? QString::fromStdString(
+                    format_large(static_cast<double>(session_.experiment()->result.parameters)))
+              : "",
+        "model");
   auto* clusters = group("Clusters");
   if (!project.cluster.empty()) add(clusters, short_name(project.cluster), "", "cluster");
   auto* plans = group("Plans");
   for (std::size_t i = 0; i < project.plans.size(); ++i) {
-    auto* item = add(plans, plan_text(project.plans[i]), readings_.value(key_of(project, project.plans[i])), "plan");
+    auto* item = add(plans, plan_title(project.plans[i]),
+                     readings_.value(key_of(project, project.plans[i])), "plan");
     item->setData(0, Qt::UserRole, static_cast<int>(i));
     if (static_cast<int>(i) == project.current) item->setSelected(true);
   }
@@ -159,7 +157,8 @@ void ProjectPanel::refresh_categories() {
     }
     const Breakdown& parts = session_.experiment()->result.breakdown;
     const double whole = std::max(1e-12, to_seconds(parts.sum()));
-    shares_[i]->setText(QString::fromStdString(format_percent(to_seconds(kKinds[i].of(parts)) / whole)));
+    shares_[i]->setText(
+        QString::fromStdString(format_percent(to_seconds(kKinds[i].of(parts)) / whole)));
   }
 }
 

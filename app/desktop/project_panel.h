@@ -1,4 +1,5 @@
-// The project as a tree: its model, its cluster and its plans; and beneath it what each kind of work takes of the step.
+// The project as a tree: its model, its cluster and its plans; and beneath it what each kind of
+// work takes of the step.
 #pragma once
 
 #include <QHash>
@@ -29,7 +30,8 @@ class ProjectPanel : public QWidget {
   Session& session_;
   QTreeWidget* tree_;
   QList<QLabel*> shares_;
-  QHash<QString, QString> readings_;  // of each plan, by its settings: the step when it was last simulated
+  QHash<QString, QString> readings_;  // of each plan, by its settings: the step when it was last
+                                      // simulated
 };
 
 }  // namespace trainyard

@@ -30,7 +30,8 @@ Bytes worst_peak(const Result& result) {
 }  // namespace
 
 QStringList reading_texts(const Result& result) {
-  const double rate = tokens_per_second(result) / static_cast<double>(std::max<std::int64_t>(1, result.devices));
+  const double rate =
+      tokens_per_second(result) / static_cast<double>(std::max<std::int64_t>(1, result.devices));
   const double samples = result.samples_per_step / std::max(1e-12, to_seconds(result.step.value)) /
                          static_cast<double>(std::max<std::int64_t>(1, result.devices));
   const QString throughput =
@@ -38,11 +39,14 @@ QStringList reading_texts(const Result& result) {
           ? QString("<b>%1</b> tokens/s/GPU").arg(q(format_count(std::llround(rate))))
           : QString("<b>%1</b> samples/s/GPU").arg(samples, 0, 'g', 4);
   const QString mark = result.verdict.fits ? QString() : QString::fromUtf8("⚠ ");
-  return {QString("step %1 ± %2 %").arg(bold(format_step_time(result.step.value))).arg(band_percent(result.step)),
+  return {QString("step %1 ± %2 %")
+              .arg(bold(format_step_time(result.step.value)))
+              .arg(band_percent(result.step)),
           "MFU " + bold(format_percent(result.mfu)),
           "bubble " + bold(format_percent(result.bubble_fraction)),
           "exposed comm " + bold(format_percent(result.exposed_communication_fraction)),
-          mark + "worst device " + bold(format_bytes(worst_peak(result))) + " / " + q(format_bytes(result.capacity)),
+          mark + "worst device " + bold(format_bytes(worst_peak(result))) + " / " +
+              q(format_bytes(result.capacity)),
           throughput};
 }
 
@@ -50,7 +54,9 @@ Readings::Readings(Session& session, QWidget* parent) : QStatusBar(parent), sess
   setFixedHeight(kStatusBarHeight);
   setSizeGripEnabled(false);
   setAccessibleName("Readings");
-  const QStringList names = {"step time", "model FLOP utilisation", "bubble", "exposed communication", "worst device", "throughput"};
+  const QStringList names = {"step time",    "model FLOP utilisation",
+                             "bubble",       "exposed communication",
+                             "worst device", "throughput"};
   for (const QString& name : names) {
     auto* label = make_label("", 11, QFont::Medium);
     label->setAccessibleName(name);
@@ -63,6 +69,7 @@ Readings::Readings(Session& session, QWidget* parent) : QStatusBar(parent), sess
   frame_ = make_label("", 11, QFont::Medium);
   renderer_ = make_label("", 11, QFont::Medium);
   renderer_->setAccessibleName("Renderer");
+  renderer_->setContentsMargins(2, 0, 10, 0);
   addPermanentWidget(source_);
   addPermanentWidget(make_rule(12));
   addPermanentWidget(frame_);
@@ -75,7 +82,8 @@ Readings::Readings(Session& session, QWidget* parent) : QStatusBar(parent), sess
 
 void Readings::refresh() {
   if (!session_.experiment()) {
-    const QStringList empty = {"step –", "MFU –", "bubble –", "exposed comm –", "worst device –", "tokens/s/GPU –"};
+    const QStringList empty = {"step –",         "MFU –",          "bubble –",
+                               "exposed comm –", "worst device –", "tokens/s/GPU –"};
     for (int i = 0; i < values_.size(); ++i) values_[i]->setText(empty[i]);
     return source_->setText("not simulated");
   }
@@ -99,6 +107,8 @@ void Readings::set_renderer(const QString& name, const QString& why) {
   renderer_->setAccessibleDescription(why);
 }
 
-void Readings::set_frame_time(double milliseconds) { frame_->setText(QString("%1 ms/frame").arg(milliseconds, 0, 'f', 1)); }
+void Readings::set_frame_time(double milliseconds) {
+  frame_->setText(QString("%1 ms/frame").arg(milliseconds, 0, 'f', 1));
+}
 
 }  // namespace trainyard

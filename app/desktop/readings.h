@@ -1,4 +1,5 @@
-// The status bar: the same six readings in the same order everywhere, and at the right what drew them.
+// The status bar: the same six readings in the same order everywhere, and at the right what drew
+// them.
 #pragma once
 
 #include <QStatusBar>

@@ -6,8 +6,9 @@
 namespace trainyard {
 
 const Neighbour* Session::neighbour(std::string_view key, std::string_view value) const {
-  const auto found = std::find_if(neighbours_.begin(), neighbours_.end(),
-                                  [&](const Neighbour& n) { return n.key == key && n.value == value; });
+  const auto found = std::find_if(neighbours_.begin(), neighbours_.end(), [&](const Neighbour& n) {
+    return n.key == key && n.value == value;
+  });
   return found == neighbours_.end() ? nullptr : &*found;
 }
 
@@ -20,9 +21,11 @@ TimeRange Session::range() const { return state_.range.value_or(TimeRange{Instan
 std::size_t Session::selected_rank() const {
   if (!experiment_) return 0;
   const Item item = state_.selected;
-  const bool instruction = item.kind == ItemKind::Span || item.kind == ItemKind::Fold || item.kind == ItemKind::Idle;
+  const bool instruction =
+      item.kind == ItemKind::Span || item.kind == ItemKind::Fold || item.kind == ItemKind::Idle;
   if (instruction && item.tag < experiment_->program.instructions.size()) {
-    const SpanPlace place = place_of(data_->timeline, InstructionId{static_cast<std::uint32_t>(item.tag)});
+    const SpanPlace place =
+        place_of(data_->timeline, InstructionId{static_cast<std::uint32_t>(item.tag)});
     return experiment_->program.streams[place.row].device.value;
   }
   if (item.kind == ItemKind::Lane) return item.tag;
@@ -33,13 +36,15 @@ void Session::set_outcome(Outcome outcome) {
   outcome_ = std::move(outcome);
   if (outcome_.experiment) {
     const Instant before = end();
-    const bool same_run = experiment_ && outcome_.experiment->timeline.spans == experiment_->timeline.spans;
+    const bool same_run =
+        experiment_ && outcome_.experiment->timeline.spans == experiment_->timeline.spans;
     experiment_ = outcome_.experiment;
     data_ = outcome_.data;
     // What was looked at keeps its meaning only while the run is the same.
     if (!same_run) state_.selected = {};
     if (end() != before) state_.shown.reset(), state_.range.reset(), state_.cursor.reset();
-    if (state_.expanded && state_.expanded->value >= data_->memory.totals.size()) state_.expanded.reset();
+    if (state_.expanded && state_.expanded->value >= data_->memory.totals.size())
+      state_.expanded.reset();
     stale_ = false;
   }
   if (!outcome_.priced) neighbours_.clear();

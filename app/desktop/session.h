@@ -1,5 +1,6 @@
-// The Session is what every view of the window looks at: the newest experiment, whether it is still true, one range,
-// one cursor and one selection. Views change it and listen to it; they never call each other.
+// The Session is what every view of the window looks at: the newest experiment, whether it is still
+// true, one range, one cursor and one selection. Views change it and listen to it; they never call
+// each other.
 #pragma once
 
 #include <QObject>
@@ -51,7 +52,7 @@ class Session : public QObject {
   void experiment_changed();
   void neighbours_changed();
   void freshness_changed();
-  void view_changed();       // shown part, scroll, cursor
+  void view_changed();  // shown part, scroll, cursor
   void range_changed();
   void selection_changed();
 

@@ -9,23 +9,25 @@
 namespace trainyard {
 namespace {
 
-
 std::int64_t number_in(std::string_view text) {
   std::int64_t n = -1;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), n);
   return failure == std::errc() && end == text.data() + text.size() ? n : -1;
 }
 
-Neighbour price(const Scenario& base, std::string_view key, const std::string& value, std::stop_token stop) {
+Neighbour price(const Scenario& base, std::string_view key, const std::string& value,
+                std::stop_token stop) {
   Neighbour out{std::string(key), value, false, false, {}, {}, {}};
   try {
     Scenario changed = base;
     apply_setting(changed.plan, key, value, {"strategy"});
-    const ExperimentPtr experiment = simulate(changed, {.grain = Grain::Order, .fixes = false, .stop = stop});
+    const ExperimentPtr experiment =
+        simulate(changed, {.grain = Grain::Order, .fixes = false, .stop = stop});
     out.legal = true;
     out.fits = experiment->result.verdict.fits;
     out.step = experiment->result.step.value;
-    for (const StageMemory& m : experiment->result.memory) out.peak = std::max(out.peak, m.peak.value);
+    for (const StageMemory& m : experiment->result.memory)
+      out.peak = std::max(out.peak, m.peak.value);
   } catch (const Error& error) {
     if (error.kind() == Error::Kind::Cancelled) throw;
     out.why_not = describe(error);
@@ -33,7 +35,8 @@ Neighbour price(const Scenario& base, std::string_view key, const std::string& v
   return out;
 }
 
-std::vector<Neighbour> neighbours(const Scenario& base, const Plan& complete_plan, std::stop_token stop) {
+std::vector<Neighbour> neighbours(const Scenario& base, const Plan& complete_plan,
+                                  std::stop_token stop) {
   std::vector<Neighbour> out;
   for (const Setting& setting : settings()) {
     const Steps steps = steps_of(setting, complete_plan);
@@ -47,7 +50,8 @@ std::vector<Neighbour> neighbours(const Scenario& base, const Plan& complete_pla
 
 Steps steps_of(const Setting& setting, const Plan& plan) {
   const std::string now = setting.read(plan);
-  if (setting.key == "dp" || setting.key == "hybrid" || setting.key == "split" || now.empty()) return {};
+  if (setting.key == "dp" || setting.key == "hybrid" || setting.key == "split" || now.empty())
+    return {};
   if (!setting.values.empty()) {
     const auto at = std::find(setting.values.begin(), setting.values.end(), now);
     if (at == setting.values.end()) return {};
@@ -63,26 +67,27 @@ Steps steps_of(const Setting& setting, const Plan& plan) {
 Simulation::Simulation(QObject* parent)
     : QObject(parent), thread_([this](std::stop_token stop) { work(stop); }) {}
 
-Simulation::~Simulation() {
-  stop();
-  thread_.request_stop();
-}
+Simulation::~Simulation() { cancel(); }
 
 void Simulation::start(const Request& request) {
   const std::lock_guard lock(mutex_);
   stop_.request_stop();
   stop_ = std::stop_source();
   ++ticket_;
-  next_ = Job{request, stop_.get_token()};
+  next_ = Job{request, stop_.get_token(), ticket_};
   running_ = true;
   wake_.notify_one();
 }
 
-void Simulation::stop() {
+void Simulation::cancel() {
   const std::lock_guard lock(mutex_);
   stop_.request_stop();
   next_.reset();
   ++ticket_;
+}
+
+void Simulation::stop() {
+  cancel();
   if (!running_) return;
   running_ = false;
   Q_EMIT idle();
@@ -102,16 +107,11 @@ void Simulation::work(std::stop_token quit) {
 }
 
 void Simulation::run(const Job& job) {
-  quint64 ticket = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    ticket = ticket_;
-  }
   // What a stopped job still had to say is not heard: its ticket is old when the message arrives.
   const auto tell = [&](auto message) {
     QMetaObject::invokeMethod(
         this,
-        [this, ticket, message = std::move(message)] {
+        [this, ticket = job.ticket, message = std::move(message)] {
           if (ticket == ticket_) message();
         },
         Qt::QueuedConnection);
@@ -122,12 +122,14 @@ void Simulation::run(const Job& job) {
   try {
     const Scenario scenario = open(job.request);
     outcome.diagnostics = check(scenario);
-    outcome.experiment = simulate(scenario, {.grain = Grain::Order, .fixes = false, .stop = job.stop});
+    outcome.experiment =
+        simulate(scenario, {.grain = Grain::Order, .fixes = false, .stop = job.stop});
     outcome.data = std::make_shared<const ViewData>(view_data(outcome.experiment, cost_model()));
     outcome.milliseconds = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
     tell([this, outcome] { Q_EMIT finished(outcome); });
     const Plan plan = outcome.experiment->workload.scenario.plan;
-    outcome.experiment = simulate(scenario, {.grain = Grain::Order, .fixes = true, .stop = job.stop});
+    outcome.experiment =
+        simulate(scenario, {.grain = Grain::Order, .fixes = true, .stop = job.stop});
     outcome.data = std::make_shared<const ViewData>(view_data(outcome.experiment, cost_model()));
     outcome.priced = true;
     tell([this, outcome] { Q_EMIT finished(outcome); });

@@ -1,5 +1,6 @@
-// Simulations run on a thread of their own and come back by value: first the picture, then the priced fixes, then what
-// each setting would do one step up or down. A newer question stops the older one.
+// Simulations run on a thread of their own and come back by value: first the picture, then the
+// priced fixes, then what each setting would do one step up or down. A newer question stops the
+// older one.
 #pragma once
 
 #include <QHash>
@@ -29,12 +30,12 @@ struct Neighbour {
 };
 
 struct Outcome {
-  ExperimentPtr experiment;  // null when it failed
+  ExperimentPtr experiment;              // null when it failed
   std::shared_ptr<const ViewData> data;  // what views derive from it
-  std::string error;         // then a sentence
-  Diagnostics diagnostics;   // all that check() says, warnings too
-  double milliseconds = 0;   // from the request to the experiment
-  bool priced = false;       // its verdict carries fixes or the gain
+  std::string error;                     // then a sentence
+  Diagnostics diagnostics;               // all that check() says, warnings too
+  double milliseconds = 0;               // from the request to the experiment
+  bool priced = false;                   // its verdict carries fixes or the gain
 };
 
 class Simulation : public QObject {
@@ -58,7 +59,10 @@ class Simulation : public QObject {
   struct Job {
     Request request;
     std::stop_token stop;
+    quint64 ticket = 0;
   };
+  /// Forgets what is asked for and stops what runs; answers under way will not be heard.
+  void cancel();
   void work(std::stop_token);
   void run(const Job&);
 
@@ -71,8 +75,8 @@ class Simulation : public QObject {
   std::jthread thread_;  // last: it uses all of the above
 };
 
-/// The values one step below and above for a setting of a complete plan: the next power of two, or the next word of
-/// its list; "" where there is none.
+/// The values one step below and above for a setting of a complete plan: the next power of two, or
+/// the next word of its list; "" where there is none.
 struct Steps {
   std::string down, up;
 };

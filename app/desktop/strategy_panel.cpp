@@ -30,7 +30,7 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   auto* column = new QVBoxLayout(inside);
   column->setContentsMargins(0, 4, 0, 8);
   column->setSpacing(0);
-  heading_ = make_label("one step up                          step, s     peak, GiB", 11, QFont::Normal, "third");
+  heading_ = make_label("if set to       step, s    peak, GiB", 11, QFont::Normal, "third");
   heading_->setAlignment(Qt::AlignRight);
   heading_->setContentsMargins(12, 2, 12, 2);
   column->addWidget(heading_);
@@ -47,8 +47,9 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   column->addStretch(1);
   scroll->setWidget(inside);
   outer->addWidget(scroll, 1);
-  connect(card_, &FitCard::apply, this,
-          [this](const QString& set) { document_.apply("Apply " + set, set.split(' ', Qt::SkipEmptyParts)); });
+  connect(card_, &FitCard::apply, this, [this](const QString& set) {
+    document_.apply("Apply " + set, set.split(' ', Qt::SkipEmptyParts));
+  });
   connect(&document_, &Document::changed, this, &StrategyPanel::refresh_values);
   connect(&document_, &Document::view_changed, this, &StrategyPanel::refresh_values);
   connect(&session_, &Session::experiment_changed, this, &StrategyPanel::refresh_values);
@@ -58,20 +59,23 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
 }
 
 void StrategyPanel::set_detailed(bool on) {
+  detailed_ = on;
   for (StrategyRow* row : rows_) row->set_detailed(on);
   heading_->setVisible(!on);
   card_->set_detailed(on);
+  refresh_values();
 }
 
 void StrategyPanel::refresh_values() {
   const ProjectPlan* plan = document_.plan();
-  const Plan* complete_plan = session_.experiment() ? &session_.experiment()->workload.scenario.plan : nullptr;
+  const Plan* complete_plan =
+      session_.experiment() ? &session_.experiment()->workload.scenario.plan : nullptr;
   for (StrategyRow* row : rows_) {
     const std::string key = row->key().toStdString();
     std::string value = plan == nullptr ? "" : own_setting(*plan, key);
     const bool derived = key == "dp" && value.empty();
     if (value.empty() && complete_plan != nullptr) value = setting(*complete_plan, key);
-    row->setVisible(plan != nullptr && !value.empty());
+    row->setVisible(plan != nullptr && !value.empty() && (detailed_ || is_principal(key)));
     row->set_value(QString::fromStdString(value), derived);
   }
   refresh_effects();
@@ -82,7 +86,8 @@ void StrategyPanel::refresh_effects() {
   if (!session_.experiment()) return mesh_->clear();
   const Plan& plan = session_.experiment()->workload.scenario.plan;
   const int dp = plan.mesh.dp.value_or(1);
-  mesh_->setText(QString("Mesh &nbsp; TP %1 × CP %2 × DP %3 × PP %4 = %5 ranks<br>Microbatches &nbsp; %6 a rank and step")
+  mesh_->setText(QString("Mesh &nbsp; TP %1 × CP %2 × DP %3 × PP %4 = %5 ranks<br>Microbatches "
+                         "&nbsp; %6 a rank and step")
                      .arg(plan.mesh.tp)
                      .arg(plan.mesh.cp)
                      .arg(dp)

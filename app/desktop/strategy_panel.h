@@ -1,5 +1,5 @@
-// The strategy: every setting of the current plan, one row each, with what its neighbours would cost and gain; and above
-// them, when the plan does not fit, by how much and what would help.
+// The strategy: every setting of the current plan, one row each, with what its neighbours would
+// cost and gain; and above them, when the plan does not fit, by how much and what would help.
 #pragma once
 
 #include <QWidget>
@@ -31,6 +31,7 @@ class StrategyPanel : public QWidget {
   QLabel* heading_;
   QLabel* mesh_;
   QList<StrategyRow*> rows_;
+  bool detailed_ = false;
 };
 
 }  // namespace trainyard

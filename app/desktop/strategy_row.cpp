@@ -7,6 +7,7 @@
 
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
+#include "core/methods/catalogue.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -16,13 +17,23 @@ struct Title {
   std::string_view key;
   const char* words;
 };
-constexpr Title kTitles[] = {{"tp", "Tensor"},       {"pp", "Pipeline"},        {"dp", "Data"},
-                             {"cp", "Context"},      {"ep", "Expert"},          {"zero", "ZeRO stage"},
-                             {"micro-batch", "Microbatch"}, {"seq", "Sequence"}, {"virtual-stages", "Chunks"},
-                             {"sequence-parallel", "Seq. parallel"}, {"flash-attention", "Flash attn."},
-                             {"gradient-dtype", "Gradients"}, {"rank-order", "Rank order"}};
+constexpr Title kTitles[] = {{"tp", "Tensor"},
+                             {"pp", "Pipeline"},
+                             {"dp", "Data"},
+                             {"cp", "Context"},
+                             {"ep", "Expert"},
+                             {"zero", "ZeRO stage"},
+                             {"micro-batch", "Microbatch"},
+                             {"seq", "Sequence"},
+                             {"virtual-stages", "Chunks"},
+                             {"sequence-parallel", "Seq. parallel"},
+                             {"flash-attention", "Flash attn."},
+                             {"gradient-dtype", "Gradients"},
+                             {"rank-order", "Rank order"}};
 
-QString q(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+QString q(std::string_view text) {
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
 
 double gib(Bytes bytes) { return static_cast<double>(bytes.value) / (1 << 30); }
 
@@ -42,6 +53,13 @@ QString short_reason(const std::string& why) {
 }
 
 }  // namespace
+
+bool is_principal(std::string_view key) {
+  constexpr std::string_view kPrincipal[] = {
+      "tp",           "pp",  "dp",       "cp",   "virtual-stages", "micro-batch",
+      "global-batch", "seq", "schedule", "zero", "recompute",      "precision"};
+  return std::find(std::begin(kPrincipal), std::end(kPrincipal), key) != std::end(kPrincipal);
+}
 
 QString setting_title(std::string_view key) {
   for (const Title& title : kTitles)
@@ -65,46 +83,35 @@ StrategyRow::StrategyRow(const Setting& setting, Session& session, QWidget* pare
   const QString title = setting_title(setting.key);
   title_ = make_label(title, 12, QFont::Normal);
   title_->setToolTip(q(setting.doc) + "\n--set " + q(setting.key) + "=…");
-  doc_ = make_label(q(setting.doc), 11, QFont::Normal, "third");
+  doc_ = make_label("", 11, QFont::Normal, "third");
   next_ = make_label("", 12, QFont::Normal, "second");
   step_ = make_label("", 12, QFont::Normal);
   peak_ = make_label("", 12, QFont::Normal);
   detail_ = make_label("", 11, QFont::Normal, "second");
   detail_->setTextFormat(Qt::RichText);
-  doc_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  doc_->setTextFormat(Qt::RichText);
+  doc_->setWordWrap(true);
   detail_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   next_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   step_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   peak_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-  QWidget* control = nullptr;
   if (const QStringList words = setting_words(setting); !words.isEmpty()) {
     field_ = new Field(title);
     field_->addItems(words);
-    control = field_;
-    connect(field_, &QComboBox::textActivated, this, [this](const QString& word) { Q_EMIT changed(key(), word); });
+    control_ = field_;
+    connect(field_, &QComboBox::textActivated, this,
+            [this](const QString& word) { Q_EMIT changed(key(), word); });
   } else {
     stepper_ = new Stepper(title);
-    control = stepper_;
+    control_ = stepper_;
     connect(stepper_, &Stepper::stepped, this, &StrategyRow::step);
-    connect(stepper_, &Stepper::entered, this, [this](const QString& text) { Q_EMIT changed(key(), text); });
+    connect(stepper_, &Stepper::entered, this,
+            [this](const QString& text) { Q_EMIT changed(key(), text); });
   }
-  control->setToolTip(title_->toolTip());
-  control->setFixedWidth(stepper_ != nullptr ? 84 : 104);
-  auto* grid = new QGridLayout(this);
-  grid->setContentsMargins(12, 2, 12, 2);
-  grid->setHorizontalSpacing(8);
-  grid->setVerticalSpacing(3);
-  grid->addWidget(title_, 0, 0);
-  grid->addWidget(control, 0, 1, Qt::AlignLeft);
-  grid->addWidget(next_, 0, 2);
-  grid->addWidget(step_, 0, 3);
-  grid->addWidget(peak_, 0, 4);
-  grid->addWidget(doc_, 1, 0, 1, 5);
-  grid->addWidget(detail_, 2, 0, 1, 5);
-  grid->setColumnMinimumWidth(0, 82);
-  grid->setColumnStretch(2, 1);
+  control_->setToolTip(title_->toolTip());
+  new QGridLayout(this);
   step_->setMinimumWidth(42);
-  peak_->setMinimumWidth(42);
+  peak_->setMinimumWidth(50);
   set_detailed(false);
 }
 
@@ -112,19 +119,34 @@ QString StrategyRow::key() const { return q(setting_.key); }
 
 void StrategyRow::set_detailed(bool on) {
   detailed_ = on;
-  doc_->setVisible(on);
-  detail_->setVisible(on);
-  next_->setVisible(!on);
-  step_->setVisible(!on);
-  peak_->setVisible(!on);
-  title_->setFont(ui_font(12, on ? QFont::DemiBold : QFont::Normal));
   auto* grid = static_cast<QGridLayout*>(layout());
-  grid->setContentsMargins(12, on ? 7 : 2, 12, on ? 7 : 2);
+  while (QLayoutItem* item = grid->takeAt(0)) delete item;
+  grid->setContentsMargins(12, on ? 7 : 2, on ? 12 : 6, on ? 7 : 2);
+  grid->setHorizontalSpacing(6);
+  grid->setVerticalSpacing(3);
+  grid->addWidget(title_, 0, 0);
+  if (on) {
+    grid->addWidget(control_, 0, 1, 1, 4, Qt::AlignRight);
+    grid->addWidget(doc_, 1, 0, 1, 5);
+    grid->addWidget(detail_, 2, 0, 1, 5);
+  } else {
+    grid->addWidget(control_, 0, 1, Qt::AlignLeft);
+    grid->addWidget(next_, 0, 2);
+    grid->addWidget(step_, 0, 3);
+    grid->addWidget(peak_, 0, 4);
+  }
+  grid->setColumnMinimumWidth(0, 76);
+  grid->setColumnStretch(2, 1);
+  control_->setFixedWidth(!on ? 78 : stepper_ != nullptr ? 84 : 128);
+  for (QWidget* part : std::initializer_list<QWidget*>{doc_, detail_}) part->setVisible(on);
+  for (QWidget* part : std::initializer_list<QWidget*>{next_, step_, peak_}) part->setVisible(!on);
+  title_->setFont(ui_font(12, on ? QFont::DemiBold : QFont::Normal));
   refresh_effects();
 }
 
 void StrategyRow::set_value(const QString& value, bool derived) {
   value_ = value;
+  doc_->setText(meaning());
   if (field_ != nullptr) {
     if (field_->findText(value) < 0 && !value.isEmpty()) field_->addItem(value);
     field_->setCurrentText(value);
@@ -134,6 +156,22 @@ void StrategyRow::set_value(const QString& value, bool derived) {
     const qlonglong n = value.toLongLong(&number);
     stepper_->set_steps(number && n > 1 && !derived, number && !derived);
   }
+}
+
+// What it gains and costs where a method stands behind it, else what it means.
+QString StrategyRow::meaning() const {
+  const std::string now = value_.toStdString();
+  const Method* method = find_method(now);
+  if (setting_.key == "tp") method = find_method("tensor-parallel");
+  if (setting_.key == "cp") method = find_method("context-parallel");
+  if (setting_.key == "ep") method = find_method("expert-parallel");
+  if (setting_.key == "zero" || setting_.key == "recompute" || setting_.key == "overlap")
+    method = find_method(setting_.key);
+  if (method == nullptr) return q(setting_.doc).toHtmlEscaped();
+  const QString pale = colour_name(Ink::Text2);
+  return QString(
+             "gain <span style='color:%1'>%2</span> &nbsp; cost <span style='color:%1'>%3</span>")
+      .arg(pale, q(method->card.gains).toHtmlEscaped(), q(method->card.costs).toHtmlEscaped());
 }
 
 void StrategyRow::step(int direction) {
@@ -148,13 +186,15 @@ QString StrategyRow::effect_html(const Neighbour& n) const {
   const QString name = "<b>" + QString::fromStdString(n.value).toHtmlEscaped() + "</b> ";
   if (!n.legal)
     return QString("<span style='color:%1'>%2 %3 %4</span>")
-        .arg(colour_name(Ink::Text3), QString::fromStdString(n.value).toHtmlEscaped(), QString::fromUtf8("⊘"),
-             short_reason(n.why_not).toHtmlEscaped());
+        .arg(colour_name(Ink::Text3), QString::fromStdString(n.value).toHtmlEscaped(),
+             QString::fromUtf8("⊘"), short_reason(n.why_not).toHtmlEscaped());
   const Result& now = session_.experiment()->result;
   const double step = to_seconds(n.step) - to_seconds(now.step.value);
   const QString peak = QString::fromStdString(format_bytes(n.peak));
   return name + QString::fromStdString(format_signed(step, 2)) + " s, " +
-         (n.fits ? peak : QString("<span style='color:%1'>⚠ %2</span>").arg(colour_name(Ink::Error), peak));
+         (n.fits
+              ? peak
+              : QString("<span style='color:%1'>⚠ %2</span>").arg(colour_name(Ink::Error), peak));
 }
 
 void StrategyRow::show_neighbour(const Neighbour& n) {
@@ -167,7 +207,8 @@ void StrategyRow::show_neighbour(const Neighbour& n) {
     peak_->setToolTip(short_reason(n.why_not));
     return;
   }
-  step_->setText(QString::fromStdString(format_signed(to_seconds(n.step) - to_seconds(now.step.value), 2)));
+  step_->setText(
+      QString::fromStdString(format_signed(to_seconds(n.step) - to_seconds(now.step.value), 2)));
   peak_->setText((n.fits ? QString() : QString::fromUtf8("⚠ ")) +
                  QString::fromStdString(format_signed(gib(n.peak) - gib(peak_of(now)), 1)));
   set_tone(peak_, n.fits ? "" : "error");

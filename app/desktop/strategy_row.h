@@ -1,4 +1,5 @@
-// One setting of a plan as a row: its control, and what one step down or up would do to step time and peak, simulated.
+// One setting of a plan as a row: its control, and what one step down or up would do to step time
+// and peak, simulated.
 #pragma once
 
 #include <QWidget>
@@ -32,6 +33,7 @@ class StrategyRow : public QWidget {
 
  private:
   void step(int direction);
+  QString meaning() const;
   void show_neighbour(const Neighbour&);
   QString effect_html(const Neighbour&) const;
 
@@ -41,11 +43,14 @@ class StrategyRow : public QWidget {
   bool detailed_ = false;
   Field* field_ = nullptr;      // for settings with a list of words
   Stepper* stepper_ = nullptr;  // for the others
+  QWidget* control_;
   QLabel *title_, *doc_, *next_, *step_, *peak_, *detail_;
 };
 
 /// "Tensor" for "tp", "Global batch" for "global-batch".
 QString setting_title(std::string_view key);
+/// Those that a compact panel shows too.
+bool is_principal(std::string_view key);
 /// The words that a setting may have, empty where it is open.
 QStringList setting_words(const Setting&);
 

@@ -5,7 +5,8 @@
 namespace trainyard {
 namespace {
 
-// @name is a colour of the palette. Sizes follow the tokens: radius 3, fields 22, buttons 26, rows 21 and 23.
+// @name is a colour of the palette. Sizes follow the tokens: radius 3, fields 22, buttons 26, rows
+// 21 and 23.
 constexpr const char* kSheet = R"(
 * { outline: 0; }
 QMainWindow, QDialog { background: @window; }
@@ -64,6 +65,9 @@ QPushButton[kind="primary"]:focus { border: 2px solid @text; }
 QPushButton[kind="primary"]:disabled { background: @raised; color: @axis; border-color: @border; }
 QPushButton[kind="small"] { min-height: 20px; max-height: 20px; padding: 0 8px; }
 QPushButton[kind="small"]:focus { min-height: 18px; max-height: 18px; padding: 0 7px; }
+QPushButton[kind="search"] { min-height: 20px; max-height: 20px; padding: 0 8px; background: @input; color: @text3;
+                             text-align: left; font-weight: 400; }
+QPushButton[kind="search"]:focus { min-height: 18px; max-height: 18px; padding: 0 7px; }
 QPushButton[kind="tile"] { min-height: 72px; max-height: 72px; text-align: left; padding: 0 16px; font-size: 13px; }
 QPushButton[kind="tile"]:focus { min-height: 70px; max-height: 70px; padding: 0 15px; }
 
@@ -124,15 +128,32 @@ struct Name {
   Ink ink;
 };
 constexpr Name kNames[] = {
-    {"window", Ink::Window},         {"chrome", Ink::Chrome},         {"panel", Ink::Panel},
-    {"canvas", Ink::Canvas},         {"header", Ink::Header},         {"raised", Ink::Raised},
-    {"hover", Ink::Hover},           {"input", Ink::Input},           {"rowalt", Ink::RowAlternate},
-    {"border", Ink::Border},         {"borderStrong", Ink::BorderStrong}, {"axis", Ink::Axis},
-    {"text", Ink::Text},             {"text2", Ink::Text2},           {"text3", Ink::Text3},
-    {"accent", Ink::Accent},         {"accentBg", Ink::AccentBackground}, {"accentText", Ink::AccentText},
-    {"onAccent", Ink::OnAccent},     {"ok", Ink::Ok},                 {"okBg", Ink::OkBackground},
-    {"warn", Ink::Warn},             {"warnBg", Ink::WarnBackground}, {"error", Ink::Error},
-    {"errorBg", Ink::ErrorBackground}, {"tipBg", Ink::TipBackground},
+    {"window", Ink::Window},
+    {"chrome", Ink::Chrome},
+    {"panel", Ink::Panel},
+    {"canvas", Ink::Canvas},
+    {"header", Ink::Header},
+    {"raised", Ink::Raised},
+    {"hover", Ink::Hover},
+    {"input", Ink::Input},
+    {"rowalt", Ink::RowAlternate},
+    {"border", Ink::Border},
+    {"borderStrong", Ink::BorderStrong},
+    {"axis", Ink::Axis},
+    {"text", Ink::Text},
+    {"text2", Ink::Text2},
+    {"text3", Ink::Text3},
+    {"accent", Ink::Accent},
+    {"accentBg", Ink::AccentBackground},
+    {"accentText", Ink::AccentText},
+    {"onAccent", Ink::OnAccent},
+    {"ok", Ink::Ok},
+    {"okBg", Ink::OkBackground},
+    {"warn", Ink::Warn},
+    {"warnBg", Ink::WarnBackground},
+    {"error", Ink::Error},
+    {"errorBg", Ink::ErrorBackground},
+    {"tipBg", Ink::TipBackground},
 };
 
 QString hex_of(QStringView name, Theme theme) {

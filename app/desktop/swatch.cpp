@@ -27,13 +27,15 @@ void paint_swatch(QPainter& p, const QRectF& r, Ink ink) {
   const Rgba c = colour(pattern == Pattern::None ? Pattern::Idle : pattern, theme);
   const QColor stroke(c.r, c.g, c.b, c.a);
   if (pattern == Pattern::Idle) strokes(p, r, 6, true, stroke);
-  if (pattern == Pattern::Communication || pattern == Pattern::Swap) strokes(p, r, 4, false, stroke);
+  if (pattern == Pattern::Communication || pattern == Pattern::Swap)
+    strokes(p, r, 4, false, stroke);
   if (pattern == Pattern::Swap) strokes(p, r, 4, true, stroke);
   if (pattern == Pattern::Recompute) {
     p.setPen(Qt::NoPen);
     p.setBrush(stroke);
     for (double y = 2.5; y < r.height(); y += 5)
-      for (double x = 2.5; x < r.width(); x += 5) p.drawEllipse(r.topLeft() + QPointF(x, y), 0.9, 0.9);
+      for (double x = 2.5; x < r.width(); x += 5)
+        p.drawEllipse(r.topLeft() + QPointF(x, y), 0.9, 0.9);
   }
   if (ink == Ink::Idle || outlined(ink, theme)) {
     const Rgba o = ink == Ink::Idle ? colour(Ink::BorderStrong, theme) : outline_colour(ink, theme);

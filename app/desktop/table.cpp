@@ -13,7 +13,8 @@ const char* const kWords = "words";  // property: how many columns hold words
 
 }  // namespace
 
-QTreeWidget* make_table(const QString& accessible_name, const QStringList& columns, const QList<int>& widths) {
+QTreeWidget* make_table(const QString& accessible_name, const QStringList& columns,
+                        const QList<int>& widths) {
   auto* table = new QTreeWidget;
   table->setAccessibleName(accessible_name);
   table->setColumnCount(static_cast<int>(columns.size()));
@@ -26,11 +27,14 @@ QTreeWidget* make_table(const QString& accessible_name, const QStringList& colum
   table->setTabKeyNavigation(false);
   table->setProperty(kWords, widths.size());
   table->header()->setFixedHeight(kTableHeader);
-  table->header()->setStretchLastSection(true);
+  table->header()->setStretchLastSection(false);
+  table->header()->setMinimumSectionSize(24);
   table->header()->setSectionsMovable(false);
+  table->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   for (int c = 0; c < columns.size(); ++c) {
     table->setColumnWidth(c, c < widths.size() ? widths[c] : kFigureWidth);
-    if (c >= widths.size()) table->headerItem()->setTextAlignment(c, Qt::AlignRight | Qt::AlignVCenter);
+    if (c >= widths.size())
+      table->headerItem()->setTextAlignment(c, Qt::AlignRight | Qt::AlignVCenter);
   }
   return table;
 }
@@ -38,7 +42,8 @@ QTreeWidget* make_table(const QString& accessible_name, const QStringList& colum
 QTreeWidgetItem* add_table_row(QTreeWidget* table, const QStringList& cells) {
   auto* item = new QTreeWidgetItem(table, cells);
   const int words = table->property(kWords).toInt();
-  for (int c = words; c < cells.size(); ++c) item->setTextAlignment(c, Qt::AlignRight | Qt::AlignVCenter);
+  for (int c = words; c < cells.size(); ++c)
+    item->setTextAlignment(c, Qt::AlignRight | Qt::AlignVCenter);
   for (int c = 1; c < words; ++c) item->setForeground(c, qcolor(Ink::Text2, current_theme()));
   item->setSizeHint(0, QSize(0, kTableRow));
   return item;

@@ -9,7 +9,8 @@ class QTreeWidgetItem;
 namespace trainyard {
 
 /// widths: of the first columns, which hold words; the others hold figures and share the rest.
-QTreeWidget* make_table(const QString& accessible_name, const QStringList& columns, const QList<int>& widths);
+QTreeWidget* make_table(const QString& accessible_name, const QStringList& columns,
+                        const QList<int>& widths);
 QTreeWidgetItem* add_table_row(QTreeWidget*, const QStringList&);
 
 }  // namespace trainyard

@@ -38,7 +38,8 @@ QPalette palette_of(Theme theme) {
   set(QPalette::ToolTipText, Ink::Text);
   set(QPalette::PlaceholderText, Ink::Text3);
   set(QPalette::Link, Ink::Accent);
-  for (const QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+  for (const QPalette::ColorRole role :
+       {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
     p.setColor(QPalette::Disabled, role, qcolor(Ink::Axis, theme));
   return p;
 }
@@ -73,7 +74,8 @@ Theme system_theme() {
 
 void apply_theme(QApplication& application, Theme theme) {
   theme_in_use() = theme;
-  if (qobject_cast<ControlStyle*>(QApplication::style()) == nullptr) QApplication::setStyle(new ControlStyle);
+  if (qobject_cast<ControlStyle*>(QApplication::style()) == nullptr)
+    QApplication::setStyle(new ControlStyle);
   QApplication::setFont(ui_font(12));
   QApplication::setPalette(palette_of(theme));
   application.setStyleSheet(style_sheet(theme));

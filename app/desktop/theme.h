@@ -1,4 +1,5 @@
-// The look of the window in each theme: palette, fonts and style sheet, all made from the one palette of the canvases.
+// The look of the window in each theme: palette, fonts and style sheet, all made from the one
+// palette of the canvases.
 #pragma once
 
 #include <QColor>
@@ -14,8 +15,10 @@ namespace trainyard {
 QColor qcolor(Ink, Theme);
 
 /// Pixel sizes of the layout, at device pixel ratio 1.
-inline constexpr int kMenuBarHeight = 28, kToolBarHeight = 40, kVerdictHeight = 34, kStatusBarHeight = 24;
-inline constexpr int kTitleHeight = 28, kTreeRow = 23, kTableRow = 21, kTableHeader = 23, kFieldHeight = 22;
+inline constexpr int kMenuBarHeight = 28, kToolBarHeight = 40, kVerdictHeight = 34,
+                     kStatusBarHeight = 24;
+inline constexpr int kTitleHeight = 28, kTreeRow = 23, kTableRow = 21, kTableHeader = 23,
+                     kFieldHeight = 22;
 inline constexpr int kLeftDock = 208, kRightDock = 316, kRightDockDesign = 398, kBottomDock = 172;
 
 /// Inter where it is installed, else DejaVu Sans. pixels: 10, 11, 12, 13, 15, 20.

@@ -14,15 +14,6 @@
 namespace trainyard {
 namespace {
 
-QString plan_title(const ProjectPlan& plan) {
-  QStringList words;
-  for (const char* key : {"schedule", "tp", "cp", "pp", "zero"})
-    if (const std::string value = own_setting(plan, key); !value.empty())
-      words << (QString(key) == "schedule" ? QString::fromStdString(value)
-                                           : QString(key).toUpper() + " " + QString::fromStdString(value));
-  return QString::fromStdString(plan.name) + (words.isEmpty() ? "" : "   " + words.join(' '));
-}
-
 QToolButton* tool(QAction* action) {
   auto* button = new QToolButton;
   button->setFixedSize(28, 26);
@@ -122,8 +113,12 @@ void ToolBar::refresh_freshness() {
     set_tone(chip_, tone);
   };
   if (!session_.outcome().error.empty()) return say("not simulated", "error");
-  if (session_.stale() || !session_.experiment()) return say(running_ ? "simulating" : "stale: plan changed", "plain");
-  say(QString("fresh · %1 ms").arg(session_.outcome().milliseconds, 0, 'f', session_.outcome().milliseconds < 10 ? 1 : 0), "ok");
+  if (session_.stale() || !session_.experiment())
+    return say(running_ ? "simulating" : "stale: plan changed", "plain");
+  say(QString("fresh · %1 ms")
+          .arg(session_.outcome().milliseconds, 0, 'f',
+               session_.outcome().milliseconds < 10 ? 1 : 0),
+      "ok");
 }
 
 }  // namespace trainyard

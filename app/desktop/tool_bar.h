@@ -1,4 +1,5 @@
-// The bar under the menus: perspectives, the plan, Simulate, whether the result is fresh, undo and export.
+// The bar under the menus: perspectives, the plan, Simulate, whether the result is fresh, undo and
+// export.
 #pragma once
 
 #include <QWidget>

@@ -40,7 +40,8 @@ QString change_text(const Fix& fix, const Result& result) {
   QString name = QString::fromStdString(fix.set);
   return QString("%1   %2 s   %3 GiB")
       .arg(name.replace('=', ' '), QString::fromStdString(format_signed(step, 2)),
-           QString::fromStdString(format_signed(-static_cast<double>(fix.saves.value) / (1 << 30), 1)));
+           QString::fromStdString(
+               format_signed(-static_cast<double>(fix.saves.value) / (1 << 30), 1)));
 }
 
 VerdictBar::VerdictBar(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
@@ -55,16 +56,16 @@ VerdictBar::VerdictBar(Session& session, QWidget* parent) : QWidget(parent), ses
   icon_ = new QLabel;
   icon_->setFixedSize(16, 16);
   head_ = make_label("", 12, QFont::DemiBold);
-  evidence_ = make_label("", 12, QFont::Normal, "second");
+  evidence_ = new ElidedLabel(12, "second");
   rule_ = make_rule(18);
-  limit_ = make_label("", 12, QFont::Normal, "second");
+  limit_ = new ElidedLabel(12, "second");
   why_ = make_label("", 12, QFont::Normal, "third");
   button_ = new QPushButton;
   button_->setProperty("kind", "small");
   button_->setAccessibleName("Apply the cheapest change");
-  for (QWidget* part : std::initializer_list<QWidget*>{state_, icon_, head_, evidence_, rule_, limit_}) row->addWidget(part);
-  evidence_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  limit_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  for (QWidget* part :
+       std::initializer_list<QWidget*>{state_, icon_, head_, evidence_, rule_, limit_})
+    row->addWidget(part);
   row->setStretchFactor(evidence_, 3);
   row->setStretchFactor(limit_, 2);
   row->addWidget(why_);
@@ -75,8 +76,8 @@ VerdictBar::VerdictBar(Session& session, QWidget* parent) : QWidget(parent), ses
   refresh();
 }
 
-void VerdictBar::say(const char* tone, const QString& icon_name, const QString& head, const QString& evidence,
-                     const QString& limit) {
+void VerdictBar::say(const char* tone, const QString& icon_name, const QString& head,
+                     const QString& evidence, const QString& limit) {
   const QColor colour = qcolor(ink_of_tone(tone), current_theme());
   state_->setStyleSheet(QString("background:%1").arg(colour.name()));
   icon_->setPixmap(icon_name.isEmpty() ? QPixmap() : icon(icon_name, colour).pixmap(16, 16));
@@ -109,19 +110,26 @@ void VerdictBar::offer(const Verdict* verdict) {
 
 void VerdictBar::refresh() {
   if (!session_.outcome().error.empty()) {
-    const auto [head, rest] = std::pair<QString, QString>("This plan cannot run", QString::fromStdString(session_.outcome().error));
+    const auto [head, rest] = std::pair<QString, QString>(
+        "This plan cannot run", QString::fromStdString(session_.outcome().error));
     say("error", "error", head, rest, "");
     return offer(nullptr);
   }
   if (!session_.experiment()) {
-    say("", "", "Nothing to judge yet", "Open a model's config.json, or start from an example.", "");
+    say("", "", "Nothing to judge yet", "Open a model's config.json, or start from an example.",
+        "");
     return offer(nullptr);
   }
   const Result& result = session_.experiment()->result;
   const auto [head, rest] = split_sentence(result.verdict.sentence);
-  const bool tight = result.verdict.fits && static_cast<double>(result.verdict.margin.value) < 0.01 * static_cast<double>(result.capacity.value);
+  const bool tight = result.verdict.fits && static_cast<double>(result.verdict.margin.value) <
+                                                0.01 * static_cast<double>(result.capacity.value);
   const char* tone = !result.verdict.fits ? "error" : tight ? "warn" : "ok";
-  say(tone, !result.verdict.fits ? "error" : tight ? "warning" : "check", head, rest, QString::fromStdString(result.verdict.limit));
+  say(tone,
+      !result.verdict.fits ? "error"
+      : tight              ? "warning"
+                           : "check",
+      head, rest, QString::fromStdString(result.verdict.limit));
   offer(session_.stale() ? nullptr : &result.verdict);
 }
 

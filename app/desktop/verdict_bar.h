@@ -1,5 +1,5 @@
-// The verdict, always in sight: fits or not, in one sentence with its evidence, what limits the step, and the cheapest
-// thing to do about it.
+// The verdict, always in sight: fits or not, in one sentence with its evidence, what limits the
+// step, and the cheapest thing to do about it.
 #pragma once
 
 #include <QWidget>
@@ -25,7 +25,8 @@ class VerdictBar : public QWidget {
 
  private:
   void refresh();
-  void say(const char* tone, const QString& icon, const QString& head, const QString& evidence, const QString& limit);
+  void say(const char* tone, const QString& icon, const QString& head, const QString& evidence,
+           const QString& limit);
   void offer(const Verdict*);
 
   Session& session_;

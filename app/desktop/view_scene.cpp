@@ -28,7 +28,8 @@ QString ViewScene::tooltip(Point p) {
 }
 
 QString ViewScene::description() const {
-  const QString summary = QString::fromUtf8(view_.summary.data(), static_cast<qsizetype>(view_.summary.size()));
+  const QString summary =
+      QString::fromUtf8(view_.summary.data(), static_cast<qsizetype>(view_.summary.size()));
   if (session_.data() == nullptr) return summary + ". Nothing has been simulated yet.";
   return summary + ". " + QString::fromStdString(session_.experiment()->result.verdict.sentence);
 }

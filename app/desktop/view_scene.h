@@ -1,4 +1,5 @@
-// One of views() as a scene: it draws, tells what is under the pointer, and keeps what was clicked as selected.
+// One of views() as a scene: it draws, tells what is under the pointer, and keeps what was clicked
+// as selected.
 #pragma once
 
 #include "app/desktop/canvas_widget.h"

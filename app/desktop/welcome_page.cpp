@@ -35,13 +35,17 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   auto* column = new QVBoxLayout(centre);
   column->setSpacing(12);
   column->addWidget(make_label("Design a training before you pay for it", 20, QFont::DemiBold));
-  auto* story = make_label("Drop a model's config.json here, or a project, cluster or plan file. "
-                           "The timeline, the memory waves and the verdict appear here.", 13, QFont::Normal, "second");
+  auto* story = make_label(
+      "Drop a model's config.json here, or a project, cluster or plan file. "
+      "The timeline, the memory waves and the verdict appear here.",
+      13, QFont::Normal, "second");
   story->setWordWrap(true);
   column->addWidget(story);
   column->addSpacing(8);
-  auto* open_tile = tile("Open a config", "a Hugging Face config.json, a project, a cluster or a plan", "file");
-  auto* example_tile = tile("Open the example", "Llama 3 70B on 64 H100: pipeline, tensor and data parallel", "plan");
+  auto* open_tile =
+      tile("Open a config", "a Hugging Face config.json, a project, a cluster or a plan", "file");
+  auto* example_tile = tile("Open the example",
+                            "Llama 3 70B on 64 H100: pipeline, tensor and data parallel", "plan");
   column->addWidget(open_tile);
   column->addWidget(example_tile);
   column->addSpacing(8);
@@ -53,7 +57,8 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   outer->addWidget(centre, 0, Qt::AlignHCenter);
   outer->addStretch(3);
   connect(open_tile, &QPushButton::clicked, this, &WelcomePage::open);
-  connect(example_tile, &QPushButton::clicked, this, [this] { Q_EMIT example("llama-3-70b", "h100-sxm:64"); });
+  connect(example_tile, &QPushButton::clicked, this,
+          [this] { Q_EMIT example("llama-3-70b", "h100-sxm:64"); });
   refresh();
 }
 
@@ -65,7 +70,8 @@ void WelcomePage::refresh() {
   const QStringList files = recent_files();
   if (files.isEmpty()) recent_->addWidget(make_label("Nothing yet.", 12, QFont::Normal, "third"));
   for (const QString& path : files.mid(0, 5)) {
-    auto* button = new QPushButton(QFileInfo(path).fileName() + "   " + QFileInfo(path).absolutePath());
+    auto* button =
+        new QPushButton(QFileInfo(path).fileName() + "   " + QFileInfo(path).absolutePath());
     button->setProperty("kind", "small");
     button->setAccessibleName("Open " + path);
     connect(button, &QPushButton::clicked, this, [this, path] { Q_EMIT open_file(path); });

@@ -1,4 +1,5 @@
-// The first start: what can be opened, as tiles, and what was opened last. The whole page takes dropped files.
+// The first start: what can be opened, as tiles, and what was opened last. The whole page takes
+// dropped files.
 #pragma once
 
 #include <QWidget>

@@ -28,8 +28,10 @@ void Field::paintEvent(QPaintEvent*) {
   p.setPen(qcolor(isEnabled() ? Ink::Text : Ink::Text3, theme));
   p.setFont(font());
   const QRect text = rect().adjusted(8, 0, -22, 0);
-  p.drawText(text, Qt::AlignVCenter | Qt::AlignLeft, fontMetrics().elidedText(currentText(), Qt::ElideRight, text.width()));
-  draw_icon(p, "chevron-down", QRectF(width() - 19, height() / 2.0 - 7, 14, 14), qcolor(Ink::Text2, theme));
+  p.drawText(text, Qt::AlignVCenter | Qt::AlignLeft,
+             fontMetrics().elidedText(currentText(), Qt::ElideRight, text.width()));
+  draw_icon(p, "chevron-down", QRectF(width() - 19, height() / 2.0 - 7, 14, 14),
+            qcolor(Ink::Text2, theme));
 }
 
 void Field::wheelEvent(QWheelEvent* event) { event->ignore(); }
@@ -137,17 +139,30 @@ QLabel* make_key(const QString& text) {
   return key;
 }
 
-QHBoxLayout* make_header(QWidget* bar, const QString& title) {
-  bar->setObjectName("header");
-  bar->setAttribute(Qt::WA_StyledBackground);
-  bar->setFixedHeight(kTitleHeight);
-  auto* row = new QHBoxLayout(bar);
-  row->setContentsMargins(10, 0, 8, 0);
-  row->setSpacing(8);
-  row->addWidget(make_label(title, 11, QFont::DemiBold));
-  row->addStretch(1);
-  return row;
+ElidedLabel::ElidedLabel(double pixels, const char* tone) {
+  setFont(ui_font(pixels));
+  setProperty("tone", tone);
+  setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
 }
+
+void ElidedLabel::paintEvent(QPaintEvent*) {
+  QPainter p(this);
+  p.setPen(palette().color(foregroundRole()));
+  p.drawText(rect(), Qt::AlignVCenter | Qt::AlignLeft,
+             fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+}
+
+Header::Header(const QString& title) : row_(new QHBoxLayout(this)) {
+  setObjectName("header");
+  setAttribute(Qt::WA_StyledBackground);
+  setFixedHeight(kTitleHeight);
+  row_->setContentsMargins(10, 0, 8, 0);
+  row_->setSpacing(8);
+  if (!title.isEmpty()) row_->addWidget(make_label(title, 11, QFont::DemiBold));
+  row_->addStretch(1);
+}
+
+QSize Header::sizeHint() const { return {QWidget::sizeHint().width(), kTitleHeight}; }
 
 QWidget* make_rule(int height) {
   auto* rule = new QFrame;

@@ -1,4 +1,5 @@
-// The small controls of the forms: a combo box drawn flat, a stepper, a row of exclusive buttons, chips and key caps.
+// The small controls of the forms: a combo box drawn flat, a stepper, a row of exclusive buttons,
+// chips and key caps.
 #pragma once
 
 #include <QComboBox>
@@ -69,8 +70,32 @@ void set_tone(QWidget*, const char* tone);
 /// tone: "", "second", "third", "ok", "warn", "error".
 QLabel* make_label(const QString& text, double pixels, QFont::Weight, const char* tone = "");
 QLabel* make_key(const QString& text);
-/// A bold title at the left of a 28 px bar; the layout takes what stands at the right.
-QHBoxLayout* make_header(QWidget* bar, const QString& title);
+/// One line of plain text, cut with an ellipsis where it does not fit; the tooltip has all of it.
+class ElidedLabel : public QLabel {
+  Q_OBJECT
+
+ public:
+  ElidedLabel(double pixels, const char* tone);
+  QSize minimumSizeHint() const override { return {0, 0}; }
+
+ protected:
+  void paintEvent(QPaintEvent*) override;
+};
+
+/// A bar of 28 px with a bold title at the left; `row` takes what stands at the right. Also the
+/// title of a dock, which asks for the size hint.
+class Header : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit Header(const QString& title);
+  QHBoxLayout* row() const { return row_; }
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return {40, sizeHint().height()}; }
+
+ private:
+  QHBoxLayout* row_;
+};
 /// A vertical line between groups of a bar.
 QWidget* make_rule(int height);
 

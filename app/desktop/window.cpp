@@ -55,7 +55,8 @@ Window::Window() : actions_(this) {
   welcome_ = new WelcomePage;
   design_ = new DesignPage(document_, session_);
   analyse_ = new AnalysePage(session_);
-  for (QWidget* page : std::initializer_list<QWidget*>{welcome_, design_, analyse_}) centre_->addWidget(page);
+  for (QWidget* page : std::initializer_list<QWidget*>{welcome_, design_, analyse_})
+    centre_->addWidget(page);
   setCentralWidget(centre_);
   make_bars();
   make_docks();
@@ -86,8 +87,8 @@ void Window::make_bars() {
   right_row->setContentsMargins(8, 2, 8, 2);
   right_row->setSpacing(12);
   file_ = make_label("", 12, QFont::Normal, "second");
-  auto* search = new QPushButton("Search or run a command          Ctrl K");
-  search->setProperty("kind", "small");
+  auto* search = new QPushButton("Search or run a command                    Ctrl K");
+  search->setProperty("kind", "search");
   search->setFixedWidth(280);
   search->setIcon(icon("search", qcolor(Ink::Text3, current_theme())));
   search->setAccessibleName("Search or run a command");
@@ -105,14 +106,13 @@ void Window::make_bars() {
   setStatusBar(readings_);
 }
 
-QDockWidget* Window::make_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area, const QString& name) {
+QDockWidget* Window::make_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area,
+                               const QString& name) {
   auto* dock = new QDockWidget(title);
   dock->setObjectName(name);
   dock->setAccessibleName(title);
   dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
-  auto* bar = new QWidget;
-  make_header(bar, title);
-  dock->setTitleBarWidget(bar);
+  dock->setTitleBarWidget(new Header(title));
   dock->setWidget(content);
   addDockWidget(area, dock);
   return dock;
@@ -121,8 +121,10 @@ QDockWidget* Window::make_dock(const QString& title, QWidget* content, Qt::DockW
 void Window::make_docks() {
   strategy_ = new StrategyPanel(document_, session_);
   bottom_ = new BottomPanel(session_);
-  project_dock_ = make_dock("Project", new ProjectPanel(document_, session_), Qt::LeftDockWidgetArea, "project");
-  inspector_dock_ = make_dock("Inspector", new Inspector(session_), Qt::RightDockWidgetArea, "inspector");
+  project_dock_ = make_dock("Project", new ProjectPanel(document_, session_),
+                            Qt::LeftDockWidgetArea, "project");
+  inspector_dock_ =
+      make_dock("Inspector", new Inspector(session_), Qt::RightDockWidgetArea, "inspector");
   strategy_dock_ = make_dock("Strategy", strategy_, Qt::RightDockWidgetArea, "strategy");
   bottom_dock_ = make_dock("Statistics", bottom_, Qt::BottomDockWidgetArea, "bottom");
   bottom_dock_->setTitleBarWidget(new QWidget);  // its tabs are its title
@@ -141,7 +143,8 @@ void Window::lay_out() {
   strategy_dock_->setVisible(!empty);
   inspector_dock_->setVisible(!empty && !design);
   bottom_dock_->setVisible(!empty && !design);
-  resizeDocks({project_dock_, strategy_dock_}, {kLeftDock, design ? kRightDockDesign : kRightDock}, Qt::Horizontal);
+  resizeDocks({project_dock_, strategy_dock_}, {kLeftDock, design ? kRightDockDesign : kRightDock},
+              Qt::Horizontal);
   if (!design) {
     resizeDocks({inspector_dock_, strategy_dock_}, {300, 400}, Qt::Vertical);
     resizeDocks({bottom_dock_}, {kBottomDock}, Qt::Vertical);
@@ -169,12 +172,17 @@ void Window::connect_parts() {
   connect(bottom_, &BottomPanel::apply, this, &Window::apply_words);
   connect(welcome_, &WelcomePage::open, this, &Window::open_dialog);
   connect(welcome_, &WelcomePage::open_file, this, &Window::open_file);
-  connect(welcome_, &WelcomePage::example, this, [this](const QString& model, const QString& cluster) {
-    start_with({.model = model.toStdString(), .cluster = cluster.toStdString(), .plan = "", .settings = {}});
-  });
+  connect(welcome_, &WelcomePage::example, this,
+          [this](const QString& model, const QString& cluster) {
+            start_with({.model = model.toStdString(),
+                        .cluster = cluster.toStdString(),
+                        .plan = "",
+                        .settings = {}});
+          });
   for (CanvasWidget* canvas : canvases()) {
     connect(canvas, &CanvasWidget::renderer_changed, this, &Window::refresh_renderer);
-    connect(canvas, &CanvasWidget::painted, this, [this, canvas] { readings_->set_frame_time(canvas->frame_time()); });
+    connect(canvas, &CanvasWidget::painted, this,
+            [this, canvas] { readings_->set_frame_time(canvas->frame_time()); });
   }
 }
 
@@ -183,7 +191,8 @@ QList<CanvasWidget*> Window::canvases() const { return analyse_->canvases() + de
 void Window::simulate() {
   const ProjectPlan* plan = document_.plan();
   if (plan == nullptr || document_.project().model.empty()) return;
-  simulation_.start({document_.project().model, document_.project().cluster, plan->file, plan->settings});
+  simulation_.start(
+      {document_.project().model, document_.project().cluster, plan->file, plan->settings});
   tool_bar_->set_running(true);
 }
 
@@ -199,7 +208,8 @@ void Window::refresh_title() {
   actions_["edit.redo"]->setEnabled(document_.undo_stack().canRedo());
   const QString undo = document_.undo_stack().undoText();
   actions_["edit.undo"]->setToolTip(undo.isEmpty() ? "Nothing to undo" : "Undo: " + undo);
-  for (const char* id : {"plan.duplicate", "plan.rename"}) actions_[id]->setEnabled(document_.plan() != nullptr);
+  for (const char* id : {"plan.duplicate", "plan.rename"})
+    actions_[id]->setEnabled(document_.plan() != nullptr);
   actions_["plan.remove"]->setEnabled(document_.project().plans.size() > 1);
 }
 
@@ -209,7 +219,8 @@ void Window::refresh_perspective() {
                   : design                          ? static_cast<QWidget*>(design_)
                                                     : analyse_;
   if (page == welcome_) welcome_->refresh();
-  if (centre_->currentWidget() != page || property("laid out").toString().toStdString() != document_.project().perspective) {
+  if (centre_->currentWidget() != page ||
+      property("laid out").toString().toStdString() != document_.project().perspective) {
     centre_->setCurrentWidget(page);
     setProperty("laid out", QString::fromStdString(document_.project().perspective));
     lay_out();

@@ -35,7 +35,8 @@ class Window : public QMainWindow {
   Session& session() { return session_; }
   Simulation& simulation() { return simulation_; }
   Actions& actions_of() { return actions_; }
-  /// Opens a project, model, cluster or plan, whichever the file is. What is wrong with it is told in a sentence.
+  /// Opens a project, model, cluster or plan, whichever the file is. What is wrong with it is told
+  /// in a sentence.
   void open_file(const QString& path);
   /// The model, cluster and settings that the command line named.
   void start_with(const Request&);
@@ -89,7 +90,8 @@ class Window : public QMainWindow {
   AnalysePage* analyse_ = nullptr;
   StrategyPanel* strategy_ = nullptr;
   BottomPanel* bottom_ = nullptr;
-  QDockWidget *project_dock_ = nullptr, *inspector_dock_ = nullptr, *strategy_dock_ = nullptr, *bottom_dock_ = nullptr;
+  QDockWidget *project_dock_ = nullptr, *inspector_dock_ = nullptr, *strategy_dock_ = nullptr,
+              *bottom_dock_ = nullptr;
   QLabel* file_ = nullptr;
 };
 

@@ -1,12 +1,12 @@
 // What the commands of the window do.
 #include <QAction>
 #include <QApplication>
+#include <QDockWidget>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QLabel>
 #include <QMessageBox>
-#include <QDockWidget>
 #include <QPushButton>
 #include <QSettings>
 #include <QTreeWidget>
@@ -29,21 +29,25 @@ namespace trainyard {
 namespace {
 
 constexpr const char* kProjectFilter = "Trainyard project (*.trainyard)";
-constexpr const char* kAnyFilter = "Projects, models, clusters, plans (*.trainyard *.json);;All files (*)";
+constexpr const char* kAnyFilter =
+    "Projects, models, clusters, plans (*.trainyard *.json);;All files (*)";
 constexpr const char* kDefaultCluster = "h100-sxm:64";
 
 // Opens it with stand-ins for what is not chosen yet; throws what is wrong with the file.
 void try_open(Project project) {
   if (project.model.empty()) project.model = std::string(zoo().front().name);
   if (project.cluster.empty()) project.cluster = kDefaultCluster;
-  const std::string plan = project.plans.empty() ? "" : project.plans[static_cast<std::size_t>(project.current)].file;
+  const std::string plan =
+      project.plans.empty() ? "" : project.plans[static_cast<std::size_t>(project.current)].file;
   open(Request{project.model, project.cluster, plan, {}});
 }
 
 }  // namespace
 
 void Window::connect_commands() {
-  const auto on = [this](const char* id, auto run) { connect(actions_[id], &QAction::triggered, this, run); };
+  const auto on = [this](const char* id, auto run) {
+    connect(actions_[id], &QAction::triggered, this, run);
+  };
   on("file.new", [this] {
     if (!may_discard()) return;
     simulation_.stop();
@@ -59,7 +63,8 @@ void Window::connect_commands() {
   on("view.design", [this] { document_.show_perspective("design"); });
   on("view.analyse", [this] { document_.show_perspective("analyse"); });
   on("view.reset", [this] { lay_out(); });
-  on("view.dark", [this] { set_theme(actions_["view.dark"]->isChecked() ? Theme::Dark : Theme::Light); });
+  on("view.dark",
+     [this] { set_theme(actions_["view.dark"]->isChecked() ? Theme::Dark : Theme::Light); });
   on("view.gpu", [this] {
     for (CanvasWidget* canvas : canvases())
       if (canvas->isVisible()) canvas->try_gpu_again();
@@ -70,17 +75,22 @@ void Window::connect_commands() {
     strategy_dock_->setVisible(show);
     inspector_dock_->setVisible(show && document_.project().perspective == "analyse");
   });
-  connect(project_dock_, &QDockWidget::visibilityChanged, actions_["view.left"], &QAction::setChecked);
-  connect(strategy_dock_, &QDockWidget::visibilityChanged, actions_["view.right"], &QAction::setChecked);
-  connect(bottom_dock_, &QDockWidget::visibilityChanged, actions_["view.bottom"], &QAction::setChecked);
+  connect(project_dock_, &QDockWidget::visibilityChanged, actions_["view.left"],
+          &QAction::setChecked);
+  connect(strategy_dock_, &QDockWidget::visibilityChanged, actions_["view.right"],
+          &QAction::setChecked);
+  connect(bottom_dock_, &QDockWidget::visibilityChanged, actions_["view.bottom"],
+          &QAction::setChecked);
   on("plan.duplicate", [this] { document_.duplicate_plan(); });
   on("plan.rename", [this] { rename_plan(); });
   on("plan.remove", [this] { document_.remove_plan(); });
   on("plan.fix", [this] {
     if (session_.experiment() && !session_.stale()) {
       const Verdict& verdict = session_.experiment()->result.verdict;
-      if (!verdict.fixes.empty()) apply_words(QString::fromStdString(verdict.fixes.front().set));
-      else if (verdict.gain) apply_words(QString::fromStdString(verdict.gain->set));
+      if (!verdict.fixes.empty())
+        apply_words(QString::fromStdString(verdict.fixes.front().set));
+      else if (verdict.gain)
+        apply_words(QString::fromStdString(verdict.gain->set));
     }
   });
   on("simulate.run", [this] { simulate(); });
@@ -144,18 +154,21 @@ void Window::start_with(const Request& request) {
   project.model = request.model;
   project.cluster = request.cluster.empty() ? kDefaultCluster : request.cluster;
   std::vector<std::string> settings = request.settings;
-  if (request.plan.empty() && settings.empty()) settings = first_plan(project.model, project.cluster);
+  if (request.plan.empty() && settings.empty())
+    settings = first_plan(project.model, project.cluster);
   // A plan that someone has worked on stays; a new model only brings one where there is none.
   if (project.plans.empty() || !request.plan.empty() || !request.settings.empty()) {
     project.plans.push_back({project.plans.empty() ? "A" : "B", request.plan, settings});
     project.current = static_cast<int>(project.plans.size()) - 1;
   }
-  document_.change("Open " + QString::fromStdString(request.model).section('/', -1), std::move(project));
+  document_.change("Open " + QString::fromStdString(request.model).section('/', -1),
+                   std::move(project));
 }
 
 bool Window::save(bool ask) {
   QString path = document_.path();
-  if (ask || path.isEmpty()) path = QFileDialog::getSaveFileName(this, "Save project", path, kProjectFilter);
+  if (ask || path.isEmpty())
+    path = QFileDialog::getSaveFileName(this, "Save project", path, kProjectFilter);
   if (path.isEmpty()) return false;
   if (QFileInfo(path).suffix().isEmpty()) path += ".trainyard";
   try {
@@ -169,7 +182,8 @@ bool Window::save(bool ask) {
 
 bool Window::may_discard() {
   if (!document_.modified()) return true;
-  QMessageBox box(QMessageBox::Question, "Unsaved changes", "Save the changes to " + document_.title() + "?",
+  QMessageBox box(QMessageBox::Question, "Unsaved changes",
+                  "Save the changes to " + document_.title() + "?",
                   QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
   const int answer = box.exec();
   return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save(false));
@@ -178,8 +192,9 @@ bool Window::may_discard() {
 void Window::rename_plan() {
   if (document_.plan() == nullptr) return;
   bool agreed = false;
-  const QString name = QInputDialog::getText(this, "Rename plan", "Name", QLineEdit::Normal,
-                                             QString::fromStdString(document_.plan()->name), &agreed);
+  const QString name =
+      QInputDialog::getText(this, "Rename plan", "Name", QLineEdit::Normal,
+                            QString::fromStdString(document_.plan()->name), &agreed);
   if (agreed) document_.rename_plan(name);
 }
 
@@ -189,14 +204,17 @@ void Window::apply_words(const QString& assignments) {
 
 void Window::export_view() {
   if (session_.data() == nullptr) return;
-  const QString path = QFileDialog::getSaveFileName(this, "Export view", "view.png", "PNG (*.png);;SVG (*.svg)");
+  const QString path =
+      QFileDialog::getSaveFileName(this, "Export view", "view.png", "PNG (*.png);;SVG (*.svg)");
   if (path.isEmpty()) return;
   const bool design = document_.project().perspective == "design";
   const View& wanted = view(design ? "layers" : analyse_->current_view());
   const Drawing drawing = wanted.draw(*session_.data(), wanted.size, session_.state());
   try {
-    write_file_atomically(path.toStdString(), path.endsWith(".svg") ? to_svg(drawing, current_theme())
-                                                                    : to_png(trainyard::render(drawing, 2, current_theme())));
+    write_file_atomically(path.toStdString(),
+                          path.endsWith(".svg")
+                              ? to_svg(drawing, current_theme())
+                              : to_png(trainyard::render(drawing, 2, current_theme())));
   } catch (const Error& error) {
     complain("The view was not exported", QString::fromStdString(describe(error)));
   }
@@ -205,12 +223,17 @@ void Window::export_view() {
 void Window::show_keys() {
   QString html = "<table cellspacing=6>";
   for (const Command& command : commands())
-    if (const QString keys = actions_[command.id]->shortcut().toString(QKeySequence::NativeText); !keys.isEmpty())
-      html += QString("<tr><td><b>%1</b></td><td>%2</td></tr>").arg(keys, QString::fromUtf8(command.text));
+    if (const QString keys = actions_[command.id]->shortcut().toString(QKeySequence::NativeText);
+        !keys.isEmpty())
+      html += QString("<tr><td><b>%1</b></td><td>%2</td></tr>")
+                  .arg(keys, QString::fromUtf8(command.text));
   html += "<tr><td></td><td><i>on a canvas</i></td></tr>";
   for (const CanvasKey& key : canvas_keys())
-    html += QString("<tr><td><b>%1</b></td><td>%2</td></tr>").arg(QString::fromUtf8(key.keys), QString::fromUtf8(key.help));
-  QMessageBox(QMessageBox::NoIcon, "Keyboard shortcuts", html + "</table>", QMessageBox::Close, this).exec();
+    html += QString("<tr><td><b>%1</b></td><td>%2</td></tr>")
+                .arg(QString::fromUtf8(key.keys), QString::fromUtf8(key.help));
+  QMessageBox(QMessageBox::NoIcon, "Keyboard shortcuts", html + "</table>", QMessageBox::Close,
+              this)
+      .exec();
 }
 
 void Window::show_about() {
@@ -218,10 +241,13 @@ void Window::show_about() {
   for (const CanvasWidget* canvas : canvases())
     if (!canvas->why().isEmpty()) drawn = canvas->why();
   QStringList left_out;
-  for (const std::string& sentence : cost_model().leaves_out()) left_out << QString::fromStdString(sentence);
+  for (const std::string& sentence : cost_model().leaves_out())
+    left_out << QString::fromStdString(sentence);
   QMessageBox(QMessageBox::NoIcon, "About Trainyard",
-              "<h3>Trainyard</h3>A workbench in which people design the training of a neural network before they pay for it."
-              "<p>Drawn by: " + drawn.toHtmlEscaped() + "<p>Every time comes from a model that leaves out: " +
+              "<h3>Trainyard</h3>A workbench in which people design the training of a neural "
+              "network before they pay for it."
+              "<p>Drawn by: " +
+                  drawn.toHtmlEscaped() + "<p>Every time comes from a model that leaves out: " +
                   left_out.join("; ").toHtmlEscaped() + ".",
               QMessageBox::Close, this)
       .exec();

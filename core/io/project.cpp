@@ -4,7 +4,8 @@ namespace trainyard {
 namespace {
 
 bool sets(std::string_view assignment, std::string_view key) {
-  return assignment.size() > key.size() && assignment.substr(0, key.size()) == key && assignment[key.size()] == '=';
+  return assignment.size() > key.size() && assignment.substr(0, key.size()) == key &&
+         assignment[key.size()] == '=';
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A Project is what the window keeps in a file: which model on which cluster, and the plans tried for it, each in the
-// words of the command line. Results are not kept: they follow from it.
+// A Project is what the window keeps in a file: which model on which cluster, and the plans tried
+// for it, each in the words of the command line. Results are not kept: they follow from it.
 #pragma once
 
 #include <string>
@@ -20,9 +20,9 @@ struct ProjectPlan {
 struct Project {
   std::string model, cluster;  // what --model and --cluster say; empty: not chosen yet
   std::vector<ProjectPlan> plans;
-  int current = 0;             // index into plans; 0 where there is none
+  int current = 0;                     // index into plans; 0 where there is none
   std::string perspective = "design";  // or "analyse"
-  bool automatic = true;       // simulate after each change
+  bool automatic = true;               // simulate after each change
   friend bool operator==(const Project&, const Project&) = default;
 };
 
