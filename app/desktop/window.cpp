@@ -67,7 +67,12 @@ Window::Window() : actions_(this) {
   refresh_perspective();
 }
 
-Window::~Window() = default;
+// The parts still speak while they go, and must not be heard by what has gone before them.
+Window::~Window() {
+  simulation_.disconnect();
+  session_.disconnect();
+  document_.disconnect();
+}
 
 void Window::make_bars() {
   actions_.fill(menuBar());
