@@ -8,11 +8,17 @@
 namespace trainyard {
 namespace {
 
-std::string_view largest_part(const CategoryBytes& bytes) {
+std::string in_words(std::size_t category) {
+  std::string name(to_string(static_cast<Category>(category)));
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::string largest_part(const CategoryBytes& bytes) {
   std::size_t most = 0;
   for (std::size_t c = 1; c < bytes.size(); ++c)
     if (bytes[c] > bytes[most]) most = c;
-  return to_string(static_cast<Category>(most));
+  return in_words(most);
 }
 
 Verdict judge_peaks(const std::vector<CategoryBytes>& memory, Bytes capacity) {
@@ -26,9 +32,7 @@ Verdict judge_peaks(const std::vector<CategoryBytes>& memory, Bytes capacity) {
   verdict.worst_device = DeviceId{static_cast<std::uint32_t>(worst)};
   verdict.worst_stage = StageId{static_cast<std::uint32_t>(worst)};
   verdict.phase = "its fullest moment";
-  std::string most(largest_part(memory[worst]));
-  for (char& c : most)
-    if (c == '_') c = ' ';
+  const std::string most = largest_part(memory[worst]);
   verdict.sentence =
       fmt::format("{} on stage {} (device {}), by closed form: {} of {}, most of it {}.",
                   verdict.fits ? fmt::format("Fits: {} spare", readable(verdict.margin))
@@ -36,8 +40,7 @@ Verdict judge_peaks(const std::vector<CategoryBytes>& memory, Bytes capacity) {
                   worst, worst, readable(peak), readable(capacity), most);
   for (std::size_t c = 0; c < memory[worst].size(); ++c)
     if (memory[worst][c].value > 0)
-      verdict.crest.push_back({std::string(to_string(static_cast<Category>(c))),
-                               static_cast<Category>(c), memory[worst][c]});
+      verdict.crest.push_back({in_words(c), static_cast<Category>(c), memory[worst][c]});
   std::stable_sort(verdict.crest.begin(), verdict.crest.end(),
                    [](const CrestPart& a, const CrestPart& b) { return a.bytes > b.bytes; });
   return verdict;
