@@ -2,18 +2,16 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "app/cli/scenario_words.h"
 #include "core/base/units_text.h"
 #include "visualizers/imgui/fonts.h"
+#include "visualizers/imgui/renderer.h"
 
 namespace trainyard {
 namespace {
-
-namespace fs = std::filesystem;
 
 void row(std::string& out, bool there, std::string_view what, const std::string& words) {
   out += fmt::format("{:<5} {:<10} {}\n", there ? "ok" : "lacks", what, words);
@@ -34,20 +32,14 @@ void memory(std::string& out) {
               : "this system does not say how much there is");
 }
 
-// A driver is announced to Vulkan by a small file; whether it finds a device is seen when a
-// renderer starts.
+// A renderer that starts is the only proof that there is a device.
 void vulkan(std::string& out) {
-  std::string found;
-  for (const char* folder :
-       {"/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"}) {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder, ignored))
-      if (entry.path().extension() == ".json") found += " " + entry.path().stem().string();
+  try {
+    row(out, true, "vulkan", vulkan_renderer(true)->why());
+  } catch (const RendererFailure& failure) {
+    row(out, false, "vulkan", failure.what());
   }
-  row(out, !found.empty(), "vulkan",
-      found.empty()
-          ? "no driver is installed; the window draws in software (package mesa-vulkan-drivers)"
-          : "drivers:" + found);
+  row(out, true, "renderer", choose_renderer(RendererChoice::Auto)->why());
 }
 
 void fonts(std::string& out) {

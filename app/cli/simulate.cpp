@@ -4,6 +4,7 @@
 #include "app/cli/result_text.h"
 #include "app/cli/scenario_words.h"
 #include "app/workspace/workspace.h"
+#include "core/exporters/trace_event.h"
 #include "core/io/result_json.h"
 #include "visualizers/svg.h"
 #include "visualizers/views.h"
@@ -38,6 +39,7 @@ int run_simulate(const Words& words, Streams& streams) {
   const bool op = words.choice("grain", {"order", "op"}, "order") == "op";
   const ExperimentPtr experiment =
       simulate(open_scenario(words, streams), {.grain = op ? Grain::Op : Grain::Order});
+  if (words.has("trace")) write_file(words.text("trace"), trace_event(*experiment));
   if (words.has("svg")) {
     const View& timeline = view("timeline");
     const ViewData data = view_data(experiment, cost_model());
@@ -65,6 +67,7 @@ Verb simulate_verb() {
           "Lowers and simulates one step: verdict with fixes, step time, utilisation, memory.",
       .flags = answer_flags(
           {{"grain", "GRAIN", "order: an instruction a phase (default); op: one an operator"},
+           {"trace", "FILE", "writes the timeline for ui.perfetto.dev and chrome://tracing too"},
            {"svg", "FILE", "writes the timeline as a picture too"}}),
       .examples = {"simulate --model llama-3-70b --cluster h100-sxm:1024 --set tp=8 --set pp=4 "
                    "--set global-batch=1024 --set seq=8192",

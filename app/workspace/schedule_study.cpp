@@ -44,7 +44,7 @@ Duration time_of(Phase phase, const ScheduleRequest& r) {
 // The order as a program of bare compute: dependencies, no messages, no memory.
 class Draft {
  public:
-  Draft(const ScheduleRequest& request, const Order& order) : request_(request), order_(order) {
+  Draft(const ScheduleRequest& request, const Order& order) : request_(request) {
     program_.devices = request.devices;
     program_.stages = request.devices * request.virtual_stages;
     program_.microbatches = request.microbatches;
@@ -124,7 +124,6 @@ class Draft {
   }
 
   const ScheduleRequest& request_;
-  const Order& order_;
   Program program_;
   TaskPrices prices_;
   std::map<ActionKey, InstructionId> ids_;

@@ -1,0 +1,39 @@
+// What ships as files must work as it stands.
+#include <gtest/gtest.h>
+
+#include "app/workspace/workspace.h"
+#include "core/io/plan_json.h"
+#include "core/methods/catalogue.h"
+
+namespace trainyard {
+namespace {
+
+const std::string kAssets = TRAINYARD_SOURCE_DIR "/assets/";
+
+TEST(Assets, EveryMethodHasAPlanThatChoosesItAndRuns) {
+  for (const Method& method : methods()) {
+    const std::string path = kAssets + "plans/" + std::string(method.name) + ".json";
+    const std::string model = method.name == "expert-parallel" ? "mixtral-8x7b" : "gpt3-xl";
+    const Plan plan = read_plan(path);
+    const bool parts = plan.mesh.tp * plan.mesh.cp * plan.mesh.pp * plan.mesh.dp.value_or(1) > 1;
+    EXPECT_NE(find_choice(plan, method.name), nullptr) << path;
+    const ExperimentPtr experiment =
+        simulate(open({model, parts ? "h100-sxm:2" : "h100-sxm:1", path, {}}), {.fixes = false});
+    EXPECT_GT(experiment->result.step.value.count(), 0) << path;
+  }
+}
+
+TEST(Assets, TheExampleIsTheModelOfTheZoo) {
+  const Request request{kAssets + "examples/llama-3-70b",
+                        "h100-sxm:64",
+                        kAssets + "examples/llama-3-70b-on-64-h100.json",
+                        {}};
+  const ExperimentPtr from_file = simulate(open(request));
+  const ExperimentPtr from_zoo = simulate(open({"llama-3-70b", request.cluster, request.plan, {}}));
+  EXPECT_EQ(from_file->result.parameters, 70'553'706'496);
+  EXPECT_EQ(from_file->result.step.value, from_zoo->result.step.value);
+  EXPECT_TRUE(from_file->result.verdict.fits);
+}
+
+}  // namespace
+}  // namespace trainyard
