@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::uint32_t kFan = 16;
+constexpr std::uint32_t kFan = kGroupSpans;
 constexpr std::uint32_t kBlock = 64;
 constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
 
@@ -34,19 +34,23 @@ std::int64_t length(const SpanStore& store, std::size_t global) {
   return store.end[global] - store.start[global];
 }
 
-// Indices of one block of at most 64 spans: its time by category, and the longest of each 16.
-void index_block(SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
-                 BusyTimes& busy) {
-  for (std::uint32_t group = first; group < last; group += kFan) {
-    std::uint32_t best = group;
-    std::int64_t most = -1;
-    for (std::uint32_t i = group; i < std::min(last, group + kFan); ++i) {
-      const std::int64_t taken = length(store, row.first + i);
-      busy[store.category[row.first + i]] += taken;
-      if (taken > most) most = taken, best = i;
-    }
-    store.longest.push_back(best);
+// Indices of a group of at most 16 spans: its time by category, its longest, its ends and its
+// colour.
+void index_group(SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
+                 BusyTimes& before) {
+  std::uint32_t best = first;
+  std::int64_t most = -1;
+  BusyTimes busy{};
+  for (std::uint32_t i = first; i < last; ++i) {
+    const std::int64_t taken = length(store, row.first + i);
+    busy[store.category[row.first + i]] += taken;
+    if (taken > most) most = taken, best = i;
   }
+  for (std::size_t c = 0; c < kCategorySlots; ++c) before[c] += busy[c];
+  store.longest.push_back(best);
+  store.group_start.push_back(store.start[row.first + first]);
+  store.group_end.push_back(store.end[row.first + last - 1]);
+  store.group_category.push_back(busiest(busy));
 }
 
 // The levels above the first, each from the one below.
@@ -69,13 +73,14 @@ void index_upper_levels(SpanStore& store, const SpanRow& row) {
 
 void index_row(SpanStore& store, SpanRow& row) {
   row.longest = store.longest.size();
+  row.groups = store.group_start.size();
   row.blocks = store.busy_before.size();
-  BusyTimes busy{};
-  for (std::uint32_t first = 0; first < row.count; first += kBlock) {
-    store.busy_before.push_back(busy);
-    index_block(store, row, first, std::min(row.count, first + kBlock), busy);
+  BusyTimes before{};
+  for (std::uint32_t first = 0; first < row.count; first += kFan) {
+    if (first % kBlock == 0) store.busy_before.push_back(before);
+    index_group(store, row, first, std::min(row.count, first + kFan), before);
   }
-  store.busy_before.push_back(busy);
+  store.busy_before.push_back(before);
   index_upper_levels(store, row);
 }
 
@@ -106,7 +111,7 @@ void add_row(SpanStore& store, const std::vector<RowSpan>& spans, std::uint32_t 
     before = spans[i].end.count();
   }
   store.rows.push_back(
-      {store.start.size(), static_cast<std::uint32_t>(spans.size()), covered_by, 0, 0});
+      {store.start.size(), static_cast<std::uint32_t>(spans.size()), covered_by, 0, 0, 0});
   for (const RowSpan& span : spans) {
     store.start.push_back(span.start.count());
     store.end.push_back(span.end.count());
@@ -115,19 +120,29 @@ void add_row(SpanStore& store, const std::vector<RowSpan>& spans, std::uint32_t 
   }
 }
 
+std::uint8_t busiest(const BusyTimes& busy) {
+  return static_cast<std::uint8_t>(std::max_element(busy.begin(), busy.end()) - busy.begin());
+}
+
 void index_spans(SpanStore& store) {
-  std::size_t nodes = 0, blocks = 0;
+  std::size_t nodes = 0, blocks = 0, groups = 0;
   for (const SpanRow& row : store.rows) {
     for (std::uint32_t level = ceil_div(row.count, kFan);; level = ceil_div(level, kFan)) {
       nodes += level;
       if (level < kFan) break;
     }
     blocks += ceil_div(row.count, kBlock) + 1;
+    groups += ceil_div(row.count, kFan);
   }
-  store.longest.clear();
-  store.busy_before.clear();
-  store.longest.reserve(nodes);
-  store.busy_before.reserve(blocks);
+  const auto make_room = [](auto& list, std::size_t size) {
+    list.clear();
+    list.reserve(size);
+  };
+  make_room(store.longest, nodes);
+  make_room(store.busy_before, blocks);
+  make_room(store.group_start, groups);
+  make_room(store.group_end, groups);
+  make_room(store.group_category, groups);
   for (SpanRow& row : store.rows) index_row(store, row);
   // A copy of millions of spans costs more than a few spare ones.
   if (store.start.capacity() - store.start.size() <= store.start.size() / 16) return;
@@ -207,7 +222,9 @@ std::size_t resident_bytes(const SpanStore& store) {
          store.end.capacity() * sizeof(std::int64_t) +
          store.name.capacity() * sizeof(std::uint32_t) + store.category.capacity() +
          store.longest.capacity() * sizeof(std::uint32_t) +
-         store.busy_before.capacity() * sizeof(BusyTimes);
+         store.busy_before.capacity() * sizeof(BusyTimes) +
+         store.group_start.capacity() * sizeof(std::int64_t) +
+         store.group_end.capacity() * sizeof(std::int64_t) + store.group_category.capacity();
 }
 
 }  // namespace trainyard
