@@ -8,6 +8,7 @@
 // Liu et al., "Ring Attention with Blockwise Transformers for Near-Infinite Context", ICLR 2024.
 #include "core/methods/catalogue.h"
 #include "core/methods/communication.h"
+#include "core/methods/sequence_length.h"
 
 namespace trainyard {
 namespace {
@@ -49,25 +50,25 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
 }
 
 Diagnostics check_scenario(const Scenario& scenario, const Params&) {
-  const Plan& plan = scenario.plan;
-  const int cp = plan.mesh.cp;
+  const int cp = scenario.plan.mesh.cp;
   if (cp == 1) return {};
-  if (scenario.model.sequence <= 1)
-    return {{Diagnostic::Severity::Error,
-             "cp=" + std::to_string(cp) + " divides a sequence, and " + scenario.model.name +
-                 " has none",
-             {"plan#/mesh/cp"},
-             "cp=1"}};
+  const auto refuse = [](std::string sentence, std::string fix) {
+    return Diagnostics{
+        {Diagnostic::Severity::Error, std::move(sentence), {"plan#/mesh/cp"}, std::move(fix)}};
+  };
+  const SequenceLength sequence = sequence_length(scenario);
+  const std::string degree = "cp=" + std::to_string(cp);
+  if (sequence.tokens <= 1)
+    return refuse(degree + " divides a sequence, and " + scenario.model.name + " has none", "cp=1");
   // Causal attention gives rank i the pieces i and 2 cp - 1 - i, so that all ranks do the same
   // work.
-  if (plan.batch.sequence % (2 * cp) != 0)
-    return {{Diagnostic::Severity::Error,
-             "cp=" + std::to_string(cp) + " cuts the sequence into " + std::to_string(2 * cp) +
-                 " pieces, and " + std::to_string(plan.batch.sequence) +
-                 " tokens leave a remainder of " + std::to_string(plan.batch.sequence % (2 * cp)),
-             {"plan#/mesh/cp"},
-             "seq=" + std::to_string((plan.batch.sequence / (2 * cp) + 1) * (2 * cp))}};
-  return {};
+  const std::int64_t pieces = 2 * std::int64_t{cp};
+  if (sequence.tokens % pieces == 0) return {};
+  return refuse(
+      degree + " cuts the sequence into " + std::to_string(pieces) + " pieces, and " +
+          std::to_string(sequence.tokens) + " tokens leave a remainder of " +
+          std::to_string(sequence.tokens % pieces),
+      sequence.open ? "seq=" + std::to_string((sequence.tokens / pieces + 1) * pieces) : "cp=1");
 }
 
 }  // namespace

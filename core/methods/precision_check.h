@@ -1,6 +1,7 @@
 // What every precision method asks of a device: a dense peak in the format it multiplies in.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -9,18 +10,25 @@
 
 namespace trainyard {
 
+/// A peak of its own: tf32 priced as fp32 would cost mantissa and gain nothing.
+inline bool has_peak(const Device& device, DType format) {
+  return std::any_of(device.peaks.begin(), device.peaks.end(),
+                     [&](const Peak& p) { return p.type == format; });
+}
+
 inline Diagnostics check_peak(const Device& device, DType format, std::string_view method) {
-  if (supports(device, format)) return {};
+  if (has_peak(device, format)) return {};
   std::string has;
   for (DType type : {DType::F32, DType::TF32, DType::F16, DType::BF16, DType::F8})
-    if (supports(device, type)) has += (has.empty() ? "" : ", ") + std::string(to_string(type));
+    if (has_peak(device, type)) has += (has.empty() ? "" : ", ") + std::string(to_string(type));
   return {{Diagnostic::Severity::Error,
            std::string(method) + " needs a device with a " + std::string(to_string(format)) +
-               " peak; " + device.name + " has " + has,
+               " peak; " + device.name + " has " + (has.empty() ? "none" : has),
            {"plan#/precision"},
-           supports(device, DType::BF16)  ? "precision=bf16"
-           : supports(device, DType::F16) ? "precision=fp16"
-                                          : "precision=fp32"}};
+           format == DType::TF32           ? "precision=fp32"
+           : has_peak(device, DType::BF16) ? "precision=bf16"
+           : has_peak(device, DType::F16)  ? "precision=fp16"
+                                           : "precision=fp32"}};
 }
 
 /// The format gradients are accumulated in, from the parameter "gradient-dtype".

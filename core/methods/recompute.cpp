@@ -9,6 +9,8 @@
 //
 // Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016; Korthikanti et al., 2022
 // (selective).
+#include <algorithm>
+
 #include "core/methods/catalogue.h"
 
 namespace trainyard {
@@ -77,6 +79,14 @@ void rewrite(Body& body, const Layout&, const Scenario& scenario, const Params& 
   if (policy == "selective") recompute_attention_core(body);
 }
 
+// Of the fullest stage.
+std::int64_t most_layers(const Scenario& scenario) {
+  const std::vector<int>& split = scenario.plan.split.layers;
+  if (!split.empty()) return *std::max_element(split.begin(), split.end());
+  const std::int64_t stages = std::int64_t{scenario.plan.mesh.pp} * scenario.plan.virtual_stages;
+  return (layer_count(scenario.model) + stages - 1) / stages;
+}
+
 Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
   const std::string& policy = params.text("policy");
   const Place place{"plan#/choices/recompute"};
@@ -85,15 +95,13 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
              "recompute=selective drops the attention scores, which fused attention never keeps: "
              "nothing is saved",
              place, "recompute=none"}};
-  if (policy == "blocks") {
-    const std::int64_t stages = std::int64_t{scenario.plan.mesh.pp} * scenario.plan.virtual_stages;
-    const std::int64_t each = (layer_count(scenario.model) + stages - 1) / stages;
-    if (params.integer("blocks") > each)
-      return {{Diagnostic::Severity::Error,
-               "recompute=blocks=" + std::to_string(params.integer("blocks")) +
-                   " asks for more layers than a stage has (" + std::to_string(each) + ")",
-               place, "recompute=full"}};
-  }
+  if (policy != "blocks") return {};
+  const std::int64_t most = most_layers(scenario);
+  if (params.integer("blocks") > most)
+    return {{Diagnostic::Severity::Error,
+             "recompute=blocks=" + std::to_string(params.integer("blocks")) +
+                 " asks for more layers than a stage has (" + std::to_string(most) + ")",
+             place, "recompute=full"}};
   return {};
 }
 

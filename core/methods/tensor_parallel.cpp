@@ -13,6 +13,7 @@
 
 #include "core/methods/catalogue.h"
 #include "core/methods/communication.h"
+#include "core/methods/sequence_length.h"
 
 namespace trainyard {
 namespace {
@@ -149,22 +150,9 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
   body.backward = weave_backward(body.backward, around);
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
-  Diagnostics found;
-  const Plan& plan = scenario.plan;
-  const int tp = plan.mesh.tp;
-  if (params.flag("sequence-parallel") && tp > 1) {
-    const std::int64_t parts = std::int64_t{tp} * plan.mesh.cp;
-    const bool has_sequence = scenario.model.sequence > 1;
-    if (has_sequence && plan.batch.sequence % parts != 0)
-      found.push_back({Diagnostic::Severity::Error,
-                       "sequence parallel divides " + std::to_string(plan.batch.sequence) +
-                           " tokens over " + std::to_string(parts) +
-                           " ranks (tp x cp), which leaves a remainder of " +
-                           std::to_string(plan.batch.sequence % parts),
-                       {"plan#/batch/sequence"},
-                       "seq=" + std::to_string((plan.batch.sequence / parts + 1) * parts)});
-  }
+// Heads and MLP columns that the degree does not divide: the first of them says it.
+Diagnostics check_degree(const Scenario& scenario) {
+  const int tp = scenario.plan.mesh.tp;
   for (const Block& block : scenario.model.blocks)
     for (const Tensor& tensor : block.graph.tensors)
       for (const Dim& dim : tensor.shape) {
@@ -175,17 +163,36 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
         // The largest degree below that divides both is the nearest legal one.
         int legal = tp - 1;
         while (legal > 1 && (units % legal != 0 || scenario.cluster.count % legal != 0)) --legal;
-        found.push_back({Diagnostic::Severity::Error,
-                         "tp=" + std::to_string(tp) + " does not divide the " +
-                             std::to_string(units) +
-                             (kv      ? " key/value heads"
-                              : heads ? " attention heads"
-                                      : " columns") +
-                             " of " + block.name + "/" + tensor.name,
-                         {"plan#/mesh/tp"},
-                         "tp=" + std::to_string(legal)});
-        return found;
+        return {{Diagnostic::Severity::Error,
+                 "tp=" + std::to_string(tp) + " does not divide the " + std::to_string(units) +
+                     (kv      ? " key/value heads"
+                      : heads ? " attention heads"
+                              : " columns") +
+                     " of " + block.name + "/" + tensor.name,
+                 {"plan#/mesh/tp"},
+                 "tp=" + std::to_string(legal)}};
       }
+  return {};
+}
+
+Diagnostics check_regions(const Scenario& scenario) {
+  const SequenceLength sequence = sequence_length(scenario);
+  const std::int64_t parts = std::int64_t{scenario.plan.mesh.tp} * scenario.plan.mesh.cp;
+  if (sequence.tokens <= 1 || sequence.tokens % parts == 0) return {};
+  return {{Diagnostic::Severity::Error,
+           "sequence parallel divides " + std::to_string(sequence.tokens) + " tokens over " +
+               std::to_string(parts) + " ranks (tp x cp), which leaves a remainder of " +
+               std::to_string(sequence.tokens % parts),
+           {sequence.open ? "plan#/batch/sequence" : "plan#/choices/tensor-parallel"},
+           sequence.open ? "seq=" + std::to_string((sequence.tokens / parts + 1) * parts)
+                         : "sequence-parallel=off"}};
+}
+
+Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
+  const int tp = scenario.plan.mesh.tp;
+  if (tp == 1) return {};
+  Diagnostics found = check_degree(scenario);
+  if (found.empty() && params.flag("sequence-parallel")) found = check_regions(scenario);
   const std::int64_t node = devices_per_node(scenario.cluster);
   if (tp > node)
     found.push_back({Diagnostic::Severity::Warning,

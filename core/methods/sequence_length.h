@@ -1,0 +1,28 @@
+// The sequence that methods divide: how many tokens a sample has, and whether the workload decides
+// it.
+#pragma once
+
+#include <algorithm>
+
+#include "core/plan/plan.h"
+
+namespace trainyard {
+
+struct SequenceLength {
+  std::int64_t tokens = 1;  // 1 = the model has no sequence
+  bool open = false;        // seq sets it; an image's tokens follow from its patches
+};
+
+inline SequenceLength sequence_length(const Scenario& scenario) {
+  const Model& model = scenario.model;
+  const auto is_open = [](const Dim& d) {
+    return d.size == 0 && (d.axis == Axis::Sequence || d.axis == Axis::SequenceRegion);
+  };
+  for (const Block& block : model.blocks)
+    for (const Tensor& tensor : block.graph.tensors)
+      if (std::any_of(tensor.shape.begin(), tensor.shape.end(), is_open))
+        return {scenario.plan.batch.sequence, true};
+  return {model.sequence, false};
+}
+
+}  // namespace trainyard

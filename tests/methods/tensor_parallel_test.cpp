@@ -1,0 +1,166 @@
+// Collectives and bytes of tensor parallelism on GPT's layer, against Shoeybi et al. 2019 and
+// Korthikanti et al. 2022.
+#include <gtest/gtest.h>
+
+#include "core/model/zoo.h"
+#include "tests/support/layers.h"
+
+namespace trainyard {
+namespace {
+
+using testing::check_of;
+using testing::collectives;
+using testing::gpt;
+using testing::layer;
+using testing::scenario;
+using testing::Words;
+
+constexpr std::int64_t s = 512, b = 2, h = 1024, a = 16, t = 8;
+constexpr std::int64_t kStream = 2 * s * b * h;  // the residual stream of one microbatch, 16 bit
+
+Workload workload(const char* sequence_parallel, const char* flash = "flash-attention=off") {
+  return prepare(scenario(gpt(), 8, {"tp=8", "micro-batch=2", sequence_parallel, flash}));
+}
+
+std::string tensor(CollectiveKind kind, std::int64_t bytes = kStream) {
+  return testing::words(kind, Group::Tensor, bytes);
+}
+const std::string kReduce = tensor(CollectiveKind::AllReduce),
+                  kGather = tensor(CollectiveKind::AllGather),
+                  kScatter = tensor(CollectiveKind::ReduceScatter);
+
+TEST(TensorParallel, TwoReductionsALayerForwardAndTwoBackward) {
+  const Workload w = workload("sequence-parallel=off");
+  EXPECT_EQ(collectives(layer(w).forward), (Words{kReduce, kReduce}));
+  EXPECT_EQ(collectives(layer(w).backward), (Words{kReduce, kReduce}));
+}
+
+// Backward a part gathers its output's gradient, gathers its input again for the weight gradient
+// (only a rank's own rows were kept) and scatters its input's gradient.
+TEST(TensorParallel, UnderSequenceParallelEachReductionIsAScatterAndAGather) {
+  const Workload w = workload("sequence-parallel=on");
+  EXPECT_EQ(collectives(layer(w).forward), (Words{kGather, kScatter, kGather, kScatter}));
+  EXPECT_EQ(collectives(layer(w).backward),
+            (Words{kGather, kGather, kScatter, kGather, kGather, kScatter}));
+}
+
+TEST(TensorParallel, CollectivesSurroundColumnsAndRows) {
+  EXPECT_EQ(
+      testing::names(layer(workload("sequence-parallel=on", "flash=on")).forward),
+      (Words{"ln_1", "[gather ln_1]", "attn.c_attn", "attention", "attn.c_proj",
+             "[reduce attn.c_proj]", "attention_dropout", "attention_add", "ln_2", "[gather ln_2]",
+             "mlp.c_fc", "act", "mlp.c_proj", "[reduce mlp.c_proj]", "mlp_dropout", "mlp_add"}));
+}
+
+// The first column-cut product gathers for all that read the same tensor.
+TEST(TensorParallel, ProductsOfOneInputShareItsGather) {
+  const Workload w = prepare(scenario(testing::mixture(), 4, {"tp=4", "zero=0"}));
+  int gathers = 0;
+  for (const BodyOp& op : layer(w).forward)
+    gathers += op.communication && op.name == "gather input_layernorm";
+  EXPECT_EQ(gathers, 1);
+}
+
+TEST(TensorParallel, SavedBytesOfALayer) {
+  const std::int64_t statistics = 2 * 8 * s * b;  // of the two norms
+  EXPECT_EQ(saved_bytes(layer(workload("sequence-parallel=off"))).value,
+            10 * s * b * h + 24 * s * b * h / t + 5 * a * s * s * b / t + statistics);
+  EXPECT_EQ(saved_bytes(layer(workload("sequence-parallel=on"))).value,
+            (34 * s * b * h + 5 * a * s * s * b + statistics) / t);
+}
+
+// 12 h^2 of products, their biases but those of the two outputs; norms and output biases are whole.
+TEST(TensorParallel, ParametersOfALayer) {
+  EXPECT_EQ(layer(workload("sequence-parallel=on")).parameters.dense,
+            (12 * h * h + 3 * h + 4 * h) / t + 2 * h + 4 * h);
+}
+
+TEST(TensorParallel, EmbeddingAndLossOverACutVocabulary) {
+  const Workload w = workload("sequence-parallel=on");
+  const Body &embedding = w.bodies.front(), &head = w.bodies.back();
+  EXPECT_EQ(collectives(embedding.forward), (Words{kScatter}));
+  EXPECT_EQ(collectives(embedding.backward), (Words{kGather}));
+  // The largest logit, the sum and the label's logit of every token, 4 bytes each.
+  EXPECT_EQ(collectives(head.forward),
+            (Words{kGather, tensor(CollectiveKind::AllReduce, 3 * 4 * s * b)}));
+  EXPECT_EQ(collectives(head.backward), (Words{kGather, kScatter}));
+  EXPECT_EQ(embedding.parameters.dense, 51200 / t * h + s * h);
+  EXPECT_EQ(head.parameters.dense, 2 * h);  // the table is the embedding's
+}
+
+TEST(TensorParallel, FourByteFormatsMoveTwiceTheBytes) {
+  const Workload w =
+      prepare(scenario(gpt(), 8, {"tp=8", "micro-batch=2", "sp=off", "precision=fp32"}));
+  const std::string reduce = tensor(CollectiveKind::AllReduce, 2 * kStream);
+  EXPECT_EQ(collectives(layer(w).forward), (Words{reduce, reduce}));
+}
+
+TEST(TensorParallel, OneRankCommunicatesNothing) {
+  const Workload w = prepare(scenario(gpt(), 8, {"sequence-parallel=on"}));
+  EXPECT_TRUE(collectives(layer(w).forward).empty());
+  EXPECT_FALSE(w.layout.binding.sequence_parallel);
+}
+
+// Fewer key/value heads than ranks: the rest hold copies.
+TEST(TensorParallel, KeyValueHeadsAreCopiedBeyondTheirNumber) {
+  const Workload four = prepare(scenario(testing::mixture(), 8, {"tp=4"})),
+                 eight = prepare(scenario(testing::mixture(), 8, {"tp=8"}));
+  const std::int64_t hidden = 512, head = 32, kv = 2 * hidden * head;  // keys and values of a head
+  const auto attention = [&](const Workload& w, std::int64_t tp) {
+    return layer(w).parameters.dense - 2 * hidden * hidden / tp - 2 * hidden - hidden * 8;
+  };
+  EXPECT_EQ(attention(four, 4), kv);
+  EXPECT_EQ(attention(eight, 8), kv);
+}
+
+TEST(TensorParallel, DegreeDividesHeads) {
+  const Diagnostics found = check_of("tensor-parallel", scenario(gpt(), 96, {"tp=12"}));
+  ASSERT_EQ(found.size(), 2u);  // and a warning: nodes have 8 devices
+  EXPECT_EQ(found[0].message,
+            "tp=12 does not divide the 16 attention heads of layers/attn.c_attn.weight");
+  EXPECT_EQ(found[0].place.text, "plan#/mesh/tp");
+  EXPECT_EQ(found[0].fix, "tp=8");
+}
+
+TEST(TensorParallel, DegreeDividesKeyValueHeads) {
+  const Diagnostics found = check_of(
+      "tensor-parallel", scenario(testing::mixture(), 24, {"tp=3", "sequence-parallel=off"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message,
+            "tp=3 does not divide the 16 attention heads of layers/q_proj.weight");
+  EXPECT_EQ(found[0].fix, "tp=2");
+}
+
+TEST(TensorParallel, SequenceDividesIntoItsRegions) {
+  const Diagnostics found =
+      check_of("tensor-parallel", scenario(gpt(), 16, {"tp=8", "cp=2", "seq=500"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message,
+            "sequence parallel divides 500 tokens over 16 ranks (tp x cp), which leaves a "
+            "remainder of 4");
+  EXPECT_EQ(found[0].place.text, "plan#/batch/sequence");
+}
+
+// An image's tokens follow from its patches: another seq would change nothing.
+TEST(TensorParallel, TokensOfAnImageCannotBeChanged) {
+  const Diagnostics found =
+      check_of("tensor-parallel", scenario(zoo_model("vit-b16"), 8, {"tp=2", "seq=512"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message,
+            "sequence parallel divides 197 tokens over 2 ranks (tp x cp), which leaves a remainder "
+            "of 1");
+  EXPECT_EQ(found[0].place.text, "plan#/choices/tensor-parallel");
+  EXPECT_EQ(found[0].fix, "sequence-parallel=off");
+}
+
+TEST(TensorParallel, WarnsBeyondANode) {
+  const Diagnostics found = check_of("tensor-parallel", scenario(gpt(), 16, {"tp=16"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].severity, Diagnostic::Severity::Warning);
+  EXPECT_EQ(found[0].message,
+            "tp=16 spans nodes of 8 devices: every layer's reductions cross the network");
+  EXPECT_EQ(found[0].fix, "tp=8");
+}
+
+}  // namespace
+}  // namespace trainyard
