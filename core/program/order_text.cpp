@@ -1,6 +1,7 @@
 // The text form of an order, both ways.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 
@@ -59,11 +60,8 @@ class LineReader {
   void skip_spaces() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
   }
-  std::string_view take_until(std::string_view end) {
-    const std::size_t stop = std::min(text_.find(end, at_), text_.size());
-    const std::string_view taken = text_.substr(at_, stop - at_);
-    at_ = stop;
-    return taken;
+  std::string_view peek_until(std::string_view end) const {
+    return text_.substr(at_, text_.find(end, at_) - at_);
   }
   [[noreturn]] void refuse(std::string_view expected) const {
     std::string_view found = text_.substr(at_);
@@ -106,11 +104,15 @@ class LineReader {
   const Place& place_;
 };
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20; }
+
 Lane read_lane(LineReader& in) {
   Lane lane;
   lane.device.value = in.number<std::uint32_t>("a device after \"d\"");
   if (!in.starts("/")) in.refuse("\"/\" and the lane's name after the device");
-  std::string_view title = in.take_until("  ");  // "/NAME" or "/NAME +1500ns"
+  std::string_view title = in.peek_until("  ");  // "/NAME" or "/NAME +1500ns"
+  if (std::any_of(title.begin(), title.end(), is_control)) in.refuse("a lane's name in plain text");
+  in.take(title);
   std::int64_t delay = 0;
   if (const std::size_t at = delay_in(title, delay); at != std::string_view::npos) {
     lane.delay = Duration(delay);

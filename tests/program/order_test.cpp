@@ -47,6 +47,8 @@ TEST(OrderText, RefusalsSayLineAndColumn) {
             "\"0F0 < 1F0\", found \"compute\"");
   EXPECT_EQ(refusal("d0 0F0"),
             "order:1:3: expected \"/\" and the lane's name after the device, found \" 0F0\"");
+  EXPECT_EQ(refusal("d0/a\tb  0F0"),
+            "order:1:3: expected a lane's name in plain text, found \"/a\tb\"");
   EXPECT_EQ(refusal("dx/compute"), "order:1:2: expected a device after \"d\", found \"x/compute\"");
   EXPECT_EQ(refusal("d0/a  0F"),
             "order:1:9: expected a microbatch after the phase, found the end of the line");
