@@ -24,7 +24,7 @@ TEST(Assets, EveryMethodHasAPlanThatChoosesItAndRuns) {
 }
 
 TEST(Assets, TheExampleIsTheModelOfTheZoo) {
-  const Request request{kAssets + "examples/llama-3-70b",
+  const Request request{kAssets + "models/llama-3-70b",
                         "h100-sxm:64",
                         kAssets + "examples/llama-3-70b-on-64-h100.json",
                         {}};
