@@ -97,7 +97,12 @@ std::vector<Fix> simulate_all(const Changes& changes, const Experiment& before,
       std::clamp<std::size_t>(kInstructionBudget / each, 1, kMostSimulated);
   for (const Change& change : changes) {
     if (fixes.size() == affordable) break;
-    fixes.push_back(price_change(change, before, stop));
+    try {
+      fixes.push_back(price_change(change, before, stop));
+    } catch (const Error& error) {
+      if (error.kind() != Error::Kind::InvalidInput)
+        throw;  // else the change makes the run too large to simulate
+    }
   }
   return fixes;
 }

@@ -1,5 +1,6 @@
 #include "app/workspace/workspace.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -43,6 +44,38 @@ Cluster open_cluster(const std::string& words) {
   return path ? read_cluster(read_file(words), words) : parse_cluster(words);
 }
 
+// Some four gigabytes of program, timeline and waves: beyond it a machine would swap before it
+// answers.
+constexpr double kMostInstructions = 20e6;
+
+double instructions(const Workload& workload, Grain grain) {
+  double each = 0;  // of one microbatch: a phase, its collectives, sends and receives; or every op
+                    // of every layer
+  for (const std::vector<Workload::Run>& stage : workload.runs) {
+    if (grain == Grain::Order) each += 6;
+    if (grain == Grain::Op)
+      for (const Workload::Run& run : stage) {
+        const Body& body = workload.bodies[static_cast<std::size_t>(run.body)];
+        each += static_cast<double>(run.count) *
+                static_cast<double>(body.forward.size() + body.backward.size());
+      }
+  }
+  return each * microbatches(workload.scenario.plan);
+}
+
+void refuse_giants(const Workload& workload, Grain grain) {
+  const double count = instructions(workload, grain);
+  if (count <= kMostInstructions) return;
+  throw Error(
+      Error::Kind::InvalidInput,
+      fmt::format("{} microbatches a step would be some {:.0f} million instructions, and at most "
+                  "{:.0f} million "
+                  "are simulated; try a larger micro-batch{}, or estimate, which counts none",
+                  microbatches(workload.scenario.plan), count / 1e6, kMostInstructions / 1e6,
+                  grain == Grain::Op ? ", order grain" : ""),
+      {"plan#/batch/global"});
+}
+
 }  // namespace
 
 Scenario open(const Request& request) {
@@ -74,6 +107,7 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, Grain grain, std:
   experiment->grain = grain;
   experiment->workload = prepare(scenario);
   const Workload& workload = experiment->workload;
+  refuse_giants(workload, grain);
   const CostModel& cost = cost_model();
   experiment->program =
       lower(workload, {.grain = grain, .times = phase_times(workload, cost), .stop = stop});
