@@ -145,6 +145,7 @@ TEST(Program, BenchPrintsTheSameSignatureTwice) {
   const TemporaryFolder folder;
   const std::string first = trainyard("bench", folder).out;
   EXPECT_EQ(trainyard("bench", folder).out, first);
+  EXPECT_EQ(first, file_text(TRAINYARD_SOURCE_DIR "/tests/signature.txt"));
 }
 
 TEST(Program, ScheduleKnowsTheFormulaOf1F1B) {
