@@ -364,6 +364,29 @@ class Lowering {
   std::vector<int> counts_;
 };
 
+// A program of more takes gigabytes. Check() keeps one step at order grain below it.
+constexpr double kMostInstructions = 1 << 26;
+
+void expect_room(const Workload& w, const LowerOptions& options) {
+  double a_microbatch = 0;
+  for (const std::vector<Workload::Run>& runs : w.runs) {
+    constexpr double kAtOrderGrain = 16;  // two phases with their collectives and transfers
+    if (options.grain == Grain::Order) a_microbatch += kAtOrderGrain;
+    if (options.grain == Grain::Op)
+      for (const Workload::Run& run : runs) {
+        const Body& body = w.bodies[static_cast<std::size_t>(run.body)];
+        a_microbatch += static_cast<double>(body.forward.size() + body.backward.size()) * run.count;
+      }
+  }
+  const double count = a_microbatch * microbatches(w.scenario.plan) * options.steps;
+  if (count > kMostInstructions)
+    throw Error(Error::Kind::InvalidInput,
+                "the program would have some " + std::to_string(static_cast<std::int64_t>(count)) +
+                    " instructions, more than 2^26; order grain, fewer steps or a smaller "
+                    "global-batch need fewer",
+                {"plan#/batch/global"});
+}
+
 }  // namespace
 
 Order order(const Workload& w, const PhaseTimes& times, int steps) {
@@ -381,6 +404,7 @@ Order order(const Workload& w, const PhaseTimes& times, int steps) {
 }
 
 Program lower(const Workload& w, const LowerOptions& options) {
+  expect_room(w, options);
   const Order plan = order(w, options.times);
   Program program = Lowering(w, plan, options).run();
   if (options.verify) throw_if_errors(verify(program));

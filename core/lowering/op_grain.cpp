@@ -80,9 +80,10 @@ class OpGrain final : public PhaseWriter {
     lane.last_compute = walk.last_compute.valid() ? walk.last_compute : lane.last_compute;
     Written written{walk.first, walk.chain, {}};
     written.reduced.add(reduced);
-    const bool blocks =
-        reduced.valid() && !moment.last_backward && !overlapped(layers.front().reduce);
-    if (blocks) lane.tail.add(reduced);
+    const bool beside = std::any_of(layers.begin(), layers.end(), [](const LayerTasks& layer) {
+      return overlapped(layer.reduce);
+    });
+    if (reduced.valid() && !moment.last_backward && !beside) lane.tail.add(reduced);
     return written;
   }
 

@@ -83,9 +83,9 @@ class OrderGrain final : public PhaseWriter {
     const auto add = [&](std::uint32_t stream, TaskId task, const Refs& after) {
       return draft_.add(stream, task, step, after);
     };
-    chain(to.gather, stage.gather_last, updated, add);
-    Ref last = chain(to.gather, stage.gather_others, updated, add);
-    done.add(last);
+    const Ref first = chain(to.gather, stage.gather_last, updated, add),
+              others = chain(to.gather, stage.gather_others, updated, add);
+    done.add(others.valid() ? others : first);
     return done;
   }
 

@@ -14,6 +14,10 @@ bool is_weight_gather(const BodyOp& op) {
   return op.communication && op.overlapped && op.group != Group::Context;
 }
 
+bool prefetches(const Body& layer) {
+  return std::any_of(layer.forward.begin(), layer.forward.end(), is_weight_gather);
+}
+
 void add(std::vector<CollectiveRun>& list, const BodyOp& op, int repeats) {
   if (repeats == 0) return;
   CollectiveRun run{op.collective, op.group, op.bytes, repeats, op.pass_name};
@@ -105,7 +109,7 @@ std::vector<WorkCount> update_work(const Workload& w, StageId stage) {
 
 PhaseBytes phase_bytes(const Workload& w, StageId stage) {
   PhaseBytes sum;
-  Bytes largest_gathered{}, transient_weight{};
+  Bytes transient_weight{}, before{};  // gathered weights of the layer before
   for (const Workload::Run& run : runs(w, stage)) {
     const Body& layer = body(w, run);
     Bytes recomputed{}, recomputed_for_weight{};
@@ -119,10 +123,13 @@ PhaseBytes phase_bytes(const Workload& w, StageId stage) {
     transient_weight += recomputed_for_weight * run.count;
     sum.forward_workspace = std::max(sum.forward_workspace, forward_workspace(layer));
     sum.backward_workspace = std::max(sum.backward_workspace, backward_workspace(layer));
-    largest_gathered = std::max(largest_gathered, layer.gathered * std::min(2, run.count));
+    // Prefetched, the next layer's weights arrive beside this one's.
+    const Bytes neighbour = run.count > 1 ? std::max(before, layer.gathered) : before;
+    sum.gathered =
+        std::max(sum.gathered, layer.gathered + (prefetches(layer) ? neighbour : Bytes{}));
+    before = layer.gathered;
   }
   sum.recomputed_for_weight = transient_weight;
-  sum.gathered = largest_gathered;
   if (!runs(w, stage).empty()) {
     sum.send_forward = body(w, runs(w, stage).back()).output;
     sum.send_backward = body(w, runs(w, stage).front()).input;

@@ -53,7 +53,7 @@ struct PhaseBytes {
   Bytes recomputed_for_weight{};  // rebuilt and, under a split backward, alive until the weight
                                   // pass; of all layers
   Bytes forward_workspace{}, backward_workspace{};
-  Bytes gathered{};                       // weights in full of two neighbouring layers (ZeRO 3)
+  Bytes gathered{};  // weights in full of a layer (ZeRO 3), and of its neighbour where prefetched
   Bytes send_forward{}, send_backward{};  // to the next stage, to the one before
 };
 PhaseBytes phase_bytes(const Workload&, StageId);

@@ -23,6 +23,20 @@ void append(Diagnostics& list, Diagnostics more) {
 // them.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 55;
 
+// Microbatches on stages; a program of more would take gigabytes at either grain.
+constexpr std::int64_t kMostActions = std::int64_t{1} << 21;
+
+Diagnostics check_actions(const Plan& plan) {
+  const std::int64_t count = plan.batch.global / plan.batch.micro / *plan.mesh.dp;
+  const std::int64_t stages = std::int64_t{plan.mesh.pp} * plan.virtual_stages;
+  if (count <= kMostActions / stages) return {};
+  return {error("a step of " + std::to_string(count) + " microbatches on " +
+                    std::to_string(stages) + " stages is more than the 2^21 that are laid out",
+                "plan#/batch/global",
+                "global-batch=" + std::to_string(std::max<std::int64_t>(1, kMostActions / stages) *
+                                                 plan.batch.micro * *plan.mesh.dp))};
+}
+
 Diagnostics check_sizes(const Scenario& s) {
   Diagnostics found;
   const Plan& plan = s.plan;
@@ -164,6 +178,7 @@ Diagnostics check(const Scenario& scenario) {
   }
   append(found, check_sizes(whole));
   append(found, check_split(whole.model, whole.plan));
+  if (!has_errors(found)) append(found, check_actions(whole.plan));
   if (!has_errors(found)) append(found, check_choices(whole));
   return found;
 }

@@ -11,7 +11,8 @@ namespace {
 
 [[noreturn]] void refuse(const Place& place, const std::string& expected, std::string_view found) {
   throw Error(Error::Kind::InvalidInput,
-              "expected " + expected + ", found \"" + std::string(found) + "\"", place);
+              "expected " + expected + ", found \"" + std::string(found.substr(0, 80)) + "\"",
+              place);
 }
 
 std::int64_t whole_number(std::string_view value, std::int64_t low, std::int64_t high,
@@ -91,8 +92,8 @@ void choose_on(Plan& plan, MethodAxis axis, std::string_view value, const Place&
   const std::vector<std::string_view> names = names_on(axis);
   if (std::find(names.begin(), names.end(), value) == names.end())
     throw Error(Error::Kind::InvalidInput,
-                "expected " + list(names) + ", found \"" + std::string(value) + "\"" +
-                    did_you_mean(value, names),
+                "expected " + list(names) + ", found \"" + std::string(value.substr(0, 80)) + "\"" +
+                    did_you_mean(value.substr(0, 80), names),
                 place);
   for (std::string_view name : names)
     if (name != value) remove_choice(plan, name);
@@ -159,8 +160,8 @@ void set_recompute(Plan& plan, std::string_view value, const Place& place) {
   const std::vector<std::string_view> words = {"none", "selective", "full", "blocks=<n>"};
   if (value != "none" && value != "selective" && value != "full")
     throw Error(Error::Kind::InvalidInput,
-                "expected " + list(words) + ", found \"" + std::string(value) + "\"" +
-                    did_you_mean(value, words),
+                "expected " + list(words) + ", found \"" + std::string(value.substr(0, 80)) + "\"" +
+                    did_you_mean(value.substr(0, 80), words),
                 place);
   set_param(plan, "recompute", "policy", value, place);
   choice(plan, "recompute").params.set("blocks", std::int64_t{0});
@@ -177,11 +178,16 @@ void set_overlap(Plan& plan, std::string_view value, const Place& place) {
     choice(plan, "overlap").params.set(std::string(spec.name), on);
 }
 
+// A plan file may turn its parts on and off one by one; then no one word says it.
 std::string read_overlap(const Plan& plan) {
   const Choice* chosen = find_choice(plan, "overlap");
-  return chosen == nullptr
-             ? ""
-             : on_off(with_defaults(chosen->params, method("overlap").params).flag("gradients"));
+  if (chosen == nullptr) return "";
+  const Method& m = method("overlap");
+  const Params params = with_defaults(chosen->params, m.params);
+  const bool first = params.flag(m.params.front().name);
+  for (const ParamSpec& spec : m.params)
+    if (params.flag(spec.name) != first) return "";
+  return on_off(first);
 }
 
 void set_split(Plan& plan, std::string_view value, const Place& place) {
@@ -244,8 +250,7 @@ std::vector<Setting> make_settings() {
        [](P& p, V v, L& l) { p.mesh.pp = degree(v, l); },
        [](const P& p) { return number(p.mesh.pp); }},
       {"dp",
-       {"data-parallel", "data-parallel-size", "data-parallel-shard-degree",
-        "data-parallel-replicate-degree"},
+       {"data-parallel", "data-parallel-size"},
        "data-parallel degree; rest = what the other degrees leave",
        {},
        [](P& p, V v, L& l) {
@@ -316,7 +321,7 @@ std::vector<Setting> make_settings() {
        set_zero,
        [](const P& p) { return read_param(p, "zero", "stage"); }},
       {"hybrid",
-       {"hybrid-shard", "zero-hpz-partition-size", "shard-group"},
+       {"hybrid-shard", "shard-group", "data-parallel-shard-degree", "mics-shard-size"},
        "ranks among which zero divides state; 0 = all",
        {},
        [](P& p, V v, L& l) { set_param(p, "zero", "shard", v, l); },
@@ -348,7 +353,7 @@ std::vector<Setting> make_settings() {
          return c == nullptr ? std::string() : c->method;
        }},
       {"gradient-dtype",
-       {"grad-dtype", "grad-reduce-dtype", "accumulate-allreduce-grads-in"},
+       {"grad-dtype", "grad-reduce-dtype"},
        "format of gradients while they add up and are reduced",
        {"fp32", "bf16", "fp16"},
        set_gradient_dtype,

@@ -1,0 +1,370 @@
+// The keys of --set: what each writes, reads back and refuses; plans made complete.
+#include "core/methods/settings.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <set>
+
+#include "tests/support/layers.h"
+
+namespace trainyard {
+namespace {
+
+using testing::gpt;
+using testing::scenario;
+
+struct Values {
+  std::string_view key;
+  std::vector<std::string_view> values;  // as they read back
+};
+
+// What does not depend on what else the plan says.
+const std::vector<Values> kFree = {
+    {"tp", {"1", "2"}},
+    {"pp", {"1", "2"}},
+    {"cp", {"1", "2"}},
+    {"micro-batch", {"1", "4", "100000000"}},
+    {"global-batch", {"64", "10000000000"}},
+    {"seq", {"512", "1000000000"}},
+    {"schedule", {"gpipe", "1f1b", "interleaved"}},
+    {"zero", {"0", "1", "2", "3"}},
+    {"hybrid", {"0", "2", "8"}},
+    {"sequence-parallel", {"on", "off"}},
+    {"recompute", {"none", "selective", "full", "blocks=1"}},
+    {"precision", {"fp32", "tf32", "fp16", "bf16"}},
+    {"flash-attention", {"on", "off"}},
+    {"overlap", {"on", "off"}},
+    {"optimizer", {"adam", "adamw", "sgd", "momentum", "adagrad", "lion"}},
+    {"rank-order", {"tp-cp-ep-dp-pp", "tp-pp-dp-cp-ep"}},
+};
+const std::vector<Values> kBound = {
+    {"dp", {"1", "8", "rest"}},
+    {"ep", {"1", "2"}},
+    {"virtual-stages", {"1", "2", "1000"}},
+    {"split", {"even", "4", "1,3", "0,4,0"}},
+};
+
+TEST(Settings, ReadBackWhatWasApplied) {
+  for (const auto* list : {&kFree, &kBound})
+    for (const auto& [key, values] : *list)
+      for (std::string_view value : values) {
+        Plan plan;
+        apply_setting(plan, key, value);
+        EXPECT_EQ(setting(plan, key), value) << key;
+      }
+}
+
+TEST(Settings, ReadBackWhatBelongsToAPrecision) {
+  Plan plan;
+  EXPECT_EQ(setting(plan, "gradient-dtype"), "");
+  EXPECT_EQ(setting(plan, "loss-scale"), "");
+  apply_setting(plan, "precision=fp16");
+  for (const char* value : {"fp16", "fp32"}) {
+    apply_setting(plan, "gradient-dtype", value);
+    EXPECT_EQ(setting(plan, "gradient-dtype"), value);
+  }
+  for (const char* value : {"1024", "dynamic"}) {
+    apply_setting(plan, "loss-scale", value);
+    EXPECT_EQ(setting(plan, "loss-scale"), value);
+  }
+}
+
+TEST(Settings, EveryKeyIsCoveredAndSaysWhatItIs) {
+  std::set<std::string_view> covered = {"gradient-dtype", "loss-scale"};
+  for (const auto* list : {&kFree, &kBound})
+    for (const Values& v : *list) covered.insert(v.key);
+  std::set<std::string_view> keys;
+  for (const Setting& s : settings()) {
+    EXPECT_TRUE(keys.insert(s.key).second) << s.key;
+    EXPECT_FALSE(s.doc.empty()) << s.key;
+    for (std::string_view alias : s.aliases) EXPECT_TRUE(keys.insert(alias).second) << alias;
+    EXPECT_EQ(covered.count(s.key), 1u) << s.key;
+  }
+}
+
+TEST(Settings, LegalWordsOfAListAreAccepted) {
+  for (const Setting& s : settings())
+    for (std::string_view value : s.values) {
+      Plan plan;
+      if (s.key == "gradient-dtype")
+        apply_setting(plan, value == "bf16" ? "precision=bf16" : "precision=fp16");
+      s.apply(plan, value, {"test"});
+      EXPECT_EQ(s.read(plan), value) << s.key;
+    }
+}
+
+TEST(Settings, SpellingsOfOtherFrameworks) {
+  struct Spelling {
+    std::string_view typed, key;
+  };
+  for (const auto& [typed, key] : {
+           Spelling{"--tensor-model-parallel-size", "tp"},  // Megatron-LM
+           {"--pipeline_model_parallel_size", "pp"},
+           {"context-parallel-size", "cp"},
+           {"expert-model-parallel-size", "ep"},
+           {"micro-batch-size", "micro-batch"},
+           {"global-batch-size", "global-batch"},
+           {"seq-length", "seq"},
+           {"recompute-granularity", "recompute"},
+           {"overlap-grad-reduce", "overlap"},
+           {"initial-loss-scale", "loss-scale"},
+           {"use-flash-attn", "flash-attention"},
+           {"train_micro_batch_size_per_gpu", "micro-batch"},  // DeepSpeed
+           {"train_batch_size", "global-batch"},
+           {"zero_optimization.stage", "zero"},
+           {"mics_shard_size", "hybrid"},
+           {"overlap_comm", "overlap"},
+           {"tensor_parallel_degree", "tp"},  // torchtitan
+           {"pipeline_parallel_degree", "pp"},
+           {"data_parallel_shard_degree", "hybrid"},
+           {"pipeline_parallel_schedule", "schedule"},
+           {"local_batch_size", "micro-batch"},
+           {"activation_checkpoint.mode", "recompute"},
+       }) {
+    const Setting* found = find_setting(typed);
+    ASSERT_NE(found, nullptr) << typed;
+    EXPECT_EQ(found->key, key) << typed;
+  }
+}
+
+// Degrees of replicas are not the whole of dp: nothing is taken for what it is not.
+TEST(Settings, SpellingsThatMeanSomethingElseAreUnknown) {
+  EXPECT_EQ(find_setting("data_parallel_replicate_degree"), nullptr);
+  EXPECT_EQ(find_setting("zero_hpz_partition_size"), nullptr);
+}
+
+struct Refused {
+  std::string_view assignment, message, place;
+};
+
+TEST(Settings, RefuseWithASentence) {
+  for (const auto& [assignment, message, place] : {
+           Refused{"tensor-paralel=2",
+                   "no setting is called \"tensor-paralel\"; did you mean \"tensor-parallel\"?",
+                   "--set"},
+           {"tp", "expected key=value such as tp=8, found \"tp\"", "--set"},
+           {"tp=0", "expected a whole number from 1 to 1000000, found \"0\"", "--set tp"},
+           {"tp=-8", "expected a whole number from 1 to 1000000, found \"-8\"", "--set tp"},
+           {"tp=99999999999999999999",
+            "expected a whole number from 1 to 1000000, found \"99999999999999999999\"",
+            "--set tp"},
+           {"tp=", "expected a whole number such as 8, found \"\"", "--set tp"},
+           {"tp=eight", "expected a whole number such as 8, found \"eight\"", "--set tp"},
+           {"tp=8.0", "expected a whole number such as 8, found \"8.0\"", "--set tp"},
+           {"tp= 8", "expected a whole number such as 8, found \" 8\"", "--set tp"},
+           {"tensor-model-parallel-size=0",
+            "expected a whole number from 1 to 1000000, found \"0\"", "--set tp"},
+           {"dp=all", "expected a whole number such as 8, found \"all\"", "--set dp"},
+           {"virtual-stages=1001", "expected a whole number from 1 to 1000, found \"1001\"",
+            "--set virtual-stages"},
+           {"micro-batch=100000001",
+            "expected a whole number from 1 to 100000000, found \"100000001\"",
+            "--set micro-batch"},
+           {"seq=0", "expected a whole number from 1 to 1000000000, found \"0\"", "--set seq"},
+           {"schedule=1f1d",
+            "expected gpipe, 1f1b or interleaved, found \"1f1d\"; did you mean \"1f1b\"?",
+            "--set schedule"},
+           {"precision=bf61",
+            "expected fp32, tf32, fp16 or bf16, found \"bf61\"; did you mean \"bf16\"?",
+            "--set precision"},
+           {"zero=4", "expected 0, 1, 2, 3 (FSDP) or hybrid=<ranks>, found \"4\"", "--set zero"},
+           {"zero=hybrid=x", "expected a whole number from 0 to 1000000, found \"x\"",
+            "--set zero"},
+           {"hybrid=-1", "expected a whole number from 0 to 1000000, found \"-1\"", "--set hybrid"},
+           {"recompute=some",
+            "expected none, selective, full or blocks=<n>, found \"some\"; did you mean \"none\"?",
+            "--set recompute"},
+           {"recompute=blocks=0", "expected a whole number from 1 to 1000000, found \"0\"",
+            "--set recompute"},
+           {"overlap=yes", "expected on or off, found \"yes\"", "--set overlap"},
+           {"split=4,x", "expected a whole number such as 8, found \"x\"", "--set split"},
+           {"split=4,", "expected a whole number such as 8, found \"\"", "--set split"},
+           {"split=4,-1", "expected a whole number from 0 to 1000000, found \"-1\"", "--set split"},
+           {"rank-order=tp-dp-pp",
+            "expected tp, cp, ep, dp and pp once each, fastest first, as in tp-cp-ep-dp-pp, found "
+            "\"tp-dp-pp\"",
+            "--set rank-order"},
+           {"optimizer=adman", "no optimizer is called \"adman\"; did you mean \"adam\"?",
+            "--set optimizer"},
+           {"loss-scale=8", "expected precision=fp16 before loss-scale, found \"no precision\"",
+            "--set loss-scale"},
+       }) {
+    Plan plan;
+    try {
+      apply_setting(plan, assignment);
+      ADD_FAILURE() << assignment << " was taken";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::Kind::InvalidInput) << assignment;
+      EXPECT_EQ(e.what(), message) << assignment;
+      EXPECT_EQ(e.place().text, place) << assignment;
+    }
+  }
+}
+
+TEST(Settings, RefuseAGradientFormatThatThePrecisionLacks) {
+  Plan plan;
+  apply_setting(plan, "precision=fp32");
+  try {
+    apply_setting(plan, "gradient-dtype=bf16");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(),
+                 "expected precision bf16 or fp16 beside gradient-dtype, found \"precision=fp32\"");
+  }
+}
+
+TEST(Settings, LongValuesAreCutInTheSentence) {
+  Plan plan;
+  for (const char* key : {"tp", "schedule", "recompute", "zero", "overlap", "optimizer", "hybrid"})
+    try {
+      apply_setting(plan, key, std::string(10'000, '9'));
+      ADD_FAILURE() << key;
+    } catch (const Error& e) {
+      EXPECT_LT(std::string_view(e.what()).size(), 250u) << key;
+    }
+}
+
+// A plan has one schedule and one precision.
+TEST(Settings, ChoosingAnotherTakesItsPlace) {
+  Plan plan;
+  apply_setting(plan, "schedule=gpipe");
+  apply_setting(plan, "schedule=1f1b");
+  apply_setting(plan, "precision=fp16");
+  apply_setting(plan, "precision=bf16");
+  ASSERT_EQ(plan.choices.size(), 2u);
+  EXPECT_EQ(setting(plan, "schedule"), "1f1b");
+  EXPECT_EQ(setting(plan, "precision"), "bf16");
+}
+
+TEST(Settings, GradientsInFourBytesStayWhenThePrecisionChanges) {
+  Plan plan;
+  apply_setting(plan, "precision=bf16");
+  apply_setting(plan, "gradient-dtype=fp32");
+  apply_setting(plan, "precision=fp16");
+  EXPECT_EQ(setting(plan, "gradient-dtype"), "fp32");
+}
+
+TEST(Settings, HybridIsStageThreeOverAGroup) {
+  Plan plan;
+  apply_setting(plan, "zero=hybrid=8");
+  EXPECT_EQ(setting(plan, "zero"), "3");
+  EXPECT_EQ(setting(plan, "hybrid"), "8");
+  apply_setting(plan, "zero=fsdp");
+  EXPECT_EQ(setting(plan, "zero"), "3");
+}
+
+TEST(Settings, OverlapOnInPartsIsNeitherOnNorOff) {
+  Plan plan;
+  apply_setting(plan, "overlap=on");
+  choice(plan, "overlap").params.set("weights", false);
+  EXPECT_EQ(setting(plan, "overlap"), "");
+}
+
+// --- complete() ---
+
+TEST(Complete, WritesEveryDefaultOut) {
+  const Plan plan = complete(scenario(gpt(), 16, {"tp=2", "pp=2", "micro-batch=3"}));
+  EXPECT_EQ(plan.mesh.dp, 4);
+  EXPECT_EQ(plan.batch.sequence, 512);
+  EXPECT_EQ(plan.batch.global, 3 * 4 * 2);  // a microbatch a stage in flight
+  std::vector<std::string> chosen;
+  for (const Choice& c : plan.choices) {
+    chosen.push_back(c.method);
+    EXPECT_EQ(c.params, with_defaults({}, method(c.method).params)) << c.method;
+  }
+  EXPECT_EQ(chosen, (std::vector<std::string>{"1f1b", "bf16", "tensor-parallel", "recompute",
+                                              "data-parallel", "gradient-accumulation", "zero",
+                                              "overlap"}));
+}
+
+TEST(Complete, ChunksAreInterleaved) {
+  EXPECT_EQ(setting(complete(scenario(gpt(), 8, {"virtual-stages=2"})), "schedule"), "interleaved");
+}
+
+TEST(Complete, RefusesDegreesThatDoNotDivide) {
+  try {
+    complete(scenario(gpt(), 8, {"tp=3"}));
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::Kind::InvalidInput);
+    EXPECT_EQ(e.place().text, "plan#/mesh");
+  }
+}
+
+TEST(Complete, RefusesAParameterThatAMethodLacks) {
+  Scenario s = scenario(gpt(), 8, {});
+  choice(s.plan, "zero").params.set("stages", std::int64_t{3});
+  try {
+    complete(s);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "no parameter is called \"stages\"; did you mean \"stage\"?");
+  }
+}
+
+// A value for some of the free keys, each once.
+rc::Gen<std::vector<std::pair<std::string_view, std::string_view>>> some_settings() {
+  return rc::gen::exec([] {
+    std::vector<std::pair<std::string_view, std::string_view>> picked;
+    for (const auto& [key, values] : kFree) {
+      const auto at = *rc::gen::inRange<std::size_t>(0, values.size() + 1);
+      if (at < values.size()) picked.emplace_back(key, values[at]);
+    }
+    return picked;
+  });
+}
+
+TEST(Complete, IsIdempotent) {
+  const Scenario base = scenario(gpt(), 64, {});
+  EXPECT_TRUE(rc::check([&] {
+    Scenario s = base;
+    for (const auto& [key, value] : *some_settings()) apply_setting(s.plan, key, value);
+    const Plan once = complete(s);
+    s.plan = once;
+    RC_ASSERT(complete(s) == once);
+  }));
+}
+
+TEST(Complete, KeepsEverySettingThatWasGiven) {
+  const Scenario base = scenario(gpt(), 64, {});
+  EXPECT_TRUE(rc::check([&] {
+    Scenario s = base;
+    const auto given = *some_settings();
+    for (const auto& [key, value] : given) apply_setting(s.plan, key, value);
+    const Plan whole = complete(s);
+    for (const auto& [key, value] : given) RC_ASSERT(setting(whole, key) == value);
+  }));
+}
+
+// Every setting read from a complete plan writes it again.
+TEST(Complete, SettingsWriteThePlanAgain) {
+  const Scenario base = scenario(gpt(), 64, {});
+  EXPECT_TRUE(rc::check([&] {
+    Scenario s = base;
+    for (const auto& [key, value] : *some_settings()) apply_setting(s.plan, key, value);
+    const Plan whole = complete(s);
+    Scenario copy = base;
+    for (const Setting& one : settings())
+      if (const std::string value = one.read(whole); !value.empty())
+        apply_setting(copy.plan, one.key, value);
+    RC_ASSERT(complete(copy) == whole);
+  }));
+}
+
+TEST(Complete, PlansAreEqualHoweverTheyWerePutTogether) {
+  const Scenario base = scenario(gpt(), 64, {});
+  EXPECT_TRUE(rc::check([&] {
+    const auto given = *some_settings();
+    auto shuffled = given;
+    for (std::size_t i = shuffled.size(); i > 1; --i)
+      std::swap(shuffled[i - 1], shuffled[*rc::gen::inRange<std::size_t>(0, i)]);
+    Scenario a = base, b = base;
+    for (const auto& [key, value] : given) apply_setting(a.plan, key, value);
+    for (const auto& [key, value] : shuffled) apply_setting(b.plan, key, value);
+    RC_ASSERT(complete(a) == complete(b));
+  }));
+}
+
+}  // namespace
+}  // namespace trainyard
