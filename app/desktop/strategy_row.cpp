@@ -84,7 +84,7 @@ StrategyRow::StrategyRow(const Setting& setting, Session& session, QWidget* pare
   title_ = make_label(title, 12, QFont::Normal);
   title_->setToolTip(q(setting.doc) + "\n--set " + q(setting.key) + "=…");
   doc_ = make_label("", 11, QFont::Normal, "third");
-  next_ = make_label("", 12, QFont::Normal, "second");
+  next_ = new ElidedLabel(11, "second");
   step_ = make_label("", 12, QFont::Normal);
   peak_ = make_label("", 12, QFont::Normal);
   detail_ = make_label("", 11, QFont::Normal, "second");
@@ -92,7 +92,6 @@ StrategyRow::StrategyRow(const Setting& setting, Session& session, QWidget* pare
   doc_->setTextFormat(Qt::RichText);
   doc_->setWordWrap(true);
   detail_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  next_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   step_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   peak_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   if (const QStringList words = setting_words(setting); !words.isEmpty()) {
@@ -110,7 +109,7 @@ StrategyRow::StrategyRow(const Setting& setting, Session& session, QWidget* pare
   }
   control_->setToolTip(title_->toolTip());
   new QGridLayout(this);
-  step_->setMinimumWidth(42);
+  step_->setMinimumWidth(36);
   peak_->setMinimumWidth(50);
   set_detailed(false);
 }
@@ -122,7 +121,7 @@ void StrategyRow::set_detailed(bool on) {
   auto* grid = static_cast<QGridLayout*>(layout());
   while (QLayoutItem* item = grid->takeAt(0)) delete item;
   grid->setContentsMargins(12, on ? 7 : 2, on ? 12 : 6, on ? 7 : 2);
-  grid->setHorizontalSpacing(6);
+  grid->setHorizontalSpacing(5);
   grid->setVerticalSpacing(3);
   grid->addWidget(title_, 0, 0);
   if (on) {
@@ -135,9 +134,9 @@ void StrategyRow::set_detailed(bool on) {
     grid->addWidget(step_, 0, 3);
     grid->addWidget(peak_, 0, 4);
   }
-  grid->setColumnMinimumWidth(0, 76);
+  grid->setColumnMinimumWidth(0, 74);
   grid->setColumnStretch(2, 1);
-  control_->setFixedWidth(!on ? 78 : stepper_ != nullptr ? 84 : 128);
+  control_->setFixedWidth(!on ? 74 : stepper_ != nullptr ? 84 : 128);
   for (QWidget* part : std::initializer_list<QWidget*>{doc_, detail_}) part->setVisible(on);
   for (QWidget* part : std::initializer_list<QWidget*>{next_, step_, peak_}) part->setVisible(!on);
   title_->setFont(ui_font(12, on ? QFont::DemiBold : QFont::Normal));
@@ -200,6 +199,7 @@ QString StrategyRow::effect_html(const Neighbour& n) const {
 void StrategyRow::show_neighbour(const Neighbour& n) {
   const Result& now = session_.experiment()->result;
   next_->setText(QString::fromStdString(n.value));
+  next_->setToolTip(next_->text());
   if (!n.legal) {
     step_->setText("");
     peak_->setText(QString::fromUtf8("⊘ blocked"));

@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+
+#include <QApplication>
+
+#include "app/desktop/icons.h"
+#include "app/desktop/theme.h"
+
+namespace trainyard {
+namespace {
+
+TEST(Theme, EveryNameOfTheSheetIsAColour) {
+  for (const Theme theme : {Theme::Dark, Theme::Light}) {
+    const QString sheet = style_sheet(theme);
+    EXPECT_FALSE(sheet.contains('@'));
+    EXPECT_FALSE(sheet.contains("#ff00ff"));
+  }
+}
+
+TEST(Theme, SheetsDiffer) { EXPECT_NE(style_sheet(Theme::Dark), style_sheet(Theme::Light)); }
+
+TEST(Theme, PaletteFollows) {
+  auto& application = *static_cast<QApplication*>(QApplication::instance());
+  for (const Theme theme : {Theme::Light, Theme::Dark}) {
+    apply_theme(application, theme);
+    EXPECT_EQ(current_theme(), theme);
+    EXPECT_EQ(QApplication::palette().color(QPalette::Window), qcolor(Ink::Window, theme));
+    EXPECT_EQ(system_theme(), theme);
+  }
+}
+
+TEST(Icons, EachDrawsSomething) {
+  for (const QString& name : icon_names()) {
+    const QImage image = icon(name, Qt::white).pixmap(16, 16).toImage();
+    bool drawn = false;
+    for (int y = 0; y < image.height(); ++y)
+      for (int x = 0; x < image.width(); ++x) drawn = drawn || qAlpha(image.pixel(x, y)) > 0;
+    EXPECT_TRUE(drawn) << name.toStdString();
+  }
+}
+
+}  // namespace
+}  // namespace trainyard
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  QApplication application(argc, argv);
+  QApplication::setApplicationName("trainyard-tests");
+  QApplication::setOrganizationName("trainyard");
+  trainyard::apply_theme(application, trainyard::Theme::Dark);
+  return RUN_ALL_TESTS();
+}

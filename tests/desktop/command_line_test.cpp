@@ -1,0 +1,46 @@
+#include "app/desktop/command_line.h"
+
+#include <gtest/gtest.h>
+
+namespace trainyard {
+namespace {
+
+CommandLine parse(const QStringList& words) {
+  return parse_command_line(QStringList{"trainyard-desktop"} + words);
+}
+
+TEST(CommandLine, ReadsAScenario) {
+  const CommandLine line = parse({"--model", "llama-3-70b", "--cluster", "h100-sxm:64", "--set",
+                                  "tp=8", "--set", "pp=4", "--theme", "light", "--renderer", "soft",
+                                  "--perspective", "analyse", "--size", "1440x900"});
+  EXPECT_EQ(line.request.model, "llama-3-70b");
+  EXPECT_EQ(line.request.cluster, "h100-sxm:64");
+  EXPECT_EQ(line.request.settings, (std::vector<std::string>{"tp=8", "pp=4"}));
+  EXPECT_EQ(line.theme, Theme::Light);
+  EXPECT_EQ(line.renderer, RendererChoice::Software);
+  EXPECT_EQ(line.perspective, "analyse");
+  EXPECT_EQ(line.size, QSize(1440, 900));
+}
+
+TEST(CommandLine, RefusesWithThePlace) {
+  const std::pair<QStringList, const char*> wrong[] = {
+      {{"--theme", "blue"}, "--theme: expected dark or light, found \"blue\""},
+      {{"--size", "big"}, "--size: expected a size such as 1600x1000, found \"big\""},
+      {{"--perspective", "compare"},
+       "--perspective: expected design or analyse, found \"compare\""},
+      {{"--tab", "pareto"}, "--tab: expected timeline, roofline or order, found \"pareto\""},
+  };
+  for (const auto& [words, sentence] : wrong) {
+    try {
+      parse(words);
+      ADD_FAILURE() << sentence;
+    } catch (const Error& error) {
+      EXPECT_EQ(describe(error), sentence);
+    }
+  }
+  EXPECT_THROW(parse({"--renderer", "glide"}), Error);
+  EXPECT_THROW(parse({"--no-such-option"}), Error);
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,65 @@
+// What the tests of the window share.
+#pragma once
+
+#include <QApplication>
+#include <QDir>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QThread>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/desktop/window.h"
+
+namespace trainyard {
+
+/// Lets events happen until it is so; false when it never was (a minute is the test's end, not its
+/// measure).
+inline bool happens(const std::function<bool()>& it) {
+  QElapsedTimer clock;
+  clock.start();
+  while (!it()) {
+    if (clock.elapsed() > 60'000) return false;
+    QApplication::processEvents();
+    QThread::msleep(1);
+  }
+  QApplication::processEvents();
+  return true;
+}
+
+/// A folder that is gone after the test.
+struct Folder {
+  QTemporaryDir place;
+  std::string file(const char* name, const std::string& content) const {
+    const QString path = place.filePath(name);
+    QDir().mkpath(QFileInfo(path).path());
+    QFile file(path);
+    file.open(QIODevice::WriteOnly);
+    file.write(QByteArray::fromStdString(content));
+    return path.toStdString();
+  }
+};
+
+/// A decoder of four layers, small enough that every plan is simulated at once.
+inline const char* const kConfig = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+  "hidden_size": 512, "intermediate_size": 1376, "num_hidden_layers": 4, "num_attention_heads": 8,
+  "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 1024, "rms_norm_eps": 1e-5,
+  "tie_word_embeddings": false, "torch_dtype": "bfloat16", "hidden_act": "silu"})";
+
+/// The window with a plan simulated, fixes and neighbours priced.
+inline std::unique_ptr<Window> window_with(const Request& request) {
+  auto window = std::make_unique<Window>();
+  window->resize(1600, 1000);
+  window->show();
+  window->start_with(request);
+  happens([&] { return window->settled(); });
+  return window;
+}
+
+inline Request small_plan() {
+  return {"llama-3-8b", "h100-sxm:8", "", {"tp=2", "pp=2", "global-batch=16"}};
+}
+
+}  // namespace trainyard

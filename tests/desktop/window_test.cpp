@@ -1,0 +1,286 @@
+#include "app/desktop/window.h"
+
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QDropEvent>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QTimer>
+#include <QUrl>
+#include <map>
+#include <set>
+
+#include "app/desktop/canvas_widget.h"
+#include "app/desktop/commands.h"
+#include "app/desktop/palette_dialog.h"
+#include "app/desktop/theme.h"
+#include "app/desktop/verdict_bar.h"
+#include "tests/desktop/support.h"
+
+namespace trainyard {
+namespace {
+
+void drop(Window& window, const std::string& file) {
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(QString::fromStdString(file))});
+  QDropEvent event(QPointF(400, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window, &event);
+}
+
+// Answers the next dialog and keeps what it said.
+QString said_while(const std::function<void()>& act) {
+  QString said;
+  QTimer timer;
+  QObject::connect(&timer, &QTimer::timeout, [&] {
+    if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+      said = box->informativeText();
+      box->button(QMessageBox::Ok)->click();
+    }
+  });
+  timer.start(5);
+  act();
+  return said;
+}
+
+CanvasWidget* canvas(Window& window, const char* name) {
+  for (CanvasWidget* each : window.findChildren<CanvasWidget*>())
+    if (each->accessibleName() == name) return each;
+  return nullptr;
+}
+
+TEST(Window, StartsEmptyWithTheVerdictInSight) {
+  Window window;
+  window.show();
+  EXPECT_TRUE(window.findChild<VerdictBar*>()->isVisible());
+  EXPECT_EQ(window.session().experiment(), nullptr);
+  EXPECT_EQ(window.document().project(), Project{});
+}
+
+TEST(Window, ADroppedConfigIsDrawnInThreeActions) {
+  const Folder folder;
+  Window window;
+  window.resize(1600, 1000);
+  window.show();
+  drop(window, folder.file("tiny/config.json", kConfig));  // 1: drop
+  window.document().set_cluster("h100-sxm:16");            // 2: cluster
+  window.actions_of()["view.analyse"]->trigger();          // 3: look
+  ASSERT_TRUE(happens([&] { return window.settled() && window.session().experiment(); }));
+  CanvasWidget* waves = canvas(window, "Timeline and memory");
+  ASSERT_TRUE(happens([&] { return waves->drawing() != nullptr; }));
+  std::set<ItemKind> kinds;
+  for (const Mark& mark : waves->drawing()->marks) kinds.insert(mark.style.item.kind);
+  EXPECT_TRUE(kinds.count(ItemKind::Span) == 1 || kinds.count(ItemKind::Fold) == 1);
+  EXPECT_EQ(kinds.count(ItemKind::Wave), 1U);
+  EXPECT_EQ(window.session().experiment()->result.devices, 16);
+}
+
+TEST(Window, AProjectFileBringsBackEverything) {
+  const Folder folder;
+  const QString path = folder.place.filePath("a.trainyard");
+  const auto first = window_with(small_plan());
+  first->document().save(path);
+  Window second;
+  second.open_file(path);
+  EXPECT_EQ(second.document().project(), first->document().project());
+  ASSERT_TRUE(happens([&] { return second.settled(); }));
+  EXPECT_EQ(second.session().experiment()->result.step.value,
+            first->session().experiment()->result.step.value);
+}
+
+TEST(Window, WrongFilesGetASentenceAndChangeNothing) {
+  const Folder folder;
+  const std::pair<const char*, const char*> wrong[] = {
+      {"", "JSON"},
+      {"{\"model_type\": ", "wrong.json"},
+      {R"({"model_type": "no such family"})", "wrong.json"},
+      {R"({"schema": "trainyard/result@1"})", "expected a project"},
+      {R"({"schema": "trainyard/plan@1", "meshh": {}})", "mesh"},
+      {R"({"schema": "trainyard/cluster@1", "device": "h1000", "count": 8})", "h100"},
+      {R"({"schema": "trainyard/project@1", "plans": 3})", "#/plans"},
+  };
+  Window window;
+  for (const auto& [content, sentence] : wrong) {
+    const std::string file = folder.file("wrong.json", content);
+    const QString said = said_while([&] { drop(window, file); });
+    EXPECT_TRUE(said.contains(sentence)) << content << ": " << said.toStdString();
+    EXPECT_EQ(window.document().project(), Project{}) << content;
+  }
+}
+
+TEST(Window, AKnobIsFollowedByANewResultAndUndoByTheOld) {
+  const auto window = window_with(small_plan());
+  const Result before = window->session().experiment()->result;
+  window->document().set_setting("tp", "4");
+  EXPECT_TRUE(window->session().stale());
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  EXPECT_FALSE(window->session().stale());
+  EXPECT_EQ(window->session().experiment()->result.plan.mesh.tp, 4);
+  window->actions_of()["edit.undo"]->trigger();
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  EXPECT_EQ(window->session().experiment()->result.step.value, before.step.value);
+}
+
+TEST(Window, WithoutAutoTheResultGoesStaleAndStays) {
+  const auto window = window_with(small_plan());
+  window->document().set_automatic(false);
+  const ExperimentPtr before = window->session().experiment();
+  window->document().set_setting("tp", "4");
+  EXPECT_TRUE(window->settled());
+  EXPECT_TRUE(window->session().stale());
+  EXPECT_EQ(window->session().experiment(), before);
+  window->actions_of()["simulate.run"]->trigger();
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  EXPECT_FALSE(window->session().stale());
+}
+
+TEST(Window, APlanThatCannotRunSaysSoAndKeepsTheLastResult) {
+  const auto window = window_with(small_plan());
+  const ExperimentPtr before = window->session().experiment();
+  window->document().set_setting("tp", "3");
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  EXPECT_FALSE(window->session().outcome().error.empty());
+  EXPECT_EQ(window->session().experiment(), before);
+  EXPECT_TRUE(window->session().stale());
+  window->actions_of()["edit.undo"]->trigger();
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  EXPECT_TRUE(window->session().outcome().error.empty());
+}
+
+TEST(Window, WhatDoesNotFitOffersAFixThatIsUndoable) {
+  const auto window =
+      window_with({"llama-3-70b", "h100-sxm:64", "", {"tp=4", "pp=8", "global-batch=32"}});
+  ASSERT_FALSE(window->session().experiment()->result.verdict.fits);
+  const Project before = window->document().project();
+  ASSERT_FALSE(window->findChild<VerdictBar*>()->offered().isEmpty());
+  window->actions_of()["plan.fix"]->trigger();
+  EXPECT_NE(window->document().project(), before);
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  EXPECT_TRUE(window->session().experiment()->result.verdict.fits);
+  window->actions_of()["edit.undo"]->trigger();
+  EXPECT_EQ(window->document().project(), before);
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+}
+
+TEST(Window, EverySettingsNeighboursArePriced) {
+  const auto window = window_with(small_plan());
+  const Neighbour* up = window->session().neighbour("tp", "4");
+  ASSERT_NE(up, nullptr);
+  EXPECT_TRUE(up->legal);
+  window->document().set_setting("tp", "4");
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  EXPECT_EQ(window->session().experiment()->result.step.value, up->step);
+}
+
+TEST(Window, CanvasesLetTabGoAndKeepTheirLetters) {
+  const auto window = window_with(small_plan());
+  window->document().show_perspective("analyse");
+  CanvasWidget* waves = canvas(*window, "Timeline and memory");
+  waves->setFocus();
+  ASSERT_TRUE(happens([&] { return waves->hasFocus(); }));
+  const auto press = [&](int key) {
+    QKeyEvent event(QEvent::KeyPress, key, Qt::NoModifier);
+    QApplication::sendEvent(waves, &event);
+    waves->grab();
+  };
+  press(Qt::Key_W);
+  EXPECT_TRUE(window->session().state().shown.has_value());
+  press(Qt::Key_Home);
+  EXPECT_FALSE(window->session().state().shown.has_value());
+  press(Qt::Key_Right);
+  EXPECT_EQ(window->session().state().selected.kind, ItemKind::Span);
+  press(Qt::Key_B);
+  EXPECT_TRUE(window->session().state().range.has_value());
+  press(Qt::Key_P);
+  EXPECT_TRUE(window->session().state().expanded.has_value());
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(window->session().state().range.has_value());
+  press(Qt::Key_Tab);
+  EXPECT_FALSE(waves->hasFocus());
+}
+
+TEST(Window, EveryCommandHasTextHelpAndAKeyOfItsOwn) {
+  Window window;
+  std::map<QString, QString> owners;
+  for (const Command& command : commands()) {
+    const QAction& action = *window.actions_of()[command.id];
+    EXPECT_FALSE(action.text().isEmpty()) << command.id;
+    EXPECT_FALSE(action.toolTip().isEmpty()) << command.id;
+    for (const QKeySequence& key : action.shortcuts()) {
+      EXPECT_FALSE(key.isEmpty()) << command.id;
+      const auto [owner, fresh] = owners.try_emplace(key.toString(), command.id);
+      EXPECT_TRUE(fresh) << command.id << " and " << owner->second.toStdString() << " share "
+                         << key.toString().toStdString();
+    }
+  }
+  for (const QAction* menu : window.menuBar()->actions()) EXPECT_FALSE(menu->text().isEmpty());
+}
+
+TEST(Window, ThePaletteFindsEveryCommandThatCanRun) {
+  const auto window = window_with(small_plan());
+  const QStringList offered = PaletteDialog(window.get()).offered();
+  for (const Command& command : commands()) {
+    const QAction& action = *window->actions_of()[command.id];
+    if (action.isEnabled()) EXPECT_TRUE(offered.contains(action.text())) << command.id;
+  }
+}
+
+TEST(Window, WhateverTakesTheFocusHasAName) {
+  const auto window = window_with(small_plan());
+  int seen = 0;
+  for (const char* perspective : {"design", "analyse"}) {
+    window->document().show_perspective(perspective);
+    for (const QWidget* widget : window->findChildren<QWidget*>()) {
+      if (!(widget->focusPolicy() & Qt::TabFocus) || !widget->isVisibleTo(window.get())) continue;
+      ++seen;
+      const bool named = !widget->accessibleName().isEmpty();
+      EXPECT_TRUE(named) << widget->metaObject()->className() << " in "
+                         << widget->parentWidget()->metaObject()->className() << " "
+                         << widget->parentWidget()->accessibleName().toStdString();
+    }
+  }
+  EXPECT_GT(seen, 40);
+}
+
+TEST(Window, BothThemesDrawDifferentPictures) {
+  auto& application = *static_cast<QApplication*>(QApplication::instance());
+  const auto window = window_with(small_plan());
+  apply_theme(application, Theme::Dark);
+  const QImage dark = window->grab().toImage();
+  apply_theme(application, Theme::Light);
+  const QImage light = window->grab().toImage();
+  apply_theme(application, Theme::Dark);
+  EXPECT_LT(dark.pixelColor(5, 500).lightness(), 60);
+  EXPECT_GT(light.pixelColor(5, 500).lightness(), 200);
+}
+
+TEST(Canvas, WithoutADriverItDrawsInSoftwareAndSaysWhy) {
+  qputenv("VK_ICD_FILENAMES", "/nonexistent");
+  use_renderer(RendererChoice::Vulkan);
+  const auto window = window_with(small_plan());
+  window->document().show_perspective("analyse");
+  CanvasWidget* waves = canvas(*window, "Timeline and memory");
+  EXPECT_FALSE(waves->grab().isNull());
+  EXPECT_EQ(waves->renderer(), "software");
+  EXPECT_FALSE(waves->why().isEmpty());
+  waves->try_gpu_again();
+  EXPECT_EQ(waves->renderer(), "software");
+  use_renderer(RendererChoice::Auto);
+}
+
+TEST(Canvas, SaysWhatItShows) {
+  const auto window = window_with(small_plan());
+  window->document().show_perspective("analyse");
+  CanvasWidget* waves = canvas(*window, "Timeline and memory");
+  waves->grab();
+  const QString sentence =
+      QString::fromStdString(window->session().experiment()->result.verdict.sentence);
+  EXPECT_TRUE(waves->accessibleDescription().contains(sentence));
+}
+
+}  // namespace
+}  // namespace trainyard
