@@ -122,7 +122,7 @@ void FitCard::list_fixes(const std::vector<Fix>& fixes) {
                     c == 0 ? Qt::AlignLeft : Qt::AlignRight);
   for (const Fix& fix : fixes) {
     ++row;
-    auto* name = make_label(q(fix.set).replace('=', ' '), 12, QFont::DemiBold);
+    auto* name = make_label(change_name(fix.set), 12, QFont::DemiBold);
     name->setToolTip(q(fix.sentence));
     grid->addWidget(name, row, 0);
     const double step = to_seconds(fix.step) - to_seconds(now.step.value);

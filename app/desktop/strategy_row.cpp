@@ -134,9 +134,9 @@ void StrategyRow::set_detailed(bool on) {
     grid->addWidget(step_, 0, 3);
     grid->addWidget(peak_, 0, 4);
   }
-  grid->setColumnMinimumWidth(0, 74);
+  grid->setColumnMinimumWidth(0, 70);
   grid->setColumnStretch(2, 1);
-  control_->setFixedWidth(!on ? 74 : stepper_ != nullptr ? 84 : 128);
+  control_->setFixedWidth(!on ? 78 : stepper_ != nullptr ? 84 : 128);
   for (QWidget* part : std::initializer_list<QWidget*>{doc_, detail_}) part->setVisible(on);
   for (QWidget* part : std::initializer_list<QWidget*>{next_, step_, peak_}) part->setVisible(!on);
   title_->setFont(ui_font(12, on ? QFont::DemiBold : QFont::Normal));

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "app/desktop/icons.h"
+#include "app/desktop/strategy_row.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "visualizers/viewmodel/format.h"
@@ -37,11 +38,17 @@ std::pair<QString, QString> split_sentence(const std::string& sentence) {
 
 QString change_text(const Fix& fix, const Result& result) {
   const double step = to_seconds(fix.step) - to_seconds(result.step.value);
-  QString name = QString::fromStdString(fix.set);
   return QString("%1   %2 s   %3 GiB")
-      .arg(name.replace('=', ' '), QString::fromStdString(format_signed(step, 2)),
+      .arg(change_name(fix.set), QString::fromStdString(format_signed(step, 2)),
            QString::fromStdString(
                format_signed(-static_cast<double>(fix.saves.value) / (1 << 30), 1)));
+}
+
+QString change_name(const std::string& assignments) {
+  QStringList names;
+  for (const QString& word : QString::fromStdString(assignments).split(' ', Qt::SkipEmptyParts))
+    names << setting_title(word.section('=', 0, 0).toStdString()) + " " + word.section('=', 1);
+  return names.join(", ");
 }
 
 VerdictBar::VerdictBar(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
@@ -121,7 +128,14 @@ void VerdictBar::refresh() {
     return offer(nullptr);
   }
   const Result& result = session_.experiment()->result;
-  const auto [head, rest] = split_sentence(result.verdict.sentence);
+  auto [head, rest] = split_sentence(result.verdict.sentence);
+  if (result.verdict.fits) {
+    head = QString("Fits on all %1 GPUs").arg(result.devices);
+  } else {
+    const QString over = QString::fromStdString(format_bytes(-result.verdict.margin)) + " over";
+    head += ": " + over;
+    if (rest.startsWith(over + " ")) rest = rest.mid(over.size() + 1);
+  }
   const bool tight = result.verdict.fits && static_cast<double>(result.verdict.margin.value) <
                                                 0.01 * static_cast<double>(result.capacity.value);
   const char* tone = !result.verdict.fits ? "error" : tight ? "warn" : "ok";

@@ -39,6 +39,8 @@ class VerdictBar : public QWidget {
 
 /// A sentence cut after its first clause: "Fits on all 64 GPUs" and the rest.
 std::pair<QString, QString> split_sentence(const std::string&);
+/// "Tensor 8, Data 1" for "tp=8 dp=1".
+QString change_name(const std::string& assignments);
 /// "ZB-H1  −0.81 s  +1.50 GiB": a change and what it does to step and peak.
 QString change_text(const Fix&, const Result&);
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QPalette>
 
 #include "app/desktop/icons.h"
 #include "app/desktop/theme.h"

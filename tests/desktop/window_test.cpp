@@ -28,6 +28,9 @@ namespace {
 void drop(Window& window, const std::string& file) {
   QMimeData data;
   data.setUrls({QUrl::fromLocalFile(QString::fromStdString(file))});
+  QDragEnterEvent enter(QPoint(400, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window, &enter);
+  EXPECT_TRUE(enter.isAccepted());
   QDropEvent event(QPointF(400, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
   QApplication::sendEvent(&window, &event);
 }
@@ -168,12 +171,12 @@ TEST(Window, WhatDoesNotFitOffersAFixThatIsUndoable) {
 
 TEST(Window, EverySettingsNeighboursArePriced) {
   const auto window = window_with(small_plan());
-  const Neighbour* up = window->session().neighbour("tp", "4");
-  ASSERT_NE(up, nullptr);
-  EXPECT_TRUE(up->legal);
+  ASSERT_NE(window->session().neighbour("tp", "4"), nullptr);
+  const Neighbour up = *window->session().neighbour("tp", "4");
+  EXPECT_TRUE(up.legal);
   window->document().set_setting("tp", "4");
   ASSERT_TRUE(happens([&] { return window->settled(); }));
-  EXPECT_EQ(window->session().experiment()->result.step.value, up->step);
+  EXPECT_EQ(window->session().experiment()->result.step.value, up.step);
 }
 
 TEST(Window, CanvasesLetTabGoAndKeepTheirLetters) {
@@ -225,7 +228,7 @@ TEST(Window, ThePaletteFindsEveryCommandThatCanRun) {
   const QStringList offered = PaletteDialog(window.get()).offered();
   for (const Command& command : commands()) {
     const QAction& action = *window->actions_of()[command.id];
-    if (action.isEnabled()) EXPECT_TRUE(offered.contains(action.text())) << command.id;
+    EXPECT_EQ(offered.contains(action.text()), action.isEnabled()) << command.id;
   }
 }
 
