@@ -37,6 +37,7 @@ constexpr Command kCommands[] = {
     {"simulate.auto", "Simulate", "Simulate after each change", "", "Runs the simulator by itself.",
      true},
     {"export.view", "Export", "Export view…", "Ctrl+Shift+E", "Saves the picture as PNG or SVG."},
+    {"export.trace", "Export", "Export trace…", "", "Saves the timeline for Perfetto and Chrome."},
     {"help.commands", "Help", "Search commands…", "Ctrl+K;Ctrl+Shift+P",
      "Finds and runs a command."},
     {"help.keys", "Help", "Keyboard shortcuts", "Shift+F1", "Lists every key."},

@@ -102,7 +102,8 @@ void Readings::refresh() {
 }
 
 void Readings::set_renderer(const QString& name, const QString& why) {
-  renderer_->setText("renderer: " + name);
+  // "software: no Vulkan driver found" says both what draws and why.
+  renderer_->setText("renderer: " + (why.startsWith(name) ? why : name).left(60));
   renderer_->setToolTip(why);
   renderer_->setAccessibleDescription(why);
 }

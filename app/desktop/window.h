@@ -71,6 +71,7 @@ class Window : public QMainWindow {
   void rename_plan();
   void apply_words(const QString& assignments);
   void export_view();
+  void export_trace();
   void show_keys();
   void show_about();
   void set_theme(Theme);

@@ -19,6 +19,7 @@
 #include "app/desktop/palette_dialog.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/window.h"
+#include "core/exporters/trace_event.h"
 #include "core/io/files.h"
 #include "core/model/zoo.h"
 #include "visualizers/png.h"
@@ -97,6 +98,7 @@ void Window::connect_commands() {
   on("simulate.stop", [this] { simulation_.stop(); });
   on("simulate.auto", [this](bool on_now) { document_.set_automatic(on_now); });
   on("export.view", [this] { export_view(); });
+  on("export.trace", [this] { export_trace(); });
   on("help.commands", [this] { PaletteDialog(this).exec(); });
   on("help.keys", [this] { show_keys(); });
   on("help.about", [this] { show_about(); });
@@ -217,6 +219,18 @@ void Window::export_view() {
                               : to_png(trainyard::render(drawing, 2, current_theme())));
   } catch (const Error& error) {
     complain("The view was not exported", QString::fromStdString(describe(error)));
+  }
+}
+
+void Window::export_trace() {
+  if (!session_.experiment()) return;
+  const QString path =
+      QFileDialog::getSaveFileName(this, "Export trace", "trace.json", "Trace events (*.json)");
+  if (path.isEmpty()) return;
+  try {
+    write_file_atomically(path.toStdString(), trace_event(*session_.experiment()));
+  } catch (const Error& error) {
+    complain("The trace was not exported", QString::fromStdString(describe(error)));
   }
 }
 
