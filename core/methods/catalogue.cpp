@@ -53,6 +53,12 @@ const Method* find_method(std::string_view name) {
   return nullptr;
 }
 
+const Choice* chosen_on(const Plan& plan, MethodAxis axis) {
+  for (const Choice& c : plan.choices)
+    if (const Method* m = find_method(c.method); m != nullptr && m->axis == axis) return &c;
+  return nullptr;
+}
+
 const Method& method(std::string_view name) {
   if (const Method* found = find_method(name)) return *found;
   std::vector<std::string_view> names;

@@ -35,5 +35,7 @@ std::span<const Method> methods();
 const Method* find_method(std::string_view name);
 /// Throws Error{InvalidInput} with the nearest names.
 const Method& method(std::string_view name);
+/// The plan's first choice on that axis; null when it has none.
+const Choice* chosen_on(const Plan&, MethodAxis);
 
 }  // namespace trainyard
