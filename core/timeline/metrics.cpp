@@ -71,7 +71,8 @@ class IdleReasons {
   void explain_tail(Instant from, Instant to, DeviceId device, Breakdown& b) const {
     InstructionId last;
     for (const Stream& s : p_.streams)
-      if (s.device == device && !s.compute && p_.task(InstructionId{end_of(s) - 1}).kind == TaskKind::Collective)
+      if (s.device == device && !s.compute &&
+          p_.task(InstructionId{end_of(s) - 1}).kind == TaskKind::Collective)
         if (const InstructionId id{end_of(s) - 1};
             !last.valid() || t_.spans[id.value].end > t_.spans[last.value].end)
           last = id;
