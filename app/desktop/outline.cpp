@@ -120,7 +120,6 @@ void Outline::refresh() {
   const auto largest = largest_by_depth(rows);
   std::vector<QTreeWidgetItem*> parents;
   const QColor pale = qcolor(Ink::Text2, current_theme());
-  StageId stage;
   for (const LayerRow& row : rows) {
     const auto depth = static_cast<std::size_t>(row.depth);
     parents.resize(depth);
