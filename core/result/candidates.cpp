@@ -81,6 +81,9 @@ void to_save_time(Changes& changes, const Workload& workload) {
   if (plan.mesh.tp % 2 == 0) changes.add("tp", plan.mesh.tp / 2);
   if (plan.mesh.pp % 2 == 0) changes.add("pp", plan.mesh.pp / 2);
   if (plan.mesh.cp % 2 == 0) changes.add("cp", plan.mesh.cp / 2);
+  // Fewer replicas mean more microbatches each, and so a smaller bubble.
+  changes.add("tp", plan.mesh.tp * 2);
+  if (workload.scenario.model.sequence > 1) changes.add("cp", plan.mesh.cp * 2);
 }
 
 }  // namespace
