@@ -121,10 +121,12 @@ std::vector<CategoryBytes> peaks(const Workload& w, const std::vector<int>& live
     at(Category::Activations) += (bytes.until_input + bytes.until_weight) * live[s];
     // One action runs at a time: the fullest one's transients stand at the peak.
     const Bytes forward = bytes.gathered + bytes.forward_workspace;
-    const Bytes backward = bytes.gathered + bytes.recomputed + bytes.backward_workspace;
+    const Bytes backward =
+        bytes.backward_communication + bytes.recomputed + bytes.backward_workspace;
     if (std::max(forward, backward) <= transient[s % devices]) continue;
     transient[s % devices] = std::max(forward, backward);
-    at(Category::Communication) = bytes.gathered;
+    at(Category::Communication) =
+        backward >= forward ? bytes.backward_communication : bytes.gathered;
     at(Category::Recomputed) = backward >= forward ? bytes.recomputed : Bytes{};
     at(Category::Workspace) =
         backward >= forward ? bytes.backward_workspace : bytes.forward_workspace;

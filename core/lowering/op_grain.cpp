@@ -193,10 +193,12 @@ class OpGrain final : public PhaseWriter {
       around(body.forward, gathered, forward);
       around(body.backward, gathered, backward);
     }
+    std::vector<Lifetime> reduce;
+    hold_gradients(stage, body, backward, reduce);
     LayerTasks made;
     made.forward = make_ops(stage, Phase::Forward, layer, body.forward, forward);
     made.backward = make_ops(stage, Phase::Backward, layer, body.backward, backward);
-    made.reduce = make_ops(stage, Phase::Backward, layer, body.reduce, {});
+    made.reduce = make_ops(stage, Phase::Backward, layer, body.reduce, reduce);
     made.gather = make_ops(stage, Phase::Forward, layer, body.gather, {});
     return made;
   }
@@ -220,6 +222,26 @@ class OpGrain final : public PhaseWriter {
     if (gather == ops.end() || last == kNowhere) return;
     list.push_back({static_cast<std::size_t>(gather - ops.begin()), buffer, true, false});
     list.push_back({last, buffer, false, true});
+  }
+
+  // Gradients in full live while the layer makes them and, in a bucket of their own, while they are
+  // scattered.
+  void hold_gradients(StageId stage, const Body& body, std::vector<Lifetime>& backward,
+                      std::vector<Lifetime>& reduce) {
+    const auto makes = [&](const BodyOp& op) {
+      return !op.recomputed && (!split_ || op.pass == Pass::BackwardWeight);
+    };
+    const std::size_t first = first_op(body.backward, makes), last = last_op(body.backward, makes);
+    if (body.unreduced.value == 0 || first == kNowhere) return;
+    const auto hold = [&](std::string_view name, std::vector<Lifetime>& list, std::size_t from,
+                          std::size_t to) {
+      const BufferId id =
+          buffer(stage, name, Category::Communication, Provenance::Modelled, body.unreduced);
+      list.push_back({from, id, true, false});
+      list.push_back({to, id, false, true});
+    };
+    hold("gradients in full", backward, first, last);
+    hold("gradients being scattered", reduce, 0, body.reduce.size() - 1);
   }
 
   // A tensor lives from the op that makes it to the end of the last backward op that reads it. One

@@ -24,7 +24,7 @@ struct StageTasks {
 
 struct StageBuffers {
   BufferId until_input, until_weight, recomputed, recomputed_for_weight, forward_workspace,
-      backward_workspace, gathered;
+      backward_workspace, gathered, unreduced, backward_communication;
 };
 
 class OrderGrain final : public PhaseWriter {
@@ -180,7 +180,7 @@ class OrderGrain final : public PhaseWriter {
         break;
       case Phase::Backward:
         during(b.recomputed);
-        during(b.gathered);
+        during(b.backward_communication);
         during(b.backward_workspace);
         draft_.effect(id, b.until_input, false, true);
         draft_.effect(id, b.until_weight, false, true);
@@ -193,6 +193,7 @@ class OrderGrain final : public PhaseWriter {
         draft_.effect(id, b.until_input, false, true);
         break;
       case Phase::BackwardWeight:
+        during(b.unreduced);
         during(b.backward_workspace);
         draft_.effect(id, b.until_weight, false, true);
         draft_.effect(id, b.recomputed_for_weight, false, true);
@@ -228,7 +229,11 @@ class OrderGrain final : public PhaseWriter {
              bytes.forward_workspace),
         make("backward workspace", Category::Workspace, Provenance::Modelled,
              bytes.backward_workspace),
-        make("gathered weights", Category::Communication, Provenance::Modelled, bytes.gathered)};
+        make("gathered weights", Category::Communication, Provenance::Modelled, bytes.gathered),
+        make("gradients in full", Category::Communication, Provenance::Modelled,
+             split_ ? bytes.unreduced : Bytes{}),
+        make("gathered weights and gradients in full", Category::Communication,
+             Provenance::Modelled, split_ ? Bytes{} : bytes.backward_communication)};
   }
 
   // What the activations of one microbatch are made of: each saved tensor, all layers of a block

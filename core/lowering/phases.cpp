@@ -14,10 +14,6 @@ bool is_weight_gather(const BodyOp& op) {
   return op.communication && op.overlapped && op.group != Group::Context;
 }
 
-bool prefetches(const Body& layer) {
-  return std::any_of(layer.forward.begin(), layer.forward.end(), is_weight_gather);
-}
-
 void add(std::vector<CollectiveRun>& list, const BodyOp& op, int repeats) {
   if (repeats == 0) return;
   CollectiveRun run{op.collective, op.group, op.bytes, repeats, op.pass_name};
@@ -61,6 +57,33 @@ StepCollectives step_collectives(const Workload& w, StageId stage,
     if (!ops.empty()) first = false;
   }
   return found;
+}
+
+bool any_overlapped(const std::vector<BodyOp>& ops, bool (*is)(const BodyOp&)) {
+  return std::any_of(ops.begin(), ops.end(),
+                     [&](const BodyOp& op) { return op.overlapped && is(op); });
+}
+
+// In the order of backward: while a layer runs, the weights of the next arrive and the gradients of
+// the one before leave, where they overlap.
+void add_communication(PhaseBytes& sum, const Workload& w, StageId stage) {
+  std::vector<const Body*> layers;  // two of a run tell what more of them would
+  for (auto run = runs(w, stage).rbegin(); run != runs(w, stage).rend(); ++run)
+    layers.insert(layers.end(), static_cast<std::size_t>(std::min(2, run->count)), &body(w, *run));
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Body& layer = *layers[i];
+    const bool prefetches = any_overlapped(layer.forward, is_weight_gather);
+    const bool scatters_beside =
+        i > 0 && any_overlapped(layers[i - 1]->reduce, [](const BodyOp&) { return true; });
+    const auto with = [&](bool overlaps, std::size_t other, Bytes Body::* part) {
+      return layer.*part + (overlaps && other < layers.size() ? layers[other]->*part : Bytes{});
+    };
+    const Bytes gathered = with(prefetches, i + 1, &Body::gathered),
+                unreduced = with(scatters_beside, i - 1, &Body::unreduced);
+    sum.gathered = std::max(sum.gathered, gathered);
+    sum.unreduced = std::max(sum.unreduced, unreduced);
+    sum.backward_communication = std::max(sum.backward_communication, gathered + unreduced);
+  }
 }
 
 }  // namespace
@@ -109,7 +132,7 @@ std::vector<WorkCount> update_work(const Workload& w, StageId stage) {
 
 PhaseBytes phase_bytes(const Workload& w, StageId stage) {
   PhaseBytes sum;
-  Bytes transient_weight{}, before{};  // gathered weights of the layer before
+  Bytes transient_weight{};
   for (const Workload::Run& run : runs(w, stage)) {
     const Body& layer = body(w, run);
     Bytes recomputed{}, recomputed_for_weight{};
@@ -123,13 +146,9 @@ PhaseBytes phase_bytes(const Workload& w, StageId stage) {
     transient_weight += recomputed_for_weight * run.count;
     sum.forward_workspace = std::max(sum.forward_workspace, forward_workspace(layer));
     sum.backward_workspace = std::max(sum.backward_workspace, backward_workspace(layer));
-    // Prefetched, the next layer's weights arrive beside this one's.
-    const Bytes neighbour = run.count > 1 ? std::max(before, layer.gathered) : before;
-    sum.gathered =
-        std::max(sum.gathered, layer.gathered + (prefetches(layer) ? neighbour : Bytes{}));
-    before = layer.gathered;
   }
   sum.recomputed_for_weight = transient_weight;
+  add_communication(sum, w, stage);
   if (!runs(w, stage).empty()) {
     sum.send_forward = body(w, runs(w, stage).back()).output;
     sum.send_backward = body(w, runs(w, stage).front()).input;

@@ -53,7 +53,10 @@ struct PhaseBytes {
   Bytes recomputed_for_weight{};  // rebuilt and, under a split backward, alive until the weight
                                   // pass; of all layers
   Bytes forward_workspace{}, backward_workspace{};
-  Bytes gathered{};  // weights in full of a layer (ZeRO 3), and of its neighbour where prefetched
+  Bytes gathered{};   // weights in full of a layer (ZeRO 3), and of the next where prefetched
+  Bytes unreduced{};  // gradients in full of a layer (ZeRO 2 and 3), and of the one before where
+                      // they are scattered beside
+  Bytes backward_communication{};         // both, at the layer where their sum is largest
   Bytes send_forward{}, send_backward{};  // to the next stage, to the one before
 };
 PhaseBytes phase_bytes(const Workload&, StageId);

@@ -60,6 +60,7 @@ struct Body {
   std::vector<SavedTensor> saved;
   LocalParameters parameters;
   Bytes gathered{};         // parameters in full that live only while the layer runs (ZeRO 3)
+  Bytes unreduced{};        // gradients in full that live until they are scattered (ZeRO 2 and 3)
   Bytes input{}, output{};  // bytes that cross its boundary, on one device
 };
 

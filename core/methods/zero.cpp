@@ -44,6 +44,7 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
         (part.shard == Group::ExpertData && ranks(mesh, Group::ExpertData) == 1))
       continue;
     const Bytes gradients = gradient_bytes(part.parameters, layout);
+    if (stage >= 2) body.unreduced += gradients;
     body.reduce.push_back(collective_op(kName, "scatter " + part.label + "gradients", NodeId{},
                                         Pass::BackwardWeight, CollectiveKind::ReduceScatter,
                                         part.shard, gradients));

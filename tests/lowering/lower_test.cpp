@@ -178,7 +178,7 @@ Bytes most(const Program& p, Category category, DeviceId device) {
   return found;
 }
 
-TEST(Lower, GrainsHoldTheSameGatheredWeights) {
+TEST(Lower, GrainsHoldTheSameGatheredWeightsAndGradients) {
   for (const char* overlap : {"overlap=on", "overlap=off"})
     for (const char* stages : {"pp=1", "pp=2", "pp=4"}) {
       const Workload w = prepare(scenario(gpt({.layers = 8, .hidden = 64}), 16,

@@ -138,5 +138,21 @@ TEST(Prepare, GatheredWeightsOfNeighbours) {
   EXPECT_EQ(phase_bytes(stages, {1}).gathered, one * 2);
 }
 
+// Gradients in full of a layer and, while they are scattered beside, of the one before.
+TEST(Prepare, GradientsBeforeTheyAreScattered) {
+  const Workload beside = prepare(scenario(gpt(), 8, {"zero=2", "pp=1"})),
+                 after = prepare(scenario(gpt(), 8, {"zero=2", "overlap=off"})),
+                 both = prepare(scenario(gpt(), 8, {"zero=3"})),
+                 none = prepare(scenario(gpt(), 8, {"zero=1"}));
+  const auto full = [](const Body& body) { return Bytes{4 * body.parameters.dense}; };
+  const Bytes embedding = full(beside.bodies.front()), one = full(layer(beside));
+  EXPECT_EQ(phase_bytes(beside, {0}).unreduced, embedding + one);
+  EXPECT_EQ(phase_bytes(after, {0}).unreduced, embedding);
+  EXPECT_EQ(phase_bytes(none, {0}).unreduced, Bytes{});
+  // Where the embedding's gradients are made its own weights are there, and no other's.
+  EXPECT_EQ(phase_bytes(both, {0}).backward_communication,
+            embedding + one + both.bodies.front().gathered);
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -115,6 +115,8 @@ TEST(Zero, StagesOneAndTwoScatterGradientsAndGatherWeights) {
   }
   EXPECT_FALSE(half("zero=1").layout.reduce_every_microbatch);
   EXPECT_TRUE(half("zero=2").layout.reduce_every_microbatch);
+  EXPECT_EQ(layer(half("zero=1")).unreduced, Bytes{});
+  EXPECT_EQ(layer(half("zero=2")).unreduced.value, 2 * layer(half("zero=2")).parameters.dense);
 }
 
 TEST(Zero, StageThreeGathersALayerBeforeForwardAndBackward) {
@@ -129,6 +131,7 @@ TEST(Zero, StageThreeGathersALayerBeforeForwardAndBackward) {
             (Words{words(CollectiveKind::ReduceScatter, Group::Data, bytes)}));
   EXPECT_TRUE(layer(w).gather.empty());
   EXPECT_EQ(layer(w).gathered.value, bytes);
+  EXPECT_EQ(layer(w).unreduced.value, bytes);
 }
 
 // One gather serves the repeated forward and the backward after it.
