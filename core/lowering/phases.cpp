@@ -67,9 +67,9 @@ bool any_overlapped(const std::vector<BodyOp>& ops, bool (*is)(const BodyOp&)) {
 // In the order of backward: while a layer runs, the weights of the next arrive and the gradients of
 // the one before leave, where they overlap.
 void add_communication(PhaseBytes& sum, const Workload& w, StageId stage) {
-  std::vector<const Body*> layers;  // two of a run tell what more of them would
+  std::vector<const Body*> layers;  // three of a run tell what more would
   for (auto run = runs(w, stage).rbegin(); run != runs(w, stage).rend(); ++run)
-    layers.insert(layers.end(), static_cast<std::size_t>(std::min(2, run->count)), &body(w, *run));
+    layers.insert(layers.end(), static_cast<std::size_t>(std::min(3, run->count)), &body(w, *run));
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Body& layer = *layers[i];
     const bool prefetches = any_overlapped(layer.forward, is_weight_gather);

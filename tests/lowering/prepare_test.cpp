@@ -149,6 +149,9 @@ TEST(Prepare, GradientsBeforeTheyAreScattered) {
   EXPECT_EQ(phase_bytes(beside, {0}).unreduced, embedding + one);
   EXPECT_EQ(phase_bytes(after, {0}).unreduced, embedding);
   EXPECT_EQ(phase_bytes(none, {0}).unreduced, Bytes{});
+  // A layer between layers: its weights and the next one's, its gradients and those before.
+  const Workload middle = prepare(scenario(gpt({.layers = 12}), 8, {"zero=3", "pp=4"}));
+  EXPECT_EQ(phase_bytes(middle, {1}).backward_communication, one * 2 + layer(both).gathered * 2);
   // Where the embedding's gradients are made its own weights are there, and no other's.
   EXPECT_EQ(phase_bytes(both, {0}).backward_communication,
             embedding + one + both.bodies.front().gathered);
