@@ -78,6 +78,15 @@ bool in_circle(const Rect& square, Point p) {
   return std::hypot(p.x - (square.x + radius), p.y - (square.y + radius)) <= radius;
 }
 
+// The topmost tile with an item under the point.
+const Tile* tile_at(const Drawing& drawing, const Mark& strip, Point p) {
+  if (!contains(strip.rect, p)) return nullptr;
+  for (std::uint32_t i = strip.first + strip.count; i-- > strip.first;)
+    if (drawing.tiles[i].item != ItemKind::None && contains(drawing.tiles[i].rect, p))
+      return &drawing.tiles[i];
+  return nullptr;
+}
+
 bool touches(const Drawing& drawing, const Mark& mark, Point p) {
   if (!contains(drawing.clips[mark.clip], p)) return false;
   switch (mark.kind) {
@@ -95,10 +104,31 @@ bool touches(const Drawing& drawing, const Mark& mark, Point p) {
       return in_circle(mark.rect, p);
     case MarkKind::Columns:
       return in_columns(drawing, mark, p);
+    case MarkKind::Strip:
+      return tile_at(drawing, mark, p) != nullptr;
     case MarkKind::Text:
       return false;
   }
   return false;
+}
+
+bool has_items(const Mark& mark) {
+  return mark.kind == MarkKind::Strip || mark.style.item.kind != ItemKind::None;
+}
+
+// Both ends included, so that empty parts count with their place.
+Rect bounds_of(const Rect& a, const Rect& b) {
+  const float x = std::min(a.x, b.x), y = std::min(a.y, b.y);
+  return {x, y, std::max(a.right(), b.right()) - x, std::max(a.bottom(), b.bottom()) - y};
+}
+
+// The strip that another tile may join.
+Mark* open_strip(Drawing& drawing) {
+  if (drawing.marks.empty()) return nullptr;
+  Mark& last = drawing.marks.back();
+  const bool same =
+      last.kind == MarkKind::Strip && last.clip == drawing.clip && last.origin == drawing.origin;
+  return same ? &last : nullptr;
 }
 
 }  // namespace
@@ -162,6 +192,20 @@ void columns(Drawing& drawing, const Rect& plot, const std::vector<Column>& all,
   drawing.columns.insert(drawing.columns.end(), all.begin(), all.end());
 }
 
+void tiles(Drawing& drawing, const std::vector<Tile>& list) {
+  if (list.empty()) return;
+  Mark* strip = open_strip(drawing);
+  if (strip == nullptr) {
+    strip = &add(drawing, MarkKind::Strip, list.front().rect, {});
+    strip->first = static_cast<std::uint32_t>(drawing.tiles.size());
+  }
+  Rect bounds = strip->rect;
+  for (const Tile& tile : list) bounds = bounds_of(bounds, tile.rect);
+  strip->rect = bounds;
+  strip->count += static_cast<std::uint32_t>(list.size());
+  drawing.tiles.insert(drawing.tiles.end(), list.begin(), list.end());
+}
+
 void text(Drawing& drawing, Label label, const Style& style) {
   if (label.text.empty()) return;
   Mark& mark = add(drawing, MarkKind::Text, {label.at.x, label.at.y, 0, 0}, style);
@@ -175,6 +219,34 @@ void peak_marker(Drawing& drawing, Point tip, const Style& style) {
   add_points(drawing, MarkKind::Polygon, triangle, 3, style);
 }
 
+Mark mark_of(const Mark& strip, const Tile& tile) {
+  Mark mark;
+  mark.kind = tile.kind == Tile::Kind::Fill  ? MarkKind::Fill
+              : tile.kind == Tile::Kind::Box ? MarkKind::Box
+                                             : MarkKind::Hatch;
+  if (tile.kind == Tile::Kind::Idle) mark.pattern = Pattern::Idle;
+  mark.style.ink = tile.ink;
+  mark.style.item = {tile.item, tile.tag};
+  mark.rect = tile.rect;
+  mark.clip = strip.clip;
+  mark.origin = strip.origin;
+  return mark;
+}
+
+std::vector<Mark> plain_marks(const Drawing& drawing) {
+  std::vector<Mark> marks;
+  marks.reserve(drawing.marks.size() + drawing.tiles.size());
+  for (const Mark& mark : drawing.marks) {
+    if (mark.kind != MarkKind::Strip) {
+      marks.push_back(mark);
+      continue;
+    }
+    for (std::uint32_t i = 0; i < mark.count; ++i)
+      marks.push_back(mark_of(mark, drawing.tiles[mark.first + i]));
+  }
+  return marks;
+}
+
 ClipScope::ClipScope(Drawing& drawing, const Rect& rect)
     : drawing_(drawing), before_(drawing.clip) {
   drawing.clips.push_back(intersect(drawing.clips[drawing.clip], rect));
@@ -184,14 +256,18 @@ ClipScope::ClipScope(Drawing& drawing, const Rect& rect)
 std::size_t hit_mark(const Drawing& drawing, Point point) {
   for (std::size_t i = drawing.marks.size(); i-- > 0;) {
     const Mark& mark = drawing.marks[i];
-    if (mark.style.item.kind != ItemKind::None && touches(drawing, mark, point)) return i;
+    if (has_items(mark) && touches(drawing, mark, point)) return i;
   }
   return kNoMark;
 }
 
 Item hit(const Drawing& drawing, Point point) {
-  const std::size_t mark = hit_mark(drawing, point);
-  return mark == kNoMark ? Item{} : drawing.marks[mark].style.item;
+  const std::size_t found = hit_mark(drawing, point);
+  if (found == kNoMark) return {};
+  const Mark& mark = drawing.marks[found];
+  if (mark.kind != MarkKind::Strip) return mark.style.item;
+  const Tile* tile = tile_at(drawing, mark, point);
+  return {tile->item, tile->tag};
 }
 
 }  // namespace trainyard

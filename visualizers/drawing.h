@@ -91,6 +91,16 @@ struct Style {
   Item item = {};
 };
 
+/// One part of a Strip: a Fill or a Box in plain ink, or a Hatch of the idle pattern, each with an
+/// item. A third of the size of a mark, because a screen may hold tens of thousands.
+struct Tile {
+  Rect rect;
+  std::uint32_t tag = 0;  // of its item
+  ItemKind item = ItemKind::None;
+  Ink ink = Ink::Text;
+  enum class Kind : std::uint8_t { Fill, Box, Idle } kind = Kind::Fill;
+};
+
 enum class MarkKind : std::uint8_t {
   Fill,     // rect in plain ink
   Box,      // rect of data: ink, the ink's pattern, the theme's outline
@@ -101,6 +111,7 @@ enum class MarkKind : std::uint8_t {
   Disc,     // filled circle; rect is its bounding square
   Ring,     // circle's border, inside the bounding square
   Columns,  // equally wide columns across rect
+  Strip,    // many small fills, boxes and hatches; rect is their bounds
   Text,
 };
 
@@ -110,7 +121,8 @@ struct Mark {
   Style style;
   Rect rect;  // Fill, Box, Outline, Hatch, Disc, Ring, Columns; else the bounds of points, or empty
               // for Text
-  std::uint32_t first = 0;  // into points (Line, Polygon), columns (Columns) or labels (Text)
+  std::uint32_t first = 0;  // into points (Line, Polygon), columns (Columns), tiles (Strip) or
+                            // labels (Text)
   std::uint32_t count = 0;
   std::uint32_t clip = 0;  // into clips
   Point origin;  // Box, Hatch: where the pattern starts; move it with the data and it does not swim
@@ -121,6 +133,7 @@ struct Drawing {
   std::vector<Mark> marks;  // painted in this order
   std::vector<Point> points;
   std::vector<Column> columns;
+  std::vector<Tile> tiles;
   std::vector<Label> labels;
   std::vector<Rect> clips;  // clips[0] is the whole drawing
 
@@ -143,9 +156,17 @@ void disc(Drawing&, Point centre, float radius, const Style&);
 void ring(Drawing&, Point centre, float radius, const Style&);
 /// columns[i] covers x in [plot.x + i w, plot.x + (i + 1) w), w = plot.width / columns.size().
 void columns(Drawing&, const Rect& plot, const std::vector<Column>&, const Style&);
+/// They join the strip before them where that is the mark painted last and clip and origin are the
+/// same.
+void tiles(Drawing&, const std::vector<Tile>&);
 void text(Drawing&, Label, const Style&);
 /// The triangle that marks a peak: 8 x 7 px, its tip at `tip`, pointing down.
 void peak_marker(Drawing&, Point tip, const Style&);
+
+/// What one tile of a strip looks like as a mark by itself.
+Mark mark_of(const Mark& strip, const Tile&);
+/// The marks with strips taken apart.
+std::vector<Mark> plain_marks(const Drawing&);
 
 /// While it lives, marks are clipped to the rectangle (and to what they were clipped to before).
 class ClipScope {
@@ -162,10 +183,10 @@ class ClipScope {
 
 inline constexpr std::size_t kNoMark = std::numeric_limits<std::size_t>::max();
 
-/// The topmost mark with an item under the point, or kNoMark. Lines are hit within 3 px, texts
-/// never.
+/// The topmost mark with an item under the point (a strip: with one among its tiles), or kNoMark.
+/// Lines are hit within 3 px, texts never.
 std::size_t hit_mark(const Drawing&, Point);
-/// The item of that mark; kind None when there is none.
+/// The item of that mark or tile; kind None when there is none.
 Item hit(const Drawing&, Point);
 
 }  // namespace trainyard

@@ -33,23 +33,15 @@ Scale scale_of(const Rect& area, std::int64_t highest, float headroom) {
   return {area.bottom(), room / static_cast<double>(std::max<std::int64_t>(1, highest))};
 }
 
-std::size_t pixels(const Rect& plot, double scale) {
-  return static_cast<std::size_t>(std::clamp(std::lround(double{plot.width} * scale), 1L, 16384L));
+int pixels(const Rect& plot, double scale) {
+  return static_cast<int>(std::clamp(std::lround(double{plot.width} * scale), 1L, 16384L));
 }
 
 // The sample with the highest total within each of `count` parts of what is shown: a state that
 // really was, so that its categories add up.
-std::vector<std::size_t> crest_samples(const StepCurve& curve, const Viewport& v,
-                                       std::size_t count) {
-  std::vector<std::size_t> samples(count);
-  const double width = double{v.plot.width} / static_cast<double>(count);
-  Instant from = v.from;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Instant to =
-        i + 1 == count ? v.to : time_at(v, double{v.plot.x} + width * static_cast<double>(i + 1));
-    samples[i] = peak_of(curve, from, std::max(to, from + Duration{1}));
-    from = to;
-  }
+std::vector<std::size_t> crest_samples(const StepCurve& curve, const Viewport& v, int count) {
+  std::vector<std::size_t> samples;
+  crests_of(curve, v.from, v.to, count, samples);
   return samples;
 }
 

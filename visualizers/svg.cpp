@@ -58,8 +58,8 @@ std::string rect_attributes(const Rect& r) {
 // first use.
 class Patterns {
  public:
-  explicit Patterns(const Drawing& drawing, Theme theme) : theme_(theme) {
-    for (const Mark& mark : drawing.marks) {
+  Patterns(const std::vector<Mark>& marks, Theme theme) : theme_(theme) {
+    for (const Mark& mark : marks) {
       const Pattern pattern =
           mark.kind == MarkKind::Hatch ? mark.pattern : pattern_of(mark.style.ink);
       if ((mark.kind == MarkKind::Hatch || mark.kind == MarkKind::Box) && pattern != Pattern::None)
@@ -117,7 +117,7 @@ class Patterns {
 class Writer {
  public:
   Writer(const Drawing& drawing, Theme theme)
-      : drawing_(drawing), theme_(theme), patterns_(drawing, theme) {}
+      : drawing_(drawing), marks_(plain_marks(drawing)), theme_(theme), patterns_(marks_, theme) {}
 
   std::string write() {
     const Size size = drawing_.size;
@@ -130,7 +130,7 @@ class Writer {
     fmt::format_to(Out(out_), "<rect width=\"100%\" height=\"100%\"{}/>\n",
                    paint("fill", colour(drawing_.background, theme_), 1));
     std::uint32_t clip = 0;
-    for (const Mark& mark : drawing_.marks) {
+    for (const Mark& mark : marks_) {
       if (mark.clip != clip) switch_clip(clip, mark.clip);
       clip = mark.clip;
       write_mark(mark);
@@ -261,12 +261,15 @@ class Writer {
         return circle(mark, mark.style.stroke / 2, stroked(mark));
       case MarkKind::Columns:
         return columns_mark(mark);
+      case MarkKind::Strip:  // none among plain marks
+        return;
       case MarkKind::Text:
         return label(mark);
     }
   }
 
   const Drawing& drawing_;
+  std::vector<Mark> marks_;
   Theme theme_;
   Patterns patterns_;
   std::string out_;

@@ -16,17 +16,16 @@ std::vector<std::uint8_t> categories(const Program& program) {
   return list;
 }
 
-std::vector<RowSpan> row_of(const Experiment& experiment, const Stream& stream,
-                            const std::vector<std::uint8_t>& category) {
-  std::vector<RowSpan> row;
-  row.reserve(stream.count);
-  for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
-    const Span span = experiment.timeline.spans[i];
-    const TaskId task = experiment.program.instructions[i].task;
-    row.push_back({span.start, span.end, experiment.program.tasks[task.value].name.value,
-                   category[task.value]});
-  }
-  return row;
+void add_stream(SpanStore& store, const Experiment& experiment, const Stream& stream,
+                const std::vector<std::uint8_t>& category, std::uint32_t covered_by) {
+  const Span* spans = experiment.timeline.spans.data() + stream.first;
+  const Instruction* instructions = experiment.program.instructions.data() + stream.first;
+  const auto span_of = [&](std::uint32_t i) -> RowSpan {
+    const std::uint32_t task = instructions[i].task.value;
+    return {spans[i].start, spans[i].end, experiment.program.tasks[task].name.value,
+            category[task]};
+  };
+  add_row(store, stream.count, span_of, covered_by);
 }
 
 // When any of the rows works; merged where they touch.
@@ -105,9 +104,9 @@ TimelineModel timeline_model(ExperimentPtr experiment) {
   }
   assign_streams(program, model.ranks);
   const std::vector<std::uint8_t> category = categories(program);
+  reserve_spans(model.spans, program.instructions.size());
   for (const Stream& stream : program.streams)
-    add_row(model.spans, row_of(*experiment, stream, category),
-            compute_row_of(model.ranks, stream));
+    add_stream(model.spans, *experiment, stream, category, compute_row_of(model.ranks, stream));
   for (RankLanes& rank : model.ranks) {
     if (rank.compute.size() == 1) {
       rank.busy_row = rank.compute.front();

@@ -17,6 +17,11 @@ constexpr float kFirstLane = 5;                   // px below the ruler
 constexpr float kLabelRoom = 6, kNumberRoom = 3;  // px that a label leaves free
 constexpr float kNarrow = 3;                      // px below which a box has no gap and no parts
 constexpr float kShortestMark = 1.6f;
+constexpr float kLeastLabelled = 7;  // px; a digit in the smallest size that is written, and its
+                                     // room
+constexpr float kLeastIdle = 2;      // px below which a gap is not hatched
+constexpr Duration kFarthest{std::int64_t{1} << 62};   // so that differences of times have 64 bits
+constexpr float kNarrowFold = 6;                       // px below which a fold has one colour
 constexpr float kOverviewRow = 4, kOverviewRows = 36;  // px of one row at most, and of all
 
 Ink ink_at(std::uint8_t category) { return static_cast<Ink>(category); }
@@ -27,10 +32,12 @@ struct Extent {
   float left = 0, right = 0;
   float width() const { return right - left; }
 };
-Extent extent(const Viewport& v, Instant start, Instant end) {
+float cut_x(const Viewport& v, Instant t) {
   const double low = double{v.plot.x} - 8, high = double{v.plot.right()} + 8;
-  return {static_cast<float>(std::clamp(x_of(v, start), low, high)),
-          static_cast<float>(std::clamp(x_of(v, end), low, high))};
+  return static_cast<float>(std::clamp(x_of(v, t), low, high));
+}
+Extent extent(const Viewport& v, Instant start, Instant end) {
+  return {cut_x(v, start), cut_x(v, end)};
 }
 
 std::string label_of(const Task& task, const Instruction& instruction, float room, float size) {
@@ -61,50 +68,63 @@ class LanePainter {
         model_(model),
         program_(model.experiment->program),
         v_(v),
-        step_(fold_step(v, scale)) {}
+        step_(fold_step(v, scale)),
+        from_(std::clamp(v.from, -kFarthest, kFarthest)),
+        ns_per_px_(ns_per_px(v)) {}
 
   void compute(std::uint32_t row, float top, float height, DeviceId device) {
     fold(row);
     const std::uint32_t first_seen =
         folds_.empty() ? window(model_.spans, row, v_.from, v_.to).first : folds_.front().first;
-    Instant before = end_before(row, first_seen);
+    const std::uint32_t base = instruction_at(model_, row, 0).value;
+    float before = place(end_before(row, first_seen));
     for (const Fold& f : folds_) {
-      const InstructionId first = instruction_at(model_, row, f.first);
-      idle(before, f.start, top, height, {ItemKind::Idle, first.value});
+      const Extent e = place(f.start, f.end);
+      idle(before, e.left, top, height, base + f.first);
       if (f.count == 1)
-        span(row, f, top, height);
+        span(f, e, top, height, InstructionId{base + f.first});
       else
-        folded(row, f, top, height, {ItemKind::Fold, first.value});
-      before = f.end;
+        folded(f, e, top, height, base + f.first);
+      before = e.right;
     }
     const std::uint32_t next =
         folds_.empty() ? first_seen : folds_.back().first + folds_.back().count;
     const bool tail = next == model_.spans.rows[row].count;
-    const Instant until = tail ? model_.end : span_at(model_.spans, row, next).start;
-    idle(before, until, top, height,
-         {ItemKind::Idle, tail ? tail_tag(device) : instruction_at(model_, row, next).value});
+    if (!tail)
+      idle(before, place(span_at(model_.spans, row, next).start), top, height, base + next);
+    flush();
+    if (const float end = place(model_.end); tail && end - before >= kLeastIdle)
+      hatch(drawing_, {before, top, end - before, height}, Pattern::Idle,
+            {ItemKind::Idle, tail_tag(device)});
   }
 
   void comm(std::uint32_t row, float top) {
     fold(row);
+    const std::uint32_t base = instruction_at(model_, row, 0).value;
     for (const Fold& f : folds_) {
-      const InstructionId first = instruction_at(model_, row, f.first);
-      const Extent e = extent(v_, f.start, f.end);
+      const Extent e = place(f.start, f.end);
       const float width = std::max(kShortestMark, e.width() - (e.width() > kNarrow ? 1.f : 0.f));
-      const float height =
-          f.count == 1 ? kCommLane : std::max(1.5f, kCommLane * busy_share(row, f));
-      box(drawing_, {e.left, top + kCommLane - height, width, height},
-          {.ink = Ink::Communication,
-           .item = {f.count == 1 ? ItemKind::Span : ItemKind::Fold, first.value}});
+      const float height = f.count == 1 ? kCommLane : std::max(1.5f, kCommLane * busy_share(f));
+      row_.push_back({{e.left, top + kCommLane - height, width, height},
+                      base + f.first,
+                      f.count == 1 ? ItemKind::Span : ItemKind::Fold,
+                      Ink::Communication,
+                      Tile::Kind::Box});
     }
+    flush();
   }
 
   void overview(std::uint32_t row, float top, float height) {
     fold(row);
     for (const Fold& f : folds_) {
-      const Extent e = extent(v_, f.start, f.end);
-      fill(drawing_, {e.left, top, std::max(1.f, e.width()), height}, {.ink = ink_at(f.category)});
+      const Extent e = place(f.start, f.end);
+      row_.push_back({{e.left, top, std::max(1.f, e.width()), height},
+                      0,
+                      ItemKind::None,
+                      ink_at(f.category),
+                      Tile::Kind::Fill});
     }
+    flush();
   }
 
  private:
@@ -113,28 +133,42 @@ class LanePainter {
     fold_row(model_.spans, row, v_.from, v_.to, step_, folds_);
   }
 
+  // What is not yet in the drawing; to be called before anything else is drawn.
+  void flush() {
+    tiles(drawing_, row_);
+    row_.clear();
+  }
+
   Instant end_before(std::uint32_t row, std::uint32_t index) const {
     return index == 0 ? Instant{0} : span_at(model_.spans, row, index - 1).end;
   }
 
-  float busy_share(std::uint32_t row, const Fold& f) const {
-    const Duration whole = f.end - f.start;
-    if (whole.count() <= 0) return 1;
-    return static_cast<float>(to_seconds(busy_time(model_.spans, row, f.start, f.end)) /
-                              to_seconds(whole));
+  // As extent(), but what does not change from box to box is worked out once.
+  Extent place(Instant start, Instant end) const { return {place(start), place(end)}; }
+  float place(Instant t) const {
+    const double x = double{v_.plot.x} + static_cast<double>((t - from_).count()) / ns_per_px_;
+    return static_cast<float>(std::clamp(x, double{v_.plot.x} - 8, double{v_.plot.right()} + 8));
   }
 
-  void idle(Instant from, Instant to, float top, float height, Item item) {
-    const Extent e = extent(v_, from, to);
-    if (to > from && e.width() >= 2)
-      hatch(drawing_, {e.left, top, e.width(), height}, Pattern::Idle, item);
+  static float busy_share(const Fold& f) {
+    const int all = std::accumulate(f.share.begin(), f.share.end(), 0);
+    return std::min(1.f, static_cast<float>(all) / 255);
   }
 
-  void span(std::uint32_t row, const Fold& f, float top, float height) {
-    const InstructionId id = instruction_at(model_, row, f.first);
+  void idle(float left, float right, float top, float height, std::uint32_t ended_by) {
+    if (right - left >= kLeastIdle)
+      row_.push_back({{left, top, right - left, height},
+                      ended_by,
+                      ItemKind::Idle,
+                      Ink::Text,
+                      Tile::Kind::Idle});
+  }
+
+  void span(const Fold& f, const Extent& e, float top, float height, InstructionId id) {
     const Task& task = program_.task(id);
-    const Extent e = extent(v_, f.start, f.end);
-    const Item item{ItemKind::Span, id.value};
+    const auto part_box = [&](const Rect& part, Ink ink) {
+      row_.push_back({part, id.value, ItemKind::Span, ink, Tile::Kind::Box});
+    };
     Rect rect{e.left, top, std::max(kShortestMark, e.width() - (e.width() > kNarrow ? 1.f : 0.f)),
               height};
     const std::vector<double>& recomputed = model_.experiment->prices.recompute_share;
@@ -146,11 +180,11 @@ class LanePainter {
       const float until =
           std::clamp(static_cast<float>(x_of(v_, f.start + part(f.end - f.start, again))), rect.x,
                      rect.right());
-      box(drawing_, {rect.x, top, until - rect.x, height}, {.ink = Ink::Recompute, .item = item});
+      part_box({rect.x, top, until - rect.x, height}, Ink::Recompute);
       rect = {until, top, rect.right() - until, height};
     }
-    box(drawing_, rect, {.ink = ink_at(f.category), .item = item});
-    label(id, task, rect, ink_at(f.category));
+    part_box(rect, ink_at(f.category));
+    if (rect.width > kLeastLabelled) label(id, task, rect, ink_at(f.category));
   }
 
   std::size_t task_index(InstructionId id) const {
@@ -167,31 +201,28 @@ class LanePainter {
     const float size = std::min(10.f, rect.height - 4);
     if (size < 7 || task.kind != TaskKind::Compute) return;
     std::string words = label_of(task, program_.instructions[id.value], seen.width, size);
+    if (words.empty()) return;
+    flush();
     write(drawing_, std::move(words), {seen.x + seen.width / 2, rect.y + rect.height / 2}, size,
           Weight::Medium, label_ink(on), Align::Center);
   }
 
   // Shares of the fold's time, stacked from the bottom; what is left at the top is idle.
-  void folded(std::uint32_t row, const Fold& f, float top, float height, Item item) {
-    const Extent e = extent(v_, f.start, f.end);
+  void folded(const Fold& f, const Extent& e, float top, float height, std::uint32_t first) {
     const float width = std::max(1.f, e.width());
-    const double whole = std::max(1.0, static_cast<double>((f.end - f.start).count()));
-    const BusyTimes busy = busy_times(model_.spans, row, f.start, f.end);
-    if (width < 6) {
-      const double all =
-          static_cast<double>(std::accumulate(busy.begin(), busy.end(), std::int64_t{0}));
-      const float h = std::max(2.f, height * static_cast<float>(std::min(1.0, all / whole)));
-      fill(drawing_, {e.left, top + height - h, width, h},
-           {.ink = ink_at(f.category), .item = item});
-      return;
+    const auto part = [&](float y, float h, Ink ink) {
+      row_.push_back({{e.left, y, width, h}, first, ItemKind::Fold, ink, Tile::Kind::Fill});
+    };
+    if (width < kNarrowFold) {
+      const float h = std::max(2.f, height * busy_share(f));
+      return part(top + height - h, h, ink_at(f.category));
     }
     float bottom = top + height;
-    for (std::size_t c = 0; c < busy.size(); ++c) {
-      const float h = height * static_cast<float>(static_cast<double>(busy[c]) / whole);
-      if (h <= 0) continue;
-      fill(drawing_, {e.left, bottom - h, width, h},
-           {.ink = ink_at(static_cast<std::uint8_t>(c)), .item = item});
+    for (std::uint8_t c = 0; c < kCategorySlots; ++c) {
+      if (f.share[c] == 0) continue;
+      const float h = height * static_cast<float>(f.share[c]) / 255;
       bottom -= h;
+      part(bottom, h, ink_at(c));
     }
   }
 
@@ -200,7 +231,10 @@ class LanePainter {
   const Program& program_;
   const Viewport& v_;
   FoldStep step_;
+  Instant from_;
+  double ns_per_px_;
   std::vector<Fold> folds_;
+  std::vector<Tile> row_;
 };
 
 std::string whole_percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
@@ -285,24 +319,61 @@ InstructionId cause_of(const Experiment& experiment, InstructionId id) {
   return {};
 }
 
+// The compute instruction on another rank that the end of this one let start, the earliest; one of
+// the stages before and after, soon after its end.
+InstructionId effect_of(const TimelineModel& model, InstructionId id) {
+  constexpr std::uint32_t kLookedAt = 8;  // spans of a row
+  const Experiment& experiment = *model.experiment;
+  const Program& program = experiment.program;
+  const std::vector<Span>& spans = experiment.timeline.spans;
+  const std::uint32_t stage = program.task(id).stage.value;
+  InstructionId earliest;
+  for (const std::uint32_t other : {stage - 1, stage + 1}) {
+    if (other >= static_cast<std::uint32_t>(program.stages)) continue;
+    for (const std::uint32_t row : model.ranks[device_of(program, StageId{other}).value].compute) {
+      const std::uint32_t count = model.spans.rows[row].count;
+      std::uint32_t at = window(model.spans, row, spans[id.value].end, Instant::max()).first;
+      for (const std::uint32_t end = std::min(count, at + kLookedAt); at < end; ++at) {
+        const InstructionId next = instruction_at(model, row, at);
+        if (earliest.valid() && spans[earliest.value].start <= spans[next.value].start) break;
+        if (cause_of(experiment, next) == id) earliest = next;
+      }
+    }
+  }
+  return earliest;
+}
+
 float lane_middle(const TimelineLayout& layout, const TimelineModel& model, SpanPlace place) {
   const DeviceId device = model.experiment->program.streams[place.row].device;
   return lane_top(layout, device.value) + kComputeLane / 2;
 }
 
-// From the end of what it waited for to its own start.
-void draw_elbow(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
-                InstructionId id, const Rect& box) {
-  const InstructionId cause = cause_of(*model.experiment, id);
-  if (!cause.valid()) return;
-  const SpanPlace from = place_of(model, cause);
-  if (from.row == kNoRow || from.row == place_of(model, id).row) return;
-  const float x =
-      static_cast<float>(x_of(layout.shown, model.experiment->timeline.spans[cause.value].end));
-  const float y = lane_middle(layout, model, from), middle = box.y + box.height / 2;
-  const float edge = y < middle ? y + kComputeLane / 2 : y - kComputeLane / 2;
-  polyline(drawing, {{x, edge}, {x, middle}, {box.x - 3, middle}},
-           {.ink = Ink::Select, .stroke = 1.5f});
+// Where a line that leaves or enters the lane of `place` at x meets it, coming from height `from`.
+Point lane_edge(const TimelineLayout& layout, const TimelineModel& model, SpanPlace place,
+                Instant at, float from) {
+  const float y = lane_middle(layout, model, place);
+  return {cut_x(layout.shown, at), y < from ? y + kComputeLane / 2 : y - kComputeLane / 2};
+}
+
+// From the end of what it waited for to its own start, and from its end to the start of what waited
+// for it.
+void draw_elbows(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
+                 InstructionId id, const Rect& box) {
+  const std::vector<Span>& spans = model.experiment->timeline.spans;
+  const std::uint32_t row = place_of(model, id).row;
+  const float middle = box.y + box.height / 2;
+  const Style style{.ink = Ink::Select, .stroke = 1.5f};
+  const InstructionId cause = cause_of(*model.experiment, id), effect = effect_of(model, id);
+  if (cause.valid() && place_of(model, cause).row != row) {
+    const Point from =
+        lane_edge(layout, model, place_of(model, cause), spans[cause.value].end, middle);
+    polyline(drawing, {from, {from.x, middle}, {box.x - 3, middle}}, style);
+  }
+  if (effect.valid() && place_of(model, effect).row != row) {
+    const Point to =
+        lane_edge(layout, model, place_of(model, effect), spans[effect.value].start, middle);
+    polyline(drawing, {{box.right() + 3, middle}, {to.x, middle}, to}, style);
+  }
 }
 
 void draw_selection(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
@@ -317,7 +388,7 @@ void draw_selection(Drawing& drawing, const TimelineLayout& layout, const Timeli
   const float top = lane_top(layout, stream.device.value) + (stream.compute ? 0 : kComputeLane + 1);
   const Rect box{e.left, top, std::max(kShortestMark, e.width() - 1),
                  stream.compute ? kComputeLane : kCommLane};
-  draw_elbow(drawing, layout, model, id, box);
+  draw_elbows(drawing, layout, model, id, box);
   outline(drawing, {box.x - 3, box.y - 3, box.width + 6, box.height + 6},
           {.ink = Ink::Select, .stroke = 2});
 }

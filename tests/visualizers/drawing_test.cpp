@@ -22,6 +22,43 @@ TEST(Drawing, TheTopmostItemIsHit) {
   EXPECT_EQ(hit(d, {5, 5}).kind, ItemKind::None) << "a mark without an item is not pointed at";
 }
 
+TEST(Drawing, TilesJoinOneStripAndAreHitByThemselves) {
+  Drawing d({100, 100});
+  const Tile under{{10, 10, 20, 10}, 1, ItemKind::Span, Ink::Forward, Tile::Kind::Box};
+  const Tile over{{20, 10, 20, 10}, 2, ItemKind::Fold, Ink::Backward, Tile::Kind::Fill};
+  tiles(d, {under, over});
+  tiles(d, {{{50, 10, 20, 10}, 3, ItemKind::Idle, Ink::Text, Tile::Kind::Idle},
+            {{0, 0, 100, 100}, 0, ItemKind::None, Ink::Canvas, Tile::Kind::Fill}});
+  ASSERT_EQ(d.marks.size(), 1u);
+  EXPECT_EQ(d.marks[0].rect, (Rect{0, 0, 100, 100}));
+  EXPECT_EQ(hit(d, {15, 15}), (Item{ItemKind::Span, 1}));
+  EXPECT_EQ(hit(d, {25, 15}), (Item{ItemKind::Fold, 2}));
+  EXPECT_EQ(hit(d, {55, 15}), (Item{ItemKind::Idle, 3}));
+  EXPECT_EQ(hit(d, {80, 80}).kind, ItemKind::None);
+  const std::vector<Mark> plain = plain_marks(d);
+  ASSERT_EQ(plain.size(), 4u);
+  EXPECT_EQ(plain[0].kind, MarkKind::Box);
+  EXPECT_EQ(plain[1].rect, over.rect);
+  EXPECT_EQ(plain[2].pattern, Pattern::Idle);
+}
+
+TEST(Drawing, AnythingBetweenTilesEndsTheirStrip) {
+  Drawing d({100, 100});
+  const Tile some{{10, 10, 20, 10}, 1, ItemKind::Span, Ink::Forward, Tile::Kind::Box};
+  tiles(d, {some});
+  text(d, {"F1", {12, 15}}, {});
+  tiles(d, {some});
+  d.origin = {3, 0};
+  tiles(d, {some});
+  {
+    const ClipScope clip(d, {0, 0, 50, 50});
+    tiles(d, {some});
+  }
+  tiles(d, {});
+  EXPECT_EQ(d.marks.size(), 5u);
+  EXPECT_EQ(d.tiles.size(), 4u);
+}
+
 TEST(Drawing, WhatIsClippedAwayIsNotHit) {
   Drawing d({100, 100});
   {

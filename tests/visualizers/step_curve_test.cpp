@@ -51,8 +51,6 @@ TEST(StepCurve, PyramidEqualsTheLoop) {
     const auto from = *rc::gen::inRange<std::int64_t>(-6000, 80'000);
     const auto to = from + *rc::gen::inRange<std::int64_t>(0, 80'000);
     RC_ASSERT(range_of(curve, Instant{from}, Instant{to}) == naive_range(curve, from, to));
-    const std::size_t peak = peak_of(curve, Instant{from}, Instant{to});
-    RC_ASSERT(curve.value[peak] == naive_range(curve, from, to).high);
   }));
 }
 
@@ -86,6 +84,31 @@ TEST(StepCurve, ManySamplesAPixelSeeAllOfItAndAQuarterOfTheNeighboursAtMost) {
       EXPECT_TRUE(found.low >= wide.low && found.high <= wide.high) << count << " " << i;
     }
   }
+}
+
+TEST(StepCurve, CrestsAreTheSamplesOfTheRangesHighEnds) {
+  EXPECT_TRUE(rc::check([] {
+    const StepCurve curve =
+        random_curve(*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::inRange(1, 20'000));
+    const Instant from{*rc::gen::inRange<std::int64_t>(-6000, 40'000)};
+    const Instant to = from + Duration{*rc::gen::inRange<std::int64_t>(0, 600'000)};
+    const int count = *rc::gen::inRange(1, 60);
+    std::vector<ValueRange> ranges;
+    std::vector<std::size_t> crests;
+    ranges_of(curve, from, to, count, ranges);
+    crests_of(curve, from, to, count, crests);
+    RC_ASSERT(crests.size() == ranges.size());
+    for (std::size_t i = 0; i < crests.size(); ++i)
+      RC_ASSERT(curve.value[crests[i]] == ranges[i].high);
+  }));
+}
+
+TEST(StepCurve, OfEqualCrestsTheFirstIsTaken) {
+  std::vector<std::int64_t> at(1000), value(1000, 3);
+  for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int64_t>(i);
+  std::vector<std::size_t> crests;
+  crests_of(step_curve(at, value), 0ns, 1000ns, 1, crests);
+  EXPECT_EQ(crests, std::vector<std::size_t>{0});
 }
 
 TEST(StepCurve, MorePixelsThanNanosecondsIsFine) {

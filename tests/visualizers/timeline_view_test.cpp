@@ -26,8 +26,8 @@ Drawing draw(const TimelineModel& model, const ViewState& state = {}) {
 
 std::vector<Mark> marks_of(const Drawing& drawing, Item item) {
   std::vector<Mark> found;
-  std::copy_if(drawing.marks.begin(), drawing.marks.end(), std::back_inserter(found),
-               [&](const Mark& mark) { return mark.style.item == item; });
+  for (const Mark& mark : plain_marks(drawing))
+    if (mark.style.item == item) found.push_back(mark);
   return found;
 }
 
@@ -128,10 +128,11 @@ TEST(TimelineView, CollectiveSaysBytesAndRate) {
 TEST(TimelineView, NarrowSpansAreFoldedAndCounted) {
   const TimelineModel model = timeline_model(experiment({1, 4000}));
   const Drawing drawing = draw(model);
-  const auto fold = std::find_if(drawing.marks.begin(), drawing.marks.end(), [](const Mark& mark) {
+  const std::vector<Mark> marks = plain_marks(drawing);
+  const auto fold = std::find_if(marks.begin(), marks.end(), [](const Mark& mark) {
     return mark.style.item.kind == ItemKind::Fold;
   });
-  ASSERT_NE(fold, drawing.marks.end());
+  ASSERT_NE(fold, marks.end());
   EXPECT_EQ(fold->style.ink, Ink::Backward);  // two thirds of the time
   const Hover hover = describe_timeline(model, kArea, {}, fold->style.item);
   EXPECT_NE(hover.title.find("narrow spans"), std::string::npos);
@@ -143,7 +144,7 @@ TEST(TimelineView, NarrowSpansAreFoldedAndCounted) {
 TEST(TimelineView, MarksAreBoundedByPixelsNotBySpans) {
   for (const int microbatches : {5'000, 50'000, 500'000}) {
     const TimelineModel model = timeline_model(experiment({1, microbatches}));
-    EXPECT_LT(draw(model).marks.size(), 2000u) << microbatches;
+    EXPECT_LT(plain_marks(draw(model)).size(), 2000u) << microbatches;
   }
 }
 
@@ -171,6 +172,23 @@ TEST(TimelineView, SelectionIsARingOutsideAGap) {
   }));
 }
 
+TEST(TimelineView, ElbowsLeadFromWhatItWaitedForAndToWhatWaitedForIt) {
+  const TimelineModel model = timeline_model(experiment({3, 4}));
+  ViewState state;
+  state.selected = span_item(model, 1, kForward, 0);  // 2 to 4 ms, after F0 of stage 0, before
+                                                      // stage 2
+  const Drawing drawing = draw(model, state);
+  const Viewport v = timeline_layout(model, kArea, state).shown;
+  std::vector<std::pair<Point, Point>> elbows;
+  for (const Mark& mark : drawing.marks)
+    if (mark.kind == MarkKind::Line && mark.count == 3)
+      elbows.emplace_back(drawing.points[mark.first], drawing.points[mark.first + 2]);
+  ASSERT_EQ(elbows.size(), 2u);
+  const float top = lane_top(timeline_layout(model, kArea, state), 0);
+  EXPECT_EQ(elbows[0].first, (Point{static_cast<float>(x_of(v, 2ms)), top + kComputeLane}));
+  EXPECT_EQ(elbows[1].second, (Point{static_cast<float>(x_of(v, 4ms)), top + 2 * kLanePitch}));
+}
+
 TEST(TimelineView, BusyShareFollowsTheRange) {
   const TimelineModel model = timeline_model(experiment());
   EXPECT_TRUE(says(draw(model), "78 %"));  // 25 of 32 ms
@@ -189,7 +207,7 @@ TEST(TimelineView, AnySizeAndAnyMomentCanBeDrawn) {
       state.cursor = 11ms;
       Drawing drawing({width, width});
       draw_timeline(drawing, {0, 0, width, width}, model, state);
-      for (const Mark& mark : drawing.marks) {
+      for (const Mark& mark : plain_marks(drawing)) {
         EXPECT_TRUE(std::isfinite(mark.rect.x) && std::isfinite(mark.rect.width));
         EXPECT_GE(mark.rect.width, 0);
       }

@@ -49,7 +49,7 @@ TEST(Views, EachDrawsTheSameBytesTwiceInBothThemesAtAnySize) {
       for (const Theme theme : {Theme::Dark, Theme::Light}) {
         const Drawing drawing = each.draw(data, size, {});
         EXPECT_EQ(to_svg(drawing, theme), to_svg(each.draw(data, size, {}), theme)) << each.name;
-        for (const Mark& mark : drawing.marks)
+        for (const Mark& mark : plain_marks(drawing))
           ASSERT_TRUE(std::isfinite(mark.rect.x + mark.rect.y + mark.rect.width + mark.rect.height))
               << each.name;
       }

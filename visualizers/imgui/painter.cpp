@@ -13,13 +13,32 @@ struct Cells {
   bool empty() const { return left >= right || top >= bottom; }
 };
 
+// With its alpha times another.
+ImU32 faded(ImU32 colour, float alpha) {
+  if (alpha >= 1) return colour;
+  const auto a = static_cast<float>(colour >> IM_COL32_A_SHIFT);
+  const auto less = static_cast<ImU32>(std::lround(a * std::max(0.f, alpha)));
+  return (colour & ~IM_COL32_A_MASK) | less << IM_COL32_A_SHIFT;
+}
+
 ImU32 packed(Rgba c, float alpha) {
   return IM_COL32(c.r, c.g, c.b, static_cast<int>(std::lround(c.a * std::clamp(alpha, 0.f, 1.f))));
 }
 
+// To the nearest, halves upwards. By hand because floor() is a call on processors of 2003, for
+// which programs are still compiled.
 int rounded(double value) {
-  return static_cast<int>(std::floor(std::clamp(value, -1e6, 1e6) + 0.5));
+  const double up = std::clamp(value, -1e6, 1e6) + 0.5;
+  const int whole = static_cast<int>(up);
+  return whole - (whole > up ? 1 : 0);
 }
+
+// How boxes of one ink look at full strength.
+struct BoxLook {
+  ImU32 ink = 0, outline = 0;
+  Pattern pattern = Pattern::None;
+  bool outlined = false;
+};
 
 class Painter {
  public:
@@ -32,7 +51,11 @@ class Painter {
         white_(fonts.atlas().TexUvWhitePixel),
         texel_{1.f / static_cast<float>(fonts.atlas().TexWidth),
                1.f / static_cast<float>(fonts.atlas().TexHeight)} {
-    for (std::size_t i = 0; i < kInks; ++i) inks_[i] = colour(static_cast<Ink>(i), theme);
+    for (std::size_t i = 0; i < kInks; ++i) {
+      const Ink ink = static_cast<Ink>(i);
+      looks_[i] = {packed(colour(ink, theme), 1), packed(outline_colour(ink, theme), 1),
+                   pattern_of(ink), outlined(ink, theme)};
+    }
   }
 
   void paint() {
@@ -52,15 +75,15 @@ class Painter {
 
  private:
   static constexpr std::uint32_t kNoClip = ~0u;
+  static constexpr std::uint32_t kBatch = 512;  // quads; well below what 16-bit indices reach
 
   int px(double logical) const { return rounded(logical * scale_); }
   int thickness(float logical) const { return std::max(1, px(logical)); }
   ImVec2 at(Point p) const {
     return {static_cast<float>(p.x * scale_), static_cast<float>(p.y * scale_)};
   }
-  ImU32 ink(const Mark& mark) const {
-    return packed(inks_[static_cast<std::size_t>(mark.style.ink)], mark.style.alpha);
-  }
+  const BoxLook& look(Ink ink) const { return looks_[static_cast<std::size_t>(ink)]; }
+  ImU32 ink(const Mark& mark) const { return faded(look(mark.style.ink).ink, mark.style.alpha); }
 
   Cells clip_cells(const Rect& r) const {
     return {px(r.x), px(r.y), px(r.right()), px(r.bottom())};
@@ -78,10 +101,33 @@ class Painter {
     c = {std::max(c.left, clip_.left), std::max(c.top, clip_.top), std::min(c.right, clip_.right),
          std::min(c.bottom, clip_.bottom)};
     if (c.empty() || (colour & IM_COL32_A_MASK) == 0) return;
-    list_.PrimReserve(6, 4);
-    list_.PrimRectUV({static_cast<float>(c.left), static_cast<float>(c.top)},
-                     {static_cast<float>(c.right), static_cast<float>(c.bottom)}, white_, white_,
-                     colour);
+    emit(c, white_, white_, colour);
+  }
+
+  // ImGui's own functions for rectangles reserve and check for each; here it is done for many.
+  void emit(const Cells& c, ImVec2 from, ImVec2 to, ImU32 colour) {
+    if (room_ == 0) {
+      list_.PrimReserve(6 * batch_, 4 * batch_);
+      room_ = batch_;
+    }
+    --room_;
+    const auto left = static_cast<float>(c.left), top = static_cast<float>(c.top);
+    const auto right = static_cast<float>(c.right), bottom = static_cast<float>(c.bottom);
+    const auto base = static_cast<ImDrawIdx>(list_._VtxCurrentIdx);
+    for (const int corner : {0, 1, 2, 0, 2, 3})
+      list_.PrimWriteIdx(static_cast<ImDrawIdx>(base + corner));
+    list_.PrimWriteVtx({left, top}, from, colour);
+    list_.PrimWriteVtx({right, top}, {to.x, from.y}, colour);
+    list_.PrimWriteVtx({right, bottom}, to, colour);
+    list_.PrimWriteVtx({left, bottom}, {from.x, to.y}, colour);
+  }
+
+  // emit() reserves that many at once until end_batch(); nothing else may draw in between.
+  void begin_batch(std::uint32_t quads) { batch_ = static_cast<int>(std::min(quads, kBatch)); }
+  void end_batch() {
+    if (room_ > 0) list_.PrimUnreserve(6 * room_, 4 * room_);
+    room_ = 0;
+    batch_ = 1;
   }
 
   void frame(const Cells& c, int width, ImU32 colour) {
@@ -91,31 +137,50 @@ class Painter {
     quad({std::max(c.left, c.right - width), c.top + width, c.right, c.bottom - width}, colour);
   }
 
-  void box(const Mark& mark) {
-    const Cells c = cells(mark.rect);
+  void box(const Rect& rect, Ink ink, float alpha, Point origin) {
+    const BoxLook& of = look(ink);
+    const Cells c = cells(rect);
+    quad(c, faded(of.ink, alpha));
+    if (of.pattern != Pattern::None && rect.width >= 4) tiles(c, of.pattern, alpha, origin);
+    if (!of.outlined) return;
     const int edge = thickness(1);
-    const bool outline = outlined(mark.style.ink, theme_) && c.right - c.left > 2 * edge &&
-                         c.bottom - c.top > 2 * edge;
-    quad(c, ink(mark));
-    const Pattern pattern = pattern_of(mark.style.ink);
-    if (pattern != Pattern::None && mark.rect.width >= 4) tiles(c, pattern, mark);
-    if (outline) frame(c, edge, packed(outline_colour(mark.style.ink, theme_), mark.style.alpha));
+    if (c.right - c.left > 2 * edge && c.bottom - c.top > 2 * edge)
+      frame(c, edge, faded(of.outline, alpha));
   }
 
-  // Covers the cells with copies of the pattern's tile; texel (0, 0) lies at the mark's origin.
-  void tiles(const Cells& c, Pattern pattern, const Mark& mark) {
+  void strip(const Mark& mark) {
+    begin_batch(mark.count);
+    const Tile* tile = &drawing_.tiles[mark.first];
+    for (const Tile* end = tile + mark.count; tile != end; ++tile) {
+      switch (tile->kind) {
+        case Tile::Kind::Fill:
+          quad(cells(tile->rect), look(tile->ink).ink);
+          break;
+        case Tile::Kind::Box:
+          box(tile->rect, tile->ink, 1, mark.origin);
+          break;
+        case Tile::Kind::Idle:
+          tiles(cells(tile->rect), Pattern::Idle, 1, mark.origin);
+          break;
+      }
+    }
+    end_batch();
+  }
+
+  // Covers the cells with copies of the pattern's tile; texel (0, 0) lies at the origin.
+  void tiles(const Cells& c, Pattern pattern, float alpha, Point origin) {
     const PatternTile& tile = fonts_.tile(pattern);
-    const ImU32 colour_here = packed(colour(pattern, theme_), mark.style.alpha);
+    const ImU32 colour_here = packed(colour(pattern, theme_), alpha);
     const Cells seen = {std::max(c.left, clip_.left), std::max(c.top, clip_.top),
                         std::min(c.right, clip_.right), std::min(c.bottom, clip_.bottom)};
-    const auto phase = [&](int position, double origin) {
-      const int offset = (position - px(origin)) % tile.period;
+    const auto phase = [&](int position, double start) {
+      const int offset = (position - px(start)) % tile.period;
       return offset < 0 ? offset + tile.period : offset;
     };
     for (int y = seen.top; y < seen.bottom;) {
-      const int v = phase(y, mark.origin.y), below = std::min(seen.bottom, y + tile.height - v);
+      const int v = phase(y, origin.y), below = std::min(seen.bottom, y + tile.height - v);
       for (int x = seen.left; x < seen.right;) {
-        const int u = phase(x, mark.origin.x), beyond = std::min(seen.right, x + tile.width - u);
+        const int u = phase(x, origin.x), beyond = std::min(seen.right, x + tile.width - u);
         tile_part({x, y, beyond, below}, tile.x + u, tile.y + v, colour_here);
         x = beyond;
       }
@@ -127,16 +192,14 @@ class Painter {
     const auto uv = [&](int x, int y) {
       return ImVec2(static_cast<float>(x) * texel_.x, static_cast<float>(y) * texel_.y);
     };
-    list_.PrimReserve(6, 4);
-    list_.PrimRectUV({static_cast<float>(c.left), static_cast<float>(c.top)},
-                     {static_cast<float>(c.right), static_cast<float>(c.bottom)}, uv(u, v),
-                     uv(u + c.right - c.left, v + c.bottom - c.top), colour);
+    emit(c, uv(u, v), uv(u + c.right - c.left, v + c.bottom - c.top), colour);
   }
 
   void columns(const Mark& mark) {
     const double width = double{mark.rect.width} / mark.count;
     const ImU32 colour = ink(mark);
     const Column* column = &drawing_.columns[mark.first];
+    begin_batch(mark.count);
     for (std::uint32_t i = 0; i < mark.count;) {
       std::uint32_t next = i + 1;
       while (next < mark.count && column[next] == column[i]) ++next;
@@ -148,6 +211,7 @@ class Painter {
       }
       i = next;
     }
+    end_batch();
   }
 
   void polyline(const Mark& mark) {
@@ -240,11 +304,13 @@ class Painter {
       case MarkKind::Fill:
         return quad(cells(mark.rect), ink(mark));
       case MarkKind::Box:
-        return box(mark);
+        return box(mark.rect, mark.style.ink, mark.style.alpha, mark.origin);
       case MarkKind::Outline:
         return frame(cells(mark.rect), thickness(mark.style.stroke), ink(mark));
       case MarkKind::Hatch:
-        return mark.pattern == Pattern::None ? void() : tiles(cells(mark.rect), mark.pattern, mark);
+        return mark.pattern == Pattern::None
+                   ? void()
+                   : tiles(cells(mark.rect), mark.pattern, mark.style.alpha, mark.origin);
       case MarkKind::Line:
         return polyline(mark);
       case MarkKind::Polygon:
@@ -256,6 +322,8 @@ class Painter {
         return ring(mark);
       case MarkKind::Columns:
         return columns(mark);
+      case MarkKind::Strip:
+        return strip(mark);
       case MarkKind::Text:
         return label(mark);
     }
@@ -268,7 +336,8 @@ class Painter {
   ImDrawList& list_;
   ImVec2 white_;
   ImVec2 texel_;
-  std::array<Rgba, kInks> inks_{};
+  std::array<BoxLook, kInks> looks_{};
+  int batch_ = 1, room_ = 0;  // quads to reserve at once, and left of those reserved
   Cells clip_{};
   std::vector<ImVec2> path_;
 };

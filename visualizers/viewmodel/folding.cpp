@@ -8,68 +8,195 @@ namespace trainyard {
 namespace {
 
 using Count = std::int64_t;
+constexpr std::uint32_t kScan = 64;   // spans looked at one by one rather than through an index
+constexpr int kWidestShift = 61;      // of any bin
+constexpr std::uint32_t kNode = 256;  // spans under a node of the second level of
+                                      // SpanStore::longest
 
-// One row, unit by unit. Where spans are many to a pixel only the groups are read: a sixteenth of
-// the memory, in order.
-class Walk {
- public:
-  Walk(const SpanStore& store, const SpanRow& row, FoldStep step)
-      : start_(&store.start[row.first]),
-        end_(&store.end[row.first]),
-        category_(&store.category[row.first]),
-        group_start_(&store.group_start[row.groups]),
-        group_end_(&store.group_end[row.groups]),
-        group_category_(&store.group_category[row.groups]),
-        whole_groups_(row.count / kGroupSpans),
-        shift_(std::countr_zero(static_cast<std::uint64_t>(step.bin.count()))),
-        narrow_(std::max<Count>(1, step.narrow().count())) {}
+constexpr std::uint32_t kDense = 32;  // spans a bin on average from which on folds are kept
+constexpr std::uint32_t kFewSpans = 1024, kFewFolds = 8;  // so few are not worth a level
 
-  struct Unit {
-    std::uint32_t count;
-    Count start, end;
-    std::uint8_t category;
-  };
+void set_shares(Fold& fold, const BusyTimes& busy) {
+  const Count whole = std::max<Count>(1, (fold.end - fold.start).count());
+  const double scale = 255.0 / static_cast<double>(whole);
+  for (std::size_t c = 0; c < kCategorySlots; ++c)
+    fold.share[c] = static_cast<std::uint8_t>(static_cast<double>(busy[c]) * scale + 0.5);
+  fold.category =
+      static_cast<std::uint8_t>(std::max_element(busy.begin(), busy.end()) - busy.begin());
+  if (fold.end == fold.start) fold.share[fold.category] = 255;
+}
 
-  // The unit that begins at span i.
-  Unit unit(std::uint32_t i) const {
-    if (i % kGroupSpans == 0 && is_narrow_group(i / kGroupSpans)) {
-      const std::uint32_t g = i / kGroupSpans;
-      return {kGroupSpans, group_start_[g], group_end_[g], group_category_[g]};
+// Walks one row from left to right. Raw pointers because this runs for every box of every frame.
+struct Walk {
+  const SpanStore& store;
+  const SpanRow& row;
+  std::uint32_t row_index;
+  const Count* start;
+  const Count* end;
+  Count narrow;
+  int shift;
+  std::uint32_t last;
+  std::uint32_t stride = 1;       // spans of the fold before: where to look for the next bin first
+  std::uint32_t clear_until = 0;  // no span before it (from the current one on) is wide
+
+  bool wide(std::uint32_t i) const { return end[i] - start[i] >= narrow; }
+
+  // The first span from `i` that starts at or after `bound`: galloping from the last stride, then
+  // halving.
+  std::uint32_t first_from(std::uint32_t i, Count bound) {
+    std::uint32_t low = i, step = stride;
+    std::uint32_t high = i + step;
+    while (high < last && start[high] < bound) {
+      low = high;
+      step *= 2;
+      high = low + step;
     }
-    return {1, start_[i], end_[i], category_[i]};
+    high = std::min(high, last);
+    const auto at =
+        static_cast<std::uint32_t>(std::lower_bound(start + low, start + high, bound) - start);
+    stride = std::max<std::uint32_t>(1, at - i);
+    return at;
   }
 
-  // The first span of the unit that span i belongs to.
-  std::uint32_t unit_of(std::uint32_t i) const {
-    return is_narrow_group(i / kGroupSpans) ? i / kGroupSpans * kGroupSpans : i;
+  // The first wide span of [i, to), or `to`.
+  std::uint32_t first_wide(std::uint32_t i, std::uint32_t to) {
+    while (to - i > kScan) {
+      if (to <= clear_until) return to;
+      if (clear_node(std::max(i, clear_until))) continue;
+      const std::uint32_t found = longest_of(store, row_index, i, to);
+      if (!wide(found)) return to;
+      to = found;  // at most two wide spans start in a bin, so this ends soon
+    }
+    while (i < to && !wide(i)) ++i;
+    return i;
   }
 
-  bool narrow(const Unit& unit) const { return unit.end - unit.start < narrow_; }
-  Count bin(const Unit& unit) const { return unit.start >> shift_; }
-
- private:
-  // A last group of fewer spans is none.
-  bool is_narrow_group(std::uint32_t g) const {
-    return g < whole_groups_ && group_end_[g] - group_start_[g] < narrow_;
+  // Whether the whole node around span i is narrow; moves clear_until past it.
+  bool clear_node(std::uint32_t i) {
+    const std::uint32_t node = i / kNode;
+    const std::uint32_t level1 = (row.count + 15) / 16;
+    if (level1 < 16) return false;
+    const std::uint32_t longest = store.longest[row.longest + level1 + node];
+    if (wide(longest)) return false;
+    clear_until = (node + 1) * kNode;
+    return true;
   }
 
-  const Count* start_;
-  const Count* end_;
-  const std::uint8_t* category_;
-  const Count* group_start_;
-  const Count* group_end_;
-  const std::uint8_t* group_category_;
-  std::uint32_t whole_groups_;
-  int shift_;
-  Count narrow_;
+  // Time by category of [first, to).
+  BusyTimes busy(std::uint32_t first, std::uint32_t to) const {
+    if (to - first > kScan) return busy_times(store, row_index, first, to);
+    const std::uint8_t* category = &store.category[row.first];
+    BusyTimes even{}, odd{};  // two sums side by side: neighbours often share a category and would
+                              // wait for each other
+    std::uint32_t i = first;
+    for (; i + 1 < to; i += 2) {
+      even[category[i]] += end[i] - start[i];
+      odd[category[i + 1]] += end[i + 1] - start[i + 1];
+    }
+    if (i < to) even[category[i]] += end[i] - start[i];
+    for (std::size_t c = 0; c < kCategorySlots; ++c) even[c] += odd[c];
+    return even;
+  }
+
+  Fold fold(std::uint32_t first, std::uint32_t to) const {
+    Fold made{first, to - first, Instant{start[first]}, Instant{end[to - 1]}, {}, 0};
+    if (to - first == 1) {
+      made.category = store.category[row.first + first];
+      made.share[made.category] = 255;
+    } else {
+      set_shares(made, busy(first, to));
+    }
+    return made;
+  }
+
+  // The first span after the box that begins with span i.
+  std::uint32_t next(std::uint32_t i) {
+    if (wide(i) || i + 1 >= last) return i + 1;
+    const Count bin_end = ((start[i] >> shift) + 1) << shift;
+    return start[i + 1] < bin_end ? first_wide(i + 1, first_from(i + 1, bin_end)) : i + 1;
+  }
 };
+
+Walk walk_of(const SpanStore& store, std::uint32_t row, int shift, std::uint32_t last) {
+  const SpanRow& r = store.rows[row];
+  const Count narrow = std::max<Count>(1, (Count{1} << shift) / 2);
+  return {store, r, row, &store.start[r.first], &store.end[r.first], narrow, shift, last};
+}
+
+// The folds of the row in bins of 2^shift, with their times by category.
+void first_level(SpanStore& store, std::uint32_t row, int shift, std::vector<BusyTimes>& busy) {
+  Walk walk = walk_of(store, row, shift, store.rows[row].count);
+  for (std::uint32_t i = 0; i < walk.last;) {
+    const std::uint32_t next = walk.next(i);
+    busy.push_back(walk.busy(i, next));
+    store.folds.push_back(
+        {i, next - i, Instant{walk.start[i]}, Instant{walk.end[next - 1]}, {}, 0});
+    set_shares(store.folds.back(), busy.back());
+    i = next;
+  }
+}
+
+// The folds of the next octave. Bins lie within bins and what is narrow stays narrow, so they are
+// runs of the folds below.
+void next_level(std::vector<Fold>& folds, const FoldLevel& below, std::vector<BusyTimes>& busy) {
+  const int shift = below.shift + 1;
+  const Count narrow = (Count{1} << shift) / 2;
+  const auto joins = [&](const Fold& f) {
+    return f.count > 1 || (f.end - f.start).count() < narrow;
+  };
+  std::uint32_t made = 0;
+  bool open = false;
+  for (std::uint32_t i = 0; i < below.count; ++i) {
+    const Fold f = folds[below.first + i];
+    const bool small = joins(f);
+    if (open && small && folds.back().start.count() >> shift == f.start.count() >> shift) {
+      Fold& whole = folds.back();
+      whole.count += f.count;
+      whole.end = f.end;
+      for (std::size_t c = 0; c < kCategorySlots; ++c) busy[made - 1][c] += busy[i][c];
+    } else {
+      if (made > 0) set_shares(folds.back(), busy[made - 1]);
+      folds.push_back(f);
+      busy[made++] = busy[i];
+    }
+    open = small;
+  }
+  set_shares(folds.back(), busy[made - 1]);
+  busy.resize(made);
+}
+
+// The row's folds at this octave, or nothing.
+const FoldLevel* level_of(const SpanStore& store, const SpanRow& row, int shift) {
+  if (row.levels == 0) return nullptr;
+  const FoldLevel* levels = &store.fold_levels[row.first_level];
+  const int at = shift - levels->shift;
+  return at >= 0 && at < static_cast<int>(row.levels) ? levels + at : nullptr;
+}
+
+// Copies what touches the window; the folds at its ends are cut there.
+void take_level(const SpanStore& store, const FoldLevel& level, const Walk& walk, SpanWindow seen,
+                std::vector<Fold>& out) {
+  const Fold* folds = &store.folds[level.first];
+  const auto starts_after = [](std::uint32_t span, const Fold& f) { return span < f.first; };
+  const Fold* low = std::upper_bound(folds, folds + level.count, seen.first, starts_after) - 1;
+  const Fold* high = std::upper_bound(low, folds + level.count, seen.last - 1, starts_after);
+  const std::size_t first = out.size();
+  out.insert(out.end(), low, high);
+  const auto cut = [&](Fold& f) {
+    const std::uint32_t from = std::max(f.first, seen.first),
+                        to = std::min(f.first + f.count, seen.last);
+    if (to - from != f.count) f = walk.fold(from, to);
+  };
+  cut(out[first]);
+  cut(out.back());
+}
 
 }  // namespace
 
 FoldStep fold_step(const Viewport& v, double scale) {
   const double least = 4 * ns_per_px(v) / (std::isfinite(scale) && scale > 0 ? scale : 1.0);
   int power = 0;
-  while (power < 61 && static_cast<double>(Count{1} << power) < least) ++power;
+  while (power < kWidestShift && static_cast<double>(Count{1} << power) < least) ++power;
   return {Duration{Count{1} << power}};
 }
 
@@ -77,26 +204,35 @@ void fold_row(const SpanStore& store, std::uint32_t row, Instant from, Instant t
               std::vector<Fold>& out) {
   const SpanWindow seen = window(store, row, from, to);
   if (seen.empty()) return;
-  const Walk walk(store, store.rows[row], step);
-  std::uint32_t i = walk.unit_of(seen.first);
-  while (i < seen.last) {
-    const Walk::Unit first = walk.unit(i);
-    Fold fold{i, first.count, Instant{first.start}, Instant{first.end}, first.category};
-    i += first.count;
-    if (walk.narrow(first)) {
-      BusyTimes busy{};
-      busy[first.category] = first.end - first.start;
-      for (; i < seen.last;) {
-        const Walk::Unit next = walk.unit(i);
-        if (!walk.narrow(next) || walk.bin(next) != walk.bin(first)) break;
-        busy[next.category] += next.end - next.start;
-        fold.end = Instant{next.end};
-        i += next.count;
-      }
-      if (fold.first + fold.count != i) fold.category = busiest(busy);
-      fold.count = i - fold.first;
-    }
-    out.push_back(fold);
+  const int shift = std::countr_zero(static_cast<std::uint64_t>(step.bin.count()));
+  Walk walk = walk_of(store, row, shift, seen.last);
+  if (const FoldLevel* level = level_of(store, store.rows[row], shift))
+    return take_level(store, *level, walk, seen, out);
+  for (std::uint32_t i = seen.first; i < seen.last;) {
+    const std::uint32_t next = walk.next(i);
+    out.push_back(walk.fold(i, next));
+    i = next;
+  }
+}
+
+void index_folds(SpanStore& store, std::uint32_t row) {
+  SpanRow& r = store.rows[row];
+  r.first_level = static_cast<std::uint32_t>(store.fold_levels.size());
+  r.levels = 0;
+  if (r.count < kFewSpans) return;
+  const Count whole = store.end[r.first + r.count - 1] - store.start[r.first];
+  int shift = std::bit_width(static_cast<std::uint64_t>(whole / (r.count / kDense)));
+  std::vector<BusyTimes> busy;
+  busy.reserve(r.count / kDense * 2);
+  std::size_t first = store.folds.size();
+  first_level(store, row, shift, busy);
+  while (true) {
+    const FoldLevel level{shift, first, static_cast<std::uint32_t>(store.folds.size() - first)};
+    store.fold_levels.push_back(level);
+    ++r.levels;
+    if (level.count <= kFewFolds || ++shift > kWidestShift) return;
+    first = store.folds.size();
+    next_level(store.folds, level, busy);
   }
 }
 

@@ -5,52 +5,48 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "visualizers/viewmodel/folding.h"
 
 namespace trainyard {
 namespace {
 
-constexpr std::uint32_t kFan = kGroupSpans;
+constexpr std::uint32_t kFan = 16;
 constexpr std::uint32_t kBlock = 64;
 constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
 
-std::uint32_t ceil_div(std::uint32_t n, std::uint32_t by) { return n / by + (n % by != 0); }
-
-void check(const RowSpan& span, std::int64_t before, std::size_t row, std::size_t index) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(Error::Kind::InvalidInput, why,
-                {"row " + std::to_string(row) + ", span " + std::to_string(index)});
-  };
-  if (span.end < span.start) refuse("a span ends before it starts; expected end >= start");
-  if (span.start.count() < before)
-    refuse("a span starts before the one before it ends; expected spans in order, side by side");
-  if (span.start.count() < -kFarthest || span.end.count() > kFarthest)
-    refuse("a time is beyond 73 years");
-  if (span.category >= kCategorySlots)
-    refuse("category " + std::to_string(span.category) + " does not exist; expected 0 to " +
-           std::to_string(kCategorySlots - 1));
+// Which rule of check_span the span breaks, in words.
+[[noreturn]] void refuse(const RowSpan& span, Instant before, std::size_t row, std::size_t index) {
+  std::string why = "category " + std::to_string(span.category) +
+                    " does not exist; expected 0 to " + std::to_string(kCategorySlots - 1);
+  if (span.end < span.start)
+    why = "a span ends before it starts; expected end >= start";
+  else if (span.start < before)
+    why = "a span starts before the one before it ends; expected spans in order, side by side";
+  else if (span.start.count() < -kFarthest || span.end.count() > kFarthest)
+    why = "a time is beyond 73 years";
+  throw Error(Error::Kind::InvalidInput, why,
+              {"row " + std::to_string(row) + ", span " + std::to_string(index)});
 }
+
+std::uint32_t ceil_div(std::uint32_t n, std::uint32_t by) { return n / by + (n % by != 0); }
 
 std::int64_t length(const SpanStore& store, std::size_t global) {
   return store.end[global] - store.start[global];
 }
 
-// Indices of a group of at most 16 spans: its time by category, its longest, its ends and its
-// colour.
-void index_group(SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
-                 BusyTimes& before) {
-  std::uint32_t best = first;
-  std::int64_t most = -1;
-  BusyTimes busy{};
-  for (std::uint32_t i = first; i < last; ++i) {
-    const std::int64_t taken = length(store, row.first + i);
-    busy[store.category[row.first + i]] += taken;
-    if (taken > most) most = taken, best = i;
+// Indices of one block of at most 64 spans: its time by category, and the longest of each 16.
+void index_block(SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
+                 BusyTimes& busy) {
+  for (std::uint32_t group = first; group < last; group += kFan) {
+    std::uint32_t best = group;
+    std::int64_t most = -1;
+    for (std::uint32_t i = group; i < std::min(last, group + kFan); ++i) {
+      const std::int64_t taken = length(store, row.first + i);
+      busy[store.category[row.first + i]] += taken;
+      if (taken > most) most = taken, best = i;
+    }
+    store.longest.push_back(best);
   }
-  for (std::size_t c = 0; c < kCategorySlots; ++c) before[c] += busy[c];
-  store.longest.push_back(best);
-  store.group_start.push_back(store.start[row.first + first]);
-  store.group_end.push_back(store.end[row.first + last - 1]);
-  store.group_category.push_back(busiest(busy));
 }
 
 // The levels above the first, each from the one below.
@@ -73,14 +69,13 @@ void index_upper_levels(SpanStore& store, const SpanRow& row) {
 
 void index_row(SpanStore& store, SpanRow& row) {
   row.longest = store.longest.size();
-  row.groups = store.group_start.size();
   row.blocks = store.busy_before.size();
-  BusyTimes before{};
-  for (std::uint32_t first = 0; first < row.count; first += kFan) {
-    if (first % kBlock == 0) store.busy_before.push_back(before);
-    index_group(store, row, first, std::min(row.count, first + kFan), before);
+  BusyTimes busy{};
+  for (std::uint32_t first = 0; first < row.count; first += kBlock) {
+    store.busy_before.push_back(busy);
+    index_block(store, row, first, std::min(row.count, first + kBlock), busy);
   }
-  store.busy_before.push_back(before);
+  store.busy_before.push_back(busy);
   index_upper_levels(store, row);
 }
 
@@ -104,46 +99,48 @@ void add_whole(const SpanStore& store, const SpanRow& row, std::uint32_t first, 
 
 }  // namespace
 
-void add_row(SpanStore& store, const std::vector<RowSpan>& spans, std::uint32_t covered_by) {
-  std::int64_t before = std::numeric_limits<std::int64_t>::min();
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    check(spans[i], before, store.rows.size(), i);
-    before = spans[i].end.count();
-  }
-  store.rows.push_back(
-      {store.start.size(), static_cast<std::uint32_t>(spans.size()), covered_by, 0, 0, 0});
-  for (const RowSpan& span : spans) {
-    store.start.push_back(span.start.count());
-    store.end.push_back(span.end.count());
-    store.name.push_back(span.name);
-    store.category.push_back(span.category);
-  }
+void check_span(const RowSpan& span, Instant before, std::size_t row, std::size_t index) {
+  const bool in_order = span.end >= span.start && span.start >= before;
+  const bool in_reach = span.start.count() >= -kFarthest && span.end.count() <= kFarthest;
+  if (!in_order || !in_reach || span.category >= kCategorySlots) refuse(span, before, row, index);
 }
 
-std::uint8_t busiest(const BusyTimes& busy) {
-  return static_cast<std::uint8_t>(std::max_element(busy.begin(), busy.end()) - busy.begin());
+void reserve_spans(SpanStore& store, std::size_t spans) {
+  // Where there is no end in sight, doubling keeps the cost of a span constant.
+  if (spans <= store.start.capacity()) return;
+  spans = std::max(spans, store.start.empty() ? 0 : 2 * store.start.capacity());
+  store.start.reserve(spans);
+  store.end.reserve(spans);
+  store.name.reserve(spans);
+  store.category.reserve(spans);
+}
+
+void add_row(SpanStore& store, const std::vector<RowSpan>& spans, std::uint32_t covered_by) {
+  add_row(
+      store, static_cast<std::uint32_t>(spans.size()), [&](std::uint32_t i) { return spans[i]; },
+      covered_by);
 }
 
 void index_spans(SpanStore& store) {
-  std::size_t nodes = 0, blocks = 0, groups = 0;
+  std::size_t nodes = 0, blocks = 0;
   for (const SpanRow& row : store.rows) {
     for (std::uint32_t level = ceil_div(row.count, kFan);; level = ceil_div(level, kFan)) {
       nodes += level;
       if (level < kFan) break;
     }
     blocks += ceil_div(row.count, kBlock) + 1;
-    groups += ceil_div(row.count, kFan);
   }
-  const auto make_room = [](auto& list, std::size_t size) {
-    list.clear();
-    list.reserve(size);
-  };
-  make_room(store.longest, nodes);
-  make_room(store.busy_before, blocks);
-  make_room(store.group_start, groups);
-  make_room(store.group_end, groups);
-  make_room(store.group_category, groups);
-  for (SpanRow& row : store.rows) index_row(store, row);
+  store.longest.clear();
+  store.busy_before.clear();
+  store.longest.reserve(nodes);
+  store.busy_before.reserve(blocks);
+  store.fold_levels.clear();
+  store.folds.clear();
+  store.folds.reserve(store.start.size() / 14);
+  for (std::uint32_t row = 0; row < store.rows.size(); ++row) {
+    index_row(store, store.rows[row]);
+    index_folds(store, row);  // while the row's spans are still in the processor's cache
+  }
   // A copy of millions of spans costs more than a few spare ones.
   if (store.start.capacity() - store.start.size() <= store.start.size() / 16) return;
   store.start.shrink_to_fit();
@@ -212,6 +209,13 @@ BusyTimes busy_times(const SpanStore& store, std::uint32_t row, Instant from, In
   return busy;
 }
 
+BusyTimes busy_times(const SpanStore& store, std::uint32_t row, std::uint32_t first,
+                     std::uint32_t last) {
+  BusyTimes busy{};
+  add_whole(store, store.rows[row], first, last, busy);
+  return busy;
+}
+
 Duration busy_time(const SpanStore& store, std::uint32_t row, Instant from, Instant to) {
   const BusyTimes busy = busy_times(store, row, from, to);
   return Duration{std::accumulate(busy.begin(), busy.end(), std::int64_t{0})};
@@ -223,8 +227,7 @@ std::size_t resident_bytes(const SpanStore& store) {
          store.name.capacity() * sizeof(std::uint32_t) + store.category.capacity() +
          store.longest.capacity() * sizeof(std::uint32_t) +
          store.busy_before.capacity() * sizeof(BusyTimes) +
-         store.group_start.capacity() * sizeof(std::int64_t) +
-         store.group_end.capacity() * sizeof(std::int64_t) + store.group_category.capacity();
+         store.fold_levels.capacity() * sizeof(FoldLevel) + store.folds.capacity() * sizeof(Fold);
 }
 
 }  // namespace trainyard

@@ -1,6 +1,6 @@
-// A SpanStore holds the spans of many rows for looking at: millions of them, 23.4 bytes each with
-// its indices, so that a screenful can be asked for in a millisecond. Indices of spans are local to
-// their row unless said otherwise.
+// A SpanStore holds the spans of many rows for looking at: millions of them, some 25 bytes each
+// with its indices, so that a screenful can be asked for in a millisecond. Indices of spans are
+// local to their row unless said otherwise.
 #pragma once
 
 #include <array>
@@ -13,7 +13,6 @@
 namespace trainyard {
 
 inline constexpr int kCategorySlots = 8;
-inline constexpr std::uint32_t kGroupSpans = 16;
 /// Time in each category, ns.
 using BusyTimes = std::array<std::int64_t, kCategorySlots>;
 
@@ -24,6 +23,23 @@ struct RowSpan {
   friend bool operator==(const RowSpan&, const RowSpan&) = default;
 };
 
+/// One box to draw: a span (count 1) or several narrow neighbours; see folding.h.
+struct Fold {
+  std::uint32_t first = 0;  // spans [first, first + count) of the row
+  std::uint32_t count = 1;
+  Instant start{}, end{};                            // of the first and of the last
+  std::array<std::uint8_t, kCategorySlots> share{};  // time in each category, 255: all of it
+  std::uint8_t category = 0;                         // the one with most time, the lowest of equals
+  friend bool operator==(const Fold&, const Fold&) = default;
+};
+
+/// The folds of a whole row in bins of 2^shift ns.
+struct FoldLevel {
+  int shift = 0;
+  std::size_t first = 0;  // of its part of SpanStore::folds
+  std::uint32_t count = 0;
+};
+
 inline constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
 struct SpanRow {
@@ -32,8 +48,9 @@ struct SpanRow {
   std::uint32_t covered_by = kNoRow;  // the row beneath whose spans time here is not "self":
                                       // children, or compute over comm
   std::size_t longest = 0;            // of the row's part of SpanStore::longest
-  std::size_t groups = 0;  // of the row's part of SpanStore::group_start and its neighbours
-  std::size_t blocks = 0;  // of the row's part of SpanStore::busy_before
+  std::size_t blocks = 0;             // of the row's part of SpanStore::busy_before
+  std::uint32_t first_level = 0;      // of the row's part of SpanStore::fold_levels
+  std::uint32_t levels = 0;           // each an octave above the one before
 };
 
 struct SpanStore {
@@ -47,20 +64,23 @@ struct SpanStore {
                                        // ...
   std::vector<BusyTimes> busy_before;  // a row's time before each block of 64 spans, and after the
                                        // last
-  // Each 16 spans as one: start of the first, end of the last, and the category with most time.
-  std::vector<std::int64_t> group_start, group_end;
-  std::vector<std::uint8_t> group_category;
+  // Folds of zooms at which a bin holds 32 spans and more, so that a frame never reads them all.
+  std::vector<FoldLevel> fold_levels;
+  std::vector<Fold> folds;
 };
 
 /// Appends a row. Spans are sorted by start and do not overlap; throws Error{InvalidInput}
 /// otherwise, naming the span, also for a category out of range and for times beyond 2^61 ns (73
 /// years).
 void add_row(SpanStore&, const std::vector<RowSpan>&, std::uint32_t covered_by = kNoRow);
+/// The same from span_of(0) to span_of(count - 1), with no copy between.
+template <class SpanOf>
+void add_row(SpanStore&, std::uint32_t count, const SpanOf& span_of,
+             std::uint32_t covered_by = kNoRow);
+/// Makes room for that many spans; saves moving them while rows are added.
+void reserve_spans(SpanStore&, std::size_t);
 /// Builds the indices of all rows; call it once, after the last add_row. Everything below needs it.
 void index_spans(SpanStore&);
-
-/// The category with most time, the lowest of equals.
-std::uint8_t busiest(const BusyTimes&);
 
 RowSpan span_at(const SpanStore&, std::uint32_t row, std::uint32_t index);
 
@@ -80,10 +100,33 @@ std::uint32_t longest_of(const SpanStore&, std::uint32_t row, std::uint32_t firs
 /// Exact time in each category within [from, to), from two partial blocks and the sums of whole
 /// ones.
 BusyTimes busy_times(const SpanStore&, std::uint32_t row, Instant from, Instant to);
-/// The same over all categories.
+/// The same over whole spans [first, last) of the row.
+BusyTimes busy_times(const SpanStore&, std::uint32_t row, std::uint32_t first, std::uint32_t last);
+/// The same over all categories, within [from, to).
 Duration busy_time(const SpanStore&, std::uint32_t row, Instant from, Instant to);
 
 /// What the arrays take, by capacity.
 std::size_t resident_bytes(const SpanStore&);
+
+/// Throws when a span may not follow one that ended at `before`; see add_row.
+void check_span(const RowSpan&, Instant before, std::size_t row, std::size_t index);
+
+template <class SpanOf>
+void add_row(SpanStore& store, std::uint32_t count, const SpanOf& span_of,
+             std::uint32_t covered_by) {
+  const std::size_t first = store.start.size();
+  reserve_spans(store, first + count);
+  Instant before = Instant::min();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const RowSpan span = span_of(i);
+    check_span(span, before, store.rows.size(), i);
+    before = span.end;
+    store.start.push_back(span.start.count());
+    store.end.push_back(span.end.count());
+    store.name.push_back(span.name);
+    store.category.push_back(span.category);
+  }
+  store.rows.push_back({first, count, covered_by});
+}
 
 }  // namespace trainyard

@@ -23,27 +23,51 @@ ValueRange of_samples(const StepCurve& curve, std::size_t first, std::size_t las
   return range;
 }
 
-void index_curve(StepCurve& curve) {
-  const std::size_t samples = curve.value.size();
-  std::vector<ValueRange> level;
-  level.reserve(samples / kBlock + 1);
-  curve.block_at.reserve(samples / kBlock + 1);
+std::size_t crest_of_samples(const StepCurve& curve, std::size_t first, std::size_t last) {
+  std::size_t best = first;
+  for (std::size_t i = first + 1; i < last; ++i)
+    if (curve.value[i] > curve.value[best]) best = i;
+  return best;
+}
+
+void index_blocks(StepCurve& curve) {
+  const std::size_t samples = curve.value.size(), blocks = samples / kBlock + 1;
+  curve.levels.emplace_back().reserve(blocks);
+  curve.crests.emplace_back().reserve(blocks);
+  curve.block_at.reserve(blocks);
   for (std::size_t i = 0; i < samples; i += kBlock) {
-    level.push_back(of_samples(curve, i, std::min(samples, i + kBlock)));
+    const std::size_t end = std::min(samples, i + kBlock);
+    curve.levels.back().push_back(of_samples(curve, i, end));
+    curve.crests.back().push_back(static_cast<std::uint32_t>(crest_of_samples(curve, i, end)));
     curve.block_at.push_back(curve.at[i]);
   }
-  curve.levels.push_back(std::move(level));
-  while (curve.levels.back().size() > kFan) {
-    const std::vector<ValueRange>& below = curve.levels.back();
-    std::vector<ValueRange> above;
-    above.reserve(below.size() / kFan + 1);
-    for (std::size_t i = 0; i < below.size(); i += kFan) {
-      ValueRange range = below[i];
-      for (std::size_t k = i + 1; k < std::min(below.size(), i + kFan); ++k) widen(range, below[k]);
-      above.push_back(range);
+}
+
+// The level above the last.
+void index_level(StepCurve& curve) {
+  const std::vector<ValueRange>& below = curve.levels.back();
+  const std::vector<std::uint32_t>& crests_below = curve.crests.back();
+  std::vector<ValueRange> ranges;
+  std::vector<std::uint32_t> crests;
+  ranges.reserve(below.size() / kFan + 1);
+  crests.reserve(below.size() / kFan + 1);
+  for (std::size_t i = 0; i < below.size(); i += kFan) {
+    ValueRange range = below[i];
+    std::size_t best = i;
+    for (std::size_t k = i + 1; k < std::min(below.size(), i + kFan); ++k) {
+      widen(range, below[k]);
+      if (below[k].high > below[best].high) best = k;
     }
-    curve.levels.push_back(std::move(above));
+    ranges.push_back(range);
+    crests.push_back(crests_below[best]);
   }
+  curve.levels.push_back(std::move(ranges));
+  curve.crests.push_back(std::move(crests));
+}
+
+void index_curve(StepCurve& curve) {
+  index_blocks(curve);
+  while (curve.levels.back().size() > kFan) index_level(curve);
 }
 
 // The sample in effect at t: the last with at <= t, or the first.
@@ -91,9 +115,20 @@ std::size_t block_at(const StepCurve& curve, Count t, std::size_t hint, std::siz
   return after == starts.begin() ? 0 : static_cast<std::size_t>(after - starts.begin()) - 1;
 }
 
-// Many samples a part: whole nodes, of the level that puts 4 to 16 of them into a part.
-void coarse_ranges(const StepCurve& curve, Count from, Count width, int count, std::size_t density,
-                   std::vector<ValueRange>& out) {
+std::size_t crest_of_nodes(const StepCurve& curve, std::size_t level, std::size_t first,
+                           std::size_t last) {
+  const std::vector<ValueRange>& ranges = curve.levels[level];
+  std::size_t best = first;
+  for (std::size_t i = first + 1; i < last; ++i)
+    if (ranges[i].high > ranges[best].high) best = i;
+  return curve.crests[level][best];
+}
+
+// Many samples a part: whole nodes, of the level that puts 4 to 16 of them into a part. Calls
+// visit(level, first, last).
+template <class Visit>
+void coarse_parts(const StepCurve& curve, Count from, Count width, int count, std::size_t density,
+                  const Visit& visit) {
   std::size_t level = 0, node_blocks = 1;
   while (level + 1 < curve.levels.size() && density >= 4 * kBlock * node_blocks * kFan)
     ++level, node_blocks *= kFan;
@@ -103,21 +138,36 @@ void coarse_ranges(const StepCurve& curve, Count from, Count width, int count, s
     const std::size_t next =
         block_at(curve, part_start(from, width, count, i + 1) - 1, block, stride);
     stride = std::max<std::size_t>(1, next - block);
-    out.push_back(of_nodes(curve, level, block / node_blocks, next / node_blocks + 1));
+    visit(level, block / node_blocks, next / node_blocks + 1);
     block = next;
   }
 }
 
-void exact_ranges(const StepCurve& curve, Count from, Count width, int count,
-                  std::vector<ValueRange>& out) {
+// Calls visit(first, last) with the samples in effect within each part.
+template <class Visit>
+void exact_parts(const StepCurve& curve, Count from, Count width, int count, const Visit& visit) {
   std::size_t sample = sample_at(curve, from);
   for (int i = 0; i < count; ++i) {
     const Count end = part_start(from, width, count, i + 1);
     const std::size_t first = sample;
     while (sample + 1 < curve.at.size() && curve.at[sample + 1] < end) ++sample;
-    out.push_back(of_samples(curve, first, sample + 1));
+    visit(first, sample + 1);
     if (sample + 1 < curve.at.size() && curve.at[sample + 1] == end) ++sample;
   }
+}
+
+// Asks `by_nodes` or `by_samples` for each of the equal parts of [from, to), as many as it takes to
+// be quick.
+template <class ByNodes, class BySamples>
+void each_part(const StepCurve& curve, Instant from, Instant to, int count, const ByNodes& by_nodes,
+               const BySamples& by_samples) {
+  const Count width = std::max<Count>(1, to.count() - from.count());
+  const Samples all = samples_in(curve, from.count(), from.count() + width);
+  const std::size_t density = (all.last - all.first) / static_cast<std::size_t>(count);
+  if (density >= 4 * kBlock)
+    coarse_parts(curve, from.count(), width, count, density, by_nodes);
+  else
+    exact_parts(curve, from.count(), width, count, by_samples);
 }
 
 }  // namespace
@@ -161,30 +211,32 @@ ValueRange range_of(const StepCurve& curve, Instant from, Instant to) {
   return range;
 }
 
-std::size_t peak_of(const StepCurve& curve, Instant from, Instant to) {
-  const Samples part = samples_in(curve, from.count(), to.count());
-  const Count high = range_of(curve, from, to).high;
-  std::size_t i = part.first;
-  while (i < part.last && curve.value[i] != high) {
-    const bool skip =
-        i % kBlock == 0 && i + kBlock <= part.last && curve.levels[0][i / kBlock].high < high;
-    i += skip ? kBlock : 1;
-  }
-  return i;
-}
-
 void ranges_of(const StepCurve& curve, Instant from, Instant to, int count,
                std::vector<ValueRange>& out) {
   out.clear();
   if (count <= 0) return;
   out.reserve(static_cast<std::size_t>(count));
-  const Count width = std::max<Count>(1, to.count() - from.count());
-  const Samples part = samples_in(curve, from.count(), from.count() + width);
-  const std::size_t density = (part.last - part.first) / static_cast<std::size_t>(count);
-  if (density >= 4 * kBlock)
-    coarse_ranges(curve, from.count(), width, count, density, out);
-  else
-    exact_ranges(curve, from.count(), width, count, out);
+  each_part(
+      curve, from, to, count,
+      [&](std::size_t level, std::size_t first, std::size_t last) {
+        out.push_back(of_nodes(curve, level, first, last));
+      },
+      [&](std::size_t first, std::size_t last) { out.push_back(of_samples(curve, first, last)); });
+}
+
+void crests_of(const StepCurve& curve, Instant from, Instant to, int count,
+               std::vector<std::size_t>& out) {
+  out.clear();
+  if (count <= 0) return;
+  out.reserve(static_cast<std::size_t>(count));
+  each_part(
+      curve, from, to, count,
+      [&](std::size_t level, std::size_t first, std::size_t last) {
+        out.push_back(crest_of_nodes(curve, level, first, last));
+      },
+      [&](std::size_t first, std::size_t last) {
+        out.push_back(crest_of_samples(curve, first, last));
+      });
 }
 
 const std::vector<ValueRange>& RangeCache::ranges(const StepCurve& curve, Instant from, Instant to,

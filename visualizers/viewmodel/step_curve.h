@@ -23,6 +23,8 @@ struct StepCurve {
   // Index: ranges of 16 samples, of 64, of 256 ...; and the start of each 16.
   std::vector<std::vector<ValueRange>> levels;
   std::vector<std::int64_t> block_at;
+  std::vector<std::vector<std::uint32_t>> crests;  // beside levels: the first highest sample of
+                                                   // each
 };
 
 /// Throws Error{InvalidInput} when the lists differ in length, are empty or times do not increase.
@@ -31,13 +33,16 @@ StepCurve step_curve(std::vector<std::int64_t> at, std::vector<std::int64_t> val
 std::int64_t value_at(const StepCurve&, Instant);
 /// Exact lowest and highest value within [from, to); for to <= from the value at `from`. O(log n).
 ValueRange range_of(const StepCurve&, Instant from, Instant to);
-/// The sample with the highest value in effect within [from, to), the first of equals.
-std::size_t peak_of(const StepCurve&, Instant from, Instant to);
 
 /// The range within each of `count` equal parts of [from, to). Exact below 64 samples a part;
 /// above, each part also sees at most a quarter of its neighbours, so that a part costs at most 18
 /// steps.
 void ranges_of(const StepCurve&, Instant from, Instant to, int count, std::vector<ValueRange>& out);
+
+/// The sample with the highest value in effect within each of those parts, the first of equals:
+/// with the same sharpness.
+void crests_of(const StepCurve&, Instant from, Instant to, int count,
+               std::vector<std::size_t>& out);
 
 /// The ranges of the last question, so that a redraw of the same view asks nothing.
 class RangeCache {
