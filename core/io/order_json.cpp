@@ -41,15 +41,17 @@ std::string order_document(const OrderDocument& document) {
   return write_json(json);
 }
 
-Order read_order(const std::string& path) {
-  const std::string content = read_file(path);
+Order order_of(std::string_view content, const std::string& source) {
   const std::size_t first = content.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || content[first] != '{') return parse_order(content, {path});
-  const Json json = read_document(content, "trainyard/order", path);
-  const JsonCursor root(json, path);
+  if (first == std::string_view::npos || content[first] != '{')
+    return parse_order(content, {source});
+  const Json json = read_document(content, "trainyard/order", source);
+  const JsonCursor root(json, source);
   std::string text;
   for (const JsonCursor& line : root.at("lanes").items()) text += line.text() + "\n";
   return parse_order(text, root.at("lanes").place());
 }
+
+Order read_order(const std::string& path) { return order_of(read_file(path), path); }
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/io/json.h"
@@ -22,6 +23,8 @@ struct OrderDocument {
 std::string order_document(const OrderDocument&);
 /// The order of such a document (its "lanes"), or of plain text as parse_order reads it. Throws
 /// Error{InvalidInput}.
+Order order_of(std::string_view content, const std::string& source);
+/// The same from a file. Throws as read_file and order_of do.
 Order read_order(const std::string& path);
 
 }  // namespace trainyard
