@@ -21,7 +21,8 @@ Error refused(const png_image& image) {
   return {Error::Kind::InvalidInput, std::string("not a PNG that can be read: ") + image.message};
 }
 
-constexpr png_uint_32 kWidest = 1u << 15;
+// A file of a few bytes can claim any size, and memory is taken before its pixels are seen.
+constexpr std::uint64_t kMostPixels = 1u << 26;  // 256 MiB of RGBA
 
 }  // namespace
 
@@ -45,8 +46,10 @@ Image read_png(const std::string& bytes) {
   PngImage png;
   if (!png_image_begin_read_from_memory(&png.image, bytes.data(), bytes.size()))
     throw refused(png.image);
-  if (png.image.width > kWidest || png.image.height > kWidest)
-    throw Error(Error::Kind::InvalidInput, "a PNG wider or higher than 32768 pixels is not read");
+  if (std::uint64_t{png.image.width} * png.image.height > kMostPixels)
+    throw Error(Error::Kind::InvalidInput,
+                "expected a PNG of at most " + std::to_string(kMostPixels) + " pixels, found " +
+                    std::to_string(png.image.width) + " x " + std::to_string(png.image.height));
   png.image.format = PNG_FORMAT_RGBA;
   Image image;
   resize(image, static_cast<int>(png.image.width), static_cast<int>(png.image.height));

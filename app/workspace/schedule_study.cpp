@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "backends/simulator/simulator.h"
+#include "core/base/units_text.h"
 #include "core/methods/catalogue.h"
 
 namespace trainyard {
@@ -211,9 +212,16 @@ void check_legal(const Method& chosen, const ScheduleRequest& r) {
   throw_if_errors(found);
 }
 
+void expect_times(const ScheduleRequest& r) {
+  constexpr Duration kMost = std::chrono::hours(24 * 365);
+  for (const Duration time : {r.forward, r.backward_input, r.backward_weight})
+    if (time > kMost) refuse("expected times of at most 365 d, found " + to_text(time), "schedule");
+}
+
 }  // namespace
 
 ScheduleStudy study(const ScheduleRequest& request, Order order, const std::string& name) {
+  expect_times(request);
   Diagnostics wrong = check(order, shape_of(request));
   for (Diagnostic& d : wrong)
     if (d.place.text.rfind("order", 0) == 0) d.place.text.replace(0, 5, name);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/simulator/simulator.h"
+#include "core/base/saturating.h"
 #include "core/plan/mesh.h"
 
 namespace trainyard {
@@ -14,9 +15,9 @@ void price_compute(const Program& program, const Task& task, const Cluster& clus
   Flops flops{}, model{};
   for (std::uint32_t i = task.first_work; i < task.first_work + task.works; ++i) {
     const WorkCount& w = program.works[i];
-    const Duration time = cost.compute(w.work, cluster.device) * w.count;
-    total += time;
-    if (w.recomputed) again += time;
+    const Duration time = saturating_product(cost.compute(w.work, cluster.device), w.count);
+    total = saturating_sum(total, time);
+    if (w.recomputed) again = saturating_sum(again, time);
     fill += static_cast<double>(time.count()) * w.work.fill;
     const Flops f = w.work.flops * static_cast<double>(w.count);
     flops += f;
@@ -50,7 +51,7 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
       const CollectiveTime one =
           cost.collective(task.collective, task.bytes,
                           group_shape(mesh, task.group, cluster, program.shard), cluster);
-      time = one.time * task.repeats;
+      time = saturating_product(one.time, task.repeats);
       level = one.level;
     } else {
       time = cost.transfer(task.bytes, cluster, pipeline);

@@ -22,6 +22,7 @@ class EventLoop {
         version_(program.instructions.size(), 0),
         next_(program.streams.size(), 0) {
     timeline_.backend = "simulator";
+    expect_an_end();
     timeline_.spans.resize(program.instructions.size());
     link_successors();
     std::uint8_t most = 0;
@@ -67,6 +68,20 @@ class EventLoop {
     }
   };
   static constexpr std::uint64_t kDelay = std::uint64_t{1} << 32;
+
+  // No instant of a run is later than all delays and work after one another, so that sums of what
+  // follows stay within a Duration.
+  void expect_an_end() const {
+    double whole = 0;
+    for (const Stream& stream : program_.streams)
+      whole += static_cast<double>(stream.delay.count());
+    for (const Instruction& instruction : program_.instructions)
+      whole += static_cast<double>(prices_.time[instruction.task.value].count());
+    constexpr double kMost = 9e18;
+    if (whole > kMost)
+      throw Error(Error::Kind::InvalidInput,
+                  "expected at most 285 years of work in one step, found more");
+  }
 
   // Who waits for whom, the other way round; pending_ counts what an instruction still waits for,
   // its place at the head of its stream included.

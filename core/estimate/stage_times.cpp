@@ -9,32 +9,45 @@ class Pricer {
  public:
   Pricer(const Workload& w, const CostModel& cost) : w_(w), cost_(cost) {}
 
-  Duration collective(const CollectiveRun& run) const {
+  Duration collective(const CollectiveRun& run) {
     const Scenario& s = w_.scenario;
-    return cost_
-               .collective(run.kind, run.bytes,
-                           group_shape(s.plan.mesh, run.group, s.cluster, w_.shard), s.cluster)
-               .time *
-           run.repeats;
+    const GroupShape shape = group_shape(s.plan.mesh, run.group, s.cluster, w_.shard);
+    return counted(cost_.collective(run.kind, run.bytes, shape, s.cluster).time, run.repeats);
   }
 
-  Duration sum(const std::vector<CollectiveRun>& runs) const {
+  // The largest message between stages; 0 where there is one stage.
+  Duration transfer() {
+    if (w_.scenario.plan.mesh.pp == 1) return {};
+    const std::size_t level = pipeline_level(w_.scenario.plan.mesh, w_.scenario.cluster);
+    Bytes most{};
+    const auto stages = static_cast<std::uint32_t>(w_.table.size());
+    for (std::uint32_t s = 0; s < stages; ++s) {
+      const PhaseBytes bytes = phase_bytes(w_, StageId{s});
+      if (s + 1 < stages) most = std::max(most, bytes.send_forward);
+      if (s > 0) most = std::max(most, bytes.send_backward);
+    }
+    const Duration one = cost_.transfer(most, w_.scenario.cluster, level);
+    counted(one, 2 * std::int64_t{stages});  // there and back
+    return one;
+  }
+
+  Duration sum(const std::vector<CollectiveRun>& runs) {
     Duration total{};
     for (const CollectiveRun& run : runs) total += collective(run);
     return total;
   }
 
-  Duration compute(const std::vector<WorkCount>& works) const {
+  Duration compute(const std::vector<WorkCount>& works) {
     Duration total{};
     for (const WorkCount& work : works)
-      total += cost_.compute(work.work, w_.scenario.cluster.device) * work.count;
+      total += counted(cost_.compute(work.work, w_.scenario.cluster.device), work.count);
     return total;
   }
 
-  PhaseTime phase(const PhaseWork& work) const {
+  PhaseTime phase(const PhaseWork& work) {
     PhaseTime time;
     for (const WorkCount& one : work.works) {
-      const Duration t = cost_.compute(one.work, w_.scenario.cluster.device) * one.count;
+      const Duration t = counted(cost_.compute(one.work, w_.scenario.cluster.device), one.count);
       const Flops flops = one.work.flops * static_cast<double>(one.count);
       time.compute += t;
       time.flops += flops;
@@ -59,12 +72,24 @@ class Pricer {
  private:
   const Workload& w_;
   const CostModel& cost_;
+  double whole_ = 0;  // ns of all that was priced so far, each done for every microbatch
+
+  // So many of it. No sum of what was priced, times the microbatches, is beyond a Duration.
+  Duration counted(Duration one, std::int64_t count) {
+    whole_ += static_cast<double>(one.count()) * static_cast<double>(count) *
+              microbatches(w_.scenario.plan);
+    constexpr double kMost = 9e18;
+    if (whole_ > kMost)
+      throw Error(Error::Kind::InvalidInput,
+                  "expected at most 285 years of work in one step, found more");
+    return one * count;
+  }
 };
 
 }  // namespace
 
 std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
-  const Pricer pricer(w, cost);
+  Pricer pricer(w, cost);
   std::vector<StageTime> times;
   for (std::uint32_t s = 0; s < w.table.size(); ++s) {
     const StageId stage{s};
@@ -83,20 +108,12 @@ std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
 }
 
 Duration transfer_time(const Workload& w, const CostModel& cost) {
-  if (w.scenario.plan.mesh.pp == 1) return {};
-  const std::size_t level = pipeline_level(w.scenario.plan.mesh, w.scenario.cluster);
-  Bytes most{};
-  for (std::uint32_t s = 0; s < w.table.size(); ++s) {
-    const PhaseBytes bytes = phase_bytes(w, StageId{s});
-    if (s + 1 < w.table.size()) most = std::max(most, bytes.send_forward);
-    if (s > 0) most = std::max(most, bytes.send_backward);
-  }
-  return cost.transfer(most, w.scenario.cluster, level);
+  return Pricer(w, cost).transfer();
 }
 
 PhaseTimes phase_times(const Workload& w, const CostModel& cost) {
-  const Pricer pricer(w, cost);
-  PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, transfer_time(w, cost)};
+  Pricer pricer(w, cost);
+  PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, pricer.transfer()};
   for (std::uint32_t s = 0; s < w.table.size(); ++s) {
     mean.forward += pricer.phase(phase_work(w, StageId{s}, Phase::Forward)).total();
     mean.backward_input += pricer.phase(phase_work(w, StageId{s}, Phase::BackwardInput)).total();

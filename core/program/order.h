@@ -61,8 +61,8 @@ struct ScheduleShape {
 /// "3F12", with "/1" for wave 1 and "@4" for weight version 4 where they are not 0.
 std::string to_text(const Action&);
 /// One lane a line: "d0/compute  0F0 0F1 0B0", " +1500ns" after the name for a delay; then the
-/// precedences, one a line: "0F0 < 1F0". A lane's name has no control
-/// characters, no two spaces in a row and none at its end.
+/// precedences, one a line: "0F0 < 1F0". A lane's name is UTF-8
+/// without control characters, two spaces in a row or one at its end.
 std::string to_text(const Order&);
 /// The exact reverse; blank lines count for nothing. Throws Error{InvalidInput} with line, column,
 /// expected and found.

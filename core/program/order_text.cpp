@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "core/base/utf8.h"
 #include "core/program/order.h"
 
 namespace trainyard {
@@ -112,6 +113,7 @@ Lane read_lane(LineReader& in) {
   if (!in.starts("/")) in.refuse("\"/\" and the lane's name after the device");
   std::string_view title = in.peek_until("  ");  // "/NAME" or "/NAME +1500ns"
   if (std::any_of(title.begin(), title.end(), is_control)) in.refuse("a lane's name in plain text");
+  if (!is_utf8(title)) in.refuse("a lane's name in UTF-8");
   in.take(title);
   std::int64_t delay = 0;
   if (const std::size_t at = delay_in(title, delay); at != std::string_view::npos) {

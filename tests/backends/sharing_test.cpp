@@ -105,5 +105,16 @@ TEST(Simulator, TwoRunsAreTheSameRun) {
   EXPECT_EQ(a.timeline.spans, b.timeline.spans);
 }
 
+// Where no sum of times could overflow, however instructions wait for each other.
+TEST(EventLoop, RefusesMoreWorkThanAClockHolds) {
+  const Program p = two_lanes(3, 0ms);
+  try {
+    simulate(p, prices(p, 24h * 365 * 100, 1.0));
+    FAIL() << "simulated";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "expected at most 285 years of work in one step, found more");
+  }
+}
+
 }  // namespace
 }  // namespace trainyard

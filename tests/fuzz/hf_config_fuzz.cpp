@@ -9,7 +9,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trainyard;
   try {
-    const Model model = import_hf_config({reinterpret_cast<const char*>(data), size}, "config.json");
+    const Model model =
+        import_hf_config({reinterpret_cast<const char*>(data), size}, "config.json");
     if (parameters(model) < active_parameters(model)) std::abort();
     if (write_model(read_model(write_model(model), "again")) != write_model(model)) std::abort();
   } catch (const Error& error) {

@@ -1,4 +1,4 @@
-// Lines "model: NAME", "cluster: WORDS" and "set: KEY=VALUE ...": whatever check() lets pass can be
+// Lines "model: NAME", "cluster: WORDS" and "set: KEY=VALUE": whatever check() lets pass can be
 // estimated and simulated; the rest is refused with InvalidInput.
 #include <cstdint>
 #include <cstdlib>
@@ -23,7 +23,7 @@ Scenario read(std::string_view text) {
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     if (line.starts_with("model: ")) scenario.model = zoo_model(line.substr(7));
     if (line.starts_with("cluster: ")) scenario.cluster = parse_cluster(line.substr(9));
-    if (line.starts_with("set: ")) apply_words(scenario.plan, line.substr(5));
+    if (line.starts_with("set: ")) apply_setting(scenario.plan, line.substr(5));
   }
   return scenario;
 }

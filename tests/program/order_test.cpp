@@ -64,6 +64,12 @@ TEST(OrderText, RefusalsSayLineAndColumn) {
             "order:2:2: expected lanes before the precedences, found \"0/a\"");
 }
 
+// A lane's name is a text of documents and pictures.
+TEST(OrderText, NamesAreUtf8) {
+  EXPECT_EQ(parse_order("d0/Stufe \xc3\xa4  0F0").lanes[0].name, "Stufe \xc3\xa4");
+  EXPECT_EQ(refusal("d0/\xb2  0F0"), "order:1:3: expected a lane's name in UTF-8, found \"/\xb2\"");
+}
+
 TEST(OrderText, AnyOrderReadsBackAsItself) {
   EXPECT_TRUE(rc::check([] {
     const auto action = [] {

@@ -26,6 +26,21 @@ TEST(Png, RefusesWhatIsNone) {
   EXPECT_THROW(read_png(bytes.substr(0, bytes.size() / 2)), Error);
 }
 
+// A header of 2^15 x 2^15 pixels and nothing behind it: refused before 4 GiB are taken for it.
+TEST(Png, RefusesPixelsThatItsBytesOnlyClaim) {
+  Image image;
+  resize(image, 1, 1);
+  std::string bytes = to_png(image);
+  bytes.replace(16, 8, std::string("\x00\x00\x80\x00\x00\x00\x80\x00", 8));
+  bytes.replace(29, 4, "\xc4\x7c\xa3\x7f");  // the header's checksum
+  try {
+    read_png(bytes);
+    FAIL() << "read";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "expected a PNG of at most 67108864 pixels, found 32768 x 32768");
+  }
+}
+
 TEST(Svg, EscapesTextAndKeepsItText) {
   Drawing d({50, 20});
   text(d, {"a<b & \"c\"\x01", {25, 10}, 10, Weight::SemiBold, Face::Mono, Align::Center},
