@@ -76,7 +76,7 @@ TEST(Window, ADroppedConfigIsDrawnInThreeActions) {
   CanvasWidget* waves = canvas(window, "Timeline and memory");
   ASSERT_TRUE(happens([&] { return waves->drawing() != nullptr; }));
   std::set<ItemKind> kinds;
-  for (const Mark& mark : waves->drawing()->marks) kinds.insert(mark.style.item.kind);
+  for (const Mark& mark : plain_marks(*waves->drawing())) kinds.insert(mark.style.item.kind);
   EXPECT_TRUE(kinds.count(ItemKind::Span) == 1 || kinds.count(ItemKind::Fold) == 1);
   EXPECT_EQ(kinds.count(ItemKind::Wave), 1U);
   EXPECT_EQ(window.session().experiment()->result.devices, 16);
