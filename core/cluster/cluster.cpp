@@ -148,7 +148,7 @@ void add(Diagnostics& found, std::string message) {
 }
 
 void check_device(const Device& device, Diagnostics& found) {
-  const auto wrong = [&](std::string message) { add(found, device.name + " " + message); };
+  const auto wrong = [&](const std::string& message) { add(found, device.name + " " + message); };
   if (device.memory.value.value <= 0) wrong("needs memory above 0 bytes");
   if (!(device.memory_bandwidth.value.value > 0)) wrong("needs a memory bandwidth above 0");
   if (device.peaks.empty()) wrong("needs the peak of at least one number format");
@@ -158,7 +158,7 @@ void check_device(const Device& device, Diagnostics& found) {
 }
 
 void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
-  const auto wrong = [&](std::string message) {
+  const auto wrong = [&](const std::string& message) {
     add(found, "level \"" + level.name + "\" " + message);
   };
   if (level.size < below || level.size % below != 0)

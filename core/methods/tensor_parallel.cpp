@@ -103,7 +103,7 @@ class Inserter {
     Shape rows(logits.begin(), logits.end() - 1);
     const std::int64_t tokens = local_elements(rows, whole_);
     around_[i].after_forward.push_back(
-        op("reduce loss", i, Pass::Forward, CollectiveKind::AllReduce, Bytes{3 * 4 * tokens}));
+        op("reduce loss", i, Pass::Forward, CollectiveKind::AllReduce, Bytes{12 * tokens}));
   }
 
   const Graph& graph_;

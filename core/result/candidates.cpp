@@ -58,9 +58,9 @@ void to_save_memory(Changes& changes, const Workload& workload) {
   if (workload.layout.precision.activation == DType::F32) changes.add("precision", "bf16");
   if (setting(plan, "gradient-dtype") == "fp32")
     changes.add("gradient-dtype", find_choice(plan, "fp16") ? "fp16" : "bf16");
-  changes.add("tp", plan.mesh.tp * 2);
-  changes.add("pp", plan.mesh.pp * 2);
-  if (workload.scenario.model.sequence > 1) changes.add("cp", plan.mesh.cp * 2);
+  changes.add("tp", std::int64_t{2} * plan.mesh.tp);
+  changes.add("pp", std::int64_t{2} * plan.mesh.pp);
+  if (workload.scenario.model.sequence > 1) changes.add("cp", std::int64_t{2} * plan.mesh.cp);
 }
 
 void to_save_time(Changes& changes, const Workload& workload) {
@@ -82,8 +82,8 @@ void to_save_time(Changes& changes, const Workload& workload) {
   if (plan.mesh.pp % 2 == 0) changes.add("pp", plan.mesh.pp / 2);
   if (plan.mesh.cp % 2 == 0) changes.add("cp", plan.mesh.cp / 2);
   // Fewer replicas mean more microbatches each, and so a smaller bubble.
-  changes.add("tp", plan.mesh.tp * 2);
-  if (workload.scenario.model.sequence > 1) changes.add("cp", plan.mesh.cp * 2);
+  changes.add("tp", std::int64_t{2} * plan.mesh.tp);
+  if (workload.scenario.model.sequence > 1) changes.add("cp", std::int64_t{2} * plan.mesh.cp);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "core/timeline/metrics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace trainyard {
@@ -113,8 +114,7 @@ void add_compute(Breakdown& b, const Task& task, Duration time, double again) {
   } else if (task.phase == Phase::Update) {
     b.optimizer += time;
   } else {
-    const auto recompute =
-        Duration{static_cast<std::int64_t>(static_cast<double>(time.count()) * again + 0.5)};
+    const Duration recompute{std::llround(static_cast<double>(time.count()) * again)};
     b.recompute += recompute;
     b.backward += time - recompute;
   }
