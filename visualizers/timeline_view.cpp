@@ -68,6 +68,7 @@ class LanePainter {
         model_(model),
         program_(model.experiment->program),
         v_(v),
+        scale_(scale),
         step_(fold_step(v, scale)),
         from_(std::clamp(v.from, -kFarthest, kFarthest)),
         ns_per_px_(ns_per_px(v)) {}
@@ -116,8 +117,12 @@ class LanePainter {
 
   void overview(std::uint32_t row, float top, float height) {
     fold(row);
-    for (const Fold& f : folds_) {
-      const Extent e = place(f.start, f.end);
+    for (std::size_t i = 0; i < folds_.size();) {
+      const Fold& f = folds_[i];
+      Extent e = place(f.start, f.end);
+      // Neighbours of one colour go as one where what parts them is no pixel.
+      for (++i; i < folds_.size() && joins(f, folds_[i], e.right); ++i)
+        e.right = place(folds_[i].end);
       row_.push_back({{e.left, top, std::max(1.f, e.width()), height},
                       0,
                       ItemKind::None,
@@ -137,6 +142,11 @@ class LanePainter {
   void flush() {
     tiles(drawing_, row_);
     row_.clear();
+  }
+
+  bool joins(const Fold& f, const Fold& next, float right) const {
+    return next.category == f.category && f.count > 1 && next.count > 1 &&
+           static_cast<double>(place(next.start) - right) * scale_ < 0.5;
   }
 
   Instant end_before(std::uint32_t row, std::uint32_t index) const {
@@ -230,6 +240,7 @@ class LanePainter {
   const TimelineModel& model_;
   const Program& program_;
   const Viewport& v_;
+  double scale_;
   FoldStep step_;
   Instant from_;
   double ns_per_px_;

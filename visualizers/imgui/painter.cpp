@@ -85,19 +85,19 @@ class Painter {
   const BoxLook& look(Ink ink) const { return looks_[static_cast<std::size_t>(ink)]; }
   ImU32 ink(const Mark& mark) const { return faded(look(mark.style.ink).ink, mark.style.alpha); }
 
-  Cells clip_cells(const Rect& r) const {
+  [[gnu::always_inline]] Cells clip_cells(const Rect& r) const {
     return {px(r.x), px(r.y), px(r.right()), px(r.bottom())};
   }
 
   // What has any extent covers at least one pixel each way.
-  Cells cells(const Rect& r) const {
+  [[gnu::always_inline]] Cells cells(const Rect& r) const {
     Cells c = clip_cells(r);
     if (r.width > 0 && c.right == c.left) c.right = c.left + 1;
     if (r.height > 0 && c.bottom == c.top) c.bottom = c.top + 1;
     return c;
   }
 
-  void quad(Cells c, ImU32 colour) {
+  [[gnu::always_inline]] void quad(Cells c, ImU32 colour) {
     c = {std::max(c.left, clip_.left), std::max(c.top, clip_.top), std::min(c.right, clip_.right),
          std::min(c.bottom, clip_.bottom)};
     if (c.empty() || (colour & IM_COL32_A_MASK) == 0) return;
@@ -105,7 +105,7 @@ class Painter {
   }
 
   // ImGui's own functions for rectangles reserve and check for each; here it is done for many.
-  void emit(const Cells& c, ImVec2 from, ImVec2 to, ImU32 colour) {
+  [[gnu::always_inline]] void emit(const Cells& c, ImVec2 from, ImVec2 to, ImU32 colour) {
     if (room_ == 0) {
       list_.PrimReserve(6 * batch_, 4 * batch_);
       room_ = batch_;

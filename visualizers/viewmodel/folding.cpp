@@ -16,11 +16,16 @@ constexpr std::uint32_t kNode = 256;  // spans under a node of the second level 
 constexpr std::uint32_t kDense = 32;  // spans a bin on average from which on folds are kept
 constexpr std::uint32_t kFewSpans = 1024, kFewFolds = 8;  // so few are not worth a level
 
+void add(BusyTimes& sum, const BusyTimes& more) {
+  for (std::size_t c = 0; c < kCategorySlots; ++c) sum[c] += more[c];
+}
+
 void set_shares(Fold& fold, const BusyTimes& busy) {
   const Count whole = std::max<Count>(1, (fold.end - fold.start).count());
   const double scale = 255.0 / static_cast<double>(whole);
   for (std::size_t c = 0; c < kCategorySlots; ++c)
-    fold.share[c] = static_cast<std::uint8_t>(static_cast<double>(busy[c]) * scale + 0.5);
+    if (busy[c] != 0)
+      fold.share[c] = static_cast<std::uint8_t>(static_cast<double>(busy[c]) * scale + 0.5);
   fold.category =
       static_cast<std::uint8_t>(std::max_element(busy.begin(), busy.end()) - busy.begin());
   if (fold.end == fold.start) fold.share[fold.category] = 255;
@@ -82,38 +87,36 @@ struct Walk {
     return true;
   }
 
-  // Time by category of [first, to).
-  BusyTimes busy(std::uint32_t first, std::uint32_t to) const {
-    if (to - first > kScan) return busy_times(store, row_index, first, to);
+  // The first span after the box that begins with span i, and the box's time by category.
+  std::uint32_t take(std::uint32_t i, BusyTimes& busy) {
     const std::uint8_t* category = &store.category[row.first];
-    BusyTimes even{}, odd{};  // two sums side by side: neighbours often share a category and would
-                              // wait for each other
-    std::uint32_t i = first;
-    for (; i + 1 < to; i += 2) {
-      even[category[i]] += end[i] - start[i];
-      odd[category[i + 1]] += end[i + 1] - start[i + 1];
+    busy = {};
+    if (wide(i)) {
+      busy[category[i]] = end[i] - start[i];
+      return i + 1;
     }
-    if (i < to) even[category[i]] += end[i] - start[i];
-    for (std::size_t c = 0; c < kCategorySlots; ++c) even[c] += odd[c];
-    return even;
+    const Count bin_end = ((start[i] >> shift) + 1) << shift;
+    const std::uint32_t stop = last - i < kScan ? last : i + kScan;
+    BusyTimes odd{};  // two sums side by side: neighbours often share a category and would wait for
+                      // each other
+    for (; i < stop && start[i] < bin_end && !wide(i); ++i)
+      (i % 2 == 0 ? busy : odd)[category[i]] += end[i] - start[i];
+    add(busy, odd);
+    if (i < stop || i == last) return i;
+    const std::uint32_t next = first_wide(i, first_from(i, bin_end));
+    add(busy, busy_times(store, row_index, i, next));
+    return next;
   }
 
-  Fold fold(std::uint32_t first, std::uint32_t to) const {
+  Fold fold(std::uint32_t first, std::uint32_t to, const BusyTimes& busy) const {
     Fold made{first, to - first, Instant{start[first]}, Instant{end[to - 1]}, {}, 0};
     if (to - first == 1) {
       made.category = store.category[row.first + first];
       made.share[made.category] = 255;
     } else {
-      set_shares(made, busy(first, to));
+      set_shares(made, busy);
     }
     return made;
-  }
-
-  // The first span after the box that begins with span i.
-  std::uint32_t next(std::uint32_t i) {
-    if (wide(i) || i + 1 >= last) return i + 1;
-    const Count bin_end = ((start[i] >> shift) + 1) << shift;
-    return start[i + 1] < bin_end ? first_wide(i + 1, first_from(i + 1, bin_end)) : i + 1;
   }
 };
 
@@ -127,11 +130,8 @@ Walk walk_of(const SpanStore& store, std::uint32_t row, int shift, std::uint32_t
 void first_level(SpanStore& store, std::uint32_t row, int shift, std::vector<BusyTimes>& busy) {
   Walk walk = walk_of(store, row, shift, store.rows[row].count);
   for (std::uint32_t i = 0; i < walk.last;) {
-    const std::uint32_t next = walk.next(i);
-    busy.push_back(walk.busy(i, next));
-    store.folds.push_back(
-        {i, next - i, Instant{walk.start[i]}, Instant{walk.end[next - 1]}, {}, 0});
-    set_shares(store.folds.back(), busy.back());
+    const std::uint32_t next = walk.take(i, busy.emplace_back());
+    store.folds.push_back(walk.fold(i, next, busy.back()));
     i = next;
   }
 }
@@ -153,7 +153,7 @@ void next_level(std::vector<Fold>& folds, const FoldLevel& below, std::vector<Bu
       Fold& whole = folds.back();
       whole.count += f.count;
       whole.end = f.end;
-      for (std::size_t c = 0; c < kCategorySlots; ++c) busy[made - 1][c] += busy[i][c];
+      add(busy[made - 1], busy[i]);
     } else {
       if (made > 0) set_shares(folds.back(), busy[made - 1]);
       folds.push_back(f);
@@ -185,7 +185,7 @@ void take_level(const SpanStore& store, const FoldLevel& level, const Walk& walk
   const auto cut = [&](Fold& f) {
     const std::uint32_t from = std::max(f.first, seen.first),
                         to = std::min(f.first + f.count, seen.last);
-    if (to - from != f.count) f = walk.fold(from, to);
+    if (to - from != f.count) f = walk.fold(from, to, busy_times(store, walk.row_index, from, to));
   };
   cut(out[first]);
   cut(out.back());
@@ -208,9 +208,10 @@ void fold_row(const SpanStore& store, std::uint32_t row, Instant from, Instant t
   Walk walk = walk_of(store, row, shift, seen.last);
   if (const FoldLevel* level = level_of(store, store.rows[row], shift))
     return take_level(store, *level, walk, seen, out);
+  BusyTimes busy;
   for (std::uint32_t i = seen.first; i < seen.last;) {
-    const std::uint32_t next = walk.next(i);
-    out.push_back(walk.fold(i, next));
+    const std::uint32_t next = walk.take(i, busy);
+    out.push_back(walk.fold(i, next, busy));
     i = next;
   }
 }

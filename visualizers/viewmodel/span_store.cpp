@@ -159,6 +159,7 @@ SpanWindow window(const SpanStore& store, std::uint32_t row, Instant from, Insta
   if (to <= from || r.count == 0) return {};
   const std::int64_t* start = &store.start[r.first];
   const std::int64_t* end = &store.end[r.first];
+  if (from.count() <= start[0] && to.count() > start[r.count - 1]) return {0, r.count};
   // Ends ascend like starts because spans do not overlap.
   const std::int64_t* low = std::upper_bound(end, end + r.count, from.count());
   auto first = static_cast<std::uint32_t>(low - end);
