@@ -192,18 +192,16 @@ void columns(Drawing& drawing, const Rect& plot, const std::vector<Column>& all,
   drawing.columns.insert(drawing.columns.end(), all.begin(), all.end());
 }
 
-void tiles(Drawing& drawing, const std::vector<Tile>& list) {
-  if (list.empty()) return;
-  Mark* strip = open_strip(drawing);
-  if (strip == nullptr) {
-    strip = &add(drawing, MarkKind::Strip, list.front().rect, {});
-    strip->first = static_cast<std::uint32_t>(drawing.tiles.size());
+void strip(Drawing& drawing, std::size_t first, const Rect& bounds) {
+  const std::size_t count = drawing.tiles.size() - first;
+  if (count == 0) return;
+  Mark* mark = open_strip(drawing);
+  if (mark == nullptr) {
+    mark = &add(drawing, MarkKind::Strip, bounds, {});
+    mark->first = static_cast<std::uint32_t>(first);
   }
-  Rect bounds = strip->rect;
-  for (const Tile& tile : list) bounds = bounds_of(bounds, tile.rect);
-  strip->rect = bounds;
-  strip->count += static_cast<std::uint32_t>(list.size());
-  drawing.tiles.insert(drawing.tiles.end(), list.begin(), list.end());
+  mark->rect = bounds_of(mark->rect, bounds);
+  mark->count += static_cast<std::uint32_t>(count);
 }
 
 void text(Drawing& drawing, Label label, const Style& style) {

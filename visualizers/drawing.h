@@ -111,7 +111,7 @@ enum class MarkKind : std::uint8_t {
   Disc,     // filled circle; rect is its bounding square
   Ring,     // circle's border, inside the bounding square
   Columns,  // equally wide columns across rect
-  Strip,    // many small fills, boxes and hatches; rect is their bounds
+  Strip,    // many small fills, boxes and hatches; all lie within rect
   Text,
 };
 
@@ -156,9 +156,10 @@ void disc(Drawing&, Point centre, float radius, const Style&);
 void ring(Drawing&, Point centre, float radius, const Style&);
 /// columns[i] covers x in [plot.x + i w, plot.x + (i + 1) w), w = plot.width / columns.size().
 void columns(Drawing&, const Rect& plot, const std::vector<Column>&, const Style&);
-/// They join the strip before them where that is the mark painted last and clip and origin are the
-/// same.
-void tiles(Drawing&, const std::vector<Tile>&);
+/// Makes a mark of the tiles that were appended to Drawing::tiles from `first` on, all within
+/// `bounds`. They join the strip before them where that is the mark painted last and clip and
+/// origin are the same.
+void strip(Drawing&, std::size_t first, const Rect& bounds);
 void text(Drawing&, Label, const Style&);
 /// The triangle that marks a peak: 8 x 7 px, its tip at `tip`, pointing down.
 void peak_marker(Drawing&, Point tip, const Style&);

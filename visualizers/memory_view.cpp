@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/timeline/metrics.h"
+#include "visualizers/memory_wave.h"
 #include "visualizers/text_metrics.h"
 #include "visualizers/timeline_model.h"
 #include "visualizers/viewmodel/format.h"
@@ -18,113 +18,6 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr float kHeadroom = 9;  // px between the top of a wave's area and the highest of capacity
                                 // and peak
-
-/// How bytes become y in one wave's area.
-struct Scale {
-  float bottom = 0;
-  double px_per_byte = 0;
-  float y(std::int64_t bytes) const {
-    return bottom - static_cast<float>(px_per_byte * static_cast<double>(bytes));
-  }
-};
-
-Scale scale_of(const Rect& area, std::int64_t highest, float headroom) {
-  const double room = std::max(1.f, area.height - headroom);
-  return {area.bottom(), room / static_cast<double>(std::max<std::int64_t>(1, highest))};
-}
-
-int pixels(const Rect& plot, double scale) {
-  return static_cast<int>(std::clamp(std::lround(double{plot.width} * scale), 1L, 16384L));
-}
-
-// The sample with the highest total within each of `count` parts of what is shown: a state that
-// really was, so that its categories add up.
-std::vector<std::size_t> crest_samples(const StepCurve& curve, const Viewport& v, int count) {
-  std::vector<std::size_t> samples;
-  crests_of(curve, v.from, v.to, count, samples);
-  return samples;
-}
-
-// Draws one device's wave in one rectangle.
-class WavePainter {
- public:
-  WavePainter(Drawing& drawing, const MemoryModel& model, DeviceId device, const Viewport& v,
-              double scale)
-      : drawing_(drawing),
-        wave_(model.experiment->waves[device.value]),
-        curve_(model.totals[device.value]),
-        item_{ItemKind::Wave, device.value},
-        crests_(crest_samples(curve_, v, pixels(v.plot, scale))) {}
-
-  // Every category by itself.
-  void stack(const Rect& plot, const Scale& scale) {
-    std::vector<std::int64_t> below(crests_.size());
-    for (int c = 0; c < kCategories; ++c)
-      band(plot, scale, static_cast<std::size_t>(c), static_cast<std::size_t>(c) + 1,
-           ink_of(static_cast<Category>(c)), below);
-  }
-
-  // What is held all the time, and what comes and goes above it.
-  void summary(const Rect& plot, const Scale& scale) {
-    constexpr auto kFirstTransient = static_cast<std::size_t>(Category::Activations);
-    std::vector<std::int64_t> below(crests_.size());
-    band(plot, scale, 0, kFirstTransient, Ink::MemoryWeights, below);
-    band(plot, scale, kFirstTransient, kCategories, Ink::MemoryActivations, below);
-  }
-
-  void top_line(const Rect& plot, const Scale& scale, float thickness, Ink ink) {
-    std::vector<Column> line(crests_.size());
-    float before = scale.y(curve_.value[crests_.front()]);
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      const float y = scale.y(curve_.value[crests_[i]]);
-      line[i] = {std::min(y, before) - thickness / 2, std::max(y, before) + thickness / 2};
-      before = y;
-    }
-    columns(drawing_, plot, line, {.ink = ink});
-  }
-
-  // Hatches what lies above the capacity: a rectangle for each run of equal height.
-  void overflow(const Rect& plot, const Scale& scale, std::int64_t capacity) {
-    const float width = plot.width / static_cast<float>(crests_.size()), limit = scale.y(capacity);
-    for (std::size_t i = 0; i < crests_.size();) {
-      const float top = top_of(scale, i);
-      std::size_t next = i + 1;
-      while (next < crests_.size() && std::abs(top_of(scale, next) - top) < 0.5f) ++next;
-      if (top < limit)
-        hatch(drawing_,
-              {plot.x + width * static_cast<float>(i), top, width * static_cast<float>(next - i),
-               limit - top},
-              Pattern::Overflow, item_);
-      i = next;
-    }
-  }
-
- private:
-  float top_of(const Scale& scale, std::size_t i) const {
-    return scale.y(curve_.value[crests_[i]]);
-  }
-
-  // Categories [first, last) as one band on top of what is below, which it then raises.
-  void band(const Rect& plot, const Scale& scale, std::size_t first, std::size_t last, Ink ink,
-            std::vector<std::int64_t>& below) {
-    std::vector<Column> list(crests_.size());
-    bool any = false;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      std::int64_t bytes = 0;
-      for (std::size_t c = first; c < last; ++c) bytes += wave_.samples[crests_[i]].bytes[c].value;
-      list[i] = {scale.y(below[i] + bytes), scale.y(below[i])};
-      below[i] += bytes;
-      any |= bytes > 0;
-    }
-    if (any) columns(drawing_, plot, list, {.ink = ink, .item = item_});
-  }
-
-  Drawing& drawing_;
-  const MemoryWave& wave_;
-  const StepCurve& curve_;
-  Item item_;
-  std::vector<std::size_t> crests_;
-};
 
 float x_in(const Viewport& v, Instant t) { return static_cast<float>(x_of(v, t)); }
 
@@ -175,13 +68,13 @@ void draw_bar(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& m
 }
 
 // Round steps of 1, 2, 5 GiB and their tens, at least 20 px apart.
-double axis_step(const Scale& scale) {
+double axis_step(const ByteScale& scale) {
   for (double decade = 0.001;; decade *= 10)
     for (const double digit : {1.0, 2.0, 5.0})
       if (digit * decade * kGiB * scale.px_per_byte >= 20 || decade > 1e9) return digit * decade;
 }
 
-void draw_axis(Drawing& drawing, const Rect& area, const Rect& plot, const Scale& scale,
+void draw_axis(Drawing& drawing, const Rect& area, const Rect& plot, const ByteScale& scale,
                std::int64_t highest) {
   const double step = axis_step(scale), top = static_cast<double>(highest) / kGiB;
   const int steps = static_cast<int>(top / step);
@@ -212,7 +105,7 @@ void draw_capacity(Drawing& drawing, const Rect& plot, float y, float stroke) {
 
 // The triangle and its tag, beside it where there is room; at the plot's edge when the peak lies
 // outside of it.
-void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const Scale& scale,
+void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
                const MemoryModel& model, DeviceId device) {
   const StepCurve& curve = model.totals[device.value];
   const Instant at = peak_at(curve);
@@ -266,14 +159,14 @@ void draw_expanded_gutter(Drawing& drawing, const Rect& area, const MemoryModel&
         spare < 0 ? Ink::Error : Ink::Ok);
 }
 
-void draw_cursor_ring(Drawing& drawing, const Viewport& v, const Scale& scale,
+void draw_cursor_ring(Drawing& drawing, const Viewport& v, const ByteScale& scale,
                       const StepCurve& curve, const ViewState& state) {
   if (!state.cursor || *state.cursor < v.from || *state.cursor > v.to) return;
   ring(drawing, {x_in(v, *state.cursor), scale.y(value_at(curve, *state.cursor))}, 3.5f,
        {.ink = Ink::Cursor, .stroke = 1.5f});
 }
 
-Scale expanded_scale(const MemoryLayout& layout, const MemoryModel& model) {
+ByteScale expanded_scale(const MemoryLayout& layout, const MemoryModel& model) {
   const std::int64_t peak = peak_bytes(model.totals[layout.large.value]);
   return scale_of(layout.expanded, std::max(model.experiment->result.capacity.value, peak),
                   kHeadroom);
@@ -289,7 +182,7 @@ void draw_expanded(Drawing& drawing, const MemoryLayout& layout, const MemoryMod
   const ClipScope clip(drawing, area);
   const Rect plot = expanded_plot(layout);
   const std::int64_t capacity = model.experiment->result.capacity.value;
-  const Scale scale = expanded_scale(layout, model);
+  const ByteScale scale = expanded_scale(layout, model);
   draw_expanded_gutter(drawing, area, model, layout.large);
   draw_axis(drawing, area, plot, scale,
             std::max(capacity, peak_bytes(model.totals[layout.large.value])));
@@ -311,7 +204,7 @@ void draw_readings(Drawing& drawing, const MemoryLayout& layout, const MemoryMod
   const Rect plot = expanded_plot(layout);
   const StepCurve& curve = model.totals[layout.large.value];
   const std::int64_t capacity = model.experiment->result.capacity.value;
-  const Scale scale = expanded_scale(layout, model);
+  const ByteScale scale = expanded_scale(layout, model);
   const bool peak_right = x_in(layout.shown, peak_at(curve)) > plot.x + plot.width * 0.75f;
   draw_cursor_ring(drawing, layout.shown, scale, curve, state);
   draw_headroom(drawing, plot, scale.y(capacity), capacity - peak_bytes(curve), peak_right);
@@ -323,7 +216,7 @@ void draw_compact_row(Drawing& drawing, const Rect& row, const MemoryLayout& lay
   const StepCurve& curve = model.totals[device.value];
   const std::int64_t capacity = model.experiment->result.capacity.value, peak = peak_bytes(curve);
   const Rect plot{layout.shown.plot.x, row.y + 2, layout.shown.plot.width, row.height - 6};
-  const Scale scale = scale_of(plot, std::max(capacity, peak), 1);
+  const ByteScale scale = scale_of(plot, std::max(capacity, peak), 1);
   const float y = row.y + row.height / 2;
   const bool selected = state.selected == Item{ItemKind::Wave, device.value};
   write(drawing, rank_name(model.experiment->program, device), {row.x + 10, y}, 11,
@@ -357,56 +250,6 @@ void draw_compact(Drawing& drawing, const MemoryLayout& layout, const MemoryMode
 }
 
 }  // namespace
-
-std::int64_t peak_bytes(const StepCurve& curve) { return curve.value[curve.peak]; }
-
-Instant peak_at(const StepCurve& curve) { return Instant{curve.at[curve.peak]}; }
-
-std::string spare_text(std::int64_t spare) {
-  return format_bytes({std::abs(spare)}) + (spare < 0 ? " over" : " spare");
-}
-
-Ink ink_of(Category category) {
-  switch (category) {
-    case Category::Weights:
-      return Ink::MemoryWeights;
-    case Category::OptimizerState:
-      return Ink::MemoryOptimizer;
-    case Category::Gradients:
-      return Ink::MemoryGradients;
-    case Category::Activations:
-      return Ink::MemoryActivations;
-    case Category::Recomputed:
-      return Ink::Recompute;
-    case Category::Communication:
-      return Ink::Communication;
-    case Category::Framework:
-    case Category::Workspace:
-      return Ink::MemoryContext;
-  }
-  return Ink::MemoryContext;
-}
-
-MemoryModel memory_model(ExperimentPtr experiment) {
-  MemoryModel model;
-  model.end = makespan(experiment->timeline);
-  std::int64_t highest = -1;
-  for (std::uint32_t d = 0; d < experiment->waves.size(); ++d) {
-    const MemoryWave& wave = experiment->waves[d];
-    std::vector<std::int64_t> at, value;
-    at.reserve(wave.samples.size());
-    value.reserve(wave.samples.size());
-    for (const MemoryWave::Sample& sample : wave.samples) {
-      at.push_back(sample.at.count());
-      value.push_back(total(sample.bytes).value);
-    }
-    model.totals.push_back(step_curve(std::move(at), std::move(value)));
-    if (const std::int64_t peak = peak_bytes(model.totals.back()); peak > highest)
-      highest = peak, model.worst = DeviceId{d};
-  }
-  model.experiment = std::move(experiment);
-  return model;
-}
 
 float memory_height(const MemoryModel& model) {
   return kSectionBar + kWaveExpanded +

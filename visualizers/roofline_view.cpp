@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 
+#include "visualizers/free_labels.h"
 #include "visualizers/text_metrics.h"
 #include "visualizers/time_plot.h"
 #include "visualizers/viewmodel/format.h"
@@ -14,7 +15,6 @@ namespace trainyard {
 namespace {
 
 constexpr float kLeft = 64, kRight = 16, kTop = 44, kBottom = 40;
-constexpr std::uint64_t kTraffic = std::uint64_t{1} << 32;
 
 Ink ink_of(const RooflinePoint& point) {
   if (point.recomputed) return Ink::Recompute;
@@ -34,80 +34,6 @@ float radius_of(double share) {
   return std::clamp(22 * static_cast<float>(std::sqrt(share)), 3.f, 14.f);
 }
 
-bool meet(const Rect& a, const Rect& b) {
-  return a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom();
-}
-
-// Labels find a free place among what is already there, or are left out.
-class Labels {
- public:
-  Labels(Drawing& drawing, const Rect& plot) : drawing_(drawing), plot_(plot) {}
-
-  void keep_free(const Rect& rect) { taken_.push_back(rect); }
-
-  /// Keeps a straight line free of what beside() places, as small squares along it.
-  void keep_line_free(Point from, Point to) {
-    const float length = std::hypot(to.x - from.x, to.y - from.y);
-    const int steps = std::min(400, static_cast<int>(length / 6) + 1);
-    for (int i = 0; i <= steps; ++i) {
-      const float t = static_cast<float>(i) / static_cast<float>(steps);
-      lines_.push_back({from.x + t * (to.x - from.x) - 2, from.y + t * (to.y - from.y) - 2, 4, 4});
-    }
-  }
-
-  /// Tries right, left, below and above the square of `reach` around the point, nearest first.
-  void beside(const std::string& words, Point at, float reach, Ink ink) {
-    const float width = text_width(words, 10), gap = reach + 4;
-    for (const float away : {0.f, 14.f, 28.f, 42.f, 60.f, 80.f, 100.f, 120.f}) {
-      const std::array<Point, 6> places = {{{at.x + gap, at.y + away},
-                                            {at.x - gap - width, at.y + away},
-                                            {at.x - width / 2, at.y + gap + 5 + away},
-                                            {at.x - width / 2, at.y - gap - 5 - away},
-                                            {at.x + gap, at.y - away},
-                                            {at.x - gap - width, at.y - away}}};
-      for (const Point& place : places)
-        if (!crosses_line(place, width) && put(words, place, width, ink)) {
-          if (away > 0) lead(at, place, width);
-          return;
-        }
-    }
-  }
-
-  /// At exactly this place, or not at all. Returns whether it was free.
-  bool put(const std::string& words, Point left, float width, Ink ink) {
-    const Rect rect = bounds(left, width);
-    if (rect.x < plot_.x || rect.right() > plot_.right() || rect.y < plot_.y ||
-        rect.bottom() > plot_.bottom())
-      return false;
-    if (std::any_of(taken_.begin(), taken_.end(),
-                    [&](const Rect& other) { return meet(rect, other); }))
-      return false;
-    taken_.push_back(rect);
-    write(drawing_, words, left, 10, Weight::Medium, ink);
-    return true;
-  }
-
- private:
-  static Rect bounds(Point left, float width) { return {left.x - 2, left.y - 6, width + 4, 12}; }
-
-  bool crosses_line(Point left, float width) const {
-    const Rect rect = bounds(left, width);
-    return std::any_of(lines_.begin(), lines_.end(),
-                       [&](const Rect& other) { return meet(rect, other); });
-  }
-
-  void lead(Point at, Point label, float width) {
-    const float x = label.x > at.x           ? label.x - 3
-                    : label.x + width < at.x ? label.x + width + 3
-                                             : at.x;
-    line(drawing_, at, {x, label.y}, {.ink = Ink::Text3, .alpha = 0.6f});
-  }
-
-  Drawing& drawing_;
-  Rect plot_;
-  std::vector<Rect> taken_, lines_;
-};
-
 std::string power_text(double value) {
   static constexpr std::array<const char*, 6> kPrefix = {"", " k", " M", " G", " T", " P"};
   std::size_t prefix = 0;
@@ -115,16 +41,6 @@ std::string power_text(double value) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%g", value);
   return digits + std::string(kPrefix[prefix]);
-}
-
-std::string intensity_text(double value) {
-  char digits[32];
-  if (value >= 1e5) return format_large(value);
-  if (value < 10)
-    std::snprintf(digits, sizeof digits, "%.2g", value);
-  else
-    return format_count(std::llround(value));
-  return digits;
 }
 
 // One line a digit of each decade, a label a decade.
@@ -144,10 +60,10 @@ void draw_axes(Drawing& drawing, const Rect& area, const LogPlot& log) {
          {.ink = Ink::Grid, .alpha = decade ? 1.f : 0.5f});
     line(drawing, {x, plot.y - (decade ? 6.f : 3.f)}, {x, plot.y}, {.ink = Ink::Communication});
     if (!decade) return;
-    write(drawing, intensity_text(value), {x, plot.bottom() + 11}, 10, Weight::Medium, Ink::Text2,
+    write(drawing, format_intensity(value), {x, plot.bottom() + 11}, 10, Weight::Medium, Ink::Text2,
           Align::Center);
-    write(drawing, intensity_text(value), {x, plot.y - 13}, 10, Weight::Medium, Ink::Communication,
-          Align::Center);
+    write(drawing, format_intensity(value), {x, plot.y - 13}, 10, Weight::Medium,
+          Ink::Communication, Align::Center);
   });
   each_decade(log.y_low, log.y_high, [&](double value, bool decade) {
     if (!decade) return;
@@ -166,7 +82,7 @@ void draw_axes(Drawing& drawing, const Rect& area, const LogPlot& log) {
 }
 
 // From the left edge up to where `limit` cuts it off.
-void draw_slope(Drawing& drawing, Labels& labels, const LogPlot& log, double rate, double limit,
+void draw_slope(Drawing& drawing, FreeLabels& labels, const LogPlot& log, double rate, double limit,
                 const Style& style) {
   const double from = std::max(log.x_low, log.y_low / rate),
                to = std::min(log.x_high, limit / rate);
@@ -177,7 +93,7 @@ void draw_slope(Drawing& drawing, Labels& labels, const LogPlot& log, double rat
 }
 
 // Above the slope and to the left of it, at the given height of the plot.
-void label_slope(Labels& labels, const LogPlot& log, const std::string& words, double rate,
+void label_slope(FreeLabels& labels, const LogPlot& log, const std::string& words, double rate,
                  float height, Ink ink) {
   const float y = log.plot.bottom() - log.plot.height * height;
   const double value = log.y_low * std::pow(log.y_high / log.y_low, double{height});
@@ -185,8 +101,8 @@ void label_slope(Labels& labels, const LogPlot& log, const std::string& words, d
   labels.put(words, {x - width - 6, y}, width, ink);
 }
 
-void draw_flat(Drawing& drawing, Labels& labels, const LogPlot& log, double figure, double memory,
-               const Style& style) {
+void draw_flat(Drawing& drawing, FreeLabels& labels, const LogPlot& log, double figure,
+               double memory, const Style& style) {
   const double ridge = std::max(log.x_low, figure / memory);
   if (figure < log.y_low || ridge >= log.x_high) return;
   const Point left{log.x(ridge), log.y(figure)}, right{log.plot.right(), log.y(figure)};
@@ -195,7 +111,7 @@ void draw_flat(Drawing& drawing, Labels& labels, const LogPlot& log, double figu
 }
 
 // Above the roof at its right end, or below where that place is taken.
-void label_flat(Labels& labels, const LogPlot& log, const ComputeRoof& roof) {
+void label_flat(FreeLabels& labels, const LogPlot& log, const ComputeRoof& roof) {
   std::string words = roof.formats + " " + format_throughput(roof.datasheet);
   if (roof.used) words += ", " + format_throughput(roof.effective) + " reached";
   const float width = text_width(words, 10), x = log.plot.right() - width - 6;
@@ -212,7 +128,8 @@ double highest(const Roofline& roofline, bool effective) {
   return most;
 }
 
-void draw_roofs(Drawing& drawing, Labels& labels, const LogPlot& log, const Roofline& roofline) {
+void draw_roofs(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
+                const Roofline& roofline) {
   const SlopeRoof& memory = roofline.memory;
   const Style solid{.ink = Ink::Text, .stroke = 1.6f},
       dashed{.ink = Ink::Text, .stroke = 1.2f, .dash_on = 5, .dash_off = 3};
@@ -262,7 +179,7 @@ Point place_of(const LogPlot& log, const RooflinePoint& point) {
   return {log.x(point.intensity()), log.y(point.achieved().value)};
 }
 
-void draw_points(Drawing& drawing, Labels& labels, const LogPlot& log, const Roofline& roofline,
+void draw_points(Drawing& drawing, FreeLabels& labels, const LogPlot& log, const Roofline& roofline,
                  Item selected) {
   for (std::size_t i = 0; i < roofline.points.size(); ++i) {
     const RooflinePoint& point = roofline.points[i];
@@ -276,15 +193,15 @@ void draw_points(Drawing& drawing, Labels& labels, const LogPlot& log, const Roo
 }
 
 // The largest first, so that they get the best places.
-void label_points(Labels& labels, const LogPlot& log, const Roofline& roofline) {
+void label_points(FreeLabels& labels, const LogPlot& log, const Roofline& roofline) {
   for (const RooflinePoint& point : roofline.points)
     if (point.share >= 0.005)
       labels.beside(point.name + "  " + format_percent(point.share), place_of(log, point),
                     radius_of(point.share), Ink::Text);
 }
 
-void draw_traffic(Drawing& drawing, Labels& labels, const LogPlot& log, const Roofline& roofline,
-                  Item selected) {
+void draw_traffic(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
+                  const Roofline& roofline, Item selected) {
   for (std::size_t i = 0; i < roofline.traffic.size(); ++i) {
     const LinkPoint& link = roofline.traffic[i];
     if (link.bytes.value <= 0 || link.flops.value <= 0) continue;
@@ -299,7 +216,7 @@ void draw_traffic(Drawing& drawing, Labels& labels, const LogPlot& log, const Ro
     else
       ring(drawing, at, 6, {.ink = ink, .stroke = 2, .item = item});
     if (selected == item) ring(drawing, at, 10, {.ink = Ink::Select, .stroke = 2});
-    const std::string words = link.name + "  " + intensity_text(link.intensity()) + " FLOP/B" +
+    const std::string words = link.name + "  " + format_intensity(link.intensity()) + " FLOP/B" +
                               (off ? ", off scale" : "");
     labels.keep_free({at.x - 7, at.y - 7, 14, 14});
     labels.beside(words, at, 8, ink);
@@ -312,7 +229,7 @@ struct LegendEntry {
   Pass pass;
 };
 
-void draw_legend(Drawing& drawing, Labels& labels, const Rect& plot) {
+void draw_legend(Drawing& drawing, FreeLabels& labels, const Rect& plot) {
   static constexpr std::array<LegendEntry, 5> kEntries = {
       {{"product, forward", WorkKind::Product, Pass::Forward},
        {"product, input gradient", WorkKind::Product, Pass::BackwardInput},
@@ -333,34 +250,6 @@ void draw_legend(Drawing& drawing, Labels& labels, const Rect& plot) {
   write(drawing, "communication", {at.x + 12, y}, 10, Weight::Medium, Ink::Text2);
   write(drawing, "area = share of busy time", {at.x - 5, y + 15}, 10, Weight::Regular, Ink::Text3);
   labels.keep_free({plot.x, plot.y, 170, y + 24 - plot.y});
-}
-
-Hover describe_point(const Roofline& roofline, const RooflinePoint& point) {
-  const Bound limit = bound(roofline, point);
-  Hover hover{
-      point.name, std::string(to_string(point.math)), format_throughput(point.achieved()), {}};
-  char gap[32];
-  std::snprintf(gap, sizeof gap, "%.2f", limit.gap);
-  hover.lines.push_back("intensity " + intensity_text(point.intensity()) + " FLOP/B");
-  hover.lines.push_back("bound by " + limit.roof + ", " + format_throughput(limit.attainable) +
-                        " attainable, gap " + gap + " \u00D7");
-  hover.lines.push_back(
-      format_percent(point.share) + " of busy time, " + format_count(point.calls) + " calls, " +
-      format_duration(point.time / std::max<std::int64_t>(1, point.calls)) + " each");
-  return hover;
-}
-
-Hover describe_link(const Roofline& roofline, const LinkPoint& link) {
-  const SlopeRoof& roof = roofline.links[std::min(link.level, roofline.links.size() - 1)];
-  Hover hover{
-      link.name + " communication", "over " + roof.name, format_bytes(link.bytes) + " a step", {}};
-  hover.lines.push_back(intensity_text(link.intensity()) + " FLOP of computing per byte sent");
-  const double needed = roofline.busy.value / roof.effective.value;
-  const bool ahead = link.intensity() >= needed;
-  hover.lines.push_back(std::string(ahead ? "the link keeps up" : "the link is the limit") +
-                        ": it would be even at " + intensity_text(needed) + " FLOP/B");
-  hover.lines.push_back(format_duration(link.time) + " a step, alone on the link");
-  return hover;
 }
 
 }  // namespace
@@ -393,13 +282,13 @@ LogPlot roofline_plot(const Roofline& roofline, const Rect& area) {
   return log;
 }
 
-std::uint64_t traffic_tag(std::size_t index) { return kTraffic | index; }
+std::uint64_t traffic_tag(std::size_t index) { return kTrafficTag | index; }
 
 void draw_roofline(Drawing& drawing, const Rect& area, const Roofline& roofline,
                    const ViewState& state) {
   const ClipScope clip(drawing, area);
   const LogPlot log = roofline_plot(roofline, area);
-  Labels labels(drawing, log.plot);
+  FreeLabels labels(drawing, log.plot);
   draw_axes(drawing, area, log);
   const ClipScope plot(drawing, log.plot);
   draw_legend(drawing, labels, log.plot);
@@ -407,15 +296,6 @@ void draw_roofline(Drawing& drawing, const Rect& area, const Roofline& roofline,
   draw_points(drawing, labels, log, roofline, state.selected);
   draw_traffic(drawing, labels, log, roofline, state.selected);
   label_points(labels, log, roofline);
-}
-
-Hover describe_roofline(const Roofline& roofline, Item item) {
-  if (item.kind != ItemKind::Dot) return {};
-  if (item.tag < roofline.points.size()) return describe_point(roofline, roofline.points[item.tag]);
-  const std::uint64_t index = item.tag - kTraffic;
-  return item.tag >= kTraffic && index < roofline.traffic.size()
-             ? describe_link(roofline, roofline.traffic[index])
-             : Hover{};
 }
 
 }  // namespace trainyard

@@ -19,6 +19,7 @@ LogPlot roofline_plot(const Roofline&, const Rect& area);
 
 /// Items: Dot, tag the index of the point; or traffic_tag() of what crosses links.
 void draw_roofline(Drawing&, const Rect& area, const Roofline&, const ViewState&);
+inline constexpr std::uint64_t kTrafficTag = std::uint64_t{1} << 32;  // and above: links
 std::uint64_t traffic_tag(std::size_t index);
 Hover describe_roofline(const Roofline&, Item);
 

@@ -76,6 +76,15 @@ Viewport viewport_of(const Rect& area, const ViewState& state, Instant end) {
   return {plot_of(area), shown.from, std::max(shown.to, shown.from + Duration{1}), state.scroll};
 }
 
+float cut_x(const Viewport& v, Instant t) {
+  const double low = double{v.plot.x} - kOutside, high = double{v.plot.right()} + kOutside;
+  return static_cast<float>(std::clamp(x_of(v, t), low, high));
+}
+
+Extent extent(const Viewport& v, Instant start, Instant end) {
+  return {cut_x(v, start), cut_x(v, end)};
+}
+
 void draw_ruler(Drawing& drawing, const Rect& area, const Viewport& v, const ViewState& state,
                 Instant end) {
   const Rect covered[] = {range_bar(area, v, state), cursor_tag(area, v, state, end)};

@@ -18,6 +18,16 @@ Rect plot_of(const Rect& area);
 /// The state's shown part of a run that ends at `end`, across plot_of(area).
 Viewport viewport_of(const Rect& area, const ViewState&, Instant end);
 
+/// The horizontal extent of [start, end), cut a little outside the plot so that far ends stay
+/// representable.
+struct Extent {
+  float left = 0, right = 0;
+  float width() const { return right - left; }
+};
+inline constexpr float kOutside = 8;  // px beyond the plot where extents are cut
+float cut_x(const Viewport&, Instant);
+Extent extent(const Viewport&, Instant start, Instant end);
+
 /// Ticks at the bottom of `area` and their labels, except where the range's or the cursor's reading
 /// will lie.
 void draw_ruler(Drawing&, const Rect& area, const Viewport&, const ViewState&, Instant end);

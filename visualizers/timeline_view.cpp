@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "visualizers/text_metrics.h"
+#include "visualizers/timeline_selection.h"
 #include "visualizers/viewmodel/folding.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -16,29 +17,15 @@ namespace {
 constexpr float kFirstLane = 5;                   // px below the ruler
 constexpr float kLabelRoom = 6, kNumberRoom = 3;  // px that a label leaves free
 constexpr float kNarrow = 3;                      // px below which a box has no gap and no parts
-constexpr float kShortestMark = 1.6f;
 constexpr float kLeastLabelled = 7;  // px; a digit in the smallest size that is written, and its
                                      // room
 constexpr float kLeastIdle = 2;      // px below which a gap is not hatched
 constexpr Duration kFarthest{std::int64_t{1} << 62};   // so that differences of times have 64 bits
 constexpr float kNarrowFold = 6;                       // px below which a fold has one colour
+constexpr std::size_t kUsualTiles = 32 * 1024;         // of a full screen; saves moving them
 constexpr float kOverviewRow = 4, kOverviewRows = 36;  // px of one row at most, and of all
 
 Ink ink_at(std::uint8_t category) { return static_cast<Ink>(category); }
-
-// The horizontal extent of [start, end) on screen, cut a little outside the plot so that far ends
-// stay representable.
-struct Extent {
-  float left = 0, right = 0;
-  float width() const { return right - left; }
-};
-float cut_x(const Viewport& v, Instant t) {
-  const double low = double{v.plot.x} - 8, high = double{v.plot.right()} + 8;
-  return static_cast<float>(std::clamp(x_of(v, t), low, high));
-}
-Extent extent(const Viewport& v, Instant start, Instant end) {
-  return {cut_x(v, start), cut_x(v, end)};
-}
 
 std::string label_of(const Task& task, const Instruction& instruction, float room, float size) {
   const std::string number = std::to_string(instruction.microbatch);
@@ -71,10 +58,13 @@ class LanePainter {
         scale_(scale),
         step_(fold_step(v, scale)),
         from_(std::clamp(v.from, -kFarthest, kFarthest)),
-        ns_per_px_(ns_per_px(v)) {}
+        ns_per_px_(ns_per_px(v)),
+        low_(double{v.plot.x} - kOutside),
+        high_(double{v.plot.right()} + kOutside),
+        flushed_(drawing.tiles.size()) {}
 
   void compute(std::uint32_t row, float top, float height, DeviceId device) {
-    fold(row);
+    begin(row, top, height);
     const std::uint32_t first_seen =
         folds_.empty() ? window(model_.spans, row, v_.from, v_.to).first : folds_.front().first;
     const std::uint32_t base = instruction_at(model_, row, 0).value;
@@ -100,34 +90,34 @@ class LanePainter {
   }
 
   void comm(std::uint32_t row, float top) {
-    fold(row);
+    begin(row, top, kCommLane);
     const std::uint32_t base = instruction_at(model_, row, 0).value;
     for (const Fold& f : folds_) {
       const Extent e = place(f.start, f.end);
       const float width = std::max(kShortestMark, e.width() - (e.width() > kNarrow ? 1.f : 0.f));
       const float height = f.count == 1 ? kCommLane : std::max(1.5f, kCommLane * busy_share(f));
-      row_.push_back({{e.left, top + kCommLane - height, width, height},
-                      base + f.first,
-                      f.count == 1 ? ItemKind::Span : ItemKind::Fold,
-                      Ink::Communication,
-                      Tile::Kind::Box});
+      put({{e.left, top + kCommLane - height, width, height},
+           base + f.first,
+           f.count == 1 ? ItemKind::Span : ItemKind::Fold,
+           Ink::Communication,
+           Tile::Kind::Box});
     }
     flush();
   }
 
   void overview(std::uint32_t row, float top, float height) {
-    fold(row);
+    begin(row, top, height);
     for (std::size_t i = 0; i < folds_.size();) {
       const Fold& f = folds_[i];
       Extent e = place(f.start, f.end);
       // Neighbours of one colour go as one where what parts them is no pixel.
       for (++i; i < folds_.size() && joins(f, folds_[i], e.right); ++i)
         e.right = place(folds_[i].end);
-      row_.push_back({{e.left, top, std::max(1.f, e.width()), height},
-                      0,
-                      ItemKind::None,
-                      ink_at(f.category),
-                      Tile::Kind::Fill});
+      put({{e.left, top, std::max(1.f, e.width()), height},
+           0,
+           ItemKind::None,
+           ink_at(f.category),
+           Tile::Kind::Fill});
     }
     flush();
   }
@@ -138,10 +128,20 @@ class LanePainter {
     fold_row(model_.spans, row, v_.from, v_.to, step_, folds_);
   }
 
-  // What is not yet in the drawing; to be called before anything else is drawn.
+  // push_back of what has a name is small enough for compilers to inline, that of what has none is
+  // not; it is called for every box.
+  [[gnu::always_inline]] void put(const Tile& tile) { drawing_.tiles.push_back(tile); }
+
+  // Makes a mark of the tiles so far; to be called before anything else is drawn.
   void flush() {
-    tiles(drawing_, row_);
-    row_.clear();
+    strip(drawing_, flushed_, bounds_);
+    flushed_ = drawing_.tiles.size();
+  }
+
+  // To be called before a row is drawn.
+  void begin(std::uint32_t row, float top, float height) {
+    fold(row);
+    bounds_ = {v_.plot.x - kOutside, top, v_.plot.width + 3 * kOutside, height};
   }
 
   bool joins(const Fold& f, const Fold& next, float right) const {
@@ -157,7 +157,7 @@ class LanePainter {
   Extent place(Instant start, Instant end) const { return {place(start), place(end)}; }
   float place(Instant t) const {
     const double x = double{v_.plot.x} + static_cast<double>((t - from_).count()) / ns_per_px_;
-    return static_cast<float>(std::clamp(x, double{v_.plot.x} - 8, double{v_.plot.right()} + 8));
+    return static_cast<float>(std::clamp(x, low_, high_));
   }
 
   static float busy_share(const Fold& f) {
@@ -167,24 +167,21 @@ class LanePainter {
 
   void idle(float left, float right, float top, float height, std::uint32_t ended_by) {
     if (right - left >= kLeastIdle)
-      row_.push_back({{left, top, right - left, height},
-                      ended_by,
-                      ItemKind::Idle,
-                      Ink::Text,
-                      Tile::Kind::Idle});
+      put({{left, top, right - left, height},
+           ended_by,
+           ItemKind::Idle,
+           Ink::Text,
+           Tile::Kind::Idle});
   }
 
   void span(const Fold& f, const Extent& e, float top, float height, InstructionId id) {
-    const Task& task = program_.task(id);
     const auto part_box = [&](const Rect& part, Ink ink) {
-      row_.push_back({part, id.value, ItemKind::Span, ink, Tile::Kind::Box});
+      put({part, id.value, ItemKind::Span, ink, Tile::Kind::Box});
     };
     Rect rect{e.left, top, std::max(kShortestMark, e.width() - (e.width() > kNarrow ? 1.f : 0.f)),
               height};
-    const std::vector<double>& recomputed = model_.experiment->prices.recompute_share;
-    const double again =
-        task.phase == Phase::Forward || recomputed.empty() ? 0 : recomputed[task_index(id)];
-    if (again > 0 && e.width() > kNarrow) {
+    const double again = e.width() > kNarrow ? recomputed(f, id) : 0;
+    if (again > 0) {
       // The forward done again comes first, and is drawn in proportion even where the box is cut by
       // the plot's edge.
       const float until =
@@ -194,11 +191,15 @@ class LanePainter {
       rect = {until, top, rect.right() - until, height};
     }
     part_box(rect, ink_at(f.category));
-    if (rect.width > kLeastLabelled) label(id, task, rect, ink_at(f.category));
+    if (rect.width > kLeastLabelled) label(id, program_.task(id), rect, ink_at(f.category));
   }
 
-  std::size_t task_index(InstructionId id) const {
-    return program_.instructions[id.value].task.value;
+  // The part of a span's time that is forward done again.
+  double recomputed(const Fold& span, InstructionId id) const {
+    const std::vector<double>& shares = model_.experiment->prices.recompute_share;
+    return shares.empty() || ink_at(span.category) == Ink::Forward
+               ? 0
+               : shares[program_.instructions[id.value].task.value];
   }
 
   static Duration part(Duration whole, double share) {
@@ -221,7 +222,8 @@ class LanePainter {
   void folded(const Fold& f, const Extent& e, float top, float height, std::uint32_t first) {
     const float width = std::max(1.f, e.width());
     const auto part = [&](float y, float h, Ink ink) {
-      row_.push_back({{e.left, y, width, h}, first, ItemKind::Fold, ink, Tile::Kind::Fill});
+      drawing_.tiles.push_back(
+          {{e.left, y, width, h}, first, ItemKind::Fold, ink, Tile::Kind::Fill});
     };
     if (width < kNarrowFold) {
       const float h = std::max(2.f, height * busy_share(f));
@@ -244,8 +246,10 @@ class LanePainter {
   FoldStep step_;
   Instant from_;
   double ns_per_px_;
+  double low_, high_;  // where boxes are cut
   std::vector<Fold> folds_;
-  std::vector<Tile> row_;
+  std::size_t flushed_;  // of the drawing's tiles: those before it are in strips
+  Rect bounds_;          // of the row's tiles
 };
 
 std::string whole_percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
@@ -316,94 +320,6 @@ void draw_overview(Drawing& drawing, const TimelineLayout& layout, const Timelin
        {.ink = Ink::Border});
 }
 
-// The compute instruction on another rank whose result an instruction waited for, through what was
-// sent in between.
-InstructionId cause_of(const Experiment& experiment, InstructionId id) {
-  const Program& program = experiment.program;
-  for (int hops = 0; hops < 8; ++hops) {
-    const Instruction& instruction = program.instructions[id.value];
-    id = program.task(id).kind == TaskKind::Receive && instruction.peer.valid()
-             ? instruction.peer
-             : awaited(experiment, id);
-    if (!id.valid() || program.task(id).kind == TaskKind::Compute) return id;
-  }
-  return {};
-}
-
-// The compute instruction on another rank that the end of this one let start, the earliest; one of
-// the stages before and after, soon after its end.
-InstructionId effect_of(const TimelineModel& model, InstructionId id) {
-  constexpr std::uint32_t kLookedAt = 8;  // spans of a row
-  const Experiment& experiment = *model.experiment;
-  const Program& program = experiment.program;
-  const std::vector<Span>& spans = experiment.timeline.spans;
-  const std::uint32_t stage = program.task(id).stage.value;
-  InstructionId earliest;
-  for (const std::uint32_t other : {stage - 1, stage + 1}) {
-    if (other >= static_cast<std::uint32_t>(program.stages)) continue;
-    for (const std::uint32_t row : model.ranks[device_of(program, StageId{other}).value].compute) {
-      const std::uint32_t count = model.spans.rows[row].count;
-      std::uint32_t at = window(model.spans, row, spans[id.value].end, Instant::max()).first;
-      for (const std::uint32_t end = std::min(count, at + kLookedAt); at < end; ++at) {
-        const InstructionId next = instruction_at(model, row, at);
-        if (earliest.valid() && spans[earliest.value].start <= spans[next.value].start) break;
-        if (cause_of(experiment, next) == id) earliest = next;
-      }
-    }
-  }
-  return earliest;
-}
-
-float lane_middle(const TimelineLayout& layout, const TimelineModel& model, SpanPlace place) {
-  const DeviceId device = model.experiment->program.streams[place.row].device;
-  return lane_top(layout, device.value) + kComputeLane / 2;
-}
-
-// Where a line that leaves or enters the lane of `place` at x meets it, coming from height `from`.
-Point lane_edge(const TimelineLayout& layout, const TimelineModel& model, SpanPlace place,
-                Instant at, float from) {
-  const float y = lane_middle(layout, model, place);
-  return {cut_x(layout.shown, at), y < from ? y + kComputeLane / 2 : y - kComputeLane / 2};
-}
-
-// From the end of what it waited for to its own start, and from its end to the start of what waited
-// for it.
-void draw_elbows(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
-                 InstructionId id, const Rect& box) {
-  const std::vector<Span>& spans = model.experiment->timeline.spans;
-  const std::uint32_t row = place_of(model, id).row;
-  const float middle = box.y + box.height / 2;
-  const Style style{.ink = Ink::Select, .stroke = 1.5f};
-  const InstructionId cause = cause_of(*model.experiment, id), effect = effect_of(model, id);
-  if (cause.valid() && place_of(model, cause).row != row) {
-    const Point from =
-        lane_edge(layout, model, place_of(model, cause), spans[cause.value].end, middle);
-    polyline(drawing, {from, {from.x, middle}, {box.x - 3, middle}}, style);
-  }
-  if (effect.valid() && place_of(model, effect).row != row) {
-    const Point to =
-        lane_edge(layout, model, place_of(model, effect), spans[effect.value].start, middle);
-    polyline(drawing, {{box.right() + 3, middle}, {to.x, middle}, to}, style);
-  }
-}
-
-void draw_selection(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
-                    Item selected) {
-  if (selected.kind != ItemKind::Span) return;
-  const InstructionId id{static_cast<std::uint32_t>(selected.tag)};
-  const SpanPlace place = place_of(model, id);
-  if (place.row == kNoRow) return;
-  const Stream& stream = model.experiment->program.streams[place.row];
-  const Span span = model.experiment->timeline.spans[id.value];
-  const Extent e = extent(layout.shown, span.start, span.end);
-  const float top = lane_top(layout, stream.device.value) + (stream.compute ? 0 : kComputeLane + 1);
-  const Rect box{e.left, top, std::max(kShortestMark, e.width() - 1),
-                 stream.compute ? kComputeLane : kCommLane};
-  draw_elbows(drawing, layout, model, id, box);
-  outline(drawing, {box.x - 3, box.y - 3, box.width + 6, box.height + 6},
-          {.ink = Ink::Select, .stroke = 2});
-}
-
 void draw_lane(LanePainter& painter, const RankLanes& rank, float top) {
   const auto lanes = static_cast<float>(std::max<std::size_t>(1, rank.compute.size()));
   for (std::size_t i = 0; i < rank.compute.size(); ++i)
@@ -464,6 +380,7 @@ void draw_timeline(Drawing& drawing, const Rect& area, const TimelineModel& mode
                    const ViewState& state) {
   const ClipScope clip(drawing, area);
   const TimelineLayout layout = timeline_layout(model, area, state);
+  drawing.tiles.reserve(drawing.tiles.size() + kUsualTiles);
   draw_overview(drawing, layout, model, state);
   draw_ruler(drawing, layout.ruler, layout.shown, state, model.end);
   draw_lanes(drawing, layout, model, state);

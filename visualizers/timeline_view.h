@@ -12,6 +12,7 @@ inline constexpr float kOverview = 52;
 inline constexpr float kLanePitch = 30;
 inline constexpr float kComputeLane = 18;
 inline constexpr float kCommLane = 7;
+inline constexpr float kShortestMark = 1.6f;  // px of the shortest span's box
 
 /// Where the parts of a timeline lie within its area; the window's mouse handling goes by it.
 struct TimelineLayout {

@@ -70,24 +70,23 @@ TEST(Canvas, ABoxIsOneRectangleInTheDarkAndHasAnOutlineInTheLight) {
 
 // More of them than 16-bit indices reach, so that a strip is split within.
 TEST(Canvas, AStripIsPaintedLikeItsTilesOneByOne) {
-  Drawing strip({300, 300});
-  strip.origin = {3, 2};
-  std::vector<Tile> list;
+  Drawing tiled({300, 300});
+  tiled.origin = {3, 2};
   for (std::uint32_t i = 0; i < 40'000; ++i)
-    list.push_back({{static_cast<float>(i % 200), static_cast<float>(i / 200) / 1.5f,
-                     static_cast<float>(i % 7), static_cast<float>(i % 5)},
-                    i,
-                    ItemKind::Span,
-                    i % 3 == 0 ? Ink::Communication : Ink::Backward,
-                    static_cast<Tile::Kind>(i % 4 % 3)});
-  tiles(strip, list);
-  Drawing plain(strip.size);
-  plain.marks = plain_marks(strip);
+    tiled.tiles.push_back({{static_cast<float>(i % 200), static_cast<float>(i / 200) / 1.5f,
+                            static_cast<float>(i % 7), static_cast<float>(i % 5)},
+                           i,
+                           ItemKind::Span,
+                           i % 3 == 0 ? Ink::Communication : Ink::Backward,
+                           static_cast<Tile::Kind>(i % 4 % 3)});
+  strip(tiled, 0, {0, 0, 300, 300});
+  Drawing plain(tiled.size);
+  plain.marks = plain_marks(tiled);
   Canvas canvas(std::make_unique<NullRenderer>());
   for (const Theme theme : {Theme::Dark, Theme::Light}) {
     const std::vector<Box> one_by_one = boxes(canvas.build(plain, 1.25, theme));
     EXPECT_GT(one_by_one.size(), 20'000u);
-    EXPECT_TRUE(boxes(canvas.build(strip, 1.25, theme)) == one_by_one);
+    EXPECT_TRUE(boxes(canvas.build(tiled, 1.25, theme)) == one_by_one);
   }
 }
 

@@ -22,13 +22,19 @@ TEST(Drawing, TheTopmostItemIsHit) {
   EXPECT_EQ(hit(d, {5, 5}).kind, ItemKind::None) << "a mark without an item is not pointed at";
 }
 
+void add_strip(Drawing& d, const std::vector<Tile>& tiles) {
+  const std::size_t first = d.tiles.size();
+  d.tiles.insert(d.tiles.end(), tiles.begin(), tiles.end());
+  strip(d, first, {0, 0, 100, 100});
+}
+
 TEST(Drawing, TilesJoinOneStripAndAreHitByThemselves) {
   Drawing d({100, 100});
   const Tile under{{10, 10, 20, 10}, 1, ItemKind::Span, Ink::Forward, Tile::Kind::Box};
   const Tile over{{20, 10, 20, 10}, 2, ItemKind::Fold, Ink::Backward, Tile::Kind::Fill};
-  tiles(d, {under, over});
-  tiles(d, {{{50, 10, 20, 10}, 3, ItemKind::Idle, Ink::Text, Tile::Kind::Idle},
-            {{0, 0, 100, 100}, 0, ItemKind::None, Ink::Canvas, Tile::Kind::Fill}});
+  add_strip(d, {under, over});
+  add_strip(d, {{{50, 10, 20, 10}, 3, ItemKind::Idle, Ink::Text, Tile::Kind::Idle},
+                {{0, 0, 100, 100}, 0, ItemKind::None, Ink::Canvas, Tile::Kind::Fill}});
   ASSERT_EQ(d.marks.size(), 1u);
   EXPECT_EQ(d.marks[0].rect, (Rect{0, 0, 100, 100}));
   EXPECT_EQ(hit(d, {15, 15}), (Item{ItemKind::Span, 1}));
@@ -45,16 +51,16 @@ TEST(Drawing, TilesJoinOneStripAndAreHitByThemselves) {
 TEST(Drawing, AnythingBetweenTilesEndsTheirStrip) {
   Drawing d({100, 100});
   const Tile some{{10, 10, 20, 10}, 1, ItemKind::Span, Ink::Forward, Tile::Kind::Box};
-  tiles(d, {some});
+  add_strip(d, {some});
   text(d, {"F1", {12, 15}}, {});
-  tiles(d, {some});
+  add_strip(d, {some});
   d.origin = {3, 0};
-  tiles(d, {some});
+  add_strip(d, {some});
   {
     const ClipScope clip(d, {0, 0, 50, 50});
-    tiles(d, {some});
+    add_strip(d, {some});
   }
-  tiles(d, {});
+  add_strip(d, {});
   EXPECT_EQ(d.marks.size(), 5u);
   EXPECT_EQ(d.tiles.size(), 4u);
 }

@@ -72,5 +72,11 @@ TEST(Format, SpellsForAScreenReader) {
   EXPECT_EQ(spell_large(70.6e9), "70.6 billion");
 }
 
+TEST(Format, IntensitiesHaveTwoDigitsBelowTenAndNoneAbove) {
+  EXPECT_EQ(format_intensity(0.253), "0.25");
+  EXPECT_EQ(format_intensity(139.6), "140");
+  EXPECT_EQ(format_intensity(1.2e6), format_large(1.2e6));
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -120,17 +120,6 @@ TEST(StepCurve, MorePixelsThanNanosecondsIsFine) {
   EXPECT_EQ(ranges.back(), (ValueRange{3, 3}));
 }
 
-TEST(StepCurve, TheCacheAsksAgainOnlyForAnotherQuestion) {
-  StepCurve curve = step_curve({0, 10}, {1, 2});
-  RangeCache cache;
-  EXPECT_EQ(cache.ranges(curve, 0ns, 20ns, 2).back(), (ValueRange{2, 2}));
-  curve = step_curve({0, 10}, {1, 7});
-  EXPECT_EQ(cache.ranges(curve, 0ns, 20ns, 2).back(), (ValueRange{2, 2})) << "same question";
-  cache.clear();
-  EXPECT_EQ(cache.ranges(curve, 0ns, 20ns, 2).back(), (ValueRange{7, 7}));
-  EXPECT_EQ(cache.ranges(curve, 0ns, 5ns, 2).back(), (ValueRange{1, 1}));
-}
-
 TEST(StepCurve, RefusesWhatIsNotACurve) {
   EXPECT_THROW(step_curve({}, {}), Error);
   EXPECT_THROW(step_curve({1, 2}, {1}), Error);

@@ -45,7 +45,6 @@ class Painter {
   Painter(const Drawing& drawing, double scale, Theme theme, FontAtlas& fonts, ImDrawList& list)
       : drawing_(drawing),
         scale_(scale),
-        theme_(theme),
         fonts_(fonts),
         list_(list),
         white_(fonts.atlas().TexUvWhitePixel),
@@ -56,6 +55,8 @@ class Painter {
       looks_[i] = {packed(colour(ink, theme), 1), packed(outline_colour(ink, theme), 1),
                    pattern_of(ink), outlined(ink, theme)};
     }
+    for (std::size_t i = 0; i < kPatterns; ++i)
+      strokes_[i] = packed(colour(static_cast<Pattern>(i), theme), 1);
   }
 
   void paint() {
@@ -170,7 +171,7 @@ class Painter {
   // Covers the cells with copies of the pattern's tile; texel (0, 0) lies at the origin.
   void tiles(const Cells& c, Pattern pattern, float alpha, Point origin) {
     const PatternTile& tile = fonts_.tile(pattern);
-    const ImU32 colour_here = packed(colour(pattern, theme_), alpha);
+    const ImU32 colour_here = faded(strokes_[static_cast<std::size_t>(pattern)], alpha);
     const Cells seen = {std::max(c.left, clip_.left), std::max(c.top, clip_.top),
                         std::min(c.right, clip_.right), std::min(c.bottom, clip_.bottom)};
     const auto phase = [&](int position, double start) {
@@ -331,12 +332,12 @@ class Painter {
 
   const Drawing& drawing_;
   double scale_;
-  Theme theme_;
   FontAtlas& fonts_;
   ImDrawList& list_;
   ImVec2 white_;
   ImVec2 texel_;
   std::array<BoxLook, kInks> looks_{};
+  std::array<ImU32, kPatterns> strokes_{};
   int batch_ = 1, room_ = 0;  // quads to reserve at once, and left of those reserved
   Cells clip_{};
   std::vector<ImVec2> path_;

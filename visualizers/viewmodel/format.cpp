@@ -128,6 +128,14 @@ std::string format_count(std::int64_t n) {
 
 std::string format_large(double value) { return with_unit(value, kLarge); }
 
+std::string format_intensity(double value) {
+  char digits[32];
+  if (value >= 1e5) return format_large(value);
+  if (value >= 10) return format_count(std::llround(value));
+  std::snprintf(digits, sizeof digits, "%.2g", value);
+  return digits;
+}
+
 std::string format_signed(double value, int decimals) {
   if (std::isnan(value)) return kNoNumber;
   const std::string digits = fixed(std::fabs(value), decimals);

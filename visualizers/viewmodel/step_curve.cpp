@@ -239,12 +239,4 @@ void crests_of(const StepCurve& curve, Instant from, Instant to, int count,
       });
 }
 
-const std::vector<ValueRange>& RangeCache::ranges(const StepCurve& curve, Instant from, Instant to,
-                                                  int count) {
-  if (from == from_ && to == to_ && count == count_) return ranges_;
-  ranges_of(curve, from, to, count, ranges_);
-  from_ = from, to_ = to, count_ = count;
-  return ranges_;
-}
-
 }  // namespace trainyard

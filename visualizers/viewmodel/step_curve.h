@@ -44,17 +44,4 @@ void ranges_of(const StepCurve&, Instant from, Instant to, int count, std::vecto
 void crests_of(const StepCurve&, Instant from, Instant to, int count,
                std::vector<std::size_t>& out);
 
-/// The ranges of the last question, so that a redraw of the same view asks nothing.
-class RangeCache {
- public:
-  const std::vector<ValueRange>& ranges(const StepCurve&, Instant from, Instant to, int count);
-  /// To be called when the curve has changed.
-  void clear() { count_ = -1; }
-
- private:
-  Instant from_{}, to_{};
-  int count_ = -1;
-  std::vector<ValueRange> ranges_;
-};
-
 }  // namespace trainyard
