@@ -77,7 +77,7 @@ Viewport viewport_of(const Rect& area, const ViewState& state, Instant end) {
 }
 
 float cut_x(const Viewport& v, Instant t) {
-  const double low = double{v.plot.x} - kOutside, high = double{v.plot.right()} + kOutside;
+  const double low = double{v.plot.x} - kBeyondPlot, high = double{v.plot.right()} + kBeyondPlot;
   return static_cast<float>(std::clamp(x_of(v, t), low, high));
 }
 

@@ -24,7 +24,7 @@ struct Extent {
   float left = 0, right = 0;
   float width() const { return right - left; }
 };
-inline constexpr float kOutside = 8;  // px beyond the plot where extents are cut
+inline constexpr float kBeyondPlot = 8;  // px beyond the plot where extents are cut
 float cut_x(const Viewport&, Instant);
 Extent extent(const Viewport&, Instant start, Instant end);
 

@@ -59,8 +59,8 @@ class LanePainter {
         step_(fold_step(v, scale)),
         from_(std::clamp(v.from, -kFarthest, kFarthest)),
         ns_per_px_(ns_per_px(v)),
-        low_(double{v.plot.x} - kOutside),
-        high_(double{v.plot.right()} + kOutside),
+        low_(double{v.plot.x} - kBeyondPlot),
+        high_(double{v.plot.right()} + kBeyondPlot),
         flushed_(drawing.tiles.size()) {}
 
   void compute(std::uint32_t row, float top, float height, DeviceId device) {
@@ -141,7 +141,7 @@ class LanePainter {
   // To be called before a row is drawn.
   void begin(std::uint32_t row, float top, float height) {
     fold(row);
-    bounds_ = {v_.plot.x - kOutside, top, v_.plot.width + 3 * kOutside, height};
+    bounds_ = {v_.plot.x - kBeyondPlot, top, v_.plot.width + 3 * kBeyondPlot, height};
   }
 
   bool joins(const Fold& f, const Fold& next, float right) const {
