@@ -154,11 +154,12 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
   result.model_flops = flops.model;
   result.hardware_flops = flops.hardware;
   state_common(result, workload, cost);
-  result.bubble_fraction = bubble_fraction(timeline, program);
-  result.exposed_communication_fraction = exposed_communication_fraction(timeline, program);
+  const std::vector<Breakdown> parts = breakdowns(timeline, program, prices.recompute_share);
+  result.bubble_fraction = bubble_fraction(parts);
+  result.exposed_communication_fraction = exposed_communication_fraction(parts);
   result.memory = stage_memory(program, timeline, waves);
-  result.critical_device = critical_device(timeline, program);
-  result.breakdown = breakdown(timeline, program, result.critical_device, prices.recompute_share);
+  result.critical_device = critical_device(parts);
+  result.breakdown = parts[result.critical_device.value];
   result.verdict = judge(workload, program, timeline, waves, result.breakdown, result.capacity);
   return result;
 }

@@ -240,41 +240,46 @@ int live_microbatches(const Timeline& t, const Program& p, StageId stage) {
   return most;
 }
 
+std::vector<Breakdown> breakdowns(const Timeline& t, const Program& p,
+                                  const std::vector<double>& recompute_share) {
+  const IdleReasons reasons(t, p);
+  std::vector<Breakdown> all;
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d)
+    all.push_back(break_down(reasons, t, p, {d}, recompute_share));
+  return all;
+}
+
 Breakdown breakdown(const Timeline& t, const Program& p, DeviceId device,
                     const std::vector<double>& recompute_share) {
   return break_down(IdleReasons(t, p), t, p, device, recompute_share);
 }
 
-DeviceId critical_device(const Timeline& t, const Program& p) {
-  const IdleReasons reasons(t, p);
-  DeviceId best{0};
-  Duration least = Duration::max();
-  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d)
-    if (const Duration idle = break_down(reasons, t, p, {d}, {}).bubble; idle < least)
-      least = idle, best = {d};
-  return best;
+DeviceId critical_device(const std::vector<Breakdown>& all) {
+  const auto least =
+      std::min_element(all.begin(), all.end(),
+                       [](const Breakdown& a, const Breakdown& b) { return a.bubble < b.bubble; });
+  return DeviceId{static_cast<std::uint32_t>(least - all.begin())};
 }
 
 namespace {
 
 template <class Part>
-double mean_fraction(const Timeline& t, const Program& p, Part part) {
-  const IdleReasons reasons(t, p);
+double mean_fraction(const std::vector<Breakdown>& all, Part part) {
   double sum = 0;
-  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d)
-    sum += to_seconds(part(break_down(reasons, t, p, {d}, {})));
-  const double all = to_seconds(makespan(t)) * p.devices;
-  return all > 0 ? sum / all : 0;
+  for (const Breakdown& b : all) sum += to_seconds(part(b));
+  const double span = all.empty() ? 0 : to_seconds(all.front().sum());
+  const double time = span * static_cast<double>(all.size());
+  return time > 0 ? sum / time : 0;
 }
 
 }  // namespace
 
-double bubble_fraction(const Timeline& t, const Program& p) {
-  return mean_fraction(t, p, [](const Breakdown& b) { return b.bubble; });
+double bubble_fraction(const std::vector<Breakdown>& all) {
+  return mean_fraction(all, [](const Breakdown& b) { return b.bubble; });
 }
 
-double exposed_communication_fraction(const Timeline& t, const Program& p) {
-  return mean_fraction(t, p, [](const Breakdown& b) { return b.exposed_communication(); });
+double exposed_communication_fraction(const std::vector<Breakdown>& all) {
+  return mean_fraction(all, [](const Breakdown& b) { return b.exposed_communication(); });
 }
 
 }  // namespace trainyard

@@ -4,6 +4,8 @@
 
 #include "core/timeline/timeline.h"
 
+#include <vector>
+
 namespace trainyard {
 
 /// End of the last span; 0 for an empty timeline.
@@ -42,10 +44,24 @@ struct Breakdown {
 /// again); may be empty.
 Breakdown breakdown(const Timeline&, const Program&, DeviceId,
                     const std::vector<double>& recompute_share = {});
-/// The device with the least bubble: the one that sets the pace. Ties go to the first.
-DeviceId critical_device(const Timeline&, const Program&);
+/// The same of every device, in order.
+std::vector<Breakdown> breakdowns(const Timeline&, const Program&,
+                                  const std::vector<double>& recompute_share = {});
+/// The device with the least bubble: the one that sets the pace. Ties go to the first. Not empty.
+DeviceId critical_device(const std::vector<Breakdown>&);
 /// Idle that is not exposed communication, over span, mean over devices, [0, 1].
-double bubble_fraction(const Timeline&, const Program&);
-double exposed_communication_fraction(const Timeline&, const Program&);
+double bubble_fraction(const std::vector<Breakdown>&);
+double exposed_communication_fraction(const std::vector<Breakdown>&);
+
+// For who asks only one of these: each breaks every device down once more.
+inline DeviceId critical_device(const Timeline& t, const Program& p) {
+  return critical_device(breakdowns(t, p));
+}
+inline double bubble_fraction(const Timeline& t, const Program& p) {
+  return bubble_fraction(breakdowns(t, p));
+}
+inline double exposed_communication_fraction(const Timeline& t, const Program& p) {
+  return exposed_communication_fraction(breakdowns(t, p));
+}
 
 }  // namespace trainyard
