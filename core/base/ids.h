@@ -20,8 +20,8 @@ struct Id {
 
 using DeviceId = Id<struct DeviceTag>;  // a representative device: one per pipeline rank (see
                                         // program.h)
-using StageId = Id<struct StageTag>;  // a virtual stage: device d, chunk c of p devices is stage c
-                                      // * p + d
+using StageId = Id<struct StageTag>;  // a virtual stage, in order of data flow; placement.h says on
+                                      // which device
 using InstructionId = Id<struct InstructionTag>;  // index into Program::instructions
 using BufferId = Id<struct BufferTag>;            // index into Program::buffers
 using WorkId = Id<struct WorkTag>;                // index into Program::works

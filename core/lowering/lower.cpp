@@ -28,6 +28,7 @@ void hold_state(const Workload& w, Draft& draft) {
     Buffer buffer;
     buffer.name = draft.name(name);
     buffer.stage = stage;
+    buffer.device = device_of_stage(w, stage);
     buffer.category = category;
     buffer.provenance = provenance;
     buffer.persistent = true;
@@ -100,7 +101,9 @@ class Lowering {
     Program program = draft_.finish();
     program.devices = w_.scenario.plan.mesh.pp;
     program.stages = static_cast<int>(stages_);
+    program.placement = w_.placement;
     program.microbatches = microbatches_;
+    program.steps = options_.steps;
     program.replicas = w_.scenario.cluster.count / w_.scenario.plan.mesh.pp;
     program.shard = w_.shard;
     return program;
@@ -390,17 +393,15 @@ void expect_room(const Workload& w, const LowerOptions& options) {
 }  // namespace
 
 Order order(const Workload& w, const PhaseTimes& times, int steps) {
-  for (const Choice& c : w.scenario.plan.choices)
-    if (const Method& m = method(c.method); m.order) {
-      ScheduleShape shape;
-      shape.devices = w.scenario.plan.mesh.pp;
-      shape.stages = static_cast<int>(w.table.size());
-      shape.microbatches = microbatches(w.scenario.plan);
-      shape.steps = steps;
-      shape.times = times;
-      return m.order(shape, c.params);
-    }
-  throw Error(Error::Kind::Internal, "a complete plan has a schedule, and this one has none");
+  const Choice& choice = *chosen_on(w.scenario.plan, MethodAxis::Schedule);
+  ScheduleShape shape;
+  shape.devices = w.scenario.plan.mesh.pp;
+  shape.stages = static_cast<int>(w.table.size());
+  shape.microbatches = microbatches(w.scenario.plan);
+  shape.steps = steps;
+  shape.times = times;
+  shape.placement = w.placement;
+  return method(choice.method).order(shape, choice.params);
 }
 
 Program lower(const Workload& w, const LowerOptions& options) {

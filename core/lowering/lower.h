@@ -27,7 +27,8 @@ struct Workload {
   Scenario scenario;  // plan complete
   Layout layout;
   std::vector<Body> bodies;  // one a kind of layer; a block may have two (recompute by block)
-  std::vector<Stage> table;  // as stages(): layers of each virtual stage
+  Placement placement = Placement::Cyclic;  // the schedule's
+  std::vector<Stage> table;                 // as stages(): layers of each virtual stage
   struct Run {
     int body = 0;  // index into bodies
     int count = 1;

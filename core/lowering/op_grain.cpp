@@ -208,6 +208,7 @@ class OpGrain final : public PhaseWriter {
     Buffer made;
     made.name = draft_.name(name);
     made.stage = stage;
+    made.device = device_of_stage(w_, stage);
     made.category = category;
     made.provenance = provenance;
     made.bytes = bytes;

@@ -211,6 +211,7 @@ class OrderGrain final : public PhaseWriter {
       Buffer buffer;
       buffer.name = draft_.name(name);
       buffer.stage = stage;
+      buffer.device = device_of_stage(w_, stage);
       buffer.category = category;
       buffer.provenance = provenance;
       buffer.bytes = size;

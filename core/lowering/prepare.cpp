@@ -190,7 +190,8 @@ Workload prepare(const Scenario& scenario) {
   w.scenario.plan = complete(scenario);
   w.layout = arrange(w.scenario);
   w.shard = std::max<std::int64_t>(1, w.layout.shard_group);
-  w.table = stages(w.scenario.model, w.scenario.plan);
+  w.placement = schedule_of(w.scenario.plan).placement;
+  w.table = stages(w.scenario.model, w.scenario.plan, w.placement);
   Bodies(w).lay_out();
   return w;
 }

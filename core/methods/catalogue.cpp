@@ -1,6 +1,7 @@
 #include "core/methods/catalogue.h"
 
 #include <array>
+#include <cassert>
 
 #include "core/base/nearest.h"
 
@@ -57,6 +58,12 @@ const Choice* chosen_on(const Plan& plan, MethodAxis axis) {
   for (const Choice& c : plan.choices)
     if (const Method* m = find_method(c.method); m != nullptr && m->axis == axis) return &c;
   return nullptr;
+}
+
+const Method& schedule_of(const Plan& plan) {
+  const Choice* choice = chosen_on(plan, MethodAxis::Schedule);
+  assert(choice != nullptr && "a complete plan has a schedule");
+  return method(choice->method);
 }
 
 const Method& method(std::string_view name) {

@@ -37,5 +37,7 @@ const Method* find_method(std::string_view name);
 const Method& method(std::string_view name);
 /// The plan's first choice on that axis; null when it has none.
 const Choice* chosen_on(const Plan&, MethodAxis);
+/// The schedule of a complete plan.
+const Method& schedule_of(const Plan&);
 
 }  // namespace trainyard

@@ -81,8 +81,13 @@ struct Method {
   std::vector<ParamSpec> params = {};
   /// All that forbids or endangers it in this scenario, whose plan is complete.
   std::function<Diagnostics(const Scenario&, const Params&)> check = {};
-  /// Schedules only.
+  /// Schedules only: which devices hold its stages.
+  Placement placement = Placement::Cyclic;
+  /// Schedules only. The shape's placement is the method's.
   std::function<Order(const ScheduleShape&, const Params&)> order = {};
+  /// Asynchronous schedules only: steps after which every further one takes the same time. Empty
+  /// for a schedule whose step begins and ends with nothing in flight.
+  std::function<int(const ScheduleShape&, const Params&)> settles = {};
   /// Schedules only: what planners score instead of laying a program out.
   std::function<PipelineEstimate(const ScheduleShape&, const PipelineTimes&)> closed_form = {};
   /// Settles facts before ops are written.

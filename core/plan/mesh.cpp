@@ -96,6 +96,7 @@ Axes axes_of(const Mesh& mesh, Group group, std::int64_t shard) {
     case Group::Replica:
       return cut(axes(mesh, {"cp", "dp"}), shard).slow;
     case Group::Pipeline:
+    case Group::Copies:
       return axes(mesh, {"pp"});
   }
   return {};
@@ -147,6 +148,8 @@ std::string_view to_string(Group group) {
       return "replica";
     case Group::Pipeline:
       return "pipeline";
+    case Group::Copies:
+      return "copies";
   }
   return "";
 }
@@ -183,6 +186,7 @@ std::int64_t ranks(const Mesh& mesh, Group group, std::int64_t shard) {
     case Group::Replica:
       return std::max<std::int64_t>(1, data / shard);
     case Group::Pipeline:
+    case Group::Copies:
       return std::min(2, mesh.pp);
   }
   return 1;
@@ -193,7 +197,7 @@ GroupShape group_shape(const Mesh& mesh, Group group, const Cluster& cluster, st
   const std::int64_t node = devices_per_node(cluster);
   GroupShape shape;
   shape.ranks = ranks(mesh, group, shard);
-  if (group == Group::Pipeline) {
+  if (group == Group::Pipeline || group == Group::Copies) {
     shape.per_node = pipeline_level(mesh, cluster) == 0 ? shape.ranks : 1;
     shape.stride = shape.ranks > 1 ? pipeline_stride(mesh) : 1;
   } else {

@@ -17,6 +17,7 @@ enum class Group : std::uint8_t {
   Shard,       // hybrid sharding: the ranks among which state is divided (inside Data)
   Replica,     // hybrid sharding: ranks that hold the same shard (Data / Shard)
   Pipeline,    // neighbouring stages: a pair
+  Copies,      // the two copies of a stage under a bidirectional placement: a pair
 };
 std::string_view to_string(Group);  // "tensor", "data" ...
 

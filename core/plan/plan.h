@@ -32,8 +32,8 @@ struct Batch {
   friend bool operator==(const Batch&, const Batch&) = default;
 };
 
-/// Layers of each virtual stage in order (device d, chunk c of p devices is stage c * p + d); empty
-/// = even.
+/// Layers of each virtual stage in order of data flow (which device holds it follows from the
+/// schedule's placement); empty = even.
 struct StageSplit {
   std::vector<int> layers;
   friend bool operator==(const StageSplit&, const StageSplit&) = default;

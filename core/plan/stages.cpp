@@ -129,14 +129,15 @@ Diagnostics check_split(const Model& model, const Plan& plan) {
   return {};
 }
 
-std::vector<Stage> stages(const Model& model, const Plan& plan) {
+std::vector<Stage> stages(const Model& model, const Plan& plan, Placement placement) {
   throw_if_errors(check_split(model, plan));
   const int layers = layer_count(model);
   const std::vector<int> split =
       plan.split.layers.empty() ? even_split(layers, stage_count(plan)) : plan.split.layers;
   std::vector<Stage> table(split.size());
   for (std::size_t s = 0; s < table.size(); ++s)
-    table[s].device = {static_cast<std::uint32_t>(s % static_cast<std::size_t>(plan.mesh.pp))};
+    table[s].device = device_of(StageId{static_cast<std::uint32_t>(s)}, plan.mesh.pp,
+                                static_cast<int>(table.size()), placement);
   std::size_t at = 0;
   int room = split[0], seen = 0;  // layers that stage `at` still takes; layers given out
   for (std::size_t b = 0; b < model.blocks.size(); ++b) {

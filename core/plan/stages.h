@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/plan/placement.h"
 #include "core/plan/plan.h"
 
 namespace trainyard {
@@ -17,14 +18,14 @@ struct LayerRun {
 };
 
 struct Stage {
-  DeviceId device;             // pipeline rank
+  DeviceId device;             // pipeline rank; of its first copy
   std::vector<LayerRun> runs;  // in order of data flow
 };
 
 /// One entry a virtual stage. Blocks that are not layers go with the layer before them; those ahead
 /// of all layers with the first stage, those after all with the last. Throws Error{InvalidInput}
 /// when the split does not add up (see check_split).
-std::vector<Stage> stages(const Model&, const Plan&);
+std::vector<Stage> stages(const Model&, const Plan&, Placement = Placement::Cyclic);
 /// What is wrong with the split: layers that do not divide, a sum that is not the model's, a
 /// negative number, a stage without any layer or block.
 Diagnostics check_split(const Model&, const Plan&);

@@ -230,6 +230,13 @@ class Checker {
 
 }  // namespace
 
+bool has_updates(const Order& order) {
+  for (const Lane& lane : order.lanes)
+    for (const Action& a : lane.actions)
+      if (a.phase == Phase::Update) return true;
+  return false;
+}
+
 Diagnostics check(const Order& order, const ScheduleShape& shape) {
   return Checker(order, shape).run();
 }

@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/ids.h"
 #include "core/base/units.h"
+#include "core/plan/placement.h"
 
 namespace trainyard {
 
@@ -22,8 +23,10 @@ struct Action {
   StageId stage;
   std::int32_t microbatch = 0;  // counts on through replicas and steps, so that an action is
                                 // unique; Update: the step
-  std::int16_t wave = 0;        // tick-tock: which wave of the device
-  std::int16_t weights = 0;     // the weight version it reads (or, an update, writes)
+  std::int16_t wave = 0;     // which of several flows through the pipeline: tick-tock's waves, the
+                             // copy of its stage that it uses under a bidirectional placement
+  std::int16_t weights = 0;  // the weight version it reads (or, an update, writes); version 0 is
+                             // there at the start
   friend auto operator<=>(const Action&, const Action&) = default;
 };
 
@@ -52,11 +55,17 @@ struct PhaseTimes {
   Duration cycle() const { return forward + backward_input + backward_weight; }
 };
 
-/// What a schedule is asked for: microbatches of one replica and step.
+/// What a schedule is asked for: microbatches of one replica and step. An order without updates is
+/// one step, whatever `steps` says; one with updates counts microbatches on through all steps.
 struct ScheduleShape {
   int devices = 1, stages = 1, microbatches = 1, steps = 1;
   PhaseTimes times{};
+  Placement placement = Placement::Cyclic;
 };
+
+/// Whether it writes weights itself, so that steps flow into each other. Any other order is
+/// synchronous: lowering updates all weights after it, and repeats it for the next step.
+bool has_updates(const Order&);
 
 /// "3F12", with "/1" for wave 1 and "@4" for weight version 4 where they are not 0.
 std::string to_text(const Action&);

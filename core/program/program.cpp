@@ -109,7 +109,7 @@ std::string_view to_string(Provenance provenance) {
 }
 
 DeviceId device_of(const Program& program, StageId stage) {
-  return {stage.value % static_cast<std::uint32_t>(program.devices)};
+  return device_of(stage, program.devices, program.stages, program.placement);
 }
 
 std::string describe(const Program& program, InstructionId id) {
@@ -128,8 +128,9 @@ std::string describe(const Program& program, InstructionId id) {
 // the same digest.
 std::uint64_t digest(const Program& p) {
   WordDigest d(p.names);
-  for (std::int64_t count : {std::int64_t{p.devices}, std::int64_t{p.stages},
-                             std::int64_t{p.microbatches}, p.replicas, p.shard})
+  for (std::int64_t count :
+       {std::int64_t{p.devices}, std::int64_t{p.stages}, std::int64_t{p.microbatches},
+        std::int64_t{p.steps}, static_cast<std::int64_t>(p.placement), p.replicas, p.shard})
     d.mix(static_cast<std::uint64_t>(count));
   d.mix(p.buffers.size());
   for (const Buffer& b : p.buffers) {

@@ -19,6 +19,7 @@
 #include "core/cluster/collective.h"
 #include "core/model/op.h"
 #include "core/plan/mesh.h"
+#include "core/plan/placement.h"
 #include "core/program/order.h"
 
 namespace trainyard {
@@ -49,6 +50,7 @@ std::string_view to_string(Provenance);
 struct Buffer {
   NameId name;  // "layers: attention scores"
   StageId stage;
+  DeviceId device;  // that holds it
   Category category = Category::Workspace;
   Provenance provenance = Provenance::Exact;
   bool persistent = false;  // alive during the whole run
@@ -101,7 +103,8 @@ struct Instruction {
   std::int16_t wave = 0, weights = 0;
   std::uint32_t first_after = 0;  // slice of Program::after: instructions that must have ended
   std::uint32_t afters = 0;
-  InstructionId peer;  // Send and Receive: each other
+  InstructionId peer;  // Send and Receive: each other; so too the two ends of a collective between
+                       // the copies of a stage (Group::Copies)
 };
 
 /// One resource of one device working in order. Half-open slice [first, first + count) of
@@ -116,9 +119,11 @@ struct Stream {
 };
 
 struct Program {
-  int devices = 1;  // pipeline ranks
-  int stages = 1;   // virtual stages; stage s is on device s % devices
-  int microbatches = 1;
+  int devices = 1;                          // pipeline ranks
+  int stages = 1;                           // virtual stages
+  Placement placement = Placement::Cyclic;  // of stages on devices
+  int microbatches = 1;                     // of one step
+  int steps = 1;
   std::int64_t replicas = 1;  // real devices behind each pipeline rank
   std::vector<Stream> streams;
   std::vector<Instruction> instructions;  // of one stream, contiguous and in order
@@ -136,6 +141,7 @@ struct Program {
   std::string_view name(NameId id) const { return names[id]; }
 };
 
+/// Of the stage's first copy.
 DeviceId device_of(const Program&, StageId);
 /// "stage 3 F12", "stage 0 all-reduce gradients": an instruction in words.
 std::string describe(const Program&, InstructionId);

@@ -11,7 +11,9 @@ template <class F>
 void fields(F& f, Program& p) {
   f("devices", p.devices);
   f("stages", p.stages);
+  f("placement", p.placement);
   f("microbatches", p.microbatches);
+  f("steps", p.steps);
   f("replicas", p.replicas);
   f("shard", p.shard);
 }
@@ -20,6 +22,7 @@ template <class F>
 void fields(F& f, Buffer& b) {
   f("name", b.name);
   f("stage", b.stage);
+  f("device", b.device);
   f("category", b.category);
   f("provenance", b.provenance);
   f("persistent", b.persistent);

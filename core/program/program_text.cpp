@@ -37,7 +37,11 @@ const Words& words_of(CollectiveKind) {
   return words;
 }
 const Words& words_of(Group) {
-  static const Words words = listed(Group::Pipeline);
+  static const Words words = listed(Group::Copies);
+  return words;
+}
+const Words& words_of(Placement) {
+  static const Words words = listed(Placement::Bidirectional);
   return words;
 }
 const Words& words_of(DType) {
@@ -116,6 +120,7 @@ class Writer {
   std::string run() {
     Program counts;
     counts.devices = p_.devices, counts.stages = p_.stages, counts.microbatches = p_.microbatches;
+    counts.placement = p_.placement, counts.steps = p_.steps;
     counts.replicas = p_.replicas, counts.shard = p_.shard;
     line("program", std::move(counts));
     for (const Buffer& b : p_.buffers) {

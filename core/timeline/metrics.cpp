@@ -193,8 +193,7 @@ MemoryWave memory_wave(const Timeline& t, const Program& p, DeviceId device) {
   MemoryWave wave;
   CategoryBytes now{};
   for (const Buffer& b : p.buffers)
-    if (b.persistent && device_of(p, b.stage) == device)
-      now[static_cast<std::size_t>(b.category)] += b.bytes;
+    if (b.persistent && b.device == device) now[static_cast<std::size_t>(b.category)] += b.bytes;
   wave.samples.push_back({Instant{}, now});
   Bytes most = total(now);
   const std::vector<MemoryEvent> events = memory_events(t, p, device);
@@ -216,7 +215,7 @@ MemoryWave memory_wave(const Timeline& t, const Program& p, DeviceId device) {
 std::vector<Alive> alive_at(const Timeline& t, const Program& p, DeviceId device, Instant at) {
   std::vector<int> instances(p.buffers.size(), 0);
   for (std::size_t i = 0; i < p.buffers.size(); ++i)
-    if (p.buffers[i].persistent && device_of(p, p.buffers[i].stage) == device) instances[i] = 1;
+    if (p.buffers[i].persistent && p.buffers[i].device == device) instances[i] = 1;
   for (const MemoryEvent& e : memory_events(t, p, device)) {
     if (e.at > at) break;
     instances[e.buffer] += e.allocate ? 1 : -1;

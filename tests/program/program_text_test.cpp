@@ -24,9 +24,9 @@ TEST(ProgramText, TablesThenStreams) {
   EXPECT_EQ(
       to_text(pipeline({.devices = 1, .microbatches = 1})),
       "program\n"
-      "buffer name=\"weights\" stage=0 category=weights persistent bytes=1000\n"
-      "buffer name=\"activations\" stage=0 category=activations bytes=100\n"
-      "buffer name=\"workspace\" stage=0 bytes=10\n"
+      "buffer name=\"weights\" stage=0 device=0 category=weights persistent bytes=1000\n"
+      "buffer name=\"activations\" stage=0 device=0 category=activations bytes=100\n"
+      "buffer name=\"workspace\" stage=0 device=0 bytes=10\n"
       "task name=\"forward\" pass=\"test\" stage=0 group=pipeline\n"
       "  effect buffer=1\n"
       "  effect buffer=2\n"

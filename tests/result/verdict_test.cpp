@@ -46,12 +46,14 @@ struct Small {
     Buffer weights;
     weights.name = program.names.intern("weights");
     weights.stage = StageId{0};
+    weights.device = DeviceId{0};
     weights.category = Category::Weights;
     weights.persistent = true;
     weights.bytes = 4_GiB;
     Buffer saved;
     saved.name = program.names.intern("layers: saved");
     saved.stage = StageId{0};
+    saved.device = DeviceId{0};
     saved.category = Category::Activations;
     saved.bytes = 3_GiB;
     saved.parts = 3;

@@ -39,6 +39,7 @@ inline Program pipeline(const Pipeline& shape = {}) {
                           bool persistent) {
     Buffer made;
     made.name = draft.name(name), made.stage = {static_cast<std::uint32_t>(stage)};
+    made.device = {static_cast<std::uint32_t>(stage)};
     made.category = category, made.bytes = bytes, made.persistent = persistent;
     return draft.buffer(made);
   };

@@ -41,10 +41,11 @@ inline void add_buffers(Program& program, StageId stage) {
                                              {Category::OptimizerState, 8_GiB},
                                              {Category::Gradients, 4_GiB}};
   for (const auto& [category, bytes] : kept)
-    program.buffers.push_back({program.names.intern(to_string(category)), stage, category,
-                               Provenance::Exact, true, bytes, 0, 0});
-  program.buffers.push_back({program.names.intern("layers: kept"), stage, Category::Activations,
-                             Provenance::Exact, false, 1_GiB, 0, 0});
+    program.buffers.push_back({program.names.intern(to_string(category)), stage,
+                               DeviceId{stage.value}, category, Provenance::Exact, true, bytes, 0,
+                               0});
+  program.buffers.push_back({program.names.intern("layers: kept"), stage, DeviceId{stage.value},
+                             Category::Activations, Provenance::Exact, false, 1_GiB, 0, 0});
 }
 
 inline void add_tasks(Program& program, StageId stage) {

@@ -1,0 +1,42 @@
+// What a program says of itself: delays, weight versions, microbatches in flight and traffic, read
+// off its instructions. No formula of any method enters here; those stand in tests as expected
+// values.
+#pragma once
+
+#include <vector>
+
+#include "core/program/program.h"
+
+namespace trainyard {
+
+/// One copy of one stage. Delays are counted in updates of the stage's weights: version(update that
+/// takes the gradient in) - 1 - version(read), 0 where nothing is stale. "Most" is over the last
+/// step of the program, when the pipeline is as full as it gets.
+struct StageFacts {
+  StageId stage;
+  DeviceId device;
+  int forward_delay = 0;           // most, of the version that a forward read
+  int backward_delay = 0;          // most, of the version that a backward read
+  int mean_delay_thousandths = 0;  // of forwards, over the last step
+  bool consistent = true;          // every backward read the version that its forward read
+  int versions = 1;  // most weight versions needed at once, the current one among them
+  int live = 0;      // most microbatches between the start of their forward and the end of
+                     // their last backward, in the order of the device's own work
+  Bytes sent{};      // activations and gradients to other stages, by one microbatch
+};
+
+/// One entry a copy of a stage, by stage, then copy. Works on both grains. Linear in the
+/// instructions.
+std::vector<StageFacts> facts(const Program&);
+
+/// One forward pass: how old the weights it read were when its gradient was applied.
+struct Staleness {
+  StageId stage;
+  std::int32_t microbatch = 0;
+  int delay = 0;           // in updates
+  bool consistent = true;  // its backward read the same version
+};
+/// Every forward whose gradient is applied within the program, by stage, then microbatch.
+std::vector<Staleness> staleness(const Program&);
+
+}  // namespace trainyard
