@@ -113,8 +113,9 @@ class EventLoop {
     const InstructionId peer = program_.instructions[id].peer;
     if (!peer.valid()) return start(id, now);
     if (pending_[peer.value] > 0) return;  // it starts both when it is ready
-    const bool sends = program_.task(program_.instructions[id]).kind == TaskKind::Send;
-    start(sends ? id : peer.value, now);
+    const TaskKind kind = program_.task(program_.instructions[id]).kind;
+    const bool leads = kind == TaskKind::Collective ? id < peer.value : kind == TaskKind::Send;
+    start(leads ? id : peer.value, now);
   }
 
   SharedResource& resource(std::uint32_t id) {

@@ -28,6 +28,15 @@ Ref Draft::add(std::uint32_t stream, TaskId task, std::int32_t microbatch, const
   return {stream, static_cast<std::uint32_t>(items.size() - 1)};
 }
 
+void Draft::after(Ref instruction, const Refs& refs) {
+  Item& item = lines_[instruction.stream].items[instruction.position];
+  assert(item.afters == 0 && "it was added with nothing to wait for");
+  item.first_after = static_cast<std::uint32_t>(after_.size());
+  for (Ref ref : refs)
+    if (ref.stream != instruction.stream) after_.push_back(ref);
+  item.afters = static_cast<std::uint32_t>(after_.size()) - item.first_after;
+}
+
 void Draft::pair(Ref send, Ref receive) {
   lines_[send.stream].items[send.position].peer = receive;
   lines_[receive.stream].items[receive.position].peer = send;

@@ -3,12 +3,14 @@
 // flat Program.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/program/program.h"
 
 namespace trainyard {
@@ -20,12 +22,15 @@ struct Ref {
   friend bool operator==(Ref, Ref) = default;
 };
 
-/// A few instructions that something waits for; full when kMost are named.
+/// A few instructions that something waits for, each once; no more than kMost.
 class Refs {
  public:
-  static constexpr std::size_t kMost = 6;
+  static constexpr std::size_t kMost = 12;
   void add(Ref ref) {
-    if (ref.valid() && count_ < kMost) refs_[count_++] = ref;
+    if (!ref.valid() || std::find(begin(), end(), ref) != end()) return;
+    if (count_ == kMost)
+      throw Error(Error::Kind::Internal, "an instruction waits for more than twelve others");
+    refs_[count_++] = ref;
   }
   void add(const Refs& more) {
     for (Ref r : more) add(r);
@@ -49,6 +54,8 @@ class Draft {
   std::uint32_t stream(DeviceId, std::string name, bool compute, Duration delay = {});
   Ref add(std::uint32_t stream, TaskId, std::int32_t microbatch, const Refs& after,
           std::int16_t wave = 0, std::int16_t weights = 0);
+  /// All that an instruction waits for that was added with nothing; once, before finish().
+  void after(Ref instruction, const Refs&);
   /// One more thing to wait for; may be called until finish().
   void wait(Ref instruction, Ref after) { late_.push_back({instruction, after}); }
   void pair(Ref send, Ref receive);

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdlib>
+#include <map>
 
+#include "core/lowering/lane_facts.h"
 #include "core/lowering/phase_writer.h"
 #include "core/lowering/phases.h"
+#include "core/lowering/transfers.h"
 #include "core/methods/catalogue.h"
 
 namespace trainyard {
 namespace {
-
-bool makes_gradients(Phase phase) {
-  return phase == Phase::Backward || phase == Phase::BackwardWeight;
-}
 
 bool splits_backward(const Order& order) {
   for (const Lane& lane : order.lanes)
@@ -22,88 +22,120 @@ bool splits_backward(const Order& order) {
 }
 
 // State that is there before the first instruction and after the last.
-void hold_state(const Workload& w, Draft& draft) {
-  const auto persistent = [&](StageId stage, Category category, std::string_view name, Bytes bytes,
-                              Provenance provenance) {
+class HeldState {
+ public:
+  HeldState(const Workload& w, const StageCopies& places, const Order& order, Draft& draft)
+      : w_(w), draft_(draft) {
+    for (int d = 0; d < w.scenario.plan.mesh.pp; ++d) {
+      const DeviceId device{static_cast<std::uint32_t>(d)};
+      waves_.push_back(wave_state(order, device));
+      const auto first = std::find_if(places.begin(), places.end(),
+                                      [&](const StageCopy& p) { return p.device == device; });
+      hold(*first, Category::Framework, "driver context and libraries",
+           w.scenario.cluster.device.context.value, Provenance::Guessed);
+    }
+    for (const StageCopy& place : places) hold_stage(place);
+  }
+
+ private:
+  BufferId hold(const StageCopy& place, Category category, std::string_view name, Bytes bytes,
+                Provenance provenance = Provenance::Exact) {
     Buffer buffer;
-    buffer.name = draft.name(name);
-    buffer.stage = stage;
-    buffer.device = device_of_stage(w, stage);
+    buffer.name = draft_.name(name);
+    buffer.stage = place.stage;
+    buffer.device = place.device;
     buffer.category = category;
     buffer.provenance = provenance;
     buffer.persistent = true;
     buffer.bytes = bytes;
-    return bytes.value > 0 ? draft.buffer(buffer) : BufferId{};
-  };
-  const auto parts = [&](BufferId id, const StageState& state, Bytes StateBytes::* kind) {
+    return bytes.value > 0 ? draft_.buffer(buffer) : BufferId{};
+  }
+
+  void hold_stage(const StageCopy& place) {
+    const StageState state = stage_state(w_, place.stage);
+    const WaveState& waves = waves_[place.device.value];
+    const auto sets = [&](Category category, std::string_view name, Bytes StateBytes::* kind,
+                          int count) {
+      for (int i = 0; i < count; ++i) {
+        const std::string which = i == 0 ? "" : ", wave " + std::to_string(i);
+        name_parts(hold(place, category, std::string(name) + which, state.total.*kind), state,
+                   kind);
+      }
+    };
+    sets(Category::Weights, "weights", &StateBytes::weights, 1 + waves.replicas);
+    if (waves.stashes > 0)
+      name_parts(hold(place, Category::Weights, "weights, one version older",
+                      state.total.weights * waves.stashes),
+                 state, &StateBytes::weights);
+    sets(Category::OptimizerState, "optimizer state", &StateBytes::optimizer, 1 + waves.replicas);
+    sets(Category::Gradients, "gradients", &StateBytes::gradients, 1 + waves.gradients);
+  }
+
+  void name_parts(BufferId id, const StageState& state, Bytes StateBytes::* kind) {
     if (!id.valid()) return;
-    Program& program = draft.program;
+    Program& program = draft_.program;
     program.buffers[id.value].first_part = static_cast<std::uint32_t>(program.parts.size());
     for (const auto& [block, bytes] : state.blocks)
       if ((bytes.*kind).value > 0)
         program.parts.push_back(
-            {draft.name(w.scenario.model.blocks[static_cast<std::size_t>(block)].name),
+            {draft_.name(w_.scenario.model.blocks[static_cast<std::size_t>(block)].name),
              bytes.*kind});
     program.buffers[id.value].parts =
         static_cast<std::uint32_t>(program.parts.size()) - program.buffers[id.value].first_part;
-  };
-  for (std::uint32_t s = 0; s < w.table.size(); ++s) {
-    const StageId stage{s};
-    const StageState state = stage_state(w, stage);
-    if (s < static_cast<std::uint32_t>(w.scenario.plan.mesh.pp))  // once a device
-      persistent(stage, Category::Framework, "driver context and libraries",
-                 w.scenario.cluster.device.context.value, Provenance::Guessed);
-    parts(persistent(stage, Category::Weights, "weights", state.total.weights, Provenance::Exact),
-          state, &StateBytes::weights);
-    parts(persistent(stage, Category::OptimizerState, "optimizer state", state.total.optimizer,
-                     Provenance::Exact),
-          state, &StateBytes::optimizer);
-    parts(persistent(stage, Category::Gradients, "gradients", state.total.gradients,
-                     Provenance::Exact),
-          state, &StateBytes::gradients);
   }
-}
+
+  const Workload& w_;
+  Draft& draft_;
+  std::vector<WaveState> waves_;  // by device
+};
 
 // Walks the order and writes the program: computation and its collectives through a PhaseWriter,
-// and around them sends, receives, updates. One pass, because each step needs only what the one
-// before left for the same action.
+// and around them transfers and updates. One pass, because each step needs only what the one before
+// left for the same action.
 class Lowering {
  public:
-  Lowering(const Workload& w, const Order& order, const LowerOptions& options)
+  Lowering(const Workload& w, const Order& order, const LowerOptions& options, int steps)
       : w_(w),
         order_(order),
         options_(options),
         stages_(w.table.size()),
-        microbatches_(microbatches(w.scenario.plan)) {
+        microbatches_(microbatches(w.scenario.plan)),
+        steps_(steps),
+        asynchronous_(has_updates(order)),
+        places_(w),
+        transfers_(w, places_, order, draft_, microbatches_ * steps) {
+    for (const Lane& lane : order.lanes) {
+      moments_.push_back(moments(lane, stages_));
+      held_.push_back(held_versions(lane, stages_));
+    }
     make_streams();
-    hold_state(w, draft_);
+    HeldState(w, places_, order, draft_);
     const bool split = splits_backward(order);
-    writer_ = options.grain == Grain::Order ? order_grain(w, draft_, devices_, split)
-                                            : op_grain(w, draft_, devices_, split);
-    make_transfer_tasks();
-    make_update_tasks();
-    const std::size_t cells =
-        stages_ * static_cast<std::size_t>(microbatches_) * static_cast<std::size_t>(options.steps);
+    writer_ = options.grain == Grain::Order ? order_grain(w, places_, draft_, devices_, split)
+                                            : op_grain(w, places_, draft_, devices_, split);
+    const std::size_t cells = stages_ * static_cast<std::size_t>(microbatches_ * steps_);
     forward_.resize(cells), backward_.resize(cells), weight_.resize(cells);
   }
 
   Program run() {
-    for (int step = 0; step < options_.steps; ++step) {
+    for (int pass = 0; pass < (asynchronous_ ? 1 : steps_); ++pass) {
+      transfers_.post(pass * microbatches_);
       for (std::size_t i = 0; i < order_.lanes.size(); ++i) {
         if (options_.stop.stop_requested())
           throw Error(Error::Kind::Cancelled, "lowering was stopped");
-        write_lane(i, step);
+        write_lane(i, pass);
       }
-      update_weights(step);
+      if (!asynchronous_) update_all(pass);
     }
-    connect_stages();
+    hand_over();
+    if (asynchronous_) wait_for_versions();
     add_precedences();
     Program program = draft_.finish();
     program.devices = w_.scenario.plan.mesh.pp;
     program.stages = static_cast<int>(stages_);
     program.placement = w_.placement;
     program.microbatches = microbatches_;
-    program.steps = options_.steps;
+    program.steps = steps_;
     program.replicas = w_.scenario.cluster.count / w_.scenario.plan.mesh.pp;
     program.shard = w_.shard;
     return program;
@@ -113,264 +145,281 @@ class Lowering {
   // One action as written, by stage and microbatch.
   struct Cell {
     Written written;
-    Ref send, receive;
-    bool here = false;
+    DeviceId device;
+    bool here() const { return device.valid(); }
+  };
+  // An update of an asynchronous order.
+  struct Update {
+    std::uint32_t stage;
+    std::int32_t index;
+    std::int16_t weights;
+    std::size_t lane;
+    Ref ref;
   };
 
   void make_streams() {
-    for (int d = 0; d < w_.scenario.plan.mesh.pp; ++d) {
-      const DeviceId id{static_cast<std::uint32_t>(d)};
-      for (const Lane& lane : order_.lanes)
-        if (lane.device == id)
-          lane_streams_.push_back({id, draft_.stream(id, lane.name, true, lane.delay)});
-      devices_.push_back(
-          {draft_.stream(id, "comm", false), draft_.stream(id, "gather", false),
-           draft_.stream(id, "reduce", false), draft_.stream(id, "send forward", false),
-           draft_.stream(id, "receive forward", false), draft_.stream(id, "send backward", false),
-           draft_.stream(id, "receive backward", false)});
+    std::vector<std::uint32_t> lane_streams(order_.lanes.size());
+    for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(w_.scenario.plan.mesh.pp); ++d) {
+      const DeviceId id{d};
+      for (std::size_t i = 0; i < order_.lanes.size(); ++i)
+        if (const Lane& lane = order_.lanes[i]; lane.device == id)
+          lane_streams[i] = draft_.stream(id, lane.name, true, lane.delay);
+      devices_.push_back({draft_.stream(id, "comm", false), draft_.stream(id, "gather", false),
+                          draft_.stream(id, "reduce", false)});
+      transfers_.add_streams(id);
     }
-    std::vector<std::size_t> used(devices_.size(), 0);
-    for (const Lane& lane : order_.lanes) {
-      std::size_t seen = used[lane.device.value]++;
-      for (const auto& [device, stream] : lane_streams_)
-        if (device == lane.device && seen-- == 0) {
-          lanes_.push_back({stream, {}, {}});
-          break;
-        }
-    }
-    reduced_.resize(stages_);
-    arrived_.resize(stages_);
-  }
-
-  void make_transfer_tasks() {
-    const auto make = [&](TaskKind kind, Phase phase, StageId stage, std::string_view name,
-                          Bytes bytes) {
-      Task task;
-      task.kind = kind;
-      task.phase = phase;
-      task.stage = stage;
-      task.name = draft_.name(name);
-      task.pass = draft_.name("connect_stages");
-      task.group = Group::Pipeline;
-      task.bytes = bytes;
-      return draft_.task(task);
-    };
-    for (std::uint32_t s = 0; s < stages_; ++s) {
-      const StageId stage{s};
-      const PhaseBytes bytes = phase_bytes(w_, stage);
-      const Bytes from_before = s > 0 ? phase_bytes(w_, {s - 1}).send_forward : Bytes{};
-      const Bytes from_after = s + 1 < stages_ ? phase_bytes(w_, {s + 1}).send_backward : Bytes{};
-      transfers_.push_back(
-          {make(TaskKind::Send, Phase::Forward, stage, "send activations", bytes.send_forward),
-           make(TaskKind::Receive, Phase::Forward, stage, "receive activations", from_before),
-           make(TaskKind::Send, Phase::Backward, stage, "send gradients", bytes.send_backward),
-           make(TaskKind::Receive, Phase::Backward, stage, "receive gradients", from_after)});
-    }
-  }
-
-  void make_update_tasks() {
-    for (std::uint32_t s = 0; s < stages_; ++s) {
-      Task task;
-      task.phase = Phase::Update;
-      task.stage = StageId{s};
-      task.name = draft_.name("optimizer");
-      task.pass = draft_.name("update_weights");
-      const TaskId id = draft_.task(task);
-      for (const WorkCount& c : update_work(w_, StageId{s}))
-        draft_.work(id, c.work, c.count, c.pass, false);
-      updates_.push_back(id);
-    }
+    for (std::uint32_t stream : lane_streams) lanes_.push_back({stream, {}, {}});
+    reduced_.assign(order_.lanes.size(), std::vector<Refs>(places_.size()));
+    arrived_.resize(places_.size());
   }
 
   std::size_t cell(StageId stage, std::int32_t microbatch) const {
     return static_cast<std::size_t>(microbatch) * stages_ + stage.value;
   }
-  DeviceId device(StageId stage) const { return device_of_stage(w_, stage); }
-  const DeviceStreams& streams(StageId stage) const { return devices_[device(stage).value]; }
 
-  void write_lane(std::size_t lane_index, int step) {
-    const Lane& lane = order_.lanes[lane_index];
-    LaneState& state = lanes_[lane_index];
-    std::vector<int> forwards(stages_, 0), backwards(stages_, 0);
-    for (Action action : lane.actions) {
-      Moment moment;
-      if (action.phase == Phase::Forward)
-        moment.first_forward = forwards[action.stage.value]++ == 0;
-      if (makes_gradients(action.phase))
-        moment.last_backward = ++backwards[action.stage.value] == last_count(action.stage);
-      action.microbatch += step * microbatches_;
-      switch (action.phase) {
-        case Phase::Forward:
-          forward(action, moment, state);
-          break;
-        case Phase::Backward:
-        case Phase::BackwardInput:
-          backward(action, moment, state);
-          break;
-        case Phase::BackwardWeight:
-          weight(action, moment, state);
-          break;
-        case Phase::Update:
-          break;  // synchronous schedules leave updates to update_weights
+  void write_lane(std::size_t index, int pass) {
+    const Lane& lane = order_.lanes[index];
+    for (std::size_t i = 0; i < lane.actions.size(); ++i) {
+      Action action = lane.actions[i];
+      if (action.phase == Phase::Update) {
+        update(index, action, held_[index][i]);
+        continue;
       }
+      if (!asynchronous_) {
+        action.microbatch += pass * microbatches_;
+        action.weights = static_cast<std::int16_t>(pass);
+      }
+      write(index, action, moments_[index][i]);
     }
   }
 
-  // Every lane of a stage sees all of its own microbatches; the last of them completes the
-  // gradients.
-  int last_count(StageId stage) {
-    if (counts_.empty()) {
-      counts_.resize(stages_, 0);
-      for (const Lane& lane : order_.lanes)
-        for (const Action& a : lane.actions)
-          if (makes_gradients(a.phase)) ++counts_[a.stage.value];
-    }
-    return counts_[stage.value];
-  }
-
-  void forward(const Action& a, Moment moment, LaneState& lane) {
-    Cell& here = forward_[cell(a.stage, a.microbatch)];
+  void write(std::size_t index, const Action& a, Moment moment) {
+    const DeviceId device = order_.lanes[index].device;
+    const std::size_t place = places_.of(a.stage, device);
+    Cell& here = cells_of(a.phase)[cell(a.stage, a.microbatch)];
     Refs inputs;
-    const bool first = a.stage.value == 0, last = a.stage.value + 1 == stages_;
-    if (!first && device({a.stage.value - 1}) != device(a.stage)) {
-      here.receive =
-          draft_.add(streams(a.stage).receive_forward, transfers_[a.stage.value].receive_forward,
-                     a.microbatch, {}, a.wave);
-      inputs.add(here.receive);
+    if (a.phase != Phase::BackwardWeight)
+      inputs.add(transfers_.received(a.phase, a.stage, a.microbatch));
+    if (moment.first_forward) inputs.add(arrived_[place]);
+    here.written = writer_->write(a, place, moment, lanes_[index], inputs);
+    here.device = device;
+    if (moment.last_backward)
+      reduced_[index][place] =
+          here.written.reduced.empty() ? here.written.done : here.written.reduced;
+    if (a.phase != Phase::BackwardWeight)
+      transfers_.send_after(a.phase, a.stage, a.microbatch, here.written.done);
+  }
+
+  std::vector<Cell>& cells_of(Phase phase) {
+    return phase == Phase::Forward          ? forward_
+           : phase == Phase::BackwardWeight ? weight_
+                                            : backward_;
+  }
+
+  // Of one place; `grows`: by how many older versions of its weights more (or fewer) are held from
+  // now on.
+  TaskId update_task(std::size_t place, int grows) {
+    const auto [entry, is_new] = updates_.try_emplace({place, grows});
+    if (!is_new) return entry->second;
+    const StageCopy& at = places_[place];
+    BufferId older;
+    if (grows != 0) older = older_weights(place);
+    Task task;
+    task.phase = Phase::Update;
+    task.stage = at.stage;
+    task.name = draft_.name("optimizer");
+    task.pass = draft_.name("update_weights");
+    entry->second = draft_.task(task);
+    for (const WorkCount& c : update_work(w_, at.stage))
+      draft_.work(entry->second, c.work, c.count, c.pass, false);
+    for (int i = 0; i < std::abs(grows); ++i) draft_.effect(entry->second, older, grows > 0, false);
+    return entry->second;
+  }
+
+  BufferId older_weights(std::size_t place) {
+    const auto [entry, is_new] = older_.try_emplace(place);
+    if (!is_new) return entry->second;
+    Buffer buffer;
+    buffer.name = draft_.name("weights, older versions");
+    buffer.stage = places_[place].stage;
+    buffer.device = places_[place].device;
+    buffer.category = Category::Weights;
+    buffer.bytes = stage_state(w_, places_[place].stage).total.weights;
+    return entry->second = draft_.buffer(buffer);
+  }
+
+  // An update that the order itself asks for: with the gradients of its own lane.
+  void update(std::size_t index, const Action& a, int grows) {
+    LaneState& lane = lanes_[index];
+    const std::size_t place = places_.of(a.stage, order_.lanes[index].device);
+    Refs after = reduced_[index][place];
+    after.add(lane.tail);
+    const Ref updated =
+        draft_.add(lane.stream, update_task(place, grows), a.microbatch, after, a.wave, a.weights);
+    written_.push_back({a.stage.value, a.microbatch, a.weights, index, updated});
+    finish_update(lane, place, a.microbatch, updated);
+  }
+
+  void finish_update(LaneState& lane, std::size_t place, std::int32_t step, Ref updated) {
+    lane.last_compute = updated;
+    lane.tail = {};
+    Refs done;
+    done.add(updated);
+    arrived_[place] = writer_->gather(place, step, done);
+    if (arrived_[place].empty()) arrived_[place] = done;
+  }
+
+  // After the last action of a synchronous step: each place's update waits for its reduced
+  // gradients, on the first lane of its device and after all of them.
+  void update_all(int step) {
+    if (places_.copied()) reduce_copies(step);
+    const auto version = static_cast<std::int16_t>(step + 1);
+    for (std::size_t place = 0; place < places_.size(); ++place) {
+      const std::size_t first = first_lane(places_[place].device);
+      if (first == order_.lanes.size()) continue;
+      Refs after = copies_reduced_.empty() ? Refs{} : copies_reduced_[place];
+      for (std::size_t i = first; i < order_.lanes.size(); ++i)
+        if (order_.lanes[i].device == places_[place].device)
+          after.add(reduced_[i][place]), after.add(lanes_[i].tail);
+      const Ref updated =
+          draft_.add(lanes_[first].stream, update_task(place, 0), step, after, 0, version);
+      finish_update(lanes_[first], place, step, updated);
     }
-    if (moment.first_forward) inputs.add(arrived_[a.stage.value]);
-    here.written = writer_->write(a, moment, lane, inputs);
-    here.here = true;
-    if (!last && device({a.stage.value + 1}) != device(a.stage))
-      here.send = draft_.add(streams(a.stage).send_forward, transfers_[a.stage.value].send_forward,
-                             a.microbatch, here.written.done, a.wave);
   }
 
-  void backward(const Action& a, Moment moment, LaneState& lane) {
-    Cell& here = backward_[cell(a.stage, a.microbatch)];
-    Refs inputs;
-    const bool first = a.stage.value == 0, last = a.stage.value + 1 == stages_;
-    if (!last && device({a.stage.value + 1}) != device(a.stage)) {
-      here.receive =
-          draft_.add(streams(a.stage).receive_backward, transfers_[a.stage.value].receive_backward,
-                     a.microbatch, {}, a.wave);
-      inputs.add(here.receive);
-    }
-    here.written = writer_->write(a, moment, lane, inputs);
-    here.here = true;
-    note_reduced(a, here.written);
-    if (!first && device({a.stage.value - 1}) != device(a.stage))
-      here.send =
-          draft_.add(streams(a.stage).send_backward, transfers_[a.stage.value].send_backward,
-                     a.microbatch, here.written.done, a.wave);
-  }
-
-  void weight(const Action& a, Moment moment, LaneState& lane) {
-    Cell& here = weight_[cell(a.stage, a.microbatch)];
-    here.written = writer_->write(a, moment, lane, {});
-    here.here = true;
-    note_reduced(a, here.written);
-  }
-
-  void note_reduced(const Action& a, const Written& written) {
-    if (!written.reduced.empty()) reduced_[a.stage.value] = written.reduced;
-  }
-
-  // After the last action of a step on each device: each stage's update waits for its reduced
-  // gradients.
-  void update_weights(int step) {
+  // The two copies of a stage add their gradients before either is updated.
+  void reduce_copies(std::int32_t step) {
+    copies_reduced_.assign(places_.size(), {});
     for (std::uint32_t s = 0; s < stages_; ++s) {
-      LaneState* lane = lane_of(device({s}));
-      if (lane == nullptr) continue;
-      Refs after = reduced_[s];
-      after.add(lane->tail);
-      for (std::size_t i = 0; i < order_.lanes.size(); ++i)
-        if (order_.lanes[i].device == device({s})) after.add(lanes_[i].tail);
-      const Ref updated = draft_.add(lane->stream, updates_[s], step, after);
-      lane->last_compute = updated;
-      lane->tail = {};
-      Refs done;
-      done.add(updated);
-      arrived_[s] = writer_->gather({s}, step, done);
-      if (arrived_[s].empty()) arrived_[s] = done;
+      const Bytes bytes = stage_state(w_, StageId{s}).total.gradients;
+      if (bytes.value == 0) continue;
+      Task task;
+      task.kind = TaskKind::Collective;
+      task.phase = Phase::Backward;
+      task.stage = StageId{s};
+      task.name = draft_.name("copies all-reduce");
+      task.pass = draft_.name("update_weights");
+      task.collective = CollectiveKind::AllReduce;
+      task.group = Group::Copies;
+      task.bytes = bytes;
+      if (step == 0) copies_tasks_.push_back(draft_.task(task));
+      Ref ends[2];
+      for (int copy = 0; copy < 2; ++copy) {
+        const std::size_t place = places_.index(StageId{s}, copy);
+        const DeviceId device = places_[place].device;
+        ends[copy] = draft_.add(devices_[device.value].reduce, copies_tasks_[s], step,
+                                reduced_[first_lane(device)][place]);
+        copies_reduced_[place].add(ends[copy]);
+      }
+      draft_.pair(ends[0], ends[1]);
     }
   }
 
-  LaneState* lane_of(DeviceId id) {
-    for (std::size_t i = 0; i < order_.lanes.size(); ++i)
-      if (order_.lanes[i].device == id) return &lanes_[i];
-    return nullptr;
+  /// The number of lanes when the device has none.
+  std::size_t first_lane(DeviceId id) const {
+    std::size_t i = 0;
+    while (i < order_.lanes.size() && order_.lanes[i].device != id) ++i;
+    return i;
   }
 
-  // Pairs sends with receives; neighbouring stages on one device hand over directly.
-  void connect_stages() {
+  // Neighbouring stages on one device hand over directly; what a lane does for another lane's
+  // action is waited for.
+  void hand_over() {
     for (std::size_t i = 0; i < forward_.size(); ++i) {
       const std::size_t stage = i % stages_;
-      if (stage > 0)
-        connect(forward_[i - 1], forward_[i], device_at(stage - 1) == device_at(stage));
-      if (stage + 1 < stages_)
-        connect(backward_[i + 1], backward_[i], device_at(stage + 1) == device_at(stage));
+      if (stage > 0 && forward_[i - 1].device == forward_[i].device)
+        wait(forward_[i], forward_[i - 1]);
+      if (stage + 1 < stages_ && backward_[i + 1].device == backward_[i].device)
+        wait(backward_[i], backward_[i + 1]);
       wait(backward_[i], forward_[i]);
       wait(weight_[i], backward_[i]);
     }
   }
 
-  DeviceId device_at(std::size_t stage) const { return w_.table[stage].device; }
-
-  void connect(const Cell& from, const Cell& to, bool same_device) {
-    if (!from.here || !to.here) return;
-    if (same_device)
-      wait(to, from);
-    else
-      draft_.pair(from.send, to.receive);
-  }
-
   void wait(const Cell& later, const Cell& earlier) {
-    if (!later.here || !earlier.here) return;
-    for (Ref ref : earlier.written.done)
-      if (ref.stream != later.written.first.stream) draft_.wait(later.written.first, ref);
-    // The same lane works in order; across lanes the computation itself is what there is to wait
-    // for.
-    if (earlier.written.first.stream != later.written.first.stream)
-      draft_.wait(later.written.first, earlier.written.first);
+    if (!later.here() || !earlier.here()) return;
+    // A lane works in order, and each of its actions waits for all that the one before left.
+    if (earlier.written.first.stream == later.written.first.stream) return;
+    for (Ref ref : earlier.written.done) draft_.wait(later.written.first, ref);
+    // Across lanes the computation itself is what there is to wait for.
+    draft_.wait(later.written.first, earlier.written.first);
   }
 
-  const Cell& cell_of(const Action& a) const {
-    const std::size_t at = cell(a.stage, a.microbatch);
-    return a.phase == Phase::Forward          ? forward_[at]
-           : a.phase == Phase::BackwardWeight ? weight_[at]
-                                              : backward_[at];
+  // A wave that reads a version which another one wrote waits for that update.
+  void wait_for_versions() {
+    for (std::size_t index = 0; index < order_.lanes.size(); ++index)
+      for (const Action& a : order_.lanes[index].actions) {
+        if (a.phase == Phase::Update || a.weights == 0) continue;
+        const auto wrote = [&](const Update& u) {
+          return u.stage == a.stage.value && u.weights == a.weights &&
+                 order_.lanes[u.lane].device == order_.lanes[index].device;
+        };
+        if (first_lane(order_.lanes[index].device) == index && !several_lanes(index)) break;
+        const auto own = std::find_if(written_.begin(), written_.end(),
+                                      [&](const Update& u) { return wrote(u) && u.lane == index; });
+        if (own != written_.end()) continue;
+        const auto other = std::find_if(written_.begin(), written_.end(), wrote);
+        if (other == written_.end()) continue;
+        const Cell& cell_here = cells_of(a.phase)[cell(a.stage, a.microbatch)];
+        if (cell_here.here()) draft_.wait(cell_here.written.first, other->ref);
+      }
+  }
+
+  bool several_lanes(std::size_t index) const {
+    const DeviceId device = order_.lanes[index].device;
+    return std::count_if(order_.lanes.begin(), order_.lanes.end(),
+                         [&](const Lane& lane) { return lane.device == device; }) > 1;
   }
 
   void add_precedences() {
-    for (const Precedence& p : order_.precedences) wait(cell_of(p.after), cell_of(p.before));
+    for (const Precedence& p : order_.precedences)
+      for (int pass = 0; pass < (asynchronous_ ? 1 : steps_); ++pass) {
+        Action before = p.before, after = p.after;
+        before.microbatch += pass * microbatches_, after.microbatch += pass * microbatches_;
+        const Cell earlier = find(before), later = find(after);
+        wait(later, earlier);
+      }
   }
 
-  struct Transfers {
-    TaskId send_forward, receive_forward, send_backward, receive_backward;
-  };
+  Cell find(const Action& a) {
+    if (a.phase != Phase::Update) return cells_of(a.phase)[cell(a.stage, a.microbatch)];
+    Cell found;
+    for (const Update& u : written_)
+      if (u.stage == a.stage.value && u.index == a.microbatch) {
+        found.written.first = u.ref;
+        found.written.done.add(u.ref);
+        found.device = order_.lanes[u.lane].device;
+      }
+    return found;
+  }
 
   const Workload& w_;
   const Order& order_;
   const LowerOptions& options_;
   std::size_t stages_;
-  int microbatches_;
+  int microbatches_, steps_;
+  bool asynchronous_;
   Draft draft_;
+  StageCopies places_;
+  Transfers transfers_;
   std::unique_ptr<PhaseWriter> writer_;
   std::vector<DeviceStreams> devices_;
-  std::vector<std::pair<DeviceId, std::uint32_t>> lane_streams_;
   std::vector<LaneState> lanes_;
-  std::vector<Transfers> transfers_;
-  std::vector<TaskId> updates_;
+  std::vector<std::vector<Moment>> moments_;  // by lane and action
+  std::vector<std::vector<int>> held_;
+  std::map<std::pair<std::size_t, int>, TaskId> updates_;  // by place and change of versions held
+  std::map<std::size_t, BufferId> older_;                  // by place
+  std::vector<TaskId> copies_tasks_;                       // by stage
   std::vector<Cell> forward_, backward_, weight_;
-  std::vector<Refs> reduced_, arrived_;
-  std::vector<int> counts_;
+  std::vector<std::vector<Refs>> reduced_;      // by lane and place
+  std::vector<Refs> arrived_, copies_reduced_;  // by place
+  std::vector<Update> written_;
 };
 
 // A program of more takes gigabytes. Check() keeps one step at order grain below it.
 constexpr double kMostInstructions = 1 << 26;
 
-void expect_room(const Workload& w, const LowerOptions& options) {
+void expect_room(const Workload& w, const LowerOptions& options, int steps) {
   double a_microbatch = 0;
   for (const std::vector<Workload::Run>& runs : w.runs) {
     constexpr double kAtOrderGrain = 16;  // two phases with their collectives and transfers
@@ -381,7 +430,7 @@ void expect_room(const Workload& w, const LowerOptions& options) {
         a_microbatch += static_cast<double>(body.forward.size() + body.backward.size()) * run.count;
       }
   }
-  const double count = a_microbatch * microbatches(w.scenario.plan) * options.steps;
+  const double count = a_microbatch * microbatches(w.scenario.plan) * steps;
   if (count > kMostInstructions)
     throw Error(Error::Kind::InvalidInput,
                 "the program would have some " + std::to_string(static_cast<std::int64_t>(count)) +
@@ -392,22 +441,34 @@ void expect_room(const Workload& w, const LowerOptions& options) {
 
 }  // namespace
 
-Order order(const Workload& w, const PhaseTimes& times, int steps) {
+ScheduleShape schedule_shape(const Workload& w, const PhaseTimes& times, int steps) {
   const Choice& choice = *chosen_on(w.scenario.plan, MethodAxis::Schedule);
   ScheduleShape shape;
   shape.devices = w.scenario.plan.mesh.pp;
   shape.stages = static_cast<int>(w.table.size());
   shape.microbatches = microbatches(w.scenario.plan);
-  shape.steps = steps;
   shape.times = times;
   shape.placement = w.placement;
+  shape.steps = std::max(1, steps);
+  if (const Method& schedule = method(choice.method); schedule.settles)
+    shape.steps = std::max(shape.steps, schedule.settles(shape, choice.params) + 1);
+  return shape;
+}
+
+Order order(const Workload& w, const ScheduleShape& shape) {
+  const Choice& choice = *chosen_on(w.scenario.plan, MethodAxis::Schedule);
   return method(choice.method).order(shape, choice.params);
 }
 
 Program lower(const Workload& w, const LowerOptions& options) {
-  expect_room(w, options);
-  const Order plan = order(w, options.times);
-  Program program = Lowering(w, plan, options).run();
+  const ScheduleShape shape = schedule_shape(w, options.times, options.steps);
+  expect_room(w, options, shape.steps);
+  return lower(w, order(w, shape), shape.steps, options);
+}
+
+Program lower(const Workload& w, const Order& order, int steps, const LowerOptions& options) {
+  expect_room(w, options, steps);
+  Program program = Lowering(w, order, options, steps).run();
   if (options.verify) throw_if_errors(verify(program));
   if (options.observer) options.observer("lower", program);
   return program;

@@ -42,7 +42,7 @@ Workload prepare(const Scenario&);
 
 struct LowerOptions {
   Grain grain = Grain::Order;
-  int steps = 1;
+  int steps = 1;  // at least; see schedule_shape()
   bool verify = true;
   PhaseTimes times{};  // for schedules that need them
   std::function<void(std::string_view step, const Program&)> observer = {};
@@ -51,7 +51,13 @@ struct LowerOptions {
 /// Throws Error{InvalidInput} as prepare() does, and Error{Cancelled} when stopped.
 Program lower(const Workload&, const LowerOptions& = {});
 Program lower(const Scenario&, const LowerOptions& = {});
+/// Follows this order instead of the schedule's own. It must be one that check() accepts for the
+/// schedule's shape with that many steps.
+Program lower(const Workload&, const Order&, int steps, const LowerOptions& = {});
+/// What the plan asks of its schedule. An asynchronous one has at least as many steps as it takes
+/// to settle, and one more: that one is the step that results speak of.
+ScheduleShape schedule_shape(const Workload&, const PhaseTimes& = {}, int steps = 1);
 /// The order of the plan's schedule, as lower() follows it.
-Order order(const Workload&, const PhaseTimes& = {}, int steps = 1);
+Order order(const Workload&, const ScheduleShape&);
 
 }  // namespace trainyard

@@ -41,25 +41,25 @@ std::size_t last_op(const std::vector<BodyOp>& ops, Is is) {
 
 class OpGrain final : public PhaseWriter {
  public:
-  OpGrain(const Workload& w, Draft& draft, const std::vector<DeviceStreams>& streams,
-          bool split_backward)
-      : w_(w), draft_(draft), streams_(streams), split_(split_backward) {
-    for (std::uint32_t s = 0; s < w.table.size(); ++s) {
+  OpGrain(const Workload& w, const StageCopies& places, Draft& draft,
+          const std::vector<DeviceStreams>& streams, bool split_backward)
+      : w_(w), places_(places), draft_(draft), streams_(streams), split_(split_backward) {
+    for (const StageCopy& place : places) {
       std::vector<LayerTasks> layers;
-      for (const Workload::Run& run : w.runs[s])
+      for (const Workload::Run& run : w.runs[place.stage.value])
         for (int i = 0; i < run.count; ++i)
-          layers.push_back(make_layer(StageId{s}, w.bodies[static_cast<std::size_t>(run.body)],
-                                      run.first_layer + i));
+          layers.push_back(
+              make_layer(place, w.bodies[static_cast<std::size_t>(run.body)], run.first_layer + i));
       stages_.push_back(std::move(layers));
     }
   }
 
-  Written write(const Action& action, Moment moment, LaneState& lane, const Refs& inputs) override {
-    Walk walk{action, lane, streams_[device_of_stage(w_, action.stage).value], inputs, {}, {}, {},
-              {},     {}};
+  Written write(const Action& action, std::size_t place, Moment moment, LaneState& lane,
+                const Refs& inputs) override {
+    Walk walk{action, lane, streams_[places_[place].device.value], inputs, {}, {}, {}, {}, {}};
     walk.chain.add(lane.tail);
     walk.before_previous_layer = lane.last_compute;
-    std::vector<LayerTasks>& layers = stages_[action.stage.value];
+    std::vector<LayerTasks>& layers = stages_[place];
     const bool forward = action.phase == Phase::Forward;
     const bool gradients = action.phase == Phase::Backward || action.phase == Phase::BackwardWeight;
     const bool reduce = gradients && (moment.last_backward || w_.layout.reduce_every_microbatch);
@@ -87,14 +87,13 @@ class OpGrain final : public PhaseWriter {
     return written;
   }
 
-  Refs gather(StageId stage, std::int32_t step, const Refs& updated) override {
+  Refs gather(std::size_t place, std::int32_t step, const Refs& updated) override {
     Refs done;
     Ref last;
-    for (const LayerTasks& layer : stages_[stage.value]) {
+    for (const LayerTasks& layer : stages_[place]) {
       if (overlapped(layer.gather)) continue;
       for (const OpTask& op : layer.gather)
-        last =
-            draft_.add(streams_[device_of_stage(w_, stage).value].gather, op.task, step, updated);
+        last = draft_.add(streams_[places_[place].device.value].gather, op.task, step, updated);
     }
     done.add(last);
     return done;
@@ -183,32 +182,32 @@ class OpGrain final : public PhaseWriter {
 
   // --- tasks of a layer, made once ---
 
-  LayerTasks make_layer(StageId stage, const Body& body, int layer) {
+  LayerTasks make_layer(const StageCopy& place, const Body& body, int layer) {
     const std::string prefix = w_.scenario.model.blocks[static_cast<std::size_t>(body.block)].name;
-    const BufferId gathered = buffer(stage, "gathered weights", Category::Communication,
+    const BufferId gathered = buffer(place, "gathered weights", Category::Communication,
                                      Provenance::Modelled, body.gathered);
     std::vector<Lifetime> forward, backward;
-    for (const SavedTensor& s : body.saved) keep(stage, prefix, s, body, forward, backward);
+    for (const SavedTensor& s : body.saved) keep(place, prefix, s, body, forward, backward);
     if (body.gathered.value > 0) {
       around(body.forward, gathered, forward);
       around(body.backward, gathered, backward);
     }
     std::vector<Lifetime> reduce;
-    hold_gradients(stage, body, backward, reduce);
+    hold_gradients(place, body, backward, reduce);
     LayerTasks made;
-    made.forward = make_ops(stage, Phase::Forward, layer, body.forward, forward);
-    made.backward = make_ops(stage, Phase::Backward, layer, body.backward, backward);
-    made.reduce = make_ops(stage, Phase::Backward, layer, body.reduce, reduce);
-    made.gather = make_ops(stage, Phase::Forward, layer, body.gather, {});
+    made.forward = make_ops(place, Phase::Forward, layer, body.forward, forward);
+    made.backward = make_ops(place, Phase::Backward, layer, body.backward, backward);
+    made.reduce = make_ops(place, Phase::Backward, layer, body.reduce, reduce);
+    made.gather = make_ops(place, Phase::Forward, layer, body.gather, {});
     return made;
   }
 
-  BufferId buffer(StageId stage, std::string_view name, Category category, Provenance provenance,
-                  Bytes bytes) {
+  BufferId buffer(const StageCopy& place, std::string_view name, Category category,
+                  Provenance provenance, Bytes bytes) {
     Buffer made;
     made.name = draft_.name(name);
-    made.stage = stage;
-    made.device = device_of_stage(w_, stage);
+    made.stage = place.stage;
+    made.device = place.device;
     made.category = category;
     made.provenance = provenance;
     made.bytes = bytes;
@@ -227,7 +226,7 @@ class OpGrain final : public PhaseWriter {
 
   // Gradients in full live while the layer makes them and, in a bucket of their own, while they are
   // scattered.
-  void hold_gradients(StageId stage, const Body& body, std::vector<Lifetime>& backward,
+  void hold_gradients(const StageCopy& place, const Body& body, std::vector<Lifetime>& backward,
                       std::vector<Lifetime>& reduce) {
     const auto makes = [&](const BodyOp& op) {
       return !op.recomputed && (!split_ || op.pass == Pass::BackwardWeight);
@@ -237,7 +236,7 @@ class OpGrain final : public PhaseWriter {
     const auto hold = [&](std::string_view name, std::vector<Lifetime>& list, std::size_t from,
                           std::size_t to) {
       const BufferId id =
-          buffer(stage, name, Category::Communication, Provenance::Modelled, body.unreduced);
+          buffer(place, name, Category::Communication, Provenance::Modelled, body.unreduced);
       list.push_back({from, id, true, false});
       list.push_back({to, id, false, true});
     };
@@ -247,8 +246,8 @@ class OpGrain final : public PhaseWriter {
 
   // A tensor lives from the op that makes it to the end of the last backward op that reads it. One
   // made by an op that computes nothing (a view) appears with the next that does.
-  void keep(StageId stage, const std::string& prefix, const SavedTensor& s, const Body& body,
-            std::vector<Lifetime>& forward, std::vector<Lifetime>& backward) {
+  void keep(const StageCopy& place, const std::string& prefix, const SavedTensor& s,
+            const Body& body, std::vector<Lifetime>& forward, std::vector<Lifetime>& backward) {
     const std::vector<BodyOp>& making = s.recomputed ? body.backward : body.forward;
     const auto makes = [&](const BodyOp& op) { return op.recomputed == s.recomputed; };
     std::size_t from =
@@ -265,28 +264,28 @@ class OpGrain final : public PhaseWriter {
         last_op(body.backward, [&](const BodyOp& op) { return frees(op) && op.node == user; });
     if (to == kNowhere) to = last_op(body.backward, frees);
     if (from == kNowhere || to == kNowhere) return;
-    const BufferId id = buffer(stage, prefix + " " + s.name,
+    const BufferId id = buffer(place, prefix + " " + s.name,
                                s.recomputed ? Category::Recomputed : Category::Activations,
                                Provenance::Exact, s.bytes);
     (s.recomputed ? backward : forward).push_back({from, id, true, false});
     backward.push_back({to, id, false, true});
   }
 
-  std::vector<OpTask> make_ops(StageId stage, Phase phase, int layer,
+  std::vector<OpTask> make_ops(const StageCopy& place, Phase phase, int layer,
                                const std::vector<BodyOp>& ops,
                                const std::vector<Lifetime>& lifetimes) {
     std::vector<OpTask> made;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const BodyOp& op = ops[i];
       const BufferId workspace =
-          buffer(stage, "workspace", Category::Workspace, Provenance::Modelled,
+          buffer(place, "workspace", Category::Workspace, Provenance::Modelled,
                  op.communication ? Bytes{} : op.workspace);
       Task task;
       task.kind = op.communication ? TaskKind::Collective : TaskKind::Compute;
       task.phase = phase != Phase::Backward || !split_ ? phase
                    : op.pass == Pass::BackwardWeight   ? Phase::BackwardWeight
                                                        : Phase::BackwardInput;
-      task.stage = stage;
+      task.stage = place.stage;
       task.name = draft_.name(op.name);
       task.pass = draft_.name(op.pass_name);
       task.node = op.node;
@@ -308,6 +307,7 @@ class OpGrain final : public PhaseWriter {
   }
 
   const Workload& w_;
+  const StageCopies& places_;
   Draft& draft_;
   const std::vector<DeviceStreams>& streams_;
   bool split_;
@@ -316,10 +316,10 @@ class OpGrain final : public PhaseWriter {
 
 }  // namespace
 
-std::unique_ptr<PhaseWriter> op_grain(const Workload& w, Draft& draft,
+std::unique_ptr<PhaseWriter> op_grain(const Workload& w, const StageCopies& places, Draft& draft,
                                       const std::vector<DeviceStreams>& streams,
                                       bool split_backward) {
-  return std::make_unique<OpGrain>(w, draft, streams, split_backward);
+  return std::make_unique<OpGrain>(w, places, draft, streams, split_backward);
 }
 
 }  // namespace trainyard

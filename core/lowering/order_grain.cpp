@@ -29,16 +29,17 @@ struct StageBuffers {
 
 class OrderGrain final : public PhaseWriter {
  public:
-  OrderGrain(const Workload& w, Draft& draft, const std::vector<DeviceStreams>& streams,
-             bool split_backward)
-      : w_(w), draft_(draft), streams_(streams), split_(split_backward) {
-    for (std::uint32_t s = 0; s < w.table.size(); ++s) stages_.push_back(make_stage(StageId{s}));
+  OrderGrain(const Workload& w, const StageCopies& places, Draft& draft,
+             const std::vector<DeviceStreams>& streams, bool split_backward)
+      : w_(w), places_(places), draft_(draft), streams_(streams), split_(split_backward) {
+    for (const StageCopy& place : places) stages_.push_back(make_stage(place));
   }
 
-  Written write(const Action& action, Moment moment, LaneState& lane, const Refs& inputs) override {
-    const StageTasks& stage = stages_[action.stage.value];
+  Written write(const Action& action, std::size_t place, Moment moment, LaneState& lane,
+                const Refs& inputs) override {
+    const StageTasks& stage = stages_[place];
     const PhaseTasks& tasks = stage.phase[static_cast<std::size_t>(action.phase)];
-    const DeviceStreams& to = streams_[device_of_stage(w_, action.stage).value];
+    const DeviceStreams& to = streams_[places_[place].device.value];
     const auto add = [&](std::uint32_t stream, TaskId task, const Refs& after) {
       return draft_.add(stream, task, action.microbatch, after, action.wave, action.weights);
     };
@@ -75,11 +76,11 @@ class OrderGrain final : public PhaseWriter {
     return written;
   }
 
-  Refs gather(StageId id, std::int32_t step, const Refs& updated) override {
-    const StageTasks& stage = stages_[id.value];
+  Refs gather(std::size_t place, std::int32_t step, const Refs& updated) override {
+    const StageTasks& stage = stages_[place];
     Refs done;
     if (stage.gather_overlapped) return done;
-    const DeviceStreams& to = streams_[device_of_stage(w_, id).value];
+    const DeviceStreams& to = streams_[places_[place].device.value];
     const auto add = [&](std::uint32_t stream, TaskId task, const Refs& after) {
       return draft_.add(stream, task, step, after);
     };
@@ -134,9 +135,10 @@ class OrderGrain final : public PhaseWriter {
     return tasks;
   }
 
-  StageTasks make_stage(StageId stage) {
+  StageTasks make_stage(const StageCopy& place) {
     StageTasks made;
-    const StageBuffers buffers = make_buffers(stage);
+    const StageId stage = place.stage;
+    const StageBuffers buffers = make_buffers(place);
     for (Phase phase :
          {Phase::Forward, Phase::Backward, Phase::BackwardInput, Phase::BackwardWeight}) {
       if (phase != Phase::Forward && (phase == Phase::Backward) == split_) continue;
@@ -204,14 +206,15 @@ class OrderGrain final : public PhaseWriter {
     return id;
   }
 
-  StageBuffers make_buffers(StageId stage) {
+  StageBuffers make_buffers(const StageCopy& place) {
+    const StageId stage = place.stage;
     const PhaseBytes bytes = phase_bytes(w_, stage);
     const auto make = [&](std::string_view name, Category category, Provenance provenance,
                           Bytes size, bool for_weight = false, bool with_parts = false) {
       Buffer buffer;
       buffer.name = draft_.name(name);
       buffer.stage = stage;
-      buffer.device = device_of_stage(w_, stage);
+      buffer.device = place.device;
       buffer.category = category;
       buffer.provenance = provenance;
       buffer.bytes = size;
@@ -254,6 +257,7 @@ class OrderGrain final : public PhaseWriter {
   }
 
   const Workload& w_;
+  const StageCopies& places_;
   Draft& draft_;
   const std::vector<DeviceStreams>& streams_;
   bool split_;
@@ -278,10 +282,10 @@ std::string_view name_of(Phase phase) {
   return "";
 }
 
-std::unique_ptr<PhaseWriter> order_grain(const Workload& w, Draft& draft,
+std::unique_ptr<PhaseWriter> order_grain(const Workload& w, const StageCopies& places, Draft& draft,
                                          const std::vector<DeviceStreams>& streams,
                                          bool split_backward) {
-  return std::make_unique<OrderGrain>(w, draft, streams, split_backward);
+  return std::make_unique<OrderGrain>(w, places, draft, streams, split_backward);
 }
 
 }  // namespace trainyard

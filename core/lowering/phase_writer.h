@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "core/lowering/draft.h"
-#include "core/lowering/lower.h"
+#include "core/lowering/stage_copies.h"
 
 namespace trainyard {
 
-/// The streams of one device.
+/// The streams of one device for collectives: those that block, of weights, of gradients.
 struct DeviceStreams {
-  std::uint32_t comm, gather, reduce;  // blocking collectives; weights; gradients
-  std::uint32_t send_forward, receive_forward, send_backward, receive_backward;
+  std::uint32_t comm, gather, reduce;
 };
 
 /// One lane of the order while it is being written.
@@ -30,29 +29,27 @@ struct Written {
   Refs reduced;  // its gradients' collectives; empty when none were due
 };
 
-/// When an action stands in its step.
+/// Where an action stands between two updates of its stage.
 struct Moment {
-  bool first_forward = false;  // of its stage in the step: weights gathered after the last update
-                               // are still arriving
-  bool last_backward = false;  // of its stage in the step: gradients are complete
+  bool first_forward = false;  // weights gathered after the last update are still arriving
+  bool last_backward = false;  // gradients are complete
 };
 
 class PhaseWriter {
  public:
   virtual ~PhaseWriter() = default;
-  virtual Written write(const Action&, Moment, LaneState&, const Refs& inputs) = 0;
+  /// place: index into the places of an action of that stage on the lane's device.
+  virtual Written write(const Action&, std::size_t place, Moment, LaneState&,
+                        const Refs& inputs) = 0;
   /// Weight collectives after the update, when they do not overlap with the next forward.
-  virtual Refs gather(StageId, std::int32_t step, const Refs& updated) = 0;
+  virtual Refs gather(std::size_t place, std::int32_t step, const Refs& updated) = 0;
 };
 
-std::unique_ptr<PhaseWriter> order_grain(const Workload&, Draft&, const std::vector<DeviceStreams>&,
-                                         bool split_backward);
-std::unique_ptr<PhaseWriter> op_grain(const Workload&, Draft&, const std::vector<DeviceStreams>&,
-                                      bool split_backward);
+std::unique_ptr<PhaseWriter> order_grain(const Workload&, const StageCopies&, Draft&,
+                                         const std::vector<DeviceStreams>&, bool split_backward);
+std::unique_ptr<PhaseWriter> op_grain(const Workload&, const StageCopies&, Draft&,
+                                      const std::vector<DeviceStreams>&, bool split_backward);
 
-inline DeviceId device_of_stage(const Workload& w, StageId stage) {
-  return w.table[stage.value].device;
-}
 std::string_view name_of(Phase);  // "forward", "backward", "input gradient" ...
 
 }  // namespace trainyard

@@ -137,13 +137,26 @@ class Verifier {
       const bool transfers = task.kind == TaskKind::Send || task.kind == TaskKind::Receive;
       if (!transfers && !in.peer.valid()) continue;
       const auto say = [&](std::string_view sentence) { add(describe(p_, {i}), "{}", sentence); };
-      if (!transfers)
-        say("only a send or a receive has a peer");
+      if (!transfers && !joins_copies(task))
+        say("only a send, a receive or a collective between the copies of a stage has a peer");
+      else if (!transfers)
+        check_copies(i, in, task);
       else if (!in.peer.valid())
         say(task.kind == TaskKind::Send ? "this send has no receive" : "this receive has no send");
       else
         check_pair(i, in, task);
     }
+  }
+
+  static bool joins_copies(const Task& task) {
+    return task.kind == TaskKind::Collective && task.group == Group::Copies;
+  }
+
+  void check_copies(std::uint32_t i, const Instruction& in, const Task& task) {
+    const Task& other = p_.task(in.peer);
+    if (p_.instructions[in.peer.value].peer != InstructionId{i} || !joins_copies(other) ||
+        in.peer.value == i || other.stage != task.stage)
+      add(describe(p_, {i}), "its peer {} is not its other end", describe(p_, in.peer));
   }
 
   void check_pair(std::uint32_t i, const Instruction& in, const Task& task) {

@@ -44,7 +44,9 @@ TEST(Verify, SendsHaveTheirReceives) {
 TEST(Verify, OnlyTransfersHavePeers) {
   Program program = pipeline({.devices = 1});
   program.instructions[0].peer = {1};
-  EXPECT_EQ(problems(program), "program stage 0 F0: only a send or a receive has a peer\n");
+  EXPECT_EQ(problems(program),
+            "program stage 0 F0: only a send, a receive or a collective between the copies of a "
+            "stage has a peer\n");
 }
 
 TEST(Verify, NamesACircleOfWaits) {

@@ -1,0 +1,139 @@
+#include "core/lowering/transfers.h"
+
+#include <algorithm>
+
+#include "core/lowering/phases.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
+bool hands_on(Phase phase) {
+  return phase == Phase::Forward || phase == Phase::Backward || phase == Phase::BackwardInput;
+}
+
+}  // namespace
+
+Transfers::Transfers(const Workload& w, const StageCopies& places, const Order& order, Draft& draft,
+                     std::int32_t microbatches)
+    : w_(w), places_(places), order_(order), draft_(draft), stages_(w.table.size()) {
+  forward_.resize(stages_ * static_cast<std::size_t>(microbatches));
+  backward_.resize(forward_.size());
+  find_links();
+  make_tasks();
+}
+
+DeviceId Transfers::destination(DeviceId from, const Action& a) const {
+  const bool forward = a.phase == Phase::Forward;
+  if (forward ? a.stage.value + 1 == stages_ : a.stage.value == 0) return {};
+  const StageId next{forward ? a.stage.value + 1 : a.stage.value - 1};
+  const DeviceId to = places_.device(next, places_.copy(a.stage, from));
+  return to == from ? DeviceId{} : to;
+}
+
+void Transfers::find_links() {
+  of_lane_.resize(order_.lanes.size());
+  for (std::uint32_t lane = 0; lane < order_.lanes.size(); ++lane)
+    for (const Action& a : order_.lanes[lane].actions) {
+      if (!hands_on(a.phase)) continue;
+      const DeviceId from = order_.lanes[lane].device, to = destination(from, a);
+      if (!to.valid() || link_of(lane, a) != kNowhere) continue;
+      of_lane_[lane].push_back(links_.size());
+      links_.push_back({lane, from, to, a.phase == Phase::Forward});
+    }
+}
+
+std::size_t Transfers::link_of(std::uint32_t lane, const Action& a) const {
+  const DeviceId to = destination(order_.lanes[lane].device, a);
+  if (!to.valid()) return kNowhere;
+  for (std::size_t link : of_lane_[lane])
+    if (links_[link].to == to && links_[link].forward == (a.phase == Phase::Forward)) return link;
+  return kNowhere;
+}
+
+void Transfers::make_tasks() {
+  const auto make = [&](TaskKind kind, Phase phase, StageId stage, std::string_view name,
+                        Bytes bytes) {
+    Task task;
+    task.kind = kind;
+    task.phase = phase;
+    task.stage = stage;
+    task.name = draft_.name(name);
+    task.pass = draft_.name("connect_stages");
+    task.group = Group::Pipeline;
+    task.bytes = bytes;
+    return draft_.task(task);
+  };
+  for (std::uint32_t s = 0; s < stages_; ++s) {
+    const StageId stage{s};
+    const PhaseBytes bytes = phase_bytes(w_, stage);
+    const Bytes from_before = s > 0 ? phase_bytes(w_, {s - 1}).send_forward : Bytes{};
+    const Bytes from_after = s + 1 < stages_ ? phase_bytes(w_, {s + 1}).send_backward : Bytes{};
+    tasks_.push_back(
+        {make(TaskKind::Send, Phase::Forward, stage, "send activations", bytes.send_forward),
+         make(TaskKind::Receive, Phase::Forward, stage, "receive activations", from_before),
+         make(TaskKind::Send, Phase::Backward, stage, "send gradients", bytes.send_backward),
+         make(TaskKind::Receive, Phase::Backward, stage, "receive gradients", from_after)});
+  }
+}
+
+void Transfers::add_streams(DeviceId device) {
+  for (const bool forward : {true, false}) {
+    const auto is_end = [&](const Link& link, bool sends) {
+      return link.forward == forward && (sends ? link.from : link.to) == device;
+    };
+    const std::string direction = forward ? "forward" : "backward";
+    for (const bool sends : {true, false}) {
+      const auto ends = std::count_if(links_.begin(), links_.end(),
+                                      [&](const Link& link) { return is_end(link, sends); });
+      for (Link& link : links_) {
+        if (!is_end(link, sends)) continue;
+        std::string name = (sends ? "send " : "receive ") + direction;
+        // The plain pipeline has one link each way; where there are more, they say which.
+        if (ends > 1)
+          name +=
+              (sends ? " to d" : " from d") + std::to_string((sends ? link.to : link.from).value);
+        const bool waves = std::count_if(order_.lanes.begin(), order_.lanes.end(),
+                                         [&](const Lane& l) { return l.device == link.from; }) > 1;
+        if (ends > 1 && waves) name += " " + order_.lanes[link.lane].name;
+        (sends ? link.send : link.receive) = draft_.stream(device, std::move(name), false);
+      }
+    }
+  }
+}
+
+void Transfers::post(std::int32_t first) {
+  for (std::uint32_t lane = 0; lane < order_.lanes.size(); ++lane)
+    for (const Action& a : order_.lanes[lane].actions) {
+      if (!hands_on(a.phase)) continue;
+      const std::size_t at = link_of(lane, a);
+      if (at == kNowhere) continue;
+      const Link& link = links_[at];
+      const bool forward = a.phase == Phase::Forward;
+      const std::uint32_t stage = a.stage.value, next = forward ? stage + 1 : stage - 1;
+      const std::int32_t microbatch = first + a.microbatch;
+      const Tasks &from = tasks_[stage], &to = tasks_[next];
+      Message& message = (forward ? forward_ : backward_)[cell(a.stage, microbatch)];
+      message.send = draft_.add(link.send, forward ? from.send_forward : from.send_backward,
+                                microbatch, {}, a.wave);
+      message.receive = draft_.add(link.receive, forward ? to.receive_forward : to.receive_backward,
+                                   microbatch, {}, a.wave);
+      draft_.pair(message.send, message.receive);
+    }
+}
+
+Ref Transfers::received(Phase phase, StageId stage, std::int32_t microbatch) const {
+  if (phase == Phase::Forward)
+    return stage.value == 0 ? Ref{} : forward_[cell({stage.value - 1}, microbatch)].receive;
+  return stage.value + 1 == stages_ ? Ref{}
+                                    : backward_[cell({stage.value + 1}, microbatch)].receive;
+}
+
+void Transfers::send_after(Phase phase, StageId stage, std::int32_t microbatch, const Refs& done) {
+  const Message& message =
+      (phase == Phase::Forward ? forward_ : backward_)[cell(stage, microbatch)];
+  if (message.send.valid()) draft_.after(message.send, done);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,62 @@
+// Transfers carry activations and gradients between stages on different devices. What one lane
+// sends to one device in one direction is a link of its own, whose two ends work in the order in
+// which the lane makes the messages: whatever an order does, no two links can wait for each other.
+#pragma once
+
+#include <vector>
+
+#include "core/lowering/draft.h"
+#include "core/lowering/stage_copies.h"
+
+namespace trainyard {
+
+class Transfers {
+ public:
+  Transfers(const Workload&, const StageCopies&, const Order&, Draft&, std::int32_t microbatches);
+
+  /// The streams of the links that begin or end at the device.
+  void add_streams(DeviceId);
+  /// All messages of one walk through the order, microbatches counted from `first` on.
+  void post(std::int32_t first);
+
+  /// What a forward (or backward) of that stage and microbatch waits for; invalid where its input
+  /// is on its own device.
+  Ref received(Phase, StageId, std::int32_t microbatch) const;
+  /// The message that it makes may leave after these.
+  void send_after(Phase, StageId, std::int32_t microbatch, const Refs& done);
+
+ private:
+  struct Link {
+    std::uint32_t lane;
+    DeviceId from, to;
+    bool forward;
+    std::uint32_t send = 0, receive = 0;  // streams
+  };
+  struct Message {
+    Ref send, receive;
+  };
+
+  void find_links();
+  void make_tasks();
+  /// Index into links_ of what the action sends; kNowhere when nothing leaves its device.
+  std::size_t link_of(std::uint32_t lane, const Action&) const;
+  DeviceId destination(DeviceId from, const Action&) const;
+  std::size_t cell(StageId stage, std::int32_t microbatch) const {
+    return static_cast<std::size_t>(microbatch) * stages_ + stage.value;
+  }
+
+  const Workload& w_;
+  const StageCopies& places_;
+  const Order& order_;
+  Draft& draft_;
+  std::size_t stages_;
+  std::vector<Link> links_;
+  std::vector<std::vector<std::size_t>> of_lane_;  // into links_
+  struct Tasks {
+    TaskId send_forward, receive_forward, send_backward, receive_backward;
+  };
+  std::vector<Tasks> tasks_;                 // by stage
+  std::vector<Message> forward_, backward_;  // by cell of the sender
+};
+
+}  // namespace trainyard
