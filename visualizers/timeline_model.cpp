@@ -133,6 +133,8 @@ InstructionId instruction_at(const TimelineModel& model, std::uint32_t row, std:
   return InstructionId{model.experiment->program.streams[row].first + index};
 }
 
+std::uint64_t tail_tag(DeviceId device) { return (std::uint64_t{1} << 32) | device.value; }
+
 InstructionId awaited(const Experiment& experiment, InstructionId id) {
   const Program& program = experiment.program;
   const Instruction& instruction = program.instructions[id.value];

@@ -45,6 +45,9 @@ struct SpanPlace {
 SpanPlace place_of(const TimelineModel&, InstructionId);
 InstructionId instruction_at(const TimelineModel&, std::uint32_t row, std::uint32_t index);
 
+/// The tag of the idle time that follows a rank's last span.
+std::uint64_t tail_tag(DeviceId);
+
 /// The instruction whose end let this one start: the latest of all it waits for, invalid for a
 /// first one.
 InstructionId awaited(const Experiment&, InstructionId);

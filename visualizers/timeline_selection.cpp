@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "visualizers/lane_painter.h"
+
 namespace trainyard {
 namespace {
 

@@ -12,7 +12,6 @@ inline constexpr float kOverview = 52;
 inline constexpr float kLanePitch = 30;
 inline constexpr float kComputeLane = 18;
 inline constexpr float kCommLane = 7;
-inline constexpr float kShortestMark = 1.6f;  // px of the shortest span's box
 
 /// Where the parts of a timeline lie within its area; the window's mouse handling goes by it.
 struct TimelineLayout {
@@ -30,7 +29,6 @@ float lane_top(const TimelineLayout&, std::size_t rank);
 /// instruction that ends the wait, or tail_tag() for what follows a rank's last; Lane, tag the
 /// rank.
 void draw_timeline(Drawing&, const Rect& area, const TimelineModel&, const ViewState&);
-std::uint64_t tail_tag(DeviceId);
 
 /// What to say of an item of draw_timeline. The state must be the one it was drawn with.
 Hover describe_timeline(const TimelineModel&, const Rect& area, const ViewState&, Item);

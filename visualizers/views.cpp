@@ -50,6 +50,12 @@ Drawing draw_order_view(const ViewData& data, Size size, const ViewState& state)
   return drawing;
 }
 
+Drawing draw_lanes_of(const ViewData& data, Size size, const ViewState& state) {
+  Drawing drawing(size);
+  draw_lanes_view(drawing, whole(size), schedule_lanes(data.timeline, data.memory), state);
+  return drawing;
+}
+
 Drawing draw_layers_view(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
   draw_layers(drawing, whole(size), *data.experiment, data.layers, state);
@@ -99,6 +105,12 @@ Hover describe_order_view(const ViewData& data, const Drawing& drawing, Point po
   return describe_order(data.experiment->program, data.order, hit(drawing, point));
 }
 
+Hover describe_lanes_of(const ViewData& data, const Drawing& drawing, Point point,
+                        const ViewState& state) {
+  return describe_lanes_view(schedule_lanes(data.timeline, data.memory), whole(drawing.size), state,
+                             hit(drawing, point), point.x);
+}
+
 Hover describe_layers_view(const ViewData& data, const Drawing& drawing, Point point,
                            const ViewState&) {
   return describe_layer(data.layers, hit(drawing, point));
@@ -109,7 +121,7 @@ Hover describe_cluster_view(const ViewData& data, const Drawing& drawing, Point 
   return describe_cluster(*data.experiment, hit(drawing, point));
 }
 
-constexpr std::array<View, 7> kViews = {{
+constexpr std::array<View, 8> kViews = {{
     {"analyse",
      "Analyse",
      "timeline and memory waves on one time axis",
@@ -140,6 +152,12 @@ constexpr std::array<View, 7> kViews = {{
      {1082, 240},
      draw_order_view,
      describe_order_view},
+    {"lanes",
+     "Lanes",
+     "each pipeline rank's lane with what it holds beneath",
+     {1082, 460},
+     draw_lanes_of,
+     describe_lanes_of},
     {"layers",
      "Layers",
      "time of each layer, with the stages beneath",

@@ -13,6 +13,7 @@
 #include "visualizers/memory_view.h"
 #include "visualizers/order_view.h"
 #include "visualizers/roofline_view.h"
+#include "visualizers/schedule_lanes.h"
 #include "visualizers/timeline_view.h"
 #include "visualizers/view_state.h"
 

@@ -69,6 +69,7 @@ std::span<const Verb> verbs();
 Verb estimate_verb();
 Verb simulate_verb();
 Verb schedule_verb();
+Verb schedules_verb();
 Verb render_verb();
 Verb models_verb();
 Verb hardware_verb();

@@ -257,12 +257,36 @@ Json order_schema() {
               {"lanes", described(list_of(text()), "a lane each, as d0/compute  0F0 0B0")}}));
 }
 
+Json schedules_schema() {
+  return document(
+      "trainyard/schedules",
+      object({schema_member("trainyard/schedules"),
+              {"budget_bytes", described(whole(), "of each device")},
+              {"global_batch", whole(1)},
+              {"sequence", whole(1)},
+              {"schedules",
+               list_of(object(
+                   {{"schedule", text()},
+                    {"legal", truth()},
+                    {"fits", truth()},
+                    {"asynchronous", truth()},
+                    {"why_not", text(), false},
+                    {"changed", described(text(), "arguments of --set"), false},
+                    {"step_seconds", real(), false},
+                    {"tokens", described(text(), "what a token of stale weights is worth"), false},
+                    {"bubble_fraction", fraction(), false},
+                    {"peak_bytes", whole(), false},
+                    {"tried", described(whole(), "variants simulated"), false}}))}}));
+}
+
 struct Entry {
   std::string_view name;
   Json (*make)();
 };
-constexpr Entry kEntries[] = {
-    {"plan", plan_schema}, {"result", result_schema}, {"order", order_schema}};
+constexpr Entry kEntries[] = {{"plan", plan_schema},
+                              {"result", result_schema},
+                              {"order", order_schema},
+                              {"schedules", schedules_schema}};
 
 }  // namespace
 

@@ -16,6 +16,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/scenario", "a scenario"},
     Schema{"trainyard/project", "a project"},
     Schema{"trainyard/order", "an order"},
+    Schema{"trainyard/schedules", "a comparison of schedules"},
     Schema{"trainyard/program", "a program"},
     Schema{"trainyard/timeline", "a timeline"},
     Schema{"trainyard/result", "a result"},

@@ -49,8 +49,7 @@ Work work_router(const LocalNode& local, Pass pass) {
 }
 
 std::vector<Saved> saved_router(const LocalNode& local) {
-  return {saved_tensor(local.node.inputs[0], true),
-          saved_bytes("routing", probabilities(local), true)};
+  return {saved_tensor(local.node.inputs[0], true), saved_bytes("routing", probabilities(local))};
 }
 
 std::vector<Tensor> infer_dispatch(const Graph& graph, const Node& node) {
