@@ -24,15 +24,19 @@ struct PhaseTime {
   /// and what runs beside.
   Duration total() const { return lead + std::max({compute + blocking(), gather, beside}); }
   Flops flops{}, model_flops{};
+  double filled = 0;  // ns of compute times the share of the device that it occupies
 };
 
 /// Everything about one virtual stage that a step's time is made of.
 struct StageTime {
   PhaseTime forward, backward;
-  Duration reduce_others{}, reduce_last{};  // gradients
-  Duration gather_others{}, gather_last{};  // weights after the update
+  PhaseTime backward_input, backward_weight;  // of schedules that split backward, else empty
+  Duration reduce_others{}, reduce_last{};    // gradients
+  Duration gather_others{}, gather_last{};    // weights after the update
   bool reduce_overlapped = false, gather_overlapped = false;
   Duration update{};
+  Duration copies{};  // gradients added up with the stage's other copy
+  double fill = 1;    // share of the device that its forward and backward occupy, (0, 1]
 };
 
 std::vector<StageTime> stage_times(const Workload&, const CostModel&);

@@ -1,5 +1,6 @@
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
+#include "core/methods/catalogue.h"
 #include "core/plan/mesh.h"
 
 namespace trainyard {
@@ -50,6 +51,7 @@ class Pricer {
       const Duration t = counted(cost_.compute(one.work, w_.scenario.cluster.device), one.count);
       const Flops flops = one.work.flops * static_cast<double>(one.count);
       time.compute += t;
+      time.filled += static_cast<double>(t.count()) * one.work.fill;
       time.flops += flops;
       if (one.recomputed)
         time.recompute += t;
@@ -90,18 +92,28 @@ class Pricer {
 
 std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
   Pricer pricer(w, cost);
+  const Method& schedule = schedule_of(w.scenario.plan);
   std::vector<StageTime> times;
   for (std::uint32_t s = 0; s < w.table.size(); ++s) {
     const StageId stage{s};
     StageTime t;
     t.forward = pricer.phase(phase_work(w, stage, Phase::Forward));
     t.backward = pricer.phase(phase_work(w, stage, Phase::Backward));
+    t.fill = (t.forward.filled + t.backward.filled) /
+             std::max(1.0, static_cast<double>((t.forward.compute + t.backward.compute).count()));
+    if (schedule.splits_backward) {
+      t.backward_input = pricer.phase(phase_work(w, stage, Phase::BackwardInput));
+      t.backward_weight = pricer.phase(phase_work(w, stage, Phase::BackwardWeight));
+    }
     const StepCollectives reduce = reduce_collectives(w, stage),
                           gather = gather_collectives(w, stage);
     t.reduce_others = pricer.sum(reduce.others), t.reduce_last = pricer.sum(reduce.last);
     t.gather_others = pricer.sum(gather.others), t.gather_last = pricer.sum(gather.last);
     t.reduce_overlapped = reduce.overlapped, t.gather_overlapped = gather.overlapped;
     t.update = pricer.compute(update_work(w, stage));
+    if (copies(w.placement) > 1)
+      t.copies = pricer.collective({CollectiveKind::AllReduce, Group::Copies,
+                                    stage_state(w, stage).total.gradients, 1, schedule.name});
     times.push_back(t);
   }
   return times;

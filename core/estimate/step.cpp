@@ -4,7 +4,9 @@
 
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
+#include "core/lowering/stage_copies.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/closed_form.h"
 
 namespace trainyard {
 namespace {
@@ -18,115 +20,158 @@ PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& st
   PipelineTimes times;
   times.transfer = transfer;
   times.reduce_every = w.layout.reduce_every_microbatch;
+  const Method& schedule = schedule_of(w.scenario.plan);
   bool reduces = false, arrives = false;
+  double fill = 0;
   for (const StageTime& s : stages) {
     times.forward.push_back(action_time(s.forward));
     times.backward.push_back(action_time(s.backward));
+    if (schedule.splits_backward) {
+      times.backward_input.push_back(action_time(s.backward_input));
+      times.backward_weight.push_back(action_time(s.backward_weight));
+    }
+    if (schedule.settles) {
+      times.update.push_back(s.update);
+      times.publish.push_back(s.gather_overlapped ? Duration{} : s.gather_last + s.gather_others);
+    }
     times.reduce.push_back({s.reduce_last, s.reduce_others});
     times.arrive.push_back(s.gather_overlapped ? LayerTraffic{s.gather_last, s.gather_others}
                                                : LayerTraffic{});
     reduces = reduces || s.reduce_last + s.reduce_others > Duration{};
     arrives = arrives || (s.gather_overlapped && s.gather_last > Duration{});
     if (s.reduce_last > Duration{}) times.reduce_overlapped = s.reduce_overlapped;
+    fill += s.fill;
   }
+  times.fill = std::clamp(fill / static_cast<double>(stages.size()), 1e-6, 1.0);
   if (!reduces) times.reduce.clear(), times.reduce_every = false;
   if (!arrives) times.arrive.clear();
   return times;
 }
 
-PipelineEstimate pipeline(const Workload& w, const PipelineTimes& times) {
-  ScheduleShape shape;
-  shape.devices = w.scenario.plan.mesh.pp;
-  shape.stages = static_cast<int>(w.table.size());
-  shape.microbatches = microbatches(w.scenario.plan);
-  for (const Choice& c : w.scenario.plan.choices)
-    if (const Method& m = method(c.method); m.closed_form) return m.closed_form(shape, times);
-  throw Error(Error::Kind::Unsupported,
-              "the plan's schedule has no closed form; simulate it instead", {"plan#/schedule"});
+PipelineEstimate pipeline(const Workload& w, const PipelineTimes& times, const PhaseTimes& mean) {
+  const Choice& choice = *chosen_on(w.scenario.plan, MethodAxis::Schedule);
+  ScheduleShape shape = schedule_shape(w, mean);
+  shape.steps = 1;
+  return estimate_pipeline(method(choice.method), choice.params, shape, times);
+}
+
+// What schedules that depend on times are given: means over the stages, as phase_times().
+PhaseTimes mean_times(const Workload& w, const std::vector<StageTime>& stages, Duration transfer) {
+  PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, transfer};
+  const bool split = schedule_of(w.scenario.plan).splits_backward;
+  for (const StageTime& s : stages) {
+    mean.forward += s.forward.total();
+    mean.backward_input += split ? s.backward_input.total() : s.backward.total();
+    mean.backward_weight += split ? s.backward_weight.total() : Duration{};
+  }
+  const auto count = static_cast<std::int64_t>(stages.size());
+  mean.forward /= count, mean.backward_input /= count, mean.backward_weight /= count;
+  return mean;
 }
 
 // When each device has updated and sent out the weights of all its stages.
 Duration step_end(const std::vector<StageTime>& stages, const PipelineEstimate& middle,
-                  std::size_t devices) {
+                  const StageCopies& places, std::size_t devices) {
   std::vector<Duration> free(devices);
-  for (std::size_t s = 0; s < stages.size(); ++s)
-    free[s % devices] = std::max(free[s % devices], middle.ends[s]);
+  for (const StageCopy& place : places)
+    free[place.device.value] = std::max(free[place.device.value], middle.ends[place.stage.value]);
   std::vector<Duration> sent(devices);
   Duration step{};
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    Duration& device = free[s % devices];
-    device = std::max(device, middle.reduced[s]) + stages[s].update;
+  for (const StageCopy& place : places) {
+    const StageTime& stage = stages[place.stage.value];
+    Duration& device = free[place.device.value];
+    device = std::max(device, middle.reduced[place.stage.value] + stage.copies) + stage.update;
     Duration end = device;
-    if (!stages[s].gather_overlapped) {
-      Duration& wire = sent[s % devices];
-      end = wire = std::max(wire, device) + stages[s].gather_last + stages[s].gather_others;
+    if (!stage.gather_overlapped) {
+      Duration& wire = sent[place.device.value];
+      end = wire = std::max(wire, device) + stage.gather_last + stage.gather_others;
     }
     step = std::max(step, end);
   }
   return step;
 }
 
-Duration device_compute(const std::vector<StageTime>& stages, std::size_t device,
-                        std::size_t devices, std::int64_t m) {
+// One device's share of a step: each of its stages does this many of the microbatches.
+struct DeviceShare {
+  std::vector<const StageTime*> stages;
+  std::int64_t microbatches = 0;
+  bool split = false;
+};
+
+Duration device_compute(const DeviceShare& share) {
   Duration sum{};
-  for (std::size_t s = device; s < stages.size(); s += devices)
-    sum += (stages[s].forward.compute + stages[s].backward.compute) * m + stages[s].update;
+  for (const StageTime* s : share.stages)
+    sum += (s->forward.compute + s->backward.compute) * share.microbatches + s->update;
   return sum;
 }
 
-// Of the longest-computing device: what is counted goes in by name, transfers next, and the rest is
-// bubble.
-Breakdown break_down(const std::vector<StageTime>& stages, std::size_t device, std::size_t devices,
-                     std::int64_t m, const PipelineTimes& times, Duration pipeline_span,
-                     Duration step) {
+// Of one device: what is counted goes in by name, transfers next, and the rest is bubble.
+Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
+                     const PipelineEstimate& middle, Duration step) {
   Breakdown b;
   Duration beside{};
-  for (std::size_t s = device; s < stages.size(); s += devices) {
-    const PhaseTime &f = stages[s].forward, &k = stages[s].backward;
-    b.forward += f.compute * m;
-    b.recompute += k.recompute * m;
-    b.backward += (k.compute - k.recompute) * m;
-    b.tensor_parallel += (f.tensor + k.tensor) * m;
-    b.context_parallel += (f.context + k.context) * m;
-    b.expert_parallel += (f.expert + k.expert) * m;
-    b.data_parallel += (f.data + k.data + f.lead + k.lead) * m;
-    for (const PhaseTime* p : {&f, &k})
-      beside += std::max(Duration{}, p->beside - p->compute - p->blocking()) * m;
-    b.optimizer += stages[s].update;
+  const std::int64_t m = share.microbatches;
+  const auto add = [&](const PhaseTime& p, bool forward) {
+    (forward ? b.forward : b.backward) += (p.compute - p.recompute) * m;
+    b.recompute += p.recompute * m;
+    b.tensor_parallel += p.tensor * m;
+    b.context_parallel += p.context * m;
+    b.expert_parallel += p.expert * m;
+    b.data_parallel += (p.data + p.lead) * m;
+    beside += std::max(Duration{}, p.beside - p.compute - p.blocking()) * m;
+  };
+  Duration copied{};
+  for (const StageTime* s : share.stages) {
+    add(s->forward, true);
+    if (share.split)
+      add(s->backward_input, false), add(s->backward_weight, false);
+    else
+      add(s->backward, false);
+    b.optimizer += s->update;
+    copied += s->copies;
   }
   b.data_parallel += beside;
   const auto take = [&](Duration& part, Duration wanted) {
     part += std::clamp(wanted, Duration{}, std::max(Duration{}, step - b.sum()));
   };
-  take(b.data_parallel, step - pipeline_span - b.optimizer);
-  take(b.pipeline, times.transfer * static_cast<std::int64_t>(2 * (stages.size() - 1)));
+  if (middle.paced)
+    take(b.data_parallel, copied);
+  else
+    take(b.data_parallel, step - middle.span - b.optimizer);
+  if (!middle.paced)
+    take(b.pipeline, times.transfer * static_cast<std::int64_t>(2 * (times.forward.size() - 1)));
   b.bubble = step - b.sum();
   return b;
 }
 
-std::vector<CategoryBytes> peaks(const Workload& w, const std::vector<int>& live) {
-  const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
-  std::vector<CategoryBytes> memory(devices);
-  std::vector<Bytes> transient(devices);
-  for (std::size_t s = 0; s < w.table.size(); ++s) {
-    CategoryBytes& device = memory[s % devices];
-    const auto at = [&](Category c) -> Bytes& { return device[static_cast<std::size_t>(c)]; };
-    const StageId stage{static_cast<std::uint32_t>(s)};
-    const StateBytes state = stage_state(w, stage).total;
-    const PhaseBytes bytes = phase_bytes(w, stage);
+std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
+                                 const PipelineEstimate& middle) {
+  std::vector<CategoryBytes> memory(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
+  std::vector<Bytes> transient(memory.size());
+  const bool split = schedule_of(w.scenario.plan).splits_backward;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::size_t d = places[i].device.value;
+    const auto at = [&](Category c) -> Bytes& { return memory[d][static_cast<std::size_t>(c)]; };
+    const StateBytes state = stage_state(w, places[i].stage).total;
+    const PhaseBytes bytes = phase_bytes(w, places[i].stage);
+    const int for_weight =
+        middle.live_for_weight.empty() ? middle.live[i] : middle.live_for_weight[i];
     at(Category::Framework) = w.scenario.cluster.device.context.value;
     at(Category::Weights) += state.weights;
+    if (!middle.older_versions.empty())
+      at(Category::Weights) += state.weights * middle.older_versions[i];
     at(Category::OptimizerState) += state.optimizer;
     at(Category::Gradients) += state.gradients;
-    at(Category::Activations) += (bytes.until_input + bytes.until_weight) * live[s];
+    at(Category::Activations) +=
+        bytes.until_input * middle.live[i] + bytes.until_weight * for_weight;
     // One action runs at a time: the fullest one's transients stand at the peak.
     const Bytes forward = bytes.gathered + bytes.forward_workspace;
-    const Bytes backward =
-        bytes.backward_communication + bytes.recomputed + bytes.backward_workspace;
-    if (std::max(forward, backward) <= transient[s % devices]) continue;
-    transient[s % devices] = std::max(forward, backward);
-    at(Category::Communication) =
-        backward >= forward ? bytes.backward_communication : bytes.gathered;
+    const Bytes communication =
+        split ? std::max(bytes.gathered, bytes.unreduced) : bytes.backward_communication;
+    const Bytes backward = communication + bytes.recomputed + bytes.backward_workspace;
+    if (std::max(forward, backward) <= transient[d]) continue;
+    transient[d] = std::max(forward, backward);
+    at(Category::Communication) = backward >= forward ? communication : bytes.gathered;
     at(Category::Recomputed) = backward >= forward ? bytes.recomputed : Bytes{};
     at(Category::Workspace) =
         backward >= forward ? bytes.backward_workspace : bytes.forward_workspace;
@@ -138,20 +183,25 @@ std::vector<CategoryBytes> peaks(const Workload& w, const std::vector<int>& live
 
 StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const std::vector<StageTime> stages = stage_times(w, cost);
-  const PipelineTimes times = pipeline_times(w, stages, transfer_time(w, cost));
-  const PipelineEstimate middle = pipeline(w, times);
+  const Duration transfer = transfer_time(w, cost);
+  const PipelineTimes times = pipeline_times(w, stages, transfer);
+  const PipelineEstimate middle = pipeline(w, times, mean_times(w, stages, transfer));
   const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
   const std::int64_t m = microbatches(w.scenario.plan);
+  const StageCopies places(w);
+  std::vector<DeviceShare> shares(
+      devices, {{}, m / copies(w.placement), schedule_of(w.scenario.plan).splits_backward});
+  for (const StageCopy& place : places)
+    shares[place.device.value].stages.push_back(&stages[place.stage.value]);
 
   StepEstimate found;
-  found.step = step_end(stages, middle, devices);
+  found.step = middle.paced ? middle.span : step_end(stages, middle, places, devices);
   std::size_t critical = 0;
   for (std::size_t d = 1; d < devices; ++d)
-    if (device_compute(stages, d, devices, m) > device_compute(stages, critical, devices, m))
-      critical = d;
+    if (device_compute(shares[d]) > device_compute(shares[critical])) critical = d;
   found.critical_device = DeviceId{static_cast<std::uint32_t>(critical)};
   for (std::size_t d = 0; d < devices; ++d) {
-    const Breakdown b = break_down(stages, d, devices, m, times, middle.span, found.step);
+    const Breakdown b = break_down(shares[d], times, middle, found.step);
     if (d == critical) found.breakdown = b;
     found.bubble_fraction += to_seconds(b.bubble);
     found.exposed_communication_fraction += to_seconds(b.exposed_communication());
@@ -166,7 +216,7 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
                             static_cast<double>(devices);
   found.model_flops = found.model_flops * everywhere;
   found.hardware_flops = found.hardware_flops * everywhere;
-  found.memory = peaks(w, middle.live);
+  found.memory = peaks(w, places, middle);
   return found;
 }
 

@@ -1,5 +1,5 @@
-// Flush pipelines without a program: a formula where stages are equal, else the recurrence of their
-// order over a few rounds, continued at the pace it has settled into.
+// Pipelines without a program: a formula where there is one and stages are equal, else the
+// recurrence of their order over a few rounds, continued at the pace it has settled into.
 #pragma once
 
 #include "core/methods/method.h"
@@ -16,8 +16,9 @@ PipelineEstimate one_f_one_b_closed_form(const ScheduleShape&, const PipelineTim
 /// 2021).
 PipelineEstimate interleaved_closed_form(const ScheduleShape&, const PipelineTimes&);
 
-/// The recurrence itself: each action starts when its lane, its input and its weights are there.
-/// Linear in the actions of the order. live is left empty.
-PipelineEstimate follow(const Order&, const ScheduleShape&, const PipelineTimes&);
+/// Any schedule's estimate: by its closed form, else by following its order, over a few rounds that
+/// are continued at the pace they settle into.
+PipelineEstimate estimate_pipeline(const Method&, const Params&, const ScheduleShape&,
+                                   const PipelineTimes&);
 
 }  // namespace trainyard

@@ -51,9 +51,14 @@ struct LayerTraffic {
   Duration last{}, others{};
 };
 
-/// What a step of a pipeline is made of, by virtual stage; nothing contends.
+/// What a step of a pipeline is made of, by virtual stage; nothing contends but waves of one
+/// device.
 struct PipelineTimes {
   std::vector<ActionTime> forward, backward;
+  std::vector<ActionTime> backward_input, backward_weight;  // of schedules that split backward
+  std::vector<Duration> update;      // of schedules that update weights themselves
+  std::vector<Duration> publish;     // weights after such an update, before the next forward
+  double fill = 1;                   // share of the device that one wave occupies, (0, 1]
   std::vector<LayerTraffic> reduce;  // gradients: others beside the backward that makes them, last
                                      // after it
   std::vector<LayerTraffic> arrive;  // weights of the last update beside the first forward; zero =
@@ -68,7 +73,13 @@ struct PipelineEstimate {
   Duration span{};                // until the last backward has ended
   std::vector<Duration> ends;     // when each stage's last backward has
   std::vector<Duration> reduced;  // when each stage's gradients are reduced
-  std::vector<int> live;          // microbatches whose activations it holds at its device's peak
+  std::vector<int> live;  // by copy of a stage: microbatches whose activations it holds at its
+                          // device's peak; under a split backward, until their input gradient
+  std::vector<int> live_for_weight;  // and those held until their weight gradient; empty = live
+  // Asynchronous schedules: span is the pace, from the end of one step to the end of the next with
+  // all updates.
+  bool paced = false;
+  std::vector<int> older_versions;  // by copy of a stage: weights held beside the current ones
 };
 
 struct Method {
@@ -88,7 +99,10 @@ struct Method {
   /// Asynchronous schedules only: steps after which every further one takes the same time. Empty
   /// for a schedule whose step begins and ends with nothing in flight.
   std::function<int(const ScheduleShape&, const Params&)> settles = {};
-  /// Schedules only: what planners score instead of laying a program out.
+  /// Schedules only: its order has input and weight gradients as actions of their own.
+  bool splits_backward = false;
+  /// Schedules that have a formula: what planners score instead of laying a program out. Without
+  /// one the order itself is followed (estimate_pipeline() in closed_form.h).
   std::function<PipelineEstimate(const ScheduleShape&, const PipelineTimes&)> closed_form = {};
   /// Settles facts before ops are written.
   std::function<void(Layout&, const Scenario&, const Params&)> arrange = {};

@@ -65,7 +65,7 @@ StepFlops step_flops(const Program& program, const TaskPrices& prices) {
     sum.model += prices.model_flops[t] * times[t];
     sum.hardware += prices.flops[t] * times[t];
   }
-  const auto replicas = static_cast<double>(program.replicas);
+  const double replicas = static_cast<double>(program.replicas) / program.steps;
   return {sum.model * replicas, sum.hardware * replicas};
 }
 
@@ -149,7 +149,7 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
                  const std::vector<MemoryWave>& waves, const CostModel& cost) {
   Result result;
   result.fidelity = grain == Grain::Order ? "simulate: order grain" : "simulate: op grain";
-  result.step.value = makespan(timeline);
+  result.step.value = step_window(timeline, program).length();
   const StepFlops flops = step_flops(program, prices);
   result.model_flops = flops.model;
   result.hardware_flops = flops.hardware;

@@ -82,10 +82,11 @@ class IdleReasons {
       return;
     }
     const Span& span = t_.spans[last.value];
-    b.bubble += to - span.end;
-    const Duration shown = span.end - std::max(from, span.start);
+    const Instant end = std::min(to, span.end);
+    b.bubble += to - end;
+    const Duration shown = std::max(Duration{}, end - std::max(from, span.start));
     *part_of(b, p_.task(last)) += shown;
-    if (span.start > from) explain(from, span.start, last, b);
+    if (span.start > from) explain(from, std::min(to, span.start), last, b);
   }
 
  private:
@@ -121,21 +122,24 @@ void add_compute(Breakdown& b, const Task& task, Duration time, double again) {
 }
 
 Breakdown break_down(const IdleReasons& reasons, const Timeline& t, const Program& p,
-                     DeviceId device, const std::vector<double>& recompute_share) {
+                     DeviceId device, const std::vector<double>& recompute_share,
+                     const StepWindow& window) {
   Breakdown b;
-  const Instant end = makespan(t);
-  Instant covered{};
+  Instant covered = window.from;
   for (InstructionId id : computations(t, p, device)) {
     const Span& span = t.spans[id.value];
-    if (span.start > covered) reasons.explain(covered, span.start, id, b);
+    if (span.end <= window.from) continue;
+    const Instant start = std::min(span.start, window.to), end = std::min(span.end, window.to);
+    if (start > covered) reasons.explain(covered, start, id, b);
     // Lanes that overlap share the device: time counts once, for whoever began first.
-    const Duration own = span.end - std::max(covered, span.start);
+    const Duration own = end - std::max(covered, start);
     const std::uint32_t task = p.instructions[id.value].task.value;
     if (own > Duration{})
       add_compute(b, p.tasks[task], own, recompute_share.empty() ? 0.0 : recompute_share[task]);
-    covered = std::max(covered, span.end);
+    covered = std::max(covered, end);
+    if (covered == window.to) break;
   }
-  if (end > covered) reasons.explain_tail(covered, end, device, b);
+  if (window.to > covered) reasons.explain_tail(covered, window.to, device, b);
   return b;
 }
 
@@ -239,18 +243,38 @@ int live_microbatches(const Timeline& t, const Program& p, StageId stage) {
   return most;
 }
 
+StepWindow step_window(const Timeline& t, const Program& p) {
+  if (p.steps < 2) return {{}, makespan(t)};
+  std::int32_t most = 0;
+  const auto each_update = [&](auto f) {
+    for (const Stream& s : p.streams)
+      for (std::uint32_t i = s.first; s.compute && i < end_of(s); ++i)
+        if (p.task(InstructionId{i}).phase == Phase::Update) f(p.instructions[i], t.spans[i]);
+  };
+  each_update([&](const Instruction& in, const Span&) { most = std::max(most, in.microbatch); });
+  const std::int32_t of_a_step = std::max(1, (most + 1) / p.steps);
+  StepWindow window;
+  each_update([&](const Instruction& in, const Span& span) {
+    const std::int32_t step = in.microbatch / of_a_step;
+    if (step == p.steps - 2) window.from = std::max(window.from, span.end);
+    if (step >= p.steps - 1) window.to = std::max(window.to, span.end);
+  });
+  return window.to > window.from ? window : StepWindow{{}, makespan(t)};
+}
+
 std::vector<Breakdown> breakdowns(const Timeline& t, const Program& p,
                                   const std::vector<double>& recompute_share) {
   const IdleReasons reasons(t, p);
+  const StepWindow window = step_window(t, p);
   std::vector<Breakdown> all;
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d)
-    all.push_back(break_down(reasons, t, p, {d}, recompute_share));
+    all.push_back(break_down(reasons, t, p, {d}, recompute_share, window));
   return all;
 }
 
 Breakdown breakdown(const Timeline& t, const Program& p, DeviceId device,
                     const std::vector<double>& recompute_share) {
-  return break_down(IdleReasons(t, p), t, p, device, recompute_share);
+  return break_down(IdleReasons(t, p), t, p, device, recompute_share, step_window(t, p));
 }
 
 DeviceId critical_device(const std::vector<Breakdown>& all) {

@@ -27,7 +27,17 @@ std::vector<Alive> alive_at(const Timeline&, const Program&, DeviceId, Instant);
 /// Instances of the stage's activations alive at its peak: live microbatches.
 int live_microbatches(const Timeline&, const Program&, StageId);
 
-/// Where one device's step went; the parts sum to the makespan exactly. Communication counts only
+/// What results speak of. The whole run where the program is one step; of a program of several, the
+/// time from the end of the updates of the last step but one to the end of those of the last: the
+/// pace of an asynchronous schedule that has settled.
+struct StepWindow {
+  Instant from{}, to{};
+  Duration length() const { return to - from; }
+  friend bool operator==(const StepWindow&, const StepWindow&) = default;
+};
+StepWindow step_window(const Timeline&, const Program&);
+
+/// Where one device's step went; the parts sum to the window exactly. Communication counts only
 /// where no compute of the device runs beside it (exposed).
 struct Breakdown {
   Duration forward{}, backward{}, recompute{}, optimizer{};

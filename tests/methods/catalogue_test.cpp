@@ -71,7 +71,7 @@ TEST(Catalogue, EveryCardIsFilledIn) {
 TEST(Catalogue, SchedulesAndOnlyTheyGiveAnOrder) {
   for (const Method& m : methods()) {
     EXPECT_EQ(static_cast<bool>(m.order), m.axis == MethodAxis::Schedule) << m.name;
-    EXPECT_EQ(static_cast<bool>(m.closed_form), m.axis == MethodAxis::Schedule) << m.name;
+    if (m.closed_form) EXPECT_EQ(m.axis, MethodAxis::Schedule) << m.name;
   }
 }
 

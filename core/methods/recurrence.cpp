@@ -1,0 +1,309 @@
+#include "core/methods/recurrence.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace trainyard {
+namespace {
+
+constexpr Duration kUnknown{-1};
+
+bool is_backward(Phase phase) { return phase == Phase::Backward || phase == Phase::BackwardInput; }
+
+// One lane while an order is followed.
+struct LaneClock {
+  const Lane* lane = nullptr;
+  std::size_t next = 0;
+  Duration free{};                 // its last action and what blocks are done
+  Duration computed{};             // its last computation is
+  Duration links[2][2] = {};       // its ports, by direction of the data and of the neighbour
+  std::vector<Duration> reducing;  // by stage: when its gradients are reduced
+  std::vector<int> backwards;      // by stage: backwards left until the next update
+};
+
+// What an action does to the microbatches that its device holds, when it ends (or begins).
+struct LiveChange {
+  Duration at;
+  bool begins;  // ends come first at one instant
+  std::size_t copy;
+  bool for_weight;
+  friend bool operator<(const LiveChange& a, const LiveChange& b) {
+    return a.at != b.at ? a.at < b.at : a.begins < b.begins;
+  }
+};
+
+class Recurrence {
+ public:
+  Recurrence(const Order& order, const ScheduleShape& shape, const PipelineTimes& times)
+      : order_(order),
+        shape_(shape),
+        times_(times),
+        stages_(static_cast<std::size_t>(shape.stages)),
+        copies_(static_cast<std::size_t>(copies(shape.placement))),
+        asynchronous_(has_updates(order)) {
+    const std::size_t cells = stages_ * static_cast<std::size_t>(shape.microbatches) *
+                              static_cast<std::size_t>(asynchronous_ ? shape.steps : 1);
+    forward_.assign(cells, kUnknown), backward_.assign(cells, kUnknown);
+    weights_.resize(static_cast<std::size_t>(shape.devices));
+    lanes_on_.assign(weights_.size(), 0);
+    for (const Lane& lane : order.lanes) {
+      clocks_.push_back({&lane, 0, lane.delay, lane.delay, {}, {}, {}});
+      clocks_.back().reducing.resize(stages_);
+      ++lanes_on_[lane.device.value];
+    }
+    for (LaneClock& clock : clocks_) count_backwards(clock);
+    arrived_.assign(stages_ * copies_, Duration{});
+    waiting_.assign(arrived_.size(), true);
+    found_.ends.resize(stages_), found_.reduced.resize(stages_);
+    older_.resize(arrived_.size());
+    for (const Precedence& p : order.precedences) before_.insert({p.after, p.before});
+  }
+
+  PipelineEstimate run() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (LaneClock& clock : clocks_)
+        while (clock.next < clock.lane->actions.size() && act(clock)) moved = true;
+    }
+    for (std::size_t s = 0; s < stages_; ++s) {
+      found_.span = std::max(found_.span, found_.ends[s]);
+      found_.reduced[s] = std::max(found_.reduced[s], found_.ends[s]);
+    }
+    if (asynchronous_) pace();
+    count_live();
+    return std::move(found_);
+  }
+
+ private:
+  std::size_t cell(std::size_t s, std::int32_t microbatch) const {
+    return static_cast<std::size_t>(microbatch) * stages_ + s;
+  }
+  std::size_t copy(StageId stage, DeviceId on) const {
+    return copies_ > 1 && device(stage, 0) != on ? 1 : 0;
+  }
+  DeviceId device(StageId stage, std::size_t copy_of) const {
+    return device_of(stage, shape_.devices, shape_.stages, shape_.placement,
+                     static_cast<int>(copy_of));
+  }
+  std::size_t place(StageId stage, DeviceId on) const {
+    return stage.value * copies_ + copy(stage, on);
+  }
+
+  void count_backwards(LaneClock& clock) const {
+    clock.backwards.assign(stages_, 0);
+    for (const Action& a : clock.lane->actions)
+      if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight)
+        ++clock.backwards[a.stage.value];
+  }
+
+  const ActionTime& time_of(const Action& a) const {
+    switch (a.phase) {
+      case Phase::Forward:
+        return times_.forward[a.stage.value];
+      case Phase::BackwardInput:
+        return times_.backward_input[a.stage.value];
+      case Phase::BackwardWeight:
+        return times_.backward_weight[a.stage.value];
+      default:
+        return times_.backward[a.stage.value];
+    }
+  }
+
+  // Waves of a device, each of which fills so much of it, share it.
+  Duration shared(Duration time, DeviceId on) const {
+    const double load = times_.fill * lanes_on_[on.value];
+    if (lanes_on_[on.value] < 2 || load <= 1) return time;
+    return Duration{static_cast<std::int64_t>(static_cast<double>(time.count()) * load)};
+  }
+
+  // When what the action needs is there; kUnknown while it is not.
+  Duration input_of(const Action& a) const {
+    const std::size_t s = a.stage.value, at = a.phase == Phase::Update ? 0 : cell(s, a.microbatch);
+    Duration input{};
+    if (a.phase == Phase::Forward && s > 0) input = forward_[at - 1];
+    if (is_backward(a.phase) && s + 1 < stages_) input = backward_[at + 1];
+    if (input == kUnknown) return kUnknown;
+    const auto [first, last] = before_.equal_range(a);
+    for (auto p = first; p != last; ++p) {
+      const auto ended = ended_.find(p->second);
+      if (ended == ended_.end()) return kUnknown;
+      input = std::max(input, ended->second);
+    }
+    return input;
+  }
+
+  // Takes the lane's next action if its input is there.
+  bool act(LaneClock& clock) {
+    const Action& a = clock.lane->actions[clock.next];
+    const Duration input = input_of(a);
+    if (input == kUnknown) return false;
+    if (a.phase == Phase::Update)
+      update(clock, a);
+    else
+      compute(clock, a, input);
+    if (!order_.precedences.empty()) ended_[a] = clock.free;
+    ++clock.next;
+    return true;
+  }
+
+  void compute(LaneClock& clock, const Action& a, Duration input) {
+    const bool forward = a.phase == Phase::Forward;
+    const std::size_t s = a.stage.value, here = place(a.stage, clock.lane->device);
+    const ActionTime& t = time_of(a);
+    Duration lead = t.lead, gather = t.gather, ready = std::max(clock.free, input);
+    if (forward && waiting_[here]) {
+      waiting_[here] = false;
+      ready = std::max(ready, arrived_[here]);
+      if (!times_.arrive.empty()) lead += times_.arrive[s].last, gather += times_.arrive[s].others;
+    }
+    Duration start = ready, gathered{};
+    if (lead + gather > Duration{}) {
+      Duration& stream = weights_[clock.lane->device.value];
+      gathered = std::max(stream, clock.computed) + lead;
+      start = std::max(ready, gathered);
+      stream = gathered += gather;
+    }
+    clock.computed = start + shared(t.compute, clock.lane->device);
+    clock.free = std::max({clock.computed + t.blocking, ready + t.beside, gathered});
+    const Duration done = clock.free;
+    if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight)
+      reduce(clock, s, ready, done);
+    if (is_backward(a.phase)) found_.ends[s] = std::max(found_.ends[s], done);
+    if (a.phase != Phase::BackwardWeight) send(clock, a, done);
+    note_live(a, here, start, done);
+  }
+
+  // The gradients of one backward, which began when it was `ready` and ended when `done`.
+  void reduce(LaneClock& clock, std::size_t s, Duration ready, Duration done) {
+    const bool last = --clock.backwards[s] == 0 || asynchronous_;
+    found_.ends[s] = std::max(found_.ends[s], done);
+    clock.reducing[s] = std::max(clock.reducing[s], done);
+    if ((!last && !times_.reduce_every) || times_.reduce.empty()) return;
+    const LayerTraffic& traffic = times_.reduce[s];
+    Duration& stream = reduce_stream_[clock.lane->device.value];
+    stream = std::max(stream, times_.reduce_overlapped ? ready : done) + traffic.others;
+    stream = std::max(stream, done) + traffic.last;
+    clock.reducing[s] = stream;
+    found_.reduced[s] = std::max(found_.reduced[s], stream);
+    if (!times_.reduce_overlapped && !last) clock.free = std::max(clock.free, stream);
+  }
+
+  void update(LaneClock& clock, const Action& a) {
+    const std::size_t s = a.stage.value, here = place(a.stage, clock.lane->device);
+    const Duration work = times_.update.empty() ? Duration{} : times_.update[s];
+    clock.free = std::max(clock.free, clock.reducing[s]) + work;
+    clock.computed = clock.free;
+    arrived_[here] = clock.free + (times_.publish.empty() ? Duration{} : times_.publish[s]);
+    waiting_[here] = true;
+    updates_.push_back({a.microbatch, clock.free});
+  }
+
+  // When the neighbour has the result: the ports work in order, one message at a time.
+  void send(LaneClock& clock, const Action& a, Duration done) {
+    const bool forward = a.phase == Phase::Forward;
+    const std::size_t s = a.stage.value;
+    if (forward ? s + 1 < stages_ : s > 0) {
+      const DeviceId from = clock.lane->device;
+      const StageId next{forward ? a.stage.value + 1 : a.stage.value - 1};
+      const DeviceId to = device(next, copy(a.stage, from));
+      if (to != from) {
+        Duration& link = clock.links[forward ? 0 : 1][to < from ? 0 : 1];
+        link = done = std::max(done, link) + times_.transfer;
+      }
+    }
+    (forward ? forward_ : backward_)[cell(s, a.microbatch)] = done;
+  }
+
+  // The steady pace: from the end of all updates of one step to those of the next.
+  void pace() {
+    std::int32_t most = 0;
+    for (const auto& [index, end] : updates_) most = std::max(most, index);
+    const std::int64_t each = std::max(1, (most + 1) / std::max(1, shape_.steps));
+    Duration last{}, before{};
+    for (const auto& [index, end] : updates_) {
+      const std::int64_t step = index / each;
+      if (step == shape_.steps - 1) last = std::max(last, end);
+      if (step == shape_.steps - 2) before = std::max(before, end);
+    }
+    found_.paced = true;
+    found_.span = last - before;
+  }
+
+  void note_live(const Action& a, std::size_t here, Duration start, Duration done) {
+    std::vector<LiveChange>& changes = live_[device_index(here)];
+    if (a.phase == Phase::Forward)
+      changes.push_back({start, true, here, false}), changes.push_back({start, true, here, true});
+    if (is_backward(a.phase)) changes.push_back({done, false, here, false});
+    if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight)
+      changes.push_back({done, false, here, true});
+    note_version(a, here);
+  }
+  std::size_t device_index(std::size_t here) const {
+    return device(StageId{static_cast<std::uint32_t>(here / copies_)}, here % copies_).value;
+  }
+
+  // Versions that readers of one place have in flight at once, beside the newest.
+  void note_version(const Action& a, std::size_t here) {
+    if (!asynchronous_) return;
+    auto& readers = older_[here];
+    if (a.phase == Phase::Forward) readers.insert(a.weights);
+    std::set<int> distinct(readers.begin(), readers.end());
+    most_versions_[here] = std::max(most_versions_[here], static_cast<int>(distinct.size()) - 1);
+    if (a.phase != Phase::Forward && a.phase != Phase::BackwardInput)
+      if (const auto one = readers.find(a.weights); one != readers.end()) readers.erase(one);
+  }
+
+  // At each device's fullest moment.
+  void count_live() {
+    const std::size_t places = stages_ * copies_;
+    found_.live.assign(places, 0), found_.live_for_weight.assign(places, 0);
+    for (auto& [on, changes] : live_) {
+      std::stable_sort(changes.begin(), changes.end());
+      std::map<std::size_t, std::pair<int, int>> now;
+      int held = 0, most = 0;
+      for (const LiveChange& change : changes) {
+        auto& [input, weight] = now[change.copy];
+        (change.for_weight ? weight : input) += change.begins ? 1 : -1;
+        held += change.begins ? 1 : -1;
+        if (held <= most) continue;
+        most = held;
+        for (const auto& [at, counts] : now)
+          found_.live[at] = counts.first, found_.live_for_weight[at] = counts.second;
+      }
+    }
+    if (asynchronous_) {
+      found_.older_versions.assign(places, 0);
+      for (const auto& [at, count] : most_versions_) found_.older_versions[at] = count;
+    }
+  }
+
+  const Order& order_;
+  const ScheduleShape& shape_;
+  const PipelineTimes& times_;
+  std::size_t stages_, copies_;
+  bool asynchronous_;
+  std::vector<LaneClock> clocks_;
+  std::vector<int> lanes_on_;      // by device
+  std::vector<Duration> weights_;  // by device: its gather stream is idle again
+  std::map<std::uint32_t, Duration> reduce_stream_;
+  std::vector<Duration> forward_, backward_;  // when a stage's result is with its neighbour
+  std::vector<Duration> arrived_;             // by copy of a stage: weights of its last update
+  std::vector<bool> waiting_;                 // for the first forward after it
+  std::vector<std::pair<std::int32_t, Duration>> updates_;  // index and end of each
+  std::multimap<Action, Action> before_;
+  std::map<Action, Duration> ended_;                     // only where there are precedences
+  std::map<std::size_t, std::vector<LiveChange>> live_;  // by device
+  std::vector<std::multiset<int>> older_;
+  std::map<std::size_t, int> most_versions_;
+  PipelineEstimate found_;
+};
+
+}  // namespace
+
+PipelineEstimate follow(const Order& order, const ScheduleShape& shape,
+                        const PipelineTimes& times) {
+  return Recurrence(order, shape, times).run();
+}
+
+}  // namespace trainyard
