@@ -4,7 +4,11 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
+
+#include "core/plan/params.h"
+#include "core/program/facts.h"
 
 namespace trainyard {
 
@@ -34,6 +38,12 @@ struct UpdateRule {
   /// The rate of update t (0 is the first) after T1.
   double rate_of(std::int64_t t) const;
 };
+
+/// What a schedule with these (complete) params makes of one stage's updates; a schedule without
+/// corrections leaves plain momentum. PipeMare's delays are means, since a stage's microbatches of
+/// one update differ; all others are the most.
+UpdateRule update_rule_of(std::string_view method, const Params&, const StageFacts&, double rate,
+                          double momentum);
 
 /// One parameter tensor and what its rule remembers of it.
 struct ParameterState {

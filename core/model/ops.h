@@ -15,14 +15,17 @@ const Op& layer_norm();  // inputs x, weight, bias
 const Op& rms_norm();    // inputs x, weight
 const Op& rotary();      // input x: rotates query or key by position
 const Op& add();         // residual sum
+const Op& multiply();    // elementwise product
+const Op& scale();       // times a constant; attributes numerator, denominator
 const Op& gelu();
 const Op& relu();
 const Op& tanh_op();
 const Op& gated_silu();  // inputs gate, up: silu(gate) * up
 const Op& gated_gelu();
 const Op& dropout();
-const Op& softmax_loss();  // inputs logits, labels: mean cross entropy
-const Op& convolution();   // inputs x, weight[, bias]; attributes stride, padding, groups
+const Op& softmax_loss();   // inputs logits, labels: mean cross entropy
+const Op& squared_error();  // inputs prediction, target: half the mean squared difference
+const Op& convolution();    // inputs x, weight[, bias]; attributes stride, padding, groups
 const Op& batch_norm();
 const Op& pooling();        // attributes kernel, stride, padding, average
 const Op& router();         // inputs x, weight[, bias]: scores of experts; attribute top_k

@@ -4,40 +4,17 @@
 
 #include <algorithm>
 
-#include "core/program/circle.h"
+#include "core/program/action_index.h"
 
 namespace trainyard {
 namespace {
 
 constexpr std::size_t kMostProblems = 100;
 
-/// What makes an action unique: a wave or a weight version is how it is done, not what is done.
-struct Key {
-  Phase phase = Phase::Forward;
-  std::uint32_t stage = 0;
-  std::int32_t microbatch = 0;
-  friend auto operator<=>(const Key&, const Key&) = default;
-};
-
-Key key(const Action& a) { return {a.phase, a.stage.value, a.microbatch}; }
-
-/// An action by key, and its place among all actions in the order of their lanes.
-struct Entry {
-  Key key;
-  std::uint32_t index = 0;
-  friend auto operator<=>(const Entry&, const Entry&) = default;
-};
-
 class Checker {
  public:
-  Checker(const Order& order, const ScheduleShape& shape) : order_(order), shape_(shape) {
-    for (const Lane& lane : order.lanes) {
-      lines_.push_back({static_cast<std::uint32_t>(actions_.size()),
-                        static_cast<std::uint32_t>(lane.actions.size())});
-      actions_.insert(actions_.end(), lane.actions.begin(), lane.actions.end());
-    }
-    for (std::uint32_t i = 0; i < actions_.size(); ++i) entries_.push_back({key(actions_[i]), i});
-    std::sort(entries_.begin(), entries_.end());
+  Checker(const Order& order, const ScheduleShape& shape)
+      : order_(order), shape_(shape), index_(order) {
     const int replicas = shape.stages > 0 ? std::max(1, shape.devices / shape.stages) : 1;
     expected_ = std::int64_t{shape.microbatches} * shape.steps * replicas;
   }
@@ -61,28 +38,12 @@ class Checker {
     found_.push_back(std::move(wrong));
   }
 
-  std::size_t line_of(std::uint32_t index) const {
-    std::size_t line = 0;
-    while (index - lines_[line].first >= lines_[line].count) ++line;
-    return line;
-  }
-
   /// "order d0/compute:17", counting from 1.
   std::string place(std::uint32_t index) const {
-    const std::size_t line = line_of(index);
+    const std::size_t line = index_.line_of(index);
     const Lane& lane = order_.lanes[line];
     return fmt::format("order d{}/{}:{}", lane.device.value, lane.name,
                        index - lines_[line].first + 1);
-  }
-
-  /// The action with that key; kNothing when there is none.
-  std::uint32_t find(Phase phase, std::uint32_t stage, std::int32_t microbatch) const {
-    const Entry wanted{{phase, stage, microbatch}, 0};
-    const auto at = std::lower_bound(entries_.begin(), entries_.end(), wanted);
-    return at != entries_.end() && at->key == wanted.key ? at->index : kNothing;
-  }
-  bool has(Phase phase, std::uint32_t stage, std::int32_t microbatch) const {
-    return find(phase, stage, microbatch) != kNothing;
   }
 
   void check_ranges() {
@@ -106,20 +67,20 @@ class Checker {
     for (std::size_t i = 1; i < entries_.size(); ++i)
       if (entries_[i].key == entries_[i - 1].key)
         add(place(entries_[i].index), "{} is there twice", to_text(actions_[entries_[i].index]));
-    for (const Entry& e : entries_) {
+    for (const ActionIndex::Entry& e : entries_) {
       const auto [phase, stage, microbatch] = e.key;
       const auto needs = [&](Phase before, std::string_view what) {
-        const std::uint32_t other = find(before, e.key.stage, e.key.microbatch);
+        const std::uint32_t other = index_.find(before, e.key.stage, e.key.microbatch);
         if (other == kNothing)
           add(place(e.index), "{} has no {}", to_text(actions_[e.index]), what);
-        else if (other > e.index && line_of(other) == line_of(e.index))
+        else if (other > e.index && index_.line_of(other) == index_.line_of(e.index))
           add(place(e.index), "{} comes before its {}", to_text(actions_[e.index]), what);
       };
       if (phase == Phase::Backward || phase == Phase::BackwardInput)
         needs(Phase::Forward, "forward");
       if (phase == Phase::BackwardWeight) needs(Phase::BackwardInput, "input gradient");
-      if (phase == Phase::Backward && (has(Phase::BackwardInput, stage, microbatch) ||
-                                       has(Phase::BackwardWeight, stage, microbatch)))
+      if (phase == Phase::Backward && (index_.has(Phase::BackwardInput, stage, microbatch) ||
+                                       index_.has(Phase::BackwardWeight, stage, microbatch)))
         add(place(e.index), "{} stands beside a split backward", to_text(actions_[e.index]));
     }
   }
@@ -136,7 +97,7 @@ class Checker {
   }
 
   bool splits(std::uint32_t stage) const {
-    const Entry first{{Phase::BackwardInput, stage, 0}, 0};
+    const ActionIndex::Entry first{{Phase::BackwardInput, stage, 0}, 0};
     const auto at = std::lower_bound(entries_.begin(), entries_.end(), first);
     return at != entries_.end() && at->key.phase == Phase::BackwardInput && at->key.stage == stage;
   }
@@ -144,7 +105,7 @@ class Checker {
   void check_complete(std::uint32_t stage, Phase one, Phase other, std::string_view what) {
     std::vector<std::int32_t> there;
     const auto collect = [&](Phase phase) {
-      const Entry first{{phase, stage, 0}, 0};
+      const ActionIndex::Entry first{{phase, stage, 0}, 0};
       for (auto at = std::lower_bound(entries_.begin(), entries_.end(), first);
            at != entries_.end() && at->key.phase == phase && at->key.stage == stage; ++at)
         if (at->key.microbatch < expected_) there.push_back(at->key.microbatch);
@@ -166,43 +127,20 @@ class Checker {
   void check_precedences() {
     for (const Precedence& p : order_.precedences)
       for (const Action& a : {p.before, p.after})
-        if (!has(a.phase, a.stage.value, a.microbatch))
+        if (!index_.has(a.phase, a.stage.value, a.microbatch))
           add("order " + to_text(p.before) + " < " + to_text(p.after), "no lane has an action {}",
               to_text(a));
-  }
-
-  /// The backward of a stage that hands the gradient on.
-  std::uint32_t find_backward(std::uint32_t stage, std::int32_t microbatch) const {
-    const std::uint32_t whole = find(Phase::Backward, stage, microbatch);
-    return whole != kNothing ? whole : find(Phase::BackwardInput, stage, microbatch);
-  }
-
-  /// Actions whose data another one needs.
-  std::vector<std::uint32_t> needs(const Action& a) const {
-    const std::uint32_t s = a.stage.value;
-    const bool first = s == 0, last = s + 1 == static_cast<std::uint32_t>(shape_.stages);
-    switch (a.phase) {
-      case Phase::Forward:
-        return {first ? kNothing : find(Phase::Forward, s - 1, a.microbatch)};
-      case Phase::Backward:
-      case Phase::BackwardInput:
-        return {find(Phase::Forward, s, a.microbatch),
-                last ? kNothing : find_backward(s + 1, a.microbatch)};
-      case Phase::BackwardWeight:
-        return {find(Phase::BackwardInput, s, a.microbatch)};
-      case Phase::Update:
-        return {};
-    }
-    return {};
   }
 
   void check_waits() {
     using Edge = std::pair<std::uint32_t, std::uint32_t>;  // after, before
     std::vector<Edge> edges;
     for (std::uint32_t i = 0; i < actions_.size(); ++i)
-      for (std::uint32_t before : needs(actions_[i]))
+      for (std::uint32_t before : index_.needs(actions_[i], shape_.stages))
         if (before != kNothing) edges.push_back({i, before});
-    const auto index = [&](const Action& a) { return find(a.phase, a.stage.value, a.microbatch); };
+    const auto index = [&](const Action& a) {
+      return index_.find(a.phase, a.stage.value, a.microbatch);
+    };
     for (const Precedence& p : order_.precedences)
       edges.push_back({index(p.after), index(p.before)});
     std::sort(edges.begin(), edges.end());
@@ -221,10 +159,11 @@ class Checker {
 
   const Order& order_;
   const ScheduleShape& shape_;
-  std::vector<Action> actions_;
-  std::vector<Line> lines_;
-  std::vector<Entry> entries_;  // sorted
-  std::int64_t expected_ = 0;   // microbatches of the whole run
+  ActionIndex index_;
+  const std::vector<Action>& actions_ = index_.actions();
+  const std::vector<Line>& lines_ = index_.lines();
+  const std::vector<ActionIndex::Entry>& entries_ = index_.entries();
+  std::int64_t expected_ = 0;  // microbatches of the whole run
   Diagnostics found_;
 };
 

@@ -1,5 +1,5 @@
-// Ops that touch every element once and nothing else: residual sum, activations, dropout, rotary
-// positions.
+// Ops that touch every element once and nothing else: residual sum, products, activations,
+// dropout, rotary positions.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 
@@ -63,6 +63,44 @@ Work work_add(const LocalNode& local, Pass pass) {
   return {};
 }
 
+std::vector<Tensor> infer_multiply(const Graph& graph, const Node& node) {
+  expect_inputs(node, 2, 2);
+  const Shape &a = input(graph, node, 0).shape, &b = input(graph, node, 1).shape;
+  if (a != b)
+    refuse(node, "expected two inputs of one shape, found " + to_text(a) + " and " + to_text(b));
+  return one_output(a);
+}
+
+Work work_multiply(const LocalNode& local, Pass pass) {
+  const Bytes out = local.bytes(local.output(0));
+  const auto flops = static_cast<double>(local.elements(local.output(0)));
+  switch (pass) {
+    case Pass::Forward:
+      return memory_work(flops, out + out, out);
+    case Pass::BackwardInput:
+      return memory_work(2 * flops, out + out + out, out + out);
+    case Pass::BackwardWeight:
+      return {};
+  }
+  return {};
+}
+
+std::vector<Saved> keep_both(const LocalNode& local) {
+  return {saved_tensor(local.node.inputs[0]), saved_tensor(local.node.inputs[1])};
+}
+
+std::vector<Tensor> infer_scale(const Graph& graph, const Node& node) {
+  if (attribute(node, "denominator", 1) == 0) refuse(node, "expected a denominator other than 0");
+  return infer_same(graph, node);
+}
+
+// Backward is the same product with the gradient.
+Work work_scale(const LocalNode& local, Pass pass) {
+  if (pass == Pass::BackwardWeight) return {};
+  const Bytes x = local.bytes(local.input(0));
+  return memory_work(static_cast<double>(local.elements(local.input(0))), x, x);
+}
+
 Work work_dropout(const LocalNode& local, Pass pass) {
   const Bytes x = local.bytes(local.input(0)), mask{local.elements(local.input(0))};
   const double flops = 2.0 * static_cast<double>(mask.value);
@@ -93,6 +131,16 @@ Work work_rotary(const LocalNode& local, Pass pass) {
 const Op& add() {
   static const Op op{"add", "sum of two tensors (a residual, positions)", infer_add, work_add,
                      keep_nothing};
+  return op;
+}
+const Op& multiply() {
+  static const Op op{"multiply", "product of two tensors, element by element", infer_multiply,
+                     work_multiply, keep_both};
+  return op;
+}
+const Op& scale() {
+  static const Op op{"scale", "x times a constant; attributes numerator, denominator", infer_scale,
+                     work_scale, keep_nothing};
   return op;
 }
 const Op& gelu() {

@@ -49,7 +49,8 @@ Work work_router(const LocalNode& local, Pass pass) {
 }
 
 std::vector<Saved> saved_router(const LocalNode& local) {
-  return {saved_tensor(local.node.inputs[0], true), saved_bytes("routing", probabilities(local))};
+  return {saved_tensor(local.node.inputs[0], true),
+          saved_bytes("routing", probabilities(local), true)};
 }
 
 std::vector<Tensor> infer_dispatch(const Graph& graph, const Node& node) {
