@@ -67,7 +67,7 @@ std::string phase_and_microbatch(const Task& task, const Instruction& in) {
 // Gradients and weights of all microbatches together.
 bool is_once_a_step(Group group) {
   return group == Group::Data || group == Group::ExpertData || group == Group::Shard ||
-         group == Group::Replica;
+         group == Group::Replica || group == Group::Copies;
 }
 
 }  // namespace
