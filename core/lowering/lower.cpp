@@ -14,11 +14,14 @@
 namespace trainyard {
 namespace {
 
-bool splits_backward(const Order& order) {
+BackwardKinds backward_kinds(const Order& order) {
+  BackwardKinds found;
   for (const Lane& lane : order.lanes)
-    for (const Action& a : lane.actions)
-      if (a.phase == Phase::BackwardInput) return true;
-  return false;
+    for (const Action& a : lane.actions) {
+      found.whole |= a.phase == Phase::Backward;
+      found.split |= a.phase == Phase::BackwardInput;
+    }
+  return found;
 }
 
 // State that is there before the first instruction and after the last.
@@ -110,9 +113,9 @@ class Lowering {
     }
     make_streams();
     HeldState(w, places_, order, draft_);
-    const bool split = splits_backward(order);
-    writer_ = options.grain == Grain::Order ? order_grain(w, places_, draft_, devices_, split)
-                                            : op_grain(w, places_, draft_, devices_, split);
+    const BackwardKinds kinds = backward_kinds(order);
+    writer_ = options.grain == Grain::Order ? order_grain(w, places_, draft_, devices_, kinds)
+                                            : op_grain(w, places_, draft_, devices_, kinds);
     const std::size_t cells = stages_ * static_cast<std::size_t>(microbatches_ * steps_);
     forward_.resize(cells), backward_.resize(cells), weight_.resize(cells);
   }

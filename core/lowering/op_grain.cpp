@@ -42,8 +42,8 @@ std::size_t last_op(const std::vector<BodyOp>& ops, Is is) {
 class OpGrain final : public PhaseWriter {
  public:
   OpGrain(const Workload& w, const StageCopies& places, Draft& draft,
-          const std::vector<DeviceStreams>& streams, bool split_backward)
-      : w_(w), places_(places), draft_(draft), streams_(streams), split_(split_backward) {
+          const std::vector<DeviceStreams>& streams, BackwardKinds kinds)
+      : w_(w), places_(places), draft_(draft), streams_(streams), split_(kinds.split) {
     for (const StageCopy& place : places) {
       std::vector<LayerTasks> layers;
       for (const Workload::Run& run : w.runs[place.stage.value])
@@ -318,8 +318,8 @@ class OpGrain final : public PhaseWriter {
 
 std::unique_ptr<PhaseWriter> op_grain(const Workload& w, const StageCopies& places, Draft& draft,
                                       const std::vector<DeviceStreams>& streams,
-                                      bool split_backward) {
-  return std::make_unique<OpGrain>(w, places, draft, streams, split_backward);
+                                      BackwardKinds kinds) {
+  return std::make_unique<OpGrain>(w, places, draft, streams, kinds);
 }
 
 }  // namespace trainyard

@@ -30,8 +30,8 @@ struct StageBuffers {
 class OrderGrain final : public PhaseWriter {
  public:
   OrderGrain(const Workload& w, const StageCopies& places, Draft& draft,
-             const std::vector<DeviceStreams>& streams, bool split_backward)
-      : w_(w), places_(places), draft_(draft), streams_(streams), split_(split_backward) {
+             const std::vector<DeviceStreams>& streams, BackwardKinds kinds)
+      : w_(w), places_(places), draft_(draft), streams_(streams), kinds_(kinds) {
     for (const StageCopy& place : places) stages_.push_back(make_stage(place));
   }
 
@@ -141,7 +141,8 @@ class OrderGrain final : public PhaseWriter {
     const StageBuffers buffers = make_buffers(place);
     for (Phase phase :
          {Phase::Forward, Phase::Backward, Phase::BackwardInput, Phase::BackwardWeight}) {
-      if (phase != Phase::Forward && (phase == Phase::Backward) == split_) continue;
+      if (phase != Phase::Forward && !(phase == Phase::Backward ? kinds_.whole : kinds_.split))
+        continue;
       const PhaseWork work = phase_work(w_, stage, phase);
       PhaseTasks& tasks = made.phase[static_cast<std::size_t>(phase)];
       tasks.compute = compute(stage, phase, work, buffers);
@@ -228,16 +229,16 @@ class OrderGrain final : public PhaseWriter {
              bytes.until_weight, true, true),
         make("recomputed activations", Category::Recomputed, Provenance::Exact, bytes.recomputed),
         make("recomputed activations for weight gradients", Category::Recomputed, Provenance::Exact,
-             split_ ? bytes.recomputed_for_weight : Bytes{}),
+             kinds_.split ? bytes.recomputed_for_weight : Bytes{}),
         make("forward workspace", Category::Workspace, Provenance::Modelled,
              bytes.forward_workspace),
         make("backward workspace", Category::Workspace, Provenance::Modelled,
              bytes.backward_workspace),
         make("gathered weights", Category::Communication, Provenance::Modelled, bytes.gathered),
         make("gradients in full", Category::Communication, Provenance::Modelled,
-             split_ ? bytes.unreduced : Bytes{}),
+             kinds_.split ? bytes.unreduced : Bytes{}),
         make("gathered weights and gradients in full", Category::Communication,
-             Provenance::Modelled, split_ ? Bytes{} : bytes.backward_communication)};
+             Provenance::Modelled, kinds_.whole ? bytes.backward_communication : Bytes{})};
   }
 
   // What the activations of one microbatch are made of: each saved tensor, all layers of a block
@@ -260,7 +261,7 @@ class OrderGrain final : public PhaseWriter {
   const StageCopies& places_;
   Draft& draft_;
   const std::vector<DeviceStreams>& streams_;
-  bool split_;
+  BackwardKinds kinds_;
   std::vector<StageTasks> stages_;
 };
 
@@ -284,8 +285,8 @@ std::string_view name_of(Phase phase) {
 
 std::unique_ptr<PhaseWriter> order_grain(const Workload& w, const StageCopies& places, Draft& draft,
                                          const std::vector<DeviceStreams>& streams,
-                                         bool split_backward) {
-  return std::make_unique<OrderGrain>(w, places, draft, streams, split_backward);
+                                         BackwardKinds kinds) {
+  return std::make_unique<OrderGrain>(w, places, draft, streams, kinds);
 }
 
 }  // namespace trainyard

@@ -35,6 +35,11 @@ struct Moment {
   bool last_backward = false;  // gradients are complete
 };
 
+/// How an order runs its backwards: whole, in two parts, or some one way and some the other.
+struct BackwardKinds {
+  bool whole = false, split = false;
+};
+
 class PhaseWriter {
  public:
   virtual ~PhaseWriter() = default;
@@ -46,9 +51,9 @@ class PhaseWriter {
 };
 
 std::unique_ptr<PhaseWriter> order_grain(const Workload&, const StageCopies&, Draft&,
-                                         const std::vector<DeviceStreams>&, bool split_backward);
+                                         const std::vector<DeviceStreams>&, BackwardKinds);
 std::unique_ptr<PhaseWriter> op_grain(const Workload&, const StageCopies&, Draft&,
-                                      const std::vector<DeviceStreams>&, bool split_backward);
+                                      const std::vector<DeviceStreams>&, BackwardKinds);
 
 std::string_view name_of(Phase);  // "forward", "backward", "input gradient" ...
 

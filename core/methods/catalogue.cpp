@@ -31,7 +31,15 @@ std::span<const Method> methods() {
   static const std::array list = {
       gpipe(),
       one_f_one_b(),
-      interleaved_1f1b(),  //
+      interleaved_1f1b(),
+      zb_h1(),
+      zb_h2(),
+      zb_v(),
+      v_half(),
+      v_min(),
+      dualpipe_v(),
+      dualpipe(),
+      chimera(),  //
       fp32(),
       tf32(),
       fp16(),

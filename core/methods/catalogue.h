@@ -13,6 +13,14 @@ namespace trainyard {
 Method gpipe();
 Method one_f_one_b();
 Method interleaved_1f1b();
+Method zb_h1();
+Method zb_h2();
+Method zb_v();
+Method v_half();
+Method v_min();
+Method dualpipe_v();
+Method dualpipe();
+Method chimera();
 // Precision
 Method fp32();
 Method tf32();

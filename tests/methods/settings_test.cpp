@@ -163,7 +163,8 @@ TEST(Settings, RefuseWithASentence) {
             "--set micro-batch"},
            {"seq=0", "expected a whole number from 1 to 1000000000, found \"0\"", "--set seq"},
            {"schedule=1f1d",
-            "expected gpipe, 1f1b or interleaved, found \"1f1d\"; did you mean \"1f1b\"?",
+            "expected gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipe-v, "
+            "dualpipe or chimera, found \"1f1d\"; did you mean \"1f1b\"?",
             "--set schedule"},
            {"precision=bf61",
             "expected fp32, tf32, fp16 or bf16, found \"bf61\"; did you mean \"bf16\"?",

@@ -1,0 +1,24 @@
+// The order in which a device works off two flows of microbatches that pass it in opposite
+// directions: DualPipe's two pipelines, or the two legs of DualPipeV. DeepSeek-AI, "DeepSeek-V3
+// Technical Report", 2024.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/program/order.h"
+
+namespace trainyard {
+
+struct FlowAction {
+  Phase phase = Phase::Forward;
+  bool other = false;           // of the flow that comes from the far end, else of its own
+  std::int32_t microbatch = 0;  // within the flow
+  bool paired = false;          // a forward that the action after it may run beside
+};
+
+/// What the device does that is `place` devices from the flow's entry, of `places` up to where the
+/// flows meet, with `microbatches` >= 2 places of each flow.
+std::vector<FlowAction> two_flows(int places, int place, int microbatches);
+
+}  // namespace trainyard

@@ -1,0 +1,31 @@
+// Shapes of schedules on a V, and the times of one of the two chunks.
+#pragma once
+
+#include "core/program/order.h"
+
+namespace trainyard::testing {
+
+inline ScheduleShape v_shape(int p, int m, const PhaseTimes& whole = {}) {
+  return {.devices = p,
+          .stages = 2 * p,
+          .microbatches = m,
+          .steps = 1,
+          .times = whole,
+          .placement = Placement::V};
+}
+
+/// A chunk has half of a device's layers.
+inline PhaseTimes chunk(const PhaseTimes& whole) {
+  return {whole.forward / 2, whole.backward_input / 2, whole.backward_weight / 2};
+}
+
+/// Each lane has the stages that the placement gives its device.
+inline bool on_their_devices(const Order& order, const ScheduleShape& shape) {
+  for (const Lane& lane : order.lanes)
+    for (const Action& a : lane.actions)
+      if (device_of(a.stage, shape.devices, shape.stages, shape.placement, a.wave) != lane.device)
+        return false;
+  return true;
+}
+
+}  // namespace trainyard::testing
