@@ -1,0 +1,101 @@
+// Gradients on their way from the microbatches to the update that takes them in.
+#include <algorithm>
+
+#include "backends/reference/execution.h"
+#include "core/base/error.h"
+
+namespace trainyard {
+namespace {
+
+[[noreturn]] void refuse(const std::string& sentence) {
+  throw Error(Error::Kind::InvalidInput, sentence);
+}
+
+}  // namespace
+
+void ReferenceExecution::reduce_replicas(const Step& step) {
+  const StagePlace& place = s_.places[step.place];
+  Accumulators& sums = places_[step.place].waves[static_cast<std::size_t>(step.wave)];
+  for (std::uint32_t p : place.of_layer[static_cast<std::size_t>(step.layer)]) {
+    if (place.parameters[p].expert != step.experts) continue;
+    for (GradientSums& replica : sums.replicas) {
+      sums.reduced.add(p, replica);
+      replica.clear(p);
+    }
+  }
+}
+
+// The first replica of each group holds the group's sum.
+void ReferenceExecution::reduce_shards(const Step& step) {
+  const StagePlace& place = s_.places[step.place];
+  Accumulators& sums = places_[step.place].waves[static_cast<std::size_t>(step.wave)];
+  for (std::uint32_t p : place.of_layer[static_cast<std::size_t>(step.layer)])
+    for (std::size_t r = 0; r < sums.replicas.size(); ++r) {
+      const std::size_t first =
+          r / static_cast<std::size_t>(s_.shard) * static_cast<std::size_t>(s_.shard);
+      if (r == first || place.parameters[p].expert) continue;
+      sums.replicas[first].add(p, sums.replicas[r]);
+      sums.replicas[r].clear(p);
+    }
+}
+
+void ReferenceExecution::reduce_copies(const Step& step) {
+  const auto join = [](GradientSums& a, GradientSums& b) {
+    for (std::size_t p = 0; p < a.values.size(); ++p) {
+      a.add(p, b);
+      b.values[p] = a.values[p];
+      b.counts[p] = a.counts[p];
+    }
+  };
+  // Each copy has gathered its own waves; their sum becomes the first wave's.
+  const auto gather = [](PlaceState& state) {
+    Accumulators& all = state.waves[0];
+    for (std::size_t w = 1; w < state.waves.size(); ++w)
+      for (std::size_t p = 0; p < all.reduced.values.size(); ++p) {
+        all.reduced.add(p, state.waves[w].reduced);
+        state.waves[w].reduced.clear(p);
+        for (std::size_t r = 0; r < all.replicas.size(); ++r) {
+          all.replicas[r].add(p, state.waves[w].replicas[r]);
+          state.waves[w].replicas[r].clear(p);
+        }
+      }
+  };
+  PlaceState &a = places_[std::min(step.place, step.other)],
+             &b = places_[std::max(step.place, step.other)];
+  gather(a), gather(b);
+  join(a.waves[0].reduced, b.waves[0].reduced);
+  for (std::size_t r = 0; r < a.waves[0].replicas.size(); ++r)
+    join(a.waves[0].replicas[r], b.waves[0].replicas[r]);
+}
+
+// --- update ---
+
+void ReferenceExecution::update(const Step& step) {
+  const StagePlace& place = s_.places[step.place];
+  PlaceState& state = places_[step.place];
+  GradientSums total = gradient_sums(place.parameters);
+  for (std::size_t w = 0; w < state.waves.size(); ++w) {
+    if (place.own_waves && w != static_cast<std::size_t>(step.wave)) continue;
+    Accumulators& sums = state.waves[w];
+    for (std::size_t p = 0; p < place.parameters.size(); ++p) {
+      total.add(p, sums.reduced);
+      sums.reduced.clear(p);
+      if (s_.replicas == 1) {
+        total.add(p, sums.replicas[0]);
+        sums.replicas[0].clear(p);
+      }
+      for (const GradientSums& replica : sums.replicas)
+        if (replica.counts[p] > 0)
+          refuse("gradients of " + place.parameters[p].name + " are not reduced over the " +
+                 std::to_string(s_.replicas) + " replicas");
+    }
+  }
+  for (std::size_t p = 0; p < place.parameters.size(); ++p) {
+    if (total.counts[p] == 0)
+      refuse("there are no gradients of " + place.parameters[p].name + " to update it with");
+    for (double& g : total.values[p]) g /= static_cast<double>(total.counts[p]);
+  }
+  weights(step).update(step.weights, total.values);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,79 @@
+// Executes an op-grain program on the ops' reference maths: one worker, double precision, exactly
+// the weight versions, activations and messages that the program says. Slow and exact: what every
+// other backend is held against, and what asynchronous methods are measured on.
+//
+// Each instruction finds its operands where earlier ones left them: activations by stage and
+// microbatch, messages only through sends and receives (or from a neighbouring stage on the same
+// device), weights by version, gradients in sums that only updates and collectives touch. A program
+// that reads what is not there is refused with the instruction named.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/lowering/lower.h"
+#include "core/methods/update_rule.h"
+#include "core/model/reference.h"
+
+namespace trainyard {
+
+/// A tensor that comes from outside the model: samples, token ids, labels.
+struct ReferenceInput {
+  const Graph& graph;  // of the block that reads it
+  TensorId tensor;
+  std::vector<std::int64_t> shape;
+  std::int64_t microbatch = 0;  // counts through the replicas of a step, then through steps
+};
+
+/// A parameter of one layer.
+struct ReferenceParameter {
+  int layer = 0;  // of the model, counted over all blocks
+  std::string name;
+  HostTensor weights;
+};
+
+struct ReferenceOptions {
+  std::uint64_t seed = 1;  // of data and weights that are not given, and of dropout
+  std::function<HostTensor(const ReferenceInput&)> data = {};  // empty: random
+  /// Initial weights; the given tensor has the right shape. Empty: random, in the size of its
+  /// inputs.
+  std::function<void(ReferenceParameter&)> weights = {};
+  std::vector<UpdateRule> rules = {UpdateRule{}};  // one a stage, or one for all
+  std::stop_token stop = {};
+};
+
+struct ReferenceRun {
+  std::vector<double> losses;                  // by microbatch, as data count them
+  std::vector<double> step_losses;             // their means
+  std::vector<ReferenceParameter> parameters;  // in the end, by layer; where a stage has two
+                                               // copies, both, one after the other
+  std::vector<int> versions;  // most weight versions held at once, by stage, then copy
+  std::int64_t backwards = 0, consistent_backwards = 0;  // instructions; of them, those that read
+                                                         // the version that their forward read
+};
+
+struct ReferenceSchedule;
+
+class ReferenceBackend {
+ public:
+  /// What it cannot execute: programs at order grain, tensors divided over ranks (tp, cp, ep), ties
+  /// between stages, models that do not end in a loss.
+  static Diagnostics check(const Workload&, const Program&);
+  /// Both must outlive it. Throws Error{InvalidInput} with all that check() finds wrong.
+  ReferenceBackend(const Workload&, const Program&);
+  ~ReferenceBackend();
+
+  /// Throws Error{InvalidInput} naming the instruction that reads what is not there, and
+  /// Error{Cancelled} when stopped. Data-parallel replicas run one after the other.
+  ReferenceRun run(const ReferenceOptions& = {}) const;
+
+ private:
+  std::unique_ptr<const ReferenceSchedule> schedule_;
+};
+
+}  // namespace trainyard

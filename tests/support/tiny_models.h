@@ -1,0 +1,77 @@
+// Models small enough to train in a test, of every family that differs in kind.
+#pragma once
+
+#include <string>
+
+#include "core/model/graph_builder.h"
+
+namespace trainyard::testing {
+
+/// Products and ReLUs; `layers` of them between a first and a last.
+inline Model tiny_mlp(int layers) { return build_mlp({"tiny mlp", 3, 4, layers, 3}); }
+
+/// Convolution, batch norm and a residual a layer, on images of 4 x 4; then pooling and a product.
+inline Model tiny_convnet(int layers) {
+  Model model;
+  model.name = "tiny convnet";
+  model.family = "resnet";
+  model.tokens = false;
+  const auto convolve = [](GraphBuilder& b, std::string_view name, TensorId x, std::int64_t in,
+                           std::int64_t out, bool leaf) {
+    const std::string base(name);
+    const TensorId weight =
+        b.parameter(base + ".weight", {whole(out), whole(in), whole(3), whole(3)});
+    std::map<std::string, std::int64_t> attributes = {{"padding", 1}};
+    if (leaf) attributes["leaf"] = 1;
+    return b.node(name, convolution(), {x, weight}, attributes);
+  };
+  const auto image = [](GraphBuilder& b, std::int64_t channels) {
+    return b.graph.input = b.activation("input", {kBatch, whole(channels), whole(4), whole(4)});
+  };
+  GraphBuilder start;
+  const TensorId first = convolve(start, "conv", image(start, 1), 1, 2, true);
+  model.blocks.push_back(start.block("stem", 1, false, start.node("relu", relu(), {first})));
+  GraphBuilder layer;
+  const TensorId x = image(layer, 2);
+  const TensorId normed =
+      layer.node("bn", batch_norm(),
+                 {convolve(layer, "conv", x, 2, 2, false), layer.parameter("bn.weight", {whole(2)}),
+                  layer.parameter("bn.bias", {whole(2)})});
+  const TensorId sum = layer.residual("add", x, normed);
+  model.blocks.push_back(layer.block("layers", layers, true, layer.node("relu", relu(), {sum})));
+  GraphBuilder end;
+  const TensorId pooled = end.node("pool", pooling(), {image(end, 2)}, {{"kernel", 2}});
+  const TensorId logits =
+      end.linear("fc", end.node("flatten", flatten(), {pooled}), whole(3), true);
+  model.blocks.push_back(end.block("head", 1, false, end.loss(logits)));
+  return model;
+}
+
+struct TinyTransformer {
+  int layers = 4;
+  std::string family = "gpt2";
+  bool tied = false;
+  int experts = 0;
+};
+
+/// Two heads of two, a vocabulary of seven, five tokens.
+inline Model tiny_transformer(const TinyTransformer& tiny = {}) {
+  TransformerSpec spec = family_spec(tiny.family);
+  spec.name = "tiny " + tiny.family;
+  spec.layers = tiny.layers;
+  spec.hidden = 4;
+  spec.heads = 2;
+  spec.kv_heads = tiny.family == "gpt2" ? 0 : 1;
+  spec.ffn = 6;
+  spec.vocab = 7;
+  spec.sequence = 5;
+  spec.tied = tiny.tied;
+  if (tiny.experts > 0) {
+    spec.experts.count = tiny.experts;
+    spec.experts.top_k = 2;
+    spec.experts.ffn = 5;
+  }
+  return build_decoder(spec);
+}
+
+}  // namespace trainyard::testing
