@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/timeline/metrics.h"
 #include "visualizers/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -53,7 +54,7 @@ void draw_header(Drawing& drawing, const Rect& bar, const SchedulePanel& panel, 
 // Where a run ends before the longest one does: how much sooner.
 void draw_gap(Drawing& drawing, const Rect& rows, const SchedulePanel& panel, const Viewport& v,
               Instant longest) {
-  const Instant end = panel.timeline.end;
+  const Instant end = panel.step.length();
   if (end >= longest || end <= v.from) return;
   const Extent gap = extent(v, end, longest);
   fill(drawing, {gap.left, rows.y, gap.width(), rows.height},
@@ -65,6 +66,15 @@ void draw_gap(Drawing& drawing, const Rect& rows, const SchedulePanel& panel, co
   if (tag_width(words) + 8 < gap.width())
     draw_tag(drawing, words, {gap.left + (gap.width() - tag_width(words)) / 2, rows.y + 14}, 16,
              Ink::TipBackground, Ink::Ok);
+}
+
+// The axis counts from the start of a step, a run from its own.
+ViewState own_state(const SchedulesModel& model, const SchedulePanel& panel,
+                    const ViewState& state) {
+  ViewState own = state;
+  const TimeRange shown = state.shown.value_or(TimeRange{Instant{0}, model.end});
+  own.shown = TimeRange{shown.from + panel.step.from, shown.to + panel.step.from};
+  return own;
 }
 
 Rect rows_of(const Rect& panel) {
@@ -86,10 +96,11 @@ void draw_panel(Drawing& drawing, const Rect& area, const SchedulesModel& model,
   const Viewport v = viewport_of(rows, state, model.end);
   draw_grid(drawing, rows, v);
   // A run that is over says nothing of what follows, idle or held.
-  const Extent run = extent(v, v.from, std::max(v.from, panel.timeline.end));
+  const Extent run = extent(v, v.from, std::max(v.from, panel.step.length()));
   {
     const ClipScope within(drawing, {rows.x, rows.y, run.right - rows.x, rows.height});
-    draw_schedule_lanes(drawing, rows, lanes_of(model, panel), state, model.end);
+    draw_schedule_lanes(drawing, rows, lanes_of(model, panel), own_state(model, panel, state),
+                        model.end);
   }
   const ClipScope plot(drawing, {v.plot.x, rows.y, v.plot.width, rows.height});
   draw_gap(drawing, rows, panel, v, model.end);
@@ -99,6 +110,8 @@ void draw_panel(Drawing& drawing, const Rect& area, const SchedulesModel& model,
 
 SchedulePanel schedule_panel(ExperimentPtr experiment) {
   SchedulePanel panel;
+  const StepWindow step = step_window(experiment->timeline, experiment->program);
+  panel.step = {step.from, step.to};
   panel.timeline = timeline_model(experiment);
   panel.memory = memory_model(std::move(experiment));
   return panel;
@@ -109,7 +122,7 @@ SchedulesModel schedules_model(std::vector<SchedulePanel> panels, Bytes budget) 
   model.budget = budget;
   model.highest = budget.value;
   for (const SchedulePanel& panel : panels) {
-    model.end = std::max(model.end, panel.timeline.end);
+    model.end = std::max(model.end, panel.step.length());
     for (const StepCurve& curve : panel.memory.totals)
       model.highest = std::max(model.highest, peak_bytes(curve));
   }
@@ -175,8 +188,8 @@ Hover describe_schedules(const SchedulesModel& model, const Rect& area, const Vi
       return hover;
     }
     if (!is_legal(panel)) return {};
-    Hover hover = describe_schedule_lanes(lanes_of(model, panel), rows_of(place), state, model.end,
-                                          item, point.x);
+    Hover hover = describe_schedule_lanes(lanes_of(model, panel), rows_of(place),
+                                          own_state(model, panel, state), model.end, item, point.x);
     if (item.kind == ItemKind::Capacity)
       hover = {"Budget", "of each device", format_bytes(model.budget), {}};
     if (!hover.title.empty()) hover.where = panel.name + ", " + hover.where;

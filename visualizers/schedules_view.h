@@ -15,6 +15,7 @@ struct SchedulePanel {
   std::string changed;     // against the plan that all start from: "virtual-stages=2"; may be empty
   std::string why_not;     // "needs 3.20 GiB more ...", or why it is not legal; empty: it fits
   std::string tokens;      // "" for a synchronous schedule, else what its tokens are worth
+  TimeRange step;          // the part of the run that is compared: its steady step
   TimelineModel timeline;  // no ranks where the schedule is not legal
   MemoryModel memory;
 };
@@ -22,7 +23,7 @@ struct SchedulePanel {
 struct SchedulesModel {
   std::vector<SchedulePanel> panels;
   Bytes budget{};
-  Instant end{};             // of the longest run
+  Instant end{};             // length of the longest step
   std::int64_t highest = 0;  // bytes: the highest of all peaks and the budget
 };
 /// Panels as given. Linear in the panels.

@@ -25,9 +25,10 @@ struct ViewState {
   std::optional<TimeRange> range;  // what statistics follow
   std::optional<Instant> cursor;
   Item selected;
-  std::optional<DeviceId> expanded;  // whose memory is drawn large; nothing: the worst device's
-  float scroll = 0;                  // px by which rows are scrolled up, >= 0
-  double scale = 1;                  // device pixels a logical one; folding goes by it
+  std::optional<DeviceId> expanded;   // whose memory is drawn large; nothing: the worst device's
+  float scroll = 0;                   // px by which rows are scrolled up, >= 0
+  std::optional<double> wave_offset;  // a handle being dragged: share of the cycle, [0, 1]
+  double scale = 1;                   // device pixels a logical one; folding goes by it
 };
 
 /// What is said of the thing under the pointer: as a tooltip, in the inspector, and to assistive

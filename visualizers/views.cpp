@@ -56,6 +56,18 @@ Drawing draw_lanes_of(const ViewData& data, Size size, const ViewState& state) {
   return drawing;
 }
 
+Drawing draw_staleness_view(const ViewData& data, Size size, const ViewState& state) {
+  Drawing drawing(size);
+  draw_staleness(drawing, whole(size), data.staleness, state);
+  return drawing;
+}
+
+Drawing draw_waves_view(const ViewData& data, Size size, const ViewState& state) {
+  Drawing drawing(size);
+  draw_waves(drawing, whole(size), data.waves, data.timeline, state);
+  return drawing;
+}
+
 Drawing draw_layers_view(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
   draw_layers(drawing, whole(size), *data.experiment, data.layers, state);
@@ -111,6 +123,17 @@ Hover describe_lanes_of(const ViewData& data, const Drawing& drawing, Point poin
                              hit(drawing, point), point.x);
 }
 
+Hover describe_staleness_view(const ViewData& data, const Drawing& drawing, Point point,
+                              const ViewState&) {
+  return describe_staleness(data.staleness, hit(drawing, point));
+}
+
+Hover describe_waves_view(const ViewData& data, const Drawing& drawing, Point point,
+                          const ViewState& state) {
+  return describe_waves(data.waves, data.timeline, whole(drawing.size), state, hit(drawing, point),
+                        point);
+}
+
 Hover describe_layers_view(const ViewData& data, const Drawing& drawing, Point point,
                            const ViewState&) {
   return describe_layer(data.layers, hit(drawing, point));
@@ -121,7 +144,7 @@ Hover describe_cluster_view(const ViewData& data, const Drawing& drawing, Point 
   return describe_cluster(*data.experiment, hit(drawing, point));
 }
 
-constexpr std::array<View, 8> kViews = {{
+constexpr std::array<View, 10> kViews = {{
     {"analyse",
      "Analyse",
      "timeline and memory waves on one time axis",
@@ -158,6 +181,18 @@ constexpr std::array<View, 8> kViews = {{
      {1082, 460},
      draw_lanes_of,
      describe_lanes_of},
+    {"waves",
+     "Waves",
+     "what each wave holds, and the peak at every offset between them",
+     {1082, 620},
+     draw_waves_view,
+     describe_waves_view},
+    {"staleness",
+     "Staleness",
+     "how many updates old the weights of each forward are, stage by time",
+     {1082, 260},
+     draw_staleness_view,
+     describe_staleness_view},
     {"layers",
      "Layers",
      "time of each layer, with the stages beneath",
@@ -180,6 +215,8 @@ ViewData view_data(ExperimentPtr experiment, const CostModel& cost) {
   data.memory = memory_model(experiment);
   data.roofline = roofline(experiment->workload, cost);
   data.order = order_grid(experiment->program);
+  data.staleness = staleness_model(experiment);
+  data.waves = waves_model(experiment);
   data.layers = layer_model(experiment->workload, cost);
   data.cluster = cluster_model(*experiment);
   data.experiment = std::move(experiment);

@@ -14,8 +14,10 @@
 #include "visualizers/order_view.h"
 #include "visualizers/roofline_view.h"
 #include "visualizers/schedule_lanes.h"
+#include "visualizers/staleness_view.h"
 #include "visualizers/timeline_view.h"
 #include "visualizers/view_state.h"
+#include "visualizers/waves_view.h"
 
 namespace trainyard {
 
@@ -27,6 +29,8 @@ struct ViewData {
   MemoryModel memory;
   Roofline roofline;
   OrderGrid order;
+  StalenessModel staleness;
+  WavesModel waves;
   LayerModel layers;
   ClusterModel cluster;
 };

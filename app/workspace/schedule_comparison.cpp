@@ -12,6 +12,7 @@
 #include "core/estimate/estimate.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
+#include "core/program/facts.h"
 
 namespace trainyard {
 namespace {
@@ -177,8 +178,11 @@ std::vector<const Method*> chosen_schedules(const std::vector<std::string>& name
 
 // Until a model of convergence says more, an asynchronous step time stands beside what is not
 // known.
-std::string token_words(const ComparedSchedule& schedule) {
-  return schedule.asynchronous ? "stale weights, token overhead unknown" : "";
+std::string token_words(const Program& program) {
+  int most = 0;
+  for (const StageFacts& stage : facts(program)) most = std::max(most, stage.forward_delay);
+  return fmt::format("weights up to {} update{} old, token overhead unknown", most,
+                     most == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -205,7 +209,8 @@ ScheduleComparison compare_schedules(const Scenario& scenario, const ComparisonR
   for (const Method* schedule : schedules) {
     comparison.schedules.push_back(comparer.run(*schedule));
     ComparedSchedule& made = comparison.schedules.back();
-    if (made.experiment != nullptr) made.tokens = token_words(made);
+    if (made.asynchronous && made.experiment != nullptr)
+      made.tokens = token_words(made.experiment->program);
   }
   return comparison;
 }

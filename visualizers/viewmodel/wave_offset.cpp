@@ -1,14 +1,19 @@
 #include "visualizers/viewmodel/wave_offset.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/base/error.h"
 
 namespace trainyard {
 namespace {
 
-struct Jump {
-  std::int64_t at, by;
+// One copy of the cycle, shifted: where it stands as time goes through the period.
+struct Copy {
+  std::size_t next = 0;  // sample that it jumps to next
+  std::size_t left = 0;  // jumps until the period is over
+  std::int64_t due = 0;  // when, within the period
+  std::int64_t value = 0;
 };
 
 std::int64_t shifted(std::int64_t at, std::int64_t shift, std::int64_t period) {
@@ -16,45 +21,55 @@ std::int64_t shifted(std::int64_t at, std::int64_t shift, std::int64_t period) {
   return moved >= period ? moved - period : moved;
 }
 
-// The jumps of one copy in order of time within the period; returns what it holds at time 0. The
-// jump at the start of the copy's cycle is from its last value to its first.
-std::int64_t jumps_of(const WaveCycle& cycle, std::int64_t shift, std::vector<Jump>& out) {
-  const std::int64_t period = cycle.period.count();
-  out.clear();
-  // The first sample whose place wraps round comes first in time.
-  const auto wraps = std::lower_bound(cycle.at.begin(), cycle.at.end(), period - shift);
-  const auto first = static_cast<std::size_t>(wraps - cycle.at.begin());
+Copy copy_of(const WaveCycle& cycle, std::int64_t shift) {
   const std::size_t n = cycle.at.size();
-  for (std::size_t k = 0; k < n; ++k) {
-    const std::size_t i = (first + k) % n, before = (i + n - 1) % n;
-    const std::int64_t by = cycle.value[i] - cycle.value[before];
-    if (by != 0) out.push_back({shifted(cycle.at[i], shift, period), by});
-  }
-  std::int64_t start = cycle.value[(first + n - 1) % n];
-  if (!out.empty() && out.front().at == 0) start += out.front().by, out.erase(out.begin());
-  return start;
+  // The first sample whose place wraps round comes first in time.
+  const auto wraps =
+      std::lower_bound(cycle.at.begin(), cycle.at.end(), cycle.period.count() - shift);
+  Copy copy;
+  copy.next = static_cast<std::size_t>(wraps - cycle.at.begin()) % n;
+  copy.left = n;
+  copy.due = shifted(cycle.at[copy.next], shift, cycle.period.count());
+  copy.value = cycle.value[(copy.next + n - 1) % n];
+  return copy;
 }
 
-// Calls see(at, sum) at the start of the period and after each instant at which the sum jumps.
+// Calls see(at, sum) at the start of the period and after each instant at which a copy jumps.
 template <class See>
 void walk_sum(const WaveCycle& cycle, int waves, Duration offset, const See& see) {
   const std::int64_t period = cycle.period.count();
   const std::int64_t step = ((offset.count() % period) + period) % period;
-  std::vector<Jump> all, one, merged;
+  const std::size_t n = cycle.at.size();
+  std::vector<Copy> copies;
+  std::vector<std::int64_t> shifts;
   std::int64_t sum = 0, shift = 0;
   for (int j = 0; j < waves; ++j) {
-    sum += jumps_of(cycle, shift, one);
-    merged.resize(all.size() + one.size());
-    std::merge(all.begin(), all.end(), one.begin(), one.end(), merged.begin(),
-               [](const Jump& a, const Jump& b) { return a.at < b.at; });
-    all.swap(merged);
+    copies.push_back(copy_of(cycle, shift));
+    shifts.push_back(shift);
+    sum += copies.back().value;
     shift = shifted(step, shift, period);
   }
-  see(std::int64_t{0}, sum);
-  for (std::size_t i = 0; i < all.size();) {
-    const std::int64_t at = all[i].at;
-    for (; i < all.size() && all[i].at == at; ++i) sum += all[i].by;
+  std::int64_t at = 0;
+  const auto jump_until_now = [&] {
+    std::int64_t following = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t j = 0; j < copies.size(); ++j) {
+      Copy& copy = copies[j];
+      while (copy.left > 0 && copy.due == at) {
+        sum += cycle.value[copy.next] - copy.value;
+        copy.value = cycle.value[copy.next];
+        copy.next = copy.next + 1 == n ? 0 : copy.next + 1;
+        copy.due = shifted(cycle.at[copy.next], shifts[j], period);
+        --copy.left;
+      }
+      if (copy.left > 0) following = std::min(following, copy.due);
+    }
+    return following;
+  };
+  for (;;) {
+    const std::int64_t following = jump_until_now();
     see(at, sum);
+    if (following == std::numeric_limits<std::int64_t>::max()) return;
+    at = following;
   }
 }
 

@@ -1,0 +1,218 @@
+#include "visualizers/waves_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "core/timeline/metrics.h"
+
+namespace trainyard {
+namespace {
+
+// Bytes that come and go with a microbatch, rather than with an update.
+bool of_microbatches(const Buffer& buffer) {
+  switch (buffer.category) {
+    case Category::Framework:
+    case Category::Weights:
+    case Category::OptimizerState:
+      return false;
+    default:
+      return !buffer.persistent;
+  }
+}
+
+struct Change {
+  Instant at;
+  std::int64_t by;
+  std::size_t part;  // 0: state, else 1 + wave
+};
+
+class Splitter {
+ public:
+  Splitter(const Program& program, const Timeline& timeline, int waves)
+      : program_(program), timeline_(timeline), parts_(static_cast<std::size_t>(waves) + 1) {}
+
+  void split(DeviceId device, DeviceWaves& out) const {
+    std::vector<std::int64_t> now(parts_, 0);
+    for (const Buffer& b : program_.buffers)
+      if (b.persistent && b.device == device) now[0] += b.bytes.value;
+    out.state = now[0];
+    std::vector<Change> changes = changes_of(device);
+    std::stable_sort(changes.begin(), changes.end(),
+                     [](const Change& a, const Change& b) { return a.at < b.at; });
+    out.parts.assign(parts_, {});
+    std::vector<std::int64_t> at, sum;
+    const auto sample = [&](Instant when) {
+      if (at.empty() || at.back() != when.count()) {
+        at.push_back(when.count());
+        sum.push_back(0);
+        for (auto& part : out.parts) part.push_back(0);
+      }
+      sum.back() = 0;
+      for (std::size_t p = 0; p < parts_; ++p) sum.back() += out.parts[p].back() = now[p];
+    };
+    sample(Instant{0});
+    for (std::size_t i = 0; i < changes.size();) {
+      const Instant when = changes[i].at;
+      for (; i < changes.size() && changes[i].at == when; ++i)
+        now[changes[i].part] += changes[i].by;
+      out.state = std::max(out.state, now[0]);
+      sample(when);
+    }
+    out.total = step_curve(std::move(at), std::move(sum));
+  }
+
+ private:
+  std::vector<Change> changes_of(DeviceId device) const {
+    std::vector<Change> changes;
+    for (const Stream& stream : program_.streams) {
+      if (stream.device != device) continue;
+      for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+        const Task& task = program_.task(InstructionId{i});
+        for (std::uint32_t e = task.first_effect; e < task.first_effect + task.effects; ++e) {
+          const MemoryEffect& effect = program_.effects[e];
+          const Buffer& buffer = program_.buffers[effect.buffer.value];
+          const Span& span = timeline_.spans[i];
+          const auto wave =
+              static_cast<std::size_t>(std::max<std::int16_t>(0, program_.instructions[i].wave));
+          changes.push_back({effect.at_end ? span.end : span.start,
+                             effect.allocate ? buffer.bytes.value : -buffer.bytes.value,
+                             of_microbatches(buffer) ? 1 + std::min(wave, parts_ - 2) : 0});
+        }
+      }
+    }
+    return changes;
+  }
+
+  const Program& program_;
+  const Timeline& timeline_;
+  std::size_t parts_;
+};
+
+// When a wave's updates end on a device, and its forwards; in order of time.
+struct WaveEnds {
+  std::vector<Instant> updates, forwards, starts;
+};
+
+WaveEnds ends_of(const Program& program, const Timeline& timeline, DeviceId device, int wave) {
+  WaveEnds ends;
+  for (const Stream& stream : program.streams) {
+    if (stream.device != device || !stream.compute) continue;
+    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+      const Task& task = program.task(InstructionId{i});
+      if (program.instructions[i].wave != wave || task.kind != TaskKind::Compute) continue;
+      if (task.phase == Phase::Update) ends.updates.push_back(timeline.spans[i].end);
+      if (task.phase == Phase::Forward) {
+        ends.forwards.push_back(timeline.spans[i].end);
+        ends.starts.push_back(timeline.spans[i].start);
+      }
+    }
+  }
+  for (auto* list : {&ends.updates, &ends.forwards, &ends.starts})
+    std::sort(list->begin(), list->end());
+  return ends;
+}
+
+// The part of the run that repeats: between two updates of a wave; without two of them, the run.
+TimeRange cycle_of(const WaveEnds& ends, Instant end) {
+  std::vector<Instant> distinct = ends.updates;
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  if (distinct.size() < 2) return {Instant{0}, std::max(end, Instant{1})};
+  return {distinct[distinct.size() - 2], distinct.back()};
+}
+
+Duration wrapped(Duration d, Duration period) {
+  return Duration{((d.count() % period.count()) + period.count()) % period.count()};
+}
+
+void find_cycle(const Experiment& experiment, Instant end, int waves, DeviceWaves& out) {
+  const WaveEnds first = ends_of(experiment.program, experiment.timeline, out.device, 0);
+  const TimeRange cycle = cycle_of(first, end);
+  out.cycle_from = cycle.from;
+  std::vector<std::int64_t> at = out.total.at, own = out.parts[1];
+  out.cycle = wave_cycle(step_curve(std::move(at), std::move(own)), cycle.from, cycle.length());
+  for (const Instant forward : first.forwards)
+    if (forward > cycle.from && forward <= cycle.to) out.forward = forward - cycle.from;
+  if (waves < 2) return;
+  const WaveEnds second = ends_of(experiment.program, experiment.timeline, out.device, 1);
+  const std::vector<Instant>& a = first.updates.empty() ? first.starts : first.updates;
+  const std::vector<Instant>& b = first.updates.empty() ? second.starts : second.updates;
+  if (!a.empty() && !b.empty()) out.offset = wrapped(b.back() - a.back(), out.cycle.period);
+}
+
+OffsetScan scan(const WavesModel& model, const DeviceWaves& waves) {
+  OffsetScan made{offset_scan(waves.cycle, scanned_waves(model), kOffsetSteps), 0};
+  for (std::int64_t& bytes : made.bytes) bytes += waves.state;
+  made.best = best_offset(made.bytes);
+  return made;
+}
+
+}  // namespace
+
+WavesModel waves_model(ExperimentPtr experiment) {
+  WavesModel model;
+  const Program& program = experiment->program;
+  model.end = makespan(experiment->timeline);
+  // Copies of a stage are told apart by the same number, and are no waves.
+  if (program.placement != Placement::Bidirectional)
+    for (const Instruction& i : program.instructions)
+      model.waves = std::max(model.waves, i.wave + 1);
+  const Splitter splitter(program, experiment->timeline, model.waves);
+  std::int64_t highest = -1;
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d) {
+    DeviceWaves waves;
+    waves.device = DeviceId{d};
+    splitter.split(waves.device, waves);
+    find_cycle(*experiment, model.end, model.waves, waves);
+    if (const std::int64_t peak = waves.total.value[waves.total.peak]; peak > highest)
+      highest = peak, model.worst = waves.device;
+    model.devices.push_back(std::move(waves));
+  }
+  if (!model.devices.empty()) model.scan = scan(model, model.devices[model.worst.value]);
+  model.experiment = std::move(experiment);
+  return model;
+}
+
+std::string wave_name(const WavesModel& model, int wave) {
+  if (model.waves == 2) return wave == 0 ? "tick" : "tock";
+  return "wave " + std::to_string(wave);
+}
+
+Ink wave_ink(int wave) {
+  constexpr std::array<Ink, 7> kInksOfWaves = {
+      Ink::WeightGradient, Ink::Communication, Ink::Backward, Ink::Optimizer,
+      Ink::Forward,        Ink::Recompute,     Ink::Swap};
+  return kInksOfWaves[static_cast<std::size_t>(wave) % kInksOfWaves.size()];
+}
+
+int scanned_waves(const WavesModel& model) { return std::max(2, model.waves); }
+
+OffsetScan scan_of(const WavesModel& model, DeviceId device) {
+  return device == model.worst ? model.scan : scan(model, model.devices[device.value]);
+}
+
+std::int64_t peak_at_offset(const OffsetScan& scan, double offset) {
+  const double at = std::clamp(offset, 0.0, 1.0) * static_cast<double>(scan.bytes.size() - 1);
+  return scan.bytes[static_cast<std::size_t>(std::lround(at))];
+}
+
+double offset_share(const DeviceWaves& waves) {
+  return static_cast<double>(waves.offset.count()) /
+         static_cast<double>(waves.cycle.period.count());
+}
+
+std::vector<OffsetMark> offset_marks(const WavesModel& model, const DeviceWaves& waves,
+                                     const OffsetScan& scan) {
+  const int k = scanned_waves(model);
+  std::vector<OffsetMark> marks = {
+      {0, "aligned"}, {1.0 / k, k == 2 ? "half cycle" : "1/" + std::to_string(k) + " cycle"}};
+  if (waves.forward > Duration{} && waves.forward < waves.cycle.period)
+    marks.push_back({static_cast<double>(waves.forward.count()) /
+                         static_cast<double>(waves.cycle.period.count()),
+                     "forward ends"});
+  marks.push_back({static_cast<double>(scan.best) / kOffsetSteps, "lowest"});
+  return marks;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,24 @@
+// What the parts of the waves view share: memory above, offset below, words on hover.
+#pragma once
+
+#include <string>
+
+#include "visualizers/memory_wave.h"
+#include "visualizers/waves_view.h"
+
+namespace trainyard {
+
+std::string two_digits(double);
+std::int64_t capacity_of(const WavesModel&);
+float x_at(const Rect& slider, double share);
+
+/// A dashed line with its words over its right end.
+void draw_limit(Drawing&, const Rect& plot, float y, const std::string& words, Ink, float dash);
+/// Round numbers of GiB between two values, with a line each.
+void draw_bytes_axis(Drawing&, const Rect& plot, const ByteScale&, double from, double to);
+
+/// The offset curve with its bar, marks and handle.
+void draw_offset(Drawing&, const WavesLayout&, const WavesModel&, const DeviceWaves&,
+                 const OffsetScan&, const ViewState&);
+
+}  // namespace trainyard
