@@ -35,17 +35,24 @@ struct LiveChange {
 
 class Recurrence {
  public:
-  Recurrence(const Order& order, const ScheduleShape& shape, const PipelineTimes& times)
+  Recurrence(const Order& order, const ScheduleShape& shape, const PipelineTimes& times,
+             bool holdings)
       : order_(order),
         shape_(shape),
         times_(times),
         stages_(static_cast<std::size_t>(shape.stages)),
         copies_(static_cast<std::size_t>(copies(shape.placement))),
-        asynchronous_(has_updates(order)) {
+        asynchronous_(has_updates(order)),
+        holdings_(holdings) {
     const std::size_t cells = stages_ * static_cast<std::size_t>(shape.microbatches) *
                               static_cast<std::size_t>(asynchronous_ ? shape.steps : 1);
     forward_.assign(cells, kUnknown), backward_.assign(cells, kUnknown);
     weights_.resize(static_cast<std::size_t>(shape.devices));
+    reduce_stream_.resize(weights_.size());
+    for (std::uint32_t s = 0; s < stages_; ++s)
+      for (std::size_t c = 0; c < copies_; ++c)
+        devices_.push_back(device_of(StageId{s}, shape.devices, shape.stages, shape.placement,
+                                     static_cast<int>(c)));
     lanes_on_.assign(weights_.size(), 0);
     for (const Lane& lane : order.lanes) {
       clocks_.push_back({&lane, 0, lane.delay, lane.delay, {}, {}, {}});
@@ -71,7 +78,7 @@ class Recurrence {
       found_.reduced[s] = std::max(found_.reduced[s], found_.ends[s]);
     }
     if (asynchronous_) pace();
-    count_live();
+    if (holdings_) count_live();
     return std::move(found_);
   }
 
@@ -83,8 +90,7 @@ class Recurrence {
     return copies_ > 1 && device(stage, 0) != on ? 1 : 0;
   }
   DeviceId device(StageId stage, std::size_t copy_of) const {
-    return device_of(stage, shape_.devices, shape_.stages, shape_.placement,
-                     static_cast<int>(copy_of));
+    return devices_[stage.value * copies_ + copy_of];
   }
   std::size_t place(StageId stage, DeviceId on) const {
     return stage.value * copies_ + copy(stage, on);
@@ -124,6 +130,7 @@ class Recurrence {
     if (a.phase == Phase::Forward && s > 0) input = forward_[at - 1];
     if (is_backward(a.phase) && s + 1 < stages_) input = backward_[at + 1];
     if (input == kUnknown) return kUnknown;
+    if (before_.empty()) return input;
     const auto [first, last] = before_.equal_range(a);
     for (auto p = first; p != last; ++p) {
       const auto ended = ended_.find(p->second);
@@ -171,7 +178,7 @@ class Recurrence {
       reduce(clock, s, ready, done);
     if (is_backward(a.phase)) found_.ends[s] = std::max(found_.ends[s], done);
     if (a.phase != Phase::BackwardWeight) send(clock, a, done);
-    note_live(a, here, start, done);
+    if (holdings_) note_live(a, here, start, done);
   }
 
   // The gradients of one backward, which began when it was `ready` and ended when `done`.
@@ -282,11 +289,12 @@ class Recurrence {
   const ScheduleShape& shape_;
   const PipelineTimes& times_;
   std::size_t stages_, copies_;
-  bool asynchronous_;
+  bool asynchronous_, holdings_;
   std::vector<LaneClock> clocks_;
-  std::vector<int> lanes_on_;      // by device
-  std::vector<Duration> weights_;  // by device: its gather stream is idle again
-  std::map<std::uint32_t, Duration> reduce_stream_;
+  std::vector<int> lanes_on_;                 // by device
+  std::vector<Duration> weights_;             // by device: its gather stream is idle again
+  std::vector<Duration> reduce_stream_;       // by device
+  std::vector<DeviceId> devices_;             // by copy of a stage
   std::vector<Duration> forward_, backward_;  // when a stage's result is with its neighbour
   std::vector<Duration> arrived_;             // by copy of a stage: weights of its last update
   std::vector<bool> waiting_;                 // for the first forward after it
@@ -301,9 +309,9 @@ class Recurrence {
 
 }  // namespace
 
-PipelineEstimate follow(const Order& order, const ScheduleShape& shape,
-                        const PipelineTimes& times) {
-  return Recurrence(order, shape, times).run();
+PipelineEstimate follow(const Order& order, const ScheduleShape& shape, const PipelineTimes& times,
+                        bool holdings) {
+  return Recurrence(order, shape, times, holdings).run();
 }
 
 }  // namespace trainyard

@@ -8,6 +8,8 @@ namespace trainyard {
 
 /// One step of a synchronous order, or the steady pace of an asynchronous one. Linear in the
 /// actions. Waves of one device slow each other down as their occupancy says.
-PipelineEstimate follow(const Order&, const ScheduleShape&, const PipelineTimes&);
+/// Without `holdings`, live and older_versions stay empty, for who knows them otherwise.
+PipelineEstimate follow(const Order&, const ScheduleShape&, const PipelineTimes&,
+                        bool holdings = true);
 
 }  // namespace trainyard
