@@ -69,18 +69,36 @@ PhaseTimes mean_times(const Workload& w, const std::vector<StageTime>& stages, D
   return mean;
 }
 
+// When each stage's gradients are reduced and, where it is there twice, added up with those of its
+// other copy: one stage after the other on each device's stream.
+std::vector<Duration> joined(const std::vector<StageTime>& stages, const PipelineEstimate& middle,
+                             const StageCopies& places, std::size_t devices) {
+  std::vector<Duration> reduced = middle.reduced, wire(devices);
+  if (!places.copied()) return reduced;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    wire[places[i].device.value] =
+        std::max(wire[places[i].device.value], middle.reduced[places[i].stage.value]);
+  for (std::uint32_t s = 0; s < stages.size(); ++s) {
+    Duration &one = wire[places.device(StageId{s}, 0).value],
+             &other = wire[places.device(StageId{s}, 1).value];
+    one = other = reduced[s] = std::max(one, other) + stages[s].copies;
+  }
+  return reduced;
+}
+
 // When each device has updated and sent out the weights of all its stages.
 Duration step_end(const std::vector<StageTime>& stages, const PipelineEstimate& middle,
                   const StageCopies& places, std::size_t devices) {
   std::vector<Duration> free(devices);
   for (const StageCopy& place : places)
     free[place.device.value] = std::max(free[place.device.value], middle.ends[place.stage.value]);
+  const std::vector<Duration> reduced = joined(stages, middle, places, devices);
   std::vector<Duration> sent(devices);
   Duration step{};
   for (const StageCopy& place : places) {
     const StageTime& stage = stages[place.stage.value];
     Duration& device = free[place.device.value];
-    device = std::max(device, middle.reduced[place.stage.value] + stage.copies) + stage.update;
+    device = std::max(device, reduced[place.stage.value]) + stage.update;
     Duration end = device;
     if (!stage.gather_overlapped) {
       Duration& wire = sent[place.device.value];

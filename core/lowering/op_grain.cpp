@@ -215,10 +215,12 @@ class OpGrain final : public PhaseWriter {
   }
 
   // From the gather (the first op of the phase) to the end of the last computation.
-  static void around(const std::vector<BodyOp>& ops, BufferId buffer, std::vector<Lifetime>& list) {
+  // Under a split backward, of the input pass: weight gradients need no weights.
+  void around(const std::vector<BodyOp>& ops, BufferId buffer, std::vector<Lifetime>& list) const {
     const auto gather =
         std::find_if(ops.begin(), ops.end(), [](const BodyOp& op) { return op.communication; });
-    const std::size_t last = last_op(ops, [](const BodyOp&) { return true; });
+    const std::size_t last =
+        last_op(ops, [&](const BodyOp& op) { return !split_ || op.pass != Pass::BackwardWeight; });
     if (gather == ops.end() || last == kNowhere) return;
     list.push_back({static_cast<std::size_t>(gather - ops.begin()), buffer, true, false});
     list.push_back({last, buffer, false, true});

@@ -23,8 +23,8 @@ struct StageTasks {
 };
 
 struct StageBuffers {
-  BufferId until_input, until_weight, recomputed, recomputed_for_weight, forward_workspace,
-      backward_workspace, gathered, unreduced, backward_communication;
+  BufferId until_input, until_weight, recomputed, recomputed_by_input, recomputed_for_weight,
+      forward_workspace, backward_workspace, gathered, unreduced, backward_communication;
 };
 
 class OrderGrain final : public PhaseWriter {
@@ -189,7 +189,7 @@ class OrderGrain final : public PhaseWriter {
         draft_.effect(id, b.until_weight, false, true);
         break;
       case Phase::BackwardInput:
-        during(b.recomputed);
+        during(b.recomputed_by_input);
         draft_.effect(id, b.recomputed_for_weight, true, true);
         during(b.gathered);
         during(b.backward_workspace);
@@ -222,23 +222,25 @@ class OrderGrain final : public PhaseWriter {
       if (with_parts && size.value > 0) add_parts(buffer, stage, for_weight);
       return draft_.buffer(buffer);
     };
-    return {
-        make("activations", Category::Activations, Provenance::Exact, bytes.until_input, false,
-             true),
-        make("activations for weight gradients", Category::Activations, Provenance::Exact,
-             bytes.until_weight, true, true),
-        make("recomputed activations", Category::Recomputed, Provenance::Exact, bytes.recomputed),
-        make("recomputed activations for weight gradients", Category::Recomputed, Provenance::Exact,
-             kinds_.split ? bytes.recomputed_for_weight : Bytes{}),
-        make("forward workspace", Category::Workspace, Provenance::Modelled,
-             bytes.forward_workspace),
-        make("backward workspace", Category::Workspace, Provenance::Modelled,
-             bytes.backward_workspace),
-        make("gathered weights", Category::Communication, Provenance::Modelled, bytes.gathered),
-        make("gradients in full", Category::Communication, Provenance::Modelled,
-             kinds_.split ? bytes.unreduced : Bytes{}),
-        make("gathered weights and gradients in full", Category::Communication,
-             Provenance::Modelled, kinds_.whole ? bytes.backward_communication : Bytes{})};
+    return {make("activations", Category::Activations, Provenance::Exact, bytes.until_input, false,
+                 true),
+            make("activations for weight gradients", Category::Activations, Provenance::Exact,
+                 bytes.until_weight, true, true),
+            make("recomputed activations", Category::Recomputed, Provenance::Exact,
+                 kinds_.whole ? bytes.recomputed : Bytes{}),
+            make("recomputed activations", Category::Recomputed, Provenance::Exact,
+                 kinds_.split ? bytes.recomputed_by_input : Bytes{}),
+            make("recomputed activations for weight gradients", Category::Recomputed,
+                 Provenance::Exact, kinds_.split ? bytes.recomputed_for_weight : Bytes{}),
+            make("forward workspace", Category::Workspace, Provenance::Modelled,
+                 bytes.forward_workspace),
+            make("backward workspace", Category::Workspace, Provenance::Modelled,
+                 bytes.backward_workspace),
+            make("gathered weights", Category::Communication, Provenance::Modelled, bytes.gathered),
+            make("gradients in full", Category::Communication, Provenance::Modelled,
+                 kinds_.split ? bytes.unreduced : Bytes{}),
+            make("gathered weights and gradients in full", Category::Communication,
+                 Provenance::Modelled, kinds_.whole ? bytes.backward_communication : Bytes{})};
   }
 
   // What the activations of one microbatch are made of: each saved tensor, all layers of a block

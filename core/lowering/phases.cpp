@@ -133,7 +133,8 @@ std::vector<WorkCount> update_work(const Workload& w, StageId stage) {
 PhaseBytes phase_bytes(const Workload& w, StageId stage) {
   PhaseBytes sum;
   Bytes transient_weight{};
-  for (const Workload::Run& run : runs(w, stage)) {
+  for (auto run_at = runs(w, stage).rbegin(); run_at != runs(w, stage).rend(); ++run_at) {
+    const Workload::Run& run = *run_at;
     const Body& layer = body(w, run);
     Bytes recomputed{}, recomputed_for_weight{};
     for (const SavedTensor& s : layer.saved) {
@@ -144,6 +145,7 @@ PhaseBytes phase_bytes(const Workload& w, StageId stage) {
     }
     sum.recomputed = std::max(sum.recomputed, recomputed + recomputed_for_weight);
     transient_weight += recomputed_for_weight * run.count;
+    sum.recomputed_by_input = std::max(sum.recomputed_by_input, transient_weight + recomputed);
     sum.forward_workspace = std::max(sum.forward_workspace, forward_workspace(layer));
     sum.backward_workspace = std::max(sum.backward_workspace, backward_workspace(layer));
   }

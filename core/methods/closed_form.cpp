@@ -15,10 +15,10 @@ PipelineEstimate follow_for(const Method& m, const Params& params, ScheduleShape
   return follow(m.order(shape, params), shape, times, holdings);
 }
 
-// After some rounds every further p microbatches take the same time: that is the pace.
+// After some rounds every further round of p microbatches takes the same time: that is the pace.
 PipelineEstimate paced(const Method& m, const Params& params, const ScheduleShape& shape,
-                       const PipelineTimes& times, int rounds, bool holdings) {
-  const int p = shape.devices, all = shape.microbatches;
+                       const PipelineTimes& times, int p, int rounds, bool holdings) {
+  const int all = shape.microbatches;
   const int rounds_left_out = std::max(0, (all - rounds * p) / p);
   const int some = all - rounds_left_out * p;
   PipelineEstimate found = follow_for(m, params, shape, some, times, holdings);
@@ -36,7 +36,7 @@ PipelineEstimate paced(const Method& m, const Params& params, const ScheduleShap
 }
 
 PipelineEstimate paced(const Method& m, const ScheduleShape& shape, const PipelineTimes& times) {
-  return paced(m, {}, shape, times, 3, false);
+  return paced(m, {}, shape, times, shape.devices, 3, false);
 }
 
 // Equal stages with nothing but computation and what blocks it, and free transfers.
@@ -88,7 +88,8 @@ PipelineEstimate estimate_pipeline(const Method& m, const Params& params,
     return follow(m.order(settled, params), settled, times);
   }
   constexpr int kRounds = 5;  // fills twice as long as 1F1B's settle too
-  return paced(m, params, shape, times, kRounds, true);
+  const int p = shape.devices, round = (3 + p) / p * p;
+  return paced(m, params, shape, times, round, kRounds, true);
 }
 
 PipelineEstimate gpipe_closed_form(const ScheduleShape& shape, const PipelineTimes& times) {

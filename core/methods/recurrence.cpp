@@ -172,7 +172,9 @@ class Recurrence {
       stream = gathered += gather;
     }
     clock.computed = start + shared(t.compute, clock.lane->device);
-    clock.free = std::max({clock.computed + t.blocking, ready + t.beside, gathered});
+    // What blocks shares a stream with what runs beside, and comes after it.
+    clock.free = std::max(clock.computed, ready + t.beside) + t.blocking;
+    clock.free = std::max(clock.free, gathered);
     const Duration done = clock.free;
     if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight)
       reduce(clock, s, ready, done);

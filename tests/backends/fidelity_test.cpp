@@ -10,6 +10,7 @@
 
 #include "core/base/random.h"
 #include "core/estimate/estimate.h"
+#include "core/methods/catalogue.h"
 #include "core/model/zoo.h"
 #include "tests/support/scenarios.h"
 
@@ -47,9 +48,11 @@ class Draw {
       p.batch.micro = pick(1, 2);
       p.batch.sequence = std::int64_t{128} << pick(0, 4);
       p.flash_attention = pick(0, 2) != 0;
-      const char* schedules[] = {"gpipe", "1f1b", "1f1b", "interleaved"};
-      const char* schedule = schedules[pick(0, 3)];
-      if (schedule == std::string("interleaved")) p.virtual_stages = static_cast<int>(pick(2, 3));
+      const char* schedules[] = {"gpipe", "1f1b",   "1f1b",  "interleaved", "zb-h1",    "zb-h2",
+                                 "zb-v",  "v-half", "v-min", "dualpipe-v",  "dualpipe", "chimera"};
+      const std::string schedule = schedules[pick(0, 11)];
+      if (schedule == "interleaved") p.virtual_stages = static_cast<int>(pick(2, 3));
+      if (method(schedule).placement == Placement::V) p.virtual_stages = 2;
       set(p, "schedule", schedule);
       set(p, "zero", std::to_string(pick(0, 3)));
       const char* recompute[] = {"none", "none", "selective", "full", "blocks=1"};
@@ -132,7 +135,7 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereNothingContends) {
   for (std::uint64_t i = 0; i < n; ++i) {
     const Scenario s = Draw(i).scenario();
     const Workload w = prepare(s);
-    const Program p = lower(w);
+    const Program p = lower(w, {.times = phase_times(w, *cost)});
     const Duration alone = makespan(run(w, p, *cost, false)),
                    shared = makespan(run(w, p, *cost, true));
     const double error = std::abs(to_seconds(estimate_step(w, *cost).step) / to_seconds(alone) - 1);
