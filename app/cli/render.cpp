@@ -72,7 +72,8 @@ Verb render_verb() {
           .positional_doc = view_names(),
           .positional_required = true,
           .flags = with_scenario_flags(
-              {{"grain", "GRAIN", "order (default) or op"},
+              {order_flag(),
+               {"grain", "GRAIN", "order (default) or op"},
                {"width", "N", "logical pixels"},
                {"height", "N", "logical pixels"},
                {"scale", "X", "device pixels a logical one, for .png (default 1)"},

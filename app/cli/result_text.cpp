@@ -34,7 +34,7 @@ std::string large(double count) {
 std::string plan_words(const Plan& plan) {
   std::string text;
   for (const Setting& one : settings()) {
-    const std::string value = one.read(plan);
+    const std::string value = one.key == "order" && !plan.order.empty() ? "edited" : one.read(plan);
     if (!value.empty()) text += fmt::format("{}{}={}", text.empty() ? "" : " ", one.key, value);
   }
   return text;

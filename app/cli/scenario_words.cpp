@@ -7,6 +7,7 @@
 
 #include "app/workspace/workspace.h"
 #include "core/io/files.h"
+#include "core/io/order_json.h"
 #include "core/lowering/lower.h"
 
 namespace trainyard {
@@ -24,9 +25,15 @@ std::vector<Flag> with_scenario_flags(std::vector<Flag> own) {
   return flags;
 }
 
+Flag order_flag() {
+  return {"order", "FILE",
+          "an edited order of work instead of the schedule's: text or trainyard/order"};
+}
+
 Scenario open_scenario(const Words& words, Streams& streams) {
   Scenario scenario =
       open({words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")});
+  if (words.has("order")) scenario.plan.order = to_text(read_order(words.text("order")));
   const Diagnostics found = check(scenario);
   throw_if_errors(found);
   if (words.has("quiet")) return scenario;

@@ -11,6 +11,8 @@ namespace trainyard {
 
 /// The shared flags, followed by the verb's own.
 std::vector<Flag> with_scenario_flags(std::vector<Flag> own);
+/// --order, which open_scenario() takes into the plan.
+Flag order_flag();
 /// Opens what the words name and checks it. Warnings go to err unless --quiet. Throws
 /// Error{InvalidInput} with all that is wrong.
 Scenario open_scenario(const Words&, Streams&);

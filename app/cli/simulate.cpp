@@ -13,6 +13,7 @@ namespace trainyard {
 namespace {
 
 std::vector<Flag> answer_flags(std::vector<Flag> own) {
+  own.insert(own.begin(), order_flag());
   own.push_back({"json", "", "one trainyard/result@1 document and nothing else"});
   own.push_back({"seed", "N", "taken for scripts; nothing random is drawn here"});
   own.push_back(

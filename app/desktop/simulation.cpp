@@ -50,7 +50,8 @@ std::vector<Neighbour> neighbours(const Scenario& base, const Plan& complete_pla
 
 Steps steps_of(const Setting& setting, const Plan& plan) {
   const std::string now = setting.read(plan);
-  if (setting.key == "dp" || setting.key == "hybrid" || setting.key == "split" || now.empty())
+  if (setting.key == "dp" || setting.key == "hybrid" || setting.key == "split" ||
+      setting.key == "order" || now.empty())
     return {};
   if (!setting.values.empty()) {
     const auto at = std::find(setting.values.begin(), setting.values.end(), now);

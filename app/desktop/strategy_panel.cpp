@@ -35,6 +35,7 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   heading_->setContentsMargins(12, 2, 12, 2);
   column->addWidget(heading_);
   for (const Setting& setting : settings()) {
+    if (setting.key == "order") continue;  // it has a view of its own
     auto* row = new StrategyRow(setting, session_);
     rows_ << row;
     column->addWidget(row);

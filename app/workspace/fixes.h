@@ -10,8 +10,8 @@
 
 namespace trainyard {
 
-/// Applies one assignment, or several with spaces between, as fixes are written. Throws as
-/// apply_setting does.
+/// Applies one assignment, or several with spaces between, as fixes are written; an order comes
+/// last. Throws as apply_setting does.
 void apply_words(Plan&, std::string_view words);
 
 /// prepare, lower, price, run, judge; no fixes. Throws as simulate does.

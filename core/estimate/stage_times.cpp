@@ -93,6 +93,7 @@ class Pricer {
 std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
   Pricer pricer(w, cost);
   const Method& schedule = schedule_of(w.scenario.plan);
+  const bool split = splits_backward(w);
   std::vector<StageTime> times;
   for (std::uint32_t s = 0; s < w.table.size(); ++s) {
     const StageId stage{s};
@@ -101,7 +102,7 @@ std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
     t.backward = pricer.phase(phase_work(w, stage, Phase::Backward));
     t.fill = (t.forward.filled + t.backward.filled) /
              std::max(1.0, static_cast<double>((t.forward.compute + t.backward.compute).count()));
-    if (schedule.splits_backward) {
+    if (split) {
       t.backward_input = pricer.phase(phase_work(w, stage, Phase::BackwardInput));
       t.backward_weight = pricer.phase(phase_work(w, stage, Phase::BackwardWeight));
     }

@@ -7,6 +7,7 @@
 #include "core/lowering/stage_copies.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/closed_form.h"
+#include "core/methods/recurrence.h"
 
 namespace trainyard {
 namespace {
@@ -21,12 +22,13 @@ PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& st
   times.transfer = transfer;
   times.reduce_every = w.layout.reduce_every_microbatch;
   const Method& schedule = schedule_of(w.scenario.plan);
+  const bool split = splits_backward(w);
   bool reduces = false, arrives = false;
   double fill = 0;
   for (const StageTime& s : stages) {
     times.forward.push_back(action_time(s.forward));
     times.backward.push_back(action_time(s.backward));
-    if (schedule.splits_backward) {
+    if (split) {
       times.backward_input.push_back(action_time(s.backward_input));
       times.backward_weight.push_back(action_time(s.backward_weight));
     }
@@ -51,6 +53,7 @@ PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& st
 PipelineEstimate pipeline(const Workload& w, const PipelineTimes& times, const PhaseTimes& mean) {
   const Choice& choice = *chosen_on(w.scenario.plan, MethodAxis::Schedule);
   ScheduleShape shape = schedule_shape(w, mean);
+  if (w.edited) return follow(*w.edited, shape, times);
   shape.steps = 1;
   return estimate_pipeline(method(choice.method), choice.params, shape, times);
 }
@@ -58,7 +61,7 @@ PipelineEstimate pipeline(const Workload& w, const PipelineTimes& times, const P
 // What schedules that depend on times are given: means over the stages, as phase_times().
 PhaseTimes mean_times(const Workload& w, const std::vector<StageTime>& stages, Duration transfer) {
   PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, transfer};
-  const bool split = schedule_of(w.scenario.plan).splits_backward;
+  const bool split = splits_backward(w);
   for (const StageTime& s : stages) {
     mean.forward += s.forward.total();
     mean.backward_input += split ? s.backward_input.total() : s.backward.total();
@@ -166,7 +169,7 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
                                  const PipelineEstimate& middle) {
   std::vector<CategoryBytes> memory(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
   std::vector<Bytes> transient(memory.size());
-  const bool split = schedule_of(w.scenario.plan).splits_backward;
+  const bool split = splits_backward(w);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::size_t d = places[i].device.value;
     const auto at = [&](Category c) -> Bytes& { return memory[d][static_cast<std::size_t>(c)]; };
@@ -207,8 +210,7 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
   const std::int64_t m = microbatches(w.scenario.plan);
   const StageCopies places(w);
-  std::vector<DeviceShare> shares(
-      devices, {{}, m / copies(w.placement), schedule_of(w.scenario.plan).splits_backward});
+  std::vector<DeviceShare> shares(devices, {{}, m / copies(w.placement), splits_backward(w)});
   for (const StageCopy& place : places)
     shares[place.device.value].stages.push_back(&stages[place.stage.value]);
 

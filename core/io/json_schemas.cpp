@@ -139,6 +139,7 @@ Json plan_object() {
                           {"sequence", whole(1), false}}),
                   false},
                  {"split", described(list_of(whole()), "layers of each virtual stage"), false},
+                 {"order", described(list_of(text()), "an edited order, one line a lane"), false},
                  {"optimizer", one_of_words(optimizer_names), false},
                  {"flash_attention", truth(), false},
                  {"choices", choices_schema(), false}});

@@ -8,7 +8,13 @@
 namespace trainyard {
 namespace {
 
-Json lines(const std::string& text) {
+Json count(double value) {
+  return value == std::floor(value) ? Json(static_cast<std::int64_t>(value)) : Json(value);
+}
+
+}  // namespace
+
+Json lines_json(std::string_view text) {
   Json list = Json::list();
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
@@ -18,11 +24,11 @@ Json lines(const std::string& text) {
   return list;
 }
 
-Json count(double value) {
-  return value == std::floor(value) ? Json(static_cast<std::int64_t>(value)) : Json(value);
+std::string joined_lines(const JsonCursor& list) {
+  std::string text;
+  for (const JsonCursor& line : list.items()) text += line.text() + "\n";
+  return text;
 }
-
-}  // namespace
 
 std::string order_document(const OrderDocument& document) {
   Json json = Json::object();
@@ -37,7 +43,7 @@ std::string order_document(const OrderDocument& document) {
   Json live = Json::list();
   for (const double peak : document.live_microbatches) live.push(count(peak));
   json.set("live_microbatches", std::move(live));
-  json.set("lanes", lines(to_text(document.order)));
+  json.set("lanes", lines_json(to_text(document.order)));
   return write_json(json);
 }
 
@@ -47,9 +53,8 @@ Order order_of(std::string_view content, const std::string& source) {
     return parse_order(content, {source});
   const Json json = read_document(content, "trainyard/order", source);
   const JsonCursor root(json, source);
-  std::string text;
-  for (const JsonCursor& line : root.at("lanes").items()) text += line.text() + "\n";
-  return parse_order(text, root.at("lanes").place());
+  const JsonCursor lanes = root.at("lanes");
+  return parse_order(joined_lines(lanes), lanes.place());
 }
 
 Order read_order(const std::string& path) { return order_of(read_file(path), path); }

@@ -20,6 +20,10 @@ struct OrderDocument {
   Order order;
 };
 
+/// A text as a list of its lines, and back.
+Json lines_json(std::string_view text);
+std::string joined_lines(const JsonCursor& list);
+
 std::string order_document(const OrderDocument&);
 /// The order of such a document (its "lanes"), or of plain text as parse_order reads it. Throws
 /// Error{InvalidInput}.

@@ -5,6 +5,7 @@
 
 #include "core/base/nearest.h"
 #include "core/io/files.h"
+#include "core/io/order_json.h"
 #include "core/io/schema.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
@@ -126,6 +127,11 @@ void read_split(const JsonCursor& at, Plan& plan) {
     plan.split.layers.push_back(static_cast<int>(item.integer(0, 1'000'000)));
 }
 
+// A list of lines, the list's place standing for that of the text.
+void read_order(const JsonCursor& at, Plan& plan) {
+  plan.order = to_text(parse_order(joined_lines(at), at.place()));
+}
+
 void read_mesh(Reader& reader, const JsonCursor& at, Plan& plan) {
   reader.keys(at, {"tp", "cp", "ep", "dp", "pp", "order"});
   for (const char* degree : {"tp", "cp", "ep", "dp", "pp"}) reader.member(at, degree, plan, degree);
@@ -140,13 +146,14 @@ void read_batch(Reader& reader, const JsonCursor& at, Plan& plan) {
 }
 
 void read_members(Reader& reader, const JsonCursor& root, Plan& plan) {
-  reader.keys(root, {"schema", "name", "mesh", "virtual_stages", "batch", "split", "optimizer",
-                     "flash_attention", "choices"});
+  reader.keys(root, {"schema", "name", "mesh", "virtual_stages", "batch", "split", "order",
+                     "optimizer", "flash_attention", "choices"});
   reader.member(root, "name", [&](const JsonCursor& at) { plan.name = at.text(); });
   reader.member(root, "mesh", [&](const JsonCursor& at) { read_mesh(reader, at, plan); });
   reader.member(root, "virtual_stages", plan, "virtual-stages");
   reader.member(root, "batch", [&](const JsonCursor& at) { read_batch(reader, at, plan); });
   reader.member(root, "split", [&](const JsonCursor& at) { read_split(at, plan); });
+  reader.member(root, "order", [&](const JsonCursor& at) { read_order(at, plan); });
   reader.member(root, "optimizer", plan, "optimizer");
   reader.member(root, "flash_attention",
                 [&](const JsonCursor& at) { plan.flash_attention = at.boolean(); });
@@ -170,6 +177,7 @@ Json to_json(const Plan& plan) {
     for (const int layers : plan.split.layers) split.push(layers);
     json.set("split", std::move(split));
   }
+  if (!plan.order.empty()) json.set("order", lines_json(plan.order));
   json.set("optimizer", plan.optimizer);
   json.set("flash_attention", plan.flash_attention);
   Json choices = Json::list();

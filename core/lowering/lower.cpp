@@ -458,7 +458,12 @@ ScheduleShape schedule_shape(const Workload& w, const PhaseTimes& times, int ste
   return shape;
 }
 
+bool splits_backward(const Workload& w) {
+  return w.edited ? backward_kinds(*w.edited).split : schedule_of(w.scenario.plan).splits_backward;
+}
+
 Order order(const Workload& w, const ScheduleShape& shape) {
+  if (w.edited) return *w.edited;
   const Choice& choice = *chosen_on(w.scenario.plan, MethodAxis::Schedule);
   return method(choice.method).order(shape, choice.params);
 }

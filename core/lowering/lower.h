@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ struct Workload {
   };
   std::vector<std::vector<Run>> runs;  // per virtual stage, in order of data flow
   std::int64_t shard = 1;              // hybrid shard group
+  std::optional<Order> edited;         // the plan's own order; nothing: its schedule's
 };
 /// Throws Error{InvalidInput} listing all that check() finds wrong.
 Workload prepare(const Scenario&);
@@ -57,7 +59,9 @@ Program lower(const Workload&, const Order&, int steps, const LowerOptions& = {}
 /// What the plan asks of its schedule. An asynchronous one has at least as many steps as it takes
 /// to settle, and one more: that one is the step that results speak of.
 ScheduleShape schedule_shape(const Workload&, const PhaseTimes& = {}, int steps = 1);
-/// The order of the plan's schedule, as lower() follows it.
+/// Whether its order has input and weight gradients as actions of their own.
+bool splits_backward(const Workload&);
+/// The plan's own order, else that of its schedule, as lower() follows it.
 Order order(const Workload&, const ScheduleShape&);
 
 }  // namespace trainyard

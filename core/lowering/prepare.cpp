@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "core/lowering/edited_order.h"
 #include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
@@ -180,6 +181,7 @@ Diagnostics check(const Scenario& scenario) {
   append(found, check_split(whole.model, whole.plan));
   if (!has_errors(found)) append(found, check_actions(whole.plan));
   if (!has_errors(found)) append(found, check_choices(whole));
+  if (!has_errors(found)) append(found, check_edited_order(whole));
   return found;
 }
 
@@ -193,6 +195,7 @@ Workload prepare(const Scenario& scenario) {
   w.placement = schedule_of(w.scenario.plan).placement;
   w.table = stages(w.scenario.model, w.scenario.plan, w.placement);
   Bodies(w).lay_out();
+  if (!w.scenario.plan.order.empty()) w.edited = parse_order(w.scenario.plan.order);
   return w;
 }
 

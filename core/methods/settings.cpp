@@ -5,6 +5,7 @@
 
 #include "core/base/nearest.h"
 #include "core/methods/catalogue.h"
+#include "core/program/order.h"
 
 namespace trainyard {
 namespace {
@@ -221,6 +222,12 @@ void set_rank_order(Plan& plan, std::string_view value, const Place& place) {
   plan.mesh.order = value;
 }
 
+constexpr std::string_view kOwnOrder = "own";
+
+void set_order(Plan& plan, std::string_view value, const Place& place) {
+  plan.order = value == kOwnOrder ? std::string() : to_text(parse_order(value, place));
+}
+
 std::string number(std::int64_t n) { return std::to_string(n); }
 std::string given(std::int64_t n) { return n == 0 ? "" : std::to_string(n); }
 
@@ -308,6 +315,12 @@ std::vector<Setting> make_settings() {
          const Choice* c = chosen_on(p, MethodAxis::Schedule);
          return c == nullptr ? std::string() : c->method;
        }},
+      {"order",
+       {},
+       "own = the schedule's; else an edited one, as \"trainyard schedule\" prints it",
+       {},
+       set_order,
+       [](const P& p) { return p.order.empty() ? std::string(kOwnOrder) : p.order; }},
       {"zero",
        {"zero-stage", "zero-optimization.stage", "sharding"},
        "training state divided over replicas: 3 is FSDP",

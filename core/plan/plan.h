@@ -54,6 +54,8 @@ struct Plan {
   std::string optimizer = "adam";  // of optimizers()
   bool flash_attention = true;     // fused attention kernel, where the model has attention
   std::vector<Choice> choices;
+  std::string order;  // an edited order of work, as to_text(Order) writes it; empty = the
+                      // schedule's own
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

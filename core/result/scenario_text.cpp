@@ -28,7 +28,8 @@ std::string scenario_text(const Scenario& scenario) {
                       scenario.cluster.count);
   for (const Level& level : scenario.cluster.levels) write(text, level);
   for (const Setting& one : settings())
-    text += fmt::format("{}={}\n", one.key, one.read(scenario.plan));
+    if (one.key != "order" || !scenario.plan.order.empty())
+      text += fmt::format("{}={}\n", one.key, one.read(scenario.plan));
   text += "layers";
   for (const int layers : scenario.plan.split.layers) text += fmt::format(" {}", layers);
   for (const Choice& choice : scenario.plan.choices) {

@@ -49,6 +49,8 @@ TEST(PlanJson, AnyPlanRoundTripsToTheSameBytes) {
     plan.batch.micro = *rc::gen::inRange(1, 1'000'000);
     plan.split.layers = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 100));
     plan.flash_attention = *rc::gen::arbitrary<bool>();
+    if (*rc::gen::arbitrary<bool>())
+      plan.order = "d0/wave 0  0F0 0B0\nd0/wave 1 +5ns  0F1/1 0B1/1\n";
     for (const Method& known : methods())
       if (*rc::gen::arbitrary<bool>())
         plan.choices.push_back({std::string(known.name), with_defaults({}, known.params)});
@@ -66,6 +68,15 @@ TEST(PlanJson, AllThatIsWrongIsSaidAtOnce) {
       "plan.json#/mesh/tp: expected a whole number from 1 to 1000000, found \"0\"\n"
       "plan.json#/choices/0/method: no method is called \"ticktock\"\n"
       "plan.json#/choices/1/stage: expected a whole number from 0 to 3, found \"7\"");
+}
+
+TEST(PlanJson, AnOrderIsItsLines) {
+  const std::string order = "\"order\": [\"d0/compute  0F0 0B0\", \"d1/compute  1F0 1B0\"]";
+  EXPECT_EQ(parse_plan(with(order), "plan.json").order,
+            "d0/compute  0F0 0B0\nd1/compute  1F0 1B0\n");
+  EXPECT_EQ(parse_plan(with("\"order\": []"), "plan.json").order, "");
+  EXPECT_EQ(refusal(with("\"order\": [\"d0/compute  0F0\", \"d1/compute  1X0\"]")),
+            "plan.json#/order:2:14: expected F, B, I, W or U after the stage, found \"X0\"");
 }
 
 TEST(PlanJson, RefusesAMethodTwice) {

@@ -43,6 +43,7 @@ const std::vector<Values> kBound = {
     {"ep", {"1", "2"}},
     {"virtual-stages", {"1", "2", "1000"}},
     {"split", {"even", "4", "1,3", "0,4,0"}},
+    {"order", {"own", "d0/compute  0F0 0B0\nd1/compute  1F0 1B0\n"}},
 };
 
 TEST(Settings, ReadBackWhatWasApplied) {
