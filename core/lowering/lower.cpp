@@ -173,7 +173,7 @@ class Lowering {
     }
     for (std::uint32_t stream : lane_streams) lanes_.push_back({stream, {}, {}});
     reduced_.assign(order_.lanes.size(), std::vector<Refs>(places_.size()));
-    arrived_.resize(places_.size());
+    arrived_ = reduced_;
   }
 
   std::size_t cell(StageId stage, std::int32_t microbatch) const {
@@ -203,7 +203,7 @@ class Lowering {
     Refs inputs;
     if (a.phase != Phase::BackwardWeight)
       inputs.add(transfers_.received(a.phase, a.stage, a.microbatch));
-    if (moment.first_forward) inputs.add(arrived_[place]);
+    if (moment.first_forward) inputs.add(arrived_[index][place]);
     here.written = writer_->write(a, place, moment, lanes_[index], inputs);
     here.device = device;
     if (moment.last_backward)
@@ -260,16 +260,17 @@ class Lowering {
     const Ref updated =
         draft_.add(lane.stream, update_task(place, grows), a.microbatch, after, a.wave, a.weights);
     written_.push_back({a.stage.value, a.microbatch, a.weights, index, updated});
-    finish_update(lane, place, a.microbatch, updated);
+    arrived_[index][place] = finish_update(lane, place, a.microbatch, updated);
   }
 
-  void finish_update(LaneState& lane, std::size_t place, std::int32_t step, Ref updated) {
+  // Returns what the next forward waits for.
+  Refs finish_update(LaneState& lane, std::size_t place, std::int32_t step, Ref updated) {
     lane.last_compute = updated;
     lane.tail = {};
     Refs done;
     done.add(updated);
-    arrived_[place] = writer_->gather(place, step, done);
-    if (arrived_[place].empty()) arrived_[place] = done;
+    const Refs gathered = writer_->gather(place, step, done);
+    return gathered.empty() ? done : gathered;
   }
 
   // After the last action of a synchronous step: each place's update waits for its reduced
@@ -286,7 +287,9 @@ class Lowering {
           after.add(reduced_[i][place]), after.add(lanes_[i].tail);
       const Ref updated =
           draft_.add(lanes_[first].stream, update_task(place, 0), step, after, 0, version);
-      finish_update(lanes_[first], place, step, updated);
+      const Refs arrived = finish_update(lanes_[first], place, step, updated);
+      for (std::size_t i = first; i < order_.lanes.size(); ++i)
+        if (order_.lanes[i].device == places_[place].device) arrived_[i][place] = arrived;
     }
   }
 
@@ -414,8 +417,8 @@ class Lowering {
   std::map<std::size_t, BufferId> older_;                  // by place
   std::vector<TaskId> copies_tasks_;                       // by stage
   std::vector<Cell> forward_, backward_, weight_;
-  std::vector<std::vector<Refs>> reduced_;      // by lane and place
-  std::vector<Refs> arrived_, copies_reduced_;  // by place
+  std::vector<std::vector<Refs>> reduced_, arrived_;  // by lane and place
+  std::vector<Refs> copies_reduced_;                  // by place
   std::vector<Update> written_;
 };
 

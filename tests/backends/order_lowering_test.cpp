@@ -165,5 +165,20 @@ TEST(OrderLowering, AWaveWaitsForTheVersionThatItReads) {
   EXPECT_EQ(makespan(run(p)), 2 * (1ms + 2ms));
 }
 
+// Updates take turns; a wave's first forward waits for none of them.
+TEST(OrderLowering, WavesUpdateInTurn) {
+  const Workload w = workload(1, 1, 2, Placement::Cyclic);
+  const Order order = parse_order(
+      "d0/wave 0  0F0 0B0 0U0@1 0F2@1 0B2@1 0U2@3\n"
+      "d0/wave 1  0F1/1 0B1/1 0U1/1@2 0F3/1@2 0B3/1@2 0U3/1@4\n"
+      "0U0@1 < 0U1/1@2\n"
+      "0U1/1@2 < 0U2@3\n"
+      "0U2@3 < 0U3/1@4\n");
+  for (Grain grain : {Grain::Order, Grain::Op}) {
+    const Timeline t = run(lowered(w, order, grain, 2));
+    EXPECT_GE(makespan(t), 4 * (1ms + 2ms));
+  }
+}
+
 }  // namespace
 }  // namespace trainyard
