@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/methods/method.h"
+#include "core/plan/params.h"
+#include "core/program/facts.h"
 #include "core/program/order.h"
 #include "core/timeline/timeline.h"
 
@@ -14,32 +17,50 @@ namespace trainyard {
 /// of all its chunks.
 struct ScheduleRequest {
   std::string name = "1f1b";
-  int devices = 4, microbatches = 8, virtual_stages = 1;
+  int devices = 4, microbatches = 8;
+  int virtual_stages = 0;  // 0 = as few as the schedule takes
+  int steps = 0;       // of an asynchronous schedule; 0 = as many as it takes to settle, and one
+  Params params = {};  // the schedule's own; what is missing has its default
   Duration forward = std::chrono::milliseconds(1);
   Duration backward_input = std::chrono::milliseconds(1);
   Duration backward_weight = std::chrono::milliseconds(1);
+  // Share of a device that a pass occupies where lanes share one, (0, 1].
+  double forward_fill = 1, backward_fill = 1;
 };
 
+/// One device in the steady step.
+struct DeviceStudy {
+  double span = 0;             // seconds: from its own first pass to its own last end; of an
+                               // asynchronous schedule from update to update
+  double bubble_fraction = 0;  // idle within that
+  double live = 0;             // most microbatches, a chunk counting as its share of the device
+};
+
+/// All times but spans are seconds of the step: of a synchronous schedule all there is; of an
+/// asynchronous one the last step, from the end of the one before.
 struct ScheduleStudy {
-  ScheduleRequest request;
+  ScheduleRequest request;  // with nothing left to defaults
+  const Method* method = nullptr;
   Order order;
-  std::vector<std::vector<Span>> spans;   // of each lane's actions, in chunk time: virtual_stages
-                                          // times as long, so that a chunk's share of a device's
-                                          // time is whole nanoseconds
-  double makespan = 0, ideal = 0;         // seconds; ideal: no device ever idle
-  double bubble_fraction = 0;             // idle over span, all devices
-  std::vector<double> live_microbatches;  // peak of each device, a chunk counting as its share of
-                                          // the device
+  bool asynchronous = false;
+  std::vector<std::vector<Span>> spans;  // of each lane's actions, in chunk time: virtual_stages
+                                         // times as long, so that a chunk's share of a device's
+                                         // time is whole nanoseconds
+  double makespan = 0, ideal = 0;        // ideal: no device ever idle
+  double bubble_fraction = 0;            // idle over span, all devices
+  std::vector<DeviceStudy> devices;
+  std::vector<StageFacts> facts;  // by copy of a stage, read off the order as a program
 };
 
 /// Throws Error{InvalidInput}: unknown schedule (nearest), counts it cannot arrange.
 ScheduleStudy study(const ScheduleRequest&);
-/// The same of an order that somebody wrote in the file of that name; throws with everything
-/// check() finds wrong in it.
+/// The same of an order that somebody wrote in the file of that name: on the schedule's placement,
+/// but not by its rules. Throws with everything check() finds wrong in it.
 ScheduleStudy study(const ScheduleRequest&, Order, const std::string& name = "order");
 
-/// One row a device and lane, time to the right, as papers print it: "F0 F1 .. B0". At most about
-/// `columns` wide; beyond that the grid stops and says so.
+/// One row a device and lane, time to the right, as papers print it: "F0 F1 .. B0", I and W the
+/// parts of a split backward; 'c behind a microbatch is its chunk, or its wave where there are
+/// several. At most about `columns` wide; beyond that the grid stops and says so.
 std::string grid(const ScheduleStudy&, std::size_t columns = 160);
 
 }  // namespace trainyard

@@ -246,16 +246,34 @@ Json result_schema() {
 Json order_schema() {
   return document(
       "trainyard/order",
-      object({schema_member("trainyard/order"),
-              {"schedule", text(), false},
-              {"devices", whole(1), false},
-              {"virtual_stages", whole(1), false},
-              {"microbatches", whole(1), false},
-              {"makespan", described(real(), "seconds"), false},
-              {"ideal", described(real(), "seconds"), false},
-              {"bubble_fraction", fraction(), false},
-              {"live_microbatches", list_of(real()), false},
-              {"lanes", described(list_of(text()), "a lane each, as d0/compute  0F0 0B0")}}));
+      object(
+          {schema_member("trainyard/order"),
+           {"schedule", text(), false},
+           {"devices", whole(1), false},
+           {"virtual_stages", whole(1), false},
+           {"microbatches", whole(1), false},
+           {"placement", described(text(), "of stages on devices"), false},
+           {"steps",
+            described(whole(1),
+                      "of an asynchronous schedule, of whose last one "
+                      "makespan, ideal and bubbles are"),
+            false},
+           {"makespan", described(real(), "seconds"), false},
+           {"ideal", described(real(), "seconds"), false},
+           {"bubble_fraction", fraction(), false},
+           {"span_bubble_fraction",
+            described(list_of(fraction()),
+                      "of each device, between its own first pass and its own last end"),
+            false},
+           {"live_microbatches", list_of(real()), false},
+           {"delays", described(list_of(whole()), "of each stage's forward, in updates"), false},
+           {"versions", described(list_of(whole(1)), "of each stage's weights, most at once"),
+            false},
+           {"card",
+            object(
+                {{"gains", text()}, {"costs", text()}, {"legal_when", text()}, {"paper", text()}}),
+            false},
+           {"lanes", described(list_of(text()), "a lane each, as d0/compute  0F0 0B0")}}));
 }
 
 Json schedules_schema() {

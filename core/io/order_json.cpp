@@ -12,6 +12,23 @@ Json count(double value) {
   return value == std::floor(value) ? Json(static_cast<std::int64_t>(value)) : Json(value);
 }
 
+template <class T>
+void set_list(Json& json, const std::string& key, const std::vector<T>& values) {
+  if (values.empty()) return;
+  Json list = Json::list();
+  for (const T value : values) list.push(count(static_cast<double>(value)));
+  json.set(key, std::move(list));
+}
+
+Json card_json(const OrderDocument::Card& card) {
+  Json json = Json::object();
+  json.set("gains", card.gains);
+  json.set("costs", card.costs);
+  json.set("legal_when", card.legal_when);
+  json.set("paper", card.paper);
+  return json;
+}
+
 }  // namespace
 
 Json lines_json(std::string_view text) {
@@ -37,12 +54,20 @@ std::string order_document(const OrderDocument& document) {
   json.set("devices", document.devices);
   json.set("virtual_stages", document.virtual_stages);
   json.set("microbatches", document.microbatches);
+  if (!document.placement.empty()) json.set("placement", document.placement);
+  if (document.steps > 1) json.set("steps", document.steps);
   json.set("makespan", document.makespan);
   json.set("ideal", document.ideal);
   json.set("bubble_fraction", document.bubble_fraction);
+  Json spans = Json::list();
+  for (const double fraction : document.span_bubble_fraction) spans.push(fraction);
+  if (!document.span_bubble_fraction.empty()) json.set("span_bubble_fraction", std::move(spans));
   Json live = Json::list();
   for (const double peak : document.live_microbatches) live.push(count(peak));
   json.set("live_microbatches", std::move(live));
+  set_list(json, "delays", document.delays);
+  set_list(json, "versions", document.versions);
+  if (!document.card.paper.empty()) json.set("card", card_json(document.card));
   json.set("lanes", lines_json(to_text(document.order)));
   return write_json(json);
 }

@@ -2,10 +2,10 @@
 // With F = B they fall into each other's gaps; a pipelineful of p microbatches is a unit, and units
 // follow each other.
 //
-//   d0  F0 F1    f2 B0 f3 B1 b2    b3      capitals go down, small letters come up; p = 4, m = 4
-//   d1     F0 f2 F1 f3 B0 b2 B1 b3
-//   d2     f2 F0 f3 F1 b2 B0 b3 B1
-//   d3  f2 f3    F0 b2 F1 b3 B0    B1
+//   d0  F0 F1    f2 b2 f3 b3 B0    B1      p = 4, m = 4, B = F; small letters come up
+//   d1     F0 f2 F1 f3 b2 B0 b3 B1
+//   d2     f2 F0 f3 F1 B0 b2 B1 b3
+//   d3  f2 f3    F0 B0 F1 B1 b2    b3
 //
 // Li and Hoefler, "Chimera: Efficiently Training Large-Scale Neural Networks with Bidirectional
 // Pipelines", SC 2021.

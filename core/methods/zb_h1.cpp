@@ -2,8 +2,8 @@
 // gradient is on the way of others; the weight gradient of microbatch i follows the input gradient
 // of i + s on stage s, and the rest come at the end.
 //
-//   d0  F0 F1 F2 F3             I0 W0 I1 W1    I2 W2 I3 W3       p = 4, m = 4, F = B = W
-//   d1     F0 F1 F2       I0 F3 I1 W0 I2 W1    I3 W2 W3
+//   d0  F0 F1 F2 F3          I0 W0 I1 W1 I2 W2 I3 W3      p = 4, m = 4, F = B = W
+//   d1     F0 F1 F2       I0 F3 I1 W0 I2 W1 I3 W2 W3
 //   d2        F0 F1    I0 F2 I1 F3 I2 W0 I3 W1 W2 W3
 //   d3           F0 I0 F1 I1 F2 I2 F3 I3 W0 W1 W2 W3
 //

@@ -2,8 +2,8 @@
 // and its last pass: the schedule is a parallelogram, each device a forward later than the one
 // before.
 //
-//   d0  F0 F1 F2    I0 F3 W0 I1 W1 I2 W2 I3 W3                   p = 2, m = 4, F = B = W
-//   d1     F0 I0 F1 I1 ...
+//   d0  F0 F1 F2 I0 W0 F3 I1 W1 I2 W2 I3 W3         p = 2, m = 4, F = B = W
+//   d1     F0 I0 F1 I1 F2 I2 W0 F3 I3 W1 W2 W3
 //
 // The gain is only there where each device updates its weights as soon as it has ended. With a
 // barrier over all devices before the update, as a global gradient norm is, the step takes

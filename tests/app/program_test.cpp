@@ -106,8 +106,10 @@ TEST(Program, DocumentsConformToTheirSchemas) {
     const Json result = parse_json(trainyard("simulate" + words + " --json", folder).out, "result");
     conforms(result, parse_json(json_schema("result"), "schema"), "result");
   }
-  const Json order = parse_json(trainyard("schedule 1f1b --json", folder).out, "order");
-  conforms(order, parse_json(json_schema("order"), "schema"), "order");
+  for (const std::string name : {"1f1b", "zb-v", "dualpipe"}) {
+    const Json order = parse_json(trainyard("schedule " + name + " --json", folder).out, "order");
+    conforms(order, parse_json(json_schema("order"), "schema"), "order");
+  }
 }
 
 TEST(Program, ResultSumsUp) {
