@@ -51,21 +51,25 @@ void draw_header(Drawing& drawing, const Rect& bar, const SchedulePanel& panel, 
         Weight::Regular, panel.why_not.empty() ? Ink::Text3 : Ink::Error);
 }
 
-// Where a run ends before the longest one does: how much sooner.
-void draw_gap(Drawing& drawing, const Rect& rows, const SchedulePanel& panel, const Viewport& v,
-              Instant longest) {
-  const Instant end = panel.step.length();
-  if (end >= longest || end <= v.from) return;
-  const Extent gap = extent(v, end, longest);
+// Where a step is over before the first panel's is: by how much.
+void draw_gap(Drawing& drawing, const Rect& rows, const SchedulePanel& panel,
+              const SchedulePanel& first, const Viewport& v) {
+  const Instant end = panel.step.length(), other = first.step.length();
+  if (end >= other || other <= v.from) return;
+  const Extent gap = extent(v, std::max(end, v.from), other);
   fill(drawing, {gap.left, rows.y, gap.width(), rows.height},
        {.ink = Ink::OkBackground, .alpha = 0.6f});
   line(drawing, {gap.left, rows.y}, {gap.left, rows.bottom()}, {.ink = Ink::Text});
-  const double share = to_seconds(longest - end) / to_seconds(longest);
-  const std::string words =
-      "\u2212" + format_step_time(longest - end) + ", \u2212" + format_percent(share);
-  if (tag_width(words) + 8 < gap.width())
-    draw_tag(drawing, words, {gap.left + (gap.width() - tag_width(words)) / 2, rows.y + 14}, 16,
-             Ink::TipBackground, Ink::Ok);
+  line(drawing, {gap.right, rows.y}, {gap.right, rows.bottom()},
+       {.ink = Ink::Ok, .dash_on = 3, .dash_off = 3});
+  const std::string less = "\u2212" + format_step_time(other - end) + ", \u2212" +
+                           format_percent(to_seconds(other - end) / to_seconds(other));
+  for (const std::string& words : {less + " against " + first.name, less})
+    if (tag_width(words) + 8 < gap.width()) {
+      draw_tag(drawing, words, {gap.left + (gap.width() - tag_width(words)) / 2, rows.y + 14}, 16,
+               Ink::TipBackground, Ink::Ok);
+      return;
+    }
 }
 
 // The axis counts from the start of a step, a run from its own.
@@ -103,8 +107,32 @@ void draw_panel(Drawing& drawing, const Rect& area, const SchedulesModel& model,
                         model.end);
   }
   const ClipScope plot(drawing, {v.plot.x, rows.y, v.plot.width, rows.height});
-  draw_gap(drawing, rows, panel, v, model.end);
+  if (is_legal(model.panels.front())) draw_gap(drawing, rows, panel, model.panels.front(), v);
 }
+
+// What is not legal has one line; the others share what is left by their ranks.
+class PanelHeights {
+ public:
+  PanelHeights(const SchedulesModel& model, const Rect& area) {
+    const float room = std::max(0.f, area.height - kRuler);
+    float ranks = 0, lines = 0;
+    for (const SchedulePanel& panel : model.panels)
+      is_legal(panel) ? ranks += ranks_of(panel) : lines += kLine;
+    each_ = std::max(0.f, room - lines) / std::max(1.f, ranks);
+    if (model.panels.size() > kAtOnce) least_ = room / static_cast<float>(kAtOnce);
+  }
+  float of(const SchedulePanel& panel) const {
+    return is_legal(panel) ? std::max(least_, each_ * ranks_of(panel)) : kLine;
+  }
+
+ private:
+  static constexpr float kLine = kPanelHeader + 2;
+  static constexpr std::size_t kAtOnce = 6;
+  static float ranks_of(const SchedulePanel& panel) {
+    return static_cast<float>(panel.timeline.ranks.size());
+  }
+  float each_ = 0, least_ = 0;
+};
 
 }  // namespace
 
@@ -130,21 +158,18 @@ SchedulesModel schedules_model(std::vector<SchedulePanel> panels, Bytes budget) 
   return model;
 }
 
-Rect panel_area(const SchedulesModel& model, const Rect& area, std::size_t panel) {
-  const float room = std::max(0.f, area.height - kRuler);
-  // What is not legal has one line; the others share what is left by their ranks.
-  float weights = 0, fixed = 0, before = 0, own = 0;
-  const auto weight = [](const SchedulePanel& p) {
-    return static_cast<float>(p.timeline.ranks.size());
-  };
-  for (const SchedulePanel& p : model.panels)
-    is_legal(p) ? weights += weight(p) : fixed += kPanelHeader + 2;
-  const float shared = std::max(0.f, room - fixed) / std::max(1.f, weights);
-  for (std::size_t i = 0; i <= panel && i < model.panels.size(); ++i) {
-    before += own;
-    own = is_legal(model.panels[i]) ? shared * weight(model.panels[i]) : kPanelHeader + 2;
-  }
-  return {area.x, area.y + kRuler + before, area.width, own};
+Rect panel_area(const SchedulesModel& model, const Rect& area, std::size_t panel, float scroll) {
+  const PanelHeights heights(model, area);
+  float y = area.y + kRuler - scroll;
+  for (std::size_t i = 0; i < panel; ++i) y += heights.of(model.panels[i]);
+  return {area.x, y, area.width, heights.of(model.panels[panel])};
+}
+
+float schedules_content(const SchedulesModel& model, const Rect& area) {
+  const PanelHeights heights(model, area);
+  float sum = 0;
+  for (const SchedulePanel& panel : model.panels) sum += heights.of(panel);
+  return sum;
 }
 
 float schedules_height(const SchedulesModel& model) {
@@ -167,8 +192,14 @@ void draw_schedules(Drawing& drawing, const Rect& area, const SchedulesModel& mo
   draw_ruler(drawing, ruler, v, state, model.end);
   write(drawing, "budget " + format_bytes(model.budget), {area.x + 10, area.y + kRuler / 2}, 10.5f,
         Weight::Medium, Ink::Text2);
-  for (std::size_t i = 0; i < model.panels.size(); ++i)
-    draw_panel(drawing, panel_area(model, area, i), model, i, state);
+  {
+    const Rect below{area.x, ruler.bottom(), area.width, std::max(0.f, area.height - kRuler)};
+    const ClipScope panels(drawing, below);
+    for (std::size_t i = 0; i < model.panels.size(); ++i) {
+      const Rect place = panel_area(model, area, i, state.scroll);
+      if (intersect(place, below).height > 0) draw_panel(drawing, place, model, i, state);
+    }
+  }
   draw_time_marks(drawing, {area.x, ruler.bottom(), area.width, area.height - kRuler}, v, state);
   draw_time_tags(drawing, ruler, v, state, model.end);
 }
@@ -176,7 +207,7 @@ void draw_schedules(Drawing& drawing, const Rect& area, const SchedulesModel& mo
 Hover describe_schedules(const SchedulesModel& model, const Rect& area, const ViewState& state,
                          Item item, Point point) {
   for (std::size_t i = 0; i < model.panels.size(); ++i) {
-    const Rect place = panel_area(model, area, i);
+    const Rect place = panel_area(model, area, i, state.scroll);
     if (!contains(place, point)) continue;
     const SchedulePanel& panel = model.panels[i];
     if (item.kind == ItemKind::Other) {

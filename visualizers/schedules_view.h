@@ -1,5 +1,6 @@
 // Schedules beside each other under one memory budget: a panel each, with its lanes, what the
-// devices hold and the budget's line, on one time axis. A schedule whose weights are stale is never
+// devices hold and the budget's line, on one time axis; against the first it says how much sooner
+// a step is over. A schedule whose weights are stale is never
 // shown with its step time alone: what its tokens are worth stands beside it.
 #pragma once
 
@@ -32,8 +33,11 @@ SchedulesModel schedules_model(std::vector<SchedulePanel>, Bytes budget);
 SchedulePanel schedule_panel(ExperimentPtr);
 
 inline constexpr float kPanelHeader = 24;
-/// Where panel i lies; panels share the height under the ruler.
-Rect panel_area(const SchedulesModel&, const Rect& area, std::size_t panel);
+/// Where panel i lies. Panels share the height under the ruler; where they are more than six, six
+/// do and the others are scrolled to.
+Rect panel_area(const SchedulesModel&, const Rect& area, std::size_t panel, float scroll = 0);
+/// px that all panels take at that size.
+float schedules_content(const SchedulesModel&, const Rect& area);
 /// A height at which lanes and curves are comfortable.
 float schedules_height(const SchedulesModel&);
 

@@ -90,33 +90,52 @@ class Splitter {
   std::size_t parts_;
 };
 
-// When a wave's updates end on a device, and its forwards; in order of time.
-struct WaveEnds {
-  std::vector<Instant> updates, forwards, starts;
+// The passes of a wave on a device in order of time: forwards by microbatch, first start and last
+// end, and where its updates end.
+struct WavePasses {
+  std::vector<Span> forwards;
+  std::vector<Instant> updates;
 };
 
-WaveEnds ends_of(const Program& program, const Timeline& timeline, DeviceId device, int wave) {
-  WaveEnds ends;
+WavePasses passes_of(const Program& program, const Timeline& timeline, DeviceId device, int wave) {
+  WavePasses passes;
   for (const Stream& stream : program.streams) {
     if (stream.device != device || !stream.compute) continue;
+    std::int32_t microbatch = -1;
     for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
-      const Task& task = program.task(InstructionId{i});
-      if (program.instructions[i].wave != wave || task.kind != TaskKind::Compute) continue;
-      if (task.phase == Phase::Update) ends.updates.push_back(timeline.spans[i].end);
-      if (task.phase == Phase::Forward) {
-        ends.forwards.push_back(timeline.spans[i].end);
-        ends.starts.push_back(timeline.spans[i].start);
-      }
+      const Instruction& in = program.instructions[i];
+      const Task& task = program.task(in);
+      if (in.wave != wave || task.kind != TaskKind::Compute) continue;
+      const Span& span = timeline.spans[i];
+      if (task.phase == Phase::Update) passes.updates.push_back(span.end);
+      if (task.phase != Phase::Forward) continue;
+      if (in.microbatch != microbatch)
+        passes.forwards.push_back(span);
+      else
+        passes.forwards.back().end = span.end;
+      microbatch = in.microbatch;
     }
   }
-  for (auto* list : {&ends.updates, &ends.forwards, &ends.starts})
-    std::sort(list->begin(), list->end());
-  return ends;
+  std::sort(passes.updates.begin(), passes.updates.end());
+  std::sort(passes.forwards.begin(), passes.forwards.end(),
+            [](const Span& a, const Span& b) { return a.start < b.start; });
+  return passes;
 }
 
-// The part of the run that repeats: between two updates of a wave; without two of them, the run.
-TimeRange cycle_of(const WaveEnds& ends, Instant end) {
-  std::vector<Instant> distinct = ends.updates;
+// Nothing of the wave is held just before this instant.
+bool is_empty_before(const StepCurve& own, Instant at) {
+  return at == Instant{0} || value_at(own, at - Duration{1}) == 0;
+}
+
+// The part of the run that a wave repeats: from one forward to the next where each begins with
+// nothing held, else from update to update, else the run.
+TimeRange cycle_of(const WavePasses& passes, const StepCurve& own, Instant end) {
+  const std::size_t n = passes.forwards.size();
+  if (n >= 2) {
+    const Instant from = passes.forwards[n - 2].start, to = passes.forwards[n - 1].start;
+    if (to > from && is_empty_before(own, from) && is_empty_before(own, to)) return {from, to};
+  }
+  std::vector<Instant> distinct = passes.updates;
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   if (distinct.size() < 2) return {Instant{0}, std::max(end, Instant{1})};
   return {distinct[distinct.size() - 2], distinct.back()};
@@ -127,18 +146,19 @@ Duration wrapped(Duration d, Duration period) {
 }
 
 void find_cycle(const Experiment& experiment, Instant end, int waves, DeviceWaves& out) {
-  const WaveEnds first = ends_of(experiment.program, experiment.timeline, out.device, 0);
-  const TimeRange cycle = cycle_of(first, end);
+  const WavePasses first = passes_of(experiment.program, experiment.timeline, out.device, 0);
+  std::vector<std::int64_t> at = out.total.at, held = out.parts[1];
+  const StepCurve own = step_curve(std::move(at), std::move(held));
+  const TimeRange cycle = cycle_of(first, own, end);
   out.cycle_from = cycle.from;
-  std::vector<std::int64_t> at = out.total.at, own = out.parts[1];
-  out.cycle = wave_cycle(step_curve(std::move(at), std::move(own)), cycle.from, cycle.length());
-  for (const Instant forward : first.forwards)
-    if (forward > cycle.from && forward <= cycle.to) out.forward = forward - cycle.from;
-  if (waves < 2) return;
-  const WaveEnds second = ends_of(experiment.program, experiment.timeline, out.device, 1);
-  const std::vector<Instant>& a = first.updates.empty() ? first.starts : first.updates;
-  const std::vector<Instant>& b = first.updates.empty() ? second.starts : second.updates;
-  if (!a.empty() && !b.empty()) out.offset = wrapped(b.back() - a.back(), out.cycle.period);
+  out.cycle = wave_cycle(own, cycle.from, cycle.length());
+  for (const Span& forward : first.forwards)
+    if (forward.end > cycle.from && forward.end <= cycle.to) out.forward = forward.end - cycle.from;
+  if (waves < 2 || first.forwards.empty()) return;
+  const WavePasses second = passes_of(experiment.program, experiment.timeline, out.device, 1);
+  if (!second.forwards.empty())
+    out.offset =
+        wrapped(second.forwards.back().start - first.forwards.back().start, out.cycle.period);
 }
 
 OffsetScan scan(const WavesModel& model, const DeviceWaves& waves) {

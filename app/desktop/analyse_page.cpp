@@ -6,17 +6,22 @@
 #include <QVBoxLayout>
 
 #include "app/desktop/analyse_scene.h"
+#include "app/desktop/schedules_scene.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/view_scene.h"
+#include "app/desktop/waves_scene.h"
 
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kViews[] = {"analyse", "roofline", "order"};
+// Of views(), by tab; the last tab is no view of one experiment.
+constexpr std::string_view kViews[] = {"analyse", "roofline", "order",
+                                       "lanes",   "waves",    "staleness"};
+constexpr int kSchedules = 6;
 
 }  // namespace
 
-AnalysePage::AnalysePage(Session& session, QWidget* parent)
+AnalysePage::AnalysePage(Document& document, Session& session, QWidget* parent)
     : QWidget(parent), session_(session), tabs_(new QTabBar), pages_(new QStackedWidget) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
@@ -40,7 +45,17 @@ AnalysePage::AnalysePage(Session& session, QWidget* parent)
       new CanvasWidget("Timeline and memory", std::make_unique<AnalyseScene>(session_)));
   add("Roofline", new CanvasWidget("Roofline", std::make_unique<ViewScene>(session_, kViews[1])));
   add("Order", new CanvasWidget("Order of work", std::make_unique<ViewScene>(session_, kViews[2])));
+  add("Lanes",
+      new CanvasWidget("Lanes and memory", std::make_unique<ViewScene>(session_, kViews[3])));
+  add("Waves",
+      new CanvasWidget("Memory by wave", std::make_unique<WavesScene>(document, session_)));
+  add("Staleness", new CanvasWidget("Staleness", std::make_unique<ViewScene>(session_, kViews[5])));
+  add("Schedules",
+      new CanvasWidget("Schedules at equal memory", std::make_unique<SchedulesScene>(comparison_)));
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
+  connect(tabs_, &QTabBar::currentChanged, this, &AnalysePage::compare_when_seen);
+  connect(&session_, &Session::experiment_changed, this, &AnalysePage::compare_when_seen);
+  connect(&comparison_, &Comparison::changed, canvases_[kSchedules], &CanvasWidget::refresh);
   const auto refresh = [this] {
     for (CanvasWidget* canvas : canvases_) canvas->refresh();
   };
@@ -63,6 +78,26 @@ void AnalysePage::show_tab(const QString& name) {
 
 CanvasWidget* AnalysePage::current() const { return canvases_[tabs_->currentIndex()]; }
 
-std::string_view AnalysePage::current_view() const { return kViews[tabs_->currentIndex()]; }
+// Only the comparison that somebody looks at is worth its time.
+void AnalysePage::compare_when_seen() {
+  if (tabs_->currentIndex() == kSchedules && session_.experiment())
+    comparison_.start(session_.experiment());
+  canvases_[kSchedules]->refresh();
+}
+
+Size AnalysePage::picture_size() const {
+  if (tabs_->currentIndex() != kSchedules) return view(kViews[tabs_->currentIndex()]).size;
+  const SchedulesModel* model = comparison_.model();
+  return {1400, model == nullptr ? 200 : schedules_height(*model)};
+}
+
+Drawing AnalysePage::picture(Size size) const {
+  if (tabs_->currentIndex() != kSchedules)
+    return view(kViews[tabs_->currentIndex()]).draw(*session_.data(), size, session_.state());
+  Drawing drawing(size);
+  if (comparison_.model() != nullptr)
+    draw_schedules(drawing, {0, 0, size.width, size.height}, *comparison_.model(), {});
+  return drawing;
+}
 
 }  // namespace trainyard

@@ -3,6 +3,10 @@
 
 #include <QWidget>
 
+#include <array>
+
+#include "app/desktop/comparison.h"
+#include "app/desktop/document.h"
 #include "app/desktop/session.h"
 
 class QStackedWidget;
@@ -12,21 +16,30 @@ namespace trainyard {
 
 class CanvasWidget;
 
+/// The tabs by their names in lower case, as --tab takes them.
+inline constexpr std::array<const char*, 7> kAnalyseTabs = {
+    "timeline", "roofline", "order", "lanes", "waves", "staleness", "schedules"};
+
 class AnalysePage : public QWidget {
   Q_OBJECT
 
  public:
-  explicit AnalysePage(Session&, QWidget* parent = nullptr);
+  AnalysePage(Document&, Session&, QWidget* parent = nullptr);
   const QList<CanvasWidget*>& canvases() const { return canvases_; }
   CanvasWidget* current() const;
   /// By its name in lower case; others change nothing.
   void show_tab(const QString&);
-  /// Name of the shown tab among views().
-  std::string_view current_view() const;
+  /// The drawing that the shown tab has at a size, as for a file.
+  Drawing picture(Size) const;
+  /// A size that suits it in a file.
+  Size picture_size() const;
+  const Comparison& comparison() const { return comparison_; }
 
  private:
   void add(const QString& tab, CanvasWidget*);
+  void compare_when_seen();
   Session& session_;
+  Comparison comparison_;
   QTabBar* tabs_;
   QStackedWidget* pages_;
   QList<CanvasWidget*> canvases_;

@@ -3,6 +3,10 @@
 #include <QCommandLineParser>
 #include <QRegularExpression>
 
+#include <algorithm>
+
+#include "app/desktop/analyse_page.h"
+
 namespace trainyard {
 namespace {
 
@@ -25,6 +29,13 @@ Theme theme_of(const QString& text) {
   refuse("theme", "dark or light", text);
 }
 
+QString tab_names() {
+  QStringList names;
+  for (const char* name : kAnalyseTabs) names << name;
+  const QString last = names.takeLast();
+  return names.join(", ") + " or " + last;
+}
+
 }  // namespace
 
 CommandLine parse_command_line(const QStringList& arguments) {
@@ -41,7 +52,7 @@ CommandLine parse_command_line(const QStringList& arguments) {
   parser.addOption({"renderer", "auto, vulkan or soft; also TRAINYARD_RENDERER", "name"});
   parser.addOption({"theme", "dark or light", "name"});
   parser.addOption({"perspective", "design or analyse", "name"});
-  parser.addOption({"tab", "of analyse: timeline, roofline or order", "name"});
+  parser.addOption({"tab", "of analyse: " + tab_names(), "name"});
   parser.addOption({"screenshot", "saves the window as PNG when all is drawn, and leaves", "file"});
   parser.addOption({"size", "of the window", "WxH"});
   if (!parser.parse(arguments))
@@ -63,9 +74,9 @@ CommandLine parse_command_line(const QStringList& arguments) {
   if (!line.perspective.isEmpty() && line.perspective != "design" && line.perspective != "analyse")
     refuse("perspective", "design or analyse", line.perspective);
   line.tab = parser.value("tab");
-  if (!line.tab.isEmpty() && line.tab != "timeline" && line.tab != "roofline" &&
-      line.tab != "order")
-    refuse("tab", "timeline, roofline or order", line.tab);
+  if (!line.tab.isEmpty() &&
+      std::find(kAnalyseTabs.begin(), kAnalyseTabs.end(), line.tab) == kAnalyseTabs.end())
+    refuse("tab", tab_names(), line.tab);
   line.screenshot = parser.value("screenshot");
   if (parser.isSet("size")) line.size = size_of(parser.value("size"));
   return line;

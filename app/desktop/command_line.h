@@ -19,7 +19,7 @@ struct CommandLine {
   std::optional<RendererChoice> renderer;
   std::optional<Theme> theme;
   QString perspective;  // empty, "design" or "analyse"
-  QString tab;          // of Analyse: "timeline", "roofline", "order"
+  QString tab;          // of Analyse: one of kAnalyseTabs
   QString screenshot;   // a PNG file: show, wait until all is drawn, save, leave
   QSize size{1600, 1000};
 };

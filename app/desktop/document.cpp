@@ -105,7 +105,8 @@ void Document::set_setting(const QString& key, const QString& value) {
          QString("setting %1 %2").arg(project_.current).arg(key));
 }
 
-void Document::apply(const QString& text, const QStringList& assignments) {
+void Document::apply(const QString& text, const QStringList& assignments,
+                     const QString& merge_key) {
   if (plan() == nullptr) return;
   Project after = project_;
   for (const QString& assignment : assignments) {
@@ -113,7 +114,7 @@ void Document::apply(const QString& text, const QStringList& assignments) {
     after = with_setting(std::move(after), after.current, assignment.left(equals).toStdString(),
                          assignment.mid(equals + 1).toStdString());
   }
-  change(text, std::move(after));
+  change(text, std::move(after), merge_key);
 }
 
 void Document::use_plan_file(const QString& file) {

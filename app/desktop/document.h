@@ -31,8 +31,8 @@ class Document : public QObject {
   void set_model(const QString&);
   void set_cluster(const QString&);
   void set_setting(const QString& key, const QString& value);
-  /// Several "key=value" as one step.
-  void apply(const QString& text, const QStringList& assignments);
+  /// Several "key=value" as one step; steps with the same key as in change().
+  void apply(const QString& text, const QStringList& assignments, const QString& merge_key = {});
   void use_plan_file(const QString&);
   void duplicate_plan();
   void rename_plan(const QString&);

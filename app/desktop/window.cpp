@@ -54,7 +54,7 @@ Window::Window() : actions_(this) {
   centre_ = new QStackedWidget;
   welcome_ = new WelcomePage;
   design_ = new DesignPage(document_, session_);
-  analyse_ = new AnalysePage(session_);
+  analyse_ = new AnalysePage(document_, session_);
   for (QWidget* page : std::initializer_list<QWidget*>{welcome_, design_, analyse_})
     centre_->addWidget(page);
   setCentralWidget(centre_);
@@ -203,7 +203,7 @@ void Window::simulate() {
 
 void Window::show_tab(const QString& name) { analyse_->show_tab(name); }
 
-bool Window::settled() const { return !simulation_.running(); }
+bool Window::settled() const { return !simulation_.running() && !analyse_->comparison().running(); }
 
 void Window::refresh_title() {
   const QString name = document_.title() + (document_.modified() ? "*" : "");

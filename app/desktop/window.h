@@ -40,7 +40,7 @@ class Window : public QMainWindow {
   void open_file(const QString& path);
   /// The model, cluster and settings that the command line named.
   void start_with(const Request&);
-  /// "timeline", "roofline" or "order".
+  /// One of kAnalyseTabs.
   void show_tab(const QString&);
   /// Everything asked for has been simulated.
   bool settled() const;

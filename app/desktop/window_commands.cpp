@@ -210,8 +210,9 @@ void Window::export_view() {
       QFileDialog::getSaveFileName(this, "Export view", "view.png", "PNG (*.png);;SVG (*.svg)");
   if (path.isEmpty()) return;
   const bool design = document_.project().perspective == "design";
-  const View& wanted = view(design ? "layers" : analyse_->current_view());
-  const Drawing drawing = wanted.draw(*session_.data(), wanted.size, session_.state());
+  const View& layers = view("layers");
+  const Drawing drawing = design ? layers.draw(*session_.data(), layers.size, session_.state())
+                                 : analyse_->picture(analyse_->picture_size());
   try {
     write_file_atomically(path.toStdString(),
                           path.endsWith(".svg")

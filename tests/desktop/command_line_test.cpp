@@ -28,7 +28,9 @@ TEST(CommandLine, RefusesWithThePlace) {
       {{"--size", "big"}, "--size: expected a size such as 1600x1000, found \"big\""},
       {{"--perspective", "compare"},
        "--perspective: expected design or analyse, found \"compare\""},
-      {{"--tab", "pareto"}, "--tab: expected timeline, roofline or order, found \"pareto\""},
+      {{"--tab", "pareto"},
+       "--tab: expected timeline, roofline, order, lanes, waves, staleness or schedules, found "
+       "\"pareto\""},
   };
   for (const auto& [words, sentence] : wrong) {
     try {

@@ -15,6 +15,7 @@
 #include <map>
 #include <set>
 
+#include "app/desktop/analyse_page.h"
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/commands.h"
 #include "app/desktop/palette_dialog.h"
@@ -177,6 +178,37 @@ TEST(Window, EverySettingsNeighboursArePriced) {
   window->document().set_setting("tp", "4");
   ASSERT_TRUE(happens([&] { return window->settled(); }));
   EXPECT_EQ(window->session().experiment()->result.step.value, up.step);
+}
+
+// Only where somebody looks: the tab compares when it is shown, and again after a change.
+TEST(Window, SchedulesAreComparedWhereTheyAreLookedAt) {
+  const auto window = window_with(small_plan());
+  auto* page = window->findChild<AnalysePage*>();
+  ASSERT_NE(page, nullptr);
+  EXPECT_EQ(page->comparison().model(), nullptr);
+  window->show_tab("schedules");
+  ASSERT_TRUE(happens([&] { return page->comparison().model() != nullptr; }));
+  const SchedulesModel* before = page->comparison().model();
+  EXPECT_GT(before->panels.size(), 2u);
+  EXPECT_EQ(before->panels.front().name, "1f1b");
+  EXPECT_TRUE(
+      page->current()->scene().description().startsWith(QString::number(before->panels.size())));
+  window->document().set_setting("micro-batch", "2");
+  ASSERT_TRUE(happens([&] { return window->settled() && page->comparison().model() != before; }));
+}
+
+TEST(Window, EveryTabOfAnalyseDrawsAndSpeaks) {
+  const auto window = window_with(small_plan());
+  window->document().show_perspective("analyse");
+  auto* page = window->findChild<AnalysePage*>();
+  for (const char* tab : kAnalyseTabs) {
+    window->show_tab(tab);
+    ASSERT_TRUE(happens([&] { return window->settled() && page->current()->drawing() != nullptr; }))
+        << tab;
+    EXPECT_GT(page->current()->drawing()->marks.size(), 10u) << tab;
+    EXPECT_FALSE(page->current()->scene().description().isEmpty()) << tab;
+    EXPECT_GT(page->picture(page->picture_size()).marks.size(), 10u) << tab;
+  }
 }
 
 TEST(Window, CanvasesLetTabGoAndKeepTheirLetters) {

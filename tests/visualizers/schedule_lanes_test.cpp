@@ -166,6 +166,33 @@ TEST(SchedulesView, WhatIsNotLegalSaysWhy) {
   EXPECT_EQ(hover.title, "third");
 }
 
+// The second takes longer than the first and has no gap; the other way round it has one.
+TEST(SchedulesView, SaysHowMuchSoonerAStepIsOver) {
+  const auto gap = [](const testing_experiment::Shape& first,
+                      const testing_experiment::Shape& second) {
+    std::vector<SchedulePanel> panels;
+    panels.push_back(panel(first, "first"));
+    panels.push_back(panel(second, "second"));
+    const SchedulesModel model = schedules_model(std::move(panels), 19_GiB);
+    Drawing drawing({kAll.width, kAll.height});
+    draw_schedules(drawing, kAll, model, {});
+    // 56 ms against 32 ms
+    return says(drawing, "\u221224.0 ms, \u221242.9 % against first");
+  };
+  EXPECT_TRUE(gap({2, 8}, {2, 4}));
+  EXPECT_FALSE(gap({2, 4}, {2, 8}));
+}
+
+TEST(SchedulesView, MoreThanSixAreScrolledTo) {
+  std::vector<SchedulePanel> panels;
+  for (int i = 0; i < 9; ++i) panels.push_back(panel({2, 4}, std::to_string(i)));
+  const SchedulesModel model = schedules_model(std::move(panels), 19_GiB);
+  const float sixth = (kAll.height - kRuler) / 6;
+  EXPECT_NEAR(panel_area(model, kAll, 6).y, kAll.bottom(), 0.1f);
+  EXPECT_NEAR(panel_area(model, kAll, 6, sixth).bottom(), kAll.bottom(), 0.1f);
+  EXPECT_NEAR(schedules_content(model, kAll), 9 * sixth, 0.1f);
+}
+
 TEST(SchedulesView, EveryPointIsDescribedOrNot) {
   const SchedulesModel model = three();
   Drawing drawing({kAll.width, kAll.height});
