@@ -95,7 +95,9 @@ void ReferenceExecution::update(const Step& step) {
       refuse("there are no gradients of " + place.parameters[p].name + " to update it with");
     for (double& g : total.values[p]) g /= static_cast<double>(total.counts[p]);
   }
-  weights(step).update(step.weights, total.values);
+  WeightVersions& versions = weights(step);
+  versions.update(step.weights, total.values);
+  if (options_.updated) options_.updated(place.stage, step.weights, versions.state());
 }
 
 }  // namespace trainyard

@@ -44,6 +44,8 @@ struct ReferenceOptions {
   /// inputs.
   std::function<void(ReferenceParameter&)> weights = {};
   std::vector<UpdateRule> rules = {UpdateRule{}};  // one a stage, or one for all
+  /// Called after each update with what the stage's parameters are now, in the order of its layers.
+  std::function<void(StageId, int version, std::span<const ParameterState>)> updated = {};
   std::stop_token stop = {};
 };
 

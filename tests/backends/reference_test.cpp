@@ -149,7 +149,11 @@ bool adds_in_order(const Program& p) {
   return true;
 }
 
-bool synchronous(const Method& m) { return m.axis == MethodAxis::Schedule && !m.settles; }
+bool synchronous(const Method& m) {
+  if (m.axis != MethodAxis::Schedule) return false;
+  const ScheduleShape shape{.devices = 2, .stages = 2, .microbatches = 4};
+  return !m.settles || !has_updates(m.order(shape, with_defaults({}, m.params)));
+}
 
 TEST(ReferenceBackend, EverySynchronousScheduleTrainsAsOneDevice) {
   int schedules = 0, bit_for_bit = 0;
@@ -175,7 +179,7 @@ TEST(ReferenceBackend, EverySynchronousScheduleTrainsAsOneDevice) {
       for (int versions : t.run.versions) EXPECT_EQ(versions, 1);
     }
   }
-  EXPECT_GE(schedules, 3);
+  EXPECT_GE(schedules, 11);
   EXPECT_GE(bit_for_bit, 3 * 3);  // gpipe, 1f1b and interleaved, each model
 }
 
@@ -211,6 +215,28 @@ TEST(ReferenceBackend, ReplicasShardingAndRecomputeTrainAsOneDevice) {
       const Trained t = train(model, c.devices, settings, 2, momentum());
       expect_close(t.run.losses, alone.run.losses);
       expect_close(all_weights(t.run), all_weights(alone.run));
+    }
+  }
+}
+
+// Every schedule with what is recomputed, and with state that is divided over two replicas.
+TEST(ReferenceBackend, SchedulesGoTogetherWithRecomputeAndSharding) {
+  const Model model = tiny_transformer({.layers = 8});
+  const Trained alone = train(model, 1, {"global-batch=16", "micro-batch=1"}, 2, momentum());
+  for (const Method& method : methods()) {
+    if (!synchronous(method)) continue;
+    for (const char* extra : {"recompute=full", "zero=1", "zero=2", "zero=3"}) {
+      SCOPED_TRACE(std::string(method.name) + " " + extra);
+      const bool divided = std::string_view(extra).starts_with("zero");
+      std::optional<Settings> settings = legal_shape(model, method.name);
+      ASSERT_TRUE(settings.has_value());
+      (*settings)[3] = "global-batch=16";
+      settings->push_back(extra);
+      const Trained t =
+          train(model, devices_of(*settings) * (divided ? 2 : 1), *settings, 2, momentum());
+      expect_close(t.run.losses, alone.run.losses);
+      for (const std::vector<double>& weights : weights_of_copies(t))
+        expect_close(weights, all_weights(alone.run));
     }
   }
 }
