@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,10 +21,20 @@ struct Ref {
   friend bool operator==(Ref, Ref) = default;
 };
 
-/// A few instructions that something waits for, each once; no more than kMost.
+/// A few instructions that something waits for, each once; no more than kMost. Made and copied for
+/// every instruction of a program, so what is not there costs nothing.
 class Refs {
  public:
   static constexpr std::size_t kMost = 12;
+  Refs() {}
+  Refs(const Refs& other) { *this = other; }
+  Refs& operator=(const Refs& other) {
+    count_ = other.count_;
+    for (std::uint32_t i = 0; i < count_; ++i) refs_[i] = other.refs_[i];
+    return *this;
+  }
+  ~Refs() = default;
+
   void add(Ref ref) {
     if (!ref.valid() || std::find(begin(), end(), ref) != end()) return;
     if (count_ == kMost)
@@ -35,13 +44,15 @@ class Refs {
   void add(const Refs& more) {
     for (Ref r : more) add(r);
   }
-  const Ref* begin() const { return refs_.data(); }
-  const Ref* end() const { return refs_.data() + count_; }
+  const Ref* begin() const { return refs_; }
+  const Ref* end() const { return refs_ + count_; }
   bool empty() const { return count_ == 0; }
 
  private:
-  std::array<Ref, kMost> refs_{};
   std::uint32_t count_ = 0;
+  union {
+    Ref refs_[kMost];  // the first count_ of them
+  };
 };
 
 class Draft {

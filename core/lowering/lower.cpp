@@ -116,8 +116,11 @@ class Lowering {
     const BackwardKinds kinds = backward_kinds(order);
     writer_ = options.grain == Grain::Order ? order_grain(w, places_, draft_, devices_, kinds)
                                             : op_grain(w, places_, draft_, devices_, kinds);
+    // One lane a device works in order: only other lanes ask what an action left.
     const std::size_t cells = stages_ * static_cast<std::size_t>(microbatches_ * steps_);
-    forward_.resize(cells), backward_.resize(cells), weight_.resize(cells);
+    keeps_cells_ = !order.precedences.empty() ||
+                   order.lanes.size() > static_cast<std::size_t>(w.scenario.plan.mesh.pp);
+    if (keeps_cells_) forward_.resize(cells), backward_.resize(cells), weight_.resize(cells);
   }
 
   Program run() {
@@ -131,7 +134,7 @@ class Lowering {
       if (!asynchronous_) update_all(pass);
     }
     hand_over();
-    if (asynchronous_) wait_for_versions();
+    if (asynchronous_ && keeps_cells_) wait_for_versions();
     add_precedences();
     Program program = draft_.finish();
     program.devices = w_.scenario.plan.mesh.pp;
@@ -199,18 +202,16 @@ class Lowering {
   void write(std::size_t index, const Action& a, Moment moment) {
     const DeviceId device = order_.lanes[index].device;
     const std::size_t place = places_.of(a.stage, device);
-    Cell& here = cells_of(a.phase)[cell(a.stage, a.microbatch)];
     Refs inputs;
     if (a.phase != Phase::BackwardWeight)
       inputs.add(transfers_.received(a.phase, a.stage, a.microbatch));
     if (moment.first_forward) inputs.add(arrived_[index][place]);
-    here.written = writer_->write(a, place, moment, lanes_[index], inputs);
-    here.device = device;
+    const Written written = writer_->write(a, place, moment, lanes_[index], inputs);
     if (moment.last_backward)
-      reduced_[index][place] =
-          here.written.reduced.empty() ? here.written.done : here.written.reduced;
+      reduced_[index][place] = written.reduced.empty() ? written.done : written.reduced;
     if (a.phase != Phase::BackwardWeight)
-      transfers_.send_after(a.phase, a.stage, a.microbatch, here.written.done);
+      transfers_.send_after(a.phase, a.stage, a.microbatch, written.done);
+    if (keeps_cells_) cells_of(a.phase)[cell(a.stage, a.microbatch)] = {written, device};
   }
 
   std::vector<Cell>& cells_of(Phase phase) {
@@ -404,7 +405,7 @@ class Lowering {
   const LowerOptions& options_;
   std::size_t stages_;
   int microbatches_, steps_;
-  bool asynchronous_;
+  bool asynchronous_, keeps_cells_ = false;
   Draft draft_;
   StageCopies places_;
   Transfers transfers_;

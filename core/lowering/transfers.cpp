@@ -33,23 +33,19 @@ DeviceId Transfers::destination(DeviceId from, const Action& a) const {
 }
 
 void Transfers::find_links() {
-  of_lane_.resize(order_.lanes.size());
+  constexpr std::size_t kUnseen = kNowhere - 1;
+  link_of_.assign(order_.lanes.size() * stages_ * 2, kUnseen);
   for (std::uint32_t lane = 0; lane < order_.lanes.size(); ++lane)
     for (const Action& a : order_.lanes[lane].actions) {
-      if (!hands_on(a.phase)) continue;
+      if (!hands_on(a.phase) || link_of(lane, a) != kUnseen) continue;
       const DeviceId from = order_.lanes[lane].device, to = destination(from, a);
-      if (!to.valid() || link_of(lane, a) != kNowhere) continue;
-      of_lane_[lane].push_back(links_.size());
-      links_.push_back({lane, from, to, a.phase == Phase::Forward});
+      const bool forward = a.phase == Phase::Forward;
+      const auto same = std::find_if(links_.begin(), links_.end(), [&](const Link& link) {
+        return link.lane == lane && link.to == to && link.forward == forward;
+      });
+      link_of(lane, a) = to.valid() ? static_cast<std::size_t>(same - links_.begin()) : kNowhere;
+      if (to.valid() && same == links_.end()) links_.push_back({lane, from, to, forward});
     }
-}
-
-std::size_t Transfers::link_of(std::uint32_t lane, const Action& a) const {
-  const DeviceId to = destination(order_.lanes[lane].device, a);
-  if (!to.valid()) return kNowhere;
-  for (std::size_t link : of_lane_[lane])
-    if (links_[link].to == to && links_[link].forward == (a.phase == Phase::Forward)) return link;
-  return kNowhere;
 }
 
 void Transfers::make_tasks() {

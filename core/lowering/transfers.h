@@ -39,7 +39,9 @@ class Transfers {
   void find_links();
   void make_tasks();
   /// Index into links_ of what the action sends; kNowhere when nothing leaves its device.
-  std::size_t link_of(std::uint32_t lane, const Action&) const;
+  std::size_t& link_of(std::uint32_t lane, const Action& a) {
+    return link_of_[(lane * stages_ + a.stage.value) * 2 + (a.phase == Phase::Forward ? 0 : 1)];
+  }
   DeviceId destination(DeviceId from, const Action&) const;
   std::size_t cell(StageId stage, std::int32_t microbatch) const {
     return static_cast<std::size_t>(microbatch) * stages_ + stage.value;
@@ -51,7 +53,7 @@ class Transfers {
   Draft& draft_;
   std::size_t stages_;
   std::vector<Link> links_;
-  std::vector<std::vector<std::size_t>> of_lane_;  // into links_
+  std::vector<std::size_t> link_of_;  // by lane, stage and direction
   struct Tasks {
     TaskId send_forward, receive_forward, send_backward, receive_backward;
   };
