@@ -55,7 +55,7 @@ struct SolvedSchedule {
 
 struct SolveOptions {
   ScheduleObjective objective = ScheduleObjective::Makespan;
-  std::int64_t exhaustive_nodes = 2'000'000;  // of branch and bound before it gives up the proof
+  std::int64_t exhaustive_nodes = 50'000;  // of branch and bound before it gives up the proof
   std::stop_token stop = {};
 };
 /// Throws Error{InvalidInput} where a limit does not hold even one microbatch, naming the device,
