@@ -30,7 +30,7 @@ class Refs {
   Refs(const Refs& other) { *this = other; }
   Refs& operator=(const Refs& other) {
     count_ = other.count_;
-    for (std::uint32_t i = 0; i < count_; ++i) refs_[i] = other.refs_[i];
+    for (std::uint32_t i = 0; i < count_; ++i) slots_.refs[i] = other.slots_.refs[i];
     return *this;
   }
   ~Refs() = default;
@@ -39,20 +39,21 @@ class Refs {
     if (!ref.valid() || std::find(begin(), end(), ref) != end()) return;
     if (count_ == kMost)
       throw Error(Error::Kind::Internal, "an instruction waits for more than twelve others");
-    refs_[count_++] = ref;
+    slots_.refs[count_++] = ref;
   }
   void add(const Refs& more) {
     for (Ref r : more) add(r);
   }
-  const Ref* begin() const { return refs_; }
-  const Ref* end() const { return refs_ + count_; }
+  const Ref* begin() const { return slots_.refs; }
+  const Ref* end() const { return slots_.refs + count_; }
   bool empty() const { return count_ == 0; }
 
  private:
   std::uint32_t count_ = 0;
-  union {
-    Ref refs_[kMost];  // the first count_ of them
-  };
+  union Slots {
+    Slots() {}
+    Ref refs[kMost];  // the first count_ of them are there
+  } slots_;
 };
 
 class Draft {

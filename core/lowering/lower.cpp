@@ -27,15 +27,16 @@ BackwardKinds backward_kinds(const Order& order) {
 // State that is there before the first instruction and after the last.
 class HeldState {
  public:
-  HeldState(const Workload& w, const StageCopies& places, const Order& order, Draft& draft)
-      : w_(w), draft_(draft) {
-    for (int d = 0; d < w.scenario.plan.mesh.pp; ++d) {
+  HeldState(const Workload& w, Draft& draft) : w_(w), draft_(draft) {}
+
+  void hold_all(const StageCopies& places, const Order& order) {
+    for (int d = 0; d < w_.scenario.plan.mesh.pp; ++d) {
       const DeviceId device{static_cast<std::uint32_t>(d)};
       waves_.push_back(wave_state(order, device));
       const auto first = std::find_if(places.begin(), places.end(),
                                       [&](const StageCopy& p) { return p.device == device; });
       hold(*first, Category::Framework, "driver context and libraries",
-           w.scenario.cluster.device.context.value, Provenance::Guessed);
+           w_.scenario.cluster.device.context.value, Provenance::Guessed);
     }
     for (const StageCopy& place : places) hold_stage(place);
   }
@@ -112,7 +113,7 @@ class Lowering {
       held_.push_back(held_versions(lane, stages_));
     }
     make_streams();
-    HeldState(w, places_, order, draft_);
+    HeldState(w, draft_).hold_all(places_, order);
     const BackwardKinds kinds = backward_kinds(order);
     writer_ = options.grain == Grain::Order ? order_grain(w, places_, draft_, devices_, kinds)
                                             : op_grain(w, places_, draft_, devices_, kinds);
