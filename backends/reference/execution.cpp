@@ -33,18 +33,20 @@ HostTensor ReferenceExecution::initial(const StagePlace& place, const StageParam
 }
 
 void ReferenceExecution::make_place(const StagePlace& place) {
-  PlaceState state;
+  const UpdateRule& rule =
+      options_.rules.size() == 1 ? options_.rules[0] : options_.rules[place.stage.value];
+  std::vector<HostTensor> weights;
+  for (const StageParameter& p : place.parameters) weights.push_back(initial(place, p));
+  PlaceState state{
+      {},
+      WeightVersions(place.parameters, place.tensors, std::move(weights), rule, place.reads),
+      {},
+      {},
+      {}};
   for (int wave = 0; wave < place.waves; ++wave) {
     Accumulators sums{{}, gradient_sums(place.parameters)};
     sums.replicas.assign(static_cast<std::size_t>(s_.replicas), sums.reduced);
     state.waves.push_back(std::move(sums));
-  }
-  const UpdateRule& rule =
-      options_.rules.size() == 1 ? options_.rules[0] : options_.rules[place.stage.value];
-  for (const std::vector<std::int32_t>& reads : place.reads) {
-    std::vector<HostTensor> weights;
-    for (const StageParameter& p : place.parameters) weights.push_back(initial(place, p));
-    state.chains.emplace_back(place.parameters, place.tensors, std::move(weights), rule, reads);
   }
   state.flights.assign(run_.losses.size() / static_cast<std::size_t>(s_.replicas), -1);
   places_.push_back(std::move(state));
@@ -67,22 +69,21 @@ ReferenceRun ReferenceExecution::run() {
 }
 
 void ReferenceExecution::collect(ReferenceRun& run) const {
-  const auto per_step = static_cast<std::size_t>(s_.program.microbatches * s_.replicas);
+  const auto per_step =
+      static_cast<std::size_t>(s_.program.microbatches) * static_cast<std::size_t>(s_.replicas);
   for (std::size_t first = 0; first < run.losses.size(); first += per_step) {
     double sum = 0;
     for (std::size_t i = first; i < first + per_step; ++i) sum += run.losses[i];
     run.step_losses.push_back(sum / static_cast<double>(per_step));
   }
   for (std::size_t at = 0; at < places_.size(); ++at) {
-    int versions = 0;
-    for (const WeightVersions& chain : places_[at].chains) versions += chain.most();
-    run.versions.push_back(versions);
+    run.versions.push_back(places_[at].weights.most());
     const std::vector<StageParameter>& parameters = s_.places[at].parameters;
     for (std::size_t i = 0; i < parameters.size(); ++i)
       if (parameters[i].shares < 0)
         run.parameters.push_back(
             {parameters[i].model_layer, parameters[i].name,
-             HostTensor{parameters[i].shape, places_[at].chains[0].state()[i].weights}});
+             HostTensor{parameters[i].shape, places_[at].weights.state()[i].weights}});
   }
   std::stable_sort(run.parameters.begin(), run.parameters.end(),
                    [](const auto& a, const auto& b) { return a.layer < b.layer; });
@@ -128,11 +129,6 @@ Value ReferenceExecution::data(const LayerPlan& plan, TensorId tensor,
 const LayerPlan& ReferenceExecution::plan(const Step& step) const {
   return s_.plans[static_cast<std::size_t>(
       s_.places[step.place].plans[static_cast<std::size_t>(step.layer)])];
-}
-
-WeightVersions& ReferenceExecution::weights(const Step& step) {
-  const bool apart = s_.places[step.place].private_waves;
-  return places_[step.place].chains[apart ? static_cast<std::size_t>(step.wave) : 0];
 }
 
 bool ReferenceExecution::has_flight(std::uint32_t place, std::int32_t microbatch) const {

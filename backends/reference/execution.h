@@ -31,8 +31,8 @@ class ReferenceExecution {
   };
   struct PlaceState {
     std::vector<Accumulators> waves;
-    std::vector<WeightVersions> chains;  // one, or one a wave
-    std::vector<std::int32_t> flights;   // by microbatch: index of its first; -1 = none
+    WeightVersions weights;
+    std::vector<std::int32_t> flights;  // by microbatch: index of its first; -1 = none
     std::vector<std::int32_t> spare;
     std::vector<std::vector<Flight>> pool;  // by index, then replica
   };
@@ -58,7 +58,6 @@ class ReferenceExecution {
   Flight& flight(std::uint32_t place, std::int32_t microbatch, int replica);
   bool has_flight(std::uint32_t place, std::int32_t microbatch) const;
   void let_go(std::uint32_t place, std::int32_t microbatch);
-  WeightVersions& weights(const Step&);
   const LayerPlan& plan(const Step&) const;
   /// As the data count it: replicas of a step one after the other.
   std::int64_t sample(std::int32_t microbatch, int replica) const;

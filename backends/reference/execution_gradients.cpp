@@ -95,7 +95,7 @@ void ReferenceExecution::update(const Step& step) {
       refuse("there are no gradients of " + place.parameters[p].name + " to update it with");
     for (double& g : total.values[p]) g /= static_cast<double>(total.counts[p]);
   }
-  WeightVersions& versions = weights(step);
+  WeightVersions& versions = places_[step.place].weights;
   versions.update(step.weights, total.values);
   if (options_.updated) options_.updated(place.stage, step.weights, versions.state());
 }

@@ -45,7 +45,7 @@ Value ReferenceExecution::take_output(std::int32_t place, const Step& step, int 
 
 void ReferenceExecution::forward(const Step& step, bool again) {
   const StagePlace& place = s_.places[step.place];
-  WeightVersions& versions = weights(step);
+  WeightVersions& versions = places_[step.place].weights;
   const StageWeights& read = versions.get(step.weights);
   const auto at = static_cast<std::size_t>(step.layer);
   for (int r = 0; r < s_.replicas; ++r) {
@@ -102,7 +102,7 @@ HostTensor ReferenceExecution::take_gradient(std::int32_t place, const Step& ste
 
 void ReferenceExecution::backward(const Step& step) {
   const StagePlace& place = s_.places[step.place];
-  WeightVersions& versions = weights(step);
+  WeightVersions& versions = places_[step.place].weights;
   const StageWeights& read = versions.get(step.weights);
   const auto at = static_cast<std::size_t>(step.layer);
   if (!has_flight(step.place, step.microbatch))

@@ -66,6 +66,25 @@ void check_program(const Program& p, Diagnostics& found) {
   }
 }
 
+// Waves that write the same version hold weights of their own; to train one model they would have
+// to meet, and a program has no instruction for that.
+void check_waves(const Program& p, Diagnostics& found) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<int, int>> wrote;  // wave by version
+  for (const Stream& stream : p.streams)
+    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+      const Task& task = p.task(InstructionId{i});
+      if (task.kind != TaskKind::Compute || task.phase != Phase::Update) continue;
+      const Instruction& in = p.instructions[i];
+      auto& by_version = wrote[{task.stage.value, stream.device.value}];
+      if (by_version.try_emplace(in.weights, in.wave).first->second == in.wave) continue;
+      add_error(found,
+                "the waves of stage " + std::to_string(task.stage.value) +
+                    " hold weights of their own, and no instruction averages them",
+                describe(p, {i}));
+      return;
+    }
+}
+
 }  // namespace
 
 Diagnostics ReferenceBackend::check(const Workload& w, const Program& p) {
@@ -78,6 +97,7 @@ Diagnostics ReferenceBackend::check(const Workload& w, const Program& p) {
   check_divided(w, found);
   check_model(w, found);
   check_program(p, found);
+  check_waves(p, found);
   return found;
 }
 

@@ -64,7 +64,7 @@ struct ReferenceSchedule;
 class ReferenceBackend {
  public:
   /// What it cannot execute: programs at order grain, tensors divided over ranks (tp, cp, ep), ties
-  /// between stages, models that do not end in a loss.
+  /// between stages, waves with weights of their own, models that do not end in a loss.
   static Diagnostics check(const Workload&, const Program&);
   /// Both must outlive it. Throws Error{InvalidInput} with all that check() finds wrong.
   ReferenceBackend(const Workload&, const Program&);

@@ -56,7 +56,8 @@ void ReferenceSchedule::add_places() {
       place.device = device_of({s}, p.devices, p.stages, p.placement, copy);
       for (const Workload::Run& run : workload.runs[s])
         for (int i = 0; i < run.count; ++i) {
-          const auto layer = static_cast<std::size_t>(run.first_layer + i);
+          const auto layer =
+              static_cast<std::size_t>(run.first_layer) + static_cast<std::size_t>(i);
           if (layer >= layer_of_.size()) layer_of_.resize(layer + 1, -1);
           layer_of_[layer] = static_cast<std::int32_t>(place.plans.size());
           place.plans.push_back(run.body);
@@ -120,7 +121,6 @@ std::size_t ReferenceSchedule::place_of(StageId stage, DeviceId device, std::int
 // Which gradients an update takes follows from who updates: a lane takes its own where several do.
 void ReferenceSchedule::count_waves() {
   std::vector<std::set<std::uint32_t>> lanes(places.size());
-  std::vector<std::map<std::int16_t, std::set<std::int16_t>>> writers(places.size());
   for (std::uint32_t s = 0; s < program.streams.size(); ++s)
     for (std::uint32_t i = program.streams[s].first;
          i < program.streams[s].first + program.streams[s].count; ++i) {
@@ -130,15 +130,8 @@ void ReferenceSchedule::count_waves() {
       places[at].waves = std::max(places[at].waves, in.wave + 1);
       if (task.kind != TaskKind::Compute || task.phase != Phase::Update) continue;
       lanes[at].insert(s);
-      writers[at][in.weights].insert(in.wave);
     }
-  for (std::size_t at = 0; at < places.size(); ++at) {
-    places[at].own_waves = lanes[at].size() > 1;
-    for (const auto& [version, waves] : writers[at])
-      places[at].private_waves = places[at].private_waves || waves.size() > 1;
-    places[at].reads.resize(places[at].private_waves ? static_cast<std::size_t>(places[at].waves)
-                                                     : 1);
-  }
+  for (std::size_t at = 0; at < places.size(); ++at) places[at].own_waves = lanes[at].size() > 1;
 }
 
 void ReferenceSchedule::add_step(InstructionId id, DeviceId device) {
@@ -161,10 +154,9 @@ void ReferenceSchedule::add_step(InstructionId id, DeviceId device) {
       step.kind = work.recomputed              ? StepKind::Recompute
                   : work.pass == Pass::Forward ? StepKind::Forward
                                                : StepKind::Backward;
-      auto& reads = place.reads[place.private_waves ? static_cast<std::size_t>(in.wave) : 0];
       const auto version = static_cast<std::size_t>(std::max<int>(0, in.weights));
-      if (version >= reads.size()) reads.resize(version + 1, 0);
-      ++reads[version];
+      if (version >= place.reads.size()) place.reads.resize(version + 1, 0);
+      ++place.reads[version];
       break;
     }
     case TaskKind::Send:

@@ -46,9 +46,8 @@ struct StagePlace {
   std::vector<std::size_t> tensors;                  // by layer: of its graph
   std::int32_t before = -1, after = -1;  // the neighbouring stages' places on the same device
   bool own_waves = false;                // each wave updates with its own gradients
-  bool private_waves = false;            // each wave has weights of its own
   int waves = 1;
-  std::vector<std::vector<std::int32_t>> reads;  // by chain of weights, then version
+  std::vector<std::int32_t> reads;  // by weight version: instructions that read it
 };
 
 struct ReferenceSchedule {

@@ -62,8 +62,8 @@ class WeightVersions {
   WeightVersions(const std::vector<StageParameter>&, const std::vector<std::size_t>& tensors,
                  std::vector<HostTensor> initial, const UpdateRule&,
                  const std::vector<std::int32_t>& reads);
-  WeightVersions(WeightVersions&&) = default;
-  WeightVersions& operator=(WeightVersions&&) = default;
+  WeightVersions(WeightVersions&&) noexcept = default;
+  WeightVersions& operator=(WeightVersions&&) noexcept = default;
   WeightVersions(const WeightVersions&) = delete;
   WeightVersions& operator=(const WeightVersions&) = delete;
   ~WeightVersions() = default;

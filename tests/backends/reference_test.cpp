@@ -348,5 +348,32 @@ TEST(ReferenceBackend, WhatIsNotThereIsNamed) {
   EXPECT_NE(refusal(w, p).find("and they are not there"), std::string::npos) << refusal(w, p);
 }
 
+// One instruction that works on another microbatch, or reads a version that nobody wrote: never
+// does such a program train in silence.
+TEST(ReferenceBackend, NoInstructionMayBeWrong) {
+  for (const char* schedule : {"schedule=1f1b", "schedule=zb-h1"}) {
+    const Workload w =
+        prepare(scenario(tiny_mlp(4), 2, {schedule, "pp=2", "global-batch=3", "micro-batch=1"}));
+    const Program good = lower(w, {.grain = Grain::Op});
+    int mutants = 0;
+    for (std::uint32_t i = 0; i < good.instructions.size(); ++i) {
+      const Task& task = good.task(InstructionId{i});
+      const bool computes = task.kind == TaskKind::Compute && task.phase != Phase::Update;
+      const auto refused = [&](auto&& change) {
+        Program p = good;
+        change(p.instructions[i]);
+        ++mutants;
+        EXPECT_NE(refusal(w, p), "") << describe(good, {i}) << " becomes " << describe(p, {i});
+      };
+      if (computes || task.kind == TaskKind::Receive)
+        for (int by : {1, 2})
+          refused([&](Instruction& in) { in.microbatch = (in.microbatch + by) % 3; });
+      if (computes) refused([](Instruction& in) { in.weights = 1; });
+      if (task.phase == Phase::Update) refused([](Instruction& in) { in.weights = 2; });
+    }
+    EXPECT_GT(mutants, 100) << schedule;
+  }
+}
+
 }  // namespace
 }  // namespace trainyard
