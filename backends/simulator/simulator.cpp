@@ -17,18 +17,17 @@ class EventLoop {
       : program_(program),
         prices_(prices),
         options_(options),
-        pending_(program.instructions.size()),
-        stream_of_(program.instructions.size()),
-        version_(program.instructions.size(), 0),
+        work_(program.instructions.size()),
         next_(program.streams.size(), 0) {
     timeline_.backend = "simulator";
     expect_an_end();
     timeline_.spans.resize(program.instructions.size());
-    link_successors();
     std::uint8_t most = 0;
     for (std::uint8_t r : prices.resource) most = std::max(most, r);
-    per_device_ = std::size_t{most} + 1;
-    resources_.resize(per_device_ * static_cast<std::size_t>(program.devices));
+    const std::uint32_t per_device = std::uint32_t{most} + 1;
+    resources_.resize(std::size_t{per_device} * static_cast<std::size_t>(program.devices));
+    link_successors();
+    place(per_device);
   }
 
   Timeline run() {
@@ -49,7 +48,7 @@ class EventLoop {
         continue;
       }
       const auto id = static_cast<std::uint32_t>(event.id);
-      if (event.version != version_[id]) continue;
+      if (event.version != work_[id].version) continue;
       end(InstructionId{id}, event.at);
       if (++ended % report_every == 0) report(ended);
     }
@@ -83,8 +82,15 @@ class EventLoop {
                   "expected at most 285 years of work in one step, found more");
   }
 
-  // Who waits for whom, the other way round; pending_ counts what an instruction still waits for,
-  // its place at the head of its stream included.
+  /// An instruction under way; together, because all of it is asked for at once.
+  struct Work {
+    std::uint32_t pending = 0;  // what it still waits for, its place at its stream's head included
+    std::uint32_t version = 0;  // of the newest forecast of its end
+    std::uint32_t stream = 0;
+    std::uint32_t resource = 0;  // index into resources_
+  };
+
+  // Who waits for whom, the other way round.
   void link_successors() {
     first_successor_.assign(program_.instructions.size() + 1, 0);
     for (InstructionId id : program_.after) ++first_successor_[id.value + 1];
@@ -94,13 +100,21 @@ class EventLoop {
     std::vector<std::uint32_t> at(first_successor_.begin(), first_successor_.end() - 1);
     for (std::uint32_t i = 0; i < program_.instructions.size(); ++i) {
       const Instruction& in = program_.instructions[i];
-      pending_[i] = in.afters + 1;
+      work_[i].pending = in.afters + 1;
       for (std::uint32_t k = 0; k < in.afters; ++k)
         successors_[at[program_.after[in.first_after + k].value]++] = i;
     }
-    for (std::uint32_t s = 0; s < program_.streams.size(); ++s)
-      for (std::uint32_t i = 0; i < program_.streams[s].count; ++i)
-        stream_of_[program_.streams[s].first + i] = s;
+  }
+
+  void place(std::uint32_t per_device) {
+    for (std::uint32_t s = 0; s < program_.streams.size(); ++s) {
+      const Stream& stream = program_.streams[s];
+      for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+        work_[i].stream = s;
+        work_[i].resource = stream.device.value * per_device +
+                            prices_.resource[program_.instructions[i].task.value];
+      }
+    }
   }
 
   void reach_head(std::uint32_t s, Instant now) {
@@ -109,19 +123,13 @@ class EventLoop {
   }
 
   void release(std::uint32_t id, Instant now) {
-    if (--pending_[id] > 0) return;
+    if (--work_[id].pending > 0) return;
     const InstructionId peer = program_.instructions[id].peer;
     if (!peer.valid()) return start(id, now);
-    if (pending_[peer.value] > 0) return;  // it starts both when it is ready
+    if (work_[peer.value].pending > 0) return;  // it starts both when it is ready
     const TaskKind kind = program_.task(program_.instructions[id]).kind;
     const bool leads = kind == TaskKind::Collective ? id < peer.value : kind == TaskKind::Send;
     start(leads ? id : peer.value, now);
-  }
-
-  SharedResource& resource(std::uint32_t id) {
-    const Stream& stream = program_.streams[stream_of_[id]];
-    const std::uint8_t kind = prices_.resource[program_.instructions[id].task.value];
-    return resources_[stream.device.value * per_device_ + kind];
   }
 
   // A receive runs with its send and takes its times; the port that is shared is the sender's.
@@ -130,18 +138,18 @@ class EventLoop {
     if (const InstructionId peer = program_.instructions[id].peer; peer.valid())
       timeline_.spans[peer.value].start = now;
     const std::uint32_t task = program_.instructions[id].task.value;
-    SharedResource& shared = resource(id);
+    SharedResource& shared = resources_[work_[id].resource];
     shared.start(InstructionId{id}, prices_.time[task], prices_.fill[task], now);
     forecast(shared);
   }
 
   void forecast(const SharedResource& shared) {
     for (const SharedResource::Finish& f : shared.finishes())
-      events_.push({f.at, f.instruction.value, ++version_[f.instruction.value]});
+      events_.push({f.at, f.instruction.value, ++work_[f.instruction.value].version});
   }
 
   void end(InstructionId id, Instant now) {
-    SharedResource& shared = resource(id.value);
+    SharedResource& shared = resources_[work_[id.value].resource];
     shared.finish(id, now);
     if (!shared.finishes().empty()) forecast(shared);
     const InstructionId peer = program_.instructions[id.value].peer;
@@ -152,7 +160,7 @@ class EventLoop {
   void complete(std::uint32_t id, Instant now) {
     timeline_.spans[id].end = now;
     ++ended_;
-    const std::uint32_t s = stream_of_[id];
+    const std::uint32_t s = work_[id].stream;
     ++next_[s];
     reach_head(s, now);
     for (std::uint32_t k = first_successor_[id]; k < first_successor_[id + 1]; ++k)
@@ -186,9 +194,10 @@ class EventLoop {
   const Program& program_;
   const TaskPrices& prices_;
   const RunOptions& options_;
-  std::vector<std::uint32_t> pending_, stream_of_, version_, next_, first_successor_, successors_;
+  std::vector<Work> work_;
+  std::vector<std::uint32_t> next_, first_successor_, successors_;
   std::vector<SharedResource> resources_;
-  std::size_t per_device_ = 1, ended_ = 0;
+  std::size_t ended_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   Timeline timeline_;
 };

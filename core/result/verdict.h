@@ -2,6 +2,8 @@
 // crest.
 #pragma once
 
+#include <string>
+
 #include "core/cost/cost_model.h"
 #include "core/result/experiment.h"
 
@@ -11,6 +13,11 @@ namespace trainyard {
 /// simulate further plans.
 Verdict judge(const Workload&, const Program&, const Timeline&, const std::vector<MemoryWave>&,
               const Breakdown&, Bytes capacity);
+
+/// What several waves that share a device can gain over one, in words: at most one over the share
+/// of it that one wave fills, and nothing where that is all of it. Empty for a program of one wave,
+/// and where each device has but one lane of computation.
+std::string sharing_sentence(const Program&, const TaskPrices&);
 
 /// The result of a simulated or measured run.
 Result summarize(const Workload&, Grain, const Program&, const TaskPrices&, const Timeline&,

@@ -201,17 +201,21 @@ MemoryWave memory_wave(const Timeline& t, const Program& p, DeviceId device) {
   wave.samples.push_back({Instant{}, now});
   Bytes most = total(now);
   const std::vector<MemoryEvent> events = memory_events(t, p, device);
+  wave.samples.reserve(events.size() + 1);
+  Bytes sum = most;
   for (std::size_t i = 0; i < events.size();) {
     const Instant at = events[i].at;
     for (; i < events.size() && events[i].at == at; ++i) {
       const Buffer& b = p.buffers[events[i].buffer];
-      now[static_cast<std::size_t>(b.category)] += events[i].allocate ? b.bytes : -b.bytes;
+      const Bytes by = events[i].allocate ? b.bytes : -b.bytes;
+      now[static_cast<std::size_t>(b.category)] += by;
+      sum += by;
     }
     if (wave.samples.back().at == at)
       wave.samples.back().bytes = now;
     else
       wave.samples.push_back({at, now});
-    if (const Bytes sum = total(now); sum > most) most = sum, wave.peak = wave.samples.size() - 1;
+    if (sum > most) most = sum, wave.peak = wave.samples.size() - 1;
   }
   return wave;
 }
