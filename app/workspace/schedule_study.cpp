@@ -102,7 +102,7 @@ ScheduleRequest complete(const Method& chosen, ScheduleRequest r) {
 // Steps that the schedule takes to be steady, and the one that is measured.
 int steady_steps(const Method& chosen, const ScheduleRequest& r) {
   if (chosen.settles)
-    return r.steps > 0 ? r.steps : std::max(1, chosen.settles(shape_of(chosen, r), r.params)) + 1;
+    return r.steps > 0 ? r.steps : std::max(0, chosen.settles(shape_of(chosen, r), r.params)) + 1;
   if (r.steps > 1)
     refuse(r.name + " begins and ends a step with nothing in flight; expected one step, found " +
                std::to_string(r.steps),

@@ -79,11 +79,10 @@ Method chimera() {
                 "Li and Hoefler", "SC", 2021},
       .card = {.gains = "a bubble of (p-2) max(F, B_full) for p microbatches instead of (p-1)(F + "
                         "B_full); between p/2+1 and p alive instead of 1 to p",
-               .costs = "every device holds the weights of two stages and their gradients are "
-                        "reduced between the copies; each further p microbatches add "
-                        "(p-2)|B_full - F|",
-               .legal_when = "virtual-stages is 1 and pp is even; the formula holds for multiples "
-                             "of p microbatches"},
+               .costs = "every device holds the weights of two stages, and their gradients are "
+                        "reduced between the copies; each further p microbatches add (p-2)|B_full "
+                        "- F|, more than 1F1B's bubble in a long step",
+               .legal_when = "virtual-stages is 1 and pp is even"},
       .file = "core/methods/chimera.cpp",
       .check = check_scenario,
       .placement = Placement::Bidirectional,

@@ -50,12 +50,11 @@ Method dualpipe() {
       .axis = MethodAxis::Schedule,
       .summary = "Two pipelines against each other, forwards of one beside backwards of the other.",
       .paper = {"DeepSeek-V3 Technical Report", "DeepSeek-AI", "arXiv", 2024},
-      .card = {.gains = "a bubble of (p/2-1)(F&B + B_full - 3W), F&B a forward beside a backward; "
-                        "run one after the other here, it is no longer where F <= B, and (p/2-1)F "
-                        "if F=B=W",
+      .card = {.gains = "a bubble of (p/2-1)(F&B + B_full - 3W), F&B a forward beside a backward, "
+                        "with an even number of microbatches from 2p on; run one after the other "
+                        "here, it is no longer where W <= F <= B, and (p/2-1)F if F=B=W",
                .costs = "every device holds the weights of two stages; p + 1 microbatches alive",
-               .legal_when = "virtual-stages is 1 and pp is even; the formula holds for an even "
-                             "number of microbatches from 2p on"},
+               .legal_when = "virtual-stages is 1 and pp is even"},
       .file = "core/methods/dualpipe.cpp",
       .check = check_scenario,
       .placement = Placement::Bidirectional,

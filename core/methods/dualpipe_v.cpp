@@ -38,12 +38,13 @@ Method dualpipe_v() {
       .axis = MethodAxis::Schedule,
       .summary = "DualPipe folded into a V: its order without a second copy of the weights.",
       .paper = {"DeepSeek-V3 Technical Report", "DeepSeek-AI", "arXiv", 2024},
-      .card = {.gains = "with s = 2p stages a bubble of (s/2-1)(F&B + B_full - 3W) in times of a "
-                        "stage, F&B a forward beside a backward; run one after the other here, it "
-                        "is no longer where F <= B, and (s/2-1)F if F=B=W",
+      .card = {.gains =
+                   "with s = 2p stages a bubble of (s/2-1)(F&B + B_full - 3W) in times of a stage, "
+                   "F&B a forward beside a backward, with 2p microbatches or more; run one after "
+                   "the other here, it is no longer where W <= F <= B, and (s/2-1)F if F=B=W",
                .costs = "s + 1 of a stage's activations alive on a device, half a microbatch more "
-                        "than 1F1B's first; twice the sends",
-               .legal_when = "virtual-stages is 2; the formula holds from 2p microbatches on"},
+                        "than on 1F1B's first; twice the sends",
+               .legal_when = "virtual-stages is 2"},
       .file = "core/methods/dualpipe_v.cpp",
       .check = [](const Scenario& s, const Params&) { return expect_chunks(s, "dualpipe-v", 2); },
       .placement = Placement::V,

@@ -27,8 +27,8 @@ Method v_half() {
       .paper = {"Pipeline Parallelism with Controllable Memory", "Qi et al.", "NeurIPS", 2024},
       .card = {.gains = "half of 1F1B's activations, floor(p/2)+1 of p microbatches on each "
                         "device, and half of its bubble if F=B=W",
-               .costs = "twice the sends; where F, B and W differ the bubble grows to about "
-                        "1.5 (p-1)(F+B-W)",
+               .costs = "twice the sends; where F, B and W differ the bubble grows to about 1.5 "
+                        "(p-1)(F+B-W)",
                .legal_when = "virtual-stages is 2"},
       .file = "core/methods/v_half.cpp",
       .check = [](const Scenario& s, const Params&) { return expect_chunks(s, "v-half", 2); },

@@ -20,12 +20,11 @@ Method zb_h1() {
       .axis = MethodAxis::Schedule,
       .summary = "1F1B with a split backward: weight gradients fill the bubble of the drain.",
       .paper = {"Zero Bubble Pipeline Parallelism", "Qi et al.", "ICLR", 2024},
-      .card = {.gains = "a bubble of (p-1)(F+B-W) instead of (p-1)(F+B+W), at 1F1B's largest "
-                        "memory",
+      .card = {.gains = "a bubble of (p-1)(F+B-W) instead of (p-1)(F+B+W), if W <= B and with p "
+                        "microbatches or more, at 1F1B's largest memory",
                .costs = "p microbatches alive on every stage, not p - s: an activation stays until "
                         "its weight gradient is done",
-               .legal_when = "virtual-stages is 1; the formula holds for W <= B and from p "
-                             "microbatches on"},
+               .legal_when = "virtual-stages is 1"},
       .file = "core/methods/zb_h1.cpp",
       .check = [](const Scenario& s, const Params&) { return expect_chunks(s, "zb-h1", 1); },
       .order = [](const ScheduleShape& shape,

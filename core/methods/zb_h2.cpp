@@ -20,13 +20,12 @@ Method zb_h2() {
       .axis = MethodAxis::Schedule,
       .summary = "ZB-H1 with twice the warm-up: no device waits once it has begun, if F=B=W.",
       .paper = {"Zero Bubble Pipeline Parallelism", "Qi et al.", "ICLR", 2024},
-      .card = {.gains = "a device idles (p-1)(F+B-2W) between its first and last pass: nothing if "
-                        "F=B=W",
+      .card = {.gains = "a device idles (p-1)(F+B-2W) between its first and last pass, if W <= B "
+                        "and 2W <= F+B and with 2p - 1 microbatches or more: nothing if F=B=W",
                .costs = "2p - 1 microbatches alive on every stage; with one update of all devices "
                         "at the end the step still exceeds the ideal by (p-1)F, so the gain needs "
                         "updates stage by stage, without a global norm before them",
-               .legal_when = "virtual-stages is 1; the formula holds for 2W <= F+B, W <= B and "
-                             "from 2p - 1 microbatches on"},
+               .legal_when = "virtual-stages is 1"},
       .file = "core/methods/zb_h2.cpp",
       .check = [](const Scenario& s, const Params&) { return expect_chunks(s, "zb-h2", 1); },
       .order = [](const ScheduleShape& shape,

@@ -81,13 +81,12 @@ Method zb_v() {
       .axis = MethodAxis::Schedule,
       .summary = "Two chunks a device in a V and a split backward: no waiting at 1F1B's memory.",
       .paper = {"Zero Bubble Pipeline Parallelism", "Qi et al.", "ICLR", 2024},
-      .card = {.gains = "a device idles (p-1)(B-W) between its first and last pass: nothing if "
-                        "F=B=W; the memory of 1F1B's first stage on every device",
+      .card = {.gains = "a device idles (p-1)(B-W) between its first and last pass, if W <= F <= B "
+                        "and with 2p microbatches or more: nothing if F=B=W; the memory of 1F1B's "
+                        "first stage on every device",
                .costs = "twice the sends; with one update of all devices at the end the step still "
-                        "exceeds the ideal by (p-1)B/2",
-               .legal_when =
-                   "virtual-stages is 2; the formulas hold for W <= F <= B <= 2W and from "
-                   "2p microbatches on"},
+                        "exceeds the ideal by (p-1)B/2 or more",
+               .legal_when = "virtual-stages is 2"},
       .file = "core/methods/zb_v.cpp",
       .check = [](const Scenario& s, const Params&) { return expect_chunks(s, "zb-v", 2); },
       .placement = Placement::V,
