@@ -45,6 +45,11 @@ Scenario open_scenario(const Words& words, Streams& streams) {
   return scenario;
 }
 
+Scenario open_parts(const Words& words) {
+  return open_named(
+      {words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")});
+}
+
 void write_file(const std::string& path, const std::string& bytes) {
   struct stat facts{};
   if (stat(path.c_str(), &facts) != 0 || S_ISREG(facts.st_mode))

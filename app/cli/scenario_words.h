@@ -17,6 +17,10 @@ Flag order_flag();
 /// Error{InvalidInput} with all that is wrong.
 Scenario open_scenario(const Words&, Streams&);
 
+/// The same of what is named only, the model and the cluster left empty where they are not, and
+/// checks nothing.
+Scenario open_parts(const Words&);
+
 /// Writes a whole file, or nothing. Throws Error{Io}.
 void write_file(const std::string& path, const std::string& bytes);
 /// Prints to out, or with --out writes that file and says so on err unless --quiet.

@@ -21,8 +21,8 @@ namespace {
 }
 
 std::vector<Verb> make_verbs() {
-  return {estimate_verb(), simulate_verb(), schedule_verb(), schedules_verb(),
-          render_verb(),   models_verb(),   hardware_verb(), methods_verb(),
+  return {estimate_verb(), simulate_verb(), schedule_verb(), schedules_verb(), import_verb(),
+          export_verb(),   render_verb(),   models_verb(),   hardware_verb(),  methods_verb(),
           schema_verb(),   doctor_verb(),   bench_verb()};
 }
 

@@ -70,6 +70,8 @@ Verb estimate_verb();
 Verb simulate_verb();
 Verb schedule_verb();
 Verb schedules_verb();
+Verb import_verb();
+Verb export_verb();
 Verb render_verb();
 Verb models_verb();
 Verb hardware_verb();

@@ -79,9 +79,16 @@ void refuse_giants(const Workload& workload, Grain grain) {
 }  // namespace
 
 Scenario open(const Request& request) {
+  // Each refuses what is not named, the model first.
+  if (request.model.empty() || request.cluster.empty()) open_model(request.model);
+  if (request.cluster.empty()) open_cluster(request.cluster);
+  return open_named(request);
+}
+
+Scenario open_named(const Request& request) {
   Scenario scenario;
-  scenario.model = open_model(request.model);
-  scenario.cluster = open_cluster(request.cluster);
+  if (!request.model.empty()) scenario.model = open_model(request.model);
+  if (!request.cluster.empty()) scenario.cluster = open_cluster(request.cluster);
   if (!request.plan.empty()) scenario.plan = read_plan(request.plan);
   for (const std::string& words : request.settings) apply_words(scenario.plan, words);
   return scenario;

@@ -19,6 +19,8 @@ struct Request {
 
 /// Throws Error{InvalidInput} or Error{Io}. The plan is not yet complete.
 Scenario open(const Request&);
+/// The same, but a model or cluster that is not named stays empty.
+Scenario open_named(const Request&);
 
 struct SimulateOptions {
   Grain grain = Grain::Order;

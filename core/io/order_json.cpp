@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/io/files.h"
+#include "core/io/pipeline_csv.h"
 #include "core/io/schema.h"
 
 namespace trainyard {
@@ -73,6 +74,7 @@ std::string order_document(const OrderDocument& document) {
 }
 
 Order order_of(std::string_view content, const std::string& source) {
+  if (looks_like_pipeline_csv(content)) return parse_pipeline_csv(content, source).order;
   const std::size_t first = content.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || content[first] != '{')
     return parse_order(content, {source});

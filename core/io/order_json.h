@@ -34,8 +34,8 @@ Json lines_json(std::string_view text);
 std::string joined_lines(const JsonCursor& list);
 
 std::string order_document(const OrderDocument&);
-/// The order of such a document (its "lanes"), or of plain text as parse_order reads it. Throws
-/// Error{InvalidInput}.
+/// The order of such a document (its "lanes"), of plain text as parse_order reads it, or of
+/// PyTorch's pipeline CSV. Throws Error{InvalidInput}.
 Order order_of(std::string_view content, const std::string& source);
 /// The same from a file. Throws as read_file and order_of do.
 Order read_order(const std::string& path);

@@ -4,6 +4,8 @@
 
 #include "core/cost/roofline.h"
 #include "core/estimate/estimate.h"
+#include "core/methods/catalogue.h"
+#include "core/program/order_edit.h"
 #include "tests/support/orders.h"
 #include "tests/support/scenarios.h"
 
@@ -14,8 +16,16 @@ using namespace std::chrono_literals;
 
 // A schedule whose stages live where the shape has them.
 testing::PipelineShape schedule_for(const ScheduleShape& shape) {
-  const char* name = shape.stages == shape.devices ? "1f1b" : "interleaved";
+  const char* name = shape.placement == Placement::V ? "zb-v"
+                     : shape.stages == shape.devices ? "1f1b"
+                                                     : "interleaved";
   return {name, shape.devices, shape.stages / shape.devices, shape.microbatches};
+}
+
+// What the schedules that lend their placement ask of a shape.
+void fit(ScheduleShape& shape) {
+  if (shape.placement == Placement::V) shape.stages = 2 * shape.devices;
+  if (shape.stages != shape.devices) shape.microbatches = shape.devices * 2;
 }
 
 TEST(AnyOrder, ThatHoldsRunsToItsEnd) {
@@ -24,8 +34,7 @@ TEST(AnyOrder, ThatHoldsRunsToItsEnd) {
   while (ran < 300) {
     ScheduleShape shape = testing::random_shape(dice);
     if (shape.devices == 1) continue;
-    shape.placement = Placement::Cyclic;
-    if (shape.stages != shape.devices) shape.microbatches = shape.devices * 2;
+    fit(shape);
     const Order any = testing::random_order(shape, dice);
     ASSERT_TRUE(check(any, shape).empty());
     Scenario s = testing::pipeline(schedule_for(shape));
@@ -41,6 +50,50 @@ TEST(AnyOrder, ThatHoldsRunsToItsEnd) {
   }
 }
 
+// Every schedule's own order, after a hundred tries of a random move each.
+TEST(AnyOrder, OfEveryScheduleRunsEdited) {
+  testing::Dice dice(7);
+  for (const Method& m : methods()) {
+    if (!m.order) continue;
+    int chunks = 0;
+    Scenario s;
+    for (const int v : {1, 2}) {
+      s = testing::pipeline({std::string(m.name), 4, v, 8});
+      if (!has_errors(check(s))) chunks = v;
+      if (chunks > 0) break;
+    }
+    ASSERT_GT(chunks, 0) << m.name;
+    const Workload w = prepare(s);
+    const ScheduleShape shape = schedule_shape(w);
+    Order edited = order(w, shape);
+    int moved = 0;
+    for (int tries = 0; tries < 100; ++tries) {
+      const std::size_t lane = dice.below(edited.lanes.size());
+      const std::size_t size = edited.lanes[lane].actions.size();
+      if (size < 2) continue;
+      const std::size_t from = dice.below(size), to = std::min(size - 1, from + dice.below(5));
+      try {
+        Order next = move_action(edited, shape, {lane, from}, {lane, to});
+        Scenario with = s;
+        with.plan.order = to_text(next);
+        if (has_errors(check(with))) continue;  // of weights that are not written yet
+        moved += next == edited ? 0 : 1;
+        edited = std::move(next);
+      } catch (const Error& e) {
+        EXPECT_EQ(e.kind(), Error::Kind::InvalidInput) << m.name;
+      }
+    }
+    EXPECT_GT(moved, 0) << m.name;
+    s.plan.order = to_text(edited);
+    for (const Grain grain : {Grain::Order, Grain::Op}) {
+      const Program program = lower(s, {.grain = grain});
+      ASSERT_TRUE(verify(program).empty()) << m.name << "\n" << s.plan.order;
+      EXPECT_GT(makespan(simulate(program, testing::fixed_prices(program, 3ns, 7ns))), Duration{});
+    }
+    EXPECT_GT(estimate_step(prepare(s), *roofline_cost_model()).step, Duration{}) << m.name;
+  }
+}
+
 // The closed form follows an edited order as it follows a schedule's. What it leaves out, ports
 // that messages of several stages share, weighs most in orders as wild as these.
 TEST(AnyOrder, IsEstimatedAsItRuns) {
@@ -49,8 +102,7 @@ TEST(AnyOrder, IsEstimatedAsItRuns) {
   for (int cases = 0; cases < 40; ++cases) {
     ScheduleShape shape = testing::random_shape(dice);
     if (shape.devices == 1) continue;
-    shape.placement = Placement::Cyclic;
-    if (shape.stages != shape.devices) shape.microbatches = shape.devices * 2;
+    fit(shape);
     Scenario s = testing::pipeline(schedule_for(shape));
     s.model = testing::layers_model(shape.stages, 4096);
     s.plan.batch.sequence = 1;

@@ -1,0 +1,60 @@
+// import and export: what other programs write about pipelines, as a plan and back.
+#include "app/workspace/exchange.h"
+
+#include <ostream>
+
+#include "app/cli/scenario_words.h"
+#include "app/workspace/fixes.h"
+#include "app/workspace/workspace.h"
+#include "core/io/files.h"
+#include "core/io/plan_json.h"
+
+namespace trainyard {
+namespace {
+
+int run_import(const Words& words, Streams& streams) {
+  const std::string path = words.text("");
+  Scenario into = open_parts(words);
+  const Import found = import_text(read_file(path), path, into);
+  for (const std::string& setting : found.settings) apply_words(into.plan, setting);
+  if (!into.model.blocks.empty() && !into.cluster.levels.empty()) throw_if_errors(check(into));
+  if (!words.has("quiet"))
+    for (const std::string& note : found.notes) streams.err << "note: " << note << "\n";
+  deliver(plan_document(into.plan), words, streams);
+  return kDone;
+}
+
+int run_export(const Words& words, Streams& streams) {
+  if (!words.has("to"))
+    throw Error(Error::Kind::InvalidInput, "expected a format: pytorch-csv or megatron-layout",
+                {"--to"});
+  const ExportFormat& format = export_format(words.text("to"));
+  deliver(format.write(prepare(open_scenario(words, streams))), words, streams);
+  return kDone;
+}
+
+}  // namespace
+
+Verb import_verb() {
+  return {.name = "import",
+          .summary = "Reads PyTorch's pipeline CSV or Megatron's pipeline layout as a plan.",
+          .positional = "FILE",
+          .positional_doc = "told apart by what it says; a layout needs --model",
+          .positional_required = true,
+          .flags = with_scenario_flags({}),
+          .run = run_import};
+}
+
+Verb export_verb() {
+  return {.name = "export",
+          .summary = "Writes a plan's order as PyTorch's pipeline CSV, or its split as Megatron's.",
+          .flags = with_scenario_flags(
+              {order_flag(), {"to", "FORMAT", "pytorch-csv or megatron-layout"}}),
+          .examples = {"export --to pytorch-csv --model llama-3-8b --cluster h100-sxm:8 --set pp=4 "
+                       "--set global-batch=16",
+                       "export --to megatron-layout --model llama-3-8b --cluster h100-sxm:8 --set "
+                       "pp=4 --set split=7,9,9,7 --set global-batch=16"},
+          .run = run_export};
+}
+
+}  // namespace trainyard
