@@ -82,7 +82,7 @@ std::string title(const ScheduleStudy& s) {
   std::string text = fmt::format("{}: {}", r.name, plural(r.devices, "stage", "s"));
   if (r.virtual_stages > 1) text += fmt::format(" of {} chunks", r.virtual_stages);
   text += ", " + plural(r.microbatches, "microbatch", "es");
-  if (s.asynchronous) text += fmt::format(" a step, the last of {} steps", r.steps);
+  if (s.asynchronous) text += fmt::format(" a step, step {} of {}", s.step + 1, r.steps);
   return text + "\n\n";
 }
 
@@ -130,6 +130,7 @@ OrderDocument document_of(const ScheduleStudy& s) {
                          .microbatches = s.request.microbatches,
                          .placement = std::string(to_string(s.method->placement)),
                          .steps = s.request.steps,
+                         .step = s.step,
                          .makespan = s.makespan,
                          .ideal = s.ideal,
                          .bubble_fraction = s.bubble_fraction,
@@ -175,7 +176,8 @@ Verb schedule_verb() {
       .flags = {{"stages", "P", "pipeline stages, a device each (default 4)"},
                 {"microbatches", "M", "microbatches of one step (default 8)"},
                 {"virtual-stages", "V", "chunks a device (default: as few as the schedule takes)"},
-                {"steps", "N", "steps of an asynchronous schedule (default: until it is steady)"},
+                {"steps", "N",
+                 "steps of an asynchronous schedule (default: as many as show it steady)"},
                 {"set", "KEY=VALUE", "one parameter of the schedule", true},
                 {"forward", "TIME", "of one microbatch on one device, as 1ms (the default)"},
                 {"backward-input", "TIME", "the same of the backward for inputs (default 1ms)"},

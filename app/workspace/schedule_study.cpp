@@ -99,8 +99,8 @@ ScheduleRequest complete(const Method& chosen, ScheduleRequest r) {
   return r;
 }
 
-// Steps that the schedule takes to be steady, and the one that is measured.
-int steady_steps(const Method& chosen, const ScheduleRequest& r) {
+// As many as show it steady; the one in the middle is measured.
+int laid_out_steps(const Method& chosen, const ScheduleRequest& r) {
   if (chosen.settles)
     return r.steps > 0 ? r.steps : std::max(0, chosen.settles(shape_of(chosen, r), r.params)) + 1;
   if (r.steps > 1)
@@ -125,20 +125,29 @@ int steps_of(const Order& order, int microbatches) {
 
 class Measure {
  public:
-  Measure(ScheduleStudy& study, const Timeline& timeline, const Program& program)
-      : study_(study),
-        window_(step_window(timeline, program)),
-        lanes_on_(static_cast<std::size_t>(study.request.devices)) {
+  explicit Measure(ScheduleStudy& study)
+      : study_(study), lanes_on_(static_cast<std::size_t>(study.request.devices)) {
     for (std::size_t l = 0; l < study.order.lanes.size(); ++l)
       lanes_on_[study.order.lanes[l].device.value].push_back(l);
+    std::int32_t last = 0;
+    for (const Lane& lane : study.order.lanes)
+      for (const Action& a : lane.actions)
+        if (a.phase == Phase::Update) last = std::max(last, a.microbatch);
+    updates_of_a_step_ = std::max(1, (last + 1) / study.request.steps);
   }
 
   void run() {
     const double seconds = 1e-9 / study_.request.virtual_stages;
+    StepWindow window{};
+    for (std::size_t d = 0; d < lanes_on_.size(); ++d) {
+      const StepWindow own = own_window(d);
+      window.to = std::max(window.to, own.to);
+      if (study_.asynchronous) window.from = std::max(window.from, own.from);
+    }
     Duration busy{};
     for (std::size_t d = 0; d < lanes_on_.size(); ++d) {
       const StepWindow own = own_window(d);
-      busy += busy_in(d, window_);
+      busy += busy_in(d, window);
       DeviceStudy device;
       device.span = static_cast<double>(own.length().count()) * seconds;
       if (own.length() > Duration{})
@@ -148,9 +157,9 @@ class Measure {
       study_.devices.push_back(device);
       study_.ideal = std::max(study_.ideal, work(d) * seconds);
     }
-    study_.makespan = static_cast<double>(window_.length().count()) * seconds;
+    study_.makespan = static_cast<double>(window.length().count()) * seconds;
     const double possible =
-        static_cast<double>(window_.length().count()) * static_cast<double>(lanes_on_.size());
+        static_cast<double>(window.length().count()) * static_cast<double>(lanes_on_.size());
     if (possible > 0) study_.bubble_fraction = 1.0 - static_cast<double>(busy.count()) / possible;
   }
 
@@ -163,41 +172,34 @@ class Measure {
         f(study_.order.lanes[l].actions[i], study_.spans[l][i]);
   }
 
-  bool in_last_step(const Action& a) const {
-    if (!study_.asynchronous) return true;
-    return a.microbatch / study_.request.microbatches == study_.request.steps - 1;
+  bool measured(const Action& a) const {
+    return !study_.asynchronous || a.microbatch / study_.request.microbatches == study_.step;
   }
 
   // What the device would need for a step if nothing ever waited, in chunk time.
   double work(std::size_t device) const {
     double sum = 0;
     each(device, [&](const Action& a, const Span&) {
-      if (a.phase != Phase::Update && in_last_step(a))
+      if (a.phase != Phase::Update && measured(a))
         sum += static_cast<double>(time_of(a.phase, study_.request).count()) *
                (lanes_on_[device].size() > 1 ? fill_of(a.phase, study_.request) : 1.0);
     });
     return sum;
   }
 
-  // From its first start to its last end; of an asynchronous schedule between its own updates.
+  // From its first start to its last end; of an asynchronous schedule from the end of the updates
+  // of the step before to the end of those of the one measured.
   StepWindow own_window(std::size_t device) const {
-    StepWindow window{Instant::max(), {}};
-    std::int32_t last = 0;
+    StepWindow whole{Instant::max(), {}}, updates;
     each(device, [&](const Action& a, const Span& span) {
-      window = {std::min(window.from, span.start), std::max(window.to, span.end)};
-      if (a.phase == Phase::Update) last = std::max(last, a.microbatch);
-    });
-    if (window.to < window.from) return {};
-    if (!study_.asynchronous) return window;
-    const std::int32_t of_a_step = std::max(1, (last + 1) / study_.request.steps);
-    StepWindow updates;
-    each(device, [&](const Action& a, const Span& span) {
+      whole = {std::min(whole.from, span.start), std::max(whole.to, span.end)};
       if (a.phase != Phase::Update) return;
-      const std::int32_t step = a.microbatch / of_a_step;
-      if (step >= study_.request.steps - 1) updates.to = std::max(updates.to, span.end);
-      if (step == study_.request.steps - 2) updates.from = std::max(updates.from, span.end);
+      const std::int32_t step = a.microbatch / updates_of_a_step_;
+      if (step == study_.step) updates.to = std::max(updates.to, span.end);
+      if (step == study_.step - 1) updates.from = std::max(updates.from, span.end);
     });
-    return updates;
+    if (whole.to < whole.from) return {};
+    return study_.asynchronous ? updates : whole;
   }
 
   // Time within the window in which any lane of the device works.
@@ -237,8 +239,8 @@ class Measure {
   }
 
   ScheduleStudy& study_;
-  StepWindow window_;
   std::vector<std::vector<std::size_t>> lanes_on_;  // by device
+  std::int32_t updates_of_a_step_ = 1;              // of all waves
 };
 
 }  // namespace
@@ -261,7 +263,8 @@ ScheduleStudy study(const ScheduleRequest& request, Order order, const std::stri
     result.spans.emplace_back(timeline.spans.begin() + stream.first,
                               timeline.spans.begin() + stream.first + stream.count);
   result.order = std::move(order);
-  Measure(result, timeline, laid_out.program).run();
+  result.step = result.request.steps / 2;
+  Measure(result).run();
   result.facts = facts(laid_out.program);
   return result;
 }
@@ -270,7 +273,7 @@ ScheduleStudy study(const ScheduleRequest& request) {
   const Method& chosen = method(request.name);
   ScheduleRequest whole = complete(chosen, request);
   check_legal(chosen, whole);
-  whole.steps = steady_steps(chosen, whole);
+  whole.steps = laid_out_steps(chosen, whole);
   expect_few_actions(whole);
   return study(whole, chosen.order(shape_of(chosen, whole), whole.params));
 }

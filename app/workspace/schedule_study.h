@@ -37,12 +37,14 @@ struct DeviceStudy {
 };
 
 /// All times but spans are seconds of the step: of a synchronous schedule all there is; of an
-/// asynchronous one the last step, from the end of the one before.
+/// asynchronous one the step in the middle, from the end of the one before: the pipeline is full
+/// before it and after it.
 struct ScheduleStudy {
   ScheduleRequest request;  // with nothing left to defaults
   const Method* method = nullptr;
   Order order;
   bool asynchronous = false;
+  int step = 0;                          // that is measured, counting from 0
   std::vector<std::vector<Span>> spans;  // of each lane's actions, in chunk time: virtual_stages
                                          // times as long, so that a chunk's share of a device's
                                          // time is whole nanoseconds

@@ -253,11 +253,8 @@ Json order_schema() {
            {"virtual_stages", whole(1), false},
            {"microbatches", whole(1), false},
            {"placement", described(text(), "of stages on devices"), false},
-           {"steps",
-            described(whole(1),
-                      "of an asynchronous schedule, of whose last one "
-                      "makespan, ideal and bubbles are"),
-            false},
+           {"steps", described(whole(1), "of an asynchronous schedule"), false},
+           {"step", described(whole(), "of them, that times and bubbles are of"), false},
            {"makespan", described(real(), "seconds"), false},
            {"ideal", described(real(), "seconds"), false},
            {"bubble_fraction", fraction(), false},

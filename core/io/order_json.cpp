@@ -56,7 +56,10 @@ std::string order_document(const OrderDocument& document) {
   json.set("virtual_stages", document.virtual_stages);
   json.set("microbatches", document.microbatches);
   if (!document.placement.empty()) json.set("placement", document.placement);
-  if (document.steps > 1) json.set("steps", document.steps);
+  if (document.steps > 1) {
+    json.set("steps", document.steps);
+    json.set("step", document.step);
+  }
   json.set("makespan", document.makespan);
   json.set("ideal", document.ideal);
   json.set("bubble_fraction", document.bubble_fraction);

@@ -15,10 +15,10 @@ namespace trainyard {
 struct OrderDocument {
   std::string schedule;
   int devices = 1, virtual_stages = 1, microbatches = 1;
-  std::string placement;           // of stages on devices
-  int steps = 1;                   // of an asynchronous schedule, whose figures are of the last one
-  double makespan = 0, ideal = 0;  // seconds
-  double bubble_fraction = 0;      // idle over span, all devices
+  std::string placement;    // of stages on devices
+  int steps = 1, step = 0;  // of an asynchronous schedule; its figures are of that one, from 0
+  double makespan = 0, ideal = 0;            // seconds
+  double bubble_fraction = 0;                // idle over span, all devices
   std::vector<double> span_bubble_fraction;  // of each device, between its own first and last pass
   std::vector<double> live_microbatches;  // peak of each device, in microbatches of a whole device
   std::vector<int> delays;                // of each stage's forward, in updates

@@ -57,7 +57,7 @@ Program lower(const Scenario&, const LowerOptions& = {});
 /// schedule's shape with that many steps.
 Program lower(const Workload&, const Order&, int steps, const LowerOptions& = {});
 /// What the plan asks of its schedule. An asynchronous one has at least as many steps as it takes
-/// to settle, and one more: that one is the step that results speak of.
+/// to settle, and one more; results speak of the one in the middle (step_window()).
 ScheduleShape schedule_shape(const Workload&, const PhaseTimes& = {}, int steps = 1);
 /// Whether its order has input and weight gradients as actions of their own.
 bool splits_backward(const Workload&);

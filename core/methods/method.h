@@ -96,8 +96,9 @@ struct Method {
   Placement placement = Placement::Cyclic;
   /// Schedules only. The shape's placement is the method's.
   std::function<Order(const ScheduleShape&, const Params&)> order = {};
-  /// Asynchronous schedules only: steps after which every further one takes the same time. Empty
-  /// for a schedule whose step begins and ends with nothing in flight.
+  /// Asynchronous schedules only: of so many steps and one more, the one in the middle takes the
+  /// time of every further one, its pipeline full before and after. Empty for a schedule whose step
+  /// begins and ends with nothing in flight.
   std::function<int(const ScheduleShape&, const Params&)> settles = {};
   /// Schedules only: its order has input and weight gradients as actions of their own.
   bool splits_backward = false;

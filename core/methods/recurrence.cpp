@@ -224,7 +224,8 @@ class Recurrence {
     (forward ? forward_ : backward_)[cell(s, a.microbatch)] = done;
   }
 
-  // The steady pace: from the end of all updates of one step to those of the next.
+  // The steady pace: of the step in the middle, when the pipeline has filled and does not yet
+  // drain, from the end of all updates before it to the end of its own.
   void pace() {
     std::int32_t most = 0;
     for (const auto& [index, end] : updates_) most = std::max(most, index);
@@ -232,8 +233,8 @@ class Recurrence {
     Duration last{}, before{};
     for (const auto& [index, end] : updates_) {
       const std::int64_t step = index / each;
-      if (step == shape_.steps - 1) last = std::max(last, end);
-      if (step == shape_.steps - 2) before = std::max(before, end);
+      if (step == shape_.steps / 2) last = std::max(last, end);
+      if (step == shape_.steps / 2 - 1) before = std::max(before, end);
     }
     found_.paced = true;
     found_.span = last - before;

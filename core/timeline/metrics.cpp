@@ -256,12 +256,12 @@ StepWindow step_window(const Timeline& t, const Program& p) {
         if (p.task(InstructionId{i}).phase == Phase::Update) f(p.instructions[i], t.spans[i]);
   };
   each_update([&](const Instruction& in, const Span&) { most = std::max(most, in.microbatch); });
-  const std::int32_t of_a_step = std::max(1, (most + 1) / p.steps);
+  const std::int32_t of_a_step = std::max(1, (most + 1) / p.steps), middle = p.steps / 2;
   StepWindow window;
   each_update([&](const Instruction& in, const Span& span) {
     const std::int32_t step = in.microbatch / of_a_step;
-    if (step == p.steps - 2) window.from = std::max(window.from, span.end);
-    if (step >= p.steps - 1) window.to = std::max(window.to, span.end);
+    if (step == middle - 1) window.from = std::max(window.from, span.end);
+    if (step == middle) window.to = std::max(window.to, span.end);
   });
   return window.to > window.from ? window : StepWindow{{}, makespan(t)};
 }

@@ -28,8 +28,8 @@ std::vector<Alive> alive_at(const Timeline&, const Program&, DeviceId, Instant);
 int live_microbatches(const Timeline&, const Program&, StageId);
 
 /// What results speak of. The whole run where the program is one step; of a program of several, the
-/// time from the end of the updates of the last step but one to the end of those of the last: the
-/// pace of an asynchronous schedule that has settled.
+/// step in the middle, from the end of the updates before it to the end of its own: the pace of an
+/// asynchronous schedule, after its pipeline has filled and before it drains.
 struct StepWindow {
   Instant from{}, to{};
   Duration length() const { return to - from; }

@@ -94,7 +94,8 @@ TEST(ScheduleStudy, GridsAreThoseOfThePapers) {
   EXPECT_EQ(grid(study_of("zb-v", 2, 3)).substr(0, 40), "d0   F0'0 F1'0 F2'0 F0'1 I0'1 W0'1 F1'1 ");
 }
 
-// Updates within the order: what counts is the pace of the last step, and how old the weights are.
+// Updates within the order: what counts is the pace of a step in the middle, and how old the
+// weights are.
 TEST(ScheduleStudy, AnAsynchronousOrderIsMeasuredAtItsPace) {
   ScheduleRequest request;
   request.devices = 2;
@@ -106,6 +107,7 @@ TEST(ScheduleStudy, AnAsynchronousOrderIsMeasuredAtItsPace) {
                   "1U3@4\n"));
   EXPECT_TRUE(found.asynchronous);
   EXPECT_EQ(found.request.steps, 4);
+  EXPECT_EQ(found.step, 2);
   EXPECT_EQ(found.makespan, 0.003);
   EXPECT_EQ(found.ideal, 0.003);
   EXPECT_EQ(found.devices[1].bubble_fraction, 0);
