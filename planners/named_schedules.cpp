@@ -1,5 +1,7 @@
 #include "planners/named_schedules.h"
 
+#include <algorithm>
+
 #include "core/methods/catalogue.h"
 #include "core/plan/params.h"
 
@@ -27,26 +29,58 @@ PhaseTimes mean_times(const Pipeline& p) {
           Duration{hop}};
 }
 
-}  // namespace
+struct NamedOrder {
+  std::string_view name;
+  Order order;
+};
 
-std::vector<NamedLanes> named_lanes(const Pipeline& p) {
+std::vector<NamedOrder> named_orders(const Pipeline& p) {
   const ScheduleShape shape{.devices = p.devices,
                             .stages = p.stages,
                             .microbatches = p.microbatches,
                             .steps = 1,
                             .times = mean_times(p),
                             .placement = p.placement};
-  std::vector<NamedLanes> found;
+  std::vector<NamedOrder> found;
   for (const Method& method : methods()) {
     if (!method.order || method.settles || !legal(method, p)) continue;
     // Where every device has one chunk, all placements are the same.
     if (method.placement != p.placement &&
         !(p.chunks == 1 && method.placement == Placement::Cyclic))
       continue;
-    const Order order = method.order(shape, with_defaults({}, method.params));
-    if (has_updates(order)) continue;
-    if (std::optional<Lanes> lanes = lanes_of(p, order))
-      found.push_back({std::string(method.name), std::move(*lanes)});
+    Order order = method.order(shape, with_defaults({}, method.params));
+    if (!has_updates(order)) found.push_back({method.name, std::move(order)});
+  }
+  return found;
+}
+
+bool whole_backwards(const Order& order) {
+  return std::any_of(order.lanes.begin(), order.lanes.end(), [](const Lane& lane) {
+    return std::any_of(lane.actions.begin(), lane.actions.end(),
+                       [](const Action& a) { return a.phase == Phase::Backward; });
+  });
+}
+
+}  // namespace
+
+std::vector<NamedLanes> named_lanes(const Pipeline& p) {
+  std::vector<NamedLanes> found;
+  for (const auto& [name, order] : named_orders(p)) {
+    std::optional<Lanes> lanes = lanes_of(p, order);
+    if (!lanes) continue;
+    const bool splits = p.split && whole_backwards(order);
+    found.push_back({std::string(name) + (splits ? ", backwards split" : ""), std::move(*lanes)});
+  }
+  return found;
+}
+
+std::vector<NamedSchedule> named_schedules(const ScheduleProblem& problem) {
+  const Pipeline p = make_pipeline(problem);
+  std::vector<NamedSchedule> found;
+  for (auto& [name, order] : named_orders(p)) {
+    if (!lanes_of(p, order)) continue;
+    OrderTiming timing = time_order(order, problem);
+    found.push_back({std::string(name), std::move(order), std::move(timing)});
   }
   return found;
 }

@@ -12,9 +12,8 @@ struct NamedLanes {
   Lanes lanes;
 };
 
-/// Every schedule of the catalogue that is legal for these counts and this placement, synchronous
-/// and one lane a device, whether or not it keeps the limits. A schedule with whole backwards runs
-/// them in two parts where backwards are split.
+/// The lanes of named_schedules(). A schedule with whole backwards runs them in two parts where
+/// backwards are split, and is then called so.
 std::vector<NamedLanes> named_lanes(const Pipeline&);
 
 }  // namespace trainyard

@@ -47,8 +47,10 @@ void expect_amounts(const ScheduleProblem& p) {
   const auto add = [&](std::int64_t& sum, std::int64_t amount, std::size_t stage) {
     const std::string place = fmt::format("stage {}", stage);
     if (amount < 0) refuse("expected times and bytes of at least 0", place);
-    if (amount > kMost / p.microbatches || (sum += amount) > kMost / p.microbatches)
+    const std::int64_t most = kMost / p.microbatches;
+    if (amount > most || amount > most - sum)
       refuse("its microbatches sum up to more than can be counted", place);
+    sum += amount;
   };
   for (std::size_t s = 0; s < p.stages.size(); ++s) {
     const StageCost& c = p.stages[s];

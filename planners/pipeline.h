@@ -18,12 +18,13 @@ constexpr Ticks kNever = std::numeric_limits<Ticks>::max() / 4;
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 /// A pass in a lane. A backward that is not split is its input gradient alone, as long as both.
-enum Part : std::uint16_t { kForward = 0, kInput = 1, kWeight = 2 };
+using Part = std::uint16_t;
+constexpr Part kForward = 0, kInput = 1, kWeight = 2;
 /// A pass of one chunk of the lane's device: 4 chunk + pass.
 using Step = std::uint16_t;
 constexpr Step step_of(int chunk, Part pass) { return static_cast<Step>(4 * chunk + pass); }
 constexpr int chunk_of(Step step) { return step / 4; }
-constexpr Part part_of(Step step) { return static_cast<Part>(step % 4); }
+constexpr Part part_of(Step step) { return step % 4; }
 
 struct Pipeline {
   int devices = 1, stages = 1, chunks = 1, microbatches = 1;

@@ -91,12 +91,15 @@ class Solver {
 
   // As they are, and with their weight gradients moved.
   void try_named() {
-    for (const NamedLanes& named : named_lanes(pipeline_)) {
+    const std::vector<NamedLanes> all = named_lanes(pipeline_);
+    for (const NamedLanes& named : all) {
       ++tried_;
       const std::vector<Ticks>* ends = clock_.time(named.lanes);
-      if (ends == nullptr) continue;
-      if (fits(pipeline_, named.lanes)) consider(named.lanes, *ends, [&] { return named.name; });
-      if (!pipeline_.split) continue;
+      if (ends != nullptr && fits(pipeline_, named.lanes))
+        consider(named.lanes, *ends, [&] { return named.name; });
+    }
+    if (!pipeline_.split) return;
+    for (const NamedLanes& named : all) {
       const Travelling travelling = travelling_of(pipeline_, named.lanes);
       for (const double overrun : {0.0, 0.5}) {
         if (done()) return;

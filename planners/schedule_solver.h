@@ -36,9 +36,20 @@ struct OrderTiming {
   Duration longest_span{};      // of any one device, from its own first start to its last end
   std::vector<Duration> spans;  // of each device, so measured
   std::vector<Bytes> peaks;     // of each device
+  std::vector<std::vector<Duration>> starts;  // of each lane's actions
 };
 /// The order must be one that check() accepts.
 OrderTiming time_order(const Order&, const ScheduleProblem&);
+
+/// A schedule of the catalogue as it stands, whether or not it keeps the limits.
+struct NamedSchedule {
+  std::string name;
+  Order order;
+  OrderTiming timing;
+};
+/// Every one that is legal for these counts and this placement, synchronous and one lane a device;
+/// without split backwards only those that have none. Throws Error{InvalidInput} as solve() does.
+std::vector<NamedSchedule> named_schedules(const ScheduleProblem&);
 
 /// What is minimised. Span is the schedule's bubble where every device updates its weights as soon
 /// as it has ended, without a barrier (ZB-H2's case); Makespan is up to a barrier of all devices.

@@ -161,6 +161,7 @@ class OrderClock {
       begin = std::min(begin, first);
     }
     if (found.makespan > Duration{}) found.makespan -= begin;
+    found.starts = starts_;
     return found;
   }
 

@@ -70,6 +70,7 @@ Verb estimate_verb();
 Verb simulate_verb();
 Verb schedule_verb();
 Verb schedules_verb();
+Verb solve_verb();
 Verb import_verb();
 Verb export_verb();
 Verb render_verb();

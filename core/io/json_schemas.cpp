@@ -257,6 +257,8 @@ Json order_schema() {
            {"step", described(whole(), "of them, that times and bubbles are of"), false},
            {"makespan", described(real(), "seconds"), false},
            {"ideal", described(real(), "seconds"), false},
+           {"lower_bound", described(real(), "seconds; no order is shorter"), false},
+           {"found_by", described(text(), "of a solved order"), false},
            {"bubble_fraction", fraction(), false},
            {"span_bubble_fraction",
             described(list_of(fraction()),
@@ -295,6 +297,29 @@ Json schedules_schema() {
                     {"tried", described(whole(), "variants simulated"), false}}))}}));
 }
 
+Json trade_schema() {
+  return document(
+      "trainyard/trade",
+      object({schema_member("trainyard/trade"),
+              {"devices", whole(1)},
+              {"virtual_stages", whole(1)},
+              {"microbatches", whole(1)},
+              {"placement", text()},
+              {"points",
+               list_of(object({{"limit", described(real(), "live microbatches of a device")},
+                               {"makespan", described(real(), "seconds")},
+                               {"lower_bound", described(real(), "seconds; no order is shorter")},
+                               {"optimal", truth()},
+                               {"found_by", text()},
+                               {"bubble_fraction", fraction()},
+                               {"named",
+                                described(text(),
+                                          "the best schedule of the catalogue "
+                                          "that keeps the limit"),
+                                false},
+                               {"named_makespan", described(real(), "seconds"), false}}))}}));
+}
+
 struct Entry {
   std::string_view name;
   Json (*make)();
@@ -302,7 +327,8 @@ struct Entry {
 constexpr Entry kEntries[] = {{"plan", plan_schema},
                               {"result", result_schema},
                               {"order", order_schema},
-                              {"schedules", schedules_schema}};
+                              {"schedules", schedules_schema},
+                              {"trade", trade_schema}};
 
 }  // namespace
 

@@ -62,6 +62,8 @@ std::string order_document(const OrderDocument& document) {
   }
   json.set("makespan", document.makespan);
   json.set("ideal", document.ideal);
+  if (document.lower_bound > 0) json.set("lower_bound", document.lower_bound);
+  if (!document.found_by.empty()) json.set("found_by", document.found_by);
   json.set("bubble_fraction", document.bubble_fraction);
   Json spans = Json::list();
   for (const double fraction : document.span_bubble_fraction) spans.push(fraction);

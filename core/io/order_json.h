@@ -20,6 +20,8 @@ struct OrderDocument {
   double makespan = 0, ideal = 0;            // seconds
   double bubble_fraction = 0;                // idle over span, all devices
   std::vector<double> span_bubble_fraction;  // of each device, between its own first and last pass
+  double lower_bound = 0;  // seconds, of a solved order: none is shorter; 0 = not a solved one
+  std::string found_by{};  // of a solved order
   std::vector<double> live_microbatches;  // peak of each device, in microbatches of a whole device
   std::vector<int> delays;                // of each stage's forward, in updates
   std::vector<int> versions;              // of each stage's weights, most at once

@@ -17,6 +17,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/project", "a project"},
     Schema{"trainyard/order", "an order"},
     Schema{"trainyard/schedules", "a comparison of schedules"},
+    Schema{"trainyard/trade", "a trade of memory against time"},
     Schema{"trainyard/program", "a program"},
     Schema{"trainyard/timeline", "a timeline"},
     Schema{"trainyard/result", "a result"},
