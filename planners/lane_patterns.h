@@ -14,20 +14,6 @@ Travelling warm_up(const Pipeline&, const std::vector<std::int32_t>& forwards);
 /// `lift` is added.
 std::vector<std::int32_t> line_of_warm_ups(const Pipeline&, int first, double lift);
 
-/// Two chunks on a V: one microbatch's four passes as a block that repeats every six cells, two of
-/// them left for weight gradients (Qi et al., "Pipeline Parallelism with Controllable Memory",
-/// NeurIPS 2024). How many cells each leg takes at least from one device to the next, and `back`
-/// from the loss to its gradient; a pass whose cell is taken on its device comes later.
-struct VBlock {
-  int forward_down = 1, forward_up = 1, input_down = 1, input_up = 1, back = 1;
-};
-constexpr int kBlockPeriod = 6;
-/// The cells of microbatch 0, at 2 stage + part. An unsplit backward takes two. Empty where a pass
-/// finds no cell.
-std::vector<std::int32_t> cells_of(const Pipeline&, const VBlock&);
-/// The lanes in the order of the cells of all microbatches.
-Travelling repeated(const Pipeline&, const std::vector<std::int32_t>& cells);
-
 /// The lanes' forwards and input gradients alone.
 Travelling travelling_of(const Pipeline&, const Lanes&);
 

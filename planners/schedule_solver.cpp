@@ -12,6 +12,7 @@
 #include "planners/list_scheduling.h"
 #include "planners/lower_bound.h"
 #include "planners/named_schedules.h"
+#include "planners/v_blocks.h"
 #include "planners/weight_placement.h"
 
 namespace trainyard {
@@ -20,8 +21,8 @@ namespace {
 std::size_t at(int i) { return Pipeline::at(i); }
 
 // How long it tries before it is content: passes timed in all, and orders.
-constexpr std::int64_t kMostPasses = 1'200'000;
-constexpr std::int64_t kMostOrders = 100;
+constexpr std::int64_t kMostPasses = 1'000'000;
+constexpr std::int64_t kMostOrders = 64;
 // Beyond so many passes a proof is seldom found, and until so many nodes it comes before more
 // tries.
 constexpr std::size_t kMostPassesToProve = 192;
@@ -63,7 +64,11 @@ class Solver {
   bool done() {
     if (options_.stop.stop_requested())
       throw Error(Error::Kind::Cancelled, "the search for an order was stopped");
-    return optimal_ || score_.first <= bound_ || passes_ >= kMostPasses || orders_ >= kMostOrders;
+    return content() || passes_ >= kMostPasses || orders_ >= kMostOrders;
+  }
+
+  bool content() const {
+    return optimal_ || score_.first <= std::max(bound_, options_.good_enough.count());
   }
 
   // Whether it is the best so far.
@@ -101,7 +106,7 @@ class Solver {
     if (!pipeline_.split) return;
     for (const NamedLanes& named : all) {
       const Travelling travelling = travelling_of(pipeline_, named.lanes);
-      for (const double overrun : {0.0, 0.5}) {
+      for (const double overrun : {0.0, 0.5, 0.25}) {
         if (done()) return;
         place(travelling, overrun, [&] { return named.name + ", weight gradients moved"; });
       }
@@ -184,16 +189,27 @@ class Solver {
           pipeline_.microbatches, (cells[i + kInput] - cells[i + kForward]) / kBlockPeriod + 1);
     }
     fit(policy.under_way);
-    try_list(policy, name);
+    for (const bool steady : {!pipeline_.split, pipeline_.split}) {
+      if (done()) return;
+      const Lanes lanes = compacted(pipeline_, cells, steady);
+      const auto compact_name = [&] { return name() + ", compacted"; };
+      count(lanes.steps.size());
+      const std::vector<Ticks>* ends = clock_.time(lanes);
+      if (ends != nullptr && fits(pipeline_, lanes)) consider(lanes, *ends, compact_name);
+      if (pipeline_.split && !done()) place(travelling_of(pipeline_, lanes), 0, compact_name);
+    }
     if (!done()) place(repeated(pipeline_, cells), 0, name);
+    if (!done()) try_list(policy, name);
   }
 
   void try_blocks() {
-    // The first three keep about a third, a half and all of 1F1B's activations.
+    // Those of V-Min, V-Half and 1F1B on a V first, then others by how often they are the best.
     constexpr std::array kBlocks{
-        VBlock{1, 1, 1, 2, 2}, VBlock{1, 1, 1, 2, 4}, VBlock{1, 3, 2, 3, 4}, VBlock{1, 2, 1, 3, 2},
-        VBlock{1, 1, 1, 1, 1}, VBlock{1, 1, 2, 1, 1}, VBlock{1, 2, 3, 3, 4}, VBlock{2, 1, 2, 1, 4},
-        VBlock{2, 3, 1, 4, 1}, VBlock{1, 2, 1, 1, 1}, VBlock{2, 4, 2, 4, 1}};
+        VBlock{2, 1, 2, 1, 4, 2}, VBlock{1, 1, 1, 1, 1, 1}, VBlock{1, 1, 2, 1, 1, 1},
+        VBlock{1, 1, 1, 2, 2, 1}, VBlock{1, 1, 1, 2, 4, 1}, VBlock{1, 3, 2, 3, 4, 1},
+        VBlock{1, 2, 1, 3, 2, 1}, VBlock{1, 2, 3, 3, 4, 1}, VBlock{2, 3, 1, 4, 1, 1}};
+    // A whole backward takes two cells.
+    if (!pipeline_.split) try_block(kBlocks[2]);
     for (const VBlock& block : kBlocks) {
       if (done()) return;
       try_block(block);
@@ -282,7 +298,7 @@ class Solver {
   }
 
   void prove(std::int64_t nodes) {
-    if (optimal_ || score_.first <= bound_ || best_.steps.size() > kMostPassesToProve) return;
+    if (content() || best_.steps.size() > kMostPassesToProve) return;
     Exhausted found =
         exhaust(pipeline_, options_.objective, score_.first, bound_, nodes, options_.stop);
     tried_ += found.nodes;

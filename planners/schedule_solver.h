@@ -67,6 +67,7 @@ struct SolvedSchedule {
 struct SolveOptions {
   ScheduleObjective objective = ScheduleObjective::Makespan;
   std::int64_t exhaustive_nodes = 50'000;  // of branch and bound before it gives up the proof
+  Duration good_enough{};                  // of the objective: stops looking once it is reached
   std::stop_token stop = {};
 };
 /// Throws Error{InvalidInput} where a limit does not hold even one microbatch, naming the device,

@@ -110,6 +110,19 @@ TEST(Program, DocumentsConformToTheirSchemas) {
     const Json order = parse_json(trainyard("schedule " + name + " --json", folder).out, "order");
     conforms(order, parse_json(json_schema("order"), "schema"), "order");
   }
+  const std::string solve = "solve --placement v --microbatches 4 --transfer 0.1ms --json";
+  const Json solved = parse_json(trainyard(solve + " --memory-limit 3", folder).out, "solved");
+  conforms(solved, parse_json(json_schema("order"), "schema"), "solved");
+  const Json trade = parse_json(trainyard(solve + " --sweep 3", folder).out, "trade");
+  conforms(trade, parse_json(json_schema("trade"), "schema"), "trade");
+}
+
+TEST(Program, ASolvedOrderIsReadAsAnEditedOne) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(trainyard("solve --memory-limit 4 --json --out order.json", folder).exit, kDone);
+  const Ran checked = trainyard("schedule zb-h1 --check order.json", folder);
+  EXPECT_EQ(checked.exit, kDone) << checked.err;
+  EXPECT_EQ(checked.out.rfind("the order holds\n", 0), 0u) << checked.out;
 }
 
 TEST(Program, ResultSumsUp) {
