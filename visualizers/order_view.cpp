@@ -18,6 +18,31 @@ constexpr float kTop = 30;
 constexpr float kNarrowest = 4;  // px of a slot; more slots than fit are cut, and counted
 constexpr float kWidest = 26;
 
+// What the grid of an area makes of slots.
+struct Geometry {
+  Rect plot;
+  float slot = 1;         // px
+  std::int32_t seen = 0;  // slots that fit
+};
+
+Geometry geometry(const Rect& area, const OrderGrid& grid) {
+  Geometry g;
+  g.plot = plot_of(area);
+  const float fitting = g.plot.width / static_cast<float>(std::max(1, grid.slots));
+  g.slot = std::clamp(fitting, kNarrowest, kWidest);
+  g.seen = std::min(grid.slots, static_cast<std::int32_t>(g.plot.width / g.slot));
+  return g;
+}
+
+float top_of(std::uint32_t row, const Rect& area, const ViewState& state) {
+  return area.y + kTop + kRow * static_cast<float>(row) - state.scroll;
+}
+
+Rect rect_of(const Geometry& g, const OrderCell& cell, const Rect& area, const ViewState& state) {
+  return {g.plot.x + g.slot * static_cast<float>(cell.slot), top_of(cell.row, area, state),
+          g.slot * static_cast<float>(cell.slots), kCell};
+}
+
 std::int32_t slots_of(const Task& task) {
   if (task.kind != TaskKind::Compute) return 0;
   return task.phase == Phase::Backward ? 2 : 1;
@@ -137,16 +162,37 @@ OrderGrid order_grid(const Program& program) {
   return grid;
 }
 
+Action action_of(const Program& program, const OrderCell& cell) {
+  const Instruction& instruction = program.instructions[cell.instruction.value];
+  const Task& task = program.task(instruction);
+  return {task.phase, task.stage, instruction.microbatch, instruction.wave, instruction.weights};
+}
+
+Rect cell_rect(const OrderGrid& grid, const OrderCell& cell, const Rect& area,
+               const ViewState& state) {
+  const Geometry g = geometry(area, grid);
+  return cell.slot < g.seen ? rect_of(g, cell, area, state) : Rect{};
+}
+
+const OrderCell* cell_behind(const OrderGrid& grid, std::uint32_t row, float x, InstructionId moved,
+                             const Rect& area, const ViewState& state) {
+  const Geometry g = geometry(area, grid);
+  for (const OrderCell& cell : grid.cells) {
+    if (cell.row != row || cell.instruction == moved) continue;
+    const Rect rect = rect_of(g, cell, area, state);
+    if (rect.x + rect.width / 2 > x) return &cell;
+  }
+  return nullptr;
+}
+
 void draw_order(Drawing& drawing, const Rect& area, const Program& program, const OrderGrid& grid,
                 const ViewState& state) {
   const ClipScope clip(drawing, area);
-  const Rect plot = plot_of(area);
-  const float fitting = plot.width / static_cast<float>(std::max(1, grid.slots));
-  const float slot = std::clamp(fitting, kNarrowest, kWidest);
-  const auto seen = std::min(grid.slots, static_cast<std::int32_t>(plot.width / slot));
+  const Geometry g = geometry(area, grid);
+  const auto& [plot, slot, seen] = g;
   draw_header(drawing, area, plot, grid, seen);
   for (std::uint32_t row = 0; row < grid.streams.size(); ++row) {
-    const float top = area.y + kTop + kRow * static_cast<float>(row) - state.scroll;
+    const float top = top_of(row, area, state);
     if (top < area.y + kTop - kRow || top > area.bottom()) continue;
     write(drawing, row_name(program, grid.streams[row]), {area.x + 10, top + kCell / 2}, 11,
           Weight::Medium, Ink::Text);
@@ -156,12 +202,9 @@ void draw_order(Drawing& drawing, const Rect& area, const Program& program, cons
                                  area.height - kTop + 3});
   for (const OrderCell& cell : grid.cells) {
     if (cell.slot >= seen) continue;
-    const float top = area.y + kTop + kRow * static_cast<float>(cell.row) - state.scroll;
-    if (top < area.y + kTop - kRow || top > area.bottom()) continue;
-    draw_cell(drawing, program, cell,
-              {plot.x + slot * static_cast<float>(cell.slot), top,
-               slot * static_cast<float>(cell.slots), kCell},
-              state);
+    const Rect rect = rect_of(g, cell, area, state);
+    if (rect.y < area.y + kTop - kRow || rect.y > area.bottom()) continue;
+    draw_cell(drawing, program, cell, rect, state);
   }
 }
 

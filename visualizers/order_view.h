@@ -29,6 +29,15 @@ struct OrderGrid {
 /// program that waits for itself.
 OrderGrid order_grid(const Program&);
 
+/// The action that a cell stands for.
+Action action_of(const Program&, const OrderCell&);
+/// Where draw_order() draws a cell; empty for one that does not fit.
+Rect cell_rect(const OrderGrid&, const OrderCell&, const Rect& area, const ViewState&);
+/// The first cell of a row whose middle lies right of x, other than `moved`: what a cell dropped
+/// there would stand before. Null behind the last.
+const OrderCell* cell_behind(const OrderGrid&, std::uint32_t row, float x, InstructionId moved,
+                             const Rect& area, const ViewState&);
+
 /// Items: Cell, tag the instruction.
 void draw_order(Drawing&, const Rect& area, const Program&, const OrderGrid&, const ViewState&);
 Hover describe_order(const Program&, const OrderGrid&, Item);

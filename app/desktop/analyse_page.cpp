@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 
 #include "app/desktop/analyse_scene.h"
+#include "app/desktop/order_page.h"
 #include "app/desktop/schedules_scene.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/view_scene.h"
@@ -44,7 +45,8 @@ AnalysePage::AnalysePage(Document& document, Session& session, QWidget* parent)
   add("Timeline",
       new CanvasWidget("Timeline and memory", std::make_unique<AnalyseScene>(session_)));
   add("Roofline", new CanvasWidget("Roofline", std::make_unique<ViewScene>(session_, kViews[1])));
-  add("Order", new CanvasWidget("Order of work", std::make_unique<ViewScene>(session_, kViews[2])));
+  order_ = new OrderPage(document, session_);
+  add("Order", order_->canvas(), order_);
   add("Lanes",
       new CanvasWidget("Lanes and memory", std::make_unique<ViewScene>(session_, kViews[3])));
   add("Waves",
@@ -65,9 +67,9 @@ AnalysePage::AnalysePage(Document& document, Session& session, QWidget* parent)
     connect(&session_, signal, canvases_[0], &CanvasWidget::refresh);
 }
 
-void AnalysePage::add(const QString& tab, CanvasWidget* canvas) {
+void AnalysePage::add(const QString& tab, CanvasWidget* canvas, QWidget* page) {
   tabs_->addTab(tab);
-  pages_->addWidget(canvas);
+  pages_->addWidget(page == nullptr ? canvas : page);
   canvases_ << canvas;
 }
 

@@ -15,6 +15,7 @@ class QTabBar;
 namespace trainyard {
 
 class CanvasWidget;
+class OrderPage;
 
 /// The tabs by their names in lower case, as --tab takes them.
 inline constexpr std::array<const char*, 7> kAnalyseTabs = {
@@ -33,15 +34,18 @@ class AnalysePage : public QWidget {
   Drawing picture(Size) const;
   /// A size that suits it in a file.
   Size picture_size() const;
+  OrderPage& order() const { return *order_; }
   const Comparison& comparison() const { return comparison_; }
 
  private:
-  void add(const QString& tab, CanvasWidget*);
+  /// page: what the tab shows; null: the canvas alone.
+  void add(const QString& tab, CanvasWidget*, QWidget* page = nullptr);
   void compare_when_seen();
   Session& session_;
   Comparison comparison_;
   QTabBar* tabs_;
   QStackedWidget* pages_;
+  OrderPage* order_;
   QList<CanvasWidget*> canvases_;
 };
 

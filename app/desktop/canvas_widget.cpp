@@ -27,12 +27,15 @@ std::size_t button_of(Qt::MouseButton button) {
 
 Point point_of(const QPointF& p) { return {static_cast<float>(p.x()), static_cast<float>(p.y())}; }
 
-// Keys with these belong to the commands of the window.
+// Keys with these belong to the commands of the window; Alt with Left and Right moves what is
+// chosen.
 constexpr Qt::KeyboardModifiers kCommandKeys =
     Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier;
 
 bool canvas_key(const QKeyEvent& event) {
-  if (event.modifiers() & kCommandKeys) return false;
+  const bool sideways = event.key() == Qt::Key_Left || event.key() == Qt::Key_Right;
+  const Qt::KeyboardModifiers command = event.modifiers() & kCommandKeys;
+  if (command && !(sideways && command == Qt::AltModifier)) return false;
   switch (event.key()) {
     case Qt::Key_W:
     case Qt::Key_A:

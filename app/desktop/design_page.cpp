@@ -7,6 +7,7 @@
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/cluster_form.h"
 #include "app/desktop/outline.h"
+#include "app/desktop/split_scene.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/view_scene.h"
 #include "app/desktop/widgets.h"
@@ -27,6 +28,9 @@ DesignPage::DesignPage(Document& document, Session& session, QWidget* parent)
   bar->row()->addWidget(model_);
   bar->row()->addWidget(parameters_);
   column->addWidget(bar);
+  split_ =
+      new CanvasWidget("Layers of each stage", std::make_unique<SplitScene>(document_, session_));
+  split_->setMinimumHeight(70);
   layers_ = new CanvasWidget("Time of each layer", std::make_unique<ViewScene>(session_, "layers"));
   cluster_ =
       new CanvasWidget("Memory of each GPU", std::make_unique<ViewScene>(session_, "cluster"));
@@ -49,9 +53,10 @@ DesignPage::DesignPage(Document& document, Session& session, QWidget* parent)
   split->setHandleWidth(1);
   split->setChildrenCollapsible(false);
   split->addWidget(new Outline(session_));
+  split->addWidget(split_);
   split->addWidget(layers_);
   split->addWidget(lower);
-  split->setSizes({404, 122, 320});
+  split->setSizes({340, 72, 122, 312});
   split->setStretchFactor(0, 1);
   column->addWidget(split, 1);
   connect(&session_, &Session::experiment_changed, this, &DesignPage::refresh);
@@ -72,6 +77,7 @@ void DesignPage::refresh() {
               " active";
     parameters_->setText(text);
   }
+  split_->refresh();
   layers_->refresh();
   cluster_->refresh();
 }

@@ -18,14 +18,14 @@ class DesignPage : public QWidget {
 
  public:
   DesignPage(Document&, Session&, QWidget* parent = nullptr);
-  QList<CanvasWidget*> canvases() const { return {layers_, cluster_}; }
+  QList<CanvasWidget*> canvases() const { return {split_, layers_, cluster_}; }
 
  private:
   void refresh();
   Document& document_;
   Session& session_;
   QLabel *model_, *parameters_, *cluster_name_;
-  CanvasWidget *layers_, *cluster_;
+  CanvasWidget *split_, *layers_, *cluster_;
 };
 
 }  // namespace trainyard

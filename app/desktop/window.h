@@ -38,6 +38,8 @@ class Window : public QMainWindow {
   /// Opens a project, model, cluster or plan, whichever the file is. What is wrong with it is told
   /// in a sentence.
   void open_file(const QString& path);
+  /// PyTorch's pipeline CSV or Megatron's pipeline layout, into the plan; else a sentence.
+  void import_file(const QString& path);
   /// The model, cluster and settings that the command line named.
   void start_with(const Request&);
   /// One of kAnalyseTabs.
@@ -72,6 +74,8 @@ class Window : public QMainWindow {
   void apply_words(const QString& assignments);
   void export_view();
   void export_trace();
+  void export_as(const char* format);
+  void import_pipeline();
   void show_keys();
   void show_about();
   void set_theme(Theme);

@@ -16,9 +16,13 @@
 #include "app/desktop/design_page.h"
 #include "app/desktop/file_kind.h"
 #include "app/desktop/first_plan.h"
+#include "app/desktop/order_page.h"
 #include "app/desktop/palette_dialog.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/window.h"
+#include "app/workspace/exchange.h"
+#include "app/workspace/fixes.h"
+#include "app/workspace/workspace.h"
 #include "core/exporters/trace_event.h"
 #include "core/io/files.h"
 #include "core/model/zoo.h"
@@ -99,6 +103,10 @@ void Window::connect_commands() {
   on("simulate.auto", [this](bool on_now) { document_.set_automatic(on_now); });
   on("export.view", [this] { export_view(); });
   on("export.trace", [this] { export_trace(); });
+  on("export.pytorch-csv", [this] { export_as("pytorch-csv"); });
+  on("export.megatron-layout", [this] { export_as("megatron-layout"); });
+  on("file.import", [this] { import_pipeline(); });
+  on("plan.own-order", [this] { analyse_->order().editor().back(); });
   on("help.commands", [this] { PaletteDialog(this).exec(); });
   on("help.keys", [this] { show_keys(); });
   on("help.about", [this] { show_about(); });
@@ -232,6 +240,54 @@ void Window::export_trace() {
     write_file_atomically(path.toStdString(), trace_event(*session_.experiment()));
   } catch (const Error& error) {
     complain("The trace was not exported", QString::fromStdString(describe(error)));
+  }
+}
+
+void Window::export_as(const char* name) {
+  if (!session_.experiment()) return;
+  const ExportFormat& format = export_format(name);
+  const auto words = [](std::string_view text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+  };
+  try {
+    const std::string text = format.write(session_.experiment()->workload);
+    const QString path = QFileDialog::getSaveFileName(
+        this, "Export " + words(format.title), "pipeline." + words(format.ending),
+        QString("%1 (*.%2)").arg(words(format.title), words(format.ending)));
+    if (!path.isEmpty()) write_file_atomically(path.toStdString(), text);
+  } catch (const Error& error) {
+    complain("Nothing was exported", QString::fromStdString(describe(error)));
+  }
+}
+
+void Window::import_pipeline() {
+  const QString path = QFileDialog::getOpenFileName(
+      this, "Import pipeline", {}, "PyTorch CSV, Megatron layout (*.csv *.txt);;All files (*)");
+  if (!path.isEmpty()) import_file(path);
+}
+
+void Window::import_file(const QString& path) {
+  const std::string file = path.toStdString();
+  try {
+    Project project = document_.project();
+    if (project.model.empty())
+      throw Error(Error::Kind::InvalidInput, "a pipeline needs a model and a cluster first",
+                  {file});
+    const ProjectPlan* plan = document_.plan();
+    const Scenario into =
+        trainyard::open({project.model, project.cluster, plan == nullptr ? "" : plan->file,
+                         plan == nullptr ? std::vector<std::string>{} : plan->settings});
+    const Import found = import_text(read_file(file), file, into);
+    Scenario after = into;
+    QStringList settings;
+    for (const std::string& setting : found.settings) {
+      trainyard::apply_words(after.plan, setting);
+      settings << QString::fromStdString(setting);
+    }
+    throw_if_errors(check(after));
+    document_.apply("Import " + QString::fromStdString(found.what), settings);
+  } catch (const Error& error) {
+    complain("This file cannot be imported", QString::fromStdString(describe(error)));
   }
 }
 

@@ -86,6 +86,7 @@ class Comparer {
         for (const std::string& recompute :
              values(setting(plan, "recompute"), {"none", "selective", "full"})) {
           Variant variant{scenario_, "", 0, {}, {}};
+          variant.scenario.plan.order.clear();  // each runs its own
           apply_setting(variant.scenario.plan, "schedule", schedule.name);
           change(variant, "virtual-stages", chunks);
           change(variant, "micro-batch", micro);

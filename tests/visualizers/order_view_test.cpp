@@ -53,6 +53,25 @@ TEST(OrderView, EveryActionIsACell) {
   EXPECT_EQ(grid.cells.size(), 2u * (2 * 4 + 1));
 }
 
+TEST(OrderView, ACellIsDroppedBeforeTheFirstWhoseMiddleIsBehindIt) {
+  const Program p = program({2, 4});
+  const OrderGrid grid = order_grid(p);
+  const Rect area{0, 0, 800, 200};
+  const auto name = [&](const OrderCell* cell) {
+    return cell == nullptr ? std::string("end") : to_text(action_of(p, *cell));
+  };
+  const OrderCell& first = grid.cells.front();  // 0F0
+  const Rect rect = cell_rect(grid, first, area, {});
+  EXPECT_EQ(name(cell_behind(grid, 0, rect.x, {}, area, {})), "0F0");
+  EXPECT_EQ(name(cell_behind(grid, 0, rect.x + rect.width, {}, area, {})), "0F1");
+  EXPECT_EQ(name(cell_behind(grid, 0, rect.x, first.instruction, area, {})), "0F1");
+  EXPECT_EQ(name(cell_behind(grid, 0, 800, {}, area, {})), "end");
+  for (const OrderCell& cell : grid.cells) {
+    const Rect here = cell_rect(grid, cell, area, {});
+    EXPECT_EQ(cell_behind(grid, cell.row, here.x + here.width / 2 - 1, {}, area, {}), &cell);
+  }
+}
+
 TEST(OrderView, WhatDoesNotFitIsCounted) {
   const Program p = program({1, 1000});
   Drawing drawing({kGutter + kPlotMargin + 400, 60});
