@@ -40,6 +40,18 @@ std::string plan_words(const Plan& plan) {
   return text;
 }
 
+// Never a step time without what a step is worth.
+void write_asynchrony(Out& out, const Result& r, const Asynchrony& a) {
+  line(out, "asynchrony    {}", a.sentence);
+  line(out, "              the progress of one synchronous step takes {} ({})",
+       readable(effective_step(r.step.value, a)), to_string(a.provenance));
+  if (r.counts_tokens && r.step.value > Duration{})
+    line(out,
+         "effective     {:.0f} tokens/s; {:.3g} days for what 10^12 tokens teach without delay",
+         tokens_per_second(r) / a.token_overhead.value,
+         days_per_trillion_tokens(tokens_per_second(r), a));
+}
+
 void write_speed(Out& out, const Result& r) {
   const double s = to_seconds(r.step.value);
   const auto devices = static_cast<double>(r.devices);
@@ -51,6 +63,7 @@ void write_speed(Out& out, const Result& r) {
   if (s > 0 && !r.counts_tokens)
     line(out, "throughput    {:.1f} samples/s, {:.2f} samples/s a device", r.samples_per_step / s,
          r.samples_per_step / s / devices);
+  if (r.asynchrony) write_asynchrony(out, r, *r.asynchrony);
   line(out, "utilisation   MFU {}, HFU {} of {} dense", percent(r.mfu), percent(r.hfu),
        readable(r.peak_flops));
   line(out, "lost          bubble {}, exposed communication {}", percent(r.bubble_fraction),

@@ -12,7 +12,6 @@
 #include "core/estimate/estimate.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
-#include "core/program/facts.h"
 
 namespace trainyard {
 namespace {
@@ -177,15 +176,6 @@ std::vector<const Method*> chosen_schedules(const std::vector<std::string>& name
   return list;
 }
 
-// Until a model of convergence says more, an asynchronous step time stands beside what is not
-// known.
-std::string token_words(const Program& program) {
-  int most = 0;
-  for (const StageFacts& stage : facts(program)) most = std::max(most, stage.forward_delay);
-  return fmt::format("weights up to {} update{} old, token overhead unknown", most,
-                     most == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string_view comparison_knobs() {
@@ -210,8 +200,10 @@ ScheduleComparison compare_schedules(const Scenario& scenario, const ComparisonR
   for (const Method* schedule : schedules) {
     comparison.schedules.push_back(comparer.run(*schedule));
     ComparedSchedule& made = comparison.schedules.back();
-    if (made.asynchronous && made.experiment != nullptr)
-      made.tokens = token_words(made.experiment->program);
+    if (made.experiment == nullptr) continue;
+    const std::optional<Asynchrony>& stale = made.experiment->result.asynchrony;
+    made.asynchronous = stale.has_value();
+    if (stale) made.tokens = stale->sentence;
   }
   return comparison;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/units_text.h"
+#include "core/methods/catalogue.h"
 #include "core/result/verdict.h"
 
 namespace trainyard {
@@ -57,6 +58,9 @@ Result estimate(const Workload& w, const CostModel& cost) {
   result.hardware_flops = step.hardware_flops;
   state_common(result, w, cost);
   result.leaves_out.emplace_back("contention of traffic that shares a link");
+  // What a step is worth is read off a program, and only where steps are not all alike.
+  if (schedule_of(w.scenario.plan).settles)
+    result.asynchrony = asynchrony(lower(w, {.verify = false}), w.scenario.plan);
   result.bubble_fraction = step.bubble_fraction;
   result.exposed_communication_fraction = step.exposed_communication_fraction;
   result.breakdown = step.breakdown;

@@ -203,6 +203,29 @@ Json breakdown_schema() {
   return object(std::move(parts));
 }
 
+Json asynchrony_schema() {
+  return object({{"sentence", text()},
+                 {"mean_delay", described(real(), "updates")},
+                 {"weight_versions", whole(1)},
+                 {"consistent", truth()},
+                 {"token_overhead", object({{"value", real()},
+                                            {"low", real()},
+                                            {"high", real()},
+                                            {"basis", text()},
+                                            {"provenance", text()}})},
+                 {"effective_step_seconds", real()},
+                 {"effective_tokens_per_second", real(), false},
+                 {"days_per_trillion_tokens", real(), false},
+                 {"stages", list_of(object({{"stage", whole()},
+                                            {"device", whole()},
+                                            {"forward_delay", whole()},
+                                            {"backward_delay", whole()},
+                                            {"mean_delay", real()},
+                                            {"weight_versions", whole(1)},
+                                            {"consistent", truth()},
+                                            {"live_microbatches", whole()}}))}});
+}
+
 Json result_schema() {
   return document(
       "trainyard/result",
@@ -229,6 +252,7 @@ Json result_schema() {
               {"peak_flops_used", real()},
               {"bubble_fraction", fraction()},
               {"exposed_communication_fraction", fraction()},
+              {"asynchrony", asynchrony_schema(), false},
               {"memory", memory_schema()},
               {"breakdown_seconds", breakdown_schema(), false},
               {"critical_device", whole(), false},

@@ -151,6 +151,40 @@ void add_speed(Json& json, const Result& r) {
   json.set("exposed_communication_fraction", r.exposed_communication_fraction);
 }
 
+Json stage_facts(const StageFacts& f) {
+  Json json = Json::object();
+  json.set("stage", f.stage.value);
+  json.set("device", f.device.value);
+  json.set("forward_delay", f.forward_delay);
+  json.set("backward_delay", f.backward_delay);
+  json.set("mean_delay", f.mean_delay_thousandths / 1000.0);
+  json.set("weight_versions", f.versions);
+  json.set("consistent", f.consistent);
+  json.set("live_microbatches", f.live);
+  return json;
+}
+
+Json asynchrony(const Asynchrony& a, const Result& r) {
+  Json stages = Json::list();
+  for (const StageFacts& f : a.stages) stages.push(stage_facts(f));
+  Json json = Json::object();
+  json.set("sentence", a.sentence);
+  json.set("mean_delay", a.mean_delay);
+  json.set("weight_versions", a.versions);
+  json.set("consistent", a.consistent);
+  Json overhead = band(a.token_overhead);
+  overhead.set("basis", a.token_overhead.basis);
+  overhead.set("provenance", to_string(a.provenance));
+  json.set("token_overhead", std::move(overhead));
+  json.set("effective_step_seconds", number(effective_step(r.step.value, a)));
+  if (r.counts_tokens && r.step.value > Duration{}) {
+    json.set("effective_tokens_per_second", tokens_per_second(r) / a.token_overhead.value);
+    json.set("days_per_trillion_tokens", days_per_trillion_tokens(tokens_per_second(r), a));
+  }
+  json.set("stages", std::move(stages));
+  return json;
+}
+
 void add_cost(Json& json, const Result& r) {
   if (r.energy) json.set("energy_joules", band(*r.energy));
   if (!r.money) return;
@@ -173,6 +207,7 @@ Json to_json(const Result& r) {
   json.set("plan", to_json(r.plan));
   json.set("verdict", verdict(r.verdict));
   add_speed(json, r);
+  if (r.asynchrony) json.set("asynchrony", asynchrony(*r.asynchrony, r));
   json.set("memory", memory(r));
   if (r.critical_device.valid()) {
     json.set("breakdown_seconds", breakdown(r.breakdown));

@@ -39,7 +39,12 @@ std::span<const Method> methods() {
       v_min(),
       dualpipe_v(),
       dualpipe(),
-      chimera(),  //
+      chimera(),
+      pipedream(),
+      pipedream_2bw(),
+      pipemare(),
+      pipelined_backprop(),
+      tick_tock(),  //
       fp32(),
       tf32(),
       fp16(),

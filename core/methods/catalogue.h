@@ -21,6 +21,11 @@ Method v_min();
 Method dualpipe_v();
 Method dualpipe();
 Method chimera();
+Method pipedream();
+Method pipedream_2bw();
+Method pipemare();
+Method pipelined_backprop();
+Method tick_tock();
 // Precision
 Method fp32();
 Method tf32();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/program/action_index.h"
+#include "core/program/version_check.h"
 
 namespace trainyard {
 namespace {
@@ -16,7 +17,8 @@ class Checker {
   Checker(const Order& order, const ScheduleShape& shape)
       : order_(order), shape_(shape), index_(order) {
     const int replicas = shape.stages > 0 ? std::max(1, shape.devices / shape.stages) : 1;
-    expected_ = std::int64_t{shape.microbatches} * shape.steps * replicas;
+    const int steps = has_updates(order) ? shape.steps : 1;
+    expected_ = std::int64_t{shape.microbatches} * steps * replicas;
   }
 
   Diagnostics run() {
@@ -24,7 +26,10 @@ class Checker {
     check_pairs();
     check_missing();
     check_precedences();
-    if (found_.empty()) check_waits();
+    if (!found_.empty()) return std::move(found_);
+    const VersionCheck versions(index_);
+    for (const VersionProblem& p : versions.problems()) add(place(p.action), "{}", p.sentence);
+    if (found_.empty()) check_waits(versions);
     return std::move(found_);
   }
 
@@ -132,7 +137,7 @@ class Checker {
               to_text(a));
   }
 
-  void check_waits() {
+  void check_waits(const VersionCheck& versions) {
     using Edge = std::pair<std::uint32_t, std::uint32_t>;  // after, before
     std::vector<Edge> edges;
     for (std::uint32_t i = 0; i < actions_.size(); ++i)
@@ -143,6 +148,7 @@ class Checker {
     };
     for (const Precedence& p : order_.precedences)
       edges.push_back({index(p.after), index(p.before)});
+    for (const Edge& e : versions.waits()) edges.push_back(e);
     std::sort(edges.begin(), edges.end());
     std::vector<std::uint32_t> first(actions_.size() + 1, 0);  // of an action: its edges
     for (const Edge& e : edges) ++first[e.first + 1];

@@ -78,8 +78,9 @@ std::string to_text(const Order&);
 Order parse_order(std::string_view, const Place& = {"order"});
 
 /// Everything wrong with it as data: an action twice, a backward without or before its forward, a
-/// split backward beside a whole one, a missing microbatch, an unknown stage, lanes and data
-/// dependencies that wait for each other.
+/// split backward beside a whole one, a missing microbatch, an unknown stage, a weight version that
+/// is read before it is written or written out of turn, a gradient that no update applies, lanes
+/// and data dependencies that wait for each other.
 Diagnostics check(const Order&, const ScheduleShape&);
 
 }  // namespace trainyard

@@ -11,6 +11,7 @@
 #include "core/base/banded.h"
 #include "core/base/units.h"
 #include "core/plan/plan.h"
+#include "core/result/asynchrony.h"
 #include "core/timeline/metrics.h"
 
 namespace trainyard {
@@ -79,6 +80,7 @@ struct Result {
   DeviceId critical_device;
   std::optional<Banded<Joules>> energy;  // of one step, all devices at board power
   std::optional<Banded<double>> money;   // US dollars of one step
+  std::optional<Asynchrony> asynchrony;  // step and throughput stand beside what it costs in tokens
   std::vector<std::string> leaves_out;
 };
 

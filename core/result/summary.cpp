@@ -160,6 +160,7 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
   result.memory = stage_memory(program, timeline, waves);
   result.critical_device = critical_device(parts);
   result.breakdown = parts[result.critical_device.value];
+  result.asynchrony = asynchrony(program, workload.scenario.plan);
   result.verdict = judge(workload, program, timeline, waves, result.breakdown, result.capacity);
   if (const std::string sharing = sharing_sentence(program, prices); !sharing.empty())
     result.verdict.limit += "; " + sharing;

@@ -66,7 +66,7 @@ TEST(PlanJson, AllThatIsWrongIsSaidAtOnce) {
           R"("mesh": {"tp": 0, "ppp": 2}, "choices": [{"method": "ticktock"}, {"method": "zero", "stage": 7}])")),
       "plan.json#/mesh/ppp: unknown key \"ppp\"; did you mean \"pp\"?\n"
       "plan.json#/mesh/tp: expected a whole number from 1 to 1000000, found \"0\"\n"
-      "plan.json#/choices/0/method: no method is called \"ticktock\"\n"
+      "plan.json#/choices/0/method: no method is called \"ticktock\"; did you mean \"tick-tock\"?\n"
       "plan.json#/choices/1/stage: expected a whole number from 0 to 3, found \"7\"");
 }
 

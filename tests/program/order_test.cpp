@@ -101,7 +101,7 @@ TEST(OrderCheck, AcceptsTheThreeSchedules) {
 }
 
 TEST(OrderCheck, AcceptsASplitBackwardAndWavesOfTheirOwn) {
-  EXPECT_EQ(problems("d0/a  0F0 0F1 0I0 0I1 0W0 0W1 0U0", {1, 1, 2}), "");
+  EXPECT_EQ(problems("d0/a  0F0 0F1 0I0 0I1 0W0 0W1 0U0@1", {1, 1, 2}), "");
   EXPECT_EQ(problems("d0/a  0F0 0B0\nd1/a  0F1 0B1", {2, 1, 1}), "");
 }
 
@@ -134,6 +134,63 @@ TEST(OrderCheck, NamesTheCircle) {
             "waits for 0F1, which comes after 0B0\n");
   EXPECT_EQ(problems("d0/a  0F0 0B0 0F1 0B1\n0F1 < 0F0", {1, 1, 2}),
             "order: the lanes wait for each other: 0F0 waits for 0F1, which comes after 0F0\n");
+}
+
+TEST(OrderCheck, AnOrderWithoutUpdatesIsOneStepAndOneWithThemAllOfThem) {
+  const ScheduleShape three{.devices = 1, .stages = 1, .microbatches = 1, .steps = 3};
+  EXPECT_EQ(problems("d0/a  0F0 0B0", three), "");
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@1", three),
+            "order: stage 0 lacks the forward of microbatch 1 and of 1 more\n"
+            "order: stage 0 lacks the backward of microbatch 1 and of 1 more\n");
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@1 0F1@1 0B1@1 0U1@2 0F2@2 0B2@2 0U2@3", three), "");
+}
+
+TEST(OrderCheck, WeightVersionsAreWrittenInTurnAndBeforeTheyAreRead) {
+  const ScheduleShape two{.devices = 1, .stages = 1, .microbatches = 2};
+  EXPECT_EQ(problems("d0/a  0F0 0F1 0B0 0U0@1 0B1 0U1@2", two), "");    // stashed
+  EXPECT_EQ(problems("d0/a  0F0 0F1 0B0 0U0@1 0B1@1 0U1@2", two), "");  // newest
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0F1@1 0U0@1 0B1@1 0U1@2", two),
+            "order d0/a:3: 0F1@1 comes before 0U0@1, which writes the weights it reads\n");
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@1 0F1@3 0B1@3 0U1@2", two),
+            "order d0/a:4: 0F1@3 reads version 3 of the weights, which no update writes\n"
+            "order d0/a:5: 0B1@3 reads version 3 of the weights, which no update writes\n");
+  EXPECT_EQ(problems("d0/a  0F0@1 0B0@1 0F1@1 0B1@1", two).substr(0, 84),
+            "order d0/a:1: 0F0@1 reads version 1 of the weights, which no update writes\n"
+            "order d0/");
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@1 0F1@1 0B1 0U1@2", two),
+            "order d0/a:5: 0B1 reads older weights than its forward 0F1@1\n");
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@1 0F1 0B1 0U1@3", two),
+            "order d0/a:6: 0U1@3 skips version 2, which no update writes\n");
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@1 0F1 0B1 0U1@1", two),
+            "order d0/a:6: 0U1@1 writes the version that 0U0@1 has written\n");
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@2 0F1 0B1 0U1@1", two),
+            "order d0/a:3: 0U0@2 comes before 0U1@1, which writes the version before it\n");
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0 0F1 0B1 0U1@1", two),
+            "order d0/a:3: 0U0 writes version 0, which is there at the start\n");
+}
+
+TEST(OrderCheck, EveryGradientIsApplied) {
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@1 0F1 0B1", {1, 1, 2}),
+            "order d0/a:5: no update of stage 0 comes after 0B1 in its lane, so its gradient is "
+            "lost\n");
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@1\nd1/a  1F0 1B0", {2, 2, 1}),
+            "order d1/a:2: no update of stage 1 comes after 1B0 in its lane, so its gradient is "
+            "lost\n");
+}
+
+TEST(OrderCheck, WavesShareVersionsOrHoldTheirOwn) {
+  const ScheduleShape two{.devices = 1, .stages = 1, .microbatches = 2};
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@1\nd0/b  0F1/1 0B1/1 0U1/1@2", two), "");
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@1\nd0/b  0F1/1 0B1/1 0U1/1@1", two), "");
+  // A version of another wave's own weights cannot be read.
+  const ScheduleShape three{.devices = 1, .stages = 1, .microbatches = 3};
+  EXPECT_EQ(problems("d0/a  0F0 0B0 0U0@1 0F2@1 0B2@1 0U2@2\nd0/b  0F1/1@2 0B1/1@2 0U1/1@1", three),
+            "order d0/b:1: 0F1/1@2 reads version 2 of the weights, which no update writes\n"
+            "order d0/b:2: 0B1/1@2 reads version 2 of the weights, which no update writes\n");
+  // Each wave waits for the version that the other one writes after it.
+  EXPECT_EQ(problems("d0/a  0F0@2 0B0@2 0U0@1\nd0/b  0F1/1 0B1/1 0U1/1@2", two),
+            "order: the lanes wait for each other: 0F0@2 waits for 0U1/1@2, which waits for 0U0@1, "
+            "which comes after 0F0@2\n");
 }
 
 TEST(OrderCheck, RefusesFiveHundredMutants) {
