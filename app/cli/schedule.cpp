@@ -195,7 +195,9 @@ Verb schedule_verb() {
            "schedule interleaved --stages 4 --microbatches 8 --virtual-stages 2 --forward 1ms "
            "--backward-input 1ms --backward-weight 1ms --json",
            "schedule zb-h2 --stages 4 --microbatches 8 --backward-input 1.2ms --backward-weight "
-           "0.8ms"},
+           "0.8ms",
+           "schedule tick-tock --stages 1 --microbatches 8 --set policy=exclusive --forward-fill "
+           "0.4 --backward-fill 0.6"},
       .run = run_schedule};
 }
 

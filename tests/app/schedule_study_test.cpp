@@ -118,6 +118,34 @@ TEST(ScheduleStudy, AnAsynchronousOrderIsMeasuredAtItsPace) {
   EXPECT_EQ(live(found), (std::vector<double>{2, 1}));
 }
 
+// Updates that nobody waits for: at their pace no device ever idles, whatever a step is made of.
+TEST(ScheduleStudy, AsynchronousPipelinesHaveNoBubble) {
+  for (const char* name : {"pipedream", "pipedream-2bw", "pipemare", "pipelined-backprop"})
+    for (int p : {2, 4, 8})
+      for (int m : {8, 16}) {
+        const ScheduleStudy found = study_of(name, p, m);
+        EXPECT_EQ(found.makespan, m * 0.003) << name << " " << p << " " << m;
+        EXPECT_EQ(found.ideal, found.makespan) << name << " " << p << " " << m;
+        EXPECT_EQ(found.bubble_fraction, 0) << name << " " << p << " " << m;
+        for (const DeviceStudy& d : found.devices)
+          EXPECT_EQ(d.bubble_fraction, 0) << name << " " << p << " " << m;
+      }
+}
+
+// K waves in flight keep K of N devices busy.
+TEST(ScheduleStudy, WavesKeepTheirShareOfThePipelineBusy) {
+  for (std::int64_t waves : {1, 2, 3, 4}) {
+    ScheduleRequest request;
+    request.name = "tick-tock";
+    request.devices = 4;
+    request.microbatches = 12;
+    request.params.set("waves", waves);
+    const ScheduleStudy found = study(request);
+    EXPECT_NEAR(1 - found.bubble_fraction, static_cast<double>(waves) / 4, 1e-12) << waves;
+    EXPECT_NEAR(found.makespan, 0.036 * 4 / static_cast<double>(waves), 1e-12) << waves;
+  }
+}
+
 // Two lanes of one device that each fill half of it run beside each other.
 TEST(ScheduleStudy, LanesOfADeviceShareIt) {
   ScheduleRequest request;
