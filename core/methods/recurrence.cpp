@@ -19,7 +19,7 @@ struct LaneClock {
   Duration computed{};             // its last computation is
   Duration links[2][2] = {};       // its ports, by direction of the data and of the neighbour
   std::vector<Duration> reducing;  // by stage: when its gradients are reduced
-  std::vector<int> backwards;      // by stage: backwards left until the next update
+  std::vector<bool> completes;     // by action: the last backward before its stage's update
 };
 
 // What an action does to the microbatches that its device holds, when it ends (or begins).
@@ -59,7 +59,7 @@ class Recurrence {
       clocks_.back().reducing.resize(stages_);
       ++lanes_on_[lane.device.value];
     }
-    for (LaneClock& clock : clocks_) count_backwards(clock);
+    for (LaneClock& clock : clocks_) find_last_backwards(clock);
     arrived_.assign(stages_ * copies_, Duration{});
     waiting_.assign(arrived_.size(), true);
     found_.ends.resize(stages_), found_.reduced.resize(stages_);
@@ -96,11 +96,18 @@ class Recurrence {
     return stage.value * copies_ + copy(stage, on);
   }
 
-  void count_backwards(LaneClock& clock) const {
-    clock.backwards.assign(stages_, 0);
-    for (const Action& a : clock.lane->actions)
-      if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight)
-        ++clock.backwards[a.stage.value];
+  void find_last_backwards(LaneClock& clock) const {
+    const std::vector<Action>& actions = clock.lane->actions;
+    clock.completes.assign(actions.size(), false);
+    std::vector<bool> due(stages_, !asynchronous_);
+    for (std::size_t i = actions.size(); i-- > 0;) {
+      const std::size_t s = actions[i].stage.value;
+      if (actions[i].phase == Phase::Update) due[s] = true;
+      if (actions[i].phase != Phase::Backward && actions[i].phase != Phase::BackwardWeight)
+        continue;
+      clock.completes[i] = due[s];
+      due[s] = false;
+    }
   }
 
   const ActionTime& time_of(const Action& a) const {
@@ -185,7 +192,7 @@ class Recurrence {
 
   // The gradients of one backward, which began when it was `ready` and ended when `done`.
   void reduce(LaneClock& clock, std::size_t s, Duration ready, Duration done) {
-    const bool last = --clock.backwards[s] == 0 || asynchronous_;
+    const bool last = clock.completes[clock.next];
     found_.ends[s] = std::max(found_.ends[s], done);
     clock.reducing[s] = std::max(clock.reducing[s], done);
     if ((!last && !times_.reduce_every) || times_.reduce.empty()) return;

@@ -31,10 +31,17 @@ const Model& model(std::int64_t i) {
 }
 constexpr std::int64_t kModels = 6;
 
+const std::vector<std::string> kSynchronous = {"gpipe", "1f1b",       "1f1b",     "interleaved",
+                                               "zb-h1", "zb-h2",      "zb-v",     "v-half",
+                                               "v-min", "dualpipe-v", "dualpipe", "chimera"};
+const std::vector<std::string> kAsynchronous = {"pipedream", "pipedream-2bw", "pipemare",
+                                                "pipelined-backprop"};
+
 // Draws scenarios until one is legal; what is illegal is check()'s business and tested elsewhere.
 class Draw {
  public:
-  explicit Draw(std::uint64_t seed) : random_(seed) {}
+  explicit Draw(std::uint64_t seed, const std::vector<std::string>& schedules = kSynchronous)
+      : random_(seed), schedules_(schedules) {}
 
   Scenario scenario() {
     for (;;) {
@@ -48,9 +55,8 @@ class Draw {
       p.batch.micro = pick(1, 2);
       p.batch.sequence = std::int64_t{128} << pick(0, 4);
       p.flash_attention = pick(0, 2) != 0;
-      const char* schedules[] = {"gpipe", "1f1b",   "1f1b",  "interleaved", "zb-h1",    "zb-h2",
-                                 "zb-v",  "v-half", "v-min", "dualpipe-v",  "dualpipe", "chimera"};
-      const std::string schedule = schedules[pick(0, 11)];
+      const std::string& schedule = schedules_[static_cast<std::size_t>(
+          pick(0, static_cast<std::int64_t>(schedules_.size()) - 1))];
       if (schedule == "interleaved") p.virtual_stages = static_cast<int>(pick(2, 3));
       if (method(schedule).placement == Placement::V) p.virtual_stages = 2;
       set(p, "schedule", schedule);
@@ -77,6 +83,7 @@ class Draw {
   }
 
   Random random_;
+  const std::vector<std::string>& schedules_;
   std::uint64_t next_ = 0;
 };
 
@@ -154,6 +161,23 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereNothingContends) {
   print("closed form against order grain, step time", table);
   std::printf("  links are shared by more than 0.1 %% of the step in %d of %llu\n", contended,
               static_cast<unsigned long long>(n));
+}
+
+// The steady step of a pipeline that never drains.
+TEST(Fidelity, ClosedFormKeepsThePaceOfAsynchronousPipelines) {
+  const auto cost = roofline_cost_model();
+  std::map<std::string, Spread> table;
+  for (std::uint64_t i = 0; i < cases() / 10; ++i) {
+    const Workload w = prepare(Draw(i, kAsynchronous).scenario());
+    const Program p = lower(w, {.times = phase_times(w, *cost)});
+    const Duration pace = step_window(run(w, p, *cost, false), p).length();
+    const double error = std::abs(to_seconds(estimate_step(w, *cost).step) / to_seconds(pace) - 1);
+    table[setting(w.scenario.plan, "schedule")].add(error);
+    EXPECT_LE(error, 0.02) << words(w.scenario) << "\nclosed form "
+                           << to_seconds(estimate_step(w, *cost).step) << " s, order grain "
+                           << to_seconds(pace) << " s";
+  }
+  print("closed form against order grain, steady step", table);
 }
 
 TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
