@@ -54,6 +54,7 @@ class Cells {
     lanes.steps.reserve(p_.lane_length() * at(p_.devices));
     for (const std::uint8_t code : cells_)
       if (code < kSecondHalf) lanes.steps.push_back(code);
+    assert(lanes.steps.size() == p_.lane_length() * at(p_.devices));
     return lanes;
   }
 
@@ -208,7 +209,7 @@ class Cells {
   }
 
   // Whether the device keeps its limit while it drains if weight gradients take the cells that are
-  // free; writes them there if asked to.
+  // free; writes them there if asked to, whatever they keep.
   bool weights_fit(int d, bool write) {
     Drain now = drains_[at(d)];
     for (std::size_t cell = drain_; cell < width_ && (write || now.forwards > 0); ++cell) {
@@ -223,7 +224,7 @@ class Cells {
         if (write) put(d, cell, code_of(static_cast<int>(s), kWeight), 1);
       } else if (part_of(code) == kForward) {
         now.held += p_.change[kForward][s], --now.forwards;
-        if (now.held > p_.limit[at(d)]) return false;
+        if (!write && now.held > p_.limit[at(d)]) return false;
       } else {
         ++now.pending[c], now.freed = p_.change[kInput][s];
       }
