@@ -26,7 +26,7 @@ struct Link {
 class CircleSearch {
  public:
   CircleSearch(const Order& order, const ActionIndex& index, int stages)
-      : order_(order), index_(index), stages_(stages) {
+      : index_(index), stages_(stages) {
     for (const Precedence& p : order.precedences)
       awaited_.push_back({find(p.after), find(p.before)});
     std::sort(awaited_.begin(), awaited_.end());
@@ -90,7 +90,6 @@ class CircleSearch {
     return joined;
   }
 
-  const Order& order_;
   const ActionIndex& index_;
   int stages_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> awaited_;  // by precedences: after, before
@@ -135,7 +134,7 @@ std::string broken_by(const ActionIndex& index, const Order& order, std::uint32_
 }
 
 // Refuses an order in which one of these actions waits for itself.
-void expect_held(const Order& order, const ScheduleShape& shape, std::vector<Slot> edited) {
+void expect_held(const Order& order, const ScheduleShape& shape, const std::vector<Slot>& edited) {
   const ActionIndex index(order);
   CircleSearch search(order, index, shape.stages);
   for (const Slot& slot : edited) {
