@@ -433,6 +433,8 @@ const Setting* find_setting(std::string_view typed) {
 }
 
 void apply_setting(Plan& plan, std::string_view key, std::string_view value, const Place& place) {
+  if (is_schedule_param(key))
+    return apply_schedule_param(plan, key, value, {place.text + " " + std::string(key)});
   const Setting* found = find_setting(key);
   if (found == nullptr) {
     std::vector<std::string_view> names;
@@ -457,6 +459,7 @@ void apply_setting(Plan& plan, std::string_view assignment, const Place& place) 
 }
 
 std::string setting(const Plan& plan, std::string_view key) {
+  if (is_schedule_param(key)) return schedule_param(plan, key);
   const Setting* found = find_setting(key);
   return found == nullptr ? "" : found->read(plan);
 }
