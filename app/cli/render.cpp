@@ -46,9 +46,10 @@ int run_render(const Words& words, Streams& streams) {
     throw Error(Error::Kind::InvalidInput,
                 fmt::format("expected a file ending in .svg or .png, found \"{}\"", path),
                 {"--out"});
-  const bool op = words.choice("grain", {"order", "op"}, "order") == "op";
-  const ExperimentPtr experiment = simulate(
-      open_scenario(words, streams), {.grain = op ? Grain::Op : Grain::Order, .fixes = false});
+  words.choice("grain", {"order", "op"}, "order");  // refused before anything is read
+  const Scenario scenario = open_scenario(words, streams);
+  const ExperimentPtr experiment =
+      simulate(scenario, {.grain = grain_word(words, scenario), .fixes = false});
   write_file(path, picture(chosen, view_data(experiment, cost_model()), words, svg));
   if (!words.has("quiet")) streams.err << "wrote " << path << "\n";
   return kDone;
@@ -73,7 +74,7 @@ Verb render_verb() {
           .positional_required = true,
           .flags = with_scenario_flags(
               {order_flag(),
-               {"grain", "GRAIN", "order (default) or op"},
+               grain_flag(),
                {"width", "N", "logical pixels"},
                {"height", "N", "logical pixels"},
                {"scale", "X", "device pixels a logical one, for .png (default 1)"},

@@ -50,6 +50,17 @@ Scenario open_parts(const Words& words) {
       {words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")});
 }
 
+Flag grain_flag() {
+  return {"grain", "GRAIN",
+          "order: an instruction a phase (default); op: one an operator (default where waves share "
+          "a device)"};
+}
+
+Grain grain_word(const Words& words, const Scenario& scenario) {
+  if (!words.has("grain")) return natural_grain(scenario);
+  return words.choice("grain", {"order", "op"}, "order") == "op" ? Grain::Op : Grain::Order;
+}
+
 void write_file(const std::string& path, const std::string& bytes) {
   struct stat facts{};
   if (stat(path.c_str(), &facts) != 0 || S_ISREG(facts.st_mode))

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/cli/verb.h"
+#include "core/lowering/lower.h"
 #include "core/plan/plan.h"
 
 namespace trainyard {
@@ -20,6 +21,10 @@ Scenario open_scenario(const Words&, Streams&);
 /// The same of what is named only, the model and the cluster left empty where they are not, and
 /// checks nothing.
 Scenario open_parts(const Words&);
+
+/// --grain, by default the one at which the scenario is judged.
+Flag grain_flag();
+Grain grain_word(const Words&, const Scenario&);
 
 /// Writes a whole file, or nothing. Throws Error{Io}.
 void write_file(const std::string& path, const std::string& bytes);

@@ -37,9 +37,9 @@ int run_estimate(const Words& words, Streams& streams) {
 }
 
 int run_simulate(const Words& words, Streams& streams) {
-  const bool op = words.choice("grain", {"order", "op"}, "order") == "op";
-  const ExperimentPtr experiment =
-      simulate(open_scenario(words, streams), {.grain = op ? Grain::Op : Grain::Order});
+  words.choice("grain", {"order", "op"}, "order");  // refused before anything is read
+  const Scenario scenario = open_scenario(words, streams);
+  const ExperimentPtr experiment = simulate(scenario, {.grain = grain_word(words, scenario)});
   if (words.has("trace")) write_file(words.text("trace"), trace_event(*experiment));
   if (words.has("svg")) {
     const View& timeline = view("timeline");
@@ -67,7 +67,7 @@ Verb simulate_verb() {
       .summary =
           "Lowers and simulates one step: verdict with fixes, step time, utilisation, memory.",
       .flags = answer_flags(
-          {{"grain", "GRAIN", "order: an instruction a phase (default); op: one an operator"},
+          {grain_flag(),
            {"trace", "FILE", "writes the timeline for ui.perfetto.dev and chrome://tracing too"},
            {"svg", "FILE", "writes the timeline as a picture too"}}),
       .examples = {"simulate --model llama-3-70b --cluster h100-sxm:1024 --set tp=8 --set pp=4 "

@@ -22,7 +22,7 @@ Neighbour price(const Scenario& base, std::string_view key, const std::string& v
     Scenario changed = base;
     apply_setting(changed.plan, key, value, {"strategy"});
     const ExperimentPtr experiment =
-        simulate(changed, {.grain = Grain::Order, .fixes = false, .stop = stop});
+        simulate(changed, {.grain = natural_grain(changed), .fixes = false, .stop = stop});
     out.legal = true;
     out.fits = experiment->result.verdict.fits;
     out.step = experiment->result.step.value;
@@ -123,14 +123,13 @@ void Simulation::run(const Job& job) {
   try {
     const Scenario scenario = open(job.request);
     outcome.diagnostics = check(scenario);
-    outcome.experiment =
-        simulate(scenario, {.grain = Grain::Order, .fixes = false, .stop = job.stop});
+    const Grain grain = natural_grain(scenario);
+    outcome.experiment = simulate(scenario, {.grain = grain, .fixes = false, .stop = job.stop});
     outcome.data = std::make_shared<const ViewData>(view_data(outcome.experiment, cost_model()));
     outcome.milliseconds = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
     tell([this, outcome] { Q_EMIT finished(outcome); });
     const Plan plan = outcome.experiment->workload.scenario.plan;
-    outcome.experiment =
-        simulate(scenario, {.grain = Grain::Order, .fixes = true, .stop = job.stop});
+    outcome.experiment = simulate(scenario, {.grain = grain, .fixes = true, .stop = job.stop});
     outcome.data = std::make_shared<const ViewData>(view_data(outcome.experiment, cost_model()));
     outcome.priced = true;
     tell([this, outcome] { Q_EMIT finished(outcome); });

@@ -64,7 +64,8 @@ std::string sentence(const Fix& fix, const Experiment& before, const Experiment&
 }
 
 Fix price_change(const Change& change, const Experiment& before, std::stop_token stop) {
-  const std::shared_ptr<Experiment> after = run_once(change.scenario, Grain::Order, stop);
+  const std::shared_ptr<Experiment> after =
+      run_once(change.scenario, natural_grain(change.scenario), stop);
   const Result& now = after->result;
   Fix fix;
   fix.set = change.words;

@@ -135,7 +135,8 @@ class Comparer {
   void simulate_best(const std::vector<Variant>& variants, ComparedSchedule& found) const {
     for (const Variant& variant : variants) {
       if (found.fits && (found.tried >= kMostSimulated || variant.peak > budget())) return;
-      const std::shared_ptr<Experiment> run = run_once(variant.scenario, Grain::Order, stop_);
+      const std::shared_ptr<Experiment> run =
+          run_once(variant.scenario, natural_grain(variant.scenario), stop_);
       ++found.tried;
       const Bytes peak = worst_peak(run->result);
       const bool fits = run->result.verdict.fits;

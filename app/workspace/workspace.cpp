@@ -76,7 +76,19 @@ void refuse_giants(const Workload& workload, Grain grain) {
       {"plan#/batch/global"});
 }
 
+// Of every step that is simulated, so that a knob drag stays quick.
+constexpr double kMostByItself = 2e6;
+
 }  // namespace
+
+Grain natural_grain(const Scenario& scenario) {
+  if (scenario.plan.mesh.pp > 1) return Grain::Order;
+  const Workload workload = prepare(scenario);
+  if (workload.table.size() > 1) return Grain::Order;
+  const ScheduleShape shape = schedule_shape(workload, phase_times(workload, cost_model()));
+  const double ops = instructions(workload, Grain::Op) * shape.steps;
+  return ops <= kMostByItself && order(workload, shape).lanes.size() > 1 ? Grain::Op : Grain::Order;
+}
 
 Scenario open(const Request& request) {
   // Each refuses what is not named, the model first.

@@ -22,6 +22,11 @@ Scenario open(const Request&);
 /// The same, but a model or cluster that is not named stays empty.
 Scenario open_named(const Request&);
 
+/// The grain at which a plan is judged by default: order, but op where several lanes share a device
+/// that holds the whole model, because their memory rises and falls within an action, and op is
+/// not too much to simulate at once. Throws as simulate does.
+Grain natural_grain(const Scenario&);
+
 struct SimulateOptions {
   Grain grain = Grain::Order;
   bool fixes = true;  // price fixes (or the gain, when it fits)

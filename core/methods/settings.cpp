@@ -434,7 +434,8 @@ const Setting* find_setting(std::string_view typed) {
 
 void apply_setting(Plan& plan, std::string_view key, std::string_view value, const Place& place) {
   if (is_schedule_param(key))
-    return apply_schedule_param(plan, key, value, {place.text + " " + std::string(key)});
+    return apply_schedule_param(plan, key, value,
+                                {place.text + " " + std::string(key.substr(0, 80))});
   const Setting* found = find_setting(key);
   if (found == nullptr) {
     std::vector<std::string_view> names;
