@@ -115,8 +115,8 @@ class Lowering {
     make_streams();
     HeldState(w, draft_).hold_all(places_, order);
     const BackwardKinds kinds = backward_kinds(order);
-    writer_ = options.grain == Grain::Order ? order_grain(w, places_, draft_, devices_, kinds)
-                                            : op_grain(w, places_, draft_, devices_, kinds);
+    writer_ = options.grain == Grain::Order ? order_grain(w, places_, draft_, kinds)
+                                            : op_grain(w, places_, draft_, kinds);
     // One lane a device works in order: only other lanes ask what an action left.
     const std::size_t cells = stages_ * static_cast<std::size_t>(microbatches_ * steps_);
     keeps_cells_ = !order.precedences.empty() ||
@@ -165,17 +165,23 @@ class Lowering {
   };
 
   void make_streams() {
-    std::vector<std::uint32_t> lane_streams(order_.lanes.size());
+    lanes_.resize(order_.lanes.size());
     for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(w_.scenario.plan.mesh.pp); ++d) {
       const DeviceId id{d};
       for (std::size_t i = 0; i < order_.lanes.size(); ++i)
         if (const Lane& lane = order_.lanes[i]; lane.device == id)
-          lane_streams[i] = draft_.stream(id, lane.name, true, lane.delay);
-      devices_.push_back({draft_.stream(id, "comm", false), draft_.stream(id, "gather", false),
-                          draft_.stream(id, "reduce", false)});
+          lanes_[i].stream = draft_.stream(id, lane.name, true, lane.delay);
+      bool first = true;
+      for (std::size_t i = 0; i < order_.lanes.size(); ++i)
+        if (order_.lanes[i].device == id) {
+          const std::string which = first ? "" : " " + order_.lanes[i].name;
+          lanes_[i].to = {draft_.stream(id, "comm" + which, false),
+                          draft_.stream(id, "gather" + which, false),
+                          draft_.stream(id, "reduce" + which, false)};
+          first = false;
+        }
       transfers_.add_streams(id);
     }
-    for (std::uint32_t stream : lane_streams) lanes_.push_back({stream, {}, {}});
     reduced_.assign(order_.lanes.size(), std::vector<Refs>(places_.size()));
     arrived_ = reduced_;
   }
@@ -271,7 +277,7 @@ class Lowering {
     lane.tail = {};
     Refs done;
     done.add(updated);
-    const Refs gathered = writer_->gather(place, step, done);
+    const Refs gathered = writer_->gather(lane, place, step, done);
     return gathered.empty() ? done : gathered;
   }
 
@@ -315,7 +321,7 @@ class Lowering {
       for (int copy = 0; copy < 2; ++copy) {
         const std::size_t place = places_.index(StageId{s}, copy);
         const DeviceId device = places_[place].device;
-        ends[copy] = draft_.add(devices_[device.value].reduce, copies_tasks_[s], step,
+        ends[copy] = draft_.add(lanes_[first_lane(device)].to.reduce, copies_tasks_[s], step,
                                 reduced_[first_lane(device)][place]);
         copies_reduced_[place].add(ends[copy]);
       }
@@ -411,7 +417,6 @@ class Lowering {
   StageCopies places_;
   Transfers transfers_;
   std::unique_ptr<PhaseWriter> writer_;
-  std::vector<DeviceStreams> devices_;
   std::vector<LaneState> lanes_;
   std::vector<std::vector<Moment>> moments_;  // by lane and action
   std::vector<std::vector<int>> held_;

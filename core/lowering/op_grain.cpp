@@ -41,9 +41,8 @@ std::size_t last_op(const std::vector<BodyOp>& ops, Is is) {
 
 class OpGrain final : public PhaseWriter {
  public:
-  OpGrain(const Workload& w, const StageCopies& places, Draft& draft,
-          const std::vector<DeviceStreams>& streams, BackwardKinds kinds)
-      : w_(w), places_(places), draft_(draft), streams_(streams), split_(kinds.split) {
+  OpGrain(const Workload& w, const StageCopies& places, Draft& draft, BackwardKinds kinds)
+      : w_(w), places_(places), draft_(draft), split_(kinds.split) {
     for (const StageCopy& place : places) {
       std::vector<LayerTasks> layers;
       for (const Workload::Run& run : w.runs[place.stage.value])
@@ -56,7 +55,7 @@ class OpGrain final : public PhaseWriter {
 
   Written write(const Action& action, std::size_t place, Moment moment, LaneState& lane,
                 const Refs& inputs) override {
-    Walk walk{action, lane, streams_[places_[place].device.value], inputs, {}, {}, {}, {}, {}};
+    Walk walk{action, lane, lane.to, inputs, {}, {}, {}, {}, {}};
     walk.chain.add(lane.tail);
     walk.before_previous_layer = lane.last_compute;
     std::vector<LayerTasks>& layers = stages_[place];
@@ -87,13 +86,14 @@ class OpGrain final : public PhaseWriter {
     return written;
   }
 
-  Refs gather(std::size_t place, std::int32_t step, const Refs& updated) override {
+  Refs gather(const LaneState& lane, std::size_t place, std::int32_t step,
+              const Refs& updated) override {
     Refs done;
     Ref last;
     for (const LayerTasks& layer : stages_[place]) {
       if (overlapped(layer.gather)) continue;
       for (const OpTask& op : layer.gather)
-        last = draft_.add(streams_[places_[place].device.value].gather, op.task, step, updated);
+        last = draft_.add(lane.to.gather, op.task, step, updated);
     }
     done.add(last);
     return done;
@@ -104,7 +104,7 @@ class OpGrain final : public PhaseWriter {
   struct Walk {
     const Action& action;
     LaneState& lane;
-    const DeviceStreams& to;
+    const LaneStreams& to;
     Refs inputs;  // for the first computation
     Refs chain;   // what the next computation waits for
     Refs beside;  // runs beside the next computation
@@ -311,7 +311,6 @@ class OpGrain final : public PhaseWriter {
   const Workload& w_;
   const StageCopies& places_;
   Draft& draft_;
-  const std::vector<DeviceStreams>& streams_;
   bool split_;
   std::vector<std::vector<LayerTasks>> stages_;
 };
@@ -319,9 +318,8 @@ class OpGrain final : public PhaseWriter {
 }  // namespace
 
 std::unique_ptr<PhaseWriter> op_grain(const Workload& w, const StageCopies& places, Draft& draft,
-                                      const std::vector<DeviceStreams>& streams,
                                       BackwardKinds kinds) {
-  return std::make_unique<OpGrain>(w, places, draft, streams, kinds);
+  return std::make_unique<OpGrain>(w, places, draft, kinds);
 }
 
 }  // namespace trainyard

@@ -29,9 +29,8 @@ struct StageBuffers {
 
 class OrderGrain final : public PhaseWriter {
  public:
-  OrderGrain(const Workload& w, const StageCopies& places, Draft& draft,
-             const std::vector<DeviceStreams>& streams, BackwardKinds kinds)
-      : w_(w), places_(places), draft_(draft), streams_(streams), kinds_(kinds) {
+  OrderGrain(const Workload& w, const StageCopies& places, Draft& draft, BackwardKinds kinds)
+      : w_(w), places_(places), draft_(draft), kinds_(kinds) {
     for (const StageCopy& place : places) stages_.push_back(make_stage(place));
   }
 
@@ -39,7 +38,7 @@ class OrderGrain final : public PhaseWriter {
                 const Refs& inputs) override {
     const StageTasks& stage = stages_[place];
     const PhaseTasks& tasks = stage.phase[static_cast<std::size_t>(action.phase)];
-    const DeviceStreams& to = streams_[places_[place].device.value];
+    const LaneStreams& to = lane.to;
     const auto add = [&](std::uint32_t stream, TaskId task, const Refs& after) {
       return draft_.add(stream, task, action.microbatch, after, action.wave, action.weights);
     };
@@ -76,11 +75,12 @@ class OrderGrain final : public PhaseWriter {
     return written;
   }
 
-  Refs gather(std::size_t place, std::int32_t step, const Refs& updated) override {
+  Refs gather(const LaneState& lane, std::size_t place, std::int32_t step,
+              const Refs& updated) override {
     const StageTasks& stage = stages_[place];
     Refs done;
     if (stage.gather_overlapped) return done;
-    const DeviceStreams& to = streams_[places_[place].device.value];
+    const LaneStreams& to = lane.to;
     const auto add = [&](std::uint32_t stream, TaskId task, const Refs& after) {
       return draft_.add(stream, task, step, after);
     };
@@ -104,7 +104,7 @@ class OrderGrain final : public PhaseWriter {
   }
 
   template <class Add>
-  void reduce(const StageTasks& stage, const DeviceStreams& to, const Refs& start, Moment moment,
+  void reduce(const StageTasks& stage, const LaneStreams& to, const Refs& start, Moment moment,
               Written& written, LaneState& lane, const Add& add) {
     const Ref others =
         chain(to.reduce, stage.reduce_others, stage.reduce_overlapped ? start : written.done, add);
@@ -262,7 +262,6 @@ class OrderGrain final : public PhaseWriter {
   const Workload& w_;
   const StageCopies& places_;
   Draft& draft_;
-  const std::vector<DeviceStreams>& streams_;
   BackwardKinds kinds_;
   std::vector<StageTasks> stages_;
 };
@@ -286,9 +285,8 @@ std::string_view name_of(Phase phase) {
 }
 
 std::unique_ptr<PhaseWriter> order_grain(const Workload& w, const StageCopies& places, Draft& draft,
-                                         const std::vector<DeviceStreams>& streams,
                                          BackwardKinds kinds) {
-  return std::make_unique<OrderGrain>(w, places, draft, streams, kinds);
+  return std::make_unique<OrderGrain>(w, places, draft, kinds);
 }
 
 }  // namespace trainyard

@@ -10,15 +10,17 @@
 
 namespace trainyard {
 
-/// The streams of one device for collectives: those that block, of weights, of gradients.
-struct DeviceStreams {
-  std::uint32_t comm, gather, reduce;
+/// The streams of one lane for collectives: those that block, of weights, of gradients. Lanes that
+/// share a device have their own, so that none waits for its turn behind another that waits for it.
+struct LaneStreams {
+  std::uint32_t comm = 0, gather = 0, reduce = 0;
 };
 
 /// One lane of the order while it is being written.
 struct LaneState {
   std::uint32_t stream = 0;  // compute
-  Refs tail;                 // what the lane's next computation waits for
+  LaneStreams to;
+  Refs tail;  // what the lane's next computation waits for
   Ref last_compute;
 };
 
@@ -47,13 +49,13 @@ class PhaseWriter {
   virtual Written write(const Action&, std::size_t place, Moment, LaneState&,
                         const Refs& inputs) = 0;
   /// Weight collectives after the update, when they do not overlap with the next forward.
-  virtual Refs gather(std::size_t place, std::int32_t step, const Refs& updated) = 0;
+  virtual Refs gather(const LaneState&, std::size_t place, std::int32_t step,
+                      const Refs& updated) = 0;
 };
 
 std::unique_ptr<PhaseWriter> order_grain(const Workload&, const StageCopies&, Draft&,
-                                         const std::vector<DeviceStreams>&, BackwardKinds);
-std::unique_ptr<PhaseWriter> op_grain(const Workload&, const StageCopies&, Draft&,
-                                      const std::vector<DeviceStreams>&, BackwardKinds);
+                                         BackwardKinds);
+std::unique_ptr<PhaseWriter> op_grain(const Workload&, const StageCopies&, Draft&, BackwardKinds);
 
 std::string_view name_of(Phase);  // "forward", "backward", "input gradient" ...
 
