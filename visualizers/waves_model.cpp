@@ -122,9 +122,11 @@ WavePasses passes_of(const Program& program, const Timeline& timeline, DeviceId 
   return passes;
 }
 
-// Nothing of the wave is held just before this instant.
+// Next to nothing of the wave is held just before this instant: what its last operator works on.
 bool is_empty_before(const StepCurve& own, Instant at) {
-  return at == Instant{0} || value_at(own, at - Duration{1}) == 0;
+  constexpr std::int64_t kNextToNothing = 10;  // parts of the peak
+  return at == Instant{0} ||
+         value_at(own, at - Duration{1}) <= own.value[own.peak] / kNextToNothing;
 }
 
 // The part of the run that a wave repeats: from one forward to the next where each begins with
