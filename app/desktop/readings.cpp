@@ -15,6 +15,13 @@ namespace {
 QString q(const std::string& text) { return QString::fromStdString(text); }
 QString bold(const std::string& text) { return "<b>" + q(text) + "</b>"; }
 
+// A step of stale gradients is not told without what it costs in tokens.
+QString tokens_of(const Result& result) {
+  return result.asynchrony
+             ? QString(", %1 \u00D7 tokens").arg(result.asynchrony->token_overhead.value, 0, 'f', 2)
+             : QString();
+}
+
 int band_percent(const Banded<Duration>& step) {
   if (step.value.count() <= 0) return 0;
   const double half = to_seconds(step.high - step.low) / 2 / to_seconds(step.value);
@@ -40,8 +47,9 @@ QStringList reading_texts(const Result& result) {
           : QString("<b>%1</b> samples/s/GPU").arg(samples, 0, 'g', 4);
   const QString mark = result.verdict.fits ? QString() : QString::fromUtf8("⚠ ");
   return {QString("step %1 ± %2 %")
-              .arg(bold(format_step_time(result.step.value)))
-              .arg(band_percent(result.step)),
+                  .arg(bold(format_step_time(result.step.value)))
+                  .arg(band_percent(result.step)) +
+              tokens_of(result),
           "MFU " + bold(format_percent(result.mfu)),
           "bubble " + bold(format_percent(result.bubble_fraction)),
           "exposed comm " + bold(format_percent(result.exposed_communication_fraction)),

@@ -22,6 +22,15 @@ Ink ink_of_tone(const QString& tone) {
   return tone == "ok" ? Ink::Ok : Ink::BorderStrong;
 }
 
+// A step of stale gradients is not told without what it costs in tokens.
+QString limit_text(const Result& result) {
+  const QString limit = QString::fromStdString(result.verdict.limit);
+  if (!result.asynchrony) return limit;
+  return QString("Step %1, %2; %3")
+      .arg(QString::fromStdString(format_step_time(result.step.value)),
+           QString::fromStdString(result.asynchrony->sentence), limit);
+}
+
 }  // namespace
 
 std::pair<QString, QString> split_sentence(const std::string& sentence) {
@@ -143,7 +152,7 @@ void VerdictBar::refresh() {
       !result.verdict.fits ? "error"
       : tight              ? "warning"
                            : "check",
-      head, rest, QString::fromStdString(result.verdict.limit));
+      head, rest, limit_text(result));
   offer(session_.stale() ? nullptr : &result.verdict);
 }
 

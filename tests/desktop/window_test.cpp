@@ -197,6 +197,51 @@ TEST(Window, SchedulesAreComparedWhereTheyAreLookedAt) {
   ASSERT_TRUE(happens([&] { return window->settled() && page->comparison().model() != before; }));
 }
 
+// The plan follows the handle; steps that follow each other are one step of undo.
+TEST(Window, TheOffsetBetweenWavesIsDraggedAndUndone) {
+  Folder folder;
+  const auto window = window_with({folder.file("config.json", kConfig),
+                                   "h100-sxm:1",
+                                   "",
+                                   {"schedule=tick-tock", "global-batch=4"}});
+  window->document().show_perspective("analyse");
+  window->show_tab("waves");
+  auto* page = window->findChild<AnalysePage*>();
+  ASSERT_TRUE(happens([&] { return window->settled() && page->current()->drawing() != nullptr; }));
+  const WavesModel& waves = window->session().data()->waves;
+  ASSERT_EQ(waves.waves, 2);
+  const auto sentence =
+      QString::fromStdString(window->session().experiment()->result.asynchrony.value().sentence);
+  EXPECT_TRUE(window->findChild<VerdictBar*>()->accessibleDescription().contains(sentence));
+
+  Scene& scene = page->current()->scene();
+  const Size size = page->current()->drawing()->size;
+  const Rect slider = waves_layout(waves, {0, 0, size.width, size.height}, {}).slider;
+  const int before = window->document().undo_stack().count();
+  InputFrame frame;
+  frame.inside = true;
+  frame.pressed[0] = frame.down[0] = true;
+  for (const float share : {0.4F, 0.3F, 0.25F}) {
+    frame.at = {slider.x + slider.width * share, slider.y + 20};
+    EXPECT_TRUE(scene.input(frame));
+    frame.pressed[0] = false;
+  }
+  frame.down[0] = false;
+  frame.released[0] = true;
+  scene.input(frame);
+  EXPECT_EQ(window->document().undo_stack().count(), before + 1);
+  const auto offset = [&] {
+    return setting(window->session().experiment()->workload.scenario.plan, "tick-tock.offset");
+  };
+  ASSERT_TRUE(happens([&] { return window->settled() && offset() == "0.25"; }));
+  InputFrame key;
+  key.keys.push_back(Qt::Key_Right);
+  EXPECT_TRUE(scene.input(key));
+  ASSERT_TRUE(happens([&] { return window->settled() && offset() != "0.25"; }));
+  window->document().undo_stack().undo();
+  ASSERT_TRUE(happens([&] { return window->settled() && offset() == "0.5"; }));
+}
+
 TEST(Window, EveryTabOfAnalyseDrawsAndSpeaks) {
   const auto window = window_with(small_plan());
   window->document().show_perspective("analyse");
