@@ -133,7 +133,6 @@ class Solver {
     if (!place(warm_up(pipeline_, forwards), overrun, [&] { return warm_up_text(forwards); }))
       return false;
     warm_up_ = std::move(forwards);
-    overrun_ = overrun;
     return true;
   }
 
@@ -324,8 +323,7 @@ class Solver {
   std::int64_t tried_ = 0, passes_ = 0, orders_ = 0;
 
   std::vector<std::int32_t> warm_up_;  // the best of them
-  double overrun_ = 0;
-  ListPolicy policy_;  // the best of them
+  ListPolicy policy_;                  // the best of them
 };
 
 }  // namespace

@@ -59,7 +59,8 @@ struct SolvedSchedule {
   Order order;
   OrderTiming timing;
   Duration lower_bound{};  // no order within the limits is shorter
-  bool optimal = false;    // proven: by search, or because the bound is reached
+  bool optimal = false;    // proven: by search, or because the bound is reached; of Span, among
+                           // orders in which microbatches do not overtake one another
   std::string found_by;    // "exhaustive search", "zb-h1", "list scheduling, lag 2" ...
   std::int64_t tried = 0;  // orders timed, or nodes visited
 };
