@@ -216,6 +216,7 @@ Hover describe_schedules(const SchedulesModel& model, const Rect& area, const Vi
       if (!is_legal(panel)) return hover;
       for (const auto& [words, ink] : readings(panel, model.budget)) hover.lines.push_back(words);
       hover.value = hover.lines[panel.why_not.empty() ? 0 : 1];
+      if (const auto& stale = result_of(panel).asynchrony) hover.lines.push_back(stale->sentence);
       return hover;
     }
     if (!is_legal(panel)) return {};

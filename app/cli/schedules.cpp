@@ -49,6 +49,12 @@ std::string table(const ScheduleComparison& comparison) {
                         s.fits ? "yes" : "no", step_words(s), step, 100 * s.bubble,
                         readable(s.peak), words);
   }
+  bool first = true;
+  for (const ComparedSchedule& s : comparison.schedules) {
+    if (s.staleness.empty()) continue;
+    text += fmt::format("{}{}: {}\n", first ? "\n" : "", s.name, s.staleness);
+    first = false;
+  }
   return text;
 }
 
@@ -62,7 +68,7 @@ Json row(const ComparedSchedule& s) {
   if (s.experiment == nullptr) return json;
   json.set("changed", s.changed);
   json.set("step_seconds", to_seconds(s.step));
-  if (!s.tokens.empty()) json.set("tokens", s.tokens);
+  if (!s.staleness.empty()) json.set("tokens", s.staleness);
   json.set("bubble_fraction", s.bubble);
   json.set("peak_bytes", s.peak.value);
   json.set("tried", s.tried);

@@ -204,7 +204,9 @@ ScheduleComparison compare_schedules(const Scenario& scenario, const ComparisonR
     if (made.experiment == nullptr) continue;
     const std::optional<Asynchrony>& stale = made.experiment->result.asynchrony;
     made.asynchronous = stale.has_value();
-    if (stale) made.tokens = stale->sentence;
+    if (!stale) continue;
+    made.tokens = fmt::format("{:.2f} x tokens", stale->token_overhead.value);
+    made.staleness = stale->sentence;
   }
   return comparison;
 }

@@ -28,10 +28,11 @@ struct ComparedSchedule {
   bool asynchronous = false;
   ExperimentPtr experiment;
   Duration step{};
-  double bubble = 0;   // share of device time
-  Bytes peak{};        // of the worst device
-  std::string tokens;  // asynchronous: what a token is worth, never empty then
-  int tried = 0;       // variants simulated
+  double bubble = 0;      // share of device time
+  Bytes peak{};           // of the worst device
+  std::string tokens;     // asynchronous: "1.13 x tokens" to the same loss; never empty then
+  std::string staleness;  // the same with what it comes from
+  int tried = 0;          // variants simulated
 };
 
 struct ScheduleComparison {
