@@ -79,8 +79,9 @@ std::optional<std::string> wrong_updates(const Order& order, const ScheduleShape
                      "{} updates weights after its order, and this one has updates of its "
                      "own",
                      schedule);
-  if (asynchronous && steps_of(order) != shape.steps)
-    return fmt::format("it covers {} steps, and {} is laid out for {}", steps_of(order), schedule,
+  const std::int64_t steps = steps_of(order, shape.microbatches);
+  if (asynchronous && steps != shape.steps)
+    return fmt::format("it covers {} steps, and {} is laid out for {}", steps, schedule,
                        shape.steps);
   return {};
 }
@@ -89,8 +90,8 @@ std::optional<std::string> wrong_updates(const Order& order, const ScheduleShape
 std::optional<std::string> wrong(const Scenario& s, Order order) {
   const ScheduleShape shape = edited_shape(s);
   const Method& schedule = schedule_of(s.plan);
-  if (auto found = wrong_updates(order, shape, schedule.name, schedule.settles != nullptr))
-    return found;
+  const bool asynchronous = shape.steps > 1;  // waves that add up their gradients are not
+  if (auto found = wrong_updates(order, shape, schedule.name, asynchronous)) return found;
   if (auto found = wrong_delay(order)) return found;
   for (const Diagnostic& d : check(order, shape))
     if (d.severity == Diagnostic::Severity::Error) return d.message;
@@ -103,11 +104,13 @@ std::optional<std::string> wrong(const Scenario& s, Order order) {
 
 }  // namespace
 
-std::int64_t steps_of(const Order& order) {
+std::int64_t steps_of(const Order& order, int microbatches) {
+  if (!has_updates(order)) return 1;
   std::int64_t steps = 1;
   for (const Lane& lane : order.lanes)
     for (const Action& a : lane.actions)
-      if (a.phase == Phase::Update) steps = std::max(steps, std::int64_t{a.microbatch} + 1);
+      if (a.phase != Phase::Update)
+        steps = std::max(steps, std::int64_t{a.microbatch} / std::max(1, microbatches) + 1);
   return steps;
 }
 

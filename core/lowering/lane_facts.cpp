@@ -75,7 +75,7 @@ WaveState wave_state(const Order& order, DeviceId device) {
         same_version |= !written.insert({a.stage.value, a.weights}).second;
   }
   if (lanes < 2) return {};
-  return {same_version ? lanes - 1 : 0, same_version ? 0 : 1, lanes - 1};
+  return {same_version ? lanes - 1 : 0, same_version ? 0 : lanes - 1, lanes - 1};
 }
 
 }  // namespace trainyard

@@ -16,8 +16,8 @@ std::vector<int> held_versions(const Lane&, std::size_t stages);
 
 /// What the waves of a device keep beside the one set of weights, gradients and optimizer state
 /// that every stage has. Waves that each write the same version have replicas of their own; waves
-/// that share weights keep one older version, so that a wave's backward finds what its forward
-/// read.
+/// that share weights keep an older version for each wave but one, so that a wave's backward finds
+/// what its forward read while the others update.
 struct WaveState {
   int replicas = 0;   // more sets of weights and optimizer state
   int stashes = 0;    // older versions of the weights

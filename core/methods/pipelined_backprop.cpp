@@ -30,6 +30,14 @@ int settles(const ScheduleShape& shape, const Params&) {
   return settled_after(shape, 2 * (shape.stages - 1));
 }
 
+// A prediction from the last change of weight keeps the weights of one update before.
+void arrange(Layout& layout, const Scenario&, const Params& params) {
+  constexpr int kBeforeBytes = 4;
+  if (params.text("predict") != "weight") return;
+  layout.optimizer_bytes += kBeforeBytes;
+  layout.optimizer_touched_bytes += 2 * kBeforeBytes;
+}
+
 Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
   const Plan& plan = scenario.plan;
   ScheduleShape shape;
@@ -86,6 +94,7 @@ Method pipelined_backprop() {
       .check = check_scenario,
       .order = order,
       .settles = settles,
+      .arrange = arrange,
   };
 }
 

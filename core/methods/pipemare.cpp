@@ -34,6 +34,14 @@ int settles(const ScheduleShape& shape, const Params& params) {
          settled_after(shape, ahead(shape.stages, 0, params));
 }
 
+// T2's mean motion is one more moment of every parameter, read and written with each update.
+void arrange(Layout& layout, const Scenario&, const Params& params) {
+  constexpr int kMotionBytes = 4;
+  if (!params.flag("correct")) return;
+  layout.optimizer_bytes += kMotionBytes;
+  layout.optimizer_touched_bytes += 2 * kMotionBytes;
+}
+
 Diagnostics check_scenario(const Scenario& scenario, const Params&) {
   return check_asynchronous("pipemare", scenario, 1, 1);
 }
@@ -76,6 +84,7 @@ Method pipemare() {
       .check = check_scenario,
       .order = order,
       .settles = settles,
+      .arrange = arrange,
   };
 }
 

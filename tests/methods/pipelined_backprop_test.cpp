@@ -45,6 +45,15 @@ TEST(PipelinedBackprop, AStashKeepsAVersionASampleInFlight) {
   }
 }
 
+TEST(PipelinedBackprop, PredictingFromTheLastChangeKeepsTheWeightsBefore) {
+  const Method m = pipelined_backprop();
+  Layout velocity, weight;
+  m.arrange(velocity, {}, params_of(m));
+  m.arrange(weight, {}, params_of(m, {{"predict", std::string("weight")}}));
+  EXPECT_EQ(velocity.optimizer_bytes, Layout{}.optimizer_bytes);
+  EXPECT_EQ(weight.optimizer_bytes, Layout{}.optimizer_bytes + 4);
+}
+
 TEST(PipelinedBackprop, WorksSampleBySampleAndLayerByLayer) {
   const Method method = pipelined_backprop();
   Scenario scenario;

@@ -2,6 +2,7 @@
 
 #include "core/methods/catalogue.h"
 #include "tests/support/flow_facts.h"
+#include "tests/support/programs.h"
 
 namespace trainyard {
 namespace {
@@ -71,6 +72,45 @@ TEST(PipeMare, WarmupStepsFlush) {
     EXPECT_EQ(f.forward_delay, 0);
     EXPECT_EQ(f.live, std::min(n, p - static_cast<int>(f.stage.value)));  // 1F1B
   }
+}
+
+TEST(PipeMare, TheMeanMotionIsOneMoreBufferOfTheWeights) {
+  const Method m = pipemare();
+  Layout plain, corrected;
+  m.arrange(plain, {}, params_of(m, {{"correct", false}}));
+  m.arrange(corrected, {}, params_of(m));
+  EXPECT_EQ(plain.optimizer_bytes, Layout{}.optimizer_bytes);
+  EXPECT_EQ(corrected.optimizer_bytes, plain.optimizer_bytes + 4);
+  EXPECT_EQ(corrected.optimizer_touched_bytes, plain.optimizer_touched_bytes + 8);
+}
+
+// A flushed step takes (N + p - 1)(F + B) and one without a flush N (F + B).
+TEST(PipeMare, UtilisationGainsWhatTheFlushCosts) {
+  const auto end_of_updates = [](const Program& program, std::int32_t step) {
+    const Timeline t = testing::play(program, [](const Task& task) {
+      return task.phase == Phase::Update    ? Duration(0)
+             : task.phase == Phase::Forward ? Duration(1000)
+                                            : Duration(2000);
+    });
+    Instant end{};
+    for (std::size_t i = 0; i < program.instructions.size(); ++i)
+      if (program.task(InstructionId{static_cast<std::uint32_t>(i)}).phase == Phase::Update &&
+          program.instructions[i].microbatch == step)
+        end = std::max(end, t.spans[i].end);
+    return end;
+  };
+  const Method m = pipemare();
+  for (int p : {2, 4, 8})
+    for (int n : {1, 4, 8}) {
+      const int settles = m.settles({.devices = p, .stages = p, .microbatches = n}, params_of(m));
+      const Program flowing = testing::flow_program(m, p, n, settles + 1);
+      const Program flushed = testing::flow_program(m, p, n, 3, {{"warmup", std::int64_t{3}}});
+      const int middle = (settles + 1) / 2;
+      EXPECT_EQ(end_of_updates(flowing, middle) - end_of_updates(flowing, middle - 1),
+                Duration(3000 * n))
+          << p << " " << n;
+      EXPECT_EQ(end_of_updates(flushed, 0), Duration(3000 * (n + p - 1))) << p << " " << n;
+    }
 }
 
 TEST(PipeMare, SettlesAfterItsWarmup) {
