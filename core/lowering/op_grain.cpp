@@ -42,7 +42,7 @@ std::size_t last_op(const std::vector<BodyOp>& ops, Is is) {
 class OpGrain final : public PhaseWriter {
  public:
   OpGrain(const Workload& w, const StageCopies& places, Draft& draft, BackwardKinds kinds)
-      : w_(w), places_(places), draft_(draft), split_(kinds.split) {
+      : w_(w), draft_(draft), split_(kinds.split) {
     for (const StageCopy& place : places) {
       std::vector<LayerTasks> layers;
       for (const Workload::Run& run : w.runs[place.stage.value])
@@ -309,7 +309,6 @@ class OpGrain final : public PhaseWriter {
   }
 
   const Workload& w_;
-  const StageCopies& places_;
   Draft& draft_;
   bool split_;
   std::vector<std::vector<LayerTasks>> stages_;

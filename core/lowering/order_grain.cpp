@@ -30,7 +30,7 @@ struct StageBuffers {
 class OrderGrain final : public PhaseWriter {
  public:
   OrderGrain(const Workload& w, const StageCopies& places, Draft& draft, BackwardKinds kinds)
-      : w_(w), places_(places), draft_(draft), kinds_(kinds) {
+      : w_(w), draft_(draft), kinds_(kinds) {
     for (const StageCopy& place : places) stages_.push_back(make_stage(place));
   }
 
@@ -260,7 +260,6 @@ class OrderGrain final : public PhaseWriter {
   }
 
   const Workload& w_;
-  const StageCopies& places_;
   Draft& draft_;
   BackwardKinds kinds_;
   std::vector<StageTasks> stages_;
