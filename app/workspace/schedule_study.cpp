@@ -110,17 +110,6 @@ int laid_out_steps(const Method& chosen, const ScheduleRequest& r) {
   return 1;
 }
 
-// Steps that an order covers, by the microbatches that it names.
-int steps_of(const Order& order, int microbatches) {
-  if (!has_updates(order)) return 1;
-  std::int32_t last = 0;
-  for (const Lane& lane : order.lanes)
-    for (const Action& a : lane.actions)
-      if (a.phase == Phase::Forward) last = std::max(last, a.microbatch);
-  return static_cast<int>(
-      std::min<std::int64_t>(last / std::int64_t{microbatches} + 1, kMostActions));
-}
-
 // --- what it comes to ---
 
 class Measure {
@@ -251,7 +240,8 @@ ScheduleStudy study(const ScheduleRequest& request, Order order, const std::stri
   result.method = &chosen;
   result.request = complete(chosen, request);
   result.asynchronous = has_updates(order);
-  result.request.steps = steps_of(order, request.microbatches);
+  result.request.steps =
+      static_cast<int>(std::min<std::int64_t>(steps_of(order, request.microbatches), kMostActions));
   expect_few_actions(result.request);
   Diagnostics wrong = check(order, shape_of(chosen, result.request));
   for (Diagnostic& d : wrong)

@@ -79,8 +79,7 @@ std::optional<std::string> wrong_updates(const Order& order, const ScheduleShape
                      "{} updates weights after its order, and this one has updates of its "
                      "own",
                      schedule);
-  const std::int64_t steps = steps_of(order, shape.microbatches);
-  if (asynchronous && steps != shape.steps)
+  if (const int steps = steps_of(order, shape.microbatches); asynchronous && steps != shape.steps)
     return fmt::format("it covers {} steps, and {} is laid out for {}", steps, schedule,
                        shape.steps);
   return {};
@@ -103,16 +102,6 @@ std::optional<std::string> wrong(const Scenario& s, Order order) {
 }
 
 }  // namespace
-
-std::int64_t steps_of(const Order& order, int microbatches) {
-  if (!has_updates(order)) return 1;
-  std::int64_t steps = 1;
-  for (const Lane& lane : order.lanes)
-    for (const Action& a : lane.actions)
-      if (a.phase != Phase::Update)
-        steps = std::max(steps, std::int64_t{a.microbatch} / std::max(1, microbatches) + 1);
-  return steps;
-}
 
 ScheduleShape edited_shape(const Scenario& s) {
   const Choice& choice = *chosen_on(s.plan, MethodAxis::Schedule);

@@ -7,9 +7,6 @@
 
 namespace trainyard {
 
-/// The steps that an order covers, of so many microbatches each; 1 when it has no updates.
-std::int64_t steps_of(const Order&, int microbatches);
-
 /// The shape that an order of the plan must have: its schedule's, with as many steps as that takes
 /// to settle and one more. The scenario's plan is complete.
 ScheduleShape edited_shape(const Scenario&);

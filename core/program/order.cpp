@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/program/action_index.h"
 #include "core/program/version_check.h"
@@ -180,6 +181,16 @@ bool has_updates(const Order& order) {
     for (const Action& a : lane.actions)
       if (a.phase == Phase::Update) return true;
   return false;
+}
+
+int steps_of(const Order& order, int microbatches) {
+  if (!has_updates(order)) return 1;
+  std::int32_t last = 0;
+  for (const Lane& lane : order.lanes)
+    for (const Action& a : lane.actions)
+      if (a.phase == Phase::Forward) last = std::max(last, a.microbatch);
+  return static_cast<int>(std::min<std::int64_t>(last / std::int64_t{std::max(1, microbatches)} + 1,
+                                                 std::numeric_limits<int>::max()));
 }
 
 Diagnostics check(const Order& order, const ScheduleShape& shape) {

@@ -66,6 +66,8 @@ struct ScheduleShape {
 /// Whether it writes weights itself, so that steps flow into each other. Any other order is
 /// synchronous: lowering updates all weights after it, and repeats it for the next step.
 bool has_updates(const Order&);
+/// Steps that it covers, at least 1, where each has so many microbatches.
+int steps_of(const Order&, int microbatches);
 
 /// "3F12", with "/1" for wave 1 and "@4" for weight version 4 where they are not 0.
 std::string to_text(const Action&);
