@@ -99,6 +99,17 @@ std::string staleness_text(const ScheduleStudy& s) {
       joined(s.facts, [](const StageFacts& f) { return std::to_string(f.versions); }));
 }
 
+// What waves gain. Nothing is promised where one already fills what it runs on.
+std::string waves_text(const ScheduleStudy& s) {
+  if (s.over_one_wave == 0) return {};
+  constexpr double kNoGain = 1.05;
+  return fmt::format("over one wave      {:.2f} times the samples a second{}\n", s.over_one_wave,
+                     s.over_one_wave <= kNoGain ? ": one wave already fills the device, and waves "
+                                                  "gain nothing"
+                     : s.request.devices > 1    ? " of model parallelism with one wave in flight"
+                                                : "");
+}
+
 std::string study_text(const ScheduleStudy& s) {
   std::string text = title(s) + grid(s) + "\n";
   text += fmt::format("{} {} (ideal {})\n",
@@ -115,6 +126,7 @@ std::string study_text(const ScheduleStudy& s) {
                      : "of each device, between its own first pass and its own last end");
   text += fmt::format("live microbatches  {} (peak of each device)\n",
                       joined(s.devices, [](const DeviceStudy& d) { return to_text(d.live); }));
+  text += waves_text(s);
   text += staleness_text(s);
   const Card& card = s.method->card;
   text += fmt::format("\ngains       {}\ncosts       {}\nlegal when  {}\npaper       {}\n\n",
@@ -134,6 +146,7 @@ OrderDocument document_of(const ScheduleStudy& s) {
                          .makespan = s.makespan,
                          .ideal = s.ideal,
                          .bubble_fraction = s.bubble_fraction,
+                         .over_one_wave = s.over_one_wave,
                          .span_bubble_fraction = {},
                          .live_microbatches = {},
                          .delays = {},

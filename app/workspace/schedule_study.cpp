@@ -150,9 +150,24 @@ class Measure {
     const double possible =
         static_cast<double>(window.length().count()) * static_cast<double>(lanes_on_.size());
     if (possible > 0) study_.bubble_fraction = 1.0 - static_cast<double>(busy.count()) / possible;
+    if (has_waves()) study_.over_one_wave = alone() / study_.makespan;
   }
 
  private:
+  bool has_waves() const {
+    if (study_.makespan <= 0 || copies(study_.method->placement) > 1) return false;
+    return std::any_of(study_.order.lanes.begin(), study_.order.lanes.end(), [](const Lane& lane) {
+      return std::any_of(lane.actions.begin(), lane.actions.end(),
+                         [](const Action& a) { return a.wave > 0; });
+    });
+  }
+  // The same microbatches one after the other through all devices, in seconds.
+  double alone() const {
+    const ScheduleRequest& r = study_.request;
+    const Duration cycle = r.forward + r.backward_input + r.backward_weight;
+    return to_seconds(cycle) * r.microbatches * r.devices;
+  }
+
   // Every action of the device with its span.
   template <class F>
   void each(std::size_t device, F f) const {

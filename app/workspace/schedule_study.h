@@ -50,6 +50,9 @@ struct ScheduleStudy {
                                          // time is whole nanoseconds
   double makespan = 0, ideal = 0;        // ideal: no device ever idle
   double bubble_fraction = 0;            // idle over span, all devices
+  double over_one_wave = 0;  // of waves: samples a second over those of one wave alone, which has
+                             // the device (or, of model parallelism, all devices in turn) to
+                             // itself; 0 where the schedule has no waves
   std::vector<DeviceStudy> devices;
   std::vector<StageFacts> facts;  // by copy of a stage, read off the order as a program
 };

@@ -284,6 +284,8 @@ Json order_schema() {
            {"lower_bound", described(real(), "seconds; no order is shorter"), false},
            {"found_by", described(text(), "of a solved order"), false},
            {"bubble_fraction", fraction(), false},
+           {"over_one_wave", described(real(), "of waves: samples a second over one wave's"),
+            false},
            {"span_bubble_fraction",
             described(list_of(fraction()),
                       "of each device, between its own first pass and its own last end"),

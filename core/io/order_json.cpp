@@ -65,6 +65,7 @@ std::string order_document(const OrderDocument& document) {
   if (document.lower_bound > 0) json.set("lower_bound", document.lower_bound);
   if (!document.found_by.empty()) json.set("found_by", document.found_by);
   json.set("bubble_fraction", document.bubble_fraction);
+  if (document.over_one_wave > 0) json.set("over_one_wave", document.over_one_wave);
   Json spans = Json::list();
   for (const double fraction : document.span_bubble_fraction) spans.push(fraction);
   if (!document.span_bubble_fraction.empty()) json.set("span_bubble_fraction", std::move(spans));

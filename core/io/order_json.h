@@ -19,6 +19,7 @@ struct OrderDocument {
   int steps = 1, step = 0;  // of an asynchronous schedule; its figures are of that one, from 0
   double makespan = 0, ideal = 0;            // seconds
   double bubble_fraction = 0;                // idle over span, all devices
+  double over_one_wave = 0;                  // of waves: samples a second over one wave's; 0 = none
   std::vector<double> span_bubble_fraction;  // of each device, between its own first and last pass
   double lower_bound = 0;  // seconds, of a solved order: none is shorter; 0 = not a solved one
   std::string found_by{};  // of a solved order

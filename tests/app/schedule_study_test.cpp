@@ -146,6 +146,36 @@ TEST(ScheduleStudy, WavesKeepTheirShareOfThePipelineBusy) {
   }
 }
 
+// Two waves at half a cycle on one device, which shares itself among them: a steady step of two
+// microbatches. Where one wave fills it, nothing is gained.
+TEST(ScheduleStudy, WavesGainWhatOneLeavesFree) {
+  struct Row {
+    double forward, backward, gain;
+  };
+  // F = 1, B = 2: the step is as long as the device is asked for, sum of u t, at least one cycle.
+  for (const Row& row :
+       {Row{0.4, 0.6, 6 / 3.2}, Row{0.5, 0.5, 2.0}, Row{0.6, 0.8, 6 / 4.4}, Row{1.0, 1.0, 1.0}}) {
+    ScheduleRequest request;
+    request.name = "tick-tock";
+    request.devices = 1, request.microbatches = 2;
+    request.forward_fill = row.forward, request.backward_fill = row.backward;
+    EXPECT_NEAR(study(request).over_one_wave, row.gain, 0.01) << row.forward;
+  }
+  ScheduleRequest plain;
+  EXPECT_EQ(study(plain).over_one_wave, 0);
+}
+
+// K waves of model parallelism keep K of N devices at work.
+TEST(ScheduleStudy, WavesOfModelParallelismGainTheirNumber) {
+  for (const int waves : {2, 4, 8}) {
+    ScheduleRequest request;
+    request.name = "tick-tock";
+    request.devices = 8, request.microbatches = 8;
+    request.params.set("waves", std::int64_t{waves});
+    EXPECT_NEAR(study(request).over_one_wave, waves, 0.05 * waves) << waves;
+  }
+}
+
 // Two lanes of one device that each fill half of it run beside each other.
 TEST(ScheduleStudy, LanesOfADeviceShareIt) {
   ScheduleRequest request;
