@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
 
 namespace trainyard {
@@ -87,7 +88,7 @@ std::optional<std::string> wrong_updates(const Order& order, const ScheduleShape
 
 // The first thing that is wrong, in words.
 std::optional<std::string> wrong(const Scenario& s, Order order) {
-  const ScheduleShape shape = edited_shape(s);
+  const ScheduleShape shape = schedule_shape(s.plan);
   const Method& schedule = schedule_of(s.plan);
   const bool asynchronous = shape.steps > 1;  // waves that add up their gradients are not
   if (auto found = wrong_updates(order, shape, schedule.name, asynchronous)) return found;
@@ -102,18 +103,6 @@ std::optional<std::string> wrong(const Scenario& s, Order order) {
 }
 
 }  // namespace
-
-ScheduleShape edited_shape(const Scenario& s) {
-  const Choice& choice = *chosen_on(s.plan, MethodAxis::Schedule);
-  const Method& schedule = method(choice.method);
-  ScheduleShape shape;
-  shape.devices = s.plan.mesh.pp;
-  shape.stages = s.plan.mesh.pp * s.plan.virtual_stages;
-  shape.microbatches = microbatches(s.plan);
-  shape.placement = schedule.placement;
-  if (schedule.settles) shape.steps = schedule.settles(shape, choice.params) + 1;
-  return shape;
-}
 
 Diagnostics check_edited_order(const Scenario& s) {
   if (s.plan.order.empty()) return {};

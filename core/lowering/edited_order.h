@@ -7,10 +7,6 @@
 
 namespace trainyard {
 
-/// The shape that an order of the plan must have: its schedule's, with as many steps as that takes
-/// to settle and one more. The scenario's plan is complete.
-ScheduleShape edited_shape(const Scenario&);
-
 /// What is wrong with the plan's own order, if it has one: that it does not fit the stages and
 /// microbatches of the plan any more, runs a stage where it is not, reads weights before they are
 /// written. The scenario's plan is complete. One error says it, with its way back.

@@ -454,18 +454,23 @@ void expect_room(const Workload& w, const LowerOptions& options, int steps) {
 
 }  // namespace
 
-ScheduleShape schedule_shape(const Workload& w, const PhaseTimes& times, int steps) {
-  const Choice& choice = *chosen_on(w.scenario.plan, MethodAxis::Schedule);
+ScheduleShape schedule_shape(const Plan& plan, const PhaseTimes& times, int steps) {
+  const Choice& choice = *chosen_on(plan, MethodAxis::Schedule);
+  const Method& schedule = method(choice.method);
   ScheduleShape shape;
-  shape.devices = w.scenario.plan.mesh.pp;
-  shape.stages = static_cast<int>(w.table.size());
-  shape.microbatches = microbatches(w.scenario.plan);
+  shape.devices = plan.mesh.pp;
+  shape.stages = plan.mesh.pp * plan.virtual_stages;
+  shape.microbatches = microbatches(plan);
   shape.times = times;
-  shape.placement = w.placement;
+  shape.placement = schedule.placement;
   shape.steps = std::max(1, steps);
-  if (const Method& schedule = method(choice.method); schedule.settles)
+  if (schedule.settles)
     shape.steps = std::max(shape.steps, schedule.settles(shape, choice.params) + 1);
   return shape;
+}
+
+ScheduleShape schedule_shape(const Workload& w, const PhaseTimes& times, int steps) {
+  return schedule_shape(w.scenario.plan, times, steps);
 }
 
 bool splits_backward(const Workload& w) {

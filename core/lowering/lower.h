@@ -59,6 +59,8 @@ Program lower(const Workload&, const Order&, int steps, const LowerOptions& = {}
 /// What the plan asks of its schedule. An asynchronous one has at least as many steps as it takes
 /// to settle, and one more; results speak of the one in the middle (step_window()).
 ScheduleShape schedule_shape(const Workload&, const PhaseTimes& = {}, int steps = 1);
+/// The same of a complete plan.
+ScheduleShape schedule_shape(const Plan&, const PhaseTimes& = {}, int steps = 1);
 /// Whether its order has input and weight gradients as actions of their own.
 bool splits_backward(const Workload&);
 /// The plan's own order, else that of its schedule, as lower() follows it.
