@@ -27,7 +27,9 @@ struct BodyOp {
   CollectiveKind collective = CollectiveKind::AllReduce;
   Group group = Group::Tensor;
   Bytes bytes{};
-  bool overlapped = false;  // may run beside computation of its own phase (see overlap.cpp)
+  TensorId tensor;           // that it gathers or reduces; invalid: parameters or their gradients
+  bool of_gradient = false;  // the tensor's gradient, not the tensor
+  bool overlapped = false;   // may run beside computation of its own phase (see overlap.cpp)
 };
 
 /// A tensor kept from forward to backward.
@@ -40,6 +42,22 @@ struct SavedTensor {
   NodeId last_weight_user;
   bool attention_core = false;
   bool recomputed = false;  // not kept: rebuilt in backward (category Recomputed)
+  Bytes bytes{};
+};
+
+/// A tensor that is alive only while its layer runs: an output that nobody keeps, a gradient on its
+/// way from the op that makes it to those that read it.
+struct Transient {
+  enum class Form : std::uint8_t {
+    Local,    // as the binding divides it
+    Whole,    // gathered from, or about to be reduced to, its parts (sequence parallel)
+    Carried,  // a gradient that the weight pass of a split backward still reads
+  };
+  TensorId tensor;        // of the block's graph
+  bool gradient = false;  // of the tensor, else the tensor itself
+  bool backward = false;  // from and to count Body::backward, else Body::forward
+  Form form = Form::Local;
+  std::uint32_t from = 0, to = 0;  // ops: alive from the start of the one to the end of the other
   Bytes bytes{};
 };
 
@@ -58,6 +76,7 @@ struct Body {
   std::vector<BodyOp> gather;  // parameter collectives after the update, or before the next forward
   std::vector<BodyOp> update;  // the optimizer
   std::vector<SavedTensor> saved;
+  std::vector<Transient> transients;  // of what is not saved (core/methods/transients.h)
   LocalParameters parameters;
   Bytes gathered{};         // parameters in full that live only while the layer runs (ZeRO 3)
   Bytes unreduced{};        // gradients in full that live until they are scattered (ZeRO 2 and 3)

@@ -31,6 +31,7 @@ struct Work {
   DType math = DType::F32;
   std::int64_t m = 0, n = 0, k = 0, count = 1;  // Product: count products of m x k by k x n; else 0
   double fill = 1.0;                            // share of the device it can occupy alone, (0, 1]
+  std::int16_t kernel = -1;  // which op and pass asks: kernel_of(); -1 = none (an optimizer)
   friend bool operator==(const Work&, const Work&) = default;
 };
 

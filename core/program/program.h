@@ -45,6 +45,20 @@ std::string_view to_string(Category);  // "optimizer_state"
 enum class Provenance : std::uint8_t { Exact, Modelled, Measured, Guessed };
 std::string_view to_string(Provenance);
 
+/// What a buffer of an op-grain program holds, for whoever executes it.
+enum class Holds : std::uint8_t {
+  Other,
+  Saved,      // item: index into Body::saved of its layer
+  Transient,  // item: index into Body::transients of its layer
+  Message,    // what a send or receive carries: the stage's output, or the gradient of its input
+  Gathered,   // the layer's parameters in full (ZeRO 3)
+  Unreduced,  // the layer's gradients in full (ZeRO 2 and 3)
+  Weights,    // of the whole stage; item: which copy where waves have their own
+  OlderWeights,
+  Gradients,       // of the whole stage; item as above
+  OptimizerState,  // of the whole stage; item as above
+};
+
 /// Bytes with an owner. One that is not persistent is allocated anew for every microbatch that
 /// needs it.
 struct Buffer {
@@ -57,6 +71,9 @@ struct Buffer {
   Bytes bytes{};
   std::uint32_t first_part = 0, parts = 0;  // slice of Program::parts: what it is made of; may be
                                             // empty
+  Holds holds = Holds::Other;
+  std::int32_t layer = -1;  // op grain: of the model, counted over all blocks; -1 = of none
+  std::int32_t item = -1;
 };
 struct BufferPart {
   NameId name;  // "layers.5 q_proj"
@@ -91,9 +108,11 @@ struct Task {
   std::int32_t layer = -1;                  // op grain: layer of the model; -1 = none
   std::uint32_t first_work = 0, works = 0;  // Compute: slice of Program::works, summed
   CollectiveKind collective = CollectiveKind::AllReduce;
-  Group group = Group::Data;                    // Collective: among whom
-  std::int32_t repeats = 1;                     // Collective: that many in a row, one a layer
-  Bytes bytes{};                                // Collective, Send: of one
+  Group group = Group::Data;  // Collective: among whom
+  std::int32_t repeats = 1;   // Collective: that many in a row, one a layer
+  Bytes bytes{};              // Collective, Send: of one
+  TensorId tensor;            // op grain, Collective: what it works on; invalid: parameters
+  bool of_gradient = false;   // its gradient
   std::uint32_t first_effect = 0, effects = 0;  // slice of Program::effects
 };
 

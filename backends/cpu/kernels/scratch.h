@@ -1,0 +1,49 @@
+// Memory that a kernel needs only while it runs (tiles, packed operands, oneDNN's scratchpad). Each
+// worker thread has its own, which grows to the most that was ever asked for; it is no part of a
+// device's arena and is reported beside it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/base/units.h"
+
+namespace trainyard {
+
+class Scratch {
+ public:
+  /// Bytes aligned to 64, valid until the Frame that was open at the call ends. Not cleared.
+  void* take(std::size_t bytes);
+  float* floats(std::int64_t count) {
+    return static_cast<float*>(take(static_cast<std::size_t>(count) * sizeof(float)));
+  }
+  Bytes most() const;  // ever taken at once
+
+  /// Gives back at its end what was taken since its beginning.
+  class Frame {
+   public:
+    explicit Frame(Scratch&);
+    ~Frame();
+    Frame(const Frame&) = delete;
+    Frame& operator=(const Frame&) = delete;
+
+   private:
+    Scratch& scratch_;
+    std::size_t chunk_, used_;
+  };
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  struct Chunk {
+    std::unique_ptr<std::byte, Free> data;
+    std::size_t size = 0;
+  };
+  std::vector<Chunk> chunks_;  // a pointer once given stays where it is
+  std::size_t chunk_ = 0, used_ = 0, most_ = 0;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,92 @@
+// What a run says of itself while it goes on: spans, memory, losses, through queues without locks,
+// one writer and one reader each. A reader that is slow loses events, counted, and never holds up
+// the run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/program/program.h"
+#include "core/timeline/timeline.h"
+
+namespace trainyard {
+
+/// One instruction on one device, done. Times since the start of the run, in the clock of its mode.
+struct LiveSpan {
+  InstructionId instruction;
+  std::int32_t repetition = 0;  // which pass through the program
+  std::int32_t peer = 0;        // which of the devices behind the pipeline rank
+  Span span{};
+};
+struct LiveMemory {
+  DeviceId device;
+  std::int32_t peer = 0;
+  Instant at{};
+  CategoryBytes bytes{};
+};
+/// After every update of the whole model.
+struct LiveStep {
+  std::int64_t step = 0;                               // updates done
+  double loss = 0;                                     // mean over the step's samples
+  double rate = 0, gradient_norm = 0, loss_scale = 0;  // 0 = does not apply
+  bool skipped = false;                                // its gradients had overflowed
+  Instant at{};
+};
+
+/// A queue of one writer and one reader. push() never blocks and never allocates.
+template <class T>
+class LiveQueue {
+ public:
+  /// Capacity: a power of two.
+  explicit LiveQueue(std::size_t capacity) : slots_(capacity) {}
+  /// False, and counted as lost, when it is full.
+  bool push(const T& value) {
+    const std::size_t write = write_.load(std::memory_order_relaxed);
+    if (write - read_.load(std::memory_order_acquire) == slots_.size()) {
+      lost_.fetch_add(1, std::memory_order_relaxed);
+      return false;
+    }
+    slots_[write & (slots_.size() - 1)] = value;
+    write_.store(write + 1, std::memory_order_release);
+    return true;
+  }
+  /// Appends all that is there and returns how many.
+  std::size_t drain(std::vector<T>& into) {
+    const std::size_t read = read_.load(std::memory_order_relaxed);
+    const std::size_t write = write_.load(std::memory_order_acquire);
+    for (std::size_t i = read; i != write; ++i) into.push_back(slots_[i & (slots_.size() - 1)]);
+    read_.store(write, std::memory_order_release);
+    return write - read;
+  }
+  std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+
+ private:
+  std::vector<T> slots_;
+  alignas(64) std::atomic<std::size_t> write_{0};
+  alignas(64) std::atomic<std::size_t> read_{0};
+  std::atomic<std::uint64_t> lost_{0};
+};
+
+/// All queues of a run: one of each kind for each worker, so that every queue has one writer.
+class LiveSink {
+ public:
+  explicit LiveSink(int workers, std::size_t capacity = std::size_t{1} << 16);
+  int workers() const { return static_cast<int>(spans_.size()); }
+  LiveQueue<LiveSpan>& spans(int worker) { return *spans_[static_cast<std::size_t>(worker)]; }
+  LiveQueue<LiveMemory>& memory(int worker) { return *memory_[static_cast<std::size_t>(worker)]; }
+  LiveQueue<LiveStep>& steps() { return steps_; }  // written by whoever ends a step
+
+  /// Of all workers; in no order between them. From one reading thread.
+  void drain(std::vector<LiveSpan>&, std::vector<LiveMemory>&, std::vector<LiveStep>&);
+  std::uint64_t lost() const;
+
+ private:
+  std::vector<std::unique_ptr<LiveQueue<LiveSpan>>> spans_;
+  std::vector<std::unique_ptr<LiveQueue<LiveMemory>>> memory_;
+  LiveQueue<LiveStep> steps_{1 << 14};
+};
+
+}  // namespace trainyard
