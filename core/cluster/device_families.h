@@ -26,6 +26,7 @@ enum class Family : std::uint8_t {
   Gaudi2,
   Gaudi3,
   Processor,
+  LocalCore,  // a virtual device of the CPU backend
 };
 
 /// Fills efficiency, launch, message_start and context of the device, each with its source.
