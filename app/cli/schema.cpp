@@ -21,7 +21,7 @@ Verb schema_verb() {
   return {.name = "schema",
           .summary = "The JSON Schema of a document that is read or written here.",
           .positional = "NAME",
-          .positional_doc = "plan, result, order or schedules; without it, the list",
+          .positional_doc = "plan, result, order, schedules or calibration; without it, the list",
           .flags = {{"out", "FILE", "writes there instead of standard output"},
                     {"quiet", "", "no diagnostics"}},
           .examples = {"schema", "schema plan"},

@@ -346,15 +346,36 @@ Json trade_schema() {
                                {"named_makespan", described(real(), "seconds"), false}}))}}));
 }
 
+Json calibration_schema() {
+  return document(
+      "trainyard/calibration",
+      object({schema_member("trainyard/calibration"),
+              {"machine", text()},
+              {"copy", object({{"start", described(text(), "as 1.5 us")},
+                               {"rate", described(text(), "as 17 GB/s")}})},
+              {"reduce", described(text(), "of adding up, as 11 GB/s")},
+              {"residual", object({{"median", real()}, {"worst", real()}})},
+              {"kernels",
+               list_of(object({{"kernel", described(text(), "op and pass, or optimizer")},
+                               {"kind", text()},
+                               {"math", text()},
+                               {"shape", described(list_of(whole()), "count, m, n, k"), false},
+                               {"flops", real()},
+                               {"read_bytes", whole()},
+                               {"written_bytes", whole()},
+                               {"time", described(text(), "median, as 271 us")},
+                               {"spread", described(real(), "of the median")},
+                               {"repeats", whole(1)}}))},
+              {"notes", list_of(text()), false}}));
+}
+
 struct Entry {
   std::string_view name;
   Json (*make)();
 };
-constexpr Entry kEntries[] = {{"plan", plan_schema},
-                              {"result", result_schema},
-                              {"order", order_schema},
-                              {"schedules", schedules_schema},
-                              {"trade", trade_schema}};
+constexpr Entry kEntries[] = {{"plan", plan_schema},   {"result", result_schema},
+                              {"order", order_schema}, {"schedules", schedules_schema},
+                              {"trade", trade_schema}, {"calibration", calibration_schema}};
 
 }  // namespace
 

@@ -28,6 +28,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/device", "a device"},
     Schema{"trainyard/bench", "a benchmark"},
     Schema{"trainyard/comparison", "a comparison"},
+    Schema{"trainyard/calibration", "a calibration"},
 };
 
 std::vector<std::string> names() {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/model/ops.h"
+
 namespace trainyard {
 namespace {
 
@@ -101,6 +103,7 @@ BodyOp compute_op(const LocalNode& local, std::size_t i, Pass pass, Work work, B
   op.node = node_id(i);
   op.pass = pass;
   op.work = work;
+  op.work.kernel = kernel_of(*local.node.op, pass);
   op.workspace = workspace;
   return op;
 }

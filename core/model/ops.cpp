@@ -30,4 +30,33 @@ const Op& op(std::string_view name) {
                                              std::string(name) + "\"" + did_you_mean(name, names));
 }
 
+namespace {
+
+constexpr std::string_view kPasses[] = {" forward", " input gradient", " weight gradient"};
+constexpr int kPassCount = 3;
+
+}  // namespace
+
+std::int16_t kernel_of(const Op& wanted, Pass pass) {
+  int index = 0;
+  for (const Op* candidate : ops()) {
+    if (candidate == &wanted)
+      return static_cast<std::int16_t>(kPassCount * index + static_cast<int>(pass));
+    ++index;
+  }
+  return -1;
+}
+
+std::string kernel_name(std::int16_t kernel) {
+  const auto index = static_cast<std::size_t>(kernel / kPassCount);
+  if (kernel < 0 || index >= ops().size()) return "";
+  return std::string(ops()[index]->name) + std::string(kPasses[kernel % kPassCount]);
+}
+
+std::optional<std::int16_t> find_kernel(std::string_view name) {
+  for (std::size_t i = 0; i < kPassCount * ops().size(); ++i)
+    if (kernel_name(static_cast<std::int16_t>(i)) == name) return static_cast<std::int16_t>(i);
+  return std::nullopt;
+}
+
 }  // namespace trainyard

@@ -1,7 +1,11 @@
 // The list of ops, one line each; adding one is adding its file and its line here and in ops.cpp.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "core/model/op.h"
 
@@ -46,5 +50,12 @@ const Op& dot_interaction();  // dot products of every pair of vectors (recommen
 std::span<const Op* const> ops();
 /// Throws Error{InvalidInput} with the nearest name.
 const Op& op(std::string_view name);
+
+/// What Work::kernel is of one pass of an op; of one binary only, so that files write names.
+std::int16_t kernel_of(const Op&, Pass);
+/// "matmul forward", "matmul input gradient"; empty for -1.
+std::string kernel_name(std::int16_t kernel);
+/// Nothing where no kernel has that name.
+std::optional<std::int16_t> find_kernel(std::string_view name);
 
 }  // namespace trainyard
