@@ -23,6 +23,8 @@ struct View {
   DType type = DType::F32;  // F32, BF16, F16; I64 for indices, Bool for masks
   int rank = 0;
   std::array<std::int64_t, kMostDims> size{};
+  bool transposed = false;  // rank 2: it lies as [size[1], size[0]] (a head's weight that is an
+                            // embedding's table); matmul's weight and its gradient only
 
   bool there() const { return data != nullptr; }
   std::int64_t elements() const;
@@ -74,8 +76,13 @@ struct CpuKernel {
   KernelFunction forward = nullptr;
   KernelFunction backward_input = nullptr;   // null: no input has a gradient
   KernelFunction backward_weight = nullptr;  // null: no parameter has one in this pass
-  bool sixteen_bit = false;  // takes BF16 and F16 operands as they are; else run_kernel() converts
+
+  KernelFunction of(Pass) const;
+
+  bool sixteen_bit = false;  // takes BF16 operands as they are; else run_kernel() converts them.
+                             // F16 it always converts: no processor this runs on adds in it
   bool reference = false;    // runs the reference maths: right, and slow
+  std::string_view refused = {};  // not empty: cannot be run, and why
 };
 
 /// Of an op of ops(): the fast one, else the reference maths in double.
@@ -84,7 +91,7 @@ const CpuKernel& cpu_kernel(const Op&);
 /// Runs one pass. Operands in 16 bits are converted to 4-byte floats before, and what was written
 /// is rounded to nearest even after, where the kernel does not do so itself. A pass that the op
 /// does not have does nothing. Throws Error{Internal} naming op and operand where one that the pass
-/// needs is not there.
+/// needs is not there, and Error{Unsupported} where the op is refused.
 void run_kernel(const KernelCall&, Pass);
 
 }  // namespace trainyard

@@ -31,7 +31,7 @@ class Scratch {
 
    private:
     Scratch& scratch_;
-    std::size_t chunk_, used_;
+    std::size_t chunk_, used_, before_;
   };
 
  private:
@@ -42,8 +42,10 @@ class Scratch {
     std::unique_ptr<std::byte, Free> data;
     std::size_t size = 0;
   };
-  std::vector<Chunk> chunks_;  // a pointer once given stays where it is
-  std::size_t chunk_ = 0, used_ = 0, most_ = 0;
+  std::vector<Chunk> chunks_;         // a pointer once given stays where it is
+  std::size_t chunk_ = 0, used_ = 0;  // where the next one lies
+  std::size_t before_ = 0;            // taken in chunks before that one
+  std::size_t most_ = 0;
 };
 
 }  // namespace trainyard

@@ -1,0 +1,15 @@
+// Between 4-byte floats and the 16-bit formats, rounded to nearest even. What is no number stays
+// none; F16 beyond its range becomes infinite.
+#pragma once
+
+#include <cstdint>
+
+#include "core/model/dtype.h"
+
+namespace trainyard {
+
+/// BF16, F16 or F32 (a copy).
+void to_floats(const void* from, DType type, float* to, std::int64_t count);
+void from_floats(const float* from, void* to, DType type, std::int64_t count);
+
+}  // namespace trainyard

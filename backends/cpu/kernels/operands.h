@@ -1,0 +1,54 @@
+// How kernels reach their operands: by position, with a sentence when one is not there.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "backends/cpu/kernels/kernel.h"
+#include "core/base/error.h"
+
+namespace trainyard {
+
+[[noreturn]] void missing_operand(const KernelCall&, const char* what, std::size_t position,
+                                  const std::vector<TensorId>& ids);
+
+inline const View& operand(const KernelCall& call, std::span<const View> list, const char* what,
+                           std::size_t position, const std::vector<TensorId>& ids) {
+  if (position < list.size() && list[position].there()) return list[position];
+  missing_operand(call, what, position, ids);
+}
+
+/// Each throws Error{Internal} naming op and tensor when it is not there.
+inline const View& input(const KernelCall& call, std::size_t i) {
+  return operand(call, call.inputs, "its input ", i, call.node.inputs);
+}
+inline const View& output(const KernelCall& call, std::size_t i = 0) {
+  return operand(call, call.outputs, "its output ", i, call.node.outputs);
+}
+inline const View& output_gradient(const KernelCall& call, std::size_t i = 0) {
+  return operand(call, call.output_gradients, "the gradient of ", i, call.node.outputs);
+}
+const FactView& needed_fact(const KernelCall&, std::string_view what);
+
+/// Where the gradient of input i goes in this pass, and whether it is added there: a parameter's
+/// always is. Not there: nobody wants it.
+struct Target {
+  View view;
+  bool add = false;
+  explicit operator bool() const { return view.there(); }
+};
+inline Target target(const KernelCall& call, std::size_t i) {
+  if (i < call.input_gradients.size() && call.input_gradients[i].there())
+    return {call.input_gradients[i], i < call.adds.size() && call.adds[i] != 0};
+  if (i < call.weight_gradients.size() && call.weight_gradients[i].there())
+    return {call.weight_gradients[i], true};
+  return {};
+}
+
+/// Elements of the last dimension, and how many rows of them there are.
+inline std::int64_t width(const View& v) {
+  return v.rank == 0 ? 1 : v.size[static_cast<std::size_t>(v.rank - 1)];
+}
+inline std::int64_t rows(const View& v) { return width(v) == 0 ? 0 : v.elements() / width(v); }
+
+}  // namespace trainyard

@@ -1,0 +1,502 @@
+// The harness of kernel_agreement.h, the kernels of product-like ops in it, and what run_kernel()
+// does around them.
+#include "tests/backends/kernel_agreement.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <set>
+
+#include "backends/cpu/kernels/convert.h"
+#include "core/base/error.h"
+#include "core/model/ops.h"
+#include "core/model/reference.h"
+
+namespace trainyard {
+namespace testing {
+namespace {
+
+// Memory of exactly the tensor's size, filled with bytes that are no number in any format.
+struct Held {
+  std::vector<std::byte> bytes;
+  View view;
+
+  Held() = default;
+  Held(const std::vector<std::int64_t>& shape, DType type) {
+    view.type = type;
+    view.rank = static_cast<int>(shape.size());
+    std::copy(shape.begin(), shape.end(), view.size.begin());
+    bytes.assign(static_cast<std::size_t>(view.bytes().value), std::byte{0xff});
+    view.data = bytes.data();
+  }
+};
+
+void put(const std::vector<double>& values, void* data, DType type) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  if (type == DType::I64) {
+    std::copy(values.begin(), values.end(), static_cast<std::int64_t*>(data));
+    return;
+  }
+  const std::vector<float> floats(values.begin(), values.end());
+  from_floats(floats.data(), data, type, n);
+}
+
+HostTensor get(const View& v) {
+  HostTensor made = zeros({v.size.begin(), v.size.begin() + v.rank});
+  if (v.type == DType::I64) {
+    std::copy_n(v.i64(), v.elements(), made.values.begin());
+    return made;
+  }
+  std::vector<float> floats(made.values.size());
+  to_floats(v.data, v.type, floats.data(), v.elements());
+  made.values.assign(floats.begin(), floats.end());
+  return made;
+}
+
+std::vector<double> random_values(const View& v, const Random& random) {
+  std::vector<double> values(static_cast<std::size_t>(v.elements()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 2 * random.uniform(i) - 1;
+  return values;
+}
+
+DType fact_type(std::string_view what, DType activations) {
+  if (what == "mask") return DType::Bool;
+  if (what == "indices") return DType::I64;
+  if (what == "scores" || what == "dropped scores") return activations;
+  return DType::F32;
+}
+
+// One call of the op: its operands twice over, for the kernel and for the reference.
+class Subject {
+ public:
+  Subject(const Op& op, const KernelCase& c, DType type, double tolerance, std::uint64_t seed)
+      : random_(seed), tolerance_(tolerance), flash_(c.flash_attention) {
+    precision_.parameter = precision_.activation = type;
+    precision_.gradient = type == DType::BF16 && random_.between(0, 0, 1) == 1 ? type : DType::F32;
+    std::vector<TensorId> ids;
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+      Tensor t = c.inputs[i];
+      t.name = "input " + std::to_string(i);
+      ids.push_back(graph_.add(std::move(t)));
+    }
+    graph_.add("subject", op, ids, c.attributes);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      inputs_.push_back(make(ids[i]));
+      std::vector<double> values = random_values(inputs_[i].view, Random(seed, i + 1));
+      if (graph_[ids[i]].kind == TensorKind::Index)
+        for (std::size_t e = 0; e < values.size(); ++e)
+          values[e] = static_cast<double>(Random(seed, i + 1).between(e, 0, c.index_below - 1));
+      put(values, inputs_[i].view.data, inputs_[i].view.type);
+      expected_inputs_.push_back(get(inputs_[i].view));
+    }
+    for (TensorId id : node().outputs) outputs_.push_back(make(id));
+    for (const Saved& s : saved()) {
+      if (s.tensor.valid()) continue;
+      fact_bytes_.emplace_back(static_cast<std::size_t>(s.bytes.value), std::byte{0xff});
+      facts_.push_back({s.what, fact_bytes_.back().data(), fact_type(s.what, type), s.bytes});
+    }
+  }
+
+  void forward() {
+    std::vector<View> out = views(outputs_);
+    KernelCall call = kernel_call();
+    const std::vector<View> in = views(inputs_);
+    call.inputs = in, call.outputs = out, call.facts = facts_;
+    run_kernel(call, Pass::Forward);
+    const std::vector<Held> first = outputs_;
+    run_kernel(call, Pass::Forward);
+    std::vector<const HostTensor*> list = pointers(expected_inputs_);
+    ReferenceCall maths = reference_call();
+    maths.inputs = list;
+    ReferenceResult result = reference(*node().op).forward(maths);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      EXPECT_EQ(first[i].bytes, outputs_[i].bytes) << "run twice";
+      compare(result.outputs[i], outputs_[i].view, "output " + std::to_string(i));
+      Held rounded = outputs_[i];
+      rounded.view.data = rounded.bytes.data();
+      put(result.outputs[i].values, rounded.view.data, rounded.view.type);
+      expected_outputs_.push_back(get(rounded.view));
+    }
+    kept_ = std::move(result.kept);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      gradients_.push_back(make(node().outputs[i]));
+      put(random_values(gradients_[i].view, Random(random_.bits(1), i)), gradients_[i].view.data,
+          gradients_[i].view.type);
+      expected_gradients_.push_back(get(gradients_[i].view));
+    }
+  }
+
+  void backward(Pass pass) {
+    SCOPED_TRACE(pass == Pass::BackwardInput ? "backward input" : "backward weight");
+    const Reference& maths = reference(*node().op);
+    const auto function =
+        pass == Pass::BackwardInput ? maths.backward_input : maths.backward_weight;
+    std::vector<HostTensor> parts;
+    if (function != nullptr) {
+      const std::vector<const HostTensor*> in = pointers(expected_inputs_),
+                                           out = pointers(expected_outputs_),
+                                           dy = pointers(expected_gradients_);
+      ReferenceCall call = reference_call();
+      call.inputs = in, call.outputs = out, call.gradients = dy, call.kept = kept_;
+      parts = function(call);
+    }
+    parts.resize(inputs_.size());
+
+    std::vector<Held> targets(inputs_.size());
+    std::vector<HostTensor> expected(inputs_.size());
+    std::vector<View> input_gradients(inputs_.size()), weight_gradients(inputs_.size());
+    std::vector<std::uint8_t> adds(inputs_.size());
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const Tensor& tensor = graph_[node().inputs[i]];
+      const bool weight = tensor.kind == TensorKind::Parameter;
+      if (tensor.kind == TensorKind::Index || (!weight && pass == Pass::BackwardWeight)) continue;
+      if (random_.between(next_++, 0, 7) == 0) continue;  // not wanted
+      if (!weight && parts[i].values.empty()) continue;
+      targets[i] =
+          Held(local_shape(tensor, binding_), weight ? precision_.gradient : precision_.activation);
+      const View& v = targets[i].view;
+      expected[i] = zeros(parts[i].shape.empty() ? local_shape(tensor, binding_) : parts[i].shape);
+      adds[i] = weight || random_.between(next_++, 0, 1) == 1 ? 1 : 0;
+      if (adds[i] != 0) {
+        put(random_values(v, Random(random_.bits(next_++))), v.data, v.type);
+        expected[i] = get(v);
+      }
+      for (std::size_t e = 0; e < parts[i].values.size(); ++e)
+        expected[i].values[e] += parts[i].values[e];
+      (weight ? weight_gradients : input_gradients)[i] = v;
+      if (weight) adds[i] = 0;
+    }
+
+    KernelCall call = kernel_call();
+    const std::vector<View> in = in_reach(inputs_, node().inputs, pass),
+                            out = in_reach(outputs_, node().outputs, pass), dy = views(gradients_);
+    std::vector<FactView> facts;
+    for (const FactView& f : facts_)
+      for (const Saved& s : saved())
+        if (!s.tensor.valid() && s.what == f.what && (pass == Pass::BackwardInput || s.for_weight))
+          facts.push_back(f);
+    call.inputs = in, call.outputs = out, call.output_gradients = dy, call.facts = facts;
+    call.input_gradients = input_gradients, call.weight_gradients = weight_gradients;
+    call.adds = adds;
+    run_kernel(call, pass);
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (targets[i].view.there())
+        compare(expected[i], targets[i].view, "gradient of input " + std::to_string(i));
+  }
+
+ private:
+  const Node& node() const { return graph_.nodes[0]; }
+  std::vector<Saved> saved() const {
+    return node().op->saved({graph_, node(), binding_, precision_, flash_});
+  }
+  Held make(TensorId id) const {
+    const Tensor& t = graph_[id];
+    DType type = precision_.activation;
+    if (t.kind == TensorKind::Index) type = DType::I64;
+    if (t.kind == TensorKind::Statistic) type = DType::F32;
+    return Held(local_shape(t, binding_), type);
+  }
+  static std::vector<View> views(const std::vector<Held>& list) {
+    std::vector<View> made;
+    for (const Held& h : list) {
+      made.push_back(h.view);
+      made.back().data = const_cast<std::byte*>(h.bytes.data());
+    }
+    return made;
+  }
+  static std::vector<const HostTensor*> pointers(const std::vector<HostTensor>& list) {
+    std::vector<const HostTensor*> made;
+    for (const HostTensor& t : list) made.push_back(&t);
+    return made;
+  }
+  std::vector<View> in_reach(const std::vector<Held>& list, const std::vector<TensorId>& ids,
+                             Pass pass) const {
+    std::vector<View> made = views(list);
+    const std::vector<Saved> kept = saved();
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const bool reached =
+          graph_[ids[i]].kind == TensorKind::Parameter ||
+          std::any_of(kept.begin(), kept.end(), [&](const Saved& s) {
+            return s.tensor == ids[i] && (pass == Pass::BackwardInput || s.for_weight);
+          });
+      if (!reached) made[i].data = nullptr;
+    }
+    return made;
+  }
+  KernelCall kernel_call() {
+    KernelCall call{.graph = graph_, .node = node(), .binding = binding_, .scratch = scratch_};
+    call.flash_attention = flash_;
+    call.random = Random(random_.bits(0), 3);
+    return call;
+  }
+  ReferenceCall reference_call() const {
+    ReferenceCall call{.graph = graph_, .node = node(), .binding = binding_};
+    call.flash_attention = flash_;
+    call.random = Random(random_.bits(0), 3);
+    return call;
+  }
+
+  void compare(const HostTensor& expected, const View& found, const std::string& what) const {
+    const HostTensor values = get(found);
+    ASSERT_EQ(expected.values.size(), values.values.size()) << what;
+    // Operands are up to 1: a tensor of zeros may differ by what rounding leaves of those.
+    double largest = 1e-2;
+    for (double v : expected.values) largest = std::max(largest, std::abs(v));
+    for (std::size_t e = 0; e < values.values.size(); ++e)
+      ASSERT_NEAR(expected.values[e], values.values[e], tolerance_ * largest)
+          << what << ", element " << e << " of " << to_text(graph_[node().inputs[0]].shape);
+  }
+
+  Graph graph_;
+  Binding binding_;
+  Precision precision_;
+  Random random_;
+  double tolerance_;
+  bool flash_;
+  std::uint64_t next_ = 100;
+  Scratch scratch_;
+  std::vector<Held> inputs_, outputs_, gradients_;
+  std::vector<HostTensor> expected_inputs_, expected_outputs_, expected_gradients_;
+  std::vector<std::vector<std::byte>> fact_bytes_;
+  std::vector<FactView> facts_;
+  std::vector<KeptFact> kept_;
+};
+
+}  // namespace
+
+void expect_agreement(const Op& op, const std::function<KernelCase(Draw&)>& make,
+                      const Agreement& a) {
+  const auto run = [&](DType type, int cases, double tolerance) {
+    for (int i = 0; i < cases && !::testing::Test::HasFailure(); ++i) {
+      SCOPED_TRACE(std::string(op.name) + " in " + std::string(to_string(type)) + ", case " +
+                   std::to_string(i));
+      Draw draw(static_cast<std::uint64_t>(i));
+      Subject subject(op, make(draw), type, tolerance, static_cast<std::uint64_t>(i));
+      subject.forward();
+      subject.backward(Pass::BackwardInput);
+      subject.backward(Pass::BackwardWeight);
+    }
+  };
+  run(DType::F32, a.cases, a.tolerance);
+  if (!a.sixteen_bit) return;
+  run(DType::BF16, a.cases / 4, a.sixteen_bit_tolerance);
+  run(DType::F16, a.cases / 4, a.sixteen_bit_tolerance);
+}
+
+}  // namespace testing
+
+namespace {
+
+using testing::activation;
+using testing::Draw;
+using testing::expect_agreement;
+using testing::indices;
+using testing::KernelCase;
+using testing::parameter;
+using testing::sizes;
+
+KernelCase matmul_case(Draw& d) {
+  const std::int64_t k = d.between(1, 40), n = d.between(1, 40);
+  KernelCase c;
+  Shape x = d.coin() ? sizes({d.between(1, 9), d.between(1, 7), k}) : sizes({d.between(1, 33), k});
+  c.inputs = {activation(x), parameter(sizes({k, n}))};
+  if (d.coin()) c.inputs.push_back(parameter(sizes({n})));
+  return c;
+}
+
+KernelCase convolution_case(Draw& d) {
+  const std::int64_t groups = d.one_of<std::int64_t>({1, 1, 1, 2, 4});
+  const std::int64_t in = groups * d.between(1, 4), out = groups * d.between(1, 4);
+  const std::int64_t kernel = d.between(1, 3);
+  KernelCase c;
+  c.inputs = {activation(sizes({d.between(1, 3), in, d.between(3, 8), d.between(3, 8)})),
+              parameter(sizes({out, in / groups, kernel, kernel}))};
+  if (d.coin()) c.inputs.push_back(parameter(sizes({out})));
+  c.attributes = {{"groups", groups}, {"stride", d.between(1, 2)}, {"padding", d.between(0, 1)}};
+  return c;
+}
+
+KernelCase batch_norm_case(Draw& d) {
+  const std::int64_t channels = d.between(1, 20);
+  return {{activation(sizes({d.between(2, 4), channels, d.between(2, 6), d.between(2, 6)})),
+           parameter(sizes({channels})), parameter(sizes({channels}))}};
+}
+
+KernelCase pooling_case(Draw& d) {
+  KernelCase c;
+  c.inputs = {
+      activation(sizes({d.between(1, 3), d.between(1, 5), d.between(3, 9), d.between(3, 9)}))};
+  const std::int64_t kernel = d.between(0, 3);
+  c.attributes = {{"kernel", kernel}, {"average", d.between(0, 1)}};
+  if (kernel > 0) c.attributes["stride"] = d.between(1, 3);
+  if (kernel > 1) c.attributes["padding"] = d.between(0, 1);
+  return c;
+}
+
+Shape any_shape(Draw& d) { return sizes({d.between(1, 5), d.between(1, 6), d.between(1, 40)}); }
+
+KernelCase unary_case(Draw& d) { return {{activation(any_shape(d))}}; }
+
+KernelCase add_case(Draw& d) {
+  const Shape a = any_shape(d);
+  Shape b = a;
+  for (Dim& dim : b)
+    if (d.between(0, 3) == 0) dim = whole(1);
+  return {{activation(a), d.coin() ? activation(b) : parameter(b)}};
+}
+
+KernelCase multiply_case(Draw& d) {
+  const Shape shape = any_shape(d);
+  return {{activation(shape), activation(shape)}};
+}
+
+KernelCase scale_case(Draw& d) {
+  return {{activation(any_shape(d))},
+          {{"numerator", d.between(1, 5)}, {"denominator", d.between(1, 5)}}};
+}
+
+KernelCase flatten_case(Draw& d) {
+  return {
+      {activation(sizes({d.between(1, 4), d.between(1, 5), d.between(1, 5), d.between(1, 5)}))}};
+}
+
+TEST(KernelAgreement, Matmul) { expect_agreement(matmul(), matmul_case); }
+TEST(KernelAgreement, Convolution) { expect_agreement(convolution(), convolution_case); }
+TEST(KernelAgreement, BatchNorm) { expect_agreement(batch_norm(), batch_norm_case); }
+TEST(KernelAgreement, Pooling) { expect_agreement(pooling(), pooling_case); }
+TEST(KernelAgreement, Relu) { expect_agreement(relu(), unary_case); }
+TEST(KernelAgreement, Tanh) { expect_agreement(tanh_op(), unary_case); }
+TEST(KernelAgreement, Add) { expect_agreement(add(), add_case); }
+TEST(KernelAgreement, Multiply) { expect_agreement(multiply(), multiply_case); }
+TEST(KernelAgreement, Scale) { expect_agreement(scale(), scale_case); }
+TEST(KernelAgreement, Flatten) { expect_agreement(flatten(), flatten_case); }
+
+// --- run_kernel ---
+
+TEST(RunKernel, AMissingOperandIsNamed) {
+  Graph graph;
+  Tensor x = activation(sizes({2, 2})), w = parameter(sizes({2, 2}));
+  x.name = "x", w.name = "w";
+  const TensorId x_id = graph.add(x), w_id = graph.add(w);
+  graph.add("layer", relu(), {x_id});
+  graph.add("product", matmul(), {x_id, w_id});
+  Scratch scratch;
+  const Binding binding;
+  const KernelCall call{
+      .graph = graph, .node = graph.nodes[0], .binding = binding, .scratch = scratch};
+  try {
+    run_kernel(call, Pass::Forward);
+    FAIL() << "it read a tensor that is not there";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::Internal);
+    EXPECT_EQ(std::string(error.what()), "layer (relu) reads its input \"x\", which is not there");
+  }
+}
+
+TEST(RunKernel, EveryOpHasAKernelAndRoutedOnesAreRefused) {
+  std::set<std::string_view> refused;
+  for (const Op* op : ops()) {
+    const CpuKernel& kernel = cpu_kernel(*op);
+    EXPECT_NE(kernel.forward, nullptr) << op->name;
+    EXPECT_EQ(kernel.backward_input != nullptr, reference(*op).backward_input != nullptr)
+        << op->name;
+    EXPECT_EQ(kernel.backward_weight != nullptr, reference(*op).backward_weight != nullptr)
+        << op->name;
+    if (!kernel.refused.empty()) refused.insert(op->name);
+  }
+  EXPECT_EQ(refused,
+            (std::set<std::string_view>{"router", "dispatch", "routed_matmul", "combine"}));
+}
+
+// --- 16-bit formats ---
+
+TEST(Convert, RoundsToNearestEven) {
+  const std::vector<float> from = {1.0F, 1.0F + 0x1p-8F, 1.0F + 0x3p-8F, -3.0F, 0x1.fffffep127F,
+                                   0.0F, -0.0F,          1.0F + 0x1p-7F};
+  std::vector<std::uint16_t> bits(from.size());
+  from_floats(from.data(), bits.data(), DType::BF16, static_cast<std::int64_t>(from.size()));
+  EXPECT_EQ(bits, (std::vector<std::uint16_t>{0x3f80, 0x3f80, 0x3f82, 0xc040, 0x7f80, 0, 0x8000,
+                                              0x3f81}));
+}
+
+// All 65 536 numbers of a format come back as they were; between two neighbours the nearer wins.
+void expect_exact(DType type) {
+  for (std::uint32_t i = 0; i < 0x10000; i += 0x800) {
+    std::vector<std::uint16_t> bits(0x800), back(0x800);
+    for (std::uint32_t j = 0; j < 0x800; ++j) bits[j] = static_cast<std::uint16_t>(i + j);
+    std::vector<float> numbers(0x800);
+    to_floats(bits.data(), type, numbers.data(), 0x800);
+    from_floats(numbers.data(), back.data(), type, 0x800);
+    for (std::size_t j = 0; j < bits.size(); ++j) {
+      if (std::isnan(numbers[j])) continue;
+      ASSERT_EQ(bits[j], back[j]) << numbers[j];
+      // One at a time, which has no vector of eight to go through.
+      float single = 0;
+      to_floats(&bits[j], type, &single, 1);
+      ASSERT_EQ(single, numbers[j]);
+      if (j == 0 || !std::isfinite(numbers[j - 1]) || !std::isfinite(numbers[j])) continue;
+      const float middle = numbers[j - 1] + (numbers[j] - numbers[j - 1]) / 2;
+      const float below = std::nextafter(middle, numbers[j - 1]),
+                  above = std::nextafter(middle, numbers[j]);
+      for (const auto& [number, nearest] :
+           {std::pair{middle, bits[j] % 2 == 0 ? bits[j] : bits[j - 1]},
+            std::pair{below, bits[j - 1]}, std::pair{above, bits[j]}}) {
+        std::uint16_t one = 0;
+        std::vector<std::uint16_t> eight(8);
+        from_floats(&number, &one, type, 1);
+        ASSERT_EQ(one, nearest) << number;
+        from_floats(std::vector<float>(8, number).data(), eight.data(), type, 8);
+        ASSERT_EQ(eight, std::vector<std::uint16_t>(8, nearest)) << number;
+      }
+    }
+  }
+}
+TEST(Convert, F16IsExact) { expect_exact(DType::F16); }
+TEST(Convert, BF16IsExact) { expect_exact(DType::BF16); }
+
+TEST(Convert, WhatIsNoNumberStaysNone) {
+  for (DType type : {DType::F16, DType::BF16}) {
+    const std::vector<float> none(9, std::numeric_limits<float>::quiet_NaN());
+    std::vector<std::uint16_t> bits(none.size());
+    std::vector<float> back(none.size());
+    from_floats(none.data(), bits.data(), type, 9);
+    to_floats(bits.data(), type, back.data(), 9);
+    for (float v : back) EXPECT_TRUE(std::isnan(v));
+    const float huge = 1e30F;
+    std::uint16_t one = 0;
+    float found = 0;
+    from_floats(&huge, &one, DType::F16, 1);
+    to_floats(&one, DType::F16, &found, 1);
+    EXPECT_TRUE(std::isinf(found));
+  }
+}
+
+// --- scratch ---
+
+TEST(Scratch, FramesGiveBackAndPointersStay) {
+  Scratch scratch;
+  {
+    const Scratch::Frame outer(scratch);
+    float* const first = scratch.floats(100);
+    first[0] = 7;
+    for (int i = 0; i < 3; ++i) {
+      const Scratch::Frame inner(scratch);
+      float* const large = scratch.floats(1 << 20);
+      large[(1 << 20) - 1] = 1;
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large) % 64, 0u);
+    }
+    EXPECT_EQ(first[0], 7);
+    float* const second = scratch.floats(16);
+    EXPECT_NE(first, second);
+  }
+  EXPECT_EQ(scratch.most().value, 448 + (4 << 20));
+  const Scratch::Frame again(scratch);
+  scratch.floats(1 << 20);
+  EXPECT_EQ(scratch.most().value, 448 + (4 << 20));
+}
+
+}  // namespace
+}  // namespace trainyard
