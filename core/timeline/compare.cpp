@@ -1,0 +1,125 @@
+#include "core/timeline/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+// The sample that holds at an instant; the first holds before it too.
+const CategoryBytes& at(const MemoryWave& wave, Instant instant) {
+  auto after =
+      std::upper_bound(wave.samples.begin(), wave.samples.end(), instant,
+                       [](Instant value, const MemoryWave::Sample& s) { return value < s.at; });
+  if (after != wave.samples.begin()) --after;
+  return after->bytes;
+}
+const CategoryBytes& just_before(const MemoryWave& wave, Instant instant) {
+  return at(wave, instant - Duration{1});
+}
+
+Bytes distance(const CategoryBytes& a, const CategoryBytes& b) {
+  return Bytes{std::abs(total(a).value - total(b).value)};
+}
+
+// Every instant at which either wave changes, as a share of its step; there and just before it.
+Bytes over_time(const MemoryWave& p, StepWindow pw, const MemoryWave& m, StepWindow mw) {
+  Bytes most{};
+  const auto along = [&most](const MemoryWave& from, StepWindow fw, const MemoryWave& to,
+                             StepWindow tw) {
+    const double scale = fw.length().count() > 0 ? static_cast<double>(tw.length().count()) /
+                                                       static_cast<double>(fw.length().count())
+                                                 : 0;
+    for (const MemoryWave::Sample& s : from.samples) {
+      if (s.at < fw.from || s.at >= fw.to) continue;
+      const Instant there =
+          tw.from + Duration{std::llround(static_cast<double>((s.at - fw.from).count()) * scale)};
+      most = std::max(most, distance(s.bytes, at(to, there)));
+      if (s.at > fw.from)
+        most = std::max(most, distance(just_before(from, s.at), just_before(to, there)));
+    }
+  };
+  along(p, pw, m, mw);
+  along(m, mw, p, pw);
+  return most;
+}
+
+Bytes over_work(const Program& program, DeviceId device, const TimedWaves& predicted,
+                const TimedWaves& measured) {
+  const MemoryWave &p = predicted.waves[device.value], &m = measured.waves[device.value];
+  Bytes most{};
+  for (const Stream& stream : program.streams) {
+    if (stream.device != device) continue;
+    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+      const Span &a = predicted.timeline.spans[i], &b = measured.timeline.spans[i];
+      if (a.length().count() <= 0 || b.length().count() <= 0) continue;
+      most = std::max(most, distance(at(p, a.start), at(m, b.start)));
+      most = std::max(most, distance(just_before(p, a.end), just_before(m, b.end)));
+    }
+  }
+  return most;
+}
+
+CategoryBytes most_of(const MemoryWave& wave) {
+  CategoryBytes most{};
+  for (const MemoryWave::Sample& s : wave.samples)
+    for (std::size_t c = 0; c < most.size(); ++c) most[c] = std::max(most[c], s.bytes[c]);
+  return most;
+}
+
+Bytes peak_of(const MemoryWave& wave) {
+  return wave.samples.empty() ? Bytes{} : total(wave.samples[wave.peak].bytes);
+}
+
+}  // namespace
+
+double TimelineComparison::step_share() const {
+  return predicted_step.count() > 0 ? static_cast<double>(measured_step.count()) /
+                                              static_cast<double>(predicted_step.count()) -
+                                          1
+                                    : 0;
+}
+
+const std::vector<NamedPart>& breakdown_parts() {
+  static const std::vector<NamedPart> parts = {{"forward", &Breakdown::forward},
+                                               {"backward", &Breakdown::backward},
+                                               {"recompute", &Breakdown::recompute},
+                                               {"optimizer", &Breakdown::optimizer},
+                                               {"tensor parallel", &Breakdown::tensor_parallel},
+                                               {"context parallel", &Breakdown::context_parallel},
+                                               {"expert parallel", &Breakdown::expert_parallel},
+                                               {"pipeline", &Breakdown::pipeline},
+                                               {"data parallel", &Breakdown::data_parallel},
+                                               {"bubble", &Breakdown::bubble}};
+  return parts;
+}
+
+TimelineComparison compare(const Program& program, const TimedWaves& predicted,
+                           const TimedWaves& measured, const std::vector<double>& recompute_share) {
+  TimelineComparison c;
+  const StepWindow pw = step_window(predicted.timeline, program);
+  const StepWindow mw = step_window(measured.timeline, program);
+  c.predicted_step = pw.length(), c.measured_step = mw.length();
+  const std::vector<Breakdown> ours = breakdowns(measured.timeline, program, recompute_share);
+  c.device = critical_device(ours);
+  const Breakdown& m = ours[c.device.value];
+  const Breakdown p = breakdown(predicted.timeline, program, c.device, recompute_share);
+  for (const NamedPart& part : breakdown_parts())
+    c.causes.push_back({part.name, p.*part.part, m.*part.part});
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d) {
+    const MemoryWave &pwave = predicted.waves[d], &mwave = measured.waves[d];
+    WaveResidual w;
+    w.device = DeviceId{d};
+    w.predicted_peak = peak_of(pwave), w.measured_peak = peak_of(mwave);
+    w.predicted_most = most_of(pwave), w.measured_most = most_of(mwave);
+    if (!pwave.samples.empty() && !mwave.samples.empty()) {
+      w.over_time = over_time(pwave, pw, mwave, mw);
+      w.over_work = over_work(program, w.device, predicted, measured);
+    }
+    c.waves.push_back(w);
+  }
+  return c;
+}
+
+}  // namespace trainyard

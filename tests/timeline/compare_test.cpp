@@ -1,0 +1,95 @@
+#include "core/timeline/compare.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "tests/support/programs.h"
+
+namespace trainyard {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using testing::pipeline;
+using testing::play;
+
+struct Played {
+  Timeline timeline;
+  std::vector<MemoryWave> waves;
+  operator TimedWaves() const { return {timeline, waves}; }
+};
+
+Played played(const Program& program, Duration forward, Duration backward, Duration transfer = {}) {
+  Played run{play(program,
+                  [=](const Task& task) {
+                    if (task.kind != TaskKind::Compute) return transfer;
+                    return task.phase == Phase::Forward ? forward : backward;
+                  }),
+             {}};
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d)
+    run.waves.push_back(memory_wave(run.timeline, program, {d}));
+  return run;
+}
+
+TEST(Compare, ARunIsLikeItself) {
+  const Program program = pipeline({.devices = 3, .microbatches = 5});
+  const Played run = played(program, milliseconds(1), milliseconds(2));
+  const TimelineComparison c = compare(program, run, run);
+  EXPECT_EQ(c.step_share(), 0);
+  for (const CauseResidual& cause : c.causes) EXPECT_EQ(cause.difference(), Duration{});
+  ASSERT_EQ(c.waves.size(), 3u);
+  for (const WaveResidual& wave : c.waves) {
+    EXPECT_GT(wave.predicted_peak, 0_B);
+    EXPECT_EQ(wave.peak_share(), 0);
+    EXPECT_EQ(wave.over_time, 0_B);
+    EXPECT_EQ(wave.over_work, 0_B);
+  }
+}
+
+// All twice as slow: half of everything is missing from the prediction, and no byte of its wave.
+TEST(Compare, AStretchInTimeIsNoErrorOfMemory) {
+  const Program program = pipeline({.devices = 2, .microbatches = 4});
+  const TimelineComparison c = compare(program, played(program, milliseconds(1), milliseconds(2)),
+                                       played(program, milliseconds(2), milliseconds(4)));
+  EXPECT_DOUBLE_EQ(c.step_share(), 1);
+  EXPECT_EQ(c.measured_step, 2 * c.predicted_step);
+  for (const WaveResidual& wave : c.waves) {
+    EXPECT_EQ(wave.over_time, 0_B);
+    EXPECT_EQ(wave.over_work, 0_B);
+  }
+}
+
+// Whatever the times, what the causes differ by is what the step differs by.
+TEST(Compare, CausesSumToTheDifference) {
+  EXPECT_TRUE(rc::check([] {
+    const Program program =
+        pipeline({.devices = *rc::gen::inRange(1, 5), .microbatches = *rc::gen::inRange(1, 7)});
+    const auto some = [] { return nanoseconds(*rc::gen::inRange(1, 1000000)); };
+    const Played a = played(program, some(), some(), some()),
+                 b = played(program, some(), some(), some());
+    const TimelineComparison c = compare(program, a, b);
+    Duration sum{};
+    for (const CauseResidual& cause : c.causes) sum += cause.difference();
+    RC_ASSERT(sum == c.measured_step - c.predicted_step);
+    for (const WaveResidual& wave : c.waves) RC_ASSERT(wave.measured_peak == wave.predicted_peak);
+  }));
+}
+
+TEST(Compare, BytesThatWereNotPredictedAreFound) {
+  const Program program = pipeline({.devices = 2, .microbatches = 4});
+  const Played predicted = played(program, milliseconds(1), milliseconds(2));
+  Played measured = predicted;
+  MemoryWave& wave = measured.waves[1];
+  wave.samples[wave.peak].bytes[static_cast<std::size_t>(Category::Workspace)] += 777_B;
+  const TimelineComparison c = compare(program, predicted, measured);
+  EXPECT_EQ(c.waves[0].over_work, 0_B);
+  EXPECT_EQ(c.waves[1].over_work, 777_B);
+  EXPECT_EQ(c.waves[1].over_time, 777_B);
+  EXPECT_EQ(c.waves[1].measured_peak - c.waves[1].predicted_peak, 777_B);
+  EXPECT_EQ(c.waves[1].measured_most[static_cast<std::size_t>(Category::Workspace)] -
+                c.waves[1].predicted_most[static_cast<std::size_t>(Category::Workspace)],
+            777_B);
+}
+
+}  // namespace
+}  // namespace trainyard
