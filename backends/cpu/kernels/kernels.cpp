@@ -7,7 +7,23 @@
 namespace trainyard {
 namespace {
 
-std::map<const Op*, CpuKernel> fast_kernels() { return {}; }
+std::map<const Op*, CpuKernel> fast_kernels() {
+  return {
+      {&layer_norm(), layer_norm_kernel()},
+      {&rms_norm(), rms_norm_kernel()},
+      {&rotary(), rotary_kernel()},
+      {&add(), add_kernel()},
+      {&multiply(), multiply_kernel()},
+      {&scale(), scale_kernel()},
+      {&gelu(), gelu_kernel()},
+      {&tanh_op(), tanh_kernel()},
+      {&gated_silu(), gated_silu_kernel()},
+      {&gated_gelu(), gated_gelu_kernel()},
+      {&dropout(), dropout_kernel()},
+      {&softmax_loss(), softmax_loss_kernel()},
+      {&squared_error(), squared_error_kernel()},
+  };
+}
 
 std::map<const Op*, CpuKernel> all_kernels() {
   std::map<const Op*, CpuKernel> list = fast_kernels();

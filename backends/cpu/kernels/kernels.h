@@ -9,4 +9,25 @@ namespace trainyard {
 /// The reference maths of any op, on operands converted to doubles and back.
 CpuKernel reference_kernel(const Op&);
 
+inline CpuKernel without_parameters(KernelFunction forward, KernelFunction backward_input) {
+  CpuKernel made;
+  made.forward = forward;
+  made.backward_input = backward_input;
+  return made;
+}
+
+CpuKernel layer_norm_kernel();
+CpuKernel rms_norm_kernel();
+CpuKernel rotary_kernel();
+CpuKernel add_kernel();
+CpuKernel multiply_kernel();
+CpuKernel scale_kernel();
+CpuKernel gelu_kernel();
+CpuKernel tanh_kernel();
+CpuKernel gated_silu_kernel();
+CpuKernel gated_gelu_kernel();
+CpuKernel dropout_kernel();
+CpuKernel softmax_loss_kernel();
+CpuKernel squared_error_kernel();
+
 }  // namespace trainyard

@@ -1,5 +1,6 @@
 // A loop marked so is compiled for several instruction sets, and the machine picks one when it
-// starts. The results are the same on all of them: no multiply-add is fused (-ffp-contract=off).
+// starts. The results are the same on all of them, as no multiply-add is fused (-ffp-contract=off),
+// but for the kernels of lanes.h.
 #pragma once
 
 // Clang 14 does not know the attribute, and a sanitizer's runtime is not up yet when it picks.

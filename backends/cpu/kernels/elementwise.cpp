@@ -1,0 +1,149 @@
+// Sums, products and constants of tensors, dropout.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels/dropped.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/lanes.h"
+#include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/vectorised.h"
+
+namespace trainyard {
+namespace {
+
+TRAINYARD_VECTORISED void sum_loop(std::int64_t n, const float* a, const float* b, float* y) {
+  each_lane(n, y, false, [](Lanes p, Lanes q) TRAINYARD_INLINED { return p + q; }, a, b);
+}
+TRAINYARD_VECTORISED void product_loop(std::int64_t n, const float* a, const float* b, float* y,
+                                       bool adds) {
+  each_lane(n, y, adds, [](Lanes p, Lanes q) TRAINYARD_INLINED { return p * q; }, a, b);
+}
+TRAINYARD_VECTORISED void scale_loop(std::int64_t n, float factor, const float* x, float* y,
+                                     bool adds) {
+  each_lane(n, y, adds, [factor](Lanes a) TRAINYARD_INLINED { return a * factor; }, x);
+}
+void copy_or_add(std::int64_t n, const float* x, float* y, bool adds) {
+  if (adds)
+    scale_loop(n, 1, x, y, true);
+  else
+    std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(float));
+}
+
+// --- add: dimensions of size 1 in the second input are repeated along the first's ---
+
+// f(place in the first, place in the second, elements that lie side by side in both).
+template <class F>
+void each_run(const View& a, const View& b, F&& f) {
+  std::int64_t run = 1;
+  int outer = a.rank;
+  const auto size = [](const View& v, int d) { return v.size[static_cast<std::size_t>(d)]; };
+  while (outer > 0 && size(a, outer - 1) == size(b, outer - 1)) run *= size(a, --outer);
+  std::int64_t runs = 1;
+  for (int d = 0; d < outer; ++d) runs *= size(a, d);
+  for (std::int64_t r = 0; r < runs; ++r) {
+    std::int64_t rest = r, place = 0, stride = 1;
+    for (int d = outer; d-- > 0;) {
+      if (size(b, d) != 1) place += rest % size(a, d) * stride;
+      rest /= size(a, d);
+      stride *= size(b, d);
+    }
+    f(r * run, place * run, run);
+  }
+}
+
+void add_forward(const KernelCall& call) {
+  const View &a = input(call, 0), &b = input(call, 1);
+  float* y = output(call).f32();
+  each_run(a, b, [&](std::int64_t i, std::int64_t j, std::int64_t run) {
+    sum_loop(run, a.f32() + i, b.f32() + j, y + i);
+  });
+}
+
+void add_backward(const KernelCall& call) {
+  const View& dy = output_gradient(call);
+  if (const Target da = target(call, 0))
+    copy_or_add(dy.elements(), dy.f32(), da.view.f32(), da.add);
+  const Target db = target(call, 1);
+  if (!db) return;
+  if (db.view.elements() == dy.elements())
+    return copy_or_add(dy.elements(), dy.f32(), db.view.f32(), db.add);
+  if (!db.add) std::fill_n(db.view.f32(), db.view.elements(), 0.0f);
+  each_run(dy, db.view, [&](std::int64_t i, std::int64_t j, std::int64_t run) {
+    copy_or_add(run, dy.f32() + i, db.view.f32() + j, true);
+  });
+}
+
+// --- multiply, scale ---
+
+void multiply_forward(const KernelCall& call) {
+  const View& a = input(call, 0);
+  product_loop(a.elements(), a.f32(), input(call, 1).f32(), output(call).f32(), false);
+}
+void multiply_backward(const KernelCall& call) {
+  const View& dy = output_gradient(call);
+  for (std::size_t i : {0u, 1u})
+    if (const Target d = target(call, i))
+      product_loop(dy.elements(), dy.f32(), input(call, 1 - i).f32(), d.view.f32(), d.add);
+}
+
+float factor(const KernelCall& call) {
+  return static_cast<float>(static_cast<double>(attribute(call.node, "numerator", 1)) /
+                            static_cast<double>(attribute(call.node, "denominator", 1)));
+}
+void scale_forward(const KernelCall& call) {
+  const View& x = input(call, 0);
+  scale_loop(x.elements(), factor(call), x.f32(), output(call).f32(), false);
+}
+void scale_backward(const KernelCall& call) {
+  const View& dy = output_gradient(call);
+  if (const Target dx = target(call, 0))
+    scale_loop(dy.elements(), factor(call), dy.f32(), dx.view.f32(), dx.add);
+}
+
+// --- dropout ---
+
+TRAINYARD_VECTORISED void mask_loop(std::int64_t n, Random random, std::uint64_t first,
+                                    std::uint8_t* mask) {
+  for (std::int64_t i = 0; i < n; ++i)
+    mask[i] = static_cast<std::uint8_t>(keeps(random, first + static_cast<std::uint64_t>(i)));
+}
+TRAINYARD_VECTORISED void masked_loop(std::int64_t n, const float* __restrict x,
+                                      const std::uint8_t* __restrict mask, float* __restrict y,
+                                      bool adds) {
+  if (adds)
+    for (std::int64_t i = 0; i < n; ++i) y[i] += x[i] * (static_cast<float>(mask[i]) * kKeptGrow);
+  else
+    for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] * (static_cast<float>(mask[i]) * kKeptGrow);
+}
+
+// Under sequence parallelism a device has one range of rows of the whole tensor, and the masks of
+// all of them are one.
+std::uint64_t first_element(const KernelCall& call, std::int64_t elements) {
+  const Dim& leading = call.graph[call.node.inputs[0]].shape.front();
+  const bool divided = leading.axis == Axis::SequenceRegion && call.binding.sequence_parallel &&
+                       call.binding.cp == 1;
+  return divided ? static_cast<std::uint64_t>(call.tensor_rank * elements) : 0;
+}
+
+void dropout_forward(const KernelCall& call) {
+  const View& x = input(call, 0);
+  const std::int64_t n = x.elements();
+  auto* mask = static_cast<std::uint8_t*>(needed_fact(call, "mask").data);
+  mask_loop(n, call.random, first_element(call, n), mask);
+  masked_loop(n, x.f32(), mask, output(call).f32(), false);
+}
+void dropout_backward(const KernelCall& call) {
+  if (const Target dx = target(call, 0))
+    masked_loop(dx.view.elements(), output_gradient(call).f32(),
+                static_cast<const std::uint8_t*>(needed_fact(call, "mask").data), dx.view.f32(),
+                dx.add);
+}
+
+}  // namespace
+
+CpuKernel add_kernel() { return without_parameters(add_forward, add_backward); }
+CpuKernel multiply_kernel() { return without_parameters(multiply_forward, multiply_backward); }
+CpuKernel scale_kernel() { return without_parameters(scale_forward, scale_backward); }
+CpuKernel dropout_kernel() { return without_parameters(dropout_forward, dropout_backward); }
+
+}  // namespace trainyard

@@ -1,0 +1,121 @@
+// Sixteen floats at once, and the curves of activations and softmax on them. Sums are of fixed
+// lanes in a fixed order, so that a kernel gives the same bits whatever the compiler makes of it.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+// What a loop of several instruction sets calls must be inlined to be compiled with it.
+#define TRAINYARD_INLINED __attribute__((always_inline))
+#define TRAINYARD_INLINE inline TRAINYARD_INLINED
+
+namespace trainyard {
+
+inline constexpr std::int64_t kLanes = 16;
+using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
+using IntLanes = std::int32_t __attribute__((vector_size(kLanes * sizeof(float))));
+
+TRAINYARD_INLINE Lanes all(float x) { return x - Lanes{}; }
+TRAINYARD_INLINE Lanes load(const float* p) {
+  Lanes x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+TRAINYARD_INLINE void store(float* p, Lanes x) { std::memcpy(p, &x, sizeof x); }
+/// The first `count` < kLanes; the others are 0, or left alone.
+TRAINYARD_INLINE Lanes load(const float* p, std::int64_t count) {
+  float x[kLanes] = {};
+  std::memcpy(x, p, static_cast<std::size_t>(count) * sizeof(float));
+  return load(x);
+}
+TRAINYARD_INLINE void store(float* p, Lanes x, std::int64_t count) {
+  float values[kLanes];
+  store(values, x);
+  std::memcpy(p, values, static_cast<std::size_t>(count) * sizeof(float));
+}
+
+TRAINYARD_INLINE Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
+TRAINYARD_INLINE float sum(Lanes x) {
+  float v[kLanes];
+  store(v, x);
+  for (std::int64_t half = kLanes / 2; half > 0; half /= 2)
+    for (std::int64_t i = 0; i < half; ++i) v[i] += v[i + half];
+  return v[0];
+}
+TRAINYARD_INLINE float largest(Lanes x) {
+  float v[kLanes];
+  store(v, x);
+  for (std::int64_t half = kLanes / 2; half > 0; half /= 2)
+    for (std::int64_t i = 0; i < half; ++i) v[i] = v[i] > v[i + half] ? v[i] : v[i + half];
+  return v[0];
+}
+
+/// e^x with a relative error below 3e-7 for -87 <= x <= 88; beyond, as at the nearer end (so never
+/// 0 and never infinite). NaN stays NaN. x = n ln 2 + r with |r| <= ln 2 / 2, and Taylor's series
+/// of e^r to r^7, which leaves 6e-9.
+TRAINYARD_INLINE Lanes exponential(Lanes x) {
+  constexpr float kRound = 12582912;  // 1.5 * 2^23: a sum with it has no room for fractions
+  x = x < all(-87) ? all(-87) : x;
+  x = x > all(88) ? all(88) : x;
+  const Lanes shifted = x * 1.44269504f + kRound;
+  const Lanes n = shifted - kRound;
+  const Lanes r = (x - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts
+  Lanes y = r * (1.0f / 5040) + 1.0f / 720;
+  y = y * r + 1.0f / 120;
+  y = y * r + 1.0f / 24;
+  y = y * r + 1.0f / 6;
+  y = y * r + 0.5f;
+  y = y * r + 1.0f;
+  y = y * r + 1.0f;
+  const IntLanes power = (std::bit_cast<IntLanes>(shifted) << 23) + (127 << 23);
+  return y * std::bit_cast<Lanes>(power);
+}
+
+TRAINYARD_INLINE Lanes hyperbolic_tangent(Lanes x) {
+  const Lanes square = x * x;
+  const Lanes near =
+      x * (1 + square * (-1.0f / 3 +
+                         square * (2.0f / 15 + square * (-17.0f / 315 + square * (62.0f / 2835)))));
+  const Lanes far = 1 - 2 / (exponential(2 * x) + 1);
+  return square < all(0.0625f) ? near : far;
+}
+
+TRAINYARD_INLINE Lanes logistic(Lanes x) { return 1 / (1 + exponential(-x)); }
+
+/// A curve and its slope.
+struct CurveLanes {
+  Lanes value, slope;
+};
+TRAINYARD_INLINE CurveLanes silu_lanes(Lanes x) {
+  const Lanes s = logistic(x);
+  return {x * s, s * (1 + x * (1 - s))};
+}
+/// x times the normal distribution of x. The error function is formula 7.1.26 of Abramowitz and
+/// Stegun, whose error is below 1.5e-7; it needs e^(-x^2 / 2), and so does the slope.
+TRAINYARD_INLINE CurveLanes gelu_lanes(Lanes x) {
+  const Lanes size = x < all(0) ? -x : x;
+  const Lanes t = 1 / (1 + size * (0.3275911f * 0.70710678f));
+  const Lanes bell = exponential(x * x * -0.5f);
+  const Lanes series =
+      t * (0.254829592f +
+           t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
+  const Lanes beyond = 0.5f * series * bell;
+  const Lanes share = x < all(0) ? beyond : 1 - beyond;
+  return {x * share, share + x * bell * 0.39894228f};
+}
+
+/// y = f of the same elements of each of `in`, or y += it.
+template <class F, class... In>
+TRAINYARD_INLINE void each_lane(std::int64_t n, float* y, bool adds, F f, const In*... in) {
+  std::int64_t i = 0;
+  if (adds) {
+    for (; i + kLanes <= n; i += kLanes) store(y + i, load(y + i) + f(load(in + i)...));
+    if (i < n) store(y + i, load(y + i, n - i) + f(load(in + i, n - i)...), n - i);
+  } else {
+    for (; i + kLanes <= n; i += kLanes) store(y + i, f(load(in + i)...));
+    if (i < n) store(y + i, f(load(in + i, n - i)...), n - i);
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,100 @@
+// Cross entropy of logits and labels, and half the mean squared error.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/lanes.h"
+#include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/softmax.h"
+#include "backends/cpu/kernels/vectorised.h"
+#include "core/base/error.h"
+
+namespace trainyard {
+namespace {
+
+// The label of row r as a place in its logits.
+std::int64_t label(const KernelCall& call, const View& labels, std::int64_t r, std::int64_t n) {
+  const std::int64_t found = labels.i64()[r];
+  if (found >= 0 && found < std::max<std::int64_t>(2, n)) return found;
+  throw Error(Error::Kind::InvalidInput, call.node.name +
+                                             " (softmax_loss): expected labels from 0 to " +
+                                             std::to_string(std::max<std::int64_t>(2, n) - 1) +
+                                             ", found " + std::to_string(found));
+}
+
+TRAINYARD_VECTORISED float softmax_of(std::int64_t n, const float* x, float* y) {
+  return softmax_row(n, x, 1, y);
+}
+TRAINYARD_VECTORISED void scaled(std::int64_t n, float factor, const float* x, float* y,
+                                 bool adds) {
+  each_lane(n, y, adds, [factor](Lanes v) TRAINYARD_INLINED { return v * factor; }, x);
+}
+
+// Of one logit: two classes, whose other logit is 0.
+float one_logit(float x, std::int64_t chosen, float& softmax) {
+  const float most = std::max(0.0f, x);
+  const float other = std::exp(-most), own = std::exp(x - most);
+  softmax = own / (other + own);
+  return most + std::log(other + own) - (chosen != 0 ? x : 0.0f);
+}
+
+void loss_forward(const KernelCall& call) {
+  const View &logits = input(call, 0), &labels = input(call, 1);
+  const std::int64_t n = width(logits), count = rows(logits);
+  auto* softmax = static_cast<float*>(needed_fact(call, "softmax").data);
+  double total = 0;
+  for (std::int64_t r = 0; r < count; ++r) {
+    const float* x = logits.f32() + r * n;
+    const std::int64_t chosen = label(call, labels, r, n);
+    total +=
+        n == 1 ? one_logit(*x, chosen, softmax[r]) : softmax_of(n, x, softmax + r * n) - x[chosen];
+  }
+  *output(call).f32() = static_cast<float>(total / static_cast<double>(count));
+}
+
+void loss_backward(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const View& labels = input(call, 1);
+  const std::int64_t n = width(dx.view), count = rows(dx.view);
+  const auto* softmax = static_cast<const float*>(needed_fact(call, "softmax").data);
+  const float share = *output_gradient(call).f32() / static_cast<float>(count);
+  scaled(count * n, share, softmax, dx.view.f32(), dx.add);
+  for (std::int64_t r = 0; r < count; ++r) {
+    const std::int64_t chosen = label(call, labels, r, n);
+    if (n > 1 || chosen != 0) dx.view.f32()[r * n + (n > 1 ? chosen : 0)] -= share;
+  }
+}
+
+// --- squared error ---
+
+void error_forward(const KernelCall& call) {
+  const View &x = input(call, 0), &wanted = input(call, 1);
+  double total = 0;
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const double error = static_cast<double>(x.f32()[i]) - static_cast<double>(wanted.f32()[i]);
+    total += error * error;
+  }
+  *output(call).f32() = static_cast<float>(total / (2 * static_cast<double>(x.elements())));
+}
+
+TRAINYARD_VECTORISED void difference(std::int64_t n, float factor, const float* x,
+                                     const float* wanted, float* y, bool adds) {
+  each_lane(
+      n, y, adds, [factor](Lanes v, Lanes w) TRAINYARD_INLINED { return (v - w) * factor; }, x,
+      wanted);
+}
+void error_backward(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const std::int64_t n = dx.view.elements();
+  difference(n, *output_gradient(call).f32() / static_cast<float>(n), input(call, 0).f32(),
+             input(call, 1).f32(), dx.view.f32(), dx.add);
+}
+
+}  // namespace
+
+CpuKernel softmax_loss_kernel() { return without_parameters(loss_forward, loss_backward); }
+CpuKernel squared_error_kernel() { return without_parameters(error_forward, error_backward); }
+
+}  // namespace trainyard

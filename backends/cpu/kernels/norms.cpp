@@ -1,0 +1,183 @@
+// Layer norm and RMS norm, over rows or over the heads of rows: whatever is as wide as the weight.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/lanes.h"
+#include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/vectorised.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kEpsilon = 1e-5f;
+
+// y = (x - mean) * scale * gain + bias by groups. Statistics of a group: the mean where there is
+// one, then the scale.
+struct Norm {
+  std::int64_t groups = 0, n = 0;
+  const float* x = nullptr;
+  float* statistics = nullptr;
+  const float* gain = nullptr;  // the weight, plus 1 where it is an offset from 1
+  const float* bias = nullptr;  // null = none
+};
+
+// Sums of f over a row: two lanes of partial sums, then the rest.
+template <class F, class... In>
+TRAINYARD_INLINE float sum_of(std::int64_t n, F f, const In*... in) {
+  Lanes even{}, odd{};
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    even += f(load(in + i)...);
+    odd += f(load(in + i + kLanes)...);
+  }
+  for (; i + kLanes <= n; i += kLanes) even += f(load(in + i)...);
+  float rest = 0;
+  if (i < n) {
+    float last[kLanes];
+    store(last, f(load(in + i, n - i)...));
+    for (std::int64_t l = 0; l < n - i; ++l) rest += last[l];
+  }
+  return sum(even + odd) + rest;
+}
+
+template <bool kMean>
+TRAINYARD_INLINE void forward_rows(const Norm& a, float* y) {
+  const float share = 1.0f / static_cast<float>(a.n);
+  for (std::int64_t g = 0; g < a.groups; ++g) {
+    const float* x = a.x + g * a.n;
+    const float mean =
+        kMean ? sum_of(a.n, [](Lanes v) TRAINYARD_INLINED { return v; }, x) * share : 0;
+    const float square =
+        sum_of(
+            a.n, [mean](Lanes v) TRAINYARD_INLINED { return (v - mean) * (v - mean); }, x) *
+        share;
+    const float scale = 1 / std::sqrt(square + kEpsilon);
+    if (kMean) a.statistics[2 * g] = mean;
+    a.statistics[kMean ? 2 * g + 1 : g] = scale;
+    if (a.bias != nullptr)
+      each_lane(
+          a.n, y + g * a.n, false,
+          [mean, scale](Lanes v, Lanes w, Lanes b)
+              TRAINYARD_INLINED { return (v - mean) * scale * w + b; },
+          x, a.gain, a.bias);
+    else
+      each_lane(
+          a.n, y + g * a.n, false,
+          [mean, scale](Lanes v, Lanes w) TRAINYARD_INLINED { return (v - mean) * scale * w; }, x,
+          a.gain);
+  }
+}
+
+template <bool kMean>
+TRAINYARD_INLINE void input_rows(const Norm& a, const float* dy, float* dx, bool adds) {
+  const float share = 1.0f / static_cast<float>(a.n);
+  for (std::int64_t g = 0; g < a.groups; ++g) {
+    const float *x = a.x + g * a.n, *d = dy + g * a.n;
+    const float mean = kMean ? a.statistics[2 * g] : 0, scale = a.statistics[kMean ? 2 * g + 1 : g];
+    const float straight =
+        kMean ? sum_of(
+                    a.n, [](Lanes e, Lanes w) TRAINYARD_INLINED { return e * w; }, d, a.gain) *
+                    share
+              : 0;
+    const float along =
+        sum_of(
+            a.n, [mean](Lanes e, Lanes w, Lanes v) TRAINYARD_INLINED { return e * w * (v - mean); },
+            d, a.gain, x) *
+        share * scale;
+    each_lane(
+        a.n, dx + g * a.n, adds,
+        [=](Lanes e, Lanes w, Lanes v)
+            TRAINYARD_INLINED { return scale * (e * w - straight - (v - mean) * (scale * along)); },
+        d, a.gain, x);
+  }
+}
+
+// Sums over groups; every column is summed in the order of its groups.
+template <bool kMean>
+TRAINYARD_INLINE void weight_rows(const Norm& a, const float* dy, float* dw, float* db) {
+  for (std::int64_t g = 0; g < a.groups; ++g) {
+    const float *x = a.x + g * a.n, *d = dy + g * a.n;
+    const float mean = kMean ? a.statistics[2 * g] : 0, scale = a.statistics[kMean ? 2 * g + 1 : g];
+    if (dw != nullptr)
+      each_lane(
+          a.n, dw, true,
+          [mean, scale](Lanes e, Lanes v) TRAINYARD_INLINED { return e * ((v - mean) * scale); }, d,
+          x);
+    if (db != nullptr) each_lane(a.n, db, true, [](Lanes e) TRAINYARD_INLINED { return e; }, d);
+  }
+}
+
+TRAINYARD_VECTORISED void layer_rows(const Norm& a, float* y) { forward_rows<true>(a, y); }
+TRAINYARD_VECTORISED void rms_rows(const Norm& a, float* y) { forward_rows<false>(a, y); }
+TRAINYARD_VECTORISED void layer_input(const Norm& a, const float* dy, float* dx, bool adds) {
+  input_rows<true>(a, dy, dx, adds);
+}
+TRAINYARD_VECTORISED void rms_input(const Norm& a, const float* dy, float* dx, bool adds) {
+  input_rows<false>(a, dy, dx, adds);
+}
+TRAINYARD_VECTORISED void layer_weight(const Norm& a, const float* dy, float* dw, float* db) {
+  weight_rows<true>(a, dy, dw, db);
+}
+TRAINYARD_VECTORISED void rms_weight(const Norm& a, const float* dy, float* dw, float* db) {
+  weight_rows<false>(a, dy, dw, db);
+}
+
+Norm norm(const KernelCall& call) {
+  const View &x = input(call, 0), &weight = input(call, 1);
+  Norm a;
+  a.n = weight.elements();
+  a.groups = x.elements() / a.n;
+  a.x = x.f32();
+  a.statistics = static_cast<float*>(needed_fact(call, "statistics").data);
+  a.gain = weight.f32();
+  if (attribute(call.node, "unit_offset") != 0) {
+    float* gain = call.scratch.floats(a.n);
+    std::transform(a.gain, a.gain + a.n, gain, [](float w) { return w + 1; });
+    a.gain = gain;
+  }
+  if (call.node.inputs.size() == 3) a.bias = input(call, 2).f32();
+  return a;
+}
+
+template <void (*kRows)(const Norm&, float*)>
+void forward(const KernelCall& call) {
+  kRows(norm(call), output(call).f32());
+}
+template <void (*kRows)(const Norm&, const float*, float*, bool)>
+void backward_input(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (dx) kRows(norm(call), output_gradient(call).f32(), dx.view.f32(), dx.add);
+}
+// The microbatch is summed on its own and then added to what earlier ones gave.
+template <void (*kRows)(const Norm&, const float*, float*, float*)>
+void backward_weight(const KernelCall& call) {
+  const Norm a = norm(call);
+  const Target targets[] = {target(call, 1), target(call, 2)};
+  float* sums[2] = {};
+  for (std::size_t i : {0u, 1u})
+    if (targets[i]) std::fill_n(sums[i] = call.scratch.floats(a.n), a.n, 0.0f);
+  kRows(a, output_gradient(call).f32(), sums[0], sums[1]);
+  for (std::size_t i : {0u, 1u})
+    if (targets[i])
+      for (std::int64_t j = 0; j < a.n; ++j) targets[i].view.f32()[j] += sums[i][j];
+}
+
+}  // namespace
+
+CpuKernel layer_norm_kernel() {
+  CpuKernel made;
+  made.forward = forward<layer_rows>;
+  made.backward_input = backward_input<layer_input>;
+  made.backward_weight = backward_weight<layer_weight>;
+  return made;
+}
+CpuKernel rms_norm_kernel() {
+  CpuKernel made;
+  made.forward = forward<rms_rows>;
+  made.backward_input = backward_input<rms_input>;
+  made.backward_weight = backward_weight<rms_weight>;
+  return made;
+}
+
+}  // namespace trainyard

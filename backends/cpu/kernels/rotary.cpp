@@ -1,0 +1,78 @@
+#include <cmath>
+#include <vector>
+
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/lanes.h"
+#include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/vectorised.h"
+
+namespace trainyard {
+namespace {
+
+constexpr double kBase = 10000;
+
+// Cosines and sines by position, then by element of a head's half: each position is the one before
+// it turned once more, in doubles.
+void fill_turns(std::int64_t positions, std::int64_t size, double direction, float* cosines,
+                float* sines) {
+  const std::int64_t half = size / 2;
+  const auto n = static_cast<std::size_t>(half);
+  std::vector<double> c(n, 1), s(n, 0), step_c(n), step_s(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double angle = std::pow(kBase, -2.0 * static_cast<double>(i) / static_cast<double>(size));
+    step_c[i] = std::cos(angle), step_s[i] = direction * std::sin(angle);
+  }
+  for (std::int64_t p = 0; p < positions; ++p)
+    for (std::size_t i = 0; i < n; ++i) {
+      cosines[p * half + static_cast<std::int64_t>(i)] = static_cast<float>(c[i]);
+      sines[p * half + static_cast<std::int64_t>(i)] = static_cast<float>(s[i]);
+      const double next = c[i] * step_c[i] - s[i] * step_s[i];
+      s[i] = c[i] * step_s[i] + s[i] * step_c[i];
+      c[i] = next;
+    }
+}
+
+TRAINYARD_VECTORISED void turn_heads(std::int64_t heads, std::int64_t size, std::int64_t half,
+                                     const float* cosines, const float* sines, const float* x,
+                                     float* y, bool adds) {
+  for (std::int64_t h = 0; h < heads; ++h, x += size, y += size) {
+    each_lane(
+        half, y, adds,
+        [](Lanes low, Lanes high, Lanes c, Lanes s)
+            TRAINYARD_INLINED { return low * c - high * s; },
+        x, x + half, cosines, sines);
+    each_lane(
+        half, y + half, adds,
+        [](Lanes low, Lanes high, Lanes c, Lanes s)
+            TRAINYARD_INLINED { return low * s + high * c; },
+        x, x + half, cosines, sines);
+    if (size % 2 != 0) y[size - 1] = adds ? y[size - 1] + x[size - 1] : x[size - 1];
+  }
+}
+
+void turn(const KernelCall& call, const View& x, float* y, bool adds, double direction) {
+  const Dim& last = call.graph[call.node.inputs[0]].shape.back();
+  const std::int64_t size = last.units > 0 ? last.size / last.units : last.size, half = size / 2,
+                     heads = width(x) / size, positions = x.size[0],
+                     a_position = rows(x) / positions;
+  float *cosines = call.scratch.floats(positions * half),
+        *sines = call.scratch.floats(positions * half);
+  fill_turns(positions, size, direction, cosines, sines);
+  for (std::int64_t p = 0; p < positions; ++p) {
+    const std::int64_t at = p * a_position * width(x);
+    turn_heads(a_position * heads, size, half, cosines + p * half, sines + p * half, x.f32() + at,
+               y + at, adds);
+  }
+}
+
+void forward(const KernelCall& call) { turn(call, input(call, 0), output(call).f32(), false, 1); }
+void backward(const KernelCall& call) {
+  if (const Target dx = target(call, 0))
+    turn(call, output_gradient(call), dx.view.f32(), dx.add, -1);
+}
+
+}  // namespace
+
+CpuKernel rotary_kernel() { return without_parameters(forward, backward); }
+
+}  // namespace trainyard

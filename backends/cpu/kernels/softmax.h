@@ -1,0 +1,45 @@
+// The softmax of one row, for losses and attention.
+#pragma once
+
+#include <cmath>
+
+#include "backends/cpu/kernels/lanes.h"
+
+namespace trainyard {
+
+TRAINYARD_INLINE float largest_of(std::int64_t n, const float* x) {
+  Lanes most = all(x[0]);
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) most = larger(most, load(x + i));
+  float result = largest(most);
+  for (; i < n; ++i) result = x[i] > result ? x[i] : result;
+  return result;
+}
+
+/// y = e^(factor (x - most)); returns their sum. x may be y.
+TRAINYARD_INLINE float exponentials(std::int64_t n, const float* x, float factor, float most,
+                                    float* y) {
+  Lanes total{};
+  float rest = 0;
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const Lanes e = exponential((load(x + i) - most) * factor);
+    store(y + i, e);
+    total += e;
+  }
+  if (i < n) {
+    store(y + i, exponential((load(x + i, n - i) - most) * factor), n - i);
+    for (; i < n; ++i) rest += y[i];
+  }
+  return sum(total) + rest;
+}
+
+/// y = softmax(factor x), factor > 0; returns the logarithm of the sum of e^(factor x). x may be y.
+TRAINYARD_INLINE float softmax_row(std::int64_t n, const float* x, float factor, float* y) {
+  const float most = largest_of(n, x);
+  const float total = exponentials(n, x, factor, most, y), share = 1 / total;
+  each_lane(n, y, false, [share](Lanes e) TRAINYARD_INLINED { return e * share; }, y);
+  return most * factor + std::log(total);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,80 @@
+// Kernels of transformers, recurrent networks and recommenders against the reference maths.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/model/ops.h"
+#include "tests/backends/kernel_agreement.h"
+
+namespace trainyard {
+namespace {
+
+using testing::activation;
+using testing::Draw;
+using testing::expect_agreement;
+using testing::heads_dim;
+using testing::indices;
+using testing::KernelCase;
+using testing::parameter;
+using testing::sizes;
+
+Shape tokens(Draw& d, Dim width) { return {whole(d.between(1, 6)), whole(d.between(1, 4)), width}; }
+Dim any_width(Draw& d) { return whole(d.between(1, 70)); }
+
+KernelCase unary_case(Draw& d) { return {{activation(tokens(d, any_width(d)))}}; }
+
+KernelCase gated_case(Draw& d) {
+  const std::int64_t n = d.between(1, 40);
+  if (d.coin()) return {{activation(tokens(d, whole(2 * n)))}};
+  const Shape shape = tokens(d, whole(n));
+  return {{activation(shape), activation(shape)}};
+}
+
+// Over rows, or over the heads of rows: as wide as the weight.
+KernelCase norm_case(Draw& d, std::size_t parameters) {
+  const std::int64_t n = d.between(2, 70);
+  KernelCase c;
+  c.inputs = {activation(tokens(d, d.coin() ? whole(n) : heads_dim(d.between(1, 4), n)))};
+  c.inputs.resize(1 + parameters, parameter({whole(n)}));
+  return c;
+}
+KernelCase layer_norm_case(Draw& d) { return norm_case(d, 2); }
+KernelCase rms_norm_case(Draw& d) {
+  KernelCase c = norm_case(d, 1);
+  c.attributes["unit_offset"] = d.between(0, 1);
+  return c;
+}
+
+KernelCase rotary_case(Draw& d) {
+  return {{activation(tokens(
+      d, d.coin() ? whole(2 * d.between(1, 20)) : heads_dim(d.between(1, 3), d.between(1, 40))))}};
+}
+
+KernelCase loss_case(Draw& d) {
+  const std::int64_t classes = d.between(1, 60);
+  Shape rows = {whole(d.between(1, 9))};
+  if (d.coin()) rows.push_back(whole(d.between(1, 9)));
+  Shape logits = rows;
+  logits.push_back(whole(classes));
+  KernelCase c{{activation(logits), indices(rows)}};
+  c.index_below = std::max<std::int64_t>(2, classes);
+  return c;
+}
+
+KernelCase squared_error_case(Draw& d) {
+  const Shape shape = tokens(d, any_width(d));
+  return {{activation(shape), activation(shape)}};
+}
+
+TEST(TokenKernels, LayerNorm) { expect_agreement(layer_norm(), layer_norm_case); }
+TEST(TokenKernels, RmsNorm) { expect_agreement(rms_norm(), rms_norm_case); }
+TEST(TokenKernels, Rotary) { expect_agreement(rotary(), rotary_case); }
+TEST(TokenKernels, Gelu) { expect_agreement(gelu(), unary_case); }
+TEST(TokenKernels, GatedSilu) { expect_agreement(gated_silu(), gated_case); }
+TEST(TokenKernels, GatedGelu) { expect_agreement(gated_gelu(), gated_case); }
+TEST(TokenKernels, Dropout) { expect_agreement(dropout(), unary_case); }
+TEST(TokenKernels, SoftmaxLoss) { expect_agreement(softmax_loss(), loss_case); }
+TEST(TokenKernels, SquaredError) { expect_agreement(squared_error(), squared_error_case); }
+
+}  // namespace
+}  // namespace trainyard
