@@ -29,6 +29,9 @@ constexpr std::array kOptimizers = {
     Optimizer{"momentum", "gradient descent with one velocity a parameter", 4, touched(4)},
     Optimizer{"adagrad", "one sum of squared gradients a parameter (Duchi et al., JMLR 2011)", 4,
               touched(4)},
+    Optimizer{"lars", "momentum at a rate of each tensor's own (You et al., 2017)", 4, touched(4)},
+    Optimizer{"lamb", "Adam's step at a rate of each tensor's own (You et al., ICLR 2020)", 8,
+              touched(8)},
     Optimizer{"lion", "one momentum and the sign of the update (Chen et al., NeurIPS 2023)", 4,
               touched(4)},
 };

@@ -9,10 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/random.h"
-#include "core/methods/update_rule.h"
 #include "core/model/dtype.h"
-#include "core/plan/plan.h"
+#include "core/training/loss_scaler.h"
+#include "core/training/roundings.h"
 #include "core/training/training.h"
 
 namespace trainyard {
@@ -25,16 +24,18 @@ enum class WeightUpdate : std::uint8_t {
   Stochastic,  // pure bf16: w <- SR(w - u)
   Kahan,       // pure bf16 with a bf16 compensation
 };
+/// Weights and optimizer state in bf16 and no 4-byte copy of them.
+constexpr bool is_pure_bf16(WeightUpdate how) { return how >= WeightUpdate::Nearest; }
 
 /// A contiguous part of one parameter tensor, as one device holds it, and its state. Lengths equal.
 struct ParameterPart {
   std::int64_t elements = 0;
   void* weights = nullptr;          // `weight_type`
   const void* gradients = nullptr;  // `gradient_type`: sums over the update's samples
-  DType weight_type = DType::F32, gradient_type = DType::F32;
-  float* master = nullptr;  // Master only
+  DType weight_type = DType::F32, gradient_type = DType::F32;  // F32, BF16 or F16
+  float* master = nullptr;                                     // Master only
   /// Optimizer state, slot by slot, each `elements` long, in the order that slots() names; F32, but
-  /// BF16 under the pure bf16 updates.
+  /// BF16 under the pure bf16 updates. All zero before the first update.
   std::span<void* const> state = {};
   bool decays = true;      // weight decay applies (matrices and kernels)
   bool adapts = true;      // LARS and LAMB scale it (biases and norms are taken as they are)
@@ -68,48 +69,17 @@ class OptimizerRule {
   virtual void apply(const ParameterPart&, const StepFacts&, const TensorNorms&) const = 0;
 };
 
-/// "sgd", "momentum", "adam", "adamw", "adagrad", "lion", "lars", "lamb". Throws
-/// Error{InvalidInput} with the nearest name.
+/// "sgd", "momentum", "adam", "adamw", "adagrad", "lion", "lars", "lamb". Reentrant on parts that
+/// do not overlap. Throws Error{InvalidInput} with the nearest name.
 std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view optimizer, const Training&,
                                               WeightUpdate);
 
 /// Sum of squares of a gradient part, in double, in a fixed order; not finite where any is not.
 double square_sum(const void* gradients, DType, std::int64_t elements);
 
-/// A dynamic loss scale: halves (after `hysteresis` of them) on overflow, which skips the update,
-/// and doubles after `window` updates without one.
-class LossScaler {
- public:
-  explicit LossScaler(const Training&);
-  double scale() const { return scale_; }
-  /// Whether the update may be applied.
-  bool update(bool overflow);
-  std::int64_t skipped() const { return skipped_; }
-
-  struct State {
-    double scale = 1;
-    std::int64_t since = 0, skipped = 0;
-    int hysteresis = 0;
-    friend bool operator==(const State&, const State&) = default;
-  };
-  State state() const;
-  void restore(const State&);
-
- private:
-  double scale_, least_;
-  std::int64_t window_, since_ = 0, skipped_ = 0;
-  int hysteresis_, left_;
-};
-
-// --- roundings (IEEE 754; Zamirai et al., "Revisiting BFloat16 Training", 2020) ---
-std::uint16_t to_bf16(float);  // nearest, ties to even; not-a-number stays one
-float from_bf16(std::uint16_t);
-std::uint16_t to_bf16_stochastic(float, std::uint16_t random);
-std::uint16_t to_f16(float);  // nearest even, overflow to infinity, subnormals kept
-float from_f16(std::uint16_t);
-void to_bf16(std::span<const float>, std::uint16_t*);
-void from_bf16(std::span<const std::uint16_t>, float*);
-void to_f16(std::span<const float>, std::uint16_t*);
-void from_f16(std::span<const std::uint16_t>, float*);
+/// Whether an update is lost that 4-byte weights would have taken: neither the weight nor its
+/// compensation can change, whatever the random number. `step` is what is taken off the weight;
+/// both are bf16 numbers under the pure bf16 updates.
+bool is_lost(WeightUpdate, float weight, float step, float compensation = 0);
 
 }  // namespace trainyard

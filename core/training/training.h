@@ -42,7 +42,8 @@ struct Training {
   friend bool operator==(const Training&, const Training&) = default;
 };
 
-/// Of update t, the first being 0, before any per-stage rescheduling.
+/// Of update t, the first being 0, before any per-stage rescheduling. Whole at the warm-up's last
+/// update.
 double rate_at(const Training&, std::int64_t t);
 
 /// The keys of `--train`: one field each, as Settings are of plans.

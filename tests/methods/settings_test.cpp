@@ -35,7 +35,7 @@ const std::vector<Values> kFree = {
     {"precision", {"fp32", "tf32", "fp16", "bf16"}},
     {"flash-attention", {"on", "off"}},
     {"overlap", {"on", "off"}},
-    {"optimizer", {"adam", "adamw", "sgd", "momentum", "adagrad", "lion"}},
+    {"optimizer", {"adam", "adamw", "sgd", "momentum", "adagrad", "lars", "lamb", "lion"}},
     {"rank-order", {"tp-cp-ep-dp-pp", "tp-pp-dp-cp-ep"}},
 };
 const std::vector<Values> kBound = {

@@ -1,0 +1,24 @@
+#include <string>
+
+#include "core/plan/plan.h"
+#include "core/training/stretch_rule.h"
+
+namespace trainyard {
+
+std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view name, const Training& training,
+                                              WeightUpdate how) {
+  using Make = std::unique_ptr<OptimizerRule> (*)(const Training&, WeightUpdate);
+  struct Entry {
+    std::string_view name;
+    Make make;
+  };
+  static constexpr Entry kRules[] = {{"sgd", sgd},     {"momentum", momentum}, {"adam", adam},
+                                     {"adamw", adamw}, {"adagrad", adagrad},   {"lion", lion},
+                                     {"lars", lars},   {"lamb", lamb}};
+  for (const Entry& entry : kRules)
+    if (entry.name == name) return entry.make(training, how);
+  optimizer(name);  // says what is near
+  throw Error(Error::Kind::Internal, "no rule for optimizer " + std::string(name));
+}
+
+}  // namespace trainyard

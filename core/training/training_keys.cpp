@@ -1,0 +1,238 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/nearest.h"
+#include "core/plan/params.h"
+#include "core/training/training.h"
+
+namespace trainyard {
+namespace {
+
+using Value = std::string_view;
+
+constexpr std::array<std::string_view, 6> kSchedules = {"constant", "linear",     "cosine",
+                                                        "step",     "polynomial", "inverse-root"};
+
+double number(Value value, double low, double high, const Place& place) {
+  return std::get<double>(parse_param(
+      {.name = "", .fallback = 0.0, .doc = "", .low = low, .high = high}, value, place));
+}
+
+std::int64_t whole(Value value, double low, double high, const Place& place) {
+  return std::get<std::int64_t>(
+      parse_param({.name = "", .fallback = std::int64_t{0}, .doc = "", .low = low, .high = high},
+                  value, place));
+}
+
+std::string text(double number) { return fmt::format("{}", number); }
+std::string text(std::int64_t number) { return std::to_string(number); }
+
+void set_schedule(Training& training, Value value, const Place& place) {
+  for (std::size_t i = 0; i < kSchedules.size(); ++i)
+    if (value == kSchedules[i]) {
+      training.schedule = static_cast<RateSchedule>(i);
+      return;
+    }
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("expected {}, found \"{}\"{}", fmt::join(kSchedules, ", "),
+                          value.substr(0, 80), did_you_mean(value.substr(0, 80), kSchedules)),
+              place);
+}
+
+std::string read_schedule(const Training& training) {
+  return std::string(kSchedules[static_cast<std::size_t>(training.schedule)]);
+}
+
+void set_milestones(Training& training, Value value, const Place& place) {
+  std::vector<double> shares;
+  while (!value.empty()) {
+    const std::size_t comma = value.find(',');
+    shares.push_back(number(value.substr(0, comma), 0, 1, place));
+    value = comma == Value::npos ? Value() : value.substr(comma + 1);
+  }
+  training.milestones = std::move(shares);
+}
+
+void set_nesterov(Training& training, Value value, const Place& place) {
+  if (value != "on" && value != "off" && value != "true" && value != "false")
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected on or off, found \"{}\"", value.substr(0, 80)), place);
+  training.nesterov = value == "on" || value == "true";
+}
+
+std::vector<TrainingKey> make_keys() {
+  using T = Training;
+  using V = Value;
+  using L = const Place;
+  constexpr double kMany = 1e15;
+  return {
+      {"rate",
+       "peak learning rate",
+       {},
+       [](T& t, V v, L& l) { t.rate = number(v, 0, 1e6, l); },
+       [](const T& t) { return text(t.rate); }},
+      {"schedule",
+       "how the rate falls after the warm-up",
+       {kSchedules.begin(), kSchedules.end()},
+       set_schedule,
+       read_schedule},
+      {"warmup",
+       "updates over which the rate grows from 0",
+       {},
+       [](T& t, V v, L& l) { t.warmup = whole(v, 0, kMany, l); },
+       [](const T& t) { return text(t.warmup); }},
+      {"steps",
+       "updates of the whole run",
+       {},
+       [](T& t, V v, L& l) { t.steps = whole(v, 1, kMany, l); },
+       [](const T& t) { return text(t.steps); }},
+      {"final-rate",
+       "share of the rate at the end (linear, cosine, polynomial)",
+       {},
+       [](T& t, V v, L& l) { t.final_rate = number(v, 0, 1, l); },
+       [](const T& t) { return text(t.final_rate); }},
+      {"milestones",
+       "step: shares of the run at which the rate falls, as in 0.5,0.75",
+       {},
+       set_milestones,
+       [](const T& t) { return fmt::format("{}", fmt::join(t.milestones, ",")); }},
+      {"decay",
+       "step: factor on the rate at each milestone",
+       {},
+       [](T& t, V v, L& l) { t.decay = number(v, 0, 1, l); },
+       [](const T& t) { return text(t.decay); }},
+      {"power",
+       "polynomial: exponent",
+       {},
+       [](T& t, V v, L& l) { t.power = number(v, 0, 100, l); },
+       [](const T& t) { return text(t.power); }},
+      {"momentum",
+       "of momentum and lars",
+       {},
+       [](T& t, V v, L& l) { t.momentum = number(v, 0, 1, l); },
+       [](const T& t) { return text(t.momentum); }},
+      {"nesterov",
+       "momentum: look one velocity ahead",
+       {"on", "off"},
+       set_nesterov,
+       [](const T& t) { return std::string(t.nesterov ? "on" : "off"); }},
+      {"beta1",
+       "decay of the first moment",
+       {},
+       [](T& t, V v, L& l) { t.beta1 = number(v, 0, 1, l); },
+       [](const T& t) { return text(t.beta1); }},
+      {"beta2",
+       "decay of the second moment",
+       {},
+       [](T& t, V v, L& l) { t.beta2 = number(v, 0, 1, l); },
+       [](const T& t) { return text(t.beta2); }},
+      {"epsilon",
+       "what keeps a division from zero",
+       {},
+       [](T& t, V v, L& l) { t.epsilon = number(v, 0, 1, l); },
+       [](const T& t) { return text(t.epsilon); }},
+      {"weight-decay",
+       "of matrices and kernels; never of biases and norms",
+       {},
+       [](T& t, V v, L& l) { t.weight_decay = number(v, 0, 1000, l); },
+       [](const T& t) { return text(t.weight_decay); }},
+      {"trust",
+       "lars: trust coefficient",
+       {},
+       [](T& t, V v, L& l) { t.trust = number(v, 0, 1000, l); },
+       [](const T& t) { return text(t.trust); }},
+      {"clip",
+       "largest global gradient norm; 0 = off",
+       {},
+       [](T& t, V v, L& l) { t.clip = number(v, 0, 1e30, l); },
+       [](const T& t) { return text(t.clip); }},
+      {"loss-scale",
+       "fp16: where the loss scale starts",
+       {},
+       [](T& t, V v, L& l) { t.loss_scale = number(v, 1, 1e30, l); },
+       [](const T& t) { return text(t.loss_scale); }},
+      {"scale-window",
+       "fp16: updates without overflow before the scale doubles; 0 = fixed",
+       {},
+       [](T& t, V v, L& l) { t.scale_window = whole(v, 0, kMany, l); },
+       [](const T& t) { return text(t.scale_window); }},
+      {"hysteresis",
+       "fp16: overflows before the scale halves",
+       {},
+       [](T& t, V v, L& l) { t.hysteresis = static_cast<int>(whole(v, 1, 1000, l)); },
+       [](const T& t) { return text(std::int64_t{t.hysteresis}); }},
+      {"least-scale",
+       "fp16: the scale never falls below",
+       {},
+       [](T& t, V v, L& l) { t.least_scale = number(v, 0, 1e30, l); },
+       [](const T& t) { return text(t.least_scale); }},
+      {"seed",
+       "of weights, order of data, dropout and stochastic rounding",
+       {},
+       [](T& t, V v, L& l) { t.seed = static_cast<std::uint64_t>(whole(v, 0, 9e18, l)); },
+       [](const T& t) { return text(static_cast<std::int64_t>(t.seed)); }},
+  };
+}
+
+Diagnostic wrong(std::string message, std::string_view key, std::string fix = "") {
+  return {Diagnostic::Severity::Error,
+          std::move(message),
+          {"--train " + std::string(key)},
+          std::move(fix)};
+}
+
+}  // namespace
+
+std::span<const TrainingKey> training_keys() {
+  static const std::vector<TrainingKey> kKeys = make_keys();
+  return kKeys;
+}
+
+void apply_training(Training& training, std::string_view assignment, const Place& place) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos)
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected key=value, found \"{}\"", assignment.substr(0, 80)), place);
+  const std::string_view key = assignment.substr(0, equals);
+  std::vector<std::string_view> names;
+  for (const TrainingKey& known : training_keys()) {
+    if (known.key == key)
+      return known.apply(training, assignment.substr(equals + 1),
+                         {place.text + " " + std::string(key)});
+    names.push_back(known.key);
+  }
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("no training setting is called \"{}\"{}", key.substr(0, 80),
+                          did_you_mean(key.substr(0, 80), names)),
+              place);
+}
+
+Diagnostics check(const Training& training) {
+  Diagnostics found;
+  if (training.steps < 1)
+    found.push_back(wrong(fmt::format("expected at least 1 update, found {}", training.steps),
+                          "steps", "steps=100"));
+  if (training.warmup > training.steps)
+    found.push_back(wrong(fmt::format("a warm-up of {} updates is longer than the run of {}",
+                                      training.warmup, training.steps),
+                          "warmup", fmt::format("warmup={}", training.steps / 10)));
+  if (training.beta1 >= 1 || training.beta2 >= 1 || training.momentum >= 1)
+    found.push_back(wrong("momentum, beta1 and beta2 must be below 1, or nothing is ever forgotten",
+                          training.momentum >= 1 ? "momentum"
+                          : training.beta1 >= 1  ? "beta1"
+                                                 : "beta2"));
+  if (!std::is_sorted(training.milestones.begin(), training.milestones.end()))
+    found.push_back(wrong("milestones must rise", "milestones"));
+  if (training.schedule == RateSchedule::Step && training.milestones.empty())
+    found.push_back(wrong("schedule=step needs milestones at which the rate falls", "milestones",
+                          "milestones=0.5,0.75"));
+  if (training.loss_scale < training.least_scale)
+    found.push_back(wrong(fmt::format("loss-scale {} is below least-scale {}", training.loss_scale,
+                                      training.least_scale),
+                          "loss-scale"));
+  return found;
+}
+
+}  // namespace trainyard

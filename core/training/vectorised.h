@@ -1,0 +1,10 @@
+// Loops over millions of numbers are compiled for several instruction sets and chosen from when the
+// program starts. Without contraction all of them give the same bits.
+#pragma once
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define TRAINYARD_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define TRAINYARD_VECTORISED
+#endif
