@@ -25,8 +25,9 @@ struct Held {
   View view;
 
   Held() = default;
-  Held(const std::vector<std::int64_t>& shape, DType type) {
+  Held(const std::vector<std::int64_t>& shape, DType type, bool transposed = false) {
     view.type = type;
+    view.transposed = transposed;
     view.rank = static_cast<int>(shape.size());
     std::copy(shape.begin(), shape.end(), view.size.begin());
     bytes.assign(static_cast<std::size_t>(view.bytes().value), std::byte{0xff});
@@ -44,6 +45,13 @@ void put(const std::vector<double>& values, void* data, DType type) {
   from_floats(floats.data(), data, type, n);
 }
 
+// Element e of a tensor, where it lies transposed.
+std::size_t across(const View& v, std::size_t e) {
+  const auto rows = static_cast<std::size_t>(v.size[0]),
+             columns = static_cast<std::size_t>(v.size[1]);
+  return e % columns * rows + e / columns;
+}
+
 HostTensor get(const View& v) {
   HostTensor made = zeros({v.size.begin(), v.size.begin() + v.rank});
   if (v.type == DType::I64) {
@@ -52,7 +60,8 @@ HostTensor get(const View& v) {
   }
   std::vector<float> floats(made.values.size());
   to_floats(v.data, v.type, floats.data(), v.elements());
-  made.values.assign(floats.begin(), floats.end());
+  for (std::size_t e = 0; e < floats.size(); ++e)
+    made.values[e] = floats[v.transposed ? across(v, e) : e];
   return made;
 }
 
@@ -73,7 +82,10 @@ DType fact_type(std::string_view what, DType activations) {
 class Subject {
  public:
   Subject(const Op& op, const KernelCase& c, DType type, double tolerance, std::uint64_t seed)
-      : random_(seed), tolerance_(tolerance), flash_(c.flash_attention) {
+      : random_(seed),
+        tolerance_(tolerance),
+        flash_(c.flash_attention),
+        transposed_weights_(c.transposed_weights) {
     precision_.parameter = precision_.activation = type;
     precision_.gradient = type == DType::BF16 && random_.between(0, 0, 1) == 1 ? type : DType::F32;
     std::vector<TensorId> ids;
@@ -197,7 +209,10 @@ class Subject {
     DType type = precision_.activation;
     if (t.kind == TensorKind::Index) type = DType::I64;
     if (t.kind == TensorKind::Statistic) type = DType::F32;
-    return Held(local_shape(t, binding_), type);
+    return Held(local_shape(t, binding_), type, transposed(t));
+  }
+  bool transposed(const Tensor& t) const {
+    return transposed_weights_ && t.kind == TensorKind::Parameter && t.shape.size() == 2;
   }
   static std::vector<View> views(const std::vector<Held>& list) {
     std::vector<View> made;
@@ -255,7 +270,7 @@ class Subject {
   Precision precision_;
   Random random_;
   double tolerance_;
-  bool flash_;
+  bool flash_, transposed_weights_;
   std::uint64_t next_ = 100;
   Scratch scratch_;
   std::vector<Held> inputs_, outputs_, gradients_;
@@ -304,6 +319,7 @@ KernelCase matmul_case(Draw& d) {
   Shape x = d.coin() ? sizes({d.between(1, 9), d.between(1, 7), k}) : sizes({d.between(1, 33), k});
   c.inputs = {activation(x), parameter(sizes({k, n}))};
   if (d.coin()) c.inputs.push_back(parameter(sizes({n})));
+  c.transposed_weights = d.between(0, 3) == 0;
   return c;
 }
 

@@ -6,6 +6,8 @@
 
 namespace trainyard {
 
+CpuKernel matmul_kernel();
+
 /// The reference maths of any op, on operands converted to doubles and back.
 CpuKernel reference_kernel(const Op&);
 

@@ -1,0 +1,55 @@
+// y = x w + b. Leading dimensions of x are rows. The weight may lie transposed, where it is an
+// embedding's table.
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/product.h"
+
+namespace trainyard {
+namespace {
+
+Matrix matrix(const View& v) { return {v.data, v.type, v.transposed}; }
+Matrix across(Matrix m) {
+  m.transposed = !m.transposed;
+  return m;
+}
+
+void forward(const KernelCall& call) {
+  const View &x = input(call, 0), &w = input(call, 1), &y = output(call);
+  const Matrix bias = call.node.inputs.size() == 3 ? matrix(input(call, 2)) : Matrix{};
+  product(x.elements() / w.size[0], w.size[1], w.size[0], matrix(x), matrix(w), bias, matrix(y),
+          false, call.scratch);
+}
+
+void backward_input(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const View &w = input(call, 1), &dy = output_gradient(call);
+  product(dy.elements() / w.size[1], w.size[0], w.size[1], matrix(dy), across(matrix(w)), {},
+          matrix(dx.view), dx.add, call.scratch);
+}
+
+void backward_weight(const KernelCall& call) {
+  const View& dy = output_gradient(call);
+  const std::int64_t n = width(dy), m = rows(dy);
+  if (const Target dw = target(call, 1)) {
+    const View& x = input(call, 0);
+    const std::int64_t k = dw.view.size[0];
+    // A gradient that lies transposed is dy^T x.
+    if (dw.view.transposed)
+      product(n, k, m, across(matrix(dy)), matrix(x), {}, across(matrix(dw.view)), true,
+              call.scratch);
+    else
+      product(k, n, m, across(matrix(x)), matrix(dy), {}, matrix(dw.view), true, call.scratch);
+  }
+  if (const Target db = target(call, 2)) add_rows(m, n, matrix(dy), matrix(db.view), call.scratch);
+}
+
+}  // namespace
+
+CpuKernel matmul_kernel() {
+  CpuKernel made{forward, backward_input, backward_weight};
+  made.sixteen_bit = true;
+  return made;
+}
+
+}  // namespace trainyard

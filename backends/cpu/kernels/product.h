@@ -1,0 +1,26 @@
+// c = a b: the matrix product that matmul's three passes are made of.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/scratch.h"
+#include "core/model/dtype.h"
+
+namespace trainyard {
+
+/// A matrix where it lies: row after row, or, transposed, column after column. Dense.
+struct Matrix {
+  void* data = nullptr;
+  DType type = DType::F32;  // F32 or BF16
+  bool transposed = false;
+};
+
+/// c [m, n] = a [m, k] b [k, n], plus bias [n] where there is one, plus c itself where `add` says
+/// so. c is not transposed. Sums are in 4-byte floats whatever the formats.
+void product(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const Matrix& b,
+             const Matrix& bias, const Matrix& c, bool add, Scratch&);
+
+/// sums [n] += the sum of the rows of a [m, n].
+void add_rows(std::int64_t m, std::int64_t n, const Matrix& a, const Matrix& sums, Scratch&);
+
+}  // namespace trainyard
