@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <ostream>
+#include <utility>
 
 #include "app/workspace/workspace.h"
 #include "core/io/files.h"
@@ -48,6 +49,17 @@ Scenario open_scenario(const Words& words, Streams& streams) {
 Scenario open_parts(const Words& words) {
   return open_named(
       {words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")});
+}
+
+Flag calibration_flag() {
+  return {"calibration", "FILE", "a trainyard/calibration file: what this machine was measured at"};
+}
+
+std::unique_ptr<CostModel> open_costs(const Words& words, Scenario& scenario) {
+  if (!words.has("calibration")) return nullptr;
+  Calibration calibration = open_calibration(words.text("calibration"));
+  calibrate_cluster(scenario.cluster, calibration);
+  return calibrated_cost_model(std::move(calibration));
 }
 
 Flag grain_flag() {

@@ -2,9 +2,11 @@
 // answer goes.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "app/cli/verb.h"
+#include "core/cost/cost_model.h"
 #include "core/lowering/lower.h"
 #include "core/plan/plan.h"
 
@@ -21,6 +23,12 @@ Scenario open_scenario(const Words&, Streams&);
 /// The same of what is named only, the model and the cluster left empty where they are not, and
 /// checks nothing.
 Scenario open_parts(const Words&);
+
+/// --calibration, which open_costs() reads.
+Flag calibration_flag();
+/// The calibrated cost model, and the scenario's cluster calibrated with it; null where the flag
+/// was not given. Throws Error{InvalidInput} when the file or the cluster is none for it.
+std::unique_ptr<CostModel> open_costs(const Words&, Scenario&);
 
 /// --grain, by default the one at which the scenario is judged.
 Flag grain_flag();

@@ -14,6 +14,7 @@ namespace {
 
 std::vector<Flag> answer_flags(std::vector<Flag> own) {
   own.insert(own.begin(), order_flag());
+  own.push_back(calibration_flag());
   own.push_back({"json", "", "one trainyard/result@1 document and nothing else"});
   own.push_back({"seed", "N", "taken for scripts; nothing random is drawn here"});
   own.push_back(
@@ -33,17 +34,21 @@ int answer(const Result& result, const Words& words, Streams& streams) {
 }
 
 int run_estimate(const Words& words, Streams& streams) {
-  return answer(estimate(open_scenario(words, streams)), words, streams);
+  Scenario scenario = open_scenario(words, streams);
+  const std::unique_ptr<CostModel> costs = open_costs(words, scenario);
+  return answer(estimate(scenario, costs.get()), words, streams);
 }
 
 int run_simulate(const Words& words, Streams& streams) {
   words.choice("grain", {"order", "op"}, "order");  // refused before anything is read
-  const Scenario scenario = open_scenario(words, streams);
-  const ExperimentPtr experiment = simulate(scenario, {.grain = grain_word(words, scenario)});
+  Scenario scenario = open_scenario(words, streams);
+  const std::unique_ptr<CostModel> costs = open_costs(words, scenario);
+  const ExperimentPtr experiment =
+      simulate(scenario, {.grain = grain_word(words, scenario), .cost = costs.get()});
   if (words.has("trace")) write_file(words.text("trace"), trace_event(*experiment));
   if (words.has("svg")) {
     const View& timeline = view("timeline");
-    const ViewData data = view_data(experiment, cost_model());
+    const ViewData data = view_data(experiment, costs ? *costs : cost_model());
     write_file(words.text("svg"), to_svg(timeline.draw(data, timeline.size, {}), Theme::Light));
   }
   return answer(experiment->result, words, streams);

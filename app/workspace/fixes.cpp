@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "app/workspace/workspace.h"
 #include "core/base/units_text.h"
@@ -18,6 +19,12 @@ namespace {
 constexpr std::size_t kInstructionBudget = 400'000;
 constexpr std::size_t kMostSimulated = 6;
 constexpr std::size_t kShown = 3;
+
+// How changes are priced.
+struct Pricing {
+  const CostModel& cost;
+  std::stop_token stop;
+};
 
 struct Change {
   std::string words;
@@ -34,7 +41,7 @@ Bytes worst_peak(const Result& result) {
 
 // The scenario with the words applied; nothing when they are not legal in it.
 std::optional<Change> changed(const Scenario& scenario, const Plan& complete,
-                              const std::string& words) {
+                              const std::string& words, const Pricing& by) {
   Change change{words, scenario};
   Plan& plan = change.scenario.plan;
   plan.batch.global = complete.batch.global;
@@ -42,7 +49,7 @@ std::optional<Change> changed(const Scenario& scenario, const Plan& complete,
   try {
     apply_words(plan, words);
     if (has_errors(check(change.scenario))) return std::nullopt;
-    const Result guess = estimate(prepare(change.scenario), cost_model());
+    const Result guess = estimate(prepare(change.scenario), by.cost);
     change.step = guess.step.value;
     change.peak = worst_peak(guess);
   } catch (const Error& error) {
@@ -63,9 +70,10 @@ std::string sentence(const Fix& fix, const Experiment& before, const Experiment&
   return text;
 }
 
-Fix price_change(const Change& change, const Experiment& before, std::stop_token stop) {
+Fix price_change(const Change& change, const Experiment& before, const Pricing& by) {
   const std::shared_ptr<Experiment> after =
-      run_once(change.scenario, natural_grain(change.scenario), stop);
+      run_once(change.scenario,
+               {.grain = natural_grain(change.scenario), .cost = &by.cost, .stop = by.stop});
   const Result& now = after->result;
   Fix fix;
   fix.set = change.words;
@@ -90,8 +98,7 @@ void rank_fixes(Changes& changes, Bytes capacity) {
   });
 }
 
-std::vector<Fix> simulate_all(const Changes& changes, const Experiment& before,
-                              std::stop_token stop) {
+std::vector<Fix> simulate_all(const Changes& changes, const Experiment& before, const Pricing& by) {
   std::vector<Fix> fixes;
   const std::size_t each = std::max<std::size_t>(1, before.program.instructions.size());
   const std::size_t affordable =
@@ -99,7 +106,7 @@ std::vector<Fix> simulate_all(const Changes& changes, const Experiment& before,
   for (const Change& change : changes) {
     if (fixes.size() == affordable) break;
     try {
-      fixes.push_back(price_change(change, before, stop));
+      fixes.push_back(price_change(change, before, by));
     } catch (const Error& error) {
       if (error.kind() != Error::Kind::InvalidInput)
         throw;  // else the change makes the run too large to simulate
@@ -109,14 +116,15 @@ std::vector<Fix> simulate_all(const Changes& changes, const Experiment& before,
 }
 
 // Pairs of the changes that free most, for plans that no single change saves.
-Changes pairs(const Scenario& scenario, const Plan& complete, const Changes& singles) {
+Changes pairs(const Scenario& scenario, const Plan& complete, const Changes& singles,
+              const Pricing& by) {
   Changes found;
   const std::size_t few = std::min<std::size_t>(4, singles.size());
   const auto key = [](const std::string& words) { return words.substr(0, words.find('=')); };
   for (std::size_t a = 0; a < few; ++a)
     for (std::size_t b = a + 1; b < few; ++b) {
       if (key(singles[a].words) == key(singles[b].words)) continue;
-      if (auto both = changed(scenario, complete, singles[a].words + " " + singles[b].words))
+      if (auto both = changed(scenario, complete, singles[a].words + " " + singles[b].words, by))
         found.push_back(*both);
     }
   return found;
@@ -140,20 +148,20 @@ void keep_cheapest(std::vector<Fix>& fixes) {
 }
 
 void price_fixes(const Scenario& scenario, Experiment& experiment, Changes changes,
-                 std::stop_token stop) {
+                 const Pricing& by) {
   const Plan& complete = experiment.workload.scenario.plan;
   const Bytes capacity = experiment.result.capacity;
   rank_fixes(changes, capacity);
   if (!fits_in(changes, capacity)) {
-    Changes both = pairs(scenario, complete, changes);
+    Changes both = pairs(scenario, complete, changes, by);
     rank_fixes(both, capacity);
     if (fits_in(both, capacity)) changes = std::move(both);
   }
-  experiment.result.verdict.fixes = simulate_all(changes, experiment, stop);
+  experiment.result.verdict.fixes = simulate_all(changes, experiment, by);
   keep_cheapest(experiment.result.verdict.fixes);
 }
 
-void price_gain(Experiment& experiment, Changes changes, std::stop_token stop) {
+void price_gain(Experiment& experiment, Changes changes, const Pricing& by) {
   const Bytes capacity = experiment.result.capacity;
   changes.erase(std::remove_if(changes.begin(), changes.end(),
                                [&](const Change& c) { return c.peak > capacity; }),
@@ -162,22 +170,24 @@ void price_gain(Experiment& experiment, Changes changes, std::stop_token stop) {
                    [](const Change& a, const Change& b) { return a.step < b.step; });
   if (changes.size() > kShown) changes.resize(kShown, changes.front());
   std::optional<Fix>& gain = experiment.result.verdict.gain;
-  for (Fix& fix : simulate_all(changes, experiment, stop))
+  for (Fix& fix : simulate_all(changes, experiment, by))
     if (fix.fits && fix.costs < 0 && (!gain || fix.step < gain->step)) gain = std::move(fix);
 }
 
 }  // namespace
 
-void price_changes(const Scenario& scenario, Experiment& experiment, std::stop_token stop) {
+void price_changes(const Scenario& scenario, Experiment& experiment, const CostModel& cost,
+                   std::stop_token stop) {
+  const Pricing by{cost, std::move(stop)};
   const bool fits = experiment.result.verdict.fits;
   const Plan& complete = experiment.workload.scenario.plan;
   Changes changes;
   for (const std::string& words : candidate_changes(experiment.workload, fits))
-    if (auto change = changed(scenario, complete, words)) changes.push_back(*std::move(change));
+    if (auto change = changed(scenario, complete, words, by)) changes.push_back(*std::move(change));
   if (fits)
-    price_gain(experiment, std::move(changes), stop);
+    price_gain(experiment, std::move(changes), by);
   else
-    price_fixes(scenario, experiment, std::move(changes), stop);
+    price_fixes(scenario, experiment, std::move(changes), by);
 }
 
 }  // namespace trainyard

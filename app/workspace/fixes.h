@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string_view>
 
+#include "core/cost/cost_model.h"
 #include "core/result/experiment.h"
 
 namespace trainyard {
@@ -14,12 +15,18 @@ namespace trainyard {
 /// last. Throws as apply_setting does.
 void apply_words(Plan&, std::string_view words);
 
+struct OnceOptions {
+  Grain grain = Grain::Order;
+  const CostModel* cost = nullptr;  // must outlive the call; null = cost_model()
+  int steps = 1;                    // at least; an asynchronous plan may take more to settle
+  std::stop_token stop = {};
+};
 /// prepare, lower, price, run, judge; no fixes. Throws as simulate does.
-std::shared_ptr<Experiment> run_once(const Scenario&, Grain, std::stop_token);
+std::shared_ptr<Experiment> run_once(const Scenario&, const OnceOptions&);
 
 /// Fills verdict.fixes or verdict.gain of the experiment, which run_once made of the scenario.
 /// Global batch and sequence stay what they are, so that steps compare. The closed form decides
 /// which changes are worth simulating; simulation is at order grain and decides what is shown.
-void price_changes(const Scenario&, Experiment&, std::stop_token);
+void price_changes(const Scenario&, Experiment&, const CostModel&, std::stop_token);
 
 }  // namespace trainyard

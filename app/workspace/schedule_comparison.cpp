@@ -136,7 +136,7 @@ class Comparer {
     for (const Variant& variant : variants) {
       if (found.fits && (found.tried >= kMostSimulated || variant.peak > budget())) return;
       const std::shared_ptr<Experiment> run =
-          run_once(variant.scenario, natural_grain(variant.scenario), stop_);
+          run_once(variant.scenario, {.grain = natural_grain(variant.scenario), .stop = stop_});
       ++found.tried;
       const Bytes peak = worst_peak(run->result);
       const bool fits = run->result.verdict.fits;

@@ -9,6 +9,7 @@
 #include "app/workspace/fixes.h"
 #include "backends/simulator/simulator.h"
 #include "core/estimate/estimate.h"
+#include "core/io/calibration_json.h"
 #include "core/io/cluster_json.h"
 #include "core/io/files.h"
 #include "core/io/load_model.h"
@@ -63,16 +64,17 @@ double instructions(const Workload& workload, Grain grain) {
   return each * microbatches(workload.scenario.plan);
 }
 
-void refuse_giants(const Workload& workload, Grain grain) {
-  const double count = instructions(workload, grain);
+void refuse_giants(const Workload& workload, Grain grain, int steps) {
+  const double count = instructions(workload, grain) * steps;
   if (count <= kMostInstructions) return;
   throw Error(
       Error::Kind::InvalidInput,
-      fmt::format("{} microbatches a step would be some {:.0f} million instructions, and at most "
+      fmt::format("{} microbatches a step{} would be some {:.0f} million instructions, and at most "
                   "{:.0f} million "
                   "are simulated; try a larger micro-batch{}, or estimate, which counts none",
-                  microbatches(workload.scenario.plan), count / 1e6, kMostInstructions / 1e6,
-                  grain == Grain::Op ? ", order grain" : ""),
+                  microbatches(workload.scenario.plan),
+                  steps > 1 ? fmt::format(" in {} steps", steps) : "", count / 1e6,
+                  kMostInstructions / 1e6, grain == Grain::Op ? ", order grain" : ""),
       {"plan#/batch/global"});
 }
 
@@ -123,33 +125,59 @@ const CostModel& cost_model() {
   return *model;
 }
 
-std::shared_ptr<Experiment> run_once(const Scenario& scenario, Grain grain, std::stop_token stop) {
+std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions& options) {
   auto experiment = std::make_shared<Experiment>();
-  experiment->grain = grain;
+  experiment->grain = options.grain;
   experiment->workload = prepare(scenario);
   const Workload& workload = experiment->workload;
-  refuse_giants(workload, grain);
-  const CostModel& cost = cost_model();
-  experiment->program =
-      lower(workload, {.grain = grain, .times = phase_times(workload, cost), .stop = stop});
+  refuse_giants(workload, options.grain, options.steps);
+  const CostModel& cost = options.cost != nullptr ? *options.cost : cost_model();
+  experiment->program = lower(workload, {.grain = options.grain,
+                                         .steps = options.steps,
+                                         .times = phase_times(workload, cost),
+                                         .stop = options.stop});
   const Scenario& complete = workload.scenario;
   experiment->prices = price(experiment->program, complete.plan.mesh, complete.cluster, cost);
   experiment->timeline =
-      simulate(experiment->program, experiment->prices, RunOptions{.stop = stop});
+      simulate(experiment->program, experiment->prices, RunOptions{.stop = options.stop});
   for (int d = 0; d < experiment->program.devices; ++d)
     experiment->waves.push_back(memory_wave(experiment->timeline, experiment->program,
                                             DeviceId{static_cast<std::uint32_t>(d)}));
-  experiment->result = summarize(workload, grain, experiment->program, experiment->prices,
+  experiment->result = summarize(workload, options.grain, experiment->program, experiment->prices,
                                  experiment->timeline, experiment->waves, cost);
   return experiment;
 }
 
 ExperimentPtr simulate(const Scenario& scenario, const SimulateOptions& options) {
-  const std::shared_ptr<Experiment> experiment = run_once(scenario, options.grain, options.stop);
-  if (options.fixes) price_changes(scenario, *experiment, options.stop);
+  const std::shared_ptr<Experiment> experiment =
+      run_once(scenario, {.grain = options.grain, .cost = options.cost, .stop = options.stop});
+  if (options.fixes)
+    price_changes(scenario, *experiment, options.cost != nullptr ? *options.cost : cost_model(),
+                  options.stop);
   return experiment;
 }
 
-Result estimate(const Scenario& scenario) { return estimate(prepare(scenario), cost_model()); }
+Result estimate(const Scenario& scenario, const CostModel* cost) {
+  return estimate(prepare(scenario), cost != nullptr ? *cost : cost_model());
+}
+
+Calibration open_calibration(const std::string& path) {
+  return read_calibration(read_file(path), path);
+}
+
+void calibrate_cluster(Cluster& cluster, const Calibration& calibration) {
+  if (cluster.device.id != "cpu")
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("a calibration is of this machine's own devices, as cpu:{}, and the "
+                            "cluster is {}",
+                            cluster.count, cluster.name),
+                {"--calibration"});
+  for (Peak& peak : cluster.device.peaks)
+    for (const KernelTiming& timing : calibration.kernels) {
+      const double reached = timing.work.flops.value / to_seconds(timing.time);
+      if (timing.work.math == peak.type && reached > peak.rate.value.value)
+        peak.rate = {{reached}, "measured: " + calibration.machine};
+    }
+}
 
 }  // namespace trainyard

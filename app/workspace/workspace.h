@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cost/calibrated.h"
 #include "core/cost/cost_model.h"
 #include "core/result/experiment.h"
 
@@ -29,7 +30,8 @@ Grain natural_grain(const Scenario&);
 
 struct SimulateOptions {
   Grain grain = Grain::Order;
-  bool fixes = true;  // price fixes (or the gain, when it fits)
+  bool fixes = true;                // price fixes (or the gain, when it fits)
+  const CostModel* cost = nullptr;  // must outlive the call; null = cost_model()
   std::stop_token stop = {};
 };
 
@@ -37,10 +39,17 @@ struct SimulateOptions {
 /// Error{Cancelled} when stopped.
 ExperimentPtr simulate(const Scenario&, const SimulateOptions& = {});
 
-/// The closed form, with the same cost model.
-Result estimate(const Scenario&);
+/// The closed form. Null = cost_model().
+Result estimate(const Scenario&, const CostModel* = nullptr);
 
-/// The one cost model of the workbench.
+/// The cost model of the workbench where no calibration is given.
 const CostModel& cost_model();
+
+/// The file's. Throws Error{InvalidInput} or Error{Io}.
+Calibration open_calibration(const std::string& path);
+/// A calibration prices this machine's own devices: raises the cluster's peaks to what was
+/// measured, so that no share of them is above one. Throws Error{InvalidInput} for a cluster of
+/// others.
+void calibrate_cluster(Cluster&, const Calibration&);
 
 }  // namespace trainyard
