@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <queue>
 
-#include "backends/simulator/sharing.h"
+#include "backends/deadlock.h"
+#include "backends/shared_resource.h"
 
 namespace trainyard {
 namespace {
@@ -52,7 +53,7 @@ class EventLoop {
       end(InstructionId{id}, event.at);
       if (++ended % report_every == 0) report(ended);
     }
-    if (ended_ != program_.instructions.size()) deadlock();
+    if (ended_ != program_.instructions.size()) throw deadlock(program_, next_);
     return std::move(timeline_);
   }
 
@@ -173,22 +174,6 @@ class EventLoop {
     if (options_.progress)
       options_.progress(static_cast<double>(ended) /
                         static_cast<double>(program_.instructions.size()));
-  }
-
-  [[noreturn]] void deadlock() const {
-    std::string text = "no instruction can start and some are left; waiting:";
-    int named = 0;
-    for (std::uint32_t s = 0; s < program_.streams.size(); ++s) {
-      const Stream& stream = program_.streams[s];
-      if (next_[s] >= stream.count) continue;
-      if (++named > 16) {
-        text += "\n  and more streams";
-        break;
-      }
-      text += "\n  d" + std::to_string(stream.device.value) + "/" + stream.name + " at " +
-              describe(program_, InstructionId{stream.first + next_[s]});
-    }
-    throw Error(Error::Kind::InvalidInput, text, {"program"});
   }
 
   const Program& program_;

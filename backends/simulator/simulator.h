@@ -1,6 +1,6 @@
 // The simulator: streams work through their instructions in order; an instruction starts when its
 // predecessor, all it waits for and its peer are there, and then takes its share of the device or
-// link (sharing.h).
+// link (backends/shared_resource.h).
 #pragma once
 
 #include "backends/backend.h"

@@ -1,7 +1,7 @@
-// Sharing: who gets how much of a device or link that several instructions use at once. Each one
-// alone could fill a share u of the resource; together they run at rate min(1, 1 / sum of u), so
-// two waves gain what one leaves unfilled and nothing when u = 1 (processor sharing, see Wang et
-// al., "Wavelet", MLSys 2021, for why it decides Tick-Tock).
+// A SharedResource says who gets how much of a device or link that several instructions use at
+// once. Each one alone could fill a share u of the resource; together they run at rate
+// min(1, 1 / sum of u), so two waves gain what one leaves unfilled and nothing when u = 1
+// (processor sharing, see Wang et al., "Wavelet", MLSys 2021, for why it decides Tick-Tock).
 #pragma once
 
 #include <cstdint>

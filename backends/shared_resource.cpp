@@ -1,4 +1,4 @@
-#include "backends/simulator/sharing.h"
+#include "backends/shared_resource.h"
 
 #include <algorithm>
 #include <cmath>
