@@ -1,5 +1,6 @@
-// An Instance is an instruction on one of the peers behind its pipeline rank; an InstanceGroup is all
-// that run together as one: the members of a collective, and of two ends that belong to each other both.
+// An Instance is an instruction on one of the peers behind its pipeline rank; an InstanceGroup is
+// all that run together as one: the members of a collective, and of two ends that belong to each
+// other both.
 #pragma once
 
 #include <cstdint>

@@ -175,9 +175,8 @@ class Pass {
 
   void begin(Instance i) {
     execution_.arena(graph_.device(i.instruction), static_cast<int>(i.peer)).set_time(now_);
-    naming(program_, i, [&] {
-      execution_.begin({i.instruction}, static_cast<int>(i.peer), own_.scratch);
-    });
+    naming(program_, i,
+           [&] { execution_.begin({i.instruction}, static_cast<int>(i.peer), own_.scratch); });
     at(i).start = now_;
     live_.memory(graph_.device(i.instruction), i.peer, now_);
   }

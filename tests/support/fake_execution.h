@@ -68,8 +68,8 @@ class FakeExecution : public Execution {
     expect(state(id, peer) == Begun::No, "begun twice", id, peer);
     const Instruction& in = program_.instructions[id.value];
     for (std::uint32_t k = 0; k < in.afters; ++k)
-      expect(state(program_.after[in.first_after + k], peer) == Begun::Ended, "begun before its time",
-             id, peer);
+      expect(state(program_.after[in.first_after + k], peer) == Begun::Ended,
+             "begun before its time", id, peer);
     if (!first_of_stream(id))
       expect(state({id.value - 1}, peer) == Begun::Ended, "overtakes its stream", id, peer);
     effects(id, peer, false);
@@ -80,7 +80,8 @@ class FakeExecution : public Execution {
     ++exchanges_;
     const InstructionId other = program_.instructions[id.value].peer;
     if (other.valid())
-      expect(program_.task(id).kind == TaskKind::Send || id < other, "led by its end", id, members[0]);
+      expect(program_.task(id).kind == TaskKind::Send || id < other, "led by its end", id,
+             members[0]);
     for (int member : members)
       for (const InstructionId end : {id, other}) {
         if (!end.valid()) continue;
@@ -116,8 +117,7 @@ class FakeExecution : public Execution {
     std::map<std::uint32_t, std::vector<Allocation>> held;
   };
   struct Alone {
-    Alone(FakeExecution& e, InstructionId id, int peer)
-        : device(e.at(e.device_[id.value], peer)) {
+    Alone(FakeExecution& e, InstructionId id, int peer) : device(e.at(e.device_[id.value], peer)) {
       e.expect(!device.busy.exchange(true), "meets another of its device", id, peer);
     }
     ~Alone() { device.busy = false; }
