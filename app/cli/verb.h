@@ -68,6 +68,7 @@ std::span<const Verb> verbs();
 // One declaration a verb; each is written in the file of its group.
 Verb estimate_verb();
 Verb simulate_verb();
+Verb run_verb();
 Verb schedule_verb();
 Verb schedules_verb();
 Verb solve_verb();

@@ -1,0 +1,133 @@
+#include "app/workspace/training_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/workspace/fixes.h"
+#include "app/workspace/workspace.h"
+#include "core/cluster/cluster_options.h"
+#include "core/result/verdict.h"
+
+namespace trainyard {
+namespace {
+
+void expect_local(const Scenario& scenario) {
+  const Cluster& cluster = scenario.cluster;
+  if (cluster.device.id == "cpu") return;
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("a run is on this machine's own devices, expected a cluster such as "
+                          "cpu:{0}, found {1}; --devices {0} runs the same plan on {0} virtual "
+                          "devices",
+                          cluster.count, cluster.name),
+              {"--cluster"});
+}
+
+// A run repeats one step of a synchronous plan, and is all steps of another.
+int program_steps(const Scenario& scenario, const Training& training) {
+  const Workload workload = prepare(scenario);
+  const bool asynchronous = has_updates(order(workload, schedule_shape(workload)));
+  return asynchronous ? static_cast<int>(std::min<std::int64_t>(training.steps, INT32_MAX)) : 1;
+}
+
+Duration median(std::vector<Duration> times) {
+  if (times.empty()) return {};
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+// A share of a peak above one cannot be printed: what was reached is the peak then.
+void raise_peak(Workload& workload, const TaskPrices& prices, const Program& program,
+                const Timeline& timeline) {
+  const StepWindow window = step_window(timeline, program);
+  Flops most{};
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d) {
+    Flops sum{};
+    for (const Stream& stream : program.streams)
+      if (stream.device.value == d)
+        for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i)
+          if (timeline.spans[i].end > window.from && timeline.spans[i].start < window.to)
+            sum += prices.flops[program.instructions[i].task.value];
+    most = std::max(most, sum);
+  }
+  const double reached = most.value / std::max(1e-9, to_seconds(window.length()));
+  for (Peak& peak : workload.scenario.cluster.device.peaks)
+    if (peak.rate.value.value < reached) peak.rate = {{reached}, "reached in this run"};
+}
+
+ExperimentPtr measured_experiment(const Experiment& predicted, const TrainingRun& run,
+                                  const CostModel& cost) {
+  auto measured = std::make_shared<Experiment>(predicted);
+  measured->timeline = run.timeline;
+  measured->waves = run.waves;
+  raise_peak(measured->workload, measured->prices, measured->program, measured->timeline);
+  measured->result = summarize(measured->workload, measured->grain, measured->program,
+                               measured->prices, measured->timeline, measured->waves, cost);
+  measured->result.fidelity = "measured: " + run.timeline.backend;
+  // What was measured has no band.
+  Banded<Duration>& step = measured->result.step;
+  step.low = step.high = step.value;
+  step.basis = "measured";
+  for (StageMemory& m : measured->result.memory) m.peak.low = m.peak.high = m.peak.value;
+  measured->result.leaves_out.clear();
+  return measured;
+}
+
+}  // namespace
+
+Cluster local_cluster(std::int64_t devices, Bytes memory) {
+  ClusterOptions options;
+  if (memory.value > 0) options.memory = memory;
+  return make_cluster(device("cpu"), devices, options);
+}
+
+TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request)) {
+  expect_local(request_.scenario);
+  throw_if_errors(check(request_.training));
+  const Scenario& scenario = request_.scenario;
+  predicted_ = run_once(scenario, {.grain = Grain::Op,
+                                   .cost = request_.cost.get(),
+                                   .steps = program_steps(scenario, request_.training),
+                                   .stop = request_.options.stop});
+  throw_if_errors(CpuBackend::check(predicted_->workload, predicted_->program, request_.training));
+  if (request_.data.empty()) request_.data = default_data(scenario.model);
+  data_ = open_data(request_.data, request_.training.seed);
+  throw_if_errors(data_->check(scenario.model));
+  request_.options.memory_limit = scenario.cluster.device.memory.value;
+}
+
+TrainingJob::~TrainingJob() = default;
+
+int TrainingJob::devices() const {
+  return static_cast<int>(predicted_->program.devices * predicted_->program.replicas);
+}
+
+TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
+  const Experiment& predicted = *predicted_;
+  CpuOptions options = request_.options;
+  options.live = live;
+  backend_ = std::make_unique<CpuBackend>(predicted.workload, predicted.program, predicted.prices,
+                                          request_.training, options, *data_);
+  TrainingReport report;
+  report.predicted = predicted_;
+  report.run = backend_->run();
+  report.data = std::string(data_->name()) + ": " + data_->provenance();
+  report.step = median(report.run.step_times);
+  if (report.run.timeline.spans.size() == predicted.program.instructions.size()) {
+    report.measured =
+        measured_experiment(predicted, report.run, request_.cost ? *request_.cost : cost_model());
+    report.comparison =
+        compare(predicted.program, {predicted.timeline, predicted.waves},
+                {report.run.timeline, report.run.waves}, predicted.prices.recompute_share);
+  }
+  if (evaluate) report.evaluation = backend_->evaluate();
+  return report;
+}
+
+std::vector<TrainedTensor> TrainingJob::parameters() const {
+  return backend_ ? backend_->parameters() : std::vector<TrainedTensor>{};
+}
+
+}  // namespace trainyard
