@@ -66,6 +66,29 @@ KernelCase squared_error_case(Draw& d) {
   return {{activation(shape), activation(shape)}};
 }
 
+KernelCase attention_case(Draw& d) {
+  const std::int64_t kv = d.between(1, 2), heads = kv * d.between(1, 2);
+  const std::int64_t qk = d.between(1, 20), v = d.coin() ? qk : d.between(1, 20);
+  const std::int64_t batch = d.between(1, 2), keys = d.between(1, 70);
+  const bool causal = d.coin();
+  const std::int64_t queries = causal || d.coin() ? keys : d.between(1, 70);
+  const auto tokens = [batch](std::int64_t length, std::int64_t count, std::int64_t size) {
+    return activation({whole(length), whole(batch), heads_dim(count, size)});
+  };
+  KernelCase c;
+  c.inputs = {tokens(queries, heads, qk), tokens(keys, kv, qk), tokens(keys, kv, v)};
+  if (d.between(0, 3) == 0)
+    c.inputs.push_back(parameter({whole(4 * d.between(1, 8)), heads_dim(heads, 1)}));
+  c.attributes = {{"heads", heads},
+                  {"kv_heads", kv},
+                  {"causal", causal ? 1 : 0},
+                  {"window", d.coin() ? d.between(1, keys) : 0},
+                  {"dropout", d.between(0, 1)}};
+  c.flash_attention = d.coin();
+  return c;
+}
+
+TEST(TokenKernels, Attention) { expect_agreement(attention(), attention_case); }
 TEST(TokenKernels, LayerNorm) { expect_agreement(layer_norm(), layer_norm_case); }
 TEST(TokenKernels, RmsNorm) { expect_agreement(rms_norm(), rms_norm_case); }
 TEST(TokenKernels, Rotary) { expect_agreement(rotary(), rotary_case); }

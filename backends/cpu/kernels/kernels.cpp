@@ -10,6 +10,7 @@ namespace {
 std::map<const Op*, CpuKernel> fast_kernels() {
   return {
       {&matmul(), matmul_kernel()},
+      {&attention(), attention_kernel()},
       {&layer_norm(), layer_norm_kernel()},
       {&rms_norm(), rms_norm_kernel()},
       {&rotary(), rotary_kernel()},

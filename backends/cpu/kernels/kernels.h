@@ -18,6 +18,7 @@ inline CpuKernel without_parameters(KernelFunction forward, KernelFunction backw
   return made;
 }
 
+CpuKernel attention_kernel();
 CpuKernel layer_norm_kernel();
 CpuKernel rms_norm_kernel();
 CpuKernel rotary_kernel();

@@ -22,25 +22,6 @@ struct Norm {
   const float* bias = nullptr;  // null = none
 };
 
-// Sums of f over a row: two lanes of partial sums, then the rest.
-template <class F, class... In>
-TRAINYARD_INLINE float sum_of(std::int64_t n, F f, const In*... in) {
-  Lanes even{}, odd{};
-  std::int64_t i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    even += f(load(in + i)...);
-    odd += f(load(in + i + kLanes)...);
-  }
-  for (; i + kLanes <= n; i += kLanes) even += f(load(in + i)...);
-  float rest = 0;
-  if (i < n) {
-    float last[kLanes];
-    store(last, f(load(in + i, n - i)...));
-    for (std::int64_t l = 0; l < n - i; ++l) rest += last[l];
-  }
-  return sum(even + odd) + rest;
-}
-
 template <bool kMean>
 TRAINYARD_INLINE void forward_rows(const Norm& a, float* y) {
   const float share = 1.0f / static_cast<float>(a.n);

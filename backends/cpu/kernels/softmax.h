@@ -8,10 +8,13 @@
 namespace trainyard {
 
 TRAINYARD_INLINE float largest_of(std::int64_t n, const float* x) {
-  Lanes most = all(x[0]);
+  float result = x[0];
   std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) most = larger(most, load(x + i));
-  float result = largest(most);
+  if (n >= kLanes) {
+    Lanes most = load(x);
+    for (i = kLanes; i + kLanes <= n; i += kLanes) most = larger(most, load(x + i));
+    result = largest(most);
+  }
   for (; i < n; ++i) result = x[i] > result ? x[i] : result;
   return result;
 }
