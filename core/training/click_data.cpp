@@ -1,0 +1,174 @@
+// Clicks that nobody made: numbers from the normal distribution, categories by Zipf's law, and a
+// click drawn from a logistic law of both. A recommender can learn all of it but the chance in the
+// draw.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "core/base/digest.h"
+#include "core/base/random.h"
+#include "core/training/data_sources.h"
+#include "core/training/model_inputs.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::int64_t kEpoch = std::int64_t{1} << 20, kEvaluation = 8192;
+constexpr double kBase = -1;  // about a third of all samples are clicks
+constexpr double kDenseEffect = 0.5, kRowEffect = 0.8;
+
+// Streams of random numbers, so that no two kinds of draw share any.
+enum Stream : std::uint64_t { kDense = 1, kRow = 2, kClick = 3, kDenseWeight = 4, kRowWeight = 5 };
+
+double normal(const Random& random, std::uint64_t i) {
+  return std::sqrt(-2 * std::log(1 - random.uniform(2 * i))) *
+         std::cos(2 * std::numbers::pi * random.uniform(2 * i + 1));
+}
+
+class Clicks final : public DataSource {
+ public:
+  explicit Clicks(std::uint64_t seed) : seed_(seed) {}
+
+  std::string_view name() const override { return "clicks"; }
+  std::string provenance() const override {
+    return fmt::format(
+        "clicks drawn from a logistic law of seed {}: normal numbers, categories by "
+        "Zipf's law",
+        seed_);
+  }
+  std::int64_t samples() const override { return kEpoch; }
+  std::int64_t evaluation_samples() const override { return kEvaluation; }
+
+  Diagnostics check(const Model& model) const override {
+    Diagnostics found;
+    bool numbers = false, labels = false;
+    for (const ModelInput& input : model_inputs(model)) {
+      const Tensor& tensor = input.in_graph();
+      const bool by_sample = !tensor.shape.empty() && tensor.shape[0].axis == Axis::Batch;
+      if (input.role == InputRole::Numbers && by_sample && tensor.shape.size() == 2 && !numbers) {
+        numbers = true;
+      } else if (input.role == InputRole::Labels && by_sample && tensor.shape.size() == 1 &&
+                 !labels) {
+        labels = true;
+        if (input.limit != 2)
+          found.push_back(unfit(model, fmt::format("a click is or is not, found a loss over {} "
+                                                   "classes",
+                                                   input.limit)));
+      } else if (input.role != InputRole::Rows || !by_sample) {
+        found.push_back(unfit(model,
+                              fmt::format("clicks have numbers, categories and a label a sample "
+                                          "and nothing for {} of shape {}",
+                                          input.name(), to_text(tensor.shape)),
+                              "--data random"));
+      }
+    }
+    if (found.empty() && !(numbers && labels))
+      found.push_back(unfit(model,
+                            "expected a model that reads numbers and ends in a loss of one "
+                            "logit",
+                            "--data random"));
+    return found;
+  }
+
+  void fill(const DataRequest& request, std::span<float> into) const override {
+    each_element(request,
+                 [&](std::size_t e, std::int64_t sample, std::int64_t, std::int64_t feature) {
+                   into[e] = static_cast<float>(dense(place(request.evaluation, sample), feature));
+                 });
+  }
+
+  void fill(const DataRequest& request, std::span<std::int64_t> into) const override {
+    const ModelInput input = model_input(request);
+    if (input.role == InputRole::Labels) {
+      const Law law = law_of(request.model);
+      each_element(request, [&](std::size_t e, std::int64_t sample, std::int64_t, std::int64_t) {
+        const std::uint64_t at = place(request.evaluation, sample);
+        into[e] = Random(seed_, kClick).uniform(at) < chance(law, at) ? 1 : 0;
+      });
+      return;
+    }
+    const std::uint64_t table = digest(input.in_graph().name);
+    each_element(request,
+                 [&](std::size_t e, std::int64_t sample, std::int64_t, std::int64_t lookup) {
+                   into[e] = row(place(request.evaluation, sample), table, lookup, input.limit);
+                 });
+  }
+
+  double best_loss(const Model& model, std::int64_t count) const {
+    const Law law = law_of(model);
+    double sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double p = chance(law, place(true, i));
+      sum -= p * std::log(p) + (1 - p) * std::log(1 - p);
+    }
+    return sum / static_cast<double>(count);
+  }
+
+ private:
+  struct Table {
+    std::uint64_t id;
+    std::int64_t rows, lookups;
+  };
+  struct Law {
+    std::int64_t dense = 0;
+    std::vector<Table> tables;
+  };
+
+  static Law law_of(const Model& model) {
+    Law law;
+    for (const ModelInput& input : model_inputs(model)) {
+      const Shape& shape = input.in_graph().shape;
+      if (input.role == InputRole::Numbers) law.dense = shape.back().size;
+      if (input.role == InputRole::Rows)
+        law.tables.push_back(
+            {digest(input.in_graph().name), input.limit, shape.size() > 1 ? shape.back().size : 1});
+    }
+    return law;
+  }
+
+  // Evaluation has samples of its own.
+  static std::uint64_t place(bool evaluation, std::int64_t sample) {
+    return static_cast<std::uint64_t>(sample) | (evaluation ? std::uint64_t{1} << 62 : 0);
+  }
+  double dense(std::uint64_t at, std::int64_t feature) const {
+    return normal(Random(Random(seed_, kDense).bits(at)), static_cast<std::uint64_t>(feature));
+  }
+  // The share of row r falls as 1 / (r + 1).
+  std::int64_t row(std::uint64_t at, std::uint64_t table, std::int64_t lookup,
+                   std::int64_t rows) const {
+    const double u =
+        Random(Random(seed_, kRow).bits(at), table).uniform(static_cast<std::uint64_t>(lookup));
+    const double drawn = std::exp(u * std::log(static_cast<double>(rows) + 1)) - 1;
+    return std::min(static_cast<std::int64_t>(drawn), rows - 1);
+  }
+  double chance(const Law& law, std::uint64_t at) const {
+    double logit = kBase;
+    const Random weights(seed_, kDenseWeight);
+    for (std::int64_t f = 0; f < law.dense; ++f)
+      logit += kDenseEffect * normal(weights, static_cast<std::uint64_t>(f)) * dense(at, f);
+    for (const Table& table : law.tables) {
+      const Random rows(Random(seed_, kRowWeight).bits(table.id));
+      double effect = 0;
+      for (std::int64_t lookup = 0; lookup < table.lookups; ++lookup)
+        effect += normal(rows, static_cast<std::uint64_t>(row(at, table.id, lookup, table.rows)));
+      logit += kRowEffect * effect / static_cast<double>(table.lookups);
+    }
+    return 1 / (1 + std::exp(-logit));
+  }
+
+  std::uint64_t seed_;
+};
+
+}  // namespace
+
+std::unique_ptr<DataSource> click_data(std::uint64_t seed) {
+  return std::make_unique<Clicks>(seed);
+}
+
+double best_click_loss(std::uint64_t seed, const Model& model, std::int64_t samples) {
+  return Clicks(seed).best_loss(model, samples);
+}
+
+}  // namespace trainyard
