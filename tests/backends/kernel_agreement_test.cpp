@@ -284,6 +284,7 @@ class Subject {
 
 void expect_agreement(const Op& op, const std::function<KernelCase(Draw&)>& make,
                       const Agreement& a) {
+  ASSERT_FALSE(cpu_kernel(op).reference) << op.name << " has no fast kernel";
   const auto run = [&](DType type, int cases, double tolerance) {
     for (int i = 0; i < cases && !::testing::Test::HasFailure(); ++i) {
       SCOPED_TRACE(std::string(op.name) + " in " + std::string(to_string(type)) + ", case " +

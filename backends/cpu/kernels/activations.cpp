@@ -16,6 +16,15 @@ TRAINYARD_VECTORISED void gelu_slope_loop(std::int64_t n, const float* x, const 
       n, dx, adds, [](Lanes a, Lanes d) TRAINYARD_INLINED { return d * gelu_lanes(a).slope; }, x,
       dy);
 }
+TRAINYARD_VECTORISED void relu_loop(std::int64_t n, const float* x, float* y) {
+  each_lane(n, y, false, [](Lanes a) TRAINYARD_INLINED { return a > all(0) ? a : all(0); }, x);
+}
+TRAINYARD_VECTORISED void relu_slope_loop(std::int64_t n, const float* y, const float* dy,
+                                          float* dx, bool adds) {
+  each_lane(
+      n, dx, adds, [](Lanes a, Lanes d) TRAINYARD_INLINED { return a > all(0) ? d : all(0); }, y,
+      dy);
+}
 TRAINYARD_VECTORISED void tanh_loop(std::int64_t n, const float* x, float* y) {
   each_lane(n, y, false, [](Lanes a) TRAINYARD_INLINED { return hyperbolic_tangent(a); }, x);
 }
@@ -31,6 +40,15 @@ void gelu_forward(const KernelCall& call) {
 void gelu_backward(const KernelCall& call) {
   if (const Target dx = target(call, 0))
     gelu_slope_loop(dx.view.elements(), input(call, 0).f32(), output_gradient(call).f32(),
+                    dx.view.f32(), dx.add);
+}
+void relu_forward(const KernelCall& call) {
+  const View& x = input(call, 0);
+  relu_loop(x.elements(), x.f32(), output(call).f32());
+}
+void relu_backward(const KernelCall& call) {
+  if (const Target dx = target(call, 0))
+    relu_slope_loop(dx.view.elements(), output(call).f32(), output_gradient(call).f32(),
                     dx.view.f32(), dx.add);
 }
 void tanh_forward(const KernelCall& call) {
@@ -111,6 +129,7 @@ void gated_backward(const KernelCall& call) {
 }  // namespace
 
 CpuKernel gelu_kernel() { return without_parameters(gelu_forward, gelu_backward); }
+CpuKernel relu_kernel() { return without_parameters(relu_forward, relu_backward); }
 CpuKernel tanh_kernel() { return without_parameters(tanh_forward, tanh_backward); }
 CpuKernel gated_silu_kernel() {
   return without_parameters(gated_forward<silu_loop>, gated_backward<silu_slope_loop>);

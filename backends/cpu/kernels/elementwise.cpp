@@ -1,4 +1,4 @@
-// Sums, products and constants of tensors, dropout.
+// Sums, products and constants of tensors, dropout, flattened images.
 #include <algorithm>
 #include <cstring>
 
@@ -100,6 +100,17 @@ void scale_backward(const KernelCall& call) {
     scale_loop(dy.elements(), factor(call), dy.f32(), dx.view.f32(), dx.add);
 }
 
+// --- flatten: the same numbers in the same order ---
+
+void flatten_forward(const KernelCall& call) {
+  const View& x = input(call, 0);
+  copy_or_add(x.elements(), x.f32(), output(call).f32(), false);
+}
+void flatten_backward(const KernelCall& call) {
+  if (const Target dx = target(call, 0))
+    copy_or_add(dx.view.elements(), output_gradient(call).f32(), dx.view.f32(), dx.add);
+}
+
 // --- dropout ---
 
 TRAINYARD_VECTORISED void mask_loop(std::int64_t n, Random random, std::uint64_t first,
@@ -144,6 +155,7 @@ void dropout_backward(const KernelCall& call) {
 CpuKernel add_kernel() { return without_parameters(add_forward, add_backward); }
 CpuKernel multiply_kernel() { return without_parameters(multiply_forward, multiply_backward); }
 CpuKernel scale_kernel() { return without_parameters(scale_forward, scale_backward); }
+CpuKernel flatten_kernel() { return without_parameters(flatten_forward, flatten_backward); }
 CpuKernel dropout_kernel() { return without_parameters(dropout_forward, dropout_backward); }
 
 }  // namespace trainyard

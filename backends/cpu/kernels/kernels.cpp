@@ -18,12 +18,17 @@ std::map<const Op*, CpuKernel> fast_kernels() {
       {&multiply(), multiply_kernel()},
       {&scale(), scale_kernel()},
       {&gelu(), gelu_kernel()},
+      {&relu(), relu_kernel()},
       {&tanh_op(), tanh_kernel()},
       {&gated_silu(), gated_silu_kernel()},
       {&gated_gelu(), gated_gelu_kernel()},
       {&dropout(), dropout_kernel()},
       {&softmax_loss(), softmax_loss_kernel()},
       {&squared_error(), squared_error_kernel()},
+      {&convolution(), convolution_kernel()},
+      {&batch_norm(), batch_norm_kernel()},
+      {&pooling(), pooling_kernel()},
+      {&flatten(), flatten_kernel()},
   };
 }
 

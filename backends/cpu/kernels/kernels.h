@@ -26,11 +26,16 @@ CpuKernel add_kernel();
 CpuKernel multiply_kernel();
 CpuKernel scale_kernel();
 CpuKernel gelu_kernel();
+CpuKernel relu_kernel();
 CpuKernel tanh_kernel();
 CpuKernel gated_silu_kernel();
 CpuKernel gated_gelu_kernel();
 CpuKernel dropout_kernel();
 CpuKernel softmax_loss_kernel();
 CpuKernel squared_error_kernel();
+CpuKernel convolution_kernel();
+CpuKernel batch_norm_kernel();
+CpuKernel pooling_kernel();
+CpuKernel flatten_kernel();
 
 }  // namespace trainyard

@@ -1,0 +1,155 @@
+// Mean 0 and variance 1 of each channel, over all images of the microbatch. A channel of all images
+// fits a core's second cache, so that only its first pass reads from memory.
+#include <cmath>
+
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/lanes.h"
+#include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/sums.h"
+#include "backends/cpu/kernels/vectorised.h"
+
+namespace trainyard {
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+constexpr std::string_view kStatistics = "statistics";  // of each channel: mean, 1 / deviation
+
+// The planes of one channel lie `step` apart.
+struct Channels {
+  std::int64_t images, channels, plane;
+  explicit Channels(const View& v)
+      : images(v.size[0]), channels(v.size[1]), plane(v.size[2] * v.size[3]) {}
+  std::int64_t at(std::int64_t image, std::int64_t channel) const {
+    return (image * channels + channel) * plane;
+  }
+  double size() const { return static_cast<double>(images * plane); }
+};
+
+TRAINYARD_VECTORISED float squares_of(std::int64_t n, float mean, const float* x) {
+  Lanes a{}, b{};
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const Lanes p = load(x + i) - mean, q = load(x + i + kLanes) - mean;
+    a += p * p;
+    b += q * q;
+  }
+  float rest = 0;
+  for (; i < n; ++i) rest += (x[i] - mean) * (x[i] - mean);
+  return sum(a + b) + rest;
+}
+
+TRAINYARD_VECTORISED void normalise(std::int64_t n, float mean, float slope, float bias,
+                                    const float* x, float* y) {
+  each_lane(n, y, false, [=](Lanes a) TRAINYARD_INLINED { return (a - mean) * slope + bias; }, x);
+}
+
+// Of one plane: the gradients, and the gradients times what they belong to.
+struct Sums {
+  float gradient, along;
+};
+TRAINYARD_VECTORISED Sums gradient_sums(std::int64_t n, float mean, const float* x,
+                                        const float* dy) {
+  Lanes a{}, b{}, c{}, d{};
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const Lanes p = load(dy + i), q = load(dy + i + kLanes);
+    a += p;
+    b += q;
+    c += p * (load(x + i) - mean);
+    d += q * (load(x + i + kLanes) - mean);
+  }
+  Sums rest{};
+  for (; i < n; ++i) {
+    rest.gradient += dy[i];
+    rest.along += dy[i] * (x[i] - mean);
+  }
+  return {sum(a + b) + rest.gradient, sum(c + d) + rest.along};
+}
+
+// slope * (dy - mean of dy - (x - mean) * along)
+TRAINYARD_VECTORISED void gradient_loop(std::int64_t n, float mean, float slope, float gradient,
+                                        float along, const float* x, const float* dy, float* dx,
+                                        bool adds) {
+  each_lane(
+      n, dx, adds,
+      [=](Lanes a, Lanes g)
+          TRAINYARD_INLINED { return slope * (g - gradient - (a - mean) * along); },
+      x, dy);
+}
+
+void forward(const KernelCall& call) {
+  const View& x = input(call, 0);
+  const float *gain = input(call, 1).f32(), *bias = input(call, 2).f32();
+  float* y = output(call).f32();
+  const FactView* kept = call.fact(kStatistics);
+  const Channels ch(x);
+  for (std::int64_t c = 0; c < ch.channels; ++c) {
+    double total = 0, squares = 0;
+    for (std::int64_t b = 0; b < ch.images; ++b)
+      total += static_cast<double>(sum_of(ch.plane, x.f32() + ch.at(b, c)));
+    const auto mean = static_cast<float>(total / ch.size());
+    for (std::int64_t b = 0; b < ch.images; ++b)
+      squares += static_cast<double>(squares_of(ch.plane, mean, x.f32() + ch.at(b, c)));
+    const auto scale = static_cast<float>(1 / std::sqrt(squares / ch.size() + kEpsilon));
+    if (kept != nullptr) {
+      auto* statistics = static_cast<float*>(kept->data);
+      statistics[2 * c] = mean, statistics[2 * c + 1] = scale;
+    }
+    for (std::int64_t b = 0; b < ch.images; ++b)
+      normalise(ch.plane, mean, scale * gain[c], bias[c], x.f32() + ch.at(b, c), y + ch.at(b, c));
+  }
+}
+
+struct ChannelSums {
+  double gradient = 0, along = 0;
+};
+ChannelSums channel_sums(const Channels& ch, std::int64_t c, float mean, const float* x,
+                         const float* dy) {
+  ChannelSums total;
+  for (std::int64_t b = 0; b < ch.images; ++b) {
+    const Sums part = gradient_sums(ch.plane, mean, x + ch.at(b, c), dy + ch.at(b, c));
+    total.gradient += static_cast<double>(part.gradient);
+    total.along += static_cast<double>(part.along);
+  }
+  return total;
+}
+
+void backward_input(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const View &x = input(call, 0), &dy = output_gradient(call);
+  const float* gain = input(call, 1).f32();
+  const auto* statistics = static_cast<const float*>(needed_fact(call, kStatistics).data);
+  const Channels ch(x);
+  for (std::int64_t c = 0; c < ch.channels; ++c) {
+    const float mean = statistics[2 * c], scale = statistics[2 * c + 1];
+    const ChannelSums s = channel_sums(ch, c, mean, x.f32(), dy.f32());
+    const auto gradient = static_cast<float>(s.gradient / ch.size());
+    const auto along = static_cast<float>(s.along / ch.size() * static_cast<double>(scale) *
+                                          static_cast<double>(scale));
+    for (std::int64_t b = 0; b < ch.images; ++b)
+      gradient_loop(ch.plane, mean, scale * gain[c], gradient, along, x.f32() + ch.at(b, c),
+                    dy.f32() + ch.at(b, c), dx.view.f32() + ch.at(b, c), dx.add);
+  }
+}
+
+void backward_weight(const KernelCall& call) {
+  const Target dgain = target(call, 1), dbias = target(call, 2);
+  if (!dgain && !dbias) return;
+  const View &x = input(call, 0), &dy = output_gradient(call);
+  const auto* statistics = static_cast<const float*>(needed_fact(call, kStatistics).data);
+  const Channels ch(x);
+  for (std::int64_t c = 0; c < ch.channels; ++c) {
+    const ChannelSums s = channel_sums(ch, c, statistics[2 * c], x.f32(), dy.f32());
+    if (dgain)
+      dgain.view.f32()[c] +=
+          static_cast<float>(s.along * static_cast<double>(statistics[2 * c + 1]));
+    if (dbias) dbias.view.f32()[c] += static_cast<float>(s.gradient);
+  }
+}
+
+}  // namespace
+
+CpuKernel batch_norm_kernel() { return {forward, backward_input, backward_weight}; }
+
+}  // namespace trainyard

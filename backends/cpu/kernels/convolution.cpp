@@ -1,0 +1,267 @@
+// Convolutions on oneDNN. Images and weights come and go as [.., channels, height, width]; inside,
+// oneDNN chooses blocks of channels where that pays for bringing them there and back.
+#include <optional>
+
+#include "backends/cpu/kernels/convert.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/onednn.h"
+#include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/sums.h"
+
+namespace trainyard {
+namespace {
+
+using dnnl::memory;
+using onednn::Prepared;
+
+struct Sizes {
+  memory::dims x, w, y;  // w: with groups in front where there are several
+  std::int64_t stride, padding, groups;
+  DType type;  // of all operands; sums are in 4-byte floats
+  bool bias;
+
+  memory::dims strides() const { return {stride, stride}; }
+  memory::dims paddings() const { return {padding, padding}; }
+  onednn::Key key(std::int64_t pass) const {
+    return {2 + pass,
+            x[0],
+            x[1],
+            x[2],
+            x[3],
+            y[1],
+            y[2],
+            y[3],
+            w[w.size() - 2],
+            w.back(),
+            stride,
+            padding,
+            groups,
+            static_cast<std::int64_t>(type),
+            bias ? 1 : 0};
+  }
+  memory::desc plain(const memory::dims& dims) const {
+    using Tag = memory::format_tag;
+    return {dims, onednn::data_type(type), dims.size() == 5 ? Tag::goihw : Tag::nchw};
+  }
+  memory::desc any(const memory::dims& dims, bool as_is) const {
+    if (as_is) return plain(dims);
+    return {dims, onednn::data_type(type), memory::format_tag::any};
+  }
+  // A product of pixels needs no blocks, and few channels do not fill one (measured: 1.9 against
+  // 4.2 ms for 64 channels to 256 on 16 images of 28 x 28, forward).
+  bool as_is(bool images_gradient) const {
+    const bool pixels = w.back() == 1 && w[w.size() - 2] == 1 && stride == 1 && padding == 0;
+    return groups == 1 && (pixels || (images_gradient && x[1] < 16));
+  }
+};
+
+Sizes sizes(const KernelCall& call, const View& x, const View& w, const View& y) {
+  Sizes s;
+  s.stride = attribute(call.node, "stride", 1), s.padding = attribute(call.node, "padding");
+  s.groups = attribute(call.node, "groups", 1);
+  s.type = x.type == DType::BF16 && y.type == DType::BF16 && onednn::has_bf16() ? DType::BF16
+                                                                                : DType::F32;
+  s.bias = false;
+  const auto dims = [](const View& v) { return memory::dims(v.size.begin(), v.size.begin() + 4); };
+  s.x = dims(x), s.w = dims(w), s.y = dims(y);
+  if (s.groups > 1) {
+    s.w[0] /= s.groups;
+    s.w.insert(s.w.begin(), s.groups);
+  }
+  return s;
+}
+
+// An operand in the form that a primitive wants.
+class Operand {
+ public:
+  Operand(const memory::desc& plain, const memory::desc& inner, bool comes_out) {
+    if (plain == inner) return;
+    bytes_ = inner.get_size();
+    const memory::desc &from = comes_out ? inner : plain, &to = comes_out ? plain : inner;
+    const dnnl::reorder::primitive_desc desc(onednn::engine(), from, onednn::engine(), to,
+                                             onednn::attributes());
+    reorder_.emplace(dnnl::reorder(desc), desc.scratchpad_desc(),
+                     std::initializer_list<std::pair<int, memory::desc>>{{DNNL_ARG_FROM, from},
+                                                                         {DNNL_ARG_TO, to}});
+  }
+  /// Where the primitive finds it.
+  const void* bring(const void* plain, Scratch& scratch) const {
+    if (!reorder_) return plain;
+    void* inner = scratch.take(bytes_);
+    reorder_->run({plain, inner}, scratch);
+    return inner;
+  }
+  /// Where the primitive leaves it; take_back() then puts it where it belongs.
+  void* room(void* plain, Scratch& scratch) const {
+    return reorder_ ? scratch.take(bytes_) : plain;
+  }
+  void take_back(const void* inner, void* plain, Scratch& scratch) const {
+    if (reorder_) reorder_->run({inner, plain}, scratch);
+  }
+
+ private:
+  std::size_t bytes_ = 0;
+  std::optional<Prepared> reorder_;
+};
+
+/// One of the three passes: two operands in, one out.
+struct Plan {
+  Operand first, second, out;
+  Prepared primitive;
+
+  void run(const void* a, const void* b, const void* bias, void* c, Scratch& scratch) const {
+    const Scratch::Frame frame(scratch);
+    const void *at = first.bring(a, scratch), *bt = second.bring(b, scratch);
+    void* ct = out.room(c, scratch);
+    if (bias != nullptr)
+      primitive.run({at, bt, ct, bias}, scratch);
+    else
+      primitive.run({at, bt, ct}, scratch);
+    out.take_back(ct, c, scratch);
+  }
+};
+
+dnnl::convolution_forward::primitive_desc forward_desc(const Sizes& s, bool as_is) {
+  const memory::desc x = s.any(s.x, as_is), w = s.any(s.w, as_is), y = s.any(s.y, as_is);
+  constexpr auto kKind = dnnl::prop_kind::forward_training;
+  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+  if (!s.bias)
+    return {{kKind, kDirect, x, w, y, s.strides(), s.paddings(), s.paddings()},
+            onednn::attributes(),
+            onednn::engine()};
+  const memory::desc bias({s.y[1]}, memory::data_type::f32, memory::format_tag::a);
+  return {{kKind, kDirect, x, w, bias, y, s.strides(), s.paddings(), s.paddings()},
+          onednn::attributes(),
+          onednn::engine()};
+}
+
+Plan forward_plan(const Sizes& s) {
+  const auto desc = forward_desc(s, s.as_is(false));
+  const auto make = [&] {
+    const dnnl::convolution_forward primitive(desc);
+    if (!s.bias)
+      return Prepared(primitive, desc.scratchpad_desc(),
+                      {{DNNL_ARG_SRC, desc.src_desc()},
+                       {DNNL_ARG_WEIGHTS, desc.weights_desc()},
+                       {DNNL_ARG_DST, desc.dst_desc()}});
+    return Prepared(primitive, desc.scratchpad_desc(),
+                    {{DNNL_ARG_SRC, desc.src_desc()},
+                     {DNNL_ARG_WEIGHTS, desc.weights_desc()},
+                     {DNNL_ARG_DST, desc.dst_desc()},
+                     {DNNL_ARG_BIAS, desc.bias_desc()}});
+  };
+  return {{s.plain(s.x), desc.src_desc(), false},
+          {s.plain(s.w), desc.weights_desc(), false},
+          {s.plain(s.y), desc.dst_desc(), true},
+          make()};
+}
+
+Plan input_plan(const Sizes& s) {
+  const bool as_is = s.as_is(true);
+  const dnnl::convolution_backward_data::primitive_desc desc(
+      {dnnl::algorithm::convolution_direct, s.any(s.x, as_is), s.any(s.w, as_is), s.any(s.y, as_is),
+       s.strides(), s.paddings(), s.paddings()},
+      onednn::attributes(), onednn::engine(), forward_desc(s, as_is));
+  return {{s.plain(s.y), desc.diff_dst_desc(), false},
+          {s.plain(s.w), desc.weights_desc(), false},
+          {s.plain(s.x), desc.diff_src_desc(), true},
+          Prepared(dnnl::convolution_backward_data(desc), desc.scratchpad_desc(),
+                   {{DNNL_ARG_DIFF_DST, desc.diff_dst_desc()},
+                    {DNNL_ARG_WEIGHTS, desc.weights_desc()},
+                    {DNNL_ARG_DIFF_SRC, desc.diff_src_desc()}})};
+}
+
+// The gradient of the weights is left in 4-byte floats, whatever the operands' format.
+Plan weight_plan(const Sizes& s) {
+  const bool as_is = s.as_is(false);
+  Sizes floats = s;
+  floats.type = DType::F32;
+  const dnnl::convolution_backward_weights::primitive_desc desc(
+      {dnnl::algorithm::convolution_direct, s.any(s.x, as_is), floats.any(s.w, as_is),
+       s.any(s.y, as_is), s.strides(), s.paddings(), s.paddings()},
+      onednn::attributes(), onednn::engine(), forward_desc(s, as_is));
+  return {{s.plain(s.x), desc.src_desc(), false},
+          {s.plain(s.y), desc.diff_dst_desc(), false},
+          {floats.plain(s.w), desc.diff_weights_desc(), true},
+          Prepared(dnnl::convolution_backward_weights(desc), desc.scratchpad_desc(),
+                   {{DNNL_ARG_SRC, desc.src_desc()},
+                    {DNNL_ARG_DIFF_DST, desc.diff_dst_desc()},
+                    {DNNL_ARG_DIFF_WEIGHTS, desc.diff_weights_desc()}})};
+}
+
+const Plan& plan(const Sizes& s, std::int64_t pass, Plan (*make)(const Sizes&)) {
+  return onednn::kept<Plan>(s.key(pass), [&] { return make(s); });
+}
+
+const void* in_format(const View& v, DType type, Scratch& scratch) {
+  if (v.type == type) return v.data;
+  const std::int64_t count = v.elements();
+  float* floats = scratch.floats(count);
+  to_floats(v.data, v.type, floats, count);
+  if (type == DType::F32) return floats;
+  void* made = scratch.take(static_cast<std::size_t>(count) * 2);
+  from_floats(floats, made, type, count);
+  return made;
+}
+
+void forward(const KernelCall& call) {
+  const View &x = input(call, 0), &w = input(call, 1), &y = output(call);
+  Sizes s = sizes(call, x, w, y);
+  s.bias = call.node.inputs.size() == 3;
+  const void* bias = s.bias ? in_format(input(call, 2), DType::F32, call.scratch) : nullptr;
+  void* out = y.type == s.type ? y.data : call.scratch.floats(y.elements());
+  plan(s, 0, forward_plan)
+      .run(in_format(x, s.type, call.scratch), in_format(w, s.type, call.scratch), bias, out,
+           call.scratch);
+  if (out != y.data) from_floats(static_cast<const float*>(out), y.data, y.type, y.elements());
+}
+
+void backward_input(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const View &w = input(call, 1), &dy = output_gradient(call);
+  const Sizes s = sizes(call, dx.view, w, dy);
+  const std::int64_t count = dx.view.elements();
+  const bool direct = !dx.add && dx.view.type == s.type;
+  void* out =
+      direct ? dx.view.data : call.scratch.take(static_cast<std::size_t>(count * bytes_of(s.type)));
+  plan(s, 1, input_plan)
+      .run(in_format(dy, s.type, call.scratch), in_format(w, s.type, call.scratch), nullptr, out,
+           call.scratch);
+  if (!direct) put_sum(out, s.type, dx.view, dx.add, call.scratch);
+}
+
+void backward_weight(const KernelCall& call) {
+  const View& dy = output_gradient(call);
+  if (const Target dw = target(call, 1)) {
+    const View& x = input(call, 0);
+    const Sizes s = sizes(call, x, dw.view, dy);
+    float* out = call.scratch.floats(dw.view.elements());
+    plan(s, 2, weight_plan)
+        .run(in_format(x, s.type, call.scratch), in_format(dy, s.type, call.scratch), nullptr, out,
+             call.scratch);
+    put_sum(out, DType::F32, dw.view, true, call.scratch);
+  }
+  if (const Target db = target(call, 2)) {
+    const std::int64_t channels = dy.size[1], image = dy.size[2] * dy.size[3];
+    const auto* floats = static_cast<const float*>(in_format(dy, DType::F32, call.scratch));
+    float* sums = call.scratch.floats(channels);
+    for (std::int64_t c = 0; c < channels; ++c) {
+      double sum = 0;
+      for (std::int64_t b = 0; b < dy.size[0]; ++b)
+        sum += static_cast<double>(sum_of(image, floats + (b * channels + c) * image));
+      sums[c] = static_cast<float>(sum);
+    }
+    put_sum(sums, DType::F32, db.view, true, call.scratch);
+  }
+}
+
+}  // namespace
+
+CpuKernel convolution_kernel() {
+  CpuKernel made{forward, backward_input, backward_weight};
+  made.sixteen_bit = true;
+  return made;
+}
+
+}  // namespace trainyard
