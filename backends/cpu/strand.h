@@ -1,0 +1,68 @@
+// A Strand is the work of one device: anybody hands it in, one thread at a time does it. Nobody
+// waits for a strand; who finds it free does what is there, and who does not leaves its work behind
+// for the one that has it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace trainyard {
+
+/// Work is a number below the size of `links`; it may be in one strand at a time only. Short work
+/// goes before long.
+class alignas(64) Strand {
+ public:
+  /// From any thread. True: the strand was free and is the caller's now, who must work it off
+  /// until leave() or hand it on.
+  bool hand_in(std::uint32_t work, std::vector<std::uint32_t>& links) {
+    std::uint32_t head = inbox_.load(std::memory_order_relaxed);
+    do links[work] = head;
+    while (!inbox_.compare_exchange_weak(head, work + 1));
+    return !taken_.exchange(true);
+  }
+
+  // The rest is for the thread that has it.
+  template <class IsShort>
+  void collect(const std::vector<std::uint32_t>& links, IsShort is_short) {
+    if (inbox_.load(std::memory_order_relaxed) == 0) return;
+    arrived_.clear();
+    for (std::uint32_t at = inbox_.exchange(0); at != 0; at = links[at - 1])
+      arrived_.push_back(at - 1);
+    for (auto work = arrived_.rbegin(); work != arrived_.rend(); ++work)
+      keep(*work, is_short(*work));
+  }
+  void keep(std::uint32_t work, bool is_short) { (is_short ? short_ : long_).push(work); }
+  bool next_short(std::uint32_t& work) { return short_.pop(work); }
+  bool has_long() const { return !long_.empty(); }
+  bool next_long(std::uint32_t& work) { return long_.pop(work); }
+  /// False: more came in, and it still is the caller's.
+  bool leave() {
+    taken_.store(false);
+    return inbox_.load() == 0 || taken_.exchange(true);
+  }
+
+ private:
+  class Queue {
+   public:
+    bool empty() const { return first_ == items_.size(); }
+    void push(std::uint32_t item) { items_.push_back(item); }
+    bool pop(std::uint32_t& item) {
+      if (empty()) return false;
+      item = items_[first_++];
+      if (empty()) items_.clear(), first_ = 0;
+      return true;
+    }
+
+   private:
+    std::vector<std::uint32_t> items_;
+    std::size_t first_ = 0;
+  };
+
+  std::atomic<std::uint32_t> inbox_{0};  // the newest, and one; each links to the one before
+  std::atomic<bool> taken_{false};
+  std::vector<std::uint32_t> arrived_;
+  Queue short_, long_;
+};
+
+}  // namespace trainyard
