@@ -86,7 +86,7 @@ void forward(const KernelCall& call) {
   for (std::int64_t c = 0; c < ch.channels; ++c) {
     double total = 0, squares = 0;
     for (std::int64_t b = 0; b < ch.images; ++b)
-      total += static_cast<double>(sum_of(ch.plane, x.f32() + ch.at(b, c)));
+      total += static_cast<double>(total_of(ch.plane, x.f32() + ch.at(b, c)));
     const auto mean = static_cast<float>(total / ch.size());
     for (std::int64_t b = 0; b < ch.images; ++b)
       squares += static_cast<double>(squares_of(ch.plane, mean, x.f32() + ch.at(b, c)));

@@ -249,7 +249,7 @@ void backward_weight(const KernelCall& call) {
     for (std::int64_t c = 0; c < channels; ++c) {
       double sum = 0;
       for (std::int64_t b = 0; b < dy.size[0]; ++b)
-        sum += static_cast<double>(sum_of(image, floats + (b * channels + c) * image));
+        sum += static_cast<double>(total_of(image, floats + (b * channels + c) * image));
       sums[c] = static_cast<float>(sum);
     }
     put_sum(sums, DType::F32, db.view, true, call.scratch);

@@ -123,7 +123,7 @@ void forward(const KernelCall& call) {
   if (w.whole()) {
     const std::int64_t plane = w.rows * w.columns;
     for (std::int64_t p = 0; p < w.planes; ++p)
-      y.f32()[p] = sum_of(plane, x.f32() + p * plane) / w.area();
+      y.f32()[p] = total_of(plane, x.f32() + p * plane) / w.area();
     return;
   }
   each_window(w, [&](std::int64_t out, std::int64_t plane, std::int64_t top, std::int64_t bottom,

@@ -6,7 +6,7 @@
 
 namespace trainyard {
 
-TRAINYARD_VECTORISED float sum_of(std::int64_t n, const float* x) {
+TRAINYARD_VECTORISED float total_of(std::int64_t n, const float* x) {
   Lanes a{}, b{}, c{}, d{};
   std::int64_t i = 0;
   for (; i + 4 * kLanes <= n; i += 4 * kLanes) {

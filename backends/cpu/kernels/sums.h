@@ -8,7 +8,7 @@
 namespace trainyard {
 
 /// Of the elements, in 4-byte floats, in lanes of a fixed order.
-float sum_of(std::int64_t n, const float* x);
+float total_of(std::int64_t n, const float* x);
 /// y += x.
 void add_to(std::int64_t n, const float* x, float* y);
 /// The tensor becomes `part` (as many elements, dense), or it plus `part`, rounded once.
