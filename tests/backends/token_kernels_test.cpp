@@ -88,7 +88,55 @@ KernelCase attention_case(Draw& d) {
   return c;
 }
 
+KernelCase embedding_case(Draw& d) {
+  const std::int64_t rows = d.between(1, 20);
+  Shape ids = {whole(d.between(1, 9))};
+  if (d.coin()) ids.push_back(whole(d.between(1, 5)));
+  KernelCase c{{indices(ids), parameter(sizes({rows, d.between(1, 40)}))}};
+  c.attributes["scaled"] = d.between(0, 1);
+  c.index_below = rows;
+  return c;
+}
+
+KernelCase split_case(Draw& d) {
+  const std::int64_t heads = d.between(1, 4);
+  return {{activation(tokens(d, heads_dim(heads, 3 * d.between(1, 20))))}, {{"heads", heads}}};
+}
+
+KernelCase concat_case(Draw& d) {
+  const Shape own = tokens(d, heads_dim(d.between(1, 4), d.between(1, 20)));
+  Shape shared = own;
+  shared.back() = whole(d.between(1, 20));
+  return {{activation(own), activation(shared)}};
+}
+
+KernelCase image_case(Draw& d) {
+  return {
+      {activation(sizes({d.between(1, 4), d.between(1, 9), d.between(1, 6), d.between(1, 6)}))}};
+}
+
+KernelCase patches_case(Draw& d) {
+  KernelCase c = image_case(d);
+  const Shape image = c.inputs[0].shape;
+  c.inputs.push_back(parameter({image[1]}));
+  c.inputs.push_back(parameter(sizes({image[2].size * image[3].size + 1, image[1].size})));
+  return c;
+}
+
+KernelCase interaction_case(Draw& d) {
+  const Shape shape = sizes({d.between(1, 6), d.between(1, 40)});
+  KernelCase c;
+  for (std::int64_t i = d.between(2, 6); i > 0; --i) c.inputs.push_back(activation(shape));
+  return c;
+}
+
 TEST(TokenKernels, Attention) { expect_agreement(attention(), attention_case); }
+TEST(TokenKernels, Embedding) { expect_agreement(embedding(), embedding_case); }
+TEST(TokenKernels, SplitQkv) { expect_agreement(split_qkv(), split_case); }
+TEST(TokenKernels, ConcatHeads) { expect_agreement(concat_heads(), concat_case); }
+TEST(TokenKernels, FirstToken) { expect_agreement(first_token(), unary_case); }
+TEST(TokenKernels, PatchTokens) { expect_agreement(patch_tokens(), patches_case); }
+TEST(TokenKernels, DotInteraction) { expect_agreement(dot_interaction(), interaction_case); }
 TEST(TokenKernels, LayerNorm) { expect_agreement(layer_norm(), layer_norm_case); }
 TEST(TokenKernels, RmsNorm) { expect_agreement(rms_norm(), rms_norm_case); }
 TEST(TokenKernels, Rotary) { expect_agreement(rotary(), rotary_case); }

@@ -139,7 +139,7 @@ TRAINYARD_VECTORISED void softmax_backward(const QueryBlock& block, const float*
   const std::int64_t n = block.seen();
   for (std::int64_t i = 0; i < block.rows(); ++i, softmax += block.row, gradients += block.row) {
     const float mean =
-        sum_of(n, [](Lanes p, Lanes d) TRAINYARD_INLINED { return p * d; }, softmax, gradients);
+        sum_over(n, [](Lanes p, Lanes d) TRAINYARD_INLINED { return p * d; }, softmax, gradients);
     each_lane(
         n, gradients, false, [mean](Lanes p, Lanes d) TRAINYARD_INLINED { return p * (d - mean); },
         softmax, gradients);

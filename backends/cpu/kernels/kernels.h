@@ -19,6 +19,7 @@ inline CpuKernel without_parameters(KernelFunction forward, KernelFunction backw
 }
 
 CpuKernel attention_kernel();
+CpuKernel embedding_kernel();
 CpuKernel layer_norm_kernel();
 CpuKernel rms_norm_kernel();
 CpuKernel rotary_kernel();
@@ -33,6 +34,12 @@ CpuKernel gated_gelu_kernel();
 CpuKernel dropout_kernel();
 CpuKernel softmax_loss_kernel();
 CpuKernel squared_error_kernel();
+CpuKernel split_qkv_kernel();
+CpuKernel concat_heads_kernel();
+CpuKernel flatten_kernel();
+CpuKernel first_token_kernel();
+CpuKernel patch_tokens_kernel();
+CpuKernel dot_interaction_kernel();
 CpuKernel convolution_kernel();
 CpuKernel batch_norm_kernel();
 CpuKernel pooling_kernel();

@@ -120,7 +120,7 @@ TRAINYARD_INLINE void each_lane(std::int64_t n, float* y, bool adds, F f, const 
 
 /// The sum of f of the same elements of each of `in`.
 template <class F, class... In>
-TRAINYARD_INLINE float sum_of(std::int64_t n, F f, const In*... in) {
+TRAINYARD_INLINE float sum_over(std::int64_t n, F f, const In*... in) {
   Lanes even{}, odd{};
   std::int64_t i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {

@@ -28,9 +28,9 @@ TRAINYARD_INLINE void forward_rows(const Norm& a, float* y) {
   for (std::int64_t g = 0; g < a.groups; ++g) {
     const float* x = a.x + g * a.n;
     const float mean =
-        kMean ? sum_of(a.n, [](Lanes v) TRAINYARD_INLINED { return v; }, x) * share : 0;
+        kMean ? sum_over(a.n, [](Lanes v) TRAINYARD_INLINED { return v; }, x) * share : 0;
     const float square =
-        sum_of(
+        sum_over(
             a.n, [mean](Lanes v) TRAINYARD_INLINED { return (v - mean) * (v - mean); }, x) *
         share;
     const float scale = 1 / std::sqrt(square + kEpsilon);
@@ -57,12 +57,12 @@ TRAINYARD_INLINE void input_rows(const Norm& a, const float* dy, float* dx, bool
     const float *x = a.x + g * a.n, *d = dy + g * a.n;
     const float mean = kMean ? a.statistics[2 * g] : 0, scale = a.statistics[kMean ? 2 * g + 1 : g];
     const float straight =
-        kMean ? sum_of(
+        kMean ? sum_over(
                     a.n, [](Lanes e, Lanes w) TRAINYARD_INLINED { return e * w; }, d, a.gain) *
                     share
               : 0;
     const float along =
-        sum_of(
+        sum_over(
             a.n, [mean](Lanes e, Lanes w, Lanes v) TRAINYARD_INLINED { return e * w * (v - mean); },
             d, a.gain, x) *
         share * scale;

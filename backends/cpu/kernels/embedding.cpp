@@ -1,0 +1,80 @@
+// Rows of a table by index. Where the vocabulary is divided, a device has one range of rows:
+// indices of others give zeros here and no gradient, and the parts of all devices are summed
+// afterwards.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/lanes.h"
+#include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/vectorised.h"
+#include "core/base/error.h"
+
+namespace trainyard {
+namespace {
+
+struct Table {
+  const View& ids;
+  std::int64_t first, rows, all, columns;  // first of this device's rows; rows of the whole table
+  float factor;
+
+  Table(const KernelCall& call, const View& indices) : ids(indices) {
+    const Shape& shape = call.graph[call.node.inputs[1]].shape;
+    all = shape[0].size;
+    rows = local_size(shape[0], call.binding);
+    columns = local_size(shape[1], call.binding);
+    first = rows < all ? call.tensor_rank * rows : 0;
+    factor = attribute(call.node, "scaled") != 0
+                 ? static_cast<float>(std::sqrt(static_cast<double>(columns)))
+                 : 1.0f;
+  }
+  /// Of index r among this device's rows; -1 where another has it.
+  std::int64_t row(const KernelCall& call, std::int64_t r) const {
+    const std::int64_t id = ids.i64()[r];
+    if (id < 0 || id >= all)
+      throw Error(Error::Kind::InvalidInput,
+                  call.node.name + " (embedding): expected indices from 0 to " +
+                      std::to_string(all - 1) + ", found " + std::to_string(id));
+    return id >= first && id < first + rows ? id - first : -1;
+  }
+};
+
+TRAINYARD_VECTORISED void scaled_row(std::int64_t n, float factor, const float* x, float* y,
+                                     bool adds) {
+  each_lane(n, y, adds, [factor](Lanes v) TRAINYARD_INLINED { return v * factor; }, x);
+}
+
+void forward(const KernelCall& call) {
+  const Table t(call, input(call, 0));
+  const float* table = input(call, 1).f32();
+  float* y = output(call).f32();
+  for (std::int64_t r = 0; r < t.ids.elements(); ++r, y += t.columns) {
+    const std::int64_t row = t.row(call, r);
+    if (row < 0)
+      std::fill_n(y, t.columns, 0.0f);
+    else
+      scaled_row(t.columns, t.factor, table + row * t.columns, y, false);
+  }
+}
+
+void backward_weight(const KernelCall& call) {
+  const Target d = target(call, 1);
+  if (!d) return;
+  const Table t(call, input(call, 0));
+  const float* dy = output_gradient(call).f32();
+  for (std::int64_t r = 0; r < t.ids.elements(); ++r, dy += t.columns)
+    if (const std::int64_t row = t.row(call, r); row >= 0)
+      scaled_row(t.columns, t.factor, dy, d.view.f32() + row * t.columns, true);
+}
+
+}  // namespace
+
+CpuKernel embedding_kernel() {
+  CpuKernel made;
+  made.forward = forward;
+  made.backward_weight = backward_weight;
+  return made;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,145 @@
+// Ops that rearrange: copies from tensor to tensor, as every tensor has memory of its own.
+#include <algorithm>
+
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/small_product.h"
+
+namespace trainyard {
+namespace {
+
+std::int64_t head_width(const KernelCall& call, std::size_t input_at) {
+  const Dim& last = call.graph[call.node.inputs[input_at]].shape.back();
+  return last.size / std::max<std::int64_t>(1, last.units);
+}
+
+// --- split_qkv: each head has its query, key and value side by side ---
+
+std::int64_t qkv_width(const KernelCall& call) {
+  return call.graph[call.node.inputs[0]].shape.back().size / (3 * attribute(call.node, "heads", 1));
+}
+void split_forward(const KernelCall& call) {
+  const View& x = input(call, 0);
+  const std::int64_t size = qkv_width(call), heads = x.elements() / (3 * size);
+  for (std::size_t part = 0; part < 3; ++part)
+    give_rows(heads, size, x.f32() + static_cast<std::int64_t>(part) * size, 3 * size,
+              output(call, part).f32(), size, false);
+}
+void split_backward(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const std::int64_t size = qkv_width(call), heads = dx.view.elements() / (3 * size);
+  for (std::size_t part = 0; part < 3; ++part)
+    give_rows(heads, size, output_gradient(call, part).f32(), size,
+              dx.view.f32() + static_cast<std::int64_t>(part) * size, 3 * size, dx.add);
+}
+
+// --- concat_heads: each head's own part, then the one that all share ---
+
+struct Joined {
+  std::int64_t own, shared, heads, rows;
+  Joined(const KernelCall& call, const View& y)
+      : own(head_width(call, 0)),
+        shared(call.graph[call.node.inputs[1]].shape.back().size),
+        heads(width(y) / (own + shared)),
+        rows(trainyard::rows(y)) {}
+};
+void concat_forward(const KernelCall& call) {
+  const View& y = output(call);
+  const Joined j(call, y);
+  const std::int64_t size = j.own + j.shared;
+  give_rows(j.rows * j.heads, j.own, input(call, 0).f32(), j.own, y.f32(), size, false);
+  for (std::int64_t h = 0; h < j.heads; ++h)
+    give_rows(j.rows, j.shared, input(call, 1).f32(), j.shared, y.f32() + h * size + j.own,
+              j.heads * size, false);
+}
+void concat_backward(const KernelCall& call) {
+  const View& dy = output_gradient(call);
+  const Joined j(call, dy);
+  const std::int64_t size = j.own + j.shared;
+  if (const Target d = target(call, 0))
+    give_rows(j.rows * j.heads, j.own, dy.f32(), size, d.view.f32(), j.own, d.add);
+  if (const Target d = target(call, 1))
+    for (std::int64_t h = 0; h < j.heads; ++h)
+      give_rows(j.rows, j.shared, dy.f32() + h * size + j.own, j.heads * size, d.view.f32(),
+                j.shared, d.add || h > 0);
+}
+
+// --- flatten, first_token ---
+
+void flatten_forward(const KernelCall& call) {
+  const View& x = input(call, 0);
+  give_rows(1, x.elements(), x.f32(), 0, output(call).f32(), 0, false);
+}
+void flatten_backward(const KernelCall& call) {
+  if (const Target dx = target(call, 0))
+    give_rows(1, dx.view.elements(), output_gradient(call).f32(), 0, dx.view.f32(), 0, dx.add);
+}
+
+// The sequence is the first dimension: the first token of all samples is what comes first.
+void first_forward(const KernelCall& call) {
+  const View& y = output(call);
+  give_rows(1, y.elements(), input(call, 0).f32(), 0, y.f32(), 0, false);
+}
+void first_backward(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const View& dy = output_gradient(call);
+  give_rows(1, dy.elements(), dy.f32(), 0, dx.view.f32(), 0, dx.add);
+  if (!dx.add) std::fill(dx.view.f32() + dy.elements(), dx.view.f32() + dx.view.elements(), 0.0f);
+}
+
+// --- patch_tokens: a class token, then the pixels of a sample's channels as rows ---
+
+struct Patches {
+  std::int64_t tokens, batch, width;
+  explicit Patches(const View& y) : tokens(y.size[0]), batch(y.size[1]), width(y.size[2]) {}
+  std::int64_t token() const { return batch * width; }
+  std::int64_t image() const { return (tokens - 1) * width; }
+};
+void patch_forward(const KernelCall& call) {
+  float* y = output(call).f32();
+  const Patches p(output(call));
+  for (std::int64_t b = 0; b < p.batch; ++b) {
+    give_rows(1, p.width, input(call, 1).f32(), 0, y + b * p.width, 0, false);
+    transpose(p.width, p.tokens - 1, input(call, 0).f32() + b * p.image(), p.tokens - 1,
+              y + p.token() + b * p.width, p.token());
+    give_rows(p.tokens, p.width, input(call, 2).f32(), p.width, y + b * p.width, p.token(), true);
+  }
+}
+void patch_backward(const KernelCall& call) {
+  const Target dx = target(call, 0);
+  if (!dx) return;
+  const View& dy = output_gradient(call);
+  const Patches p(dy);
+  float* image = call.scratch.floats(p.image());
+  for (std::int64_t b = 0; b < p.batch; ++b) {
+    transpose(p.tokens - 1, p.width, dy.f32() + p.token() + b * p.width, p.token(), image,
+              p.tokens - 1);
+    give_rows(1, p.image(), image, 0, dx.view.f32() + b * p.image(), 0, dx.add);
+  }
+}
+void patch_weights(const KernelCall& call) {
+  const View& dy = output_gradient(call);
+  const Patches p(dy);
+  const Target token = target(call, 1), positions = target(call, 2);
+  for (std::int64_t b = 0; b < p.batch; ++b) {
+    const float* d = dy.f32() + b * p.width;
+    if (token) give_rows(1, p.width, d, 0, token.view.f32(), 0, true);
+    if (positions) give_rows(p.tokens, p.width, d, p.token(), positions.view.f32(), p.width, true);
+  }
+}
+
+}  // namespace
+
+CpuKernel split_qkv_kernel() { return without_parameters(split_forward, split_backward); }
+CpuKernel concat_heads_kernel() { return without_parameters(concat_forward, concat_backward); }
+CpuKernel flatten_kernel() { return without_parameters(flatten_forward, flatten_backward); }
+CpuKernel first_token_kernel() { return without_parameters(first_forward, first_backward); }
+CpuKernel patch_tokens_kernel() {
+  CpuKernel made = without_parameters(patch_forward, patch_backward);
+  made.backward_weight = patch_weights;
+  return made;
+}
+
+}  // namespace trainyard
