@@ -35,7 +35,6 @@ std::map<const Op*, CpuKernel> fast_kernels() {
       {&convolution(), convolution_kernel()},
       {&batch_norm(), batch_norm_kernel()},
       {&pooling(), pooling_kernel()},
-      {&flatten(), flatten_kernel()},
   };
 }
 

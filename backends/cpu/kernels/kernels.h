@@ -43,6 +43,5 @@ CpuKernel dot_interaction_kernel();
 CpuKernel convolution_kernel();
 CpuKernel batch_norm_kernel();
 CpuKernel pooling_kernel();
-CpuKernel flatten_kernel();
 
 }  // namespace trainyard

@@ -65,16 +65,7 @@ void concat_backward(const KernelCall& call) {
                 j.shared, d.add || h > 0);
 }
 
-// --- flatten, first_token ---
-
-void flatten_forward(const KernelCall& call) {
-  const View& x = input(call, 0);
-  give_rows(1, x.elements(), x.f32(), 0, output(call).f32(), 0, false);
-}
-void flatten_backward(const KernelCall& call) {
-  if (const Target dx = target(call, 0))
-    give_rows(1, dx.view.elements(), output_gradient(call).f32(), 0, dx.view.f32(), 0, dx.add);
-}
+// --- first_token ---
 
 // The sequence is the first dimension: the first token of all samples is what comes first.
 void first_forward(const KernelCall& call) {
@@ -134,7 +125,6 @@ void patch_weights(const KernelCall& call) {
 
 CpuKernel split_qkv_kernel() { return without_parameters(split_forward, split_backward); }
 CpuKernel concat_heads_kernel() { return without_parameters(concat_forward, concat_backward); }
-CpuKernel flatten_kernel() { return without_parameters(flatten_forward, flatten_backward); }
 CpuKernel first_token_kernel() { return without_parameters(first_forward, first_backward); }
 CpuKernel patch_tokens_kernel() {
   CpuKernel made = without_parameters(patch_forward, patch_backward);
