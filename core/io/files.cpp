@@ -81,10 +81,11 @@ std::string read_file(const std::string& path, Bytes limit) {
   return content;
 }
 
-void write_file_atomically(const std::string& path, std::string_view content) {
-  std::string beside = path + ".XXXXXX";
-  Descriptor file(::mkstemp(beside.data()));
-  if (file.value < 0) fail(path, "writing beside it");
+namespace {
+
+// Takes a new file beside the path, fills it and puts it in the path's place.
+void replace(const std::string& path, std::string_view content, const Descriptor& file,
+             const std::string& beside) {
   const auto give_up = [&](const char* doing) {
     const int cause = errno;
     ::unlink(beside.c_str());
@@ -103,6 +104,23 @@ void write_file_atomically(const std::string& path, std::string_view content) {
   }
   if (::fsync(file.value) != 0) give_up("flushing");
   if (::rename(beside.c_str(), path.c_str()) != 0) give_up("renaming");
+}
+
+}  // namespace
+
+void write_file_atomically(const std::string& path, std::string_view content) {
+  std::string beside = path + ".XXXXXX";
+  const Descriptor file(::mkstemp(beside.data()));
+  if (file.value < 0) fail(path, "writing beside it");
+  replace(path, content, file, beside);
+}
+
+void write_file_through(const std::string& beside, const std::string& path,
+                        std::string_view content) {
+  constexpr int kFresh = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+  const Descriptor file(::open(beside.c_str(), kFresh, 0600));
+  if (file.value < 0) fail(path, "writing beside it");
+  replace(path, content, file, beside);
 }
 
 }  // namespace trainyard

@@ -17,5 +17,9 @@ std::string read_file(const std::string& path, Bytes limit = 256_MiB);
 /// Writes beside the file, flushes to the disk and renames over it. Blocks. Throws Error{Io}; the
 /// old file is then whole.
 void write_file_atomically(const std::string& path, std::string_view content);
+/// The same through a file of that name, which is overwritten: for what is written again and again
+/// and may be killed meanwhile, so that it leaves one such file and not one for each time.
+void write_file_through(const std::string& beside, const std::string& path,
+                        std::string_view content);
 
 }  // namespace trainyard

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/training/optimizer_step.h"
+#include "core/training/loss_scaler.h"
 
 namespace trainyard {
 
@@ -29,11 +29,15 @@ struct Checkpoint {
 };
 
 /// Every byte is covered by a digest in the file. Blocks; returns once it is on the disk. Throws
-/// Error{Io}; the old file is then whole.
+/// Error{Io}; the old file is then whole. A process that is killed meanwhile leaves PATH.new beside
+/// it, which the next save overwrites.
 void save(const Checkpoint&, const std::string& path);
-/// Throws Error{InvalidInput} saying what is wrong: not a checkpoint, another version, cut off,
-/// damaged (which part).
+/// Throws Error{InvalidInput} saying what is wrong: not there, not a checkpoint, another version,
+/// cut off, damaged (which part).
 Checkpoint load_checkpoint(const std::string& path);
+/// The bytes of the file, and back. `path` is what a sentence calls it.
+std::string to_bytes(const Checkpoint&);
+Checkpoint parse_checkpoint(std::string_view bytes, const std::string& path);
 /// Whether it is of that program. Throws Error{InvalidInput} with both in words.
 void expect_same(const Checkpoint&, std::uint64_t program, std::string_view scenario,
                  const std::string& path);

@@ -1,0 +1,193 @@
+// The file, all numbers little-endian:
+//
+//   16 bytes   "trainyard state\n"
+//   u32        version
+//   u64        length of the head
+//   head       program, step, seed (u64 each), scenario, loss scale, losses, then for each part its
+//              name, length and digest; a text or list is its length (u64) and its content
+//   u64        digest of everything before
+//   parts      one after the other, without gaps, to the end
+//
+// The head comes first and is small, so that what does not fit is refused before gigabytes are
+// read, and each part has a digest of its own, so that a sentence can name what is damaged.
+#include "core/training/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <type_traits>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/io/files.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kMagic = "trainyard state\n";
+constexpr std::uint32_t kVersion = 1;
+constexpr Bytes kMost = 256_GiB;
+
+class Writer {
+ public:
+  void raw(std::string_view bytes) { out_ += bytes; }
+  template <class T>
+  void number(T value) {
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      out_ += static_cast<char>(static_cast<std::make_unsigned_t<T>>(value) >> (8 * i));
+  }
+  void real(double value) { number(std::bit_cast<std::uint64_t>(value)); }
+  void text(std::string_view value) {
+    number(static_cast<std::uint64_t>(value.size()));
+    raw(value);
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+[[noreturn]] void refuse(const std::string& path, const std::string& sentence) {
+  throw Error(Error::Kind::InvalidInput, sentence, Place{path});
+}
+
+class Reader {
+ public:
+  Reader(std::string_view bytes, const std::string& path) : left_(bytes), path_(path) {}
+
+  std::string_view raw(std::uint64_t count) {
+    if (count > left_.size())
+      refuse(path_, "expected a whole checkpoint, found one that is cut off");
+    const std::string_view taken = left_.substr(0, static_cast<std::size_t>(count));
+    left_.remove_prefix(taken.size());
+    return taken;
+  }
+  template <class T>
+  T number() {
+    std::uint64_t value = 0;
+    const std::string_view bytes = raw(sizeof(T));
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+    return static_cast<T>(value);
+  }
+  double real() { return std::bit_cast<double>(number<std::uint64_t>()); }
+  std::string text() { return std::string(raw(number<std::uint64_t>())); }
+  /// A list's length; each of its elements takes at least so many bytes.
+  std::size_t count(std::size_t each) {
+    const auto elements = number<std::uint64_t>();
+    if (elements > left_.size() / each)
+      refuse(path_, "expected a whole checkpoint, found one that is cut off");
+    return static_cast<std::size_t>(elements);
+  }
+  std::size_t left() const { return left_.size(); }
+
+ private:
+  std::string_view left_;
+  const std::string& path_;
+};
+
+struct PartHead {
+  std::uint64_t size, digest;
+};
+
+// Everything but the parts' content.
+std::vector<PartHead> read_head(Reader reader, const std::string& path, Checkpoint& into) {
+  into.program = reader.number<std::uint64_t>();
+  into.step = reader.number<std::int64_t>();
+  into.seed = reader.number<std::uint64_t>();
+  into.scenario = reader.text();
+  into.scaler.scale = reader.real();
+  into.scaler.since = reader.number<std::int64_t>();
+  into.scaler.skipped = reader.number<std::int64_t>();
+  into.scaler.hysteresis = reader.number<std::int32_t>();
+  into.losses.resize(reader.count(sizeof(double)));
+  for (double& loss : into.losses) loss = reader.real();
+  std::vector<PartHead> heads(reader.count(3 * sizeof(std::uint64_t)));
+  for (PartHead& head : heads) {
+    into.parts.push_back({reader.text(), {}});
+    head = {reader.number<std::uint64_t>(), 0};
+    head.digest = reader.number<std::uint64_t>();
+  }
+  if (reader.left() > 0)
+    refuse(path, fmt::format("expected the end of a checkpoint's head, found {} more bytes",
+                             reader.left()));
+  return heads;
+}
+
+}  // namespace
+
+std::string to_bytes(const Checkpoint& c) {
+  Writer head;
+  head.number(c.program), head.number(c.step), head.number(c.seed);
+  head.text(c.scenario);
+  head.real(c.scaler.scale);
+  head.number(c.scaler.since), head.number(c.scaler.skipped);
+  head.number(static_cast<std::int32_t>(c.scaler.hysteresis));
+  head.number(static_cast<std::uint64_t>(c.losses.size()));
+  for (double loss : c.losses) head.real(loss);
+  head.number(static_cast<std::uint64_t>(c.parts.size()));
+  for (const CheckpointPart& part : c.parts) {
+    head.text(part.name);
+    head.number(static_cast<std::uint64_t>(part.content.size()));
+    head.number(digest(part.content));
+  }
+  Writer file;
+  file.raw(kMagic);
+  file.number(kVersion);
+  file.text(head.take());
+  std::string bytes = file.take();
+  Writer seal;
+  seal.number(digest(bytes));
+  bytes += seal.take();
+  for (const CheckpointPart& part : c.parts) bytes += part.content;
+  return bytes;
+}
+
+Checkpoint parse_checkpoint(std::string_view bytes, const std::string& path) {
+  Reader reader(bytes, path);
+  if (bytes.substr(0, kMagic.size()) != kMagic)
+    refuse(path, bytes.empty() ? "expected a checkpoint, found an empty file"
+                               : "expected a checkpoint, found a file of another kind");
+  reader.raw(kMagic.size());
+  if (const auto version = reader.number<std::uint32_t>(); version != kVersion)
+    refuse(path,
+           fmt::format("expected a checkpoint of version {}, found version {}", kVersion, version));
+  const std::string_view head = reader.raw(reader.number<std::uint64_t>());
+  const std::string_view sealed = bytes.substr(0, bytes.size() - reader.left());
+  if (reader.number<std::uint64_t>() != digest(sealed))
+    refuse(path, "expected a whole checkpoint, found one whose head is damaged");
+  Checkpoint found;
+  const std::vector<PartHead> heads = read_head(Reader(head, path), path, found);
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    CheckpointPart& part = found.parts[i];
+    const std::string_view content = reader.raw(heads[i].size);
+    if (digest(content) != heads[i].digest)
+      refuse(path, fmt::format("expected a whole checkpoint, found one whose part \"{}\" is "
+                               "damaged",
+                               part.name));
+    part.content = content;
+  }
+  if (reader.left() > 0)
+    refuse(path,
+           fmt::format("expected the end of a checkpoint, found {} more bytes", reader.left()));
+  return found;
+}
+
+void save(const Checkpoint& checkpoint, const std::string& path) {
+  write_file_through(path + ".new", path, to_bytes(checkpoint));
+}
+
+Checkpoint load_checkpoint(const std::string& path) {
+  return parse_checkpoint(read_file(path, kMost), path);
+}
+
+void expect_same(const Checkpoint& checkpoint, std::uint64_t program, std::string_view scenario,
+                 const std::string& path) {
+  if (checkpoint.program == program) return;
+  refuse(path,
+         fmt::format("expected a checkpoint of {}, found one of {}", scenario,
+                     checkpoint.scenario == scenario ? "the same plan lowered to another program"
+                                                     : checkpoint.scenario));
+}
+
+}  // namespace trainyard

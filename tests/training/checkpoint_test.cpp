@@ -1,0 +1,185 @@
+#include "core/training/checkpoint.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/io/files.h"
+
+namespace trainyard {
+namespace {
+
+Checkpoint small() {
+  Checkpoint c;
+  c.program = 0x123456789abcdef0ull, c.scenario = "mlp-small on 2 cores", c.step = 17, c.seed = 3;
+  c.scaler = {1024, 5, 2, 1};
+  c.losses = {2.5, 1.25, std::numeric_limits<double>::infinity()};
+  c.parts = {
+      {"weights of stage 0", "abcdefgh"}, {"empty", ""}, {"order", std::string("\0\1\2", 3)}};
+  return c;
+}
+
+void expect_equal(const Checkpoint& a, const Checkpoint& b) {
+  EXPECT_EQ(a.program, b.program);
+  EXPECT_EQ(a.scenario, b.scenario);
+  EXPECT_EQ(a.step, b.step);
+  EXPECT_EQ(a.seed, b.seed);
+  EXPECT_EQ(a.scaler, b.scaler);
+  EXPECT_EQ(a.losses, b.losses);
+  ASSERT_EQ(a.parts.size(), b.parts.size());
+  for (std::size_t i = 0; i < a.parts.size(); ++i) {
+    EXPECT_EQ(a.parts[i].name, b.parts[i].name);
+    EXPECT_EQ(a.parts[i].content, b.parts[i].content);
+  }
+}
+
+std::string refusal(const std::string& bytes) {
+  try {
+    parse_checkpoint(bytes, "run.state");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
+    return describe(error);
+  }
+  return "";
+}
+
+/// A file of its own that is gone at the end, with what a kill leaves beside it.
+class File {
+ public:
+  File() {
+    std::string name = (std::filesystem::temp_directory_path() / "trainyard-state-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~File() { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_ + "/run.state"; }
+  const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_;
+};
+
+TEST(Checkpoint, ComesBackAsItWas) {
+  expect_equal(parse_checkpoint(to_bytes(small()), ""), small());
+  expect_equal(parse_checkpoint(to_bytes({}), ""), {});
+  const File file;
+  save(small(), file.path());
+  expect_equal(load_checkpoint(file.path()), small());
+}
+
+TEST(Checkpoint, AnyStateComesBackAsItWas) {
+  rc::check([](std::uint64_t program, std::string scenario, std::int64_t step,
+               const std::vector<std::pair<std::string, std::string>>& parts,
+               const std::vector<std::int32_t>& losses) {
+    Checkpoint c;
+    c.program = program, c.scenario = std::move(scenario), c.step = step;
+    for (const auto& [name, content] : parts) c.parts.push_back({name, content});
+    for (std::int32_t loss : losses) c.losses.push_back(loss / 7.0);
+    const std::string bytes = to_bytes(c);
+    RC_ASSERT(to_bytes(parse_checkpoint(bytes, "")) == bytes);
+    expect_equal(parse_checkpoint(bytes, ""), c);
+  });
+}
+
+TEST(Checkpoint, EveryFlippedBitIsRefused) {
+  const std::string whole = to_bytes(small());
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = whole;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
+      EXPECT_NE(refusal(damaged), "") << i << " " << bit;
+    }
+}
+
+TEST(Checkpoint, EveryPrefixAndAnythingMoreIsRefused) {
+  const std::string whole = to_bytes(small());
+  for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_NE(refusal(whole.substr(0, n)), "") << n;
+  EXPECT_NE(refusal(whole + '\0'), "");
+}
+
+TEST(Checkpoint, SaysWhatIsWrong) {
+  const std::string whole = to_bytes(small());
+  EXPECT_EQ(refusal(""), "run.state: expected a checkpoint, found an empty file");
+  EXPECT_EQ(refusal("{}"), "run.state: expected a checkpoint, found a file of another kind");
+  EXPECT_EQ(refusal(whole.substr(0, whole.size() - 1)),
+            "run.state: expected a whole checkpoint, found one that is cut off");
+  std::string damaged = whole;
+  damaged[whole.size() - 5] ^= 1;
+  EXPECT_EQ(refusal(damaged),
+            "run.state: expected a whole checkpoint, found one whose part \"weights of stage 0\" "
+            "is damaged");
+  damaged = whole, damaged[16] = 9;
+  EXPECT_EQ(refusal(damaged), "run.state: expected a checkpoint of version 1, found version 9");
+  damaged = whole, damaged[40] ^= 1;
+  EXPECT_EQ(refusal(damaged),
+            "run.state: expected a whole checkpoint, found one whose head is damaged");
+}
+
+TEST(Checkpoint, IsOfItsProgram) {
+  EXPECT_NO_THROW(expect_same(small(), small().program, "whatever", "run.state"));
+  try {
+    expect_same(small(), 1, "gpt-tiny on 1 core", "run.state");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(describe(error),
+              "run.state: expected a checkpoint of gpt-tiny on 1 core, found one of mlp-small on 2 "
+              "cores");
+  }
+}
+
+TEST(Checkpoint, AFailedSaveLeavesTheOldOne) {
+  const File file;
+  save(small(), file.path());
+  std::filesystem::create_directory(file.path() + ".new");
+  EXPECT_THROW(save({}, file.path()), Error);
+  expect_equal(load_checkpoint(file.path()), small());
+}
+
+/// What step `step` saves: every byte follows from it, so that a mixture of two would show.
+Checkpoint state_of(std::int64_t step) {
+  Checkpoint c;
+  c.step = step;
+  for (int part = 0; part < 3; ++part)
+    c.parts.push_back(
+        {"part " + std::to_string(part), std::string(static_cast<std::size_t>(50'000 + step % 1000),
+                                                     static_cast<char>(step * 3 + part))});
+  return c;
+}
+
+TEST(Checkpoint, IsWholeAfterTwoHundredKills) {
+  const File file;
+  save(state_of(0), file.path());
+  const Random random(5);
+  std::int64_t last = 0, moved = 0;
+  for (std::uint64_t kill = 0; kill < 200; ++kill) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0)
+      for (std::int64_t step = last + 1;; ++step) save(state_of(step), file.path());
+    ::usleep(static_cast<useconds_t>(random.between(kill, 0, 8000)));
+    ASSERT_EQ(::kill(child, SIGKILL), 0);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    const Checkpoint found = load_checkpoint(file.path());
+    ASSERT_GE(found.step, last);
+    ASSERT_EQ(to_bytes(found), to_bytes(state_of(found.step)));
+    moved += found.step > last;
+    last = found.step;
+  }
+  EXPECT_GT(moved, 0);
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(file.folder()))
+    ++files;
+  EXPECT_LE(files, 2u);  // the checkpoint, and one that was being written
+}
+
+}  // namespace
+}  // namespace trainyard
