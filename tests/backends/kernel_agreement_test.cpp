@@ -349,7 +349,7 @@ KernelCase pooling_case(Draw& d) {
   const std::int64_t kernel = d.between(0, 3);
   c.attributes = {{"kernel", kernel}, {"average", d.between(0, 1)}};
   if (kernel > 0) c.attributes["stride"] = d.between(1, 3);
-  if (kernel > 1) c.attributes["padding"] = d.between(0, 1);
+  if (kernel > 1 && d.coin()) c.attributes["padding"] = d.between(0, 1);
   return c;
 }
 

@@ -31,10 +31,17 @@ struct Windows {
   bool whole() const {
     return high == rows && wide == columns && padding == 0 && out_rows == 1 && out_columns == 1;
   }
-  // Pairs of rows and columns, nothing left over at the edges of a window.
-  bool pairs() const { return high == 2 && wide == 2 && stride == 2 && padding == 0; }
+  bool pairs() const {
+    return high == 2 && wide == 2 && stride == 2 && padding == 0 && rows == 2 * out_rows &&
+           columns == 2 * out_columns;
+  }
   float area() const { return static_cast<float>(high * wide); }
 };
+
+template <class T>
+T* scratch_of(Scratch& scratch, std::int64_t count) {
+  return static_cast<T*>(scratch.take(static_cast<std::size_t>(count) * sizeof(T)));
+}
 
 // f(output element, first element of the plane, rows and columns inside the image, half-open).
 template <class F>
@@ -51,60 +58,101 @@ void each_window(const Windows& w, F&& f) {
     }
 }
 
-// One row of windows of two by two; the first of equals is the largest. Places are told from the
-// upper row's first element.
-TRAINYARD_VECTORISED void largest_of_pairs(std::int64_t n, std::int64_t columns,
-                                           const float* __restrict x, float* __restrict y,
-                                           std::int32_t* __restrict places) {
-  const auto below = static_cast<std::int32_t>(columns);
-  for (std::int64_t j = 0; j < n; ++j) {
-    const float a = x[2 * j], b = x[2 * j + 1], c = x[columns + 2 * j], d = x[columns + 2 * j + 1];
-    const bool right = b > a, right_below = d > c;
-    const float upper = right ? b : a, lower = right_below ? d : c;
-    const std::int32_t upper_place = right ? 1 : 0, lower_place = below + (right_below ? 1 : 0);
-    const bool is_below = lower > upper;
-    y[j] = is_below ? lower : upper;
-    places[j] = static_cast<std::int32_t>(2 * j) + (is_below ? lower_place : upper_place);
+// Windows of two by two that cover the image, a plane at a time: first the larger of two rows, then
+// of two columns, so that both loops are long. The first of equals counts as the largest, so of
+// equal columns the left one, unless its number is of the lower row and the right one's is not.
+TRAINYARD_VECTORISED void larger_rows(std::int64_t n, const float* __restrict upper,
+                                      const float* __restrict lower, float* __restrict larger,
+                                      std::int32_t* __restrict is_lower) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const bool below = lower[i] > upper[i];
+    larger[i] = below ? lower[i] : upper[i];
+    is_lower[i] = below ? 1 : 0;
   }
 }
-
+TRAINYARD_VECTORISED void larger_columns(std::int64_t n, std::int32_t columns,
+                                         const float* __restrict x,
+                                         const std::int32_t* __restrict is_lower,
+                                         const std::int32_t* __restrict corners,
+                                         float* __restrict y, std::int32_t* __restrict places) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float left = x[2 * i], right = x[2 * i + 1];
+    const std::int32_t left_lower = is_lower[2 * i], right_lower = is_lower[2 * i + 1];
+    const std::int32_t is_right =
+        (right > left ? 1 : 0) | ((right == left ? 1 : 0) & left_lower & (1 - right_lower));
+    y[i] = is_right != 0 ? right : left;
+    places[i] = corners[i] + is_right + columns * (is_right != 0 ? right_lower : left_lower);
+  }
+}
 TRAINYARD_VECTORISED void widen(std::int64_t n, std::int64_t first,
                                 const std::int32_t* __restrict places,
                                 std::int64_t* __restrict indices) {
-  for (std::int64_t j = 0; j < n; ++j) indices[j] = first + places[j];
+  for (std::int64_t i = 0; i < n; ++i) indices[i] = first + places[i];
 }
 
 // What is largest gets the gradient and the three others get nothing: each element is written once.
-TRAINYARD_VECTORISED void spread_pairs(std::int64_t n, std::int64_t columns, std::int64_t first,
-                                       const float* __restrict dy,
-                                       const std::int64_t* __restrict indices, float* __restrict dx,
-                                       float* __restrict dx_below) {
-  for (std::int64_t j = 0; j < n; ++j) {
-    const auto place =
-        static_cast<std::int32_t>(indices[j] - first) - static_cast<std::int32_t>(2 * j);
-    const auto below = static_cast<std::int32_t>(columns);
-    dx[2 * j] = place == 0 ? dy[j] : 0.0F;
-    dx[2 * j + 1] = place == 1 ? dy[j] : 0.0F;
-    dx_below[2 * j] = place == below ? dy[j] : 0.0F;
-    dx_below[2 * j + 1] = place == below + 1 ? dy[j] : 0.0F;
+TRAINYARD_VECTORISED void spread(std::int64_t n, std::int32_t columns, std::int64_t first,
+                                 const float* __restrict dy, const std::int64_t* __restrict indices,
+                                 const std::int32_t* __restrict corners, float* __restrict upper,
+                                 float* __restrict lower) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int32_t place = static_cast<std::int32_t>(indices[i] - first) - corners[i];
+    upper[2 * i] = place == 0 ? dy[i] : 0.0F;
+    upper[2 * i + 1] = place == 1 ? dy[i] : 0.0F;
+    lower[2 * i] = place == columns ? dy[i] : 0.0F;
+    lower[2 * i + 1] = place == columns + 1 ? dy[i] : 0.0F;
+  }
+}
+
+// Of each window of a plane, the element at its upper left.
+std::int32_t* corners(const Windows& w, Scratch& scratch) {
+  auto* places = scratch_of<std::int32_t>(scratch, w.out_rows * w.out_columns);
+  for (std::int64_t i = 0; i < w.out_rows; ++i)
+    for (std::int64_t j = 0; j < w.out_columns; ++j)
+      places[i * w.out_columns + j] = static_cast<std::int32_t>(2 * (i * w.columns + j));
+  return places;
+}
+
+void largest_of_pairs(const Windows& w, const float* x, float* y, std::int64_t* indices,
+                      Scratch& scratch) {
+  const std::int64_t plane = w.rows * w.columns, half = plane / 2, quarter = plane / 4;
+  const std::int32_t* corner = corners(w, scratch);
+  float* larger = scratch.floats(half);
+  auto* is_lower = scratch_of<std::int32_t>(scratch, half);
+  auto* places = scratch_of<std::int32_t>(scratch, quarter);
+  for (std::int64_t p = 0; p < w.planes; ++p) {
+    for (std::int64_t i = 0; i < w.out_rows; ++i) {
+      const float* rows = x + p * plane + 2 * i * w.columns;
+      larger_rows(w.columns, rows, rows + w.columns, larger + i * w.columns,
+                  is_lower + i * w.columns);
+    }
+    larger_columns(quarter, static_cast<std::int32_t>(w.columns), larger, is_lower, corner,
+                   y + p * quarter, places);
+    if (indices != nullptr) widen(quarter, p * plane, places, indices + p * quarter);
+  }
+}
+
+void spread_pairs(const Windows& w, const std::int64_t* indices, const float* dy, float* dx,
+                  Scratch& scratch) {
+  const std::int64_t plane = w.rows * w.columns, half = plane / 2, quarter = plane / 4;
+  const std::int32_t* corner = corners(w, scratch);
+  float *upper = scratch.floats(half), *lower = scratch.floats(half);
+  const std::size_t row = static_cast<std::size_t>(w.columns) * sizeof(float);
+  for (std::int64_t p = 0; p < w.planes; ++p) {
+    spread(quarter, static_cast<std::int32_t>(w.columns), p * plane, dy + p * quarter,
+           indices + p * quarter, corner, upper, lower);
+    for (std::int64_t i = 0; i < w.out_rows; ++i) {
+      float* rows = dx + p * plane + 2 * i * w.columns;
+      std::memcpy(rows, upper + i * w.columns, row);
+      std::memcpy(rows + w.columns, lower + i * w.columns, row);
+    }
   }
 }
 
 void largest(const KernelCall& call, const Windows& w, const float* x, float* y) {
   const FactView* kept = call.fact("indices");
   std::int64_t* indices = kept != nullptr ? static_cast<std::int64_t*>(kept->data) : nullptr;
-  if (w.pairs()) {
-    auto* places = static_cast<std::int32_t*>(
-        call.scratch.take(static_cast<std::size_t>(w.out_columns) * sizeof(std::int32_t)));
-    for (std::int64_t plane = 0; plane < w.planes; ++plane)
-      for (std::int64_t i = 0; i < w.out_rows; ++i) {
-        const std::int64_t from = (plane * w.rows + 2 * i) * w.columns,
-                           to = (plane * w.out_rows + i) * w.out_columns;
-        largest_of_pairs(w.out_columns, w.columns, x + from, y + to, places);
-        if (indices != nullptr) widen(w.out_columns, from, places, indices + to);
-      }
-    return;
-  }
+  if (w.pairs()) return largest_of_pairs(w, x, y, indices, call.scratch);
   each_window(w, [&](std::int64_t out, std::int64_t plane, std::int64_t top, std::int64_t bottom,
                      std::int64_t left, std::int64_t right) {
     std::int64_t best = plane + top * w.columns + left;
@@ -136,19 +184,9 @@ void forward(const KernelCall& call) {
 }
 
 void spread_largest(const Windows& w, const std::int64_t* indices, const float* dy,
-                    const Target& dx) {
+                    const Target& dx, Scratch& scratch) {
   float* to = dx.view.f32();
-  const bool covers = w.pairs() && 2 * w.out_rows == w.rows && 2 * w.out_columns == w.columns;
-  if (covers && !dx.add) {
-    for (std::int64_t plane = 0; plane < w.planes; ++plane)
-      for (std::int64_t i = 0; i < w.out_rows; ++i) {
-        const std::int64_t first = (plane * w.rows + 2 * i) * w.columns,
-                           out = (plane * w.out_rows + i) * w.out_columns;
-        spread_pairs(w.out_columns, w.columns, first, dy + out, indices + out, to + first,
-                     to + first + w.columns);
-      }
-    return;
-  }
+  if (w.pairs() && !dx.add) return spread_pairs(w, indices, dy, to, scratch);
   if (!dx.add) std::memset(to, 0, static_cast<std::size_t>(dx.view.bytes().value));
   const std::int64_t count = w.planes * w.out_rows * w.out_columns;
   for (std::int64_t i = 0; i < count; ++i) to[indices[i]] += dy[i];
@@ -161,7 +199,7 @@ void backward_input(const KernelCall& call) {
   const Windows w(call.node, dx.view, dy);
   if (!w.average)
     return spread_largest(w, static_cast<const std::int64_t*>(needed_fact(call, "indices").data),
-                          dy.f32(), dx);
+                          dy.f32(), dx, call.scratch);
   float* to = dx.view.f32();
   if (!dx.add) std::memset(to, 0, static_cast<std::size_t>(dx.view.bytes().value));
   each_window(w, [&](std::int64_t out, std::int64_t plane, std::int64_t top, std::int64_t bottom,
