@@ -1,25 +1,31 @@
 // Cross entropy of logits and labels, and half the mean squared error.
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/lanes.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/softmax.h"
 #include "backends/cpu/kernels/vectorised.h"
+#include "backends/cpu/kernels/vocab_loss.h"
 #include "core/base/error.h"
 
 namespace trainyard {
 namespace {
 
-// The label of row r as a place in its logits.
-std::int64_t label(const KernelCall& call, const View& labels, std::int64_t r, std::int64_t n) {
-  const std::int64_t found = labels.i64()[r];
-  if (found >= 0 && found < std::max<std::int64_t>(2, n)) return found;
-  throw Error(Error::Kind::InvalidInput, call.node.name +
-                                             " (softmax_loss): expected labels from 0 to " +
-                                             std::to_string(std::max<std::int64_t>(2, n) - 1) +
-                                             ", found " + std::to_string(found));
+// The label of row r among this device's columns; -1 where another has it.
+std::int64_t label(const KernelCall& call, const View& labels, std::int64_t r,
+                   const VocabRange& range) {
+  const std::int64_t found = labels.i64()[r],
+                     classes = std::max<std::int64_t>(
+                         2, call.graph[call.node.inputs[0]].shape.back().size);
+  if (found < 0 || found >= classes)
+    throw Error(Error::Kind::InvalidInput,
+                call.node.name + " (softmax_loss): expected labels from 0 to " +
+                    std::to_string(classes - 1) + ", found " + std::to_string(found));
+  if (!range.divided) return found;
+  return found >= range.first && found < range.last ? found - range.first : -1;
 }
 
 TRAINYARD_VECTORISED float softmax_of(std::int64_t n, const float* x, float* y) {
@@ -41,11 +47,15 @@ float one_logit(float x, std::int64_t chosen, float& softmax) {
 void loss_forward(const KernelCall& call) {
   const View &logits = input(call, 0), &labels = input(call, 1);
   const std::int64_t n = width(logits), count = rows(logits);
+  const VocabRange range = vocab_range(call, n);
+  if (range.divided)
+    throw Error(Error::Kind::Internal,
+                call.node.name + " (softmax_loss): a divided vocabulary needs vocab_loss()");
   auto* softmax = static_cast<float*>(needed_fact(call, "softmax").data);
   double total = 0;
   for (std::int64_t r = 0; r < count; ++r) {
     const float* x = logits.f32() + r * n;
-    const std::int64_t chosen = label(call, labels, r, n);
+    const std::int64_t chosen = label(call, labels, r, range);
     total +=
         n == 1 ? one_logit(*x, chosen, softmax[r]) : softmax_of(n, x, softmax + r * n) - x[chosen];
   }
@@ -57,12 +67,18 @@ void loss_backward(const KernelCall& call) {
   if (!dx) return;
   const View& labels = input(call, 1);
   const std::int64_t n = width(dx.view), count = rows(dx.view);
+  const VocabRange range = vocab_range(call, n);
+  const bool one = n == 1 && !range.divided;
   const auto* softmax = static_cast<const float*>(needed_fact(call, "softmax").data);
   const float share = *output_gradient(call).f32() / static_cast<float>(count);
   scaled(count * n, share, softmax, dx.view.f32(), dx.add);
   for (std::int64_t r = 0; r < count; ++r) {
-    const std::int64_t chosen = label(call, labels, r, n);
-    if (n > 1 || chosen != 0) dx.view.f32()[r * n + (n > 1 ? chosen : 0)] -= share;
+    const std::int64_t chosen = label(call, labels, r, range);
+    if (one) {
+      if (chosen != 0) dx.view.f32()[r] -= share;
+    } else if (chosen >= 0) {
+      dx.view.f32()[r * n + chosen] -= share;
+    }
   }
 }
 
