@@ -15,6 +15,7 @@
 
 #include "app/cli/run_text.h"
 #include "app/cli/scenario_words.h"
+#include "app/workspace/local_cluster.h"
 #include "app/workspace/run_document.h"
 #include "app/workspace/training_run.h"
 #include "app/workspace/workspace.h"

@@ -69,6 +69,7 @@ std::span<const Verb> verbs();
 Verb estimate_verb();
 Verb simulate_verb();
 Verb run_verb();
+Verb calibrate_verb();
 Verb schedule_verb();
 Verb schedules_verb();
 Verb solve_verb();

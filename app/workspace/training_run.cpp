@@ -1,28 +1,15 @@
 #include "app/workspace/training_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "app/workspace/fixes.h"
+#include "app/workspace/local_cluster.h"
 #include "app/workspace/workspace.h"
-#include "core/cluster/cluster_options.h"
 #include "core/result/verdict.h"
 
 namespace trainyard {
 namespace {
-
-void expect_local(const Scenario& scenario) {
-  const Cluster& cluster = scenario.cluster;
-  if (cluster.device.id == "cpu") return;
-  throw Error(Error::Kind::InvalidInput,
-              fmt::format("a run is on this machine's own devices, expected a cluster such as "
-                          "cpu:{0}, found {1}; --devices {0} runs the same plan on {0} virtual "
-                          "devices",
-                          cluster.count, cluster.name),
-              {"--cluster"});
-}
 
 // A run repeats one step of a synchronous plan, and is all steps of another.
 int program_steps(const Scenario& scenario, const Training& training) {
@@ -76,12 +63,6 @@ ExperimentPtr measured_experiment(const Experiment& predicted, const TrainingRun
 }
 
 }  // namespace
-
-Cluster local_cluster(std::int64_t devices, Bytes memory) {
-  ClusterOptions options;
-  if (memory.value > 0) options.memory = memory;
-  return make_cluster(device("cpu"), devices, options);
-}
 
 TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request)) {
   expect_local(request_.scenario);

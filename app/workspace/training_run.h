@@ -59,8 +59,4 @@ class TrainingJob {
   std::unique_ptr<CpuBackend> backend_;
 };
 
-/// The cluster of `devices` cores of this machine, each with that much memory (0 = the
-/// catalogue's).
-Cluster local_cluster(std::int64_t devices, Bytes memory);
-
 }  // namespace trainyard

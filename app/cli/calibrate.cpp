@@ -1,0 +1,136 @@
+// calibrate: measures this machine at the kernels that models ask for.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/scenario_words.h"
+#include "app/workspace/local_cluster.h"
+#include "app/workspace/workspace.h"
+#include "backends/cpu/calibrate.h"
+#include "core/base/units_text.h"
+#include "core/io/calibration_json.h"
+#include "core/methods/settings.h"
+#include "core/model/ops.h"
+#include "core/model/zoo.h"
+
+namespace trainyard {
+namespace {
+
+// What is measured where no model is named: those of the zoo that are small enough to train here,
+// at three sizes of a microbatch.
+constexpr std::string_view kStandard[] = {"mlp-small", "resnet-20", "gpt-tiny", "lstm-tiny",
+                                          "dlrm-tiny"};
+
+std::vector<Workload> standard_workloads() {
+  std::vector<Workload> list;
+  for (const std::string_view name : kStandard) {
+    if (find_in_zoo(name) == nullptr) continue;
+    for (const char* micro : {"micro-batch=1", "micro-batch=4", "micro-batch=16"}) {
+      Scenario scenario{.model = zoo_model(name), .cluster = local_cluster(1, {}), .plan = {}};
+      for (const char* setting : {"precision=fp32", "global-batch=16", micro})
+        apply_setting(scenario.plan, setting);
+      list.push_back(prepare(scenario));
+    }
+  }
+  return list;
+}
+
+std::vector<Workload> workloads_of(const Words& words, Streams& streams) {
+  if (!words.has("model")) {
+    for (const char* flag : {"cluster", "plan", "set"})
+      if (words.has(flag))
+        throw Error(Error::Kind::InvalidInput,
+                    "expected --model beside it: without one the models of the zoo are measured",
+                    {"--" + std::string(flag)});
+    return standard_workloads();
+  }
+  Words with_cluster = words;
+  if (!words.has("cluster"))
+    with_cluster.add("cluster", local_cluster(words.integer("devices", 1, 256, 1), {}).name);
+  const Scenario scenario = open_scenario(with_cluster, streams);
+  expect_local(scenario);
+  std::vector<Workload> list;
+  list.push_back(prepare(scenario));
+  return list;
+}
+
+std::string kernel_words(const Work& work) {
+  return work.kernel < 0 ? "optimizer" : kernel_name(work.kernel);
+}
+
+// The kernels that take most of the time, with how sure their times are.
+std::string text(const Calibration& c) {
+  std::string out = fmt::format("{}\n\ncopy          {} and {}\nreduce        {}\n", c.machine,
+                                readable(c.copy.start), readable(c.copy.rate), readable(c.reduce));
+  out += fmt::format(
+      "kernels       {} shapes; steps held back were off by {:.1f} % in the middle, "
+      "{:.1f} % at worst\n\n",
+      c.kernels.size(), 100 * c.residual_median, 100 * c.residual_worst);
+  std::vector<const KernelTiming*> list;
+  for (const KernelTiming& timing : c.kernels) list.push_back(&timing);
+  std::stable_sort(list.begin(), list.end(),
+                   [](const KernelTiming* a, const KernelTiming* b) { return a->time > b->time; });
+  if (list.size() > 24) list.resize(24);
+  out += fmt::format("  {:<28} {:>22} {:>10} {:>9} {:>14} {:>12}\n", "kernel", "shape", "time",
+                     "spread", "arithmetic", "traffic");
+  for (const KernelTiming* t : list) {
+    const Work& w = t->work;
+    const double seconds = to_seconds(t->time);
+    const std::string shape =
+        w.k > 0 ? fmt::format("{}{} x {} x {}", w.count > 1 ? fmt::format("{} of ", w.count) : "",
+                              w.m, w.n, w.k)
+                : "";
+    out += fmt::format(
+        "  {:<28} {:>22} {:>10} {:>7.1f} % {:>14} {:>12}\n", kernel_words(w), shape,
+        readable(t->time), 100 * t->spread, readable(FlopsPerSecond{w.flops.value / seconds}),
+        readable(BytesPerSecond{static_cast<double>((w.read + w.written).value) / seconds}));
+  }
+  if (list.size() < c.kernels.size())
+    out += fmt::format("  and {} that take less\n", c.kernels.size() - list.size());
+  return out;
+}
+
+int run_calibrate(const Words& words, Streams& streams) {
+  const double box = words.number("seconds", 0.1, 86400, 10);
+  const std::vector<Workload> workloads = workloads_of(words, streams);
+  const bool shown = !words.has("quiet") && &streams.err == &std::cerr && isatty(STDERR_FILENO);
+  const Calibration c =
+      calibrate(workloads, {.box = seconds(box), .progress = [&](double share) {
+                              if (shown)
+                                streams.err << fmt::format("\rmeasuring {:3.0f} %", 100 * share)
+                                            << std::flush;
+                            }});
+  if (shown) streams.err << "\r\x1b[K";
+  const std::string document = write_calibration(c);
+  if (words.has("out")) write_file(words.text("out"), document);
+  streams.out << (words.has("json") ? document : text(c));
+  if (words.has("out") && !words.has("quiet")) streams.err << "wrote " << words.text("out") << "\n";
+  return kDone;
+}
+
+}  // namespace
+
+Verb calibrate_verb() {
+  std::vector<Flag> flags = with_scenario_flags(
+      {{"devices", "N", "on so many virtual devices of this machine, as --cluster cpu:N"},
+       {"seconds", "S", "about so long; else 10"},
+       {"json", "", "the trainyard/calibration@1 document and nothing else"}});
+  for (Flag& flag : flags)
+    if (flag.name == "out") flag.doc = "writes the trainyard/calibration document there";
+  return {
+      .name = "calibrate",
+      .summary = "Measures this machine at a model's kernels, copies and sums, for --calibration.",
+      .flags = std::move(flags),
+      .examples = {"calibrate --seconds 2 --out machine.json",
+                   "calibrate --model gpt-tiny --devices 2 --set tp=2 --set precision=fp32 "
+                   "--seconds 1"},
+      .run = run_calibrate};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,46 @@
+// A Rehearsal runs one step of a workload's layers on operands of its own, forward in the order of
+// data and backward against it, and times every kernel. What layers keep is theirs; what they only
+// pass on is shared, as in an arena.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/kernels/kernel.h"
+#include "core/lowering/lower.h"
+#include "core/training/optimizer_step.h"
+
+namespace trainyard {
+
+class Rehearsal {
+ public:
+  using Took = std::function<void(const Work&, Duration)>;
+
+  /// The workload must outlive it. Layers of one kind beyond what `most` bytes hold share operands.
+  Rehearsal(const Workload&, Bytes most);
+  ~Rehearsal();
+
+  /// Every kernel once a layer, then the optimizer. Kernels that cannot be run are left out.
+  void run(const Took&);
+
+ private:
+  struct Layer;
+  struct Kind;
+  void add_kind(const Body&, int layers, Bytes most);
+  void add_layer(Kind&, std::uint64_t stream) const;
+  void add_parameter(Layer&, std::size_t tensor, const View&) const;
+  void run_pass(Kind&, Layer&, const BodyOp&, const Took&);
+  void update(Kind&, const Took&);
+
+  const Workload& workload_;
+  std::vector<std::unique_ptr<Kind>> kinds_;  // by body
+  std::vector<std::pair<int, int>> layers_;   // kind and layer of it, in the order of data
+  std::unique_ptr<OptimizerRule> rule_;
+  Scratch scratch_;
+  std::int64_t updates_ = 0;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,79 @@
+// What calibrate measures: never how long it took.
+#include "backends/cpu/calibrate.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "backends/cpu/rehearsal.h"
+#include "core/base/error.h"
+#include "core/methods/settings.h"
+#include "tests/support/layers.h"
+
+namespace trainyard {
+namespace {
+
+Workload tiny(const testing::Settings& settings) {
+  return prepare(testing::scenario(
+      testing::gpt({.layers = 2, .hidden = 32, .heads = 2, .sequence = 16, .vocab = 64}), 2,
+      settings, "cpu"));
+}
+
+using Asked = std::set<std::pair<std::int16_t, double>>;
+
+Asked asked(const Workload& w) {
+  Asked all;
+  for (const Body& body : w.bodies)
+    for (const auto* list : {&body.forward, &body.backward, &body.update})
+      for (const BodyOp& op : *list)
+        if (!op.communication) all.insert({op.work.kernel, op.work.flops.value});
+  return all;
+}
+
+TEST(Calibrate, MeasuresEveryKernelThatAStepAsksFor) {
+  for (const char* precision : {"precision=fp32", "precision=bf16"}) {
+    const Workload w = tiny({"tp=2", precision, "recompute=none"});
+    const Calibration c = calibrate({&w, 1}, {.box = Duration{0}});
+    Asked measured;
+    for (const KernelTiming& timing : c.kernels) {
+      EXPECT_GT(timing.time.count(), 0);
+      EXPECT_GE(timing.repeats, 3);
+      measured.insert({timing.work.kernel, timing.work.flops.value});
+    }
+    EXPECT_EQ(measured, asked(w));
+    EXPECT_GT(c.copy.rate.value, 0);
+    EXPECT_GT(c.reduce.value, 0);
+    EXPECT_GE(c.residual_worst, c.residual_median);
+    EXPECT_FALSE(c.machine.empty());
+  }
+}
+
+// Layers beyond the memory share operands, so every layer is still timed.
+TEST(Calibrate, ARehearsalTimesEveryLayerWhateverItHolds) {
+  const Workload w = tiny({"pp=2", "precision=fp32"});
+  const auto calls = [&](Bytes most) {
+    std::size_t count = 0;
+    Rehearsal(w, most).run([&](const Work& work, Duration) { count += work.kernel >= 0 ? 1 : 0; });
+    return count;
+  };
+  std::size_t expected = 0;
+  for (const auto& stage : w.runs)
+    for (const Workload::Run& run : stage) {
+      const Body& body = w.bodies[static_cast<std::size_t>(run.body)];
+      for (const auto* list : {&body.forward, &body.backward})
+        for (const BodyOp& op : *list)
+          expected += op.communication ? 0 : static_cast<std::size_t>(run.count);
+    }
+  EXPECT_EQ(calls(64_MiB), expected);
+  EXPECT_EQ(calls(1_B), expected);
+}
+
+TEST(Calibrate, StopsOnlyOnceThereIsSomething) {
+  const Workload w = tiny({"precision=fp32"});
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(calibrate({&w, 1}, {.box = Duration{0}, .stop = stop.get_token()}), Error);
+}
+
+}  // namespace
+}  // namespace trainyard
