@@ -1,0 +1,446 @@
+#include "visualizers/run_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "core/timeline/metrics.h"
+#include "visualizers/memory_view.h"
+#include "visualizers/memory_wave.h"
+#include "visualizers/text_metrics.h"
+#include "visualizers/timeline_model.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kHeader = 28, kCause = 15, kGhostLane = 7, kLane = 15, kComm = 4, kLeastWave = 34,
+                kMostWave = 150, kGap = 8;
+
+std::string signed_percent(double share) {
+  return (share < 0 ? "\u2212" : "+") + format_percent(std::abs(share));
+}
+
+Instant end_of(const RunModel& model) {
+  Instant end = makespan(model.predicted->timeline);
+  for (const Span& span : model.spans) end = std::max(end, span.end);
+  return std::max(end, Instant{1});
+}
+
+std::size_t rank_count(const RunModel& model) {
+  return static_cast<std::size_t>(model.predicted->program.devices);
+}
+
+Rect rank_area(const RunLayout& layout, std::size_t rank, float scroll) {
+  return {layout.ranks.x, layout.ranks.y + layout.pitch * static_cast<float>(rank) - scroll,
+          layout.ranks.width, layout.pitch};
+}
+Rect wave_area(const Rect& rank) {
+  const float top = kGhostLane + kLane + kComm + 6;
+  return {rank.x, rank.y + top, rank.width, rank.height - top - kGap};
+}
+
+// Spans of one row, in order of time. What is narrower than a pixel shares one: the longest shows.
+class RowPainter {
+ public:
+  RowPainter(Drawing& drawing, const Viewport& view, float y, float height, Tile::Kind kind)
+      : drawing_(drawing), view_(view), y_(y), height_(height), kind_(kind) {}
+  ~RowPainter() {
+    flush();
+    if (first_ < drawing_.tiles.size())
+      strip(drawing_, first_,
+            {view_.plot.x - kBeyondPlot, y_, view_.plot.width + 2 * kBeyondPlot, height_});
+  }
+  RowPainter(const RowPainter&) = delete;
+  RowPainter& operator=(const RowPainter&) = delete;
+
+  void add(const Span& span, Ink ink, std::uint32_t tag) {
+    if (span.end <= view_.from || span.start >= view_.to) return;
+    const Extent e = extent(view_, span.start, span.end);
+    if (e.width() >= 1.5f) {
+      flush();
+      tile(e.left, e.width(), ink, tag);
+      return;
+    }
+    const float pixel = std::floor(e.left);
+    if (pixel != pixel_) flush();
+    pixel_ = pixel;
+    if (span.length() < longest_) return;
+    longest_ = span.length(), ink_ = ink, tag_ = tag;
+  }
+
+ private:
+  void tile(float x, float width, Ink ink, std::uint32_t tag) {
+    drawing_.tiles.push_back({{x, y_, width, height_}, tag, ItemKind::Span, ink, kind_});
+  }
+  void flush() {
+    if (longest_ >= Duration{}) tile(pixel_, 1, ink_, tag_);
+    longest_ = Duration{-1}, pixel_ = -1e9f;
+  }
+
+  Drawing& drawing_;
+  const Viewport& view_;
+  float y_, height_, pixel_ = -1e9f;
+  Tile::Kind kind_;
+  std::size_t first_ = drawing_.tiles.size();
+  Duration longest_{-1};
+  Ink ink_ = Ink::Forward;
+  std::uint32_t tag_ = 0;
+};
+
+// Rows of several streams lie in one: by start, whichever stream they are of.
+void draw_row(Drawing& drawing, const Viewport& view, const Program& program,
+              const std::vector<Span>& spans, DeviceId device, bool compute, float y, float height,
+              Tile::Kind kind) {
+  std::vector<std::uint32_t> list;
+  int streams = 0;
+  for (const Stream& stream : program.streams) {
+    if (stream.device != device || stream.compute != compute) continue;
+    ++streams;
+    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i)
+      if (i < spans.size() && spans[i].end >= spans[i].start) list.push_back(i);
+  }
+  if (streams > 1)
+    std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return spans[a].start < spans[b].start;
+    });
+  RowPainter painter(drawing, view, y, height, kind);
+  for (const std::uint32_t i : list)
+    painter.add(spans[i], ink_of(program.task(InstructionId{i})), i);
+}
+
+void draw_lanes(Drawing& drawing, const Rect& rank, const Viewport& view, const RunModel& model,
+                DeviceId device) {
+  const Program& program = model.predicted->program;
+  const float measured = rank.y + kGhostLane + 1;
+  hatch(drawing, {view.plot.x, measured, view.plot.width, kLane}, Pattern::Idle);
+  draw_row(drawing, view, program, model.predicted->timeline.spans, device, true, rank.y,
+           kGhostLane, Tile::Kind::Fill);
+  fill(drawing, {view.plot.x, rank.y, view.plot.width, kGhostLane},
+       {.ink = Ink::Canvas, .alpha = 0.5f});
+  draw_row(drawing, view, program, model.spans, device, true, measured, kLane, Tile::Kind::Box);
+  draw_row(drawing, view, program, model.spans, device, false, measured + kLane + 1, kComm,
+           Tile::Kind::Fill);
+}
+
+// The sample in effect with the most bytes within each pixel.
+std::vector<std::size_t> crests(const MemoryWave& wave, const Viewport& view, int count) {
+  std::vector<std::size_t> list;
+  std::size_t at = 0;
+  const double step = static_cast<double>((view.to - view.from).count()) / count;
+  for (int i = 0; i < count; ++i) {
+    const Instant from = view.from + Duration{std::llround(step * i)};
+    const Instant to = view.from + Duration{std::llround(step * (i + 1))};
+    while (at + 1 < wave.samples.size() && wave.samples[at + 1].at <= from) ++at;
+    std::size_t best = at;
+    for (std::size_t s = at + 1; s < wave.samples.size() && wave.samples[s].at < to; ++s)
+      if (total(wave.samples[s].bytes) > total(wave.samples[best].bytes)) best = s;
+    list.push_back(best);
+  }
+  return list;
+}
+
+void draw_stack(Drawing& drawing, const Rect& plot, const ByteScale& scale, const MemoryWave& wave,
+                const std::vector<std::size_t>& crest, std::uint64_t rank) {
+  std::vector<std::int64_t> below(crest.size());
+  for (int c = 0; c < kCategories; ++c) {
+    std::vector<Column> band(crest.size());
+    bool any = false;
+    for (std::size_t i = 0; i < crest.size(); ++i) {
+      const Bytes bytes = wave.samples[crest[i]].bytes[static_cast<std::size_t>(c)];
+      if (bytes.value <= 0) continue;
+      any = true;
+      band[i] = {scale.y(below[i] + bytes.value), scale.y(below[i])};
+      below[i] += bytes.value;
+    }
+    if (any)
+      columns(drawing, plot, band,
+              {.ink = ink_of(static_cast<Category>(c)), .item = {ItemKind::Wave, rank}});
+  }
+}
+
+void draw_ghost_line(Drawing& drawing, const Rect& plot, const ByteScale& scale,
+                     const MemoryWave& wave, const std::vector<std::size_t>& crest) {
+  std::vector<Column> top;
+  float before = scale.y(total(wave.samples[crest.front()].bytes).value);
+  for (const std::size_t s : crest) {
+    const float y = scale.y(total(wave.samples[s].bytes).value);
+    top.push_back({std::min(y, before) - 0.75f, std::max(y, before) + 0.75f});
+    before = y;
+  }
+  columns(drawing, plot, top, {.ink = Ink::Ghost});
+}
+
+void draw_wave(Drawing& drawing, const Rect& area, const Viewport& view, const RunModel& model,
+               std::size_t rank) {
+  const Rect plot{view.plot.x, area.y, view.plot.width, area.height};
+  fill(drawing, plot, {.ink = Ink::Panel});
+  const MemoryWave& ghost = model.predicted->waves[rank];
+  std::int64_t highest = 1;
+  for (const MemoryWave::Sample& s : ghost.samples)
+    highest = std::max(highest, total(s.bytes).value);
+  const bool there = rank < model.waves.size() && !model.waves[rank].samples.empty();
+  if (there)
+    for (const MemoryWave::Sample& s : model.waves[rank].samples)
+      highest = std::max(highest, total(s.bytes).value);
+  const ByteScale scale = scale_of(plot, highest, 6);
+  const int count = std::max(1, static_cast<int>(plot.width));
+  const ClipScope clip(drawing, plot);
+  if (there)
+    draw_stack(drawing, plot, scale, model.waves[rank], crests(model.waves[rank], view, count),
+               rank);
+  if (!ghost.samples.empty())
+    draw_ghost_line(drawing, plot, scale, ghost, crests(ghost, view, count));
+}
+
+Bytes peak_of(const MemoryWave& wave) {
+  Bytes most{};
+  for (const MemoryWave::Sample& s : wave.samples) most = std::max(most, total(s.bytes));
+  return most;
+}
+
+void draw_names(Drawing& drawing, const Rect& rank, const RunModel& model, std::size_t i) {
+  const float x = rank.x + 10;
+  const Program& program = model.predicted->program;
+  write(drawing, rank_name(program, DeviceId{static_cast<std::uint32_t>(i)}),
+        {x, rank.y + kGhostLane + 1 + kLane / 2}, 11, Weight::SemiBold, Ink::Text);
+  write(drawing, "predicted", {rank.x + kGutter - 8, rank.y + kGhostLane / 2}, 9, Weight::Regular,
+        Ink::Text3, Align::Right);
+  const Rect wave = wave_area(rank);
+  const Bytes ghost = peak_of(model.predicted->waves[i]);
+  const bool there = i < model.waves.size() && !model.waves[i].samples.empty();
+  write(drawing, there ? format_bytes(peak_of(model.waves[i])) : "–", {x, wave.y + 8}, 11,
+        Weight::Medium, Ink::Text);
+  write(drawing, "predicted " + format_bytes(ghost), {x, wave.y + 22}, 10, Weight::Regular,
+        Ink::Text3);
+  if (model.comparison && wave.height > 42)
+    write(drawing, "apart " + format_percent(model.comparison->waves[i].over_work_share()),
+          {x, wave.y + 36}, 10, Weight::Regular, Ink::Text3);
+}
+
+std::string number_text(double value) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.4g", value);
+  return digits;
+}
+
+void draw_loss(Drawing& drawing, const Rect& area, const RunModel& model) {
+  const Rect plot = plot_of(area);
+  fill(drawing, plot, {.ink = Ink::Panel});
+  write(drawing, "Loss", {area.x + 10, area.y + 10}, 11, Weight::SemiBold, Ink::Text);
+  if (model.losses.empty()) {
+    write(drawing, "no update yet", {area.x + 10, area.y + 26}, 10, Weight::Regular, Ink::Text3);
+    return;
+  }
+  write(drawing, number_text(model.losses.back()), {area.x + 10, area.y + 28}, 13, Weight::SemiBold,
+        Ink::Text);
+  double low = INFINITY, high = -INFINITY;
+  for (const double loss : model.losses)
+    if (std::isfinite(loss)) low = std::min(low, loss), high = std::max(high, loss);
+  if (!(high >= low)) {
+    write(drawing, "not finite", {area.x + 10, area.y + 44}, 10, Weight::Medium, Ink::Error);
+    return;
+  }
+  const double span = high > low ? high - low : 1;
+  const auto y_of = [&](double loss) {
+    return plot.bottom() - 6 -
+           static_cast<float>((loss - low) / span) * std::max(1.f, plot.height - 12);
+  };
+  const auto steps = static_cast<double>(std::max<std::int64_t>(
+      2, std::max<std::int64_t>(model.steps, static_cast<std::int64_t>(model.losses.size()))));
+  // At most two points a pixel: the lowest and the highest of what falls into it.
+  const auto n = model.losses.size();
+  const std::size_t bins = std::max<std::size_t>(1, static_cast<std::size_t>(plot.width));
+  std::vector<Point> points;
+  for (std::size_t b = 0; b < std::min(bins, n); ++b) {
+    const std::size_t from = b * n / std::min(bins, n), to = (b + 1) * n / std::min(bins, n);
+    std::size_t least = from, most = from;
+    for (std::size_t i = from; i < to; ++i) {
+      if (model.losses[i] < model.losses[least]) least = i;
+      if (model.losses[i] > model.losses[most]) most = i;
+    }
+    for (const std::size_t i : {std::min(least, most), std::max(least, most)}) {
+      if (!std::isfinite(model.losses[i])) continue;
+      const Point p{plot.x + plot.width * static_cast<float>(static_cast<double>(i) / (steps - 1)),
+                    y_of(model.losses[i])};
+      if (points.empty() || !(points.back() == p)) points.push_back(p);
+    }
+  }
+  const ClipScope clip(drawing, area);
+  if (points.size() > 1) polyline(drawing, points, {.ink = Ink::Accent, .stroke = 1.5f});
+  if (!points.empty())
+    disc(drawing, points.back(), 3,
+         {.ink = Ink::Accent, .item = {ItemKind::Dot, static_cast<std::uint64_t>(n - 1)}});
+  write(drawing, number_text(high), {plot.right() - 4, plot.y + 8}, 10, Weight::Regular, Ink::Text3,
+        Align::Right);
+  write(drawing, number_text(low), {plot.x + 4, plot.bottom() - 8}, 10, Weight::Regular,
+        Ink::Text3);
+}
+
+void draw_header(Drawing& drawing, const Rect& area, const RunModel& model) {
+  const float y = area.y + area.height / 2;
+  const Ink ink = model.failed ? Ink::Error : Ink::Text;
+  std::string right =
+      "predicted " + format_step_time(model.predicted->result.step.value) + " a step";
+  if (model.step > Duration{}) {
+    right += ", measured " + format_step_time(model.step);
+    if (model.comparison)
+      right += " (" + signed_percent(model.comparison->step_share()) + " of the step shown)";
+  }
+  const float room = area.width - 36 - text_width(right, 11);
+  write(drawing, fit_text(model.status, room, 12, Weight::SemiBold), {area.x + 10, y}, 12,
+        Weight::SemiBold, ink);
+  const float used =
+      text_width(fit_text(model.status, room, 12, Weight::SemiBold), 12, Weight::SemiBold);
+  if (!model.outcome.empty() && used + 24 < room)
+    write(drawing, fit_text(model.outcome, room - used - 16, 11), {area.x + 10 + used + 12, y}, 11,
+          Weight::Medium, Ink::Text2);
+  write(drawing, right, {area.right() - kPlotMargin, y}, 11, Weight::Medium, Ink::Text2,
+        Align::Right);
+}
+
+std::size_t shown_causes(const RunModel& model) {
+  if (!model.comparison) return 0;
+  return static_cast<std::size_t>(std::count_if(
+      model.comparison->causes.begin(), model.comparison->causes.end(),
+      [](const auto& c) { return c.predicted.count() != 0 || c.measured.count() != 0; }));
+}
+
+void draw_causes(Drawing& drawing, const Rect& area, const RunModel& model) {
+  if (!model.comparison || area.height <= 0) return;
+  const TimelineComparison& c = *model.comparison;
+  line(drawing, {area.x, area.y}, {area.right(), area.y}, {.ink = Ink::Border});
+  write(drawing,
+        "Time of " + rank_name(model.predicted->program, c.device) +
+            " by cause: measured, and predicted as an outline; the differences sum to that of the "
+            "step",
+        {area.x + 10, area.y + 10}, 10, Weight::Medium, Ink::Text2);
+  Duration longest{1};
+  for (const CauseResidual& cause : c.causes)
+    longest = std::max({longest, cause.predicted, cause.measured});
+  const Rect plot = plot_of(area);
+  const float room = std::max(10.f, plot.width - 190);
+  float y = area.y + 20;
+  for (const CauseResidual& cause : c.causes) {
+    if (cause.predicted.count() == 0 && cause.measured.count() == 0) continue;
+    const auto width = [&](Duration d) {
+      return room * static_cast<float>(static_cast<double>(d.count()) /
+                                       static_cast<double>(longest.count()));
+    };
+    write(drawing, std::string(cause.name), {area.x + 10, y + kCause / 2}, 10.5f, Weight::Medium,
+          Ink::Text);
+    fill(drawing, {plot.x, y + 3, width(cause.measured), kCause - 6}, {.ink = Ink::Accent});
+    outline(drawing, {plot.x, y + 1, std::max(1.f, width(cause.predicted)), kCause - 2},
+            {.ink = Ink::Ghost, .stroke = 1.5f});
+    const double share = c.measured_step.count() > 0
+                             ? static_cast<double>(cause.difference().count()) /
+                                   static_cast<double>(c.measured_step.count())
+                             : 0;
+    write(drawing,
+          format_duration(cause.measured) + ", predicted " + format_duration(cause.predicted) +
+              "  " + signed_percent(share),
+          {plot.right(), y + kCause / 2}, 10, Weight::Regular, Ink::Text2, Align::Right);
+    y += kCause;
+  }
+}
+
+}  // namespace
+
+RunLayout run_layout(const RunModel& model, const Rect& area) {
+  RunLayout l;
+  l.header = {area.x, area.y, area.width, kHeader};
+  const float causes = model.comparison ? 26 + kCause * static_cast<float>(shown_causes(model)) : 0;
+  l.causes = {area.x, area.bottom() - causes, area.width, causes};
+  const float loss = std::clamp(area.height * 0.2f, 56.f, 150.f);
+  l.loss = {area.x, l.header.bottom(), area.width, loss};
+  l.ruler = {area.x, l.loss.bottom() + 6, area.width, kRuler};
+  const float top = l.ruler.bottom() + 6;
+  l.ranks = {area.x, top, area.width, std::max(0.f, l.causes.y - top)};
+  const float lanes = kGhostLane + kLane + kComm + 6 + kGap;
+  const auto ranks = static_cast<float>(std::max<std::size_t>(1, rank_count(model)));
+  l.pitch = std::clamp(l.ranks.height / ranks, lanes + kLeastWave, lanes + kMostWave);
+  return l;
+}
+
+float run_overhang(const RunModel& model, const Rect& area) {
+  if (!model.predicted) return 0;
+  const RunLayout l = run_layout(model, area);
+  return std::max(0.f, l.pitch * static_cast<float>(rank_count(model)) - l.ranks.height);
+}
+
+void draw_run(Drawing& drawing, const Rect& area, const RunModel& model, const ViewState& state) {
+  if (!model.predicted) return;
+  const RunLayout layout = run_layout(model, area);
+  draw_header(drawing, layout.header, model);
+  draw_loss(drawing, layout.loss, model);
+  const Instant end = end_of(model);
+  const Viewport view = viewport_of(layout.ranks, state, end);
+  draw_ruler(drawing, layout.ruler, view, state, end);
+  {
+    const ClipScope clip(drawing, layout.ranks);
+    draw_grid(drawing, layout.ranks, view);
+    const float scroll = std::clamp(state.scroll, 0.f, run_overhang(model, area));
+    for (std::size_t i = 0; i < rank_count(model); ++i) {
+      const Rect rank = rank_area(layout, i, scroll);
+      if (rank.bottom() < layout.ranks.y || rank.y > layout.ranks.bottom()) continue;
+      draw_names(drawing, rank, model, i);
+      const ClipScope inside(drawing,
+                             {view.plot.x, layout.ranks.y, view.plot.width, layout.ranks.height});
+      draw_lanes(drawing, rank, view, model, DeviceId{static_cast<std::uint32_t>(i)});
+      draw_wave(drawing, wave_area(rank), view, model, i);
+    }
+  }
+  draw_causes(drawing, layout.causes, model);
+}
+
+Hover describe_run(const RunModel& model, const Rect& area, const ViewState& state, Item item,
+                   Point at) {
+  Hover hover;
+  if (!model.predicted) return hover;
+  const Experiment& predicted = *model.predicted;
+  if (item.kind == ItemKind::Span && item.tag < predicted.program.instructions.size()) {
+    const InstructionId id{static_cast<std::uint32_t>(item.tag)};
+    hover.title = describe(predicted.program, id);
+    hover.lines.push_back("predicted " +
+                          format_duration(predicted.timeline.spans[id.value].length()));
+    if (id.value < model.spans.size() && model.spans[id.value].end >= model.spans[id.value].start)
+      hover.value = "measured " + format_duration(model.spans[id.value].length());
+  } else if (item.kind == ItemKind::Wave && item.tag < model.waves.size()) {
+    const Viewport view = viewport_of(run_layout(model, area).ranks, state, end_of(model));
+    const Instant when = time_at(view, at.x);
+    hover.title =
+        "Memory of " + rank_name(predicted.program, DeviceId{static_cast<std::uint32_t>(item.tag)});
+    const auto held = [&](const MemoryWave& wave) {
+      Bytes bytes{};
+      for (const MemoryWave::Sample& s : wave.samples)
+        if (s.at <= when) bytes = total(s.bytes);
+      return bytes;
+    };
+    hover.value = format_bytes(held(model.waves[item.tag]));
+    hover.lines.push_back("predicted " + format_bytes(held(predicted.waves[item.tag])));
+  } else if (item.kind == ItemKind::Dot && item.tag < model.losses.size()) {
+    hover.title = "Update " + std::to_string(item.tag + 1);
+    hover.value = "loss " + number_text(model.losses[item.tag]);
+  }
+  return hover;
+}
+
+std::string spell_run(const RunModel& model) {
+  if (!model.predicted) return "Nothing has been trained yet.";
+  std::string text = model.status + ".";
+  if (!model.losses.empty())
+    text += " Loss " + number_text(model.losses.back()) + " after " +
+            std::to_string(model.losses.size()) + " updates.";
+  text += " Predicted " + spell_duration(model.predicted->result.step.value) + " a step";
+  if (model.step > Duration{}) text += ", measured " + spell_duration(model.step);
+  text += ".";
+  for (std::size_t i = 0; i < model.waves.size() && i < model.predicted->waves.size(); ++i)
+    if (!model.waves[i].samples.empty())
+      text += " " + rank_name(model.predicted->program, DeviceId{static_cast<std::uint32_t>(i)}) +
+              " held " + spell_bytes(peak_of(model.waves[i])) + ", predicted " +
+              spell_bytes(peak_of(model.predicted->waves[i])) + ".";
+  return text;
+}
+
+}  // namespace trainyard
