@@ -3,6 +3,7 @@ set(ENV{QT_QPA_PLATFORM} offscreen)
 set(ENV{ASAN_OPTIONS} detect_stack_use_after_return=1)
 set(ENV{UBSAN_OPTIONS} print_stacktrace=1)
 set(ENV{LSAN_OPTIONS} suppressions=${CMAKE_CURRENT_LIST_DIR}/leaks.txt:print_suppressions=0)
+set(ENV{TSAN_OPTIONS} suppressions=${CMAKE_CURRENT_LIST_DIR}/threads.txt:print_suppressions=0:history_size=4)
 
 # Nothing of the person's own settings is read or written.
 get_filename_component(home ${CMAKE_CURRENT_LIST_DIR}/../build/home ABSOLUTE)

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backends/cpu/execution.h"
 #include "backends/cpu/instance_graph.h"
@@ -60,6 +61,20 @@ void naming(const Program& program, Instance i, F&& f) {
   } catch (const std::exception& error) {
     throw Error(Error::Kind::Internal, words() + ": " + error.what());
   }
+}
+
+/// Of each stream, how many instructions have ended on every peer.
+template <class Ended>
+std::vector<std::uint32_t> progress(const Program& program, std::uint32_t peers, Ended ended) {
+  std::vector<std::uint32_t> made;
+  for (const Stream& stream : program.streams) {
+    std::uint32_t done = stream.count;
+    for (std::uint32_t i = 0; i < stream.count && done == stream.count; ++i)
+      for (std::uint32_t p = 0; p < peers; ++p)
+        if (!ended(Instance{stream.first + i, p})) done = i;
+    made.push_back(done);
+  }
+  return made;
 }
 
 /// One pass, told to a sink as it goes on; to none, nothing happens. Of one device, one thread at a

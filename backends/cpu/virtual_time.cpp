@@ -78,7 +78,8 @@ class Pass {
       }
       start_all();
     }
-    if (ended_ != state_.size()) throw deadlock(program_, progress());
+    if (ended_ != state_.size())
+      throw deadlock(program_, progress(program_, peers_, [&](Instance i) { return at(i).ended; }));
     own_.earlier += makespan(timeline_);
     return {std::move(timeline_)};
   }
@@ -216,19 +217,6 @@ class Pass {
 
   bool is_compute(Instance i) const {
     return program_.task(InstructionId{i.instruction}).kind == TaskKind::Compute;
-  }
-
-  // Of each stream, how many instructions have ended on every peer.
-  std::vector<std::uint32_t> progress() {
-    std::vector<std::uint32_t> next;
-    for (const Stream& stream : program_.streams) {
-      std::uint32_t done = stream.count;
-      for (std::uint32_t i = 0; i < stream.count && done == stream.count; ++i)
-        for (std::uint32_t p = 0; p < peers_; ++p)
-          if (!at({stream.first + i, p}).ended) done = i;
-      next.push_back(done);
-    }
-    return next;
   }
 
   VirtualTime& own_;

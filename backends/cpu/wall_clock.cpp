@@ -15,9 +15,9 @@
 #include "backends/cpu/alarms.h"
 #include "backends/cpu/instance.h"
 #include "backends/cpu/instance_graph.h"
+#include "backends/cpu/slow_links.h"
 #include "backends/cpu/strand.h"
 #include "backends/deadlock.h"
-#include "core/cost/alpha_beta.h"
 
 namespace trainyard {
 namespace {
@@ -26,33 +26,13 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 int cores() { return tbb::this_task_arena::max_concurrency(); }
 
-// What one member of a group sends of a collective by its ring, or of a message.
-double sent_bytes(const Task& task, std::int64_t ranks) {
-  const auto n = static_cast<double>(task.bytes.value) * std::max(1, task.repeats);
-  if (task.kind != TaskKind::Collective) return n;
-  constexpr LinkCost kByteASecond{0, 1, 0};
-  switch (task.collective) {
-    case CollectiveKind::AllReduce:
-      return ring_all_reduce(n, ranks, kByteASecond);
-    case CollectiveKind::ReduceScatter:
-      return ring_reduce_scatter(n, ranks, kByteASecond);
-    case CollectiveKind::AllGather:
-      return ring_all_gather(n, ranks, kByteASecond);
-    case CollectiveKind::AllToAll:
-      return pairwise_all_to_all(n, ranks, kByteASecond);
-    case CollectiveKind::Broadcast:
-      return n;
-  }
-  return n;
-}
-
 // Instances are counted down to zero by whoever ends what they wait for, and then handed to their
 // device's strand. Those of a group begin on the strands of their members; the last one to do so
 // moves the data and hands all of them in again, to end.
 class WallClockDriver final : public Driver {
  public:
   WallClockDriver(int threads, double link_bytes_per_second)
-      : threads_(threads > 0 ? threads : cores()), rate_(link_bytes_per_second) {
+      : threads_(threads > 0 ? threads : cores()), links_(link_bytes_per_second) {
     if (threads_ > cores())
       more_.emplace(tbb::global_control::max_allowed_parallelism,
                     static_cast<std::size_t>(threads_));
@@ -91,16 +71,15 @@ class WallClockDriver final : public Driver {
       graph_ = std::make_unique<InstanceGraph>(execution);
       instances_ = std::size_t{graph_->instructions()} * peers_;
       states_ = std::vector<State>(instances_);
-      links_.resize(instances_);
+      work_links_.resize(instances_);
       const std::size_t devices = static_cast<std::size_t>(program_->devices) * peers_;
       strands_ = std::vector<Strand>(devices);
-      ports_ = std::vector<std::atomic<std::int64_t>>(devices);
       gates_ = std::vector<std::atomic<std::uint32_t>>(graph_->nodes() - graph_->instructions());
       workers_ = std::min(threads_, static_cast<int>(devices));
       if (workers_ > 1) arena_.emplace(workers_);
       const bool delays = std::any_of(program_->streams.begin(), program_->streams.end(),
                                       [](const Stream& s) { return s.delay.count() > 0; });
-      if (workers_ > 1 && (rate_ > 0 || delays)) alarms_.start();
+      if (workers_ > 1 && (links_.slow() || delays)) alarms_.start();
       run_start_ = std::chrono::steady_clock::now();
     }
     for (std::uint32_t node = 0, at = 0; node < graph_->instructions(); ++node)
@@ -112,7 +91,7 @@ class WallClockDriver final : public Driver {
       }
     for (std::size_t g = 0; g < gates_.size(); ++g)
       gates_[g] = graph_->waits(graph_->instructions() + static_cast<std::uint32_t>(g));
-    for (auto& port : ports_) port = 0;
+    links_.reset(strands_.size());
     execution_ = &execution;
     stop_ = std::move(stop);
     failed_ = false;
@@ -164,7 +143,7 @@ class WallClockDriver final : public Driver {
     const std::uint32_t device = device_of(i);
     Strand& strand = strands_[device];
     if (device == holder) return strand.keep(index(i), !is_compute(i));
-    if (!strand.hand_in(index(i), links_)) return;
+    if (!strand.hand_in(index(i), work_links_)) return;
     // A free device's end of a transfer is not worth a task.
     if (holder != kNobody && !is_compute(i))
       work_off(device, true);
@@ -196,7 +175,7 @@ class WallClockDriver final : public Driver {
     const auto is_short = [this](std::uint32_t work) { return !is_compute(instance(work)); };
     do {
       for (;;) {
-        strand.collect(links_, is_short);
+        strand.collect(work_links_, is_short);
         std::uint32_t work = 0;
         if (strand.next_short(work)) {
           go_on(instance(work), device);
@@ -242,29 +221,17 @@ class WallClockDriver final : public Driver {
   }
 
   void exchange(const InstanceGroup& group, std::uint32_t holder) {
-    const SteadyTime from = std::chrono::steady_clock::now();
+    const Instant from = now();
     naming(*program_, group.first(), [&] { execution_->exchange(group.leader, group.members); });
     const auto hand_in_all = [this, group](std::uint32_t with) {
       group.each_instance([&](Instance member) { hand_in(member, with); });
     };
-    if (rate_ <= 0) return hand_in_all(holder);
-    const SteadyTime until = reserve_port(group, from);
-    if (until <= std::chrono::steady_clock::now()) return hand_in_all(holder);
-    later(until, [hand_in_all] { hand_in_all(kNobody); });
-  }
-
-  // The link of the one that sends is used by one transfer after the other. Returns its end.
-  SteadyTime reserve_port(const InstanceGroup& group, SteadyTime from) {
-    const Task& task = program_->task(group.leader);
-    const Duration time =
-        seconds(sent_bytes(task, static_cast<std::int64_t>(group.members.size())) / rate_);
-    std::atomic<std::int64_t>& port = ports_[device_of(group.first())];
-    const std::int64_t earliest = Duration(from - start_).count();
-    std::int64_t free = port.load();
-    std::int64_t end = 0;
-    do end = std::max(free, earliest) + time.count();
-    while (!port.compare_exchange_weak(free, end));
-    return start_ + Duration{end};
+    if (!links_.slow()) return hand_in_all(holder);
+    // The port is that of the one that sends.
+    const Instant over = links_.reserve(device_of(group.first()), program_->task(group.leader),
+                                        static_cast<std::int64_t>(group.members.size()), from);
+    if (over <= now()) return hand_in_all(holder);
+    later(start_ + over, [hand_in_all] { hand_in_all(kNobody); });
   }
 
   void later(SteadyTime at, std::function<void()> what) {
@@ -298,26 +265,12 @@ class WallClockDriver final : public Driver {
     const std::lock_guard lock(failure_mutex_);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     if (stop_.stop_requested()) throw Error(Error::Kind::Cancelled, "the run was stopped");
-    throw deadlock(*program_, progress());
-  }
-
-  // Of each stream, how many instructions have ended on every peer.
-  std::vector<std::uint32_t> progress() {
-    std::vector<std::uint32_t> next;
-    for (const Stream& stream : program_->streams) {
-      std::uint32_t done = stream.count;
-      for (std::uint32_t i = 0; i < stream.count && done == stream.count; ++i)
-        for (std::uint32_t p = 0; p < peers_; ++p)
-          if (!at({stream.first + i, p}).ended) done = i;
-      next.push_back(done);
-    }
-    return next;
+    throw deadlock(*program_, progress(*program_, peers_, [&](Instance i) { return at(i).ended; }));
   }
 
   static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
   const int threads_;
-  const double rate_;
   std::optional<tbb::global_control> more_;
 
   // Of the execution: the same in every pass.
@@ -336,10 +289,10 @@ class WallClockDriver final : public Driver {
   std::optional<LiveReport> live_;
   std::stop_token stop_;
   SteadyTime start_{};
+  SlowLinks links_;
   std::vector<State> states_;
-  std::vector<std::uint32_t> links_;
-  std::vector<Strand> strands_;                   // by device and peer
-  std::vector<std::atomic<std::int64_t>> ports_;  // free from, since start_
+  std::vector<std::uint32_t> work_links_;
+  std::vector<Strand> strands_;  // by device and peer
   std::vector<std::atomic<std::uint32_t>> gates_;
   std::atomic<std::uint32_t> passes_{0};
   std::deque<std::uint32_t> runnable_;  // devices, where one thread does it all
