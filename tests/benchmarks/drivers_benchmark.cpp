@@ -37,8 +37,7 @@ void drive(benchmark::State& state, const Program& p, Driver& driver, bool live)
     sink.drain(spans, memory, steps);
     state.ResumeTiming();
   }
-  state.SetItemsProcessed(
-      static_cast<std::int64_t>(state.iterations() * p.instructions.size()));
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * p.instructions.size()));
 }
 
 void WallClock(benchmark::State& state) {
