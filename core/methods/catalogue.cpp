@@ -49,6 +49,9 @@ std::span<const Method> methods() {
       tf32(),
       fp16(),
       bf16(),
+      bf16_nearest(),
+      bf16_sr(),
+      bf16_kahan(),
       tensor_parallel(),
       context_parallel(),
       expert_parallel(),  //

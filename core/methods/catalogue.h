@@ -31,6 +31,9 @@ Method fp32();
 Method tf32();
 Method fp16();
 Method bf16();
+Method bf16_nearest();
+Method bf16_sr();
+Method bf16_kahan();
 // Sharding
 Method tensor_parallel();
 Method context_parallel();

@@ -35,7 +35,7 @@ std::string gunzip(std::string_view compressed, Bytes most, const std::string& n
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
   std::size_t left = compressed.size();
   std::string content;
-  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  constexpr std::size_t kPiece = std::size_t{1} << 16;
   for (int state = Z_OK; state != Z_STREAM_END;) {
     if (stream.avail_in == 0 && left > 0) {
       stream.avail_in =

@@ -21,4 +21,11 @@ std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view name, const Train
   throw Error(Error::Kind::Internal, "no rule for optimizer " + std::string(name));
 }
 
+WeightUpdate weight_update_of(const Plan& plan, const Precision& precision) {
+  if (find_choice(plan, "bf16-nearest") != nullptr) return WeightUpdate::Nearest;
+  if (find_choice(plan, "bf16-sr") != nullptr) return WeightUpdate::Stochastic;
+  if (find_choice(plan, "bf16-kahan") != nullptr) return WeightUpdate::Kahan;
+  return precision.master_weights ? WeightUpdate::Master : WeightUpdate::Direct;
+}
+
 }  // namespace trainyard

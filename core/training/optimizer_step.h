@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/model/dtype.h"
+#include "core/plan/plan.h"
 #include "core/training/loss_scaler.h"
 #include "core/training/roundings.h"
 #include "core/training/training.h"
@@ -24,6 +25,8 @@ enum class WeightUpdate : std::uint8_t {
   Stochastic,  // pure bf16: w <- SR(w - u)
   Kahan,       // pure bf16 with a bf16 compensation
 };
+/// What a complete plan makes of updates.
+WeightUpdate weight_update_of(const Plan&, const Precision&);
 /// Weights and optimizer state in bf16 and no 4-byte copy of them.
 constexpr bool is_pure_bf16(WeightUpdate how) { return how >= WeightUpdate::Nearest; }
 

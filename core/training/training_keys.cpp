@@ -186,8 +186,8 @@ Diagnostic wrong(std::string message, std::string_view key, std::string fix = ""
 }  // namespace
 
 std::span<const TrainingKey> training_keys() {
-  static const std::vector<TrainingKey> kKeys = make_keys();
-  return kKeys;
+  static const std::vector<TrainingKey> keys = make_keys();
+  return keys;
 }
 
 void apply_training(Training& training, std::string_view assignment, const Place& place) {
