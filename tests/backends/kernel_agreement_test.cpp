@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <limits>
 #include <set>
+#include <thread>
 
 #include "backends/cpu/kernels/convert.h"
 #include "core/base/error.h"
@@ -426,6 +427,53 @@ TEST(RunKernel, EveryOpHasAKernelAndRoutedOnesAreRefused) {
   }
   EXPECT_EQ(refused,
             (std::set<std::string_view>{"router", "dispatch", "routed_matmul", "combine"}));
+}
+
+// What a thread keeps of oneDNN is its own, and of no influence on what comes out.
+TEST(RunKernel, ThreadsGiveTheSameBits) {
+  Graph graph;
+  const auto add = [&](Tensor t, const std::string& name) {
+    t.name = name;
+    return graph.add(t);
+  };
+  const TensorId x = add(activation(sizes({2, 24, 9, 9})), "x"),
+                 kernel = add(parameter(sizes({40, 24, 3, 3})), "kernel"),
+                 weight = add(parameter(sizes({9, 31})), "weight");
+  graph.add("convolution", convolution(), {x, kernel}, {{"padding", 1}});
+  graph.add("product", matmul(), {x, weight});
+  const Binding binding;
+  const auto run = [&] {
+    std::vector<std::vector<float>> results;
+    Scratch scratch;
+    for (const Node& node : graph.nodes) {
+      std::vector<std::vector<float>> numbers;
+      std::vector<View> views;
+      const auto make = [&](TensorId id, std::size_t stream) {
+        const std::vector<std::int64_t> shape = local_shape(graph[id], binding);
+        View v;
+        v.rank = static_cast<int>(shape.size());
+        std::copy(shape.begin(), shape.end(), v.size.begin());
+        auto& made = numbers.emplace_back(static_cast<std::size_t>(v.elements()));
+        for (std::size_t e = 0; e < made.size(); ++e)
+          made[e] = static_cast<float>(Random(5, stream).uniform(e) - 0.5);
+        v.data = made.data();
+        views.push_back(v);
+      };
+      for (TensorId id : node.inputs) make(id, id.value);
+      make(node.outputs[0], 99);
+      KernelCall call{.graph = graph, .node = node, .binding = binding, .scratch = scratch};
+      call.inputs = std::span(views).first(2), call.outputs = std::span(views).last(1);
+      for (int again = 0; again < 3; ++again) run_kernel(call, Pass::Forward);
+      results.push_back(numbers.back());
+    }
+    return results;
+  };
+  const auto expected = run();
+  std::vector<std::vector<std::vector<float>>> found(3);
+  std::vector<std::thread> threads;
+  for (auto& results : found) threads.emplace_back([&] { results = run(); });
+  for (std::thread& t : threads) t.join();
+  for (const auto& results : found) EXPECT_EQ(results, expected);
 }
 
 // --- 16-bit formats ---
