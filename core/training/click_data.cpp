@@ -20,7 +20,7 @@ constexpr double kBase = -1;  // about a third of all samples are clicks
 constexpr double kDenseEffect = 0.5, kRowEffect = 0.8;
 
 // Streams of random numbers, so that no two kinds of draw share any.
-enum Stream : std::uint64_t { kDense = 1, kRow = 2, kClick = 3, kDenseWeight = 4, kRowWeight = 5 };
+constexpr std::uint64_t kDense = 1, kRow = 2, kClick = 3, kDenseWeight = 4, kRowWeight = 5;
 
 double normal(const Random& random, std::uint64_t i) {
   return std::sqrt(-2 * std::log(1 - random.uniform(2 * i))) *
