@@ -60,6 +60,10 @@ Diagnostics check_scenario(const Scenario& scenario, const Params&) {
   const std::string degree = "cp=" + std::to_string(cp);
   if (sequence.tokens <= 1)
     return refuse(degree + " divides a sequence, and " + scenario.model.name + " has none", "cp=1");
+  if (is_recurrent(scenario.model))
+    return refuse(
+        degree + " divides a sequence, and " + scenario.model.name + " reads its own step by step",
+        "cp=1");
   // Causal attention gives rank i the pieces i and 2 cp - 1 - i, so that all ranks do the same
   // work.
   const std::int64_t pieces = 2 * std::int64_t{cp};

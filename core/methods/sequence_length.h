@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/model/ops.h"
 #include "core/plan/plan.h"
 
 namespace trainyard {
@@ -23,6 +24,14 @@ inline SequenceLength sequence_length(const Scenario& scenario) {
       if (std::any_of(tensor.shape.begin(), tensor.shape.end(), is_open))
         return {scenario.plan.batch.sequence, true};
   return {model.sequence, false};
+}
+
+/// Whether a layer reads its sequence step by step (lstm), so that nothing may divide it.
+inline bool is_recurrent(const Model& model) {
+  for (const Block& block : model.blocks)
+    for (const Node& node : block.graph.nodes)
+      if (node.op == &lstm()) return true;
+  return false;
 }
 
 }  // namespace trainyard

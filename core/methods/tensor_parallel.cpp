@@ -176,6 +176,12 @@ Diagnostics check_degree(const Scenario& scenario) {
 }
 
 Diagnostics check_regions(const Scenario& scenario) {
+  if (is_recurrent(scenario.model))
+    return {{Diagnostic::Severity::Error,
+             "sequence parallel divides a sequence, and " + scenario.model.name +
+                 " reads its own step by step",
+             {"plan#/choices/tensor-parallel"},
+             "sequence-parallel=off"}};
   const SequenceLength sequence = sequence_length(scenario);
   const std::int64_t parts = std::int64_t{scenario.plan.mesh.tp} * scenario.plan.mesh.cp;
   if (sequence.tokens <= 1 || sequence.tokens % parts == 0) return {};

@@ -112,6 +112,14 @@ struct MlpSpec {
 };
 Model build_mlp(const MlpSpec&);
 
+/// A language model of characters or words: a table, layers of long short-term memory as wide as
+/// it, a head. Sizes >= 1.
+struct RecurrentSpec {
+  std::string name;
+  std::int64_t vocab = 0, hidden = 0, layers = 0, sequence = 0;
+};
+Model build_lstm(const RecurrentSpec&);
+
 /// DLRM (Naumov et al. 2019): tables, a bottom and a top network (widths after their inputs), dot
 /// interaction.
 struct RecommenderSpec {

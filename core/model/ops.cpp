@@ -16,6 +16,7 @@ std::span<const Op* const> ops() {
       &softmax_loss(), &squared_error(), &convolution(), &batch_norm(),   &pooling(),
       &router(),       &routed_matmul(), &dispatch(),    &combine(),      &split_qkv(),
       &concat_heads(), &flatten(),       &first_token(), &patch_tokens(), &dot_interaction(),
+      &lstm(),
   };
   return list;
 }

@@ -45,6 +45,7 @@ const Op& flatten();       // an image as one row
 const Op& first_token();   // what a pooler or classifier reads
 const Op& patch_tokens();  // inputs patches, class token, positions: an image as a sequence
 const Op& dot_interaction();  // dot products of every pair of vectors (recommenders)
+const Op& lstm();  // inputs gates, weight [hidden, 4 hidden]: the recurrent part, a whole sequence
 
 /// Every op, in the order of the list above.
 std::span<const Op* const> ops();

@@ -86,6 +86,7 @@ const Reference& reference(const Op& op) {
       {&first_token(), first_token_reference()},
       {&patch_tokens(), patch_tokens_reference()},
       {&dot_interaction(), dot_interaction_reference()},
+      {&lstm(), lstm_reference()},
   };
   const auto found = list.find(&op);
   if (found == list.end())

@@ -62,6 +62,10 @@ Model dlrm_tiny(const ZooEntry& e) {
   return with_source(build_recommender(spec), e);
 }
 
+Model lstm_tiny(const ZooEntry& e) {
+  return with_source(build_lstm({name_of(e), 256, 128, 2, 128}), e);
+}
+
 constexpr std::string_view kHe = "He et al. 2015; count of the common implementations";
 constexpr std::string_view kWide = "Zagoruyko and Komodakis 2016; count as published with it";
 constexpr std::string_view kOwn = "our own, small enough to train on a laptop";
@@ -84,6 +88,8 @@ constexpr ZooEntry kEntries[] = {
      "formula's",
      dlrm_mlperf},
     {"dlrm-tiny", "dlrm", 38929, 3793, false, kOwn, dlrm_tiny},
+    {"lstm-tiny", "lstm", 328960, 328960, false,
+     "our own, small enough to train on a laptop: characters in, characters out", lstm_tiny},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 namespace trainyard {
 
 void append_transformers(std::vector<ZooEntry>&);
-void append_networks(std::vector<ZooEntry>&);  // convolutional networks, perceptrons, recommenders
+void append_networks(std::vector<ZooEntry>&);  // convolutional and recurrent networks, perceptrons,
+                                               // recommenders
 
 }  // namespace trainyard

@@ -130,6 +130,13 @@ KernelCase interaction_case(Draw& d) {
   return c;
 }
 
+KernelCase lstm_case(Draw& d) {
+  const std::int64_t hidden = d.between(1, 24);
+  return {{activation(sizes({d.between(1, 7), d.between(1, 5), 4 * hidden})),
+           parameter(sizes({hidden, 4 * hidden}))}};
+}
+
+TEST(TokenKernels, Lstm) { expect_agreement(lstm(), lstm_case); }
 TEST(TokenKernels, Attention) { expect_agreement(attention(), attention_case); }
 TEST(TokenKernels, Embedding) { expect_agreement(embedding(), embedding_case); }
 TEST(TokenKernels, SplitQkv) { expect_agreement(split_qkv(), split_case); }

@@ -79,5 +79,13 @@ TEST(ContextParallel, NeedsASequence) {
   EXPECT_EQ(found[0].fix, "cp=1");
 }
 
+TEST(ContextParallel, RefusesASequenceThatIsReadStepByStep) {
+  const Diagnostics found =
+      check_of("context-parallel", scenario(zoo_model("lstm-tiny"), 8, {"cp=2"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message, "cp=2 divides a sequence, and lstm-tiny reads its own step by step");
+  EXPECT_EQ(found[0].fix, "cp=1");
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -153,6 +153,18 @@ TEST(TensorParallel, TokensOfAnImageCannotBeChanged) {
   EXPECT_EQ(found[0].fix, "sequence-parallel=off");
 }
 
+TEST(TensorParallel, LeavesASequenceWholeThatIsReadStepByStep) {
+  const Diagnostics found = check_of(
+      "tensor-parallel", scenario(zoo_model("lstm-tiny"), 8, {"tp=2", "sequence-parallel=on"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message,
+            "sequence parallel divides a sequence, and lstm-tiny reads its own step by step");
+  EXPECT_EQ(found[0].fix, "sequence-parallel=off");
+  EXPECT_TRUE(check_of("tensor-parallel",
+                       scenario(zoo_model("lstm-tiny"), 8, {"tp=2", "sequence-parallel=off"}))
+                  .empty());
+}
+
 TEST(TensorParallel, WarnsBeyondANode) {
   const Diagnostics found = check_of("tensor-parallel", scenario(gpt(), 16, {"tp=16"}));
   ASSERT_EQ(found.size(), 1u);

@@ -110,6 +110,18 @@ TEST(Graph, CountsSaturate) {
             std::numeric_limits<std::int64_t>::max());
 }
 
+TEST(Builders, GatesThatDoNotFitTheirWeightAreRefused) {
+  Graph graph;
+  const TensorId gates = graph.add(
+                     {"gates", {whole(3), whole(2), whole(12)}, TensorKind::Activation, ""}),
+                 weight = graph.add({"weight", {whole(4), whole(16)}, TensorKind::Parameter, ""});
+  EXPECT_EQ(refusal([&] { graph.add("cell", lstm(), {gates, weight}); }),
+            "cell (lstm): expected gates [sequence, batch, 4 hidden] and a weight [hidden, 4 "
+            "hidden], found [3, 2, 12] and [4, 16]");
+  EXPECT_EQ(refusal([] { build_lstm({"tiny", 0, 8, 1, 16}); }),
+            "tiny: expected sizes of at least 1");
+}
+
 TEST(Builders, SizesThatDoNotGoTogetherAreRefused) {
   TransformerSpec spec = family_spec("llama");
   spec.name = "m";

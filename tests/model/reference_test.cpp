@@ -289,6 +289,8 @@ std::vector<Case> token_cases() {
       {"dot interaction",
        dot_interaction(),
        {activation(sizes({3, 4})), activation(sizes({3, 4})), activation(sizes({3, 4}))}},
+      {"lstm", lstm(), {activation(sizes({4, 2, 12})), parameter(sizes({3, 12}))}},
+      {"lstm of one step", lstm(), {activation(sizes({1, 3, 8})), parameter(sizes({2, 8}))}},
       {"dispatch", dispatch(), {x, activation(sizes({3, 2, 2}))}},
       {"routed matmul",
        routed_matmul(),

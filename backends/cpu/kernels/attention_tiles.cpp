@@ -30,8 +30,6 @@ std::int64_t bucket(std::int64_t distance, bool causal, std::int64_t buckets) {
 
 }  // namespace
 
-std::int64_t padded(std::int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
-
 AttentionSizes::AttentionSizes(const KernelCall& call, const View& q_view, const View& k_view,
                                const View& v_view) {
   const std::int64_t all_kv = attribute(call.node, "kv_heads", attribute(call.node, "heads", 1));

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/kernel.h"
+#include "backends/cpu/kernels/lanes.h"
 #include "backends/cpu/kernels/operands.h"
 
 namespace trainyard {
@@ -46,9 +47,6 @@ struct AttentionSizes {
   }
   std::int64_t last_key(std::int64_t i) const { return causal ? std::min(keys, i + 1) : keys; }
 };
-
-/// Bytes padded to whole lanes.
-std::int64_t padded(std::int64_t n);
 
 /// T5's buckets of distances (Raffel et al. 2020), and a head's biases by distance.
 class PositionBias {

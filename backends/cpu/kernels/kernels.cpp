@@ -32,6 +32,7 @@ std::map<const Op*, CpuKernel> fast_kernels() {
       {&first_token(), first_token_kernel()},
       {&patch_tokens(), patch_tokens_kernel()},
       {&dot_interaction(), dot_interaction_kernel()},
+      {&lstm(), lstm_kernel()},
       {&convolution(), convolution_kernel()},
       {&batch_norm(), batch_norm_kernel()},
       {&pooling(), pooling_kernel()},

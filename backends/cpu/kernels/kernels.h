@@ -40,6 +40,7 @@ CpuKernel flatten_kernel();
 CpuKernel first_token_kernel();
 CpuKernel patch_tokens_kernel();
 CpuKernel dot_interaction_kernel();
+CpuKernel lstm_kernel();
 CpuKernel convolution_kernel();
 CpuKernel batch_norm_kernel();
 CpuKernel pooling_kernel();

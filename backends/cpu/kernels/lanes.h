@@ -13,6 +13,8 @@
 namespace trainyard {
 
 inline constexpr std::int64_t kLanes = 16;
+/// n up to whole lanes.
+constexpr std::int64_t padded(std::int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 using IntLanes = std::int32_t __attribute__((vector_size(kLanes * sizeof(float))));
 

@@ -71,5 +71,6 @@ Reference flatten_reference();
 Reference first_token_reference();
 Reference patch_tokens_reference();
 Reference dot_interaction_reference();
+Reference lstm_reference();
 
 }  // namespace trainyard
