@@ -36,6 +36,9 @@ class alignas(64) Strand {
   bool next_short(std::uint32_t& work) { return short_.pop(work); }
   bool has_long() const { return !long_.empty(); }
   bool next_long(std::uint32_t& work) { return long_.pop(work); }
+  /// The thread that has it gives it to another one, which takes it over.
+  void hand_on() { taken_.store(true, std::memory_order_release); }
+  void take_over() const { static_cast<void>(taken_.load(std::memory_order_acquire)); }
   /// False: more came in, and it still is the caller's.
   bool leave() {
     taken_.store(false);

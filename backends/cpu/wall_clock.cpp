@@ -51,6 +51,7 @@ class WallClockDriver final : public Driver {
         begin_streams();
         tasks_.wait();
       });
+      order_.load(std::memory_order_acquire);
     }
     if (ended_.load(std::memory_order_acquire) != instances_) complain();
     return {std::move(timeline_)};
@@ -102,7 +103,7 @@ class WallClockDriver final : public Driver {
     timeline_.clock = Timeline::Clock::Measured;
     timeline_.backend = "cpu";
     timeline_.spans.resize(program_->instructions.size());
-    passes_.fetch_add(1, std::memory_order_release);
+    order_.fetch_add(1, std::memory_order_release);
   }
 
   Instant now() const { return std::chrono::steady_clock::now() - start_; }
@@ -152,10 +153,14 @@ class WallClockDriver final : public Driver {
   }
 
   void schedule(std::uint32_t device) {
+    strands_[device].hand_on();
     if (workers_ == 1)
       runnable_.push_back(device);
     else
-      tasks_.run([this, device] { work_off(device, false); });
+      tasks_.run([this, device] {
+        work_off(device, false);
+        order_.fetch_add(1, std::memory_order_release);
+      });
   }
 
   void run_here() {
@@ -170,8 +175,9 @@ class WallClockDriver final : public Driver {
 
   // With the device's strand. only_short: long work is left to a task of its own.
   void work_off(std::uint32_t device, bool only_short) {
-    passes_.load(std::memory_order_acquire);  // all that prepare() wrote
+    order_.load(std::memory_order_acquire);
     Strand& strand = strands_[device];
+    strand.take_over();
     const auto is_short = [this](std::uint32_t work) { return !is_compute(instance(work)); };
     do {
       for (;;) {
@@ -237,7 +243,11 @@ class WallClockDriver final : public Driver {
   void later(SteadyTime at, std::function<void()> what) {
     if (workers_ == 1) return alarms_.set(at, std::move(what));
     // The handle holds up the wait for all tasks until it has run.
-    auto handle = std::make_shared<tbb::task_handle>(tasks_.defer(std::move(what)));
+    auto handle = std::make_shared<tbb::task_handle>(tasks_.defer([this, what = std::move(what)] {
+      order_.load(std::memory_order_acquire);
+      what();
+    }));
+    order_.fetch_add(1, std::memory_order_release);
     alarms_.set(at, [this, handle] { arena_->enqueue(std::move(*handle)); });
   }
 
@@ -294,7 +304,8 @@ class WallClockDriver final : public Driver {
   std::vector<std::uint32_t> work_links_;
   std::vector<Strand> strands_;  // by device and peer
   std::vector<std::atomic<std::uint32_t>> gates_;
-  std::atomic<std::uint32_t> passes_{0};
+  // What TBB's tasks order between threads anyway, where a thread sanitizer sees it.
+  std::atomic<std::uint32_t> order_{0};
   std::deque<std::uint32_t> runnable_;  // devices, where one thread does it all
   std::atomic<std::size_t> ended_{0};
   std::atomic<bool> failed_{false};
