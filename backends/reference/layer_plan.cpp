@@ -20,22 +20,15 @@ NodeId last(const std::vector<BodyOp>& ops, Pass pass) {
   return found;
 }
 
-// A saved tensor is known by its name: a tensor's, a node's with what it keeps, or the layer's
-// input.
 void keep(LayerPlan& plan, const SavedTensor& saved) {
   const auto keep_until =
       saved.for_weight ? LayerPlan::Keep::UntilWeight : LayerPlan::Keep::UntilInput;
-  const Graph& graph = *plan.graph;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    for (LayerPlan::Fact& fact : plan.facts[n])
-      if (saved.name == graph.nodes[n].name + " " + std::string(fact.what)) {
-        (saved.recomputed ? fact.rebuilt : fact.keep) = keep_until;
-        return;
-      }
-  std::uint32_t tensor = graph.input.value;
-  for (std::size_t t = 0; t < graph.tensors.size(); ++t)
-    if (graph.tensors[t].name == saved.name) tensor = static_cast<std::uint32_t>(t);
-  (saved.recomputed ? plan.rebuilt : plan.tensors)[tensor] = keep_until;
+  if (saved.tensor.valid()) {
+    (saved.recomputed ? plan.rebuilt : plan.tensors)[saved.tensor.value] = keep_until;
+    return;
+  }
+  for (LayerPlan::Fact& fact : plan.facts[saved.producer.value])
+    if (fact.what == saved.fact) (saved.recomputed ? fact.rebuilt : fact.keep) = keep_until;
 }
 
 }  // namespace

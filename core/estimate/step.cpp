@@ -185,17 +185,20 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
     at(Category::Gradients) += state.gradients;
     at(Category::Activations) +=
         bytes.until_input * middle.live[i] + bytes.until_weight * for_weight;
+    if (split)
+      at(Category::Activations) += bytes.carried * std::max(0, for_weight - middle.live[i]);
     // One action runs at a time: the fullest one's transients stand at the peak.
     const Bytes forward = bytes.gathered + bytes.forward_workspace;
     const Bytes communication =
         split ? std::max(bytes.gathered, bytes.unreduced) : bytes.backward_communication;
-    const Bytes backward = communication + bytes.recomputed + bytes.backward_workspace;
+    const Bytes backward_workspace =
+        split ? std::max(bytes.input_workspace, bytes.weight_workspace) : bytes.backward_workspace;
+    const Bytes backward = communication + bytes.recomputed + backward_workspace;
     if (std::max(forward, backward) <= transient[d]) continue;
     transient[d] = std::max(forward, backward);
     at(Category::Communication) = backward >= forward ? communication : bytes.gathered;
     at(Category::Recomputed) = backward >= forward ? bytes.recomputed : Bytes{};
-    at(Category::Workspace) =
-        backward >= forward ? bytes.backward_workspace : bytes.forward_workspace;
+    at(Category::Workspace) = backward >= forward ? backward_workspace : bytes.forward_workspace;
   }
   return memory;
 }

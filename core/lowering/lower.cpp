@@ -36,14 +36,14 @@ class HeldState {
       const auto first = std::find_if(places.begin(), places.end(),
                                       [&](const StageCopy& p) { return p.device == device; });
       hold(*first, Category::Framework, "driver context and libraries",
-           w_.scenario.cluster.device.context.value, Provenance::Guessed);
+           w_.scenario.cluster.device.context.value, Provenance::Guessed, Holds::Other);
     }
     for (const StageCopy& place : places) hold_stage(place);
   }
 
  private:
   BufferId hold(const StageCopy& place, Category category, std::string_view name, Bytes bytes,
-                Provenance provenance = Provenance::Exact) {
+                Provenance provenance, Holds holds, int item = 0) {
     Buffer buffer;
     buffer.name = draft_.name(name);
     buffer.stage = place.stage;
@@ -52,6 +52,8 @@ class HeldState {
     buffer.provenance = provenance;
     buffer.persistent = true;
     buffer.bytes = bytes;
+    buffer.holds = holds;
+    if (holds != Holds::Other) buffer.item = item;
     return bytes.value > 0 ? draft_.buffer(buffer) : BufferId{};
   }
 
@@ -59,20 +61,23 @@ class HeldState {
     const StageState state = stage_state(w_, place.stage);
     const WaveState& waves = waves_[place.device.value];
     const auto sets = [&](Category category, std::string_view name, Bytes StateBytes::* kind,
-                          int count) {
+                          Holds holds, int count) {
       for (int i = 0; i < count; ++i) {
         const std::string which = i == 0 ? "" : ", wave " + std::to_string(i);
-        name_parts(hold(place, category, std::string(name) + which, state.total.*kind), state,
-                   kind);
+        name_parts(hold(place, category, std::string(name) + which, state.total.*kind,
+                        Provenance::Exact, holds, i),
+                   state, kind);
       }
     };
-    sets(Category::Weights, "weights", &StateBytes::weights, 1 + waves.replicas);
+    sets(Category::Weights, "weights", &StateBytes::weights, Holds::Weights, 1 + waves.replicas);
     if (waves.stashes > 0)
       name_parts(hold(place, Category::Weights, "weights, one version older",
-                      state.total.weights * waves.stashes),
+                      state.total.weights * waves.stashes, Provenance::Exact, Holds::OlderWeights),
                  state, &StateBytes::weights);
-    sets(Category::OptimizerState, "optimizer state", &StateBytes::optimizer, 1 + waves.replicas);
-    sets(Category::Gradients, "gradients", &StateBytes::gradients, 1 + waves.gradients);
+    sets(Category::OptimizerState, "optimizer state", &StateBytes::optimizer, Holds::OptimizerState,
+         1 + waves.replicas);
+    sets(Category::Gradients, "gradients", &StateBytes::gradients, Holds::Gradients,
+         1 + waves.gradients);
   }
 
   void name_parts(BufferId id, const StageState& state, Bytes StateBytes::* kind) {
@@ -107,7 +112,8 @@ class Lowering {
         steps_(steps),
         asynchronous_(has_updates(order)),
         places_(w),
-        transfers_(w, places_, order, draft_, microbatches_ * steps) {
+        boundaries_(w, places_, draft_),
+        transfers_(w, places_, boundaries_, order, draft_, microbatches_ * steps) {
     for (const Lane& lane : order.lanes) {
       moments_.push_back(moments(lane, stages_));
       held_.push_back(held_versions(lane, stages_));
@@ -115,8 +121,8 @@ class Lowering {
     make_streams();
     HeldState(w, draft_).hold_all(places_, order);
     const BackwardKinds kinds = backward_kinds(order);
-    writer_ = options.grain == Grain::Order ? order_grain(w, places_, draft_, kinds)
-                                            : op_grain(w, places_, draft_, kinds);
+    writer_ = options.grain == Grain::Order ? order_grain(w, places_, boundaries_, draft_, kinds)
+                                            : op_grain(w, places_, boundaries_, draft_, kinds);
     // One lane a device works in order: only other lanes ask what an action left.
     const std::size_t cells = stages_ * static_cast<std::size_t>(microbatches_ * steps_);
     keeps_cells_ = !order.precedences.empty() ||
@@ -255,6 +261,7 @@ class Lowering {
     buffer.stage = places_[place].stage;
     buffer.device = places_[place].device;
     buffer.category = Category::Weights;
+    buffer.holds = Holds::OlderWeights;
     buffer.bytes = stage_state(w_, places_[place].stage).total.weights;
     return entry->second = draft_.buffer(buffer);
   }
@@ -415,6 +422,7 @@ class Lowering {
   bool asynchronous_, keeps_cells_ = false;
   Draft draft_;
   StageCopies places_;
+  Boundaries boundaries_;
   Transfers transfers_;
   std::unique_ptr<PhaseWriter> writer_;
   std::vector<LaneState> lanes_;

@@ -4,6 +4,7 @@
 
 #include "core/lowering/phase_writer.h"
 #include "core/lowering/phases.h"
+#include "core/methods/transients.h"
 
 namespace trainyard {
 namespace {
@@ -17,23 +18,28 @@ struct LayerTasks {
   std::vector<OpTask> forward, backward, reduce, gather;
 };
 
+// What an op does to a buffer.
 struct Lifetime {
   std::size_t op;  // index into the ops of a phase
   BufferId buffer;
   bool allocate, at_end;
 };
 
+struct Lifetimes {
+  std::vector<Lifetime> forward, backward, reduce;
+};
+
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
 // First (or last) computing op of a phase that satisfies `is`, else kNowhere.
 template <class Is>
-std::size_t first_op(const std::vector<BodyOp>& ops, Is is) {
+std::size_t first_computing(const std::vector<BodyOp>& ops, Is is) {
   for (std::size_t i = 0; i < ops.size(); ++i)
     if (!ops[i].communication && is(ops[i])) return i;
   return kNowhere;
 }
 template <class Is>
-std::size_t last_op(const std::vector<BodyOp>& ops, Is is) {
+std::size_t last_computing(const std::vector<BodyOp>& ops, Is is) {
   for (std::size_t i = ops.size(); i-- > 0;)
     if (!ops[i].communication && is(ops[i])) return i;
   return kNowhere;
@@ -41,16 +47,11 @@ std::size_t last_op(const std::vector<BodyOp>& ops, Is is) {
 
 class OpGrain final : public PhaseWriter {
  public:
-  OpGrain(const Workload& w, const StageCopies& places, Draft& draft, BackwardKinds kinds)
+  OpGrain(const Workload& w, const StageCopies& places, const Boundaries& boundaries, Draft& draft,
+          BackwardKinds kinds)
       : w_(w), draft_(draft), split_(kinds.split) {
-    for (const StageCopy& place : places) {
-      std::vector<LayerTasks> layers;
-      for (const Workload::Run& run : w.runs[place.stage.value])
-        for (int i = 0; i < run.count; ++i)
-          layers.push_back(
-              make_layer(place, w.bodies[static_cast<std::size_t>(run.body)], run.first_layer + i));
-      stages_.push_back(std::move(layers));
-    }
+    for (std::size_t i = 0; i < places.size(); ++i)
+      stages_.push_back(make_stage(places[i], boundaries[i]));
   }
 
   Written write(const Action& action, std::size_t place, Moment moment, LaneState& lane,
@@ -180,30 +181,104 @@ class OpGrain final : public PhaseWriter {
     return last;
   }
 
-  // --- tasks of a layer, made once ---
+  // --- tasks of the layers of a stage, made once ---
 
-  LayerTasks make_layer(const StageCopy& place, const Body& body, int layer) {
-    const std::string prefix = w_.scenario.model.blocks[static_cast<std::size_t>(body.block)].name;
-    const BufferId gathered = buffer(place, "gathered weights", Category::Communication,
-                                     Provenance::Modelled, body.gathered);
-    std::vector<Lifetime> forward, backward;
-    for (const SavedTensor& s : body.saved) keep(place, prefix, s, body, forward, backward);
-    if (body.gathered.value > 0) {
-      around(body.forward, gathered, forward);
-      around(body.backward, gathered, backward);
+  std::vector<LayerTasks> make_stage(const StageCopy& place, const Boundary& boundary) {
+    std::vector<LayerOfStage> layers;
+    for (const Workload::Run& run : w_.runs[place.stage.value])
+      for (int i = 0; i < run.count; ++i)
+        layers.push_back({&w_.bodies[static_cast<std::size_t>(run.body)], run.first_layer + i});
+    std::vector<Lifetimes> lives(layers.size());
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const Body& body = *layers[i].body;
+      for (std::size_t k = 0; k < body.saved.size(); ++k) keep(place, layers[i], k, lives[i]);
+      for (std::size_t k = 0; k < body.transients.size(); ++k)
+        if (!crosses(body, body.transients[k])) pass(place, layers[i], k, lives[i]);
+      hold_parameters(place, layers[i], lives[i]);
     }
-    std::vector<Lifetime> reduce;
-    hold_gradients(place, body, backward, reduce);
-    LayerTasks made;
-    made.forward = make_ops(place, Phase::Forward, layer, body.forward, forward);
-    made.backward = make_ops(place, Phase::Backward, layer, body.backward, backward);
-    made.reduce = make_ops(place, Phase::Backward, layer, body.reduce, reduce);
-    made.gather = make_ops(place, Phase::Forward, layer, body.gather, {});
+    hand_over(place, boundary, layers, lives, true);
+    hand_over(place, boundary, layers, lives, false);
+    std::vector<LayerTasks> made;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const auto& [body, layer] = layers[i];
+      LayerTasks tasks;
+      tasks.forward = make_ops(place, Phase::Forward, layer, body->forward, lives[i].forward);
+      tasks.backward = make_ops(place, Phase::Backward, layer, body->backward, lives[i].backward);
+      tasks.reduce = make_ops(place, Phase::Backward, layer, body->reduce, lives[i].reduce);
+      tasks.gather = make_ops(place, Phase::Forward, layer, body->gather, {});
+      made.push_back(std::move(tasks));
+    }
     return made;
   }
 
+  const Graph& graph_of(const Body& body) const {
+    return w_.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+  }
+  const std::string& block_of(const Body& body) const {
+    return w_.scenario.model.blocks[static_cast<std::size_t>(body.block)].name;
+  }
+
+  // Whether it is handed to the next layer forward, or to the one before backward.
+  bool crosses(const Body& body, const Transient& t) const {
+    const Graph& graph = graph_of(body);
+    return t.form == Transient::Form::Local && t.gradient == t.backward &&
+           t.tensor == (t.backward ? graph.input : graph.output);
+  }
+
+  // A layer's output (its input's gradient) becomes what the next takes in at the start of the
+  // first op that does.
+  void hand_over(const StageCopy& place, const Boundary& boundary,
+                 const std::vector<LayerOfStage>& layers, std::vector<Lifetimes>& lives,
+                 bool forward) {
+    BufferId held = forward ? boundary.forward_in : boundary.backward_in;
+    const LayerOfStage* maker = nullptr;
+    const Transient* made = nullptr;
+    std::vector<Lifetime>* made_in = nullptr;
+    const auto list = [&](std::size_t i) -> std::vector<Lifetime>& {
+      return forward ? lives[i].forward : lives[i].backward;
+    };
+    const auto hold = [&](BufferId buffer) {
+      if (made != nullptr) made_in->push_back({made->from, buffer, true, false});
+      return made != nullptr ? buffer : BufferId{};
+    };
+    for (std::size_t n = 0; n < layers.size(); ++n) {
+      const std::size_t i = forward ? n : layers.size() - 1 - n;
+      const Body& body = *layers[i].body;
+      const std::uint32_t takes = first_op(forward ? body.forward : body.backward);
+      if (takes == kNoOp) continue;
+      if (maker != nullptr) {
+        const bool waits = !forward && split_ && body.held.takes_late;
+        held = hold(made == nullptr ? BufferId{} : transient(place, *maker, *made, waits));
+      }
+      if (held.valid()) list(i).push_back({takes, held, false, false});
+      held = {};
+      maker = &layers[i], made = nullptr, made_in = &list(i);
+      for (const Transient& t : body.transients)
+        if (t.backward != forward && crosses(body, t)) made = &t;
+    }
+    if (made == nullptr) return;
+    if (const BufferId out = forward ? boundary.forward_out : boundary.backward_out; out.valid()) {
+      hold(out);
+      return;
+    }
+    made_in->push_back({made->to, hold(transient(place, *maker, *made, false)), false, true});
+  }
+
+  void hold_parameters(const StageCopy& place, const LayerOfStage& layer, Lifetimes& lives) {
+    const Body& body = *layer.body;
+    if (body.gathered.value > 0) {
+      const BufferId gathered =
+          buffer(place, "gathered weights", Category::Communication, Provenance::Modelled,
+                 body.gathered, Holds::Gathered, layer.layer);
+      around(body.forward, gathered, lives.forward);
+      around(body.backward, gathered, lives.backward);
+    }
+    hold_gradients(place, layer, lives);
+  }
+
   BufferId buffer(const StageCopy& place, std::string_view name, Category category,
-                  Provenance provenance, Bytes bytes) {
+                  Provenance provenance, Bytes bytes, Holds holds, int layer,
+                  std::int32_t item = -1) {
     Buffer made;
     made.name = draft_.name(name);
     made.stage = place.stage;
@@ -211,6 +286,9 @@ class OpGrain final : public PhaseWriter {
     made.category = category;
     made.provenance = provenance;
     made.bytes = bytes;
+    made.holds = holds;
+    made.layer = layer;
+    made.item = item;
     return draft_.buffer(made);
   }
 
@@ -219,8 +297,8 @@ class OpGrain final : public PhaseWriter {
   void around(const std::vector<BodyOp>& ops, BufferId buffer, std::vector<Lifetime>& list) const {
     const auto gather =
         std::find_if(ops.begin(), ops.end(), [](const BodyOp& op) { return op.communication; });
-    const std::size_t last =
-        last_op(ops, [&](const BodyOp& op) { return !split_ || op.pass != Pass::BackwardWeight; });
+    const std::size_t last = last_computing(
+        ops, [&](const BodyOp& op) { return !split_ || op.pass != Pass::BackwardWeight; });
     if (gather == ops.end() || last == kNowhere) return;
     list.push_back({static_cast<std::size_t>(gather - ops.begin()), buffer, true, false});
     list.push_back({last, buffer, false, true});
@@ -228,49 +306,55 @@ class OpGrain final : public PhaseWriter {
 
   // Gradients in full live while the layer makes them and, in a bucket of their own, while they are
   // scattered.
-  void hold_gradients(const StageCopy& place, const Body& body, std::vector<Lifetime>& backward,
-                      std::vector<Lifetime>& reduce) {
+  void hold_gradients(const StageCopy& place, const LayerOfStage& layer, Lifetimes& lives) {
+    const Body& body = *layer.body;
     const auto makes = [&](const BodyOp& op) {
       return !op.recomputed && (!split_ || op.pass == Pass::BackwardWeight);
     };
-    const std::size_t first = first_op(body.backward, makes), last = last_op(body.backward, makes);
+    const std::size_t first = first_computing(body.backward, makes),
+                      last = last_computing(body.backward, makes);
     if (body.unreduced.value == 0 || first == kNowhere) return;
     const auto hold = [&](std::string_view name, std::vector<Lifetime>& list, std::size_t from,
                           std::size_t to) {
-      const BufferId id =
-          buffer(place, name, Category::Communication, Provenance::Modelled, body.unreduced);
+      const BufferId id = buffer(place, name, Category::Communication, Provenance::Modelled,
+                                 body.unreduced, Holds::Unreduced, layer.layer);
       list.push_back({from, id, true, false});
       list.push_back({to, id, false, true});
     };
-    hold("gradients in full", backward, first, last);
-    hold("gradients being scattered", reduce, 0, body.reduce.size() - 1);
+    hold("gradients in full", lives.backward, first, last);
+    hold("gradients being scattered", lives.reduce, 0, body.reduce.size() - 1);
   }
 
-  // A tensor lives from the op that makes it to the end of the last backward op that reads it. One
-  // made by an op that computes nothing (a view) appears with the next that does.
-  void keep(const StageCopy& place, const std::string& prefix, const SavedTensor& s,
-            const Body& body, std::vector<Lifetime>& forward, std::vector<Lifetime>& backward) {
-    const std::vector<BodyOp>& making = s.recomputed ? body.backward : body.forward;
-    const auto makes = [&](const BodyOp& op) { return op.recomputed == s.recomputed; };
-    std::size_t from =
-        s.producer.valid()
-            ? first_op(making, [&](const BodyOp& op) { return makes(op) && op.node >= s.producer; })
-            : first_op(making, makes);
-    if (from == kNowhere) from = last_op(making, makes);
-    const bool until_weight = s.for_weight && split_;
-    const NodeId user = until_weight ? s.last_weight_user : s.last_user;
-    const auto frees = [&](const BodyOp& op) {
-      return !op.recomputed && (!split_ || (op.pass == Pass::BackwardWeight) == until_weight);
-    };
-    std::size_t to =
-        last_op(body.backward, [&](const BodyOp& op) { return frees(op) && op.node == user; });
-    if (to == kNowhere) to = last_op(body.backward, frees);
-    if (from == kNowhere || to == kNowhere) return;
-    const BufferId id = buffer(place, prefix + " " + s.name,
-                               s.recomputed ? Category::Recomputed : Category::Activations,
-                               Provenance::Exact, s.bytes);
-    (s.recomputed ? backward : forward).push_back({from, id, true, false});
-    backward.push_back({to, id, false, true});
+  void keep(const StageCopy& place, const LayerOfStage& layer, std::size_t item, Lifetimes& lives) {
+    const SavedTensor& s = layer.body->saved[item];
+    const std::uint32_t to = split_ ? s.split_to : s.to;
+    if (s.from == kNoOp || to == kNoOp) return;
+    const BufferId id =
+        buffer(place, block_of(*layer.body) + " " + s.name,
+               s.recomputed ? Category::Recomputed : Category::Activations, Provenance::Exact,
+               s.bytes, Holds::Saved, layer.layer, static_cast<std::int32_t>(item));
+    (s.recomputed ? lives.backward : lives.forward).push_back({s.from, id, true, false});
+    lives.backward.push_back({to, id, false, true});
+  }
+
+  // `waits`: for the weight pass of the layer that takes it, which has no other.
+  BufferId transient(const StageCopy& place, const LayerOfStage& layer, const Transient& t,
+                     bool waits) {
+    const bool carried = (t.carried && split_) || waits;
+    std::string name = block_of(*layer.body) + " " + graph_of(*layer.body)[t.tensor].name;
+    if (t.form == Transient::Form::Whole) name += ", whole";
+    if (t.gradient) name += carried ? " gradient for weights" : " gradient";
+    return buffer(place, name, carried ? Category::Activations : Category::Workspace,
+                  Provenance::Exact, t.bytes, Holds::Transient, layer.layer,
+                  static_cast<std::int32_t>(&t - layer.body->transients.data()));
+  }
+
+  void pass(const StageCopy& place, const LayerOfStage& layer, std::size_t item, Lifetimes& lives) {
+    const Transient& t = layer.body->transients[item];
+    const BufferId id = transient(place, layer, t, false);
+    std::vector<Lifetime>& list = t.backward ? lives.backward : lives.forward;
+    list.push_back({t.from, id, true, false});
+    list.push_back({t.to, id, false, true});
   }
 
   std::vector<OpTask> make_ops(const StageCopy& place, Phase phase, int layer,
@@ -279,9 +363,6 @@ class OpGrain final : public PhaseWriter {
     std::vector<OpTask> made;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const BodyOp& op = ops[i];
-      const BufferId workspace =
-          buffer(place, "workspace", Category::Workspace, Provenance::Modelled,
-                 op.communication ? Bytes{} : op.workspace);
       Task task;
       task.kind = op.communication ? TaskKind::Collective : TaskKind::Compute;
       task.phase = phase != Phase::Backward || !split_ ? phase
@@ -295,14 +376,15 @@ class OpGrain final : public PhaseWriter {
       task.collective = op.collective;
       task.group = op.group;
       task.bytes = op.bytes;
+      task.tensor = op.tensor;
+      task.of_gradient = op.of_gradient;
       const TaskId id = draft_.task(task);
       if (!op.communication) draft_.work(id, op.work, 1, op.pass, op.recomputed);
-      for (const Lifetime& l : lifetimes)
-        if (l.op == i && l.allocate) draft_.effect(id, l.buffer, true, l.at_end);
-      draft_.effect(id, workspace, true, false);
-      draft_.effect(id, workspace, false, true);
-      for (const Lifetime& l : lifetimes)
-        if (l.op == i && !l.allocate) draft_.effect(id, l.buffer, false, l.at_end);
+      // In the order in which they happen: what is handed over goes before it comes again.
+      for (const auto& [allocate, at_end] : {std::pair{false, false}, {true, false}, {false, true}})
+        for (const Lifetime& l : lifetimes)
+          if (l.op == i && l.allocate == allocate && l.at_end == at_end)
+            draft_.effect(id, l.buffer, allocate, at_end);
       made.push_back({id, &op});
     }
     return made;
@@ -316,9 +398,10 @@ class OpGrain final : public PhaseWriter {
 
 }  // namespace
 
-std::unique_ptr<PhaseWriter> op_grain(const Workload& w, const StageCopies& places, Draft& draft,
+std::unique_ptr<PhaseWriter> op_grain(const Workload& w, const StageCopies& places,
+                                      const Boundaries& boundaries, Draft& draft,
                                       BackwardKinds kinds) {
-  return std::make_unique<OpGrain>(w, places, draft, kinds);
+  return std::make_unique<OpGrain>(w, places, boundaries, draft, kinds);
 }
 
 }  // namespace trainyard

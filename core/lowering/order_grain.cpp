@@ -24,14 +24,17 @@ struct StageTasks {
 
 struct StageBuffers {
   BufferId until_input, until_weight, recomputed, recomputed_by_input, recomputed_for_weight,
-      forward_workspace, backward_workspace, gathered, unreduced, backward_communication;
+      forward_workspace, backward_workspace, input_workspace, weight_workspace, gathered, unreduced,
+      backward_communication, rise, input_rise, carried;
 };
 
 class OrderGrain final : public PhaseWriter {
  public:
-  OrderGrain(const Workload& w, const StageCopies& places, Draft& draft, BackwardKinds kinds)
+  OrderGrain(const Workload& w, const StageCopies& places, const Boundaries& boundaries,
+             Draft& draft, BackwardKinds kinds)
       : w_(w), draft_(draft), kinds_(kinds) {
-    for (const StageCopy& place : places) stages_.push_back(make_stage(place));
+    for (std::size_t i = 0; i < places.size(); ++i)
+      stages_.push_back(make_stage(places[i], boundaries[i]));
   }
 
   Written write(const Action& action, std::size_t place, Moment moment, LaneState& lane,
@@ -135,7 +138,7 @@ class OrderGrain final : public PhaseWriter {
     return tasks;
   }
 
-  StageTasks make_stage(const StageCopy& place) {
+  StageTasks make_stage(const StageCopy& place, const Boundary& boundary) {
     StageTasks made;
     const StageId stage = place.stage;
     const StageBuffers buffers = make_buffers(place);
@@ -145,7 +148,7 @@ class OrderGrain final : public PhaseWriter {
         continue;
       const PhaseWork work = phase_work(w_, stage, phase);
       PhaseTasks& tasks = made.phase[static_cast<std::size_t>(phase)];
-      tasks.compute = compute(stage, phase, work, buffers);
+      tasks.compute = compute(stage, phase, work, buffers, boundary);
       tasks.blocking = collectives(stage, phase, work.blocking);
       tasks.beside = collectives(stage, phase, work.beside);
       tasks.lead = collectives(stage, phase, work.lead);
@@ -162,7 +165,8 @@ class OrderGrain final : public PhaseWriter {
     return made;
   }
 
-  TaskId compute(StageId stage, Phase phase, const PhaseWork& work, const StageBuffers& b) {
+  TaskId compute(StageId stage, Phase phase, const PhaseWork& work, const StageBuffers& b,
+                 const Boundary& boundary) {
     Task task;
     task.phase = phase;
     task.stage = stage;
@@ -174,31 +178,51 @@ class OrderGrain final : public PhaseWriter {
       draft_.effect(id, buffer, true, false);
       draft_.effect(id, buffer, false, true);
     };
+    // What comes from a neighbour goes over into what is kept or worked on; what leaves stays until
+    // it has been taken.
+    const auto take = [&](BufferId buffer) {
+      if (buffer.valid()) draft_.effect(id, buffer, false, false);
+    };
+    const auto leave = [&](BufferId buffer) {
+      if (buffer.valid()) draft_.effect(id, buffer, true, true);
+    };
+    const bool late = phase_bytes(w_, stage).takes_late;
     switch (phase) {
       case Phase::Forward:
+        take(boundary.forward_in);
         draft_.effect(id, b.until_input, true, false);
         draft_.effect(id, b.until_weight, true, false);
         during(b.gathered);
         during(b.forward_workspace);
+        leave(boundary.forward_out);
         break;
       case Phase::Backward:
+        take(boundary.backward_in);
+        during(b.rise);
         during(b.recomputed);
         during(b.backward_communication);
         during(b.backward_workspace);
         draft_.effect(id, b.until_input, false, true);
         draft_.effect(id, b.until_weight, false, true);
+        leave(boundary.backward_out);
         break;
       case Phase::BackwardInput:
+        if (!late) take(boundary.backward_in);
+        during(b.input_rise);
         during(b.recomputed_by_input);
         draft_.effect(id, b.recomputed_for_weight, true, true);
         during(b.gathered);
-        during(b.backward_workspace);
+        during(b.input_workspace);
         draft_.effect(id, b.until_input, false, true);
+        draft_.effect(id, b.carried, true, true);
+        leave(boundary.backward_out);
         break;
       case Phase::BackwardWeight:
+        if (late) take(boundary.backward_in);
         during(b.unreduced);
-        during(b.backward_workspace);
+        during(b.weight_workspace);
         draft_.effect(id, b.until_weight, false, true);
+        draft_.effect(id, b.carried, false, true);
         draft_.effect(id, b.recomputed_for_weight, false, true);
         break;
       case Phase::Update:
@@ -222,25 +246,35 @@ class OrderGrain final : public PhaseWriter {
       if (with_parts && size.value > 0) add_parts(buffer, stage, for_weight);
       return draft_.buffer(buffer);
     };
-    return {make("activations", Category::Activations, Provenance::Exact, bytes.until_input, false,
-                 true),
-            make("activations for weight gradients", Category::Activations, Provenance::Exact,
-                 bytes.until_weight, true, true),
-            make("recomputed activations", Category::Recomputed, Provenance::Exact,
-                 kinds_.whole ? bytes.recomputed : Bytes{}),
-            make("recomputed activations", Category::Recomputed, Provenance::Exact,
-                 kinds_.split ? bytes.recomputed_by_input : Bytes{}),
-            make("recomputed activations for weight gradients", Category::Recomputed,
-                 Provenance::Exact, kinds_.split ? bytes.recomputed_for_weight : Bytes{}),
-            make("forward workspace", Category::Workspace, Provenance::Modelled,
-                 bytes.forward_workspace),
-            make("backward workspace", Category::Workspace, Provenance::Modelled,
-                 bytes.backward_workspace),
-            make("gathered weights", Category::Communication, Provenance::Modelled, bytes.gathered),
-            make("gradients in full", Category::Communication, Provenance::Modelled,
-                 kinds_.split ? bytes.unreduced : Bytes{}),
-            make("gathered weights and gradients in full", Category::Communication,
-                 Provenance::Modelled, kinds_.whole ? bytes.backward_communication : Bytes{})};
+    return {
+        make("activations", Category::Activations, Provenance::Exact, bytes.until_input, false,
+             true),
+        make("activations for weight gradients", Category::Activations, Provenance::Exact,
+             bytes.until_weight, true, true),
+        make("recomputed activations", Category::Recomputed, Provenance::Exact,
+             kinds_.whole ? bytes.recomputed : Bytes{}),
+        make("recomputed activations", Category::Recomputed, Provenance::Exact,
+             kinds_.split ? bytes.recomputed_by_input : Bytes{}),
+        make("recomputed activations for weight gradients", Category::Recomputed, Provenance::Exact,
+             kinds_.split ? bytes.recomputed_for_weight : Bytes{}),
+        make("forward workspace", Category::Workspace, Provenance::Exact, bytes.forward_workspace),
+        make("backward workspace", Category::Workspace, Provenance::Exact,
+             kinds_.split ? bytes.whole_workspace : bytes.backward_workspace),
+        make("input gradient workspace", Category::Workspace, Provenance::Exact,
+             kinds_.split ? bytes.input_workspace : Bytes{}),
+        make("weight gradient workspace", Category::Workspace, Provenance::Exact,
+             kinds_.split ? bytes.weight_workspace : Bytes{}),
+        make("gathered weights", Category::Communication, Provenance::Modelled, bytes.gathered),
+        make("gradients in full", Category::Communication, Provenance::Modelled,
+             kinds_.split ? bytes.unreduced : Bytes{}),
+        make("gathered weights and gradients in full", Category::Communication,
+             Provenance::Modelled, kinds_.whole ? bytes.backward_communication : Bytes{}),
+        make("gradients for weights, on their way", Category::Activations, Provenance::Exact,
+             kinds_.split ? bytes.whole_rise : Bytes{}),
+        make("gradients for weights, on their way", Category::Activations, Provenance::Exact,
+             kinds_.split ? bytes.input_rise : Bytes{}),
+        make("gradients for weights", Category::Activations, Provenance::Exact,
+             kinds_.split ? bytes.carried : Bytes{})};
   }
 
   // What the activations of one microbatch are made of: each saved tensor, all layers of a block
@@ -283,9 +317,10 @@ std::string_view name_of(Phase phase) {
   return "";
 }
 
-std::unique_ptr<PhaseWriter> order_grain(const Workload& w, const StageCopies& places, Draft& draft,
+std::unique_ptr<PhaseWriter> order_grain(const Workload& w, const StageCopies& places,
+                                         const Boundaries& boundaries, Draft& draft,
                                          BackwardKinds kinds) {
-  return std::make_unique<OrderGrain>(w, places, draft, kinds);
+  return std::make_unique<OrderGrain>(w, places, boundaries, draft, kinds);
 }
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/lowering/boundaries.h"
 #include "core/lowering/draft.h"
 #include "core/lowering/stage_copies.h"
 
@@ -53,9 +54,10 @@ class PhaseWriter {
                       const Refs& updated) = 0;
 };
 
-std::unique_ptr<PhaseWriter> order_grain(const Workload&, const StageCopies&, Draft&,
-                                         BackwardKinds);
-std::unique_ptr<PhaseWriter> op_grain(const Workload&, const StageCopies&, Draft&, BackwardKinds);
+std::unique_ptr<PhaseWriter> order_grain(const Workload&, const StageCopies&, const Boundaries&,
+                                         Draft&, BackwardKinds);
+std::unique_ptr<PhaseWriter> op_grain(const Workload&, const StageCopies&, const Boundaries&,
+                                      Draft&, BackwardKinds);
 
 std::string_view name_of(Phase);  // "forward", "backward", "input gradient" ...
 

@@ -86,6 +86,42 @@ void add_communication(PhaseBytes& sum, const Workload& w, StageId stage) {
   }
 }
 
+// Activations while backward goes from layer to layer.
+struct Tide {
+  Bytes now{}, most{};
+  void layers(int count, Bytes rise, Bytes change) {
+    if (count == 0) return;
+    most = std::max({most, now + rise, now + change * (count - 1) + rise});
+    now += change * count;
+  }
+};
+
+void add_carried(PhaseBytes& sum, const Workload& w, StageId stage) {
+  std::vector<const Workload::Run*> order;
+  for (auto run = runs(w, stage).rbegin(); run != runs(w, stage).rend(); ++run)
+    if (!body(w, *run).backward.empty()) order.push_back(&*run);
+  if (!order.empty()) sum.takes_late = body(w, *order.front()).held.takes_late;
+  Tide input, whole;
+  for (std::size_t r = 0; r < order.size(); ++r) {
+    const Body& layer = body(w, *order[r]);
+    const TransientBytes& held = layer.held;
+    Bytes until_input{}, until_weight{};
+    for (const SavedTensor& s : layer.saved)
+      if (!s.recomputed) (s.for_weight ? until_weight : until_input) += s.bytes;
+    const auto add = [&](int count, bool late) {
+      const Bytes waits = late ? held.input_gradient : Bytes{};
+      sum.carried += (held.carried + waits) * count;
+      input.layers(count, late ? held.late_input_rise : held.input_rise,
+                   held.carried + waits - until_input);
+      whole.layers(count, late ? held.late_whole_rise : held.whole_rise,
+                   Bytes{} - until_input - until_weight);
+    };
+    add(order[r]->count - 1, held.takes_late);
+    add(1, r + 1 < order.size() && body(w, *order[r + 1]).held.takes_late);
+  }
+  sum.input_rise = input.most, sum.whole_rise = whole.most;
+}
+
 }  // namespace
 
 PhaseWork phase_work(const Workload& w, StageId stage, Phase phase) {
@@ -146,10 +182,15 @@ PhaseBytes phase_bytes(const Workload& w, StageId stage) {
     sum.recomputed = std::max(sum.recomputed, recomputed + recomputed_for_weight);
     transient_weight += recomputed_for_weight * run.count;
     sum.recomputed_by_input = std::max(sum.recomputed_by_input, transient_weight + recomputed);
-    sum.forward_workspace = std::max(sum.forward_workspace, forward_workspace(layer));
-    sum.backward_workspace = std::max(sum.backward_workspace, backward_workspace(layer));
+    const TransientBytes& held = layer.held;
+    sum.forward_workspace = std::max(sum.forward_workspace, held.forward);
+    sum.backward_workspace = std::max(sum.backward_workspace, held.backward);
+    sum.whole_workspace = std::max(sum.whole_workspace, held.whole);
+    sum.input_workspace = std::max(sum.input_workspace, held.input);
+    sum.weight_workspace = std::max(sum.weight_workspace, held.weight);
   }
   sum.recomputed_for_weight = transient_weight;
+  add_carried(sum, w, stage);
   add_communication(sum, w, stage);
   if (!runs(w, stage).empty()) {
     sum.send_forward = body(w, runs(w, stage).back()).output;

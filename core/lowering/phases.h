@@ -54,8 +54,14 @@ struct PhaseBytes {
                                 // input pass, which leaves recomputed_for_weight
   Bytes recomputed_for_weight{};  // rebuilt and, under a split backward, alive until the weight
                                   // pass; of all layers
-  Bytes forward_workspace{}, backward_workspace{};
-  Bytes gathered{};   // weights in full of a layer (ZeRO 3), and of the next where prefetched
+  Bytes forward_workspace{}, backward_workspace{};  // most that transients hold at once
+  // The same where backward is split: both parts in one action, each in its own, without the
+  // gradients that weight passes read. Those are there from input pass to weight pass, and as they
+  // come before all that is kept has gone, what is held rises above where the action began.
+  Bytes whole_workspace{}, input_workspace{}, weight_workspace{};
+  Bytes carried{}, whole_rise{}, input_rise{};
+  bool takes_late = false;  // the layer that takes the output's gradient has a weight pass only
+  Bytes gathered{};         // weights in full of a layer (ZeRO 3), and of the next where prefetched
   Bytes unreduced{};  // gradients in full of a layer (ZeRO 2 and 3), and of the one before where
                       // they are scattered beside
   Bytes backward_communication{};         // both, at the layer where their sum is largest

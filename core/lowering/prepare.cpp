@@ -7,6 +7,7 @@
 #include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
+#include "core/methods/transients.h"
 
 namespace trainyard {
 namespace {
@@ -107,6 +108,7 @@ Body make_body(const Scenario& s, const Layout& layout, int block, const Params*
       m.rewrite(body, layout, s,
                 recompute != nullptr && m.name == "recompute" ? *recompute : params);
   });
+  find_lifetimes(body, s.model.blocks[static_cast<std::size_t>(block)].graph, layout);
   return body;
 }
 

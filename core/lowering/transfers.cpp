@@ -15,13 +15,13 @@ bool hands_on(Phase phase) {
 
 }  // namespace
 
-Transfers::Transfers(const Workload& w, const StageCopies& places, const Order& order, Draft& draft,
-                     std::int32_t microbatches)
+Transfers::Transfers(const Workload& w, const StageCopies& places, const Boundaries& boundaries,
+                     const Order& order, Draft& draft, std::int32_t microbatches)
     : w_(w), places_(places), order_(order), draft_(draft), stages_(w.table.size()) {
   forward_.resize(stages_ * static_cast<std::size_t>(microbatches));
   backward_.resize(forward_.size());
   find_links();
-  make_tasks();
+  make_tasks(boundaries);
 }
 
 DeviceId Transfers::destination(DeviceId from, const Action& a) const {
@@ -48,9 +48,9 @@ void Transfers::find_links() {
     }
 }
 
-void Transfers::make_tasks() {
+void Transfers::make_tasks(const Boundaries& boundaries) {
   const auto make = [&](TaskKind kind, Phase phase, StageId stage, std::string_view name,
-                        Bytes bytes) {
+                        Bytes bytes, BufferId buffer) {
     Task task;
     task.kind = kind;
     task.phase = phase;
@@ -59,18 +59,30 @@ void Transfers::make_tasks() {
     task.pass = draft_.name("connect_stages");
     task.group = Group::Pipeline;
     task.bytes = bytes;
-    return draft_.task(task);
+    const TaskId id = draft_.task(task);
+    const bool sends = kind == TaskKind::Send;
+    if (buffer.valid()) draft_.effect(id, buffer, !sends, sends);
+    return id;
   };
-  for (std::uint32_t s = 0; s < stages_; ++s) {
-    const StageId stage{s};
-    const PhaseBytes bytes = phase_bytes(w_, stage);
-    const Bytes from_before = s > 0 ? phase_bytes(w_, {s - 1}).send_forward : Bytes{};
-    const Bytes from_after = s + 1 < stages_ ? phase_bytes(w_, {s + 1}).send_backward : Bytes{};
+  std::vector<PhaseBytes> bytes;
+  for (std::uint32_t s = 0; s < stages_; ++s) bytes.push_back(phase_bytes(w_, StageId{s}));
+  for (std::size_t place = 0; place < places_.size(); ++place) {
+    const StageId stage = places_[place].stage;
+    const std::size_t s = stage.value;
+    const Boundary& b = boundaries[place];
+    const auto held = [](bool by_message, BufferId buffer) {
+      return by_message ? buffer : BufferId{};
+    };
     tasks_.push_back(
-        {make(TaskKind::Send, Phase::Forward, stage, "send activations", bytes.send_forward),
-         make(TaskKind::Receive, Phase::Forward, stage, "receive activations", from_before),
-         make(TaskKind::Send, Phase::Backward, stage, "send gradients", bytes.send_backward),
-         make(TaskKind::Receive, Phase::Backward, stage, "receive gradients", from_after)});
+        {make(TaskKind::Send, Phase::Forward, stage, "send activations", bytes[s].send_forward,
+              held(b.sends_forward, b.forward_out)),
+         make(TaskKind::Receive, Phase::Forward, stage, "receive activations",
+              s > 0 ? bytes[s - 1].send_forward : Bytes{}, held(b.receives_forward, b.forward_in)),
+         make(TaskKind::Send, Phase::Backward, stage, "send gradients", bytes[s].send_backward,
+              held(b.sends_backward, b.backward_out)),
+         make(TaskKind::Receive, Phase::Backward, stage, "receive gradients",
+              s + 1 < stages_ ? bytes[s + 1].send_backward : Bytes{},
+              held(b.receives_backward, b.backward_in))});
   }
 }
 
@@ -107,9 +119,10 @@ void Transfers::post(std::int32_t first) {
       if (at == kNowhere) continue;
       const Link& link = links_[at];
       const bool forward = a.phase == Phase::Forward;
-      const std::uint32_t stage = a.stage.value, next = forward ? stage + 1 : stage - 1;
+      const std::uint32_t next = forward ? a.stage.value + 1 : a.stage.value - 1;
       const std::int32_t microbatch = first + a.microbatch;
-      const Tasks &from = tasks_[stage], &to = tasks_[next];
+      const Tasks &from = tasks_[places_.of(a.stage, link.from)],
+                  &to = tasks_[places_.of(StageId{next}, link.to)];
       Message& message = (forward ? forward_ : backward_)[cell(a.stage, microbatch)];
       message.send = draft_.add(link.send, forward ? from.send_forward : from.send_backward,
                                 microbatch, {}, a.wave);

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "core/lowering/boundaries.h"
 #include "core/lowering/draft.h"
 #include "core/lowering/stage_copies.h"
 
@@ -12,7 +13,8 @@ namespace trainyard {
 
 class Transfers {
  public:
-  Transfers(const Workload&, const StageCopies&, const Order&, Draft&, std::int32_t microbatches);
+  Transfers(const Workload&, const StageCopies&, const Boundaries&, const Order&, Draft&,
+            std::int32_t microbatches);
 
   /// The streams of the links that begin or end at the device.
   void add_streams(DeviceId);
@@ -37,7 +39,7 @@ class Transfers {
   };
 
   void find_links();
-  void make_tasks();
+  void make_tasks(const Boundaries&);
   /// Index into links_ of what the action sends; kNowhere when nothing leaves its device.
   std::size_t& link_of(std::uint32_t lane, const Action& a) {
     return link_of_[(lane * stages_ + a.stage.value) * 2 + (a.phase == Phase::Forward ? 0 : 1)];
@@ -57,7 +59,7 @@ class Transfers {
   struct Tasks {
     TaskId send_forward, receive_forward, send_backward, receive_backward;
   };
-  std::vector<Tasks> tasks_;                 // by stage
+  std::vector<Tasks> tasks_;                 // by place
   std::vector<Message> forward_, backward_;  // by cell of the sender
 };
 

@@ -43,7 +43,7 @@ class SavedList {
     if (!saved.tensor.valid()) {
       list_.push_back({graph_.nodes[node].name + " " + std::string(saved.what), node_id(node),
                        node_id(node), saved.for_weight, saved.for_weight ? node_id(node) : NodeId{},
-                       saved.attention_core, false, saved.bytes});
+                       saved.attention_core, false, saved.bytes, TensorId{}, saved.what});
       return;
     }
     const Tensor& tensor = graph_[saved.tensor];
@@ -58,7 +58,9 @@ class SavedList {
                        {},
                        saved.attention_core,
                        false,
-                       local_bytes(tensor, layout_.binding, layout_.precision)});
+                       local_bytes(tensor, layout_.binding, layout_.precision),
+                       saved.tensor,
+                       {}});
     }
     SavedTensor& kept = list_[entry->second];
     kept.attention_core = kept.attention_core && saved.attention_core;
@@ -66,7 +68,6 @@ class SavedList {
       kept.for_weight = true, kept.last_weight_user = node_id(node);
   }
 
-  bool holds(TensorId tensor) const { return index_.count(tensor) != 0; }
   std::vector<SavedTensor> take() { return std::move(list_); }
 
  private:
@@ -77,26 +78,7 @@ class SavedList {
   std::vector<SavedTensor> list_;
 };
 
-// Activations around one op that nobody keeps: alive while it runs.
-Bytes passing(const LocalNode& local, const SavedList& saved) {
-  Bytes sum{};
-  for (const auto* list : {&local.node.inputs, &local.node.outputs})
-    for (TensorId id : *list)
-      if (local.graph[id].kind == TensorKind::Activation && !saved.holds(id))
-        sum += local.bytes(local.graph[id]);
-  return sum;
-}
-
-// Gradients of an op's outputs and inputs.
-Bytes gradients_around(const LocalNode& local) {
-  Bytes sum{};
-  for (const auto* list : {&local.node.inputs, &local.node.outputs})
-    for (TensorId id : *list)
-      if (local.graph[id].kind == TensorKind::Activation) sum += local.bytes(local.graph[id]);
-  return sum;
-}
-
-BodyOp compute_op(const LocalNode& local, std::size_t i, Pass pass, Work work, Bytes workspace) {
+BodyOp compute_op(const LocalNode& local, std::size_t i, Pass pass, Work work) {
   BodyOp op;
   op.name = local.node.name;
   op.pass_name = kStep;
@@ -104,7 +86,6 @@ BodyOp compute_op(const LocalNode& local, std::size_t i, Pass pass, Work work, B
   op.pass = pass;
   op.work = work;
   op.work.kernel = kernel_of(*local.node.op, pass);
-  op.workspace = workspace;
   return op;
 }
 
@@ -124,13 +105,13 @@ Body write_body(const Model& model, int block, const Layout& layout) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const LocalNode node = local(i);
     if (const Work work = node.node.op->work(node, Pass::Forward); !empty(work))
-      body.forward.push_back(compute_op(node, i, Pass::Forward, work, passing(node, saved)));
+      body.forward.push_back(compute_op(node, i, Pass::Forward, work));
   }
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const LocalNode node = local(i);
     for (Pass pass : {Pass::BackwardInput, Pass::BackwardWeight})
       if (const Work work = node.node.op->work(node, pass); !empty(work))
-        body.backward.push_back(compute_op(node, i, pass, work, gradients_around(node)));
+        body.backward.push_back(compute_op(node, i, pass, work));
   }
   body.parameters = local_parameters(graph, layout);
   const auto boundary = [&](TensorId id) {
@@ -167,18 +148,6 @@ Bytes recomputed_bytes(const Body& body) {
   Bytes sum{};
   for (const SavedTensor& s : body.saved) sum += s.recomputed ? s.bytes : Bytes{};
   return sum;
-}
-
-Bytes forward_workspace(const Body& body) {
-  Bytes most{};
-  for (const BodyOp& op : body.forward) most = std::max(most, op.workspace);
-  return most;
-}
-
-Bytes backward_workspace(const Body& body) {
-  Bytes most{};
-  for (const BodyOp& op : body.backward) most = std::max(most, op.workspace);
-  return most;
 }
 
 Bytes weight_bytes(const LocalParameters& parameters, const Layout& layout) {

@@ -22,7 +22,6 @@ struct BodyOp {
   bool communication = false;
   // computation
   Work work{};
-  Bytes workspace{};  // tensors that live only while it runs
   // communication
   CollectiveKind collective = CollectiveKind::AllReduce;
   Group group = Group::Tensor;
@@ -43,22 +42,42 @@ struct SavedTensor {
   bool attention_core = false;
   bool recomputed = false;  // not kept: rebuilt in backward (category Recomputed)
   Bytes bytes{};
+  TensorId tensor = {};        // of the block's graph; invalid: a fact of the producer
+  std::string_view fact = {};  // "statistics", "mask": as its op's saved() calls it
+  // Written by find_lifetimes(): made at the start of that op of forward (of backward, where it is
+  // recomputed), freed at the end of that op of backward, where the backward may be split.
+  std::uint32_t from = 0, to = 0, split_to = 0;
 };
 
 /// A tensor that is alive only while its layer runs: an output that nobody keeps, a gradient on its
-/// way from the op that makes it to those that read it.
+/// way from the op that makes it to those that read it. See transients.h.
 struct Transient {
   enum class Form : std::uint8_t {
-    Local,    // as the binding divides it
-    Whole,    // gathered from, or about to be reduced to, its parts (sequence parallel)
-    Carried,  // a gradient that the weight pass of a split backward still reads
+    Local,  // as the binding divides it
+    Whole,  // gathered from its parts, or still to be reduced to them
   };
   TensorId tensor;        // of the block's graph
   bool gradient = false;  // of the tensor, else the tensor itself
   bool backward = false;  // from and to count Body::backward, else Body::forward
   Form form = Form::Local;
+  bool carried = false;  // a gradient that a weight pass reads: a split backward holds it from its
+                         // input pass to its weight pass
   std::uint32_t from = 0, to = 0;  // ops: alive from the start of the one to the end of the other
   Bytes bytes{};
+};
+
+/// The most that the transients of a layer hold at once. Of a backward in one part, and of the
+/// parts of one that is split, where what is carried is an activation and no workspace.
+struct TransientBytes {
+  Bytes forward{}, backward{};
+  Bytes whole{}, input{}, weight{};  // without what is carried: both parts in one, each alone
+  Bytes carried{};                   // held between input and weight pass
+  Bytes input_gradient{};            // handed to the layer before
+  /// Activations above what they were when the part began, at their most: gradients to be carried
+  /// come before what is kept may go. `late`: the input gradient is one of them, because the layer
+  /// before has only a weight pass.
+  Bytes whole_rise{}, input_rise{}, late_whole_rise{}, late_input_rise{};
+  bool takes_late = false;  // its only backward is its weight pass
 };
 
 /// Parameters of one layer that one device holds before any sharding of state, in elements.
@@ -77,6 +96,7 @@ struct Body {
   std::vector<BodyOp> update;  // the optimizer
   std::vector<SavedTensor> saved;
   std::vector<Transient> transients;  // of what is not saved (core/methods/transients.h)
+  TransientBytes held;                // of them at once
   LocalParameters parameters;
   Bytes gathered{};         // parameters in full that live only while the layer runs (ZeRO 3)
   Bytes unreduced{};        // gradients in full that live until they are scattered (ZeRO 2 and 3)
@@ -84,10 +104,8 @@ struct Body {
 };
 
 /// Sums that both grains use.
-Bytes saved_bytes(const Body&);        // kept between forward and backward
-Bytes recomputed_bytes(const Body&);   // rebuilt and alive during backward
-Bytes forward_workspace(const Body&);  // largest of any one op
-Bytes backward_workspace(const Body&);
+Bytes saved_bytes(const Body&);       // kept between forward and backward
+Bytes recomputed_bytes(const Body&);  // rebuilt and alive during backward
 
 /// Writes the plain body of a block: compute only, everything saved that its ops ask for.
 Body write_body(const Model&, int block, const Layout&);

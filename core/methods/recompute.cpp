@@ -25,12 +25,12 @@ BodyOp again(BodyOp op, Pass pass) {
   return op;
 }
 
-void recompute_layer(Body& body) {
+void recompute_layer(Body& body, const Graph& graph) {
   bool keeps_input = false;
   for (SavedTensor& saved : body.saved) {
     if (saved.producer.valid())
       saved.recomputed = true;
-    else
+    else if (saved.tensor == graph.input)
       keeps_input = true;
   }
   if (!keeps_input && !body.saved.empty()) {
@@ -41,6 +41,8 @@ void recompute_layer(Body& body) {
     input.recomputed = false;
     input.attention_core = false;
     input.bytes = body.input;
+    input.tensor = graph.input;
+    input.fact = {};
     body.saved.push_back(std::move(input));
   }
   std::vector<BodyOp> backward;
@@ -73,9 +75,10 @@ void recompute_attention_core(Body& body) {
 }
 
 void rewrite(Body& body, const Layout&, const Scenario& scenario, const Params& params) {
-  if (!scenario.model.blocks[static_cast<std::size_t>(body.block)].layer) return;
+  const Block& block = scenario.model.blocks[static_cast<std::size_t>(body.block)];
+  if (!block.layer) return;
   const std::string& policy = params.text("policy");
-  if (policy == "full") recompute_layer(body);
+  if (policy == "full") recompute_layer(body, block.graph);
   if (policy == "selective") recompute_attention_core(body);
 }
 

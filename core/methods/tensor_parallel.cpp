@@ -61,9 +61,14 @@ class Inserter {
     return false;
   }
 
-  BodyOp op(std::string name, std::size_t node, Pass pass, CollectiveKind kind, Bytes bytes) const {
-    return collective_op(kName, std::move(name), NodeId{static_cast<std::uint32_t>(node)}, pass,
-                         kind, Group::Tensor, bytes);
+  // On the tensor, or on its gradient.
+  BodyOp op(std::string name, TensorId tensor, bool of_gradient, std::size_t node, Pass pass,
+            CollectiveKind kind, Bytes bytes) const {
+    BodyOp op = collective_op(kName, std::move(name), NodeId{static_cast<std::uint32_t>(node)},
+                              pass, kind, Group::Tensor, bytes);
+    op.tensor = tensor;
+    op.of_gradient = of_gradient;
+    return op;
   }
 
   // The input of column-cut products: every rank needs all of it, and its gradient is the sum of
@@ -71,15 +76,16 @@ class Inserter {
   void enter(TensorId tensor, std::size_t first, std::size_t last) {
     const Bytes bytes = whole(tensor);
     if (divided(tensor)) {
-      around_[first].before_forward.push_back(op("gather " + graph_[tensor].name, first,
-                                                 Pass::Forward, CollectiveKind::AllGather, bytes));
+      around_[first].before_forward.push_back(op("gather " + graph_[tensor].name, tensor, false,
+                                                 first, Pass::Forward, CollectiveKind::AllGather,
+                                                 bytes));
       // Only a rank's own part was kept; weight gradients need the whole again.
-      around_[last].before_weight.push_back(op("gather " + graph_[tensor].name + " again", last,
-                                               Pass::BackwardWeight, CollectiveKind::AllGather,
-                                               bytes));
+      around_[last].before_weight.push_back(op("gather " + graph_[tensor].name + " again", tensor,
+                                               false, last, Pass::BackwardWeight,
+                                               CollectiveKind::AllGather, bytes));
     }
     around_[first].after_backward.push_back(
-        op("reduce gradient of " + graph_[tensor].name, first, Pass::BackwardInput,
+        op("reduce gradient of " + graph_[tensor].name, tensor, true, first, Pass::BackwardInput,
            divided(tensor) ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, bytes));
   }
 
@@ -88,11 +94,11 @@ class Inserter {
     const TensorId out = node.outputs[0];
     const Bytes bytes = whole(out);
     around_[i].after_forward.push_back(
-        op("reduce " + graph_[out].name, i, Pass::Forward,
+        op("reduce " + graph_[out].name, out, false, i, Pass::Forward,
            divided(out) ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, bytes));
     if (divided(out))
-      around_[i].before_backward.push_back(op("gather gradient of " + graph_[out].name, i,
-                                              Pass::BackwardInput, CollectiveKind::AllGather,
+      around_[i].before_backward.push_back(op("gather gradient of " + graph_[out].name, out, true,
+                                              i, Pass::BackwardInput, CollectiveKind::AllGather,
                                               bytes));
   }
 
@@ -102,8 +108,8 @@ class Inserter {
     const Shape& logits = graph_[node.inputs[0]].shape;
     Shape rows(logits.begin(), logits.end() - 1);
     const std::int64_t tokens = local_elements(rows, whole_);
-    around_[i].after_forward.push_back(
-        op("reduce loss", i, Pass::Forward, CollectiveKind::AllReduce, Bytes{12 * tokens}));
+    around_[i].after_forward.push_back(op("reduce loss", node.inputs[0], false, i, Pass::Forward,
+                                          CollectiveKind::AllReduce, Bytes{12 * tokens}));
   }
 
   const Graph& graph_;
