@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -427,7 +428,14 @@ TEST(WeightUpdates, RoundingOfTheUpdateIsWhatHurts) {
                 nearest = least_squares(WeightUpdate::Nearest, 1e-3, kSteps),
                 stochastic = least_squares(WeightUpdate::Stochastic, 1e-3, kSteps),
                 kahan = least_squares(WeightUpdate::Kahan, 1e-3, kSteps);
-  RecordProperty("fp32", std::to_string(fp32.excess));
+  const auto record = [](const char* how, double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", value);
+    RecordProperty(how, text);  // --gtest_output=xml: writes them down
+  };
+  record("fp32", fp32.excess), record("nearest", nearest.excess);
+  record("stochastic", stochastic.excess), record("kahan", kahan.excess);
+  record("lost", nearest.lost);
   EXPECT_GE(nearest.excess / stochastic.excess, 100) << nearest.excess << " " << stochastic.excess;
   EXPECT_GE(stochastic.excess / kahan.excess, 3) << kahan.excess;
   EXPECT_LE(kahan.excess, 50 * fp32.excess) << fp32.excess;
