@@ -202,10 +202,13 @@ class OpGrain final : public PhaseWriter {
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const auto& [body, layer] = layers[i];
       LayerTasks tasks;
-      tasks.forward = make_ops(place, Phase::Forward, layer, body->forward, lives[i].forward);
-      tasks.backward = make_ops(place, Phase::Backward, layer, body->backward, lives[i].backward);
-      tasks.reduce = make_ops(place, Phase::Backward, layer, body->reduce, lives[i].reduce);
-      tasks.gather = make_ops(place, Phase::Forward, layer, body->gather, {});
+      tasks.forward = make_ops(place, Phase::Forward, BodyList::Forward, layer, body->forward,
+                               lives[i].forward);
+      tasks.backward = make_ops(place, Phase::Backward, BodyList::Backward, layer, body->backward,
+                                lives[i].backward);
+      tasks.reduce =
+          make_ops(place, Phase::Backward, BodyList::Reduce, layer, body->reduce, lives[i].reduce);
+      tasks.gather = make_ops(place, Phase::Forward, BodyList::Gather, layer, body->gather, {});
       made.push_back(std::move(tasks));
     }
     return made;
@@ -315,14 +318,14 @@ class OpGrain final : public PhaseWriter {
                       last = last_computing(body.backward, makes);
     if (body.unreduced.value == 0 || first == kNowhere) return;
     const auto hold = [&](std::string_view name, std::vector<Lifetime>& list, std::size_t from,
-                          std::size_t to) {
+                          std::size_t to, std::int32_t item) {
       const BufferId id = buffer(place, name, Category::Communication, Provenance::Modelled,
-                                 body.unreduced, Holds::Unreduced, layer.layer);
+                                 body.unreduced, Holds::Unreduced, layer.layer, item);
       list.push_back({from, id, true, false});
       list.push_back({to, id, false, true});
     };
-    hold("gradients in full", lives.backward, first, last);
-    hold("gradients being scattered", lives.reduce, 0, body.reduce.size() - 1);
+    hold("gradients in full", lives.backward, first, last, 0);
+    hold("gradients being scattered", lives.reduce, 0, body.reduce.size() - 1, 1);
   }
 
   void keep(const StageCopy& place, const LayerOfStage& layer, std::size_t item, Lifetimes& lives) {
@@ -357,7 +360,7 @@ class OpGrain final : public PhaseWriter {
     list.push_back({t.to, id, false, true});
   }
 
-  std::vector<OpTask> make_ops(const StageCopy& place, Phase phase, int layer,
+  std::vector<OpTask> make_ops(const StageCopy& place, Phase phase, BodyList list, int layer,
                                const std::vector<BodyOp>& ops,
                                const std::vector<Lifetime>& lifetimes) {
     std::vector<OpTask> made;
@@ -373,6 +376,8 @@ class OpGrain final : public PhaseWriter {
       task.pass = draft_.name(op.pass_name);
       task.node = op.node;
       task.layer = layer;
+      task.list = list;
+      task.op = static_cast<std::int32_t>(i);
       task.collective = op.collective;
       task.group = op.group;
       task.bytes = op.bytes;

@@ -52,7 +52,7 @@ enum class Holds : std::uint8_t {
   Transient,  // item: index into Body::transients of its layer
   Message,    // what a send or receive carries: the stage's output, or the gradient of its input
   Gathered,   // the layer's parameters in full (ZeRO 3)
-  Unreduced,  // the layer's gradients in full (ZeRO 2 and 3)
+  Unreduced,  // the layer's gradients in full (ZeRO 2 and 3); item 1: while they are scattered
   Weights,    // of the whole stage; item: which copy where waves have their own
   OlderWeights,
   Gradients,       // of the whole stage; item as above
@@ -97,6 +97,9 @@ struct WorkCount {
 
 enum class TaskKind : std::uint8_t { Compute, Collective, Send, Receive };
 
+/// Which list of a Body an op-grain task was written from.
+enum class BodyList : std::uint8_t { None, Forward, Backward, Reduce, Gather };
+
 /// Everything that instructions of one stage, phase and step have in common. Owned by the Program.
 struct Task {
   TaskKind kind = TaskKind::Compute;
@@ -113,6 +116,8 @@ struct Task {
   Bytes bytes{};              // Collective, Send: of one
   TensorId tensor;            // op grain, Collective: what it works on; invalid: parameters
   bool of_gradient = false;   // its gradient
+  BodyList list = BodyList::None;
+  std::int32_t op = -1;                         // op grain: index into that list
   std::uint32_t first_effect = 0, effects = 0;  // slice of Program::effects
 };
 

@@ -1,0 +1,287 @@
+// A training session: repetitions of the program until the updates are done, with checkpoints on
+// the way.
+#include "backends/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+
+#include "backends/cpu/cpu_execution.h"
+#include "backends/cpu/evaluation.h"
+#include "core/base/error.h"
+#include "core/timeline/metrics.h"
+
+namespace trainyard {
+namespace {
+
+std::string part_name(std::string_view what, DeviceId device, int peer, std::size_t place,
+                      std::size_t index) {
+  return std::string(what) + " d" + std::to_string(device.value) + " peer " + std::to_string(peer) +
+         " place " + std::to_string(place) + " " + std::to_string(index);
+}
+
+bool exists(const std::string& path) { return std::filesystem::exists(path); }
+
+}  // namespace
+
+struct CpuBackend::Impl {
+  Impl(const Workload& w, const Program& p, const TaskPrices& prices, const Training& t,
+       const CpuOptions& o, const DataSource& data)
+      : workload(w),
+        program(p),
+        training(t),
+        options(o),
+        source(data),
+        plan(w, p),
+        execution(plan, training, options, data),
+        driver(options.mode == RunMode::VirtualTime
+                   ? virtual_time_driver(prices)
+                   : wall_clock_driver(options.threads, options.link_bytes_per_second)) {
+    execution.step_done = [this](std::int64_t step) {
+      const auto m = static_cast<std::size_t>(program.microbatches);
+      const std::size_t first =
+          static_cast<std::size_t>(step) * m * static_cast<std::size_t>(plan.peers.dp);
+      tell(static_cast<std::int64_t>(losses.size()) + step + 1, mean_loss(first, m), Instant{});
+    };
+  }
+
+  const Workload& workload;
+  const Program& program;
+  Training training;
+  CpuOptions options;
+  const DataSource& source;
+  RunPlan plan;
+  CpuExecution execution;
+  std::unique_ptr<Driver> driver;
+  std::vector<double> losses;  // by step
+  std::int64_t first_step = 0;
+
+  // f(name, allocation) for everything that a run needs to go on.
+  template <class F>
+  void each_state(F&& f) {
+    for (std::size_t at = 0; at < plan.places.size(); ++at)
+      for (int peer = 0; peer < execution.peers(); ++peer) {
+        const DeviceId device = plan.places[at].device;
+        StageState& stage = execution.state(device, peer).stage(at);
+        for (std::size_t i = 0; i < stage.weights.size(); ++i)
+          f(part_name("weights", device, peer, at, i), stage.weights[i]);
+        for (std::size_t i = 0; i < stage.optimizer.size(); ++i)
+          f(part_name("optimizer state", device, peer, at, i), stage.optimizer[i]);
+      }
+  }
+
+  void write_checkpoint() {
+    if (options.checkpoint.empty()) return;
+    Checkpoint c;
+    c.program = digest(program);
+    c.scenario = workload.scenario.model.name + " on " + workload.scenario.cluster.name;
+    c.step = execution.updates();
+    c.seed = training.seed;
+    c.scaler = execution.scaler().state();
+    c.losses = losses;
+    each_state([&](std::string name, const Allocation& held) {
+      if (held)
+        c.parts.push_back(
+            {std::move(name), std::string(reinterpret_cast<const char*>(held.data),
+                                          static_cast<std::size_t>(held.bytes.value))});
+    });
+    save(c, options.checkpoint);
+  }
+
+  void resume(const Checkpoint& c) {
+    expect_same(c, digest(program),
+                workload.scenario.model.name + " on " + workload.scenario.cluster.name,
+                options.checkpoint);
+    std::size_t next = 0;
+    each_state([&](const std::string& name, Allocation& held) {
+      if (!held) return;
+      const bool fits = next < c.parts.size() && c.parts[next].name == name &&
+                        c.parts[next].content.size() == static_cast<std::size_t>(held.bytes.value);
+      if (!fits)
+        throw Error(
+            Error::Kind::InvalidInput,
+            "expected \"" + name + "\" of " + std::to_string(held.bytes.value) + " bytes, found " +
+                (next < c.parts.size() ? "\"" + c.parts[next].name + "\" of " +
+                                             std::to_string(c.parts[next].content.size()) + " bytes"
+                                       : std::string("no more parts")),
+            {options.checkpoint});
+      std::memcpy(held.data, c.parts[next].content.data(), c.parts[next].content.size());
+      ++next;
+    });
+    execution.scaler().restore(c.scaler);
+    execution.set_updates(c.step);
+    losses = c.losses;
+    first_step = c.step;
+  }
+
+  double mean_loss(std::size_t first, std::size_t count) const {
+    const std::vector<double>& all = execution.losses();
+    double sum = 0;
+    for (std::size_t i = first; i < first + count; ++i) sum += all[i];
+    return sum / static_cast<double>(count);
+  }
+
+  void tell(std::int64_t number, double loss, Instant at) {
+    if (options.live == nullptr) return;
+    LiveStep step;
+    step.step = number;
+    step.loss = loss;
+    step.rate = rate_at(training, number - 1);
+    step.gradient_norm = execution.gradient_norm();
+    step.loss_scale = execution.scales_loss() ? execution.scaler().scale() : 0;
+    step.skipped = execution.skipped();
+    step.at = at;
+    options.live->steps().push(step);
+  }
+
+  void note_losses(Instant at) {
+    const auto per_step =
+        static_cast<std::size_t>(program.microbatches) * static_cast<std::size_t>(plan.peers.dp);
+    const std::size_t steps = plan.asynchronous ? static_cast<std::size_t>(program.steps) : 1;
+    for (std::size_t s = 0; s < steps; ++s) {
+      losses.push_back(mean_loss(s * per_step, per_step));
+      // An asynchronous program has told its steps one by one.
+      if (!plan.asynchronous) tell(static_cast<std::int64_t>(losses.size()), losses.back(), at);
+    }
+  }
+};
+
+CpuBackend::CpuBackend(const Workload& w, const Program& p, const TaskPrices& prices,
+                       const Training& training, const CpuOptions& options,
+                       const DataSource& source) {
+  Diagnostics wrong = check(w, p, training);
+  for (Diagnostic& d : source.check(w.scenario.model)) wrong.push_back(std::move(d));
+  throw_if_errors(wrong);
+  impl_ = std::make_unique<Impl>(w, p, prices, training, options, source);
+}
+CpuBackend::~CpuBackend() = default;
+
+TrainingRun CpuBackend::run() {
+  Impl& m = *impl_;
+  TrainingRun result;
+  if (m.options.resume && !m.options.checkpoint.empty() && exists(m.options.checkpoint))
+    m.resume(load_checkpoint(m.options.checkpoint));
+  result.first_step = m.first_step;
+  const std::int64_t per_repetition = m.plan.asynchronous ? m.program.steps : 1;
+  struct Kept {
+    Timeline timeline;
+    std::vector<MemoryWave> waves;
+    Duration time{};
+  };
+  std::vector<Kept> kept;  // of a few repetitions, spread over the run
+  Instant now{};
+  std::int64_t last_checkpoint = m.first_step;
+  int repetition = 0;
+  while (m.execution.updates() < m.training.steps) {
+    if (m.options.stop.stop_requested()) {
+      result.stopped = true;
+      break;
+    }
+    m.execution.begin_repetition(repetition);
+    DriverResult done = m.driver->run(m.execution, repetition,
+                                      m.options.record_timeline ? m.options.live : nullptr, {});
+    m.execution.end_repetition(repetition);
+    if (repetition == 0 && m.options.place_buffers)
+      for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d) {
+        const BufferPlaces places = place_buffers(m.program, done.timeline, DeviceId{d});
+        for (int peer = 0; peer < m.execution.peers(); ++peer)
+          m.execution.arena(DeviceId{d}, peer).plan(places);
+      }
+    const Duration time = makespan(done.timeline);
+    now += time;
+    m.note_losses(now);
+    result.skipped += m.execution.skipped() ? 1 : 0;
+    Kept keep{std::move(done.timeline), {}, time};
+    for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d)
+      keep.waves.push_back(m.execution.arena(DeviceId{d}, 0).take_wave());
+    for (std::int64_t s = 0; s < per_repetition; ++s)
+      result.step_times.push_back(Duration{time.count() / per_repetition});
+    // A window of the latest: the first ones pay for cold caches.
+    kept.push_back(std::move(keep));
+    if (kept.size() > 15) kept.erase(kept.begin());
+    if (m.options.progress)
+      m.options.progress(static_cast<double>(m.execution.updates()) /
+                         static_cast<double>(std::max<std::int64_t>(1, m.training.steps)));
+    if (m.options.checkpoint_every > 0 &&
+        m.execution.updates() - last_checkpoint >= m.options.checkpoint_every) {
+      m.write_checkpoint();
+      last_checkpoint = m.execution.updates();
+    }
+    ++repetition;
+  }
+  if (m.execution.updates() != last_checkpoint || repetition > 0) m.write_checkpoint();
+  result.losses = m.losses;
+  result.microbatch_losses = m.execution.losses();
+  result.gradient_norm = m.execution.gradient_norm();
+  if (!kept.empty()) {
+    std::vector<std::size_t> order(kept.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(order.size() / 2),
+                     order.end(),
+                     [&](std::size_t a, std::size_t b) { return kept[a].time < kept[b].time; });
+    Kept& median = kept[order[order.size() / 2]];
+    const double samples = static_cast<double>(m.workload.scenario.plan.batch.global) *
+                           static_cast<double>(per_repetition);
+    if (median.time.count() > 0)
+      result.samples_per_second = samples * 1e9 / static_cast<double>(median.time.count());
+    result.timeline = std::move(median.timeline);
+    result.timeline.clock = Timeline::Clock::Measured;
+    result.waves = std::move(median.waves);
+  }
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(m.program.devices); ++d)
+    for (int peer = 0; peer < m.execution.peers(); ++peer) {
+      const Arena& arena = m.execution.arena(DeviceId{d}, peer);
+      result.memory.push_back({DeviceId{d}, peer, arena.most(), arena.reach(),
+                               arena.most_by_category(),
+                               m.execution.state(DeviceId{d}, peer).scratch});
+    }
+  return result;
+}
+
+CpuBackend::Evaluation CpuBackend::evaluate(std::int64_t most_samples) {
+  return trainyard::evaluate(impl_->workload, parameters(), impl_->source, most_samples);
+}
+
+// --- parameters ---
+
+std::vector<TrainedTensor> CpuBackend::parameters() const {
+  const Impl& m = *impl_;
+  std::vector<TrainedTensor> list;
+  for (std::size_t at = 0; at < m.plan.places.size(); ++at) {
+    const StagePlacement& place = m.plan.places[at];
+    if (at > 0 && m.plan.places[at - 1].stage == place.stage) continue;  // the second copy
+    for (const PlacedLayer& layer : place.layers)
+      for (const PlacedParameter& p : layer.parameters)
+        if (p.owner < 0)
+          list.push_back({layer.model_layer, p.name, p.whole_shape,
+                          m.execution.whole_parameter(at, layer, p)});
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const auto& a, const auto& b) { return a.layer < b.layer; });
+  return list;
+}
+
+void CpuBackend::set_parameters(const std::vector<TrainedTensor>& tensors) {
+  Impl& m = *impl_;
+  for (std::size_t at = 0; at < m.plan.places.size(); ++at) {
+    const StagePlacement& place = m.plan.places[at];
+    for (std::size_t l = 0; l < place.layers.size(); ++l)
+      for (const PlacedParameter& p : place.layers[l].parameters) {
+        if (p.owner >= 0) continue;
+        const auto found =
+            std::find_if(tensors.begin(), tensors.end(), [&](const TrainedTensor& t) {
+              return t.layer == place.layers[l].model_layer && t.name == p.name;
+            });
+        if (found == tensors.end() || found->shape != p.whole_shape)
+          throw Error(Error::Kind::InvalidInput,
+                      "expected the parameter \"" + p.name + "\" of layer " +
+                          std::to_string(place.layers[l].model_layer) +
+                          (found == tensors.end() ? ", found none" : ", found another shape"));
+        for (int peer = 0; peer < m.execution.peers(); ++peer)
+          m.execution.set_parameter(m.execution.state(place.device, peer), at, l, p, found->values);
+      }
+  }
+}
+
+}  // namespace trainyard

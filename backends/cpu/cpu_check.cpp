@@ -1,0 +1,112 @@
+// What the CPU backend cannot execute, and why.
+#include <algorithm>
+
+#include "backends/cpu/cpu_backend.h"
+#include "core/methods/catalogue.h"
+
+namespace trainyard {
+namespace {
+
+void add_error(Diagnostics& found, std::string message, std::string place, std::string fix = {}) {
+  found.push_back(
+      {Diagnostic::Severity::Error, std::move(message), {std::move(place)}, std::move(fix)});
+}
+
+void check_degrees(const Workload& w, Diagnostics& found) {
+  const Binding& b = w.layout.binding;
+  for (const auto& [degree, name] : {std::pair{b.cp, "cp"}, {b.ep, "ep"}})
+    if (degree > 1)
+      add_error(found,
+                "a local run divides work by tp, dp and pp, found " + std::string(name) + "=" +
+                    std::to_string(degree),
+                "plan#/mesh/" + std::string(name), std::string(name) + "=1");
+}
+
+void check_model(const Workload& w, Diagnostics& found) {
+  const Model& model = w.scenario.model;
+  const Graph& last = model.blocks.back().graph;
+  if (!last[last.output].shape.empty())
+    add_error(found,
+              "a local run trains models that end in a loss, found the output " +
+                  last[last.output].name + " " + to_text(last[last.output].shape),
+              "model#/blocks");
+  bool tied = false;
+  for (const Block& block : model.blocks) {
+    if (block.graph.side_input.valid())
+      add_error(found,
+                "a local run executes layers of one input, found the second input " +
+                    block.graph[block.graph.side_input].name + " of " + block.name,
+                "model#/blocks/" + block.name);
+    for (const Node& node : block.graph.nodes)
+      if (node.op->name == "router")
+        add_error(found,
+                  "a local run has no routed experts, found " + node.name + " of " + block.name,
+                  "model#/blocks/" + block.name);
+    tied |= std::any_of(block.graph.tensors.begin(), block.graph.tensors.end(),
+                        [](const Tensor& t) { return !t.tied_to.empty(); });
+  }
+  if (tied && !w.layout.tied_copies && w.layout.gradient_shards > 1)
+    add_error(found,
+              "the table that two layers share would have to be gathered for both at once, which "
+              "zero=2 and zero=3 do layer by layer",
+              "plan#/choices/zero/stage", "zero=1");
+}
+
+void check_precision(const Workload& w, Diagnostics& found) {
+  const Precision& p = w.layout.precision;
+  for (DType type : {p.parameter, p.activation, p.gradient})
+    if (type != DType::F32 && type != DType::BF16 && type != DType::F16) {
+      add_error(found,
+                "a local run stores fp32, bf16 or fp16, found " + std::string(to_string(type)),
+                "plan#/choices", "precision=bf16");
+      return;
+    }
+}
+
+void check_program(const Program& p, Diagnostics& found) {
+  for (const Task& task : p.tasks) {
+    if (task.kind != TaskKind::Compute || task.phase == Phase::Update || task.node.valid())
+      continue;
+    add_error(found,
+              "expected a program at op grain, found an instruction of no op: " +
+                  std::string(p.name(task.name)),
+              "program");
+    return;
+  }
+}
+
+void check_asynchronous(const Workload& w, const Training& training, Diagnostics& found) {
+  if (!has_updates(order(w, schedule_shape(w)))) return;
+  const std::string& rule = w.scenario.plan.optimizer;
+  if (training.clip > 0)
+    add_error(
+        found,
+        "clip needs the gradients of all stages at one moment, which an asynchronous schedule "
+        "never has",
+        "--train", "clip=0");
+  if (w.layout.precision.activation == DType::F16)
+    add_error(found,
+              "fp16 skips updates whose gradients overflow on any stage, which an asynchronous "
+              "schedule cannot know",
+              "plan#/choices", "precision=bf16");
+  if (w.layout.optimizer_shards > 1)
+    add_error(found, "zero with an asynchronous schedule is not executed locally",
+              "plan#/choices/zero/stage", "zero=0");
+  if ((rule == "lars" || rule == "lamb") && w.layout.binding.tp > 1)
+    add_error(found, rule + " needs norms over all tensor ranks between two updates of a stage",
+              "plan#/optimizer", "optimizer=momentum");
+}
+
+}  // namespace
+
+Diagnostics CpuBackend::check(const Workload& w, const Program& p, const Training& training) {
+  Diagnostics found = trainyard::check(training);
+  check_degrees(w, found);
+  check_model(w, found);
+  check_precision(w, found);
+  check_program(p, found);
+  if (!has_errors(found)) check_asynchronous(w, training, found);
+  return found;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,185 @@
+// The CPU backend trains: as the reference does, and the same however a plan divides the work.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "backends/reference/reference_backend.h"
+#include "tests/support/cpu_training.h"
+#include "tests/support/tiny_models.h"
+
+namespace trainyard {
+namespace {
+
+using testing::CpuRun;
+using testing::SampleNumbers;
+using testing::Settings;
+using testing::tiny_convnet;
+using testing::tiny_mlp;
+using testing::tiny_transformer;
+using testing::train_on_cpu;
+
+Training momentum(std::int64_t steps) {
+  Training t;
+  t.rate = 0.1;
+  t.momentum = 0.5;
+  t.steps = steps;
+  t.epsilon = 0.01;  // a gradient that is 0 but for rounding moves nothing
+  return t;
+}
+
+Settings with(Settings settings, const Settings& more) {
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
+void expect_close(const std::vector<double>& a, const std::vector<double>& b, double relative) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_NEAR(a[i], b[i], relative * std::abs(b[i]) + 1e-9) << i;
+}
+
+// Largest difference of any two parameters, as a share of the largest parameter.
+double difference(const std::vector<TrainedTensor>& a, const std::vector<TrainedTensor>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double worst = 0, most = 0;
+  for (std::size_t t = 0; t < std::min(a.size(), b.size()); ++t) {
+    EXPECT_EQ(a[t].name, b[t].name);
+    EXPECT_EQ(a[t].values.size(), b[t].values.size()) << a[t].name;
+    for (std::size_t e = 0; e < std::min(a[t].values.size(), b[t].values.size()); ++e) {
+      worst = std::max(worst, std::abs(double{a[t].values[e]} - b[t].values[e]));
+      most = std::max(most, std::abs(double{b[t].values[e]}));
+    }
+  }
+  return worst / most;
+}
+
+TEST(CpuTraining, AgreesWithTheReference) {
+  for (const Model& model :
+       {tiny_mlp(3), tiny_convnet(2), tiny_transformer(), tiny_transformer({.tied = true}),
+        tiny_transformer({.family = "llama"})}) {
+    SCOPED_TRACE(model.name);
+    Training training = momentum(3);
+    const Settings settings = {"global-batch=4", "micro-batch=2", "optimizer=momentum"};
+    const CpuRun fast = train_on_cpu(model, 1, settings, training);
+    // The reference starts from the same weights and sees the same samples.
+    LowerOptions lowering;
+    lowering.grain = Grain::Op;
+    lowering.steps = 3;
+    const Program program = lower(fast.workload, lowering);
+    ReferenceOptions options;
+    options.rules[0].rate = training.rate;
+    options.rules[0].momentum = training.momentum;
+    options.weights = [&](ReferenceParameter& p) {
+      for (const TrainedTensor& t : fast.initial)
+        if (t.layer == p.layer && t.name == p.name)
+          p.weights.values.assign(t.values.begin(), t.values.end());
+    };
+    const SampleNumbers source;
+    options.data = [&](const ReferenceInput& in) {
+      HostTensor made = zeros(in.shape);
+      const DataRequest request{model, in.graph, in.tensor, in.shape, in.microbatch * 2};
+      if (in.graph[in.tensor].kind == TensorKind::Index) {
+        std::vector<std::int64_t> numbers(made.values.size());
+        source.fill(request, numbers);
+        made.values.assign(numbers.begin(), numbers.end());
+      } else {
+        std::vector<float> numbers(made.values.size());
+        source.fill(request, numbers);
+        made.values.assign(numbers.begin(), numbers.end());
+      }
+      return made;
+    };
+    const ReferenceRun exact = ReferenceBackend(fast.workload, program).run(options);
+    expect_close(fast.run.losses, exact.step_losses, 1e-5);
+    std::vector<TrainedTensor> wanted;
+    for (const ReferenceParameter& p : exact.parameters) {
+      std::vector<float> values(p.weights.values.begin(), p.weights.values.end());
+      wanted.push_back({p.layer, p.name, p.weights.shape, std::move(values)});
+    }
+    EXPECT_LT(difference(fast.parameters, wanted), 1e-5);
+  }
+}
+
+// The first of a few shapes that the schedule finds legal.
+std::optional<std::pair<std::int64_t, Settings>> legal_shape(const Model& model,
+                                                             std::string_view schedule) {
+  static std::vector<std::string> kept;  // settings are views
+  for (const char* stages : {"1", "2"})
+    for (const char* devices : {"4", "2"})
+      for (const char* batch : {"8", "4"}) {
+        kept = {"schedule=" + std::string(schedule), "pp=" + std::string(devices),
+                "virtual-stages=" + std::string(stages), "global-batch=" + std::string(batch),
+                "micro-batch=1"};
+        Settings settings(kept.begin(), kept.end());
+        if (!has_errors(check(testing::scenario(model, devices[0] - '0', settings, "cpu"))))
+          return std::pair{std::int64_t{devices[0] - '0'}, settings};
+      }
+  return std::nullopt;
+}
+
+bool synchronous(const Method& m) {
+  if (m.axis != MethodAxis::Schedule) return false;
+  const ScheduleShape shape{.devices = 2, .stages = 2, .microbatches = 4};
+  return !m.settles || !has_updates(m.order(shape, with_defaults({}, m.params)));
+}
+
+TEST(CpuTraining, EverySynchronousScheduleTrainsAsOneDevice) {
+  int schedules = 0;
+  for (const Method& method : methods()) {
+    if (!synchronous(method)) continue;
+    ++schedules;
+    for (const Model& model : {tiny_mlp(8), tiny_convnet(8), tiny_transformer({.layers = 8})}) {
+      SCOPED_TRACE(std::string(method.name) + ", " + model.name);
+      const auto shape = legal_shape(model, method.name);
+      ASSERT_TRUE(shape.has_value()) << "no shape of the list is legal";
+      const Settings settings = with(shape->second, {"optimizer=momentum"});
+      const CpuRun t = train_on_cpu(model, shape->first, settings, momentum(3));
+      const CpuRun alone = train_on_cpu(
+          model, 1, {"schedule=1f1b", shape->second[3], "micro-batch=1", "optimizer=momentum"},
+          momentum(3));
+      expect_close(t.run.losses, alone.run.losses, 1e-6);
+      EXPECT_LT(difference(t.parameters, alone.parameters), 1e-6);
+    }
+  }
+  EXPECT_GE(schedules, 11);
+}
+
+// What changes where things are kept, or who adds them up, changes no number but the last bits.
+TEST(CpuTraining, ReplicasShardingAndRecomputeTrainAsOneDevice) {
+  struct Case {
+    std::int64_t devices;
+    Settings settings;
+  };
+  const Case cases[] = {
+      {1, {"recompute=full"}},
+      {1, {"recompute=selective", "flash-attention=off"}},
+      {1, {"recompute=blocks=1"}},
+      {2, {"pp=2", "recompute=full"}},
+      {2, {"dp=2"}},
+      {4, {"dp=2", "pp=2"}},
+      {2, {"zero=1"}},
+      {2, {"zero=2"}},
+      {4, {"zero=3", "pp=2"}},
+      {4, {"zero=3", "hybrid=2"}},
+      {4, {"zero=1", "hybrid=2"}},
+      {4, {"zero=2", "overlap=off", "recompute=full"}},
+  };
+  for (const Model& model : {tiny_mlp(4), tiny_transformer({.tied = false})})
+    for (const char* optimizer : {"optimizer=momentum", "optimizer=adamw", "optimizer=lamb"}) {
+      const Settings base = {"global-batch=8", "micro-batch=1", optimizer};
+      const CpuRun alone = train_on_cpu(model, 1, base, momentum(2));
+      for (const Case& c : cases) {
+        std::string name = model.name + " " + optimizer;
+        for (std::string_view one : c.settings) name += " " + std::string(one);
+        SCOPED_TRACE(name);
+        const CpuRun t = train_on_cpu(model, c.devices, with(base, c.settings), momentum(2));
+        expect_close(t.run.losses, alone.run.losses, 1e-6);
+        EXPECT_LT(difference(t.parameters, alone.parameters), 2e-5);
+      }
+    }
+}
+
+}  // namespace
+}  // namespace trainyard

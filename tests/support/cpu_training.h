@@ -1,0 +1,100 @@
+// Trains a scenario on the CPU backend, with data and initial weights that any other executor can
+// be given too.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/simulator/simulator.h"
+#include "tests/support/layers.h"
+
+namespace trainyard::testing {
+
+/// Numbers from [-1, 1), indices below what reads them allows: functions of tensor and sample.
+class SampleNumbers final : public DataSource {
+ public:
+  std::string_view name() const override { return "numbers"; }
+  std::string provenance() const override { return "made by the test"; }
+  std::int64_t samples() const override { return 1 << 20; }
+  std::int64_t evaluation_samples() const override { return 8; }
+  Diagnostics check(const Model&) const override { return {}; }
+  void fill(const DataRequest& r, std::span<float> out) const override {
+    each(r, [&](std::size_t e, const Random& random, std::uint64_t i) {
+      out[e] = static_cast<float>(2 * random.uniform(i) - 1);
+    });
+  }
+  void fill(const DataRequest& r, std::span<std::int64_t> out) const override {
+    const std::int64_t limit = index_limit(r.graph, r.tensor);
+    each(r, [&](std::size_t e, const Random& random, std::uint64_t i) {
+      out[e] = random.between(i, 0, limit - 1);
+    });
+  }
+
+ private:
+  static std::int64_t index_limit(const Graph& graph, TensorId tensor) {
+    for (const Node& node : graph.nodes) {
+      if (node.op->name == "embedding" && node.inputs[0] == tensor)
+        return graph[node.inputs[1]].shape[0].size;
+      if (node.op->name == "softmax_loss" && node.inputs[1] == tensor)
+        return std::max<std::int64_t>(2, graph[node.inputs[0]].shape.back().size);
+    }
+    return 2;
+  }
+  // f(element, random numbers of its sample, which of the sample's numbers).
+  template <class F>
+  static void each(const DataRequest& r, F&& f) {
+    const Shape& shape = r.graph[r.tensor].shape;
+    std::size_t batch = shape.size();
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if (shape[d].axis == Axis::Batch) batch = d;
+    std::int64_t outer = 1, inner = 1, size = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (d == batch)
+        size = r.shape[d];
+      else
+        (d < batch ? outer : inner) *= r.shape[d];
+    }
+    std::size_t e = 0;
+    for (std::int64_t o = 0; o < outer; ++o)
+      for (std::int64_t b = 0; b < size; ++b)
+        for (std::int64_t i = 0; i < inner; ++i) {
+          const Random random(r.tensor.value + 1, static_cast<std::uint64_t>(r.first_sample + b));
+          f(e++, random, static_cast<std::uint64_t>(o * inner + i));
+        }
+  }
+};
+
+struct CpuRun {
+  Workload workload;
+  Program program;
+  TrainingRun run;
+  std::vector<TrainedTensor> initial, parameters;
+};
+
+inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Settings& settings,
+                           const Training& training, CpuOptions options = {}) {
+  CpuRun made;
+  Settings all = {"precision=fp32"};  // unless the test says otherwise
+  all.insert(all.end(), settings.begin(), settings.end());
+  made.workload = prepare(scenario(model, devices, all, "cpu"));
+  LowerOptions lowering;
+  lowering.grain = Grain::Op;
+  lowering.steps = has_updates(order(made.workload, schedule_shape(made.workload)))
+                       ? static_cast<int>(training.steps)
+                       : 1;
+  made.program = lower(made.workload, lowering);
+  const Scenario& s = made.workload.scenario;
+  const auto cost = roofline_cost_model();
+  const TaskPrices prices = price(made.program, s.plan.mesh, s.cluster, *cost);
+  const SampleNumbers source;
+  options.poison_freed = true;
+  CpuBackend backend(made.workload, made.program, prices, training, options, source);
+  made.initial = backend.parameters();
+  made.run = backend.run();
+  made.parameters = backend.parameters();
+  return made;
+}
+
+}  // namespace trainyard::testing
