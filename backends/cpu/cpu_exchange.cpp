@@ -41,6 +41,7 @@ void CpuExecution::exchange(InstructionId id, std::span<const int> members) {
     if (a.task.kind == TaskKind::Send) return send(a);
     if (a.task.kind == TaskKind::Receive) return send(at(a.instruction.peer, a.peer));
     if (a.task.group == Group::Copies) return reduce_copies(a);
+    if (a.task.node.valid() && loses_over_ranks(node_of(a))) return exchange_loss(a, members);
     if (a.task.tensor.valid()) return reduce_tensor(a, members);
     if (a.task.collective == CollectiveKind::AllGather) return gather_weights(a, members);
     reduce_gradients(a, members);
@@ -48,6 +49,11 @@ void CpuExecution::exchange(InstructionId id, std::span<const int> members) {
     error.add_context("exchanging " + describe(plan_.program, id));
     throw;
   }
+}
+
+const Node& CpuExecution::node_of(const At& a) const {
+  const PlacedLayer& layer = plan_.places[a.place].layers[plan_.layer_of(a.task.layer)];
+  return (*plan_.layouts[static_cast<std::size_t>(layer.layout)].graph)[a.task.node];
 }
 
 // --- messages ---

@@ -145,13 +145,14 @@ void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
       const auto stream = (static_cast<std::uint64_t>(number) << 16) + tensor.value;
       std::vector<float> whole = initial_weights(name, shape, Random(training_.seed, stream));
       if (p.transposed && !p.tied_to.empty()) whole = transposed(whole, shape[0], shape[1]);
-      set_parameter(device, at, l, p, std::move(whole));
+      set_parameter(device, at, l, p, whole);
     }
   }
 }
 
 void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_t l,
-                                 const PlacedParameter& p, std::vector<float> whole) {
+                                 const PlacedParameter& p,
+                                 const std::vector<float>& whole) {
   const PlacedLayer& layer = plan_.places[at].layers[l];
   const Layout& layout = plan_.workload.layout;
   const DType type = layout.precision.parameter;
@@ -160,7 +161,7 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
   const std::int64_t rank = plan_.peers.tensor_rank(device.peer());
   const std::int64_t part = rank * p.parts / plan_.peers.tp;
   const std::vector<float> own =
-      part_of_tensor(std::move(whole), p.whole_shape, p.divided, p.parts, part);
+      part_of_tensor(whole, TensorPart(p.whole_shape, p.local_shape, p.divided, part));
   std::int64_t from = 0, to = layer.elements;
   if (layout.weight_shards > 1) {
     from = plan_.peers.data_rank(device.peer()) % layout.weight_shards * layer.weight_share;
@@ -195,15 +196,15 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
   const std::int64_t shards = layout.optimizer_shards, share = layer.optimizer_share;
   const bool only_own = master || layout.weight_shards > 1;
   const std::int64_t at_stage = master ? layer.optimizer_at : layer.weights_at;
-  std::int64_t outer = 1, inner = 1;
-  for (int d = 0; d < static_cast<int>(p.whole_shape.size()); ++d)
-    (d < p.divided ? outer : inner) *= p.whole_shape[static_cast<std::size_t>(d)];
-  if (p.divided < 0) outer = 1, inner = p.elements;
-  std::vector<float> whole(static_cast<std::size_t>(outer * inner));
-  const std::int64_t length = inner / p.parts;
+  std::int64_t elements = 1;
+  for (std::int64_t d : p.whole_shape) elements *= d;
+  std::vector<float> whole(static_cast<std::size_t>(elements));
   for (int t = 0; t < plan_.peers.tp; ++t) {
     const std::int64_t part = std::int64_t{t} * p.parts / plan_.peers.tp;
+    const TensorPart held(p.whole_shape, p.local_shape, p.divided, part);
     for (std::int64_t e = 0; e < p.elements; ++e) {
+      const std::int64_t in_whole = held.index(e);
+      if (in_whole < 0) continue;
       const std::int64_t flat = p.offset + e;
       const std::int64_t rank = shards > 1 ? flat / share : 0;
       const StageState& stage =
@@ -214,8 +215,7 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
                           : type == DType::BF16
                               ? from_bf16(reinterpret_cast<const std::uint16_t*>(base)[index])
                               : from_f16(reinterpret_cast<const std::uint16_t*>(base)[index]);
-      const std::int64_t o = e / length, i = e % length;
-      whole[static_cast<std::size_t>(o * inner + part * length + i)] = value;
+      whole[static_cast<std::size_t>(in_whole)] = value;
     }
   }
   return whole;

@@ -56,7 +56,7 @@ class CpuExecution final : public Execution {
                                      const PlacedParameter&) const;
   /// Writes a whole tensor's part into the device's weights and master copy.
   void set_parameter(DeviceState&, std::size_t place, std::size_t layer, const PlacedParameter&,
-                     std::vector<float> whole);
+                     const std::vector<float>& whole);
 
  private:
   struct At {
@@ -75,11 +75,15 @@ class CpuExecution final : public Execution {
   void take_all(const At&, bool at_end);
   void release_all(const At&, bool at_end);
   void compute(const At&, Scratch&);
-  void run(const At&, const OpRun&, std::size_t layer, Flight&, const KernelRun&, Scratch&);
+  void run(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&);
+  template <class F>
+  void with_call(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&, F&&);
+  bool loses_over_ranks(const Node&) const;
   void read_data(const At&, const LayerLayout&, std::size_t layer, Flight&);
   void deliver_output(const At&, std::size_t layer, Flight&);
   void deliver_gradient(const At&, std::size_t layer, Flight&);
   const OpRun& op_of(const At&) const;
+  const Node& node_of(const At&) const;
   void end_loss(const At&, float loss);
   const std::byte* weights_read(const At&, const StageState&) const;
   View parameter(const At&, std::size_t layer, const LayerFlight&, TensorId) const;

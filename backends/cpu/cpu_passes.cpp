@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/cpu_execution.h"
+#include "backends/cpu/kernels/vocab_loss.h"
 #include "core/base/error.h"
 #include "core/model/ops.h"
 
@@ -110,7 +111,7 @@ void CpuExecution::compute(const At& a, Scratch& scratch) {
     if (op.first && l == 0) average_waves(a);
     read_data(a, layout, l, f);
   }
-  for (const KernelRun& run : op.runs) this->run(a, op, l, f, run, scratch);
+  for (const KernelRun& one : op.runs) run(a, l, f, one, scratch);
   if (!forward && a.task.op == layout.last_weight &&
       static_cast<std::int32_t>(l) == place.counting_layer) {
     StageState& stage = a.device.stage(a.place);
@@ -120,8 +121,11 @@ void CpuExecution::compute(const At& a, Scratch& scratch) {
   }
 }
 
-void CpuExecution::run(const At& a, const OpRun&, std::size_t l, Flight& f, const KernelRun& run,
-                       Scratch& scratch) {
+// f(call, loss): what the run's kernel is to be called with; loss is where the model's loss, or the
+// gradient that backward begins with, lies.
+template <class F>
+void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const KernelRun& run,
+                             Scratch& scratch, F&& call_kernel) {
   const StagePlacement& place = plan_.places[a.place];
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
   const Node& node = (*layout.graph)[run.node];
@@ -201,8 +205,59 @@ void CpuExecution::run(const At& a, const OpRun&, std::size_t l, Flight& f, cons
                     : View{};
     call.weight_gradients = list;
   }
-  run_kernel(call, run.pass);
-  if (is_loss && a.task.list == BodyList::Forward) end_loss(a, loss);
+  call_kernel(call, is_loss ? &loss : nullptr);
+}
+
+void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& run,
+                       Scratch& scratch) {
+  with_call(a, l, f, run, scratch, [&](const KernelCall& call, const float* loss) {
+    if (run.pass == Pass::Forward && loses_over_ranks(call.node)) {
+      // The ranks tell each other their statistics before there is a loss.
+      const std::int64_t rows = call.inputs[1].elements();
+      f.statistics.resize(static_cast<std::size_t>(rows * kVocabStatistics));
+      return vocab_statistics(call, f.statistics.data());
+    }
+    run_kernel(call, run.pass);
+    if (run.pass == Pass::Forward && loss != nullptr && a.task.list == BodyList::Forward)
+      end_loss(a, *loss);
+  });
+}
+
+bool CpuExecution::loses_over_ranks(const Node& node) const {
+  return node.op->name == "softmax_loss" && node.split == TensorSplit::Vocab && plan_.peers.tp > 1;
+}
+
+// All ranks have their statistics: each its loss, and its part of the softmax.
+void CpuExecution::exchange_loss(const At& a, std::span<const int> members) {
+  const std::size_t l = plan_.layer_of(a.task.layer);
+  const StagePlacement& place = plan_.places[a.place];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
+  const std::vector<OpRun>& ops =
+      a.task.list == BodyList::Forward ? layout.forward : layout.backward;
+  const KernelRun* run = nullptr;
+  for (const OpRun& op : ops)
+    for (const KernelRun& one : op.runs)
+      if (one.node == a.task.node && one.pass == Pass::Forward) run = &one;
+  if (run == nullptr) refuse("a loss is reduced, and no op of the layer computes it");
+  std::vector<const float*> by_rank;
+  std::size_t size = 0;
+  for (int peer : members) {
+    const Flight& f = state(a.device.device(), peer).flight(a.place, a.microbatch);
+    by_rank.push_back(f.statistics.data());
+    size = f.statistics.size();
+  }
+  std::vector<float> combined(size);
+  combine_vocab_statistics(by_rank, static_cast<std::int64_t>(size) / kVocabStatistics,
+                           combined.data());
+  Scratch scratch;
+  for (int peer : members) {
+    const At to = {a.instruction, a.task, state(a.device.device(), peer), a.place, a.microbatch, peer};
+    Flight& f = to.device.flight(a.place, a.microbatch);
+    with_call(to, l, f, *run, scratch, [&](const KernelCall& call, const float* loss) {
+      vocab_loss(call, combined.data());
+      if (loss != nullptr && a.task.list == BodyList::Forward) end_loss(to, *loss);
+    });
+  }
 }
 
 void CpuExecution::end_loss(const At& a, float loss) {

@@ -22,19 +22,27 @@ std::vector<float> initial_weights(std::string_view name, std::span<const std::i
   return values;
 }
 
-std::vector<float> part_of_tensor(std::vector<float> whole, std::span<const std::int64_t> shape,
-                                  int divided, std::int64_t parts, std::int64_t part) {
-  if (divided < 0 || parts == 1) return whole;
-  std::int64_t outer = 1, inner = 1;
-  for (int d = 0; d < static_cast<int>(shape.size()); ++d)
-    (d < divided ? outer : inner) *= shape[static_cast<std::size_t>(d)];
-  const std::int64_t length = inner / parts;
-  std::vector<float> own;
-  own.reserve(static_cast<std::size_t>(outer * length));
-  for (std::int64_t o = 0; o < outer; ++o) {
-    const auto from = whole.begin() + (o * inner + part * length);
-    own.insert(own.end(), from, from + length);
-  }
+TensorPart::TensorPart(std::span<const std::int64_t> whole, std::span<const std::int64_t> local,
+                       int divided, std::int64_t part) {
+  if (divided < 0) divided = 0, part = 0;
+  for (int d = 0; d < static_cast<int>(whole.size()); ++d)
+    if (d != divided) (d < divided ? outer_ : inner_) *= whole[static_cast<std::size_t>(d)];
+  const auto at = static_cast<std::size_t>(divided);
+  if (!whole.empty()) whole_ = whole[at], local_ = local[at];
+  first_ = part * local_;
+}
+
+std::int64_t TensorPart::index(std::int64_t element) const {
+  const std::int64_t row = element / (local_ * inner_), rest = element % (local_ * inner_);
+  const std::int64_t along = first_ + rest / inner_;
+  return along < whole_ ? (row * whole_ + along) * inner_ + rest % inner_ : -1;
+}
+
+std::vector<float> part_of_tensor(const std::vector<float>& whole, const TensorPart& part) {
+  std::vector<float> own(static_cast<std::size_t>(part.elements()), 0.0f);
+  for (std::int64_t e = 0; e < part.elements(); ++e)
+    if (const std::int64_t i = part.index(e); i >= 0)
+      own[static_cast<std::size_t>(e)] = whole[static_cast<std::size_t>(i)];
   return own;
 }
 

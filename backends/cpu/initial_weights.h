@@ -16,9 +16,20 @@ namespace trainyard {
 std::vector<float> initial_weights(std::string_view name, std::span<const std::int64_t> shape,
                                    const Random&);
 
-/// The part that one of `parts` ranks holds of dimension `divided` (-1: all of it).
-std::vector<float> part_of_tensor(std::vector<float> whole, std::span<const std::int64_t> shape,
-                                  int divided, std::int64_t parts, std::int64_t part);
+/// What one tensor rank holds of a tensor whose dimension `divided` (-1: none) falls into equal parts,
+/// the last of which may stand over: elements beyond the whole are 0 and stay so.
+class TensorPart {
+ public:
+  TensorPart(std::span<const std::int64_t> whole, std::span<const std::int64_t> local, int divided,
+             std::int64_t part);
+  std::int64_t elements() const { return outer_ * local_ * inner_; }
+  /// In the whole tensor; -1 beyond it.
+  std::int64_t index(std::int64_t element) const;
+
+ private:
+  std::int64_t outer_ = 1, whole_ = 1, local_ = 1, inner_ = 1, first_ = 0;
+};
+std::vector<float> part_of_tensor(const std::vector<float>& whole, const TensorPart&);
 /// [rows, columns] as [columns, rows].
 std::vector<float> transposed(const std::vector<float>&, std::int64_t rows, std::int64_t columns);
 
