@@ -151,8 +151,7 @@ void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
 }
 
 void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_t l,
-                                 const PlacedParameter& p,
-                                 const std::vector<float>& whole) {
+                                 const PlacedParameter& p, const std::vector<float>& whole) {
   const PlacedLayer& layer = plan_.places[at].layers[l];
   const Layout& layout = plan_.workload.layout;
   const DType type = layout.precision.parameter;

@@ -251,7 +251,8 @@ void CpuExecution::exchange_loss(const At& a, std::span<const int> members) {
                            combined.data());
   Scratch scratch;
   for (int peer : members) {
-    const At to = {a.instruction, a.task, state(a.device.device(), peer), a.place, a.microbatch, peer};
+    const At to = {a.instruction, a.task,       state(a.device.device(), peer),
+                   a.place,       a.microbatch, peer};
     Flight& f = to.device.flight(a.place, a.microbatch);
     with_call(to, l, f, *run, scratch, [&](const KernelCall& call, const float* loss) {
       vocab_loss(call, combined.data());

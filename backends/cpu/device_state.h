@@ -31,7 +31,7 @@ struct Flight {
   const std::byte* lent = nullptr;  // the output, where the last layer keeps it
   int version = 0;                  // of the weights that its forward read
   int held = 0;                     // allocations
-  std::vector<float> statistics;    // of a loss over a divided vocabulary, on their way to all ranks
+  std::vector<float> statistics;  // of a loss over a divided vocabulary, on their way to all ranks
 };
 
 /// Weights, or gradients, of a whole stage.

@@ -16,8 +16,8 @@ namespace trainyard {
 std::vector<float> initial_weights(std::string_view name, std::span<const std::int64_t> shape,
                                    const Random&);
 
-/// What one tensor rank holds of a tensor whose dimension `divided` (-1: none) falls into equal parts,
-/// the last of which may stand over: elements beyond the whole are 0 and stay so.
+/// What one tensor rank holds of a tensor whose dimension `divided` (-1: none) falls into equal
+/// parts, the last of which may stand over: elements beyond the whole are 0 and stay so.
 class TensorPart {
  public:
   TensorPart(std::span<const std::int64_t> whole, std::span<const std::int64_t> local, int divided,

@@ -42,7 +42,7 @@ struct OpRun {
   Operand from, to;             // collectives on tensors: what is read, and what is written
   bool first = false;  // of its phase (and, of a backward, pass): the layer's input, or the
                        // gradient of its output, arrives with it
-  bool last = false;  // with it the layer's output, or the gradient of its input, is complete
+  bool last = false;   // with it the layer's output, or the gradient of its input, is complete
 };
 
 struct LayerLayout {
