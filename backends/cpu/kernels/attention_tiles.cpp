@@ -108,8 +108,8 @@ TRAINYARD_VECTORISED void softmax_again(const AttentionSizes& s, const QueryBloc
       each_lane(n, x, true, [](Lanes b) TRAINYARD_INLINED { return b; }, bias.row(i) + first);
     const float logarithm = statistics[i - block.first];
     each_lane(
-        n, x, false, [logarithm](Lanes v) TRAINYARD_INLINED { return exponential(v - logarithm); },
-        x);
+        n, x, false,
+        [logarithm](Lanes v) TRAINYARD_INLINED { return falling_exponential(v - logarithm); }, x);
     for (std::int64_t j = block.low; j < first; ++j) scores[j - block.low] = 0;
     for (std::int64_t j = last; j < block.high; ++j) scores[j - block.low] = 0;
   }

@@ -19,19 +19,19 @@ TRAINYARD_INLINE float largest_of(std::int64_t n, const float* x) {
   return result;
 }
 
-/// y = e^(factor (x - most)); returns their sum. x may be y.
+/// y = e^(factor (x - most)), most the largest x; returns their sum. x may be y.
 TRAINYARD_INLINE float exponentials(std::int64_t n, const float* x, float factor, float most,
                                     float* y) {
   Lanes total{};
   float rest = 0;
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    const Lanes e = exponential((load(x + i) - most) * factor);
+    const Lanes e = falling_exponential((load(x + i) - most) * factor);
     store(y + i, e);
     total += e;
   }
   if (i < n) {
-    store(y + i, exponential((load(x + i, n - i) - most) * factor), n - i);
+    store(y + i, falling_exponential((load(x + i, n - i) - most) * factor), n - i);
     for (; i < n; ++i) rest += y[i];
   }
   return sum(total) + rest;
