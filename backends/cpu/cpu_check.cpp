@@ -92,6 +92,24 @@ void check_asynchronous(const Workload& w, const Training& training, Diagnostics
   if (w.layout.optimizer_shards > 1)
     add_error(found, "zero with an asynchronous schedule is not executed locally",
               "plan#/choices/zero/stage", "zero=0");
+  const Binding& b = w.layout.binding;
+  if (b.tp > 1 && b.sequence_parallel)
+    add_error(
+        found,
+        "under sequence parallel the gradients of norms are summed over the tensor ranks before "
+        "an update, which an asynchronous schedule does not wait for",
+        "plan#/choices/tensor-parallel", "sequence-parallel=off");
+  for (const Block& block : w.scenario.model.blocks)
+    for (const Tensor& t : block.graph.tensors)
+      for (const Dim& d : t.shape)
+        if (t.kind == TensorKind::Parameter && d.axis == Axis::KvHeads && parts(d, b) < b.tp) {
+          add_error(
+              found,
+              "tensor ranks share key and value heads of " + block.name +
+                  ", and an asynchronous schedule does not wait for the sum of their gradients",
+              "plan#/mesh/tp", "tp=" + std::to_string(std::max<std::int64_t>(1, d.units)));
+          return;
+        }
   if ((rule == "lars" || rule == "lamb") && w.layout.binding.tp > 1)
     add_error(found, rule + " needs norms over all tensor ranks between two updates of a stage",
               "plan#/optimizer", "optimizer=momentum");

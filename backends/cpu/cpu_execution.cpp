@@ -51,9 +51,6 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
   rule_ = optimizer_rule(plan.workload.scenario.plan.optimizer, training, weight_update_);
   scales_loss_ = plan.workload.layout.precision.activation == DType::F16;
   const bool divided = plan.workload.layout.optimizer_shards > 1 || plan.peers.tp > 1;
-  const bool region = plan.workload.layout.binding.sequence_parallel && plan.peers.tp > 1;
-  together_ = !plan.asynchronous &&
-              (training.clip > 0 || scales_loss_ || region || (rule_->needs_norms() && divided));
   const auto samples = static_cast<std::size_t>(plan.program.microbatches) *
                        static_cast<std::size_t>(plan.program.steps) *
                        static_cast<std::size_t>(plan.peers.dp);
@@ -65,7 +62,10 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
     for (const PlacedLayer& layer : place.layers) {
       norms_at_.back().push_back(norms);
       norms += layer.parameters.size();
-      for (const PlacedParameter& p : layer.parameters) divided_.push_back(p.parts > 1);
+      for (const PlacedParameter& p : layer.parameters) {
+        parts_.push_back(p.parts);
+        has_partial_ |= p.partial;
+      }
       first_operand_.back().push_back(operands);
       operands += plan.layouts[static_cast<std::size_t>(layer.layout)].data.size();
     }
@@ -73,6 +73,8 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
   norms_.resize(norms);
   operands_ = operands;
   for (const StagePlacement& place : plan.places) updates_of_.push_back(count_updates(plan, place));
+  together_ = !plan.asynchronous && (training.clip > 0 || scales_loss_ || has_partial_ ||
+                                     (rule_->needs_norms() && divided));
   make_state();
   find_rules();
 }
@@ -157,8 +159,8 @@ void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_
   const DType type = layout.precision.parameter;
   const auto each = static_cast<std::size_t>(bytes_of(type));
   StageState& stage = device.stage(at);
-  const std::int64_t rank = plan_.peers.tensor_rank(device.peer());
-  const std::int64_t part = rank * p.parts / plan_.peers.tp;
+  const std::int64_t part =
+      part_of_rank(p.parts, plan_.peers.tensor_rank(device.peer()), plan_.peers.tp);
   const std::vector<float> own =
       part_of_tensor(whole, TensorPart(p.whole_shape, p.local_shape, p.divided, part));
   std::int64_t from = 0, to = layer.elements;
@@ -199,7 +201,7 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
   for (std::int64_t d : p.whole_shape) elements *= d;
   std::vector<float> whole(static_cast<std::size_t>(elements));
   for (int t = 0; t < plan_.peers.tp; ++t) {
-    const std::int64_t part = std::int64_t{t} * p.parts / plan_.peers.tp;
+    const std::int64_t part = part_of_rank(p.parts, t, plan_.peers.tp);
     const TensorPart held(p.whole_shape, p.local_shape, p.divided, part);
     for (std::int64_t e = 0; e < p.elements; ++e) {
       const std::int64_t in_whole = held.index(e);

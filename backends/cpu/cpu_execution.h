@@ -113,6 +113,7 @@ class CpuExecution final : public Execution {
   void update(const At&);
   void prepare_updates();
   void sum_partial_gradients();
+  bool first_of_part(std::size_t norm, int peer) const;
   void keep_older(const At&);
   StepFacts step_facts(const StageState&, std::size_t set) const;
   template <class F>
@@ -129,7 +130,7 @@ class CpuExecution final : public Execution {
   std::int64_t average_every_ = 0;  // cycles between averages of waves with weights of their own
   std::vector<UpdateRule> rules_;   // by place; empty for synchronous programs
   LossScaler scaler_;
-  bool scales_loss_ = false, together_ = false;
+  bool scales_loss_ = false, together_ = false, has_partial_ = false;
   std::int64_t updates_ = 0;       // done
   std::int64_t first_update_ = 0;  // of this session
   std::vector<double> losses_;
@@ -140,7 +141,7 @@ class CpuExecution final : public Execution {
   double clip_ = 1, gradient_norm_ = 0;
   std::vector<TensorNorms> norms_;                  // by place, layer and parameter
   std::vector<std::vector<std::size_t>> norms_at_;  // by place, layer: of its first parameter
-  std::vector<bool> divided_;                       // by the same: over tensor ranks
+  std::vector<std::int64_t> parts_;                 // by the same: over tensor ranks
   // Data of a repetition, by operand, microbatch and data rank; empty where each op reads its own.
   std::vector<std::vector<std::byte>> staged_;
   std::vector<std::vector<std::size_t>> first_operand_;  // by place, then layer

@@ -73,8 +73,7 @@ void CpuExecution::end(InstructionId id, int peer) {
   const At a = at(id, peer);
   try {
     take_all(a, true);
-    const bool passes = a.task.kind == TaskKind::Compute && a.task.phase != Phase::Update;
-    if (passes) {
+    if (a.task.list == BodyList::Forward || a.task.list == BodyList::Backward) {
       const OpRun& op = op_of(a);
       const std::size_t layer = plan_.layer_of(a.task.layer);
       Flight& f = a.device.flight(a.place, a.microbatch);

@@ -32,7 +32,8 @@ StepFacts CpuExecution::step_facts(const StageState& stage, std::size_t set) con
   return facts;
 }
 
-// Under sequence parallel the parameters of norms have seen only their rank's tokens.
+// Norms under sequence parallel have seen only their rank's tokens; keys and values that several
+// ranks share, only their rank's queries.
 void CpuExecution::sum_partial_gradients() {
   const Layout& layout = plan_.workload.layout;
   const DType type = layout.precision.gradient;
@@ -50,25 +51,34 @@ void CpuExecution::sum_partial_gradients() {
             shift = from;
           }
           if (begin >= end) continue;
-          std::vector<const void*> parts;
-          std::vector<void*> outs;
-          for (int t = 0; t < plan_.peers.tp; ++t) {
-            StageState& stage = state(place.device, data * plan_.peers.tp + t).stage(at);
-            outs.push_back(element(stage.gradients[0].data, layer.gradients_at + begin - shift,
-                                   static_cast<std::size_t>(bytes_of(type))));
-            parts.push_back(outs.back());
+          for (std::int64_t own = 0; own < p.parts; ++own) {
+            std::vector<const void*> parts;
+            std::vector<void*> outs;
+            for (int t = 0; t < plan_.peers.tp; ++t) {
+              if (part_of_rank(p.parts, t, plan_.peers.tp) != own) continue;
+              StageState& stage = state(place.device, data * plan_.peers.tp + t).stage(at);
+              outs.push_back(element(stage.gradients[0].data, layer.gradients_at + begin - shift,
+                                     static_cast<std::size_t>(bytes_of(type))));
+              parts.push_back(outs.back());
+            }
+            sum_into(parts, outs, type, end - begin);
           }
-          sum_into(parts, outs, type, end - begin);
         }
   }
+}
+
+// Of the tensor ranks that hold the same part of a parameter, one counts.
+bool CpuExecution::first_of_part(std::size_t norm, int peer) const {
+  const int rank = plan_.peers.tensor_rank(peer), ranks = plan_.peers.tp;
+  return rank == 0 ||
+         part_of_rank(parts_[norm], rank, ranks) != part_of_rank(parts_[norm], rank - 1, ranks);
 }
 
 // By the first update of a repetition, when all gradients of all devices are complete.
 void CpuExecution::prepare_updates() {
   if (prepared_) return;
   prepared_ = true;
-  if (plan_.workload.layout.binding.sequence_parallel && plan_.peers.tp > 1)
-    sum_partial_gradients();
+  if (has_partial_) sum_partial_gradients();
   double squares = 0;
   const std::int64_t shards = plan_.workload.layout.optimizer_shards;
   double scale = 1;
@@ -81,10 +91,8 @@ void CpuExecution::prepare_updates() {
       if (plan_.peers.data_rank(peer) >= shards) continue;
       DeviceState& device = state(place.device, peer);
       scale = step_facts(device.stage(at), 0).gradient_scale;
-      const bool first_tensor_rank = plan_.peers.tensor_rank(peer) == 0;
       each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
-        const bool replicated = !divided_[norm];
-        if (replicated && !first_tensor_rank) return;
+        if (!first_of_part(norm, peer)) return;
         squares += square_sum(part.gradients, part.gradient_type, part.elements) * scale * scale;
       });
     }
@@ -103,10 +111,9 @@ void CpuExecution::prepare_updates() {
       StepFacts facts = step_facts(device.stage(at), 0);
       facts.gradient_scale *= clip_;
       const bool counts = plan_.peers.data_rank(peer) < shards;
-      const bool first_tensor_rank = plan_.peers.tensor_rank(peer) == 0;
       each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
         const TensorNorms found = rule_->norms(part, facts);  // every replica advances its moments
-        if (!counts || (!divided_[norm] && !first_tensor_rank)) return;
+        if (!counts || !first_of_part(norm, peer)) return;
         norms_[norm].weights += found.weights;
         norms_[norm].direction += found.direction;
       });

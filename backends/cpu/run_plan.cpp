@@ -114,8 +114,14 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
     p.tied_to = tensor.tied_to;
     p.transposed = !tensor.tied_to.empty() && read_by_product(graph, {t});
     p.matrix = tensor.shape.size() > 1;
-    p.partial = layout.binding.sequence_parallel && layout.binding.tp > 1 && p.divided < 0 &&
-                sees_own_tokens(graph, {t});
+    // A rank has the gradient of its own tokens only, or of its own query heads where it shares
+    // keys and values with others.
+    const bool shares_heads =
+        p.parts < layout.binding.tp && std::any_of(
+                                           tensor.shape.begin(), tensor.shape.end(),
+                                           [](const Dim& d) { return d.axis == Axis::KvHeads; });
+    p.partial = shares_heads || (layout.binding.sequence_parallel && layout.binding.tp > 1 &&
+                                 p.divided < 0 && sees_own_tokens(graph, {t}));
     if (tensor.tied_to.empty() || layout.tied_copies) {
       p.offset = layer.elements;
       layer.elements += p.elements;

@@ -25,8 +25,7 @@ struct PlacedParameter {
   bool transposed = false;                    // as [columns, rows] of what it shares or is tied to
   std::string tied_to;   // "BLOCK/TENSOR" of another stage: the same initial values
   bool matrix = false;   // decays, and LARS and LAMB adapt it
-  bool partial = false;  // under sequence parallel each tensor rank has the gradient of its own
-                         // tokens
+  bool partial = false;  // each tensor rank has only its own share of the gradient
 };
 
 struct PlacedLayer {
@@ -54,6 +53,11 @@ struct StagePlacement {
   std::vector<BufferId> other;       // persistent: framework, older versions kept all along
   std::int32_t counting_layer = -1;  // its last weight pass ends a microbatch's gradients
 };
+
+/// Which of the parameter's parts a tensor rank holds: several may hold the same.
+inline std::int64_t part_of_rank(std::int64_t parts, int rank, int ranks) {
+  return rank * parts / ranks;
+}
 
 /// Ranks behind each pipeline rank: peer = data rank * tp + tensor rank.
 struct Peers {

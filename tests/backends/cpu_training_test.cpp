@@ -181,5 +181,28 @@ TEST(CpuTraining, ReplicasShardingAndRecomputeTrainAsOneDevice) {
     }
 }
 
+TEST(CpuTraining, TensorAndSequenceParallelTrainAsOneDevice) {
+  for (const bool tied : {false, true}) {
+    const Model model = tiny_transformer({.family = "llama", .tied = tied});
+    const Settings base = {"global-batch=4", "micro-batch=2", "optimizer=adamw", "seq=4"};
+    const CpuRun alone = train_on_cpu(model, 1, base, momentum(2));
+    for (const Settings& settings :
+         {Settings{"tp=2", "sequence-parallel=off"}, Settings{"tp=2", "sequence-parallel=on"},
+          Settings{"tp=2", "dp=2", "zero=1"}, Settings{"tp=2", "pp=2"}}) {
+      std::string name = tied ? "tied" : "untied";
+      std::int64_t devices = 2;
+      for (std::string_view one : settings) {
+        name += " " + std::string(one);
+        if (one == "dp=2" || one == "pp=2") devices *= 2;
+      }
+      SCOPED_TRACE(name);
+      if (tied && settings.back() == "pp=2") continue;  // two copies of a table
+      const CpuRun t = train_on_cpu(model, devices, with(base, settings), momentum(2));
+      expect_close(t.run.losses, alone.run.losses, 2e-6);
+      EXPECT_LT(difference(t.parameters, alone.parameters), 1e-4);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/simulator/simulator.h"
+#include "core/base/random.h"
 #include "tests/support/layers.h"
 
 namespace trainyard::testing {
