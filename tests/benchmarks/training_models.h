@@ -12,7 +12,7 @@ struct TrainingCase {
   std::string name;
   Model model;
   std::int64_t batch = 1, sequence = 1;
-  std::string optimizer;  // "sgd" (momentum 0.9), "adam", "adamw"
+  std::string optimizer;  // "momentum" (0.9), "adam", "adamw"
 };
 
 /// Learned positions, layer norms before each part, GELU, biases everywhere, an output head of its
@@ -66,12 +66,12 @@ inline Model small_convnet() {
 
 inline std::vector<TrainingCase> training_cases() {
   const Model mlp = build_mlp({"mlp", 784, 512, 1, 10});
-  return {{"mlp-sgd", mlp, 64, 1, "sgd"},
+  return {{"mlp-sgd", mlp, 64, 1, "momentum"},
           {"mlp-adam", mlp, 64, 1, "adam"},
           {"decoder-256", small_decoder(3, 256, 4, 128), 8, 128, "adamw"},
           {"decoder-128", small_decoder(3, 128, 4, 64), 8, 64, "adamw"},
           {"decoder-512", small_decoder(4, 512, 8, 128), 4, 128, "adamw"},
-          {"convnet", small_convnet(), 32, 1, "sgd"}};
+          {"convnet", small_convnet(), 32, 1, "momentum"}};
 }
 
 }  // namespace trainyard::benchmarks
