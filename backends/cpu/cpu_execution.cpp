@@ -234,6 +234,7 @@ void CpuExecution::begin_repetition(int repetition) {
     for (std::size_t at = 0; at < plan_.places.size(); ++at) {
       StageState& stage = device->stage(at);
       stage.version = 0;
+      stage.reads_left = plan_.places[at].reads;
       for (StageState::Older& older : stage.older) older.version = -1;
     }
   // All of an asynchronous run at once would be the whole data set.

@@ -80,6 +80,8 @@ void CpuExecution::end(InstructionId id, int peer) {
       if (op.last && a.task.list == BodyList::Forward) deliver_output(a, layer, f);
       if (op.last && a.task.list == BodyList::Backward) deliver_gradient(a, layer, f);
     }
+    if (plan_.asynchronous && a.task.kind == TaskKind::Compute && a.task.phase != Phase::Update)
+      --a.device.stage(a.place).reads_left[static_cast<std::size_t>(a.instruction.weights)];
     release_all(a, true);
     const bool backward = a.task.phase != Phase::Forward && a.task.phase != Phase::Update;
     if (backward && a.task.kind != TaskKind::Receive && a.device.in_flight(a.place, a.microbatch) &&

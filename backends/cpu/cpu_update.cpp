@@ -124,10 +124,12 @@ void CpuExecution::prepare_updates() {
 // Before the weights change, the version that somebody still reads is put aside.
 void CpuExecution::keep_older(const At& a) {
   StageState& stage = a.device.stage(a.place);
-  if (stage.older.empty()) return;
-  StageState::Older* into = &stage.older.front();
-  for (StageState::Older& older : stage.older)
-    if (older.version < into->version) into = &older;
+  if (!stage.is_read(stage.version)) return;
+  const auto into =
+      std::find_if(stage.older.begin(), stage.older.end(),
+                   [&](const StageState::Older& older) { return !stage.is_read(older.version); });
+  // Without a stash whoever reads on reads the newest (see weights_read()).
+  if (into == stage.older.end()) return;
   // What its readers read is what the rule made of it.
   const void* from =
       stage.ahead.empty() ? static_cast<const void*>(stage.weights[0].data) : stage.ahead.data();

@@ -147,10 +147,13 @@ void DeviceState::give_back(std::size_t place, std::int32_t microbatch, const Ta
   const Buffer& buffer = plan_.program.buffers[id.value];
   if (buffer.bytes.value == 0) return;
   if (buffer.holds == Holds::OlderWeights) {
-    std::vector<StageState::Older>& older = stages_[place].older;
-    const auto oldest =
-        std::min_element(older.begin(), older.end(),
-                         [](const auto& a, const auto& b) { return a.version < b.version; });
+    StageState& stage = stages_[place];
+    std::vector<StageState::Older>& older = stage.older;
+    const auto oldest = std::find_if(older.begin(), older.end(), [&](const StageState::Older& o) {
+      return !stage.is_read(o.version);
+    });
+    if (oldest == older.end())
+      throw Error(Error::Kind::Internal, "a weight version is let go that is still read");
     arena_.release(oldest->weights);
     older.erase(oldest);
     return;

@@ -43,7 +43,12 @@ struct StageState {
     int version = -1;  // -1: nothing yet
   };
   std::vector<Older> older;
-  int version = 0;                               // of `weights`
+  int version = 0;                       // of `weights`
+  std::vector<std::int32_t> reads_left;  // by version: instructions that still read it
+  bool is_read(int of) const {
+    return of >= 0 && static_cast<std::size_t>(of) < reads_left.size() &&
+           reads_left[static_cast<std::size_t>(of)] > 0;
+  }
   std::vector<std::int64_t> counts;              // by gradient set: microbatches in it
   std::vector<std::unique_ptr<Flight>> flights;  // by microbatch of the program
   std::vector<std::unique_ptr<Flight>> spare;

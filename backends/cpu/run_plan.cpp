@@ -207,7 +207,14 @@ void RunPlan::count_waves() {
       const Task& task = program.task(in);
       const std::size_t at = place_of(task.stage, program.streams[s].device, in.wave);
       places[at].waves = std::max(places[at].waves, in.wave + 1);
-      if (task.kind == TaskKind::Compute && task.phase == Phase::Update) lanes[at].insert(s);
+      if (task.kind != TaskKind::Compute) continue;
+      if (task.phase == Phase::Update) {
+        lanes[at].insert(s);
+        continue;
+      }
+      const auto version = static_cast<std::size_t>(std::max<int>(0, in.weights));
+      if (version >= places[at].reads.size()) places[at].reads.resize(version + 1, 0);
+      ++places[at].reads[version];
     }
   for (std::size_t at = 0; at < places.size(); ++at) places[at].own_waves = lanes[at].size() > 1;
 }

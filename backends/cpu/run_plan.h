@@ -51,6 +51,7 @@ struct StagePlacement {
   int waves = 1;
   std::vector<BufferId> weight_sets, gradient_sets, optimizer_sets;  // by wave where it has its own
   std::vector<BufferId> other;       // persistent: framework, older versions kept all along
+  std::vector<std::int32_t> reads;   // by weight version: instructions that read it
   std::int32_t counting_layer = -1;  // its last weight pass ends a microbatch's gradients
 };
 

@@ -1,0 +1,110 @@
+// Asynchronous schedules on the CPU backend: the versions, corrections and predictions of the
+// reference, in 4-byte floats.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "backends/reference/reference_backend.h"
+#include "core/methods/catalogue.h"
+#include "core/program/facts.h"
+#include "tests/support/cpu_training.h"
+#include "tests/support/tiny_models.h"
+
+namespace trainyard {
+namespace {
+
+using testing::CpuRun;
+using testing::SampleNumbers;
+using testing::Settings;
+using testing::tiny_mlp;
+using testing::train_on_cpu;
+
+// One rule a stage, of the delays that the program shows.
+std::vector<UpdateRule> rules_of(const CpuRun& run, const Training& training) {
+  const Method& schedule = schedule_of(run.workload.scenario.plan);
+  const Choice* choice = find_choice(run.workload.scenario.plan, schedule.name);
+  std::vector<UpdateRule> rules;
+  for (const StageFacts& f : facts(run.program))
+    rules.push_back(
+        update_rule_of(schedule.name, choice->params, f, training.rate, training.momentum));
+  return rules;
+}
+
+ReferenceRun on_reference(const CpuRun& fast, const Training& training) {
+  ReferenceOptions options;
+  options.rules = rules_of(fast, training);
+  options.weights = [&](ReferenceParameter& p) {
+    for (const TrainedTensor& t : fast.initial)
+      if (t.layer == p.layer && t.name == p.name)
+        p.weights.values.assign(t.values.begin(), t.values.end());
+  };
+  const std::int64_t micro = fast.workload.scenario.plan.batch.micro;
+  const SampleNumbers source;
+  options.data = [&](const ReferenceInput& in) {
+    HostTensor made = zeros(in.shape);
+    const DataRequest request{fast.workload.scenario.model, in.graph, in.tensor, in.shape,
+                              in.microbatch * micro};
+    if (in.graph[in.tensor].kind == TensorKind::Index) {
+      std::vector<std::int64_t> numbers(made.values.size());
+      source.fill(request, numbers);
+      made.values.assign(numbers.begin(), numbers.end());
+    } else {
+      std::vector<float> numbers(made.values.size());
+      source.fill(request, numbers);
+      made.values.assign(numbers.begin(), numbers.end());
+    }
+    return made;
+  };
+  return ReferenceBackend(fast.workload, fast.program).run(options);
+}
+
+TEST(CpuAsynchrony, AgreesWithTheReference) {
+  struct Case {
+    int devices;
+    Settings settings;
+  };
+  const Case cases[] = {
+      {4, {"schedule=pipedream", "pp=4", "global-batch=4", "micro-batch=1"}},
+      {4, {"schedule=pipedream-2bw", "pp=4", "global-batch=8", "micro-batch=2"}},
+      {4, {"schedule=pipemare", "pp=4", "global-batch=2", "micro-batch=1"}},
+      {4,
+       {"schedule=pipemare", "pp=4", "global-batch=2", "micro-batch=1", "pipemare.correct=off",
+        "pipemare.reschedule=4"}},
+      {4, {"schedule=pipemare", "pp=4", "global-batch=4", "micro-batch=1", "pipemare.warmup=2"}},
+      {4, {"schedule=pipelined-backprop", "pp=4", "global-batch=1", "micro-batch=1"}},
+      {4,
+       {"schedule=pipelined-backprop", "pp=4", "global-batch=1", "micro-batch=1",
+        "pipelined-backprop.predict=velocity", "pipelined-backprop.compensate=on"}},
+      {4,
+       {"schedule=pipelined-backprop", "pp=4", "global-batch=1", "micro-batch=1",
+        "pipelined-backprop.predict=weight", "pipelined-backprop.compensate=on"}},
+      {1, {"schedule=tick-tock", "global-batch=4", "micro-batch=1", "tick-tock.sync=async"}},
+      {1, {"schedule=tick-tock", "global-batch=4", "micro-batch=1", "tick-tock.sync=accumulate"}},
+      {3,
+       {"schedule=tick-tock", "pp=3", "global-batch=6", "micro-batch=1", "tick-tock.waves=3",
+        "tick-tock.sync=async"}},
+  };
+  Training training;
+  training.rate = 0.05;
+  training.momentum = 0.5;
+  training.steps = 12;
+  for (const Case& c : cases) {
+    std::string name;
+    for (std::string_view one : c.settings) name += std::string(one) + " ";
+    SCOPED_TRACE(name);
+    Settings settings = {"optimizer=momentum"};
+    settings.insert(settings.end(), c.settings.begin(), c.settings.end());
+    const CpuRun fast = train_on_cpu(tiny_mlp(12), c.devices, settings, training);
+    const bool whole_run = fast.program.steps > 1;
+    Training one = training;
+    if (!whole_run) one.steps = 1;
+    const ReferenceRun exact = on_reference(fast, one);
+    const std::size_t steps = whole_run ? exact.step_losses.size() : 1;
+    ASSERT_GE(fast.run.losses.size(), steps);
+    for (std::size_t i = 0; i < steps; ++i)
+      EXPECT_NEAR(fast.run.losses[i], exact.step_losses[i], 2e-5) << "step " << i;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard
