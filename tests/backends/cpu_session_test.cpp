@@ -1,0 +1,157 @@
+// What a training session promises around its steps: limits, checkpoints, precision, clipping.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "core/timeline/metrics.h"
+#include "tests/support/cpu_training.h"
+#include "tests/support/tiny_models.h"
+
+namespace trainyard {
+namespace {
+
+using testing::CpuRun;
+using testing::Settings;
+using testing::tiny_mlp;
+using testing::tiny_transformer;
+using testing::train_on_cpu;
+
+Training of_steps(std::int64_t steps) {
+  Training t;
+  t.rate = 0.05;
+  t.steps = steps;
+  return t;
+}
+
+bool same_bits(const std::vector<TrainedTensor>& a, const std::vector<TrainedTensor>& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i].name != b[i].name || a[i].values != b[i].values) return false;
+  return true;
+}
+
+const Settings kPlans[] = {
+    {"global-batch=4", "micro-batch=1", "pp=2", "optimizer=adamw"},
+    {"global-batch=4", "micro-batch=1", "dp=2", "zero=1", "optimizer=momentum"},
+    {"global-batch=4", "micro-batch=1", "dp=2", "zero=3", "optimizer=adamw"},
+    {"global-batch=4", "micro-batch=1", "pp=2", "optimizer=adamw", "precision=bf16"},
+};
+
+TEST(CpuSession, TwoRunsGiveTheSameBitsInBothModes) {
+  for (const Settings& settings : kPlans) {
+    CpuOptions wall;
+    wall.mode = RunMode::WallClock;
+    const Model model = tiny_transformer();
+    const CpuRun a = train_on_cpu(model, 2, settings, of_steps(3));
+    const CpuRun b = train_on_cpu(model, 2, settings, of_steps(3), wall);
+    const CpuRun c = train_on_cpu(model, 2, settings, of_steps(3), wall);
+    EXPECT_EQ(a.run.losses, b.run.losses);
+    EXPECT_EQ(b.run.losses, c.run.losses);
+    EXPECT_TRUE(same_bits(a.parameters, b.parameters));
+    EXPECT_TRUE(same_bits(b.parameters, c.parameters));
+  }
+}
+
+TEST(CpuSession, ResumesToTheSameBits) {
+  const std::string path = ::testing::TempDir() + "cpu_session.checkpoint";
+  for (const Settings& settings : kPlans) {
+    const Model model = tiny_transformer();
+    const CpuRun whole = train_on_cpu(model, 2, settings, of_steps(6));
+    CpuOptions options;
+    options.checkpoint = path;
+    train_on_cpu(model, 2, settings, of_steps(3), options);
+    options.resume = true;
+    const CpuRun second = train_on_cpu(model, 2, settings, of_steps(6), options);
+    EXPECT_EQ(second.run.first_step, 3);
+    EXPECT_EQ(second.run.losses, whole.run.losses);
+    EXPECT_TRUE(same_bits(second.parameters, whole.parameters));
+    std::filesystem::remove(path);
+  }
+}
+
+TEST(CpuSession, ACheckpointOfAnotherPlanIsRefused) {
+  const std::string path = ::testing::TempDir() + "cpu_session_other.checkpoint";
+  CpuOptions options;
+  options.checkpoint = path;
+  train_on_cpu(tiny_mlp(3), 1, {"global-batch=4"}, of_steps(1), options);
+  options.resume = true;
+  EXPECT_THROW(train_on_cpu(tiny_mlp(4), 1, {"global-batch=4"}, of_steps(2), options), Error);
+  std::filesystem::remove(path);
+}
+
+// What a device holds at its most is what the ledger says at the same instants, by category.
+TEST(CpuSession, HoldsWhatTheLedgerSays) {
+  for (const Settings& settings : kPlans)
+    for (const Model& model : {tiny_mlp(6), tiny_transformer()}) {
+      const CpuRun t = train_on_cpu(model, 2, settings, of_steps(2));
+      for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(t.program.devices); ++d) {
+        const MemoryWave predicted = memory_wave(t.run.timeline, t.program, DeviceId{d});
+        const Bytes peak = total(predicted.samples[predicted.peak].bytes);
+        for (const DeviceMemory& m : t.run.memory) {
+          if (m.device.value != d) continue;
+          EXPECT_EQ(m.most.value, peak.value) << model.name;
+        }
+      }
+    }
+}
+
+TEST(CpuSession, ALimitIsSaidWithItsOwners) {
+  CpuOptions options;
+  options.memory_limit = Bytes{1500};
+  try {
+    train_on_cpu(tiny_mlp(6), 1, {"global-batch=4", "optimizer=adamw"}, of_steps(1), options);
+    FAIL() << "it fits into 1500 bytes";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::OutOfMemory);
+    EXPECT_NE(std::string(error.what()).find("held"), std::string::npos) << error.what();
+  }
+}
+
+TEST(CpuSession, ClipsTheNormOfAllShards) {
+  Training clipped = of_steps(2);
+  clipped.clip = 0.1;
+  const Model model = tiny_transformer();
+  const Settings base = {"global-batch=4", "micro-batch=1", "optimizer=momentum"};
+  const CpuRun alone = train_on_cpu(model, 1, base, clipped);
+  EXPECT_GT(alone.run.gradient_norm, 0.1);
+  for (const Settings& more : {Settings{"pp=2"}, Settings{"dp=2", "zero=2"}, Settings{"dp=2"}}) {
+    Settings settings = base;
+    settings.insert(settings.end(), more.begin(), more.end());
+    const CpuRun t = train_on_cpu(model, 2, settings, clipped);
+    EXPECT_NEAR(t.run.gradient_norm, alone.run.gradient_norm, 1e-5 * alone.run.gradient_norm);
+    for (std::size_t i = 0; i < t.run.losses.size(); ++i)
+      EXPECT_NEAR(t.run.losses[i], alone.run.losses[i], 2e-6);
+  }
+}
+
+TEST(CpuSession, SixteenBitsTrainCloseToThirtyTwo) {
+  const Model model = tiny_mlp(4);
+  Training training = of_steps(20);
+  const Settings base = {"global-batch=8", "micro-batch=4", "optimizer=momentum"};
+  const CpuRun exact = train_on_cpu(model, 1, base, training);
+  for (const char* precision :
+       {"precision=bf16", "precision=fp16", "precision=bf16-sr", "precision=bf16-kahan"}) {
+    SCOPED_TRACE(precision);
+    Settings settings = base;
+    settings.push_back(precision);
+    const CpuRun t = train_on_cpu(model, 1, settings, training);
+    EXPECT_NEAR(t.run.losses.back(), exact.run.losses.back(), 0.05);
+    EXPECT_NE(t.run.losses.back(), exact.run.losses.back());
+  }
+}
+
+TEST(CpuSession, OverflowSkipsTheUpdateAndHalvesTheScale) {
+  Training training = of_steps(8);
+  training.loss_scale = 0x1p40;
+  training.hysteresis = 1;
+  const CpuRun t = train_on_cpu(
+      tiny_mlp(4), 1, {"global-batch=8", "micro-batch=4", "optimizer=momentum", "precision=fp16"},
+      training);
+  EXPECT_EQ(t.run.skipped, 8);  // 2^33 is still too much
+  for (std::size_t i = 0; i < t.parameters.size(); ++i)
+    EXPECT_EQ(t.parameters[i].values, t.initial[i].values);
+}
+
+}  // namespace
+}  // namespace trainyard
