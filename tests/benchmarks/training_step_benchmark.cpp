@@ -1,8 +1,8 @@
 // One training step of each network of training_models.h on the CPU backend: forward, backward and
 // update on one thread, in thread CPU time, with everything that a step costs in it. Prints a line
 // each: its name and the quickest of the steps in milliseconds. Arguments: names of networks (none:
-// all), --seconds S for each (default 2), --kernels for kernels called one after another instead,
-// without arenas and programs.
+// all), --seconds S for each (default 2), --set KEY=VALUE for a plan's setting, --kernels for
+// kernels called one after another instead, without arenas and programs.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -79,18 +79,20 @@ class OneSample final : public DataSource {
   mutable std::map<std::pair<const Graph*, std::uint32_t>, std::vector<double>> kept_;
 };
 
-Workload workload(const TrainingCase& c) {
+Workload workload(const TrainingCase& c, const std::vector<std::string>& settings) {
   Scenario scenario{c.model, make_cluster(device("cpu"), 1), {}};
   const std::string batch = std::to_string(c.batch);
   for (const std::string& setting :
        {"global-batch=" + batch, "micro-batch=" + batch, "sequence=" + std::to_string(c.sequence),
         "optimizer=" + c.optimizer, std::string("precision=fp32")})
     apply_setting(scenario.plan, setting);
+  for (const std::string& setting : settings) apply_setting(scenario.plan, setting);
   return prepare(scenario);
 }
 
-double quickest_step(const TrainingCase& c, double seconds) {
-  const Workload work = workload(c);
+double quickest_step(const TrainingCase& c, const std::vector<std::string>& settings,
+                     double seconds) {
+  const Workload work = workload(c, settings);
   LowerOptions lowering;
   lowering.grain = Grain::Op;
   const Program program = lower(work, lowering);
@@ -120,11 +122,13 @@ double quickest_step(const TrainingCase& c, double seconds) {
 int run(std::span<char* const> arguments) {
   double seconds = 2;
   bool kernels = false;
-  std::vector<std::string> names;
+  std::vector<std::string> names, settings;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string argument = arguments[i];
     if (argument == "--seconds" && i + 1 < arguments.size())
       seconds = std::atof(arguments[++i]);
+    else if (argument == "--set" && i + 1 < arguments.size())
+      settings.emplace_back(arguments[++i]);
     else if (argument == "--kernels")
       kernels = true;
     else
@@ -133,7 +137,7 @@ int run(std::span<char* const> arguments) {
   for (const TrainingCase& c : training_cases())
     if (names.empty() || std::find(names.begin(), names.end(), c.name) != names.end()) {
       std::printf("%s %.4f\n", c.name.c_str(),
-                  kernels ? quickest_of_kernels(c, seconds) : quickest_step(c, seconds));
+                  kernels ? quickest_of_kernels(c, seconds) : quickest_step(c, settings, seconds));
       std::fflush(stdout);
     }
   return 0;

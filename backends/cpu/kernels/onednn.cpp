@@ -7,8 +7,9 @@
 namespace trainyard::onednn {
 
 const dnnl::engine& engine() {
-  static const dnnl::engine made(dnnl::engine::kind::cpu, 0);
-  return made;
+  // Never destroyed: what threads keep of it may go after whatever ends the program.
+  static const dnnl::engine* const made = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *made;
 }
 
 dnnl::stream& stream() {
