@@ -45,6 +45,14 @@ void check_model(const Workload& w, Diagnostics& found) {
     tied |= std::any_of(block.graph.tensors.begin(), block.graph.tensors.end(),
                         [](const Tensor& t) { return !t.tied_to.empty(); });
   }
+  if (tied && w.layout.tied_copies && w.layout.optimizer_shards > 1)
+    add_error(found,
+              "the table that the first and the last stage share has its gradients added up whole, "
+              "and zero leaves each device a part of them",
+              "plan#/choices/zero/stage", "zero=0");
+  if (tied && !w.layout.tied_copies && w.scenario.plan.virtual_stages > 1)
+    add_error(found, "the table that two stages of one device share is not executed locally",
+              "plan#/mesh", "virtual-stages=1");
   if (tied && !w.layout.tied_copies && w.layout.gradient_shards > 1)
     add_error(found,
               "the table that two layers share would have to be gathered for both at once, which "
@@ -89,6 +97,16 @@ void check_asynchronous(const Workload& w, const Training& training, Diagnostics
               "fp16 skips updates whose gradients overflow on any stage, which an asynchronous "
               "schedule cannot know",
               "plan#/choices", "precision=bf16");
+  const auto tied = [](const Block& block) {
+    return std::any_of(block.graph.tensors.begin(), block.graph.tensors.end(),
+                       [](const Tensor& t) { return !t.tied_to.empty(); });
+  };
+  const std::vector<Block>& blocks = w.scenario.model.blocks;
+  if (w.layout.tied_copies && std::any_of(blocks.begin(), blocks.end(), tied))
+    add_error(found,
+              "the first and the last stage share a table, and an asynchronous schedule never has "
+              "both of its gradients at one moment",
+              "plan#/choices", "schedule=1f1b");
   if (w.layout.optimizer_shards > 1)
     add_error(found, "zero with an asynchronous schedule is not executed locally",
               "plan#/choices/zero/stage", "zero=0");

@@ -73,8 +73,9 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
   norms_.resize(norms);
   operands_ = operands;
   for (const StagePlacement& place : plan.places) updates_of_.push_back(count_updates(plan, place));
+  find_tied();
   together_ = !plan.asynchronous && (training.clip > 0 || scales_loss_ || has_partial_ ||
-                                     (rule_->needs_norms() && divided));
+                                     !tied_.empty() || (rule_->needs_norms() && divided));
   make_state();
   find_rules();
 }

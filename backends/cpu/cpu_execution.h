@@ -98,7 +98,6 @@ class CpuExecution final : public Execution {
   void reduce_gradients(const At&, std::span<const int> members);
   void gather_weights(const At&, std::span<const int> members);
   void reduce_copies(const At&);
-  void reduce_tied(const At&);
   void exchange_loss(const At&, std::span<const int> members);
 
   // cpu_delayed.cpp
@@ -113,7 +112,17 @@ class CpuExecution final : public Execution {
   void update(const At&);
   void prepare_updates();
   void sum_partial_gradients();
+
+  // cpu_tied.cpp
+  struct TiedTensor {
+    std::size_t place, layer, parameter;
+  };
+  void find_tied();
+  void sum_tied_gradients();
+  std::vector<float> gradient_sum(const TiedTensor&, int peer) const;
+  void set_gradient(const TiedTensor&, int peer, const std::vector<float>&);
   bool first_of_part(std::size_t norm, int peer) const;
+  bool is_tied_copy(std::size_t norm) const;
   void keep_older(const At&);
   StepFacts step_facts(const StageState&, std::size_t set) const;
   template <class F>
@@ -131,8 +140,10 @@ class CpuExecution final : public Execution {
   std::vector<UpdateRule> rules_;   // by place; empty for synchronous programs
   LossScaler scaler_;
   bool scales_loss_ = false, together_ = false, has_partial_ = false;
-  std::int64_t updates_ = 0;       // done
-  std::int64_t first_update_ = 0;  // of this session
+  std::vector<std::vector<TiedTensor>> tied_;  // what stages share: first the owner, then the
+                                               // others
+  std::int64_t updates_ = 0;                   // done
+  std::int64_t first_update_ = 0;              // of this session
   std::vector<double> losses_;
   int repetition_ = 0;
   // What updates have in common, found by the first of a repetition.

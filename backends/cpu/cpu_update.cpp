@@ -79,6 +79,7 @@ void CpuExecution::prepare_updates() {
   if (prepared_) return;
   prepared_ = true;
   if (has_partial_) sum_partial_gradients();
+  sum_tied_gradients();
   double squares = 0;
   const std::int64_t shards = plan_.workload.layout.optimizer_shards;
   double scale = 1;
@@ -92,7 +93,7 @@ void CpuExecution::prepare_updates() {
       DeviceState& device = state(place.device, peer);
       scale = step_facts(device.stage(at), 0).gradient_scale;
       each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
-        if (!first_of_part(norm, peer)) return;
+        if (!first_of_part(norm, peer) || is_tied_copy(norm)) return;
         squares += square_sum(part.gradients, part.gradient_type, part.elements) * scale * scale;
       });
     }

@@ -204,5 +204,42 @@ TEST(CpuTraining, TensorAndSequenceParallelTrainAsOneDevice) {
   }
 }
 
+// The first and the last stage hold the same table, and train it with the sum of their gradients.
+TEST(CpuTraining, StagesThatShareATableTrainAsOneDevice) {
+  const Model model = tiny_transformer({.tied = true});
+  for (const char* clip : {"", "clip"})
+    for (const Settings& settings :
+         {Settings{"pp=2"}, Settings{"pp=4"}, Settings{"pp=2", "dp=2"}, Settings{"pp=2", "tp=2"},
+          Settings{"pp=2", "schedule=zb-v", "virtual-stages=2"},
+          Settings{"pp=2", "schedule=dualpipe"},
+          Settings{"pp=2", "schedule=zb-h1", "recompute=full"}}) {
+      std::string name = clip;
+      std::int64_t devices = 2;
+      for (std::string_view one : settings) {
+        name += " " + std::string(one);
+        if (one == "dp=2" || one == "tp=2" || one == "pp=4") devices = 4;
+      }
+      SCOPED_TRACE(name);
+      Training training = momentum(3);
+      if (*clip != 0) training.clip = 0.05;
+      const Settings base = {"global-batch=8", "micro-batch=1", "optimizer=momentum",
+                             "sequence-parallel=off"};
+      const CpuRun alone = train_on_cpu(
+          model, 1, {"global-batch=8", "micro-batch=1", "optimizer=momentum"}, training);
+      const bool tensor = settings.back() == "tp=2";
+      const CpuRun t = train_on_cpu(
+          model, devices, with(tensor ? base : Settings(base.begin(), base.end() - 1), settings),
+          training);
+      expect_close(t.run.losses, alone.run.losses, 2e-6);
+      std::vector<TrainedTensor> own = t.parameters;  // without the copy
+      std::erase_if(own, [&](const TrainedTensor& p) {
+        return std::none_of(
+            alone.parameters.begin(), alone.parameters.end(),
+            [&](const TrainedTensor& a) { return a.layer == p.layer && a.name == p.name; });
+      });
+      EXPECT_LT(difference(own, alone.parameters), 5e-5);
+    }
+}
+
 }  // namespace
 }  // namespace trainyard

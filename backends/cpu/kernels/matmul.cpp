@@ -15,7 +15,10 @@ Matrix across(Matrix m) {
 
 void forward(const KernelCall& call) {
   const View &x = input(call, 0), &w = input(call, 1), &y = output(call);
-  const Matrix bias = call.node.inputs.size() == 3 ? matrix(input(call, 2)) : Matrix{};
+  // Of tensor ranks that add up their products, the first adds the bias.
+  const bool biased =
+      call.node.inputs.size() == 3 && (call.tensor_rank == 0 || call.inputs[2].there());
+  const Matrix bias = biased ? matrix(input(call, 2)) : Matrix{};
   product(x.elements() / w.size[0], w.size[1], w.size[0], matrix(x), matrix(w), bias, matrix(y),
           false, call.scratch);
 }
