@@ -108,6 +108,9 @@ def quickest(step, seconds):
 def main():
     program, rounds, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
     names = sys.argv[4:] or NAMES
+    for name in names:
+        if name not in NAMES:
+            sys.exit(f'no network is called "{name}"; there are {" ".join(NAMES)}')
     ours, theirs, steps = {}, {}, {}
     if torch is None:
         print("There is no torch to compare with (Debian: python3-torch); these are our own steps.")

@@ -134,7 +134,16 @@ int run(std::span<char* const> arguments) {
     else
       names.push_back(argument);
   }
-  for (const TrainingCase& c : training_cases())
+  const std::vector<TrainingCase> cases = training_cases();
+  for (const std::string& name : names)
+    if (std::none_of(cases.begin(), cases.end(), [&](const auto& c) { return c.name == name; })) {
+      std::string known;
+      for (const TrainingCase& c : cases) known += " " + c.name;
+      std::fprintf(stderr, "no network is called \"%s\"; there are%s\n", name.c_str(),
+                   known.c_str());
+      return 2;
+    }
+  for (const TrainingCase& c : cases)
     if (names.empty() || std::find(names.begin(), names.end(), c.name) != names.end()) {
       std::printf("%s %.4f\n", c.name.c_str(),
                   kernels ? quickest_of_kernels(c, seconds) : quickest_step(c, settings, seconds));
