@@ -94,11 +94,11 @@ class Forward {
     if (statistics_ != nullptr) std::copy_n(logarithms, block.rows(), statistics_ + row);
     if (kept_.softmax != nullptr) keep_rows(s_, block, scores_, kept_.softmax + row * s_.keys);
     if (s_.dropout) drop(b, h, block);
+    float* out = output(call_).f32() + block.first * out_row + s_.at(b, s_.heads, h, s_.v);
+    const bool direct = v_ == s_.v;  // whole lanes: nothing of the next head is written
     small_product(block.rows(), v_, block.seen(), scores_, block.row, 1, v_rows_ + block.low * v_,
-                  v_, out_, v_, false);
-    give_rows(block.rows(), s_.v, out_, v_,
-              output(call_).f32() + block.first * out_row + s_.at(b, s_.heads, h, s_.v), out_row,
-              false);
+                  v_, direct ? out : out_, direct ? out_row : v_, false);
+    if (!direct) give_rows(block.rows(), s_.v, out_, v_, out, out_row, false);
   }
 
   void drop(std::int64_t b, std::int64_t h, const QueryBlock& block) {
@@ -174,13 +174,11 @@ class Backward {
   }
 
  private:
-  const float* k_at(std::int64_t b, std::int64_t kv) const {
-    return input(call_, 1).f32() + s_.at(b, s_.kv_heads, kv, s_.qk);
-  }
-
+  // Keys are scaled here, so that the gradients of queries need not be.
   void pack(std::int64_t b, std::int64_t kv) {
     const std::int64_t k_row = s_.stride(s_.kv_heads, s_.qk), v_row = s_.stride(s_.kv_heads, s_.v);
-    copy_rows(s_.keys, s_.qk, qk_, 1, k_at(b, kv), k_row, k_rows_, qk_);
+    copy_rows(s_.keys, s_.qk, qk_, s_.factor,
+              input(call_, 1).f32() + s_.at(b, s_.kv_heads, kv, s_.qk), k_row, k_rows_, qk_);
     if (kept_.softmax == nullptr) transpose(s_.keys, s_.qk, k_rows_, qk_, k_turned_, keys_);
     transpose(s_.keys, s_.v, input(call_, 2).f32() + s_.at(b, s_.kv_heads, kv, s_.v), v_row,
               v_turned_, keys_);
@@ -189,6 +187,7 @@ class Backward {
   }
 
   void give(std::int64_t b, std::int64_t kv) {
+    copy_rows(s_.keys, s_.qk, s_.qk, s_.factor, dk_rows_, qk_, dk_rows_, qk_);
     if (dk_)
       give_rows(s_.keys, s_.qk, dk_rows_, qk_, dk_.view.f32() + s_.at(b, s_.kv_heads, kv, s_.qk),
                 s_.stride(s_.kv_heads, s_.qk), dk_.add);
@@ -219,8 +218,7 @@ class Backward {
   void block(std::int64_t b, std::int64_t h, const QueryBlock& block) {
     const std::int64_t q_row = s_.stride(s_.heads, s_.qk), out_row = s_.stride(s_.heads, s_.v),
                        q_at = block.first * q_row + s_.at(b, s_.heads, h, s_.qk);
-    copy_rows(block.rows(), s_.qk, qk_, s_.factor, input(call_, 0).f32() + q_at, q_row, q_rows_,
-              qk_);
+    copy_rows(block.rows(), s_.qk, qk_, 1, input(call_, 0).f32() + q_at, q_row, q_rows_, qk_);
     copy_rows(block.rows(), s_.v, v_, 1,
               output_gradient(call_).f32() + block.first * out_row + s_.at(b, s_.heads, h, s_.v),
               out_row, d_out_, v_);
@@ -239,10 +237,12 @@ class Backward {
     small_product(block.seen(), qk_, block.rows(), gradient_, 1, block.row, q_rows_, qk_,
                   dk_rows_ + block.low * qk_, qk_, true);
     if (!dq_) return;
+    float* dq = dq_.view.f32() + q_at;
+    const bool direct = qk_ == s_.qk;
     small_product(block.rows(), qk_, block.seen(), gradient_, block.row, 1,
-                  k_rows_ + block.low * qk_, qk_, dq_rows_, qk_, false);
-    copy_rows(block.rows(), s_.qk, s_.qk, s_.factor, dq_rows_, qk_, dq_rows_, qk_);
-    give_rows(block.rows(), s_.qk, dq_rows_, qk_, dq_.view.f32() + q_at, q_row, dq_.add);
+                  k_rows_ + block.low * qk_, qk_, direct ? dq : dq_rows_, direct ? q_row : qk_,
+                  direct && dq_.add);
+    if (!direct) give_rows(block.rows(), s_.qk, dq_rows_, qk_, dq, q_row, dq_.add);
   }
 
   const KernelCall& call_;
