@@ -102,8 +102,8 @@ void write_causes(Out& out, const TrainingReport& r) {
 std::string run_text(const TrainingReport& r) {
   Out out;
   const Result& p = r.predicted->result;
-  line(out, "{} {} on {} of {}, {}{}", r.run.stopped ? "stopped" : "trained", p.model_name,
-       p.cluster_name, r.run.timeline.backend, r.data,
+  line(out, "{} {} on {}; {}{}", r.run.stopped ? "stopped" : "trained", p.model_name,
+       p.cluster_name, r.data,
        r.run.first_step > 0 ? fmt::format(", resumed at step {}", r.run.first_step) : "");
   write_loss(out, r);
   if (!r.measured) return out;

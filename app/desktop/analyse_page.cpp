@@ -7,6 +7,7 @@
 
 #include "app/desktop/analyse_scene.h"
 #include "app/desktop/order_page.h"
+#include "app/desktop/run_scene.h"
 #include "app/desktop/schedules_scene.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/view_scene.h"
@@ -15,15 +16,20 @@
 namespace trainyard {
 namespace {
 
-// Of views(), by tab; the last tab is no view of one experiment.
+// Of views(), by tab; the last tabs are no views of one experiment.
 constexpr std::string_view kViews[] = {"analyse", "roofline", "order",
                                        "lanes",   "waves",    "staleness"};
-constexpr int kSchedules = 6;
+constexpr int kSchedules = 6, kRun = 7;
 
 }  // namespace
 
-AnalysePage::AnalysePage(Document& document, Session& session, QWidget* parent)
-    : QWidget(parent), session_(session), tabs_(new QTabBar), pages_(new QStackedWidget) {
+AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& training,
+                         QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      training_(training),
+      tabs_(new QTabBar),
+      pages_(new QStackedWidget) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   auto* column = new QVBoxLayout(this);
@@ -54,6 +60,8 @@ AnalysePage::AnalysePage(Document& document, Session& session, QWidget* parent)
   add("Staleness", new CanvasWidget("Staleness", std::make_unique<ViewScene>(session_, kViews[5])));
   add("Schedules",
       new CanvasWidget("Schedules at equal memory", std::make_unique<SchedulesScene>(comparison_)));
+  add("Run", new CanvasWidget("Run beside its prediction", std::make_unique<RunScene>(training)));
+  connect(&training, &TrainingSession::changed, canvases_[kRun], &CanvasWidget::refresh);
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
   connect(tabs_, &QTabBar::currentChanged, this, &AnalysePage::compare_when_seen);
   connect(&session_, &Session::experiment_changed, this, &AnalysePage::compare_when_seen);
@@ -88,12 +96,18 @@ void AnalysePage::compare_when_seen() {
 }
 
 Size AnalysePage::picture_size() const {
+  if (tabs_->currentIndex() == kRun) return {1400, 900};
   if (tabs_->currentIndex() != kSchedules) return view(kViews[tabs_->currentIndex()]).size;
   const SchedulesModel* model = comparison_.model();
   return {1400, model == nullptr ? 200 : schedules_height(*model)};
 }
 
 Drawing AnalysePage::picture(Size size) const {
+  if (tabs_->currentIndex() == kRun) {
+    Drawing run(size);
+    draw_run(run, {0, 0, size.width, size.height}, training_.model(), {});
+    return run;
+  }
   if (tabs_->currentIndex() != kSchedules)
     return view(kViews[tabs_->currentIndex()]).draw(*session_.data(), size, session_.state());
   Drawing drawing(size);

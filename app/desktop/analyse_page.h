@@ -8,6 +8,7 @@
 #include "app/desktop/comparison.h"
 #include "app/desktop/document.h"
 #include "app/desktop/session.h"
+#include "app/desktop/training_session.h"
 
 class QStackedWidget;
 class QTabBar;
@@ -18,14 +19,14 @@ class CanvasWidget;
 class OrderPage;
 
 /// The tabs by their names in lower case, as --tab takes them.
-inline constexpr std::array<const char*, 7> kAnalyseTabs = {
-    "timeline", "roofline", "order", "lanes", "waves", "staleness", "schedules"};
+inline constexpr std::array<const char*, 8> kAnalyseTabs = {
+    "timeline", "roofline", "order", "lanes", "waves", "staleness", "schedules", "run"};
 
 class AnalysePage : public QWidget {
   Q_OBJECT
 
  public:
-  AnalysePage(Document&, Session&, QWidget* parent = nullptr);
+  AnalysePage(Document&, Session&, TrainingSession&, QWidget* parent = nullptr);
   const QList<CanvasWidget*>& canvases() const { return canvases_; }
   CanvasWidget* current() const;
   /// By its name in lower case; others change nothing.
@@ -42,6 +43,7 @@ class AnalysePage : public QWidget {
   void add(const QString& tab, CanvasWidget*, QWidget* page = nullptr);
   void compare_when_seen();
   Session& session_;
+  const TrainingSession& training_;
   Comparison comparison_;
   QTabBar* tabs_;
   QStackedWidget* pages_;

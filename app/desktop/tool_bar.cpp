@@ -36,6 +36,9 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
   simulate_ = new QPushButton("Simulate");
   simulate_->setProperty("kind", "primary");
   simulate_->setAccessibleName("Simulate");
+  train_ = new QPushButton("Train…");
+  train_->setAccessibleName("Train on this machine");
+  train_->setToolTip(actions["run.start"]->toolTip());
   auto_ = new QCheckBox("Auto");
   auto_->setAccessibleName("Simulate after each change");
   auto_->setToolTip("Simulate after each change");
@@ -55,6 +58,7 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
   row->addWidget(simulate_);
   row->addWidget(make_key("F5"));
   row->addWidget(auto_);
+  row->addWidget(train_);
   row->addWidget(chip_);
   row->addStretch(1);
   row->addWidget(undo_);
@@ -65,6 +69,8 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
   connect(plan_, &QComboBox::activated, &document_, &Document::show_plan);
   connect(simulate_, &QPushButton::clicked, this,
           [this] { actions_[running_ ? "simulate.stop" : "simulate.run"]->trigger(); });
+  connect(train_, &QPushButton::clicked, this,
+          [this] { actions_[training_ ? "run.stop" : "run.start"]->trigger(); });
   connect(auto_, &QCheckBox::toggled, &document_, &Document::set_automatic);
   connect(export_, &QPushButton::clicked, actions["export.view"], &QAction::trigger);
   for (const auto signal : {&Document::changed, &Document::view_changed})
@@ -80,6 +86,8 @@ void ToolBar::refresh_icons() {
   const Theme theme = current_theme();
   simulate_->setIcon(icon(running_ ? "stop" : "play", qcolor(Ink::OnAccent, theme)));
   simulate_->setIconSize({14, 14});
+  train_->setIcon(icon(training_ ? "stop" : "play", qcolor(Ink::Text, theme)));
+  train_->setIconSize({14, 14});
   export_->setIcon(icon("export", qcolor(Ink::Text, theme)));
   actions_["edit.undo"]->setIcon(icon("undo", qcolor(Ink::Text, theme)));
   actions_["edit.redo"]->setIcon(icon("redo", qcolor(Ink::Text, theme)));
@@ -92,6 +100,12 @@ void ToolBar::set_running(bool running) {
   refresh_freshness();
 }
 
+void ToolBar::set_training(bool training) {
+  training_ = training;
+  train_->setText(training ? "Stop training" : "Train…");
+  refresh_icons();
+}
+
 void ToolBar::refresh_plans() {
   const Project& project = document_.project();
   const QSignalBlocker quiet(plan_);
@@ -100,6 +114,7 @@ void ToolBar::refresh_plans() {
   plan_->setCurrentIndex(project.current);
   plan_->setEnabled(!project.plans.empty());
   simulate_->setEnabled(!project.model.empty());
+  train_->setEnabled(!project.model.empty());
   export_->setEnabled(session_.experiment() != nullptr);
   perspective_->set_current(project.perspective == "design" ? 0 : 1);
   auto_->setChecked(project.automatic);

@@ -24,6 +24,7 @@ class ToolBar : public QWidget {
  public:
   ToolBar(Document&, Session&, const Actions&, QWidget* parent = nullptr);
   void set_running(bool);
+  void set_training(bool);
   /// Icons in the colours of the theme.
   void refresh_icons();
 
@@ -35,11 +36,11 @@ class ToolBar : public QWidget {
   const Actions& actions_;
   Segment* perspective_;
   Field* plan_;
-  QPushButton *simulate_, *export_;
+  QPushButton *simulate_, *train_, *export_;
   QCheckBox* auto_;
   QLabel* chip_;
   QToolButton *undo_, *redo_;
-  bool running_ = false;
+  bool running_ = false, training_ = false;
 };
 
 }  // namespace trainyard

@@ -54,7 +54,7 @@ Window::Window() : actions_(this) {
   centre_ = new QStackedWidget;
   welcome_ = new WelcomePage;
   design_ = new DesignPage(document_, session_);
-  analyse_ = new AnalysePage(document_, session_);
+  analyse_ = new AnalysePage(document_, session_, training_);
   for (QWidget* page : std::initializer_list<QWidget*>{welcome_, design_, analyse_})
     centre_->addWidget(page);
   setCentralWidget(centre_);
@@ -70,6 +70,7 @@ Window::Window() : actions_(this) {
 // The parts still speak while they go, and must not be heard by what has gone before them.
 Window::~Window() {
   simulation_.disconnect();
+  training_.disconnect();
   session_.disconnect();
   document_.disconnect();
 }
@@ -173,6 +174,13 @@ void Window::connect_parts() {
   connect(&simulation_, &Simulation::priced, &session_, &Session::set_neighbours);
   connect(&simulation_, &Simulation::finished, this, [this] { tool_bar_->set_running(false); });
   connect(&simulation_, &Simulation::idle, this, [this] { tool_bar_->set_running(false); });
+  const auto refresh_training = [this] {
+    actions_["run.stop"]->setEnabled(training_.running());
+    tool_bar_->set_training(training_.running());
+  };
+  connect(&training_, &TrainingSession::started, this, refresh_training);
+  connect(&training_, &TrainingSession::finished, this, refresh_training);
+  refresh_training();
   connect(verdict_, &VerdictBar::apply, this, &Window::apply_words);
   connect(bottom_, &BottomPanel::apply, this, &Window::apply_words);
   connect(welcome_, &WelcomePage::open, this, &Window::open_dialog);
@@ -215,6 +223,7 @@ void Window::refresh_title() {
   actions_["edit.undo"]->setToolTip(undo.isEmpty() ? "Nothing to undo" : "Undo: " + undo);
   for (const char* id : {"plan.duplicate", "plan.rename"})
     actions_[id]->setEnabled(document_.plan() != nullptr);
+  actions_["run.start"]->setEnabled(!document_.project().model.empty());
   actions_["plan.remove"]->setEnabled(document_.project().plans.size() > 1);
 }
 

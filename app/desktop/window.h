@@ -7,6 +7,7 @@
 #include "app/desktop/document.h"
 #include "app/desktop/session.h"
 #include "app/desktop/simulation.h"
+#include "app/desktop/training_session.h"
 
 class QDockWidget;
 class QLabel;
@@ -34,6 +35,7 @@ class Window : public QMainWindow {
   Document& document() { return document_; }
   Session& session() { return session_; }
   Simulation& simulation() { return simulation_; }
+  TrainingSession& training() { return training_; }
   Actions& actions_of() { return actions_; }
   /// Opens a project, model, cluster or plan, whichever the file is. What is wrong with it is told
   /// in a sentence.
@@ -70,6 +72,7 @@ class Window : public QMainWindow {
   void open_dialog();
   bool save(bool ask);
   bool may_discard();
+  void train();
   void rename_plan();
   void apply_words(const QString& assignments);
   void export_view();
@@ -85,6 +88,7 @@ class Window : public QMainWindow {
   Document document_;
   Session session_;
   Simulation simulation_;
+  TrainingSession training_;
   Actions actions_;
   ToolBar* tool_bar_ = nullptr;
   VerdictBar* verdict_ = nullptr;

@@ -18,6 +18,7 @@
 #include "app/desktop/first_plan.h"
 #include "app/desktop/order_page.h"
 #include "app/desktop/palette_dialog.h"
+#include "app/desktop/run_dialog.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/window.h"
 #include "app/workspace/exchange.h"
@@ -101,6 +102,8 @@ void Window::connect_commands() {
   on("simulate.run", [this] { simulate(); });
   on("simulate.stop", [this] { simulation_.stop(); });
   on("simulate.auto", [this](bool on_now) { document_.set_automatic(on_now); });
+  on("run.start", [this] { train(); });
+  on("run.stop", [this] { training_.stop(); });
   on("export.view", [this] { export_view(); });
   on("export.trace", [this] { export_trace(); });
   on("export.pytorch-csv", [this] { export_as("pytorch-csv"); });
@@ -111,6 +114,27 @@ void Window::connect_commands() {
   on("help.keys", [this] { show_keys(); });
   on("help.about", [this] { show_about(); });
   actions_["view.dark"]->setChecked(current_theme() == Theme::Dark);
+}
+
+void Window::train() {
+  const ProjectPlan* plan = document_.plan();
+  if (plan == nullptr || document_.project().model.empty() || training_.running()) return;
+  const Request request{document_.project().model, document_.project().cluster, plan->file,
+                        plan->settings};
+  try {
+    Scenario scenario = open(request);
+    throw_if_errors(check(scenario));
+    scenario.plan = complete(scenario);
+    RunDialog dialog(request, scenario, this);
+    if (dialog.exec() != QDialog::Accepted) return;
+    const TrainingWish wish = dialog.wish();
+    document_.show_perspective("analyse");
+    show_tab("run");
+    training_.start(wish);
+    analyse_->current()->setFocus();
+  } catch (const Error& error) {
+    complain("This plan cannot be run here", QString::fromStdString(describe(error)));
+  }
 }
 
 void Window::complain(const QString& title, const QString& sentence) {

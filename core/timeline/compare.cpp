@@ -50,7 +50,7 @@ Bytes over_work(const Program& program, DeviceId device, const TimedWaves& predi
   const MemoryWave &p = predicted.waves[device.value], &m = measured.waves[device.value];
   Bytes most{};
   for (const Stream& stream : program.streams) {
-    if (stream.device != device) continue;
+    if (stream.device != device || !stream.compute) continue;
     for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
       const Span &a = predicted.timeline.spans[i], &b = measured.timeline.spans[i];
       if (a.length().count() <= 0 || b.length().count() <= 0) continue;

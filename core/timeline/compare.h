@@ -25,7 +25,7 @@ struct WaveResidual {
   /// Largest distance of the two at the same share of their steps. Where bytes are taken and given
   /// back a little earlier or later, the distance there is all of these bytes.
   Bytes over_time{};
-  /// Largest distance at the same point of the work: just after each instruction of the device has
+  /// Largest distance at the same point of the work: just after each computation of the device has
   /// begun and just before it ends. A step that is stretched in time is no error here.
   Bytes over_work{};
   /// As shares of the predicted peak, 0 where that is 0.

@@ -29,7 +29,8 @@ TEST(CommandLine, RefusesWithThePlace) {
       {{"--perspective", "compare"},
        "--perspective: expected design or analyse, found \"compare\""},
       {{"--tab", "pareto"},
-       "--tab: expected timeline, roofline, order, lanes, waves, staleness or schedules, found "
+       "--tab: expected timeline, roofline, order, lanes, waves, staleness, schedules or run, "
+       "found "
        "\"pareto\""},
   };
   for (const auto& [words, sentence] : wrong) {

@@ -19,6 +19,7 @@
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/commands.h"
 #include "app/desktop/palette_dialog.h"
+#include "app/desktop/run_dialog.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/verdict_bar.h"
 #include "tests/desktop/support.h"
@@ -250,10 +251,88 @@ TEST(Window, EveryTabOfAnalyseDrawsAndSpeaks) {
     window->show_tab(tab);
     ASSERT_TRUE(happens([&] { return window->settled() && page->current()->drawing() != nullptr; }))
         << tab;
-    EXPECT_GT(page->current()->drawing()->marks.size(), 10u) << tab;
+    const bool nothing_ran = std::string(tab) == "run";  // it says so, and how to
+    EXPECT_GT(page->current()->drawing()->marks.size(), nothing_ran ? 0u : 10u) << tab;
     EXPECT_FALSE(page->current()->scene().description().isEmpty()) << tab;
+    if (nothing_ran) continue;
     EXPECT_GT(page->picture(page->picture_size()).marks.size(), 10u) << tab;
   }
+}
+
+TrainingWish tiny_run() {
+  return {.request = {.model = "mlp-small",
+                      .cluster = "cpu:2",
+                      .plan = "",
+                      .settings = {"pp=2", "global-batch=8", "precision=fp32"}},
+          .training = {"rate=0.05"},
+          .steps = 6,
+          .mode = RunMode::VirtualTime,
+          .data = "random",
+          .evaluate = false};
+}
+
+TEST(Window, ARunIsDrawnOverItsPrediction) {
+  const auto window = window_with(small_plan());
+  window->document().show_perspective("analyse");
+  window->show_tab("run");
+  TrainingSession& training = window->training();
+  training.start(tiny_run());
+  EXPECT_TRUE(training.running());
+  EXPECT_TRUE(window->actions_of()["run.stop"]->isEnabled());
+  ASSERT_TRUE(happens([&] { return !training.running(); }));
+  const RunModel& model = training.model();
+  EXPECT_EQ(model.status, "trained for 6 updates");
+  EXPECT_EQ(model.losses.size(), 6u);
+  ASSERT_TRUE(model.comparison);
+  EXPECT_EQ(model.spans.size(), model.predicted->program.instructions.size());
+  EXPECT_FALSE(window->actions_of()["run.stop"]->isEnabled());
+  auto* page = window->findChild<AnalysePage*>();
+  ASSERT_TRUE(happens([&] {
+    return page->current()->drawing() != nullptr && page->current()->drawing()->marks.size() > 20;
+  }));
+  EXPECT_TRUE(page->current()->scene().description().contains("trained for 6 updates"));
+}
+
+TEST(Window, ARunThatCannotBeSaysWhy) {
+  const auto window = window_with(small_plan());
+  TrainingWish wish = tiny_run();
+  wish.request.cluster = "cpu:2,memory=100KB";
+  window->training().start(wish);
+  ASSERT_TRUE(happens([&] { return !window->training().running(); }));
+  EXPECT_TRUE(window->training().model().failed);
+  EXPECT_NE(window->training().model().status.find("Does not fit"), std::string::npos)
+      << window->training().model().status;
+}
+
+TEST(Window, ARunStopsWhenAsked) {
+  const auto window = window_with(small_plan());
+  TrainingWish wish = tiny_run();
+  wish.steps = 1'000'000;
+  window->training().start(wish);
+  ASSERT_TRUE(happens([&] { return !window->training().model().losses.empty(); }));
+  window->actions_of()["run.stop"]->trigger();
+  ASSERT_TRUE(happens([&] { return !window->training().running(); }));
+  EXPECT_NE(window->training().model().status.find("stopped after"), std::string::npos);
+}
+
+TEST(Window, TheDialogOffersAPlanOnThisMachine) {
+  const auto window = window_with(small_plan());
+  QString note;
+  TrainingWish wish;
+  QTimer timer;
+  QObject::connect(&timer, &QTimer::timeout, [&] {
+    if (auto* dialog = qobject_cast<RunDialog*>(QApplication::activeModalWidget())) {
+      for (QLabel* label : dialog->findChildren<QLabel*>()) note += label->text() + "\n";
+      wish = dialog->wish();
+      dialog->reject();
+    }
+  });
+  timer.start(5);
+  window->actions_of()["run.start"]->trigger();
+  EXPECT_TRUE(note.contains("virtual devices of this machine")) << note.toStdString();
+  EXPECT_EQ(wish.request.cluster.substr(0, 4), "cpu:");
+  EXPECT_EQ(wish.steps, 100);
+  EXPECT_FALSE(window->training().running());
 }
 
 TEST(Window, CanvasesLetTabGoAndKeepTheirLetters) {

@@ -1,0 +1,107 @@
+#include "app/desktop/run_scene.h"
+
+#include <algorithm>
+
+#include "app/desktop/analyse_scene.h"
+#include "core/timeline/metrics.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kStep = 48;  // px that an arrow key or a notch scrolls
+constexpr double kZoomStep = 1.25;
+
+Instant end_of(const RunModel& model) {
+  Instant end = makespan(model.predicted->timeline);
+  for (const Span& span : model.spans) end = std::max(end, span.end);
+  return std::max(end, Instant{1});
+}
+
+}  // namespace
+
+Drawing RunScene::draw(Size size, double scale) {
+  last_ = Drawing(size);
+  const RunModel& model = training_.model();
+  if (!model.predicted) {
+    const bool said = !model.status.empty();
+    write(last_,
+          said ? model.status
+               : "Nothing has been trained yet. Ctrl R trains the plan on this machine, live over "
+                 "what was predicted.",
+          {12, 24}, 12, Weight::Regular, model.failed ? Ink::Error : Ink::Text2);
+    return last_;
+  }
+  scroll_by(0);
+  state_.scale = scale;
+  draw_run(last_, area(), model, state_);
+  return last_;
+}
+
+void RunScene::scroll_by(float dy) {
+  state_.scroll = std::clamp(state_.scroll + dy, 0.F, run_overhang(training_.model(), area()));
+}
+
+void RunScene::show(const Viewport& view) {
+  const TimeLimits limits{.first = Instant{}, .last = end_of(training_.model())};
+  const Viewport kept = clamp(view, limits);
+  state_.shown = TimeRange{kept.from, kept.to};
+}
+
+void RunScene::zoom_by(double factor, double x) {
+  const RunModel& model = training_.model();
+  const Viewport now = viewport_of(run_layout(model, area()).ranks, state_, end_of(model));
+  show(zoom(now, factor, x, {.first = Instant{}, .last = end_of(model)}));
+}
+
+void RunScene::pan_by(double dx) {
+  const RunModel& model = training_.model();
+  const Viewport now = viewport_of(run_layout(model, area()).ranks, state_, end_of(model));
+  show(pan(now, dx, {.first = Instant{}, .last = end_of(model)}));
+}
+
+bool RunScene::input(const InputFrame& frame) {
+  if (!training_.model().predicted) return false;
+  const Rect plot = plot_of(area());
+  const double x = frame.inside ? frame.at.x : plot.x + plot.width / 2;
+  bool moved = false;
+  if (frame.wheel_y != 0) {
+    if (frame.modifiers & kControl)
+      zoom_by(frame.wheel_y > 0 ? kZoomStep : 1 / kZoomStep, x);
+    else if (frame.modifiers & kShift)
+      pan_by(kStep * frame.wheel_y);
+    else
+      scroll_by(-kStep * frame.wheel_y);
+    moved = true;
+  }
+  for (const int key : frame.keys) {
+    moved = true;
+    if (key == Qt::Key_Down)
+      scroll_by(kStep);
+    else if (key == Qt::Key_Up)
+      scroll_by(-kStep);
+    else if (key == Qt::Key_W || key == Qt::Key_Plus || key == Qt::Key_Equal)
+      zoom_by(kZoomStep, x);
+    else if (key == Qt::Key_S || key == Qt::Key_Minus)
+      zoom_by(1 / kZoomStep, x);
+    else if (key == Qt::Key_A)
+      pan_by(2 * kStep);
+    else if (key == Qt::Key_D)
+      pan_by(-2 * kStep);
+    else if (key == Qt::Key_Home)
+      state_.shown.reset(), state_.scroll = 0;
+    else
+      moved = false;
+  }
+  return moved;
+}
+
+QString RunScene::tooltip(Point p) {
+  const Hover hover = describe_run(training_.model(), area(), state_, hit(last_, p), p);
+  return hover.title.empty() ? QString() : tip_html(hover);
+}
+
+QString RunScene::description() const {
+  return QString::fromStdString(spell_run(training_.model()));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,82 @@
+// What the window makes of what a run says while it goes on.
+#include "app/desktop/live_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "app/workspace/workspace.h"
+
+namespace trainyard {
+namespace {
+
+using namespace std::chrono_literals;
+
+RunModel predicted() {
+  RunModel model;
+  model.predicted = simulate(open({.model = "mlp-small",
+                                   .cluster = "cpu:2",
+                                   .plan = "",
+                                   .settings = {"pp=2", "global-batch=4", "precision=fp32"}}),
+                             {.grain = Grain::Op, .fixes = false});
+  return model;
+}
+
+LiveSpan span(std::uint32_t id, int repetition, Duration start, Duration end) {
+  return {.instruction = {id}, .repetition = repetition, .peer = 0, .span = {start, end}};
+}
+
+LiveMemory memory(std::uint32_t rank, Duration at, std::int64_t bytes) {
+  LiveMemory m{.device = {rank}, .peer = 0, .at = at, .bytes = {}};
+  m.bytes[static_cast<std::size_t>(Category::Weights)] = Bytes{bytes};
+  return m;
+}
+
+TEST(LiveReader, SpansCountFromTheBeginningOfTheirStep) {
+  RunModel model = predicted();
+  LiveReader reader(model);
+  EXPECT_EQ(model.spans[0], kUnmeasured);
+  reader.take({span(1, 0, 3ms, 4ms), span(0, 0, 1ms, 3ms)}, {}, {});
+  EXPECT_EQ(model.spans[0], (Span{0ms, 2ms}));
+  EXPECT_EQ(model.spans[1], (Span{2ms, 3ms}));
+  // The next step overwrites one span after another; what it has not come to stays.
+  reader.take({span(0, 1, 10ms, 13ms)}, {}, {});
+  EXPECT_EQ(model.spans[0], (Span{0ms, 3ms}));
+  EXPECT_EQ(model.spans[1], (Span{2ms, 3ms}));
+}
+
+TEST(LiveReader, AWaveIsShownOnceItsStepIsOver) {
+  RunModel model = predicted();
+  LiveReader reader(model);
+  reader.take({span(0, 0, 0ms, 3ms)},
+              {memory(0, 0ms, 100), memory(0, 2ms, 300), memory(0, 5ms, 100)}, {});
+  EXPECT_TRUE(model.waves[0].samples.empty());
+  reader.take({span(0, 1, 7ms, 9ms)}, {memory(0, 8ms, 250)}, {});
+  ASSERT_EQ(model.waves[0].samples.size(), 3u);
+  EXPECT_EQ(model.waves[0].peak, 1u);
+  EXPECT_EQ(model.waves[0].samples[1].at, Instant{2ms});
+  EXPECT_TRUE(model.waves[1].samples.empty());
+  // What was held before a step began holds at its start.
+  reader.take({span(0, 2, 12ms, 13ms)}, {}, {});
+  ASSERT_EQ(model.waves[0].samples.size(), 2u);
+  EXPECT_EQ(total(model.waves[0].samples[0].bytes), Bytes{100});
+  EXPECT_EQ(model.waves[0].samples[1].at, Instant{1ms});
+}
+
+TEST(LiveReader, OtherReplicasAreNotDrawn) {
+  RunModel model = predicted();
+  LiveReader reader(model);
+  LiveSpan other = span(0, 0, 1ms, 2ms);
+  other.peer = 1;
+  reader.take({other}, {}, {});
+  EXPECT_EQ(model.spans[0], kUnmeasured);
+}
+
+TEST(LiveReader, StepsGiveLossAndTime) {
+  RunModel model = predicted();
+  LiveReader reader(model);
+  reader.take({}, {}, {{.step = 1, .loss = 2.5, .at = 4ms}, {.step = 2, .loss = 2.25, .at = 7ms}});
+  EXPECT_EQ(model.losses, (std::vector<double>{2.5, 2.25}));
+  EXPECT_EQ(model.step, 3ms);
+}
+
+}  // namespace
+}  // namespace trainyard
