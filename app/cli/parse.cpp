@@ -66,11 +66,12 @@ Words parse(const Verb& verb, const std::vector<std::string>& arguments) {
     for (std::string& value : values[i]) words.add(flag.name, std::move(value));
   }
   for (const std::string& word : app.remaining()) {
-    if (verb.positional.empty() || words.has("") || (word.size() > 1 && word[0] == '-'))
+    if (verb.positional.empty() || words.texts("").size() >= verb.positionals ||
+        (word.size() > 1 && word[0] == '-'))
       refuse_extra(verb, word);
     words.add("", word);
   }
-  if (verb.positional_required && !words.has(""))
+  if (verb.positional_required && words.texts("").size() < verb.positionals)
     refuse(verb, fmt::format("expected {}: {}", verb.positional, verb.positional_doc));
   return words;
 }

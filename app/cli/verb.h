@@ -57,6 +57,7 @@ struct Verb {
   std::string_view positional = {};  // "NAME"; empty = takes none
   std::string_view positional_doc = {};
   bool positional_required = false;
+  std::size_t positionals = 1;  // words that it takes, where it takes any
   std::vector<Flag> flags = {};
   std::vector<std::string_view> examples = {};  // without the program's name
   int (*run)(const Words&, Streams&) = nullptr;
@@ -70,6 +71,7 @@ Verb estimate_verb();
 Verb simulate_verb();
 Verb run_verb();
 Verb calibrate_verb();
+Verb compare_verb();
 Verb schedule_verb();
 Verb schedules_verb();
 Verb solve_verb();
