@@ -226,46 +226,47 @@ Json asynchrony_schema() {
                                             {"live_microbatches", whole()}}))}});
 }
 
-Json result_schema() {
-  return document(
-      "trainyard/result",
-      object({schema_member("trainyard/result"),
-              {"digest", text()},
-              {"fidelity", text()},
-              {"model",
-               object({{"name", text()}, {"parameters", whole()}, {"active_parameters", whole()}})},
-              {"cluster", object({{"name", text()},
-                                  {"devices", whole(1)},
-                                  {"device", text()},
-                                  {"devices_per_node", whole(1)}})},
-              {"plan", plan_object()},
-              {"verdict", verdict_schema()},
-              {"step_seconds", band_of(real())},
-              {"tokens_per_second", real(), false},
-              {"tokens_per_second_per_device", real(), false},
-              {"samples_per_second", real(), false},
-              {"model_flops_per_step", real()},
-              {"hardware_flops_per_step", real()},
-              {"tflops_per_device", real(), false},
-              {"mfu", fraction()},
-              {"hfu", fraction()},
-              {"peak_flops_used", real()},
-              {"bubble_fraction", fraction()},
-              {"exposed_communication_fraction", fraction()},
-              {"asynchrony", asynchrony_schema(), false},
-              {"memory", memory_schema()},
-              {"breakdown_seconds", breakdown_schema(), false},
-              {"critical_device", whole(), false},
-              {"energy_joules", band_of(real()), false},
-              {"money",
-               object({{"value", real()},
-                       {"low", real()},
-                       {"high", real()},
-                       {"currency", text()},
-                       {"per_device_hour", real(), false}}),
-               false},
-              {"leaves_out", list_of(text())}}));
+Json result_object() {
+  return object(
+      {schema_member("trainyard/result"),
+       {"digest", text()},
+       {"fidelity", text()},
+       {"model",
+        object({{"name", text()}, {"parameters", whole()}, {"active_parameters", whole()}})},
+       {"cluster", object({{"name", text()},
+                           {"devices", whole(1)},
+                           {"device", text()},
+                           {"devices_per_node", whole(1)}})},
+       {"plan", plan_object()},
+       {"verdict", verdict_schema()},
+       {"step_seconds", band_of(real())},
+       {"tokens_per_second", real(), false},
+       {"tokens_per_second_per_device", real(), false},
+       {"samples_per_second", real(), false},
+       {"model_flops_per_step", real()},
+       {"hardware_flops_per_step", real()},
+       {"tflops_per_device", real(), false},
+       {"mfu", fraction()},
+       {"hfu", fraction()},
+       {"peak_flops_used", real()},
+       {"bubble_fraction", fraction()},
+       {"exposed_communication_fraction", fraction()},
+       {"asynchrony", asynchrony_schema(), false},
+       {"memory", memory_schema()},
+       {"breakdown_seconds", breakdown_schema(), false},
+       {"critical_device", whole(), false},
+       {"energy_joules", band_of(real()), false},
+       {"money",
+        object({{"value", real()},
+                {"low", real()},
+                {"high", real()},
+                {"currency", text()},
+                {"per_device_hour", real(), false}}),
+        false},
+       {"leaves_out", list_of(text())}});
 }
+
+Json result_schema() { return document("trainyard/result", result_object()); }
 
 Json order_schema() {
   return document(
@@ -369,13 +370,91 @@ Json calibration_schema() {
               {"notes", list_of(text()), false}}));
 }
 
+// Runs
+
+Json named_bytes() {
+  std::vector<Member> members;
+  for (int c = 0; c < kCategories; ++c)
+    members.push_back({std::string(to_string(static_cast<Category>(c))), whole()});
+  return object(std::move(members));
+}
+
+Json residual_schema() {
+  return object({{"step", described(real(), "measured over predicted, minus 1")},
+                 {"memory", described(real(),
+                                      "farthest apart at the same point of the work, of the "
+                                      "predicted peak; the worst rank's")},
+                 {"critical_rank", whole()},
+                 {"causes", list_of(object({{"cause", text()},
+                                            {"predicted_seconds", real()},
+                                            {"measured_seconds", real()}}))},
+                 {"waves", list_of(object({{"rank", whole()},
+                                           {"predicted_peak_bytes", whole()},
+                                           {"measured_peak_bytes", whole()},
+                                           {"predicted_categories", named_bytes()},
+                                           {"measured_categories", named_bytes()},
+                                           {"over_work", real()},
+                                           {"over_time", real()}}))}});
+}
+
+Json run_schema() {
+  return document(
+      "trainyard/run",
+      object(
+          {schema_member("trainyard/run"),
+           {"digest", text()},
+           {"backend", text()},
+           {"data", text()},
+           {"steps", described(whole(), "updates done, resumed ones included")},
+           {"resumed_at", whole(), false},
+           {"stopped", truth()},
+           {"skipped", described(whole(), "updates whose gradients had overflowed")},
+           {"loss", described(Json::object(), "by update; null where it is no finite number")},
+           {"step_seconds", described(real(), "median")},
+           {"step_times", list_of(real())},
+           {"samples_per_second", real()},
+           {"devices", list_of(object({{"rank", whole()},
+                                       {"peer", whole()},
+                                       {"peak_bytes", whole()},
+                                       {"reach_bytes", whole()},
+                                       {"scratch_bytes", whole()},
+                                       {"categories", named_bytes()}}))},
+           {"evaluation",
+            object({{"loss", real()}, {"accuracy", real(), false}, {"samples", whole()}}), false},
+           {"memory", memory_schema(), false},
+           {"breakdown_seconds", breakdown_schema(), false},
+           {"bubble_fraction", real(), false},
+           {"exposed_communication_fraction", real(), false},
+           {"mfu", real(), false},
+           {"residual", residual_schema(), false},
+           {"predicted", result_object()}}));
+}
+
+Json comparison_schema() {
+  const auto waterfall = [](const char* words) {
+    return described(
+        object({{"a", real()},
+                {"b", real()},
+                {"parts",
+                 list_of(object(
+                     {{"name", text()}, {"a", real()}, {"b", real()}, {"difference", real()}}))}}),
+        words);
+  };
+  return document("trainyard/comparison", object({schema_member("trainyard/comparison"),
+                                                  {"a", text()},
+                                                  {"b", text()},
+                                                  {"seconds", waterfall("by cause")},
+                                                  {"bytes", waterfall("by category")}}));
+}
+
 struct Entry {
   std::string_view name;
   Json (*make)();
 };
 constexpr Entry kEntries[] = {{"plan", plan_schema},   {"result", result_schema},
                               {"order", order_schema}, {"schedules", schedules_schema},
-                              {"trade", trade_schema}, {"calibration", calibration_schema}};
+                              {"trade", trade_schema}, {"calibration", calibration_schema},
+                              {"run", run_schema},     {"comparison", comparison_schema}};
 
 }  // namespace
 

@@ -115,6 +115,46 @@ TEST(Program, DocumentsConformToTheirSchemas) {
   conforms(solved, parse_json(json_schema("order"), "schema"), "solved");
   const Json trade = parse_json(trainyard(solve + " --sweep 3", folder).out, "trade");
   conforms(trade, parse_json(json_schema("trade"), "schema"), "trade");
+  const std::string words =
+      " --model mlp-small --devices 2 --set global-batch=8 --set "
+      "precision=fp32 --json";
+  const Json run = parse_json(
+      trainyard("run" + words + " --set pp=2 --steps 3 --data random --evaluate", folder).out,
+      "run");
+  conforms(run, parse_json(json_schema("run"), "schema"), "run");
+  const Json machine =
+      parse_json(trainyard("calibrate" + words + " --seconds 0.1", folder).out, "machine");
+  conforms(machine, parse_json(json_schema("calibration"), "schema"), "machine");
+}
+
+TEST(Program, ARunThatDoesNotFitIsNotStarted) {
+  const TemporaryFolder folder;
+  const Ran ran =
+      trainyard("run --model mlp-small --memory-limit 1MiB --steps 2 --data random", folder);
+  EXPECT_EQ(ran.exit, kNotMet);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err.rfind("not started: Does not fit", 0), 0u) << ran.err;
+}
+
+// The parts of a waterfall are the whole difference.
+TEST(Program, AComparisonSumsUp) {
+  const TemporaryFolder folder;
+  const Json compared =
+      parse_json(trainyard("compare \"pp=2\" \"dp=2\" --model gpt-tiny --cluster cpu:2 --set "
+                           "global-batch=8 --json",
+                           folder)
+                     .out,
+                 "compared");
+  conforms(compared, parse_json(json_schema("comparison"), "schema"), "compared");
+  const auto number = [](const Json& json) {
+    return json.real() ? *json.real() : static_cast<double>(*json.integer());
+  };
+  for (const char* kind : {"seconds", "bytes"}) {
+    const Json& fall = *compared.find(kind);
+    double sum = 0;
+    for (const Json& part : *fall.find("parts")->as_list()) sum += number(*part.find("difference"));
+    EXPECT_NEAR(sum, number(*fall.find("b")) - number(*fall.find("a")), 1e-9);
+  }
 }
 
 TEST(Program, ASolvedOrderIsReadAsAnEditedOne) {
