@@ -10,14 +10,6 @@
 namespace trainyard {
 namespace {
 
-WeightUpdate weight_update_of(const Workload& w) {
-  const Plan& plan = w.scenario.plan;
-  if (find_choice(plan, "bf16-nearest") != nullptr) return WeightUpdate::Nearest;
-  if (find_choice(plan, "bf16-sr") != nullptr) return WeightUpdate::Stochastic;
-  if (find_choice(plan, "bf16-kahan") != nullptr) return WeightUpdate::Kahan;
-  return w.layout.precision.master_weights ? WeightUpdate::Master : WeightUpdate::Direct;
-}
-
 // Of the stage in one pass through the program.
 std::int64_t count_updates(const RunPlan& plan, const StagePlacement& place) {
   std::int64_t most = 0;
@@ -46,7 +38,7 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
       training_(training),
       options_(options),
       source_(source),
-      weight_update_(weight_update_of(plan.workload)),
+      weight_update_(weight_update_of(plan.workload.scenario.plan, plan.workload.layout.precision)),
       scaler_(training) {
   rule_ = optimizer_rule(plan.workload.scenario.plan.optimizer, training, weight_update_);
   scales_loss_ = plan.workload.layout.precision.activation == DType::F16;

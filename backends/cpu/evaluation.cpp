@@ -108,7 +108,6 @@ class Evaluator {
       }
       compute(graph, node, inputs, outputs);
       if (node.op->name == "softmax_loss") count_right(inputs[0], inputs[1]);
-      if (node.op->name == "logistic_loss") count_signs(inputs[0], inputs[1]);
     }
     Buffer32 out = std::move(tensors[graph.output.value]);
     out.view.data = out.numbers.data();
@@ -161,14 +160,12 @@ class Evaluator {
     const std::int64_t rows = labels.elements(), classes = logits.elements() / rows;
     for (std::int64_t r = 0; r < rows; ++r) {
       const float* row = logits.f32() + r * classes;
-      right_ += std::max_element(row, row + classes) - row == labels.i64()[r] ? 1 : 0;
+      // One logit is the log odds of the second of two classes.
+      const std::int64_t likely =
+          classes == 1 ? row[0] > 0 : std::max_element(row, row + classes) - row;
+      right_ += likely == labels.i64()[r] ? 1 : 0;
     }
     rows_ += rows;
-  }
-  void count_signs(const View& logits, const View& labels) {
-    for (std::int64_t r = 0; r < labels.elements(); ++r)
-      right_ += (logits.f32()[r] > 0) == (labels.i64()[r] != 0) ? 1 : 0;
-    rows_ += labels.elements();
   }
 
   const Model& model_;

@@ -16,7 +16,10 @@ std::vector<float> initial_weights(std::string_view name, std::span<const std::i
   }
   const std::int64_t inputs =
       shape.size() == 4 ? shape[1] * shape[2] * shape[3] : shape[shape.size() - 2];
-  const double size = 1 / std::sqrt(static_cast<double>(inputs));
+  // The spread of a uniform number is a third of its bound squared: a product then keeps the spread
+  // of what goes in, and a convolution doubles it for the ReLU that takes half (He et al., ICCV
+  // 2015).
+  const double size = std::sqrt((shape.size() == 4 ? 6.0 : 3.0) / static_cast<double>(inputs));
   for (std::size_t e = 0; e < values.size(); ++e)
     values[e] = static_cast<float>(size * (2 * random.uniform(e) - 1));
   return values;

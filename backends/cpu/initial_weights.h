@@ -11,8 +11,8 @@
 
 namespace trainyard {
 
-/// Matrices and kernels are uniform in the root of a result's inputs; norms are 1, biases 0. shape:
-/// of the whole tensor.
+/// Matrices and kernels are uniform, so wide that signals neither fade nor grow through many layers;
+/// norms are 1, biases 0. shape: of the whole tensor.
 std::vector<float> initial_weights(std::string_view name, std::span<const std::int64_t> shape,
                                    const Random&);
 

@@ -94,11 +94,6 @@ std::int64_t limit_of(const Graph& graph, TensorId id, const Binding& binding) {
   return 1;
 }
 
-WeightUpdate update_of(const Precision& precision) {
-  if (precision.master_weights) return WeightUpdate::Master;
-  return precision.parameter == DType::BF16 ? WeightUpdate::Nearest : WeightUpdate::Direct;
-}
-
 }  // namespace
 
 // Operands that one layer has for itself.
@@ -229,7 +224,7 @@ void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const View& view
   part.id = tensor;
   if (precision.master_weights)
     part.master = static_cast<float*>(layer.take(Bytes{4 * part.elements}));
-  const int width = is_pure_bf16(update_of(precision)) ? 2 : 4;
+  const int width = is_pure_bf16(weight_update_of(workload_.scenario.plan, precision)) ? 2 : 4;
   std::vector<void*> slots;
   for (std::size_t s = 0; s < rule_->slots().size(); ++s)
     slots.push_back(layer.take(Bytes{width * part.elements}));
@@ -287,7 +282,7 @@ void Rehearsal::add_kind(const Body& body, int layers, Bytes most) {
 Rehearsal::Rehearsal(const Workload& workload, Bytes most)
     : workload_(workload),
       rule_(optimizer_rule(workload.scenario.plan.optimizer, {},
-                           update_of(workload.layout.precision))) {
+                           weight_update_of(workload.scenario.plan, workload.layout.precision))) {
   std::vector<int> counts(workload.bodies.size());
   for (const std::vector<Workload::Run>& stage : workload.runs)
     for (const Workload::Run& run : stage)
