@@ -124,6 +124,7 @@ void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
       TensorId tensor = p.tensor;
       std::string name = p.name;
       std::vector<std::int64_t> shape = p.whole_shape;
+      const Graph* graph = plan_.layouts[static_cast<std::size_t>(layer.layout)].graph;
       if (!p.tied_to.empty()) {
         int first = 0;
         for (const Block& block : model.blocks) {
@@ -131,6 +132,7 @@ void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
             if (block.name + "/" + block.graph.tensors[t].name == p.tied_to) {
               number = first;
               tensor = {t};
+              graph = &block.graph;
               name = block.graph.tensors[t].name;
             }
           first += block.count;
@@ -138,7 +140,8 @@ void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
         if (p.transposed) std::swap(shape[0], shape[1]);
       }
       const auto stream = (static_cast<std::uint64_t>(number) << 16) + tensor.value;
-      std::vector<float> whole = initial_weights(name, shape, Random(training_.seed, stream));
+      std::vector<float> whole = initial_weights(name, shape, is_before_relu(*graph, tensor),
+                                                 Random(training_.seed, stream));
       if (p.transposed && !p.tied_to.empty()) whole = transposed(whole, shape[0], shape[1]);
       set_parameter(device, at, l, p, whole);
     }

@@ -8,13 +8,17 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/model/graph.h"
 
 namespace trainyard {
 
-/// Matrices and kernels are uniform, so wide that signals neither fade nor grow through many layers;
-/// norms are 1, biases 0. shape: of the whole tensor.
+/// Matrices and kernels are uniform in the root of a result's inputs, and wider where a ReLU takes
+/// half of what they make (He et al., ICCV 2015), or signals would fade through many layers. Norms
+/// are 1, biases 0. shape: of the whole tensor.
 std::vector<float> initial_weights(std::string_view name, std::span<const std::int64_t> shape,
-                                   const Random&);
+                                   bool before_relu, const Random&);
+/// Whether a ReLU reads the product or convolution with that parameter, at once or after a norm.
+bool is_before_relu(const Graph&, TensorId parameter);
 
 /// What one tensor rank holds of a tensor whose dimension `divided` (-1: none) falls into equal
 /// parts, the last of which may stand over: elements beyond the whole are 0 and stay so.
