@@ -124,7 +124,7 @@ struct Rehearsal::Kind {
   Layer shared;                 // tensors that are not kept
   std::vector<View> gradients;  // by tensor
   std::vector<Layer> layers;
-  std::set<std::uint32_t> written;  // gradients of the layer that is on its way back
+  std::set<std::pair<const Layer*, std::uint32_t>> written;  // gradients on their way back
 };
 
 namespace {
@@ -274,13 +274,15 @@ void Rehearsal::add_kind(const Body& body, int layers, Bytes most) {
   const Bytes one = layer_bytes(workload_, graph, kind->kept);
   const std::int64_t room =
       std::max<std::int64_t>(1, most.value / std::max<std::int64_t>(1, one.value));
-  for (std::int64_t l = 0; l < std::min<std::int64_t>(layers, room); ++l)
+  for (std::int64_t l = 0; l < std::min<std::int64_t>(std::int64_t{layers} * replicas_, room); ++l)
     add_layer(*kind, 3 + kinds_.size() + 64 * static_cast<std::uint64_t>(l));
   kinds_.push_back(std::move(kind));
 }
 
 Rehearsal::Rehearsal(const Workload& workload, Bytes most)
     : workload_(workload),
+      replicas_(static_cast<int>(std::clamp<std::int64_t>(
+          workload.scenario.cluster.count / std::max(1, workload.scenario.plan.mesh.pp), 1, 64))),
       rule_(optimizer_rule(workload.scenario.plan.optimizer, {},
                            weight_update_of(workload.scenario.plan, workload.layout.precision))) {
   std::vector<int> counts(workload.bodies.size());
@@ -291,27 +293,27 @@ Rehearsal::Rehearsal(const Workload& workload, Bytes most)
   const Bytes each = share(most, static_cast<std::int64_t>(workload.bodies.size()));
   for (std::size_t b = 0; b < workload.bodies.size(); ++b)
     add_kind(workload.bodies[b], std::max(1, counts[b]), each);
-  for (auto& [kind, layer] : layers_)
-    layer %= static_cast<int>(kinds_[static_cast<std::size_t>(kind)]->layers.size());
 }
 
 Rehearsal::~Rehearsal() = default;
 
+Rehearsal::Layer& Rehearsal::replica(Kind& kind, int layer, int replica) const {
+  const auto index = static_cast<std::size_t>(layer) * static_cast<std::size_t>(replicas_) +
+                     static_cast<std::size_t>(replica);
+  return kind.layers[index % kind.layers.size()];
+}
+
 void Rehearsal::run(const Took& took) {
-  for (const std::unique_ptr<Kind>& kind : kinds_)
-    for (Layer& layer : kind->layers)
-      for (const View& g : layer.weight_gradients)
-        if (g.there()) std::memset(g.data, 0, static_cast<std::size_t>(g.bytes().value));
   for (const auto& [k, l] : layers_) {
     Kind& kind = *kinds_[static_cast<std::size_t>(k)];
     for (const BodyOp& op : kind.body->forward)
-      run_pass(kind, kind.layers[static_cast<std::size_t>(l)], op, took);
+      for (int r = 0; r < replicas_; ++r) run_pass(kind, replica(kind, l, r), op, took);
   }
   for (auto it = layers_.rbegin(); it != layers_.rend(); ++it) {
     Kind& kind = *kinds_[static_cast<std::size_t>(it->first)];
     kind.written.clear();
     for (const BodyOp& op : kind.body->backward)
-      run_pass(kind, kind.layers[static_cast<std::size_t>(it->second)], op, took);
+      for (int r = 0; r < replicas_; ++r) run_pass(kind, replica(kind, it->second, r), op, took);
   }
   for (const std::unique_ptr<Kind>& kind : kinds_) update(*kind, took);
   ++updates_;
@@ -332,7 +334,7 @@ void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took&
     inputs.push_back(seen(id, layer.tensors[id.value]));
     const bool wanted = op.pass == Pass::BackwardInput && kind.gradients[id.value].there();
     input_gradients.push_back(wanted ? seen(id, kind.gradients[id.value]) : View{});
-    adds.push_back(wanted && !kind.written.insert(id.value).second);
+    adds.push_back(wanted && !kind.written.insert({&layer, id.value}).second);
     weight_gradients.push_back(forward ? View{} : layer.weight_gradients[id.value]);
   }
   for (const TensorId id : node.outputs) {
@@ -365,6 +367,9 @@ void Rehearsal::update(Kind& kind, const Took& took) {
       part.state = layer.states[i];
       rule_->apply(part, facts, rule_->needs_norms() ? rule_->norms(part, facts) : TensorNorms{});
     }
+    // Whoever takes gradients in clears them for the next step.
+    for (const View& g : layer.weight_gradients)
+      if (g.there()) std::memset(g.data, 0, static_cast<std::size_t>(g.bytes().value));
     took(kind.body->update.front().work, thread_processor_time() - before);
   }
 }

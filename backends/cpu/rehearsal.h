@@ -23,7 +23,8 @@ class Rehearsal {
   Rehearsal(const Workload&, Bytes most);
   ~Rehearsal();
 
-  /// Every kernel once a layer, then the optimizer. Kernels that cannot be run are left out.
+  /// Every kernel once a layer and replica, then the optimizer. Kernels that cannot be run are left
+  /// out.
   void run(const Took&);
 
  private:
@@ -35,7 +36,10 @@ class Rehearsal {
   void run_pass(Kind&, Layer&, const BodyOp&, const Took&);
   void update(Kind&, const Took&);
 
+  Layer& replica(Kind&, int layer, int replica) const;
+
   const Workload& workload_;
+  const int replicas_;  // devices behind a pipeline rank: they take turns on one processor
   std::vector<std::unique_ptr<Kind>> kinds_;  // by body
   std::vector<std::pair<int, int>> layers_;   // kind and layer of it, in the order of data
   std::unique_ptr<OptimizerRule> rule_;

@@ -64,7 +64,7 @@ TEST(Calibrate, ARehearsalTimesEveryLayerWhateverItHolds) {
         for (const BodyOp& op : *list)
           expected += op.communication ? 0 : static_cast<std::size_t>(run.count);
     }
-  EXPECT_EQ(calls(64_MiB), expected);
+  EXPECT_EQ(calls(64_MiB), expected);  // two stages of one replica
   EXPECT_EQ(calls(1_B), expected);
 }
 
