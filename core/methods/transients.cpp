@@ -50,7 +50,7 @@ struct Layer {
 class Forward {
  public:
   Forward(const Layer& layer, const std::vector<BodyOp>& ops, bool again)
-      : l_(layer), ops_(ops), again_(again), lives_(l_.graph.tensors.size()) {
+      : l_(layer), again_(again), lives_(l_.graph.tensors.size()) {
     for (std::uint32_t i = 0; i < ops.size(); ++i) {
       if (ops[i].recomputed != again) continue;
       ops[i].communication ? exchange(ops[i], i) : compute(l_.graph[ops[i].node], i);
@@ -141,7 +141,6 @@ class Forward {
   }
 
   const Layer& l_;
-  const std::vector<BodyOp>& ops_;
   bool again_;
   std::uint32_t entry_ = kNoOp, last_ = kNoOp;
   std::vector<Life> lives_;
