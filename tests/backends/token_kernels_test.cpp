@@ -68,7 +68,8 @@ KernelCase squared_error_case(Draw& d) {
 
 KernelCase attention_case(Draw& d) {
   const std::int64_t kv = d.between(1, 2), heads = kv * d.between(1, 2);
-  const std::int64_t qk = d.between(1, 20), v = d.coin() ? qk : d.between(1, 20);
+  const auto head = [&d] { return d.coin() ? 16 * d.between(1, 2) : d.between(1, 20); };
+  const std::int64_t qk = head(), v = d.coin() ? qk : head();
   const std::int64_t batch = d.between(1, 2), keys = d.between(1, 70);
   const bool causal = d.coin();
   const std::int64_t queries = causal || d.coin() ? keys : d.between(1, 70);

@@ -69,7 +69,7 @@ TRAINYARD_INLINE void transpose_block(const float* x, std::int64_t x_row, float*
   Lanes from[kLanes], to[kLanes];
   for (int i = 0; i < kLanes; ++i) from[i] = load(x + i * x_row);
   for (int round = 0; round < 4; ++round) {
-    for (int i = 0; i < kLanes / 2; ++i) {
+    for (std::int64_t i = 0; i < kLanes / 2; ++i) {
       const Lanes a = from[i], b = from[i + kLanes / 2];
       to[2 * i] =
           __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);

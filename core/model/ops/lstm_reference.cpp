@@ -22,7 +22,8 @@ struct Steps {
     return at((t * batch + b) * hidden + j);
   }
 };
-enum Gate : std::int64_t { kInput, kForget, kCell, kOutput };
+constexpr std::int64_t kInput = 0, kForget = 1, kCell = 2, kOutput = 3;  // in the order of the
+                                                                         // gates
 
 ReferenceResult forward(const ReferenceCall& c) {
   const Steps s(c);
