@@ -86,7 +86,7 @@ class CpuExecution final : public Execution {
   const Node& node_of(const At&) const;
   void end_loss(const At&, float loss);
   const std::byte* weights_read(const At&, const StageState&) const;
-  View parameter(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
+  View parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass) const;
   View parameter_gradient(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
   std::int64_t sample(std::int32_t microbatch, int data_rank) const;
   std::int64_t samples_before() const;  // microbatches of all ranks, in steps before this

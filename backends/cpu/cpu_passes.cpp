@@ -136,7 +136,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     const std::span<View> list = views.of(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i)
       list[i] = operands[i].where == Operand::Where::Parameter
-                    ? parameter(a, l, layer, operands[i].tensor)
+                    ? parameter(a, l, layer, operands[i].tensor, run.pass)
                     : a.device.view(a.place, l, f, operands[i]);
     return list;
   };
@@ -271,8 +271,8 @@ void CpuExecution::end_loss(const At& a, float loss) {
 
 // --- parameters ---
 
-View CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flight,
-                             TensorId tensor) const {
+View CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flight, TensorId tensor,
+                             Pass pass) const {
   const StagePlacement& place = plan_.places[a.place];
   const StageState& stage = a.device.stage(a.place);
   std::size_t owner_layer = l;
@@ -289,6 +289,8 @@ View CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flig
   const PlacedLayer& owner = place.layers[owner_layer];
   const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
   if (plan_.workload.layout.weight_shards > 1) {
+    // A weight gradient that is taken by itself does without the weights.
+    if (!flight.gathered && pass == Pass::BackwardWeight) return view;
     if (!flight.gathered) refuse("the weights of a layer are read, and they are not gathered");
     view.data = flight.gathered.data + static_cast<std::size_t>(p->offset) * each;
     return view;

@@ -1,0 +1,69 @@
+// Whoever decides when instructions run, the same is learnt: every schedule, by the wall clock and
+// in virtual time, bit for bit.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/methods/catalogue.h"
+#include "tests/support/cpu_training.h"
+#include "tests/support/tiny_models.h"
+
+namespace trainyard {
+namespace {
+
+bool can_train(const Model& model, int devices, const testing::Settings& settings) {
+  const Scenario s = testing::scenario(model, devices, settings, "cpu");
+  if (has_errors(check(s))) return false;
+  const Workload w = prepare(s);
+  LowerOptions lowering;
+  lowering.grain = Grain::Op;
+  const Program p = lower(w, lowering);
+  return !has_errors(CpuBackend::check(w, p, {}));
+}
+
+TEST(DriverModes, LearnTheSame) {
+  const Model model = testing::tiny_mlp(6);
+  int ran = 0;
+  for (const Method& m : methods()) {
+    if (!m.order) continue;
+    const std::string schedule = "schedule=" + std::string(m.name);
+    std::map<std::string_view, std::vector<double>> replicated;  // by chunks
+    for (const std::string_view extra : {"pp=1", "pp=2", "pp=4", "dp=2", "zero=3"})
+      for (const std::string_view chunks : {"virtual-stages=1", "virtual-stages=2"}) {
+        const bool replicas = extra == "dp=2" || extra == "zero=3";
+        const int devices = extra == "pp=1" ? 1 : 4;
+        testing::Settings settings = {"precision=fp32", schedule, "global-batch=16",
+                                      "micro-batch=1", chunks};
+        if (replicas) settings.emplace_back("pp=2");
+        settings.push_back(extra);
+        if (!can_train(model, devices, settings)) continue;
+        SCOPED_TRACE(schedule + " " + std::string(extra) + " " + std::string(chunks));
+        Training training;
+        training.steps = 3;
+        CpuOptions wall;
+        wall.mode = RunMode::WallClock;
+        wall.threads = 3;
+        try {
+          const auto a = testing::train_on_cpu(model, devices, settings, training);
+          const auto b = testing::train_on_cpu(model, devices, settings, training, wall);
+          EXPECT_EQ(a.run.losses, b.run.losses);
+          if (extra == "dp=2") replicated[chunks] = a.run.losses;
+          // Divided state is the same state.
+          if (extra == "zero=3" && !replicated[chunks].empty()) {
+            for (std::size_t i = 0; i < a.run.losses.size(); ++i)
+              EXPECT_NEAR(a.run.losses[i], replicated[chunks][i], 1e-6);
+          }
+          ASSERT_EQ(a.parameters.size(), b.parameters.size());
+          for (std::size_t i = 0; i < a.parameters.size(); ++i)
+            EXPECT_EQ(a.parameters[i].values, b.parameters[i].values) << a.parameters[i].name;
+        } catch (const Error& error) {
+          ADD_FAILURE() << describe(error);
+        }
+        ++ran;
+      }
+  }
+  EXPECT_GE(ran, 40);
+}
+
+}  // namespace
+}  // namespace trainyard
