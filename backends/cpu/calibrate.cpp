@@ -182,6 +182,7 @@ Calibration calibrate(std::span<const Workload> workloads, const CalibrateOption
   const Clock::time_point start = Clock::now();
   c.copy = measure_copies();
   c.reduce = measure_reduction();
+  c.overhead = measure_overhead();
 
   Table table;
   std::vector<double> errors;

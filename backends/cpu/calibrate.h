@@ -28,6 +28,9 @@ Calibration calibrate(std::span<const Workload>, const CalibrateOptions& = {});
 /// The line through copies of 4 KiB to 16 MiB from one arena to another, and how fast 4-byte floats
 /// are added up there. Blocks for some tenths of a second.
 TransferTiming measure_copies();
+/// What the executor adds to a kernel, from a network so small that little else is left. Blocks for
+/// a tenth of a second.
+Duration measure_overhead();
 BytesPerSecond measure_reduction();
 /// "AMD EPYC 9R14, 2 cores, oneDNN 2.6.3".
 std::string describe_machine();

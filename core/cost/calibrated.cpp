@@ -134,11 +134,13 @@ class Calibrated final : public CostModel {
 
   Duration compute(const Work& work, const Device& device) const override {
     if (work.flops.value == 0 && work.read.value == 0 && work.written.value == 0) return {};
+    // An update walks over all parameters of a stage in one instruction.
+    const Duration overhead = work.kernel < 0 ? Duration{} : c_.overhead;
     const auto same = exact_.find(shape_of(work));
-    if (same != exact_.end()) return same->second;
+    if (same != exact_.end()) return same->second + overhead;
     const auto curve = curves_.find(kernel_of(work));
     if (curve == curves_.end()) return fallback_->compute(work, device);
-    return seconds(curve->second.seconds_of(work, to_seconds(device.launch.value)));
+    return seconds(curve->second.seconds_of(work, to_seconds(device.launch.value))) + overhead;
   }
 
   Duration transfer(Bytes bytes, const Cluster&, std::size_t) const override {

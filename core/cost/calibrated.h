@@ -30,7 +30,8 @@ struct TransferTiming {
 struct Calibration {
   std::string machine;  // "AMD EPYC ..., 2 cores, oneDNN 2.6.3"
   std::vector<KernelTiming> kernels;
-  TransferTiming copy;                             // between two arenas
+  Duration overhead{};  // that an executor adds to every kernel: its operands, its memory, clocks
+  TransferTiming copy;  // between two arenas
   BytesPerSecond reduce{};                         // of adding up gradients
   double residual_median = 0, residual_worst = 0;  // of its own check, as shares
   std::vector<std::string> notes;

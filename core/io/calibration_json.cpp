@@ -101,6 +101,7 @@ std::string write_calibration(const Calibration& c) {
   Json json = Json::object();
   json.set("schema", schema_name(schema(kKind)));
   json.set("machine", c.machine);
+  json.set("overhead", to_text(c.overhead));
   json.set("copy", std::move(copy));
   json.set("reduce", to_text(c.reduce));
   json.set("residual", std::move(residual));
@@ -112,9 +113,11 @@ std::string write_calibration(const Calibration& c) {
 Calibration read_calibration(std::string_view text, const std::string& source) {
   const Json json = read_document(text, kKind, source);
   const JsonCursor root(json, source);
-  root.expect_keys({"schema", "machine", "copy", "reduce", "residual", "kernels", "notes"});
+  root.expect_keys(
+      {"schema", "machine", "overhead", "copy", "reduce", "residual", "kernels", "notes"});
   Calibration c;
   c.machine = root.at("machine").text();
+  if (const auto overhead = root.find("overhead")) c.overhead = overhead->duration();
   const JsonCursor copy = root.at("copy");
   copy.expect_keys({"start", "rate"});
   c.copy.start = copy.at("start").duration();
