@@ -352,6 +352,7 @@ Json calibration_schema() {
       "trainyard/calibration",
       object({schema_member("trainyard/calibration"),
               {"machine", text()},
+              {"overhead", described(text(), "of an executor, a kernel, as 500 ns"), false},
               {"copy", object({{"start", described(text(), "as 1.5 us")},
                                {"rate", described(text(), "as 17 GB/s")}})},
               {"reduce", described(text(), "of adding up, as 11 GB/s")},
