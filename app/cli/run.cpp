@@ -229,7 +229,8 @@ Verb run_verb() {
            {"steps", "N", "updates to train for; else 100"},
            {"train", "KEY=VALUE", "one setting of training, as rate=0.1 or schedule=cosine", true},
            {"data", "NAME",
-            "fashion-mnist, licenses, clicks, random or text:FILE; else what suits the model"},
+            "fashion-mnist, fashion-mnist-augmented, licenses, clicks, random or text:FILE; else "
+            "what suits the model"},
            {"seed", "N", "of weights, order of data, dropout; the same gives the same bits"},
            {"checkpoint", "FILE", "written at the end and when stopped with Ctrl-C"},
            {"checkpoint-every", "N", "and every so many updates"},

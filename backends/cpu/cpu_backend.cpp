@@ -21,6 +21,20 @@ std::string part_name(std::string_view what, DeviceId device, int peer, std::siz
          " place " + std::to_string(place) + " " + std::to_string(index);
 }
 
+// A static loss scale of the plan stands for the run's, and its window where the run says none.
+Training with_loss_scale(Training training, const Plan& plan) {
+  const Choice* fp16 = find_choice(plan, "fp16");
+  if (fp16 == nullptr) return training;
+  if (fp16->params.flag("dynamic")) {
+    const std::int64_t usual = Training{}.scale_window;
+    if (training.scale_window == usual) training.scale_window = fp16->params.integer("window");
+    return training;
+  }
+  training.loss_scale = static_cast<double>(fp16->params.integer("loss-scale"));
+  training.scale_window = 0;
+  return training;
+}
+
 bool exists(const std::string& path) { return std::filesystem::exists(path); }
 
 }  // namespace
@@ -30,7 +44,7 @@ struct CpuBackend::Impl {
        const CpuOptions& o, const DataSource& data)
       : workload(w),
         program(p),
-        training(t),
+        training(with_loss_scale(t, w.scenario.plan)),
         options(o),
         source(data),
         plan(w, p),

@@ -153,5 +153,17 @@ TEST(CpuSession, OverflowSkipsTheUpdateAndHalvesTheScale) {
     EXPECT_EQ(t.parameters[i].values, t.initial[i].values);
 }
 
+TEST(CpuSession, AStaticLossScaleOfThePlanStaysWhatItIs) {
+  Training training = of_steps(4);
+  training.scale_window = 1;  // would double with every update
+  const Model model = tiny_mlp(4);
+  const Settings base = {"global-batch=8", "micro-batch=4", "optimizer=momentum", "precision=fp16"};
+  Settings still = base, far = base;
+  still.push_back("loss-scale=1024");
+  far.push_back("loss-scale=1073741824");
+  EXPECT_EQ(train_on_cpu(model, 1, still, training).run.skipped, 0);
+  EXPECT_EQ(train_on_cpu(model, 1, far, training).run.skipped, 4);
+}
+
 }  // namespace
 }  // namespace trainyard
