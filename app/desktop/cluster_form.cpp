@@ -55,7 +55,7 @@ ClusterForm::ClusterForm(Document& document, QWidget* parent)
   for (const Device& d : devices()) device_->addItem(q(d.name), q(d.id));
   device_->setMinimumWidth(140);
   nodes_ = new Stepper("Nodes");
-  per_node_ = new Stepper("GPUs per node");
+  per_node_ = new Stepper("Devices per node");
   nodes_->setFixedWidth(84);
   per_node_->setFixedWidth(84);
   facts_ = new ElidedLabel(11, "error");
@@ -66,7 +66,7 @@ ClusterForm::ClusterForm(Document& document, QWidget* parent)
   };
   add("Device", device_);
   add("Nodes", nodes_);
-  add("GPUs per node", per_node_);
+  add("Devices per node", per_node_);
   row->addWidget(facts_, 1);
   const auto number = [](const QString& text) { return std::max<qlonglong>(0, text.toLongLong()); };
   const auto now = [this, number](int add_nodes, int add_per_node) {

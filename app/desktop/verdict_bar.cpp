@@ -139,7 +139,7 @@ void VerdictBar::refresh() {
   const Result& result = session_.experiment()->result;
   auto [head, rest] = split_sentence(result.verdict.sentence);
   if (result.verdict.fits) {
-    head = QString("Fits on all %1 GPUs").arg(result.devices);
+    head = QString("Fits on all %1 devices").arg(result.devices);
   } else {
     const QString over = QString::fromStdString(format_bytes(-result.verdict.margin)) + " over";
     head += ": " + over;

@@ -37,7 +37,7 @@ class VerdictBar : public QWidget {
   QString offered_;
 };
 
-/// A sentence cut after its first clause: "Fits on all 64 GPUs" and the rest.
+/// A sentence cut after its first clause: "Fits on all 64 devices" and the rest.
 std::pair<QString, QString> split_sentence(const std::string&);
 /// "Tensor 8, Data 1" for "tp=8 dp=1".
 QString change_name(const std::string& assignments);
