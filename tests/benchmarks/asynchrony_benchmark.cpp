@@ -24,7 +24,8 @@ namespace {
 constexpr int kStages = 8;
 constexpr std::int64_t kWidth = 96;
 
-// A layer a stage: x + relu(x w + b), between a first product and a head.
+// A layer a stage: x + relu(x w + b) / 3, between a first product and a head; a third is the root
+// of the layers' number, so that what flows stays as large as it was.
 Model residual_network() {
   Model model;
   model.name = "residual mlp";
@@ -38,7 +39,8 @@ Model residual_network() {
   GraphBuilder layer;
   const TensorId x = layer.graph.input = layer.activation("input", {kBatch, whole(kWidth)});
   const TensorId h = layer.node("relu", relu(), {layer.linear("fc", x, whole(kWidth), true)});
-  model.blocks.push_back(layer.block("layers", kStages, true, layer.residual("add", x, h)));
+  const TensorId part = layer.node("scale", scale(), {h}, {{"numerator", 1}, {"denominator", 3}});
+  model.blocks.push_back(layer.block("layers", kStages, true, layer.residual("add", x, part)));
   GraphBuilder end;
   const TensorId last = end.graph.input = end.activation("input", {kBatch, whole(kWidth)});
   model.blocks.push_back(
@@ -101,7 +103,7 @@ void head(const std::vector<double>& rates) {
 }
 
 void pipemare(std::int64_t updates, const DataSource& data) {
-  const std::vector<double> rates = {0.003, 0.005};
+  const std::vector<double> rates = {0.005, 0.01, 0.02};
   fmt::print("PipeMare: {} stages, batch 16, an update a microbatch, momentum 0.9, {} updates\n",
              kStages, updates);
   head(rates);
@@ -172,7 +174,7 @@ void one_by_one(std::int64_t updates, const DataSource& data) {
 
 int main(int argc, char** argv) {
   using namespace trainyard;
-  const std::int64_t updates = argc > 1 ? std::atoll(argv[1]) : 3600;
+  const std::int64_t updates = argc > 1 ? std::atoll(argv[1]) : 900;
   const std::unique_ptr<DataSource> data = open_data("fashion-mnist", 1);
   const std::string_view which = argc > 2 ? argv[2] : "both";
   if (which != "backprop") pipemare(updates, *data);
