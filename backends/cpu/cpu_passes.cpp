@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/cpu_execution.h"
+#include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/vocab_loss.h"
 #include "core/base/error.h"
 #include "core/model/ops.h"
@@ -61,6 +62,7 @@ void CpuExecution::begin(InstructionId id, int peer, Scratch& scratch) {
         update(a);
       else
         compute(a, scratch);
+      a.device.scratch = std::max(a.device.scratch, scratch.most());
     }
     release_all(a, false);
   } catch (Error& error) {
@@ -154,9 +156,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     const Allocation& held = layer.saved[static_cast<std::size_t>(s)];
     if (fact_count == facts.size()) break;
     if (!held && run.pass != Pass::Forward) continue;
-    const DType type = saved.fact == "statistics" ? DType::F32
-                       : saved.fact == "mask"     ? DType::Bool
-                                                  : plan_.workload.layout.precision.activation;
+    const DType type = fact_type(saved.fact, plan_.workload.layout.precision);
     // A forward that will be done again writes what it does not keep all the same.
     void* const data = held ? held.data : scratch.take(static_cast<std::size_t>(saved.bytes.value));
     facts[fact_count++] = {saved.fact, data, type, saved.bytes};

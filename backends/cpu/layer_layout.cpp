@@ -3,26 +3,11 @@
 #include <algorithm>
 #include <string>
 
+#include "backends/cpu/kernels/formats.h"
 #include "core/model/reference.h"
 
 namespace trainyard {
 namespace {
-
-DType type_of(TensorKind kind, const Precision& precision) {
-  switch (kind) {
-    case TensorKind::Parameter:
-      return precision.parameter;
-    case TensorKind::Activation:
-      return precision.activation;
-    case TensorKind::Statistic:
-      return DType::F32;
-    case TensorKind::Mask:
-      return DType::Bool;
-    case TensorKind::Index:
-      return DType::I64;
-  }
-  return DType::F32;
-}
 
 std::vector<View> views(const Graph& graph, const Layout& layout, bool whole) {
   Binding binding = layout.binding;
@@ -32,7 +17,7 @@ std::vector<View> views(const Graph& graph, const Layout& layout, bool whole) {
     View view;
     for (std::int64_t size : local_shape(tensor, binding))
       view.size[static_cast<std::size_t>(view.rank++)] = size;
-    view.type = type_of(tensor.kind, layout.precision);
+    view.type = storage_type(tensor.kind, layout.precision);
     list.push_back(view);
   }
   return list;

@@ -9,6 +9,7 @@
 
 #include "backends/cpu/cpu_clock.h"
 #include "backends/cpu/kernels/convert.h"
+#include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/vocab_loss.h"
 #include "core/base/random.h"
@@ -27,29 +28,6 @@ Held hold(Bytes bytes) {
   Held held(static_cast<std::byte*>(::operator new(count, std::align_val_t{64})));
   std::memset(held.get(), 0, count);
   return held;
-}
-
-DType type_of(TensorKind kind, const Precision& precision) {
-  switch (kind) {
-    case TensorKind::Parameter:
-      return precision.parameter;
-    case TensorKind::Activation:
-      return precision.activation;
-    case TensorKind::Statistic:
-      return DType::F32;
-    case TensorKind::Mask:
-      return DType::Bool;
-    case TensorKind::Index:
-      return DType::I64;
-  }
-  return DType::F32;
-}
-
-DType fact_type(std::string_view what, DType activations) {
-  if (what == "mask") return DType::Bool;
-  if (what == "indices") return DType::I64;
-  if (what == "scores" || what == "dropped scores") return activations;
-  return DType::F32;
 }
 
 View view_of(const Tensor& tensor, const Binding& binding, DType type) {
@@ -152,7 +130,7 @@ Binding whole(Binding binding) {
 
 // The most that any op sees of it.
 View largest_view(const Workload& w, const Tensor& tensor) {
-  return view_of(tensor, whole(w.layout.binding), type_of(tensor.kind, w.layout.precision));
+  return view_of(tensor, whole(w.layout.binding), storage_type(tensor.kind, w.layout.precision));
 }
 
 View seen_by(const Workload& w, const Node& node, const Tensor& tensor, View view) {
@@ -248,8 +226,8 @@ void Rehearsal::add_layer(Kind& kind, std::uint64_t stream) const {
     std::vector<FactView> facts;
     for (const Saved& s : node.op->saved(local_node(workload_, graph, node)))
       if (!s.tensor.valid())
-        facts.push_back({s.what, layer.take(s.bytes),
-                         fact_type(s.what, workload_.layout.precision.activation), s.bytes});
+        facts.push_back(
+            {s.what, layer.take(s.bytes), fact_type(s.what, workload_.layout.precision), s.bytes});
     layer.facts.push_back(std::move(facts));
   }
   kind.layers.push_back(std::move(layer));

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "backends/stage_place.h"
 #include "core/model/reference.h"
 
 namespace trainyard {
@@ -187,14 +188,8 @@ void RunPlan::find_buffers() {
   }
 }
 
-// In the middle of an odd number of devices both copies of a stage share one, and the wave tells.
 std::size_t RunPlan::place_of(StageId stage, DeviceId device, std::int16_t wave) const {
-  const auto per_stage = static_cast<std::size_t>(copies(program.placement));
-  const std::size_t first = stage.value * per_stage;
-  if (per_stage == 1) return first;
-  if (places[first].device == places[first + 1].device)
-    return first + static_cast<std::size_t>(wave & 1);
-  return places[first].device == device ? first : first + 1;
+  return stage_place(program, stage, device, wave);
 }
 
 // Which gradients an update takes follows from who updates: a lane takes its own where several do.

@@ -141,6 +141,20 @@ TEST(CpuSession, SixteenBitsTrainCloseToThirtyTwo) {
   }
 }
 
+// What an op keeps beside tensors has a format of its own: largest elements' indices, softmax.
+TEST(CpuSession, FactsKeepTheirFormatUnderSixteenBits) {
+  const Model model = testing::tiny_convnet(2);
+  const Settings base = {"global-batch=4", "micro-batch=4", "optimizer=momentum"};
+  const CpuRun exact = train_on_cpu(model, 1, base, of_steps(5));
+  Settings half = base;
+  half.push_back("precision=bf16");
+  const CpuRun t = train_on_cpu(model, 1, half, of_steps(5));
+  for (std::size_t i = 0; i < t.parameters.size(); ++i)
+    for (std::size_t e = 0; e < t.parameters[i].values.size(); ++e)
+      EXPECT_NEAR(t.parameters[i].values[e], exact.parameters[i].values[e], 0.02)
+          << t.parameters[i].name;
+}
+
 TEST(CpuSession, OverflowSkipsTheUpdateAndHalvesTheScale) {
   Training training = of_steps(8);
   training.loss_scale = 0x1p40;

@@ -7,14 +7,17 @@
 
 #include "backends/reference/reference_backend.h"
 #include "tests/support/cpu_training.h"
+#include "tests/support/synchronous.h"
 #include "tests/support/tiny_models.h"
 
 namespace trainyard {
 namespace {
 
+using testing::adds_in_order;
 using testing::CpuRun;
 using testing::SampleNumbers;
 using testing::Settings;
+using testing::synchronous;
 using testing::tiny_convnet;
 using testing::tiny_mlp;
 using testing::tiny_transformer;
@@ -117,28 +120,6 @@ std::optional<std::pair<std::int64_t, Settings>> legal_shape(const Model& model,
           return std::pair{std::int64_t{devices[0] - '0'}, settings};
       }
   return std::nullopt;
-}
-
-// Whether each stage adds up its microbatches' gradients in their own order, as one device does.
-bool adds_in_order(const Program& p) {
-  if (copies(p.placement) > 1) return false;
-  std::map<std::uint32_t, std::int32_t> last;
-  for (const Stream& stream : p.streams)
-    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
-      const Task& task = p.task(InstructionId{i});
-      if (task.kind != TaskKind::Compute || task.phase == Phase::Update) continue;
-      if (p.works[task.first_work].pass != Pass::BackwardWeight) continue;
-      const auto [entry, is_new] = last.try_emplace(task.stage.value, -1);
-      if (p.instructions[i].microbatch < entry->second) return false;
-      entry->second = p.instructions[i].microbatch;
-    }
-  return true;
-}
-
-bool synchronous(const Method& m) {
-  if (m.axis != MethodAxis::Schedule) return false;
-  const ScheduleShape shape{.devices = 2, .stages = 2, .microbatches = 4};
-  return !m.settles || !has_updates(m.order(shape, with_defaults({}, m.params)));
 }
 
 TEST(CpuTraining, EverySynchronousScheduleTrainsAsOneDevice) {

@@ -10,13 +10,16 @@
 
 #include "core/program/facts.h"
 #include "tests/support/layers.h"
+#include "tests/support/synchronous.h"
 #include "tests/support/tiny_models.h"
 
 namespace trainyard {
 namespace {
 
+using testing::adds_in_order;
 using testing::scenario;
 using testing::Settings;
+using testing::synchronous;
 using testing::tiny_convnet;
 using testing::tiny_mlp;
 using testing::tiny_transformer;
@@ -131,28 +134,6 @@ std::int64_t devices_of(const Settings& settings) {
   for (std::string_view one : settings)
     if (one.starts_with("pp=")) return one.back() - '0';
   return 1;
-}
-
-// Whether each stage adds up its microbatches' gradients in their own order, as one device does.
-bool adds_in_order(const Program& p) {
-  if (copies(p.placement) > 1) return false;
-  std::map<std::uint32_t, std::int32_t> last;
-  for (const Stream& stream : p.streams)
-    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
-      const Task& task = p.task(InstructionId{i});
-      if (task.kind != TaskKind::Compute || task.phase == Phase::Update) continue;
-      if (p.works[task.first_work].pass != Pass::BackwardWeight) continue;
-      const auto [entry, is_new] = last.try_emplace(task.stage.value, -1);
-      if (p.instructions[i].microbatch < entry->second) return false;
-      entry->second = p.instructions[i].microbatch;
-    }
-  return true;
-}
-
-bool synchronous(const Method& m) {
-  if (m.axis != MethodAxis::Schedule) return false;
-  const ScheduleShape shape{.devices = 2, .stages = 2, .microbatches = 4};
-  return !m.settles || !has_updates(m.order(shape, with_defaults({}, m.params)));
 }
 
 TEST(ReferenceBackend, EverySynchronousScheduleTrainsAsOneDevice) {

@@ -3,26 +3,12 @@
 
 #include "core/lowering/draft.h"
 #include "tests/support/scenarios.h"
+#include "tests/support/two_lanes.h"
 
 namespace trainyard {
 namespace {
 
 using namespace std::chrono_literals;
-
-// One device with two lanes of `each` computations, lane 1 beginning later.
-Program two_lanes(int each, Duration delay) {
-  Draft draft;
-  for (int lane = 0; lane < 2; ++lane) {
-    const std::uint32_t stream =
-        draft.stream({0}, "wave " + std::to_string(lane), true, lane * delay);
-    Task task;
-    task.stage = {0};
-    task.name = draft.name("work");
-    const TaskId id = draft.task(task);
-    for (int i = 0; i < each; ++i) draft.add(stream, id, i, {});
-  }
-  return draft.finish();
-}
 
 TaskPrices prices(const Program& p, Duration time, double fill) {
   TaskPrices made = testing::fixed_prices(p, time, time);
@@ -33,7 +19,7 @@ TaskPrices prices(const Program& p, Duration time, double fill) {
 // rate = min(1, 1 / sum of fills): two waves of 0.5 do not disturb each other, two that fill the
 // device gain nothing.
 TEST(Sharing, TwoWavesGainWhatOneLeavesUnfilled) {
-  const Program p = two_lanes(10, 0ns);
+  const Program p = testing::two_lanes(10, 0ns);
   EXPECT_EQ(makespan(simulate(p, prices(p, 1ms, 0.5))), 10ms);
   EXPECT_EQ(makespan(simulate(p, prices(p, 1ms, 1.0))), 20ms);
   EXPECT_EQ(makespan(simulate(p, prices(p, 1ms, 0.8))), 16ms);
@@ -41,7 +27,7 @@ TEST(Sharing, TwoWavesGainWhatOneLeavesUnfilled) {
 
 TEST(Sharing, WorkIsNeitherLostNorDoneTwice) {
   for (Duration delay : {0ns, 1ns, 333'333ns, 999'999ns, 1'500'001ns}) {
-    const Program p = two_lanes(7, delay);
+    const Program p = testing::two_lanes(7, delay);
     const Duration end = makespan(simulate(p, prices(p, 1ms, 1.0)));
     EXPECT_GE(end, 14ms) << delay.count();
     EXPECT_LE(end, 14ms + 14ns) << delay.count();  // at most a nanosecond of rounding a change
@@ -49,7 +35,7 @@ TEST(Sharing, WorkIsNeitherLostNorDoneTwice) {
 }
 
 TEST(Sharing, ALaneStartsAfterItsDelay) {
-  const Program p = two_lanes(1, 5ms);
+  const Program p = testing::two_lanes(1, 5ms);
   const Timeline t = simulate(p, prices(p, 1ms, 1.0));
   EXPECT_EQ(t.spans[1].start, 5ms);
   EXPECT_EQ(t.spans[1].end, 6ms);
@@ -107,7 +93,7 @@ TEST(Simulator, TwoRunsAreTheSameRun) {
 
 // Where no sum of times could overflow, however instructions wait for each other.
 TEST(EventLoop, RefusesMoreWorkThanAClockHolds) {
-  const Program p = two_lanes(3, 0ms);
+  const Program p = testing::two_lanes(3, 0ms);
   try {
     simulate(p, prices(p, 24h * 365 * 100, 1.0));
     FAIL() << "simulated";

@@ -10,6 +10,7 @@
 #include "core/methods/settings.h"
 #include "tests/support/fake_execution.h"
 #include "tests/support/scenarios.h"
+#include "tests/support/two_lanes.h"
 
 namespace trainyard {
 namespace {
@@ -103,23 +104,8 @@ TEST(VirtualTime, IsTheSimulatorWhereKernelsTakeTheirPrices) {
   EXPECT_GE(ran, 80);
 }
 
-// One device with two lanes of `each` computations, lane 1 beginning later.
-Program two_lanes(int each, Duration delay) {
-  Draft draft;
-  for (int lane = 0; lane < 2; ++lane) {
-    const std::uint32_t stream =
-        draft.stream({0}, "wave " + std::to_string(lane), true, lane * delay);
-    Task task;
-    task.stage = {0};
-    task.name = draft.name("work");
-    const TaskId id = draft.task(task);
-    for (int i = 0; i < each; ++i) draft.add(stream, id, i, {});
-  }
-  return draft.finish();
-}
-
 TEST(VirtualTime, LanesOfADeviceShareItsCore) {
-  const Program p = two_lanes(5, 300us);
+  const Program p = testing::two_lanes(5, 300us);
   const TaskPrices prices = testing::fixed_prices(p, 1ms, 1ms);
   Measured measured(p, prices, 1, 1);
   EXPECT_EQ(measured.run().spans, simulate(p, prices).spans);
@@ -150,7 +136,7 @@ TEST(VirtualTime, NamesWhatWaitsInADeadlock) {
 }
 
 TEST(VirtualTime, NamesTheInstructionThatFailed) {
-  const Program p = two_lanes(2, 0ms);
+  const Program p = testing::two_lanes(2, 0ms);
   const TaskPrices prices = testing::fixed_prices(p, 1ms, 1ms);
   Measured measured(p, prices, 1, 1);
   measured.execution.work = [](InstructionId id, int) {
@@ -166,7 +152,7 @@ TEST(VirtualTime, NamesTheInstructionThatFailed) {
 }
 
 TEST(VirtualTime, StopsWhenAsked) {
-  const Program p = two_lanes(2, 0ms);
+  const Program p = testing::two_lanes(2, 0ms);
   const TaskPrices prices = testing::fixed_prices(p, 1ms, 1ms);
   Measured measured(p, prices, 1, 1);
   std::stop_source stop;
