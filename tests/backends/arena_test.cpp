@@ -63,7 +63,7 @@ TEST(Arena, AgreesWithASimpleModel) {
           for (const Allocation& other : held)
             RC_ASSERT(!made || !other || made.data + made.bytes.value <= other.data ||
                       other.data + other.bytes.value <= made.data);
-          std::memset(made.data, step, static_cast<std::size_t>(made ? made.bytes.value : 0));
+          if (made) std::memset(made.data, step, static_cast<std::size_t>(made.bytes.value));
           held.push_back(made);
           sum += made.bytes;
           most = std::max(most, sum);
