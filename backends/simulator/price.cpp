@@ -10,26 +10,29 @@ namespace {
 
 void price_compute(const Program& program, const Task& task, const Cluster& cluster,
                    const CostModel& cost, TaskPrices& prices) {
-  Duration total{}, again{};
+  Duration kernels{}, again{};
   double fill = 0;
   Flops flops{}, model{};
   for (std::uint32_t i = task.first_work; i < task.first_work + task.works; ++i) {
     const WorkCount& w = program.works[i];
     const Duration time = saturating_product(cost.compute(w.work, cluster.device), w.count);
-    total = saturating_sum(total, time);
+    kernels = saturating_sum(kernels, time);
     if (w.recomputed) again = saturating_sum(again, time);
     fill += static_cast<double>(time.count()) * w.work.fill;
     const Flops f = w.work.flops * static_cast<double>(w.count);
     flops += f;
     if (!w.recomputed) model += f;
   }
-  prices.time.push_back(total);
-  prices.fill.push_back(
-      total.count() > 0 ? std::clamp(fill / static_cast<double>(total.count()), 1e-6, 1.0) : 1.0);
+  const std::span<const WorkCount> works(program.works.data() + task.first_work, task.works);
+  const bool update = task.phase == Phase::Update;
+  prices.time.push_back(cost.phase(works, update, cluster));
+  prices.fill.push_back(kernels.count() > 0
+                            ? std::clamp(fill / static_cast<double>(kernels.count()), 1e-6, 1.0)
+                            : 1.0);
   prices.resource.push_back(0);
-  prices.recompute_share.push_back(total.count() > 0 ? static_cast<double>(again.count()) /
-                                                           static_cast<double>(total.count())
-                                                     : 0);
+  prices.recompute_share.push_back(kernels.count() > 0 ? static_cast<double>(again.count()) /
+                                                             static_cast<double>(kernels.count())
+                                                       : 0);
   prices.flops.push_back(flops);
   prices.model_flops.push_back(model);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/saturating.h"
 #include "core/cost/collective_time.h"
 #include "core/cost/roofline.h"
 
@@ -103,6 +104,13 @@ class Datasheet final : public CostModel {
 };
 
 }  // namespace
+
+Duration CostModel::phase(std::span<const WorkCount> works, bool, const Cluster& cluster) const {
+  Duration sum{};
+  for (const WorkCount& w : works)
+    sum = saturating_sum(sum, saturating_product(compute(w.work, cluster.device), w.count));
+  return sum;
+}
 
 std::string_view to_string(CollectiveAlgorithm algorithm) {
   switch (algorithm) {

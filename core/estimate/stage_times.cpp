@@ -1,3 +1,6 @@
+#include <cmath>
+
+#include "core/base/saturating.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
 #include "core/methods/catalogue.h"
@@ -38,25 +41,34 @@ class Pricer {
     return total;
   }
 
-  Duration compute(const std::vector<WorkCount>& works) {
-    Duration total{};
-    for (const WorkCount& work : works)
-      total += counted(cost_.compute(work.work, w_.scenario.cluster.device), work.count);
-    return total;
+  Duration update(const std::vector<WorkCount>& works) {
+    return counted(cost_.phase(works, true, w_.scenario.cluster), 1);
   }
 
   PhaseTime phase(const PhaseWork& work) {
     PhaseTime time;
+    Duration kernels{};
     for (const WorkCount& one : work.works) {
-      const Duration t = counted(cost_.compute(one.work, w_.scenario.cluster.device), one.count);
+      const Duration t =
+          saturating_product(cost_.compute(one.work, w_.scenario.cluster.device), one.count);
       const Flops flops = one.work.flops * static_cast<double>(one.count);
-      time.compute += t;
+      kernels = saturating_sum(kernels, t);
       time.filled += static_cast<double>(t.count()) * one.work.fill;
       time.flops += flops;
       if (one.recomputed)
         time.recompute += t;
       else
         time.model_flops += flops;
+    }
+    time.compute = counted(cost_.phase(work.works, false, w_.scenario.cluster), 1);
+    // What the host or a straggler adds is spread over the kernels.
+    if (kernels.count() > 0) {
+      const double longer =
+          static_cast<double>(time.compute.count()) / static_cast<double>(kernels.count());
+      time.filled *= longer;
+      if (longer != 1)
+        time.recompute =
+            Duration{std::llround(static_cast<double>(time.recompute.count()) * longer)};
     }
     for (const CollectiveRun& run : work.blocking) {
       Duration& whose = run.group == Group::Tensor    ? time.tensor
@@ -111,7 +123,7 @@ std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
     t.reduce_others = pricer.sum(reduce.others), t.reduce_last = pricer.sum(reduce.last);
     t.gather_others = pricer.sum(gather.others), t.gather_last = pricer.sum(gather.last);
     t.reduce_overlapped = reduce.overlapped, t.gather_overlapped = gather.overlapped;
-    t.update = pricer.compute(update_work(w, stage));
+    t.update = pricer.update(update_work(w, stage));
     if (copies(w.placement) > 1)
       t.copies = pricer.collective({CollectiveKind::AllReduce, Group::Copies,
                                     stage_state(w, stage).total.gradients, 1, schedule.name});

@@ -35,6 +35,14 @@ struct Work {
   friend bool operator==(const Work&, const Work&) = default;
 };
 
+/// One kind of work and how many times it is done.
+struct WorkCount {
+  Work work;
+  std::int32_t count = 1;
+  Pass pass = Pass::Forward;
+  bool recomputed = false;  // a forward done again for backward
+};
+
 /// A node as one device sees it: bound, divided sizes and the precision they are stored in.
 struct LocalNode {
   const Graph& graph;

@@ -11,6 +11,7 @@
 #include "core/cluster/cluster.h"
 #include "core/model/model.h"
 #include "core/plan/params.h"
+#include "core/plan/software.h"
 
 namespace trainyard {
 
@@ -53,6 +54,7 @@ struct Plan {
   StageSplit split;
   std::string optimizer = "adam";  // of optimizers()
   bool flash_attention = true;     // fused attention kernel, where the model has attention
+  Software software;               // what it runs on; empty = not stated
   std::vector<Choice> choices;
   std::string order;  // an edited order of work, as to_text(Order) writes it; empty = the
                       // schedule's own

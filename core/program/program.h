@@ -87,14 +87,6 @@ struct MemoryEffect {
   bool at_end = false;   // when the instruction ends, else when it starts
 };
 
-/// One kind of work and how many times it is done.
-struct WorkCount {
-  Work work;
-  std::int32_t count = 1;
-  Pass pass = Pass::Forward;
-  bool recomputed = false;  // a forward done again for backward
-};
-
 enum class TaskKind : std::uint8_t { Compute, Collective, Send, Receive };
 
 /// Which list of a Body an op-grain task was written from.

@@ -1,0 +1,32 @@
+// The cost model that predictions use: each kind of work by what limits it on a real device, in
+// named parameters (parameters.h). Products: tiles, waves, inner length, clock. Attention: its
+// kernel, head width. Chains of element-wise operators: traffic by who fuses them. A phase: its
+// kernels, or the host that issues them. Links: bus bandwidth and latency by algorithm.
+#pragma once
+
+#include <memory>
+
+#include "core/cost/cost_model.h"
+#include "core/cost/parameters.h"
+#include "core/plan/plan.h"
+#include "core/plan/software.h"
+
+namespace trainyard {
+
+std::unique_ptr<CostModel> physical_cost_model(const SettledSoftware&, const Parameters& = {});
+/// Of the scenario's plan on its device.
+std::unique_ptr<CostModel> physical_cost_model(const Scenario&, const Parameters& = {});
+
+/// Which parameters a device reads; others take figures of its own (Device::efficiency).
+enum class Generation : std::uint8_t { Other, Volta, Ampere, Hopper, Blackwell, Tpu };
+Generation generation(const Device&);
+/// Those that predictions for the device read, in the order of the table.
+std::vector<Parameter> parameters_of(const Device&);
+
+/// Efficiency of the tiles of count products m x k by k x n on a device of so many units, (0, 1]:
+/// the best over tile shapes and splits of the inner dimension. Lost: what hangs over the edges of
+/// the matrix, and units that idle in the last wave, to the power `wave`.
+double tile_efficiency(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count,
+                       int units, double wave, double small_tile);
+
+}  // namespace trainyard

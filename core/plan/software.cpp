@@ -1,0 +1,76 @@
+#include "core/plan/software.h"
+
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/nearest.h"
+
+namespace trainyard {
+namespace {
+
+using K = KernelClass;
+using A = AttentionKernel;
+
+constexpr FrameworkProfile kFrameworks[] = {
+    {"typical", "no framework named: fused kernels, traffic beside computation", K::Fused,
+     A::Flash2},
+    {"megatron", "Megatron-LM of 2021 to 2023, and its DeepSpeed fork", K::Fused, A::Flash2, false,
+     true, false, false, false},
+    {"megatron-core", "Megatron-Core, NeMo, Megatron-Bridge: Transformer Engine's kernels",
+     K::Fused, A::Cudnn, true, true, true, true, true},
+    {"deepspeed", "DeepSpeed over PyTorch modules", K::Eager, A::Flash2, false, false, true, true,
+     false},
+    {"fsdp", "PyTorch FSDP over eager modules (llm-foundry)", K::Eager, A::Triton},
+    {"torchtitan", "FSDP2 with torch.compile", K::Compiled, A::Flash2},
+    {"nanotron", "nanotron: eager modules with fused attention", K::Eager, A::Flash2, true, true,
+     false, false, false},
+    {"maxtext", "JAX, compiled by XLA", K::Compiled, A::Flash2},
+};
+
+constexpr std::string_view kKernelWords[] = {"eager", "compiled", "fused"};
+constexpr std::string_view kAttentionWords[] = {"triton", "flash-2", "cudnn"};
+
+std::size_t position(std::string_view word, std::span<const std::string_view> words,
+                     const char* what) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i] == word) return i;
+  throw Error(Error::Kind::InvalidInput, std::string("expected ") + what + ", found \"" +
+                                             std::string(word) + "\"" + did_you_mean(word, words));
+}
+
+}  // namespace
+
+std::span<const FrameworkProfile> frameworks() { return kFrameworks; }
+
+const FrameworkProfile& framework(std::string_view name) {
+  if (name.empty()) return kFrameworks[0];
+  std::vector<std::string_view> names;
+  for (const FrameworkProfile& f : kFrameworks) names.push_back(f.name);
+  return kFrameworks[position(name, names, "a framework")];
+}
+
+std::string_view to_string(KernelClass k) { return kKernelWords[static_cast<std::size_t>(k)]; }
+std::string_view to_string(AttentionKernel a) {
+  return kAttentionWords[static_cast<std::size_t>(a)];
+}
+KernelClass parse_kernel_class(std::string_view word) {
+  return static_cast<KernelClass>(position(word, kKernelWords, "eager, compiled or fused kernels"));
+}
+AttentionKernel parse_attention_kernel(std::string_view word) {
+  return static_cast<AttentionKernel>(position(word, kAttentionWords, "an attention kernel"));
+}
+
+SettledSoftware settle(const Software& software, const Device& device) {
+  SettledSoftware settled;
+  settled.framework = &framework(software.framework);
+  settled.kernels =
+      software.kernels.empty() ? settled.framework->kernels : parse_kernel_class(software.kernels);
+  settled.attention = software.attention.empty() ? settled.framework->attention
+                                                 : parse_attention_kernel(software.attention);
+  // No FlashAttention 2 or Triton kernel was written for what came after Hopper.
+  if (software.attention.empty() && device.year >= 2024 && settled.framework->fused_attention)
+    settled.attention = AttentionKernel::Cudnn;
+  return settled;
+}
+
+}  // namespace trainyard

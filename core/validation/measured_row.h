@@ -1,0 +1,43 @@
+// A MeasuredRow is one published (or a user's own) measurement of a training run, as a CSV file
+// states it: empty = the source does not say. The columns are those of assets/validation/README.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace trainyard {
+
+enum class Trust : std::uint8_t {
+  A,  // clear provenance, consistent with itself
+  B,  // some settings missing
+  C,  // contradicts itself, is very noisy or suspect: shown, never tuned on
+};
+
+struct MeasuredRow {
+  int line = 0;  // of the file, the header is 1
+  std::string id, group;
+  std::string source;         // in full
+  std::string source_family;  // "foundry", "vtrain-m": what --cross leaves out as one
+  std::string framework, model_family, gpu, precision, recompute, flash_attention, schedule, zero,
+      sequence_parallel, intra_link, inter_link, offload, notes, also, flops_def;
+  std::optional<std::int64_t> layers, hidden, heads, kv_heads, ffn, vocab, sequence, experts, top_k,
+      gpus, gpus_per_node, dp, tp, pp, vpp, cp, ep, micro_batch, global_batch;
+  std::optional<double> parameters_billion;
+  std::string metric;                                             // "step_s", "mem_gb" ...
+  double value = 0;                                               // in the metric's own unit
+  std::optional<double> tokens_per_second_per_gpu, step_seconds;  // derived, where the row allows
+  Trust trust = Trust::A;
+  std::string suspect;  // why it contradicts its neighbours; empty = clean
+};
+
+/// Header required, any order of columns, unknown columns ignored with a warning in `warnings`.
+/// Throws Error{InvalidInput} at "SOURCE:LINE" with column, what was expected and what was found.
+std::vector<MeasuredRow> read_rows(std::string_view csv, const std::string& source,
+                                   Diagnostics* warnings = nullptr);
+
+}  // namespace trainyard

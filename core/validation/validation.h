@@ -1,0 +1,46 @@
+// Predictions held against measured rows: what `trainyard validate` prints and the gallery shows.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/validation/bands.h"
+#include "core/validation/fit.h"
+#include "core/validation/row_scenario.h"
+
+namespace trainyard {
+
+struct RowVerdict {
+  std::size_t row = 0;                      // index into RowSet::rows
+  double predicted = 0, low = 0, high = 0;  // in the unit of `measured`
+  double error = 0;                         // predicted / measured - 1
+  std::optional<double> cross_error;        // with its source left out
+  std::optional<double> calibrated_error;   // the same after three rows of its source
+  std::string explanation;  // of the worst: what it is made of, what would have to be true
+};
+
+/// Of one metric, source or set; groups weighted equally.
+struct Score {
+  std::string name;
+  int rows = 0, groups = 0;
+  double mean = 0, median = 0, p90 = 0, max = 0, bias = 0, inside_band = 0;  // shares
+};
+
+struct Validation {
+  std::vector<RowVerdict> rows;
+  std::vector<Score> by_metric, by_source;
+  std::vector<Score> cross, calibrated;  // empty without --cross
+  std::optional<double> kendall;         // mean over groups
+  double mean_half_width = 0;
+  FitResult refit;  // empty without --cross
+};
+
+struct ValidateOptions {
+  bool cross = false;
+  Parameters parameters{};
+  int threads = 2;
+};
+Validation validate(const RowSet&, const ValidateOptions&);
+
+}  // namespace trainyard
