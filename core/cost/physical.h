@@ -23,10 +23,16 @@ Generation generation(const Device&);
 /// Those that predictions for the device read, in the order of the table.
 std::vector<Parameter> parameters_of(const Device&);
 
-/// Efficiency of the tiles of count products m x k by k x n on a device of so many units, (0, 1]:
-/// the best over tile shapes and splits of the inner dimension. Lost: what hangs over the edges of
-/// the matrix, and units that idle in the last wave, to the power `wave`.
-double tile_efficiency(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count,
-                       int units, double wave, double small_tile);
+struct TileShape {
+  double inner = 200;        // length of the inner dimension that filling and draining a tile costs
+  double wave = 0.7;         // exponent of the idle share of the last wave
+  double small_tile = 1.08;  // cost of a tile of half the size, by area; of a quarter its square
+};
+/// Time of count products m x k by k x n on a device of so many units, of the time that whole tiles
+/// in whole waves without an end would take; >= 1 but for the wave exponent. The best over tile
+/// shapes and splits of the inner dimension (split-k). Lost: what hangs over the edges of the
+/// matrix, units that idle in the last wave to the power `wave`, and inner / k in each tile.
+double tile_time(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, int units,
+                 const TileShape&);
 
 }  // namespace trainyard

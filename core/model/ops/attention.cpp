@@ -77,6 +77,9 @@ Work fused(const LocalNode& local, const Sizes& s, Pass pass) {
                          : memory_work(2.5 * forward, q + kv + out + out + statistics, q + kv,
                                        WorkKind::Attention);
   work.math = local.precision.math;
+  work.k = (s.qk_width + s.v_width) / 2;  // a cost model reads how wide heads are
+  work.n = s.keys;
+  work.m = s.queries;
   return work;
 }
 

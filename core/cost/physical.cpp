@@ -1,0 +1,334 @@
+#include "core/cost/physical.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "core/base/saturating.h"
+#include "core/cost/collective_time.h"
+#include "core/model/ops.h"
+
+namespace trainyard {
+namespace {
+
+using P = Parameter;
+
+bool begins(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+double count(Bytes bytes) { return static_cast<double>(bytes.value); }
+
+bool nothing(const Work& work) {
+  return !(work.flops.value > 0) && work.read.value <= 0 && work.written.value <= 0;
+}
+
+// Of what the kernel's name says, a cost model needs to know these.
+struct KernelFacts {
+  bool backward = false, grouped = false, unfused = false, routing = false;
+};
+
+std::vector<KernelFacts> kernel_facts() {
+  std::vector<KernelFacts> facts;
+  for (const Op* op : ops())
+    for (const Pass pass : {Pass::Forward, Pass::BackwardInput, Pass::BackwardWeight}) {
+      const auto kernel = static_cast<std::size_t>(kernel_of(*op, pass));
+      if (kernel >= facts.size()) facts.resize(kernel + 1);
+      facts[kernel] = {pass != Pass::Forward, op == &routed_matmul(), op == &attention(),
+                       op == &dispatch() || op == &combine()};
+    }
+  return facts;
+}
+
+const KernelFacts& facts_of(const Work& work) {
+  static const std::vector<KernelFacts> facts = kernel_facts();
+  static const KernelFacts none;
+  return work.kernel >= 0 && static_cast<std::size_t>(work.kernel) < facts.size()
+             ? facts[static_cast<std::size_t>(work.kernel)]
+             : none;
+}
+
+double product_share(Generation g, const Device& device, const Parameters& p) {
+  const double capped =
+      begins(device.id, "h100") && device.power.value.value > 0 && device.power.value.value <= 500
+          ? p[P::ClockH100Capped]
+          : 1;
+  const double board = begins(device.id, "gb200")   ? p[P::ClockGb200]
+                       : begins(device.id, "gb300") ? p[P::ClockGb300]
+                                                    : 1;
+  switch (g) {
+    case Generation::Volta:
+      return p[P::ProductVolta];
+    case Generation::Ampere:
+      return p[P::ProductAmpere];
+    case Generation::Hopper:
+      return p[P::ProductHopper] * capped;
+    case Generation::Blackwell:
+      return p[P::ProductBlackwell] * board;
+    case Generation::Tpu:
+      return p[P::ProductTpu];
+    case Generation::Other:
+      break;
+  }
+  return device.efficiency.product.value;
+}
+
+double attention_share(Generation g, AttentionKernel kernel, const Device& device,
+                       const Parameters& p) {
+  switch (g) {
+    case Generation::Volta:
+    case Generation::Ampere:
+      return p[kernel == AttentionKernel::Triton ? P::FlashTritonAmpere : P::Flash2Ampere];
+    case Generation::Hopper:
+      return p[kernel == AttentionKernel::Triton   ? P::FlashTritonHopper
+               : kernel == AttentionKernel::Flash2 ? P::Flash2Hopper
+                                                   : P::CudnnHopper];
+    case Generation::Blackwell:
+      return p[P::CudnnBlackwell];
+    case Generation::Tpu:
+      return p[P::FlashTpu];
+    case Generation::Other:
+      break;
+  }
+  return device.efficiency.attention.value;
+}
+
+// Everything of a device that its kernels' times are made of; seconds, FLOP/s and bytes/s.
+struct Rates {
+  std::array<double, 16> product{};  // by DType; 0 = the device has no such peak
+  double attention = 0, memory = 0, chain = 1, softmax = 1, gap = 0, host_op = 0;
+  int units = 0;
+};
+
+double format_share(DType type, const Parameters& p) {
+  switch (type) {
+    case DType::TF32:
+      return p[P::Tf32];
+    case DType::F8:
+    case DType::I8:
+      return p[P::EightBitTensor];
+    default:
+      return 1;
+  }
+}
+
+Rates rates_of(const Device& device, const SettledSoftware& software, const Parameters& p) {
+  const Generation g = generation(device);
+  Rates r;
+  const double share = product_share(g, device, p);
+  for (std::size_t t = 0; t < r.product.size(); ++t) {
+    const auto type = static_cast<DType>(t);
+    if (!supports(device, type)) continue;
+    r.product[t] = peak(device, type).value * share * format_share(type, p);
+  }
+  const DType half = supports(device, DType::BF16) ? DType::BF16 : DType::F16;
+  const double dense =
+      supports(device, half) ? peak(device, half).value : peak(device, DType::F32).value;
+  r.attention = dense * attention_share(g, software.attention, device, p);
+  r.memory = device.memory_bandwidth.value.value *
+             (g == Generation::Other ? device.efficiency.memory.value : p[P::MemoryRate]);
+  const std::array chains{p[P::ChainEager], p[P::ChainCompiled], p[P::ChainFused]};
+  r.chain = chains[static_cast<std::size_t>(software.kernels)];
+  r.softmax = software.framework->fused_softmax ? 1 : p[P::SoftmaxEager];
+  r.gap = g == Generation::Other ? to_seconds(device.launch.value) : p[P::KernelGap] * 1e-6;
+  // A compiler issues whole programs; processors have no host to wait for.
+  const bool has_host = g != Generation::Other && g != Generation::Tpu;
+  r.host_op = has_host ? p[P::HostOp] * 1e-6 : 0;
+  r.units = device.units;
+  return r;
+}
+
+Efficiency link_shares(const Device& device, const Parameters& p) {
+  Efficiency e = device.efficiency;
+  constexpr std::array kBus{P::BusVolta, P::BusAmpere, P::BusHopper, P::BusBlackwell, P::BusTpu};
+  const auto g = static_cast<std::size_t>(generation(device));
+  if (g > 0) e.scale_up.value = p[kBus[g - 1]];
+  if (g > 0)
+    e.network.value = p[P::NetworkReduce], e.send.value = p[P::Send],
+    e.all_to_all.value = p[P::AllToAll];
+  return e;
+}
+
+class Physical final : public CostModel {
+ public:
+  Physical(const SettledSoftware& software, const Parameters& p, const Device* device)
+      : software_(software), p_(p) {
+    if (device == nullptr) return;
+    device_ = device->id, rates_ = rates_of(*device, software_, p_);
+    links_ = link_shares(*device, p_);
+  }
+
+  std::string_view name() const override { return "physical"; }
+
+  std::vector<std::string> leaves_out() const override {
+    return {"cache reuse between kernels, fusion that the graph does not show",
+            "which leaf switch a node hangs on: everything that leaves a node is divided by the "
+            "oversubscription",
+            "software releases: the same plan moved by up to 5 % between neighbouring containers",
+            "uneven meshes such as the hybrid cube mesh of 8 V100, taken as a switch"};
+  }
+
+  Duration compute(const Work& work, const Device& device) const override {
+    if (nothing(work)) return Duration{0};
+    return seconds(device.id == device_ ? kernel(work, rates_, device)
+                                        : kernel(work, rates_of(device, software_, p_), device));
+  }
+
+  Duration phase(std::span<const WorkCount> works, bool update,
+                 const Cluster& cluster) const override {
+    const Rates other =
+        cluster.device.id == device_ ? Rates{} : rates_of(cluster.device, software_, p_);
+    const Rates& r = cluster.device.id == device_ ? rates_ : other;
+    double device = 0, host = 0;
+    for (const WorkCount& w : works) {
+      if (nothing(w.work)) continue;
+      device += kernel(w.work, r, cluster.device) * w.count;
+      host += (r.host_op + (facts_of(w.work).routing ? p_[P::HostRouted] * 0.25e-6 : 0)) * w.count;
+    }
+    if (!(device > 0)) return Duration{0};
+    if (update) return seconds(device + (r.host_op > 0 ? p_[P::StepStart] * 1e-3 : 0));
+    const auto nodes_beyond = static_cast<double>(nodes(cluster));
+    const double slowest = 1 + p_[P::Straggler] * std::log2(std::max(1.0, nodes_beyond));
+    return seconds(std::sqrt(std::sqrt(std::pow(device, 4) + std::pow(host, 4))) * slowest);
+  }
+
+  Duration transfer(Bytes bytes, const Cluster& cluster, std::size_t level) const override {
+    if (bytes.value <= 0) return Duration{0};
+    const Level& link = cluster.levels[std::min(level, cluster.levels.size() - 1)];
+    const double share = level == 0 ? links_.scale_up.value : links_.send.value;
+    return seconds(count(bytes) / (link.bandwidth.value.value * pair_share(link) * share) +
+                   to_seconds(link.latency.value) + p_[P::SendStart] * 1e-6);
+  }
+  CollectiveTime collective(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
+                            const Cluster& cluster) const override {
+    return collective_time(kind, bytes, shape, cluster, links_, true);
+  }
+
+  double band() const override { return 0.24; }
+  std::string_view band_basis() const override {
+    return "90 % of 583 published step times lie within 24 % of such forms";
+  }
+
+ private:
+  double traffic(const Work& work, const Rates& r) const {
+    return (count(work.read) + count(work.written)) / r.memory;
+  }
+
+  double product(const Work& work, const Rates& r, const Device& device) const {
+    const double rate = r.product[static_cast<std::size_t>(work.math)];
+    if (!(rate > 0)) peak(device, work.math);  // says which formats there are
+    const bool narrow = bytes_of(work.math) == 1;
+    const double inner = p_[P::InnerLength] * (narrow ? 2 : 1);
+    double shape = 1;
+    if (r.units > 0)
+      shape = tile_time(work.m, work.n, work.k, work.count, r.units,
+                        {inner, p_[P::WaveExponent], p_[P::SmallTile]});
+    else if (work.k > 0)
+      shape = 1 + inner / static_cast<double>(work.k);
+    return work.flops.value / rate * shape;
+  }
+
+  // Products of scores and the chain between them: mask, softmax, dropout.
+  double unfused(const Work& work, const Rates& r, const Device& device, bool backward) const {
+    const double rate = r.product[static_cast<std::size_t>(work.math)];
+    if (!(rate > 0)) peak(device, work.math);
+    const double aligned = work.k % 8 == 0 ? 1 : p_[P::UnalignedHead];
+    const double products = work.flops.value / (rate * p_[P::UnfusedProduct] * aligned);
+    const double scores = static_cast<double>(work.m) * static_cast<double>(work.n) *
+                          static_cast<double>(work.count) / (backward ? 4 : 2);
+    constexpr double kBytes = 6;  // a score, by the kernel that fuses mask and softmax
+    return products + scores * kBytes * r.softmax * (backward ? 1.3 : 1) / r.memory;
+  }
+
+  double fused(const Work& work, const Rates& r, bool backward) const {
+    const double width = work.k > 0 ? static_cast<double>(work.k) : 128, half = p_[P::HeadWidth];
+    const double narrow = width / (width + half) * (128 + half) / 128;
+    return work.flops.value / (r.attention * narrow * (backward ? p_[P::FlashBackward] : 1));
+  }
+
+  double kernel(const Work& work, const Rates& r, const Device& device) const {
+    const KernelFacts& facts = facts_of(work);
+    double busy = 0;
+    switch (work.kind) {
+      case WorkKind::Product:
+        if (facts.unfused)
+          busy = unfused(work, r, device, facts.backward);
+        else
+          busy = std::max(product(work, r, device) / (facts.grouped ? p_[P::GroupedProduct] : 1),
+                          traffic(work, r));
+        break;
+      case WorkKind::Attention:
+        busy = std::max(fused(work, r, facts.backward), traffic(work, r));
+        break;
+      case WorkKind::Elementwise:
+        busy = traffic(work, r) * (facts.routing ? p_[P::RoutedPasses] : r.chain);
+        break;
+      case WorkKind::Gather:
+        busy = traffic(work, r);
+        break;
+      case WorkKind::Loss:
+        busy = traffic(work, r) * p_[P::LossBytes] / 16;
+        break;
+      case WorkKind::Optimizer:
+        busy = traffic(work, r) * p_[P::OptimizerBytes];
+        break;
+    }
+    return busy / (work.fill > 0 ? work.fill : 1) + r.gap;
+  }
+
+  SettledSoftware software_;
+  Parameters p_;
+  std::string device_;
+  Rates rates_;
+  Efficiency links_;
+};
+
+}  // namespace
+
+std::unique_ptr<CostModel> physical_cost_model(const SettledSoftware& software,
+                                               const Parameters& parameters) {
+  return std::make_unique<Physical>(software, parameters, nullptr);
+}
+
+std::unique_ptr<CostModel> physical_cost_model(const Scenario& scenario,
+                                               const Parameters& parameters) {
+  return std::make_unique<Physical>(settle(scenario.plan.software, scenario.cluster.device),
+                                    parameters, &scenario.cluster.device);
+}
+
+Generation generation(const Device& device) {
+  struct Prefix {
+    std::string_view id;
+    Generation generation;
+  };
+  constexpr Prefix kPrefixes[] = {{"v100", Generation::Volta},     {"a100", Generation::Ampere},
+                                  {"h100", Generation::Hopper},    {"h200", Generation::Hopper},
+                                  {"gh200", Generation::Hopper},   {"b100", Generation::Blackwell},
+                                  {"b200", Generation::Blackwell}, {"gb200", Generation::Blackwell},
+                                  {"b300", Generation::Blackwell}, {"gb300", Generation::Blackwell},
+                                  {"tpu", Generation::Tpu}};
+  for (const Prefix& prefix : kPrefixes)
+    if (begins(device.id, prefix.id)) return prefix.generation;
+  return Generation::Other;
+}
+
+std::vector<Parameter> parameters_of(const Device& device) {
+  const Generation g = generation(device);
+  constexpr std::string_view kGenerations[] = {"volta", "ampere", "hopper", "blackwell", "tpu"};
+  std::vector<Parameter> found;
+  for (const ParameterInfo& row : parameter_table()) {
+    const std::string_view last = row.name.substr(row.name.rfind('.') + 1);
+    bool reads = true;
+    for (std::size_t i = 0; i < std::size(kGenerations); ++i)
+      if (last == kGenerations[i]) reads = static_cast<std::size_t>(g) == i + 1;
+    if (begins(row.name, "clock.")) reads = begins(device.id, last.substr(0, last.find('-')));
+    if (g == Generation::Other && (begins(row.name, "memory.rate") || begins(row.name, "kernel.") ||
+                                   begins(row.name, "host.")))
+      reads = false;
+    if (reads) found.push_back(row.parameter);
+  }
+  return found;
+}
+
+}  // namespace trainyard
