@@ -22,7 +22,9 @@ struct FitRow {
 };
 
 struct FitOptions {
-  std::vector<Parameter> free;  // empty = all with a `fitted_on`
+  std::vector<Parameter> free;              // empty = all with a `fitted_on`
+  Parameters prior = Parameters::priors();  // what each is held near
+  double spread = 1;                        // of every prior, a factor
   int iterations = 12;
   double noise = 0.05;   // of one group's log error; spreads of priors are measured against it
   double robust = 0.15;  // log error from which on a row pulls no harder (Huber)
@@ -37,19 +39,22 @@ struct FitResult {
   int iterations = 0;
 };
 
-/// predict(row, parameters) > 0, pure, called on several threads. Rows of weight 0 are only scored.
-/// The same result whatever the number of threads.
-FitResult fit(std::span<const FitRow>, const std::function<double(std::size_t, const Parameters&)>&,
-              const Parameters& start, const FitOptions&);
+/// predict(row, parameters) > 0, pure, called on several threads; an Error that it throws leaves
+/// fit().
+using Predict = std::function<double(std::size_t, const Parameters&)>;
+
+/// Rows of weight 0 are only scored. The same result whatever the number of threads.
+FitResult fit(std::span<const FitRow>, const Predict&, const Parameters& start, const FitOptions&);
 
 /// Log error of every row, predicted with the parameters fitted on all other sources.
 struct CrossResult {
+  FitResult all;  // on every source
   std::vector<double> log_errors;
   std::vector<Parameters> without;  // by source
 };
-CrossResult cross_validate(std::span<const FitRow>,
-                           const std::function<double(std::size_t, const Parameters&)>&,
-                           const Parameters& start, const FitOptions&);
+/// Each fit without a source starts from the optimum of all, with its derivatives.
+CrossResult cross_validate(std::span<const FitRow>, const Predict&, const Parameters& start,
+                           const FitOptions&);
 
 /// Of |exp(log error) - 1| with weights: the least value that so much of the weight is at or below.
 double weighted_quantile(std::span<const double> values, std::span<const double> weights,
