@@ -72,6 +72,7 @@ std::vector<std::string_view> known_names() {
 const Peak* find_peak(const Device& device, DType type) {
   for (const Peak& p : device.peaks)
     if (p.type == type) return &p;
+  if (type == DType::F8Block || type == DType::F8Row) return find_peak(device, DType::F8);
   return type == DType::TF32 ? find_peak(device, DType::F32) : nullptr;
 }
 

@@ -86,8 +86,8 @@ struct Device {
 };
 
 /// The dense peak for products in that format. Falls back only where the datasheet says so by
-/// having no own figure: TF32 to F32. Throws Error{Unsupported} naming device, format and the
-/// formats it has.
+/// having no own figure: TF32 to F32, 8 bit with row or block scales to F8. Throws
+/// Error{Unsupported} naming device, format and the formats it has.
 FlopsPerSecond peak(const Device&, DType);
 /// Whether peak() answers.
 bool supports(const Device&, DType);

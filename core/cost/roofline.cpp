@@ -3,10 +3,10 @@
 namespace trainyard {
 namespace {
 
-bool eight_bit(DType type) { return type == DType::F8 || type == DType::I8; }
+bool few_bits(DType type) { return narrow(type) || type == DType::I8; }
 
 double product_share(DType type, const Efficiency& e) {
-  if (eight_bit(type)) return e.product.value * e.eight_bit.value;
+  if (few_bits(type)) return e.product.value * e.eight_bit.value;
   if (type == DType::TF32) return e.product.value * e.tf32.value;
   return e.product.value;
 }
@@ -20,7 +20,7 @@ double arithmetic_seconds(const Work& work, const Device& device, const Efficien
   const double share = product ? product_share(work.math, e) : e.attention.value;
   const double ceiling = peak(device, work.math).value * share * (work.fill > 0 ? work.fill : 1);
   const double k = product && work.k > 0 ? static_cast<double>(work.k) : 0;
-  const double shortness = k > 0 ? 1 + inner * (eight_bit(work.math) ? 2 : 1) / k : 1;
+  const double shortness = k > 0 ? 1 + inner * (few_bits(work.math) ? 2 : 1) / k : 1;
   return work.flops.value / ceiling * shortness;
 }
 

@@ -12,14 +12,16 @@ struct Spelling {
 
 // The first spelling of a type is the one we print.
 constexpr std::array kSpellings = {
-    Spelling{"fp64", DType::F64},    Spelling{"float64", DType::F64},
-    Spelling{"fp32", DType::F32},    Spelling{"float32", DType::F32},
-    Spelling{"tf32", DType::TF32},   Spelling{"fp16", DType::F16},
-    Spelling{"float16", DType::F16}, Spelling{"half", DType::F16},
-    Spelling{"bf16", DType::BF16},   Spelling{"bfloat16", DType::BF16},
-    Spelling{"fp8", DType::F8},      Spelling{"float8_e4m3fn", DType::F8},
-    Spelling{"int64", DType::I64},   Spelling{"int32", DType::I32},
-    Spelling{"int8", DType::I8},     Spelling{"bool", DType::Bool},
+    Spelling{"fp64", DType::F64},      Spelling{"float64", DType::F64},
+    Spelling{"fp32", DType::F32},      Spelling{"float32", DType::F32},
+    Spelling{"tf32", DType::TF32},     Spelling{"fp16", DType::F16},
+    Spelling{"float16", DType::F16},   Spelling{"half", DType::F16},
+    Spelling{"bf16", DType::BF16},     Spelling{"bfloat16", DType::BF16},
+    Spelling{"fp8", DType::F8},        Spelling{"float8_e4m3fn", DType::F8},
+    Spelling{"mxfp8", DType::F8Block}, Spelling{"fp8-row", DType::F8Row},
+    Spelling{"nvfp4", DType::F4},      Spelling{"int64", DType::I64},
+    Spelling{"int32", DType::I32},     Spelling{"int8", DType::I8},
+    Spelling{"bool", DType::Bool},
 };
 
 }  // namespace

@@ -7,10 +7,27 @@
 
 namespace trainyard {
 
-enum class DType : std::uint8_t { F64, F32, TF32, F16, BF16, F8, I64, I32, I8, Bool };
+/// The 8-bit formats of products differ in what shares a scale: a tensor (F8), a row of one (F8Row)
+/// or a block of 32 elements of a row (F8Block, "mxfp8": Open Compute's microscaling formats 2023).
+/// F4 has a scale for 16 elements ("nvfp4").
+enum class DType : std::uint8_t {
+  F64,
+  F32,
+  TF32,
+  F16,
+  BF16,
+  F8,
+  F8Block,
+  F8Row,
+  F4,
+  I64,
+  I32,
+  I8,
+  Bool
+};
 
-/// Bytes of one element in memory. TF32 is stored as 4 bytes: it is a way to multiply, not a way to
-/// store.
+/// Bytes of one element in memory, scales apart. TF32 is stored as 4 bytes: it is a way to
+/// multiply, not a way to store. Two elements of F4 share a byte; alone it takes one.
 constexpr int bytes_of(DType type) {
   switch (type) {
     case DType::F64:
@@ -24,12 +41,21 @@ constexpr int bytes_of(DType type) {
     case DType::BF16:
       return 2;
     case DType::F8:
+    case DType::F8Block:
+    case DType::F8Row:
+    case DType::F4:
     case DType::I8:
     case DType::Bool:
       return 1;
   }
   return 0;
 }
+
+/// Formats of 8 bits and less, whose operands are cast before a product reads them.
+constexpr bool eight_bit(DType type) {
+  return type == DType::F8 || type == DType::F8Block || type == DType::F8Row;
+}
+constexpr bool narrow(DType type) { return eight_bit(type) || type == DType::F4; }
 
 std::string_view to_string(DType);                   // "bf16", "fp32", "tf32", "int64", "bool" ...
 std::optional<DType> parse_dtype(std::string_view);  // those spellings, and "float16", "bfloat16",

@@ -127,8 +127,12 @@ TEST(Devices, PeaksAreDense) {
   }
 }
 
-TEST(Devices, Tf32FallsBackToFp32AndNothingElseFallsBack) {
+TEST(Devices, Tf32FallsBackToFp32AndScaledEightBitToEightBitAndNothingElse) {
   EXPECT_EQ(peak(device("v100-sxm3-32"), DType::TF32).value, 15.7e12);
+  EXPECT_EQ(peak(device("h100-sxm"), DType::F8Row).value, 1978.9e12);
+  EXPECT_EQ(peak(device("b200-hgx"), DType::F8Block).value, 4.5e15);
+  EXPECT_FALSE(supports(device("a100-sxm-80"), DType::F8Block));
+  EXPECT_FALSE(supports(device("h100-sxm"), DType::F4));
   try {
     peak(device("v100-sxm3-32"), DType::BF16);
     FAIL() << "V100 has no bf16";
