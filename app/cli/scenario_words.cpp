@@ -52,14 +52,14 @@ Scenario open_parts(const Words& words) {
 }
 
 Flag calibration_flag() {
-  return {"calibration", "FILE", "a trainyard/calibration file: what this machine was measured at"};
+  return {"calibration", "FILE",
+          "a trainyard/calibration file (what this machine was measured at) or a trainyard/profile "
+          "(parameters fitted to rows)"};
 }
 
 std::unique_ptr<CostModel> open_costs(const Words& words, Scenario& scenario) {
   if (!words.has("calibration")) return nullptr;
-  Calibration calibration = open_calibration(words.text("calibration"));
-  calibrate_cluster(scenario.cluster, calibration);
-  return calibrated_cost_model(std::move(calibration));
+  return open_cost_model(words.text("calibration"), scenario);
 }
 
 Flag grain_flag() {

@@ -8,12 +8,15 @@
 
 #include "app/workspace/fixes.h"
 #include "backends/simulator/simulator.h"
+#include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/io/calibration_json.h"
 #include "core/io/cluster_json.h"
 #include "core/io/files.h"
 #include "core/io/load_model.h"
 #include "core/io/plan_json.h"
+#include "core/io/profile_json.h"
+#include "core/io/schema.h"
 #include "core/methods/settings.h"
 #include "core/result/verdict.h"
 #include "core/timeline/metrics.h"
@@ -161,8 +164,13 @@ Result estimate(const Scenario& scenario, const CostModel* cost) {
   return estimate(prepare(scenario), cost != nullptr ? *cost : cost_model());
 }
 
-Calibration open_calibration(const std::string& path) {
-  return read_calibration(read_file(path), path);
+std::unique_ptr<CostModel> open_cost_model(const std::string& path, Scenario& scenario) {
+  const std::string text = read_file(path);
+  if (has_schema(parse_json(text, path), "trainyard/profile"))
+    return physical_cost_model(scenario, read_profile(text, path).parameters);
+  Calibration calibration = read_calibration(text, path);
+  calibrate_cluster(scenario.cluster, calibration);
+  return calibrated_cost_model(std::move(calibration));
 }
 
 void calibrate_cluster(Cluster& cluster, const Calibration& calibration) {

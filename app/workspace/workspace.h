@@ -2,6 +2,7 @@
 // and prices fixes. The command line and the window both stand on it.
 #pragma once
 
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -45,8 +46,10 @@ Result estimate(const Scenario&, const CostModel* = nullptr);
 /// The cost model of the workbench where no calibration is given.
 const CostModel& cost_model();
 
-/// The file's. Throws Error{InvalidInput} or Error{Io}.
-Calibration open_calibration(const std::string& path);
+/// What a file prices the scenario with, by the document that it is: a trainyard/calibration prices
+/// this machine (see calibrate_cluster), a trainyard/profile sets the parameters of the physical
+/// model. Throws Error{InvalidInput} or Error{Io}.
+std::unique_ptr<CostModel> open_cost_model(const std::string& path, Scenario&);
 /// A calibration prices this machine's own devices: raises the cluster's peaks to what was
 /// measured, so that no share of them is above one. Throws Error{InvalidInput} for a cluster of
 /// others.

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
+#include "core/cost/parameters.h"
 #include "core/io/json.h"
 #include "core/io/schema.h"
 #include "core/methods/catalogue.h"
@@ -371,6 +372,36 @@ Json calibration_schema() {
               {"notes", list_of(text()), false}}));
 }
 
+Json profile_residual() {
+  return described(object({{"median", real()}, {"p90", real()}, {"worst", real()}}),
+                   "of the rows: |predicted / measured - 1|, groups equal");
+}
+
+Json profile_schema() {
+  std::vector<Member> members;
+  for (const ParameterInfo& row : parameter_table()) {
+    Json value = described(real(), row.unit);
+    value.set("minimum", row.low);
+    value.set("maximum", row.high);
+    members.push_back(
+        {std::string(row.name),
+         described(
+             object({{"value", value},
+                     {"shipped", std::move(value)},
+                     {"determined", described(fraction(), "posterior over prior spread"), false}}),
+             row.meaning),
+         false});
+  }
+  return document(
+      "trainyard/profile",
+      object(
+          {schema_member("trainyard/profile"),
+           {"rows", described(text(), "which rows it was fitted to")},
+           {"residual", object({{"shipped", profile_residual()}, {"fitted", profile_residual()}})},
+           {"parameters", object(std::move(members))},
+           {"notes", list_of(text()), false}}));
+}
+
 // Runs
 
 Json named_bytes() {
@@ -452,10 +483,11 @@ struct Entry {
   std::string_view name;
   Json (*make)();
 };
-constexpr Entry kEntries[] = {{"plan", plan_schema},   {"result", result_schema},
-                              {"order", order_schema}, {"schedules", schedules_schema},
-                              {"trade", trade_schema}, {"calibration", calibration_schema},
-                              {"run", run_schema},     {"comparison", comparison_schema}};
+constexpr Entry kEntries[] = {{"plan", plan_schema},      {"result", result_schema},
+                              {"order", order_schema},    {"schedules", schedules_schema},
+                              {"trade", trade_schema},    {"calibration", calibration_schema},
+                              {"run", run_schema},        {"comparison", comparison_schema},
+                              {"profile", profile_schema}};
 
 }  // namespace
 

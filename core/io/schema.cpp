@@ -29,6 +29,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/bench", "a benchmark"},
     Schema{"trainyard/comparison", "a comparison"},
     Schema{"trainyard/calibration", "a calibration"},
+    Schema{"trainyard/profile", "a profile of parameters"},
 };
 
 std::vector<std::string> names() {
