@@ -28,6 +28,7 @@ constexpr Title kTitles[] = {{"tp", "Tensor"},
                              {"virtual-stages", "Chunks"},
                              {"sequence-parallel", "Seq. parallel"},
                              {"flash-attention", "Flash attn."},
+                             {"attention", "Attn. kernel"},
                              {"gradient-dtype", "Gradients"},
                              {"rank-order", "Rank order"}};
 

@@ -8,6 +8,7 @@
 #include "core/io/json.h"
 #include "core/io/schema.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/settings.h"
 #include "core/plan/plan.h"
 #include "core/program/program.h"
 
@@ -119,6 +120,15 @@ Json choices_schema() {
   return list_of(std::move(one));
 }
 
+Json software_schema() {
+  std::vector<Member> members;
+  for (const char* key : {"framework", "kernels", "attention"}) {
+    const Setting& one = *find_setting(key);
+    members.push_back({key, described(one_of_words(one.values), one.doc), false});
+  }
+  return object(std::move(members));
+}
+
 Json plan_object() {
   std::vector<std::string_view> optimizer_names;
   for (const Optimizer& known : optimizers()) optimizer_names.push_back(known.name);
@@ -142,6 +152,7 @@ Json plan_object() {
                  {"split", described(list_of(whole()), "layers of each virtual stage"), false},
                  {"order", described(list_of(text()), "an edited order, one line a lane"), false},
                  {"optimizer", one_of_words(optimizer_names), false},
+                 {"software", software_schema(), false},
                  {"flash_attention", truth(), false},
                  {"choices", choices_schema(), false}});
 }

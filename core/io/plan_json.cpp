@@ -145,9 +145,24 @@ void read_batch(Reader& reader, const JsonCursor& at, Plan& plan) {
   reader.member(at, "sequence", plan, "seq");
 }
 
+void read_software(Reader& reader, const JsonCursor& at, Plan& plan) {
+  reader.keys(at, {"framework", "kernels", "attention"});
+  reader.member(at, "framework", plan, "framework");
+  reader.member(at, "kernels", plan, "kernels");
+  reader.member(at, "attention", plan, "attention");
+}
+
+Json software_json(const Software& software) {
+  Json json = Json::object();
+  if (!software.framework.empty()) json.set("framework", software.framework);
+  if (!software.kernels.empty()) json.set("kernels", software.kernels);
+  if (!software.attention.empty()) json.set("attention", software.attention);
+  return json;
+}
+
 void read_members(Reader& reader, const JsonCursor& root, Plan& plan) {
   reader.keys(root, {"schema", "name", "mesh", "virtual_stages", "batch", "split", "order",
-                     "optimizer", "flash_attention", "choices"});
+                     "optimizer", "software", "flash_attention", "choices"});
   reader.member(root, "name", [&](const JsonCursor& at) { plan.name = at.text(); });
   reader.member(root, "mesh", [&](const JsonCursor& at) { read_mesh(reader, at, plan); });
   reader.member(root, "virtual_stages", plan, "virtual-stages");
@@ -155,8 +170,10 @@ void read_members(Reader& reader, const JsonCursor& root, Plan& plan) {
   reader.member(root, "split", [&](const JsonCursor& at) { read_split(at, plan); });
   reader.member(root, "order", [&](const JsonCursor& at) { read_order(at, plan); });
   reader.member(root, "optimizer", plan, "optimizer");
-  reader.member(root, "flash_attention",
-                [&](const JsonCursor& at) { plan.flash_attention = at.boolean(); });
+  reader.member(root, "software", [&](const JsonCursor& at) { read_software(reader, at, plan); });
+  reader.member(root, "flash_attention", [&](const JsonCursor& at) {
+    apply_setting(plan, "flash-attention", at.boolean() ? "on" : "off", at.place());
+  });
   reader.member(root, "choices", [&](const JsonCursor& at) {
     for (const JsonCursor& item : at.items())
       reader.attempt([&] { read_choice(reader, item, plan); });
@@ -179,6 +196,7 @@ Json to_json(const Plan& plan) {
   }
   if (!plan.order.empty()) json.set("order", lines_json(plan.order));
   json.set("optimizer", plan.optimizer);
+  if (plan.software != Software{}) json.set("software", software_json(plan.software));
   json.set("flash_attention", plan.flash_attention);
   Json choices = Json::list();
   for (const Choice& choice : plan.choices) choices.push(choice_json(choice));

@@ -5,6 +5,7 @@
 
 #include "core/base/nearest.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/software_settings.h"
 #include "core/program/order.h"
 
 namespace trainyard {
@@ -380,7 +381,10 @@ std::vector<Setting> make_settings() {
        {"use-flash-attn", "flash"},
        "fused attention kernel",
        {"on", "off"},
-       [](P& p, V v, L& l) { p.flash_attention = on_off(v, l); },
+       [](P& p, V v, L& l) {
+         p.flash_attention = on_off(v, l);
+         if (!p.flash_attention) p.software.attention.clear();
+       },
        [](const P& p) { return on_off(p.flash_attention); }},
       {"overlap",
        {"overlap-grad-reduce", "overlap-comm"},
@@ -420,7 +424,11 @@ std::string normal(std::string_view key) {
 }  // namespace
 
 std::span<const Setting> settings() {
-  static const std::vector<Setting> list = make_settings();
+  static const std::vector<Setting> list = [] {
+    std::vector<Setting> all = make_settings();
+    for (Setting& one : software_settings()) all.push_back(std::move(one));
+    return all;
+  }();
   return list;
 }
 

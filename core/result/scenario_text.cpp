@@ -19,6 +19,14 @@ void write(std::string& text, const Level& level) {
                       level.latency.value.count(), static_cast<int>(level.topology));
 }
 
+// What came to plans later: a plan without it keeps its text.
+bool unsaid(std::string_view key, const Plan& plan) {
+  return (key == "order" && plan.order.empty()) ||
+         (key == "framework" && plan.software.framework.empty()) ||
+         (key == "kernels" && plan.software.kernels.empty()) ||
+         (key == "attention" && plan.software.attention.empty());
+}
+
 }  // namespace
 
 std::string scenario_text(const Scenario& scenario) {
@@ -28,7 +36,7 @@ std::string scenario_text(const Scenario& scenario) {
                       scenario.cluster.count);
   for (const Level& level : scenario.cluster.levels) write(text, level);
   for (const Setting& one : settings())
-    if (one.key != "order" || !scenario.plan.order.empty())
+    if (!unsaid(one.key, scenario.plan))
       text += fmt::format("{}={}\n", one.key, one.read(scenario.plan));
   text += "layers";
   for (const int layers : scenario.plan.split.layers) text += fmt::format(" {}", layers);

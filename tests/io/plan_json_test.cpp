@@ -49,6 +49,10 @@ TEST(PlanJson, AnyPlanRoundTripsToTheSameBytes) {
     plan.batch.micro = *rc::gen::inRange(1, 1'000'000);
     plan.split.layers = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 100));
     plan.flash_attention = *rc::gen::arbitrary<bool>();
+    plan.software.framework = *rc::gen::element<std::string>("", "typical", "megatron-core");
+    plan.software.kernels = *rc::gen::element<std::string>("", "eager", "compiled", "fused");
+    if (plan.flash_attention)
+      plan.software.attention = *rc::gen::element<std::string>("", "triton", "cudnn");
     if (*rc::gen::arbitrary<bool>())
       plan.order = "d0/wave 0  0F0 0B0\nd0/wave 1 +5ns  0F1/1 0B1/1\n";
     for (const Method& known : methods())
@@ -77,6 +81,19 @@ TEST(PlanJson, AnOrderIsItsLines) {
   EXPECT_EQ(parse_plan(with("\"order\": []"), "plan.json").order, "");
   EXPECT_EQ(refusal(with("\"order\": [\"d0/compute  0F0\", \"d1/compute  1X0\"]")),
             "plan.json#/order:2:14: expected F, B, I, W or U after the stage, found \"X0\"");
+}
+
+TEST(PlanJson, SoftwareIsWrittenWhereItIsStated) {
+  Plan plan;
+  EXPECT_EQ(plan_document(plan).find("software"), std::string::npos);
+  plan.software.kernels = "compiled";
+  const std::string text = plan_document(plan);
+  EXPECT_NE(text.find("\"software\": {\n    \"kernels\": \"compiled\"\n  }"), std::string::npos)
+      << text;
+  EXPECT_EQ(refusal(with(R"("software": {"framework": "megaton", "kernel": "fused"})")),
+            "plan.json#/software/kernel: unknown key \"kernel\"; did you mean \"kernels\"?\n"
+            "plan.json#/software/framework: expected a framework, found \"megaton\"; did you mean "
+            "\"megatron\"?");
 }
 
 TEST(PlanJson, RefusesAMethodTwice) {

@@ -37,8 +37,13 @@ const std::vector<Values> kFree = {
     {"overlap", {"on", "off"}},
     {"optimizer", {"adam", "adamw", "sgd", "momentum", "adagrad", "lars", "lamb", "lion"}},
     {"rank-order", {"tp-cp-ep-dp-pp", "tp-pp-dp-cp-ep"}},
+    {"framework",
+     {"typical", "megatron", "megatron-core", "deepspeed", "fsdp", "torchtitan", "nanotron",
+      "maxtext"}},
+    {"kernels", {"eager", "compiled", "fused"}},
 };
 const std::vector<Values> kBound = {
+    {"attention", {"triton", "flash-2", "cudnn"}},
     {"dp", {"1", "8", "rest"}},
     {"ep", {"1", "2"}},
     {"virtual-stages", {"1", "2", "1000"}},
@@ -54,6 +59,18 @@ TEST(Settings, ReadBackWhatWasApplied) {
         apply_setting(plan, key, value);
         EXPECT_EQ(setting(plan, key), value) << key;
       }
+}
+
+TEST(Settings, AnAttentionKernelIsFusedAttention) {
+  Plan plan;
+  apply_setting(plan, "attention=cudnn");
+  EXPECT_TRUE(plan.flash_attention);
+  apply_setting(plan, "attention=unfused");
+  EXPECT_FALSE(plan.flash_attention);
+  EXPECT_EQ(setting(plan, "attention"), "");
+  apply_setting(plan, "attention-backend", "flash-2");
+  EXPECT_TRUE(plan.flash_attention);
+  EXPECT_EQ(plan.software, (Software{"", "", "flash-2"}));
 }
 
 TEST(Settings, ReadBackWhatBelongsToAPrecision) {
@@ -191,6 +208,15 @@ TEST(Settings, RefuseWithASentence) {
             "--set rank-order"},
            {"optimizer=adman", "no optimizer is called \"adman\"; did you mean \"adam\"?",
             "--set optimizer"},
+           {"framework=megatron-cor",
+            "expected a framework, found \"megatron-cor\"; did you mean \"megatron-core\"?",
+            "--set framework"},
+           {"kernels=fussed",
+            "expected eager, compiled or fused kernels, found \"fussed\"; did you mean \"fused\"?",
+            "--set kernels"},
+           {"attention=flash-3",
+            "expected an attention kernel, found \"flash-3\"; did you mean \"flash-2\"?",
+            "--set attention"},
            {"loss-scale=8", "expected precision=fp16 before loss-scale, found \"no precision\"",
             "--set loss-scale"},
        }) {
