@@ -91,6 +91,8 @@ void apply_efficiency(Family family, Efficiency& e) {
       return blackwell(e, 0.955);
     case Family::B300:
       return blackwell(e, 0.99);
+    case Family::Gb300:
+      return blackwell(e, 1.09);
     case Family::Mi300x:
       return instinct(e, from_best_product(668.4, 1307.4));
     case Family::Mi325x:

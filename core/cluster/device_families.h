@@ -18,6 +18,7 @@ enum class Family : std::uint8_t {
   B200,
   Gb200,
   B300,
+  Gb300,
   Mi300x,
   Mi325x,
   Mi355x,

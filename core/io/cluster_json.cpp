@@ -166,7 +166,7 @@ void read_peaks(const JsonCursor& at, std::vector<Peak>& peaks) {
     if (!type)
       at.at(key).refuse(
           "\"" + key +
-          "\" is no number format; expected fp32, tf32, fp16, bf16, fp8, int8 or fp64");
+          "\" is no number format; expected fp32, tf32, fp16, bf16, fp8, nvfp4, int8 or fp64");
     peaks.push_back({*type, read_sourced<FlopsPerSecond>(at.at(key))});
   }
   std::stable_sort(peaks.begin(), peaks.end(),

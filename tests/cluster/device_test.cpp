@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -20,11 +21,11 @@ std::string refusal(std::string_view id) {
   return "accepted";
 }
 
-TEST(Devices, FortyOneWithDifferentNames) {
+TEST(Devices, FiftyTwoWithDifferentNames) {
   std::set<std::string> ids;
   for (const Device& d : devices()) ids.insert(d.id);
-  EXPECT_EQ(devices().size(), 41u);
-  EXPECT_EQ(ids.size(), 41u);
+  EXPECT_EQ(devices().size(), 52u);
+  EXPECT_EQ(ids.size(), 52u);
 }
 
 // Five rows against the table they came from.
@@ -81,6 +82,43 @@ TEST(Devices, RackOfGraceBlackwell) {
   EXPECT_EQ(d.scale_up_domain, 72);
   EXPECT_EQ(d.scale_up.value.value, 900e9);
   EXPECT_EQ(d.year, 2024);
+}
+
+// Published runs of torchtitan: capped boards with slower memory.
+TEST(Devices, CappedH100WithOlderMemory) {
+  const Device& d = device("H100-96-HBM2e-500W");
+  EXPECT_EQ(d.id, "h100-sxm-96");
+  EXPECT_EQ(d.power.value.value, 500);
+  EXPECT_EQ(d.memory_bandwidth.value.value, 2.45e12);
+  EXPECT_EQ(peak(d, DType::BF16).value, peak(device("h100"), DType::BF16).value);
+  EXPECT_LT(d.efficiency.product.value, device("h100").efficiency.product.value);
+}
+
+// Four bits: four times the 16-bit peak, six times in the Ultra generation.
+TEST(Devices, FourBitPeaksOfBlackwell) {
+  for (const auto& [id, times] :
+       {std::pair{"b100", 4.0}, std::pair{"b200", 4.0}, std::pair{"gb200", 4.0},
+        std::pair{"b300", 6.0}, std::pair{"gb300", 6.0}}) {
+    const Device& d = device(id);
+    EXPECT_DOUBLE_EQ(peak(d, DType::F4).value, times * peak(d, DType::BF16).value) << id;
+  }
+  EXPECT_EQ(device("gb300").scale_up_domain, 72);
+  EXPECT_EQ(device("gb300").network.value.value, 100e9);
+  EXPECT_EQ(device("b300").network.value.value, 100e9);
+  EXPECT_EQ(device("b200").network.value.value, 50e9);
+}
+
+// As tables of published runs name them.
+TEST(Devices, NamesInTablesOfRuns) {
+  for (const auto& [name, id] :
+       {std::pair{"A100-80", "a100-sxm-80"}, std::pair{"A100-40", "a100-sxm-40"},
+        std::pair{"A100", "a100-sxm-80"}, std::pair{"H100-SXM", "h100-sxm"},
+        std::pair{"GH200-96", "gh200-96"}, std::pair{"GB200", "gb200-gpu"},
+        std::pair{"GB300", "gb300-gpu"}, std::pair{"B200", "b200-hgx"},
+        std::pair{"B300", "b300-hgx"}, std::pair{"V100-16", "v100-sxm2-16"},
+        std::pair{"V100-32", "v100-sxm2-32"}, std::pair{"P40", "p40"}, std::pair{"TPUv3", "tpu-v3"},
+        std::pair{"TPUv4", "tpu-v4"}, std::pair{"TPUv5e", "tpu-v5e"}})
+    EXPECT_EQ(device(name).id, id) << name;
 }
 
 template <class T>

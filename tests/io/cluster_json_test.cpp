@@ -92,7 +92,7 @@ TEST(ClusterJson, Refusals) {
   EXPECT_EQ(
       refusal(with(R"("device": {"base": "h100", "peaks": {"bf17": "1 TFLOP/s"}}, "count": 8)")),
       "c.json#/device/peaks/bf17: \"bf17\" is no number format; expected fp32, tf32, fp16, bf16, "
-      "fp8, int8 or fp64");
+      "fp8, nvfp4, int8 or fp64");
   EXPECT_EQ(refusal(with(R"("device": "h100", "count": 8, "levels": [])")),
             "c.json#: a cluster needs at least one level of links");
   EXPECT_EQ(
