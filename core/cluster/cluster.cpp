@@ -23,6 +23,12 @@ std::int64_t default_per_node(const Device& device, std::int64_t count) {
   return 0;
 }
 
+// NVSwitch adds up what passes it since its third generation.
+bool switches_reduce(const Device& device) {
+  return device.scale_up_kind.find("NVLink") != std::string::npos &&
+         device.scale_up_kind.find("witch") != std::string::npos && device.year >= 2022;
+}
+
 // The largest divisor of n that is at most its square (k = 2) or cube root (k = 3): the short side
 // of the squarest torus.
 std::int64_t short_side(std::int64_t n, int k) {
@@ -77,7 +83,8 @@ Level node_level(const Device& device, std::int64_t per_node, const ClusterOptio
               .size = per_node,
               .bandwidth = given_or(options.intra, device.scale_up),
               .latency = given_or(options.intra_latency, device.scale_up_latency),
-              .topology = device.scale_up_topology};
+              .topology = device.scale_up_topology,
+              .reduces = options.intra_reduce.value_or(switches_reduce(device))};
   if (level.topology == Topology::Torus)
     level.dimensions = squarest_torus(per_node, std::max(1, device.scale_up_dimensions));
   return level;
@@ -90,7 +97,8 @@ Level network_level(const Device& device, std::int64_t per_node, std::int64_t co
               .bandwidth = device.network,
               .latency = given_or(options.inter_latency, device.network_latency),
               .topology = options.network.value_or(Topology::FatTree),
-              .oversubscription = options.oversubscription.value_or(1.0)};
+              .oversubscription = options.oversubscription.value_or(1.0),
+              .reduces = options.inter_reduce.value_or(false)};
   if (options.inter)
     level.bandwidth = {{options.inter->value / static_cast<double>(per_node)}, "given"};
   return level;
@@ -133,6 +141,8 @@ void drop_defaults(const Device& device, std::int64_t count, std::int64_t per_no
   drop(options.inter_latency, device.network_latency.value);
   drop(options.network, Topology::FatTree);
   drop(options.oversubscription, 1.0);
+  drop(options.intra_reduce, switches_reduce(device));
+  drop(options.inter_reduce, false);
   drop(options.memory, device.memory.value);
   if (device.price_low && device.price_high && device.price_low->value == device.price_high->value)
     drop(options.price, device.price_low->value);
@@ -169,6 +179,8 @@ void check_level(const Level& level, std::int64_t below, Diagnostics& found) {
   if (level.latency.value < Duration{0}) wrong("needs a latency of at least 0");
   if (!(level.oversubscription >= 1) || !std::isfinite(level.oversubscription))
     wrong("needs an oversubscription of at least 1");
+  if (level.reduces && (level.topology == Topology::Torus || level.topology == Topology::Mesh))
+    wrong("has no switches that could add up what passes them");
   if (level.topology != Topology::Torus && !level.dimensions.empty())
     wrong("has torus extents but is no torus");
   if (level.topology == Topology::Torus && level.dimensions.size() > 3)

@@ -24,6 +24,7 @@ struct Level {
   double oversubscription = 1.0;  // FatTree: >= 1
   std::vector<int> dimensions{};  // Torus: extents, fastest first; product == size / size of the
                                   // level below
+  bool reduces = false;  // its switches add up what passes them (NVLink SHARP, InfiniBand SHARP)
   friend bool operator==(const Level&, const Level&) = default;
 };
 
@@ -36,6 +37,10 @@ struct Cluster {
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 
+/// What a group talks about. Activations wait for nobody and nobody computes beside them; state
+/// (weights, gradients, optimizer) travels in buckets while devices compute.
+enum class Traffic : std::uint8_t { State, Activations };
+
 /// Ranks that communicate together, by how they sit: `nodes` nodes with `per_node` of them each
 /// (ranks = product), and how many other such groups share each node's links at the same time.
 struct GroupShape {
@@ -43,6 +48,7 @@ struct GroupShape {
   std::int64_t per_node = 1;    // members in the same node; they drive as many network ports
   std::int64_t neighbours = 1;  // groups of the same kind active in one node, this one included
   std::int64_t stride = 1;      // distance between consecutive ranks, in devices
+  Traffic traffic = Traffic::State;
 };
 
 inline constexpr std::int64_t kMostDevices = 10'000'000;

@@ -15,7 +15,8 @@ struct ClusterOptions {
   std::optional<Duration> intra_latency, inter_latency;
   std::optional<Topology> network;  // Rail or FatTree
   std::optional<double> oversubscription;
-  std::vector<int> torus;  // extents; empty = default
+  std::vector<int> torus;                          // extents; empty = default
+  std::optional<bool> intra_reduce, inter_reduce;  // switches that add up what passes them
   std::optional<Bytes> memory;
   std::optional<double> price;  // US dollars per device hour
 };

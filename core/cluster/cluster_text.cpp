@@ -58,6 +58,11 @@ std::vector<int> extents(View text) {
   return result;
 }
 
+bool on_or_off(View text) {
+  if (text == "on" || text == "off") return text == "on";
+  throw refused("expected on or off, found " + quoted(text));
+}
+
 using Read = void (*)(ClusterOptions&, View name, View value);
 struct Option {
   View name;
@@ -84,6 +89,8 @@ constexpr Option kOptions[] = {
     {"oversubscription", true,
      [](ClusterOptions& o, View name, View v) { o.oversubscription = factor(name, v); }},
     {"torus", true, [](ClusterOptions& o, View, View v) { o.torus = extents(v); }},
+    {"intra-reduce", true, [](ClusterOptions& o, View, View v) { o.intra_reduce = on_or_off(v); }},
+    {"inter-reduce", true, [](ClusterOptions& o, View, View v) { o.inter_reduce = on_or_off(v); }},
     {"memory", true, [](ClusterOptions& o, View name, View v) { o.memory = memory(name, v); }},
     {"price", true, [](ClusterOptions& o, View name, View v) { o.price = price(name, v); }},
 };
@@ -163,6 +170,9 @@ const std::string_view kClusterOptions =
     "rail                  device i of a node meets device i of every other node in switch i\n"
     "torus=AxB[xC]         extents of the devices of a node where its links are a torus (TPU), "
     "else of the nodes\n"
+    "intra-reduce=on|off   switches inside a node add up what passes them (NVLink SHARP; on where "
+    "the device has them)\n"
+    "inter-reduce=on|off   so do those of the network (InfiniBand SHARP; off)\n"
     "memory=SIZE           of one device, as memory=80GiB\n"
     "price=USD/h           of one device, as price=2.50USD/h\n";
 
@@ -180,6 +190,9 @@ std::string canonical_name(const Device& device, std::int64_t count,
   if (options.network) text += "," + std::string(to_string(*options.network));
   if (options.oversubscription) add("oversubscription", to_text(*options.oversubscription));
   if (!options.torus.empty()) add("torus", fmt::format("{}", fmt::join(options.torus, "x")));
+  const auto on_off = [](bool on) { return on ? std::string("on") : std::string("off"); };
+  if (options.intra_reduce) add("intra-reduce", on_off(*options.intra_reduce));
+  if (options.inter_reduce) add("inter-reduce", on_off(*options.inter_reduce));
   if (options.memory) add("memory", compact(*options.memory));
   if (options.price) add("price", to_text(*options.price) + std::string(kPriceUnit));
   return text;

@@ -1,6 +1,7 @@
 #include "core/cost/alpha_beta.h"
 
 #include <bit>
+#include <cmath>
 
 namespace trainyard {
 namespace {
@@ -58,6 +59,17 @@ double torus_all_reduce(double n, std::span<const std::int64_t> extents, const L
   return torus_reduce_scatter(n, extents, link) + torus_all_gather(n, extents, link);
 }
 
+double in_network_all_reduce(double n, std::int64_t p, const LinkCost& link) {
+  if (p <= 1) return 0;
+  return 2 * link.alpha + n * (2 - moved(p)) * link.beta;
+}
+
+double switched_all_reduce(double n, std::int64_t p, const LinkCost& link) {
+  if (p <= 1) return 0;
+  constexpr double kPortsLog2 = 5;
+  return 2 * std::ceil(rounds(p) / kPortsLog2) * link.alpha + n * link.beta;
+}
+
 double hierarchical_all_reduce(double reduce_scatter_in_node, double all_reduce_of_share,
                                double all_gather_in_node) {
   return reduce_scatter_in_node + all_reduce_of_share + all_gather_in_node;
@@ -107,6 +119,10 @@ double tree_scatter(double n, std::int64_t p, const LinkCost& link) {
 
 double pairwise_all_to_all(double n, std::int64_t p, const LinkCost& link) {
   return hops(p) * link.alpha + n * moved(p) * link.beta;
+}
+
+double posted_all_to_all(double n, std::int64_t p, const LinkCost& link) {
+  return p <= 1 ? 0 : link.alpha + n * moved(p) * link.beta;
 }
 
 double bruck_all_to_all(double n, std::int64_t p, const LinkCost& link) {

@@ -34,6 +34,12 @@ double double_tree_all_reduce(double n, std::int64_t p, const LinkCost&);
 /// + n(p-1)/p gamma, p the product of the extents. beta is that of all the links of a device
 /// together: the bytes are cut so that each dimension carries its share at the same time.
 double torus_all_reduce(double n, std::span<const std::int64_t> extents, const LinkCost&);
+/// Switches that add up what passes them: every rank reads its p-th of the sums and writes it to
+/// all, and sends all of its own to whom reads: 2 alpha + n(p+1)/p beta. Between nodes, where a
+/// tree of switches adds up and sends back: 2 ceil(log2(p) / 5) alpha + n beta, switches of 32
+/// ports or more (Graham et al., "Scalable Hierarchical Aggregation Protocol", 2016).
+double in_network_all_reduce(double n, std::int64_t p, const LinkCost&);
+double switched_all_reduce(double n, std::int64_t p, const LinkCost&);
 /// A reduce-scatter of n among g ranks of a node, an all-reduce of n / g among m nodes, an
 /// all-gather in the node; the three given in seconds.
 double hierarchical_all_reduce(double reduce_scatter_in_node, double all_reduce_of_share,
@@ -62,6 +68,8 @@ double tree_scatter(double n, std::int64_t p, const LinkCost&);
 
 /// n is what one rank sends. (p-1)(alpha + n/p beta)
 double pairwise_all_to_all(double n, std::int64_t p, const LinkCost&);
+/// All messages posted at once: alpha + n(p-1)/p beta
+double posted_all_to_all(double n, std::int64_t p, const LinkCost&);
 /// log2(p) (alpha + n/2 beta)
 double bruck_all_to_all(double n, std::int64_t p, const LinkCost&);
 

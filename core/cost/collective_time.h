@@ -3,16 +3,13 @@
 #pragma once
 
 #include "core/cost/cost_model.h"
+#include "core/cost/fabric.h"
 
 namespace trainyard {
 
-/// Throws nothing. `efficiency` gives the shares of the links' rates; with `latency` false messages
-/// start at once. Several levels above the node count as one, at the rate of the outermost that the
-/// group needs.
+/// Throws nothing. With `latency` false messages start at once. Several levels above the node count
+/// as one, at the rate of the outermost that the group needs.
 CollectiveTime collective_time(CollectiveKind, Bytes, const GroupShape&, const Cluster&,
-                               const Efficiency&, bool latency);
-
-/// The share of a level's rate that one pair of devices has when nobody else sends.
-double pair_share(const Level&);
+                               const LinkShares&, bool latency);
 
 }  // namespace trainyard

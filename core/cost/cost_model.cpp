@@ -4,6 +4,7 @@
 
 #include "core/base/saturating.h"
 #include "core/cost/collective_time.h"
+#include "core/cost/fabric.h"
 #include "core/cost/roofline.h"
 
 namespace trainyard {
@@ -55,7 +56,8 @@ class Roofline final : public CostModel {
 
   CollectiveTime collective(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
                             const Cluster& cluster) const override {
-    return collective_time(kind, bytes, shape, cluster, cluster.device.efficiency, true);
+    return collective_time(kind, bytes, shape, cluster, link_shares(cluster.device.efficiency),
+                           true);
   }
 
   double band() const override { return 0.24; }
@@ -91,7 +93,7 @@ class Datasheet final : public CostModel {
 
   CollectiveTime collective(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
                             const Cluster& cluster) const override {
-    return collective_time(kind, bytes, shape, cluster, all_, false);
+    return collective_time(kind, bytes, shape, cluster, link_shares(all_), false);
   }
 
   double band() const override { return 0; }
@@ -132,6 +134,8 @@ std::string_view to_string(CollectiveAlgorithm algorithm) {
       return "pairwise";
     case CollectiveAlgorithm::Bruck:
       return "bruck";
+    case CollectiveAlgorithm::InNetwork:
+      return "in-network";
   }
   return "";
 }

@@ -28,6 +28,7 @@ enum class CollectiveAlgorithm : std::uint8_t {
   Hierarchical,
   Pairwise,
   Bruck,
+  InNetwork,  // switches add up what passes them
 };
 std::string_view to_string(CollectiveAlgorithm);  // "halving-doubling"
 

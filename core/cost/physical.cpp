@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/base/saturating.h"
-#include "core/cost/collective_time.h"
+#include "core/cost/physical_links.h"
 #include "core/model/ops.h"
 
 namespace trainyard {
@@ -139,24 +139,13 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
   return r;
 }
 
-Efficiency link_shares(const Device& device, const Parameters& p) {
-  Efficiency e = device.efficiency;
-  constexpr std::array kBus{P::BusVolta, P::BusAmpere, P::BusHopper, P::BusBlackwell, P::BusTpu};
-  const auto g = static_cast<std::size_t>(generation(device));
-  if (g > 0) e.scale_up.value = p[kBus[g - 1]];
-  if (g > 0)
-    e.network.value = p[P::NetworkReduce], e.send.value = p[P::Send],
-    e.all_to_all.value = p[P::AllToAll];
-  return e;
-}
-
 class Physical final : public CostModel {
  public:
   Physical(const SettledSoftware& software, const Parameters& p, const Device* device)
       : software_(software), p_(p) {
     if (device == nullptr) return;
     device_ = device->id, rates_ = rates_of(*device, software_, p_);
-    links_ = link_shares(*device, p_);
+    links_ = link_terms(*device, p_);
   }
 
   std::string_view name() const override { return "physical"; }
@@ -194,15 +183,11 @@ class Physical final : public CostModel {
   }
 
   Duration transfer(Bytes bytes, const Cluster& cluster, std::size_t level) const override {
-    if (bytes.value <= 0) return Duration{0};
-    const Level& link = cluster.levels[std::min(level, cluster.levels.size() - 1)];
-    const double share = level == 0 ? links_.scale_up.value : links_.send.value;
-    return seconds(count(bytes) / (link.bandwidth.value.value * pair_share(link) * share) +
-                   to_seconds(link.latency.value) + p_[P::SendStart] * 1e-6);
+    return physical_transfer(bytes, cluster, level, links_of(cluster.device));
   }
   CollectiveTime collective(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
                             const Cluster& cluster) const override {
-    return collective_time(kind, bytes, shape, cluster, links_, true);
+    return physical_collective(kind, bytes, shape, cluster, links_of(cluster.device));
   }
 
   double band() const override { return 0.24; }
@@ -211,6 +196,9 @@ class Physical final : public CostModel {
   }
 
  private:
+  LinkTerms links_of(const Device& device) const {
+    return device.id == device_ ? links_ : link_terms(device, p_);
+  }
   double traffic(const Work& work, const Rates& r) const {
     return (count(work.read) + count(work.written)) / r.memory;
   }
@@ -281,7 +269,7 @@ class Physical final : public CostModel {
   Parameters p_;
   std::string device_;
   Rates rates_;
-  Efficiency links_;
+  LinkTerms links_;
 };
 
 }  // namespace

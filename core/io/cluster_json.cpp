@@ -143,6 +143,7 @@ Json level_json(const Level& level) {
   out.set("name", level.name).set("size", level.size).set("topology", to_string(level.topology));
   out.set("bandwidth", sourced_json(level.bandwidth)).set("latency", sourced_json(level.latency));
   if (level.oversubscription != 1) out.set("oversubscription", level.oversubscription);
+  if (level.reduces) out.set("reduces", true);
   if (level.dimensions.empty()) return out;
   Json extents = Json::list();
   for (const int extent : level.dimensions) extents.push(extent);
@@ -260,8 +261,8 @@ Device read_device(const JsonCursor& at) {
 }
 
 Level read_level(const JsonCursor& at) {
-  at.expect_keys(
-      {"name", "size", "topology", "bandwidth", "latency", "oversubscription", "dimensions"});
+  at.expect_keys({"name", "size", "topology", "bandwidth", "latency", "oversubscription",
+                  "dimensions", "reduces"});
   Level level;
   level.name = at.at("name").text();
   level.size = at.at("size").integer(1, kMostDevices);
@@ -269,6 +270,7 @@ Level read_level(const JsonCursor& at) {
   level.latency = read_sourced<Duration>(at.at("latency"));
   if (const auto member = at.find("topology")) level.topology = read_topology(*member);
   if (const auto member = at.find("oversubscription")) level.oversubscription = member->number();
+  if (const auto member = at.find("reduces")) level.reduces = member->boolean();
   if (const auto member = at.find("dimensions"))
     for (const JsonCursor& extent : member->items())
       level.dimensions.push_back(static_cast<int>(extent.integer(1, kMostDevices)));

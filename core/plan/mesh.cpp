@@ -206,6 +206,9 @@ GroupShape group_shape(const Mesh& mesh, Group group, const Cluster& cluster, st
     shape.stride = mean_stride(members, shape.ranks);
   }
   shape.neighbours = std::max<std::int64_t>(1, node / shape.per_node);
+  if (group == Group::Tensor || group == Group::Context || group == Group::Expert ||
+      group == Group::Pipeline)
+    shape.traffic = Traffic::Activations;
   return shape;
 }
 

@@ -1,0 +1,174 @@
+#include "core/cost/physical_links.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/cost/collective_time.h"
+#include "core/cost/fabric.h"
+#include "core/cost/physical.h"
+
+namespace trainyard {
+namespace {
+
+using Algorithm = CollectiveAlgorithm;
+using P = Parameter;
+
+struct Route {
+  double seconds = 0;
+  Algorithm algorithm = Algorithm::Ring;
+};
+
+void keep_faster(Route& best, double candidate, Algorithm algorithm) {
+  if (candidate < best.seconds) best = {candidate, algorithm};
+}
+
+double in_bytes(Bytes bytes) { return static_cast<double>(bytes.value); }
+
+double bus_share(Generation g, const Device& device, const Parameters& p) {
+  switch (g) {
+    case Generation::Volta:
+      return p[P::BusVolta];
+    case Generation::Ampere:
+      return p[P::BusAmpere];
+    case Generation::Hopper:
+      return p[P::BusHopper];
+    case Generation::Blackwell:
+      return p[P::BusBlackwell];
+    case Generation::Tpu:
+      return p[P::BusTpu];
+    case Generation::Other:
+      break;
+  }
+  return device.efficiency.scale_up.value;
+}
+
+// Members of one node; p - 1 hops round the ring.
+Route inside(CollectiveKind kind, double n, const Fabric& f) {
+  switch (kind) {
+    case CollectiveKind::AllReduce: {
+      Route best{ring_all_reduce(n, f.ranks, f.reduce), Algorithm::Ring};
+      if (f.reduces)
+        keep_faster(best, in_network_all_reduce(n, f.ranks, f.reduce), Algorithm::InNetwork);
+      return best;
+    }
+    case CollectiveKind::ReduceScatter:
+      return {ring_reduce_scatter(n, f.ranks, f.reduce), Algorithm::Ring};
+    case CollectiveKind::AllGather:
+      return {ring_all_gather(n, f.ranks, f.reduce), Algorithm::Ring};
+    case CollectiveKind::Broadcast: {
+      Route best{scatter_all_gather_broadcast(n, f.ranks, f.reduce), Algorithm::ScatterGather};
+      if (f.topology != Topology::Mesh)
+        keep_faster(best, pipelined_tree_broadcast(n, f.ranks, f.reduce), Algorithm::Tree);
+      return best;
+    }
+    case CollectiveKind::AllToAll:
+      return {posted_all_to_all(n, f.ranks, f.exchange), Algorithm::Pairwise};
+  }
+  return {};
+}
+
+// What a piece of data waits for on its way round a ring of all members: of its hops, one a node
+// leaves it.
+double trip(const Spanning& s) {
+  const double within = static_cast<double>(s.flat.ranks - s.outer.ranks),
+               out = static_cast<double>(s.outer.ranks - 1);
+  return within * s.inner.reduce.alpha + out * s.outer.reduce.alpha;
+}
+
+// Down a tree between nodes and along a chain inside each.
+double depth(const Spanning& s) {
+  const double chain = static_cast<double>(s.inner.ranks - 1),
+               levels = std::ceil(std::log2(static_cast<double>(s.outer.ranks)));
+  return chain * s.inner.reduce.alpha + levels * s.outer.reduce.alpha;
+}
+
+Route across_all_reduce(double n, const Spanning& s) {
+  const LinkCost wire{.beta = s.flat.reduce.beta};
+  const std::int64_t p = s.flat.ranks;
+  Route best{2 * trip(s) + ring_all_reduce(n, p, wire), Algorithm::Ring};
+  keep_faster(best, 2 * depth(s) + double_tree_all_reduce(n, p, wire), Algorithm::Tree);
+  if (s.outer.reduces) {
+    const double share = n / static_cast<double>(s.inner.ranks);
+    keep_faster(best,
+                hierarchical_all_reduce(ring_reduce_scatter(n, s.inner.ranks, s.inner.reduce),
+                                        switched_all_reduce(share, s.outer.ranks, s.outer.reduce),
+                                        ring_all_gather(n, s.inner.ranks, s.inner.reduce)),
+                Algorithm::InNetwork);
+  }
+  return best;
+}
+
+Route across(CollectiveKind kind, double n, const Spanning& s) {
+  const LinkCost wire{.beta = s.flat.reduce.beta};
+  const std::int64_t p = s.flat.ranks;
+  switch (kind) {
+    case CollectiveKind::AllReduce:
+      return across_all_reduce(n, s);
+    case CollectiveKind::ReduceScatter:
+      return {trip(s) + ring_reduce_scatter(n, p, wire), Algorithm::Ring};
+    case CollectiveKind::AllGather:
+      return {trip(s) + ring_all_gather(n, p, wire), Algorithm::Ring};
+    case CollectiveKind::Broadcast:
+      return {depth(s) + pipelined_tree_broadcast(n, 2, wire), Algorithm::Tree};
+    case CollectiveKind::AllToAll: {
+      // What stays in the node and what leaves it use different links at the same time.
+      const double ranks = static_cast<double>(p), mine = static_cast<double>(s.inner.ranks);
+      return {s.outer.exchange.alpha + std::max(n * (mine - 1) / ranks * s.inner.exchange.beta,
+                                                n * (ranks - mine) / ranks * s.outer.exchange.beta),
+              Algorithm::Pairwise};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+LinkTerms link_terms(const Device& device, const Parameters& p) {
+  const Generation g = generation(device);
+  LinkTerms t;
+  t.shares = device.efficiency;
+  t.bus = t.shares.scale_up.value = bus_share(g, device, p);
+  t.state = t.activations = t.shares.network.value;
+  t.inside = t.across = t.send = to_seconds(device.message_start.value);
+  if (g == Generation::Other) return t;
+  t.state = p[P::NetworkReduce], t.activations = p[P::NetworkTensor];
+  t.shares.send.value = p[P::Send];
+  t.shares.all_to_all.value = p[P::AllToAll];
+  t.rings = g != Generation::Tpu;
+  if (!t.rings) return t;  // one compiled program: no host starts its messages
+  t.inside = p[P::LatencyInside] * 1e-6, t.across = p[P::LatencyAcross] * 1e-6;
+  t.send = p[P::SendStart] * 1e-6;
+  return t;
+}
+
+Duration physical_transfer(Bytes bytes, const Cluster& cluster, std::size_t level,
+                           const LinkTerms& terms) {
+  if (bytes.value <= 0) return Duration{0};
+  const Level& link = cluster.levels[std::min(level, cluster.levels.size() - 1)];
+  const double share = level == 0 ? terms.bus : terms.shares.send.value;
+  const double rate = link.bandwidth.value.value * pair_share(link) * share;
+  return seconds(in_bytes(bytes) / rate + to_seconds(link.latency.value) + terms.send);
+}
+
+CollectiveTime physical_collective(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
+                                   const Cluster& cluster, const LinkTerms& terms) {
+  if (shape.ranks <= 1 || bytes.value <= 0) return {};
+  const LinkShares shares{terms.bus,
+                          shape.traffic == Traffic::Activations ? terms.activations : terms.state,
+                          terms.shares.all_to_all.value};
+  if (!terms.rings) return collective_time(kind, bytes, shape, cluster, shares, true);
+  const double n = in_bytes(bytes);
+  if (shape.per_node >= shape.ranks) {
+    const Route found =
+        inside(kind, n, see(cluster.levels.front(), shape.ranks, shape.stride, shares, true));
+    return {seconds(terms.inside + found.seconds), found.algorithm, 0};
+  }
+  const Spanning s = see_spanning(shape, cluster, shares, true);
+  const Route found = across(kind, n, s);
+  const bool network = s.flat.reduce.beta > s.inner.reduce.beta || kind == CollectiveKind::AllToAll;
+  return {seconds(terms.across + found.seconds), found.algorithm,
+          network ? spanned_level(shape, cluster) : 0};
+}
+
+}  // namespace trainyard

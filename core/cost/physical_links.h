@@ -1,0 +1,28 @@
+// Links of the physical cost model: what messages and collectives take by the named parameters,
+// with the algorithms that libraries of each kind of device run. On devices joined by switches:
+// rings through all members, double trees between nodes with chains inside them, pairwise
+// exchanges, and reduction in the switch where a level of links has it (NCCL's choices). On tori: a
+// ring along each dimension (XLA). On others: the fastest of all (MPI).
+#pragma once
+
+#include "core/cost/cost_model.h"
+#include "core/cost/parameters.h"
+
+namespace trainyard {
+
+/// What the parameters say of a device's links, looked up once.
+struct LinkTerms {
+  Efficiency shares{};                      // send, all_to_all; network: of state
+  double bus = 0;                           // share of a node's links that reductions reach
+  double state = 0, activations = 0;        // shares of the network, by what travels
+  double inside = 0, across = 0, send = 0;  // seconds before the first byte
+  bool rings = false;                       // a library that builds rings and trees over switches
+};
+LinkTerms link_terms(const Device&, const Parameters&);
+
+/// As CostModel::transfer() and CostModel::collective().
+Duration physical_transfer(Bytes, const Cluster&, std::size_t level, const LinkTerms&);
+CollectiveTime physical_collective(CollectiveKind, Bytes, const GroupShape&, const Cluster&,
+                                   const LinkTerms&);
+
+}  // namespace trainyard

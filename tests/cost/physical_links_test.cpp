@@ -1,0 +1,150 @@
+#include "core/cost/physical_links.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "core/cost/physical.h"
+
+namespace trainyard {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr CollectiveKind kAll[] = {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
+                                   CollectiveKind::AllGather, CollectiveKind::AllToAll,
+                                   CollectiveKind::Broadcast};
+
+Parameters round_figures() {
+  Parameters p;
+  p[Parameter::BusAmpere] = p[Parameter::BusHopper] = 0.8;
+  p[Parameter::NetworkReduce] = 0.5;
+  p[Parameter::NetworkTensor] = 0.9;
+  p[Parameter::LatencyInside] = 40;
+  p[Parameter::LatencyAcross] = 60;
+  return p;
+}
+
+CollectiveTime run(CollectiveKind kind, std::int64_t bytes, const GroupShape& group,
+                   const Cluster& cluster) {
+  return physical_collective(kind, {bytes}, group, cluster,
+                             link_terms(cluster.device, round_figures()));
+}
+
+TEST(PhysicalLinks, ANodeReducesInARing) {
+  const Cluster c = parse_cluster("a100:8");
+  const GroupShape eight{.ranks = 8, .per_node = 8};
+  const CollectiveTime t = run(CollectiveKind::AllReduce, 240'000'000, eight, c);
+  EXPECT_EQ(t.algorithm, CollectiveAlgorithm::Ring);
+  EXPECT_NEAR(to_seconds(t.time), 40e-6 + 14 * 4e-6 + 2 * 7.0 / 8 * 1e-3, 2e-9);
+  const CollectiveTime half = run(CollectiveKind::ReduceScatter, 240'000'000, eight, c);
+  EXPECT_NEAR(to_seconds(half.time), 40e-6 + 7 * 4e-6 + 7.0 / 8 * 1e-3, 2e-9);
+  EXPECT_EQ(run(CollectiveKind::AllGather, 240'000'000, eight, c).time, half.time);
+}
+
+// NVLink SHARP: 9/8 of the bytes a direction instead of 14/8.
+TEST(PhysicalLinks, SwitchesThatAddUpDoSoInsideHopperNodes) {
+  const GroupShape eight{.ranks = 8, .per_node = 8};
+  const CollectiveTime t =
+      run(CollectiveKind::AllReduce, 360'000'000, eight, parse_cluster("h100:8"));
+  EXPECT_EQ(t.algorithm, CollectiveAlgorithm::InNetwork);
+  EXPECT_NEAR(to_seconds(t.time), 40e-6 + 2 * 4e-6 + 9.0 / 8 * 1e-3, 2e-9);
+  const CollectiveTime off =
+      run(CollectiveKind::AllReduce, 360'000'000, eight, parse_cluster("h100:8,intra-reduce=off"));
+  EXPECT_EQ(off.algorithm, CollectiveAlgorithm::Ring);
+  // Two ranks have nothing to add up on the way.
+  EXPECT_EQ(run(CollectiveKind::AllReduce, 360'000'000, {.ranks = 2, .per_node = 2},
+                parse_cluster("h100:8"))
+                .algorithm,
+            CollectiveAlgorithm::Ring);
+}
+
+// Rings have twice as many hops as ranks, trees twice as many as levels; a ring carries (p-1)/p of
+// what a tree carries.
+TEST(PhysicalLinks, NodesReduceSmallVectorsByTreesAndLargeOnesByRings) {
+  const Cluster c = parse_cluster("a100:128,inter=200GB/s");
+  const GroupShape one_a_node{.ranks = 16, .per_node = 1, .neighbours = 8, .stride = 8};
+  const CollectiveTime small = run(CollectiveKind::AllReduce, 1'000'000, one_a_node, c);
+  EXPECT_EQ(small.algorithm, CollectiveAlgorithm::Tree);
+  EXPECT_NEAR(to_seconds(small.time), 60e-6 + 2 * 4 * 8e-6 + 2 * 1e6 / 12.5e9, 2e-9);
+  const CollectiveTime large = run(CollectiveKind::AllReduce, 1'000'000'000, one_a_node, c);
+  EXPECT_EQ(large.algorithm, CollectiveAlgorithm::Ring);
+  EXPECT_NEAR(to_seconds(large.time), 60e-6 + 2 * 15 * 8e-6 + 2 * 15.0 / 16 * 1e9 / 12.5e9, 2e-9);
+  EXPECT_EQ(large.level, 1u);
+}
+
+TEST(PhysicalLinks, ARingOfWholeNodesHopsInsideAndBetweenThem) {
+  const Cluster c = parse_cluster("a100:128,inter=200GB/s");
+  const CollectiveTime t =
+      run(CollectiveKind::AllGather, 1'000'000'000, {.ranks = 128, .per_node = 8}, c);
+  const double hops = (128 - 16) * 4e-6 + 15 * 8e-6;
+  EXPECT_NEAR(to_seconds(t.time), 60e-6 + hops + 127.0 / 128 * 1e9 / 100e9, 2e-9);
+}
+
+TEST(PhysicalLinks, ActivationsReachMoreOfTheNetworkThanState) {
+  const Cluster c = parse_cluster("a100:16,inter=200GB/s");
+  GroupShape sixteen{.ranks = 16, .per_node = 8};
+  const auto wire = [&] {
+    return to_seconds(run(CollectiveKind::AllReduce, 2'000'000'000, sixteen, c).time -
+                      run(CollectiveKind::AllReduce, 1'000'000'000, sixteen, c).time);
+  };
+  EXPECT_NEAR(wire(), 2 * 15.0 / 16 * 1e9 / 100e9, 1e-8);
+  sixteen.traffic = Traffic::Activations;
+  EXPECT_NEAR(wire(), 2 * 15.0 / 16 * 1e9 / 180e9, 1e-8);
+}
+
+// SHARP: bytes go up and come down once, whatever the number of nodes.
+TEST(PhysicalLinks, ANetworkThatAddsUpCarriesEveryByteOnce) {
+  const GroupShape one_a_node{.ranks = 16, .per_node = 1, .neighbours = 8, .stride = 8};
+  const CollectiveTime t = run(CollectiveKind::AllReduce, 1'000'000'000, one_a_node,
+                               parse_cluster("a100:128,inter=200GB/s,inter-reduce=on"));
+  EXPECT_EQ(t.algorithm, CollectiveAlgorithm::InNetwork);
+  EXPECT_NEAR(to_seconds(t.time), 60e-6 + 2 * 8e-6 + 1e9 / 12.5e9, 2e-9);
+}
+
+TEST(PhysicalLinks, ExchangesArePostedAtOnce) {
+  Parameters p = round_figures();
+  p[Parameter::AllToAll] = 0.5;
+  const Cluster c = parse_cluster("a100:16,inter=200GB/s");
+  const CollectiveTime t =
+      physical_collective(CollectiveKind::AllToAll, {16'000'000}, {.ranks = 16, .per_node = 8}, c,
+                          link_terms(c.device, p));
+  // 7 MB inside at 150 GB/s, 8 MB outside at 12.5 GB/s.
+  EXPECT_NEAR(to_seconds(t.time), 60e-6 + 8e-6 + 8e6 / 12.5e9, 2e-9);
+}
+
+TEST(PhysicalLinks, AMessageBetweenStages) {
+  Parameters p = round_figures();
+  p[Parameter::Send] = 0.8, p[Parameter::SendStart] = 100;
+  const Cluster c = parse_cluster("a100:16,inter=200GB/s");
+  const LinkTerms terms = link_terms(c.device, p);
+  EXPECT_NEAR(to_seconds(physical_transfer({20'000'000}, c, 1, terms)), 100e-6 + 8e-6 + 20e6 / 20e9,
+              2e-9);
+  EXPECT_NEAR(to_seconds(physical_transfer({24'000'000}, c, 0, terms)),
+              100e-6 + 4e-6 + 24e6 / 240e9, 2e-9);
+  EXPECT_EQ(physical_transfer({0}, c, 1, terms), 0ns);
+}
+
+TEST(PhysicalLinks, OtherDevicesTakeTheirOwnShares) {
+  const Cluster c = parse_cluster("mi300x:8");
+  EXPECT_EQ(link_terms(c.device, round_figures()).bus, c.device.efficiency.scale_up.value);
+  EXPECT_EQ(link_terms(c.device, round_figures()).state, c.device.efficiency.network.value);
+}
+
+TEST(PhysicalLinks, GrowWithBytesAndOneRankTakesNoTime) {
+  EXPECT_TRUE(rc::check([] {
+    const auto all = devices();
+    const Device& d = all[*rc::gen::inRange<std::size_t>(0, all.size())];
+    const Cluster c =
+        make_cluster(d, d.scale_up_domain * *rc::gen::element<std::int64_t>(1, 2, 4, 7));
+    const auto kind = kAll[*rc::gen::inRange<std::size_t>(0, std::size(kAll))];
+    const auto per_node = *rc::gen::inRange<std::int64_t>(1, devices_per_node(c) + 1);
+    const GroupShape group{.ranks = per_node * nodes(c), .per_node = per_node};
+    const auto bytes = *rc::gen::inRange<std::int64_t>(0, 100'000'000'000);
+    const auto more = bytes + *rc::gen::inRange<std::int64_t>(0, 1'000'000'000);
+    RC_ASSERT(run(kind, bytes, group, c).time <= run(kind, more, group, c).time);
+    RC_ASSERT(run(kind, more, {}, c).time == 0ns);
+  }));
+}
+
+}  // namespace
+}  // namespace trainyard
