@@ -50,7 +50,9 @@ int run_render(const Words& words, Streams& streams) {
   const Scenario scenario = open_scenario(words, streams);
   const ExperimentPtr experiment =
       simulate(scenario, {.grain = grain_word(words, scenario), .fixes = false});
-  write_file(path, picture(chosen, view_data(experiment, cost_model()), words, svg));
+  write_file(path,
+             picture(chosen, view_data(experiment, *cost_model(experiment->workload.scenario)),
+                     words, svg));
   if (!words.has("quiet")) streams.err << "wrote " << path << "\n";
   return kDone;
 }

@@ -200,7 +200,9 @@ int run_run(const Words& words, Streams& streams) {
   try {
     const TrainingReport report = job.run(words.has("evaluate"), &live);
     progress->finish();
-    write_pictures(report, words, cost ? *cost : cost_model());
+    const std::unique_ptr<CostModel> own =
+        cost ? nullptr : cost_model(report.predicted->workload.scenario);
+    write_pictures(report, words, own ? *own : *cost);
     deliver(words.has("json") ? run_document(report) : run_text(report), words, streams);
     return kDone;
   } catch (const Error& error) {

@@ -48,7 +48,8 @@ int run_simulate(const Words& words, Streams& streams) {
   if (words.has("trace")) write_file(words.text("trace"), trace_event(*experiment));
   if (words.has("svg")) {
     const View& timeline = view("timeline");
-    const ViewData data = view_data(experiment, costs ? *costs : cost_model());
+    const std::unique_ptr<CostModel> own = costs ? nullptr : cost_model(scenario);
+    const ViewData data = view_data(experiment, own ? *own : *costs);
     write_file(words.text("svg"), to_svg(timeline.draw(data, timeline.size, {}), Theme::Light));
   }
   return answer(experiment->result, words, streams);

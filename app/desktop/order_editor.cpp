@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kOrderPlace = "plan#/order";
 
 ScheduleShape shape_of(const Workload& w) {
-  return schedule_shape(w, phase_times(w, cost_model()));
+  return schedule_shape(w, phase_times(w, *cost_model(w.scenario)));
 }
 
 }  // namespace

@@ -125,12 +125,14 @@ void Simulation::run(const Job& job) {
     outcome.diagnostics = check(scenario);
     const Grain grain = natural_grain(scenario);
     outcome.experiment = simulate(scenario, {.grain = grain, .fixes = false, .stop = job.stop});
-    outcome.data = std::make_shared<const ViewData>(view_data(outcome.experiment, cost_model()));
+    outcome.data = std::make_shared<const ViewData>(
+        view_data(outcome.experiment, *cost_model(outcome.experiment->workload.scenario)));
     outcome.milliseconds = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
     tell([this, outcome] { Q_EMIT finished(outcome); });
     const Plan plan = outcome.experiment->workload.scenario.plan;
     outcome.experiment = simulate(scenario, {.grain = grain, .fixes = true, .stop = job.stop});
-    outcome.data = std::make_shared<const ViewData>(view_data(outcome.experiment, cost_model()));
+    outcome.data = std::make_shared<const ViewData>(
+        view_data(outcome.experiment, *cost_model(outcome.experiment->workload.scenario)));
     outcome.priced = true;
     tell([this, outcome] { Q_EMIT finished(outcome); });
     tell([this, list = neighbours(scenario, plan, job.stop)] { Q_EMIT priced(list); });

@@ -24,6 +24,7 @@
 #include "app/workspace/exchange.h"
 #include "app/workspace/fixes.h"
 #include "app/workspace/workspace.h"
+#include "core/cost/physical.h"
 #include "core/exporters/trace_event.h"
 #include "core/io/files.h"
 #include "core/model/zoo.h"
@@ -336,7 +337,8 @@ void Window::show_about() {
   for (const CanvasWidget* canvas : canvases())
     if (!canvas->why().isEmpty()) drawn = canvas->why();
   QStringList left_out;
-  for (const std::string& sentence : cost_model().leaves_out())
+  for (const std::string& sentence :
+       physical_cost_model(SettledSoftware{&framework("")})->leaves_out())
     left_out << QString::fromStdString(sentence);
   QMessageBox(QMessageBox::NoIcon, "About Trainyard",
               "<h3>Trainyard</h3>A workbench in which people design the training of a neural "

@@ -115,7 +115,7 @@ Import import_layout(std::string_view content, const std::string& source, const 
 }
 
 std::string write_csv(const Workload& w) {
-  return pipeline_csv(order(w, schedule_shape(w, phase_times(w, cost_model()))));
+  return pipeline_csv(order(w, schedule_shape(w, phase_times(w, *cost_model(w.scenario)))));
 }
 
 std::string write_layout(const Workload& w) { return megatron_layout(w.scenario); }

@@ -22,7 +22,7 @@ constexpr std::size_t kShown = 3;
 
 // How changes are priced.
 struct Pricing {
-  const CostModel& cost;
+  const CostModel* cost;  // null = cost_model(scenario)
   std::stop_token stop;
 };
 
@@ -49,7 +49,7 @@ std::optional<Change> changed(const Scenario& scenario, const Plan& complete,
   try {
     apply_words(plan, words);
     if (has_errors(check(change.scenario))) return std::nullopt;
-    const Result guess = estimate(prepare(change.scenario), by.cost);
+    const Result guess = estimate(change.scenario, by.cost);
     change.step = guess.step.value;
     change.peak = worst_peak(guess);
   } catch (const Error& error) {
@@ -71,9 +71,8 @@ std::string sentence(const Fix& fix, const Experiment& before, const Experiment&
 }
 
 Fix price_change(const Change& change, const Experiment& before, const Pricing& by) {
-  const std::shared_ptr<Experiment> after =
-      run_once(change.scenario,
-               {.grain = natural_grain(change.scenario), .cost = &by.cost, .stop = by.stop});
+  const std::shared_ptr<Experiment> after = run_once(
+      change.scenario, {.grain = natural_grain(change.scenario), .cost = by.cost, .stop = by.stop});
   const Result& now = after->result;
   Fix fix;
   fix.set = change.words;
@@ -176,7 +175,7 @@ void price_gain(Experiment& experiment, Changes changes, const Pricing& by) {
 
 }  // namespace
 
-void price_changes(const Scenario& scenario, Experiment& experiment, const CostModel& cost,
+void price_changes(const Scenario& scenario, Experiment& experiment, const CostModel* cost,
                    std::stop_token stop) {
   const Pricing by{cost, std::move(stop)};
   const bool fits = experiment.result.verdict.fits;

@@ -17,7 +17,7 @@ void apply_words(Plan&, std::string_view words);
 
 struct OnceOptions {
   Grain grain = Grain::Order;
-  const CostModel* cost = nullptr;  // must outlive the call; null = cost_model()
+  const CostModel* cost = nullptr;  // must outlive the call; null = cost_model(scenario)
   int steps = 1;                    // at least; an asynchronous plan may take more to settle
   std::stop_token stop = {};
 };
@@ -27,6 +27,7 @@ std::shared_ptr<Experiment> run_once(const Scenario&, const OnceOptions&);
 /// Fills verdict.fixes or verdict.gain of the experiment, which run_once made of the scenario.
 /// Global batch and sequence stay what they are, so that steps compare. The closed form decides
 /// which changes are worth simulating; simulation is at order grain and decides what is shown.
-void price_changes(const Scenario&, Experiment&, const CostModel&, std::stop_token);
+/// Null = cost_model(scenario), of each change its own.
+void price_changes(const Scenario&, Experiment&, const CostModel*, std::stop_token);
 
 }  // namespace trainyard

@@ -119,7 +119,7 @@ class Comparer {
   // least.
   void rank(std::vector<Variant>& variants) const {
     for (Variant& variant : variants) {
-      const Result guess = estimate(prepare(variant.scenario), cost_model());
+      const Result guess = estimate(variant.scenario);
       variant.step = guess.step.value;
       variant.peak = worst_peak(guess);
     }

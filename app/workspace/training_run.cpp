@@ -97,8 +97,9 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   report.data = std::string(data_->name()) + ": " + data_->provenance();
   report.step = median(report.run.step_times);
   if (report.run.timeline.spans.size() == predicted.program.instructions.size()) {
-    report.measured =
-        measured_experiment(predicted, report.run, request_.cost ? *request_.cost : cost_model());
+    const std::unique_ptr<CostModel> own =
+        request_.cost ? nullptr : cost_model(predicted.workload.scenario);
+    report.measured = measured_experiment(predicted, report.run, own ? *own : *request_.cost);
     report.comparison =
         compare(predicted.program, {predicted.timeline, predicted.waves},
                 {report.run.timeline, report.run.waves}, predicted.prices.recompute_share);

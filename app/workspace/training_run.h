@@ -18,7 +18,7 @@ struct TrainingRequest {
   Training training;
   CpuOptions options;  // memory_limit is filled
   std::string data;    // of data_sources(); empty = what the model's family is trained on
-  std::shared_ptr<const CostModel> cost;  // of the prediction; null = cost_model()
+  std::shared_ptr<const CostModel> cost;  // of the prediction; null = cost_model(scenario)
 };
 
 /// What a run found out. Immutable.

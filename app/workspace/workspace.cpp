@@ -90,7 +90,8 @@ Grain natural_grain(const Scenario& scenario) {
   if (scenario.plan.mesh.pp > 1) return Grain::Order;
   const Workload workload = prepare(scenario);
   if (workload.table.size() > 1) return Grain::Order;
-  const ScheduleShape shape = schedule_shape(workload, phase_times(workload, cost_model()));
+  const ScheduleShape shape =
+      schedule_shape(workload, phase_times(workload, *cost_model(workload.scenario)));
   const double ops = instructions(workload, Grain::Op) * shape.steps;
   return ops <= kMostByItself && order(workload, shape).lanes.size() > 1 ? Grain::Op : Grain::Order;
 }
@@ -123,9 +124,8 @@ void apply_words(Plan& plan, std::string_view words) {
   if (none) apply_setting(plan, words);  // refuses what holds nothing
 }
 
-const CostModel& cost_model() {
-  static const std::unique_ptr<CostModel> model = roofline_cost_model();
-  return *model;
+std::unique_ptr<CostModel> cost_model(const Scenario& scenario) {
+  return physical_cost_model(scenario);
 }
 
 std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions& options) {
@@ -134,7 +134,8 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
   experiment->workload = prepare(scenario);
   const Workload& workload = experiment->workload;
   refuse_giants(workload, options.grain, options.steps);
-  const CostModel& cost = options.cost != nullptr ? *options.cost : cost_model();
+  const std::unique_ptr<CostModel> own = options.cost == nullptr ? cost_model(scenario) : nullptr;
+  const CostModel& cost = own ? *own : *options.cost;
   experiment->program = lower(workload, {.grain = options.grain,
                                          .steps = options.steps,
                                          .times = phase_times(workload, cost),
@@ -154,14 +155,12 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
 ExperimentPtr simulate(const Scenario& scenario, const SimulateOptions& options) {
   const std::shared_ptr<Experiment> experiment =
       run_once(scenario, {.grain = options.grain, .cost = options.cost, .stop = options.stop});
-  if (options.fixes)
-    price_changes(scenario, *experiment, options.cost != nullptr ? *options.cost : cost_model(),
-                  options.stop);
+  if (options.fixes) price_changes(scenario, *experiment, options.cost, options.stop);
   return experiment;
 }
 
 Result estimate(const Scenario& scenario, const CostModel* cost) {
-  return estimate(prepare(scenario), cost != nullptr ? *cost : cost_model());
+  return estimate(prepare(scenario), cost != nullptr ? *cost : *cost_model(scenario));
 }
 
 std::unique_ptr<CostModel> open_cost_model(const std::string& path, Scenario& scenario) {

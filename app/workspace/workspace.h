@@ -32,7 +32,7 @@ Grain natural_grain(const Scenario&);
 struct SimulateOptions {
   Grain grain = Grain::Order;
   bool fixes = true;                // price fixes (or the gain, when it fits)
-  const CostModel* cost = nullptr;  // must outlive the call; null = cost_model()
+  const CostModel* cost = nullptr;  // must outlive the call; null = cost_model(scenario)
   std::stop_token stop = {};
 };
 
@@ -40,11 +40,11 @@ struct SimulateOptions {
 /// Error{Cancelled} when stopped.
 ExperimentPtr simulate(const Scenario&, const SimulateOptions& = {});
 
-/// The closed form. Null = cost_model().
+/// The closed form. Null = cost_model(scenario).
 Result estimate(const Scenario&, const CostModel* = nullptr);
 
-/// The cost model of the workbench where no calibration is given.
-const CostModel& cost_model();
+/// The cost model of the workbench where no calibration is given: physical_cost_model().
+std::unique_ptr<CostModel> cost_model(const Scenario&);
 
 /// What a file prices the scenario with, by the document that it is: a trainyard/calibration prices
 /// this machine (see calibrate_cluster), a trainyard/profile sets the parameters of the physical

@@ -129,7 +129,7 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
   r.memory = device.memory_bandwidth.value.value *
              (g == Generation::Other ? device.efficiency.memory.value : p[P::MemoryRate]);
   const std::array chains{p[P::ChainEager], p[P::ChainCompiled], p[P::ChainFused]};
-  r.chain = chains[static_cast<std::size_t>(software.kernels)];
+  r.chain = g == Generation::Other ? 1 : chains[static_cast<std::size_t>(software.kernels)];
   r.softmax = software.framework->fused_softmax ? 1 : p[P::SoftmaxEager];
   r.gap = g == Generation::Other ? to_seconds(device.launch.value) : p[P::KernelGap] * 1e-6;
   // A compiler issues whole programs; processors have no host to wait for.
