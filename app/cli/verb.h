@@ -71,6 +71,7 @@ Verb estimate_verb();
 Verb simulate_verb();
 Verb run_verb();
 Verb calibrate_verb();
+Verb validate_verb();
 Verb compare_verb();
 Verb schedule_verb();
 Verb schedules_verb();

@@ -490,15 +490,61 @@ Json comparison_schema() {
                                                   {"bytes", waterfall("by category")}}));
 }
 
+Json validation_schema() {
+  const auto scores = [](const char* words) {
+    return described(list_of(object({{"metric", text()},
+                                     {"name", text()},
+                                     {"n", whole()},
+                                     {"groups", whole()},
+                                     {"mean_absolute_percentage_error", real()},
+                                     {"median", real()},
+                                     {"p90", real()},
+                                     {"max", real()},
+                                     {"bias", real()},
+                                     {"inside_band", fraction()}})),
+                     words);
+  };
+  const Json assumed = list_of(object({{"setting", text()}, {"taken", text()}, {"why", text()}}));
+  return document(
+      "trainyard/validation",
+      object({schema_member("trainyard/validation"),
+              {"rows",
+               described(list_of(object({{"id", text()},
+                                         {"source", text()},
+                                         {"group", text()},
+                                         {"metric", text()},
+                                         {"measured", real()},
+                                         {"predicted", real()},
+                                         {"low", real()},
+                                         {"high", real()},
+                                         {"error", real()},
+                                         {"cross_error", real(), false},
+                                         {"calibrated_error", real(), false},
+                                         {"counts", truth()},
+                                         {"routed", truth()},
+                                         {"suspect", text(), false},
+                                         {"assumed", assumed},
+                                         {"explanation", text(), false}})),
+                         "seconds of a step (of a layer) or bytes of a device; error is predicted "
+                         "over measured less 1")},
+              {"by_metric", scores("shares but for the first, groups weighted equally")},
+              {"by_source", scores("the same of each source")},
+              {"cross", scores("each source predicted without its own rows"), false},
+              {"calibrated", scores("the same after three rows of the source"), false},
+              {"kendall", real(), false},
+              {"mean_half_width", real()},
+              {"skipped", list_of(object({{"id", text()}, {"reason", text()}}))}}));
+}
+
 struct Entry {
   std::string_view name;
   Json (*make)();
 };
-constexpr Entry kEntries[] = {{"plan", plan_schema},      {"result", result_schema},
-                              {"order", order_schema},    {"schedules", schedules_schema},
-                              {"trade", trade_schema},    {"calibration", calibration_schema},
-                              {"run", run_schema},        {"comparison", comparison_schema},
-                              {"profile", profile_schema}};
+constexpr Entry kEntries[] = {{"plan", plan_schema},       {"result", result_schema},
+                              {"order", order_schema},     {"schedules", schedules_schema},
+                              {"trade", trade_schema},     {"calibration", calibration_schema},
+                              {"run", run_schema},         {"comparison", comparison_schema},
+                              {"profile", profile_schema}, {"validation", validation_schema}};
 
 }  // namespace
 

@@ -22,9 +22,11 @@ struct RowVerdict {
 
 /// Of one metric, source or set; groups weighted equally.
 struct Score {
-  std::string name;
+  std::string metric;  // "time", "memory"
+  std::string name;    // "trust A and B, clean", "foundry"
   int rows = 0, groups = 0;
-  double mean = 0, median = 0, p90 = 0, max = 0, bias = 0, inside_band = 0;  // shares
+  double mean = 0, median = 0, p90 = 0, max = 0, inside_band = 0;  // shares
+  double bias = 0;  // of the mean logarithm of predicted over measured, as a share
 };
 
 struct Validation {
@@ -40,7 +42,20 @@ struct ValidateOptions {
   bool cross = false;
   Parameters parameters{};
   int threads = 2;
+  int explained = 8;  // of the worst rows that count
 };
+/// The same whatever the number of threads.
 Validation validate(const RowSet&, const ValidateOptions&);
+
+/// Of rows by index into RowSet::rows and their relative errors. Which rows one score is of is the
+/// caller's.
+Score score_of(std::string metric, std::string name, const RowSet&, const std::vector<RowVerdict>&,
+               const std::vector<std::size_t>& which);
+/// "time" or "memory".
+std::string_view metric_name(RowMetric);
+
+/// In words: what the prediction is made of, and which one blank setting or named parameter would
+/// bring it to what was measured.
+std::string explain(const PreparedRow&, const Parameters&);
 
 }  // namespace trainyard

@@ -1,0 +1,105 @@
+// validate: predictions beside published measurements, or a user's own.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/scenario_words.h"
+#include "app/cli/validate_text.h"
+#include "app/cli/verb.h"
+#include "core/base/nearest.h"
+#include "core/io/files.h"
+#include "core/io/validation_json.h"
+#include "core/validation/shipped.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<MeasuredRow> rows_of(const Words& words, Streams& streams) {
+  const std::string path = words.text("");
+  if (path.empty()) return published_rows();
+  Diagnostics warnings;
+  std::vector<MeasuredRow> rows = read_rows(read_file(path), path, &warnings);
+  mark_suspects(rows);
+  if (!words.has("quiet"))
+    for (const Diagnostic& d : warnings) streams.err << d.place.text << ": " << d.message << "\n";
+  return rows;
+}
+
+std::string value_of(const MeasuredRow& row, std::string_view flag) {
+  return flag == "id" ? row.id : flag == "source" ? row.source_family : row.group;
+}
+
+// Blanks were filled from all rows before; what is left is what is asked for.
+void keep(RowSet& set, std::string_view flag, const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return;
+  const auto is_wanted = [&](const MeasuredRow& row) {
+    return std::find(wanted.begin(), wanted.end(), value_of(row, flag)) != wanted.end();
+  };
+  for (const std::string& name : wanted) {
+    std::vector<std::string> names;
+    for (const PreparedRow& r : set.rows) names.push_back(value_of(r.row, flag));
+    for (const SkippedRow& r : set.skipped) names.push_back(value_of(r.row, flag));
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("no row has the {} \"{}\"{}", flag, name.substr(0, 80),
+                              did_you_mean(name.substr(0, 80), names)),
+                  {fmt::format("--{}", flag)});
+  }
+  std::erase_if(set.rows, [&](const PreparedRow& r) { return !is_wanted(r.row); });
+  std::erase_if(set.skipped, [&](const SkippedRow& r) { return !is_wanted(r.row); });
+}
+
+std::string text_of(const RowSet& set, const Validation& v, const Words& words) {
+  std::string text = fmt::format(
+      "{} rows predicted, {} skipped; errors in percent of what was measured, every group of rows "
+      "weighted equally\n",
+      set.rows.size(), set.skipped.size());
+  text += score_table("by metric", v.by_metric);
+  if (v.kendall)
+    text += fmt::format("\nKendall's tau of step times over 3 % apart, mean of groups: {:.3f}\n",
+                        *v.kendall);
+  text += score_table("by source, clean", v.by_source);
+  if (words.has("rows")) text += row_table(set, v);
+  text += worst_rows(set, v);
+  text += skipped_table(set);
+  if (words.has("rows"))
+    for (const SkippedRow& row : set.skipped)
+      text += fmt::format("  {}: {}\n", row.row.id, row.reason);
+  return text;
+}
+
+int run_validate(const Words& words, Streams& streams) {
+  RowSet set = prepare_rows(rows_of(words, streams));
+  for (const std::string_view flag : {"id", "source", "group"}) keep(set, flag, words.texts(flag));
+  ValidateOptions options;
+  options.threads = static_cast<int>(words.integer("threads", 1, 256, 2));
+  options.explained = static_cast<int>(words.integer("explain", 0, 10'000, 8));
+  const Validation v = validate(set, options);
+  deliver(words.has("json") ? validation_document(set, v) : text_of(set, v, words), words, streams);
+  return kDone;
+}
+
+}  // namespace
+
+Verb validate_verb() {
+  return {
+      .name = "validate",
+      .summary = "Holds predictions against measured rows: the published ones, or your own.",
+      .positional = "FILE.csv",
+      .positional_doc =
+          "rows in the columns of assets/validation/README.md; without it, those "
+          "that ship",
+      .flags = {{"rows", "", "lists every row: measured, predicted, error, what it leaves open"},
+                {"source", "S", "rows of this source only", true},
+                {"group", "G", "rows of this group only", true},
+                {"id", "ID", "this row only", true},
+                {"explain", "N", "explains so many of the worst rows (8)"},
+                {"threads", "N", "predicts on so many threads (2); changes no figure"},
+                {"json", "", "one trainyard/validation@1 document and nothing else"},
+                {"out", "FILE", "writes there instead of standard output"},
+                {"quiet", "", "no diagnostics"}},
+      .examples = {"validate --source korthikanti --rows"},
+      .run = run_validate};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,94 @@
+#include "app/cli/validate_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainyard {
+namespace {
+
+std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
+
+std::string assumed_text(const PreparedRow& row) {
+  std::string text;
+  for (const Assumption& a : row.assumptions)
+    text += fmt::format("{}{}={} ({})", text.empty() ? "" : "; ", a.setting, a.taken, a.why);
+  return text;
+}
+
+}  // namespace
+
+std::string measured_text(RowMetric metric, double value) {
+  if (metric_name(metric) == "memory") return fmt::format("{:.4g} GB", value / 1e9);
+  return value < 1 ? fmt::format("{:.4g} ms", 1e3 * value) : fmt::format("{:.4g} s", value);
+}
+
+std::string score_table(const std::string& title, const std::vector<Score>& scores) {
+  std::string text =
+      fmt::format("\n{:<44}{:>6}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}\n", title, "rows", "groups",
+                  "mean", "median", "p90", "max", "bias", "in band");
+  for (const Score& s : scores)
+    text +=
+        fmt::format("  {:<42}{:>6}{:>8}{:>8}{:>8}{:>8}{:>8}{:>+8.1f}{:>9}\n",
+                    s.metric + ": " + s.name, s.rows, s.groups, percent(s.mean), percent(s.median),
+                    percent(s.p90), percent(s.max), 100 * s.bias, percent(s.inside_band));
+  return text;
+}
+
+std::string row_table(const RowSet& set, const Validation& v) {
+  std::size_t width = 4;
+  for (const PreparedRow& row : set.rows) width = std::max(width, row.row.id.size());
+  std::string text = fmt::format("\n{:<{}}  {:>12}{:>12}{:>9}  {}\n", "row", width, "measured",
+                                 "predicted", "error", "what the row leaves open");
+  for (const RowVerdict& verdict : v.rows) {
+    const PreparedRow& row = set.rows[verdict.row];
+    text += fmt::format(
+        "{:<{}}  {:>12}{:>12}{:>+7.1f} %  {}{}{}\n", row.row.id, width,
+        measured_text(row.metric, row.measured), measured_text(row.metric, verdict.predicted),
+        100 * verdict.error, row.row.trust == Trust::C ? "[trust C] " : "",
+        row.row.suspect.empty() ? "" : "[suspect: " + row.row.suspect + "] ", assumed_text(row));
+  }
+  return text;
+}
+
+std::string worst_rows(const RowSet& set, const Validation& v) {
+  std::vector<const RowVerdict*> worst;
+  for (const RowVerdict& verdict : v.rows)
+    if (!verdict.explanation.empty()) worst.push_back(&verdict);
+  std::stable_sort(worst.begin(), worst.end(), [](const RowVerdict* a, const RowVerdict* b) {
+    return std::abs(std::log1p(a->error)) > std::abs(std::log1p(b->error));
+  });
+  std::string text =
+      worst.empty() ? "" : "\nthe rows farthest off, and what would have to be true\n";
+  for (const RowVerdict* verdict : worst) {
+    const PreparedRow& row = set.rows[verdict->row];
+    text += fmt::format("  {}: {} measured, {} predicted ({:+.1f} %)\n    {}\n", row.row.id,
+                        measured_text(row.metric, row.measured),
+                        measured_text(row.metric, verdict->predicted), 100 * verdict->error,
+                        verdict->explanation);
+    if (!row.assumptions.empty()) text += fmt::format("    assumed: {}\n", assumed_text(row));
+  }
+  return text;
+}
+
+std::string skipped_table(const RowSet& set) {
+  if (set.skipped.empty()) return "";
+  std::vector<std::pair<int, std::string>> reasons;
+  for (const SkippedRow& row : set.skipped) {
+    const auto found = std::find_if(reasons.begin(), reasons.end(),
+                                    [&](const auto& r) { return r.second == row.reason; });
+    if (found == reasons.end())
+      reasons.push_back({1, row.reason});
+    else
+      ++found->first;
+  }
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text =
+      fmt::format("\n{} rows skipped, because they are or have\n", set.skipped.size());
+  for (const auto& [count, reason] : reasons) text += fmt::format("  {:>4}  {}\n", count, reason);
+  return text;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,20 @@
+// What `validate` prints for people, in parts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/validation/validation.h"
+
+namespace trainyard {
+
+/// "1.42 s", "47.0 GB": as measured figures are published.
+std::string measured_text(RowMetric, double);
+std::string score_table(const std::string& title, const std::vector<Score>&);
+std::string row_table(const RowSet&, const Validation&);
+/// Those with an explanation, the worst first.
+std::string worst_rows(const RowSet&, const Validation&);
+/// How often each reason was met, the most frequent first.
+std::string skipped_table(const RowSet&);
+
+}  // namespace trainyard

@@ -1,0 +1,102 @@
+#include "core/validation/flops_definition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/nearest.h"
+#include "core/validation/row_parts.h"
+
+namespace trainyard {
+namespace {
+
+using D = FlopsDefinition;
+
+constexpr FlopsDefinitionInfo kDefinitions[] = {
+    {D::ModelFull, "model-full", "6 N + 12 L w s", false},
+    {D::ModelFullProducts, "model-full-products", "6 (N - input embedding) + 12 L w s", false},
+    {D::ModelCausal, "model-causal", "6 (N - input embedding) + 6 L w s", false},
+    {D::HardwareFull, "hardware-full", "8 (N - input embedding) + 16 L w s - 2 V h", true},
+    {D::HardwareParameters, "hardware-parameters", "8 N", true},
+};
+
+}  // namespace
+
+std::span<const FlopsDefinitionInfo> flops_definitions() { return kDefinitions; }
+
+const FlopsDefinitionInfo& info(FlopsDefinition d) {
+  return kDefinitions[static_cast<std::size_t>(d)];
+}
+
+FlopsDefinition flops_definition_named(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const FlopsDefinitionInfo& d : kDefinitions) {
+    if (d.name == name) return d.definition;
+    names.push_back(d.name);
+  }
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("expected a way to count FLOPs, found \"{}\"{}", name.substr(0, 80),
+                          did_you_mean(name.substr(0, 80), names)));
+}
+
+double flops_per_token(FlopsDefinition d, const FlopsFacts& f, double sequence) {
+  const double products = f.parameters - f.embedding;
+  const double attention = f.layers * f.width * sequence;
+  switch (d) {
+    case D::ModelFull:
+      return 6 * f.parameters + 12 * attention;
+    case D::ModelFullProducts:
+      return 6 * products + 12 * attention;
+    case D::ModelCausal:
+      return 6 * products + 6 * attention;
+    case D::HardwareFull:  // the head is not computed again
+      return 8 * products + 16 * attention - 2 * f.vocab * f.hidden;
+    case D::HardwareParameters:
+      return 8 * f.parameters;
+  }
+  return 0;
+}
+
+std::optional<FlopsDefinition> read_flops_definition(std::string_view sentence) {
+  for (const FlopsDefinitionInfo& d : kDefinitions)
+    if (sentence == d.name) return d.definition;
+  struct Phrase {
+    std::string_view phrase;
+    FlopsDefinition definition;
+  };
+  // The more particular first.
+  constexpr Phrase kPhrases[] = {
+      {"96*B*s*l*h^2", D::HardwareFull},
+      {"8*N*tokens", D::HardwareParameters},
+      {"72*B*s*l*h^2", D::ModelFullProducts},
+      {"counted at HALF", D::ModelCausal},
+      {"causal attention at half", D::ModelCausal},
+      {"12*L*h*s, i.e. FULL", D::ModelFullProducts},
+      {"12*L*h*s per token reproduces rows: FULL", D::ModelFullProducts},
+      {"NeMo model TFLOP", D::ModelFullProducts},
+      {"MaxText model TFLOP", D::ModelFullProducts},
+      {"model TFLOP/s (MFU=tflops/989)", D::ModelFullProducts},
+      {"6N+12", D::ModelFull},
+      {"6N + 12", D::ModelFull},
+      {"nanotron model FLOPs", D::ModelFullProducts},
+  };
+  for (const Phrase& p : kPhrases)
+    if (mentions(sentence, p.phrase)) return p.definition;
+  return {};
+}
+
+double utilization(FlopsDefinition d, double flops_per_second, double peak) {
+  if (!(peak > 0))
+    throw Error(Error::Kind::InvalidInput, "expected a peak above 0 FLOP/s to compare with");
+  const double share = flops_per_second / peak;
+  if (share > 1)
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("{:.1f} % of the peak, counted as {}: nothing computes faster than its "
+                            "dense peak, so the count or the peak is another",
+                            100 * share, info(d).formula));
+  return share;
+}
+
+}  // namespace trainyard

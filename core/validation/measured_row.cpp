@@ -1,0 +1,268 @@
+#include "core/validation/measured_row.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/base/csv.h"
+#include "core/base/nearest.h"
+
+namespace trainyard {
+namespace {
+
+using Whole = std::optional<std::int64_t> MeasuredRow::*;
+using Number = std::optional<double> MeasuredRow::*;
+using Words = std::string MeasuredRow::*;
+
+template <class Member>
+struct Column {
+  std::string_view name;
+  Member member;
+};
+
+constexpr Column<Words> kWords[] = {
+    {"id", &MeasuredRow::id},
+    {"group", &MeasuredRow::group},
+    {"source", &MeasuredRow::source},
+    {"framework", &MeasuredRow::framework},
+    {"model_family", &MeasuredRow::model_family},
+    {"gpu", &MeasuredRow::gpu},
+    {"precision", &MeasuredRow::precision},
+    {"recompute", &MeasuredRow::recompute},
+    {"flash_attention", &MeasuredRow::flash_attention},
+    {"schedule", &MeasuredRow::schedule},
+    {"zero_stage", &MeasuredRow::zero},
+    {"sequence_parallel", &MeasuredRow::sequence_parallel},
+    {"intra_link", &MeasuredRow::intra_link},
+    {"inter_link", &MeasuredRow::inter_link},
+    {"offload", &MeasuredRow::offload},
+    {"notes", &MeasuredRow::notes},
+    {"also", &MeasuredRow::also},
+    {"flops_def", &MeasuredRow::flops_def},
+    {"measured_metric", &MeasuredRow::metric},
+    {"suspect", &MeasuredRow::suspect},
+};
+
+constexpr Column<Whole> kWholes[] = {
+    {"layers", &MeasuredRow::layers},
+    {"hidden", &MeasuredRow::hidden},
+    {"heads", &MeasuredRow::heads},
+    {"kv_heads", &MeasuredRow::kv_heads},
+    {"ffn_hidden", &MeasuredRow::ffn},
+    {"vocab", &MeasuredRow::vocab},
+    {"seq_len", &MeasuredRow::sequence},
+    {"experts", &MeasuredRow::experts},
+    {"topk", &MeasuredRow::top_k},
+    {"n_gpus", &MeasuredRow::gpus},
+    {"gpus_per_node", &MeasuredRow::gpus_per_node},
+    {"dp", &MeasuredRow::dp},
+    {"tp", &MeasuredRow::tp},
+    {"pp", &MeasuredRow::pp},
+    {"vpp", &MeasuredRow::vpp},
+    {"cp", &MeasuredRow::cp},
+    {"ep", &MeasuredRow::ep},
+    {"micro_batch", &MeasuredRow::micro_batch},
+    {"global_batch", &MeasuredRow::global_batch},
+};
+
+constexpr Column<Number> kNumbers[] = {
+    {"params_b", &MeasuredRow::parameters_billion},
+    {"tokens_s_gpu_derived", &MeasuredRow::tokens_per_second_per_gpu},
+    {"step_s_derived", &MeasuredRow::step_seconds},
+};
+
+constexpr std::string_view kValue = "measured_value", kMetric = "measured_metric", kTrust = "trust",
+                           kSplit = "split";
+
+constexpr std::int64_t kMost = 1'000'000'000'000;  // of any whole number
+
+const std::vector<std::string_view>& metrics() {
+  static const std::vector<std::string_view> list = {"step_s",
+                                                     "tokens_s_gpu",
+                                                     "mem_gb",
+                                                     "tflops_gpu",
+                                                     "samples_s_gpu",
+                                                     "samples_s",
+                                                     "ttt_s",
+                                                     "mfu",
+                                                     "tokens_s",
+                                                     "mem_gb_total",
+                                                     "layer_fwd_bwd_ms",
+                                                     "gpu_hours_per_1T_tokens",
+                                                     "hfu",
+                                                     "rel_throughput"};
+  return list;
+}
+
+std::vector<std::string_view> column_names() {
+  std::vector<std::string_view> names = {kValue, kTrust, kSplit};
+  for (const auto& c : kWords) names.push_back(c.name);
+  for (const auto& c : kWholes) names.push_back(c.name);
+  for (const auto& c : kNumbers) names.push_back(c.name);
+  return names;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+class RowReader {
+ public:
+  RowReader(const std::string& source, Diagnostics* warnings)
+      : source_(source), warnings_(warnings) {}
+
+  void header(const CsvRecord& record) {
+    line_ = record.line;
+    const std::vector<std::string_view> known = column_names();
+    std::set<std::string_view> seen;
+    for (const std::string& field : record.fields) {
+      const std::string_view name = trimmed(field);
+      const auto found = std::find(known.begin(), known.end(), name);
+      columns_.push_back(found == known.end() ? std::string_view() : *found);
+      if (found == known.end() && warnings_ != nullptr && !name.empty())
+        warnings_->push_back(
+            {Diagnostic::Severity::Warning,
+             fmt::format("no column is called \"{}\"{}; it is ignored", name.substr(0, 80),
+                         did_you_mean(name.substr(0, 80), known)),
+             place(),
+             {}});
+      if (found != known.end() && !seen.insert(*found).second)
+        refuse(fmt::format("expected the column {} once, found it twice", name));
+    }
+    for (const std::string_view required : {kMetric, kValue})
+      if (seen.count(required) == 0)
+        refuse(fmt::format("expected a header with a column {}, found {} columns without it",
+                           required, record.fields.size()));
+  }
+
+  MeasuredRow row(const CsvRecord& record) {
+    line_ = record.line;
+    if (record.fields.size() != columns_.size())
+      refuse(fmt::format("expected {} fields as in the header, found {}", columns_.size(),
+                         record.fields.size()));
+    MeasuredRow row;
+    row.line = line_;
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (const std::string_view text = trimmed(record.fields[i]); !text.empty())
+        set(row, columns_[i], text);
+    expect_metric(row);
+    if (row.value <= 0) refuse(fmt::format("{}: expected a number, found nothing", kValue));
+    if (row.id.empty()) row.id = fmt::format("line-{}", line_);
+    if (row.group.empty()) row.group = row.id;
+    if (!ids_.insert(row.id).second)
+      refuse(fmt::format("expected an id of its own, found \"{}\" a second time", row.id));
+    return row;
+  }
+
+ private:
+  void set(MeasuredRow& row, std::string_view column, std::string_view text) const {
+    for (const auto& c : kWords)
+      if (c.name == column) row.*c.member = std::string(text);
+    for (const auto& c : kWholes)
+      if (c.name == column) row.*c.member = whole(column, text);
+    for (const auto& c : kNumbers)
+      if (c.name == column) row.*c.member = number(column, text);
+    if (column == kValue) row.value = number(column, text);
+    if (column == kTrust) row.trust = trust(text);
+  }
+
+  std::int64_t whole(std::string_view column, std::string_view text) const {
+    std::int64_t value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    // The zero stage alone may be 0, and it is a word.
+    if (failure != std::errc() || end != text.data() + text.size() || value < 1 || value > kMost)
+      refuse(fmt::format("{}: expected a whole number of at least 1, found \"{}\"", column,
+                         text.substr(0, 80)));
+    return value;
+  }
+
+  double number(std::string_view column, std::string_view text) const {
+    double value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
+        value <= 0)
+      refuse(
+          fmt::format("{}: expected a number above 0, found \"{}\"", column, text.substr(0, 80)));
+    return value;
+  }
+
+  Trust trust(std::string_view text) const {
+    if (text == "A") return Trust::A;
+    if (text == "B") return Trust::B;
+    if (text == "C") return Trust::C;
+    refuse(fmt::format("{}: expected A, B or C, found \"{}\"", kTrust, text.substr(0, 80)));
+  }
+
+  void expect_metric(const MeasuredRow& row) const {
+    if (std::find(metrics().begin(), metrics().end(), row.metric) != metrics().end()) return;
+    refuse(fmt::format("{}: expected a metric such as step_s or tokens_s_gpu, found \"{}\"{}",
+                       kMetric, row.metric.substr(0, 80),
+                       did_you_mean(row.metric.substr(0, 80), metrics())));
+  }
+
+  Place place() const { return {fmt::format("{}:{}", source_, line_)}; }
+  [[noreturn]] void refuse(const std::string& message) const {
+    throw Error(Error::Kind::InvalidInput, message, place());
+  }
+
+  const std::string& source_;
+  Diagnostics* warnings_;
+  int line_ = 1;
+  std::vector<std::string_view> columns_;  // empty: unknown
+  std::set<std::string> ids_;
+};
+
+std::string head(const MeasuredRow& row) { return row.group.substr(0, row.group.find('/')); }
+
+// The publication without the place in it.
+std::string document(const MeasuredRow& row) { return row.source.substr(0, row.source.find(" [")); }
+
+// Rows of one document, or of groups whose names begin alike, are one family: leaving out the one
+// and tuning on the other would be no test. Its name is the shortest of them, then the first.
+void name_families(std::vector<MeasuredRow>& rows) {
+  std::map<std::string, std::string> parent;  // of heads and documents
+  const auto root = [&](std::string name) {
+    while (parent.at(name) != name) name = parent.at(name);
+    return name;
+  };
+  const auto before = [](const std::string& a, const std::string& b) {
+    return std::pair(a.size(), a) < std::pair(b.size(), b);
+  };
+  std::map<std::string, std::string> first_of;  // a head of each document
+  for (const MeasuredRow& row : rows) parent.try_emplace(head(row), head(row));
+  for (const MeasuredRow& row : rows) {
+    if (row.source.empty()) continue;
+    const auto [known, added] = first_of.try_emplace(document(row), head(row));
+    if (added) continue;
+    const std::string a = root(known->second), b = root(head(row));
+    (before(a, b) ? parent.at(b) : parent.at(a)) = before(a, b) ? a : b;
+  }
+  for (MeasuredRow& row : rows) row.source_family = root(head(row));
+}
+
+}  // namespace
+
+std::vector<MeasuredRow> read_rows(std::string_view csv, const std::string& source,
+                                   Diagnostics* warnings) {
+  const std::vector<CsvRecord> records = parse_csv(csv, source);
+  if (records.empty())
+    throw Error(Error::Kind::InvalidInput, "expected a header and rows, found nothing",
+                {source + ":1"});
+  RowReader reader(source, warnings);
+  reader.header(records.front());
+  std::vector<MeasuredRow> rows;
+  for (std::size_t i = 1; i < records.size(); ++i) rows.push_back(reader.row(records[i]));
+  name_families(rows);
+  return rows;
+}
+
+}  // namespace trainyard

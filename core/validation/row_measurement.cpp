@@ -1,0 +1,93 @@
+// What a row measured, as seconds of a step or bytes of a device.
+#include <fmt/format.h>
+
+#include "core/validation/flops_definition.h"
+#include "core/validation/row_parts.h"
+
+namespace trainyard {
+namespace {
+
+[[noreturn]] void skip(const std::string& reason) { throw Error(Error::Kind::Unsupported, reason); }
+
+// Seconds of a step when a device works through so many tokens a second.
+double step_of_tokens(const Scenario& s, double tokens_per_second_per_device) {
+  const Batch& batch = s.plan.batch;
+  return static_cast<double>(batch.global) * static_cast<double>(batch.sequence) /
+         static_cast<double>(s.cluster.count) / tokens_per_second_per_device;
+}
+
+FlopsFacts facts_of(const Model& model) {
+  FlopsFacts f;
+  f.parameters = static_cast<double>(active_parameters(model));
+  f.layers = layer_count(model);
+  double table = 0, inner = 0;
+  bool own_head = false;
+  for (const Block& block : model.blocks)
+    for (const Tensor& t : block.graph.tensors) {
+      double vocab = 0, hidden = 1, heads = 0;
+      for (const Dim& dim : t.shape) {
+        if (dim.axis == Axis::Vocab)
+          vocab = static_cast<double>(dim.size);
+        else if (dim.axis == Axis::Heads)
+          heads = static_cast<double>(dim.size);
+        else
+          hidden = static_cast<double>(dim.size);
+      }
+      if (t.kind != TensorKind::Parameter) continue;
+      if (heads > inner && block.layer) inner = heads;
+      if (vocab == 0) continue;
+      f.vocab = vocab;
+      if (t.shape.size() < 2) continue;
+      f.hidden = hidden;
+      if (&block == &model.blocks.front())
+        table = vocab * hidden;
+      else
+        own_head = own_head || t.tied_to.empty();
+    }
+  f.width = inner;
+  f.embedding = own_head ? table : 0;
+  return f;
+}
+
+double step_of_flops(const MeasuredRow& row, const Scenario& s, double flops_per_second) {
+  const auto definition = read_flops_definition(row.flops_def);
+  if (!definition) skip("a rate of FLOPs whose definition is not stated");
+  return step_of_tokens(
+      s, flops_per_second / flops_per_token(*definition, facts_of(s.model),
+                                            static_cast<double>(s.plan.batch.sequence)));
+}
+
+double step_of_metric(const MeasuredRow& row, const Scenario& s) {
+  const double global = static_cast<double>(s.plan.batch.global);
+  const double devices = static_cast<double>(s.cluster.count);
+  if (row.metric == "step_s") return row.value;
+  if (row.metric == "tokens_s_gpu") return step_of_tokens(s, row.value);
+  if (row.metric == "tokens_s") return step_of_tokens(s, row.value / devices);
+  if (row.metric == "samples_s") return global / row.value;
+  if (row.metric == "samples_s_gpu") return global / devices / row.value;
+  if (row.metric == "tflops_gpu") return step_of_flops(row, s, row.value * 1e12);
+  if (row.metric == "mfu")
+    return step_of_flops(row, s, row.value / 100 * peak(s.cluster.device, DType::BF16).value);
+  if (row.metric == "gpu_hours_per_1T_tokens") return step_of_tokens(s, 1e12 / (row.value * 3600));
+  skip(fmt::format("a metric that is not predicted: {}", row.metric));
+}
+
+// Sources that say so mean binary units; the others' "GB" are taken as they are written.
+double gigabyte(const MeasuredRow& row) {
+  return mentions(row.flops_def, "GiB") || mentions(row.notes, "unit GiB") ? 1024.0 * 1024 * 1024
+                                                                           : 1e9;
+}
+
+}  // namespace
+
+Measurement row_measurement(const MeasuredRow& row, const Scenario& s, std::vector<Assumption>&) {
+  if (row.metric == "mem_gb") return {RowMetric::Memory, row.value * gigabyte(row)};
+  if (row.metric == "mem_gb_total") return {RowMetric::MemoryTotal, row.value * gigabyte(row)};
+  if (row.metric == "layer_fwd_bwd_ms") return {RowMetric::LayerTime, row.value / 1000};
+  if (row.step_seconds) return {RowMetric::StepTime, *row.step_seconds};
+  if (row.tokens_per_second_per_gpu)
+    return {RowMetric::StepTime, step_of_tokens(s, *row.tokens_per_second_per_gpu)};
+  return {RowMetric::StepTime, step_of_metric(row, s)};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,309 @@
+// The model that a row trained: its columns, and where they are blank the published shape of the
+// model it names.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/model/builders.h"
+#include "core/model/zoo.h"
+#include "core/validation/row_parts.h"
+
+namespace trainyard {
+namespace {
+
+// Shapes that their authors published; a column of the row goes before.
+struct Published {
+  std::string_view word;    // that the row's model begins with, in row_word()'s form
+  std::string_view family;  // of transformer_families()
+  std::int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
+  ExpertsSpec experts = {};
+  LatentSpec latent = {};
+  std::int64_t half_window = 0;  // every second layer sees only so many tokens
+};
+
+// The longer word first where one begins with the other.
+constexpr Published kPublished[] = {
+    {"llama2-7b", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
+    {"llama2-13b", "llama", 40, 5120, 40, 40, 128, 13824, 32000},
+    {"llama2-70b", "llama", 80, 8192, 64, 8, 128, 28672, 32000},
+    {"llama2-arch-7b", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
+    {"llama2-arch-13b", "llama", 40, 5120, 40, 40, 128, 13824, 32000},
+    {"llama2-arch-34b", "llama", 48, 8192, 64, 8, 128, 22016, 32000},
+    {"llama2-arch-70b", "llama", 80, 8192, 64, 8, 128, 28672, 32000},
+    {"llama-65b", "llama", 80, 8192, 64, 64, 128, 22016, 32000},
+    {"llama3.1-8b", "llama", 32, 4096, 32, 8, 128, 14336, 128256},
+    {"llama3.1-70b", "llama", 80, 8192, 64, 8, 128, 28672, 128256},
+    {"llama3.1-405b", "llama", 126, 16384, 128, 8, 128, 53248, 128256},
+    {"llama3-8b", "llama", 32, 4096, 32, 8, 128, 14336, 128256},
+    {"llama3-70b", "llama", 80, 8192, 64, 8, 128, 28672, 128256},
+    {"llama3-405b", "llama", 126, 16384, 128, 8, 128, 53248, 128256},
+    {"llama-3.1-405b", "llama", 126, 16384, 128, 8, 128, 53248, 128256},
+    {"llama-3-405b", "llama", 126, 16384, 128, 8, 128, 53248, 128256},
+    {"mixtral-8x7b", "mixtral", 32, 4096, 32, 8, 128, 14336, 32000, {8, 2, 14336, 0, 0, false}},
+    {"mixtral-8x22b", "mixtral", 56, 6144, 48, 8, 128, 16384, 32768, {8, 2, 16384, 0, 0, false}},
+    {"qwen3-30b", "qwen3", 48, 2048, 32, 4, 128, 6144, 151936, {128, 8, 768, 0, 0, false}},
+    {"qwen3-235b", "qwen3", 94, 4096, 64, 4, 128, 12288, 151936, {128, 8, 1536, 0, 0, false}},
+    {"deepseek-v3",
+     "deepseek_v3",
+     61,
+     7168,
+     128,
+     128,
+     0,
+     18432,
+     129280,
+     {256, 8, 2048, 1, 3, true},
+     {1536, 512, 128, 64, 128}},
+    {"kimi-k2",
+     "deepseek_v3",
+     61,
+     7168,
+     64,
+     64,
+     0,
+     18432,
+     163840,
+     {384, 8, 2048, 1, 1, true},
+     {1536, 512, 128, 64, 128}},
+    {"gpt-oss-120b",
+     "llama",
+     36,
+     2880,
+     64,
+     8,
+     64,
+     2880,
+     201088,
+     {128, 4, 2880, 0, 0, false},
+     {},
+     128},
+    {"gpt-oss-20b",
+     "llama",
+     24,
+     2880,
+     64,
+     8,
+     64,
+     2880,
+     201088,
+     {32, 4, 2880, 0, 0, false},
+     {},
+     128},
+    {"opt-350m", "opt", 24, 1024, 16, 16, 64, 4096, 50272},
+    {"gpt-neo-2.7b", "gpt2", 32, 2560, 20, 20, 128, 10240, 50257},
+    {"gpt-neo", "gpt2", 32, 2560, 20, 20, 128, 10240, 50257},
+    {"maxtext-gpt-16b", "maxtext", 36, 6144, 24, 24, 256, 24576, 32768},
+    {"maxtext-gpt-32b", "maxtext", 40, 8192, 32, 32, 256, 32768, 32768},
+    {"bert-large", "bert", 24, 1024, 16, 16, 64, 4096, 30528},
+};
+
+// What no transformer of these families is.
+struct Other {
+  std::string_view phrase, reason;
+};
+constexpr Other kOthers[] = {
+    {"resnet", "a convolution network"},
+    {"amoebanet", "a convolution network"},
+    {"u-net", "a convolution network"},
+    {"ssd", "a convolution network"},
+    {"mask-r-cnn", "a convolution network"},
+    {"maskrcnn", "a convolution network"},
+    {"gnmt", "a translation model, whose sentences differ in length"},
+    {"transformer-big", "a translation model, whose sentences differ in length"},
+    {"transformer-48", "a translation model, whose sentences differ in length"},
+    {"dlrm", "a recommender, whose tables are not stated"},
+    {"minigo", "reinforcement learning"},
+    {"nemotron", "a hybrid whose shape is not in the table"},
+    {"qwen3-next", "a hybrid whose shape is not in the table"},
+    {"mamba", "a hybrid whose shape is not in the table"},
+    {"size-not-stated", "a model whose size is not stated"},
+};
+
+const Published* published(const MeasuredRow& row) {
+  const std::string word = row_word(row.model_family);
+  const auto found = std::find_if(std::begin(kPublished), std::end(kPublished),
+                                  [&](const Published& p) { return word.starts_with(p.word); });
+  return found == std::end(kPublished) ? nullptr : found;
+}
+
+std::string_view base_family(const MeasuredRow& row, const Published* known) {
+  if (known != nullptr && known->family != "maxtext") return known->family;
+  const std::string word = row_word(row.model_family);
+  struct Family {
+    std::string_view phrase, family;
+  };
+  constexpr Family kFamilies[] = {
+      {"maxtext", "llama"},   {"llama", "llama"},       {"mistral", "mistral"},
+      {"mixtral", "mixtral"}, {"qwen", "qwen3"},        {"deepseek", "deepseek_v3"},
+      {"bloom", "bloom"},     {"bert", "bert"},         {"opt", "opt"},
+      {"gemma", "gemma"},     {"gpt-neox", "gpt_neox"}, {"t5", "t5"},
+  };
+  for (const Family& f : kFamilies)
+    if (mentions(word, f.phrase)) return f.family;
+  return "gpt2";
+}
+
+// Megatron pads vocabularies to a multiple of 128 for every tensor rank.
+std::int64_t padded(std::int64_t vocab, const MeasuredRow& row) {
+  if (!mentions(row.framework, "megatron") && !mentions(row.framework, "nemo")) return vocab;
+  const std::int64_t unit = 128 * row.tp.value_or(1);
+  return (vocab + unit - 1) / unit * unit;
+}
+
+std::int64_t vocabulary(const MeasuredRow& row, std::string_view family, const Published* known,
+                        std::vector<Assumption>& assumptions) {
+  if (row.vocab) return padded(*row.vocab, row);
+  if (known != nullptr) return padded(known->vocab, row);
+  std::int64_t vocab = 50257;
+  std::string why = "not stated; GPT-2's, padded as the framework does";
+  if (family == "bloom") vocab = 250880, why = "not stated; BLOOM's";
+  if (family == "llama") vocab = 32000, why = "not stated; Llama 2's";
+  vocab = padded(vocab, row);
+  assumptions.push_back({"vocab", std::to_string(vocab), why});
+  return vocab;
+}
+
+std::int64_t parameters_of(const TransformerSpec& spec) { return parameters(build_decoder(spec)); }
+
+// Layers that the stated size leaves beside the embedding, as the multiple of the stages nearest.
+std::int64_t layers_of_size(const MeasuredRow& row, const TransformerSpec& spec,
+                            std::vector<Assumption>& assumptions) {
+  if (!row.parameters_billion) throw Error(Error::Kind::Unsupported, "states no layers");
+  TransformerSpec one = spec, two = spec;
+  one.layers = 1, two.layers = 2;
+  const std::int64_t first = parameters_of(one), second = parameters_of(two);
+  const double wanted = 1 + (*row.parameters_billion * 1e9 - static_cast<double>(first)) /
+                                static_cast<double>(second - first);
+  const double stages = static_cast<double>(row.pp.value_or(1));
+  const auto layers = std::max<std::int64_t>(1, std::llround(wanted / stages)) * row.pp.value_or(1);
+  assumptions.push_back({"layers", std::to_string(layers),
+                         fmt::format("not stated; the multiple of {} stages nearest to {:g} "
+                                     "billion parameters",
+                                     stages, *row.parameters_billion)});
+  return layers;
+}
+
+// Whether head and embedding are one table decides some percent of a small model: what reproduces
+// the stated size, where one of the two does and the other does not.
+bool tied(const MeasuredRow& row, TransformerSpec spec) {
+  if (!row.parameters_billion || spec.experts.count > 0) return spec.tied;
+  const double stated = *row.parameters_billion * 1e9;
+  const auto off = [&](bool is_tied) {
+    spec.tied = is_tied;
+    return std::abs(static_cast<double>(parameters_of(spec)) / stated - 1);
+  };
+  const bool usual = spec.tied;
+  const double as_usual = off(usual), otherwise = off(!usual);
+  return as_usual > 0.006 && 2 * otherwise < as_usual ? !usual : usual;
+}
+
+std::int64_t heads_of(const MeasuredRow& row, std::int64_t hidden,
+                      std::vector<Assumption>& assumptions) {
+  std::int64_t width = 128;
+  while (width > 1 && hidden % width != 0) --width;
+  const std::int64_t heads = hidden / width;
+  assumptions.push_back(
+      {"heads", std::to_string(heads), fmt::format("not stated; {} wide, the commonest", width)});
+  if (row.tp && heads % *row.tp != 0)
+    throw Error(Error::Kind::Unsupported, "states no attention heads");
+  return heads;
+}
+
+void set_experts(TransformerSpec& spec, const MeasuredRow& row, const Published* known) {
+  if (known != nullptr) spec.experts = known->experts, spec.latent = known->latent;
+  if (!row.experts) return;
+  const std::int64_t ffn = spec.experts.ffn > 0 ? spec.experts.ffn : spec.ffn;
+  spec.experts.count = *row.experts;
+  if (row.top_k) spec.experts.top_k = *row.top_k;
+  if (spec.experts.top_k == 0)
+    throw Error(Error::Kind::Unsupported, "routed experts without how many a token meets");
+  spec.experts.ffn = ffn;
+}
+
+TransformerSpec spec_of(const MeasuredRow& row, std::vector<Assumption>& assumptions) {
+  const Published* known = published(row);
+  const std::string_view family = base_family(row, known);
+  TransformerSpec spec = family_spec(family);
+  const bool maxtext = mentions(row.framework, "maxtext") && known != nullptr;
+  // The frameworks' own GPTs: no dropout while throughput is measured, none of Llama's gates.
+  if (mentions(row.model_family, "mpt")) spec.dropout = spec.attention_dropout = false;
+  if (maxtext && known->family == "maxtext") spec.activation = Activation::Relu, spec.tied = true;
+  spec.name = row.id;
+  spec.source = row.source;
+  const auto take = [&](const std::optional<std::int64_t>& column, std::int64_t shape) {
+    return column ? *column : known != nullptr ? shape : std::int64_t{0};
+  };
+  spec.hidden = take(row.hidden, known != nullptr ? known->hidden : 0);
+  if (spec.hidden == 0) throw Error(Error::Kind::Unsupported, "states no hidden size");
+  spec.heads = take(row.heads, known != nullptr ? known->heads : 0);
+  if (spec.heads == 0) spec.heads = heads_of(row, spec.hidden, assumptions);
+  spec.kv_heads = take(row.kv_heads, known != nullptr ? known->kv_heads : 0);
+  // A published width of heads holds for the published heads only.
+  if (known != nullptr && spec.hidden == known->hidden && spec.heads == known->heads)
+    spec.head_dim = known->head_dim;
+  spec.ffn = take(row.ffn, known != nullptr ? known->ffn : 0);
+  if (spec.ffn == 0) {
+    const bool gated =
+        spec.activation == Activation::GatedSilu || spec.activation == Activation::GatedGelu;
+    if (gated) throw Error(Error::Kind::Unsupported, "states no feed-forward size");
+    spec.ffn = 4 * spec.hidden;
+  }
+  spec.sequence = row.sequence.value_or(2048);
+  spec.vocab = vocabulary(row, family, known, assumptions);
+  spec.layers = 1;
+  spec.layers = take(row.layers, known != nullptr ? known->layers : 0);
+  set_experts(spec, row, known);
+  if (spec.layers == 0) spec.layers = layers_of_size(row, spec, assumptions);
+  if (family != "bert") spec.tied = tied(row, spec);
+  return spec;
+}
+
+// Half of the layers see a window only. They stand first: where they stand moves nothing but the
+// balance of stages.
+Model with_windows(TransformerSpec spec, std::int64_t window) {
+  const std::int64_t layers = spec.layers;
+  spec.layers = (layers + 1) / 2;
+  spec.window = window;
+  Model model = build_decoder(spec);
+  spec.layers = layers - spec.layers;
+  spec.window = 0;
+  const Model whole = build_decoder(spec);
+  for (std::size_t b = 0; b < whole.blocks.size(); ++b)
+    if (whole.blocks[b].layer) {
+      Block block = whole.blocks[b];
+      block.name = "whole_" + block.name;
+      model.blocks.insert(model.blocks.end() - 1, std::move(block));
+    }
+  return model;
+}
+
+}  // namespace
+
+bool is_routed(const Model& model) { return active_parameters(model) != parameters(model); }
+
+Model row_model(const MeasuredRow& row, std::vector<Assumption>& assumptions) {
+  const std::string word = row_word(row.model_family);
+  for (const Other& other : kOthers)
+    if (mentions(word, other.phrase))
+      throw Error(Error::Kind::Unsupported, std::string(other.reason));
+  try {
+    const TransformerSpec spec = spec_of(row, assumptions);
+    if (spec.family == "bert") return build_encoder(spec, EncoderHead::MaskedTokens);
+    if (spec.family == "t5")
+      throw Error(Error::Kind::Unsupported, "an encoder-decoder, whose halves are not stated");
+    const Published* known = published(row);
+    Model model = known != nullptr && known->half_window > 0
+                      ? with_windows(spec, known->half_window)
+                      : build_decoder(spec);
+    // One layer was timed, without embedding and head.
+    if (row.metric == "layer_fwd_bwd_ms")
+      std::erase_if(model.blocks, [](const Block& b) { return !b.layer; });
+    return model;
+  } catch (const Error& error) {
+    if (error.kind() == Error::Kind::Unsupported) throw;
+    throw Error(Error::Kind::Unsupported, fmt::format("a shape that cannot be: {}", error.what()));
+  }
+}
+
+}  // namespace trainyard

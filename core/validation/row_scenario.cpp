@@ -1,0 +1,167 @@
+#include "core/validation/row_scenario.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "core/cost/physical.h"
+#include "core/methods/settings.h"
+#include "core/validation/row_parts.h"
+
+namespace trainyard {
+namespace {
+
+constexpr double kMaskedShare = 0.15;  // of positions that BERT predicts (Devlin et al. 2019)
+
+// BERT's head is computed for the masked positions only; a graph has no such selection.
+void mask_head(Workload& w) {
+  const Batch& batch = w.scenario.plan.batch;
+  const std::int64_t tokens = batch.micro * batch.sequence;
+  for (Body& body : w.bodies) {
+    if (w.scenario.model.blocks[static_cast<std::size_t>(body.block)].name != "head") continue;
+    for (auto* ops : {&body.forward, &body.backward})
+      for (BodyOp& op : *ops) {
+        Work& work = op.work;
+        work.flops = work.flops * kMaskedShare;
+        for (Bytes* bytes : {&work.read, &work.written})
+          bytes->value =
+              static_cast<std::int64_t>(static_cast<double>(bytes->value) * kMaskedShare);
+        for (std::int64_t* size : {&work.m, &work.n, &work.k})
+          if (*size == tokens)
+            *size = std::max<std::int64_t>(
+                1, static_cast<std::int64_t>(static_cast<double>(tokens) * kMaskedShare));
+      }
+  }
+}
+
+// Low-rank adaptation (Hu et al. 2021) freezes the weights: no product for their gradients, nothing
+// to reduce or to update. The adapters themselves are left out: some thousandths of the work.
+void freeze(Workload& w) {
+  for (Body& body : w.bodies) {
+    for (BodyOp& op : body.backward)
+      if (op.pass == Pass::BackwardWeight && !op.communication) op.work = {};
+    for (BodyOp& op : body.update) op.work = {};
+    body.reduce.clear();
+    if (w.layout.weight_shards <= 1) body.gather.clear();
+  }
+}
+
+PreparedRow prepared(const MeasuredRow& row, std::vector<Assumption> assumptions) {
+  PreparedRow out;
+  Scenario scenario;
+  scenario.model = row_model(row, assumptions);
+  scenario.cluster = row_cluster(row, assumptions);
+  scenario.plan = row_plan(row, scenario.model, scenario.cluster, assumptions);
+  const Measurement measured = row_measurement(row, scenario, assumptions);
+  out.metric = measured.metric;
+  out.measured = measured.value;
+  for (const Diagnostic& d : check(scenario))
+    if (d.severity == Diagnostic::Severity::Error)
+      throw Error(Error::Kind::Unsupported, "cannot be planned: " + d.message);
+  out.workload = prepare(scenario);
+  if (scenario.model.family == "bert") mask_head(out.workload);
+  if (mentions(row.notes, "LoRA")) freeze(out.workload);
+  out.routed = is_routed(scenario.model);
+  out.tunable = row.trust != Trust::C && row.suspect.empty();
+  out.row = row;
+  out.assumptions = std::move(assumptions);
+  return out;
+}
+
+std::variant<PreparedRow, SkippedRow> prepare_filled(const FilledRow& filled) {
+  try {
+    return prepared(filled.row, filled.assumptions);
+  } catch (const Error& error) {
+    if (error.kind() != Error::Kind::Unsupported && error.kind() != Error::Kind::InvalidInput)
+      throw;
+    return SkippedRow{filled.row, error.what()};
+  }
+}
+
+constexpr std::string_view kMatter[] = {
+    "micro-batch", "recompute", "flash-attention", "virtual-stages",    "schedule",    "zero",
+    "precision",   "heads",     "hybrid",          "sequence-parallel", "global-batch"};
+
+double most(const std::vector<CategoryBytes>& memory) {
+  Bytes peak{};
+  for (const CategoryBytes& device : memory) peak = std::max(peak, total(device));
+  return static_cast<double>(peak.value);
+}
+
+double sum(const PreparedRow& row, const std::vector<CategoryBytes>& memory) {
+  Bytes all{};
+  for (const CategoryBytes& device : memory) all += total(device);
+  const Scenario& s = row.workload.scenario;
+  return static_cast<double>(all.value) * static_cast<double>(s.cluster.count) /
+         static_cast<double>(memory.size());
+}
+
+}  // namespace
+
+std::vector<std::string> PreparedRow::blanks() const {
+  std::vector<std::string> list;
+  for (const Assumption& a : assumptions)
+    if (std::find(std::begin(kMatter), std::end(kMatter), a.setting) != std::end(kMatter))
+      list.push_back(a.setting);
+  return list;
+}
+
+std::variant<PreparedRow, SkippedRow> prepare_row(const MeasuredRow& row) {
+  return prepare_filled(fill_blanks({row}).front());
+}
+
+RowSet prepare_rows(const std::vector<MeasuredRow>& rows) {
+  const std::vector<FilledRow> filled = fill_blanks(rows);
+  std::vector<std::variant<PreparedRow, SkippedRow>> done(filled.size());
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failed;
+  std::atomic<bool> stop{false};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < filled.size() && !stop; i = next++) try {
+        done[i] = prepare_filled(filled[i]);
+      } catch (...) {
+        if (!stop.exchange(true)) failed = std::current_exception();
+      }
+  };
+  {
+    const std::jthread other(work);
+    work();
+  }
+  if (failed) std::rethrow_exception(failed);
+  RowSet set;
+  for (auto& one : done) {
+    if (auto* row = std::get_if<PreparedRow>(&one))
+      set.rows.push_back(std::move(*row));
+    else
+      set.skipped.push_back(std::move(std::get<SkippedRow>(one)));
+  }
+  return set;
+}
+
+StepEstimate predict_whole(const PreparedRow& row, const Parameters& parameters) {
+  const auto cost = physical_cost_model(row.workload.scenario, parameters);
+  return estimate_step(row.workload, *cost);
+}
+
+double predict(const PreparedRow& row, const Parameters& parameters) {
+  const auto cost = physical_cost_model(row.workload.scenario, parameters);
+  switch (row.metric) {
+    case RowMetric::StepTime:
+      return to_seconds(estimate_step(row.workload, *cost).step);
+    case RowMetric::LayerTime: {
+      const StageTime stage = stage_times(row.workload, *cost).front();
+      return to_seconds(stage.forward.total() + stage.backward.total());
+    }
+    case RowMetric::Memory:
+      return most(estimate_step(row.workload, *cost).memory);
+    case RowMetric::MemoryTotal:
+      return sum(row, estimate_step(row.workload, *cost).memory);
+  }
+  return 0;
+}
+
+}  // namespace trainyard

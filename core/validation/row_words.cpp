@@ -1,0 +1,85 @@
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "core/validation/row_parts.h"
+
+namespace trainyard {
+namespace {
+
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+struct FrameworkWord {
+  std::string_view phrase;  // of the row's framework
+  std::string_view framework;
+  std::string_view kernels = {}, attention = {};
+};
+
+// The longer phrase first where one holds the other.
+constexpr FrameworkWord kFrameworkWords[] = {
+    {"Sailor", "deepspeed"},
+    {"Megatron-Bridge", "megatron-core"},
+    {"NeMo", "megatron-core"},
+    {"Megatron-LM (Core)", "megatron-core"},
+    {"Megatron-Core", "megatron-core"},
+    {"MegaScale", "megatron", "", "flash-2"},
+    {"Megatron", "megatron"},
+    {"fms-fsdp", "fsdp", "compiled", "flash-2"},
+    {"foundry", "fsdp"},
+    {"litgpt", "fsdp", "compiled", "flash-2"},
+    {"torchtitan", "torchtitan"},
+    {"FSDP", "fsdp"},
+    {"nanotron", "nanotron"},
+    {"DeepSpeed", "deepspeed"},
+    {"MaxText", "maxtext"},
+    {"JAX", "maxtext"},
+    {"DeepLearningExamples", "typical", "eager"},
+};
+
+}  // namespace
+
+std::string row_word(std::string_view text) {
+  std::string word(text);
+  for (char& c : word) c = c == '_' || c == ' ' ? '-' : lower(c);
+  return word;
+}
+
+bool mentions(std::string_view text, std::string_view phrase) {
+  return std::search(text.begin(), text.end(), phrase.begin(), phrase.end(),
+                     [](char a, char b) { return lower(a) == lower(b); }) != text.end();
+}
+
+std::optional<double> stated(std::string_view list, std::string_view key) {
+  for (std::size_t at = 0; at < list.size();) {
+    std::size_t end = list.find(';', at);
+    if (end == std::string_view::npos) end = list.size();
+    std::string_view part = list.substr(at, end - at);
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    at = end + 1;
+    if (!part.starts_with(key) || part.size() <= key.size() || part[key.size()] != '=') continue;
+    part.remove_prefix(key.size() + 1);
+    double value = 0;
+    const auto [rest, failure] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (failure == std::errc() && rest == part.data() + part.size()) return value;
+  }
+  return {};
+}
+
+Software row_software(const MeasuredRow& row) {
+  Software software;
+  for (const FrameworkWord& w : kFrameworkWords)
+    if (mentions(row.framework, w.phrase)) {
+      software.framework = w.framework;
+      software.kernels = w.kernels;
+      software.attention = w.attention;
+      break;
+    }
+  // torchtitan says for each run whether it was compiled.
+  if (software.framework == "torchtitan" && mentions(row.notes, "no compile"))
+    software.kernels = "eager";
+  if (mentions(row.flash_attention, "v2") || mentions(row.flash_attention, "flash-2"))
+    software.attention = "flash-2";
+  return software;
+}
+
+}  // namespace trainyard

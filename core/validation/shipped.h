@@ -1,0 +1,20 @@
+// The published measurements that ship with the program (assets/validation), as CSV.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/validation/measured_row.h"
+
+namespace trainyard {
+
+const std::string& shipped_rows();      // open.csv
+const std::string& shipped_suspects();  // suspects.csv: rows that contradict their neighbours
+
+/// The shipped rows, suspects marked. Read once.
+const std::vector<MeasuredRow>& published_rows();
+/// Marks the rows that suspects.csv names.
+void mark_suspects(std::vector<MeasuredRow>&);
+
+}  // namespace trainyard
