@@ -8,6 +8,7 @@
 
 #include "core/base/units_text.h"
 #include "core/plan/mesh.h"
+#include "visualizers/memory_view.h"
 #include "visualizers/text_metrics.h"
 #include "visualizers/time_plot.h"
 #include "visualizers/timeline_model.h"
@@ -263,6 +264,8 @@ Hover describe_cluster(const Experiment& experiment, Item item) {
                         std::to_string(tensor_rank(scenario.plan.mesh, device)));
   hover.lines.push_back(format_bytes({std::abs((capacity - peak).value)}) +
                         (peak > capacity ? " over " : " spare of ") + format_bytes(capacity));
+  if (std::string words = peak_range_text(experiment, rank); !words.empty())
+    hover.lines.push_back(std::move(words));
   return hover;
 }
 

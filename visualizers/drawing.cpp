@@ -217,6 +217,14 @@ void peak_marker(Drawing& drawing, Point tip, const Style& style) {
   add_points(drawing, MarkKind::Polygon, triangle, 3, style);
 }
 
+void whisker(Drawing& drawing, Point from, Point to, float cap, const Style& style) {
+  line(drawing, from, to, style);
+  const bool upright = from.x == to.x;
+  const float x = upright ? cap / 2 : 0, y = upright ? 0 : cap / 2;
+  for (const Point end : {from, to})
+    line(drawing, {end.x - x, end.y - y}, {end.x + x, end.y + y}, style);
+}
+
 Mark mark_of(const Mark& strip, const Tile& tile) {
   Mark mark;
   mark.kind = tile.kind == Tile::Kind::Fill  ? MarkKind::Fill

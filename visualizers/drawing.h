@@ -164,6 +164,10 @@ void text(Drawing&, Label, const Style&);
 /// The triangle that marks a peak: 8 x 7 px, its tip at `tip`, pointing down.
 void peak_marker(Drawing&, Point tip, const Style&);
 
+/// An error bar: a line from one end to the other with a stroke of `cap` px across each end. The
+/// ends lie above or beside each other.
+void whisker(Drawing&, Point from, Point to, float cap, const Style&);
+
 /// What one tile of a strip looks like as a mark by itself.
 Mark mark_of(const Mark& strip, const Tile&);
 /// The marks with strips taken apart.

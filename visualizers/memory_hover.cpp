@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/timeline/metrics.h"
 #include "visualizers/memory_view.h"
@@ -58,6 +59,8 @@ Hover describe_wave(const MemoryModel& model, DeviceId device, Instant at) {
                             ? "this is the peak"
                             : format_bytes({peak_bytes(curve) - held}) + " under the peak at " +
                                   instant_text(peak_at(curve), model.end));
+  if (std::string words = peak_range_text(experiment, device); !words.empty())
+    hover.lines.push_back(std::move(words));
   const std::vector<Alive> alive = alive_at(experiment.timeline, experiment.program, device, at);
   for (std::size_t i = 0; i < std::min<std::size_t>(5, alive.size()); ++i) {
     const Buffer& buffer = experiment.program.buffers[alive[i].buffer.value];

@@ -1,11 +1,23 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/result/figures.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/memory_view.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
+
+const Banded<Bytes>* peak_band(const Experiment& experiment, DeviceId device) {
+  for (const StageMemory& stage : experiment.result.memory)
+    if (stage.device == device && has_band(stage.peak)) return &stage.peak;
+  return nullptr;
+}
+
+std::string peak_range_text(const Experiment& experiment, DeviceId device) {
+  const Banded<Bytes>* band = peak_band(experiment, device);
+  return band == nullptr ? "" : "peak " + band_text(*band).text() + ": " + band->basis;
+}
 
 std::int64_t peak_bytes(const StepCurve& curve) { return curve.value[curve.peak]; }
 

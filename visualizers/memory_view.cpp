@@ -157,6 +157,9 @@ void draw_expanded_gutter(Drawing& drawing, const Rect& area, const MemoryModel&
         Ink::Text2);
   write(drawing, spare_text(spare), {area.x + 10, area.y + 71}, 10.5f, Weight::Medium,
         spare < 0 ? Ink::Error : Ink::Ok);
+  if (const Banded<Bytes>* band = peak_band(*model.experiment, device))
+    write(drawing, band_text(*band).range, {area.x + 10, area.y + 88}, 10, Weight::Regular,
+          Ink::Text2);
 }
 
 void draw_cursor_ring(Drawing& drawing, const Viewport& v, const ByteScale& scale,
@@ -166,10 +169,29 @@ void draw_cursor_ring(Drawing& drawing, const Viewport& v, const ByteScale& scal
        {.ink = Ink::Cursor, .stroke = 1.5f});
 }
 
+// Capacity, peak and the end of its error bar.
+std::int64_t highest_of(const MemoryModel& model, DeviceId device) {
+  const Banded<Bytes>* band = peak_band(*model.experiment, device);
+  return std::max({model.experiment->result.capacity.value, peak_bytes(model.totals[device.value]),
+                   band == nullptr ? 0 : band->high.value});
+}
+
 ByteScale expanded_scale(const MemoryLayout& layout, const MemoryModel& model) {
-  const std::int64_t peak = peak_bytes(model.totals[layout.large.value]);
-  return scale_of(layout.expanded, std::max(model.experiment->result.capacity.value, peak),
-                  kHeadroom);
+  return scale_of(layout.expanded, highest_of(model, layout.large), kHeadroom);
+}
+
+// How far the peak may be off, beside its triangle.
+void draw_peak_bar(Drawing& drawing, const MemoryModel& model, DeviceId device, float x,
+                   const ByteScale& scale, float cap) {
+  const Banded<Bytes>* band = peak_band(*model.experiment, device);
+  if (band == nullptr) return;
+  const Point low{x, scale.y(band->low.value)}, high{x, scale.y(band->high.value)};
+  const bool over = band->high > model.experiment->result.capacity;
+  whisker(drawing, low, high, cap, {.ink = Ink::Canvas, .stroke = 3});
+  whisker(drawing, low, high, cap,
+          {.ink = over ? Ink::Warn : Ink::Text,
+           .stroke = 1.2f,
+           .item = {ItemKind::Peak, device.value}});
 }
 
 Rect expanded_plot(const MemoryLayout& layout) {
@@ -184,8 +206,7 @@ void draw_expanded(Drawing& drawing, const MemoryLayout& layout, const MemoryMod
   const std::int64_t capacity = model.experiment->result.capacity.value;
   const ByteScale scale = expanded_scale(layout, model);
   draw_expanded_gutter(drawing, area, model, layout.large);
-  draw_axis(drawing, area, plot, scale,
-            std::max(capacity, peak_bytes(model.totals[layout.large.value])));
+  draw_axis(drawing, area, plot, scale, highest_of(model, layout.large));
   draw_grid(drawing, plot, layout.shown);
   line(drawing, {area.x, area.bottom() - 0.5f}, {area.right(), area.bottom() - 0.5f},
        {.ink = Ink::Border});
@@ -208,6 +229,9 @@ void draw_readings(Drawing& drawing, const MemoryLayout& layout, const MemoryMod
   const bool peak_right = x_in(layout.shown, peak_at(curve)) > plot.x + plot.width * 0.75f;
   draw_cursor_ring(drawing, layout.shown, scale, curve, state);
   draw_headroom(drawing, plot, scale.y(capacity), capacity - peak_bytes(curve), peak_right);
+  if (const float x = x_in(layout.shown, peak_at(curve)); x >= plot.x && x <= plot.right())
+    draw_peak_bar(drawing, model, layout.large, std::clamp(x, plot.x + 4, plot.right() - 4), scale,
+                  7);
   draw_peak(drawing, plot, layout.shown, scale, model, layout.large);
 }
 
@@ -216,7 +240,7 @@ void draw_compact_row(Drawing& drawing, const Rect& row, const MemoryLayout& lay
   const StepCurve& curve = model.totals[device.value];
   const std::int64_t capacity = model.experiment->result.capacity.value, peak = peak_bytes(curve);
   const Rect plot{layout.shown.plot.x, row.y + 2, layout.shown.plot.width, row.height - 6};
-  const ByteScale scale = scale_of(plot, std::max(capacity, peak), 1);
+  const ByteScale scale = scale_of(plot, highest_of(model, device), 1);
   const float y = row.y + row.height / 2;
   const bool selected = state.selected == Item{ItemKind::Wave, device.value};
   write(drawing, rank_name(model.experiment->program, device), {row.x + 10, y}, 11,
@@ -234,6 +258,7 @@ void draw_compact_row(Drawing& drawing, const Rect& row, const MemoryLayout& lay
   const float x = x_in(layout.shown, peak_at(curve)), tip = std::max(scale.y(peak), row.y + 5);
   polygon(drawing, {{x - 3, tip - 5}, {x + 3, tip - 5}, {x, tip}},
           {.ink = Ink::Text, .item = {ItemKind::Peak, device.value}});
+  draw_peak_bar(drawing, model, device, x, scale, 5);
   draw_cursor_ring(drawing, layout.shown, scale, curve, state);
 }
 

@@ -27,6 +27,10 @@ MemoryModel memory_model(ExperimentPtr);
 
 /// What a category is drawn as.
 Ink ink_of(Category);
+/// The range of a device's peak; null where the result has none.
+const Banded<Bytes>* peak_band(const Experiment&, DeviceId);
+/// "peak 71.7 GiB (69.1 to 74.2): why"; "" where there is no range.
+std::string peak_range_text(const Experiment&, DeviceId);
 std::int64_t peak_bytes(const StepCurve&);
 Instant peak_at(const StepCurve&);
 std::string spare_text(std::int64_t spare);  // "7.99 GiB spare", "10.3 GiB over"

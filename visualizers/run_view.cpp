@@ -281,8 +281,7 @@ void draw_loss(Drawing& drawing, const Rect& area, const RunModel& model) {
 void draw_header(Drawing& drawing, const Rect& area, const RunModel& model) {
   const float y = area.y + area.height / 2;
   const Ink ink = model.failed ? Ink::Error : Ink::Text;
-  std::string right =
-      "predicted " + format_step_time(model.predicted->result.step.value) + " a step";
+  std::string right = "predicted " + band_text(model.predicted->result.step).text() + " a step";
   if (model.step > Duration{}) {
     right += ", measured " + format_step_time(model.step);
     if (model.comparison)

@@ -20,10 +20,12 @@ std::vector<std::pair<std::string, Ink>> readings(const SchedulePanel& panel, By
   const Result& result = result_of(panel);
   const std::int64_t peak = peak_bytes(panel.memory.totals[panel.memory.worst.value]);
   std::vector<std::pair<std::string, Ink>> list;
-  list.emplace_back("step " + format_step_time(result.step.value), Ink::Text);
+  list.emplace_back("step " + band_text(result.step).text(), Ink::Text);
   if (!panel.tokens.empty()) list.emplace_back(panel.tokens, Ink::Warn);
   list.emplace_back("bubble " + format_percent(result.bubble_fraction), Ink::Text2);
-  list.emplace_back("peak " + format_bytes({peak}), Ink::Text2);
+  const Banded<Bytes>* band = peak_band(*panel.memory.experiment, panel.memory.worst);
+  list.emplace_back("peak " + (band == nullptr ? format_bytes({peak}) : band_text(*band).text()),
+                    Ink::Text2);
   list.emplace_back(spare_text(budget.value - peak), peak > budget.value ? Ink::Error : Ink::Ok);
   return list;
 }

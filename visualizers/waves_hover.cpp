@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "visualizers/memory_view.h"
 #include "visualizers/timeline_view.h"
@@ -43,6 +44,8 @@ Hover describe_part(const WavesModel& model, const DeviceWaves& waves, std::size
   const auto& own = waves.parts[part];
   hover.lines.push_back("at most " + format_bytes({*std::max_element(own.begin(), own.end())}) +
                         " in the run");
+  if (std::string words = peak_range_text(*model.experiment, waves.device); !words.empty())
+    hover.lines.push_back(std::move(words));
   return hover;
 }
 

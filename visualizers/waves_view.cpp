@@ -32,7 +32,9 @@ struct Plot {
 
 std::int64_t highest_of(const WavesModel& model, const DeviceWaves& waves, const OffsetScan& scan) {
   const std::int64_t aligned = model.waves > 1 ? scan.bytes.front() : 0;
-  return std::max({capacity_of(model), waves.total.value[waves.total.peak], aligned});
+  const Banded<Bytes>* band = peak_band(*model.experiment, waves.device);
+  return std::max({capacity_of(model), waves.total.value[waves.total.peak], aligned,
+                   band == nullptr ? 0 : band->high.value});
 }
 
 void draw_band(Drawing& drawing, const Plot& plot, std::size_t part, Ink ink,
@@ -128,13 +130,16 @@ void draw_bar(Drawing& drawing, const WavesLayout& layout, const WavesModel& mod
 }
 
 void draw_reading(Drawing& drawing, const WavesLayout& layout, const DeviceWaves& waves,
-                  std::int64_t capacity) {
+                  std::int64_t capacity, const Banded<Bytes>* band) {
   const std::int64_t peak = waves.total.value[waves.total.peak];
   const Rect& area = layout.memory;
   write(drawing, format_bytes({peak}), {area.x + 10, area.y + 18}, 15, Weight::SemiBold, Ink::Text);
   write(drawing, "peak of the sum", {area.x + 10, area.y + 35}, 10, Weight::Regular, Ink::Text3);
   write(drawing, spare_text(capacity - peak), {area.x + 10, area.y + 53}, 10.5f, Weight::Medium,
         peak > capacity ? Ink::Error : Ink::Ok);
+  if (band != nullptr)
+    write(drawing, band_text(*band).range, {area.x + 64, area.y + 18}, 10, Weight::Regular,
+          Ink::Text2);
   const std::int64_t solo = peak_of(waves.cycle);
   if (solo <= 0) return;
   const double share = static_cast<double>(peak - waves.state) / static_cast<double>(solo);
@@ -154,7 +159,8 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
   const long pixels =
       std::clamp(std::lround(static_cast<double>(rect.width) * state.scale), 1L, 16384L);
   crests_of(waves.total, v.from, v.to, static_cast<int>(pixels), plot.crests);
-  draw_reading(drawing, layout, waves, capacity);
+  const Banded<Bytes>* band = peak_band(*model.experiment, waves.device);
+  draw_reading(drawing, layout, waves, capacity, band);
   draw_bytes_axis(drawing, rect, plot.scale, 0, static_cast<double>(highest));
   draw_grid(drawing, rect, v);
   const ClipScope clip(drawing, rect);
@@ -188,6 +194,10 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
                "one wave " + format_bytes({static_cast<std::int64_t>(solo)}), Ink::Text2, 2);
   draw_limit(drawing, rect, limit, "capacity " + format_bytes({capacity}), Ink::Text, 6);
   const Instant at{waves.total.at[waves.total.peak]};
+  if (band != nullptr)
+    whisker(drawing, {cut_x(v, at), plot.scale.y(band->low.value)},
+            {cut_x(v, at), plot.scale.y(band->high.value)}, 7,
+            {.ink = band->high.value > capacity ? Ink::Warn : Ink::Text, .stroke = 1.2f});
   peak_marker(drawing, {cut_x(v, at), plot.scale.y(waves.total.value[waves.total.peak]) - 1},
               {.ink = Ink::Text, .item = {ItemKind::Peak, waves.device.value}});
 }

@@ -8,22 +8,17 @@
 
 #include <algorithm>
 
+#include "app/desktop/readings.h"
 #include "app/desktop/swatch.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/verdict_bar.h"
 #include "app/desktop/widgets.h"
+#include "core/result/figures.h"
 #include "visualizers/memory_view.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
-
-const StageMemory* worst(const Result& result) {
-  const StageMemory* found = nullptr;
-  for (const StageMemory& m : result.memory)
-    if (found == nullptr || m.peak.value > found->peak.value) found = &m;
-  return found;
-}
 
 QString q(const std::string& text) { return QString::fromStdString(text); }
 
@@ -32,12 +27,13 @@ QString q(const std::string& text) { return QString::fromStdString(text); }
 void FitBar::paintEvent(QPaintEvent*) {
   if (!session_.experiment()) return;
   const Result& result = session_.experiment()->result;
-  const StageMemory* stage = worst(result);
+  const StageMemory* stage = fullest(result);
   if (stage == nullptr || result.capacity.value <= 0) return;
   const Theme theme = current_theme();
   QPainter p(this);
   const double whole =
-      static_cast<double>(std::max(result.capacity, stage->peak.value).value) * 1.02;
+      static_cast<double>(std::max({result.capacity, stage->peak.value, stage->peak.high}).value) *
+      1.02;
   const auto x_of_bytes = [&](double bytes) { return bytes / whole * width(); };
   const QRectF bar(0, 12, width(), 18);
   p.fillRect(bar, qcolor(Ink::Canvas, theme));
@@ -54,6 +50,17 @@ void FitBar::paintEvent(QPaintEvent*) {
     const QRectF over(limit, bar.y(), x_of_bytes(at) - limit, bar.height());
     p.fillRect(over, qcolor(Ink::ErrorBackground, theme));
     p.fillRect(over, QBrush(qcolor(Ink::Error, theme), Qt::BDiagPattern));
+  }
+  if (has_band(stage->peak)) {
+    const double low = x_of_bytes(static_cast<double>(stage->peak.low.value)),
+                 high = x_of_bytes(static_cast<double>(stage->peak.high.value)),
+                 y = bar.center().y();
+    // Dark under light, so that it is seen on every category.
+    for (const auto& [ink, width] : {std::pair(Ink::Canvas, 3.6), std::pair(Ink::Text, 1.6)}) {
+      p.setPen(QPen(qcolor(ink, theme), width));
+      p.drawLine(QPointF(low, y), QPointF(high, y));
+      for (const double end : {low, high}) p.drawLine(QPointF(end, y - 4), QPointF(end, y + 4));
+    }
   }
   p.setPen(QPen(qcolor(Ink::Text, theme), 1.4));
   p.drawLine(QPointF(limit, 9), QPointF(limit, 32));
@@ -99,7 +106,12 @@ void FitCard::refresh() {
   if (!verdict.crest.empty())
     story += QString(". Largest: %1, %2")
                  .arg(q(verdict.crest.front().name), q(format_bytes(verdict.crest.front().bytes)));
+  if (const StageMemory* most = fullest(session_.experiment()->result)) {
+    const BandText peak = band_text(most->peak);
+    if (!peak.range.empty()) story += ". Peak " + q(peak.text());
+  }
   story_->setText(story);
+  setToolTip(bands_html(session_.experiment()->result));
   list_fixes(verdict.fixes);
   update();
 }

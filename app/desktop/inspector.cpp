@@ -5,6 +5,7 @@
 #include <QTableWidget>
 #include <QVBoxLayout>
 
+#include "app/desktop/readings.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "visualizers/timeline_view.h"
@@ -95,13 +96,25 @@ Inspector::Inspector(Session& session, QWidget* parent) : QWidget(parent), sessi
   refresh();
 }
 
+void Inspector::show_facts(const QList<std::pair<QString, QString>>& facts) {
+  facts_->setRowCount(static_cast<int>(facts.size()));
+  for (int row = 0; row < facts.size(); ++row) {
+    auto* name = new QTableWidgetItem(facts[row].first);
+    name->setForeground(qcolor(Ink::Text2, current_theme()));
+    facts_->setItem(row, 0, name);
+    auto* value = new QTableWidgetItem(facts[row].second);
+    value->setToolTip(facts[row].second);
+    facts_->setItem(row, 1, value);
+  }
+}
+
 void Inspector::refresh() {
-  facts_->setRowCount(0);
   const Item item = session_.state().selected;
   if (session_.data() == nullptr || item.kind == ItemKind::None) {
-    title_->setText("Nothing selected");
+    title_->setText(session_.data() == nullptr ? "Nothing selected" : "The whole step");
     where_->setText("Click a box of the timeline to pin what it is.");
-    return;
+    return show_facts(session_.data() == nullptr ? QList<std::pair<QString, QString>>{}
+                                                 : banded_figures(session_.experiment()->result));
   }
   const Hover hover =
       describe_timeline(session_.data()->timeline, {0, 0, 1000, 1000}, session_.state(), item);
@@ -115,15 +128,7 @@ void Inspector::refresh() {
     if (!hover.value.empty()) facts << std::pair<QString, QString>{"Value", q(hover.value)};
     for (const std::string& line : hover.lines) facts << std::pair<QString, QString>{"", q(line)};
   }
-  facts_->setRowCount(static_cast<int>(facts.size()));
-  for (int row = 0; row < facts.size(); ++row) {
-    auto* name = new QTableWidgetItem(facts[row].first);
-    name->setForeground(qcolor(Ink::Text2, current_theme()));
-    facts_->setItem(row, 0, name);
-    auto* value = new QTableWidgetItem(facts[row].second);
-    value->setToolTip(facts[row].second);
-    facts_->setItem(row, 1, value);
-  }
+  show_facts(facts);
 }
 
 }  // namespace trainyard

@@ -18,6 +18,7 @@ class Inspector : public QWidget {
 
  private:
   void refresh();
+  void show_facts(const QList<std::pair<QString, QString>>&);
   Session& session_;
   QLabel *title_, *where_;
   QTableWidget* facts_;

@@ -2,11 +2,9 @@
 
 #include <QLabel>
 
-#include <algorithm>
-#include <cmath>
-
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
+#include "core/result/figures.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -22,40 +20,52 @@ QString tokens_of(const Result& result) {
              : QString();
 }
 
-int band_percent(const Banded<Duration>& step) {
-  if (step.value.count() <= 0) return 0;
-  const double half = to_seconds(step.high - step.low) / 2 / to_seconds(step.value);
-  return static_cast<int>(std::lround(100 * half));
+QString ranged(const BandText& text) {
+  return bold(text.value) + (text.range.empty() ? QString() : " (" + q(text.range) + ")");
 }
 
-Bytes worst_peak(const Result& result) {
-  Bytes peak{};
-  for (const StageMemory& m : result.memory) peak = std::max(peak, m.peak.value);
-  return peak;
+const char* rate_unit(const Result& result) {
+  return result.counts_tokens ? "tokens/s/GPU" : "samples/s/GPU";
 }
 
 }  // namespace
 
 QStringList reading_texts(const Result& result) {
-  const double rate =
-      tokens_per_second(result) / static_cast<double>(std::max<std::int64_t>(1, result.devices));
-  const double samples = result.samples_per_step / std::max(1e-12, to_seconds(result.step.value)) /
-                         static_cast<double>(std::max<std::int64_t>(1, result.devices));
-  const QString throughput =
-      result.counts_tokens
-          ? QString("<b>%1</b> tokens/s/GPU").arg(q(format_count(std::llround(rate))))
-          : QString("<b>%1</b> samples/s/GPU").arg(samples, 0, 'g', 4);
   const QString mark = result.verdict.fits ? QString() : QString::fromUtf8("⚠ ");
-  return {QString("step %1 ± %2 %")
-                  .arg(bold(format_step_time(result.step.value)))
-                  .arg(band_percent(result.step)) +
-              tokens_of(result),
-          "MFU " + bold(format_percent(result.mfu)),
+  const StageMemory* most = fullest(result);
+  const BandText peak = band_text(most == nullptr ? Banded<Bytes>{} : most->peak);
+  BandText rate = band_number(rate_per_device(result), "");
+  return {"step " + ranged(band_text(result.step)) + tokens_of(result),
+          "MFU " + ranged(band_percent(utilisation(result))),
           "bubble " + bold(format_percent(result.bubble_fraction)),
           "exposed comm " + bold(format_percent(result.exposed_communication_fraction)),
-          mark + "worst device " + bold(format_bytes(worst_peak(result))) + " / " +
-              q(format_bytes(result.capacity)),
-          throughput};
+          mark + "worst device " + ranged(peak) + " / " + q(format_bytes(result.capacity)),
+          ranged(rate) + " " + rate_unit(result)};
+}
+
+QList<std::pair<QString, QString>> banded_figures(const Result& result) {
+  QList<std::pair<QString, QString>> list = {
+      {"Step", q(band_text(result.step).text())},
+      {"Throughput", q(band_number(rate_per_device(result), rate_unit(result)).text())},
+      {"MFU", q(band_percent(utilisation(result)).text())}};
+  if (const StageMemory* most = fullest(result))
+    list << std::pair{QString("Peak"),
+                      q(band_text(most->peak).text()) + " of " + q(format_bytes(result.capacity))};
+  if (result.energy) list << std::pair{QString("Energy"), q(band_text(*result.energy).text())};
+  if (result.money) list << std::pair{QString("Money"), q(band_number(*result.money, "$").text())};
+  if (!result.step.basis.empty()) list << std::pair{QString("Time"), q(result.step.basis)};
+  if (const StageMemory* most = fullest(result); most != nullptr && !most->peak.basis.empty())
+    list << std::pair{QString("Memory"), q(most->peak.basis)};
+  if (result.money && !result.money->basis.empty())
+    list << std::pair{QString("Price"), q(result.money->basis)};
+  return list;
+}
+
+QString bands_html(const Result& result) {
+  QStringList lines;
+  for (const auto& [name, text] : banded_figures(result))
+    lines << "<b>" + name + "</b> " + text.toHtmlEscaped();
+  return lines.join("<br>");
 }
 
 Readings::Readings(Session& session, QWidget* parent) : QStatusBar(parent), session_(session) {
@@ -100,6 +110,7 @@ void Readings::refresh() {
   for (int i = 0; i < values_.size(); ++i) {
     set_tone(values_[i], dim ? "third" : "");
     values_[i]->setText(texts[i]);
+    values_[i]->setToolTip(bands_html(session_.experiment()->result));
   }
   source_->setText(q(session_.experiment()->result.fidelity));
   source_->setToolTip("Left out: " + [&] {

@@ -25,7 +25,11 @@ class Readings : public QStatusBar {
   QLabel *source_, *frame_, *renderer_;
 };
 
-/// The six, each with its unit: "step <b>4.938 s</b> ± 4 %".
+/// The six, each with its unit and range: "step <b>4.938 s</b> (4.59 to 5.28)".
 QStringList reading_texts(const Result&);
+/// Every figure that has a range, with it, and where the ranges come from: name and text.
+QList<std::pair<QString, QString>> banded_figures(const Result&);
+/// The same as rich text for a tooltip.
+QString bands_html(const Result&);
 
 }  // namespace trainyard

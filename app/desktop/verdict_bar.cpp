@@ -8,9 +8,11 @@
 #include <algorithm>
 
 #include "app/desktop/icons.h"
+#include "app/desktop/readings.h"
 #include "app/desktop/strategy_row.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
+#include "core/result/figures.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -24,11 +26,21 @@ Ink ink_of_tone(const QString& tone) {
 
 // A step of stale gradients is not told without what it costs in tokens.
 QString limit_text(const Result& result) {
-  const QString limit = QString::fromStdString(result.verdict.limit);
-  if (!result.asynchrony) return limit;
-  return QString("Step %1, %2; %3")
-      .arg(QString::fromStdString(format_step_time(result.step.value)),
-           QString::fromStdString(result.asynchrony->sentence), limit);
+  const QString limit = QString::fromStdString(result.verdict.limit),
+                step = "Step " + QString::fromStdString(band_text(result.step).text());
+  if (!result.asynchrony) return limit.isEmpty() ? step : step + ". " + limit;
+  return QString("%1, %2; %3")
+      .arg(step, QString::fromStdString(result.asynchrony->sentence), limit);
+}
+
+// What of the fullest device's band the capacity leaves out.
+QString unsure_text(const Result& result) {
+  if (!fit_is_unsure(result)) return {};
+  const Banded<Bytes>& peak = fullest(result)->peak;
+  const Bytes over = peak.high - result.capacity, under = result.capacity - peak.low;
+  return QString::fromStdString(
+      result.verdict.fits ? "; its band reaches " + format_bytes(over) + " over"
+                          : "; its band begins " + format_bytes(under) + " under the capacity");
 }
 
 }  // namespace
@@ -139,20 +151,26 @@ void VerdictBar::refresh() {
   const Result& result = session_.experiment()->result;
   auto [head, rest] = split_sentence(result.verdict.sentence);
   if (result.verdict.fits) {
-    head = QString("Fits on all %1 devices").arg(result.devices);
+    head =
+        QString(fit_is_unsure(result) ? "Likely fits on all %1 devices" : "Fits on all %1 devices")
+            .arg(result.devices);
   } else {
     const QString over = QString::fromStdString(format_bytes(-result.verdict.margin)) + " over";
     head += ": " + over;
     if (rest.startsWith(over + " ")) rest = rest.mid(over.size() + 1);
   }
-  const bool tight = result.verdict.fits && static_cast<double>(result.verdict.margin.value) <
-                                                0.01 * static_cast<double>(result.capacity.value);
+  rest += unsure_text(result);
+  const bool tight = result.verdict.fits && (fit_is_unsure(result) ||
+                                             static_cast<double>(result.verdict.margin.value) <
+                                                 0.01 * static_cast<double>(result.capacity.value));
   const char* tone = !result.verdict.fits ? "error" : tight ? "warn" : "ok";
   say(tone,
       !result.verdict.fits ? "error"
       : tight              ? "warning"
                            : "check",
       head, rest, limit_text(result));
+  evidence_->setToolTip(bands_html(result));
+  limit_->setToolTip(limit_->text().toHtmlEscaped() + "<br>" + bands_html(result));
   offer(session_.stale() ? nullptr : &result.verdict);
 }
 

@@ -10,6 +10,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
+#include <QTableWidget>
 #include <QTimer>
 #include <QUrl>
 #include <map>
@@ -18,11 +19,14 @@
 #include "app/desktop/analyse_page.h"
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/commands.h"
+#include "app/desktop/inspector.h"
 #include "app/desktop/palette_dialog.h"
+#include "app/desktop/readings.h"
 #include "app/desktop/run_dialog.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/verdict_bar.h"
 #include "tests/desktop/support.h"
+#include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
@@ -115,6 +119,25 @@ TEST(Window, WrongFilesGetASentenceAndChangeNothing) {
     EXPECT_TRUE(said.contains(sentence)) << content << ": " << said.toStdString();
     EXPECT_EQ(window.document().project(), Project{}) << content;
   }
+}
+
+// A figure that has a range is never shown without it.
+TEST(Window, EveryReadingHasItsRange) {
+  const auto window = window_with(small_plan());
+  const Result& result = window->session().experiment()->result;
+  const QString range = QString::fromStdString(band_text(result.step).range);
+  ASSERT_FALSE(range.isEmpty());
+  QStringList texts = reading_texts(result);
+  for (const int i : {0, 1, 4, 5}) EXPECT_TRUE(texts[i].contains(" to ")) << texts[i].toStdString();
+  EXPECT_TRUE(window->findChild<VerdictBar*>()->accessibleDescription().contains(range));
+  window->document().show_perspective("analyse");
+  QStringList facts;
+  for (const auto& [name, text] : banded_figures(result)) facts << name + ": " + text;
+  const auto* inspector = window->findChild<Inspector*>();
+  const auto* table = inspector->findChild<QTableWidget*>();
+  ASSERT_EQ(table->rowCount(), facts.size()) << "with nothing selected, the step itself";
+  EXPECT_TRUE(table->item(0, 1)->text().contains(range));
+  EXPECT_TRUE(facts.join('\n').contains(QString::fromStdString(result.step.basis)));
 }
 
 TEST(Window, AKnobIsFollowedByANewResultAndUndoByTheOld) {

@@ -53,6 +53,30 @@ TEST(Format, RatesAreInPowersOfTen) {
   EXPECT_EQ(format_throughput({569e12}), "569 TFLOP/s");
 }
 
+TEST(Format, ARangeStandsInTheUnitOfItsFigure) {
+  EXPECT_EQ(band_text(Banded<Duration>{12300ms, 11600ms, 13100ms, ""}).text(),
+            "12.300 s (11.6 to 13.1)");
+  EXPECT_EQ(band_text(Banded<Duration>{1020ms, 950ms, 1100ms, ""}).text(), "1.020 s (0.95 to 1.10)")
+      << "both ends in seconds";
+  EXPECT_EQ(band_text(Banded<Duration>{130ms, 125ms, 1100ms, ""}).text(), "130 ms (125 to 1100)");
+  EXPECT_EQ(band_text(Banded<Bytes>{gib(71.66), gib(69.1), gib(74.2), ""}).text(),
+            "71.7 GiB (69.1 to 74.2)");
+  EXPECT_EQ(band_text(Banded<Bytes>{gib(0.5), gib(-0.25), gib(1.25), ""}).text(),
+            "0.50 GiB (\u22120.25 to 1.25)");
+  EXPECT_EQ(band_text(Banded<Joules>{{3.6e6}, {1.8e6}, {7.2e6}, ""}).text(),
+            "1.00 kWh (0.50 to 2.00)");
+  EXPECT_EQ(band_percent({0.377, 0.35, 0.405, ""}).text(), "37.7 % (35.0 to 40.5)");
+  EXPECT_EQ(band_number({1038, 960, 1120, ""}, "tokens/s").text(),
+            "1\u2009038 tokens/s (960 to 1\u2009120)");
+  EXPECT_EQ(band_number({0.4, 0.3, 0.5, ""}, "$").text(), "0.40 $ (0.30 to 0.50)");
+}
+
+TEST(Format, AFigureWithoutARangeStandsAlone) {
+  EXPECT_EQ(band_text(Banded<Duration>{4938ms, 4938ms, 4938ms, ""}).text(), "4.938 s");
+  EXPECT_EQ(band_text(Banded<Bytes>{gib(30), {}, {}, ""}).text(), "30.0 GiB");
+  EXPECT_EQ(band_text(Banded<Duration>{}).text(), "0 s");
+}
+
 TEST(Format, CountsAndSigns) {
   EXPECT_EQ(format_count(262144), "262\u2009144");
   EXPECT_EQ(format_count(-1769), "\u22121\u2009769");

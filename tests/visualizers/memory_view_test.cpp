@@ -73,6 +73,41 @@ TEST(MemoryView, OverflowIsHatchedAboveTheCapacityOnly) {
   }
 }
 
+// The error bar spans the band on the scale of the plot, and is told by its numbers.
+TEST(MemoryView, ThePeakHasItsErrorBar) {
+  const auto banded = [](Bytes high) {
+    auto run = std::make_shared<Experiment>(*experiment());
+    StageMemory memory;
+    memory.device = DeviceId{0};
+    memory.peak = {19_GiB, 18_GiB, high, "the nearest rows"};
+    run->result.memory = {memory};
+    return memory_model(run);
+  };
+  const auto ends = [](const Drawing& drawing, Ink ink) {
+    std::vector<float> ys;
+    for (const Mark& mark : drawing.marks)
+      if (mark.kind == MarkKind::Line && mark.style.item == Item{ItemKind::Peak, 0} &&
+          mark.style.ink == ink && mark.rect.y < kSectionBar + kWaveExpanded)
+        for (std::uint32_t i = 0; i < mark.count; ++i)
+          ys.push_back(drawing.points[mark.first + i].y);
+    return ys;
+  };
+  const MemoryModel model = banded(19_GiB + 512_MiB);
+  const Drawing drawing = draw(model);
+  const std::vector<float> ys = ends(drawing, Ink::Text);
+  ASSERT_EQ(ys.size(), 6u) << "a line and a stroke across each end";
+  const auto [high, low] = std::minmax_element(ys.begin(), ys.end());
+  // 20 GiB is the height of the plot under its headroom.
+  EXPECT_NEAR((*low - *high) / (kWaveExpanded - 9), 1.5 / 20, 0.01);
+  EXPECT_TRUE(says(drawing, "18.0 to 19.5"));
+  const Hover hover = describe_memory(model, {ItemKind::Peak, 0}, {});
+  EXPECT_TRUE(std::any_of(hover.lines.begin(), hover.lines.end(), [](const std::string& line) {
+    return line == "peak 19.0 GiB (18.0 to 19.5): the nearest rows";
+  }));
+  EXPECT_EQ(ends(draw(banded(21_GiB)), Ink::Warn).size(), 6u) << "beyond the capacity";
+  EXPECT_TRUE(ends(draw(memory_model(experiment())), Ink::Text).empty()) << "no band, no bar";
+}
+
 // The columns of the large wave stack to the total, from the bottom of the plot.
 TEST(MemoryView, CategoriesStackToTheTotal) {
   const MemoryModel model = memory_model(experiment());

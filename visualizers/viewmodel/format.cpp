@@ -1,9 +1,11 @@
 #include "visualizers/viewmodel/format.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <span>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -89,7 +91,53 @@ std::string spelled(double value, std::span<const Unit> units) {
 std::string tenths(double fraction) { return fixed(std::fabs(fraction) * 100, 1); }
 bool is_negative(double fraction) { return fraction < 0 && tenths(fraction) != "0.0"; }
 
+// Three digits, thin spaces from a thousand on.
+std::string plain_number(double value) {
+  return value >= 999.5 ? format_count(std::llround(value)) : three_digits(value);
+}
+
+// Low and high in the unit in which the value is told.
+template <class Digits>
+BandText in_one_unit(std::string value, double low, double high, const Digits& digits) {
+  if (!(low < high)) return {std::move(value), ""};
+  const auto signed_digits = [&](double n) { return (n < 0 ? kMinus : "") + digits(std::fabs(n)); };
+  return {std::move(value), signed_digits(low) + " to " + signed_digits(high)};
+}
+
 }  // namespace
+
+BandText band_text(const Banded<Duration>& time) {
+  const double size = unit_for(std::fabs(static_cast<double>(time.value.count())), kTimes).size;
+  return in_one_unit(format_step_time(time.value), static_cast<double>(time.low.count()) / size,
+                     static_cast<double>(time.high.count()) / size, three_digits);
+}
+
+BandText band_text(const Banded<Bytes>& bytes) {
+  const double value = std::fabs(static_cast<double>(bytes.value.value));
+  // As format_bytes: differences of hundreds of MiB stay in GiB.
+  const double size = value >= 0.0995 * 1073741824.0
+                          ? std::max(1073741824.0, unit_for(value, kBytes).size)
+                          : unit_for(value, kBytes).size;
+  return in_one_unit(format_bytes(bytes.value), static_cast<double>(bytes.low.value) / size,
+                     static_cast<double>(bytes.high.value) / size, three_digits);
+}
+
+BandText band_text(const Banded<Joules>& energy) {
+  constexpr double kWattHour = 3600;
+  const bool large = energy.value.value >= 999.5 * kWattHour;
+  const double size = large ? 1000 * kWattHour : kWattHour;
+  return in_one_unit(three_digits(energy.value.value / size) + (large ? " kWh" : " Wh"),
+                     energy.low.value / size, energy.high.value / size, three_digits);
+}
+
+BandText band_percent(const Banded<double>& share) {
+  return in_one_unit(format_percent(share.value), share.low, share.high, tenths);
+}
+
+BandText band_number(const Banded<double>& number, const char* unit) {
+  return in_one_unit(plain_number(number.value) + (*unit == '\0' ? "" : std::string(" ") + unit),
+                     number.low, number.high, plain_number);
+}
 
 std::string format_bytes(Bytes b) {
   // Differences of hundreds of MiB stay in GiB, the unit of every capacity beside them.

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "core/base/banded.h"
 #include "core/base/units.h"
 
 namespace trainyard {
@@ -22,6 +23,19 @@ std::string format_large(double);               // short scale: "70.6 B"
 std::string format_intensity(double);           // FLOP per byte: "0.25", "140", "1.20 M"
 /// "+1.50", "−0.81": always with its sign; zero is "±0".
 std::string format_signed(double, int decimals);
+
+/// A figure with its range, both in the figure's unit: "4.938 s (4.59 to 5.28)". The only form in
+/// which a range is told.
+struct BandText {
+  std::string value;  // "4.938 s"
+  std::string range;  // "4.59 to 5.28"; empty where low is not below high
+  std::string text() const { return range.empty() ? value : value + " (" + range + ")"; }
+};
+BandText band_text(const Banded<Duration>&);  // as a step time
+BandText band_text(const Banded<Bytes>&);
+BandText band_text(const Banded<Joules>&);                      // "1.23 kWh"
+BandText band_percent(const Banded<double>&);                   // "37.7 %"
+BandText band_number(const Banded<double>&, const char* unit);  // "1 038 tokens/s", "0.42 $"
 
 std::string spell_bytes(Bytes);              // "71.7 gibibytes"
 std::string spell_duration(Duration);        // "282 microseconds"

@@ -1,0 +1,68 @@
+#include "core/result/figures.h"
+
+#include <gtest/gtest.h>
+
+namespace trainyard {
+namespace {
+
+using namespace std::chrono_literals;
+
+Result result() {
+  Result r;
+  r.devices = 4;
+  r.tokens_per_step = 8000;
+  r.samples_per_step = 8;
+  r.step = {2s, 1s, 4s, "why"};
+  r.mfu = 0.4;
+  r.capacity = 80_GiB;
+  return r;
+}
+
+TEST(Figures, TheSlowEndOfTheStepIsTheLowEndOfItsRate) {
+  const Banded<double> rate = rate_per_device(result());
+  EXPECT_DOUBLE_EQ(rate.value, 1000);
+  EXPECT_DOUBLE_EQ(rate.low, 500);
+  EXPECT_DOUBLE_EQ(rate.high, 2000);
+  EXPECT_EQ(rate.basis, "why");
+  Result samples = result();
+  samples.counts_tokens = false;
+  EXPECT_DOUBLE_EQ(rate_per_device(samples).value, 1);
+}
+
+TEST(Figures, UtilisationIsNeverAboveItsPeak) {
+  Banded<double> share = utilisation(result());
+  EXPECT_DOUBLE_EQ(share.value, 0.4);
+  EXPECT_DOUBLE_EQ(share.low, 0.2);
+  EXPECT_DOUBLE_EQ(share.high, 0.8);
+  Result quick = result();
+  quick.step.low = 500ms;
+  EXPECT_DOUBLE_EQ(utilisation(quick).high, 1);
+}
+
+TEST(Figures, AStepOfNoLengthHasNoRate) {
+  Result empty = result();
+  empty.step = {};
+  EXPECT_EQ(rate_per_device(empty).value, 0);
+  EXPECT_EQ(utilisation(empty).value, 0);
+  EXPECT_FALSE(has_band(empty.step));
+}
+
+TEST(Figures, TheFitIsUnsureWhereTheCapacityLiesInTheBand) {
+  Result r = result();
+  EXPECT_EQ(fullest(r), nullptr);
+  EXPECT_FALSE(fit_is_unsure(r));
+  const auto peaks = [&](Bytes low, Bytes value, Bytes high) {
+    r.memory = {{StageId{0}, DeviceId{0}, {1_GiB, 1_GiB, 1_GiB, ""}, {}, {}},
+                {StageId{1}, DeviceId{1}, {value, low, high, ""}, {}, {}}};
+    return fit_is_unsure(r);
+  };
+  EXPECT_FALSE(peaks(60_GiB, 70_GiB, 80_GiB)) << "the capacity itself fits";
+  EXPECT_EQ(fullest(r)->device, DeviceId{1});
+  EXPECT_TRUE(peaks(60_GiB, 70_GiB, 81_GiB));
+  EXPECT_TRUE(peaks(79_GiB, 90_GiB, 100_GiB));
+  EXPECT_FALSE(peaks(81_GiB, 90_GiB, 100_GiB));
+  EXPECT_FALSE(peaks({}, 90_GiB, {})) << "no band";
+}
+
+}  // namespace
+}  // namespace trainyard
