@@ -5,10 +5,10 @@
 
 namespace trainyard {
 
-const Neighbour* Session::neighbour(std::string_view key, std::string_view value) const {
-  const auto found = std::find_if(neighbours_.begin(), neighbours_.end(), [&](const Neighbour& n) {
-    return n.key == key && n.value == value;
-  });
+const NeighbourPlan* Session::neighbour(std::string_view key, std::string_view value) const {
+  const auto found =
+      std::find_if(neighbours_.begin(), neighbours_.end(),
+                   [&](const NeighbourPlan& n) { return n.key == key && n.value == value; });
   return found == neighbours_.end() ? nullptr : &*found;
 }
 
@@ -52,7 +52,7 @@ void Session::set_outcome(Outcome outcome) {
   Q_EMIT freshness_changed();
 }
 
-void Session::set_neighbours(std::vector<Neighbour> list) {
+void Session::set_neighbours(std::vector<NeighbourPlan> list) {
   neighbours_ = std::move(list);
   Q_EMIT neighbours_changed();
 }

@@ -25,8 +25,8 @@ class Session : public QObject {
   const ViewData* data() const { return data_.get(); }
   /// The rank of the selected span or lane, else that of the expanded wave, else the worst.
   std::size_t selected_rank() const;
-  const std::vector<Neighbour>& neighbours() const { return neighbours_; }
-  const Neighbour* neighbour(std::string_view key, std::string_view value) const;
+  const std::vector<NeighbourPlan>& neighbours() const { return neighbours_; }
+  const NeighbourPlan* neighbour(std::string_view key, std::string_view value) const;
   const ViewState& state() const { return state_; }
   /// The plan changed after the experiment was made.
   bool stale() const { return stale_; }
@@ -37,7 +37,7 @@ class Session : public QObject {
   TimeRange range() const;
 
   void set_outcome(Outcome);
-  void set_neighbours(std::vector<Neighbour>);
+  void set_neighbours(std::vector<NeighbourPlan>);
   void set_stale(bool);
   /// Forgets everything.
   void clear();
@@ -60,7 +60,7 @@ class Session : public QObject {
   Outcome outcome_;
   ExperimentPtr experiment_;
   std::shared_ptr<const ViewData> data_;
-  std::vector<Neighbour> neighbours_;
+  std::vector<NeighbourPlan> neighbours_;
   ViewState state_;
   bool stale_ = false;
 };

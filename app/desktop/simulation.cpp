@@ -15,9 +15,9 @@ std::int64_t number_in(std::string_view text) {
   return failure == std::errc() && end == text.data() + text.size() ? n : -1;
 }
 
-Neighbour price(const Scenario& base, std::string_view key, const std::string& value,
-                std::stop_token stop) {
-  Neighbour out{std::string(key), value, false, false, {}, {}, {}};
+NeighbourPlan price(const Scenario& base, std::string_view key, const std::string& value,
+                    std::stop_token stop) {
+  NeighbourPlan out{std::string(key), value, false, false, {}, {}, {}};
   try {
     Scenario changed = base;
     apply_setting(changed.plan, key, value, {"strategy"});
@@ -35,9 +35,9 @@ Neighbour price(const Scenario& base, std::string_view key, const std::string& v
   return out;
 }
 
-std::vector<Neighbour> neighbours(const Scenario& base, const Plan& complete_plan,
-                                  std::stop_token stop) {
-  std::vector<Neighbour> out;
+std::vector<NeighbourPlan> neighbours(const Scenario& base, const Plan& complete_plan,
+                                      std::stop_token stop) {
+  std::vector<NeighbourPlan> out;
   for (const Setting& setting : settings()) {
     const Steps steps = steps_of(setting, complete_plan);
     for (const std::string& value : {steps.down, steps.up})

@@ -20,7 +20,7 @@
 namespace trainyard {
 
 /// What a plan is with one setting changed, as simulated.
-struct Neighbour {
+struct NeighbourPlan {
   std::string key, value;
   bool legal = false;
   bool fits = false;
@@ -52,7 +52,7 @@ class Simulation : public QObject {
 
  Q_SIGNALS:
   void finished(const trainyard::Outcome&);  // once without fixes, then once more with them
-  void priced(const std::vector<trainyard::Neighbour>&);
+  void priced(const std::vector<trainyard::NeighbourPlan>&);
   void idle();  // nothing is left to do
 
  private:

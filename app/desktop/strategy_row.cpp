@@ -182,7 +182,7 @@ void StrategyRow::step(int direction) {
   if (next >= 1) Q_EMIT changed(key(), QString::number(next));
 }
 
-QString StrategyRow::effect_html(const Neighbour& n) const {
+QString StrategyRow::effect_html(const NeighbourPlan& n) const {
   const QString name = "<b>" + QString::fromStdString(n.value).toHtmlEscaped() + "</b> ";
   if (!n.legal)
     return QString("<span style='color:%1'>%2 %3 %4</span>")
@@ -197,7 +197,7 @@ QString StrategyRow::effect_html(const Neighbour& n) const {
               : QString("<span style='color:%1'>⚠ %2</span>").arg(colour_name(Ink::Error), peak));
 }
 
-void StrategyRow::show_neighbour(const Neighbour& n) {
+void StrategyRow::show_neighbour(const NeighbourPlan& n) {
   const Result& now = session_.experiment()->result;
   next_->setText(QString::fromStdString(n.value));
   next_->setToolTip(next_->text());
@@ -223,11 +223,11 @@ void StrategyRow::refresh_effects() {
   detail_->clear();
   if (!session_.experiment() || session_.stale()) return;
   const Steps steps = steps_of(setting_, session_.experiment()->workload.scenario.plan);
-  const Neighbour* down = session_.neighbour(setting_.key, steps.down);
-  const Neighbour* up = session_.neighbour(setting_.key, steps.up);
+  const NeighbourPlan* down = session_.neighbour(setting_.key, steps.down);
+  const NeighbourPlan* up = session_.neighbour(setting_.key, steps.up);
   if (up != nullptr || down != nullptr) show_neighbour(up != nullptr ? *up : *down);
   QStringList parts;
-  for (const Neighbour* n : {down, up})
+  for (const NeighbourPlan* n : {down, up})
     if (n != nullptr) parts << effect_html(*n);
   detail_->setText(parts.join("&nbsp;&nbsp;&nbsp;&nbsp;"));
   detail_->setToolTip(up != nullptr && !up->legal ? short_reason(up->why_not) : QString());

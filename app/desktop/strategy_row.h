@@ -34,8 +34,8 @@ class StrategyRow : public QWidget {
  private:
   void step(int direction);
   QString meaning() const;
-  void show_neighbour(const Neighbour&);
-  QString effect_html(const Neighbour&) const;
+  void show_neighbour(const NeighbourPlan&);
+  QString effect_html(const NeighbourPlan&) const;
 
   const Setting& setting_;
   Session& session_;

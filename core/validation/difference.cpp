@@ -24,6 +24,15 @@ std::string links_text(const Cluster& cluster) {
   return text;
 }
 
+// What a plan can leave unsaid is taken back; what else reads as "" goes with its method.
+void clear(Plan& plan, std::string_view key) {
+  if (key == "split") plan.split = {};
+  if (key == "order") plan.order.clear();
+  if (key == "framework") plan.software.framework.clear();
+  if (key == "kernels") plan.software.kernels.clear();
+  if (key == "attention") plan.software.attention.clear();
+}
+
 // The data-parallel degree follows from the devices and the other degrees.
 Scenario settled(Scenario scenario) {
   scenario.plan = complete(scenario);
@@ -52,7 +61,8 @@ std::vector<Change> changes(const Scenario& mine, const Scenario& theirs) {
     std::string from = setting.read(mine.plan), to = setting.read(theirs.plan);
     if (from == to || setting.key == "dp") continue;
     add(std::string(setting.key), from, to, [&setting, to](Scenario& s) {
-      if (!to.empty()) setting.apply(s.plan, to, {std::string(setting.key)});
+      to.empty() ? clear(s.plan, setting.key)
+                 : setting.apply(s.plan, to, {std::string(setting.key)});
     });
   }
   return list;

@@ -197,7 +197,7 @@ TEST(Window, WhatDoesNotFitOffersAFixThatIsUndoable) {
 TEST(Window, EverySettingsNeighboursArePriced) {
   const auto window = window_with(small_plan());
   ASSERT_NE(window->session().neighbour("tp", "4"), nullptr);
-  const Neighbour up = *window->session().neighbour("tp", "4");
+  const NeighbourPlan up = *window->session().neighbour("tp", "4");
   EXPECT_TRUE(up.legal);
   window->document().set_setting("tp", "4");
   ASSERT_TRUE(happens([&] { return window->settled(); }));

@@ -76,8 +76,15 @@ TEST(Difference, FieldsThatCannotChangeAloneAreOnePart) {
   EXPECT_EQ(sum(d), d.theirs);
   const Difference back = difference(theirs, mine, estimated);
   EXPECT_EQ(sum(back), back.theirs);
-  EXPECT_EQ(names(back), (Words{"pp, split"}));
-  EXPECT_EQ(back.fields[0].mine.substr(0, 3), "4, ");
+  EXPECT_EQ(names(back), (Words{"split", "pp"})) << "an even split first, then any degree";
+}
+
+TEST(Difference, DegreesThatNeedTheirDevicesComeWithThem) {
+  const Scenario mine = scenario("h100-sxm:8", {"tp=8", "global-batch=24"}),
+                 theirs = scenario("h100-sxm:4", {"tp=4", "global-batch=24"});
+  const Difference d = difference(mine, theirs, estimated);
+  EXPECT_EQ(sum(d), d.theirs);
+  EXPECT_EQ(names(d).front(), "tp") << "four devices hold no tensor of eight";
 }
 
 TEST(Difference, ModelAndClusterAreFieldsToo) {

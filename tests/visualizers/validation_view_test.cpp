@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "tests/visualizers/validated_rows.h"
 #include "visualizers/svg.h"
@@ -98,7 +101,7 @@ TEST(ValidationView, HoversSayWhichRowAndHowFarOff) {
   EXPECT_EQ(hover.lines[2], "\u22128.0 % with its source left out of the fit");
   EXPECT_EQ(describe_validation(m, {ItemKind::Dot, 4}).lines.back(), "batch misprinted");
   EXPECT_EQ(describe_validation(m, {ItemKind::Dot, 5}).lines[1],
-            "measured 30.0 GiB, predicted 28.5 GiB (25.7 to 31.4)");
+            "measured 30.0 GiB, predicted 28.5 GiB (25.7 to 31.3)");
   EXPECT_EQ(describe_validation(m, {ItemKind::Legend, 0}).title, "beta, in full");
   EXPECT_TRUE(describe_validation(m, {ItemKind::Dot, 99}).title.empty());
 }
@@ -132,6 +135,16 @@ TEST(ValidationView, WithoutRowsItSaysSo) {
   ASSERT_EQ(drawing.labels.size(), 1u);
   EXPECT_NE(drawing.labels[0].text.find("nothing to compare"), std::string::npos);
   EXPECT_EQ(validation_words({}), "");
+}
+
+TEST(ValidationView, GoldenPicture) {
+  const std::string svg = to_svg(draw(model()), Theme::Dark);
+  const std::string path =
+      std::string(TRAINYARD_SOURCE_DIR) + "/tests/visualizers/golden/validation.svg";
+  if (std::getenv("TRAINYARD_REBASE") != nullptr) std::ofstream(path, std::ios::binary) << svg;
+  std::ifstream file(path, std::ios::binary);
+  const std::string golden{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(svg == golden) << "differs from " << path;
 }
 
 }  // namespace
