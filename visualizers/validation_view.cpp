@@ -87,6 +87,7 @@ std::string tick_text(double value, bool memory) {
 void draw_axes(Drawing& drawing, const Plot& plot, const std::string& title) {
   const Rect& r = plot.rect;
   const double unit = plot.memory ? 1 << 30 : 1;
+  const bool close = plot.high < 50 * plot.low;  // few decades: more of their digits have labels
   const double first = std::pow(10.0, std::floor(std::log10(plot.low / unit))) * unit;
   for (double decade = first; decade <= plot.high; decade *= 10)
     for (int digit = 1; digit < 10; ++digit) {
@@ -95,7 +96,7 @@ void draw_axes(Drawing& drawing, const Plot& plot, const std::string& title) {
       const Style style{.ink = Ink::Grid, .alpha = digit == 1 ? 1.f : 0.45f};
       line(drawing, {plot.x(value), r.y}, {plot.x(value), r.bottom()}, style);
       line(drawing, {r.x, plot.y(value)}, {r.right(), plot.y(value)}, style);
-      if (digit != 1) continue;
+      if (digit != 1 && !(close && (digit == 2 || digit == 5))) continue;
       const std::string words = tick_text(value, plot.memory);
       write(drawing, words, {plot.x(value), r.bottom() + 10}, 10, Weight::Medium, Ink::Text2,
             Align::Center);
@@ -144,8 +145,9 @@ void draw_scatter(Drawing& drawing, const Rect& area, const ValidationModel& mod
     draw_point(drawing, at, 3, p.source, {.alpha = alpha_of(p, state), .item = item});
     if (state.selected == item) ring(drawing, at, 7, {.ink = Ink::Select, .stroke = 2});
   }
-  write(drawing, "\u00B1 10 %", {rect.right() - 8, plot.y(plot.high / 1.1) + 26}, 10,
-        Weight::Medium, Ink::Text3, Align::Right);
+  const double near_end = plot.high / std::pow(plot.high / plot.low, 0.04);
+  write(drawing, "10 %", {plot.x(near_end) - 2, plot.y(near_end / 1.1) + 14}, 10, Weight::Medium,
+        Ink::Text3);
 }
 
 // Every row's error as a stroke, the median as a bold one, and a bar to the 90th percentile.
@@ -233,7 +235,8 @@ void draw_validation(Drawing& drawing, const Rect& area, const ValidationModel& 
   }
   std::string head = validation_words(model);
   if (model.skipped > 0)
-    head += ". " + format_count(model.skipped) + " rows state too little to be predicted";
+    head += ". " + format_count(model.skipped) +
+            (model.skipped == 1 ? " row states" : " rows state") + " too little to be predicted";
   write(drawing, fit_text(head, area.width - 20, 11, Weight::Medium), {area.x + 10, area.y + 15},
         11, Weight::Medium, Ink::Text);
   const Rect below{area.x + 8, area.y + kHead, area.width - 16, std::max(0.f, area.height - kHead)};
