@@ -26,11 +26,12 @@ constexpr Accelerator kAccelerators[] = {
     {"a100-pcie", "a100-pcie-80"},
     {"a100-sxm", "a100-sxm-80"},
     {"a100", "a100-sxm-80", "the 80 GB board on SXM"},
-    {"h100-96-hbm2e", "h100-96-hbm2e"},
+    {"h100-96-hbm2e", "h100-sxm-96"},
     {"h100-pcie", "h100-pcie"},
     {"h100-nvl", "h100-nvl"},
     {"h100", "h100-sxm"},
-    {"h800", "h800", "an H100 with less NVLink"},
+    {"h800", "h800-sxm"},
+    {"a800", "a800-sxm-80"},
     {"h200", "h200-sxm"},
     {"gh200", "gh200-96"},
     {"gb200", "gb200-gpu"},
@@ -38,8 +39,9 @@ constexpr Accelerator kAccelerators[] = {
     {"b200", "b200-hgx"},
     {"b300", "b300-hgx"},
     {"v100-16", "v100-sxm2-16"},
-    {"v100-32", "v100-sxm3-32"},
-    {"v100-(dgx-2h)", "v100-sxm3-32"},
+    {"v100-32-dgx-2", "v100-sxm3-32"},
+    {"v100-32", "v100-sxm2-32"},
+    {"v100-(dgx-2h)", "v100-sxm3-32-450w"},
     {"v100", "v100-sxm2-16", "the 16 GB board on SXM"},
     {"ampere", "a100-sxm-80", "an A100 of 80 GB on SXM"},
     {"tpuv2", "tpu-v2"},
@@ -49,6 +51,11 @@ constexpr Accelerator kAccelerators[] = {
     {"tpuv5p", "tpu-v5p"},
     {"tpuv6e", "tpu-v6e"},
     {"trillium", "tpu-v6e"},
+    {"p100", "p100-pcie-16"},
+    {"p40", "p40"},
+    {"titan-rtx", "titan-rtx"},
+    {"rtx-2080", "rtx2080ti"},
+    {"rtx2080", "rtx2080ti"},
     {"rtx-3090", "rtx3090"},
     {"rtx-4090", "rtx4090"},
     {"rtx3090", "rtx3090"},
@@ -62,13 +69,6 @@ constexpr Accelerator kAccelerators[] = {
     {"trainium2", "trainium2"},
     {"gaudi2", "gaudi2"},
     {"gaudi3", "gaudi3"},
-};
-
-// Until the catalogue has a device, the nearest it has.
-constexpr std::pair<std::string_view, std::string_view> kNearest[] = {
-    {"h100-96-hbm2e", "h100-sxm"},
-    {"h800", "h100-sxm"},
-    {"gb300-gpu", "gb200-gpu"},
 };
 
 // Machines whose network is public knowledge: gigabytes a second of a node, each way.
@@ -95,19 +95,13 @@ const Device& row_device(const MeasuredRow& row, std::vector<Assumption>& assump
   const std::string word = row_word(row.gpu);
   for (const Accelerator& a : kAccelerators) {
     if (!word.starts_with(a.word)) continue;
-    std::string_view id = a.device;
-    const Device* found = known_device(id);
-    for (const auto& [missing, nearest] : kNearest)
-      if (found == nullptr && missing == id) {
-        found = known_device(nearest);
-        assumptions.push_back(
-            {"device", std::string(nearest),
-             fmt::format("the catalogue has no {}; this is the nearest", row.gpu)});
-      }
+    // Superchips stand alone or four to a node, which are joined directly.
+    const bool four = a.device == "gh200-96" && row.gpus_per_node.value_or(1) > 1;
+    const std::string id = std::string(a.device) + (four ? "-quad" : "");
     if (!a.assumed.empty())
       assumptions.push_back(
-          {"device", std::string(id), fmt::format("\"{}\" is taken as {}", row.gpu, a.assumed)});
-    if (found != nullptr) return *found;
+          {"device", id, fmt::format("\"{}\" is taken as {}", row.gpu, a.assumed)});
+    return device(id);
   }
   if (const Device* found = known_device(word)) return *found;
   throw Error(Error::Kind::Unsupported, "an accelerator that the catalogue does not have");

@@ -34,7 +34,8 @@ FlopsFacts facts_of(const Model& model) {
           hidden = static_cast<double>(dim.size);
       }
       if (t.kind != TensorKind::Parameter) continue;
-      if (heads > inner && block.layer) inner = heads;
+      // A fused projection holds queries, keys and values; the one behind attention is one wide.
+      if (heads > 0 && block.layer && (inner == 0 || heads < inner)) inner = heads;
       if (vocab == 0) continue;
       f.vocab = vocab;
       if (t.shape.size() < 2) continue;

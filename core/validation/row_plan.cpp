@@ -181,6 +181,7 @@ class PlanWriter {
       assume("flash-attention", plan_.flash_attention ? "on" : "off",
              fmt::format("not stated; what {} does", framework().name));
     }
+    if (!plan_.flash_attention) plan_.software.attention.clear();
   }
 
   void precision() {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <numeric>
+#include <random>
 #include <sstream>
 
 #include "core/base/csv.h"

@@ -1,0 +1,258 @@
+#include "core/validation/row_scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "core/methods/settings.h"
+#include "core/validation/shipped.h"
+
+namespace trainyard {
+namespace {
+
+const RowSet& shipped() {
+  static const RowSet set = prepare_rows(published_rows());
+  return set;
+}
+
+const PreparedRow& row(const std::string& id) {
+  for (const PreparedRow& r : shipped().rows)
+    if (r.row.id == id) return r;
+  throw Error(Error::Kind::Internal, "no prepared row " + id);
+}
+
+std::string set(const PreparedRow& r, std::string_view key) {
+  return setting(r.workload.scenario.plan, key);
+}
+
+const Scenario& scenario(const std::string& id) { return row(id).workload.scenario; }
+
+std::string assumed(const PreparedRow& r, std::string_view setting) {
+  for (const Assumption& a : r.assumptions)
+    if (a.setting == setting) return a.taken;
+  return "";
+}
+
+TEST(RowScenario, CoversWhatTheStudyScored) {
+  std::set<std::string> time, memory;
+  int times = 0, memories = 0;
+  for (const PreparedRow& r : shipped().rows) {
+    if (r.row.trust == Trust::C) continue;
+    const bool bytes = r.metric == RowMetric::Memory || r.metric == RowMetric::MemoryTotal;
+    (bytes ? memory : time).insert(r.row.group);
+    ++(bytes ? memories : times);
+  }
+  EXPECT_EQ(times, 583);
+  EXPECT_EQ(time.size(), 62U);
+  EXPECT_EQ(memories, 129);
+  EXPECT_EQ(memory.size(), 11U);
+  EXPECT_EQ(shipped().rows.size() + shipped().skipped.size(), published_rows().size());
+  for (const SkippedRow& r : shipped().skipped) EXPECT_FALSE(r.reason.empty()) << r.row.id;
+}
+
+TEST(RowScenario, ModelsHaveThePublishedSize) {
+  int checked = 0;
+  for (const PreparedRow& r : shipped().rows) {
+    if (!r.row.parameters_billion || r.metric == RowMetric::LayerTime) continue;
+    // Sizes that the source rounds to 20 billion of 23, or prints of other layers.
+    if (r.row.trust == Trust::C || r.row.id.starts_with("bs-a100-")) continue;
+    const double size = static_cast<double>(parameters(r.workload.scenario.model)) / 1e9;
+    EXPECT_NEAR(size / *r.row.parameters_billion, 1, 0.045) << r.row.id;
+    ++checked;
+  }
+  EXPECT_GT(checked, 300);
+  // To the last parameter where the source is.
+  EXPECT_NEAR(static_cast<double>(parameters(scenario("foundry-010").model)) / 1e9, 6.6589, 5e-5);
+}
+
+TEST(RowScenario, FoundryIsFullyShardedData) {
+  const PreparedRow& r = row("foundry-001");
+  EXPECT_EQ(r.workload.scenario.cluster.device.id, "h100-sxm");
+  EXPECT_EQ(r.workload.scenario.cluster.count, 512);
+  EXPECT_EQ(set(r, "zero"), "3");
+  EXPECT_EQ(set(r, "recompute"), "full");
+  EXPECT_EQ(set(r, "micro-batch"), "8");
+  EXPECT_EQ(set(r, "flash-attention"), "on");
+  EXPECT_EQ(r.workload.scenario.plan.software.framework, "fsdp");
+  EXPECT_EQ(r.measured, 16.2685);
+  EXPECT_TRUE(r.blanks().empty());
+  EXPECT_TRUE(r.tunable);
+}
+
+TEST(RowScenario, KorthikantiStatesItsNetworkPerNode) {
+  const Scenario& s = scenario("korth-530B-dp8");
+  EXPECT_EQ(s.cluster.count, 2240);
+  EXPECT_EQ(devices_per_node(s.cluster), 8);
+  EXPECT_EQ(s.cluster.levels[1].bandwidth.value.value * 8, 200e9);
+  EXPECT_EQ(setting(s.plan, "schedule"), "interleaved");
+  EXPECT_EQ(s.plan.virtual_stages, 3);
+  EXPECT_EQ(setting(s.plan, "sequence-parallel"), "on");
+  EXPECT_FALSE(s.plan.flash_attention);
+  EXPECT_EQ(row("korth-530B-dp8").measured, 39.15);
+}
+
+TEST(RowScenario, OneLayerIsTimedAlone) {
+  const PreparedRow& r = row("korth-t4-sel");
+  EXPECT_EQ(r.metric, RowMetric::LayerTime);
+  EXPECT_DOUBLE_EQ(r.measured, 0.0209);
+  EXPECT_EQ(r.workload.scenario.model.blocks.size(), 1U);
+}
+
+TEST(RowScenario, VtrainsNodesHaveHundredGigabytes) {
+  const Scenario& s = scenario("vtrain-m001");
+  EXPECT_EQ(s.cluster.levels[1].bandwidth.value.value * 8, 100e9);
+  EXPECT_EQ(assumed(row("vtrain-m001"), "device"), "a100-sxm-80");
+  EXPECT_EQ(setting(s.plan, "precision"), "fp16");
+}
+
+TEST(RowScenario, ZeroBubbleStagesAtTheEndsAreALayerShorter) {
+  const Scenario& s = scenario("zb-t4-1.5B-ZB-1p-m24");
+  EXPECT_EQ(setting(s.plan, "split"), "2,3,3,3,3,3,3,2");
+  EXPECT_EQ(setting(s.plan, "schedule"), "zb-h1");
+  EXPECT_DOUBLE_EQ(row("zb-t4-1.5B-ZB-1p-m24").measured, 1.39535);
+  // A layer a chunk: the memory row leaves the chunks open, and the rows beside it do not.
+  const PreparedRow& memory = row("zb-t4-1.5B-1F1B-I-mem");
+  EXPECT_EQ(memory.workload.scenario.plan.virtual_stages, 3);
+  EXPECT_EQ(assumed(memory, "virtual-stages"), "3");
+  EXPECT_EQ(memory.measured, 40e9);
+}
+
+TEST(RowScenario, BigScienceLayersAndHeadsFollowFromTheirOtherRows) {
+  const PreparedRow& r = row("bs-a100-004");
+  EXPECT_EQ(layer_count(r.workload.scenario.model), 77);  // 191 billion on 7 stages
+  EXPECT_EQ(assumed(r, "heads"), "96");
+  EXPECT_EQ(assumed(r, "vocab"), "250880");
+  EXPECT_EQ(r.workload.scenario.cluster.levels[1].bandwidth.value.value * 8, 50e9);
+  EXPECT_EQ(assumed(row("bs-a100-028"), "heads"), "64");
+  EXPECT_EQ(row("bs-a100-052").workload.scenario.plan.mesh.pp, 6);
+}
+
+TEST(RowScenario, SailorsStagesLoseTheirPseudoLayers) {
+  EXPECT_EQ(set(row("sailor-16"), "split"), "4,7,7,6");
+  EXPECT_DOUBLE_EQ(row("sailor-13-mem").measured, 8.8955 * 1024 * 1024 * 1024);
+  EXPECT_EQ(scenario("sailor-13").cluster.count, 4);
+}
+
+TEST(RowScenario, RatesOfFlopsBecomeStepsByTheirDefinition) {
+  // 6 (32 (4 h^2 + 3 h f) + V h) + 12 L h s a token, Llama 2 7B at 4096 tokens.
+  const double products = 32.0 * (4.0 * 4096 * 4096 + 3.0 * 4096 * 11008) + 32000.0 * 4096;
+  const double token = 6 * products + 12.0 * 32 * 4096 * 4096;
+  const double step = 1024.0 * 4096 * token / (4 * 768e12);
+  EXPECT_NEAR(row("nemols-09").measured / step, 1, 2e-3);
+  EXPECT_EQ(scenario("nemols-09").plan.mesh.dp, 4);
+}
+
+TEST(RowScenario, FusedProjectionsDoNotWidenAttention) {
+  // 24 layers of 2048 with a head of its own over 131072 words.
+  const double token = 6 * (24 * 12.0 * 2048 * 2048 + 131072.0 * 2048) + 12.0 * 24 * 2048 * 4096;
+  const double step = 192.0 * 4096 * token / (48 * 408.8e12);
+  EXPECT_NEAR(row("mlm-h100-1").measured / step, 1, 6e-3);
+}
+
+TEST(RowScenario, PublishedExpertsAreRouted) {
+  const PreparedRow& r = row("bridge-031");
+  EXPECT_TRUE(r.routed);
+  EXPECT_NEAR(static_cast<double>(parameters(r.workload.scenario.model)), 30.53e9, 0.02e9);
+  EXPECT_NEAR(static_cast<double>(active_parameters(r.workload.scenario.model)), 3.35e9, 0.02e9);
+  EXPECT_NEAR(static_cast<double>(parameters(scenario("bridge-065").model)), 116.8e9, 0.3e9);
+  EXPECT_EQ(set(r, "ep"), "16");
+}
+
+TEST(RowScenario, SuspectsAndTrustCAreNeverTunedOn) {
+  EXPECT_FALSE(row("bs-a100-060").tunable);
+  EXPECT_FALSE(row("vtrain-s0030").tunable);
+  EXPECT_TRUE(row("bs-a100-061").tunable);
+}
+
+TEST(RowScenario, WhatIsLeftOpenIsNamed) {
+  const auto blanks = row("mlm-h100-1").blanks();
+  for (const char* name : {"micro-batch", "recompute", "flash-attention", "precision"})
+    EXPECT_NE(std::find(blanks.begin(), blanks.end(), name), blanks.end()) << name;
+}
+
+MeasuredRow own() {
+  MeasuredRow r;
+  r.id = r.group = "own";
+  r.framework = "Megatron-LM";
+  r.model_family = "GPT";
+  r.layers = 24, r.hidden = 2048, r.heads = 16, r.vocab = 51200, r.sequence = 1024;
+  r.gpu = "A100-80", r.gpus = 8;
+  r.dp = 4, r.tp = 2, r.pp = 1;
+  r.micro_batch = 2, r.global_batch = 64;
+  r.metric = "step_s", r.value = 2;
+  return r;
+}
+
+TEST(RowScenario, EveryMetricIsTheSameStep) {
+  // 64 samples of 1024 tokens in 2 s on 8 devices.
+  const std::pair<const char*, double> kMetrics[] = {
+      {"step_s", 2},        {"tokens_s_gpu", 4096}, {"tokens_s", 32768},
+      {"samples_s_gpu", 4}, {"samples_s", 32},      {"gpu_hours_per_1T_tokens", 1e12 / 4096 / 3600},
+  };
+  for (const auto& [metric, value] : kMetrics) {
+    MeasuredRow r = own();
+    r.metric = metric, r.value = value;
+    const auto prepared = prepare_row(r);
+    ASSERT_TRUE(std::holds_alternative<PreparedRow>(prepared)) << metric;
+    EXPECT_DOUBLE_EQ(std::get<PreparedRow>(prepared).measured, 2) << metric;
+  }
+}
+
+std::string skipped(const MeasuredRow& r) {
+  const auto prepared = prepare_row(r);
+  const auto* skip = std::get_if<SkippedRow>(&prepared);
+  return skip == nullptr ? "" : skip->reason;
+}
+
+TEST(RowScenario, RowsThatSayTooLittleAreSkippedWithAReason) {
+  const auto without = [](auto change) {
+    MeasuredRow r = own();
+    change(r);
+    return skipped(r);
+  };
+  EXPECT_EQ(without([](MeasuredRow&) {}), "");
+  EXPECT_EQ(without([](MeasuredRow& r) { r.hidden.reset(); }), "states no hidden size");
+  EXPECT_EQ(without([](MeasuredRow& r) { r.layers.reset(); }), "states no layers");
+  EXPECT_EQ(without([](MeasuredRow& r) { r.sequence.reset(); }), "states no sequence length");
+  EXPECT_EQ(without([](MeasuredRow& r) { r.gpu.clear(); }), "states no accelerator");
+  EXPECT_EQ(without([](MeasuredRow& r) { r.gpu = "Abacus"; }),
+            "an accelerator that the catalogue does not have");
+  EXPECT_EQ(without([](MeasuredRow& r) { r.gpus.reset(); }), "states no number of devices");
+  EXPECT_EQ(without([](MeasuredRow& r) { r.dp = 3; }),
+            "degrees that do not multiply to its devices");
+  EXPECT_EQ(without([](MeasuredRow& r) { r.tp = 3, r.dp.reset(); }),
+            "degrees that do not divide its devices");
+  EXPECT_EQ(without([](MeasuredRow& r) { r.model_family = "ResNet-50 v1.5"; }),
+            "a convolution network");
+  EXPECT_EQ(without([](MeasuredRow& r) { r.metric = "tflops_gpu"; }),
+            "a rate of FLOPs whose definition is not stated");
+  EXPECT_EQ(without([](MeasuredRow& r) { r.precision = "int3"; }),
+            "a number format that cannot be planned");
+}
+
+TEST(RowScenario, PredictionsDependOnNothingButTheRow) {
+  std::vector<MeasuredRow> rows = published_rows();
+  std::reverse(rows.begin(), rows.end());
+  const RowSet reversed = prepare_rows(rows);
+  ASSERT_EQ(reversed.rows.size(), shipped().rows.size());
+  const Parameters parameters;
+  for (std::size_t i = 0; i < reversed.rows.size(); i += 7) {
+    const PreparedRow& r = reversed.rows[i];
+    EXPECT_EQ(predict(r, parameters), predict(row(r.row.id), parameters)) << r.row.id;
+  }
+}
+
+TEST(RowScenario, EveryPredictionIsAFigure) {
+  const Parameters parameters;
+  for (const PreparedRow& r : shipped().rows) {
+    const double predicted = predict(r, parameters);
+    EXPECT_TRUE(std::isfinite(predicted) && predicted > 0) << r.row.id;
+    EXPECT_LT(std::abs(std::log(predicted / r.measured)), std::log(5.0)) << r.row.id;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard
