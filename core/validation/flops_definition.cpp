@@ -41,6 +41,40 @@ FlopsDefinition flops_definition_named(std::string_view name) {
                           did_you_mean(name.substr(0, 80), names)));
 }
 
+FlopsFacts flops_facts(const Model& model) {
+  FlopsFacts f;
+  f.parameters = static_cast<double>(active_parameters(model));
+  f.layers = layer_count(model);
+  double table = 0, inner = 0;
+  bool own_head = false;
+  for (const Block& block : model.blocks)
+    for (const Tensor& t : block.graph.tensors) {
+      double vocab = 0, hidden = 1, heads = 0;
+      for (const Dim& dim : t.shape) {
+        if (dim.axis == Axis::Vocab)
+          vocab = static_cast<double>(dim.size);
+        else if (dim.axis == Axis::Heads)
+          heads = static_cast<double>(dim.size);
+        else
+          hidden = static_cast<double>(dim.size);
+      }
+      if (t.kind != TensorKind::Parameter) continue;
+      // A fused projection holds queries, keys and values; the one behind attention is one wide.
+      if (heads > 0 && block.layer && (inner == 0 || heads < inner)) inner = heads;
+      if (vocab == 0) continue;
+      f.vocab = vocab;
+      if (t.shape.size() < 2) continue;
+      f.hidden = hidden;
+      if (&block == &model.blocks.front())
+        table = vocab * hidden;
+      else
+        own_head = own_head || t.tied_to.empty();
+    }
+  f.width = inner;
+  f.embedding = own_head ? table : 0;
+  return f;
+}
+
 double flops_per_token(FlopsDefinition d, const FlopsFacts& f, double sequence) {
   const double products = f.parameters - f.embedding;
   const double attention = f.layers * f.width * sequence;

@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "core/model/model.h"
+
 namespace trainyard {
 
 enum class FlopsDefinition : std::uint8_t {
@@ -35,6 +37,7 @@ struct FlopsFacts {
   double width = 0;  // of attention: heads times their width
   double vocab = 0, hidden = 0;
 };
+FlopsFacts flops_facts(const Model&);
 /// FLOPs of one step a token; sequence in tokens.
 double flops_per_token(FlopsDefinition, const FlopsFacts&, double sequence);
 

@@ -16,45 +16,11 @@ double step_of_tokens(const Scenario& s, double tokens_per_second_per_device) {
          static_cast<double>(s.cluster.count) / tokens_per_second_per_device;
 }
 
-FlopsFacts facts_of(const Model& model) {
-  FlopsFacts f;
-  f.parameters = static_cast<double>(active_parameters(model));
-  f.layers = layer_count(model);
-  double table = 0, inner = 0;
-  bool own_head = false;
-  for (const Block& block : model.blocks)
-    for (const Tensor& t : block.graph.tensors) {
-      double vocab = 0, hidden = 1, heads = 0;
-      for (const Dim& dim : t.shape) {
-        if (dim.axis == Axis::Vocab)
-          vocab = static_cast<double>(dim.size);
-        else if (dim.axis == Axis::Heads)
-          heads = static_cast<double>(dim.size);
-        else
-          hidden = static_cast<double>(dim.size);
-      }
-      if (t.kind != TensorKind::Parameter) continue;
-      // A fused projection holds queries, keys and values; the one behind attention is one wide.
-      if (heads > 0 && block.layer && (inner == 0 || heads < inner)) inner = heads;
-      if (vocab == 0) continue;
-      f.vocab = vocab;
-      if (t.shape.size() < 2) continue;
-      f.hidden = hidden;
-      if (&block == &model.blocks.front())
-        table = vocab * hidden;
-      else
-        own_head = own_head || t.tied_to.empty();
-    }
-  f.width = inner;
-  f.embedding = own_head ? table : 0;
-  return f;
-}
-
 double step_of_flops(const MeasuredRow& row, const Scenario& s, double flops_per_second) {
   const auto definition = read_flops_definition(row.flops_def);
   if (!definition) skip("a rate of FLOPs whose definition is not stated");
   return step_of_tokens(
-      s, flops_per_second / flops_per_token(*definition, facts_of(s.model),
+      s, flops_per_second / flops_per_token(*definition, flops_facts(s.model),
                                             static_cast<double>(s.plan.batch.sequence)));
 }
 
