@@ -74,6 +74,11 @@ int run_validate(const Words& words, Streams& streams) {
   ValidateOptions options;
   options.threads = static_cast<int>(words.integer("threads", 1, 256, 2));
   options.explained = static_cast<int>(words.integer("explain", 0, 10'000, 8));
+  if (words.has("simulate")) {
+    deliver(difference_table(set, simulate_rows(set, options.parameters, options.threads)), words,
+            streams);
+    return kDone;
+  }
   const Validation v = validate(set, options);
   deliver(words.has("json") ? validation_document(set, v) : text_of(set, v, words), words, streams);
   return kDone;
@@ -93,6 +98,8 @@ Verb validate_verb() {
                 {"source", "S", "rows of this source only", true},
                 {"group", "G", "rows of this group only", true},
                 {"id", "ID", "this row only", true},
+                {"simulate", "",
+                 "the simulator beside the closed form, instead of what was measured"},
                 {"explain", "N", "explains so many of the worst rows (8)"},
                 {"threads", "N", "predicts on so many threads (2); changes no figure"},
                 {"json", "", "one trainyard/validation@1 document and nothing else"},

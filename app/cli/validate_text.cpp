@@ -72,6 +72,31 @@ std::string worst_rows(const RowSet& set, const Validation& v) {
   return text;
 }
 
+std::string difference_table(const RowSet& set, const std::vector<SimulatedRow>& rows) {
+  std::string text = fmt::format("\n{:<44}{:>6}{:>8}{:>8}{:>8}{:>8}   {}\n",
+                                 "simulator against closed form", "rows", "median", "p90", "max",
+                                 "bias", "what the simulator has more of, in percent of a step");
+  for (const DifferenceScore& s : difference_scores(set, rows))
+    text += fmt::format("  {:<42}{:>6}{:>8}{:>8}{:>8}{:>+8.1f}   {} {:+.1f}\n", s.name, s.rows,
+                        percent(s.median), percent(s.p90), percent(s.max), 100 * s.bias,
+                        s.cause.name, 100 * s.cause.share);
+  std::vector<const SimulatedRow*> farthest;
+  for (const SimulatedRow& row : rows) farthest.push_back(&row);
+  std::stable_sort(farthest.begin(), farthest.end(), [](const auto* a, const auto* b) {
+    return std::abs(a->difference()) > std::abs(b->difference());
+  });
+  farthest.resize(std::min<std::size_t>(farthest.size(), 8));
+  text += "  farthest apart\n";
+  for (const SimulatedRow* row : farthest) {
+    const Cause cause = largest_cause(*row);
+    text += fmt::format("    {}: {} by closed form, {} simulated ({:+.1f} %), {} {:+.1f} %\n",
+                        set.rows[row->row].row.id, measured_text(RowMetric::StepTime, row->closed),
+                        measured_text(RowMetric::StepTime, row->simulated), 100 * row->difference(),
+                        cause.name, 100 * cause.share);
+  }
+  return text;
+}
+
 std::string skipped_table(const RowSet& set) {
   if (set.skipped.empty()) return "";
   std::vector<std::pair<int, std::string>> reasons;

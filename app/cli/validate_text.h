@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/workspace/simulated_rows.h"
 #include "core/validation/validation.h"
 
 namespace trainyard {
@@ -14,6 +15,8 @@ std::string score_table(const std::string& title, const std::vector<Score>&);
 std::string row_table(const RowSet&, const Validation&);
 /// Those with an explanation, the worst first.
 std::string worst_rows(const RowSet&, const Validation&);
+/// The simulator beside the closed form: by schedule and framework, and the farthest rows.
+std::string difference_table(const RowSet&, const std::vector<SimulatedRow>&);
 /// How often each reason was met, the most frequent first.
 std::string skipped_table(const RowSet&);
 

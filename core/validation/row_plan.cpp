@@ -156,8 +156,8 @@ class PlanWriter {
       assume("seq", "8192", "not stated; torchtitan's preset");
     }
     const std::int64_t dp = *plan_.mesh.dp;
-    batch.micro = row_.micro_batch.value_or(1);
-    if (!row_.micro_batch) assume("micro-batch", "1", "not stated; the commonest");
+    batch.micro = row_.micro_batch.value_or(0);
+    if (batch.micro == 0) batch.micro = micro_batch_of_steps(dp);
     if (row_.metric == "layer_fwd_bwd_ms") {
       batch.global = batch.micro * dp;
     } else if (row_.global_batch) {
@@ -168,6 +168,17 @@ class PlanWriter {
     } else {
       throw Error(Error::Kind::Unsupported, "states no batch");
     }
+  }
+
+  // Sources that leave it out may say how many make up a step.
+  std::int64_t micro_batch_of_steps(std::int64_t dp) {
+    for (const std::string_view key : {"microbatches", "grad_accum"})
+      if (const auto count = stated(row_.also, key); count && *count >= 1 && row_.global_batch) {
+        const auto one = static_cast<std::int64_t>(*count) * dp;
+        if (one > 0 && *row_.global_batch % one == 0) return *row_.global_batch / one;
+      }
+    assume("micro-batch", "1", "not stated; the commonest");
+    return 1;
   }
 
   void attention() {
@@ -233,6 +244,19 @@ class PlanWriter {
       chosen.params.set("gradient-dtype", std::string(name));
     if (name == "fp16" && !short_gradients)
       chosen.params.set("gradient-dtype", std::string("fp32"));
+    // NVIDIA's published recipes of these reduce gradients in 16 bit.
+    const bool recipe = mentions(row_.framework, "Bridge") || mentions(row_.framework, "NeMo");
+    if (recipe && find_choice(plan_, name) != nullptr && takes_short_gradients(name)) {
+      chosen.params.set("gradient-dtype", std::string("bf16"));
+      assume("gradient-dtype", "bf16", "not stated; the framework's recipes for throughput");
+    }
+  }
+
+  static bool takes_short_gradients(std::string_view name) {
+    for (const ParamSpec& spec : method(name).params)
+      if (spec.name == "gradient-dtype")
+        return std::find(spec.values.begin(), spec.values.end(), "bf16") != spec.values.end();
+    return false;
   }
 
   void sharding() {
