@@ -40,5 +40,8 @@ struct FilledRow {
   std::vector<Assumption> assumptions;
 };
 std::vector<FilledRow> fill_blanks(const std::vector<MeasuredRow>&);
+/// Precision, fused attention and recomputation, where a source's memory figures tell them.
+void infer_from_memory(std::vector<FilledRow>&);
+std::variant<PreparedRow, SkippedRow> prepare_filled(const FilledRow&);
 
 }  // namespace trainyard

@@ -72,16 +72,6 @@ PreparedRow prepared(const MeasuredRow& row, std::vector<Assumption> assumptions
   return out;
 }
 
-std::variant<PreparedRow, SkippedRow> prepare_filled(const FilledRow& filled) {
-  try {
-    return prepared(filled.row, filled.assumptions);
-  } catch (const Error& error) {
-    if (error.kind() != Error::Kind::Unsupported && error.kind() != Error::Kind::InvalidInput)
-      throw;
-    return SkippedRow{filled.row, error.what()};
-  }
-}
-
 constexpr std::string_view kMatter[] = {
     "micro-batch", "recompute", "flash-attention", "virtual-stages",    "schedule",    "zero",
     "precision",   "heads",     "hybrid",          "sequence-parallel", "global-batch"};
@@ -110,12 +100,25 @@ std::vector<std::string> PreparedRow::blanks() const {
   return list;
 }
 
+std::variant<PreparedRow, SkippedRow> prepare_filled(const FilledRow& filled) {
+  try {
+    return prepared(filled.row, filled.assumptions);
+  } catch (const Error& error) {
+    if (error.kind() != Error::Kind::Unsupported && error.kind() != Error::Kind::InvalidInput)
+      throw;
+    return SkippedRow{filled.row, error.what()};
+  }
+}
+
 std::variant<PreparedRow, SkippedRow> prepare_row(const MeasuredRow& row) {
-  return prepare_filled(fill_blanks({row}).front());
+  std::vector<FilledRow> filled = fill_blanks({row});
+  infer_from_memory(filled);
+  return prepare_filled(filled.front());
 }
 
 RowSet prepare_rows(const std::vector<MeasuredRow>& rows) {
-  const std::vector<FilledRow> filled = fill_blanks(rows);
+  std::vector<FilledRow> filled = fill_blanks(rows);
+  infer_from_memory(filled);
   std::vector<std::variant<PreparedRow, SkippedRow>> done(filled.size());
   std::atomic<std::size_t> next{0};
   std::exception_ptr failed;

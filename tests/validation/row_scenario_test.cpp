@@ -136,6 +136,22 @@ TEST(RowScenario, SailorsStagesLoseTheirPseudoLayers) {
   EXPECT_EQ(scenario("sailor-13").cluster.count, 4);
 }
 
+TEST(RowScenario, MemoryFiguresTellWhatSourcesLeaveOpen) {
+  // Sailor's are twice what 16 bits would take.
+  EXPECT_EQ(set(row("sailor-16"), "precision"), "tf32");
+  EXPECT_EQ(assumed(row("sailor-16"), "precision"), "tf32");
+  // The time rows alone say the same: they carry the figure along.
+  std::vector<MeasuredRow> times = published_rows();
+  std::erase_if(times, [](const MeasuredRow& r) { return r.metric == "mem_gb"; });
+  for (const PreparedRow& r : prepare_rows(times).rows)
+    if (r.row.id == "sailor-16") {
+      EXPECT_EQ(set(r, "precision"), "tf32");
+    }
+  // Zero Bubble's kept the scores of attention, as its framework of that time did.
+  EXPECT_EQ(set(row("zb-t4-6.2B-1F1B-m24"), "flash-attention"), "off");
+  EXPECT_EQ(set(row("zb-t4-6.2B-1F1B-m24"), "recompute"), "none");
+}
+
 TEST(RowScenario, RatesOfFlopsBecomeStepsByTheirDefinition) {
   // 6 (32 (4 h^2 + 3 h f) + V h) + 12 L h s a token, Llama 2 7B at 4096 tokens.
   const double products = 32.0 * (4.0 * 4096 * 4096 + 3.0 * 4096 * 11008) + 32000.0 * 4096;

@@ -1,0 +1,136 @@
+// Settings that a source leaves open and its memory figures give away: unfused attention keeps its
+// scores, 32 bits are twice 16, and recomputation keeps next to nothing. One answer a source, from
+// all its figures, so that no row is fitted by itself.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/validation/row_parts.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t kFigures = 24;  // of a source; more say nothing new
+constexpr double kClear = 0.1;        // of a median log error: by how much an answer must be better
+
+struct Setting {
+  std::string_view name;  // key of --set
+  std::string MeasuredRow::* column;
+  std::string_view value;  // as a row writes it
+};
+constexpr Setting kSettings[] = {
+    {"precision", &MeasuredRow::precision, "tf32"},
+    {"flash-attention", &MeasuredRow::flash_attention, "yes"},
+    {"flash-attention", &MeasuredRow::flash_attention, "no"},
+    {"recompute", &MeasuredRow::recompute, "full"},
+};
+
+// The same run with its memory as what was measured; nothing where the row does not state it.
+std::optional<MeasuredRow> memory_of(const MeasuredRow& row) {
+  if (row.metric == "mem_gb") return row;
+  MeasuredRow memory = row;
+  memory.metric = "mem_gb";
+  memory.flops_def = "GB";
+  memory.notes += "; unit GB";
+  if (const auto bytes = stated(row.also, "mem_bytes")) {
+    memory.value = *bytes / 1e9;
+  } else if (const auto gib = stated(row.also, "mem_gib")) {
+    memory.value = *gib;
+    memory.flops_def = "GiB";
+  } else if (const auto gb = stated(row.also, "mem_gb")) {
+    memory.value = *gb;
+  } else {
+    return {};
+  }
+  return memory.value > 0 ? std::optional(memory) : std::nullopt;
+}
+
+bool leaves_open(const MeasuredRow& row) {
+  return std::any_of(std::begin(kSettings), std::end(kSettings),
+                     [&](const Setting& s) { return (row.*s.column).empty(); });
+}
+
+// Nothing where one of the rows cannot be predicted so.
+std::optional<double> median_error(const std::vector<FilledRow>& rows) {
+  std::vector<double> errors;
+  for (const FilledRow& row : rows) {
+    const auto prepared = prepare_filled(row);
+    const auto* ready = std::get_if<PreparedRow>(&prepared);
+    if (ready == nullptr) return {};
+    errors.push_back(std::abs(std::log(predict(*ready, Parameters{}) / ready->measured)));
+  }
+  std::sort(errors.begin(), errors.end());
+  return errors[errors.size() / 2];
+}
+
+void take(std::vector<FilledRow>& rows, const Setting& setting) {
+  for (FilledRow& row : rows)
+    if ((row.row.*setting.column).empty()) row.row.*setting.column = setting.value;
+}
+
+// Of the figures of one source: the settings that explain them clearly better, one after the other.
+struct Answer {
+  std::vector<const Setting*> settings;
+  double before = 0, after = 0;
+};
+Answer answer(std::vector<FilledRow> rows) {
+  // Rows that cannot be predicted at all say nothing.
+  std::erase_if(rows, [](const FilledRow& row) {
+    return std::holds_alternative<SkippedRow>(prepare_filled(row));
+  });
+  if (rows.empty()) return {};
+  std::sort(rows.begin(), rows.end(),
+            [](const FilledRow& a, const FilledRow& b) { return a.row.id < b.row.id; });
+  if (rows.size() > kFigures) {
+    std::vector<FilledRow> some;
+    for (std::size_t i = 0; i < kFigures; ++i) some.push_back(rows[i * rows.size() / kFigures]);
+    rows = std::move(some);
+  }
+  Answer found;
+  found.before = found.after = *median_error(rows);
+  for (;;) {
+    const Setting* best = nullptr;
+    double least = found.after - kClear;
+    for (const Setting& setting : kSettings) {
+      std::vector<FilledRow> changed = rows;
+      take(changed, setting);
+      const auto error = median_error(changed);
+      if (error && *error < least) least = *error, best = &setting;
+    }
+    if (best == nullptr) return found;
+    take(rows, *best);
+    found.settings.push_back(best);
+    found.after = least;
+  }
+}
+
+}  // namespace
+
+void infer_from_memory(std::vector<FilledRow>& rows) {
+  std::map<std::string, std::vector<FilledRow>> figures;  // by source
+  for (const FilledRow& row : rows) {
+    if (!leaves_open(row.row) || row.row.trust == Trust::C || !row.row.suspect.empty()) continue;
+    if (const auto memory = memory_of(row.row))
+      figures[row.row.source_family].push_back({*memory, row.assumptions});
+  }
+  std::map<std::string, Answer> answers;
+  for (auto& [source, known] : figures) answers[source] = answer(std::move(known));
+  for (FilledRow& row : rows) {
+    const auto found = answers.find(row.row.source_family);
+    if (found == answers.end()) continue;
+    for (const Setting* setting : found->second.settings) {
+      if (!(row.row.*setting->column).empty()) continue;
+      row.row.*setting->column = setting->value;
+      row.assumptions.push_back(
+          {std::string(setting->name), std::string(setting->value),
+           fmt::format("not stated; the source's memory figures are then off by {:.0f} % instead "
+                       "of {:.0f} %",
+                       100 * std::expm1(found->second.after),
+                       100 * std::expm1(found->second.before))});
+    }
+  }
+}
+
+}  // namespace trainyard
