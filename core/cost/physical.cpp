@@ -108,6 +108,12 @@ double format_share(DType type, const Parameters& p) {
     case DType::F8:
     case DType::I8:
       return p[P::EightBitTensor];
+    case DType::F8Block:
+      return p[P::EightBitBlock];
+    case DType::F8Row:
+      return p[P::EightBitRow];
+    case DType::F4:
+      return p[P::FourBit];
     default:
       return 1;
   }
@@ -206,7 +212,7 @@ class Physical final : public CostModel {
   double product(const Work& work, const Rates& r, const Device& device) const {
     const double rate = r.product[static_cast<std::size_t>(work.math)];
     if (!(rate > 0)) peak(device, work.math);  // says which formats there are
-    const bool narrow = bytes_of(work.math) == 1;
+    const bool narrow = bytes_of(work.math) <= 1;
     const double inner = p_[P::InnerLength] * (narrow ? 2 : 1);
     double shape = 1;
     if (r.units > 0)
