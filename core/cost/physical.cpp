@@ -238,7 +238,12 @@ class Physical final : public CostModel {
   double fused(const Work& work, const Rates& r, bool backward) const {
     const double width = work.k > 0 ? static_cast<double>(work.k) : 128, half = p_[P::HeadWidth];
     const double narrow = width / (width + half) * (128 + half) / 128;
-    return work.flops.value / (r.attention * narrow * (backward ? p_[P::FlashBackward] : 1));
+    // A kernel that skips masked scores works through whole blocks of 128 on the diagonal.
+    const double whole = 4.0 * (backward ? 2.5 : 1) * static_cast<double>(work.m) *
+                         static_cast<double>(work.n) * static_cast<double>(work.count) * width;
+    const double seen = whole > 0 ? work.flops.value / whole * static_cast<double>(work.n) : 0;
+    const double edge = seen > 0 && seen < 0.99 * static_cast<double>(work.n) ? 1 + 64 / seen : 1;
+    return edge * work.flops.value / (r.attention * narrow * (backward ? p_[P::FlashBackward] : 1));
   }
 
   double kernel(const Work& work, const Rates& r, const Device& device) const {

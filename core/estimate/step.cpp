@@ -21,6 +21,7 @@ PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& st
   PipelineTimes times;
   times.transfer = transfer;
   times.reduce_every = w.layout.reduce_every_microbatch;
+  times.blocking_sends = w.layout.blocking_sends;
   const Method& schedule = schedule_of(w.scenario.plan);
   const bool split = splits_backward(w);
   bool reduces = false, arrives = false;

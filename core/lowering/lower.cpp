@@ -222,9 +222,13 @@ class Lowering {
     const Written written = writer_->write(a, place, moment, lanes_[index], inputs);
     if (moment.last_backward)
       reduced_[index][place] = written.reduced.empty() ? written.done : written.reduced;
-    if (a.phase != Phase::BackwardWeight)
-      transfers_.send_after(a.phase, a.stage, a.microbatch, written.done);
+    if (a.phase != Phase::BackwardWeight) send(lanes_[index], a, written.done);
     if (keeps_cells_) cells_of(a.phase)[cell(a.stage, a.microbatch)] = {written, device};
+  }
+
+  void send(LaneState& lane, const Action& a, const Refs& done) {
+    const Ref sent = transfers_.send_after(a.phase, a.stage, a.microbatch, done);
+    if (w_.layout.blocking_sends) lane.tail.add(sent);
   }
 
   std::vector<Cell>& cells_of(Phase phase) {

@@ -92,6 +92,7 @@ Layout arrange(const Scenario& s) {
   layout.binding.sequence = s.plan.batch.sequence;
   layout.flash_attention = s.plan.flash_attention;
   layout.tied_copies = s.plan.mesh.pp > 1;
+  layout.blocking_sends = framework(s.plan.software.framework).blocking_sends;
   const Optimizer& rule = optimizer(s.plan.optimizer);
   layout.optimizer_bytes = rule.state_bytes;
   layout.optimizer_touched_bytes = rule.touched_bytes;

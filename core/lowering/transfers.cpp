@@ -139,10 +139,11 @@ Ref Transfers::received(Phase phase, StageId stage, std::int32_t microbatch) con
                                     : backward_[cell({stage.value + 1}, microbatch)].receive;
 }
 
-void Transfers::send_after(Phase phase, StageId stage, std::int32_t microbatch, const Refs& done) {
+Ref Transfers::send_after(Phase phase, StageId stage, std::int32_t microbatch, const Refs& done) {
   const Message& message =
       (phase == Phase::Forward ? forward_ : backward_)[cell(stage, microbatch)];
   if (message.send.valid()) draft_.after(message.send, done);
+  return message.send;
 }
 
 }  // namespace trainyard

@@ -24,8 +24,8 @@ class Transfers {
   /// What a forward (or backward) of that stage and microbatch waits for; invalid where its input
   /// is on its own device.
   Ref received(Phase, StageId, std::int32_t microbatch) const;
-  /// The message that it makes may leave after these.
-  void send_after(Phase, StageId, std::int32_t microbatch, const Refs& done);
+  /// The message that it makes may leave after these; invalid where there is none.
+  Ref send_after(Phase, StageId, std::int32_t microbatch, const Refs& done);
 
  private:
   struct Link {

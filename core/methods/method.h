@@ -66,6 +66,7 @@ struct PipelineTimes {
   bool reduce_every = false;         // with every microbatch, not only the last
   bool reduce_overlapped = true;     // else after the backward, and the next action waits
   Duration transfer{};               // one message to a neighbouring stage
+  bool blocking_sends = false;       // the stage's next action waits until it has left
 };
 
 /// A schedule's step up to its updates.

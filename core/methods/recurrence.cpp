@@ -226,6 +226,7 @@ class Recurrence {
       if (to != from) {
         Duration& link = clock.links[forward ? 0 : 1][to < from ? 0 : 1];
         link = done = std::max(done, link) + times_.transfer;
+        if (times_.blocking_sends) clock.free = std::max(clock.free, done);
       }
     }
     (forward ? forward_ : backward_)[cell(s, a.microbatch)] = done;

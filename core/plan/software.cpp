@@ -15,15 +15,15 @@ constexpr FrameworkProfile kFrameworks[] = {
     {"typical", "no framework named: fused kernels, traffic beside computation", K::Fused,
      A::Flash2},
     {"megatron", "Megatron-LM of 2021 to 2023, and its DeepSpeed fork", K::Fused, A::Flash2, false,
-     true, false, false, false},
+     true, false, false, false, true},
     {"megatron-core", "Megatron-Core, NeMo, Megatron-Bridge: Transformer Engine's kernels",
      K::Fused, A::Cudnn, true, true, true, true, true},
     {"deepspeed", "DeepSpeed over PyTorch modules", K::Eager, A::Flash2, false, false, true, true,
-     false},
+     false, true},
     {"fsdp", "PyTorch FSDP over eager modules (llm-foundry)", K::Eager, A::Triton},
     {"torchtitan", "FSDP2 with torch.compile", K::Compiled, A::Flash2},
     {"nanotron", "nanotron: eager modules with fused attention", K::Eager, A::Flash2, true, true,
-     false, false, false},
+     false, false, false, true},
     {"maxtext", "JAX, compiled by XLA", K::Compiled, A::Flash2},
 };
 

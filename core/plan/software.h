@@ -39,6 +39,7 @@ struct FrameworkProfile {
   bool overlaps_gradients = true;  // reduces gradients beside backward
   bool overlaps_weights = true;    // gathers weights beside computation
   bool overlaps_tensor = false;    // tensor parallel traffic beside the products it belongs to
+  bool blocking_sends = false;     // a stage computes on when its message has left
 };
 /// The first is taken where a plan does not say: "typical".
 std::span<const FrameworkProfile> frameworks();

@@ -78,8 +78,7 @@ Work fused(const LocalNode& local, const Sizes& s, Pass pass) {
                                        WorkKind::Attention);
   work.math = local.precision.math;
   work.k = (s.qk_width + s.v_width) / 2;  // a cost model reads how wide heads are
-  work.n = s.keys;
-  work.m = s.queries;
+  work.m = s.queries, work.n = s.keys, work.count = s.batch * s.heads;
   return work;
 }
 
