@@ -193,8 +193,8 @@ PhaseBytes phase_bytes(const Workload& w, StageId stage) {
   add_carried(sum, w, stage);
   add_communication(sum, w, stage);
   if (!runs(w, stage).empty()) {
-    sum.send_forward = body(w, runs(w, stage).back()).output;
-    sum.send_backward = body(w, runs(w, stage).front()).input;
+    sum.send_forward = share(body(w, runs(w, stage).back()).output, w.layout.send_parts);
+    sum.send_backward = share(body(w, runs(w, stage).front()).input, w.layout.send_parts);
   }
   return sum;
 }

@@ -92,13 +92,16 @@ Layout arrange(const Scenario& s) {
   layout.binding.sequence = s.plan.batch.sequence;
   layout.flash_attention = s.plan.flash_attention;
   layout.tied_copies = s.plan.mesh.pp > 1;
-  layout.blocking_sends = framework(s.plan.software.framework).blocking_sends;
+  const FrameworkProfile& software = framework(s.plan.software.framework);
+  layout.blocking_sends = software.blocking_sends;
   const Optimizer& rule = optimizer(s.plan.optimizer);
   layout.optimizer_bytes = rule.state_bytes;
   layout.optimizer_touched_bytes = rule.touched_bytes;
   each_choice(s.plan, [&](const Method& m, const Params& params) {
     if (m.arrange) m.arrange(layout, s, params);
   });
+  if (software.scatters_sends && !layout.binding.sequence_parallel)
+    layout.send_parts = layout.binding.tp;
   return layout;
 }
 

@@ -40,6 +40,7 @@ struct FrameworkProfile {
   bool overlaps_weights = true;    // gathers weights beside computation
   bool overlaps_tensor = false;    // tensor parallel traffic beside the products it belongs to
   bool blocking_sends = false;     // a stage computes on when its message has left
+  bool scatters_sends = false;     // tensor parallel ranks send a part each of what all hold
 };
 /// The first is taken where a plan does not say: "typical".
 std::span<const FrameworkProfile> frameworks();

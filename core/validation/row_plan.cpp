@@ -228,7 +228,8 @@ class PlanWriter {
   }
 
   void assume_precision() {
-    const bool old = framework().name == "megatron" || framework().name == "deepspeed";
+    const bool old =
+        (framework().name.starts_with("megatron") && !core()) || framework().name == "deepspeed";
     const std::string_view taken = old ? "fp16" : "bf16";
     assume("precision", std::string(taken), "not stated; the usual of its time");
     sixteen_bit(taken);

@@ -23,6 +23,7 @@ constexpr FrameworkWord kFrameworkWords[] = {
     {"Megatron-LM (Core)", "megatron-core"},
     {"Megatron-Core", "megatron-core"},
     {"MegaScale", "megatron", "", "flash-2"},
+    {"Megatron-DeepSpeed", "megatron-deepspeed"},
     {"Megatron", "megatron"},
     {"fms-fsdp", "fsdp", "compiled", "flash-2"},
     {"foundry", "fsdp"},

@@ -38,8 +38,8 @@ const std::vector<Values> kFree = {
     {"optimizer", {"adam", "adamw", "sgd", "momentum", "adagrad", "lars", "lamb", "lion"}},
     {"rank-order", {"tp-cp-ep-dp-pp", "tp-pp-dp-cp-ep"}},
     {"framework",
-     {"typical", "megatron", "megatron-core", "deepspeed", "fsdp", "torchtitan", "nanotron",
-      "maxtext"}},
+     {"typical", "megatron", "megatron-deepspeed", "megatron-core", "deepspeed", "fsdp",
+      "torchtitan", "nanotron", "maxtext"}},
     {"kernels", {"eager", "compiled", "fused"}},
 };
 const std::vector<Values> kBound = {
