@@ -45,8 +45,8 @@ constexpr ParameterInfo kTable[] = {
     {P::FourBit, "format.four-bit", 0.52, 0.55, 0.2, 0.1, 1.1, "share",
      "of the 16-bit share, that 4-bit products reach of their own peak", kStudy, "nvfp4"},
     {P::InnerLength, "product.inner-length", 200, 200, 0.3, 1, 2000, "elements",
-     "inner dimension at which filling and draining a tile takes as long as its products; twice "
-     "that for 8-bit operands",
+     "inner dimension at which filling and draining a tile takes as long as its products, in 16 "
+     "bit; more by what another format is faster",
      kStudy, "all"},
     {P::WaveExponent, "product.wave", 0.69, 0.7, 0.3, 0, 1, "exponent",
      "how much of the idle units in the last wave of tiles is lost", kStudy, "all"},

@@ -97,6 +97,7 @@ double attention_share(Generation g, AttentionKernel kernel, const Device& devic
 // Everything of a device that its kernels' times are made of; seconds, FLOP/s and bytes/s.
 struct Rates {
   std::array<double, 16> product{};  // by DType; 0 = the device has no such peak
+  std::array<double, 16> pace{};     // by DType: its peak over that of 16 bit
   double attention = 0, memory = 0, chain = 1, softmax = 1, gap = 0, host_op = 0;
   int units = 0;
 };
@@ -123,14 +124,15 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
   const Generation g = generation(device);
   Rates r;
   const double share = product_share(g, device, p);
+  const DType half = supports(device, DType::BF16) ? DType::BF16 : DType::F16;
+  const double dense =
+      supports(device, half) ? peak(device, half).value : peak(device, DType::F32).value;
   for (std::size_t t = 0; t < r.product.size(); ++t) {
     const auto type = static_cast<DType>(t);
     if (!supports(device, type)) continue;
     r.product[t] = peak(device, type).value * share * format_share(type, p);
+    r.pace[t] = peak(device, type).value / dense;
   }
-  const DType half = supports(device, DType::BF16) ? DType::BF16 : DType::F16;
-  const double dense =
-      supports(device, half) ? peak(device, half).value : peak(device, DType::F32).value;
   r.attention = dense * attention_share(g, software.attention, device, p);
   r.memory = device.memory_bandwidth.value.value *
              (g == Generation::Other ? device.efficiency.memory.value : p[P::MemoryRate]);
@@ -212,8 +214,8 @@ class Physical final : public CostModel {
   double product(const Work& work, const Rates& r, const Device& device) const {
     const double rate = r.product[static_cast<std::size_t>(work.math)];
     if (!(rate > 0)) peak(device, work.math);  // says which formats there are
-    const bool narrow = bytes_of(work.math) <= 1;
-    const double inner = p_[P::InnerLength] * (narrow ? 2 : 1);
+    // Filling and draining a tile takes a time, in which a faster format would do more.
+    const double inner = p_[P::InnerLength] * r.pace[static_cast<std::size_t>(work.math)];
     double shape = 1;
     if (r.units > 0)
       shape = tile_time(work.m, work.n, work.k, work.count, r.units,

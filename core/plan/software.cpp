@@ -17,7 +17,7 @@ constexpr FrameworkProfile kFrameworks[] = {
     {"megatron", "Megatron-LM of 2021 to 2023", K::Fused, A::Flash2, false, true, false, false,
      false, true, true},
     {"megatron-deepspeed", "Megatron-LM's layers in DeepSpeed's pipeline engine", K::Fused,
-     A::Flash2, false, true, false, false, false, true, false},
+     A::Flash2, false, true, false, false, false, true, true},
     {"megatron-core", "Megatron-Core, NeMo, Megatron-Bridge: Transformer Engine's kernels",
      K::Fused, A::Cudnn, true, true, true, true, true, false, true},
     {"deepspeed", "DeepSpeed over PyTorch modules", K::Eager, A::Flash2, false, false, true, true,
