@@ -62,6 +62,13 @@ void check_model(const Workload& w, Diagnostics& found) {
 
 void check_precision(const Workload& w, Diagnostics& found) {
   const Precision& p = w.layout.precision;
+  if (narrow(p.math)) {
+    add_error(
+        found,
+        "a local run multiplies in fp32, bf16 or fp16, found " + std::string(to_string(p.math)),
+        "plan#/choices", "precision=bf16");
+    return;
+  }
   for (DType type : {p.parameter, p.activation, p.gradient})
     if (type != DType::F32 && type != DType::BF16 && type != DType::F16) {
       add_error(found,

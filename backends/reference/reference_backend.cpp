@@ -94,6 +94,11 @@ Diagnostics ReferenceBackend::check(const Workload& w, const Program& p) {
               "expected a program of the workload's " + std::to_string(w.runs.size()) +
                   " stages, found one of " + std::to_string(p.stages),
               "program");
+  if (narrow(w.layout.precision.math))
+    add_error(found,
+              "the reference computes every product in 8-byte numbers, found casts to " +
+                  std::string(to_string(w.layout.precision.math)),
+              "plan#/choices", "precision=bf16");
   check_divided(w, found);
   check_model(w, found);
   check_program(p, found);

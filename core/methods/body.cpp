@@ -1,6 +1,7 @@
 #include "core/methods/body.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "core/model/ops.h"
@@ -89,6 +90,12 @@ BodyOp compute_op(const LocalNode& local, std::size_t i, Pass pass, Work work) {
   return op;
 }
 
+// Weights of that many bytes each; 0 = of the layout's format.
+Bytes times(std::int64_t weights, double each, const Layout& layout) {
+  if (!(each > 0)) return Bytes{weights} * bytes_of(layout.precision.parameter);
+  return Bytes{std::llround(static_cast<double>(weights) * each)};
+}
+
 }  // namespace
 
 Body write_body(const Model& model, int block, const Layout& layout) {
@@ -150,8 +157,8 @@ Bytes recomputed_bytes(const Body& body) {
   return sum;
 }
 
-Bytes weight_bytes(const LocalParameters& parameters, const Layout& layout) {
-  return Bytes{(parameters.dense + parameters.expert) * bytes_of(layout.precision.parameter)};
+Bytes gathered_bytes(const Body& body, std::int64_t parameters, const Layout& layout) {
+  return times(parameters, body.gathered_weight, layout);
 }
 
 Bytes gradient_bytes(std::int64_t parameters, const Layout& layout) {
@@ -164,10 +171,11 @@ StateBytes state_bytes(const Body& body, const Layout& layout) {
   const auto part = [](std::int64_t elements, int each, std::int64_t shards) {
     return share(Bytes{elements}, shards) * each;
   };
-  const int weight = bytes_of(layout.precision.parameter),
-            gradient = bytes_of(layout.precision.gradient);
-  return {part(p.dense, weight, layout.weight_shards) +
-              part(p.expert, weight, layout.expert_weight_shards),
+  const int gradient = bytes_of(layout.precision.gradient);
+  const auto weights = [&](std::int64_t elements, std::int64_t shards) {
+    return times(share(Bytes{elements}, shards).value, body.kept_weight, layout);
+  };
+  return {weights(p.dense, layout.weight_shards) + weights(p.expert, layout.expert_weight_shards),
           part(p.dense, gradient, layout.gradient_shards) +
               part(p.expert, gradient, layout.expert_gradient_shards),
           part(p.dense, optimizer, layout.optimizer_shards) +

@@ -98,6 +98,9 @@ struct Body {
   std::vector<Transient> transients;  // of what is not saved (core/methods/transients.h)
   TransientBytes held;                // of them at once
   LocalParameters parameters;
+  /// Bytes of one weight as it is kept, casts that live as long included, and as it is gathered; 0
+  /// = those of the layout's format.
+  double kept_weight = 0, gathered_weight = 0;
   Bytes gathered{};         // parameters in full that live only while the layer runs (ZeRO 3)
   Bytes unreduced{};        // gradients in full that live until they are scattered (ZeRO 2 and 3)
   Bytes input{}, output{};  // bytes that cross its boundary, on one device
@@ -115,8 +118,8 @@ struct StateBytes {
   Bytes weights{}, gradients{}, optimizer{};
 };
 StateBytes state_bytes(const Body&, const Layout&);
-/// Parameters in full as one device computes with them, in the format of kernels.
-Bytes weight_bytes(const LocalParameters&, const Layout&);
+/// So many of the layer's parameters as they are gathered.
+Bytes gathered_bytes(const Body&, std::int64_t parameters, const Layout&);
 Bytes gradient_bytes(std::int64_t parameters, const Layout&);
 
 }  // namespace trainyard

@@ -52,6 +52,9 @@ std::span<const Method> methods() {
       bf16_nearest(),
       bf16_sr(),
       bf16_kahan(),
+      fp8(),
+      mxfp8(),
+      nvfp4(),
       tensor_parallel(),
       context_parallel(),
       expert_parallel(),  //

@@ -34,6 +34,9 @@ Method bf16();
 Method bf16_nearest();
 Method bf16_sr();
 Method bf16_kahan();
+Method fp8();
+Method mxfp8();
+Method nvfp4();
 // Sharding
 Method tensor_parallel();
 Method context_parallel();

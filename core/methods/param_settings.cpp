@@ -1,4 +1,5 @@
-// "tick-tock.offset": the parameters of the plan's schedule as settings, by its name.
+// "tick-tock.offset", "fp8.scaling": the parameters of the plan's schedule and precision as
+// settings, by its name.
 #include <algorithm>
 
 #include "core/base/nearest.h"
@@ -16,20 +17,22 @@ const ParamSpec* find_spec(const Method& m, std::string_view name) {
   return found == m.params.end() ? nullptr : &*found;
 }
 
-const Method* schedule_before(std::string_view key) {
+const Method* method_before(std::string_view key) {
   const std::size_t dot = key.find('.');
   if (dot == std::string_view::npos) return nullptr;
   const Method* found = find_method(key.substr(0, dot));
-  return found != nullptr && found->axis == MethodAxis::Schedule ? found : nullptr;
+  const bool one_a_plan = found != nullptr && (found->axis == MethodAxis::Schedule ||
+                                               found->axis == MethodAxis::Precision);
+  return one_a_plan ? found : nullptr;
 }
 
 }  // namespace
 
-bool is_schedule_param(std::string_view key) { return schedule_before(key) != nullptr; }
+bool is_choice_param(std::string_view key) { return method_before(key) != nullptr; }
 
-void apply_schedule_param(Plan& plan, std::string_view key, std::string_view value,
-                          const Place& place) {
-  const Method& m = *schedule_before(key);
+void apply_choice_param(Plan& plan, std::string_view key, std::string_view value,
+                        const Place& place) {
+  const Method& m = *method_before(key);
   const std::string_view name = key.substr(key.find('.') + 1);
   const ParamSpec* spec = find_spec(m, name);
   if (spec == nullptr) {
@@ -40,18 +43,19 @@ void apply_schedule_param(Plan& plan, std::string_view key, std::string_view val
                     (names.empty() ? "; it has none" : did_you_mean(name.substr(0, 80), names)),
                 place);
   }
-  const Choice* chosen = chosen_on(plan, MethodAxis::Schedule);
-  if (chosen == nullptr || chosen->method != m.name)
+  const Choice* chosen = chosen_on(plan, m.axis);
+  if (chosen == nullptr || chosen->method != m.name) {
+    const std::string axis(to_string(m.axis));
     throw Error(Error::Kind::InvalidInput,
-                "expected schedule=" + std::string(m.name) + " before " + short_text(key) +
-                    ", found " +
-                    (chosen == nullptr ? std::string("no schedule") : "schedule=" + chosen->method),
+                "expected " + axis + "=" + std::string(m.name) + " before " + short_text(key) +
+                    ", found " + (chosen == nullptr ? "no " + axis : axis + "=" + chosen->method),
                 place);
+  }
   choice(plan, m.name).params.set(std::string(name), parse_param(*spec, value, place));
 }
 
-std::string schedule_param(const Plan& plan, std::string_view key) {
-  const Method& m = *schedule_before(key);
+std::string choice_param(const Plan& plan, std::string_view key) {
+  const Method& m = *method_before(key);
   const ParamSpec* spec = find_spec(m, key.substr(key.find('.') + 1));
   const Choice* chosen = find_choice(plan, m.name);
   if (spec == nullptr || chosen == nullptr) return "";

@@ -19,16 +19,17 @@ inline bool has_peak(const Device& device, DType format) {
 inline Diagnostics check_peak(const Device& device, DType format, std::string_view method) {
   if (has_peak(device, format)) return {};
   std::string has;
-  for (DType type : {DType::F32, DType::TF32, DType::F16, DType::BF16, DType::F8})
+  for (DType type : {DType::F32, DType::TF32, DType::F16, DType::BF16, DType::F8, DType::F4})
     if (has_peak(device, type)) has += (has.empty() ? "" : ", ") + std::string(to_string(type));
   return {{Diagnostic::Severity::Error,
            std::string(method) + " needs a device with a " + std::string(to_string(format)) +
                " peak; " + device.name + " has " + (has.empty() ? "none" : has),
            {"plan#/precision"},
-           format == DType::TF32           ? "precision=fp32"
-           : has_peak(device, DType::BF16) ? "precision=bf16"
-           : has_peak(device, DType::F16)  ? "precision=fp16"
-                                           : "precision=fp32"}};
+           format == DType::TF32                           ? "precision=fp32"
+           : narrow(format) && has_peak(device, DType::F8) ? "precision=fp8"
+           : has_peak(device, DType::BF16)                 ? "precision=bf16"
+           : has_peak(device, DType::F16)                  ? "precision=fp16"
+                                                           : "precision=fp32"}};
 }
 
 /// The format gradients are accumulated in, from the parameter "gradient-dtype".

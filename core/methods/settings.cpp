@@ -100,21 +100,28 @@ void set_schedule(Plan& plan, std::string_view value, const Place& place) {
   choose_on(plan, MethodAxis::Schedule, value, place);
 }
 
+bool has_gradient_dtype(std::string_view precision) {
+  const std::vector<ParamSpec>& params = method(precision).params;
+  return std::any_of(params.begin(), params.end(),
+                     [](const ParamSpec& s) { return s.name == "gradient-dtype"; });
+}
+
 void set_precision(Plan& plan, std::string_view value, const Place& place) {
   std::string gradient;
   if (const Choice* before = chosen_on(plan, MethodAxis::Precision);
       before != nullptr && before->params.has("gradient-dtype"))
     gradient = before->params.text("gradient-dtype");
   choose_on(plan, MethodAxis::Precision, value, place);
-  if (gradient == "fp32" && (value == "bf16" || value == "fp16"))
+  if (gradient == "fp32" && has_gradient_dtype(value))
     choice(plan, value).params.set("gradient-dtype", gradient);
 }
 
 void set_gradient_dtype(Plan& plan, std::string_view value, const Place& place) {
   const Choice* precision = chosen_on(plan, MethodAxis::Precision);
   const std::string name = precision == nullptr ? "bf16" : precision->method;
-  if (name != "bf16" && name != "fp16")
-    refuse(place, "precision bf16 or fp16 beside gradient-dtype", "precision=" + name);
+  if (!has_gradient_dtype(name))
+    refuse(place, "precision bf16, fp16, fp8, mxfp8 or nvfp4 beside gradient-dtype",
+           "precision=" + name);
   set_param(plan, name, "gradient-dtype", value, place);
 }
 
@@ -367,7 +374,7 @@ std::vector<Setting> make_settings() {
        set_gradient_dtype,
        [](const P& p) {
          const Choice* c = chosen_on(p, MethodAxis::Precision);
-         return c == nullptr || (c->method != "bf16" && c->method != "fp16")
+         return c == nullptr || !has_gradient_dtype(c->method)
                     ? std::string()
                     : read_param(p, c->method, "gradient-dtype");
        }},
@@ -441,9 +448,9 @@ const Setting* find_setting(std::string_view typed) {
 }
 
 void apply_setting(Plan& plan, std::string_view key, std::string_view value, const Place& place) {
-  if (is_schedule_param(key))
-    return apply_schedule_param(plan, key, value,
-                                {place.text + " " + std::string(key.substr(0, 80))});
+  if (is_choice_param(key))
+    return apply_choice_param(plan, key, value,
+                              {place.text + " " + std::string(key.substr(0, 80))});
   const Setting* found = find_setting(key);
   if (found == nullptr) {
     std::vector<std::string_view> names;
@@ -468,7 +475,7 @@ void apply_setting(Plan& plan, std::string_view assignment, const Place& place) 
 }
 
 std::string setting(const Plan& plan, std::string_view key) {
-  if (is_schedule_param(key)) return schedule_param(plan, key);
+  if (is_choice_param(key)) return choice_param(plan, key);
   const Setting* found = find_setting(key);
   return found == nullptr ? "" : found->read(plan);
 }

@@ -23,15 +23,15 @@ struct Setting {
 
 std::span<const Setting> settings();
 const Setting* find_setting(std::string_view key_or_alias);
-/// Whether a key is a parameter of a schedule by its name: "tick-tock.offset". Such a key is no
-/// Setting, because it is there only while its schedule is chosen; apply_setting() and setting()
-/// know it.
-bool is_schedule_param(std::string_view key);
-/// The key must be one. Throws Error{InvalidInput}: no such parameter (nearest), its schedule is
-/// not the plan's, a wrong value.
-void apply_schedule_param(Plan&, std::string_view key, std::string_view value, const Place&);
-/// "" where the plan does not choose that schedule.
-std::string schedule_param(const Plan&, std::string_view key);
+/// Whether a key is a parameter of a schedule or precision by its name: "tick-tock.offset",
+/// "fp8.scaling". Such a key is no Setting, because it is there only while its method is chosen;
+/// apply_setting() and setting() know it.
+bool is_choice_param(std::string_view key);
+/// The key must be one. Throws Error{InvalidInput}: no such parameter (nearest), its method is not
+/// the plan's, a wrong value.
+void apply_choice_param(Plan&, std::string_view key, std::string_view value, const Place&);
+/// "" where the plan does not choose that method.
+std::string choice_param(const Plan&, std::string_view key);
 
 /// Applies "tp", "8". Throws Error{InvalidInput}: unknown key (nearest), wrong value (expected,
 /// found).

@@ -125,11 +125,11 @@ void append(std::vector<BodyOp>& list, const std::vector<BodyOp>& more) {
 std::vector<BodyOp> weave_forward(const std::vector<BodyOp>& ops,
                                   const std::vector<Around>& around) {
   std::vector<BodyOp> woven;
-  for (const BodyOp& op : ops) {
-    const Around& a = around[op.node.value];
-    append(woven, a.before_forward);
-    woven.push_back(op);
-    append(woven, a.after_forward);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const Around& a = around[ops[i].node.value];
+    if (i == 0 || ops[i - 1].node != ops[i].node) append(woven, a.before_forward);
+    woven.push_back(ops[i]);
+    if (i + 1 == ops.size() || ops[i + 1].node != ops[i].node) append(woven, a.after_forward);
   }
   return woven;
 }
@@ -140,8 +140,10 @@ std::vector<BodyOp> weave_backward(const std::vector<BodyOp>& ops,
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const BodyOp& op = ops[i];
     const Around& a = around[op.node.value];
-    if (i == 0 || ops[i - 1].node != op.node) append(woven, a.before_backward);
-    if (op.pass == Pass::BackwardWeight) append(woven, a.before_weight);
+    const bool first = i == 0 || ops[i - 1].node != op.node;
+    if (first) append(woven, a.before_backward);
+    if (op.pass == Pass::BackwardWeight && (first || ops[i - 1].pass != op.pass))
+      append(woven, a.before_weight);
     woven.push_back(op);
     if (i + 1 == ops.size() || ops[i + 1].node != op.node) append(woven, a.after_backward);
   }

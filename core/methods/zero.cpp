@@ -36,9 +36,7 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
                          hybrid ? data / group : 1, ""},
                         {body.parameters.expert, Group::ExpertData, Group::Replica, 1, "expert "}};
   body.reduce.clear();  // what data parallel wrote
-  const auto weight = [&](std::int64_t n) {
-    return Bytes{n * bytes_of(layout.precision.parameter)};
-  };
+  const auto weight = [&](std::int64_t n) { return gathered_bytes(body, n, layout); };
   for (const Part& part : parts) {
     if (part.parameters == 0 ||
         (part.shard == Group::ExpertData && ranks(mesh, Group::ExpertData) == 1))

@@ -196,35 +196,23 @@ class PlanWriter {
   }
 
   void precision() {
-    struct Format {
-      std::string_view word;
-      std::string_view methods[3];  // the first that there is
-    };
-    constexpr Format kFormats[] = {
-        {"fp8-subchannel", {"fp8-block", "fp8"}},
-        {"mxfp8", {"mxfp8", "fp8"}},
-        {"nvfp4", {"nvfp4", "mxfp8"}},
-        {"fp8", {"fp8-tensor", "fp8"}},
-        {"fp16", {"fp16"}},
-        {"bf16", {"bf16"}},
-        {"tf32", {"tf32"}},
-        {"fp32", {"fp32"}},
-    };
     const std::string word = row_word(row_.precision);
     if (word.empty()) return assume_precision();
-    if (word == "fp8" && mentions(row_.notes, "rowwise") && find_method("fp8-row") != nullptr) {
-      choice(plan_, "fp8-row");
-      return;
-    }
-    for (const Format& f : kFormats) {
-      if (word != f.word) continue;
-      for (const std::string_view name : f.methods)
-        if (!name.empty() && find_method(name) != nullptr) return sixteen_bit(name);
-      choice(plan_, "bf16");
-      assume("precision", "bf16", fmt::format("{} cannot be planned yet", row_.precision));
-      return;
-    }
+    for (const std::string_view name : {"mxfp8", "nvfp4", "fp16", "bf16", "tf32", "fp32"})
+      if (word == name) return sixteen_bit(name);
+    if (word == "fp8" || word == "fp8-subchannel") return eight_bit(word == "fp8-subchannel");
     throw Error(Error::Kind::Unsupported, "a number format that cannot be planned");
+  }
+
+  // torchao casts again what it needs for backward, and gathers 8-bit weights where a tensor has
+  // one scale.
+  void eight_bit(bool blocks) {
+    Params& params = choice(plan_, "fp8").params;
+    const bool rows = mentions(row_.notes, "rowwise"), torch = framework().name == "torchtitan";
+    params.set("scaling", std::string(blocks ? "block" : rows ? "row" : "tensor"));
+    if (!torch) return;
+    params.set("keeps", std::string("bf16"));
+    params.set("gather-fp8", !rows && !blocks);
   }
 
   void assume_precision() {

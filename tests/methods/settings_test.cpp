@@ -32,7 +32,9 @@ const std::vector<Values> kFree = {
     {"hybrid", {"0", "2", "8"}},
     {"sequence-parallel", {"on", "off"}},
     {"recompute", {"none", "selective", "full", "blocks=1"}},
-    {"precision", {"fp32", "tf32", "fp16", "bf16", "bf16-nearest", "bf16-sr", "bf16-kahan"}},
+    {"precision",
+     {"fp32", "tf32", "fp16", "bf16", "bf16-nearest", "bf16-sr", "bf16-kahan", "fp8", "mxfp8",
+      "nvfp4"}},
     {"flash-attention", {"on", "off"}},
     {"overlap", {"on", "off"}},
     {"optimizer", {"adam", "adamw", "sgd", "momentum", "adagrad", "lars", "lamb", "lion"}},
@@ -186,8 +188,9 @@ TEST(Settings, RefuseWithASentence) {
             "tick-tock, found \"1f1d\"; did you mean \"1f1b\"?",
             "--set schedule"},
            {"precision=bf61",
-            "expected fp32, tf32, fp16, bf16, bf16-nearest, bf16-sr or bf16-kahan, found \"bf61\"; "
-            "did you mean \"bf16\"?",
+            "expected fp32, tf32, fp16, bf16, bf16-nearest, bf16-sr, bf16-kahan, fp8, mxfp8 or "
+            "nvfp4, found "
+            "\"bf61\"; did you mean \"bf16\"?",
             "--set precision"},
            {"zero=4", "expected 0, 1, 2, 3 (FSDP) or hybrid=<ranks>, found \"4\"", "--set zero"},
            {"zero=hybrid=x", "expected a whole number from 0 to 1000000, found \"x\"",
@@ -240,7 +243,8 @@ TEST(Settings, RefuseAGradientFormatThatThePrecisionLacks) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_STREQ(e.what(),
-                 "expected precision bf16 or fp16 beside gradient-dtype, found \"precision=fp32\"");
+                 "expected precision bf16, fp16, fp8, mxfp8 or nvfp4 beside gradient-dtype, found "
+                 "\"precision=fp32\"");
   }
 }
 
