@@ -1,37 +1,44 @@
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/saturating.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
-#include "core/methods/catalogue.h"
-#include "core/plan/mesh.h"
 
 namespace trainyard {
 namespace {
 
+// Prices the kinds of stages of one workload: each of its kernels once, each of its messages once.
 class Pricer {
  public:
-  Pricer(const Workload& w, const CostModel& cost) : w_(w), cost_(cost) {}
+  Pricer(const Workload& w, const CostModel& cost) : w_(w), cost_(cost) {
+    kernels_.reserve(w.kernels.size());
+    for (const Work& work : w.kernels)
+      kernels_.push_back(cost.compute(work, w.scenario.cluster.device));
+  }
+
+  // What follows is done by so many stages.
+  void stages(std::int64_t count) { stages_ = count; }
 
   Duration collective(const CollectiveRun& run) {
-    const Scenario& s = w_.scenario;
-    const GroupShape shape = group_shape(s.plan.mesh, run.group, s.cluster, w_.shard);
-    return counted(cost_.collective(run.kind, run.bytes, shape, s.cluster).time, run.repeats);
+    for (const Message& known : messages_)
+      if (known.kind == run.kind && known.group == run.group && known.bytes == run.bytes)
+        return counted(known.time, run.repeats);
+    const Duration time =
+        cost_
+            .collective(run.kind, run.bytes, w_.groups[static_cast<std::size_t>(run.group)],
+                        w_.scenario.cluster)
+            .time;
+    messages_.push_back({run.kind, run.group, run.bytes, time});
+    return counted(time, run.repeats);
   }
 
   // The largest message between stages; 0 where there is one stage.
   Duration transfer() {
     if (w_.scenario.plan.mesh.pp == 1) return {};
-    const std::size_t level = pipeline_level(w_.scenario.plan.mesh, w_.scenario.cluster);
-    Bytes most{};
-    const auto stages = static_cast<std::uint32_t>(w_.table.size());
-    for (std::uint32_t s = 0; s < stages; ++s) {
-      const PhaseBytes bytes = phase_bytes(w_, StageId{s});
-      if (s + 1 < stages) most = std::max(most, bytes.send_forward);
-      if (s > 0) most = std::max(most, bytes.send_backward);
-    }
-    const Duration one = cost_.transfer(most, w_.scenario.cluster, level);
-    counted(one, 2 * std::int64_t{stages});  // there and back
+    const Duration one = cost_.transfer(w_.largest_message, w_.scenario.cluster, w_.pipeline_level);
+    stages(static_cast<std::int64_t>(w_.table.size()));
+    counted(one, 2);  // there and back
     return one;
   }
 
@@ -41,16 +48,16 @@ class Pricer {
     return total;
   }
 
-  Duration update(const std::vector<WorkCount>& works) {
-    return counted(cost_.phase(works, true, w_.scenario.cluster), 1);
+  Duration update(const StageWork& stage) {
+    return counted(cost_.phase(stage.update, true, w_.scenario.cluster), 1);
   }
 
   PhaseTime phase(const PhaseWork& work) {
     PhaseTime time;
     Duration kernels{};
-    for (const WorkCount& one : work.works) {
-      const Duration t =
-          saturating_product(cost_.compute(one.work, w_.scenario.cluster.device), one.count);
+    for (std::size_t i = 0; i < work.works.size(); ++i) {
+      const WorkCount& one = work.works[i];
+      const Duration t = saturating_product(kernels_[work.kernels[i]], one.count);
       const Flops flops = one.work.flops * static_cast<double>(one.count);
       kernels = saturating_sum(kernels, t);
       time.filled += static_cast<double>(t.count()) * one.work.fill;
@@ -84,14 +91,23 @@ class Pricer {
   }
 
  private:
+  struct Message {
+    CollectiveKind kind;
+    Group group;
+    Bytes bytes;
+    Duration time;
+  };
   const Workload& w_;
   const CostModel& cost_;
+  std::vector<Duration> kernels_;  // by Workload::kernels
+  std::vector<Message> messages_;
+  std::int64_t stages_ = 1;
   double whole_ = 0;  // ns of all that was priced so far, each done for every microbatch
 
   // So many of it. No sum of what was priced, times the microbatches, is beyond a Duration.
   Duration counted(Duration one, std::int64_t count) {
     whole_ += static_cast<double>(one.count()) * static_cast<double>(count) *
-              microbatches(w_.scenario.plan);
+              static_cast<double>(stages_) * microbatches(w_.scenario.plan);
     constexpr double kMost = 9e18;
     if (whole_ > kMost)
       throw Error(Error::Kind::InvalidInput,
@@ -100,35 +116,42 @@ class Pricer {
   }
 };
 
+StageTime stage_time(const StageWork& stage, Pricer& pricer, bool split, bool copied) {
+  const auto phase = [&](Phase p) {
+    return pricer.phase(stage.phases[static_cast<std::size_t>(p)]);
+  };
+  StageTime t;
+  t.forward = phase(Phase::Forward);
+  t.backward = phase(Phase::Backward);
+  t.fill = (t.forward.filled + t.backward.filled) /
+           std::max(1.0, static_cast<double>((t.forward.compute + t.backward.compute).count()));
+  if (split) {
+    t.backward_input = phase(Phase::BackwardInput);
+    t.backward_weight = phase(Phase::BackwardWeight);
+  }
+  t.reduce_others = pricer.sum(stage.reduce.others), t.reduce_last = pricer.sum(stage.reduce.last);
+  t.gather_others = pricer.sum(stage.gather.others), t.gather_last = pricer.sum(stage.gather.last);
+  t.reduce_overlapped = stage.reduce.overlapped, t.gather_overlapped = stage.gather.overlapped;
+  t.update = pricer.update(stage);
+  if (copied)
+    t.copies = pricer.collective(
+        {CollectiveKind::AllReduce, Group::Copies, stage.state.total.gradients, 1, {}});
+  return t;
+}
+
 }  // namespace
 
 std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
   Pricer pricer(w, cost);
-  const Method& schedule = schedule_of(w.scenario.plan);
-  const bool split = splits_backward(w);
-  std::vector<StageTime> times;
-  for (std::uint32_t s = 0; s < w.table.size(); ++s) {
-    const StageId stage{s};
-    StageTime t;
-    t.forward = pricer.phase(phase_work(w, stage, Phase::Forward));
-    t.backward = pricer.phase(phase_work(w, stage, Phase::Backward));
-    t.fill = (t.forward.filled + t.backward.filled) /
-             std::max(1.0, static_cast<double>((t.forward.compute + t.backward.compute).count()));
-    if (split) {
-      t.backward_input = pricer.phase(phase_work(w, stage, Phase::BackwardInput));
-      t.backward_weight = pricer.phase(phase_work(w, stage, Phase::BackwardWeight));
-    }
-    const StepCollectives reduce = reduce_collectives(w, stage),
-                          gather = gather_collectives(w, stage);
-    t.reduce_others = pricer.sum(reduce.others), t.reduce_last = pricer.sum(reduce.last);
-    t.gather_others = pricer.sum(gather.others), t.gather_last = pricer.sum(gather.last);
-    t.reduce_overlapped = reduce.overlapped, t.gather_overlapped = gather.overlapped;
-    t.update = pricer.update(update_work(w, stage));
-    if (copies(w.placement) > 1)
-      t.copies = pricer.collective({CollectiveKind::AllReduce, Group::Copies,
-                                    stage_state(w, stage).total.gradients, 1, schedule.name});
-    times.push_back(t);
+  const bool split = splits_backward(w), copied = copies(w.placement) > 1;
+  std::vector<StageTime> kinds;
+  for (std::size_t kind = 0; kind < w.kinds.size(); ++kind) {
+    pricer.stages(std::count(w.kind_of.begin(), w.kind_of.end(), kind));
+    kinds.push_back(stage_time(w.kinds[kind], pricer, split, copied));
   }
+  std::vector<StageTime> times;
+  times.reserve(w.kind_of.size());
+  for (const std::uint32_t kind : w.kind_of) times.push_back(kinds[kind]);
   return times;
 }
 
@@ -139,10 +162,15 @@ Duration transfer_time(const Workload& w, const CostModel& cost) {
 PhaseTimes phase_times(const Workload& w, const CostModel& cost) {
   Pricer pricer(w, cost);
   PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, pricer.transfer()};
-  for (std::uint32_t s = 0; s < w.table.size(); ++s) {
-    mean.forward += pricer.phase(phase_work(w, StageId{s}, Phase::Forward)).total();
-    mean.backward_input += pricer.phase(phase_work(w, StageId{s}, Phase::BackwardInput)).total();
-    mean.backward_weight += pricer.phase(phase_work(w, StageId{s}, Phase::BackwardWeight)).total();
+  for (std::size_t kind = 0; kind < w.kinds.size(); ++kind) {
+    const auto count = std::count(w.kind_of.begin(), w.kind_of.end(), kind);
+    pricer.stages(count);
+    const auto sum = [&](Phase p) {
+      return pricer.phase(w.kinds[kind].phases[static_cast<std::size_t>(p)]).total() * count;
+    };
+    mean.forward += sum(Phase::Forward);
+    mean.backward_input += sum(Phase::BackwardInput);
+    mean.backward_weight += sum(Phase::BackwardWeight);
   }
   const auto stages = static_cast<std::int64_t>(w.table.size());
   mean.forward /= stages, mean.backward_input /= stages, mean.backward_weight /= stages;

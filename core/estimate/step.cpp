@@ -174,8 +174,8 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::size_t d = places[i].device.value;
     const auto at = [&](Category c) -> Bytes& { return memory[d][static_cast<std::size_t>(c)]; };
-    const StateBytes state = stage_state(w, places[i].stage).total;
-    const PhaseBytes bytes = phase_bytes(w, places[i].stage);
+    const StateBytes& state = stage_state(w, places[i].stage).total;
+    const PhaseBytes& bytes = phase_bytes(w, places[i].stage);
     const int for_weight =
         middle.live_for_weight.empty() ? middle.live[i] : middle.live_for_weight[i];
     at(Category::Framework) = w.scenario.cluster.device.context.value;

@@ -58,7 +58,7 @@ class HeldState {
   }
 
   void hold_stage(const StageCopy& place) {
-    const StageState state = stage_state(w_, place.stage);
+    const StageState& state = stage_state(w_, place.stage);
     const WaveState& waves = waves_[place.device.value];
     const auto sets = [&](Category category, std::string_view name, Bytes StateBytes::* kind,
                           Holds holds, int count) {

@@ -2,12 +2,14 @@
 // at one of two grains.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <stop_token>
 #include <string_view>
 #include <vector>
 
+#include "core/lowering/stage_work.h"
 #include "core/methods/body.h"
 #include "core/plan/stages.h"
 #include "core/program/program.h"
@@ -36,7 +38,13 @@ struct Workload {
     int first_layer = 0;  // of the model, counted over all blocks
   };
   std::vector<std::vector<Run>> runs;  // per virtual stage, in order of data flow
-  std::int64_t shard = 1;              // hybrid shard group
+  std::vector<StageWork> kinds;         // stages of equal layers are of one kind
+  std::vector<std::uint32_t> kind_of;   // by virtual stage: index into kinds
+  std::vector<Work> kernels;            // every work of every kind of stage, each once
+  std::int64_t shard = 1;               // hybrid shard group
+  std::array<GroupShape, kGroups> groups{};  // by Group
+  std::size_t pipeline_level = 0;            // that messages between stages cross
+  Bytes largest_message{};                   // between any two stages
   std::optional<Order> edited;         // the plan's own order; nothing: its schedule's
 };
 /// Throws Error{InvalidInput} listing all that check() finds wrong.

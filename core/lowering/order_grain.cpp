@@ -8,8 +8,6 @@
 namespace trainyard {
 namespace {
 
-constexpr int kPhases = 4;  // Forward, Backward, BackwardInput, BackwardWeight
-
 // The tasks of one stage in one phase, made once.
 struct PhaseTasks {
   TaskId compute;
@@ -146,7 +144,7 @@ class OrderGrain final : public PhaseWriter {
          {Phase::Forward, Phase::Backward, Phase::BackwardInput, Phase::BackwardWeight}) {
       if (phase != Phase::Forward && !(phase == Phase::Backward ? kinds_.whole : kinds_.split))
         continue;
-      const PhaseWork work = phase_work(w_, stage, phase);
+      const PhaseWork& work = phase_work(w_, stage, phase);
       PhaseTasks& tasks = made.phase[static_cast<std::size_t>(phase)];
       tasks.compute = compute(stage, phase, work, buffers, boundary);
       tasks.blocking = collectives(stage, phase, work.blocking);
@@ -154,8 +152,8 @@ class OrderGrain final : public PhaseWriter {
       tasks.lead = collectives(stage, phase, work.lead);
       tasks.gather = collectives(stage, phase, work.gather);
     }
-    const StepCollectives reduce = reduce_collectives(w_, stage),
-                          gather = gather_collectives(w_, stage);
+    const StepCollectives &reduce = reduce_collectives(w_, stage),
+                          &gather = gather_collectives(w_, stage);
     made.reduce_overlapped = reduce.overlapped;
     made.reduce_others = collectives(stage, Phase::Backward, reduce.others);
     made.reduce_last = collectives(stage, Phase::Backward, reduce.last);
@@ -233,7 +231,7 @@ class OrderGrain final : public PhaseWriter {
 
   StageBuffers make_buffers(const StageCopy& place) {
     const StageId stage = place.stage;
-    const PhaseBytes bytes = phase_bytes(w_, stage);
+    const PhaseBytes& bytes = phase_bytes(w_, stage);
     const auto make = [&](std::string_view name, Category category, Provenance provenance,
                           Bytes size, bool for_weight = false, bool with_parts = false) {
       Buffer buffer;

@@ -34,20 +34,19 @@ void add(std::vector<WorkCount>& list, const BodyOp& op, int count) {
   list.push_back({op.work, count, op.pass, op.recomputed});
 }
 
-const std::vector<Workload::Run>& runs(const Workload& w, StageId stage) {
-  return w.runs[stage.value];
-}
+using Runs = std::vector<Workload::Run>;
+
 const Body& body(const Workload& w, const Workload::Run& run) {
   return w.bodies[static_cast<std::size_t>(run.body)];
 }
 
 // The layer that is needed first (by position in `runs`, walked forward or backward) leads; the
 // others follow.
-StepCollectives step_collectives(const Workload& w, StageId stage,
+StepCollectives step_collectives(const Workload& w, const Runs& runs,
                                  std::vector<BodyOp> Body::* list) {
   StepCollectives found;
   bool first = true;
-  for (const Workload::Run& run : runs(w, stage)) {
+  for (const Workload::Run& run : runs) {
     const std::vector<BodyOp>& ops = body(w, run).*list;
     for (const BodyOp& op : ops) {
       found.overlapped = op.overlapped;
@@ -66,9 +65,9 @@ bool any_overlapped(const std::vector<BodyOp>& ops, bool (*is)(const BodyOp&)) {
 
 // In the order of backward: while a layer runs, the weights of the next arrive and the gradients of
 // the one before leave, where they overlap.
-void add_communication(PhaseBytes& sum, const Workload& w, StageId stage) {
+void add_communication(PhaseBytes& sum, const Workload& w, const Runs& runs) {
   std::vector<const Body*> layers;  // three of a run tell what more would
-  for (auto run = runs(w, stage).rbegin(); run != runs(w, stage).rend(); ++run)
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run)
     layers.insert(layers.end(), static_cast<std::size_t>(std::min(3, run->count)), &body(w, *run));
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Body& layer = *layers[i];
@@ -96,9 +95,9 @@ struct Tide {
   }
 };
 
-void add_carried(PhaseBytes& sum, const Workload& w, StageId stage) {
+void add_carried(PhaseBytes& sum, const Workload& w, const Runs& runs) {
   std::vector<const Workload::Run*> order;
-  for (auto run = runs(w, stage).rbegin(); run != runs(w, stage).rend(); ++run)
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run)
     if (!body(w, *run).backward.empty()) order.push_back(&*run);
   if (!order.empty()) sum.takes_late = body(w, *order.front()).held.takes_late;
   Tide input, whole;
@@ -122,12 +121,10 @@ void add_carried(PhaseBytes& sum, const Workload& w, StageId stage) {
   sum.input_rise = input.most, sum.whole_rise = whole.most;
 }
 
-}  // namespace
-
-PhaseWork phase_work(const Workload& w, StageId stage, Phase phase) {
+PhaseWork make_phase_work(const Workload& w, const Runs& runs, Phase phase) {
   PhaseWork sum;
   const bool forward = phase == Phase::Forward;
-  std::vector<Workload::Run> order = runs(w, stage);
+  Runs order = runs;
   if (!forward) std::reverse(order.begin(), order.end());
   bool lead_taken = false;
   for (const Workload::Run& run : order) {
@@ -152,24 +149,17 @@ PhaseWork phase_work(const Workload& w, StageId stage, Phase phase) {
   return sum;
 }
 
-StepCollectives reduce_collectives(const Workload& w, StageId stage) {
-  return step_collectives(w, stage, &Body::reduce);
-}
-StepCollectives gather_collectives(const Workload& w, StageId stage) {
-  return step_collectives(w, stage, &Body::gather);
-}
-
-std::vector<WorkCount> update_work(const Workload& w, StageId stage) {
+std::vector<WorkCount> make_update_work(const Workload& w, const Runs& runs) {
   std::vector<WorkCount> sum;
-  for (const Workload::Run& run : runs(w, stage))
+  for (const Workload::Run& run : runs)
     for (const BodyOp& op : body(w, run).update) add(sum, op, run.count);
   return sum;
 }
 
-PhaseBytes phase_bytes(const Workload& w, StageId stage) {
+PhaseBytes make_phase_bytes(const Workload& w, const Runs& runs) {
   PhaseBytes sum;
   Bytes transient_weight{};
-  for (auto run_at = runs(w, stage).rbegin(); run_at != runs(w, stage).rend(); ++run_at) {
+  for (auto run_at = runs.rbegin(); run_at != runs.rend(); ++run_at) {
     const Workload::Run& run = *run_at;
     const Body& layer = body(w, run);
     Bytes recomputed{}, recomputed_for_weight{};
@@ -190,18 +180,18 @@ PhaseBytes phase_bytes(const Workload& w, StageId stage) {
     sum.weight_workspace = std::max(sum.weight_workspace, held.weight);
   }
   sum.recomputed_for_weight = transient_weight;
-  add_carried(sum, w, stage);
-  add_communication(sum, w, stage);
-  if (!runs(w, stage).empty()) {
-    sum.send_forward = share(body(w, runs(w, stage).back()).output, w.layout.send_parts);
-    sum.send_backward = share(body(w, runs(w, stage).front()).input, w.layout.send_parts);
+  add_carried(sum, w, runs);
+  add_communication(sum, w, runs);
+  if (!runs.empty()) {
+    sum.send_forward = share(body(w, runs.back()).output, w.layout.send_parts);
+    sum.send_backward = share(body(w, runs.front()).input, w.layout.send_parts);
   }
   return sum;
 }
 
-StageState stage_state(const Workload& w, StageId stage) {
+StageState make_stage_state(const Workload& w, const Runs& runs) {
   StageState state;
-  for (const Workload::Run& run : runs(w, stage)) {
+  for (const Workload::Run& run : runs) {
     const Body& layer = body(w, run);
     StateBytes one = state_bytes(layer, w.layout);
     one.weights = one.weights * run.count;
@@ -218,6 +208,56 @@ StageState stage_state(const Workload& w, StageId stage) {
     }
   }
   return state;
+}
+
+// Indices of the works among the kernels, where each of them stands once.
+std::vector<std::uint32_t> indices(std::vector<Work>& kernels,
+                                   const std::vector<WorkCount>& works) {
+  std::vector<std::uint32_t> found;
+  found.reserve(works.size());
+  for (const WorkCount& w : works) {
+    const auto same = std::find(kernels.begin(), kernels.end(), w.work);
+    found.push_back(static_cast<std::uint32_t>(same - kernels.begin()));
+    if (same == kernels.end()) kernels.push_back(w.work);
+  }
+  return found;
+}
+
+bool same_layers(const Runs& a, const Runs& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Workload::Run& x, const Workload::Run& y) {
+                      return x.body == y.body && x.count == y.count;
+                    });
+}
+
+StageWork make_stage_work(Workload& w, const Runs& runs) {
+  StageWork made;
+  for (std::size_t p = 0; p < kPhases; ++p) {
+    made.phases[p] = make_phase_work(w, runs, static_cast<Phase>(p));
+    made.phases[p].kernels = indices(w.kernels, made.phases[p].works);
+  }
+  made.reduce = step_collectives(w, runs, &Body::reduce);
+  made.gather = step_collectives(w, runs, &Body::gather);
+  made.update = make_update_work(w, runs);
+  made.update_kernels = indices(w.kernels, made.update);
+  made.bytes = make_phase_bytes(w, runs);
+  made.state = make_stage_state(w, runs);
+  return made;
+}
+
+}  // namespace
+
+void sum_stages(Workload& w) {
+  std::vector<const Runs*> layers;  // by kind
+  for (const Runs& runs : w.runs) {
+    std::size_t kind = 0;
+    while (kind < layers.size() && !same_layers(*layers[kind], runs)) ++kind;
+    if (kind == layers.size()) {
+      layers.push_back(&runs);
+      w.kinds.push_back(make_stage_work(w, runs));
+    }
+    w.kind_of.push_back(static_cast<std::uint32_t>(kind));
+  }
 }
 
 }  // namespace trainyard

@@ -1,79 +1,35 @@
-// A PhaseWork is what one stage does for one microbatch in one phase, summed over its layers: order
-// grain writes it as a handful of instructions, the closed form prices it.
+// The StageWork of each stage: made once by prepare(), found here by stage.
 #pragma once
-
-#include <vector>
 
 #include "core/lowering/lower.h"
 
 namespace trainyard {
 
-/// Collectives of one kind, group and size, one a layer.
-struct CollectiveRun {
-  CollectiveKind kind = CollectiveKind::AllReduce;
-  Group group = Group::Tensor;
-  Bytes bytes{};
-  int repeats = 1;
-  std::string_view method;  // who wrote it
-  friend bool operator==(const CollectiveRun&, const CollectiveRun&) = default;
-};
+/// Fills the workload's kinds of stages from its runs and bodies, and lists their kernels.
+void sum_stages(Workload&);
 
-struct PhaseWork {
-  std::vector<WorkCount> works;
-  std::vector<CollectiveRun> blocking;  // computation waits for them
-  std::vector<CollectiveRun> beside;    // run beside the phase's computation (ring of keys and
-                                        // values)
-  std::vector<CollectiveRun> lead;      // weights of the first layer: computation waits for them
-  std::vector<CollectiveRun> gather;    // weights of the other layers: gathered beside it
-  bool empty() const {
-    return works.empty() && blocking.empty() && beside.empty() && lead.empty() && gather.empty();
-  }
-};
-
+inline const StageWork& stage_work(const Workload& w, StageId stage) {
+  return w.kinds[w.kind_of[stage.value]];
+}
 /// Which part of a stage's work a phase is: Forward, Backward (both parts), BackwardInput or
 /// BackwardWeight.
-PhaseWork phase_work(const Workload&, StageId, Phase);
-
-/// Collectives of one step: of gradients, or of weights after the update. Those of the layer that
-/// is ready last (or needed first) are `last`; the others can run beside backward (forward) when
-/// `overlapped`.
-struct StepCollectives {
-  std::vector<CollectiveRun> others, last;
-  bool overlapped = false;
-};
-StepCollectives reduce_collectives(const Workload&, StageId);
-StepCollectives gather_collectives(const Workload&, StageId);
-std::vector<WorkCount> update_work(const Workload&, StageId);
-
-/// Bytes of one microbatch on one stage.
-struct PhaseBytes {
-  Bytes until_input{};   // kept from forward until backward (of the input, under a split backward)
-  Bytes until_weight{};  // of them, what the weight pass still needs; not part of until_input
-  Bytes recomputed{};    // rebuilt during backward, one layer at a time
-  Bytes recomputed_by_input{};  // under a split backward: most that is rebuilt and alive during the
-                                // input pass, which leaves recomputed_for_weight
-  Bytes recomputed_for_weight{};  // rebuilt and, under a split backward, alive until the weight
-                                  // pass; of all layers
-  Bytes forward_workspace{}, backward_workspace{};  // most that transients hold at once
-  // The same where backward is split: both parts in one action, each in its own, without the
-  // gradients that weight passes read. Those are there from input pass to weight pass, and as they
-  // come before all that is kept has gone, what is held rises above where the action began.
-  Bytes whole_workspace{}, input_workspace{}, weight_workspace{};
-  Bytes carried{}, whole_rise{}, input_rise{};
-  bool takes_late = false;  // the layer that takes the output's gradient has a weight pass only
-  Bytes gathered{};         // weights in full of a layer (ZeRO 3), and of the next where prefetched
-  Bytes unreduced{};  // gradients in full of a layer (ZeRO 2 and 3), and of the one before where
-                      // they are scattered beside
-  Bytes backward_communication{};         // both, at the layer where their sum is largest
-  Bytes send_forward{}, send_backward{};  // to the next stage, to the one before
-};
-PhaseBytes phase_bytes(const Workload&, StageId);
-
-/// Persistent bytes of one stage by block, in order: weights, gradients, optimizer state.
-struct StageState {
-  StateBytes total;
-  std::vector<std::pair<int, StateBytes>> blocks;  // index into Model::blocks
-};
-StageState stage_state(const Workload&, StageId);
+inline const PhaseWork& phase_work(const Workload& w, StageId stage, Phase phase) {
+  return stage_work(w, stage).phases[static_cast<std::size_t>(phase)];
+}
+inline const StepCollectives& reduce_collectives(const Workload& w, StageId stage) {
+  return stage_work(w, stage).reduce;
+}
+inline const StepCollectives& gather_collectives(const Workload& w, StageId stage) {
+  return stage_work(w, stage).gather;
+}
+inline const std::vector<WorkCount>& update_work(const Workload& w, StageId stage) {
+  return stage_work(w, stage).update;
+}
+inline const PhaseBytes& phase_bytes(const Workload& w, StageId stage) {
+  return stage_work(w, stage).bytes;
+}
+inline const StageState& stage_state(const Workload& w, StageId stage) {
+  return stage_work(w, stage).state;
+}
 
 }  // namespace trainyard

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "core/lowering/edited_order.h"
-#include "core/lowering/lower.h"
+#include "core/lowering/phases.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
 #include "core/methods/transients.h"
@@ -169,6 +169,21 @@ class Bodies {
   std::map<std::pair<int, bool>, int> made_;
 };
 
+// How ranks that communicate sit, and what stages send each other.
+void seat_groups(Workload& w) {
+  const Mesh& mesh = w.scenario.plan.mesh;
+  const Cluster& cluster = w.scenario.cluster;
+  for (std::size_t g = 0; g < kGroups; ++g)
+    w.groups[g] = group_shape(mesh, static_cast<Group>(g), cluster, w.shard);
+  w.pipeline_level = pipeline_level(mesh, cluster);
+  const auto stages = static_cast<std::uint32_t>(w.table.size());
+  for (std::uint32_t s = 0; s < stages; ++s) {
+    const PhaseBytes& bytes = phase_bytes(w, StageId{s});
+    if (s + 1 < stages) w.largest_message = std::max(w.largest_message, bytes.send_forward);
+    if (s > 0) w.largest_message = std::max(w.largest_message, bytes.send_backward);
+  }
+}
+
 }  // namespace
 
 Diagnostics check(const Scenario& scenario) {
@@ -201,6 +216,8 @@ Workload prepare(const Scenario& scenario) {
   w.placement = schedule_of(w.scenario.plan).placement;
   w.table = stages(w.scenario.model, w.scenario.plan, w.placement);
   Bodies(w).lay_out();
+  sum_stages(w);
+  seat_groups(w);
   if (!w.scenario.plan.order.empty()) w.edited = parse_order(w.scenario.plan.order);
   return w;
 }

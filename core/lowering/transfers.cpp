@@ -64,8 +64,9 @@ void Transfers::make_tasks(const Boundaries& boundaries) {
     if (buffer.valid()) draft_.effect(id, buffer, !sends, sends);
     return id;
   };
-  std::vector<PhaseBytes> bytes;
-  for (std::uint32_t s = 0; s < stages_; ++s) bytes.push_back(phase_bytes(w_, StageId{s}));
+  const auto bytes = [&](std::size_t s) -> const PhaseBytes& {
+    return phase_bytes(w_, StageId{static_cast<std::uint32_t>(s)});
+  };
   for (std::size_t place = 0; place < places_.size(); ++place) {
     const StageId stage = places_[place].stage;
     const std::size_t s = stage.value;
@@ -74,14 +75,14 @@ void Transfers::make_tasks(const Boundaries& boundaries) {
       return by_message ? buffer : BufferId{};
     };
     tasks_.push_back(
-        {make(TaskKind::Send, Phase::Forward, stage, "send activations", bytes[s].send_forward,
+        {make(TaskKind::Send, Phase::Forward, stage, "send activations", bytes(s).send_forward,
               held(b.sends_forward, b.forward_out)),
          make(TaskKind::Receive, Phase::Forward, stage, "receive activations",
-              s > 0 ? bytes[s - 1].send_forward : Bytes{}, held(b.receives_forward, b.forward_in)),
-         make(TaskKind::Send, Phase::Backward, stage, "send gradients", bytes[s].send_backward,
+              s > 0 ? bytes(s - 1).send_forward : Bytes{}, held(b.receives_forward, b.forward_in)),
+         make(TaskKind::Send, Phase::Backward, stage, "send gradients", bytes(s).send_backward,
               held(b.sends_backward, b.backward_out)),
          make(TaskKind::Receive, Phase::Backward, stage, "receive gradients",
-              s + 1 < stages_ ? bytes[s + 1].send_backward : Bytes{},
+              s + 1 < stages_ ? bytes(s + 1).send_backward : Bytes{},
               held(b.receives_backward, b.backward_in))});
   }
 }
