@@ -1,5 +1,8 @@
 // Prices: what a cost model says of every task of a program, once.
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
 
 #include "backends/simulator/simulator.h"
 #include "core/base/saturating.h"
@@ -13,9 +16,11 @@ void price_compute(const Program& program, const Task& task, const Cluster& clus
   Duration kernels{}, again{};
   double fill = 0;
   Flops flops{}, model{};
-  for (std::uint32_t i = task.first_work; i < task.first_work + task.works; ++i) {
-    const WorkCount& w = program.works[i];
-    const Duration time = saturating_product(cost.compute(w.work, cluster.device), w.count);
+  const std::span<const WorkCount> works(program.works.data() + task.first_work, task.works);
+  std::vector<Duration> each;
+  for (const WorkCount& w : works) {
+    each.push_back(cost.compute(w.work, cluster.device));
+    const Duration time = saturating_product(each.back(), w.count);
     kernels = saturating_sum(kernels, time);
     if (w.recomputed) again = saturating_sum(again, time);
     fill += static_cast<double>(time.count()) * w.work.fill;
@@ -23,9 +28,8 @@ void price_compute(const Program& program, const Task& task, const Cluster& clus
     flops += f;
     if (!w.recomputed) model += f;
   }
-  const std::span<const WorkCount> works(program.works.data() + task.first_work, task.works);
   const bool update = task.phase == Phase::Update;
-  prices.time.push_back(cost.phase(works, update, cluster));
+  prices.time.push_back(cost.phase(works, each, update, cluster));
   prices.fill.push_back(kernels.count() > 0
                             ? std::clamp(fill / static_cast<double>(kernels.count()), 1e-6, 1.0)
                             : 1.0);
@@ -37,23 +41,50 @@ void price_compute(const Program& program, const Task& task, const Cluster& clus
   prices.model_flops.push_back(model);
 }
 
+// The pipeline's stages do much the same: a task whose works an earlier one has takes its prices.
+bool same_works(const Program& program, const Task& a, const Task& b) {
+  const auto of = [&](const Task& t) {
+    return std::span<const WorkCount>(program.works.data() + t.first_work, t.works);
+  };
+  const bool update = a.phase == Phase::Update;
+  return update == (b.phase == Phase::Update) && std::ranges::equal(of(a), of(b), [](const WorkCount& x, const WorkCount& y) {
+    return x.work == y.work && x.count == y.count && x.recomputed == y.recomputed;
+  });
+}
+
+template <class T>
+void repeat(std::vector<T>& list, std::size_t at) {
+  list.push_back(T(list[at]));
+}
+
 }  // namespace
 
 TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluster,
                  const CostModel& cost) {
   TaskPrices prices;
   const std::size_t pipeline = program.devices > 1 ? pipeline_level(mesh, cluster) : 0;
+  std::vector<std::size_t> distinct;  // compute tasks, each priced for all that are like it
+  std::array<std::optional<GroupShape>, kGroups> groups;
   for (const Task& task : program.tasks) {
     if (task.kind == TaskKind::Compute) {
-      price_compute(program, task, cluster, cost, prices);
+      const auto like = std::ranges::find_if(
+          distinct, [&](std::size_t t) { return same_works(program, program.tasks[t], task); });
+      if (like != distinct.end()) {
+        repeat(prices.time, *like), repeat(prices.fill, *like), repeat(prices.resource, *like);
+        repeat(prices.recompute_share, *like);
+        repeat(prices.flops, *like), repeat(prices.model_flops, *like);
+      } else {
+        distinct.push_back(prices.time.size());
+        price_compute(program, task, cluster, cost, prices);
+      }
       continue;
     }
     Duration time{};
     std::size_t level = pipeline;
     if (task.kind == TaskKind::Collective) {
-      const CollectiveTime one =
-          cost.collective(task.collective, task.bytes,
-                          group_shape(mesh, task.group, cluster, program.shard), cluster);
+      std::optional<GroupShape>& group = groups[static_cast<std::size_t>(task.group)];
+      if (!group) group = group_shape(mesh, task.group, cluster, program.shard);
+      const CollectiveTime one = cost.collective(task.collective, task.bytes, *group, cluster);
       time = saturating_product(one.time, task.repeats);
       level = one.level;
     } else {

@@ -107,11 +107,19 @@ class Datasheet final : public CostModel {
 
 }  // namespace
 
-Duration CostModel::phase(std::span<const WorkCount> works, bool, const Cluster& cluster) const {
+Duration CostModel::phase(std::span<const WorkCount> works, std::span<const Duration> kernels, bool,
+                          const Cluster&) const {
   Duration sum{};
-  for (const WorkCount& w : works)
-    sum = saturating_sum(sum, saturating_product(compute(w.work, cluster.device), w.count));
+  for (std::size_t i = 0; i < works.size(); ++i)
+    sum = saturating_sum(sum, saturating_product(kernels[i], works[i].count));
   return sum;
+}
+
+Duration CostModel::phase(std::span<const WorkCount> works, bool update,
+                          const Cluster& cluster) const {
+  std::vector<Duration> kernels;
+  for (const WorkCount& w : works) kernels.push_back(compute(w.work, cluster.device));
+  return phase(works, kernels, update, cluster);
 }
 
 std::string_view to_string(CollectiveAlgorithm algorithm) {

@@ -48,9 +48,12 @@ class CostModel {  // pure: same arguments, same answer, on any thread
   /// product in a format the device has no peak for.
   virtual Duration compute(const Work&, const Device&) const = 0;
   /// All that one phase of one stage computes, kernels one after the other while the host issues
-  /// the next; `update`: the weight update at the end of a step, with what happens once a step. By
-  /// default the sum of compute().
-  virtual Duration phase(std::span<const WorkCount>, bool update, const Cluster&) const;
+  /// the next; `kernels`: compute() of each work, as who prices a plan has asked for it already.
+  /// `update`: the weight update at the end of a step, with what happens once a step. By default
+  /// the sum of the kernels.
+  virtual Duration phase(std::span<const WorkCount>, std::span<const Duration> kernels, bool update,
+                         const Cluster&) const;
+  Duration phase(std::span<const WorkCount>, bool update, const Cluster&) const;
   /// A message between two devices whose distance needs `level`, alone on the link; sharing is the
   /// simulator's.
   virtual Duration transfer(Bytes, const Cluster&, std::size_t level) const = 0;

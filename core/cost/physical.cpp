@@ -172,22 +172,24 @@ class Physical final : public CostModel {
                                         : kernel(work, rates_of(device, software_, p_), device));
   }
 
-  Duration phase(std::span<const WorkCount> works, bool update,
+  Duration phase(std::span<const WorkCount> works, std::span<const Duration> kernels, bool update,
                  const Cluster& cluster) const override {
     const Rates other =
         cluster.device.id == device_ ? Rates{} : rates_of(cluster.device, software_, p_);
     const Rates& r = cluster.device.id == device_ ? rates_ : other;
     double device = 0, host = 0;
-    for (const WorkCount& w : works) {
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      const WorkCount& w = works[i];
       if (nothing(w.work)) continue;
-      device += kernel(w.work, r, cluster.device) * w.count;
+      device += to_seconds(kernels[i]) * w.count;
       host += (r.host_op + (facts_of(w.work).routing ? p_[P::HostRouted] * 0.25e-6 : 0)) * w.count;
     }
     if (!(device > 0)) return Duration{0};
     if (update) return seconds(device + (r.host_op > 0 ? p_[P::StepStart] * 1e-3 : 0));
     const auto nodes_beyond = static_cast<double>(nodes(cluster));
     const double slowest = 1 + p_[P::Straggler] * std::log2(std::max(1.0, nodes_beyond));
-    return seconds(std::sqrt(std::sqrt(std::pow(device, 4) + std::pow(host, 4))) * slowest);
+    const double device2 = device * device, host2 = host * host;
+    return seconds(std::sqrt(std::sqrt(device2 * device2 + host2 * host2)) * slowest);
   }
 
   Duration transfer(Bytes bytes, const Cluster& cluster, std::size_t level) const override {

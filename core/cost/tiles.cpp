@@ -35,7 +35,9 @@ double tile_time(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t co
       const std::int64_t pieces = tiles * splits, waves = parts(pieces, units);
       const double idle = static_cast<double>(waves * units) / static_cast<double>(pieces);
       const double inner = 1 + shape.inner * static_cast<double>(splits) / static_cast<double>(k);
-      const double time = cover * inner * (idle > 1 ? std::pow(idle, shape.wave) : 1);
+      const double whole = cover * inner;
+      if (best > 0 && whole >= best) continue;  // idle units only add to it
+      const double time = whole * (idle > 1 ? std::pow(idle, shape.wave) : 1);
       if (best == 0 || time < best) best = time;
     }
   }

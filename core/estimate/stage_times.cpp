@@ -49,7 +49,7 @@ class Pricer {
   }
 
   Duration update(const StageWork& stage) {
-    return counted(cost_.phase(stage.update, true, w_.scenario.cluster), 1);
+    return whole(stage.update, stage.update_kernels, true);
   }
 
   PhaseTime phase(const PhaseWork& work) {
@@ -67,7 +67,7 @@ class Pricer {
       else
         time.model_flops += flops;
     }
-    time.compute = counted(cost_.phase(work.works, false, w_.scenario.cluster), 1);
+    time.compute = whole(work.works, work.kernels, false);
     // What the host or a straggler adds is spread over the kernels.
     if (kernels.count() > 0) {
       const double longer =
@@ -100,9 +100,17 @@ class Pricer {
   const Workload& w_;
   const CostModel& cost_;
   std::vector<Duration> kernels_;  // by Workload::kernels
+  std::vector<Duration> each_;     // of the phase at hand; kept for its room
   std::vector<Message> messages_;
   std::int64_t stages_ = 1;
   double whole_ = 0;  // ns of all that was priced so far, each done for every microbatch
+
+  Duration whole(const std::vector<WorkCount>& works, const std::vector<std::uint32_t>& kernels,
+                 bool update) {
+    each_.clear();
+    for (const std::uint32_t kernel : kernels) each_.push_back(kernels_[kernel]);
+    return counted(cost_.phase(works, each_, update, w_.scenario.cluster), 1);
+  }
 
   // So many of it. No sum of what was priced, times the microbatches, is beyond a Duration.
   Duration counted(Duration one, std::int64_t count) {

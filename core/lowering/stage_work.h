@@ -72,6 +72,7 @@ struct StageState {
   std::vector<std::pair<int, StateBytes>> blocks;  // index into Model::blocks
 };
 
+inline constexpr std::size_t kGroups = static_cast<std::size_t>(Group::Copies) + 1;
 inline constexpr std::size_t kPhases = 4;  // Forward, Backward (both parts), BackwardInput,
                                            // BackwardWeight
 

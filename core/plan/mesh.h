@@ -19,7 +19,6 @@ enum class Group : std::uint8_t {
   Pipeline,    // neighbouring stages: a pair
   Copies,      // the two copies of a stage under a bidirectional placement: a pair
 };
-inline constexpr std::size_t kGroups = 9;
 std::string_view to_string(Group);  // "tensor", "data" ...
 
 /// Legal is each of tp, cp, ep, dp and pp once, joined by dashes. ep does not multiply the devices:
