@@ -58,7 +58,7 @@ class HeldState {
   }
 
   void hold_stage(const StageCopy& place) {
-    const StageState& state = stage_state(w_, place.stage);
+    const StateByBlock& state = stage_state(w_, place.stage);
     const WaveState& waves = waves_[place.device.value];
     const auto sets = [&](Category category, std::string_view name, Bytes StateBytes::* kind,
                           Holds holds, int count) {
@@ -80,7 +80,7 @@ class HeldState {
          1 + waves.gradients);
   }
 
-  void name_parts(BufferId id, const StageState& state, Bytes StateBytes::* kind) {
+  void name_parts(BufferId id, const StateByBlock& state, Bytes StateBytes::* kind) {
     if (!id.valid()) return;
     Program& program = draft_.program;
     program.buffers[id.value].first_part = static_cast<std::uint32_t>(program.parts.size());

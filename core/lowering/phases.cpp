@@ -189,8 +189,8 @@ PhaseBytes make_phase_bytes(const Workload& w, const Runs& runs) {
   return sum;
 }
 
-StageState make_stage_state(const Workload& w, const Runs& runs) {
-  StageState state;
+StateByBlock make_stage_state(const Workload& w, const Runs& runs) {
+  StateByBlock state;
   for (const Workload::Run& run : runs) {
     const Body& layer = body(w, run);
     StateBytes one = state_bytes(layer, w.layout);

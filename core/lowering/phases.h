@@ -28,7 +28,7 @@ inline const std::vector<WorkCount>& update_work(const Workload& w, StageId stag
 inline const PhaseBytes& phase_bytes(const Workload& w, StageId stage) {
   return stage_work(w, stage).bytes;
 }
-inline const StageState& stage_state(const Workload& w, StageId stage) {
+inline const StateByBlock& stage_state(const Workload& w, StageId stage) {
   return stage_work(w, stage).state;
 }
 

@@ -67,7 +67,7 @@ struct PhaseBytes {
 };
 
 /// Persistent bytes by block, in order: weights, gradients, optimizer state.
-struct StageState {
+struct StateByBlock {
   StateBytes total;
   std::vector<std::pair<int, StateBytes>> blocks;  // index into Model::blocks
 };
@@ -82,7 +82,7 @@ struct StageWork {
   std::vector<WorkCount> update;
   std::vector<std::uint32_t> update_kernels;  // as PhaseWork::kernels
   PhaseBytes bytes;
-  StageState state;
+  StateByBlock state;
 };
 
 }  // namespace trainyard
