@@ -43,13 +43,12 @@ void price_compute(const Program& program, const Task& task, const Cluster& clus
 
 // The pipeline's stages do much the same: a task whose works an earlier one has takes its prices.
 bool same_works(const Program& program, const Task& a, const Task& b) {
-  const auto of = [&](const Task& t) {
-    return std::span<const WorkCount>(program.works.data() + t.first_work, t.works);
-  };
-  const bool update = a.phase == Phase::Update;
-  return update == (b.phase == Phase::Update) && std::ranges::equal(of(a), of(b), [](const WorkCount& x, const WorkCount& y) {
+  const auto of = [&](const Task& t) { return program.works.begin() + t.first_work; };
+  const auto same = [](const WorkCount& x, const WorkCount& y) {
     return x.work == y.work && x.count == y.count && x.recomputed == y.recomputed;
-  });
+  };
+  return (a.phase == Phase::Update) == (b.phase == Phase::Update) &&
+         std::equal(of(a), of(a) + a.works, of(b), of(b) + b.works, same);
 }
 
 template <class T>
@@ -67,8 +66,9 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
   std::array<std::optional<GroupShape>, kGroups> groups;
   for (const Task& task : program.tasks) {
     if (task.kind == TaskKind::Compute) {
-      const auto like = std::ranges::find_if(
-          distinct, [&](std::size_t t) { return same_works(program, program.tasks[t], task); });
+      const auto like = std::find_if(distinct.begin(), distinct.end(), [&](std::size_t t) {
+        return same_works(program, program.tasks[t], task);
+      });
       if (like != distinct.end()) {
         repeat(prices.time, *like), repeat(prices.fill, *like), repeat(prices.resource, *like);
         repeat(prices.recompute_share, *like);

@@ -37,15 +37,15 @@ struct Workload {
     int count = 1;
     int first_layer = 0;  // of the model, counted over all blocks
   };
-  std::vector<std::vector<Run>> runs;  // per virtual stage, in order of data flow
-  std::vector<StageWork> kinds;         // stages of equal layers are of one kind
-  std::vector<std::uint32_t> kind_of;   // by virtual stage: index into kinds
-  std::vector<Work> kernels;            // every work of every kind of stage, each once
-  std::int64_t shard = 1;               // hybrid shard group
+  std::vector<std::vector<Run>> runs;        // per virtual stage, in order of data flow
+  std::vector<StageWork> kinds;              // stages of equal layers are of one kind
+  std::vector<std::uint32_t> kind_of;        // by virtual stage: index into kinds
+  std::vector<Work> kernels;                 // every work of every kind of stage, each once
+  std::int64_t shard = 1;                    // hybrid shard group
   std::array<GroupShape, kGroups> groups{};  // by Group
   std::size_t pipeline_level = 0;            // that messages between stages cross
   Bytes largest_message{};                   // between any two stages
-  std::optional<Order> edited;         // the plan's own order; nothing: its schedule's
+  std::optional<Order> edited;               // the plan's own order; nothing: its schedule's
 };
 /// Throws Error{InvalidInput} listing all that check() finds wrong.
 Workload prepare(const Scenario&);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/lane_clock.h"
 #include "core/methods/recurrence.h"
 
 namespace trainyard {
@@ -16,14 +18,14 @@ PipelineEstimate follow_for(const Method& m, const Params& params, ScheduleShape
 }
 
 // After some rounds every further round of p microbatches takes the same time: that is the pace.
-PipelineEstimate paced(const Method& m, const Params& params, const ScheduleShape& shape,
-                       const PipelineTimes& times, int p, int rounds, bool holdings) {
-  const int all = shape.microbatches;
+// `run`: the estimate of so many microbatches.
+template <class Run>
+PipelineEstimate paced(int all, int p, int rounds, const Run& run) {
   const int rounds_left_out = std::max(0, (all - rounds * p) / p);
   const int some = all - rounds_left_out * p;
-  PipelineEstimate found = follow_for(m, params, shape, some, times, holdings);
+  PipelineEstimate found = run(some);
   if (rounds_left_out == 0) return found;
-  const PipelineEstimate before = follow_for(m, params, shape, some - p, times, false);
+  const PipelineEstimate before = run(some - p);
   const auto carry_on = [&](Duration& later, Duration earlier) {
     later += rounds_left_out * (later - earlier);
   };
@@ -35,9 +37,20 @@ PipelineEstimate paced(const Method& m, const Params& params, const ScheduleShap
   return found;
 }
 
+constexpr int kRounds = 3;
+
 PipelineEstimate paced(const Method& m, const ScheduleShape& shape, const PipelineTimes& times) {
-  return paced(m, {}, shape, times, shape.devices, 3, false);
+  return paced(shape.microbatches, shape.devices, kRounds, [&](int microbatches) {
+    return follow_for(m, {}, shape, microbatches, times, false);
+  });
 }
+
+// One device of 1F1B.
+struct PipelineRank {
+  LaneClock clock;
+  Duration weights{}, reduce{};    // streams
+  Duration forward{}, backward{};  // ports, to the stage after and the one before
+};
 
 // Equal stages with nothing but computation and what blocks it, and free transfers.
 bool equal_stages(const PipelineTimes& t) {
@@ -79,6 +92,53 @@ Duration round_of(const PipelineTimes& t) {
 
 }  // namespace
 
+// A stage has w forwards ahead of its first backward, one less than the stage before: once all
+// stages have theirs, each further forward and backward of the stages in turn, last stage first,
+// finds what it needs. So one pass over the actions is enough, without an order written down.
+PipelineEstimate follow_one_f_one_b(int microbatches, const PipelineTimes& times) {
+  const auto p = times.forward.size(), n = static_cast<std::size_t>(microbatches);
+  std::vector<PipelineRank> ranks(p);
+  std::vector<Duration> arrived(p * n);  // forwards at the next stage
+  PipelineEstimate found;
+  found.ends.resize(p), found.reduced.resize(p);
+  const auto send = [&](Duration& port, Duration done) {
+    return port = std::max(done, port) + times.transfer;
+  };
+  const auto forward = [&](std::size_t s, std::size_t m) {
+    PipelineRank& rank = ranks[s];
+    const LayerTraffic arriving =
+        m == 0 && !times.arrive.empty() ? times.arrive[s] : LayerTraffic{};
+    const Duration input = s > 0 ? arrived[(s - 1) * n + m] : Duration{};
+    const ActionTime& t = times.forward[s];
+    const Duration done = rank.clock.run(t, t.compute, input, arriving, rank.weights).done;
+    if (s + 1 < p) arrived[s * n + m] = send(rank.forward, done);
+  };
+  const auto backward = [&](std::size_t s, Duration input, bool last) {
+    PipelineRank& rank = ranks[s];
+    const ActionTime& t = times.backward[s];
+    const LaneClock::Ran ran = rank.clock.run(t, t.compute, input, {}, rank.weights);
+    found.ends[s] = ran.done;
+    if (!times.reduce.empty() && (last || times.reduce_every))
+      found.reduced[s] =
+          rank.clock.reduce(times.reduce[s], times.reduce_overlapped, ran, last, rank.reduce);
+    return s > 0 ? send(rank.backward, ran.done) : ran.done;
+  };
+  for (std::size_t s = 0; s < p; ++s)
+    for (std::size_t m = 0; m < std::min(n, p - 1 - s); ++m) forward(s, m);
+  for (std::size_t m = 0; m < n; ++m) {
+    Duration input{};
+    for (std::size_t s = p; s-- > 0;) {
+      if (const std::size_t ahead = p - 1 - s; m + ahead < n) forward(s, m + ahead);
+      input = backward(s, input, m + 1 == n);
+    }
+  }
+  for (std::size_t s = 0; s < p; ++s) {
+    found.span = std::max(found.span, found.ends[s]);
+    found.reduced[s] = std::max(found.reduced[s], found.ends[s]);
+  }
+  return found;
+}
+
 PipelineEstimate estimate_pipeline(const Method& m, const Params& params,
                                    const ScheduleShape& shape, const PipelineTimes& times) {
   if (m.closed_form) return m.closed_form(shape, times);
@@ -87,9 +147,12 @@ PipelineEstimate estimate_pipeline(const Method& m, const Params& params,
     settled.steps = m.settles(shape, params) + 1;
     return follow(m.order(settled, params), settled, times);
   }
-  constexpr int kRounds = 5;  // fills twice as long as 1F1B's settle too
+  constexpr int kLongRounds = 5;  // fills twice as long as 1F1B's settle too
   const int p = shape.devices, round = (3 + p) / p * p;
-  return paced(m, params, shape, times, round, kRounds, true);
+  bool holdings = true;
+  return paced(shape.microbatches, round, kLongRounds, [&](int microbatches) {
+    return follow_for(m, params, shape, microbatches, times, std::exchange(holdings, false));
+  });
 }
 
 PipelineEstimate gpipe_closed_form(const ScheduleShape& shape, const PipelineTimes& times) {
@@ -103,10 +166,11 @@ PipelineEstimate gpipe_closed_form(const ScheduleShape& shape, const PipelineTim
 }
 
 PipelineEstimate one_f_one_b_closed_form(const ScheduleShape& shape, const PipelineTimes& times) {
-  static const Method schedule = one_f_one_b();
   PipelineEstimate found =
-      equal_stages(times) ? around((shape.microbatches + shape.stages - 1) * round_of(times), times)
-                          : paced(schedule, shape, times);
+      equal_stages(times)
+          ? around((shape.microbatches + shape.stages - 1) * round_of(times), times)
+          : paced(shape.microbatches, shape.devices, kRounds,
+                  [&](int microbatches) { return follow_one_f_one_b(microbatches, times); });
   found.live.clear(), found.live_for_weight.clear();
   for (int s = 0; s < shape.stages; ++s)
     found.live.push_back(std::min(shape.microbatches, shape.stages - s));

@@ -12,6 +12,9 @@ PipelineEstimate gpipe_closed_form(const ScheduleShape&, const PipelineTimes&);
 /// (m + p - 1)(F + B) for equal stages; min(m, p - s) microbatches alive.
 PipelineEstimate one_f_one_b_closed_form(const ScheduleShape&, const PipelineTimes&);
 
+/// As follow() of 1F1B's order, but for what stages hold: one pass over its actions.
+PipelineEstimate follow_one_f_one_b(int microbatches, const PipelineTimes&);
+
 /// m (F + B) + (p - 1)(F + B) / v for equal stages, F and B of a whole device (Narayanan et al., SC
 /// 2021).
 PipelineEstimate interleaved_closed_form(const ScheduleShape&, const PipelineTimes&);

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "core/methods/lane_clock.h"
+
 namespace trainyard {
 namespace {
 
@@ -12,11 +14,9 @@ constexpr Duration kUnknown{-1};
 bool is_backward(Phase phase) { return phase == Phase::Backward || phase == Phase::BackwardInput; }
 
 // One lane while an order is followed.
-struct LaneClock {
+struct FollowedLane : LaneClock {
   const Lane* lane = nullptr;
   std::size_t next = 0;
-  Duration free{};                 // its last action and what blocks are done
-  Duration computed{};             // its last computation is
   Duration links[2][2] = {};       // its ports, by direction of the data and of the neighbour
   std::vector<Duration> reducing;  // by stage: when its gradients are reduced
   std::vector<bool> completes;     // by action: the last backward before its stage's update
@@ -55,11 +55,11 @@ class Recurrence {
                                      static_cast<int>(c)));
     lanes_on_.assign(weights_.size(), 0);
     for (const Lane& lane : order.lanes) {
-      clocks_.push_back({&lane, 0, lane.delay, lane.delay, {}, {}, {}});
+      clocks_.push_back({{lane.delay, lane.delay}, &lane, 0, {}, {}, {}});
       clocks_.back().reducing.resize(stages_);
       ++lanes_on_[lane.device.value];
     }
-    for (LaneClock& clock : clocks_) find_last_backwards(clock);
+    for (FollowedLane& clock : clocks_) find_last_backwards(clock);
     arrived_.assign(stages_ * copies_, Duration{});
     waiting_.assign(arrived_.size(), true);
     found_.ends.resize(stages_), found_.reduced.resize(stages_);
@@ -70,7 +70,7 @@ class Recurrence {
   PipelineEstimate run() {
     for (bool moved = true; moved;) {
       moved = false;
-      for (LaneClock& clock : clocks_)
+      for (FollowedLane& clock : clocks_)
         while (clock.next < clock.lane->actions.size() && act(clock)) moved = true;
     }
     for (std::size_t s = 0; s < stages_; ++s) {
@@ -96,7 +96,7 @@ class Recurrence {
     return stage.value * copies_ + copy(stage, on);
   }
 
-  void find_last_backwards(LaneClock& clock) const {
+  void find_last_backwards(FollowedLane& clock) const {
     const std::vector<Action>& actions = clock.lane->actions;
     clock.completes.assign(actions.size(), false);
     std::vector<bool> due(stages_, !asynchronous_);
@@ -148,7 +148,7 @@ class Recurrence {
   }
 
   // Takes the lane's next action if its input is there.
-  bool act(LaneClock& clock) {
+  bool act(FollowedLane& clock) {
     const Action& a = clock.lane->actions[clock.next];
     const Duration input = input_of(a);
     if (input == kUnknown) return false;
@@ -161,51 +161,37 @@ class Recurrence {
     return true;
   }
 
-  void compute(LaneClock& clock, const Action& a, Duration input) {
+  void compute(FollowedLane& clock, const Action& a, Duration input) {
     const bool forward = a.phase == Phase::Forward;
     const std::size_t s = a.stage.value, here = place(a.stage, clock.lane->device);
     const ActionTime& t = time_of(a);
-    Duration lead = t.lead, gather = t.gather, ready = std::max(clock.free, input);
+    Duration ready = input;
+    LayerTraffic arriving;
     if (forward && waiting_[here]) {
       waiting_[here] = false;
       ready = std::max(ready, arrived_[here]);
-      if (!times_.arrive.empty()) lead += times_.arrive[s].last, gather += times_.arrive[s].others;
+      if (!times_.arrive.empty()) arriving = times_.arrive[s];
     }
-    Duration start = ready, gathered{};
-    if (lead + gather > Duration{}) {
-      Duration& stream = weights_[clock.lane->device.value];
-      gathered = std::max(stream, clock.computed) + lead;
-      start = std::max(ready, gathered);
-      stream = gathered += gather;
-    }
-    clock.computed = start + shared(t.compute, clock.lane->device);
-    // What blocks shares a stream with what runs beside, and comes after it.
-    clock.free = std::max(clock.computed, ready + t.beside) + t.blocking;
-    clock.free = std::max(clock.free, gathered);
-    const Duration done = clock.free;
-    if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight)
-      reduce(clock, s, ready, done);
+    const LaneClock::Ran ran = clock.run(t, shared(t.compute, clock.lane->device), ready, arriving,
+                                         weights_[clock.lane->device.value]);
+    const Duration done = ran.done;
+    if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight) reduce(clock, s, ran);
     if (is_backward(a.phase)) found_.ends[s] = std::max(found_.ends[s], done);
     if (a.phase != Phase::BackwardWeight) send(clock, a, done);
-    if (holdings_) note_live(a, here, start, done);
+    if (holdings_) note_live(a, here, ran.start, done);
   }
 
-  // The gradients of one backward, which began when it was `ready` and ended when `done`.
-  void reduce(LaneClock& clock, std::size_t s, Duration ready, Duration done) {
+  void reduce(FollowedLane& clock, std::size_t s, const LaneClock::Ran& ran) {
     const bool last = clock.completes[clock.next];
-    found_.ends[s] = std::max(found_.ends[s], done);
-    clock.reducing[s] = std::max(clock.reducing[s], done);
+    found_.ends[s] = std::max(found_.ends[s], ran.done);
+    clock.reducing[s] = std::max(clock.reducing[s], ran.done);
     if ((!last && !times_.reduce_every) || times_.reduce.empty()) return;
-    const LayerTraffic& traffic = times_.reduce[s];
-    Duration& stream = reduce_stream_[clock.lane->device.value];
-    stream = std::max(stream, times_.reduce_overlapped ? ready : done) + traffic.others;
-    stream = std::max(stream, done) + traffic.last;
-    clock.reducing[s] = stream;
-    found_.reduced[s] = std::max(found_.reduced[s], stream);
-    if (!times_.reduce_overlapped && !last) clock.free = std::max(clock.free, stream);
+    clock.reducing[s] = clock.reduce(times_.reduce[s], times_.reduce_overlapped, ran, last,
+                                     reduce_stream_[clock.lane->device.value]);
+    found_.reduced[s] = std::max(found_.reduced[s], clock.reducing[s]);
   }
 
-  void update(LaneClock& clock, const Action& a) {
+  void update(FollowedLane& clock, const Action& a) {
     const std::size_t s = a.stage.value, here = place(a.stage, clock.lane->device);
     const Duration work = times_.update.empty() ? Duration{} : times_.update[s];
     clock.free = std::max(clock.free, clock.reducing[s]) + work;
@@ -216,7 +202,7 @@ class Recurrence {
   }
 
   // When the neighbour has the result: the ports work in order, one message at a time.
-  void send(LaneClock& clock, const Action& a, Duration done) {
+  void send(FollowedLane& clock, const Action& a, Duration done) {
     const bool forward = a.phase == Phase::Forward;
     const std::size_t s = a.stage.value;
     if (forward ? s + 1 < stages_ : s > 0) {
@@ -301,7 +287,7 @@ class Recurrence {
   const PipelineTimes& times_;
   std::size_t stages_, copies_;
   bool asynchronous_, holdings_;
-  std::vector<LaneClock> clocks_;
+  std::vector<FollowedLane> clocks_;
   std::vector<int> lanes_on_;                 // by device
   std::vector<Duration> weights_;             // by device: its gather stream is idle again
   std::vector<Duration> reduce_stream_;       // by device

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/closed_form.h"
+#include "core/methods/recurrence.h"
 
 namespace trainyard {
 namespace {
@@ -41,6 +44,41 @@ TEST(OneFOneB, LiveMicrobatchesFallFromStageToStage) {
         EXPECT_EQ(most, std::min(m, p - s));
       }
     }
+}
+
+Duration some(int most) { return Duration{*rc::gen::inRange(0, most)}; }
+
+std::vector<ActionTime> actions(std::size_t stages) {
+  std::vector<ActionTime> list;
+  for (std::size_t s = 0; s < stages; ++s)
+    list.push_back({some(20), some(100), some(30), some(60), some(60)});
+  return list;
+}
+
+std::vector<LayerTraffic> traffic(std::size_t stages) {
+  std::vector<LayerTraffic> list;
+  for (std::size_t s = 0; s < stages; ++s) list.push_back({some(50), some(200)});
+  return list;
+}
+
+TEST(OneFOneB, OnePassOverItsActionsIsItsOrderFollowed) {
+  EXPECT_TRUE(rc::check([] {
+    const int p = *rc::gen::inRange(1, 9), m = *rc::gen::inRange(1, 30);
+    const auto stages = static_cast<std::size_t>(p);
+    PipelineTimes times;
+    times.forward = actions(stages), times.backward = actions(stages);
+    if (*rc::gen::arbitrary<bool>()) times.reduce = traffic(stages);
+    if (*rc::gen::arbitrary<bool>()) times.arrive = traffic(stages);
+    times.reduce_every = *rc::gen::arbitrary<bool>();
+    times.reduce_overlapped = *rc::gen::arbitrary<bool>();
+    times.transfer = some(40);
+    const ScheduleShape shape{.devices = p, .stages = p, .microbatches = m};
+    const PipelineEstimate one = follow_one_f_one_b(m, times),
+                           order = follow(one_f_one_b().order(shape, {}), shape, times, false);
+    RC_ASSERT(one.span == order.span);
+    RC_ASSERT(one.ends == order.ends);
+    RC_ASSERT(one.reduced == order.reduced);
+  }));
 }
 
 TEST(OneFOneB, HasOneStageADevice) {
