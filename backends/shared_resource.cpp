@@ -19,6 +19,12 @@ void SharedResource::finish(InstructionId instruction, Instant now) {
   forecast(now);
 }
 
+void SharedResource::pace(double pace, Instant now) {
+  settle(now);
+  pace_ = pace;
+  forecast(now);
+}
+
 // Takes off what was done since the last change, at the rate that held.
 void SharedResource::settle(Instant now) {
   const double done = static_cast<double>((now - settled_).count()) * rate_;
@@ -29,7 +35,7 @@ void SharedResource::settle(Instant now) {
 void SharedResource::forecast(Instant now) {
   double fill = 0;
   for (const Running& r : running_) fill += r.fill;
-  rate_ = fill > 1.0 ? 1.0 / fill : 1.0;
+  rate_ = pace_ * (fill > 1.0 ? 1.0 / fill : 1.0);
   finishes_.clear();
   for (Running& r : running_) {
     // One that was never slowed ends on the nanosecond; a slowed one at the first whole one after

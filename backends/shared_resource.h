@@ -25,6 +25,10 @@ class SharedResource {
   void start(InstructionId, Duration alone, double fill, Instant now);
   /// Removes a finished one; the others' finish times change likewise.
   void finish(InstructionId, Instant now);
+  /// From now on everything here runs at that share of its rate, (0, 1]; finish times change
+  /// likewise.
+  void pace(double, Instant now);
+  bool idle() const { return running_.empty(); }
   const std::vector<Finish>& finishes() const { return finishes_; }
 
  private:
@@ -41,7 +45,7 @@ class SharedResource {
   std::vector<Running> running_;
   std::vector<Finish> finishes_;
   Instant settled_{};
-  double rate_ = 1.0;
+  double rate_ = 1.0, pace_ = 1.0;
 };
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "app/cli/collectives.h"
 #include "app/cli/scenario_words.h"
 #include "core/base/units_text.h"
 #include "core/cluster/cluster.h"
@@ -135,7 +136,9 @@ void show_device(Out& out, const Device& d, bool explain) {
 
 int run_hardware(const Words& words, Streams& streams) {
   Out out;
-  if (words.has(""))
+  if (words.has("collectives"))
+    out = collectives_text(parse_cluster(words.text("")));
+  else if (words.has(""))
     show_device(out, device(words.text("")), words.has("explain"));
   else if (words.has("explain"))
     for (const Device& d : devices()) show_device(out, d, true), out += '\n';
@@ -208,9 +211,13 @@ Verb hardware_verb() {
   return {.name = "hardware",
           .summary = "The devices and their figures; with --explain, where each figure is from.",
           .positional = "NAME",
-          .positional_doc = "a device, as h100-sxm",
-          .flags = catalogue_flags({{"explain", "", "the source of every number"}}),
-          .examples = {"hardware", "hardware h100-sxm --explain"},
+          .positional_doc = "a device, as h100-sxm; with --collectives a cluster, as h100-sxm:64",
+          .flags = catalogue_flags(
+              {{"explain", "", "the source of every number"},
+               {"collectives", "",
+                "of a cluster: algorithm, time and bandwidths of collectives by size"}}),
+          .examples = {"hardware", "hardware h100-sxm --explain",
+                       "hardware h100-sxm:64 --collectives"},
           .run = run_hardware};
 }
 

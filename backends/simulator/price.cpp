@@ -6,6 +6,7 @@
 
 #include "backends/simulator/simulator.h"
 #include "core/base/saturating.h"
+#include "core/cost/overlap.h"
 #include "core/plan/mesh.h"
 
 namespace trainyard {
@@ -61,6 +62,7 @@ void repeat(std::vector<T>& list, std::size_t at) {
 TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluster,
                  const CostModel& cost) {
   TaskPrices prices;
+  prices.contention = cost.contention(cluster.device);
   const std::size_t pipeline = program.devices > 1 ? pipeline_level(mesh, cluster) : 0;
   std::vector<std::size_t> distinct;  // compute tasks, each priced for all that are like it
   std::array<std::optional<GroupShape>, kGroups> groups;
@@ -85,7 +87,13 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
       std::optional<GroupShape>& group = groups[static_cast<std::size_t>(task.group)];
       if (!group) group = group_shape(mesh, task.group, cluster, program.shard);
       const CollectiveTime one = cost.collective(task.collective, task.bytes, *group, cluster);
-      time = saturating_product(one.time, task.repeats);
+      Duration waited = one.time;
+      if (task.works > 0) {
+        const WorkCount& w = program.works[task.first_work];
+        waited =
+            exposed(one.time, cost.compute(w.work, cluster.device), w.count, prices.contention);
+      }
+      time = saturating_product(waited, task.repeats);
       level = one.level;
     } else {
       time = cost.transfer(task.bytes, cluster, pipeline);

@@ -27,6 +27,8 @@ class EventLoop {
     for (std::uint8_t r : prices.resource) most = std::max(most, r);
     const std::uint32_t per_device = std::uint32_t{most} + 1;
     resources_.resize(std::size_t{per_device} * static_cast<std::size_t>(program.devices));
+    busy_.resize(static_cast<std::size_t>(program.devices));
+    per_device_ = per_device;
     link_successors();
     place(per_device);
   }
@@ -139,9 +141,27 @@ class EventLoop {
     if (const InstructionId peer = program_.instructions[id].peer; peer.valid())
       timeline_.spans[peer.value].start = now;
     const std::uint32_t task = program_.instructions[id].task.value;
+    if (prices_.contention > 0) count(id, 1, now);
     SharedResource& shared = resources_[work_[id].resource];
     shared.start(InstructionId{id}, prices_.time[task], prices_.fill[task], now);
     forecast(shared);
+  }
+
+  // Computation and collectives of a device slow each other down while both run: of two that begin
+  // together the longer ends later by `contention` of the shorter.
+  void count(std::uint32_t id, int change, Instant now) {
+    const TaskKind kind = program_.task(program_.instructions[id]).kind;
+    if (kind != TaskKind::Compute && kind != TaskKind::Collective) return;
+    const std::uint32_t device = work_[id].resource / per_device_;
+    Busy& busy = busy_[device];
+    (kind == TaskKind::Compute ? busy.computing : busy.communicating) += change;
+    const bool both = busy.computing > 0 && busy.communicating > 0;
+    if (both == busy.both) return;
+    busy.both = both;
+    for (std::uint32_t r = device * per_device_; r < (device + 1) * per_device_; ++r) {
+      resources_[r].pace(both ? 1 / (1 + prices_.contention) : 1, now);
+      if (!resources_[r].idle()) forecast(resources_[r]);
+    }
   }
 
   void forecast(const SharedResource& shared) {
@@ -153,6 +173,7 @@ class EventLoop {
     SharedResource& shared = resources_[work_[id.value].resource];
     shared.finish(id, now);
     if (!shared.finishes().empty()) forecast(shared);
+    if (prices_.contention > 0) count(id.value, -1, now);
     const InstructionId peer = program_.instructions[id.value].peer;
     complete(id.value, now);
     if (peer.valid()) complete(peer.value, now);
@@ -182,6 +203,12 @@ class EventLoop {
   std::vector<Work> work_;
   std::vector<std::uint32_t> next_, first_successor_, successors_;
   std::vector<SharedResource> resources_;
+  struct Busy {
+    int computing = 0, communicating = 0;
+    bool both = false;
+  };
+  std::vector<Busy> busy_;  // by device
+  std::uint32_t per_device_ = 1;
   std::size_t ended_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   Timeline timeline_;

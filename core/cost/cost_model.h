@@ -62,6 +62,9 @@ class CostModel {  // pure: same arguments, same answer, on any thread
   /// broadcast; each per rank. The fastest algorithm that the shape allows. 0 for one rank.
   virtual CollectiveTime collective(CollectiveKind, Bytes, const GroupShape&,
                                     const Cluster&) const = 0;
+  /// Share of the time of traffic beside computation that is lost to the two together (see
+  /// core/cost/overlap.h).
+  virtual double contention(const Device&) const { return 0; }
   /// Half-width of the error seen on published runs, as a share of the value, and the sentence that
   /// says so.
   virtual double band() const = 0;

@@ -200,6 +200,10 @@ class Physical final : public CostModel {
     return physical_collective(kind, bytes, shape, cluster, links_of(cluster.device));
   }
 
+  double contention(const Device& device) const override {
+    return generation(device) == Generation::Other ? 0 : p_[P::Contention];
+  }
+
   double band() const override { return 0.24; }
   std::string_view band_basis() const override {
     return "90 % of 583 published step times lie within 24 % of such forms";

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/base/saturating.h"
+#include "core/cost/overlap.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
 
@@ -21,16 +22,11 @@ class Pricer {
   void stages(std::int64_t count) { stages_ = count; }
 
   Duration collective(const CollectiveRun& run) {
-    for (const Message& known : messages_)
-      if (known.kind == run.kind && known.group == run.group && known.bytes == run.bytes)
-        return counted(known.time, run.repeats);
-    const Duration time =
-        cost_
-            .collective(run.kind, run.bytes, w_.groups[static_cast<std::size_t>(run.group)],
-                        w_.scenario.cluster)
-            .time;
-    messages_.push_back({run.kind, run.group, run.bytes, time});
-    return counted(time, run.repeats);
+    const Duration alone = message(run);
+    if (run.beside.count == 0) return counted(alone, run.repeats);
+    const double contention = cost_.contention(w_.scenario.cluster.device);
+    return counted(exposed(alone, kernels_[run.kernel], run.beside.count, contention),
+                   run.repeats);
   }
 
   // The largest message between stages; 0 where there is one stage.
@@ -91,6 +87,17 @@ class Pricer {
   }
 
  private:
+  Duration message(const CollectiveRun& run) {
+    for (const Message& known : messages_)
+      if (known.kind == run.kind && known.group == run.group && known.bytes == run.bytes)
+        return known.time;
+    const GroupShape& shape = w_.groups[static_cast<std::size_t>(run.group)];
+    const Duration time =
+        cost_.collective(run.kind, run.bytes, shape, w_.scenario.cluster).time;
+    messages_.push_back({run.kind, run.group, run.bytes, time});
+    return time;
+  }
+
   struct Message {
     CollectiveKind kind;
     Group group;

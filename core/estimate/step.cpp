@@ -17,9 +17,10 @@ ActionTime action_time(const PhaseTime& p) {
 }
 
 PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& stages,
-                             Duration transfer) {
+                             Duration transfer, double contention) {
   PipelineTimes times;
   times.transfer = transfer;
+  times.contention = contention;
   times.reduce_every = w.layout.reduce_every_microbatch;
   times.blocking_sends = w.layout.blocking_sends;
   const Method& schedule = schedule_of(w.scenario.plan);
@@ -209,7 +210,7 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
 StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const std::vector<StageTime> stages = stage_times(w, cost);
   const Duration transfer = transfer_time(w, cost);
-  const PipelineTimes times = pipeline_times(w, stages, transfer);
+  const PipelineTimes times = pipeline_times(w, stages, transfer, cost.contention(w.scenario.cluster.device));
   const PipelineEstimate middle = pipeline(w, times, mean_times(w, stages, transfer));
   const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
   const std::int64_t m = microbatches(w.scenario.plan);

@@ -126,7 +126,10 @@ class OrderGrain final : public PhaseWriter {
     task.group = run.group;
     task.repeats = run.repeats;
     task.bytes = run.bytes;
-    return draft_.task(task);
+    const TaskId id = draft_.task(task);
+    if (run.beside.count > 0)
+      draft_.work(id, run.beside.work, run.beside.count, run.beside.pass, run.beside.recomputed);
+    return id;
   }
 
   std::vector<TaskId> collectives(StageId stage, Phase phase,

@@ -14,11 +14,20 @@ bool is_weight_gather(const BodyOp& op) {
   return op.communication && op.overlapped && op.group != Group::Context;
 }
 
-void add(std::vector<CollectiveRun>& list, const BodyOp& op, int repeats) {
+// Whether what it runs beside is in the same part of backward.
+bool together(const BodyOp& op, Phase phase) {
+  if (phase == Phase::Forward || phase == Phase::Backward || op.recomputed) return true;
+  return op.beside.pass == op.pass;
+}
+
+void add(std::vector<CollectiveRun>& list, const BodyOp& op, int repeats,
+         Phase phase = Phase::Forward) {
   if (repeats == 0) return;
-  CollectiveRun run{op.collective, op.group, op.bytes, repeats, op.pass_name};
+  CollectiveRun run{op.collective, op.group, op.bytes, repeats, op.pass_name, op.beside};
+  if (!together(op, phase)) run.beside = {.count = 0};
   for (CollectiveRun& have : list)
-    if (have.kind == run.kind && have.group == run.group && have.bytes == run.bytes) {
+    if (have.kind == run.kind && have.group == run.group && have.bytes == run.bytes &&
+        have.beside == run.beside) {
       have.repeats += repeats;
       return;
     }
@@ -135,7 +144,7 @@ PhaseWork make_phase_work(const Workload& w, const Runs& runs, Phase phase) {
       if (!op.communication) {
         add(sum.works, op, run.count);
       } else if (!op.overlapped) {
-        add(sum.blocking, op, run.count);
+        add(sum.blocking, op, run.count, phase);
       } else if (is_weight_gather(op)) {
         if (!lead_taken) add(sum.lead, op, 1);
         add(sum.gather, op, run.count - (lead_taken ? 0 : 1));
@@ -210,16 +219,19 @@ StateByBlock make_stage_state(const Workload& w, const Runs& runs) {
   return state;
 }
 
-// Indices of the works among the kernels, where each of them stands once.
+// Index of the work among the kernels, where each of them stands once.
+std::uint32_t index_of(std::vector<Work>& kernels, const Work& work) {
+  const auto same = std::find(kernels.begin(), kernels.end(), work);
+  const auto index = static_cast<std::uint32_t>(same - kernels.begin());
+  if (same == kernels.end()) kernels.push_back(work);
+  return index;
+}
+
 std::vector<std::uint32_t> indices(std::vector<Work>& kernels,
                                    const std::vector<WorkCount>& works) {
   std::vector<std::uint32_t> found;
   found.reserve(works.size());
-  for (const WorkCount& w : works) {
-    const auto same = std::find(kernels.begin(), kernels.end(), w.work);
-    found.push_back(static_cast<std::uint32_t>(same - kernels.begin()));
-    if (same == kernels.end()) kernels.push_back(w.work);
-  }
+  for (const WorkCount& w : works) found.push_back(index_of(kernels, w.work));
   return found;
 }
 
@@ -235,6 +247,8 @@ StageWork make_stage_work(Workload& w, const Runs& runs) {
   for (std::size_t p = 0; p < kPhases; ++p) {
     made.phases[p] = make_phase_work(w, runs, static_cast<Phase>(p));
     made.phases[p].kernels = indices(w.kernels, made.phases[p].works);
+    for (CollectiveRun& run : made.phases[p].blocking)
+      if (run.beside.count > 0) run.kernel = index_of(w.kernels, run.beside.work);
   }
   made.reduce = step_collectives(w, runs, &Body::reduce);
   made.gather = step_collectives(w, runs, &Body::gather);

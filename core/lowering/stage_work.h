@@ -17,7 +17,9 @@ struct CollectiveRun {
   Group group = Group::Tensor;
   Bytes bytes{};
   int repeats = 1;
-  std::string_view method;  // who wrote it
+  std::string_view method;       // who wrote it
+  WorkCount beside{.count = 0};  // as BodyOp::beside
+  std::uint32_t kernel = 0;      // index of its work into Workload::kernels
   friend bool operator==(const CollectiveRun&, const CollectiveRun&) = default;
 };
 

@@ -29,6 +29,7 @@ struct BodyOp {
   TensorId tensor;           // that it gathers or reduces; invalid: parameters or their gradients
   bool of_gradient = false;  // the tensor's gradient, not the tensor
   bool overlapped = false;   // may run beside computation of its own phase (see overlap.cpp)
+  WorkCount beside{.count = 0};  // product that it runs beside, in `count` pieces; 0 = none
 };
 
 /// A tensor kept from forward to backward.

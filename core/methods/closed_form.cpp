@@ -68,17 +68,26 @@ bool equal_stages(const PipelineTimes& t) {
 PipelineEstimate around(Duration span, const PipelineTimes& times) {
   PipelineEstimate found;
   found.span = span;
+  // The last backward and the gradients beside it slow each other down; every stage waits for those
+  // behind it.
+  const auto lost = [&](std::size_t s) {
+    if (times.reduce.empty() || !times.reduce_overlapped) return Duration{};
+    const Duration both = std::min(times.reduce[s].others, times.backward[s].compute);
+    return Duration{static_cast<Duration::rep>(times.contention * static_cast<double>(both.count()))};
+  };
   Duration leaves{};
+  for (std::size_t s = 0; s < times.backward.size(); ++s) found.span += lost(s);
   for (std::size_t s = 0; s < times.backward.size(); ++s) {
-    const Duration backward = times.backward[s].compute + times.backward[s].blocking,
-                   ends = span - leaves;
+    const Duration backward =
+                       times.backward[s].compute + times.backward[s].blocking + lost(s),
+                   ends = found.span - leaves;
     leaves += backward;
     Duration reduced = ends;
     if (!times.reduce.empty()) {
       const LayerTraffic& traffic = times.reduce[s];
-      reduced =
-          std::max(ends, (times.reduce_overlapped ? ends - backward : ends) + traffic.others) +
-          traffic.last;
+      reduced = std::max(ends, (times.reduce_overlapped ? ends - backward + lost(s) : ends) +
+                                   traffic.others) +
+                traffic.last;
     }
     found.ends.push_back(ends), found.reduced.push_back(reduced);
   }
@@ -110,13 +119,19 @@ PipelineEstimate follow_one_f_one_b(int microbatches, const PipelineTimes& times
         m == 0 && !times.arrive.empty() ? times.arrive[s] : LayerTraffic{};
     const Duration input = s > 0 ? arrived[(s - 1) * n + m] : Duration{};
     const ActionTime& t = times.forward[s];
-    const Duration done = rank.clock.run(t, t.compute, input, arriving, rank.weights).done;
+    const Duration done = rank.clock
+                              .run(t, t.compute, input, arriving, rank.weights,
+                                   {times.contention, &rank.reduce, Duration{}})
+                              .done;
     if (s + 1 < p) arrived[s * n + m] = send(rank.forward, done);
   };
   const auto backward = [&](std::size_t s, Duration input, bool last) {
     PipelineRank& rank = ranks[s];
     const ActionTime& t = times.backward[s];
-    const LaneClock::Ran ran = rank.clock.run(t, t.compute, input, {}, rank.weights);
+    LaneClock::Reducing beside{times.contention, &rank.reduce};
+    if (!times.reduce.empty() && times.reduce_overlapped && (last || times.reduce_every))
+      beside.others = times.reduce[s].others;
+    const LaneClock::Ran ran = rank.clock.run(t, t.compute, input, {}, rank.weights, beside);
     found.ends[s] = ran.done;
     if (!times.reduce.empty() && (last || times.reduce_every))
       found.reduced[s] =

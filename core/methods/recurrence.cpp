@@ -172,13 +172,24 @@ class Recurrence {
       ready = std::max(ready, arrived_[here]);
       if (!times_.arrive.empty()) arriving = times_.arrive[s];
     }
+    const bool makes = a.phase == Phase::Backward || a.phase == Phase::BackwardWeight;
     const LaneClock::Ran ran = clock.run(t, shared(t.compute, clock.lane->device), ready, arriving,
-                                         weights_[clock.lane->device.value]);
+                                         weights_[clock.lane->device.value],
+                                         beside(clock, a.stage, makes));
     const Duration done = ran.done;
-    if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight) reduce(clock, s, ran);
+    if (makes) reduce(clock, s, ran);
     if (is_backward(a.phase)) found_.ends[s] = std::max(found_.ends[s], done);
     if (a.phase != Phase::BackwardWeight) send(clock, a, done);
     if (holdings_) note_live(a, here, ran.start, done);
+  }
+
+  // Gradients under way while the lane's next action runs, its own included.
+  LaneClock::Reducing beside(const FollowedLane& clock, StageId stage, bool makes) {
+    LaneClock::Reducing r{times_.contention, &reduce_stream_[clock.lane->device.value]};
+    if (makes && times_.reduce_overlapped && !times_.reduce.empty() &&
+        (clock.completes[clock.next] || times_.reduce_every))
+      r.others = times_.reduce[stage.value].others;
+    return r;
   }
 
   void reduce(FollowedLane& clock, std::size_t s, const LaneClock::Ran& ran) {

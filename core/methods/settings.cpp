@@ -178,7 +178,9 @@ std::string read_recompute(const Plan& plan) {
 void set_overlap(Plan& plan, std::string_view value, const Place& place) {
   const bool on = on_off(value, place);
   for (const ParamSpec& spec : method("overlap").params)
-    choice(plan, "overlap").params.set(std::string(spec.name), on);
+    if (std::holds_alternative<bool>(spec.fallback))
+      choice(plan, "overlap").params.set(std::string(spec.name), on);
+  choice(plan, "overlap").params.set("tensor", std::string(on ? "framework" : "off"));
 }
 
 // A plan file may turn its parts on and off one by one; then no one word says it.
@@ -189,7 +191,8 @@ std::string read_overlap(const Plan& plan) {
   const Params params = with_defaults(chosen->params, m.params);
   const bool first = params.flag(m.params.front().name);
   for (const ParamSpec& spec : m.params)
-    if (params.flag(spec.name) != first) return "";
+    if (std::holds_alternative<bool>(spec.fallback) && params.flag(spec.name) != first) return "";
+  if (params.text("tensor") != (first ? "framework" : "off")) return "";
   return on_off(first);
 }
 
@@ -399,6 +402,12 @@ std::vector<Setting> make_settings() {
        {"on", "off"},
        set_overlap,
        read_overlap},
+      {"tensor-overlap",
+       {"tp-comm-overlap"},
+       "tensor parallel traffic beside the products it belongs to",
+       {"framework", "off", "backward", "on"},
+       [](P& p, V v, L& l) { set_param(p, "overlap", "tensor", v, l); },
+       [](const P& p) { return read_param(p, "overlap", "tensor"); }},
       {"optimizer",
        {},
        "update rule: decides the state a parameter carries",

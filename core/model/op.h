@@ -37,10 +37,11 @@ struct Work {
 
 /// One kind of work and how many times it is done.
 struct WorkCount {
-  Work work;
+  Work work{};
   std::int32_t count = 1;
   Pass pass = Pass::Forward;
   bool recomputed = false;  // a forward done again for backward
+  friend bool operator==(const WorkCount&, const WorkCount&) = default;
 };
 
 /// A node as one device sees it: bound, divided sizes and the precision they are stored in.

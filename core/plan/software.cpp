@@ -10,22 +10,23 @@ namespace {
 
 using K = KernelClass;
 using A = AttentionKernel;
+using T = TensorOverlap;
 
 constexpr FrameworkProfile kFrameworks[] = {
     {"typical", "no framework named: fused kernels, traffic beside computation", K::Fused,
-     A::Flash2},
+     A::Flash2, true, true, true, true, T::Backward},
     {"megatron", "Megatron-LM of 2021 to 2023", K::Fused, A::Flash2, false, true, false, false,
-     false, true, true},
+     T::Backward, true, true},
     {"megatron-deepspeed", "Megatron-LM's layers in DeepSpeed's pipeline engine", K::Fused,
-     A::Flash2, false, true, false, false, false, true, true},
+     A::Flash2, false, true, false, false, T::None, true, true},
     {"megatron-core", "Megatron-Core, NeMo, Megatron-Bridge: Transformer Engine's kernels",
-     K::Fused, A::Cudnn, true, true, true, true, true, false, true},
+     K::Fused, A::Cudnn, true, true, true, true, T::Backward, false, true},
     {"deepspeed", "DeepSpeed over PyTorch modules", K::Eager, A::Flash2, false, false, true, true,
-     false, true},
+     T::None, true},
     {"fsdp", "PyTorch FSDP over eager modules (llm-foundry)", K::Eager, A::Triton},
     {"torchtitan", "FSDP2 with torch.compile", K::Compiled, A::Flash2},
     {"nanotron", "nanotron: eager modules with fused attention", K::Eager, A::Flash2, true, true,
-     false, false, false, true},
+     false, false, T::None, true},
     {"maxtext", "JAX, compiled by XLA", K::Compiled, A::Flash2},
 };
 

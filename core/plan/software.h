@@ -21,6 +21,14 @@ enum class KernelClass : std::uint8_t {
 /// Which fused attention runs where a plan has fused attention.
 enum class AttentionKernel : std::uint8_t { Triton, Flash2, Cudnn };
 
+/// Which tensor parallel traffic runs beside the products that it belongs to.
+enum class TensorOverlap : std::uint8_t {
+  None,
+  Backward,  // under sequence parallel, gathers and scatters of backward beside the product that
+             // does not need them (Korthikanti et al. 2022)
+  All,       // and every other in as many pieces as ranks (Wang et al., ASPLOS 2023)
+};
+
 /// As a plan writes it; "" = not stated.
 struct Software {
   std::string framework;  // of frameworks(): "megatron"
@@ -38,7 +46,7 @@ struct FrameworkProfile {
   bool fused_softmax = true;       // mask, softmax and dropout of unfused attention are one kernel
   bool overlaps_gradients = true;  // reduces gradients beside backward
   bool overlaps_weights = true;    // gathers weights beside computation
-  bool overlaps_tensor = false;    // tensor parallel traffic beside the products it belongs to
+  TensorOverlap overlaps_tensor = TensorOverlap::None;
   bool blocking_sends = false;     // a stage computes on when its message has left
   bool scatters_sends = false;     // tensor parallel ranks send a part each of what all hold
 };

@@ -101,7 +101,9 @@ struct Task {
   StageId stage;
   NodeId node;                              // op grain: the node of the model; else invalid
   std::int32_t layer = -1;                  // op grain: layer of the model; -1 = none
-  std::uint32_t first_work = 0, works = 0;  // Compute: slice of Program::works, summed
+  std::uint32_t first_work = 0, works = 0;  // slice of Program::works. Compute: summed. Collective:
+                                            // at most one, the product that it runs beside, in
+                                            // `count` pieces (core/cost/overlap.h)
   CollectiveKind collective = CollectiveKind::AllReduce;
   Group group = Group::Data;  // Collective: among whom
   std::int32_t repeats = 1;   // Collective: that many in a row, one a layer

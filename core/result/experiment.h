@@ -18,6 +18,8 @@ struct TaskPrices {
   std::vector<double> fill;             // share of its resource that it can occupy alone, (0, 1]
   std::vector<std::uint8_t> resource;   // 0 = the device's compute, n = its port at cluster level n
                                         // - 1
+  double contention = 0;  // of the shorter: what collectives and computation of one device, while
+                          // both run, take longer
   std::vector<double> recompute_share;  // of a compute task's time that is forward done again
   std::vector<Flops> flops, model_flops;  // of one instruction on one device; model: without
                                           // recomputation

@@ -65,6 +65,8 @@ class Draw {
       set(p, "recompute", recompute[pick(0, 4)]);
       set(p, "overlap", pick(0, 1) == 0 ? "on" : "off");
       if (p.mesh.tp > 1) set(p, "sequence-parallel", pick(0, 1) == 0 ? "on" : "off");
+      const char* tensor[] = {"off", "backward", "on"};
+      if (p.mesh.tp > 1) set(p, "tensor-overlap", tensor[pick(0, 2)]);
       const char* precision[] = {"fp16", "fp32", "bf16"};
       set(p, "precision", precision[pick(0, 2)]);
       const int replicas = p.mesh.tp * p.mesh.pp * p.mesh.cp;
@@ -116,7 +118,7 @@ CategoryBytes largest(const Program& p, const Timeline& t, DeviceId device) {
 // Without overlap the grains are the same sums. With it, order grain lets an action's traffic hide
 // behind the whole of its computation; op grain makes each layer wait for its own.
 std::string why_grains_differ(const Plan& plan) {
-  if (setting(plan, "overlap") == "off") return "";
+  if (!find_choice(plan, "overlap")->params.flag("gradients")) return "";
   if (plan.mesh.cp > 1) return "ring beside attention only";
   return setting(plan, "zero") == "0" ? "gradients layer by layer" : "weights layer by layer";
 }

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "core/cost/overlap.h"
+#include "core/lowering/phases.h"
+#include "core/model/zoo.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {
@@ -55,6 +58,73 @@ TEST(Overlap, GathersOfFsdpAndOfHybridGroups) {
   EXPECT_EQ(
       beside(layer(with({"zero=hybrid=8", "ep=8", "overlap=on"}))),
       (Words{"expert-data", "shard", "expert-data", "shard", "shard", "replica", "expert-data"}));
+}
+
+// Name, pieces and the product's pass and output columns (n), of traffic beside a product.
+struct Hidden {
+  std::string name;
+  std::int32_t pieces;
+  Pass pass;
+  std::int64_t n;
+  friend bool operator==(const Hidden&, const Hidden&) = default;
+};
+std::vector<Hidden> hidden(const std::vector<BodyOp>& ops) {
+  std::vector<Hidden> found;
+  for (const BodyOp& op : ops)
+    if (op.beside.count > 0)
+      found.push_back({op.name, op.beside.count, op.beside.pass, op.beside.work.n});
+  return found;
+}
+Workload gpt(std::initializer_list<std::string_view> settings) {
+  return prepare(scenario(zoo_model("gpt2"), 8, settings));
+}
+
+TEST(Overlap, BackwardHidesWhatTheOtherProductDoesNotNeed) {
+  const Workload w = gpt({"tp=4", "tensor-overlap=backward", "sequence-parallel=on"});
+  EXPECT_TRUE(hidden(layer(w).forward).empty());
+  const std::vector<Hidden> found = hidden(layer(w).backward);
+  ASSERT_EQ(found.size(), 4u);  // of each of two blocks: gathered again, scattered
+  for (const Hidden& h : found) {
+    const bool again = h.name.find("again") != std::string::npos;
+    EXPECT_EQ(h.pass, again ? Pass::BackwardInput : Pass::BackwardWeight) << h.name;
+    EXPECT_EQ(h.pieces, kIndependent);
+  }
+}
+
+TEST(Overlap, AllReductionsOfBackwardWaitUnlessEverythingOverlaps) {
+  EXPECT_TRUE(
+      hidden(layer(gpt({"tp=4", "tensor-overlap=backward", "sequence-parallel=off"})).backward)
+          .empty());
+  EXPECT_EQ(
+      hidden(layer(gpt({"tp=4", "tensor-overlap=on", "sequence-parallel=off"})).backward).size(),
+      2u);
+}
+
+TEST(Overlap, PiecesAreAsManyAsRanks) {
+  const Workload w = gpt({"tp=4", "tensor-overlap=on", "sequence-parallel=on"});
+  const std::vector<Hidden> found = hidden(layer(w).forward);
+  ASSERT_EQ(found.size(), 4u);
+  // Queries, keys and values are one product.
+  EXPECT_EQ(found.front(), (Hidden{found.front().name, 4, Pass::Forward, 3 * 768 / 4}));
+  for (const Hidden& h : found) EXPECT_EQ(h.pieces, 4);
+  EXPECT_EQ(hidden(layer(w).backward).size(), 6u);
+}
+
+TEST(Overlap, TensorTrafficFollowsTheFramework) {
+  const auto count = [](std::string_view framework) {
+    return hidden(layer(gpt({"tp=4", "sequence-parallel=on", framework})).backward).size();
+  };
+  EXPECT_EQ(count("framework=megatron"), 4u);
+  EXPECT_EQ(count("framework=torchtitan"), 0u);
+}
+
+// Weight gradients of a split backward come when the input's gradient has long gone.
+TEST(Overlap, SplitBackwardsHideNothingBehindEachOther) {
+  const Workload w = gpt({"tp=2", "pp=4", "schedule=zb-h1", "tensor-overlap=backward",
+                          "sequence-parallel=on", "global-batch=8"});
+  for (const Phase phase : {Phase::BackwardInput, Phase::BackwardWeight})
+    for (const CollectiveRun& run : phase_work(w, StageId{1}, phase).blocking)
+      EXPECT_EQ(run.beside.count, 0);
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ const std::vector<Values> kFree = {
       "nvfp4"}},
     {"flash-attention", {"on", "off"}},
     {"overlap", {"on", "off"}},
+    {"tensor-overlap", {"framework", "off", "backward", "on"}},
     {"optimizer", {"adam", "adamw", "sgd", "momentum", "adagrad", "lars", "lamb", "lion"}},
     {"rank-order", {"tp-cp-ep-dp-pp", "tp-pp-dp-cp-ep"}},
     {"framework",

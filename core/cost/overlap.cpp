@@ -1,0 +1,16 @@
+#include "core/cost/overlap.h"
+
+#include <algorithm>
+
+namespace trainyard {
+
+Duration exposed(Duration alone, Duration beside, std::int32_t pieces, double contention) {
+  if (pieces <= 1) return alone;
+  const double c = static_cast<double>(alone.count()), g = static_cast<double>(beside.count()),
+               k = static_cast<double>(pieces);
+  const double left = std::max(pieces >= kIndependent ? 0.0 : c / k, c - g * (k - 1) / k);
+  const double lost = contention * std::min(c, g);
+  return Duration{static_cast<Duration::rep>(std::min(c, left + lost))};
+}
+
+}  // namespace trainyard
