@@ -208,17 +208,17 @@ Verb models_verb() {
 }
 
 Verb hardware_verb() {
-  return {.name = "hardware",
-          .summary = "The devices and their figures; with --explain, where each figure is from.",
-          .positional = "NAME",
-          .positional_doc = "a device, as h100-sxm; with --collectives a cluster, as h100-sxm:64",
-          .flags = catalogue_flags(
-              {{"explain", "", "the source of every number"},
-               {"collectives", "",
-                "of a cluster: algorithm, time and bandwidths of collectives by size"}}),
-          .examples = {"hardware", "hardware h100-sxm --explain",
-                       "hardware h100-sxm:64 --collectives"},
-          .run = run_hardware};
+  return {
+      .name = "hardware",
+      .summary = "The devices and their figures; with --explain, where each figure is from.",
+      .positional = "NAME",
+      .positional_doc = "a device, as h100-sxm; with --collectives a cluster, as h100-sxm:64",
+      .flags = catalogue_flags(
+          {{"explain", "", "the source of every number"},
+           {"collectives", "",
+            "of a cluster: algorithm, time and bandwidths of collectives by size"}}),
+      .examples = {"hardware", "hardware h100-sxm --explain", "hardware h100-sxm:64 --collectives"},
+      .run = run_hardware};
 }
 
 Verb methods_verb() {

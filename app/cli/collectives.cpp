@@ -56,8 +56,7 @@ std::string collectives_text(const Cluster& cluster) {
   if (all > 1 && node > 1)
     group(out, "one device of each node, all such groups at once",
           {.ranks = all, .per_node = 1, .neighbours = node, .stride = node}, cluster, *cost);
-  if (all > 1)
-    group(out, "all devices", {.ranks = node * all, .per_node = node}, cluster, *cost);
+  if (all > 1) group(out, "all devices", {.ranks = node * all, .per_node = node}, cluster, *cost);
   return out;
 }
 

@@ -12,8 +12,8 @@
 
 namespace trainyard {
 
-/// 2(p-1)/p for an all-reduce, (p-1)/p for gathers, scatters and exchanges, 1 for a broadcast. Bytes
-/// as CostModel::collective() counts them.
+/// 2(p-1)/p for an all-reduce, (p-1)/p for gathers, scatters and exchanges, 1 for a broadcast.
+/// Bytes as CostModel::collective() counts them.
 double bus_factor(CollectiveKind, std::int64_t ranks);
 std::string_view bus_formula(CollectiveKind);  // "2(p-1)/p"
 

@@ -43,6 +43,26 @@ double bus_share(Generation g, const Device& device, const Parameters& p) {
   return device.efficiency.scale_up.value;
 }
 
+// How a piece of data tells its receiver that it is there: by a flag in every 16 bytes, by one in
+// every 128, or by a fence behind a large piece. The first two wait less at each hop and carry less
+// (NCCL's LL, LL128 and Simple; shares of its latency and bandwidth tables).
+struct Protocol {
+  double latency, bytes;
+};
+constexpr Protocol kProtocols[] = {{1, 1}, {0.5, 128.0 / 120}, {0.2, 2}};
+
+LinkCost by(const Protocol& p, LinkCost link) {
+  link.alpha *= p.latency, link.beta *= p.bytes;
+  return link;
+}
+Fabric by(const Protocol& p, Fabric f) {
+  f.reduce = by(p, f.reduce), f.exchange = by(p, f.exchange);
+  return f;
+}
+Spanning by(const Protocol& p, const Spanning& s) {
+  return {by(p, s.inner), by(p, s.outer), by(p, s.flat)};
+}
+
 // Members of one node; p - 1 hops round the ring.
 Route inside(CollectiveKind kind, double n, const Fabric& f) {
   switch (kind) {
@@ -122,6 +142,16 @@ Route across(CollectiveKind kind, double n, const Spanning& s) {
   return {};
 }
 
+template <class Take>
+Route fastest(const Take& take) {
+  Route best = take(kProtocols[0]);
+  for (const Protocol& p : {kProtocols[1], kProtocols[2]}) {
+    const Route route = take(p);
+    keep_faster(best, route.seconds, route.algorithm);
+  }
+  return best;
+}
+
 }  // namespace
 
 LinkTerms link_terms(const Device& device, const Parameters& p) {
@@ -160,12 +190,12 @@ CollectiveTime physical_collective(CollectiveKind kind, Bytes bytes, const Group
   if (!terms.rings) return collective_time(kind, bytes, shape, cluster, shares, true);
   const double n = in_bytes(bytes);
   if (shape.per_node >= shape.ranks) {
-    const Route found =
-        inside(kind, n, see(cluster.levels.front(), shape.ranks, shape.stride, shares, true));
+    const Fabric node = see(cluster.levels.front(), shape.ranks, shape.stride, shares, true);
+    const Route found = fastest([&](const Protocol& p) { return inside(kind, n, by(p, node)); });
     return {seconds(terms.inside + found.seconds), found.algorithm, 0};
   }
   const Spanning s = see_spanning(shape, cluster, shares, true);
-  const Route found = across(kind, n, s);
+  const Route found = fastest([&](const Protocol& p) { return across(kind, n, by(p, s)); });
   const bool network = s.flat.reduce.beta > s.inner.reduce.beta || kind == CollectiveKind::AllToAll;
   return {seconds(terms.across + found.seconds), found.algorithm,
           network ? spanned_level(shape, cluster) : 0};

@@ -25,8 +25,7 @@ class Pricer {
     const Duration alone = message(run);
     if (run.beside.count == 0) return counted(alone, run.repeats);
     const double contention = cost_.contention(w_.scenario.cluster.device);
-    return counted(exposed(alone, kernels_[run.kernel], run.beside.count, contention),
-                   run.repeats);
+    return counted(exposed(alone, kernels_[run.kernel], run.beside.count, contention), run.repeats);
   }
 
   // The largest message between stages; 0 where there is one stage.
@@ -92,8 +91,7 @@ class Pricer {
       if (known.kind == run.kind && known.group == run.group && known.bytes == run.bytes)
         return known.time;
     const GroupShape& shape = w_.groups[static_cast<std::size_t>(run.group)];
-    const Duration time =
-        cost_.collective(run.kind, run.bytes, shape, w_.scenario.cluster).time;
+    const Duration time = cost_.collective(run.kind, run.bytes, shape, w_.scenario.cluster).time;
     messages_.push_back({run.kind, run.group, run.bytes, time});
     return time;
   }

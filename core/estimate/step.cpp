@@ -210,7 +210,8 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
 StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const std::vector<StageTime> stages = stage_times(w, cost);
   const Duration transfer = transfer_time(w, cost);
-  const PipelineTimes times = pipeline_times(w, stages, transfer, cost.contention(w.scenario.cluster.device));
+  const PipelineTimes times =
+      pipeline_times(w, stages, transfer, cost.contention(w.scenario.cluster.device));
   const PipelineEstimate middle = pipeline(w, times, mean_times(w, stages, transfer));
   const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
   const std::int64_t m = microbatches(w.scenario.plan);

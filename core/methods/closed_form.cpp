@@ -73,13 +73,13 @@ PipelineEstimate around(Duration span, const PipelineTimes& times) {
   const auto lost = [&](std::size_t s) {
     if (times.reduce.empty() || !times.reduce_overlapped) return Duration{};
     const Duration both = std::min(times.reduce[s].others, times.backward[s].compute);
-    return Duration{static_cast<Duration::rep>(times.contention * static_cast<double>(both.count()))};
+    return Duration{
+        static_cast<Duration::rep>(times.contention * static_cast<double>(both.count()))};
   };
   Duration leaves{};
   for (std::size_t s = 0; s < times.backward.size(); ++s) found.span += lost(s);
   for (std::size_t s = 0; s < times.backward.size(); ++s) {
-    const Duration backward =
-                       times.backward[s].compute + times.backward[s].blocking + lost(s),
+    const Duration backward = times.backward[s].compute + times.backward[s].blocking + lost(s),
                    ends = found.span - leaves;
     leaves += backward;
     Duration reduced = ends;

@@ -4,9 +4,11 @@
 //
 // Lepikhin et al., "GShard", ICLR 2021; Fedus et al., "Switch Transformers", JMLR 2022.
 #include <algorithm>
+#include <cmath>
 
 #include "core/methods/catalogue.h"
 #include "core/methods/communication.h"
+#include "core/plan/software.h"
 
 namespace trainyard {
 namespace {
@@ -18,15 +20,45 @@ TensorId travelling(const Node& node) {
   return node.op->name == "dispatch" ? node.outputs[0] : node.inputs[0];
 }
 
-void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params&) {
+// Of `places`, those that hold at least one of `chosen` experts taken at random.
+double distinct(std::int64_t places, std::int64_t chosen) {
+  const auto p = static_cast<double>(places);
+  return p * (1 - std::pow(1 - 1 / p, static_cast<double>(chosen)));
+}
+
+bool sends_once(const Scenario& s, const Params& params) {
+  const std::string& word = params.text("copies");
+  if (word != "framework") return word == "rank";
+  return settle(s.plan.software, s.cluster.device).framework->distinct_tokens;
+}
+
+// Copies that travel, of one an expert. Where the group spans nodes the network binds, and a copy
+// crosses it once for all experts of its node.
+double travelling_share(const Scenario& s, const Params& params, std::int64_t chosen) {
+  if (chosen <= 1 || !sends_once(s, params)) return 1;
+  const GroupShape group = group_shape(s.plan.mesh, Group::Expert, s.cluster);
+  const std::int64_t places =
+      group.per_node < group.ranks ? group.ranks / group.per_node : group.ranks;
+  return distinct(places, chosen) / static_cast<double>(chosen);
+}
+
+std::int64_t chosen_experts(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (const std::int64_t k = attribute(node, "top_k"); k > 0) return k;
+  return 1;
+}
+
+void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params& params) {
   if (layout.binding.ep == 1) return;
   const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+  const double share = travelling_share(scenario, params, chosen_experts(graph));
   const auto routed = [&](const BodyOp& op) {
     return !op.communication && op.node.valid() && graph[op.node].split == TensorSplit::Routed;
   };
   const auto exchange = [&](const BodyOp& op, const char* what) {
-    const Bytes bytes =
+    const Bytes all =
         local_bytes(graph[travelling(graph[op.node])], layout.binding, layout.precision);
+    const Bytes bytes{std::llround(static_cast<double>(all.value) * share)};
     return collective_op(kName, what, op.node, op.pass, CollectiveKind::AllToAll, Group::Expert,
                          bytes);
   };
@@ -93,6 +125,11 @@ Method expert_parallel() {
                .costs = "two all-to-alls of every routed token a layer, forward and backward",
                .legal_when = "ep divides the experts and dp x cp"},
       .file = "core/methods/expert_parallel.cpp",
+      .params = {{.name = "copies",
+                  .fallback = std::string("framework"),
+                  .doc = "a routed token travels once to each expert, or once to each rank that "
+                         "holds one (over the network: to each node), or as the framework does",
+                  .values = {"framework", "expert", "rank"}}},
       .check = check_scenario,
       .arrange = [](Layout& layout, const Scenario& s,
                     const Params&) { layout.binding.ep = s.plan.mesh.ep; },

@@ -7,10 +7,11 @@
 //   data                  reduce 3    reduce 2    reduce 1    reduce 0      only the last is
 //   exposed
 //
-// Tensor parallel traffic waits for products and products for it. Two things hide it nonetheless: in
-// backward, products that do not need it (the weight gradient while the input's gradient is reduced,
-// the input gradient while the input is gathered again); and cutting both into as many pieces as
-// there are ranks, so that one piece is multiplied while the next travels (core/cost/overlap.h).
+// Tensor parallel traffic waits for products and products for it. Two things hide it nonetheless:
+// in backward, products that do not need it (the weight gradient while the input's gradient is
+// reduced, the input gradient while the input is gathered again); and cutting both into as many
+// pieces as there are ranks, so that one piece is multiplied while the next travels
+// (core/cost/overlap.h).
 //
 // Li et al., "PyTorch Distributed", VLDB 2020; Zhao et al., "PyTorch FSDP", VLDB 2023;
 // Wang et al., "Overlap Communication with Dependent Computation via Decomposition", ASPLOS 2023.
@@ -61,9 +62,9 @@ class Products {
       if (op.communication || op.work.kind != WorkKind::Product || !op.node.valid()) continue;
       if (op.recomputed != traffic.recomputed || (!op.recomputed && op.pass != pass)) continue;
       const Node& node = graph_[op.node];
-      const bool reads = of_columns ? node.split == TensorSplit::Column &&
-                                          node.inputs[0] == traffic.tensor
-                                    : op.node == traffic.node;
+      const bool reads = of_columns
+                             ? node.split == TensorSplit::Column && node.inputs[0] == traffic.tensor
+                             : op.node == traffic.node;
       if (!reads) continue;
       if (found.count == 0) {
         found = {op.work, 1, op.pass, op.recomputed};
@@ -90,7 +91,8 @@ void hide(BodyOp& op, const Products& products, TensorOverlap overlap, int ranks
     if (op.beside.count > 0) op.beside.count = pieces;
   };
   const bool forward = op.pass == Pass::Forward || op.recomputed;
-  if (!forward && !op.of_gradient && gathers) return beside(Pass::BackwardInput, true, kIndependent);
+  if (!forward && !op.of_gradient && gathers)
+    return beside(Pass::BackwardInput, true, kIndependent);
   if (!forward && op.of_gradient && !gathers) {
     if (divided || overlap == TensorOverlap::All) beside(Pass::BackwardWeight, true, kIndependent);
     return;

@@ -49,6 +49,8 @@ struct FrameworkProfile {
   TensorOverlap overlaps_tensor = TensorOverlap::None;
   bool blocking_sends = false;     // a stage computes on when its message has left
   bool scatters_sends = false;     // tensor parallel ranks send a part each of what all hold
+  bool distinct_tokens = false;  // a routed token travels once to each rank (over the network: once
+                                 // to each node) that holds experts of it, not once an expert
 };
 /// The first is taken where a plan does not say: "typical".
 std::span<const FrameworkProfile> frameworks();

@@ -329,6 +329,9 @@ class PlanWriter {
     Choice& chosen = choice(plan_, "overlap");
     chosen.params.set("gradients", framework().overlaps_gradients);
     chosen.params.set("weights", framework().overlaps_weights);
+    if (mentions(row_.notes, "async tp") || mentions(row_.notes, "asynctp") ||
+        mentions(row_.notes, "overlapped with wgrad"))
+      chosen.params.set("tensor", std::string("on"));
   }
 
   const MeasuredRow& row_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "core/cost/bus_bandwidth.h"
 #include "core/cost/physical.h"
 
 namespace trainyard {
@@ -65,11 +66,19 @@ TEST(PhysicalLinks, NodesReduceSmallVectorsByTreesAndLargeOnesByRings) {
   const GroupShape one_a_node{.ranks = 16, .per_node = 1, .neighbours = 8, .stride = 8};
   const CollectiveTime small = run(CollectiveKind::AllReduce, 1'000'000, one_a_node, c);
   EXPECT_EQ(small.algorithm, CollectiveAlgorithm::Tree);
-  EXPECT_NEAR(to_seconds(small.time), 60e-6 + 2 * 4 * 8e-6 + 2 * 1e6 / 12.5e9, 2e-9);
+  // By flags in every 128 bytes: half the latency, 8 bytes of flags.
+  EXPECT_NEAR(to_seconds(small.time), 60e-6 + 4 * 8e-6 + 2 * 1e6 / 12.5e9 * 128 / 120, 2e-9);
   const CollectiveTime large = run(CollectiveKind::AllReduce, 1'000'000'000, one_a_node, c);
   EXPECT_EQ(large.algorithm, CollectiveAlgorithm::Ring);
   EXPECT_NEAR(to_seconds(large.time), 60e-6 + 2 * 15 * 8e-6 + 2 * 15.0 / 16 * 1e9 / 12.5e9, 2e-9);
   EXPECT_EQ(large.level, 1u);
+}
+
+// By flags in every 16 bytes: a fifth of the latency, twice the bytes.
+TEST(PhysicalLinks, TheSmallestWaitLeast) {
+  const CollectiveTime t =
+      run(CollectiveKind::AllReduce, 1000, {.ranks = 8, .per_node = 8}, parse_cluster("a100:8"));
+  EXPECT_NEAR(to_seconds(t.time), 40e-6 + 14 * 0.8e-6 + 2 * 7.0 / 8 * 2000 / 240e9, 2e-9);
 }
 
 TEST(PhysicalLinks, ARingOfWholeNodesHopsInsideAndBetweenThem) {
@@ -122,6 +131,16 @@ TEST(PhysicalLinks, AMessageBetweenStages) {
   EXPECT_NEAR(to_seconds(physical_transfer({24'000'000}, c, 0, terms)),
               100e-6 + 4e-6 + 24e6 / 240e9, 2e-9);
   EXPECT_EQ(physical_transfer({0}, c, 1, terms), 0ns);
+}
+
+// Ratio of what a ring moves over a link to the vector, the definition of nccl-tests.
+TEST(BusBandwidth, IsWhatALinkOfARingCarries) {
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::AllReduce, 8), 1.75);
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::AllGather, 8), 0.875);
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::AllToAll, 4), 0.75);
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::Broadcast, 8), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::AllReduce, 1), 0);
+  EXPECT_DOUBLE_EQ(algorithm_bandwidth({8'000'000}, 1ms).value, 8e9);
 }
 
 TEST(PhysicalLinks, OtherDevicesTakeTheirOwnShares) {
