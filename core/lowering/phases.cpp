@@ -14,17 +14,16 @@ bool is_weight_gather(const BodyOp& op) {
   return op.communication && op.overlapped && op.group != Group::Context;
 }
 
-// Whether what it runs beside is in the same part of backward.
-bool together(const BodyOp& op, Phase phase) {
-  if (phase == Phase::Forward || phase == Phase::Backward || op.recomputed) return true;
-  return op.beside.pass == op.pass;
+// Whether what it runs beside is in the same part of a backward that is split.
+bool together(const BodyOp& op, bool split) {
+  return !split || op.recomputed || op.beside.pass == op.pass;
 }
 
 void add(std::vector<CollectiveRun>& list, const BodyOp& op, int repeats,
-         Phase phase = Phase::Forward) {
+         bool split = false) {
   if (repeats == 0) return;
   CollectiveRun run{op.collective, op.group, op.bytes, repeats, op.pass_name, op.beside};
-  if (!together(op, phase)) run.beside = {.count = 0};
+  if (!together(op, split)) run.beside = {.count = 0};
   for (CollectiveRun& have : list)
     if (have.kind == run.kind && have.group == run.group && have.bytes == run.bytes &&
         have.beside == run.beside) {
@@ -132,7 +131,7 @@ void add_carried(PhaseBytes& sum, const Workload& w, const Runs& runs) {
 
 PhaseWork make_phase_work(const Workload& w, const Runs& runs, Phase phase) {
   PhaseWork sum;
-  const bool forward = phase == Phase::Forward;
+  const bool forward = phase == Phase::Forward, split = splits_backward(w);
   Runs order = runs;
   if (!forward) std::reverse(order.begin(), order.end());
   bool lead_taken = false;
@@ -144,7 +143,7 @@ PhaseWork make_phase_work(const Workload& w, const Runs& runs, Phase phase) {
       if (!op.communication) {
         add(sum.works, op, run.count);
       } else if (!op.overlapped) {
-        add(sum.blocking, op, run.count, phase);
+        add(sum.blocking, op, run.count, split);
       } else if (is_weight_gather(op)) {
         if (!lead_taken) add(sum.lead, op, 1);
         add(sum.gather, op, run.count - (lead_taken ? 0 : 1));

@@ -216,9 +216,9 @@ Workload prepare(const Scenario& scenario) {
   w.placement = schedule_of(w.scenario.plan).placement;
   w.table = stages(w.scenario.model, w.scenario.plan, w.placement);
   Bodies(w).lay_out();
+  if (!w.scenario.plan.order.empty()) w.edited = parse_order(w.scenario.plan.order);
   sum_stages(w);
   seat_groups(w);
-  if (!w.scenario.plan.order.empty()) w.edited = parse_order(w.scenario.plan.order);
   return w;
 }
 
