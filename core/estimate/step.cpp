@@ -1,6 +1,7 @@
 // One step from stage times: the schedule's closed form in the middle, weights arriving before it,
 // gradients and the update after it.
 #include <numeric>
+#include <utility>
 
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
@@ -227,7 +228,9 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
     if (device_compute(shares[d]) > device_compute(shares[critical])) critical = d;
   found.critical_device = DeviceId{static_cast<std::uint32_t>(critical)};
   for (std::size_t d = 0; d < devices; ++d) {
-    const Breakdown b = break_down(shares[d], times, middle, found.step);
+    Breakdown b = break_down(shares[d], times, middle, found.step);
+    // A device without neighbours waits for weights and gradients only.
+    if (devices == 1) b.data_parallel += std::exchange(b.bubble, Duration{});
     if (d == critical) found.breakdown = b;
     found.bubble_fraction += to_seconds(b.bubble);
     found.exposed_communication_fraction += to_seconds(b.exposed_communication());

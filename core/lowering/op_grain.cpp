@@ -386,7 +386,8 @@ class OpGrain final : public PhaseWriter {
       const TaskId id = draft_.task(task);
       if (!op.communication) draft_.work(id, op.work, 1, op.pass, op.recomputed);
       const WorkCount& beside = op.beside;
-      if (beside.count > 0 && (!split_ || op.recomputed || beside.pass == op.pass))
+      const bool split = split_ || splits_backward(w_);
+      if (beside.count > 0 && (!split || op.recomputed || beside.pass == op.pass))
         draft_.work(id, beside.work, beside.count, beside.pass, beside.recomputed);
       // In the order in which they happen: what is handed over goes before it comes again.
       for (const auto& [allocate, at_end] : {std::pair{false, false}, {true, false}, {false, true}})

@@ -19,8 +19,7 @@ bool together(const BodyOp& op, bool split) {
   return !split || op.recomputed || op.beside.pass == op.pass;
 }
 
-void add(std::vector<CollectiveRun>& list, const BodyOp& op, int repeats,
-         bool split = false) {
+void add(std::vector<CollectiveRun>& list, const BodyOp& op, int repeats, bool split = false) {
   if (repeats == 0) return;
   CollectiveRun run{op.collective, op.group, op.bytes, repeats, op.pass_name, op.beside};
   if (!together(op, split)) run.beside = {.count = 0};
@@ -131,7 +130,8 @@ void add_carried(PhaseBytes& sum, const Workload& w, const Runs& runs) {
 
 PhaseWork make_phase_work(const Workload& w, const Runs& runs, Phase phase) {
   PhaseWork sum;
-  const bool forward = phase == Phase::Forward, split = splits_backward(w);
+  const bool forward = phase == Phase::Forward;
+  const bool split = phase == Phase::Backward ? splits_backward(w) : !forward;
   Runs order = runs;
   if (!forward) std::reverse(order.begin(), order.end());
   bool lead_taken = false;

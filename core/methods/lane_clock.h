@@ -52,8 +52,7 @@ struct LaneClock {
         r.others > Duration{} ? std::max(*r.stream, ran.ready) + r.others : *r.stream;
     const auto longer = [&](Duration end) {
       const Duration both = std::clamp(end - ran.start, Duration{}, compute);
-      return Duration{
-          static_cast<Duration::rep>(r.contention * static_cast<double>(both.count()))};
+      return Duration{static_cast<Duration::rep>(r.contention * static_cast<double>(both.count()))};
     };
     computed += longer(std::max({gathered, beside, reduced}));
     if (gathered > ran.start) weights = gathered += longer(gathered);

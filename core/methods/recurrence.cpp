@@ -173,9 +173,9 @@ class Recurrence {
       if (!times_.arrive.empty()) arriving = times_.arrive[s];
     }
     const bool makes = a.phase == Phase::Backward || a.phase == Phase::BackwardWeight;
-    const LaneClock::Ran ran = clock.run(t, shared(t.compute, clock.lane->device), ready, arriving,
-                                         weights_[clock.lane->device.value],
-                                         beside(clock, a.stage, makes));
+    const LaneClock::Ran ran =
+        clock.run(t, shared(t.compute, clock.lane->device), ready, arriving,
+                  weights_[clock.lane->device.value], beside(clock, a.stage, makes));
     const Duration done = ran.done;
     if (makes) reduce(clock, s, ran);
     if (is_backward(a.phase)) found_.ends[s] = std::max(found_.ends[s], done);

@@ -180,7 +180,6 @@ void set_overlap(Plan& plan, std::string_view value, const Place& place) {
   for (const ParamSpec& spec : method("overlap").params)
     if (std::holds_alternative<bool>(spec.fallback))
       choice(plan, "overlap").params.set(std::string(spec.name), on);
-  choice(plan, "overlap").params.set("tensor", std::string(on ? "framework" : "off"));
 }
 
 // A plan file may turn its parts on and off one by one; then no one word says it.
@@ -192,7 +191,6 @@ std::string read_overlap(const Plan& plan) {
   const bool first = params.flag(m.params.front().name);
   for (const ParamSpec& spec : m.params)
     if (std::holds_alternative<bool>(spec.fallback) && params.flag(spec.name) != first) return "";
-  if (params.text("tensor") != (first ? "framework" : "off")) return "";
   return on_off(first);
 }
 

@@ -47,8 +47,8 @@ struct FrameworkProfile {
   bool overlaps_gradients = true;  // reduces gradients beside backward
   bool overlaps_weights = true;    // gathers weights beside computation
   TensorOverlap overlaps_tensor = TensorOverlap::None;
-  bool blocking_sends = false;     // a stage computes on when its message has left
-  bool scatters_sends = false;     // tensor parallel ranks send a part each of what all hold
+  bool blocking_sends = false;   // a stage computes on when its message has left
+  bool scatters_sends = false;   // tensor parallel ranks send a part each of what all hold
   bool distinct_tokens = false;  // a routed token travels once to each rank (over the network: once
                                  // to each node) that holds experts of it, not once an expert
 };

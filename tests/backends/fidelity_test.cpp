@@ -9,6 +9,7 @@
 #include <map>
 
 #include "core/base/random.h"
+#include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/catalogue.h"
 #include "core/model/zoo.h"
@@ -163,6 +164,29 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereNothingContends) {
   print("closed form against order grain, step time", table);
   std::printf("  links are shared by more than 0.1 %% of the step in %d of %llu\n", contended,
               static_cast<unsigned long long>(n));
+}
+
+// Computation and traffic slow each other down: the recurrence takes all traffic of an action for
+// one stretch from its start, the simulator knows when each begins.
+TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereTrafficSlowsComputation) {
+  std::map<std::string, Spread> table;
+  int slowed = 0;
+  for (std::uint64_t i = 0; i < cases() / 4; ++i) {
+    const Workload w = prepare(Draw(i).scenario());
+    const auto cost = physical_cost_model(w.scenario);
+    const Program p = lower(w, {.times = phase_times(w, *cost)});
+    const Duration order = makespan(run(w, p, *cost, false));
+    const double error = std::abs(to_seconds(estimate_step(w, *cost).step) / to_seconds(order) - 1);
+    table[setting(w.scenario.plan, "schedule") + ", zero=" + setting(w.scenario.plan, "zero")].add(
+        error);
+    Parameters none;
+    none[Parameter::Contention] = 0;
+    const auto undisturbed = physical_cost_model(w.scenario, none);
+    if (makespan(run(w, p, *undisturbed, false)) < order) ++slowed;
+    EXPECT_LE(error, 0.05) << words(w.scenario);
+  }
+  print("closed form against order grain, physical model with contention", table);
+  EXPECT_GT(slowed, 0);
 }
 
 // The steady step of a pipeline that never drains.
