@@ -4,11 +4,9 @@
 #include <cstdint>
 
 #include "core/base/units.h"
+#include "core/model/pieces.h"
 
 namespace trainyard {
-
-/// So many pieces that none waits for another: the two have nothing to do with each other.
-inline constexpr std::int32_t kIndependent = 1 << 20;
 
 /// Time that a collective of `alone` adds to computation of `beside`. In k pieces, each computed
 /// while the next travels, the two take alone / k + (k - 1) max(alone, beside) / k + beside / k

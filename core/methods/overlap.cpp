@@ -15,8 +15,8 @@
 //
 // Li et al., "PyTorch Distributed", VLDB 2020; Zhao et al., "PyTorch FSDP", VLDB 2023;
 // Wang et al., "Overlap Communication with Dependent Computation via Decomposition", ASPLOS 2023.
-#include "core/cost/overlap.h"
 #include "core/methods/catalogue.h"
+#include "core/model/pieces.h"
 #include "core/plan/software.h"
 
 namespace trainyard {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "core/cost/overlap.h"
 #include "core/lowering/phases.h"
+#include "core/model/pieces.h"
 #include "core/model/zoo.h"
 #include "tests/support/layers.h"
 
