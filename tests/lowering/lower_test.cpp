@@ -136,9 +136,12 @@ std::map<std::string, std::int64_t> traffic(const Program& p) {
 
 double flops(const Program& p) {
   double sum = 0;
-  for (const Instruction& in : p.instructions)
-    for (std::uint32_t i = p.task(in).first_work; i < p.task(in).first_work + p.task(in).works; ++i)
+  for (const Instruction& in : p.instructions) {
+    const Task& task = p.task(in);
+    if (task.kind != TaskKind::Compute) continue;
+    for (std::uint32_t i = task.first_work; i < task.first_work + task.works; ++i)
       sum += p.works[i].work.flops.value * p.works[i].count;
+  }
   return sum;
 }
 
