@@ -20,7 +20,7 @@ constexpr FrameworkProfile kFrameworks[] = {
     {"megatron-deepspeed", "Megatron-LM's layers in DeepSpeed's pipeline engine", K::Fused,
      A::Flash2, false, true, false, false, T::None, true, true},
     {"megatron-core", "Megatron-Core, NeMo, Megatron-Bridge: Transformer Engine's kernels",
-     K::Fused, A::Cudnn, true, true, true, true, T::Backward, false, true, true},
+     K::Fused, A::Cudnn, true, true, true, true, T::All, false, true, true},
     {"deepspeed", "DeepSpeed over PyTorch modules", K::Eager, A::Flash2, false, false, true, true,
      T::None, true},
     {"fsdp", "PyTorch FSDP over eager modules (llm-foundry)", K::Eager, A::Triton},

@@ -330,6 +330,7 @@ class PlanWriter {
     chosen.params.set("gradients", framework().overlaps_gradients);
     chosen.params.set("weights", framework().overlaps_weights);
     if (mentions(row_.notes, "async tp") || mentions(row_.notes, "asynctp") ||
+        mentions(row_.notes, "tp, pp comm overlap on") ||
         mentions(row_.notes, "overlapped with wgrad"))
       chosen.params.set("tensor", std::string("on"));
   }
