@@ -68,6 +68,7 @@ void write_speed(Out& out, const Result& r) {
        readable(r.peak_flops));
   line(out, "lost          bubble {}, exposed communication {}", percent(r.bubble_fraction),
        percent(r.exposed_communication_fraction));
+  for (const Assumed& one : r.assumptions) line(out, "assumed       {}", one.sentence);
   if (r.energy)
     line(out, "energy        {:.3g} kWh a step at board power", r.energy->value.value / 3.6e6);
   if (r.money)

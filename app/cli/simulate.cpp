@@ -33,10 +33,14 @@ int answer(const Result& result, const Words& words, Streams& streams) {
   return result.verdict.fits ? kDone : kNotMet;
 }
 
+bool micro_batch_given(const Words& words) {
+  return gives_micro_batch({"", "", words.text("plan"), words.texts("set")});
+}
+
 int run_estimate(const Words& words, Streams& streams) {
   Scenario scenario = open_scenario(words, streams);
   const std::unique_ptr<CostModel> costs = open_costs(words, scenario);
-  return answer(estimate(scenario, costs.get()), words, streams);
+  return answer(estimate(scenario, costs.get(), micro_batch_given(words)), words, streams);
 }
 
 int run_simulate(const Words& words, Streams& streams) {
@@ -44,7 +48,9 @@ int run_simulate(const Words& words, Streams& streams) {
   Scenario scenario = open_scenario(words, streams);
   const std::unique_ptr<CostModel> costs = open_costs(words, scenario);
   const ExperimentPtr experiment =
-      simulate(scenario, {.grain = grain_word(words, scenario), .cost = costs.get()});
+      simulate(scenario, {.grain = grain_word(words, scenario),
+                          .cost = costs.get(),
+                          .micro_batch_given = micro_batch_given(words)});
   if (words.has("trace")) write_file(words.text("trace"), trace_event(*experiment));
   if (words.has("svg")) {
     const View& timeline = view("timeline");

@@ -130,7 +130,10 @@ void Simulation::run(const Job& job) {
     outcome.milliseconds = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
     tell([this, outcome] { Q_EMIT finished(outcome); });
     const Plan plan = outcome.experiment->workload.scenario.plan;
-    outcome.experiment = simulate(scenario, {.grain = grain, .fixes = true, .stop = job.stop});
+    outcome.experiment = simulate(scenario, {.grain = grain,
+                                             .fixes = true,
+                                             .micro_batch_given = gives_micro_batch(job.request),
+                                             .stop = job.stop});
     outcome.data = std::make_shared<const ViewData>(
         view_data(outcome.experiment, *cost_model(outcome.experiment->workload.scenario)));
     outcome.priced = true;

@@ -9,6 +9,7 @@
 #include "app/workspace/fixes.h"
 #include "backends/simulator/simulator.h"
 #include "core/cost/physical.h"
+#include "core/estimate/assumptions.h"
 #include "core/estimate/estimate.h"
 #include "core/io/calibration_json.h"
 #include "core/io/cluster_json.h"
@@ -81,6 +82,17 @@ void refuse_giants(const Workload& workload, Grain grain, int steps) {
       {"plan#/batch/global"});
 }
 
+// Given prices know nothing of the software that a plan names.
+std::vector<Assumed> assumed(const Scenario& scenario, Duration step, const CostModel* cost,
+                             bool micro_batch_given) {
+  using Shared = std::shared_ptr<const CostModel>;
+  return assumptions(scenario, {micro_batch_given, cost == nullptr}, step,
+                     [cost](const Scenario& s) -> Shared {
+                       if (cost != nullptr) return {Shared(), cost};  // lent
+                       return cost_model(s);
+                     });
+}
+
 // Of every step that is simulated, so that a knob drag stays quick.
 constexpr double kMostByItself = 2e6;
 
@@ -101,6 +113,21 @@ Scenario open(const Request& request) {
   if (request.model.empty() || request.cluster.empty()) open_model(request.model);
   if (request.cluster.empty()) open_cluster(request.cluster);
   return open_named(request);
+}
+
+bool gives_micro_batch(const Request& request) {
+  for (const std::string& words : request.settings)
+    for (std::size_t from = 0; from < words.size();) {
+      const std::size_t end = std::min(words.find(' ', from), words.size());
+      const std::string_view word = std::string_view(words).substr(from, end - from);
+      const Setting* found = find_setting(word.substr(0, word.find('=')));
+      if (found != nullptr && found->key == "micro-batch") return true;
+      from = end + 1;
+    }
+  if (request.plan.empty()) return false;
+  const Json plan = parse_json(read_file(request.plan), request.plan);
+  const Json* batch = plan.find("batch");
+  return batch != nullptr && batch->find("micro") != nullptr;
 }
 
 Scenario open_named(const Request& request) {
@@ -155,12 +182,18 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
 ExperimentPtr simulate(const Scenario& scenario, const SimulateOptions& options) {
   const std::shared_ptr<Experiment> experiment =
       run_once(scenario, {.grain = options.grain, .cost = options.cost, .stop = options.stop});
-  if (options.fixes) price_changes(scenario, *experiment, options.cost, options.stop);
+  if (options.fixes) {
+    price_changes(scenario, *experiment, options.cost, options.stop);
+    experiment->result.assumptions =
+        assumed(scenario, experiment->result.step.value, options.cost, options.micro_batch_given);
+  }
   return experiment;
 }
 
-Result estimate(const Scenario& scenario, const CostModel* cost) {
-  return estimate(prepare(scenario), cost != nullptr ? *cost : *cost_model(scenario));
+Result estimate(const Scenario& scenario, const CostModel* cost, bool micro_batch_given) {
+  Result result = estimate(prepare(scenario), cost != nullptr ? *cost : *cost_model(scenario));
+  result.assumptions = assumed(scenario, result.step.value, cost, micro_batch_given);
+  return result;
 }
 
 std::unique_ptr<CostModel> open_cost_model(const std::string& path, Scenario& scenario) {

@@ -33,6 +33,7 @@ struct SimulateOptions {
   Grain grain = Grain::Order;
   bool fixes = true;                // price fixes (or the gain, when it fits)
   const CostModel* cost = nullptr;  // must outlive the call; null = cost_model(scenario)
+  bool micro_batch_given = true;    // else it is one of the result's assumptions
   std::stop_token stop = {};
 };
 
@@ -41,7 +42,10 @@ struct SimulateOptions {
 ExperimentPtr simulate(const Scenario&, const SimulateOptions& = {});
 
 /// The closed form. Null = cost_model(scenario).
-Result estimate(const Scenario&, const CostModel* = nullptr);
+Result estimate(const Scenario&, const CostModel* = nullptr, bool micro_batch_given = true);
+
+/// Whether a setting or the plan's document says it.
+bool gives_micro_batch(const Request&);
 
 /// The cost model of the workbench where no calibration is given: physical_cost_model().
 std::unique_ptr<CostModel> cost_model(const Scenario&);

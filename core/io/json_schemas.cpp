@@ -275,6 +275,14 @@ Json result_object() {
                 {"currency", text()},
                 {"per_device_hour", real(), false}}),
         false},
+       {"assumptions",
+        list_of(object({{"setting", text()},
+                        {"taken", text()},
+                        {"other", text()},
+                        {"step_seconds", real()},
+                        {"change", described(real(), "share of the time a sample takes")},
+                        {"sentence", text()}})),
+        false},
        {"leaves_out", list_of(text())}});
 }
 

@@ -53,6 +53,21 @@ Json change(const Fix& fix) {
   return json;
 }
 
+Json assumptions(const std::vector<Assumed>& assumed) {
+  Json list = Json::list();
+  for (const Assumed& one : assumed) {
+    Json json = Json::object();
+    json.set("setting", one.setting);
+    json.set("taken", one.taken);
+    json.set("other", one.other);
+    json.set("step_seconds", number(one.step));
+    json.set("change", one.change);
+    json.set("sentence", one.sentence);
+    list.push(std::move(json));
+  }
+  return list;
+}
+
 Json crest(const std::vector<CrestPart>& parts) {
   Json list = Json::list();
   for (const CrestPart& part : parts) {
@@ -216,6 +231,7 @@ Json to_json(const Result& r) {
   add_cost(json, r);
   Json leaves_out = Json::list();
   for (const std::string& sentence : r.leaves_out) leaves_out.push(sentence);
+  json.set("assumptions", assumptions(r.assumptions));
   json.set("leaves_out", std::move(leaves_out));
   return json;
 }

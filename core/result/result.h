@@ -11,6 +11,7 @@
 #include "core/base/banded.h"
 #include "core/base/units.h"
 #include "core/plan/plan.h"
+#include "core/result/assumed.h"
 #include "core/result/asynchrony.h"
 #include "core/timeline/metrics.h"
 
@@ -81,6 +82,7 @@ struct Result {
   std::optional<Banded<Joules>> energy;  // of one step, all devices at board power
   std::optional<Banded<double>> money;   // US dollars of one step
   std::optional<Asynchrony> asynchrony;  // step and throughput stand beside what it costs in tokens
+  std::vector<Assumed> assumptions;      // settings that nobody gave; most important first
   std::vector<std::string> leaves_out;
 };
 
