@@ -112,6 +112,8 @@ TEST(Cluster, RefusalsAreSentences) {
             "price: expected US dollars an hour such as \"2.5USD/h\", found \"3\"");
   EXPECT_EQ(refusal("h100:16,rail,fat-tree"),
             "fat-tree: the network is either rail or fat-tree, not both");
+  EXPECT_EQ(refusal("h100:16,inter-reduce=maybe"),
+            "inter-reduce: expected on or off, found \"maybe\"");
   EXPECT_EQ(refusal("h100:16,rail,oversubscription=2"),
             "oversubscription belongs to a fat-tree, and this network is a rail");
   EXPECT_EQ(refusal("h100:16,oversubscription=0.5"),
@@ -191,6 +193,18 @@ TEST(Cluster, AnyTextIsReadOrRefused) {
       RC_ASSERT(error.kind() == Error::Kind::InvalidInput);
     }
   }));
+}
+
+TEST(Cluster, SwitchesThatAddUpAreTheDevicesOwnOrAsked) {
+  const auto reduces = [](std::string_view text) {
+    const Cluster c = parse_cluster(text);
+    return std::pair{c.levels[0].reduces, c.levels[1].reduces};
+  };
+  EXPECT_EQ(reduces("a100:16"), std::pair(false, false));
+  EXPECT_EQ(reduces("h100-sxm:16"), std::pair(true, false));
+  EXPECT_EQ(reduces("h100-sxm:16,intra-reduce=off,inter-reduce=on"), std::pair(false, true));
+  EXPECT_EQ(parse_cluster("h100-sxm:16,intra-reduce=on,inter-reduce=off").name, "h100-sxm:16");
+  EXPECT_EQ(parse_cluster("h100-sxm:16,inter-reduce=on").name, "h100-sxm:16,inter-reduce=on");
 }
 
 }  // namespace

@@ -44,11 +44,12 @@ TEST(ClusterJson, ThreeLevels) {
   const Cluster c = read_cluster(with(R"("device": "h100", "count": 64, "levels": [
     {"name": "node", "size": 8, "bandwidth": "450 GB/s", "latency": "4 us"},
     {"name": "pod", "size": 32, "topology": "rail", "bandwidth": "50 GB/s", "latency": "8 us"},
-    {"name": "site", "size": 64, "topology": "fat-tree", "oversubscription": 4, "bandwidth": "50 GB/s", "latency": "12 us"}])"),
+    {"name": "site", "size": 64, "topology": "fat-tree", "oversubscription": 4, "reduces": true, "bandwidth": "50 GB/s", "latency": "12 us"}])"),
                                  "c.json");
   EXPECT_EQ(level_of(c, 32), 1u);
   EXPECT_EQ(level_of(c, 33), 2u);
   EXPECT_EQ(c.levels[2].oversubscription, 4);
+  EXPECT_TRUE(c.levels[2].reduces);
   EXPECT_EQ(read_cluster(write_cluster(c), "again"), c);
 }
 

@@ -33,6 +33,21 @@ TEST(ExpertParallel, EveryRoutedTokenTravelsThereAndBack) {
   EXPECT_EQ(exchanges(layer(w).backward), two);
 }
 
+// Two experts of eight, taken at random: of 4 ranks 4 (1 - (3/4)^2) = 1.75 hold one of them, of 2
+// nodes 2 (1 - (1/2)^2) = 1.5.
+TEST(ExpertParallel, TokensMayTravelOnceARankOrOnceANode) {
+  const auto bytes = [](std::int64_t devices, const testing::Settings& settings) {
+    Scenario one = scenario(mixture(), devices, settings);
+    choice(one.plan, "expert-parallel").params.set("copies", std::string("rank"));
+    for (const BodyOp& op : layer(prepare(one)).forward)
+      if (op.group == Group::Expert) return op.bytes.value;
+    return std::int64_t{0};
+  };
+  constexpr std::int64_t token = h * 2;
+  EXPECT_EQ(bytes(8, {"ep=4", "micro-batch=2"}), s * b * token * 7 / 4);
+  EXPECT_EQ(bytes(16, {"ep=8", "tp=2", "micro-batch=2", "sp=off"}), s * b * token * 3 / 2);
+}
+
 // What a rank dispatches is divided with its tokens.
 TEST(ExpertParallel, TensorAndContextRanksSendTheirOwnTokens) {
   const auto first = [](const testing::Settings& settings) {
