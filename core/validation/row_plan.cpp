@@ -325,14 +325,22 @@ class PlanWriter {
                         : "every second product is recomputed: half of the layers");
   }
 
+  bool divides_sequence() const {
+    const Choice* chosen = find_choice(plan_, "tensor-parallel");
+    return chosen != nullptr && chosen->params.has("sequence-parallel") &&
+           chosen->params.flag("sequence-parallel");
+  }
+
   void overlap() {
     Choice& chosen = choice(plan_, "overlap");
     chosen.params.set("gradients", framework().overlaps_gradients);
     chosen.params.set("weights", framework().overlaps_weights);
     if (mentions(row_.notes, "async tp") || mentions(row_.notes, "asynctp") ||
-        mentions(row_.notes, "tp, pp comm overlap on") ||
-        mentions(row_.notes, "overlapped with wgrad"))
+        mentions(row_.notes, "tp, pp comm overlap on"))
       chosen.params.set("tensor", std::string("on"));
+    // All-reductions of backward alone; under sequence parallel its gathers and scatters.
+    if (mentions(row_.notes, "overlapped with wgrad"))
+      chosen.params.set("tensor", std::string(divides_sequence() ? "backward" : "on"));
   }
 
   const MeasuredRow& row_;
