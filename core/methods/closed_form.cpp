@@ -4,8 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "core/methods/action_clock.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/lane_clock.h"
 #include "core/methods/recurrence.h"
 
 namespace trainyard {
@@ -47,7 +47,7 @@ PipelineEstimate paced(const Method& m, const ScheduleShape& shape, const Pipeli
 
 // One device of 1F1B.
 struct PipelineRank {
-  LaneClock clock;
+  ActionClock clock;
   Duration weights{}, reduce{};    // streams
   Duration forward{}, backward{};  // ports, to the stage after and the one before
 };
@@ -110,8 +110,10 @@ PipelineEstimate follow_one_f_one_b(int microbatches, const PipelineTimes& times
   std::vector<Duration> arrived(p * n);  // forwards at the next stage
   PipelineEstimate found;
   found.ends.resize(p), found.reduced.resize(p);
-  const auto send = [&](Duration& port, Duration done) {
-    return port = std::max(done, port) + times.transfer;
+  const auto send = [&](ActionClock& clock, Duration& port, Duration done) {
+    port = std::max(done, port) + times.transfer;
+    if (times.blocking_sends) clock.free = std::max(clock.free, port);
+    return port;
   };
   const auto forward = [&](std::size_t s, std::size_t m) {
     PipelineRank& rank = ranks[s];
@@ -123,20 +125,20 @@ PipelineEstimate follow_one_f_one_b(int microbatches, const PipelineTimes& times
                               .run(t, t.compute, input, arriving, rank.weights,
                                    {times.contention, &rank.reduce, Duration{}})
                               .done;
-    if (s + 1 < p) arrived[s * n + m] = send(rank.forward, done);
+    if (s + 1 < p) arrived[s * n + m] = send(rank.clock, rank.forward, done);
   };
   const auto backward = [&](std::size_t s, Duration input, bool last) {
     PipelineRank& rank = ranks[s];
     const ActionTime& t = times.backward[s];
-    LaneClock::Reducing beside{times.contention, &rank.reduce};
+    ActionClock::Reducing beside{times.contention, &rank.reduce};
     if (!times.reduce.empty() && times.reduce_overlapped && (last || times.reduce_every))
       beside.others = times.reduce[s].others;
-    const LaneClock::Ran ran = rank.clock.run(t, t.compute, input, {}, rank.weights, beside);
+    const ActionClock::Ran ran = rank.clock.run(t, t.compute, input, {}, rank.weights, beside);
     found.ends[s] = ran.done;
     if (!times.reduce.empty() && (last || times.reduce_every))
       found.reduced[s] =
           rank.clock.reduce(times.reduce[s], times.reduce_overlapped, ran, last, rank.reduce);
-    return s > 0 ? send(rank.backward, ran.done) : ran.done;
+    return s > 0 ? send(rank.clock, rank.backward, ran.done) : ran.done;
   };
   for (std::size_t s = 0; s < p; ++s)
     for (std::size_t m = 0; m < std::min(n, p - 1 - s); ++m) forward(s, m);

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "core/methods/lane_clock.h"
+#include "core/methods/action_clock.h"
 
 namespace trainyard {
 namespace {
@@ -14,7 +14,7 @@ constexpr Duration kUnknown{-1};
 bool is_backward(Phase phase) { return phase == Phase::Backward || phase == Phase::BackwardInput; }
 
 // One lane while an order is followed.
-struct FollowedLane : LaneClock {
+struct FollowedLane : ActionClock {
   const Lane* lane = nullptr;
   std::size_t next = 0;
   Duration links[2][2] = {};       // its ports, by direction of the data and of the neighbour
@@ -173,7 +173,7 @@ class Recurrence {
       if (!times_.arrive.empty()) arriving = times_.arrive[s];
     }
     const bool makes = a.phase == Phase::Backward || a.phase == Phase::BackwardWeight;
-    const LaneClock::Ran ran =
+    const ActionClock::Ran ran =
         clock.run(t, shared(t.compute, clock.lane->device), ready, arriving,
                   weights_[clock.lane->device.value], beside(clock, a.stage, makes));
     const Duration done = ran.done;
@@ -184,15 +184,15 @@ class Recurrence {
   }
 
   // Gradients under way while the lane's next action runs, its own included.
-  LaneClock::Reducing beside(const FollowedLane& clock, StageId stage, bool makes) {
-    LaneClock::Reducing r{times_.contention, &reduce_stream_[clock.lane->device.value]};
+  ActionClock::Reducing beside(const FollowedLane& clock, StageId stage, bool makes) {
+    ActionClock::Reducing r{times_.contention, &reduce_stream_[clock.lane->device.value]};
     if (makes && times_.reduce_overlapped && !times_.reduce.empty() &&
         (clock.completes[clock.next] || times_.reduce_every))
       r.others = times_.reduce[stage.value].others;
     return r;
   }
 
-  void reduce(FollowedLane& clock, std::size_t s, const LaneClock::Ran& ran) {
+  void reduce(FollowedLane& clock, std::size_t s, const ActionClock::Ran& ran) {
     const bool last = clock.completes[clock.next];
     found_.ends[s] = std::max(found_.ends[s], ran.done);
     clock.reducing[s] = std::max(clock.reducing[s], ran.done);

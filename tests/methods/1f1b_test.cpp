@@ -72,6 +72,8 @@ TEST(OneFOneB, OnePassOverItsActionsIsItsOrderFollowed) {
     times.reduce_every = *rc::gen::arbitrary<bool>();
     times.reduce_overlapped = *rc::gen::arbitrary<bool>();
     times.transfer = some(40);
+    times.blocking_sends = *rc::gen::arbitrary<bool>();
+    times.contention = *rc::gen::element(0.0, 0.3);
     const ScheduleShape shape{.devices = p, .stages = p, .microbatches = m};
     const PipelineEstimate one = follow_one_f_one_b(m, times),
                            order = follow(one_f_one_b().order(shape, {}), shape, times, false);

@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-struct LaneClock {
+struct ActionClock {
   Duration free{};      // its last action and what blocks are done
   Duration computed{};  // its last computation is
 
