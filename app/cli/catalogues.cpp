@@ -9,6 +9,8 @@
 #include "app/cli/scenario_words.h"
 #include "core/base/units_text.h"
 #include "core/cluster/cluster.h"
+#include "core/cost/physical.h"
+#include "core/io/device_json.h"
 #include "core/methods/catalogue.h"
 #include "core/model/zoo.h"
 
@@ -134,14 +136,43 @@ void show_device(Out& out, const Device& d, bool explain) {
   text.number("all-to-all reaches", e.all_to_all);
 }
 
+// What predictions read beside the device's figures.
+void show_parameters(Out& out, std::span<const Parameter> which) {
+  line(out, "\nparameters of predictions: value, what was believed before the fit, meaning");
+  const Parameters shipped;
+  for (const Parameter p : which) {
+    const ParameterInfo& row = info(p);
+    line(out, "  {:<26} {:>8} {:<6} {:>8}  {}", row.name, to_text(shipped[p]), row.unit,
+         to_text(row.prior), row.meaning);
+    line(out, "  {:<26} from {}{}", "", row.source,
+         row.fitted_on.empty() ? "; not fitted" : fmt::format("; fitted on {}", row.fitted_on));
+  }
+}
+
+void explain_all(Out& out) {
+  for (const Device& d : devices()) show_device(out, d, true), out += '\n';
+  std::vector<Parameter> all;
+  for (const ParameterInfo& row : parameter_table()) all.push_back(row.parameter);
+  show_parameters(out, all);
+}
+
+void explain(Out& out, const Device& d) {
+  show_device(out, d, true);
+  show_parameters(out, parameters_of(d));
+}
+
 int run_hardware(const Words& words, Streams& streams) {
   Out out;
   if (words.has("collectives"))
     out = collectives_text(parse_cluster(words.text("")));
-  else if (words.has(""))
-    show_device(out, device(words.text("")), words.has("explain"));
+  else if (words.has("json"))
+    out = device_document(device(words.text("")));
+  else if (words.has("explain") && words.has(""))
+    explain(out, device(words.text("")));
   else if (words.has("explain"))
-    for (const Device& d : devices()) show_device(out, d, true), out += '\n';
+    explain_all(out);
+  else if (words.has(""))
+    show_device(out, device(words.text("")), false);
   else
     list_devices(out);
   deliver(out, words, streams);
@@ -214,10 +245,12 @@ Verb hardware_verb() {
       .positional = "NAME",
       .positional_doc = "a device, as h100-sxm; with --collectives a cluster, as h100-sxm:64",
       .flags = catalogue_flags(
-          {{"explain", "", "the source of every number"},
+          {{"explain", "", "the source of every number, and every parameter that predictions read"},
+           {"json", "", "one trainyard/device@1 document with both"},
            {"collectives", "",
             "of a cluster: algorithm, time and bandwidths of collectives by size"}}),
-      .examples = {"hardware", "hardware h100-sxm --explain", "hardware h100-sxm:64 --collectives"},
+      .examples = {"hardware", "hardware h100-sxm --explain", "hardware gb300 --json",
+                   "hardware h100-sxm:64 --collectives"},
       .run = run_hardware};
 }
 

@@ -116,9 +116,8 @@ const Device* base_of(const Device& device) {
   return lacks ? nullptr : base;
 }
 
-Json device_json(const Device& device) {
-  const Device* base = base_of(device);
-  if (base && *base == device) return device.id;
+// What the base has is left to it, where there is one.
+Json members_json(const Device& device, const Device* base) {
   const Device blank;
   const Device& from = base ? *base : blank;
   Json out = Json::object();
@@ -136,6 +135,11 @@ Json device_json(const Device& device) {
   if (device.price_high != from.price_high && device.price_high)
     out.set("price_high", sourced_json(*device.price_high));
   return out;
+}
+
+Json device_json(const Device& device) {
+  const Device* base = base_of(device);
+  return base && *base == device ? Json(device.id) : members_json(device, base);
 }
 
 Json level_json(const Level& level) {
@@ -286,6 +290,8 @@ std::vector<Level> read_levels(const JsonCursor& at, const Device& device, std::
 }
 
 }  // namespace
+
+Json to_json(const Device& device) { return members_json(device, nullptr); }
 
 Json to_json(const Cluster& cluster) {
   Json out = Json::object();

@@ -15,6 +15,8 @@ namespace trainyard {
 /// members not given come from.
 std::string write_cluster(const Cluster&);
 Json to_json(const Cluster&);
+/// Written out, whatever the catalogue has.
+Json to_json(const Device&);
 
 /// "levels" may be left out: the device's default cluster. A number may be plain ("80 GiB") or
 /// {"value", "source"}. Throws Error{InvalidInput} at "SOURCE#/pointer" with the sentence, unknown

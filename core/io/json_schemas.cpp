@@ -421,6 +421,23 @@ Json profile_schema() {
            {"notes", list_of(text()), false}}));
 }
 
+// Devices
+
+Json device_schema() {
+  return document("trainyard/device",
+                  object({{"schema", constant(schema_name(schema("trainyard/device")))},
+                          {"device", described(of_type("object"), "as a cluster's, written out")},
+                          {"parameters",
+                           described(list_of(object({{"name", text()},
+                                                     {"value", real()},
+                                                     {"prior", real()},
+                                                     {"unit", text()},
+                                                     {"meaning", text()},
+                                                     {"source", text()},
+                                                     {"fitted_on", text()}})),
+                                     "what predictions for the device read beside its figures")}}));
+}
+
 // Runs
 
 Json named_bytes() {
@@ -552,7 +569,8 @@ constexpr Entry kEntries[] = {{"plan", plan_schema},       {"result", result_sch
                               {"order", order_schema},     {"schedules", schedules_schema},
                               {"trade", trade_schema},     {"calibration", calibration_schema},
                               {"run", run_schema},         {"comparison", comparison_schema},
-                              {"profile", profile_schema}, {"validation", validation_schema}};
+                              {"profile", profile_schema}, {"validation", validation_schema},
+                              {"device", device_schema}};
 
 }  // namespace
 

@@ -1,0 +1,14 @@
+// A device as the document trainyard/device@1: every figure with its source, and every parameter
+// that predictions for the device read.
+#pragma once
+
+#include <string>
+
+#include "core/cluster/device.h"
+#include "core/cost/parameters.h"
+
+namespace trainyard {
+
+std::string device_document(const Device&, const Parameters& = {});
+
+}  // namespace trainyard
