@@ -262,6 +262,7 @@ StageWork make_stage_work(Workload& w, const Runs& runs) {
 
 void sum_stages(Workload& w) {
   std::vector<const Runs*> layers;  // by kind
+  w.kinds.clear(), w.kind_of.clear(), w.kernels.clear();
   for (const Runs& runs : w.runs) {
     std::size_t kind = 0;
     while (kind < layers.size() && !same_layers(*layers[kind], runs)) ++kind;

@@ -94,7 +94,7 @@ void hide(BodyOp& op, const Products& products, TensorOverlap overlap, int ranks
   if (!forward && !op.of_gradient && gathers)
     return beside(Pass::BackwardInput, true, kIndependent);
   if (!forward && op.of_gradient && !gathers) {
-    if (divided || overlap == TensorOverlap::All) beside(Pass::BackwardWeight, true, kIndependent);
+    if (overlap == TensorOverlap::All) beside(Pass::BackwardWeight, true, kIndependent);
     return;
   }
   if (overlap != TensorOverlap::All || !divided) return;
@@ -134,8 +134,8 @@ Method overlap() {
                   .doc = "pass keys and values beside attention"},
                  {.name = "tensor",
                   .fallback = std::string("framework"),
-                  .doc = "tensor parallel traffic beside products: off, backward (what the other "
-                         "product of backward does not need), on (and the rest in pieces), or as "
+                  .doc = "tensor parallel traffic beside products: off, backward (inputs gathered "
+                         "again beside the other product), on (all, in pieces), or as "
                          "the plan's framework does",
                   .values = {"framework", "off", "backward", "on"}}},
       .rewrite =

@@ -16,7 +16,7 @@ constexpr FrameworkProfile kFrameworks[] = {
     {"typical", "no framework named: fused kernels, traffic beside computation", K::Fused,
      A::Flash2, true, true, true, true, T::Backward},
     {"megatron", "Megatron-LM of 2021 to 2023", K::Fused, A::Flash2, false, true, false, false,
-     T::Backward, true, true},
+     T::None, true, true},
     {"megatron-deepspeed", "Megatron-LM's layers in DeepSpeed's pipeline engine", K::Fused,
      A::Flash2, false, true, false, false, T::None, true, true},
     {"megatron-core", "Megatron-Core, NeMo, Megatron-Bridge: Transformer Engine's kernels",

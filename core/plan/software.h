@@ -24,8 +24,8 @@ enum class AttentionKernel : std::uint8_t { Triton, Flash2, Cudnn };
 /// Which tensor parallel traffic runs beside the products that it belongs to.
 enum class TensorOverlap : std::uint8_t {
   None,
-  Backward,  // under sequence parallel, gathers and scatters of backward beside the product that
-             // does not need them (Korthikanti et al. 2022)
+  Backward,  // under sequence parallel, the second gather of backward beside the product that does
+             // not need it (Korthikanti et al. 2022)
   All,       // and every other in as many pieces as ranks (Wang et al., ASPLOS 2023)
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/cost/physical.h"
+#include "core/lowering/phases.h"
 #include "core/methods/settings.h"
 #include "core/validation/row_parts.h"
 
@@ -42,8 +43,10 @@ void mask_head(Workload& w) {
 // to reduce or to update. The adapters themselves are left out: some thousandths of the work.
 void freeze(Workload& w) {
   for (Body& body : w.bodies) {
-    for (BodyOp& op : body.backward)
+    for (BodyOp& op : body.backward) {
       if (op.pass == Pass::BackwardWeight && !op.communication) op.work = {};
+      if (op.beside.pass == Pass::BackwardWeight) op.beside = {.count = 0};
+    }
     for (BodyOp& op : body.update) op.work = {};
     body.reduce.clear();
     if (w.layout.weight_shards <= 1) body.gather.clear();
@@ -63,8 +66,10 @@ PreparedRow prepared(const MeasuredRow& row, std::vector<Assumption> assumptions
     if (d.severity == Diagnostic::Severity::Error)
       throw Error(Error::Kind::Unsupported, "cannot be planned: " + d.message);
   out.workload = prepare(scenario);
-  if (scenario.model.family == "bert") mask_head(out.workload);
-  if (mentions(row.notes, "LoRA")) freeze(out.workload);
+  const bool masked = scenario.model.family == "bert", frozen = mentions(row.notes, "LoRA");
+  if (masked) mask_head(out.workload);
+  if (frozen) freeze(out.workload);
+  if (masked || frozen) sum_stages(out.workload);
   out.routed = is_routed(scenario.model);
   out.tunable = row.trust != Trust::C && row.suspect.empty();
   out.row = row;
@@ -72,15 +77,69 @@ PreparedRow prepared(const MeasuredRow& row, std::vector<Assumption> assumptions
   return out;
 }
 
-constexpr std::string_view kMatter[] = {
-    "micro-batch", "recompute", "flash-attention", "virtual-stages",    "schedule",    "zero",
-    "precision",   "heads",     "hybrid",          "sequence-parallel", "global-batch"};
-
 double most(const std::vector<CategoryBytes>& memory) {
   Bytes peak{};
   for (const CategoryBytes& device : memory) peak = std::max(peak, total(device));
   return static_cast<double>(peak.value);
 }
+
+bool fits(const PreparedRow& row) {
+  const double capacity =
+      static_cast<double>(row.workload.scenario.cluster.device.memory.value.value);
+  return most(predict_whole(row, Parameters{}).memory) <= capacity;
+}
+
+// Whoever publishes a step time has tried which setting is best: of those that fit, the fastest.
+// Takes the row with one setting filled in where that is faster; false = it is no plan, or no fit.
+bool try_setting(PreparedRow& best, const MeasuredRow& other, const std::vector<Assumption>& given,
+                 const char* setting, std::int64_t taken) {
+  const MeasuredRow row = best.row;
+  try {
+    PreparedRow tried = prepared(other, given);
+    if (tried.workload.scenario.plan.batch.global != best.workload.scenario.plan.batch.global ||
+        tried.measured != best.measured || !fits(tried))
+      return false;
+    if (predict(tried, Parameters{}) >= predict(best, Parameters{})) return true;
+    tried.assumptions.push_back(
+        {setting, std::to_string(taken), "not stated; the fastest that fits"});
+    tried.row = other;
+    best = std::move(tried);
+    return true;
+  } catch (const Error&) {
+    return false;  // does not divide the layers or the batch
+  }
+}
+
+bool assumed(const PreparedRow& row, std::string_view setting) {
+  return std::any_of(row.assumptions.begin(), row.assumptions.end(),
+                     [&](const Assumption& a) { return a.setting == setting; });
+}
+
+void try_settings(PreparedRow& best, const std::vector<Assumption>& given) {
+  if (best.metric != RowMetric::StepTime) return;
+  const MeasuredRow row = best.row;
+  const Plan& plan = best.workload.scenario.plan;
+  const std::int64_t layers = row.layers.value_or(0), stages = plan.mesh.pp;
+  const bool core = plan.software.framework == "megatron-core";
+  if (core && stages > 1 && !row.vpp && row.schedule.empty())
+    for (std::int64_t chunks = 2; chunks * stages <= layers; ++chunks) {
+      if (layers % (chunks * stages) != 0) continue;
+      MeasuredRow other = row;
+      other.vpp = chunks, other.schedule = "interleaved-1F1B";
+      try_setting(best, other, given, "virtual-stages", chunks);
+    }
+  if (assumed(best, "micro-batch"))
+    for (const std::int64_t micro : {2, 4, 8}) {
+      MeasuredRow other = best.row;
+      other.micro_batch = micro;
+      if (!try_setting(best, other, best.assumptions, "micro-batch", micro)) break;
+    }
+  best.row = row;
+}
+
+constexpr std::string_view kMatter[] = {
+    "micro-batch", "recompute", "flash-attention", "virtual-stages",    "schedule",    "zero",
+    "precision",   "heads",     "hybrid",          "sequence-parallel", "global-batch"};
 
 double sum(const PreparedRow& row, const std::vector<CategoryBytes>& memory) {
   Bytes all{};
@@ -102,7 +161,9 @@ std::vector<std::string> PreparedRow::blanks() const {
 
 std::variant<PreparedRow, SkippedRow> prepare_filled(const FilledRow& filled) {
   try {
-    return prepared(filled.row, filled.assumptions);
+    PreparedRow row = prepared(filled.row, filled.assumptions);
+    try_settings(row, filled.assumptions);
+    return row;
   } catch (const Error& error) {
     if (error.kind() != Error::Kind::Unsupported && error.kind() != Error::Kind::InvalidInput)
       throw;
