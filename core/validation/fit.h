@@ -26,7 +26,7 @@ struct FitOptions {
   Parameters prior = Parameters::priors();  // what each is held near
   double spread = 1;                        // of every prior, a factor
   int iterations = 12;
-  double noise = 0.05;   // of one group's log error; spreads of priors are measured against it
+  double noise = 0.025;  // of one group's log error; spreads of priors are measured against it
   double robust = 0.15;  // log error from which on a row pulls no harder (Huber)
   int threads = 2;
 };
