@@ -42,6 +42,10 @@ constexpr Row kRows[] = {
      kCard},
     {"llama-3.1-405b", "llama", 126, 16384, 128, 8, 128, 53248, 128256, 131072, false, 405853388800,
      true, kCard},
+    {"llama-3.1-8b", "llama", 32, 4096, 32, 8, 128, 14336, 128256, 131072, false, 8030261248, true,
+     kCard},
+    {"llama-3.1-70b", "llama", 80, 8192, 64, 8, 128, 28672, 128256, 131072, false, 70553706496,
+     true, kCard},
     {"llama-3.2-1b", "llama", 16, 2048, 32, 8, 64, 8192, 128256, 131072, true, 1235814400, true,
      kMemory},
     {"llama-3.2-3b", "llama", 28, 3072, 24, 8, 128, 8192, 128256, 131072, true, 3212749824, true,
@@ -184,6 +188,36 @@ Model deepseek_v3(const ZooEntry& entry) {
   return build_decoder(spec);
 }
 
+Model kimi_k2(const ZooEntry& entry) {
+  TransformerSpec spec = sized(spec_of(entry, "deepseek_v3"), 61, 7168, 64, 18432, 163840, 131072);
+  spec.experts = {384, 8, 2048, 1, 1, true};
+  spec.latent = {1536, 512, 128, 64, 128};
+  return build_decoder(spec);
+}
+
+Model qwen3_routed(const ZooEntry& entry, std::int64_t layers, std::int64_t hidden,
+                   std::int64_t heads, std::int64_t expert) {
+  TransformerSpec spec =
+      sized(spec_of(entry, "qwen3"), layers, hidden, heads, expert, 151936, 40960);
+  spec.kv_heads = 4;
+  spec.head_dim = 128;
+  spec.experts = {128, 8, expert, 0, 0, false};
+  return build_decoder(spec);
+}
+Model qwen3_30b(const ZooEntry& entry) { return qwen3_routed(entry, 48, 2048, 32, 768); }
+Model qwen3_235b(const ZooEntry& entry) { return qwen3_routed(entry, 94, 4096, 64, 1536); }
+
+Model gpt_oss(const ZooEntry& entry, std::int64_t layers, std::int64_t experts) {
+  TransformerSpec spec = sized(spec_of(entry, "llama"), layers, 2880, 64, 2880, 201088, 131072);
+  spec.kv_heads = 8;
+  spec.head_dim = 64;
+  spec.qkv_bias = spec.out_bias = true;
+  spec.experts = {experts, 4, 2880, 0, 0, true};
+  return build_decoder(spec);
+}
+Model gpt_oss_20b(const ZooEntry& entry) { return gpt_oss(entry, 24, 32); }
+Model gpt_oss_120b(const ZooEntry& entry) { return gpt_oss(entry, 36, 128); }
+
 Model bert_base(const ZooEntry& entry) {
   return build_encoder(sized(spec_of(entry, "bert"), 12, 768, 12, 3072, 30522, 512));
 }
@@ -227,6 +261,10 @@ Model vit_h14(const ZooEntry& entry) { return vit(entry, 32, 1280, 16, 14); }
 constexpr std::string_view kVaswani =
     "Vaswani et al. 2017, table 3 (rounded there; the count is our formula's)";
 
+constexpr std::string_view kGptOss =
+    "config.json of the model card, which counts biases of experts and attention's sinks too (0.03 "
+    "%); every second layer looks at 128 tokens, here all look at all";
+
 constexpr ZooEntry kOthers[] = {
     {"mixtral-8x7b", "mixtral", 46702792704, 12879925248, true, kCard, mixtral_8x7b},
     {"mixtral-8x22b", "mixtral", 140630071296, 39161468928, true,
@@ -234,6 +272,14 @@ constexpr ZooEntry kOthers[] = {
     {"deepseek-v3", "deepseek_v3", 671026419200, 37552297472, true,
      "model card; counts the routers' balancing bias, not the layer that predicts a second token",
      deepseek_v3},
+    {"kimi-k2", "deepseek_v3", 1026408232448, 32861500928, false,
+     "config.json of the model card (about 1 trillion, 32 billion active; the count is our "
+     "formula's)",
+     kimi_k2},
+    {"qwen3-30b-a3b", "qwen3", 30532122624, 3353032704, true, kCard, qwen3_30b},
+    {"qwen3-235b-a22b", "qwen3", 235093634560, 22190763520, true, kCard, qwen3_235b},
+    {"gpt-oss-20b", "llama", 20908120128, 4186609728, false, kGptOss, gpt_oss_20b},
+    {"gpt-oss-120b", "llama", 116789341248, 5710736448, false, kGptOss, gpt_oss_120b},
     {"bert-base", "bert", 109482240, 109482240, true, "published count of encoder and pooler",
      bert_base},
     {"bert-large", "bert", 335141888, 335141888, true, "published count of encoder and pooler",
