@@ -66,6 +66,11 @@ void write_speed(Out& out, const Result& r) {
   if (r.asynchrony) write_asynchrony(out, r, *r.asynchrony);
   line(out, "utilisation   MFU {}, HFU {} of {} dense", percent(r.mfu), percent(r.hfu),
        readable(r.peak_flops));
+  std::string stated;
+  for (const auto& [definition, share] : r.stated_mfu)
+    stated += fmt::format("{}{} as {}", stated.empty() ? "" : "; ", percent(share),
+                          info(definition).formula);
+  if (!stated.empty()) line(out, "              others count {}", stated);
   line(out, "lost          bubble {}, exposed communication {}", percent(r.bubble_fraction),
        percent(r.exposed_communication_fraction));
   for (const Assumed& one : r.assumptions) line(out, "assumed       {}", one.sentence);

@@ -11,6 +11,7 @@
 #include "core/methods/settings.h"
 #include "core/plan/plan.h"
 #include "core/program/program.h"
+#include "core/result/flops_definition.h"
 
 namespace trainyard {
 namespace {
@@ -238,6 +239,13 @@ Json asynchrony_schema() {
                                             {"live_microbatches", whole()}}))}});
 }
 
+Json shares_by_definition() {
+  std::vector<Member> members;
+  for (const FlopsDefinitionInfo& one : flops_definitions())
+    if (!one.hardware) members.push_back({std::string(one.name), fraction(), false});
+  return described(object(std::move(members)), "what the same step is by other counts of FLOPs");
+}
+
 Json result_object() {
   return object(
       {schema_member("trainyard/result"),
@@ -260,6 +268,7 @@ Json result_object() {
        {"tflops_per_device", real(), false},
        {"mfu", fraction()},
        {"hfu", fraction()},
+       {"mfu_by_definition", shares_by_definition(), false},
        {"peak_flops_used", real()},
        {"bubble_fraction", fraction()},
        {"exposed_communication_fraction", fraction()},

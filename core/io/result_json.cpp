@@ -161,6 +161,12 @@ void add_speed(Json& json, const Result& r) {
     json.set("tflops_per_device", r.model_flops.value / s / static_cast<double>(r.devices) / 1e12);
   json.set("mfu", r.mfu);
   json.set("hfu", r.hfu);
+  if (!r.stated_mfu.empty()) {
+    Json stated = Json::object();
+    for (const auto& [definition, share] : r.stated_mfu)
+      stated.set(std::string(info(definition).name), share);
+    json.set("mfu_by_definition", std::move(stated));
+  }
   json.set("peak_flops_used", r.peak_flops.value);
   json.set("bubble_fraction", r.bubble_fraction);
   json.set("exposed_communication_fraction", r.exposed_communication_fraction);

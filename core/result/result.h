@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/banded.h"
@@ -13,6 +14,7 @@
 #include "core/plan/plan.h"
 #include "core/result/assumed.h"
 #include "core/result/asynchrony.h"
+#include "core/result/flops_definition.h"
 #include "core/timeline/metrics.h"
 
 namespace trainyard {
@@ -73,7 +75,9 @@ struct Result {
   bool counts_tokens = true;
   Flops model_flops{}, hardware_flops{};  // of one step, all devices; hardware counts recomputation
   FlopsPerSecond peak_flops{};            // dense, of one device in the plan's format
-  double mfu = 0, hfu = 0;                // shares, <= 1
+  double mfu = 0, hfu = 0;                // shares, <= 1, of what is computed
+  // What others would print for the same step: shares by each definition that counts a model.
+  std::vector<std::pair<FlopsDefinition, double>> stated_mfu;
   double bubble_fraction = 0, exposed_communication_fraction = 0;
   Bytes capacity{};
   std::vector<StageMemory> memory;  // one a device (its first stage) in order

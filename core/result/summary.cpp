@@ -103,6 +103,16 @@ void state_utilisation(Result& result, const Workload& workload) {
         fmt::format("{} would do {:.1f} % of its dense peak in {}, more than there is: the cost "
                     "model is wrong here, and no utilisation is printed",
                     device.name, 100 * result.hfu, to_string(workload.layout.precision.math)));
+  if (!result.counts_tokens) return;
+  const FlopsFacts facts = flops_facts(workload.scenario.model);
+  if (!(facts.width > 0)) return;
+  const auto sequence = static_cast<double>(workload.scenario.plan.batch.sequence);
+  for (const FlopsDefinitionInfo& one : flops_definitions()) {
+    const double share =
+        flops_per_token(one.definition, facts, sequence) * result.tokens_per_step / possible;
+    // Above the peak it charges what nobody computes: nothing to print.
+    if (!one.hardware && share <= 1) result.stated_mfu.emplace_back(one.definition, share);
+  }
 }
 
 Duration scaled(Duration d, double factor) { return seconds(to_seconds(d) * factor); }

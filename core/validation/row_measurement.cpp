@@ -1,7 +1,6 @@
 // What a row measured, as seconds of a step or bytes of a device.
 #include <fmt/format.h>
 
-#include "core/validation/flops_definition.h"
 #include "core/validation/row_parts.h"
 
 namespace trainyard {
@@ -46,6 +45,35 @@ double gigabyte(const MeasuredRow& row) {
 }
 
 }  // namespace
+
+std::optional<FlopsDefinition> read_flops_definition(std::string_view sentence) {
+  for (const FlopsDefinitionInfo& d : flops_definitions())
+    if (sentence == d.name) return d.definition;
+  using D = FlopsDefinition;
+  struct Phrase {
+    std::string_view phrase;
+    FlopsDefinition definition;
+  };
+  // The more particular first.
+  constexpr Phrase kPhrases[] = {
+      {"96*B*s*l*h^2", D::HardwareFull},
+      {"8*N*tokens", D::HardwareParameters},
+      {"72*B*s*l*h^2", D::ModelFullProducts},
+      {"counted at HALF", D::ModelCausal},
+      {"causal attention at half", D::ModelCausal},
+      {"12*L*h*s, i.e. FULL", D::ModelFullProducts},
+      {"12*L*h*s per token reproduces rows: FULL", D::ModelFullProducts},
+      {"NeMo model TFLOP", D::ModelFullProducts},
+      {"MaxText model TFLOP", D::ModelFullProducts},
+      {"model TFLOP/s (MFU=tflops/989)", D::ModelFullProducts},
+      {"6N+12", D::ModelFull},
+      {"6N + 12", D::ModelFull},
+      {"nanotron model FLOPs", D::ModelFullProducts},
+  };
+  for (const Phrase& p : kPhrases)
+    if (mentions(sentence, p.phrase)) return p.definition;
+  return {};
+}
 
 Measurement row_measurement(const MeasuredRow& row, const Scenario& s, std::vector<Assumption>&) {
   if (row.metric == "mem_gb") return {RowMetric::Memory, row.value * gigabyte(row)};

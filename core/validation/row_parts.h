@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result/flops_definition.h"
 #include "core/validation/row_scenario.h"
 
 namespace trainyard {
@@ -31,6 +32,8 @@ struct Measurement {
   RowMetric metric = RowMetric::StepTime;
   double value = 0;
 };
+/// Of what a sentence says in publications' words; nothing where it does not say.
+std::optional<FlopsDefinition> read_flops_definition(std::string_view sentence);
 Measurement row_measurement(const MeasuredRow&, const Scenario&, std::vector<Assumption>&);
 
 /// What other rows say about blanks of these: heads of the same hidden size, virtual stages of the

@@ -1,4 +1,4 @@
-#include "core/validation/flops_definition.h"
+#include "core/result/flops_definition.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
-#include "core/validation/row_parts.h"
 
 namespace trainyard {
 namespace {
@@ -91,34 +90,6 @@ double flops_per_token(FlopsDefinition d, const FlopsFacts& f, double sequence) 
       return 8 * f.parameters;
   }
   return 0;
-}
-
-std::optional<FlopsDefinition> read_flops_definition(std::string_view sentence) {
-  for (const FlopsDefinitionInfo& d : kDefinitions)
-    if (sentence == d.name) return d.definition;
-  struct Phrase {
-    std::string_view phrase;
-    FlopsDefinition definition;
-  };
-  // The more particular first.
-  constexpr Phrase kPhrases[] = {
-      {"96*B*s*l*h^2", D::HardwareFull},
-      {"8*N*tokens", D::HardwareParameters},
-      {"72*B*s*l*h^2", D::ModelFullProducts},
-      {"counted at HALF", D::ModelCausal},
-      {"causal attention at half", D::ModelCausal},
-      {"12*L*h*s, i.e. FULL", D::ModelFullProducts},
-      {"12*L*h*s per token reproduces rows: FULL", D::ModelFullProducts},
-      {"NeMo model TFLOP", D::ModelFullProducts},
-      {"MaxText model TFLOP", D::ModelFullProducts},
-      {"model TFLOP/s (MFU=tflops/989)", D::ModelFullProducts},
-      {"6N+12", D::ModelFull},
-      {"6N + 12", D::ModelFull},
-      {"nanotron model FLOPs", D::ModelFullProducts},
-  };
-  for (const Phrase& p : kPhrases)
-    if (mentions(sentence, p.phrase)) return p.definition;
-  return {};
 }
 
 double utilization(FlopsDefinition d, double flops_per_second, double peak) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -40,9 +39,6 @@ struct FlopsFacts {
 FlopsFacts flops_facts(const Model&);
 /// FLOPs of one step a token; sequence in tokens.
 double flops_per_token(FlopsDefinition, const FlopsFacts&, double sequence);
-
-/// Of what a sentence says in publications' words; nothing where it does not say.
-std::optional<FlopsDefinition> read_flops_definition(std::string_view sentence);
 
 /// Achieved share of `peak` (FLOP/s of one device, dense, in the format of the products). Throws
 /// Error{InvalidInput} above 1, naming the definition: either it or the peak is another.

@@ -1,10 +1,10 @@
-#include "core/validation/flops_definition.h"
+#include "core/result/flops_definition.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/model/zoo.h"
-#include "core/validation/row_scenario.h"
+#include "core/validation/row_parts.h"
 #include "core/validation/shipped.h"
 
 namespace trainyard {
