@@ -77,7 +77,8 @@ ValidationModel validation_model(const RowSet& set, const Validation& validation
     if (fresh) model.sources.push_back({prepared.row.source_family, prepared.row.source, {}, {}});
     ValidationPoint point;
     point.id = prepared.row.id;
-    point.model = prepared.workload.scenario.model.name;
+    point.model = prepared.row.model_family.empty() ? prepared.workload.scenario.model.name
+                                                    : prepared.row.model_family;
     point.cluster = prepared.workload.scenario.cluster.name;
     point.plan = plan_of(prepared);
     point.note = note_of(prepared);

@@ -146,8 +146,8 @@ void draw_scatter(Drawing& drawing, const Rect& area, const ValidationModel& mod
     if (state.selected == item) ring(drawing, at, 7, {.ink = Ink::Select, .stroke = 2});
   }
   const double near_end = plot.high / std::pow(plot.high / plot.low, 0.04);
-  write(drawing, "10 %", {plot.x(near_end) - 2, plot.y(near_end / 1.1) + 14}, 10, Weight::Medium,
-        Ink::Text3);
+  write(drawing, "10 %", {rect.right() - 5, plot.y(near_end / 1.1) + 14}, 10, Weight::Medium,
+        Ink::Text3, Align::Right);
 }
 
 // Every row's error as a stroke, the median as a bold one, and a bar to the 90th percentile.
@@ -165,6 +165,20 @@ void draw_spread(Drawing& drawing, const Rect& row, const ValidationModel& model
       line(drawing, {x(std::abs(p.error)), y - 3}, {x(std::abs(p.error)), y + 3},
            {.ink = ink, .alpha = 0.55f});
   fill(drawing, {x(spread.median) - 1, y - 6, 2, 12}, {.ink = Ink::Text});
+}
+
+// The sources that have rows of it.
+std::vector<std::size_t> best_first(const ValidationModel& model, bool memory) {
+  const auto spread = [&](std::size_t s) -> const ErrorSpread& {
+    return memory ? model.sources[s].memory : model.sources[s].time;
+  };
+  std::vector<std::size_t> list;
+  for (std::size_t s = 0; s < model.sources.size(); ++s)
+    if (spread(s).rows > 0) list.push_back(s);
+  std::stable_sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) {
+    return spread(a).median < spread(b).median;
+  });
+  return list;
 }
 
 void draw_errors(Drawing& drawing, const Rect& area, const ValidationModel& model,
@@ -186,9 +200,8 @@ void draw_errors(Drawing& drawing, const Rect& area, const ValidationModel& mode
   float y = bars.y - state.scroll;
   for (const bool memory : {false, true}) {
     bool first = true;
-    for (std::size_t s = 0; s < model.sources.size(); ++s) {
+    for (const std::size_t s : best_first(model, memory)) {
       const ErrorSpread& spread = memory ? model.sources[s].memory : model.sources[s].time;
-      if (spread.rows == 0) continue;
       if (first) {
         write(drawing, memory ? "memory" : "time", {area.x, y + 8}, 10, Weight::SemiBold,
               Ink::Text3);
@@ -223,6 +236,13 @@ Size validation_size(const ValidationModel& model) {
   for (const ValidationSource& s : model.sources)
     rows += static_cast<float>((s.time.rows > 0 ? 1 : 0) + (s.memory.rows > 0 ? 1 : 0));
   return {1400, std::max(620.f, kHead + 22 + 60 + rows * kRow + kBottom)};
+}
+
+Drawing validation_picture(const ValidationModel& model) {
+  const Size size = validation_size(model);
+  Drawing drawing(size);
+  draw_validation(drawing, {0, 0, size.width, size.height}, model, {});
+  return drawing;
 }
 
 void draw_validation(Drawing& drawing, const Rect& area, const ValidationModel& model,

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "app/cli/scenario_words.h"
 #include "app/workspace/fixes.h"
+#include "app/workspace/published.h"
 #include "app/workspace/workspace.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
@@ -40,6 +42,7 @@ struct Side {
   std::string name;  // "simulate: op grain of gpt-tiny on cpu:2"
   Parts seconds;     // of the critical device
   Parts bytes;       // of the device with the highest peak, at it
+  std::optional<Scenario> scenario = {};  // of a plan; a document has none
 };
 
 Parts parts_of(const JsonCursor& object) {
@@ -75,17 +78,21 @@ Side side_of(const Json& raw, const std::string& path) {
   return side;
 }
 
-// A document, or settings of a plan that is simulated.
+// A document; or settings of a plan or a published row, which are simulated.
 Side side_of(const std::string& word, const Words& words) {
-  if (word.find('=') == std::string::npos) return side_of(parse_json(read_file(word), word), word);
-  Scenario scenario =
-      open({words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")});
-  apply_words(scenario.plan, word);
+  const bool row = published_id(word).has_value();
+  if (!row && word.find('=') == std::string::npos)
+    return side_of(parse_json(read_file(word), word), word);
+  Scenario scenario = row ? open({word, word, word, {}})
+                          : open({words.text("model"), words.text("cluster"), words.text("plan"),
+                                  words.texts("set")});
+  if (!row) apply_words(scenario.plan, word);
   throw_if_errors(check(scenario));
   const ExperimentPtr experiment =
       simulate(scenario, {.grain = natural_grain(scenario), .fixes = false});
   Side side = side_of(to_json(experiment->result), word);
-  side.name += " with " + word;
+  side.name += (row ? ", " : " with ") + word;
+  side.scenario = std::move(scenario);
   return side;
 }
 
@@ -125,6 +132,39 @@ std::string waterfall(const char* title, const Parts& a, const Parts& b,
   return out;
 }
 
+std::string fields_text(const Difference& d) {
+  std::size_t width = 14;
+  for (const FieldDifference& f : d.fields)
+    width = std::max({width, f.mine.size(), f.theirs.size()});
+  std::string out = fmt::format(
+      "\nfield by field, by the closed form, each on top of those above it\n  {:<20} {:>{}} {:>{}} "
+      "{:>12} {:>12}\n",
+      "", "A", width, "B", width, "step", "peak");
+  const auto row = [&](const std::string& field, const std::string& a, const std::string& b,
+                       Duration step, Bytes peak) {
+    const double s = to_seconds(step), bytes = static_cast<double>(peak.value);
+    out += fmt::format("  {:<20} {:>{}} {:>{}} {:>12} {:>12}\n", field, a, width, b, width,
+                       (s > 0 ? "+" : "") + time_text(s), (bytes > 0 ? "+" : "") + bytes_text(bytes));
+  };
+  for (const FieldDifference& f : d.fields) row(f.field, f.mine, f.theirs, f.step, f.peak);
+  row("together", "", "", d.theirs.step - d.mine.step, d.theirs.peak - d.mine.peak);
+  return out;
+}
+
+Json fields_json(const Difference& d) {
+  Json list = Json::list();
+  for (const FieldDifference& f : d.fields) {
+    Json one = Json::object();
+    one.set("field", f.field);
+    one.set("a", f.mine);
+    one.set("b", f.theirs);
+    one.set("seconds", to_seconds(f.step));
+    one.set("bytes", f.peak.value);
+    list.push(std::move(one));
+  }
+  return list;
+}
+
 Json waterfall_json(const Parts& a, const Parts& b) {
   Json list = Json::list();
   for (const std::string& name : names_of(a, b)) {
@@ -145,6 +185,8 @@ Json waterfall_json(const Parts& a, const Parts& b) {
 int run_compare(const Words& words, Streams& streams) {
   const std::vector<std::string> paths = words.texts("");
   const Side a = side_of(paths[0], words), b = side_of(paths[1], words);
+  std::optional<Difference> fields;
+  if (a.scenario && b.scenario) fields = difference(*a.scenario, *b.scenario, estimated_cost);
   if (words.has("json")) {
     Json json = Json::object();
     json.set("schema", schema_name(schema("trainyard/comparison")));
@@ -152,12 +194,14 @@ int run_compare(const Words& words, Streams& streams) {
     json.set("b", b.name);
     json.set("seconds", waterfall_json(a.seconds, b.seconds));
     json.set("bytes", waterfall_json(a.bytes, b.bytes));
+    if (fields) json.set("fields", fields_json(*fields));
     deliver(write_json(json), words, streams);
     return kDone;
   }
   deliver(fmt::format("A  {}\nB  {}\n", a.name, b.name) +
               waterfall("step by cause", a.seconds, b.seconds, time_text) +
-              waterfall("worst device's peak", a.bytes, b.bytes, bytes_text),
+              waterfall("worst device's peak", a.bytes, b.bytes, bytes_text) +
+              (fields ? fields_text(*fields) : ""),
           words, streams);
   return kDone;
 }
@@ -171,7 +215,7 @@ Verb compare_verb() {
               "difference.",
           .positional = "A B",
           .positional_doc =
-              "each settings of a plan, as \"tp=2 zero=1\", or a trainyard/result or "
+              "each settings of a plan, as \"tp=2 zero=1\", published:ID, or a trainyard/result or "
               "trainyard/run document",
           .positional_required = true,
           .positionals = 2,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/cli/scenario_words.h"
+#include "app/cli/validate_picture.h"
 #include "app/cli/validate_text.h"
 #include "app/cli/verb.h"
 #include "core/base/nearest.h"
@@ -80,6 +81,7 @@ int run_validate(const Words& words, Streams& streams) {
     return kDone;
   }
   const Validation v = validate(set, options);
+  write_pictures(set, v, words, streams);
   deliver(words.has("json") ? validation_document(set, v) : text_of(set, v, words), words, streams);
   return kDone;
 }
@@ -87,7 +89,7 @@ int run_validate(const Words& words, Streams& streams) {
 }  // namespace
 
 Verb validate_verb() {
-  return {
+  Verb verb = {
       .name = "validate",
       .summary = "Holds predictions against measured rows: the published ones, or your own.",
       .positional = "FILE.csv",
@@ -107,6 +109,9 @@ Verb validate_verb() {
                 {"quiet", "", "no diagnostics"}},
       .examples = {"validate --source korthikanti --rows"},
       .run = run_validate};
+  const std::vector<Flag> pictures = picture_flags();
+  verb.flags.insert(verb.flags.end(), pictures.begin(), pictures.end());
+  return verb;
 }
 
 }  // namespace trainyard

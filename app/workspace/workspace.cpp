@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/workspace/fixes.h"
+#include "app/workspace/published.h"
 #include "backends/simulator/simulator.h"
 #include "core/cost/physical.h"
 #include "core/estimate/assumptions.h"
@@ -39,14 +40,31 @@ Model open_model(const std::string& word) {
     throw Error(Error::Kind::InvalidInput,
                 "expected a model: a name of \"trainyard models\", a config.json or its folder",
                 {"--model"});
+  if (const auto id = published_id(word)) {
+    const PreparedRow& row = published_row(*id);
+    Model model = row.workload.scenario.model;
+    for (std::string& sentence : assumed_sentences(row)) model.assumed.push_back(std::move(sentence));
+    return model;
+  }
   return load_model(word);
 }
 
 Cluster open_cluster(const std::string& words) {
   if (words.empty())
     throw Error(Error::Kind::InvalidInput, "expected a cluster such as h100-sxm:64", {"--cluster"});
+  if (const auto id = published_id(words)) return published_row(*id).workload.scenario.cluster;
   const bool path = words.find(':') == std::string::npos && looks_like_path(words);
   return path ? read_cluster(read_file(words), words) : parse_cluster(words);
+}
+
+// A published plan without its data-parallel degree, which follows, so that one setting of it can
+// be changed.
+Plan open_plan(const std::string& word) {
+  const auto id = published_id(word);
+  if (!id) return read_plan(word);
+  Plan plan = published_row(*id).workload.scenario.plan;
+  plan.mesh.dp.reset();
+  return plan;
 }
 
 // Some four gigabytes of program, timeline and waves: beyond it a machine would swap before it
@@ -134,7 +152,7 @@ Scenario open_named(const Request& request) {
   Scenario scenario;
   if (!request.model.empty()) scenario.model = open_model(request.model);
   if (!request.cluster.empty()) scenario.cluster = open_cluster(request.cluster);
-  if (!request.plan.empty()) scenario.plan = read_plan(request.plan);
+  if (!request.plan.empty()) scenario.plan = open_plan(request.plan);
   for (const std::string& words : request.settings) apply_words(scenario.plan, words);
   return scenario;
 }

@@ -517,11 +517,16 @@ Json comparison_schema() {
                      {{"name", text()}, {"a", real()}, {"b", real()}, {"difference", real()}}))}}),
         words);
   };
+  const Json fields = described(
+      list_of(object(
+          {{"field", text()}, {"a", text()}, {"b", text()}, {"seconds", real()}, {"bytes", whole()}})),
+      "of two plans: what each field adds, by the closed form, on top of those before it");
   return document("trainyard/comparison", object({schema_member("trainyard/comparison"),
                                                   {"a", text()},
                                                   {"b", text()},
                                                   {"seconds", waterfall("by cause")},
-                                                  {"bytes", waterfall("by category")}}));
+                                                  {"bytes", waterfall("by category")},
+                                                  {"fields", fields, false}}));
 }
 
 Json validation_schema() {

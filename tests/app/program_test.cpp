@@ -172,6 +172,34 @@ TEST(Program, AComparisonSumsUp) {
     for (const Json& part : *fall.find("parts")->as_list()) sum += number(*part.find("difference"));
     EXPECT_NEAR(sum, number(*fall.find("b")) - number(*fall.find("a")), 1e-9);
   }
+  // Two plans are also told apart by field; data parallelism follows from the pipeline.
+  const auto& fields = *compared.find("fields")->as_list();
+  ASSERT_EQ(fields.size(), 1u);
+  EXPECT_EQ(*fields[0].find("field")->text(), "pp");
+}
+
+TEST(Program, APublishedPlanIsComparedFieldByField) {
+  const TemporaryFolder folder;
+  const std::string words =
+      "compare \"recompute=none\" published:korth-t5-22B-full --model published:korth-t5-22B-full --cluster "
+      "published:korth-t5-22B-full --plan published:korth-t5-22B-full";
+  const Ran ran = trainyard(words, folder);
+  EXPECT_EQ(ran.exit, kDone) << ran.err;
+  const std::size_t at = ran.out.find("\nfield by field");
+  ASSERT_NE(at, std::string::npos) << ran.out;
+  const std::string parts = ran.out.substr(at);
+  EXPECT_NE(parts.find("recompute "), std::string::npos) << parts;
+  EXPECT_EQ(parts.find("micro-batch"), std::string::npos) << "the same in both: " << parts;
+}
+
+TEST(Program, AValidationIsDrawn) {
+  const TemporaryFolder folder;
+  const Ran ran = trainyard("validate --source korthikanti --svg a.svg --png a.png", folder);
+  EXPECT_EQ(ran.exit, kDone) << ran.err;
+  const std::string svg = file_text(folder.path() / "a.svg");
+  EXPECT_EQ(svg.rfind("<svg", 0), 0u);
+  EXPECT_NE(svg.find("korthikanti"), std::string::npos);
+  EXPECT_EQ(file_text(folder.path() / "a.png").substr(1, 3), "PNG");
 }
 
 TEST(Program, ASolvedOrderIsReadAsAnEditedOne) {

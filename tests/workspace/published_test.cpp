@@ -1,0 +1,84 @@
+#include "app/workspace/published.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "app/workspace/workspace.h"
+#include "core/base/error.h"
+#include "core/methods/settings.h"
+
+namespace trainyard {
+namespace {
+
+// A row of a plan small enough to be simulated at once, with something left open.
+const PreparedRow& some_row() {
+  for (const PreparedRow& row : published_set().rows)
+    if (row.metric == RowMetric::StepTime && !row.assumptions.empty() &&
+        row.workload.scenario.cluster.count <= 64)
+      return row;
+  throw std::logic_error("no such row ships");
+}
+
+std::string refusal(const Request& request) {
+  try {
+    open(request);
+  } catch (const Error& error) {
+    return describe(error);
+  }
+  return "";
+}
+
+TEST(Published, ARowIsOpenedAsModelClusterAndPlan) {
+  const PreparedRow& row = some_row();
+  const std::string word = published_word(row.row.id);
+  EXPECT_EQ(published_id(word), row.row.id);
+  const Scenario opened = open({word, word, word, {}});
+  EXPECT_EQ(opened.cluster, row.workload.scenario.cluster);
+  EXPECT_EQ(parameters(opened.model), parameters(row.workload.scenario.model));
+  EXPECT_EQ(complete(opened), row.workload.scenario.plan);
+  for (const std::string& sentence : assumed_sentences(row))
+    EXPECT_NE(std::find(opened.model.assumed.begin(), opened.model.assumed.end(), sentence),
+              opened.model.assumed.end())
+        << sentence;
+}
+
+// The estimate of what is opened is the prediction that the row was held against.
+TEST(Published, WhatIsOpenedCostsWhatWasPredicted) {
+  const PreparedRow& row = some_row();
+  const std::string word = published_word(row.row.id);
+  EXPECT_NEAR(to_seconds(estimated_cost(open({word, word, word, {}})).step), predict(row, {}),
+              1e-6 * row.measured);
+}
+
+TEST(Published, PartsOfARowServeOtherPlans) {
+  const std::string word = published_word(some_row().row.id);
+  const Scenario mixed = open({"llama-3-8b", word, "", {"tp=2"}});
+  EXPECT_EQ(mixed.model.name, "llama-3-8b");
+  EXPECT_EQ(mixed.cluster.count, some_row().workload.scenario.cluster.count);
+  EXPECT_EQ(mixed.plan.mesh.tp, 2);
+}
+
+TEST(Published, WhatIsNoRowIsSaid) {
+  std::string near = some_row().row.id;
+  near.back() = near.back() == '7' ? '8' : '7';
+  near += "x";
+  const std::string word = published_word(near);
+  const std::string said = refusal({word, word, word, {}});
+  EXPECT_NE(said.find("there is no published row \"" + near + "\"; did you mean"),
+            std::string::npos)
+      << said;
+  ASSERT_FALSE(published_set().skipped.empty());
+  const SkippedRow& skipped = published_set().skipped.front();
+  const std::string other = published_word(skipped.row.id);
+  EXPECT_NE(refusal({other, other, other, {}}).find(skipped.reason), std::string::npos);
+}
+
+TEST(Published, OtherWordsAreNoRows) {
+  EXPECT_FALSE(published_id("llama-3-8b"));
+  EXPECT_FALSE(published_id("a100-sxm-80:8"));
+  EXPECT_FALSE(published_id("./published/a.json"));
+}
+
+}  // namespace
+}  // namespace trainyard
