@@ -39,9 +39,9 @@ struct Parts {
 };
 
 struct Side {
-  std::string name;  // "simulate: op grain of gpt-tiny on cpu:2"
-  Parts seconds;     // of the critical device
-  Parts bytes;       // of the device with the highest peak, at it
+  std::string name;                       // "simulate: op grain of gpt-tiny on cpu:2"
+  Parts seconds;                          // of the critical device
+  Parts bytes;                            // of the device with the highest peak, at it
   std::optional<Scenario> scenario = {};  // of a plan; a document has none
 };
 
@@ -143,8 +143,9 @@ std::string fields_text(const Difference& d) {
   const auto row = [&](const std::string& field, const std::string& a, const std::string& b,
                        Duration step, Bytes peak) {
     const double s = to_seconds(step), bytes = static_cast<double>(peak.value);
-    out += fmt::format("  {:<20} {:>{}} {:>{}} {:>12} {:>12}\n", field, a, width, b, width,
-                       (s > 0 ? "+" : "") + time_text(s), (bytes > 0 ? "+" : "") + bytes_text(bytes));
+    out +=
+        fmt::format("  {:<20} {:>{}} {:>{}} {:>12} {:>12}\n", field, a, width, b, width,
+                    (s > 0 ? "+" : "") + time_text(s), (bytes > 0 ? "+" : "") + bytes_text(bytes));
   };
   for (const FieldDifference& f : d.fields) row(f.field, f.mine, f.theirs, f.step, f.peak);
   row("together", "", "", d.theirs.step - d.mine.step, d.theirs.peak - d.mine.peak);

@@ -27,10 +27,10 @@ bool ends_with(const std::string& text, std::string_view end) {
 // draw(size, state) gives the drawing.
 template <class Draw>
 std::string picture(Size usual, const Draw& draw, const Words& words, bool svg) {
-  const Size size{static_cast<float>(words.integer("width", 64, 16384,
-                                                   static_cast<std::int64_t>(usual.width))),
-                  static_cast<float>(words.integer("height", 64, 16384,
-                                                   static_cast<std::int64_t>(usual.height)))};
+  const Size size{
+      static_cast<float>(words.integer("width", 64, 16384, static_cast<std::int64_t>(usual.width))),
+      static_cast<float>(
+          words.integer("height", 64, 16384, static_cast<std::int64_t>(usual.height)))};
   const Theme theme =
       words.choice("theme", {"dark", "light"}, "dark") == "dark" ? Theme::Dark : Theme::Light;
   ViewState state;

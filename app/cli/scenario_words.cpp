@@ -18,7 +18,8 @@ std::vector<Flag> with_scenario_flags(std::vector<Flag> own) {
       {"model", "M",
        "a name of \"trainyard models\", a config.json or its folder, a trainyard/model file, or "
        "published:ID"},
-      {"cluster", "C", "device:count with options, as h100-sxm:64, a trainyard/cluster file, or published:ID"},
+      {"cluster", "C",
+       "device:count with options, as h100-sxm:64, a trainyard/cluster file, or published:ID"},
       {"plan", "P", "a trainyard/plan file, or published:ID: a row of \"trainyard validate\""},
       {"set", "KEY=VALUE", "one field of the plan, as tp=8", true}};
   flags.insert(flags.end(), own.begin(), own.end());

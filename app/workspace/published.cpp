@@ -50,8 +50,8 @@ std::optional<std::string_view> published_id(std::string_view word) {
 std::vector<std::string> assumed_sentences(const PreparedRow& row) {
   std::vector<std::string> list;
   for (const Assumption& assumed : row.assumptions)
-    list.push_back(fmt::format("{} = {} is assumed: {}", assumed.setting, assumed.taken,
-                               assumed.why));
+    list.push_back(
+        fmt::format("{} = {} is assumed: {}", assumed.setting, assumed.taken, assumed.why));
   return list;
 }
 

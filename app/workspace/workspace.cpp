@@ -43,7 +43,8 @@ Model open_model(const std::string& word) {
   if (const auto id = published_id(word)) {
     const PreparedRow& row = published_row(*id);
     Model model = row.workload.scenario.model;
-    for (std::string& sentence : assumed_sentences(row)) model.assumed.push_back(std::move(sentence));
+    for (std::string& sentence : assumed_sentences(row))
+      model.assumed.push_back(std::move(sentence));
     return model;
   }
   return load_model(word);

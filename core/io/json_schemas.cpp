@@ -518,8 +518,11 @@ Json comparison_schema() {
         words);
   };
   const Json fields = described(
-      list_of(object(
-          {{"field", text()}, {"a", text()}, {"b", text()}, {"seconds", real()}, {"bytes", whole()}})),
+      list_of(object({{"field", text()},
+                      {"a", text()},
+                      {"b", text()},
+                      {"seconds", real()},
+                      {"bytes", whole()}})),
       "of two plans: what each field adds, by the closed form, on top of those before it");
   return document("trainyard/comparison", object({schema_member("trainyard/comparison"),
                                                   {"a", text()},

@@ -181,7 +181,8 @@ TEST(Program, AComparisonSumsUp) {
 TEST(Program, APublishedPlanIsComparedFieldByField) {
   const TemporaryFolder folder;
   const std::string words =
-      "compare \"recompute=none\" published:korth-t5-22B-full --model published:korth-t5-22B-full --cluster "
+      "compare \"recompute=none\" published:korth-t5-22B-full --model published:korth-t5-22B-full "
+      "--cluster "
       "published:korth-t5-22B-full --plan published:korth-t5-22B-full";
   const Ran ran = trainyard(words, folder);
   EXPECT_EQ(ran.exit, kDone) << ran.err;
