@@ -65,6 +65,8 @@ QString bands_html(const Result& result) {
   QStringList lines;
   for (const auto& [name, text] : banded_figures(result))
     lines << "<b>" + name + "</b> " + text.toHtmlEscaped();
+  for (const Assumed& one : result.assumptions)
+    lines << "<b>Assumed</b> " + q(one.sentence).toHtmlEscaped();
   return lines.join("<br>");
 }
 

@@ -29,7 +29,7 @@ class Readings : public QStatusBar {
 QStringList reading_texts(const Result&);
 /// Every figure that has a range, with it, and where the ranges come from: name and text.
 QList<std::pair<QString, QString>> banded_figures(const Result&);
-/// The same as rich text for a tooltip.
+/// The same as rich text for a tooltip, and what was assumed.
 QString bands_html(const Result&);
 
 }  // namespace trainyard
