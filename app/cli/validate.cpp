@@ -75,6 +75,9 @@ int run_validate(const Words& words, Streams& streams) {
   ValidateOptions options;
   options.threads = static_cast<int>(words.integer("threads", 1, 256, 2));
   options.explained = static_cast<int>(words.integer("explain", 0, 10'000, 8));
+  if (words.has("simulate") && words.has("json"))
+    throw Error(Error::Kind::InvalidInput,
+                "--simulate prints a table, and there is no document of it", {"--json"});
   if (words.has("simulate")) {
     deliver(difference_table(set, simulate_rows(set, options.parameters, options.threads)), words,
             streams);
