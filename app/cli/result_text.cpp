@@ -99,6 +99,15 @@ void write_memory(Out& out, const Result& r) {
          readable(of(m, Category::Framework)));
 }
 
+void write_evidence(Out& out, const Evidence& evidence) {
+  line(out, "evidence: {}", evidence.sentence);
+  if (evidence.nearest.size() < 2) return;
+  std::string ids;
+  for (const NearRow& row : evidence.nearest)
+    ids += fmt::format("{}{} ({:.2f})", ids.empty() ? "" : ", ", row.id, row.distance);
+  line(out, "nearest published rows: {}", ids);
+}
+
 void write_crest(Out& out, const Verdict& verdict) {
   if (verdict.crest.empty()) return;
   line(out, "\nwhat makes the peak of device {}", verdict.worst_device.value);
@@ -166,7 +175,9 @@ std::string result_text(const Result& r) {
   write_crest(out, r.verdict);
   write_breakdown(out, r);
   write_changes(out, r.verdict);
-  line(out, "\nband: {}\nleft out:", r.step.basis);
+  line(out, "\nband: {}", r.step.basis);
+  if (r.evidence) write_evidence(out, *r.evidence);
+  line(out, "left out:");
   for (const std::string& sentence : r.leaves_out) line(out, "  {}", sentence);
   return out;
 }

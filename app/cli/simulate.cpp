@@ -25,9 +25,9 @@ std::vector<Flag> answer_flags(std::vector<Flag> own) {
 int answer(const Result& result, const Words& words, Streams& streams) {
   words.integer("seed", 0, INT64_MAX, 1);
   deliver(words.has("json") ? result_document(result) : result_text(result), words, streams);
-  if (words.has("strict")) {
-    streams.err
-        << "outside the validated range: no measured rows ship yet, so no answer lies inside it\n";
+  if (words.has("strict") && (!result.evidence || result.evidence->outside)) {
+    streams.err << (result.evidence ? result.evidence->sentence : "nothing was held against rows")
+                << "\n";
     return kOutside;
   }
   return result.verdict.fits ? kDone : kNotMet;

@@ -22,6 +22,7 @@
 #include "core/methods/settings.h"
 #include "core/result/verdict.h"
 #include "core/timeline/metrics.h"
+#include "core/validation/bands.h"
 
 namespace trainyard {
 namespace {
@@ -195,6 +196,7 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
                                             DeviceId{static_cast<std::uint32_t>(d)}));
   experiment->result = summarize(workload, options.grain, experiment->program, experiment->prices,
                                  experiment->timeline, experiment->waves, cost);
+  state_bands(experiment->result, workload, cost);
   return experiment;
 }
 
@@ -210,7 +212,11 @@ ExperimentPtr simulate(const Scenario& scenario, const SimulateOptions& options)
 }
 
 Result estimate(const Scenario& scenario, const CostModel* cost, bool micro_batch_given) {
-  Result result = estimate(prepare(scenario), cost != nullptr ? *cost : *cost_model(scenario));
+  const std::unique_ptr<CostModel> own = cost == nullptr ? cost_model(scenario) : nullptr;
+  const CostModel& by = cost != nullptr ? *cost : *own;
+  const Workload workload = prepare(scenario);
+  Result result = estimate(workload, by);
+  state_bands(result, workload, by);
   result.assumptions = assumed(scenario, result.step.value, cost, micro_batch_given);
   return result;
 }

@@ -33,12 +33,11 @@ Verdict judge_peaks(const std::vector<CategoryBytes>& memory, Bytes capacity) {
   verdict.worst_device = DeviceId{static_cast<std::uint32_t>(worst)};
   verdict.worst_stage = StageId{static_cast<std::uint32_t>(worst)};
   verdict.phase = "its fullest moment";
-  const std::string most = largest_part(memory[worst]);
-  verdict.sentence =
-      fmt::format("{} on stage {} (device {}), by closed form: {} of {}, most of it {}.",
-                  verdict.fits ? fmt::format("Fits: {} spare", readable(verdict.margin))
-                               : fmt::format("Does not fit: {} over", readable(-verdict.margin)),
-                  worst, worst, readable(peak), readable(capacity), most);
+  verdict.word = verdict.fits ? FitWord::Fits : FitWord::DoesNotFit;
+  verdict.where =
+      fmt::format("on stage {} (device {}), by closed form: {} of {}, most of it {}.", worst, worst,
+                  readable(peak), readable(capacity), largest_part(memory[worst]));
+  verdict.sentence = headline(verdict, {peak, peak, peak, ""}) + " " + verdict.where;
   for (std::size_t c = 0; c < memory[worst].size(); ++c)
     if (memory[worst][c].value > 0)
       verdict.crest.push_back({in_words(c), static_cast<Category>(c), memory[worst][c]});

@@ -177,19 +177,25 @@ Json change_schema() {
 Json verdict_schema() {
   std::vector<std::string_view> categories;
   for (int c = 0; c < kCategories; ++c) categories.push_back(to_string(static_cast<Category>(c)));
-  return object({{"fits", truth()},
-                 {"margin_bytes", signed_whole()},
-                 {"worst_device", whole(), false},
-                 {"worst_stage", whole(), false},
-                 {"at_seconds", real(), false},
-                 {"phase", text()},
-                 {"crest", list_of(object({{"name", text()},
-                                           {"category", one_of_words(categories)},
-                                           {"bytes", whole()}}))},
-                 {"sentence", text()},
-                 {"limit", text(), false},
-                 {"fixes", list_of(change_schema())},
-                 {"gain", change_schema(), false}});
+  return object(
+      {{"fits", described(truth(), "by the predicted peak alone")},
+       {"word",
+        described(
+            one_of_words(std::vector<std::string_view>{"fits", "may not fit", "does not fit"}),
+            "may not fit: the capacity lies within the peak's band"),
+        false},
+       {"margin_bytes", signed_whole()},
+       {"worst_device", whole(), false},
+       {"worst_stage", whole(), false},
+       {"at_seconds", real(), false},
+       {"phase", text()},
+       {"crest",
+        list_of(object(
+            {{"name", text()}, {"category", one_of_words(categories)}, {"bytes", whole()}}))},
+       {"sentence", text()},
+       {"limit", text(), false},
+       {"fixes", list_of(change_schema())},
+       {"gain", change_schema(), false}});
 }
 
 Json memory_schema() {
@@ -292,7 +298,15 @@ Json result_object() {
                         {"change", described(real(), "share of the time a sample takes")},
                         {"sentence", text()}})),
         false},
-       {"leaves_out", list_of(text())}});
+       {"leaves_out", list_of(text())},
+       {"band_basis", text(), false},
+       {"evidence", described(text(), "what measured runs say of this answer"), false},
+       {"nearest_validated",
+        list_of(object({{"id", text()},
+                        {"distance", described(real(), "1 is a large difference in one thing")}})),
+        false},
+       {"outside_validated", truth(), false},
+       {"unchecked", described(list_of(text()), "parts of the plan that no row has"), false}});
 }
 
 Json result_schema() { return document("trainyard/result", result_object()); }

@@ -83,6 +83,7 @@ Json crest(const std::vector<CrestPart>& parts) {
 Json verdict(const Verdict& v) {
   Json json = Json::object();
   json.set("fits", v.fits);
+  json.set("word", to_string(v.word));
   json.set("margin_bytes", number(v.margin));
   if (v.worst_device.valid()) json.set("worst_device", v.worst_device.value);
   if (v.worst_stage.valid()) json.set("worst_stage", v.worst_stage.value);
@@ -147,9 +148,25 @@ Json breakdown(const Breakdown& b) {
   return json;
 }
 
+void add_evidence(Json& json, const Evidence& evidence) {
+  Json nearest = Json::list(), unchecked = Json::list();
+  for (const NearRow& row : evidence.nearest) {
+    Json one = Json::object();
+    one.set("id", row.id);
+    one.set("distance", row.distance);
+    nearest.push(std::move(one));
+  }
+  for (const std::string& part : evidence.unchecked) unchecked.push(part);
+  json.set("nearest_validated", std::move(nearest));
+  json.set("outside_validated", evidence.outside);
+  json.set("unchecked", std::move(unchecked));
+  json.set("evidence", evidence.sentence);
+}
+
 void add_speed(Json& json, const Result& r) {
   const double s = to_seconds(r.step.value);
   json.set("step_seconds", band(r.step));
+  if (!r.step.basis.empty()) json.set("band_basis", r.step.basis);
   if (s > 0 && r.counts_tokens) {
     json.set("tokens_per_second", tokens_per_second(r));
     json.set("tokens_per_second_per_device", tokens_per_second(r) / static_cast<double>(r.devices));
@@ -239,6 +256,7 @@ Json to_json(const Result& r) {
   for (const std::string& sentence : r.leaves_out) leaves_out.push(sentence);
   json.set("assumptions", assumptions(r.assumptions));
   json.set("leaves_out", std::move(leaves_out));
+  if (r.evidence) add_evidence(json, *r.evidence);
   return json;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,19 +39,43 @@ struct CrestPart {
   Bytes bytes{};
 };
 
+/// What a memory band leaves of a verdict.
+enum class FitWord : std::uint8_t { Fits, MayNotFit, DoesNotFit };
+std::string_view to_string(FitWord);  // "may not fit": the capacity lies within the peak's band
+
 struct Verdict {
-  bool fits = true;
+  bool fits = true;  // by the predicted peak alone
+  FitWord word = FitWord::Fits;
   Bytes margin{};  // capacity minus the peak of the worst device; negative = over
   DeviceId worst_device;
   StageId worst_stage;
   Instant at{};                  // of that peak
   std::string phase;             // "forward of microbatch 3", what the stage was doing then
   std::vector<CrestPart> crest;  // largest first
-  std::string sentence;          // the whole verdict in words
+  std::string where;             // "on stage 0 (device 0), forward ...; activations make 60.3 GiB."
+  std::string sentence;          // the whole verdict in words: headline() and where
   std::string limit;  // "Limited by bubble: 34.7 % of device time", what costs most time, in words
   std::vector<Fix> fixes;   // cheapest first, at most three; only when it does not fit
   std::optional<Fix> gain;  // when it fits: the cheapest single change that makes the step shorter
                             // and still fits
+};
+
+/// "Fits: 3.1 GiB spare"; where the band decides, with the band.
+std::string headline(const Verdict&, const Banded<Bytes>& peak);
+
+/// A published row that is like this run.
+struct NearRow {
+  std::string id;
+  double distance = 0;  // 1 is a large difference in one thing that matters
+  friend bool operator==(const NearRow&, const NearRow&) = default;
+};
+
+/// What measured runs say of a prediction.
+struct Evidence {
+  std::vector<NearRow> nearest;        // nearest first
+  bool outside = false;                // of what was validated
+  std::string sentence;                // says so, or which rows are near
+  std::vector<std::string> unchecked;  // parts of the plan that no row has
 };
 
 struct StageMemory {
@@ -88,6 +113,7 @@ struct Result {
   std::optional<Asynchrony> asynchrony;  // step and throughput stand beside what it costs in tokens
   std::vector<Assumed> assumptions;      // settings that nobody gave; most important first
   std::vector<std::string> leaves_out;
+  std::optional<Evidence> evidence;  // nothing where no published row was asked
 };
 
 double tokens_per_second(const Result&);

@@ -59,15 +59,21 @@ std::string limit(const Breakdown& b) {
   return fmt::format("Limited by {}: {:.1f} % of the step", most->first, share_lost);
 }
 
-std::string sentence(const Verdict& v, Bytes peak, Bytes capacity, const std::string& made_by) {
-  const std::string head = v.fits ? fmt::format("Fits: {} spare", readable(v.margin))
-                                  : fmt::format("Does not fit: {} over", readable(-v.margin));
-  return fmt::format("{} on stage {} (device {}), {} at {}: {} of {}; {}.", head,
-                     v.worst_stage.value, v.worst_device.value, v.phase, readable(v.at),
-                     readable(peak), readable(capacity), made_by);
+}  // namespace
+
+std::string_view to_string(FitWord word) {
+  constexpr std::string_view kWords[] = {"fits", "may not fit", "does not fit"};
+  return kWords[static_cast<std::size_t>(word)];
 }
 
-}  // namespace
+std::string headline(const Verdict& v, const Banded<Bytes>& peak) {
+  const std::string by =
+      v.margin.value >= 0 ? readable(v.margin) + " spare" : readable(-v.margin) + " over";
+  if (v.word == FitWord::Fits) return "Fits: " + by;
+  if (v.word == FitWord::DoesNotFit) return "Does not fit: " + by;
+  return fmt::format("May not fit: {}, and the peak may be {} to {}", by, readable(peak.low),
+                     readable(peak.high));
+}
 
 Verdict judge(const Workload& workload, const Program& program, const Timeline& timeline,
               const std::vector<MemoryWave>& waves, const Breakdown& parts, Bytes capacity) {
@@ -76,6 +82,7 @@ Verdict judge(const Workload& workload, const Program& program, const Timeline& 
   if (waves.empty() || waves.front().samples.empty()) {
     verdict.margin = capacity;
     verdict.phase = "idle";
+    verdict.where = "nothing is held.";
     verdict.sentence = "Fits: nothing is held.";
     return verdict;
   }
@@ -83,14 +90,19 @@ Verdict judge(const Workload& workload, const Program& program, const Timeline& 
   const MemoryWave::Sample& crest = waves[device].samples[waves[device].peak];
   verdict.margin = capacity - total(crest.bytes);
   verdict.fits = verdict.margin.value >= 0;
+  verdict.word = verdict.fits ? FitWord::Fits : FitWord::DoesNotFit;
   verdict.worst_device = DeviceId{static_cast<std::uint32_t>(device)};
   verdict.at = crest.at;
   const Doing doing = doing_at(program, timeline, verdict.worst_device, crest.at);
   verdict.phase = doing.phase;
   verdict.worst_stage = doing.stage;
   verdict.crest = crest_at(workload, program, timeline, verdict.worst_device, crest.at);
-  verdict.sentence = sentence(verdict, total(crest.bytes), capacity,
-                              makers(program, timeline, verdict, crest.bytes));
+  const Bytes peak = total(crest.bytes);
+  verdict.where =
+      fmt::format("on stage {} (device {}), {} at {}: {} of {}; {}.", verdict.worst_stage.value,
+                  verdict.worst_device.value, verdict.phase, readable(verdict.at), readable(peak),
+                  readable(capacity), makers(program, timeline, verdict, crest.bytes));
+  verdict.sentence = headline(verdict, {peak, peak, peak, ""}) + " " + verdict.where;
   return verdict;
 }
 

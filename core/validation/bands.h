@@ -3,46 +3,77 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "core/estimate/estimate.h"
-#include "core/lowering/lower.h"
+#include "core/cost/cost_model.h"
+#include "core/result/result.h"
+#include "core/validation/features.h"
 
 namespace trainyard {
-
-/// What makes two runs alike: logarithms and switches, each scaled so that 1 is a large difference.
-struct RunFeatures {
-  std::vector<double> values;  // in the order of feature_names()
-};
-std::vector<std::string> feature_names();
-RunFeatures features(const Workload&, const StepEstimate&);
 
 /// A row that a prediction was held against.
 struct ValidatedRow {
   std::string id, group, source;
   RunFeatures features;
-  double log_error = 0;  // of the cross-validated prediction
+  double log_error = 0;  // of the cross-validated prediction: predicted over measured
   bool memory = false;
   bool routed = false;
+  std::vector<std::string> parts;  // as parts_of(), sorted
+  friend bool operator==(const ValidatedRow&, const ValidatedRow&) = default;
 };
-/// Those that ship (assets/validation/residuals, made by `trainyard validate --cross`), in order.
-const std::vector<ValidatedRow>& validated_rows();
+/// As CSV (assets/validation/residuals.csv); read_residuals gives equal rows back, up to the digits
+/// that are written. Throws Error{InvalidInput} at "SOURCE:LINE".
+std::string write_residuals(const std::vector<ValidatedRow>&);
+std::vector<ValidatedRow> read_residuals(std::string_view csv, const std::string& source);
 
-struct Neighbour {
-  std::string id;
-  double distance = 0;
-};
 struct Band {
-  double low = 0, high = 0;  // shares of the value, low <= 0 <= high
-  std::string basis;         // "90 % of the 24 nearest published rows (bs-a100-012 ...) lie within"
-  std::vector<Neighbour> nearest;      // nearest first, at most five
+  double low = 0, high = 0;            // shares of the value, low <= 0 <= high
+  std::string basis;                   // "90 % of ... lie within"
+  std::vector<NearRow> nearest;        // nearest first, at most five
   bool outside = false;                // farther from all rows than rows are from each other
   std::vector<std::string> unchecked;  // parts of the plan that no row has: "expert parallel"
 };
-Band time_band(const Workload&, const StepEstimate&);
-Band memory_band(const Workload&, const StepEstimate&);
-/// Against other rows than those that ship; `without`: rows of this source are not there.
-Band band_among(const std::vector<ValidatedRow>&, const Workload&, const StepEstimate&, bool memory,
-                const std::string& without = "");
+
+/// Rows to draw bands from, with what has to be known of all of them: how far rows are from those
+/// of other sources, and by how much the neighbours' errors must be widened so that 9 of 10 rows
+/// lie within the band that the other sources give (normalised conformal prediction:
+/// Papadopoulos, Gammerman and Vovk 2008).
+class ValidatedRows {
+ public:
+  explicit ValidatedRows(std::vector<ValidatedRow>);
+  const std::vector<ValidatedRow>& rows() const { return rows_; }
+  /// `without`: rows of this source are not there. Where there is no row at all nothing is near and
+  /// the band is empty.
+  Band band(const RunFeatures&, const std::vector<std::string>& parts, bool memory,
+            const std::string& without = "") const;
+
+ private:
+  struct Scope {
+    double typical = 0;   // median error of all
+    double widen = 1;     // of the neighbours' errors
+    double farthest = 0;  // that all but a few rows are from the next row of another source
+  };
+  struct Near;
+  std::vector<Near> near(const RunFeatures&, bool memory, const std::string& without) const;
+  double spread(const std::vector<Near>&, const Scope&) const;
+  Scope measure(bool memory) const;
+
+  std::vector<ValidatedRow> rows_;
+  std::vector<double> weights_;  // 1 / rows of the group
+  Scope scopes_[2];              // of time, of memory
+};
+
+/// Those that ship, made by `trainyard validate --cross --residuals`.
+const ValidatedRows& validated_rows();
+
+/// Bands of a run among the rows that ship. blanks: settings that are not stated and that matter.
+Band time_band(const Workload&, const StepEstimate&, int blanks = 0);
+Band memory_band(const Workload&, const StepEstimate&, int blanks = 0);
+
+/// Puts both bands on a result of this workload: step, energy, money, peaks, the verdict's word,
+/// what is near, what is outside and what no row has checked. A cost model that was measured on the
+/// very machine keeps its own band of time.
+void state_bands(Result&, const Workload&, const CostModel&);
 
 }  // namespace trainyard

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/validation/bands.h"
+
+namespace trainyard {
+namespace {
+
+Duration scaled(Duration d, double factor) {
+  return Duration{std::llround(static_cast<double>(d.count()) * factor)};
+}
+Bytes scaled(Bytes bytes, double factor) {
+  return Bytes{std::llround(static_cast<double>(bytes.value) * factor)};
+}
+
+void state_time(Result& result, const Band& band) {
+  const Banded<Duration> before = result.step;
+  result.step.low = scaled(before.value, 1 + band.low);
+  result.step.high = scaled(before.value, 1 + band.high);
+  result.step.basis = band.basis;
+  // Energy and money follow the step.
+  const auto ratio = [](Duration now, Duration then) {
+    return then > Duration{} ? static_cast<double>(now.count()) / static_cast<double>(then.count())
+                             : 1.0;
+  };
+  const double low = ratio(result.step.low, before.low),
+               high = ratio(result.step.high, before.high);
+  if (result.energy) {
+    result.energy->low.value *= low;
+    result.energy->high.value *= high;
+  }
+  if (result.money) {
+    result.money->low *= low;
+    result.money->high *= high;
+  }
+}
+
+void state_memory(Result& result, const Band& band) {
+  Verdict& verdict = result.verdict;
+  Banded<Bytes> worst;
+  for (StageMemory& stage : result.memory) {
+    stage.peak.low = scaled(stage.peak.value, 1 + band.low);
+    stage.peak.high = scaled(stage.peak.value, 1 + band.high);
+    stage.peak.basis = band.basis;
+    if (stage.peak.value > worst.value) worst = stage.peak;
+  }
+  if (worst.value.value == 0 || verdict.where.empty()) return;
+  verdict.word = worst.high <= result.capacity  ? FitWord::Fits
+                 : worst.low <= result.capacity ? FitWord::MayNotFit
+                                                : FitWord::DoesNotFit;
+  verdict.sentence = headline(verdict, worst) + " " + verdict.where;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string sentence(const Band& band) {
+  if (band.nearest.empty()) return "outside what measured runs have validated: no row is near";
+  std::string text = band.outside ? "outside what measured runs have validated"
+                                  : "within what measured runs have validated";
+  if (!band.unchecked.empty()) text += "; no row has: " + joined(band.unchecked);
+  return text + fmt::format("; nearest is {} at distance {:.2f}", band.nearest.front().id,
+                            band.nearest.front().distance);
+}
+
+}  // namespace
+
+void state_bands(Result& result, const Workload& work, const CostModel& cost) {
+  if (cost.name() == "calibrated") {
+    result.evidence = Evidence{{}, false, "priced by measurements of this very machine", {}};
+    return;
+  }
+  const StepEstimate step = estimate_step(work, cost);
+  const Band time = time_band(work, step);
+  if (!time.nearest.empty()) state_time(result, time);
+  // What our own executor holds is counted, not modelled.
+  const Band memory = memory_band(work, step);
+  if (!memory.nearest.empty() && work.scenario.cluster.device.id != "cpu")
+    state_memory(result, memory);
+  result.evidence = Evidence{time.nearest, time.outside, sentence(time), time.unchecked};
+}
+
+}  // namespace trainyard
