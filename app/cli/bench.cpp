@@ -83,7 +83,7 @@ void add(Digest& digest, const Experiment& e) {
     for (const MemoryWave::Sample& sample : wave.samples)
       digest.add(sample.at.count()).add(total(sample.bytes).value);
   const Verdict& verdict = e.result.verdict;
-  digest.add(verdict.margin.value).add(verdict.sentence);
+  digest.add(verdict.margin.value).add(verdict.where);  // bands follow the rows that ship
   for (const Fix& fix : verdict.fixes)
     digest.add(fix.set).add(fix.saves.value).add(fix.step.count());
   if (verdict.gain) digest.add(verdict.gain->set).add(verdict.gain->step.count());

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <ostream>
 #include <string>
@@ -15,9 +16,12 @@
 #include "backends/cpu/calibrate.h"
 #include "core/base/units_text.h"
 #include "core/io/calibration_json.h"
+#include "core/io/files.h"
+#include "core/io/profile_json.h"
 #include "core/methods/settings.h"
 #include "core/model/ops.h"
 #include "core/model/zoo.h"
+#include "core/validation/calibrate_rows.h"
 
 namespace trainyard {
 namespace {
@@ -96,7 +100,56 @@ std::string text(const Calibration& c) {
   return out;
 }
 
+// Which parameters the rows moved, the farthest first.
+std::string text(const ParameterProfile& profile) {
+  std::string out = fmt::format(
+      "{}\n\n              median    p90  worst\nas shipped   {:>6.1f} % {:>4.1f} % {:>4.1f} %\n"
+      "fitted       {:>6.1f} % {:>4.1f} % {:>4.1f} %\n\n",
+      profile.rows, 100 * profile.before.median, 100 * profile.before.p90,
+      100 * profile.before.worst, 100 * profile.after.median, 100 * profile.after.p90,
+      100 * profile.after.worst);
+  std::vector<const ParameterInfo*> moved;
+  for (const ParameterInfo& row : parameter_table())
+    if (profile.parameters[row.parameter] != profile.shipped[row.parameter]) moved.push_back(&row);
+  const auto by = [&](const ParameterInfo* row) {
+    return std::abs(profile.parameters[row->parameter] / profile.shipped[row->parameter] - 1);
+  };
+  std::stable_sort(moved.begin(), moved.end(),
+                   [&](const ParameterInfo* a, const ParameterInfo* b) { return by(a) > by(b); });
+  out += fmt::format("  {:<28}{:>10}{:>10}  {:<9}{}\n", "parameter", "shipped", "fitted", "unit",
+                     "uncertainty left");
+  for (const ParameterInfo* row : moved)
+    out +=
+        fmt::format("  {:<28}{:>10.4g}{:>10.4g}  {:<9}{:.0f} %\n", row->name,
+                    profile.shipped[row->parameter], profile.parameters[row->parameter], row->unit,
+                    100 * profile.determined[static_cast<std::size_t>(row->parameter)]);
+  for (const std::string& note : profile.notes) out += note + "\n";
+  return out;
+}
+
+int calibrate_rows(const Words& words, Streams& streams) {
+  for (const char* flag : {"model", "cluster", "plan", "set", "devices", "seconds"})
+    if (words.has(flag))
+      throw Error(Error::Kind::InvalidInput, "expected without --rows: rows say what was run",
+                  {"--" + std::string(flag)});
+  const std::string path = words.text("rows");
+  Diagnostics warnings;
+  const RowSet set = prepare_rows(read_rows(read_file(path), path, &warnings));
+  if (!words.has("quiet")) {
+    for (const Diagnostic& d : warnings) streams.err << d.place.text << ": " << d.message << "\n";
+    for (const SkippedRow& row : set.skipped)
+      streams.err << "skipped " << row.row.id << ": " << row.reason << "\n";
+  }
+  const ParameterProfile profile = calibrate_to_rows(set, path, 2);
+  const std::string document = write_profile(profile);
+  if (words.has("out")) write_file(words.text("out"), document);
+  streams.out << (words.has("json") ? document : text(profile));
+  if (words.has("out") && !words.has("quiet")) streams.err << "wrote " << words.text("out") << "\n";
+  return kDone;
+}
+
 int run_calibrate(const Words& words, Streams& streams) {
+  if (words.has("rows")) return calibrate_rows(words, streams);
   const double box = words.number("seconds", 0.1, 86400, 10);
   const std::vector<Workload> workloads = workloads_of(words, streams);
   const bool shown = !words.has("quiet") && &streams.err == &std::cerr && isatty(STDERR_FILENO);
@@ -118,19 +171,25 @@ int run_calibrate(const Words& words, Streams& streams) {
 
 Verb calibrate_verb() {
   std::vector<Flag> flags = with_scenario_flags(
-      {{"devices", "N", "on so many virtual devices of this machine, as --cluster cpu:N"},
+      {{"rows", "FILE.csv",
+        "fits the cost model's parameters to these measured rows instead (columns of "
+        "assets/validation/README.md)"},
+       {"devices", "N", "on so many virtual devices of this machine, as --cluster cpu:N"},
        {"seconds", "S", "about so long; else 10"},
-       {"json", "", "the trainyard/calibration@1 document and nothing else"}});
+       {"json", "",
+        "the trainyard/calibration@1 or trainyard/profile@1 document and nothing else"}});
   for (Flag& flag : flags)
-    if (flag.name == "out") flag.doc = "writes the trainyard/calibration document there";
-  return {
-      .name = "calibrate",
-      .summary = "Measures this machine at a model's kernels, copies and sums, for --calibration.",
-      .flags = std::move(flags),
-      .examples = {"calibrate --seconds 2 --out machine.json",
-                   "calibrate --model gpt-tiny --devices 2 --set tp=2 --set precision=fp32 "
-                   "--seconds 1"},
-      .run = run_calibrate};
+    if (flag.name == "out")
+      flag.doc = "writes the trainyard/calibration or trainyard/profile document there";
+  return {.name = "calibrate",
+          .summary =
+              "Measures this machine at a model's kernels, or fits to measured rows, for "
+              "--calibration.",
+          .flags = std::move(flags),
+          .examples = {"calibrate --seconds 2 --out machine.json",
+                       "calibrate --model gpt-tiny --devices 2 --set tp=2 --set precision=fp32 "
+                       "--seconds 1"},
+          .run = run_calibrate};
 }
 
 }  // namespace trainyard

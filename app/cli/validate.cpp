@@ -9,6 +9,7 @@
 #include "app/cli/verb.h"
 #include "core/base/nearest.h"
 #include "core/io/files.h"
+#include "core/io/profile_json.h"
 #include "core/io/validation_json.h"
 #include "core/validation/shipped.h"
 
@@ -60,6 +61,17 @@ std::string text_of(const RowSet& set, const Validation& v, const Words& words) 
     text += fmt::format("\nKendall's tau of step times over 3 % apart, mean of groups: {:.3f}\n",
                         *v.kendall);
   text += score_table("by source, clean", v.by_source);
+  text += fmt::format("\nmean half-width of the bands of step times: {:.1f} %\n",
+                      100 * v.mean_half_width);
+  if (!v.cross.empty()) {
+    text += score_table("each source left out in turn", v.cross);
+    text += score_table("after three rows of the left-out source", v.calibrated);
+    if (v.cross_kendall)
+      text += fmt::format(
+          "\nwith sources left out: Kendall's tau {:.3f}, mean half-width of bands {:.1f} %\n",
+          *v.cross_kendall, 100 * v.cross_half_width);
+  }
+  if (words.has("fit")) text += fit_table(v.refit);
   if (words.has("rows")) text += row_table(set, v);
   text += worst_rows(set, v);
   text += skipped_table(set);
@@ -73,6 +85,10 @@ int run_validate(const Words& words, Streams& streams) {
   RowSet set = prepare_rows(rows_of(words, streams));
   for (const std::string_view flag : {"id", "source", "group"}) keep(set, flag, words.texts(flag));
   ValidateOptions options;
+  if (words.has("calibration")) {
+    const std::string path = words.text("calibration");
+    options.parameters = read_profile(read_file(path), path).parameters;
+  }
   options.threads = static_cast<int>(words.integer("threads", 1, 256, 2));
   options.explained = static_cast<int>(words.integer("explain", 0, 10'000, 8));
   if (words.has("simulate") && words.has("json"))
@@ -83,8 +99,10 @@ int run_validate(const Words& words, Streams& streams) {
             streams);
     return kDone;
   }
+  options.cross = words.has("cross") || words.has("fit") || words.has("residuals");
   const Validation v = validate(set, options);
   write_pictures(set, v, words, streams);
+  if (words.has("residuals")) write_file(words.text("residuals"), write_residuals(v.residuals));
   deliver(words.has("json") ? validation_document(set, v) : text_of(set, v, words), words, streams);
   return kDone;
 }
@@ -105,6 +123,10 @@ Verb validate_verb() {
                 {"id", "ID", "this row only", true},
                 {"simulate", "",
                  "the simulator beside the closed form, instead of what was measured"},
+                {"cross", "", "refits the parameters with each source left out in turn"},
+                {"fit", "", "prints the parameters fitted to all sources (with --cross)"},
+                {"residuals", "FILE", "writes what bands are drawn from (with --cross)"},
+                {"calibration", "FILE", "predicts with the parameters of a trainyard/profile"},
                 {"explain", "N", "explains so many of the worst rows (8)"},
                 {"threads", "N", "predicts on so many threads (2); changes no figure"},
                 {"json", "", "one trainyard/validation@1 document and nothing else"},

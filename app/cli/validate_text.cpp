@@ -52,6 +52,23 @@ std::string row_table(const RowSet& set, const Validation& v) {
   return text;
 }
 
+std::string fit_table(const FitResult& fit) {
+  std::string text = fmt::format(
+      "\n{} iterations; name, value, prior; moved: spreads of the prior; sure: posterior over "
+      "prior "
+      "spread, 1 = no row says anything\n",
+      fit.iterations);
+  std::size_t free = 0;
+  for (const ParameterInfo& row : parameter_table()) {
+    if (row.fitted_on.empty()) continue;
+    text += fmt::format("    \"{}\", {:.4g}, {:.4g},  // was {:.4g}, moved {:+.2f}, sure {:.2f}\n",
+                        row.name, fit.parameters[row.parameter], row.prior, row.value,
+                        fit.moved[free], fit.determined[free]);
+    ++free;
+  }
+  return text;
+}
+
 std::string worst_rows(const RowSet& set, const Validation& v) {
   std::vector<const RowVerdict*> worst;
   for (const RowVerdict& verdict : v.rows)

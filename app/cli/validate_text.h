@@ -13,6 +13,8 @@ namespace trainyard {
 std::string measured_text(RowMetric, double);
 std::string score_table(const std::string& title, const std::vector<Score>&);
 std::string row_table(const RowSet&, const Validation&);
+/// The fit as rows of core/cost/parameters.cpp: name, value, prior, and how each moved.
+std::string fit_table(const FitResult&);
 /// Those with an explanation, the worst first.
 std::string worst_rows(const RowSet&, const Validation&);
 /// The simulator beside the closed form: by schedule and framework, and the farthest rows.

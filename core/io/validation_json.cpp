@@ -67,6 +67,8 @@ std::string validation_document(const RowSet& set, const Validation& v) {
   if (!v.calibrated.empty()) json.set("calibrated", scores_json(v.calibrated));
   if (v.kendall) json.set("kendall", *v.kendall);
   json.set("mean_half_width", v.mean_half_width);
+  if (v.cross_kendall) json.set("cross_kendall", *v.cross_kendall);
+  if (!v.cross.empty()) json.set("cross_half_width", v.cross_half_width);
   Json skipped = Json::list();
   for (const SkippedRow& row : set.skipped) {
     Json one = Json::object();

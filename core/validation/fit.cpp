@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kProbeEvery = 4;     // iterations; between them a row keeps its columns
 constexpr double kFlat = 1e-7;     // of the cost: a smaller drop ends the fit
-constexpr int kStepsWithout = 4;   // of a fit without a source: the first with derivatives
-constexpr int kStepsBorrowed = 2;  // of the fit to all, the others with its own
+constexpr int kStepsWithout = 3;   // of a fit without a source: the first with derivatives
+constexpr int kStepsBorrowed = 1;  // of the fit to all, the others with its own
 
 std::vector<double> weights_of(std::span<const FitRow> rows) {
   std::vector<double> weights;

@@ -9,8 +9,8 @@
 
 namespace trainyard {
 
-const std::string& shipped_rows();      // open.csv
-const std::string& shipped_suspects();  // suspects.csv: rows that contradict their neighbours
+const std::string& shipped_rows();       // open.csv
+const std::string& shipped_suspects();   // suspects.csv: rows that contradict their neighbours
 const std::string& shipped_residuals();  // residuals.csv: how far off cross-validation was
 
 /// The shipped rows, suspects marked. Read once.

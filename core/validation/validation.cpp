@@ -8,8 +8,6 @@
 #include <numeric>
 #include <thread>
 
-#include "core/cost/physical.h"
-
 namespace trainyard {
 namespace {
 
@@ -51,7 +49,20 @@ std::vector<double> group_weights(const RowSet& set, const std::vector<std::size
   return weights;
 }
 
-std::vector<Score> by_metric(const RowSet& set, const std::vector<RowVerdict>& rows) {
+void explain_worst(const RowSet& set, const ValidateOptions& options, Validation& v) {
+  std::vector<std::size_t> worst = chosen(set, [](const PreparedRow& r) { return r.tunable; });
+  std::stable_sort(worst.begin(), worst.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(std::log1p(v.rows[a].error)) > std::abs(std::log1p(v.rows[b].error));
+  });
+  worst.resize(std::min(worst.size(), static_cast<std::size_t>(std::max(0, options.explained))));
+  each(worst.size(), options.threads, [&](std::size_t i) {
+    v.rows[worst[i]].explanation = explain(set.rows[worst[i]], options.parameters);
+  });
+}
+
+}  // namespace
+
+std::vector<Score> metric_scores(const RowSet& set, const std::vector<RowVerdict>& rows) {
   struct Set {
     std::string_view name;
     Filter filter;
@@ -79,7 +90,7 @@ std::vector<Score> by_metric(const RowSet& set, const std::vector<RowVerdict>& r
   return scores;
 }
 
-std::vector<Score> by_source(const RowSet& set, const std::vector<RowVerdict>& rows) {
+std::vector<Score> source_scores(const RowSet& set, const std::vector<RowVerdict>& rows) {
   std::map<std::pair<bool, std::string>, std::vector<std::size_t>> sources;
   for (std::size_t i = 0; i < set.rows.size(); ++i) {
     const PreparedRow& r = set.rows[i];
@@ -113,18 +124,32 @@ std::optional<double> mean_kendall(const RowSet& set, const std::vector<RowVerdi
   return sum / count;
 }
 
-void explain_worst(const RowSet& set, const ValidateOptions& options, Validation& v) {
-  std::vector<std::size_t> worst = chosen(set, [](const PreparedRow& r) { return r.tunable; });
-  std::stable_sort(worst.begin(), worst.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(std::log1p(v.rows[a].error)) > std::abs(std::log1p(v.rows[b].error));
-  });
-  worst.resize(std::min(worst.size(), static_cast<std::size_t>(std::max(0, options.explained))));
-  each(worst.size(), options.threads, [&](std::size_t i) {
-    v.rows[worst[i]].explanation = explain(set.rows[worst[i]], options.parameters);
-  });
+double mean_half_width(const RowSet& set, const std::vector<RowVerdict>& rows,
+                       std::string_view metric) {
+  const std::vector<std::size_t> which = chosen(
+      set, [&](const PreparedRow& r) { return r.tunable && metric_name(r.metric) == metric; });
+  const std::vector<double> weights = group_weights(set, which);
+  double sum = 0, weight = 0;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    const RowVerdict& row = rows[which[i]];
+    sum += weights[i] * (row.high - row.low) / (2 * row.predicted);
+    weight += weights[i];
+  }
+  return weight > 0 ? sum / weight : 0;
 }
 
-}  // namespace
+RowVerdict verdict_of(const PreparedRow& row, double predicted, const StepEstimate& step,
+                      const ValidatedRows& known) {
+  RowVerdict verdict;
+  verdict.predicted = predicted;
+  verdict.error = predicted / row.measured - 1;
+  const Band band = known.band(features(row.workload, step, static_cast<int>(row.blanks().size())),
+                               parts_of(row.workload), metric_name(row.metric) == "memory",
+                               row.row.source_family);
+  verdict.low = predicted * (1 + band.low);
+  verdict.high = predicted * (1 + band.high);
+  return verdict;
+}
 
 std::string_view metric_name(RowMetric metric) {
   return metric == RowMetric::Memory || metric == RowMetric::MemoryTotal ? "memory" : "time";
@@ -164,21 +189,15 @@ Validation validate(const RowSet& set, const ValidateOptions& options) {
   v.rows.resize(set.rows.size());
   each(set.rows.size(), options.threads, [&](std::size_t i) {
     const PreparedRow& row = set.rows[i];
-    RowVerdict& verdict = v.rows[i];
-    verdict.row = i;
-    verdict.predicted = predict(row, options.parameters);
-    verdict.error = verdict.predicted / row.measured - 1;
-    const double half = physical_cost_model(row.workload.scenario, options.parameters)->band();
-    verdict.low = verdict.predicted * (1 - half);
-    verdict.high = verdict.predicted * (1 + half);
+    v.rows[i] = verdict_of(row, predict(row, options.parameters),
+                           predict_whole(row, options.parameters), validated_rows());
+    v.rows[i].row = i;
   });
-  v.by_metric = by_metric(set, v.rows);
-  v.by_source = by_source(set, v.rows);
+  v.by_metric = metric_scores(set, v.rows);
+  v.by_source = source_scores(set, v.rows);
   v.kendall = mean_kendall(set, v.rows);
-  double widths = 0;
-  for (const RowVerdict& row : v.rows)
-    if (row.predicted > 0) widths += (row.high - row.low) / (2 * row.predicted);
-  if (!v.rows.empty()) v.mean_half_width = widths / static_cast<double>(v.rows.size());
+  v.mean_half_width = mean_half_width(set, v.rows, "time");
+  if (options.cross) add_cross(set, options, v);
   explain_worst(set, options, v);
   return v;
 }

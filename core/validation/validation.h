@@ -34,8 +34,12 @@ struct Validation {
   std::vector<Score> by_metric, by_source;
   std::vector<Score> cross, calibrated;  // empty without --cross
   std::optional<double> kendall;         // mean over groups
-  double mean_half_width = 0;
-  FitResult refit;  // empty without --cross
+  double mean_half_width = 0;            // of the bands of rows that count, groups equal
+  // With `cross`: the same of predictions with the row's source left out.
+  std::optional<double> cross_kendall;
+  double cross_half_width = 0;
+  FitResult refit;
+  std::vector<ValidatedRow> residuals;  // as bands are drawn from
 };
 
 struct ValidateOptions {
@@ -51,6 +55,17 @@ Validation validate(const RowSet&, const ValidateOptions&);
 /// caller's.
 Score score_of(std::string metric, std::string name, const RowSet&, const std::vector<RowVerdict>&,
                const std::vector<std::size_t>& which);
+/// Scores of the usual sets of rows: by metric and kind, by source.
+std::vector<Score> metric_scores(const RowSet&, const std::vector<RowVerdict>&);
+std::vector<Score> source_scores(const RowSet&, const std::vector<RowVerdict>&);
+std::optional<double> mean_kendall(const RowSet&, const std::vector<RowVerdict>&);
+/// Of the bands of rows of a metric that count, as a share of the value, groups equal.
+double mean_half_width(const RowSet&, const std::vector<RowVerdict>&, std::string_view metric);
+/// Prediction, error and band of a row; the band leaves the row's own source out.
+RowVerdict verdict_of(const PreparedRow&, double predicted, const StepEstimate&,
+                      const ValidatedRows&);
+/// Fills what `cross` promises.
+void add_cross(const RowSet&, const ValidateOptions&, Validation&);
 /// "time" or "memory".
 std::string_view metric_name(RowMetric);
 

@@ -78,7 +78,8 @@ TEST(Program, ExitCodesMeanWhatTheHelpSays) {
   EXPECT_EQ(trainyard("estimate" + kFits, folder).exit, kDone);
   EXPECT_EQ(trainyard("simulate" + kTooLarge, folder).exit, kNotMet);
   EXPECT_EQ(trainyard("estimate" + kFits + " --out /proc/none/there", folder).exit, kFailed);
-  EXPECT_EQ(trainyard("estimate" + kFits + " --strict", folder).exit, kOutside);
+  EXPECT_EQ(trainyard("estimate --model resnet-20 --cluster cpu:2 --strict", folder).exit,
+            kOutside);
   EXPECT_EQ(trainyard("", folder).exit, kWrongInput);
   EXPECT_EQ(trainyard("simulate --help", folder).exit, kDone);
 }

@@ -1,0 +1,16 @@
+// The parameters that ship, moved to a user's own rows.
+#pragma once
+
+#include <string>
+
+#include "core/validation/cross.h"
+#include "core/validation/profile.h"
+
+namespace trainyard {
+
+/// Every parameter starts from the value that ships and is held near it; groups of rows weigh the
+/// same. `name` of the rows goes into the provenance. Throws Error{InvalidInput} where no row can
+/// be predicted and counted.
+ParameterProfile calibrate_to_rows(const RowSet&, const std::string& name, int threads);
+
+}  // namespace trainyard

@@ -1,0 +1,65 @@
+#include <cmath>
+
+#include "core/validation/cross.h"
+#include "core/validation/least_squares.h"
+#include "core/validation/validation.h"
+
+namespace trainyard {
+namespace {
+
+// What bands are drawn from: rows that count, as the parameters without their source see them.
+std::vector<ValidatedRow> residuals_of(const RowSet& set, const CrossReport& report,
+                                       const ValidateOptions& options) {
+  std::vector<ValidatedRow> all(set.rows.size()), kept;
+  for_each_index(set.rows.size(), options.threads, [&](std::size_t i) {
+    const PreparedRow& row = set.rows[i];
+    if (!row.tunable) return;
+    ValidatedRow& out = all[i];
+    out.id = row.row.id;
+    out.group = row.row.group;
+    out.source = row.row.source_family;
+    out.features = features(row.workload, predict_whole(row, options.parameters),
+                            static_cast<int>(row.blanks().size()));
+    out.log_error = report.log_errors[i];
+    out.memory = metric_name(row.metric) == "memory";
+    out.routed = row.routed;
+    out.parts = parts_of(row.workload);
+  });
+  for (ValidatedRow& row : all)
+    if (!row.id.empty()) kept.push_back(std::move(row));
+  return kept;
+}
+
+}  // namespace
+
+void add_cross(const RowSet& set, const ValidateOptions& options, Validation& v) {
+  const CrossReport report = cross_validate_rows(set, options.parameters, options.threads);
+  v.refit = report.refit;
+  v.residuals = residuals_of(set, report, options);
+  const ValidatedRows known(v.residuals);
+  std::vector<RowVerdict> crossed(v.rows.size()), after;
+  for_each_index(v.rows.size(), options.threads, [&](std::size_t i) {
+    const PreparedRow& row = set.rows[i];
+    crossed[i] = verdict_of(row, row.measured * std::exp(report.log_errors[i]),
+                            predict_whole(row, options.parameters), known);
+    crossed[i].row = i;
+  });
+  after = crossed;
+  std::vector<std::size_t> dense, routed;
+  for (std::size_t i = 0; i < v.rows.size(); ++i) {
+    v.rows[i].cross_error = crossed[i].error;
+    if (!report.calibrated[i]) continue;
+    v.rows[i].calibrated_error = after[i].error = std::expm1(*report.calibrated[i]);
+    (set.rows[i].routed ? routed : dense).push_back(i);
+  }
+  v.cross = metric_scores(set, crossed);
+  for (Score& score : source_scores(set, crossed)) v.cross.push_back(std::move(score));
+  v.cross_kendall = mean_kendall(set, crossed);
+  v.cross_half_width = mean_half_width(set, crossed, "time");
+  v.calibrated = {score_of("time", "dense", set, crossed, dense),
+                  score_of("time", "dense, after three rows of the source", set, after, dense),
+                  score_of("time", "routed", set, crossed, routed),
+                  score_of("time", "routed, after three rows", set, after, routed)};
+}
+
+}  // namespace trainyard
