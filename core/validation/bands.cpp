@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kNeighbours = 32;  // rows
 constexpr int kOfAGroup = 6;             // at most; the rest of a group says little more
 constexpr std::size_t kNamed = 5;
-constexpr double kCovered = 0.92;   // of the rows; a little more than the 9 of 10 promised
-constexpr double kShrink = 0.15;    // weight of all rows together beside the neighbours
+constexpr double kCovered = 0.92;  // of the rows; a little more than the 9 of 10 promised
+constexpr double kShrinks[] = {0.3, 0.5, 0.7, 0.85};  // weights of all rows beside the neighbours
 constexpr double kWithin = 0.98;    // of the rows have another source's nearer than `farthest`
 constexpr double kUnchecked = 1.2;  // wider for each part that no row has, twice at most
 
@@ -68,7 +68,7 @@ double ValidatedRows::spread(const std::vector<Near>& near, const Scope& scope) 
     weight += one.weight;
   }
   if (!(weight > 0)) return scope.typical;
-  return (1 - kShrink) * sum / weight + kShrink * scope.typical;
+  return (1 - scope.shrink) * sum / weight + scope.shrink * scope.typical;
 }
 
 ValidatedRows::Scope ValidatedRows::measure(bool memory) const {
@@ -88,13 +88,28 @@ ValidatedRows::Scope ValidatedRows::measure(bool memory) const {
   Scope scope;
   if (mine.empty()) return scope;
   scope.typical = std::max(quantile(errors, 0.5), 1e-4);
-  std::vector<double> scores, distances;
+  std::vector<std::vector<Near>> others;
+  std::vector<double> distances;
   for (const std::size_t i : mine) {
-    const std::vector<Near> others = near(rows_[i].features, memory, rows_[i].source);
-    scores.push_back(std::abs(rows_[i].log_error) / spread(others, scope));
-    distances.push_back(others.empty() ? 0 : others.front().distance);
+    others.push_back(near(rows_[i].features, memory, rows_[i].source));
+    distances.push_back(others.back().empty() ? 0 : others.back().front().distance);
   }
-  scope.widen = quantile(scores, kCovered);
+  double least = std::numeric_limits<double>::infinity();
+  Scope best = scope;
+  for (const double shrink : kShrinks) {
+    scope.shrink = shrink;
+    std::vector<double> spreads, scores;
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      spreads.push_back(spread(others[i], scope));
+      scores.push_back(errors[i] / spreads[i]);
+    }
+    scope.widen = quantile(scores, kCovered);
+    double width = 0;
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      width += weights[i] * std::sinh(scope.widen * spreads[i]);
+    if (width < least) least = width, best = scope;
+  }
+  scope = best;
   scope.farthest = std::max(quantile(distances, kWithin), 1e-9);
   return scope;
 }

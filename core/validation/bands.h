@@ -50,8 +50,9 @@ class ValidatedRows {
 
  private:
   struct Scope {
-    double typical = 0;   // median error of all
-    double widen = 1;     // of the neighbours' errors
+    double typical = 0;  // median error of all
+    double shrink = 1;  // how far the neighbours' error is drawn towards it: what makes bands least
+    double widen = 1;   // of the neighbours' errors
     double farthest = 0;  // that all but a few rows are from the next row of another source
   };
   struct Near;
