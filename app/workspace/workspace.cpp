@@ -19,6 +19,7 @@
 #include "core/io/plan_json.h"
 #include "core/io/profile_json.h"
 #include "core/io/schema.h"
+#include "core/memory/process_bytes.h"
 #include "core/methods/settings.h"
 #include "core/result/verdict.h"
 #include "core/timeline/metrics.h"
@@ -183,9 +184,11 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
   refuse_giants(workload, options.grain, options.steps);
   const std::unique_ptr<CostModel> own = options.cost == nullptr ? cost_model(scenario) : nullptr;
   const CostModel& cost = own ? *own : *options.cost;
+  const ProcessMemory process = cost.process_memory(workload.scenario.cluster.device);
   experiment->program = lower(workload, {.grain = options.grain,
                                          .steps = options.steps,
                                          .times = phase_times(workload, cost),
+                                         .framework = process_bytes(workload, process),
                                          .stop = options.stop});
   const Scenario& complete = workload.scenario;
   experiment->prices = price(experiment->program, complete.plan.mesh, complete.cluster, cost);

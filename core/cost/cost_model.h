@@ -12,6 +12,7 @@
 #include "core/base/units.h"
 #include "core/cluster/cluster.h"
 #include "core/cluster/collective.h"
+#include "core/cost/process_memory.h"
 #include "core/model/op.h"
 
 namespace trainyard {
@@ -65,6 +66,8 @@ class CostModel {  // pure: same arguments, same answer, on any thread
   /// Share of the time of traffic beside computation that is lost to the two together (see
   /// core/cost/overlap.h).
   virtual double contention(const Device&) const { return 0; }
+  /// By default the device's own context and nothing more.
+  virtual ProcessMemory process_memory(const Device& device) const { return plain_process(device); }
   /// Half-width of the error seen on published runs, as a share of the value, and the sentence that
   /// says so.
   virtual double band() const = 0;

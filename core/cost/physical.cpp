@@ -200,6 +200,10 @@ class Physical final : public CostModel {
     return physical_collective(kind, bytes, shape, cluster, links_of(cluster.device));
   }
 
+  ProcessMemory process_memory(const Device& device) const override {
+    return framework_process(software_, device, p_);
+  }
+
   double contention(const Device& device) const override {
     return generation(device) == Generation::Other ? 0 : p_[P::Contention];
   }

@@ -66,8 +66,12 @@ Result estimate(const Workload& w, const CostModel& cost) {
   result.critical_device = step.critical_device;
   for (std::uint32_t d = 0; d < step.memory.size(); ++d) {
     const Bytes peak = total(step.memory[d]);
-    result.memory.push_back(
-        {StageId{d}, DeviceId{d}, {peak, peak, peak, "closed form"}, {}, step.memory[d]});
+    result.memory.push_back({StageId{d},
+                             DeviceId{d},
+                             {peak, peak, peak, "closed form"},
+                             {},
+                             step.memory[d],
+                             step.reserved[d]});
   }
   result.verdict = judge_peaks(step.memory, result.capacity);
   return result;

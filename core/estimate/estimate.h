@@ -51,6 +51,7 @@ struct StepEstimate {
   DeviceId critical_device;
   double bubble_fraction = 0, exposed_communication_fraction = 0;
   std::vector<CategoryBytes> memory;      // at each device's peak
+  std::vector<Bytes> reserved;            // by each device's allocator for it
   Flops model_flops{}, hardware_flops{};  // of one step on all devices
 };
 StepEstimate estimate_step(const Workload&, const CostModel&);

@@ -6,6 +6,7 @@
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/stage_copies.h"
+#include "core/memory/process_bytes.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/closed_form.h"
 #include "core/methods/recurrence.h"
@@ -169,7 +170,8 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
 }
 
 std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
-                                 const PipelineEstimate& middle) {
+                                 const PipelineEstimate& middle,
+                                 const std::vector<Bytes>& framework) {
   std::vector<CategoryBytes> memory(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
   std::vector<Bytes> transient(memory.size());
   const bool split = splits_backward(w);
@@ -180,7 +182,7 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
     const PhaseBytes& bytes = phase_bytes(w, places[i].stage);
     const int for_weight =
         middle.live_for_weight.empty() ? middle.live[i] : middle.live_for_weight[i];
-    at(Category::Framework) = w.scenario.cluster.device.context.value;
+    at(Category::Framework) = framework[d];
     at(Category::Weights) += state.weights;
     if (!middle.older_versions.empty())
       at(Category::Weights) += state.weights * middle.older_versions[i];
@@ -245,7 +247,11 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
                             static_cast<double>(devices);
   found.model_flops = found.model_flops * everywhere;
   found.hardware_flops = found.hardware_flops * everywhere;
-  found.memory = peaks(w, places, middle);
+  const ProcessMemory process = cost.process_memory(w.scenario.cluster.device);
+  const std::vector<Bytes> framework = process_bytes(w, process);
+  found.memory = peaks(w, places, middle, framework);
+  for (std::size_t d = 0; d < devices; ++d)
+    found.reserved.push_back(reserved_bytes(total(found.memory[d]), framework[d], process));
   return found;
 }
 

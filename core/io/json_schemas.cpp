@@ -207,6 +207,7 @@ Json memory_schema() {
                  {"stages", list_of(object({{"stage", whole()},
                                             {"device", whole()},
                                             {"peak_bytes", whole()},
+                                            {"reserved_bytes", whole()},
                                             {"at_seconds", real()},
                                             {"low", whole()},
                                             {"high", whole()},

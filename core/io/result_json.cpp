@@ -121,6 +121,7 @@ Json memory(const Result& r) {
     json.set("stage", stage.stage.value);
     json.set("device", stage.device.value);
     json.set("peak_bytes", number(stage.peak.value));
+    json.set("reserved_bytes", number(stage.reserved));
     json.set("at_seconds", number(stage.at));
     json.set("low", number(stage.peak.low));
     json.set("high", number(stage.peak.high));

@@ -27,7 +27,8 @@ BackwardKinds backward_kinds(const Order& order) {
 // State that is there before the first instruction and after the last.
 class HeldState {
  public:
-  HeldState(const Workload& w, Draft& draft) : w_(w), draft_(draft) {}
+  HeldState(const Workload& w, const std::vector<Bytes>& framework, Draft& draft)
+      : w_(w), framework_(framework), draft_(draft) {}
 
   void hold_all(const StageCopies& places, const Order& order) {
     for (int d = 0; d < w_.scenario.plan.mesh.pp; ++d) {
@@ -36,7 +37,9 @@ class HeldState {
       const auto first = std::find_if(places.begin(), places.end(),
                                       [&](const StageCopy& p) { return p.device == device; });
       hold(*first, Category::Framework, "driver context and libraries",
-           w_.scenario.cluster.device.context.value, Provenance::Guessed, Holds::Other);
+           d < static_cast<int>(framework_.size()) ? framework_[device.value]
+                                                   : w_.scenario.cluster.device.context.value,
+           Provenance::Guessed, Holds::Other);
     }
     for (const StageCopy& place : places) hold_stage(place);
   }
@@ -94,6 +97,7 @@ class HeldState {
   }
 
   const Workload& w_;
+  const std::vector<Bytes>& framework_;
   Draft& draft_;
   std::vector<WaveState> waves_;  // by device
 };
@@ -119,7 +123,7 @@ class Lowering {
       held_.push_back(held_versions(lane, stages_));
     }
     make_streams();
-    HeldState(w, draft_).hold_all(places_, order);
+    HeldState(w, options.framework, draft_).hold_all(places_, order);
     const BackwardKinds kinds = backward_kinds(order);
     writer_ = options.grain == Grain::Order ? order_grain(w, places_, boundaries_, draft_, kinds)
                                             : op_grain(w, places_, boundaries_, draft_, kinds);

@@ -54,7 +54,9 @@ struct LowerOptions {
   Grain grain = Grain::Order;
   int steps = 1;  // at least; see schedule_shape()
   bool verify = true;
-  PhaseTimes times{};  // for schedules that need them
+  PhaseTimes times{};                 // for schedules that need them
+  std::vector<Bytes> framework = {};  // held beside tensors, by device (process_bytes()); empty =
+                                      // the device's context
   std::function<void(std::string_view step, const Program&)> observer = {};
   std::stop_token stop = {};
 };

@@ -196,6 +196,7 @@ class OpGrain final : public PhaseWriter {
         if (!crosses(body, body.transients[k])) pass(place, layers[i], k, lives[i]);
       hold_parameters(place, layers[i], lives[i]);
     }
+    keep_stage_tensors(place, layers, lives);
     hand_over(place, boundary, layers, lives, true);
     hand_over(place, boundary, layers, lives, false);
     std::vector<LayerTasks> made;
@@ -326,6 +327,25 @@ class OpGrain final : public PhaseWriter {
     };
     hold("gradients in full", lives.backward, first, last, 0);
     hold("gradients being scattered", lives.reduce, 0, body.reduce.size() - 1, 1);
+  }
+
+  // From the first op of the stage's forward to the last of its backward (of the input).
+  void keep_stage_tensors(const StageCopy& place, const std::vector<LayerOfStage>& layers,
+                          std::vector<Lifetimes>& lives) {
+    const Bytes bytes = phase_bytes(w_, place.stage).stage_tensors;
+    if (bytes.value == 0) return;
+    const auto ends = [&](const BodyOp& op) { return !split_ || op.pass != Pass::BackwardWeight; };
+    std::size_t first = kNowhere, last = kNowhere;  // layers
+    for (std::size_t i = layers.size(); i-- > 0;) {
+      if (first_op(layers[i].body->forward) != kNoOp) first = i;
+      if (last_computing(layers[i].body->backward, ends) != kNowhere) last = i;
+    }
+    if (first == kNowhere || last == kNowhere) return;
+    const BufferId id = buffer(place, kStageTensors, Category::Activations, Provenance::Modelled,
+                               bytes, Holds::Other, layers[first].layer);
+    lives[first].forward.push_back({first_op(layers[first].body->forward), id, true, false});
+    lives[last].backward.push_back(
+        {last_computing(layers[last].body->backward, ends), id, false, true});
   }
 
   void keep(const StageCopy& place, const LayerOfStage& layer, std::size_t item, Lifetimes& lives) {

@@ -244,7 +244,7 @@ class OrderGrain final : public PhaseWriter {
       buffer.category = category;
       buffer.provenance = provenance;
       buffer.bytes = size;
-      if (with_parts && size.value > 0) add_parts(buffer, stage, for_weight);
+      if (with_parts && size.value > 0) add_parts(buffer, stage, for_weight, bytes.stage_tensors);
       return draft_.buffer(buffer);
     };
     return {
@@ -280,7 +280,7 @@ class OrderGrain final : public PhaseWriter {
 
   // What the activations of one microbatch are made of: each saved tensor, all layers of a block
   // together.
-  void add_parts(Buffer& buffer, StageId stage, bool for_weight) {
+  void add_parts(Buffer& buffer, StageId stage, bool for_weight, Bytes framework_holds) {
     Program& program = draft_.program;
     buffer.first_part = static_cast<std::uint32_t>(program.parts.size());
     for (const Workload::Run& run : w_.runs[stage.value]) {
@@ -291,6 +291,8 @@ class OrderGrain final : public PhaseWriter {
         if (!s.recomputed && s.for_weight == for_weight && s.bytes.value > 0)
           program.parts.push_back({draft_.name(block + " " + s.name), s.bytes * run.count});
     }
+    if (!for_weight && framework_holds.value > 0)
+      program.parts.push_back({draft_.name(kStageTensors), framework_holds});
     buffer.parts = static_cast<std::uint32_t>(program.parts.size()) - buffer.first_part;
   }
 

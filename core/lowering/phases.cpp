@@ -76,6 +76,10 @@ void add_communication(PhaseBytes& sum, const Workload& w, const Runs& runs) {
   std::vector<const Body*> layers;  // three of a run tell what more would
   for (auto run = runs.rbegin(); run != runs.rend(); ++run)
     layers.insert(layers.end(), static_cast<std::size_t>(std::min(3, run->count)), &body(w, *run));
+  Bytes further{};  // of layers that the framework has not let go yet
+  for (const Body* layer : layers)
+    if (w.scenario.model.blocks[static_cast<std::size_t>(layer->block)].layer)
+      further = std::max(further, layer->gathered * w.layout.framework.gathered_layers);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Body& layer = *layers[i];
     const bool prefetches = any_overlapped(layer.forward, is_weight_gather);
@@ -84,7 +88,7 @@ void add_communication(PhaseBytes& sum, const Workload& w, const Runs& runs) {
     const auto with = [&](bool overlaps, std::size_t other, Bytes Body::* part) {
       return layer.*part + (overlaps && other < layers.size() ? layers[other]->*part : Bytes{});
     };
-    const Bytes gathered = with(prefetches, i + 1, &Body::gathered),
+    const Bytes gathered = with(prefetches, i + 1, &Body::gathered) + further,
                 unreduced = with(scatters_beside, i - 1, &Body::unreduced);
     sum.gathered = std::max(sum.gathered, gathered);
     sum.unreduced = std::max(sum.unreduced, unreduced);
@@ -193,6 +197,9 @@ PhaseBytes make_phase_bytes(const Workload& w, const Runs& runs) {
   if (!runs.empty()) {
     sum.send_forward = share(body(w, runs.back()).output, w.layout.send_parts);
     sum.send_backward = share(body(w, runs.front()).input, w.layout.send_parts);
+    if (w.scenario.plan.mesh.pp > 1)
+      sum.stage_tensors = body(w, runs.back()).output * w.layout.framework.stage_tensors;
+    sum.until_input += sum.stage_tensors;
   }
   return sum;
 }

@@ -31,5 +31,7 @@ inline const PhaseBytes& phase_bytes(const Workload& w, StageId stage) {
 inline const StateByBlock& stage_state(const Workload& w, StageId stage) {
   return stage_work(w, stage).state;
 }
+/// What PhaseBytes::stage_tensors are called.
+inline constexpr std::string_view kStageTensors = "pipeline inputs and outputs";
 
 }  // namespace trainyard

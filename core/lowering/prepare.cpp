@@ -94,6 +94,7 @@ Layout arrange(const Scenario& s) {
   layout.tied_copies = s.plan.mesh.pp > 1;
   const FrameworkProfile& software = framework(s.plan.software.framework);
   layout.blocking_sends = software.blocking_sends;
+  layout.framework = framework_memory(s.plan.software.framework);
   const Optimizer& rule = optimizer(s.plan.optimizer);
   layout.optimizer_bytes = rule.state_bytes;
   layout.optimizer_touched_bytes = rule.touched_bytes;

@@ -171,13 +171,20 @@ StateBytes state_bytes(const Body& body, const Layout& layout) {
   const auto part = [](std::int64_t elements, int each, std::int64_t shards) {
     return share(Bytes{elements}, shards) * each;
   };
-  const int gradient = bytes_of(layout.precision.gradient);
+  const FrameworkMemory& framework = layout.framework;
+  const bool mixed = layout.precision.master_weights;
   const auto weights = [&](std::int64_t elements, std::int64_t shards) {
-    return times(share(Bytes{elements}, shards).value, body.kept_weight, layout);
+    const bool master = framework.shards_are_master && mixed && shards > 1;
+    return master ? Bytes{} : times(share(Bytes{elements}, shards).value, body.kept_weight, layout);
+  };
+  const auto gradients = [&](std::int64_t elements, std::int64_t shards, std::int64_t parts) {
+    return part(elements, bytes_of(layout.precision.gradient), shards) +
+           part(elements, mixed ? framework.gradient_bytes : 0, shards) +
+           part(elements, mixed ? framework.gradient_part_bytes : 0, parts);
   };
   return {weights(p.dense, layout.weight_shards) + weights(p.expert, layout.expert_weight_shards),
-          part(p.dense, gradient, layout.gradient_shards) +
-              part(p.expert, gradient, layout.expert_gradient_shards),
+          gradients(p.dense, layout.gradient_shards, layout.optimizer_shards) +
+              gradients(p.expert, layout.expert_gradient_shards, layout.expert_optimizer_shards),
           part(p.dense, optimizer, layout.optimizer_shards) +
               part(p.expert, optimizer, layout.expert_optimizer_shards)};
 }

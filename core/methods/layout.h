@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/model/graph.h"
+#include "core/plan/framework_memory.h"
 #include "core/plan/plan.h"
 
 namespace trainyard {
@@ -23,6 +24,7 @@ struct Layout {
   std::int64_t expert_weight_shards = 1, expert_gradient_shards = 1, expert_optimizer_shards = 1;
   bool blocking_sends = false;  // a stage's computation waits until its message has left
   std::int64_t send_parts = 1;  // parts of a message, each sent by a rank of the tensor group
+  FrameworkMemory framework{};  // what the plan's framework holds beside
   bool tied_copies = false;     // tied tensors sit on another stage: each end holds its own
   bool reduce_every_microbatch = false;  // gradients leave the device with every microbatch (ZeRO 2
                                          // and 3)

@@ -1,6 +1,8 @@
 // Recomputation: what forward would keep is thrown away and computed again just before backward
 // needs it.
 //
+//   op          every second product's output and attention's are kept, the rest is done again
+//               (torchtitan's selective checkpointing by operator)
 //   none        everything that backward reads is kept
 //   selective   the attention core (softmax, its mask and dropout, 5as^2b) is done again: much
 //   memory for little work full        only each layer's input is kept; the layer's whole forward
@@ -25,11 +27,13 @@ BodyOp again(BodyOp op, Pass pass) {
   return op;
 }
 
-void recompute_layer(Body& body, const Graph& graph) {
+// Drops what `kept` does not hold on to; the layer's input is kept in any case.
+template <class Kept>
+void drop(Body& body, const Graph& graph, Kept kept) {
   bool keeps_input = false;
   for (SavedTensor& saved : body.saved) {
     if (saved.producer.valid())
-      saved.recomputed = true;
+      saved.recomputed = !kept(saved.producer);
     else if (saved.tensor == graph.input)
       keeps_input = true;
   }
@@ -45,8 +49,64 @@ void recompute_layer(Body& body, const Graph& graph) {
     input.fact = {};
     body.saved.push_back(std::move(input));
   }
+}
+
+void recompute_layer(Body& body, const Graph& graph) {
+  drop(body, graph, [](NodeId) { return false; });
   std::vector<BodyOp> backward;
   for (const BodyOp& op : body.forward) backward.push_back(again(op, Pass::BackwardInput));
+  backward.insert(backward.end(), body.backward.begin(), body.backward.end());
+  body.backward = std::move(backward);
+}
+
+// Of each node: whether its output is kept under policy op.
+std::vector<bool> kept_by_op(const Body& body, const Graph& graph) {
+  std::vector<bool> kept(graph.nodes.size());
+  int products = 0;
+  for (const BodyOp& op : body.forward) {
+    if (op.communication) continue;
+    if (op.work.kind == WorkKind::Attention) kept[op.node.value] = true;
+    if (op.work.kind == WorkKind::Product) kept[op.node.value] = products++ % 2 == 0;
+  }
+  return kept;
+}
+
+// A kept output that no backward reads is there for the ops that run again.
+void keep_outputs(Body& body, const Graph& graph, const Layout& layout,
+                  const std::vector<bool>& kept) {
+  for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
+    const TensorId out = kept[n] ? graph.nodes[n].outputs[0] : TensorId{};
+    if (!out.valid() || out == graph.output ||
+        std::any_of(body.saved.begin(), body.saved.end(),
+                    [&](const SavedTensor& s) { return s.tensor == out; }))
+      continue;
+    NodeId reader;
+    for (std::uint32_t r = static_cast<std::uint32_t>(graph.nodes.size()); r-- > n + 1;)
+      if (const std::vector<TensorId>& in = graph.nodes[r].inputs;
+          std::find(in.begin(), in.end(), out) != in.end())
+        reader = NodeId{r};
+    SavedTensor saved;
+    saved.name = graph[out].name;
+    saved.producer = NodeId{n};
+    saved.last_user = reader.valid() ? reader : NodeId{n};
+    saved.bytes = local_bytes(graph[out], layout.binding, layout.precision);
+    saved.tensor = out;
+    body.saved.push_back(std::move(saved));
+  }
+}
+
+void recompute_ops(Body& body, const Graph& graph, const Layout& layout) {
+  const std::vector<bool> kept = kept_by_op(body, graph);
+  drop(body, graph, [&](NodeId node) { return bool{kept[node.value]}; });
+  keep_outputs(body, graph, layout, kept);
+  std::vector<BodyOp> backward;
+  for (const BodyOp& op : body.forward) {
+    // What follows a kept product (its reduction over tensor ranks) is done on what is kept.
+    const bool reduces = op.communication && op.tensor.valid() && kept[op.node.value] &&
+                         op.collective != CollectiveKind::AllGather;
+    if (reduces || (!op.communication && kept[op.node.value])) continue;
+    backward.push_back(again(op, Pass::BackwardInput));
+  }
   backward.insert(backward.end(), body.backward.begin(), body.backward.end());
   body.backward = std::move(backward);
 }
@@ -74,11 +134,12 @@ void recompute_attention_core(Body& body) {
   body.backward = std::move(backward);
 }
 
-void rewrite(Body& body, const Layout&, const Scenario& scenario, const Params& params) {
+void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params& params) {
   const Block& block = scenario.model.blocks[static_cast<std::size_t>(body.block)];
   if (!block.layer) return;
   const std::string& policy = params.text("policy");
   if (policy == "full") recompute_layer(body, block.graph);
+  if (policy == "op") recompute_ops(body, block.graph, layout);
   if (policy == "selective") recompute_attention_core(body);
 }
 
@@ -126,8 +187,9 @@ Method recompute() {
       .params = {{.name = "policy",
                   .fallback = std::string("none"),
                   .doc =
-                      "none, selective, full, or blocks (full for the first layers of every stage)",
-                  .values = {"none", "selective", "full", "blocks"}},
+                      "none, selective, op (all but attention and every second product), full, or "
+                      "blocks (full for the first layers of every stage)",
+                  .values = {"none", "selective", "op", "full", "blocks"}},
                  {.name = "blocks",
                   .fallback = std::int64_t{0},
                   .doc = "layers of each stage that policy blocks recomputes",

@@ -160,8 +160,8 @@ void set_recompute(Plan& plan, std::string_view value, const Place& place) {
     set_param(plan, "recompute", "policy", "blocks", place);
     return set_param(plan, "recompute", "blocks", value.substr(kBlocks.size()), place);
   }
-  const std::vector<std::string_view> words = {"none", "selective", "full", "blocks=<n>"};
-  if (value != "none" && value != "selective" && value != "full")
+  const std::vector<std::string_view> words = {"none", "selective", "op", "full", "blocks=<n>"};
+  if (value != "none" && value != "selective" && value != "op" && value != "full")
     throw Error(Error::Kind::InvalidInput,
                 "expected " + list(words) + ", found \"" + std::string(value.substr(0, 80)) + "\"" +
                     did_you_mean(value.substr(0, 80), words),
@@ -355,8 +355,8 @@ std::vector<Setting> make_settings() {
        }},
       {"recompute",
        {"recompute-granularity", "activation-checkpointing", "activation-checkpoint.mode"},
-       "what forward keeps: none, selective, full or blocks=<n> of each stage done again",
-       {"none", "selective", "full"},
+       "what forward keeps: none, selective, op, full or blocks=<n> of each stage done again",
+       {"none", "selective", "op", "full"},
        set_recompute,
        read_recompute},
       {"precision",

@@ -9,6 +9,7 @@
 //
 // Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., "Reducing Activation Recomputation",
 // 2022.
+#include <algorithm>
 #include <map>
 
 #include "core/methods/catalogue.h"
@@ -50,10 +51,22 @@ class Inserter {
 
   std::vector<Around> take() { return std::move(around_); }
 
+  /// What column-cut products read stays as it was gathered.
+  void keep_gathered(std::vector<SavedTensor>& saved) const {
+    for (SavedTensor& s : saved)
+      if (s.tensor.valid() && divided(s.tensor) && enters_columns(s.tensor))
+        s.bytes = whole(s.tensor);
+  }
+
  private:
   static bool is_loss(const Node& node) { return node.op->name == "softmax_loss"; }
   Bytes whole(TensorId tensor) const {
     return local_bytes(graph_[tensor], whole_, layout_.precision);
+  }
+  bool enters_columns(TensorId tensor) const {
+    return std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
+      return node.split == TensorSplit::Column && node.inputs[0] == tensor;
+    });
   }
   bool divided(TensorId tensor) const {
     for (const Dim& d : graph_[tensor].shape)
@@ -80,9 +93,10 @@ class Inserter {
                                                  first, Pass::Forward, CollectiveKind::AllGather,
                                                  bytes));
       // Only a rank's own part was kept; weight gradients need the whole again.
-      around_[last].before_weight.push_back(op("gather " + graph_[tensor].name + " again", tensor,
-                                               false, last, Pass::BackwardWeight,
-                                               CollectiveKind::AllGather, bytes));
+      if (!layout_.framework.keeps_gathered_inputs)
+        around_[last].before_weight.push_back(op("gather " + graph_[tensor].name + " again", tensor,
+                                                 false, last, Pass::BackwardWeight,
+                                                 CollectiveKind::AllGather, bytes));
     }
     around_[first].after_backward.push_back(
         op("reduce gradient of " + graph_[tensor].name, tensor, true, first, Pass::BackwardInput,
@@ -153,7 +167,9 @@ std::vector<BodyOp> weave_backward(const std::vector<BodyOp>& ops,
 void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params&) {
   if (layout.binding.tp == 1) return;
   const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
-  const std::vector<Around> around = Inserter(graph, layout).take();
+  Inserter inserter(graph, layout);
+  if (layout.framework.keeps_gathered_inputs) inserter.keep_gathered(body.saved);
+  const std::vector<Around> around = inserter.take();
   body.forward = weave_forward(body.forward, around);
   body.backward = weave_backward(body.backward, around);
 }

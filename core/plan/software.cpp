@@ -26,7 +26,7 @@ constexpr FrameworkProfile kFrameworks[] = {
     {"fsdp", "PyTorch FSDP over eager modules (llm-foundry)", K::Eager, A::Triton},
     {"torchtitan", "FSDP2 with torch.compile", K::Compiled, A::Flash2},
     {"nanotron", "nanotron: eager modules with fused attention", K::Eager, A::Flash2, true, true,
-     true, false, T::Backward, true},
+     true, false, T::Backward, true, false, false, true},
     {"maxtext", "JAX, compiled by XLA", K::Compiled, A::Flash2},
 };
 

@@ -51,6 +51,8 @@ struct FrameworkProfile {
   bool scatters_sends = false;   // tensor parallel ranks send a part each of what all hold
   bool distinct_tokens = false;  // a routed token travels once to each rank (over the network: once
                                  // to each node) that holds experts of it, not once an expert
+  bool splits_by_cost = false;   // layers over stages by their products, the head's included; else
+                                 // a plan that does not say has them divide evenly
 };
 /// The first is taken where a plan does not say: "typical".
 std::span<const FrameworkProfile> frameworks();

@@ -23,6 +23,52 @@ std::vector<int> even_split(int layers, std::int64_t stages) {
   return split;
 }
 
+/// Parameters that products read: tables that are looked up in cost nothing.
+std::int64_t product_parameters(const Block& block, bool embedding) {
+  std::int64_t sum = 0;
+  for (const Tensor& t : block.graph.tensors)
+    if (t.kind == TensorKind::Parameter && t.shape.size() == 2 && !embedding)
+      sum += t.shape[0].size * t.shape[1].size;
+  return sum;
+}
+
+/// The layer that takes the sum over a stage's share is still the stage's, as nanotron has it.
+std::vector<int> split_by_cost(const Model& model, std::int64_t stages) {
+  std::vector<std::int64_t> costs;  // of each layer, then of what comes after all of them
+  std::int64_t rest = 0;
+  bool layers = false;
+  for (const Block& block : model.blocks) {
+    layers = layers || block.layer;
+    const std::int64_t cost = product_parameters(block, !layers);
+    if (block.layer)
+      costs.insert(costs.end(), static_cast<std::size_t>(block.count), cost);
+    else
+      rest += cost * block.count;
+  }
+  const std::int64_t whole = std::accumulate(costs.begin(), costs.end(), rest);
+  std::vector<int> split(static_cast<std::size_t>(stages), 0);
+  std::size_t stage = 0;
+  std::int64_t sum = 0;
+  for (std::size_t layer = 0; layer < costs.size(); ++layer) {
+    // Every later stage has a layer at least.
+    if (costs.size() - layer == split.size() - stage - 1) ++stage;
+    ++split[stage];
+    sum += costs[layer];
+    const bool full = sum > whole / stages * static_cast<std::int64_t>(stage + 1);
+    if (full && stage + 1 < split.size()) ++stage;
+  }
+  return split;
+}
+
+bool splits_by_cost(const Plan& plan) {
+  return plan.split.layers.empty() && framework(plan.software.framework).splits_by_cost;
+}
+
+std::vector<int> default_split(const Model& model, const Plan& plan) {
+  return splits_by_cost(plan) ? split_by_cost(model, stage_count(plan))
+                              : even_split(layer_count(model), stage_count(plan));
+}
+
 std::string comma_list(const std::vector<int>& split) {
   return fmt::format("{}", fmt::join(split, ","));
 }
@@ -125,7 +171,8 @@ Diagnostics check_split(const Model& model, const Plan& plan) {
   const int layers = layer_count(model);
   if (stage_count(plan) == 1) return {};
   if (layers < stage_count(plan)) return {too_many_stages(layers, plan)};
-  if (layers % stage_count(plan) != 0) return {does_not_divide(layers, plan)};
+  if (layers % stage_count(plan) != 0 && !splits_by_cost(plan))
+    return {does_not_divide(layers, plan)};
   return {};
 }
 
@@ -133,7 +180,7 @@ std::vector<Stage> stages(const Model& model, const Plan& plan, Placement placem
   throw_if_errors(check_split(model, plan));
   const int layers = layer_count(model);
   const std::vector<int> split =
-      plan.split.layers.empty() ? even_split(layers, stage_count(plan)) : plan.split.layers;
+      plan.split.layers.empty() ? default_split(model, plan) : plan.split.layers;
   std::vector<Stage> table(split.size());
   for (std::size_t s = 0; s < table.size(); ++s)
     table[s].device = device_of(StageId{static_cast<std::uint32_t>(s)}, plan.mesh.pp,

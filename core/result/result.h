@@ -84,6 +84,7 @@ struct StageMemory {
   Banded<Bytes> peak;
   Instant at{};
   CategoryBytes categories{};  // at the device's peak
+  Bytes reserved{};            // by the allocator and the process for that peak, >= it
 };
 
 struct Result {

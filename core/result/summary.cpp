@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/digest.h"
+#include "core/memory/process_bytes.h"
 #include "core/methods/settings.h"
 #include "core/result/scenario_text.h"
 #include "core/result/verdict.h"
@@ -40,14 +41,16 @@ Banded<Bytes> banded_peak(const Timeline& timeline, const Program& program, Devi
 }
 
 std::vector<StageMemory> stage_memory(const Program& program, const Timeline& timeline,
-                                      const std::vector<MemoryWave>& waves) {
+                                      const std::vector<MemoryWave>& waves,
+                                      const ProcessMemory& process) {
   std::vector<StageMemory> memory;
   for (std::uint32_t d = 0; d < waves.size(); ++d) {
     if (waves[d].samples.empty()) continue;
     const MemoryWave::Sample& crest = waves[d].samples[waves[d].peak];
+    const Bytes peak = total(crest.bytes);
     memory.push_back({StageId{d}, DeviceId{d},
-                      banded_peak(timeline, program, DeviceId{d}, crest.at, total(crest.bytes)),
-                      crest.at, crest.bytes});
+                      banded_peak(timeline, program, DeviceId{d}, crest.at, peak), crest.at,
+                      crest.bytes, reserved_bytes(peak, crest.bytes[0], process)});
   }
   return memory;
 }
@@ -167,7 +170,8 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
   const std::vector<Breakdown> parts = breakdowns(timeline, program, prices.recompute_share);
   result.bubble_fraction = bubble_fraction(parts);
   result.exposed_communication_fraction = exposed_communication_fraction(parts);
-  result.memory = stage_memory(program, timeline, waves);
+  result.memory =
+      stage_memory(program, timeline, waves, cost.process_memory(workload.scenario.cluster.device));
   result.critical_device = critical_device(parts);
   result.breakdown = parts[result.critical_device.value];
   result.asynchrony = asynchrony(program, workload.scenario.plan);

@@ -1,0 +1,44 @@
+#include "core/cost/process_memory.h"
+
+#include <cmath>
+
+namespace trainyard {
+namespace {
+
+using P = Parameter;
+
+// The parameter that a framework's context is read from; Fragmentation = the device's own.
+P context_of(std::string_view framework) {
+  if (framework == "megatron" || framework == "megatron-core") return P::ContextMegatron;
+  if (framework == "deepspeed") return P::ContextDeepspeed;
+  if (framework == "fsdp" || framework == "torchtitan") return P::ContextFsdp;
+  if (framework == "nanotron") return P::ContextNanotron;
+  return P::Fragmentation;
+}
+
+}  // namespace
+
+ProcessMemory plain_process(const Device& device) {
+  ProcessMemory plain;
+  plain.context = device.context.value;
+  return plain;
+}
+
+ProcessMemory framework_process(const SettledSoftware& software, const Device& device,
+                                const Parameters& p) {
+  ProcessMemory process = plain_process(device);
+  if (software.framework == nullptr || software.framework->name == "typical" ||
+      device.context.value.value == 0)
+    return process;
+  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+  if (const P context = context_of(software.framework->name); context != P::Fragmentation)
+    process.context = Bytes{std::llround(p[context] * kGiB)};
+  process.fragmentation = p[P::Fragmentation];
+  process.logit_bytes = p[P::LogitBytes];
+  process.gathered_blocks = p[P::GatheredInputs];
+  process.pressure_onset = p[P::PressureOnset];
+  process.pressure_slope = p[P::PressureSlope];
+  return process;
+}
+
+}  // namespace trainyard

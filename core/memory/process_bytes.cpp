@@ -1,0 +1,86 @@
+#include "core/memory/process_bytes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/lowering/stage_copies.h"
+#include "core/model/ops.h"
+
+namespace trainyard {
+namespace {
+
+const Graph& graph_of(const Workload& w, const Body& body) {
+  return w.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+}
+
+// The ledger has the logits in the format of activations and, kept, their softmax.
+Bytes further_logits(const Workload& w, const Body& body, double logit_bytes) {
+  double most = 0;
+  for (const Node& node : graph_of(w, body).nodes) {
+    if (node.op != &softmax_loss()) continue;
+    const Tensor& logits = graph_of(w, body)[node.inputs[0]];
+    const auto count = static_cast<double>(local_elements(logits.shape, w.layout.binding));
+    const double held = bytes_of(w.layout.precision.activation) + 4;
+    most = std::max(most, count * std::max(0.0, logit_bytes - held));
+  }
+  return Bytes{std::llround(most)};
+}
+
+Bytes further_blocks(const Workload& w, const Body& body, double blocks) {
+  if (!w.layout.binding.sequence_parallel || recomputed_bytes(body).value == 0) return {};
+  const Graph& graph = graph_of(w, body);
+  Binding whole = w.layout.binding;
+  whole.sequence_parallel = false;
+  const Bytes block = local_bytes(graph[graph.output], whole, w.layout.precision);
+  Bytes most{};
+  for (std::uint32_t op = 0; op < body.backward.size(); ++op) {
+    Bytes alive{};
+    for (const Transient& t : body.transients)
+      if (t.backward && t.form == Transient::Form::Whole && t.from <= op && op <= t.to)
+        alive += t.bytes;
+    most = std::max(most, alive);
+  }
+  const double wanted = blocks * static_cast<double>(block.value);
+  return std::max(Bytes{}, Bytes{std::llround(wanted)} - most);
+}
+
+// The flat buffers in which gradients are reduced and weights gathered, by device.
+std::vector<Bytes> bucket_bytes(const Workload& w) {
+  std::vector<Bytes> sum(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
+  const std::int64_t most = w.layout.framework.bucket_parameters;
+  if (most == 0 || ranks(w.scenario.plan.mesh, Group::Data) == 1) return sum;
+  for (const StageCopy& place : StageCopies(w)) {
+    std::int64_t parameters = 0;
+    for (const Workload::Run& run : w.runs[place.stage.value]) {
+      const LocalParameters& p = w.bodies[static_cast<std::size_t>(run.body)].parameters;
+      parameters += (p.dense + p.expert) * run.count;
+    }
+    Bytes& bucket = sum[place.device.value];
+    bucket = std::max(bucket, gradient_bytes(std::min(most, 2 * parameters), w.layout));
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::vector<Bytes> process_bytes(const Workload& w, const ProcessMemory& process) {
+  std::vector<Bytes> further(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
+  for (const StageCopy& place : StageCopies(w)) {
+    Bytes& most = further[place.device.value];
+    for (const Workload::Run& run : w.runs[place.stage.value]) {
+      const Body& body = w.bodies[static_cast<std::size_t>(run.body)];
+      most = std::max({most, further_logits(w, body, process.logit_bytes),
+                       further_blocks(w, body, process.gathered_blocks)});
+    }
+  }
+  const std::vector<Bytes> buckets = bucket_bytes(w);
+  for (std::size_t d = 0; d < further.size(); ++d) further[d] += process.context + buckets[d];
+  return further;
+}
+
+Bytes reserved_bytes(Bytes peak, Bytes framework, const ProcessMemory& process) {
+  const auto tensors = static_cast<double>((peak - framework).value);
+  return framework + Bytes{std::llround(tensors * std::max(1.0, process.fragmentation))};
+}
+
+}  // namespace trainyard
