@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/memory/memory_stream.h"
+
 namespace trainyard {
 namespace {
 
@@ -66,38 +68,6 @@ Placement1D place(std::span<const Lifetime> lives, Bytes alignment) {
   return result;
 }
 
-namespace {
-
-// What happens to a buffer when. At an instant what is released goes first.
-struct Event {
-  Instant at;
-  bool allocate;
-  std::uint32_t buffer;
-  std::int32_t microbatch;
-  friend bool operator<(const Event& a, const Event& b) {
-    return a.at != b.at ? a.at < b.at : a.allocate < b.allocate;
-  }
-};
-
-std::vector<Event> events_of(const Program& p, const Timeline& t, DeviceId device) {
-  std::vector<Event> events;
-  for (const Stream& s : p.streams) {
-    if (s.device != device) continue;
-    for (std::uint32_t i = s.first; i < s.first + s.count; ++i) {
-      const Task& task = p.task(InstructionId{i});
-      for (std::uint32_t e = task.first_effect; e < task.first_effect + task.effects; ++e) {
-        const MemoryEffect& effect = p.effects[e];
-        events.push_back({effect.at_end ? t.spans[i].end : t.spans[i].start, effect.allocate,
-                          effect.buffer.value, p.instructions[i].microbatch});
-      }
-    }
-  }
-  std::stable_sort(events.begin(), events.end());
-  return events;
-}
-
-}  // namespace
-
 BufferPlaces place_buffers(const Program& p, const Timeline& t, DeviceId device) {
   using Key = std::pair<std::uint32_t, std::int32_t>;
   std::vector<Lifetime> lives;
@@ -110,7 +80,7 @@ BufferPlaces place_buffers(const Program& p, const Timeline& t, DeviceId device)
       lives.push_back({0, end.count(), buffer.bytes}), keys.emplace_back(b, -1);
 
   std::map<Key, std::size_t> open;  // index into lives
-  for (const Event& event : events_of(p, t, device)) {
+  for (const BufferEvent& event : memory_stream(p, t, device)) {
     const Key key{event.buffer, event.microbatch};
     if (event.allocate) {
       open[key] = lives.size();

@@ -32,16 +32,8 @@ Bytes further_blocks(const Workload& w, const Body& body, double blocks) {
   Binding whole = w.layout.binding;
   whole.sequence_parallel = false;
   const Bytes block = local_bytes(graph[graph.output], whole, w.layout.precision);
-  Bytes most{};
-  for (std::uint32_t op = 0; op < body.backward.size(); ++op) {
-    Bytes alive{};
-    for (const Transient& t : body.transients)
-      if (t.backward && t.form == Transient::Form::Whole && t.from <= op && op <= t.to)
-        alive += t.bytes;
-    most = std::max(most, alive);
-  }
   const double wanted = blocks * static_cast<double>(block.value);
-  return std::max(Bytes{}, Bytes{std::llround(wanted)} - most);
+  return std::max(Bytes{}, Bytes{std::llround(wanted)} - body.held.blocks);
 }
 
 // The flat buffers in which gradients are reduced and weights gathered, by device.

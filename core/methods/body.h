@@ -74,6 +74,7 @@ struct TransientBytes {
   Bytes whole{}, input{}, weight{};  // without what is carried: both parts in one, each alone
   Bytes carried{};                   // held between input and weight pass
   Bytes input_gradient{};            // handed to the layer before
+  Bytes blocks{};                    // of backward: whole ones that parts are gathered into
   /// Activations above what they were when the part began, at their most: gradients to be carried
   /// come before what is kept may go. `late`: the input gradient is one of them, because the layer
   /// before has only a weight pass.

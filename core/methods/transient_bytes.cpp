@@ -47,12 +47,13 @@ bool takes_late(const std::vector<BodyOp>& backward) {
 TransientBytes transient_bytes(const Body& body, TensorId input_tensor, TensorId side_input) {
   TransientBytes sum;
   Held forward(body.forward), all(body.backward), parts(body.backward), kept(body.backward),
-      late(body.backward);
+      late(body.backward), blocks(body.backward);
   for (const Transient& t : body.transients) {
     if (!t.backward) {
       forward.hold(t);
       continue;
     }
+    if (t.form == Transient::Form::Whole) blocks.hold(t);
     if (t.gradient && t.form == Transient::Form::Local &&
         (t.tensor == input_tensor || t.tensor == side_input)) {
       // Until the layer before takes it, which is after all of this one.
@@ -76,6 +77,7 @@ TransientBytes transient_bytes(const Body& body, TensorId input_tensor, TensorId
   sum.whole = parts.most(any), sum.input = parts.most(input), sum.weight = parts.most(weight);
   sum.whole_rise = kept.most(any), sum.input_rise = kept.most(input);
   sum.late_whole_rise = late.most(any), sum.late_input_rise = late.most(input);
+  sum.blocks = blocks.most(any);
   sum.takes_late = takes_late(body.backward);
   return sum;
 }

@@ -38,11 +38,9 @@ double step_of_metric(const MeasuredRow& row, const Scenario& s) {
   skip(fmt::format("a metric that is not predicted: {}", row.metric));
 }
 
-// Sources that say so mean binary units; the others' "GB" are taken as they are written.
-double gigabyte(const MeasuredRow& row) {
-  return mentions(row.flops_def, "GiB") || mentions(row.notes, "unit GiB") ? 1024.0 * 1024 * 1024
-                                                                           : 1e9;
-}
+// PyTorch's counters and nvidia-smi divide by 2^30 whatever unit a table's head then says: an
+// "80 GB" device is full at 80 of these.
+constexpr double kGigabyte = 1024.0 * 1024 * 1024;
 
 }  // namespace
 
@@ -76,8 +74,8 @@ std::optional<FlopsDefinition> read_flops_definition(std::string_view sentence) 
 }
 
 Measurement row_measurement(const MeasuredRow& row, const Scenario& s, std::vector<Assumption>&) {
-  if (row.metric == "mem_gb") return {RowMetric::Memory, row.value * gigabyte(row)};
-  if (row.metric == "mem_gb_total") return {RowMetric::MemoryTotal, row.value * gigabyte(row)};
+  if (row.metric == "mem_gb") return {RowMetric::Memory, row.value * kGigabyte};
+  if (row.metric == "mem_gb_total") return {RowMetric::MemoryTotal, row.value * kGigabyte};
   if (row.metric == "layer_fwd_bwd_ms") return {RowMetric::LayerTime, row.value / 1000};
   if (row.step_seconds) return {RowMetric::StepTime, *row.step_seconds};
   if (row.tokens_per_second_per_gpu)

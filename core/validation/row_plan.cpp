@@ -130,7 +130,7 @@ class PlanWriter {
     int sum = 0;
     for (const int n : stated) sum += n;
     if (sum == layers && static_cast<int>(stated.size()) == count) return stated;
-    if (layers % count == 0) return {};
+    if (layers % count == 0 || framework().splits_by_cost) return {};
     std::vector<int> split(static_cast<std::size_t>(count), (layers + 2) / count);
     if ((layers + 2) % count == 0) {  // embedding and head count as a layer each
       --split.front(), --split.back();
@@ -299,8 +299,9 @@ class PlanWriter {
       set("full");
     } else if (word == "none") {
       set("none");
-    } else if (word == "selective-op" || word == "selective-layer" ||
-               (word == "selective" && framework().name == "fsdp")) {
+    } else if (word == "selective-op") {
+      set("op");
+    } else if (word == "selective-layer" || (word == "selective" && framework().name == "fsdp")) {
       blocks(word, chosen);
     } else if (word == "selective") {
       set("selective");

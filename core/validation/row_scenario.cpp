@@ -77,16 +77,15 @@ PreparedRow prepared(const MeasuredRow& row, std::vector<Assumption> assumptions
   return out;
 }
 
-double most(const std::vector<CategoryBytes>& memory) {
-  Bytes peak{};
-  for (const CategoryBytes& device : memory) peak = std::max(peak, total(device));
-  return static_cast<double>(peak.value);
+// Sources publish what their allocator or the driver holds, not the sum of live tensors.
+double most(const std::vector<Bytes>& reserved) {
+  return static_cast<double>(std::max_element(reserved.begin(), reserved.end())->value);
 }
 
 bool fits(const PreparedRow& row) {
   const double capacity =
       static_cast<double>(row.workload.scenario.cluster.device.memory.value.value);
-  return most(predict_whole(row, Parameters{}).memory) <= capacity;
+  return most(predict_whole(row, Parameters{}).reserved) <= capacity;
 }
 
 // Whoever publishes a step time has tried which setting is best: of those that fit, the fastest.
@@ -141,12 +140,12 @@ constexpr std::string_view kMatter[] = {
     "micro-batch", "recompute", "flash-attention", "virtual-stages",    "schedule",    "zero",
     "precision",   "heads",     "hybrid",          "sequence-parallel", "global-batch"};
 
-double sum(const PreparedRow& row, const std::vector<CategoryBytes>& memory) {
+double sum(const PreparedRow& row, const std::vector<Bytes>& reserved) {
   Bytes all{};
-  for (const CategoryBytes& device : memory) all += total(device);
+  for (const Bytes device : reserved) all += device;
   const Scenario& s = row.workload.scenario;
   return static_cast<double>(all.value) * static_cast<double>(s.cluster.count) /
-         static_cast<double>(memory.size());
+         static_cast<double>(reserved.size());
 }
 
 }  // namespace
@@ -221,9 +220,9 @@ double predict(const PreparedRow& row, const Parameters& parameters) {
       return to_seconds(stage.forward.total() + stage.backward.total());
     }
     case RowMetric::Memory:
-      return most(estimate_step(row.workload, *cost).memory);
+      return most(estimate_step(row.workload, *cost).reserved);
     case RowMetric::MemoryTotal:
-      return sum(row, estimate_step(row.workload, *cost).memory);
+      return sum(row, estimate_step(row.workload, *cost).reserved);
   }
   return 0;
 }
