@@ -97,6 +97,18 @@ void write_memory(Out& out, const Result& r) {
          readable(of(m, Category::Activations) + of(m, Category::Recomputed)),
          readable(of(m, Category::Communication)), readable(of(m, Category::Workspace)),
          readable(of(m, Category::Framework)));
+  for (const StageMemory& m : r.memory)
+    if (m.reserved > m.peak.value)
+      line(out, "  device {}: {} reserved for it", m.device.value, readable(m.reserved));
+  for (const StageMemory& m : r.memory)
+    if (m.replay)
+      line(out,
+           "  allocator of device {}: {} asked for, {} in blocks, {} reserved; then free in "
+           "segments "
+           "of 2 MiB {}, of 20 MiB {}, of their own {}",
+           m.device.value, readable(m.replay->requested), readable(m.replay->allocated),
+           readable(m.replay->reserved), readable(m.replay->small_free),
+           readable(m.replay->shared_free), readable(m.replay->own_free));
 }
 
 void write_evidence(Out& out, const Evidence& evidence) {
@@ -126,7 +138,8 @@ void write_breakdown(Out& out, const Result& r) {
                                                     {"expert parallel", b.expert_parallel},
                                                     {"pipeline", b.pipeline},
                                                     {"data parallel", b.data_parallel},
-                                                    {"bubble", b.bubble}};
+                                                    {"bubble", b.bubble},
+                                                    {"allocator", b.allocator}};
   line(out, "\ntime of device {}, exposed", r.critical_device.value);
   const auto whole = static_cast<double>(std::max<std::int64_t>(1, b.sum().count()));
   for (const auto& [name, time] : parts)

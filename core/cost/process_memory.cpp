@@ -10,7 +10,7 @@ using P = Parameter;
 // The parameter that a framework's context is read from; Fragmentation = the device's own.
 P context_of(std::string_view framework) {
   if (framework == "megatron" || framework == "megatron-core") return P::ContextMegatron;
-  if (framework == "deepspeed") return P::ContextDeepspeed;
+  if (framework == "deepspeed" || framework == "megatron-deepspeed") return P::ContextDeepspeed;
   if (framework == "fsdp" || framework == "torchtitan") return P::ContextFsdp;
   if (framework == "nanotron") return P::ContextNanotron;
   return P::Fragmentation;

@@ -10,7 +10,8 @@ namespace trainyard {
 
 struct ProcessMemory {
   Bytes context{};           // driver, libraries and their buffers, before any tensor; >= 0
-  double fragmentation = 1;  // reserved over allocated tensors at the peak, >= 1
+  double fragmentation = 1;  // reserved over allocated at the peak, of tensors that come and go, >=
+                             // 1
   double logit_bytes = 0;  // held a logit at the peak of the stage with the loss, at least; 0 = as
                            // the ops keep them
   double gathered_blocks = 0;  // whole blocks of tokens x hidden at the peak of a layer that is

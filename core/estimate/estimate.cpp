@@ -12,6 +12,7 @@ namespace {
 std::string in_words(std::size_t category) {
   std::string name(to_string(static_cast<Category>(category)));
   std::replace(name.begin(), name.end(), '_', ' ');
+  if (static_cast<Category>(category) == Category::Framework) name += " overhead";
   return name;
 }
 
@@ -22,13 +23,14 @@ std::string largest_part(const CategoryBytes& bytes) {
   return in_words(most);
 }
 
-Verdict judge_peaks(const std::vector<CategoryBytes>& memory, Bytes capacity) {
+Verdict judge_peaks(const std::vector<CategoryBytes>& memory, const std::vector<Bytes>& reserved,
+                    Bytes capacity) {
   std::size_t worst = 0;
   for (std::size_t d = 1; d < memory.size(); ++d)
-    if (total(memory[d]) > total(memory[worst])) worst = d;
+    if (reserved[d] > reserved[worst]) worst = d;
   const Bytes peak = total(memory[worst]);
   Verdict verdict;
-  verdict.margin = capacity - peak;
+  verdict.margin = capacity - reserved[worst];
   verdict.fits = verdict.margin.value >= 0;
   verdict.worst_device = DeviceId{static_cast<std::uint32_t>(worst)};
   verdict.worst_stage = StageId{static_cast<std::uint32_t>(worst)};
@@ -36,8 +38,8 @@ Verdict judge_peaks(const std::vector<CategoryBytes>& memory, Bytes capacity) {
   verdict.word = verdict.fits ? FitWord::Fits : FitWord::DoesNotFit;
   verdict.where =
       fmt::format("on stage {} (device {}), by closed form: {} of {}, most of it {}.", worst, worst,
-                  readable(peak), readable(capacity), largest_part(memory[worst]));
-  verdict.sentence = headline(verdict, {peak, peak, peak, ""}) + " " + verdict.where;
+                  held_of(peak, reserved[worst]), readable(capacity), largest_part(memory[worst]));
+  verdict.sentence = headline(verdict, {reserved[worst], reserved[worst], reserved[worst], ""}) + " " + verdict.where;
   for (std::size_t c = 0; c < memory[worst].size(); ++c)
     if (memory[worst][c].value > 0)
       verdict.crest.push_back({in_words(c), static_cast<Category>(c), memory[worst][c]});
@@ -73,7 +75,7 @@ Result estimate(const Workload& w, const CostModel& cost) {
                              step.memory[d],
                              step.reserved[d]});
   }
-  result.verdict = judge_peaks(step.memory, result.capacity);
+  result.verdict = judge_peaks(step.memory, step.reserved, result.capacity);
   return result;
 }
 

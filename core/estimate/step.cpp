@@ -251,7 +251,15 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const std::vector<Bytes> framework = process_bytes(w, process);
   found.memory = peaks(w, places, middle, framework);
   for (std::size_t d = 0; d < devices; ++d)
-    found.reserved.push_back(reserved_bytes(total(found.memory[d]), framework[d], process));
+    found.reserved.push_back(reserved_bytes(found.memory[d], process));
+  const double slower =
+      memory_slowdown(*std::max_element(found.reserved.begin(), found.reserved.end()),
+                      w.scenario.cluster.device.memory.value, process);
+  if (slower > 1) {
+    found.breakdown.allocator = seconds(to_seconds(found.step) * (slower - 1));
+    found.step += found.breakdown.allocator;
+    found.bubble_fraction /= slower, found.exposed_communication_fraction /= slower;
+  }
   return found;
 }
 

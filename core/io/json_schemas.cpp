@@ -198,6 +198,15 @@ Json verdict_schema() {
        {"gain", change_schema(), false}});
 }
 
+Json allocator_schema() {
+  std::vector<Member> parts;
+  for (const char* key :
+       {"requested_bytes", "allocated_bytes", "reserved_bytes", "rounding_bytes",
+        "free_in_small_segments", "free_in_shared_segments", "free_in_own_segments"})
+    parts.push_back({key, whole()});
+  return object(std::move(parts));
+}
+
 Json memory_schema() {
   std::vector<Member> categories;
   for (const char* key : {"weights", "gradients", "optimizer_state", "activations", "communication",
@@ -211,14 +220,15 @@ Json memory_schema() {
                                             {"at_seconds", real()},
                                             {"low", whole()},
                                             {"high", whole()},
-                                            {"categories", object(std::move(categories))}}))}});
+                                            {"categories", object(std::move(categories))},
+                                            {"allocator", allocator_schema(), false}}))}});
 }
 
 Json breakdown_schema() {
   std::vector<Member> parts;
   for (const char* key :
        {"forward", "backward", "recompute", "optimizer", "tensor_parallel", "context_parallel",
-        "expert_parallel", "pipeline", "data_parallel", "bubble"})
+        "expert_parallel", "pipeline", "data_parallel", "bubble", "allocator"})
     parts.push_back({key, real()});
   return object(std::move(parts));
 }

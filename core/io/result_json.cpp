@@ -114,6 +114,18 @@ Json categories(const CategoryBytes& bytes) {
   return json;
 }
 
+Json allocator(const AllocatorReplay& replay) {
+  Json json = Json::object();
+  json.set("requested_bytes", number(replay.requested));
+  json.set("allocated_bytes", number(replay.allocated));
+  json.set("reserved_bytes", number(replay.reserved));
+  json.set("rounding_bytes", number(replay.rounding));
+  json.set("free_in_small_segments", number(replay.small_free));
+  json.set("free_in_shared_segments", number(replay.shared_free));
+  json.set("free_in_own_segments", number(replay.own_free));
+  return json;
+}
+
 Json memory(const Result& r) {
   Json stages = Json::list();
   for (const StageMemory& stage : r.memory) {
@@ -126,6 +138,7 @@ Json memory(const Result& r) {
     json.set("low", number(stage.peak.low));
     json.set("high", number(stage.peak.high));
     json.set("categories", categories(stage.categories));
+    if (stage.replay) json.set("allocator", allocator(*stage.replay));
     stages.push(std::move(json));
   }
   Json json = Json::object();
@@ -146,6 +159,7 @@ Json breakdown(const Breakdown& b) {
   json.set("pipeline", number(b.pipeline));
   json.set("data_parallel", number(b.data_parallel));
   json.set("bubble", number(b.bubble));
+  json.set("allocator", number(b.allocator));
   return json;
 }
 

@@ -70,9 +70,18 @@ std::vector<Bytes> process_bytes(const Workload& w, const ProcessMemory& process
   return further;
 }
 
-Bytes reserved_bytes(Bytes peak, Bytes framework, const ProcessMemory& process) {
-  const auto tensors = static_cast<double>((peak - framework).value);
-  return framework + Bytes{std::llround(tensors * std::max(1.0, process.fragmentation))};
+double memory_slowdown(Bytes most_reserved, Bytes capacity, const ProcessMemory& process) {
+  if (capacity.value <= 0) return 1;
+  return process.slowdown(std::min(1.0, most_reserved / capacity));
+}
+
+Bytes reserved_bytes(const CategoryBytes& peak, const ProcessMemory& process) {
+  Bytes lasting{};
+  for (const Category c :
+       {Category::Framework, Category::Weights, Category::OptimizerState, Category::Gradients})
+    lasting += peak[static_cast<std::size_t>(c)];
+  const auto passing = static_cast<double>((total(peak) - lasting).value);
+  return lasting + Bytes{std::llround(passing * std::max(1.0, process.fragmentation))};
 }
 
 }  // namespace trainyard

@@ -14,7 +14,12 @@ namespace trainyard {
 /// recomputed under sequence parallel (beyond the ledger's).
 std::vector<Bytes> process_bytes(const Workload&, const ProcessMemory&);
 
-/// Of a peak of which `framework` bytes are the process's own; never less than the peak.
-Bytes reserved_bytes(Bytes peak, Bytes framework, const ProcessMemory&);
+/// By process and allocator for such a peak, never less than it. What lives as long as the run
+/// (weights, optimizer state, gradients) is allocated once and loses nothing.
+Bytes reserved_bytes(const CategoryBytes& peak, const ProcessMemory&);
+
+/// Of a step whose fullest device has so much of its memory reserved: the allocator of a nearly
+/// full one gives memory back and asks for it again. >= 1; no more than of a full one.
+double memory_slowdown(Bytes most_reserved, Bytes capacity, const ProcessMemory&);
 
 }  // namespace trainyard

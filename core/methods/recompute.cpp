@@ -71,9 +71,13 @@ std::vector<bool> kept_by_op(const Body& body, const Graph& graph) {
   return kept;
 }
 
-// A kept output that no backward reads is there for the ops that run again.
+// A kept output that no backward reads is there for the ops that run again. A compiler sees what
+// only the layer's output is made of, and keeps none of it.
 void keep_outputs(Body& body, const Graph& graph, const Layout& layout,
-                  const std::vector<bool>& kept) {
+                  const std::vector<bool>& kept, bool compiled) {
+  const auto ends_in_output = [&](NodeId reader) {
+    return reader.valid() && graph[reader].outputs[0] == graph.output;
+  };
   for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
     const TensorId out = kept[n] ? graph.nodes[n].outputs[0] : TensorId{};
     if (!out.valid() || out == graph.output ||
@@ -85,6 +89,7 @@ void keep_outputs(Body& body, const Graph& graph, const Layout& layout,
       if (const std::vector<TensorId>& in = graph.nodes[r].inputs;
           std::find(in.begin(), in.end(), out) != in.end())
         reader = NodeId{r};
+    if (compiled && ends_in_output(reader)) continue;
     SavedTensor saved;
     saved.name = graph[out].name;
     saved.producer = NodeId{n};
@@ -95,10 +100,10 @@ void keep_outputs(Body& body, const Graph& graph, const Layout& layout,
   }
 }
 
-void recompute_ops(Body& body, const Graph& graph, const Layout& layout) {
+void recompute_ops(Body& body, const Graph& graph, const Layout& layout, bool compiled) {
   const std::vector<bool> kept = kept_by_op(body, graph);
   drop(body, graph, [&](NodeId node) { return bool{kept[node.value]}; });
-  keep_outputs(body, graph, layout, kept);
+  keep_outputs(body, graph, layout, kept, compiled);
   std::vector<BodyOp> backward;
   for (const BodyOp& op : body.forward) {
     // What follows a kept product (its reduction over tensor ranks) is done on what is kept.
@@ -139,7 +144,10 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
   if (!block.layer) return;
   const std::string& policy = params.text("policy");
   if (policy == "full") recompute_layer(body, block.graph);
-  if (policy == "op") recompute_ops(body, block.graph, layout);
+  if (policy == "op")
+    recompute_ops(
+        body, block.graph, layout,
+        settle(scenario.plan.software, scenario.cluster.device).kernels == KernelClass::Compiled);
   if (policy == "selective") recompute_attention_core(body);
 }
 

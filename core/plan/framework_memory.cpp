@@ -5,11 +5,16 @@ namespace {
 
 constexpr FrameworkMemory kNothing{};
 
+constexpr FrameworkMemory deepspeed(std::string_view name) {
+  return {.framework = name,
+          .gradient_part_bytes = 6,
+          .stage_tensors = 1,
+          .bucket_parameters = 1'000'000'000};
+}
+
 constexpr FrameworkMemory kFrameworks[] = {
-    {.framework = "deepspeed",
-     .gradient_part_bytes = 4,
-     .stage_tensors = 2,
-     .bucket_parameters = 1'000'000'000},
+    deepspeed("deepspeed"),
+    deepspeed("megatron-deepspeed"),
     {.framework = "fsdp", .shards_are_master = true, .gathered_layers = 1},
     {.framework = "torchtitan", .shards_are_master = true, .gathered_layers = 1},
     {.framework = "nanotron", .gradient_bytes = 2, .keeps_gathered_inputs = true},

@@ -31,6 +31,7 @@ bool per_microbatch(Category category) {
 }
 
 std::string words(Category category) {
+  if (category == Category::Framework) return "framework overhead";
   std::string text(to_string(category));
   std::replace(text.begin(), text.end(), '_', ' ');
   return text;

@@ -12,6 +12,7 @@
 
 #include "core/base/banded.h"
 #include "core/base/units.h"
+#include "core/memory/replay_allocator.h"
 #include "core/plan/plan.h"
 #include "core/result/assumed.h"
 #include "core/result/asynchrony.h"
@@ -83,8 +84,9 @@ struct StageMemory {
   DeviceId device;
   Banded<Bytes> peak;
   Instant at{};
-  CategoryBytes categories{};  // at the device's peak
-  Bytes reserved{};            // by the allocator and the process for that peak, >= it
+  CategoryBytes categories{};               // at the device's peak
+  Bytes reserved{};                         // by the allocator and the process for that peak, >= it
+  std::optional<AllocatorReplay> replay{};  // of the fullest device, where every tensor is known
 };
 
 struct Result {

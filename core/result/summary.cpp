@@ -12,6 +12,8 @@
 namespace trainyard {
 namespace {
 
+Duration scaled(Duration d, double factor) { return seconds(to_seconds(d) * factor); }
+
 // How far off each kind of byte count may be, as a share of itself. Modelled and guessed ones are
 // what prediction of published peaks was off by: fragmentation and framework terms differ per
 // framework and do not transfer.
@@ -50,9 +52,29 @@ std::vector<StageMemory> stage_memory(const Program& program, const Timeline& ti
     const Bytes peak = total(crest.bytes);
     memory.push_back({StageId{d}, DeviceId{d},
                       banded_peak(timeline, program, DeviceId{d}, crest.at, peak), crest.at,
-                      crest.bytes, reserved_bytes(peak, crest.bytes[0], process)});
+                      crest.bytes, reserved_bytes(crest.bytes, process)});
   }
   return memory;
+}
+
+// Every tensor of an op-grain program is an allocation of its own. What the allocator then reserves
+// stands where that is more than the framework's usual fragmentation.
+void replay_fullest(std::vector<StageMemory>& memory, const Program& program,
+                    const Timeline& timeline, const ProcessMemory& process) {
+  if (memory.empty() || process.context.value == 0) return;
+  StageMemory& fullest = *std::max_element(
+      memory.begin(), memory.end(),
+      [](const StageMemory& a, const StageMemory& b) { return a.peak.value < b.peak.value; });
+  fullest.replay = replay_allocator(program, timeline, fullest.device);
+  if (process.fragmentation > 1)
+    fullest.reserved = std::max(fullest.reserved, fullest.categories[0] + fullest.replay->reserved);
+}
+
+double slowdown(const std::vector<StageMemory>& memory, const Workload& workload,
+                const ProcessMemory& process) {
+  Bytes most{};
+  for (const StageMemory& m : memory) most = std::max(most, m.reserved);
+  return memory_slowdown(most, workload.scenario.cluster.device.memory.value, process);
 }
 
 struct StepFlops {
@@ -118,8 +140,6 @@ void state_utilisation(Result& result, const Workload& workload) {
   }
 }
 
-Duration scaled(Duration d, double factor) { return seconds(to_seconds(d) * factor); }
-
 void state_cost(Result& result, const Device& device) {
   const Banded<Duration>& step = result.step;
   const auto devices = static_cast<double>(result.devices);
@@ -162,20 +182,26 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
                  const std::vector<MemoryWave>& waves, const CostModel& cost) {
   Result result;
   result.fidelity = grain == Grain::Order ? "simulate: order grain" : "simulate: op grain";
+  const ProcessMemory process = cost.process_memory(workload.scenario.cluster.device);
+  result.memory = stage_memory(program, timeline, waves, process);
+  if (grain == Grain::Op) replay_fullest(result.memory, program, timeline, process);
   result.step.value = step_window(timeline, program).length();
+  const double slower = slowdown(result.memory, workload, process);
+  const Duration lost = scaled(result.step.value, slower - 1);
+  result.step.value += lost;
   const StepFlops flops = step_flops(program, prices);
   result.model_flops = flops.model;
   result.hardware_flops = flops.hardware;
   state_common(result, workload, cost);
   const std::vector<Breakdown> parts = breakdowns(timeline, program, prices.recompute_share);
-  result.bubble_fraction = bubble_fraction(parts);
-  result.exposed_communication_fraction = exposed_communication_fraction(parts);
-  result.memory =
-      stage_memory(program, timeline, waves, cost.process_memory(workload.scenario.cluster.device));
+  result.bubble_fraction = bubble_fraction(parts) / slower;
+  result.exposed_communication_fraction = exposed_communication_fraction(parts) / slower;
   result.critical_device = critical_device(parts);
   result.breakdown = parts[result.critical_device.value];
+  result.breakdown.allocator = lost;
   result.asynchrony = asynchrony(program, workload.scenario.plan);
-  result.verdict = judge(workload, program, timeline, waves, result.breakdown, result.capacity);
+  result.verdict =
+      judge(workload, program, timeline, waves, result.breakdown, result.capacity, process);
   if (const std::string sharing = sharing_sentence(program, prices); !sharing.empty())
     result.verdict.limit += "; " + sharing;
   return result;

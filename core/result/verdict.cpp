@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/units_text.h"
+#include "core/memory/process_bytes.h"
 #include "core/result/crest.h"
 
 namespace trainyard {
@@ -42,6 +43,7 @@ std::string limit(const Breakdown& b) {
   if (whole <= 0) return "";
   const std::pair<std::string_view, Duration> losses[] = {
       {"bubble", b.bubble},
+      {"the allocator of nearly full memory", b.allocator},
       {"recomputation", b.recompute},
       {"optimizer", b.optimizer},
       {"tensor-parallel communication", b.tensor_parallel},
@@ -75,8 +77,14 @@ std::string headline(const Verdict& v, const Banded<Bytes>& peak) {
                      readable(peak.high));
 }
 
+std::string held_of(Bytes peak, Bytes reserved) {
+  if (reserved <= peak) return readable(peak);
+  return fmt::format("{}, {} reserved,", readable(peak), readable(reserved));
+}
+
 Verdict judge(const Workload& workload, const Program& program, const Timeline& timeline,
-              const std::vector<MemoryWave>& waves, const Breakdown& parts, Bytes capacity) {
+              const std::vector<MemoryWave>& waves, const Breakdown& parts, Bytes capacity,
+              const ProcessMemory& process) {
   Verdict verdict;
   verdict.limit = limit(parts);
   if (waves.empty() || waves.front().samples.empty()) {
@@ -88,7 +96,8 @@ Verdict judge(const Workload& workload, const Program& program, const Timeline& 
   }
   const std::size_t device = worst(waves);
   const MemoryWave::Sample& crest = waves[device].samples[waves[device].peak];
-  verdict.margin = capacity - total(crest.bytes);
+  const Bytes peak = total(crest.bytes), reserved = reserved_bytes(crest.bytes, process);
+  verdict.margin = capacity - reserved;
   verdict.fits = verdict.margin.value >= 0;
   verdict.word = verdict.fits ? FitWord::Fits : FitWord::DoesNotFit;
   verdict.worst_device = DeviceId{static_cast<std::uint32_t>(device)};
@@ -97,12 +106,11 @@ Verdict judge(const Workload& workload, const Program& program, const Timeline& 
   verdict.phase = doing.phase;
   verdict.worst_stage = doing.stage;
   verdict.crest = crest_at(workload, program, timeline, verdict.worst_device, crest.at);
-  const Bytes peak = total(crest.bytes);
   verdict.where =
       fmt::format("on stage {} (device {}), {} at {}: {} of {}; {}.", verdict.worst_stage.value,
-                  verdict.worst_device.value, verdict.phase, readable(verdict.at), readable(peak),
+                  verdict.worst_device.value, verdict.phase, readable(verdict.at), held_of(peak, reserved),
                   readable(capacity), makers(program, timeline, verdict, crest.bytes));
-  verdict.sentence = headline(verdict, {peak, peak, peak, ""}) + " " + verdict.where;
+  verdict.sentence = headline(verdict, {reserved, reserved, reserved, ""}) + " " + verdict.where;
   return verdict;
 }
 

@@ -12,7 +12,10 @@ namespace trainyard {
 /// Everything of a verdict that follows from one run; fixes and gain are filled by whoever may
 /// simulate further plans.
 Verdict judge(const Workload&, const Program&, const Timeline&, const std::vector<MemoryWave>&,
-              const Breakdown&, Bytes capacity);
+              const Breakdown&, Bytes capacity, const ProcessMemory& = {});
+
+/// "62.1 GiB", or where the allocator has reserved more for it: "62.1 GiB, 64.6 GiB reserved,".
+std::string held_of(Bytes peak, Bytes reserved);
 
 /// What several waves that share a device can gain over one, in words: at most one over the share
 /// of it that one wave fills, and nothing where that is all of it. Empty for a program of one wave,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -53,7 +54,7 @@ void freeze(Workload& w) {
   }
 }
 
-PreparedRow prepared(const MeasuredRow& row, std::vector<Assumption> assumptions) {
+PreparedRow as_stated(const MeasuredRow& row, std::vector<Assumption> assumptions) {
   PreparedRow out;
   Scenario scenario;
   scenario.model = row_model(row, assumptions);
