@@ -47,10 +47,10 @@ struct StepCollectives {
 
 /// Bytes of one microbatch.
 struct PhaseBytes {
-  Bytes until_input{};   // kept from forward until backward (of the input, under a split backward)
+  Bytes until_input{};    // kept from forward until backward (of the input, under a split backward)
   Bytes stage_tensors{};  // of until_input: what the framework keeps of the stage's own
-  Bytes until_weight{};  // of them, what the weight pass still needs; not part of until_input
-  Bytes recomputed{};    // rebuilt during backward, one layer at a time
+  Bytes until_weight{};   // of them, what the weight pass still needs; not part of until_input
+  Bytes recomputed{};     // rebuilt during backward, one layer at a time
   Bytes recomputed_by_input{};  // under a split backward: most that is rebuilt and alive during the
                                 // input pass, which leaves recomputed_for_weight
   Bytes recomputed_for_weight{};  // rebuilt and, under a split backward, alive until the weight

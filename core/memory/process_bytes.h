@@ -6,6 +6,7 @@
 
 #include "core/cost/process_memory.h"
 #include "core/lowering/lower.h"
+#include "core/timeline/timeline.h"
 
 namespace trainyard {
 

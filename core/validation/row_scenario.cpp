@@ -54,7 +54,7 @@ void freeze(Workload& w) {
   }
 }
 
-PreparedRow as_stated(const MeasuredRow& row, std::vector<Assumption> assumptions) {
+PreparedRow prepared(const MeasuredRow& row, std::vector<Assumption> assumptions) {
   PreparedRow out;
   Scenario scenario;
   scenario.model = row_model(row, assumptions);

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Korthikanti, WeightsAndState,
                                            Published{"175B", {96, 12288, 96}, 8, 45.5625},
                                            Published{"530B", {105, 20480, 128}, 35, 31.640625},
                                            Published{"1T", {128, 25600, 160}, 64, 32.958984375}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& p) { return std::string(p.param.name); });
 
 // Bytes a parameter of a rank, of d replicas.
 double bytes_each(const std::string& settings, std::int64_t d) {

@@ -31,7 +31,7 @@ const std::vector<Values> kFree = {
     {"zero", {"0", "1", "2", "3"}},
     {"hybrid", {"0", "2", "8"}},
     {"sequence-parallel", {"on", "off"}},
-    {"recompute", {"none", "selective", "full", "blocks=1"}},
+    {"recompute", {"none", "selective", "op", "full", "blocks=1"}},
     {"precision",
      {"fp32", "tf32", "fp16", "bf16", "bf16-nearest", "bf16-sr", "bf16-kahan", "fp8", "mxfp8",
       "nvfp4"}},
