@@ -117,7 +117,7 @@ TEST(RowScenario, ZeroBubbleStagesAtTheEndsAreALayerShorter) {
   const PreparedRow& memory = row("zb-t4-1.5B-1F1B-I-mem");
   EXPECT_EQ(memory.workload.scenario.plan.virtual_stages, 3);
   EXPECT_EQ(assumed(memory, "virtual-stages"), "3");
-  EXPECT_EQ(memory.measured, 40e9);
+  EXPECT_EQ(memory.measured, 40.0 * (1 << 30));
 }
 
 TEST(RowScenario, BigScienceLayersAndHeadsFollowFromTheirOtherRows) {
