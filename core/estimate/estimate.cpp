@@ -39,7 +39,8 @@ Verdict judge_peaks(const std::vector<CategoryBytes>& memory, const std::vector<
   verdict.where =
       fmt::format("on stage {} (device {}), by closed form: {} of {}, most of it {}.", worst, worst,
                   held_of(peak, reserved[worst]), readable(capacity), largest_part(memory[worst]));
-  verdict.sentence = headline(verdict, {reserved[worst], reserved[worst], reserved[worst], ""}) + " " + verdict.where;
+  verdict.sentence = headline(verdict, {reserved[worst], reserved[worst], reserved[worst], ""}) +
+                     " " + verdict.where;
   for (std::size_t c = 0; c < memory[worst].size(); ++c)
     if (memory[worst][c].value > 0)
       verdict.crest.push_back({in_words(c), static_cast<Category>(c), memory[worst][c]});

@@ -106,10 +106,10 @@ Verdict judge(const Workload& workload, const Program& program, const Timeline& 
   verdict.phase = doing.phase;
   verdict.worst_stage = doing.stage;
   verdict.crest = crest_at(workload, program, timeline, verdict.worst_device, crest.at);
-  verdict.where =
-      fmt::format("on stage {} (device {}), {} at {}: {} of {}; {}.", verdict.worst_stage.value,
-                  verdict.worst_device.value, verdict.phase, readable(verdict.at), held_of(peak, reserved),
-                  readable(capacity), makers(program, timeline, verdict, crest.bytes));
+  verdict.where = fmt::format("on stage {} (device {}), {} at {}: {} of {}; {}.",
+                              verdict.worst_stage.value, verdict.worst_device.value, verdict.phase,
+                              readable(verdict.at), held_of(peak, reserved), readable(capacity),
+                              makers(program, timeline, verdict, crest.bytes));
   verdict.sentence = headline(verdict, {reserved, reserved, reserved, ""}) + " " + verdict.where;
   return verdict;
 }

@@ -41,10 +41,14 @@ void state_memory(Result& result, const Band& band) {
   Verdict& verdict = result.verdict;
   Banded<Bytes> worst;
   for (StageMemory& stage : result.memory) {
-    stage.peak.low = scaled(stage.peak.value, 1 + band.low);
-    stage.peak.high = scaled(stage.peak.value, 1 + band.high);
+    // Rows publish what is reserved.
+    const Bytes held = std::max(stage.peak.value, stage.reserved);
+    const Banded<Bytes> reserved{held, scaled(held, 1 + band.low), scaled(held, 1 + band.high),
+                                 band.basis};
+    stage.peak.low = std::min(stage.peak.value, reserved.low);
+    stage.peak.high = reserved.high;
     stage.peak.basis = band.basis;
-    if (stage.peak.value > worst.value) worst = stage.peak;
+    if (held > worst.value) worst = reserved;
   }
   if (worst.value.value == 0 || verdict.where.empty()) return;
   verdict.word = worst.high <= result.capacity  ? FitWord::Fits

@@ -198,7 +198,8 @@ TEST(Settings, RefuseWithASentence) {
             "--set zero"},
            {"hybrid=-1", "expected a whole number from 0 to 1000000, found \"-1\"", "--set hybrid"},
            {"recompute=some",
-            "expected none, selective, op, full or blocks=<n>, found \"some\"; did you mean \"none\"?",
+            "expected none, selective, op, full or blocks=<n>, found \"some\"; did you mean "
+            "\"none\"?",
             "--set recompute"},
            {"recompute=blocks=0", "expected a whole number from 1 to 1000000, found \"0\"",
             "--set recompute"},
