@@ -20,6 +20,8 @@ constexpr Command kCommands[] = {
     {"edit.redo", "Edit", "Redo", "Ctrl+Shift+Z", "Makes the change again that was taken back."},
     {"view.design", "View", "Design", "Ctrl+1", "Shows model, cluster and strategy."},
     {"view.analyse", "View", "Analyse", "Ctrl+2", "Shows timeline, memory and roofline."},
+    {"view.published", "View", "Published results", "Ctrl+3",
+     "Shows what others measured beside what is predicted of it."},
     {"view.left", "View", "Project panel", "Ctrl+B", "Shows or hides the project.", true},
     {"view.right", "View", "Strategy and inspector", "Ctrl+Shift+B",
      "Shows or hides the right panels.", true},

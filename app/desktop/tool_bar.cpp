@@ -7,12 +7,17 @@
 #include <QPushButton>
 #include <QToolButton>
 
+#include <iterator>
+
 #include "app/desktop/icons.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 
 namespace trainyard {
 namespace {
+
+// In the order of their buttons.
+constexpr const char* kPerspectives[] = {"design", "analyse", "published"};
 
 QToolButton* tool(QAction* action) {
   auto* button = new QToolButton;
@@ -30,7 +35,7 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
     : QWidget(parent), document_(document), session_(session), actions_(actions) {
   setFixedHeight(kToolBarHeight - 1);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  perspective_ = new Segment("Perspective", {"Design", "Analyse"});
+  perspective_ = new Segment("Perspective", {"Design", "Analyse", "Published"});
   plan_ = new Field("Plan");
   plan_->setFixedSize(180, 26);
   simulate_ = new QPushButton("Simulate");
@@ -65,7 +70,7 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
   row->addWidget(redo_);
   row->addWidget(export_);
   connect(perspective_, &Segment::chosen, this,
-          [this](int index) { document_.show_perspective(index == 0 ? "design" : "analyse"); });
+          [this](int index) { document_.show_perspective(kPerspectives[index]); });
   connect(plan_, &QComboBox::activated, &document_, &Document::show_plan);
   connect(simulate_, &QPushButton::clicked, this,
           [this] { actions_[running_ ? "simulate.stop" : "simulate.run"]->trigger(); });
@@ -116,7 +121,8 @@ void ToolBar::refresh_plans() {
   simulate_->setEnabled(!project.model.empty());
   train_->setEnabled(!project.model.empty());
   export_->setEnabled(session_.experiment() != nullptr);
-  perspective_->set_current(project.perspective == "design" ? 0 : 1);
+  for (int i = 0; i < static_cast<int>(std::size(kPerspectives)); ++i)
+    if (project.perspective == kPerspectives[i]) perspective_->set_current(i);
   auto_->setChecked(project.automatic);
 }
 

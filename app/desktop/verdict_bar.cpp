@@ -6,6 +6,7 @@
 #include <QPushButton>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/desktop/icons.h"
 #include "app/desktop/readings.h"
@@ -31,6 +32,20 @@ QString limit_text(const Result& result) {
   if (!result.asynchrony) return limit.isEmpty() ? step : step + ". " + limit;
   return QString("%1, %2; %3")
       .arg(step, QString::fromStdString(result.asynchrony->sentence), limit);
+}
+
+// "Published 4.94 s, predicted 2.1 % above. "; what is not of a whole step or device says nothing.
+QString published_text(const PreparedRow& row, const Result& result) {
+  const bool memory = row.metric == RowMetric::Memory;
+  const StageMemory* most = fullest(result);
+  if ((row.metric != RowMetric::StepTime && !memory) || most == nullptr) return {};
+  const double predicted =
+      memory ? static_cast<double>(most->peak.value.value) : to_seconds(result.step.value);
+  const double off = predicted / row.measured - 1;
+  return QString("Published %1, predicted %2 %3. ")
+      .arg(QString::fromStdString(memory ? format_bytes({std::llround(row.measured)})
+                                         : format_step_time(seconds(row.measured))),
+           QString::fromStdString(format_percent(std::abs(off))), off < 0 ? "below" : "above");
 }
 
 // What of the fullest device's band the capacity leaves out.
@@ -136,6 +151,14 @@ void VerdictBar::offer(const Verdict* verdict) {
   button_->setToolTip(QString::fromStdString(best->sentence));
 }
 
+void VerdictBar::set_published(const PreparedRow* row) {
+  const QString words =
+      row == nullptr ? QString() : published_text(*row, session_.experiment()->result);
+  if (words == published_) return;
+  published_ = words;
+  refresh();
+}
+
 void VerdictBar::refresh() {
   if (!session_.outcome().error.empty()) {
     const auto [head, rest] = std::pair<QString, QString>(
@@ -168,7 +191,7 @@ void VerdictBar::refresh() {
       !result.verdict.fits ? "error"
       : tight              ? "warning"
                            : "check",
-      head, rest, limit_text(result));
+      head, rest, published_ + limit_text(result));
   evidence_->setToolTip(bands_html(result));
   limit_->setToolTip(limit_->text().toHtmlEscaped() + "<br>" + bands_html(result));
   offer(session_.stale() ? nullptr : &result.verdict);

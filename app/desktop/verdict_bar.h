@@ -5,6 +5,7 @@
 #include <QWidget>
 
 #include "app/desktop/session.h"
+#include "core/validation/row_scenario.h"
 
 class QFrame;
 class QLabel;
@@ -17,6 +18,9 @@ class VerdictBar : public QWidget {
 
  public:
   VerdictBar(Session&, QWidget* parent = nullptr);
+  /// What the shown plan was measured at, where it is a published row as it stands; null: it is
+  /// not.
+  void set_published(const PreparedRow*);
   /// "key=value", several with spaces between; empty when nothing is offered.
   QString offered() const { return offered_; }
 
@@ -35,6 +39,7 @@ class VerdictBar : public QWidget {
   QWidget* rule_;
   QPushButton* button_;
   QString offered_;
+  QString published_;
 };
 
 /// A sentence cut after its first clause: "Fits on all 64 devices" and the rest.

@@ -46,8 +46,11 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
       tile("Open a config", "a Hugging Face config.json, a project, a cluster or a plan", "file");
   auto* example_tile = tile("Open the example",
                             "Llama 3 70B on 64 H100: pipeline, tensor and data parallel", "plan");
+  auto* published_tile = tile("Open a published result",
+                              "what others measured beside what is predicted of it", "plan");
   column->addWidget(open_tile);
   column->addWidget(example_tile);
+  column->addWidget(published_tile);
   column->addSpacing(8);
   column->addWidget(make_label("Recent", 12, QFont::DemiBold));
   recent_ = new QVBoxLayout;
@@ -57,6 +60,7 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   outer->addWidget(centre, 0, Qt::AlignHCenter);
   outer->addStretch(3);
   connect(open_tile, &QPushButton::clicked, this, &WelcomePage::open);
+  connect(published_tile, &QPushButton::clicked, this, &WelcomePage::published);
   connect(example_tile, &QPushButton::clicked, this,
           [this] { Q_EMIT example("llama-3-70b", "h100-sxm:64"); });
   refresh();

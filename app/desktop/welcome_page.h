@@ -18,6 +18,7 @@ class WelcomePage : public QWidget {
  Q_SIGNALS:
   void open();
   void open_file(const QString& path);
+  void published();
   void example(const QString& model, const QString& cluster);
 
  private:

@@ -13,10 +13,13 @@
 #include <QStackedWidget>
 #include <QToolBar>
 
+#include <utility>
+
 #include "app/desktop/analyse_page.h"
 #include "app/desktop/bottom_panel.h"
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/design_page.h"
+#include "app/desktop/gallery_page.h"
 #include "app/desktop/icons.h"
 #include "app/desktop/inspector.h"
 #include "app/desktop/project_panel.h"
@@ -27,6 +30,7 @@
 #include "app/desktop/verdict_bar.h"
 #include "app/desktop/welcome_page.h"
 #include "app/desktop/widgets.h"
+#include "app/workspace/published.h"
 
 namespace trainyard {
 namespace {
@@ -45,7 +49,7 @@ QToolBar* bar_of(QWidget* content, const QString& name, int height) {
 
 }  // namespace
 
-Window::Window() : actions_(this) {
+Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(this) {
   setWindowIcon(program_icon());
   setAcceptDrops(true);
   setMinimumSize(1280, 760);
@@ -55,7 +59,8 @@ Window::Window() : actions_(this) {
   welcome_ = new WelcomePage;
   design_ = new DesignPage(document_, session_);
   analyse_ = new AnalysePage(document_, session_, training_);
-  for (QWidget* page : std::initializer_list<QWidget*>{welcome_, design_, analyse_})
+  gallery_ = new GalleryPage(document_, published_);
+  for (QWidget* page : std::initializer_list<QWidget*>{welcome_, design_, analyse_, gallery_})
     centre_->addWidget(page);
   setCentralWidget(centre_);
   make_bars();
@@ -70,6 +75,7 @@ Window::Window() : actions_(this) {
 // The parts still speak while they go, and must not be heard by what has gone before them.
 Window::~Window() {
   simulation_.disconnect();
+  published_.disconnect();
   training_.disconnect();
   session_.disconnect();
   document_.disconnect();
@@ -144,7 +150,8 @@ void Window::lay_out() {
   addDockWidget(Qt::RightDockWidgetArea, strategy_dock_);
   addDockWidget(Qt::BottomDockWidgetArea, bottom_dock_);
   splitDockWidget(inspector_dock_, strategy_dock_, Qt::Vertical);
-  const bool empty = document_.project().model.empty();
+  const bool empty =
+      document_.project().model.empty() || document_.project().perspective == "published";
   project_dock_->setVisible(!empty);
   strategy_dock_->setVisible(!empty);
   inspector_dock_->setVisible(!empty && !design);
@@ -183,6 +190,9 @@ void Window::connect_parts() {
   refresh_training();
   connect(verdict_, &VerdictBar::apply, this, &Window::apply_words);
   connect(bottom_, &BottomPanel::apply, this, &Window::apply_words);
+  connect(welcome_, &WelcomePage::published, actions_["view.published"], &QAction::trigger);
+  connect(gallery_, &GalleryPage::open_row, this, &Window::open_published);
+  connect(&session_, &Session::experiment_changed, this, &Window::refresh_published);
   connect(welcome_, &WelcomePage::open, this, &Window::open_dialog);
   connect(welcome_, &WelcomePage::open_file, this, &Window::open_file);
   connect(welcome_, &WelcomePage::example, this,
@@ -199,7 +209,9 @@ void Window::connect_parts() {
   }
 }
 
-QList<CanvasWidget*> Window::canvases() const { return analyse_->canvases() + design_->canvases(); }
+QList<CanvasWidget*> Window::canvases() const {
+  return analyse_->canvases() + design_->canvases() + QList<CanvasWidget*>{gallery_->canvas()};
+}
 
 void Window::simulate() {
   const ProjectPlan* plan = document_.plan();
@@ -211,7 +223,9 @@ void Window::simulate() {
 
 void Window::show_tab(const QString& name) { analyse_->show_tab(name); }
 
-bool Window::settled() const { return !simulation_.running() && !analyse_->comparison().running(); }
+bool Window::settled() const {
+  return !simulation_.running() && !analyse_->comparison().running() && gallery_->settled();
+}
 
 void Window::refresh_title() {
   const QString name = document_.title() + (document_.modified() ? "*" : "");
@@ -229,9 +243,11 @@ void Window::refresh_title() {
 
 void Window::refresh_perspective() {
   const bool design = document_.project().perspective == "design";
-  QWidget* page = document_.project().model.empty() ? static_cast<QWidget*>(welcome_)
-                  : design                          ? static_cast<QWidget*>(design_)
-                                                    : analyse_;
+  const bool published = document_.project().perspective == "published";
+  QWidget* page = published                           ? static_cast<QWidget*>(gallery_)
+                  : document_.project().model.empty() ? static_cast<QWidget*>(welcome_)
+                  : design                            ? static_cast<QWidget*>(design_)
+                                                      : analyse_;
   if (page == welcome_) welcome_->refresh();
   if (centre_->currentWidget() != page ||
       property("laid out").toString().toStdString() != document_.project().perspective) {
@@ -240,6 +256,18 @@ void Window::refresh_perspective() {
     lay_out();
   }
   actions_["simulate.auto"]->setChecked(document_.project().automatic);
+}
+
+// The rows were prepared by whoever opened the scenario, on its thread.
+void Window::refresh_published() {
+  const ProjectPlan* plan = document_.plan();
+  const std::string& word = document_.project().model;
+  const auto id = published_id(word);
+  const bool as_published = id && plan != nullptr && document_.project().cluster == word &&
+                            plan->file == word && plan->settings.empty();
+  if (!as_published || !session_.experiment() || session_.stale())
+    return verdict_->set_published(nullptr);
+  verdict_->set_published(&published_row(*id));
 }
 
 void Window::refresh_renderer() {

@@ -5,6 +5,7 @@
 
 #include "app/desktop/commands.h"
 #include "app/desktop/document.h"
+#include "app/desktop/published.h"
 #include "app/desktop/session.h"
 #include "app/desktop/simulation.h"
 #include "app/desktop/training_session.h"
@@ -19,6 +20,7 @@ class AnalysePage;
 class BottomPanel;
 class CanvasWidget;
 class DesignPage;
+class GalleryPage;
 class Readings;
 class StrategyPanel;
 class ToolBar;
@@ -29,13 +31,15 @@ class Window : public QMainWindow {
   Q_OBJECT
 
  public:
-  Window();
+  /// rows: what the gallery shows.
+  explicit Window(Published::Rows rows = shipped_row_set);
   ~Window() override;
 
   Document& document() { return document_; }
   Session& session() { return session_; }
   Simulation& simulation() { return simulation_; }
   TrainingSession& training() { return training_; }
+  Published& published() { return published_; }
   Actions& actions_of() { return actions_; }
   /// Opens a project, model, cluster or plan, whichever the file is. What is wrong with it is told
   /// in a sentence.
@@ -44,6 +48,8 @@ class Window : public QMainWindow {
   void import_file(const QString& path);
   /// The model, cluster and settings that the command line named.
   void start_with(const Request&);
+  /// Makes a published row the document: its model, its cluster and its plan.
+  void open_published(const QString& id);
   /// One of kAnalyseTabs.
   void show_tab(const QString&);
   /// Everything asked for has been simulated.
@@ -66,6 +72,7 @@ class Window : public QMainWindow {
   void refresh_title();
   void refresh_perspective();
   void refresh_renderer();
+  void refresh_published();
   QList<CanvasWidget*> canvases() const;
 
   // Commands.
@@ -89,6 +96,7 @@ class Window : public QMainWindow {
   Session session_;
   Simulation simulation_;
   TrainingSession training_;
+  Published published_;
   Actions actions_;
   ToolBar* tool_bar_ = nullptr;
   VerdictBar* verdict_ = nullptr;
@@ -97,6 +105,7 @@ class Window : public QMainWindow {
   WelcomePage* welcome_ = nullptr;
   DesignPage* design_ = nullptr;
   AnalysePage* analyse_ = nullptr;
+  GalleryPage* gallery_ = nullptr;
   StrategyPanel* strategy_ = nullptr;
   BottomPanel* bottom_ = nullptr;
   QDockWidget *project_dock_ = nullptr, *inspector_dock_ = nullptr, *strategy_dock_ = nullptr,

@@ -23,6 +23,7 @@
 #include "app/desktop/window.h"
 #include "app/workspace/exchange.h"
 #include "app/workspace/fixes.h"
+#include "app/workspace/published.h"
 #include "app/workspace/workspace.h"
 #include "core/cost/physical.h"
 #include "core/exporters/trace_event.h"
@@ -69,6 +70,7 @@ void Window::connect_commands() {
   on("edit.redo", [this] { document_.undo_stack().redo(); });
   on("view.design", [this] { document_.show_perspective("design"); });
   on("view.analyse", [this] { document_.show_perspective("analyse"); });
+  on("view.published", [this] { document_.show_perspective("published"); });
   on("view.reset", [this] { lay_out(); });
   on("view.dark",
      [this] { set_theme(actions_["view.dark"]->isChecked() ? Theme::Dark : Theme::Light); });
@@ -200,6 +202,12 @@ void Window::start_with(const Request& request) {
                    std::move(project));
 }
 
+void Window::open_published(const QString& id) {
+  const std::string word = published_word(id.toStdString());
+  start_with({.model = word, .cluster = word, .plan = word, .settings = {}});
+  document_.show_perspective("analyse");
+}
+
 bool Window::save(bool ask) {
   QString path = document_.path();
   if (ask || path.isEmpty())
@@ -238,14 +246,16 @@ void Window::apply_words(const QString& assignments) {
 }
 
 void Window::export_view() {
-  if (session_.data() == nullptr) return;
+  const bool published = document_.project().perspective == "published";
+  if (published ? published_.results() == nullptr : session_.data() == nullptr) return;
   const QString path =
       QFileDialog::getSaveFileName(this, "Export view", "view.png", "PNG (*.png);;SVG (*.svg)");
   if (path.isEmpty()) return;
   const bool design = document_.project().perspective == "design";
   const View& layers = view("layers");
-  const Drawing drawing = design ? layers.draw(*session_.data(), layers.size, session_.state())
-                                 : analyse_->picture(analyse_->picture_size());
+  const Drawing drawing = published ? validation_picture(published_.results()->model)
+                          : design  ? layers.draw(*session_.data(), layers.size, session_.state())
+                                    : analyse_->picture(analyse_->picture_size());
   try {
     write_file_atomically(path.toStdString(),
                           path.endsWith(".svg")

@@ -1,0 +1,57 @@
+// The published results: what others measured beside what is predicted of it, as a picture and as
+// a table; the chosen row with what was assumed of it and what lies between it and one's own plan.
+#pragma once
+
+#include <QWidget>
+
+#include "app/desktop/document.h"
+#include "app/desktop/published.h"
+
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QTreeWidget;
+
+namespace trainyard {
+
+class CanvasWidget;
+class DifferenceTable;
+
+class GalleryPage : public QWidget {
+  Q_OBJECT
+
+ public:
+  GalleryPage(Document&, Published&, QWidget* parent = nullptr);
+  CanvasWidget* canvas() const { return canvas_; }
+  /// The chosen row; -1 where none is.
+  int chosen() const { return chosen_; }
+  void choose(int row);
+  /// Everything that was asked for is there.
+  bool settled() const;
+
+ Q_SIGNALS:
+  void open_row(const QString& id);
+
+ protected:
+  void showEvent(QShowEvent*) override;
+
+ private:
+  QWidget* make_card();
+  void refresh();
+  void fill_table();
+  void filter(const QString& words);
+  void show_row();
+
+  Document& document_;
+  Published& published_;
+  int chosen_ = -1;
+  const PublishedResults* shown_ = nullptr;  // what the table is filled from
+  CanvasWidget* canvas_;
+  QLabel *state_, *found_, *title_, *where_, *figures_;
+  QLineEdit* search_;
+  QTreeWidget *table_, *assumptions_;
+  QPushButton* open_;
+  DifferenceTable* difference_;
+};
+
+}  // namespace trainyard
