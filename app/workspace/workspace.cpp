@@ -146,6 +146,11 @@ bool gives_micro_batch(const Request& request) {
       from = end + 1;
     }
   if (request.plan.empty()) return false;
+  if (const auto id = published_id(request.plan)) {
+    const std::vector<Assumption>& open = published_row(*id).assumptions;
+    return std::none_of(open.begin(), open.end(),
+                        [](const Assumption& a) { return a.setting == "micro-batch"; });
+  }
   const Json plan = parse_json(read_file(request.plan), request.plan);
   const Json* batch = plan.find("batch");
   return batch != nullptr && batch->find("micro") != nullptr;

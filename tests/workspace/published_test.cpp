@@ -43,6 +43,16 @@ TEST(Published, ARowIsOpenedAsModelClusterAndPlan) {
         << sentence;
 }
 
+TEST(Published, AMicroBatchThatTheRowStatesIsGiven) {
+  for (const PreparedRow& row : published_set().rows) {
+    const std::string word = published_word(row.row.id);
+    EXPECT_EQ(gives_micro_batch({word, word, word, {}}),
+              std::none_of(row.assumptions.begin(), row.assumptions.end(),
+                           [](const Assumption& a) { return a.setting == "micro-batch"; }))
+        << word;
+  }
+}
+
 // The estimate of what is opened is the prediction that the row was held against.
 TEST(Published, WhatIsOpenedCostsWhatWasPredicted) {
   const PreparedRow& row = some_row();
