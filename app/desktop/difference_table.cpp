@@ -40,8 +40,9 @@ DifferenceTable::DifferenceTable(Document& document, QWidget* parent)
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(4);
   words_->setWordWrap(true);
-  column->addWidget(words_);
+  column->addWidget(words_, 0, Qt::AlignTop);
   column->addWidget(table_, 1);
+  column->addStretch(0);
   table_->header()->setSectionResizeMode(0, QHeaderView::Interactive);
   for (const int c : {1, 2}) table_->header()->setSectionResizeMode(c, QHeaderView::Stretch);
   for (const int c : {3, 4}) table_->setColumnWidth(c, 70);

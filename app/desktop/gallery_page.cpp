@@ -97,6 +97,7 @@ GalleryPage::GalleryPage(Document& document, Published& published, QWidget* pare
   auto* halves = new QSplitter(Qt::Vertical);
   halves->addWidget(canvas_);
   halves->addWidget(lower);
+  halves->setSizes({520, 330});
   halves->setStretchFactor(0, 3);
   halves->setStretchFactor(1, 2);
   column->addWidget(halves, 1);
