@@ -11,7 +11,7 @@ while(at LESS size)
   math(EXPR at "${at} + 8000")
 endwhile()
 file(WRITE ${OUT}
-     "#include \"${HEADER}\"\n\nnamespace trainyard {\nnamespace {\n\nconstexpr std::string_view kPieces[] = {\n${pieces}};\n\n}"
+     "#include \"${HEADER}\"\n\nnamespace trainyard {\nnamespace {\n\nconst char* const kPieces[] = {\n${pieces}};\n\n}"
      "  // namespace\n\nconst std::string& ${NAME}() {\n  static const std::string text = [] {\n    std::string all;\n"
-     "    for (const std::string_view piece : kPieces) all += piece;\n    return all;\n  }();\n  return text;\n}\n\n}"
+     "    for (const char* piece : kPieces) all += piece;\n    return all;\n  }();\n  return text;\n}\n\n}"
      "  // namespace trainyard\n")
