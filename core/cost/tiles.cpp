@@ -31,7 +31,8 @@ double tile_time(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t co
                          std::pow(shape.small_tile, tile.smallness);
     const std::int64_t tiles = rows * columns * count;
     for (std::int64_t splits = 1; splits <= kMostSplits; ++splits) {
-      if (splits > 1 && (tiles * (splits - 1) >= 2 * units || k < splits * 256)) break;
+      if (splits > 1 && (tiles * (splits - 1) >= std::int64_t{2} * units || k < splits * 256))
+        break;
       const std::int64_t pieces = tiles * splits, waves = parts(pieces, units);
       const double idle = static_cast<double>(waves * units) / static_cast<double>(pieces);
       const double inner = 1 + shape.inner * static_cast<double>(splits) / static_cast<double>(k);

@@ -90,7 +90,7 @@ std::string setting_needed(const PreparedRow& row, const Parameters& parameters)
     std::string_view setting, value;
     void (*write)(MeasuredRow&);
   };
-  const Other kOthers[] = {
+  const Other others[] = {
       {"micro-batch", "2", [](MeasuredRow& r) { r.micro_batch = 2; }},
       {"micro-batch", "4", [](MeasuredRow& r) { r.micro_batch = 4; }},
       {"recompute", "full", [](MeasuredRow& r) { r.recompute = "full"; }},
@@ -107,7 +107,7 @@ std::string setting_needed(const PreparedRow& row, const Parameters& parameters)
   const std::vector<std::string> blanks = row.blanks();
   double best = std::abs(log_error(row, parameters));
   std::string text;
-  for (const Other& other : kOthers) {
+  for (const Other& other : others) {
     if (std::find(blanks.begin(), blanks.end(), other.setting) == blanks.end()) continue;
     MeasuredRow changed = row.row;
     other.write(changed);
