@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/methods/catalogue.h"
 #include "core/plan/placement.h"
@@ -317,7 +318,7 @@ class PlanWriter {
     const auto mfu = stated(row_.also, "mfu"), hfu = stated(row_.also, "hfu");
     if (mfu && hfu) share = std::clamp(3 * (*hfu / *mfu - 1), 0.0, 1.0);
     const int per_stage = layer_count(model_) / plan_.mesh.pp;
-    const auto layers = static_cast<std::int64_t>(share * per_stage + 0.5);
+    const auto layers = static_cast<std::int64_t>(std::llround(share * per_stage));
     chosen.params.set("policy", std::string(layers > 0 ? "blocks" : "none"));
     chosen.params.set("blocks", layers);
     if (word != "selective-layer")

@@ -68,7 +68,7 @@ std::vector<Score> metric_scores(const RowSet& set, const std::vector<RowVerdict
     Filter filter;
   };
   const auto open = [](const PreparedRow& r) { return r.row.trust != Trust::C; };
-  const Set kSets[] = {
+  const Set sets[] = {
       {"trust A and B, clean", [](const PreparedRow& r) { return r.tunable; }},
       {"of these, dense", [](const PreparedRow& r) { return r.tunable && !r.routed; }},
       {"of these, routed experts", [](const PreparedRow& r) { return r.tunable && r.routed; }},
@@ -80,7 +80,7 @@ std::vector<Score> metric_scores(const RowSet& set, const std::vector<RowVerdict
   };
   std::vector<Score> scores;
   for (const std::string_view metric : {"time", "memory"})
-    for (const Set& one : kSets) {
+    for (const Set& one : sets) {
       const auto which = chosen(set, [&](const PreparedRow& r) {
         return metric_name(r.metric) == metric && one.filter(r);
       });
