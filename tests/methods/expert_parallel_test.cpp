@@ -39,7 +39,8 @@ TEST(ExpertParallel, TokensMayTravelOnceARankOrOnceANode) {
   const auto bytes = [](std::int64_t devices, const testing::Settings& settings) {
     Scenario one = scenario(mixture(), devices, settings);
     choice(one.plan, "expert-parallel").params.set("copies", std::string("rank"));
-    for (const BodyOp& op : layer(prepare(one)).forward)
+    const Workload w = prepare(one);
+    for (const BodyOp& op : layer(w).forward)
       if (op.group == Group::Expert) return op.bytes.value;
     return std::int64_t{0};
   };
