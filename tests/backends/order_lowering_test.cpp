@@ -22,6 +22,7 @@ Workload workload(int devices, int chunks, int microbatches, Placement placement
   const int body = w.runs[0][0].body;
   w.runs.clear();
   for (int i = 0; i < devices * chunks; ++i) w.runs.push_back({{body, 1, i}});
+  sum_stages(w);
   return w;
 }
 
