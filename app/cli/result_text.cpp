@@ -8,6 +8,7 @@
 
 #include "core/base/units_text.h"
 #include "core/methods/settings.h"
+#include "core/timeline/compare.h"
 
 namespace trainyard {
 namespace {
@@ -129,21 +130,10 @@ void write_crest(Out& out, const Verdict& verdict) {
 
 void write_breakdown(Out& out, const Result& r) {
   const Breakdown& b = r.breakdown;
-  const std::pair<const char*, Duration> parts[] = {{"forward", b.forward},
-                                                    {"backward", b.backward},
-                                                    {"recompute", b.recompute},
-                                                    {"optimizer", b.optimizer},
-                                                    {"tensor parallel", b.tensor_parallel},
-                                                    {"context parallel", b.context_parallel},
-                                                    {"expert parallel", b.expert_parallel},
-                                                    {"pipeline", b.pipeline},
-                                                    {"data parallel", b.data_parallel},
-                                                    {"bubble", b.bubble},
-                                                    {"allocator", b.allocator}};
   line(out, "\ntime of device {}, exposed", r.critical_device.value);
   const auto whole = static_cast<double>(std::max<std::int64_t>(1, b.sum().count()));
-  for (const auto& [name, time] : parts)
-    if (time.count() > 0)
+  for (const auto& [name, part] : breakdown_parts())
+    if (const Duration time = b.*part; time.count() > 0)
       line(out, "  {:<17} {:>10}  {:>6}", name, readable(time),
            percent(static_cast<double>(time.count()) / whole));
   if (!r.verdict.limit.empty()) line(out, "{}", r.verdict.limit);

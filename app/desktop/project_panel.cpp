@@ -29,7 +29,7 @@ constexpr Kind kKinds[] = {
     {"Exposed comm", Ink::Communication,
      [](const Breakdown& b) { return b.exposed_communication(); }},
     {"Optimizer", Ink::Optimizer, [](const Breakdown& b) { return b.optimizer; }},
-    {"Idle", Ink::Idle, [](const Breakdown& b) { return b.bubble; }},
+    {"Idle", Ink::Idle, [](const Breakdown& b) { return b.bubble + b.allocator; }},
 };
 
 QString short_name(const std::string& word) {

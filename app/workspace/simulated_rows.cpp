@@ -11,31 +11,15 @@
 #include "backends/simulator/simulator.h"
 #include "core/cost/physical.h"
 #include "core/methods/catalogue.h"
+#include "core/timeline/compare.h"
 #include "core/timeline/metrics.h"
 #include "core/validation/fit.h"
 
 namespace trainyard {
 namespace {
 
-struct Part {
-  std::string_view name;
-  Duration Breakdown::* time;
-};
-constexpr Part kParts[] = {
-    {"forward", &Breakdown::forward},
-    {"backward", &Breakdown::backward},
-    {"recompute", &Breakdown::recompute},
-    {"optimizer", &Breakdown::optimizer},
-    {"tensor parallel", &Breakdown::tensor_parallel},
-    {"context parallel", &Breakdown::context_parallel},
-    {"expert parallel", &Breakdown::expert_parallel},
-    {"pipeline", &Breakdown::pipeline},
-    {"data parallel", &Breakdown::data_parallel},
-    {"bubble", &Breakdown::bubble},
-};
-
-double moved(const SimulatedRow& row, const Part& part) {
-  return to_seconds(row.simulated_parts.*part.time - row.closed_parts.*part.time) / row.closed;
+double moved(const SimulatedRow& row, const NamedPart& part) {
+  return to_seconds(row.simulated_parts.*part.part - row.closed_parts.*part.part) / row.closed;
 }
 
 SimulatedRow simulated(const RowSet& set, std::size_t index, const Parameters& parameters) {
@@ -86,7 +70,7 @@ std::vector<SimulatedRow> simulate_rows(const RowSet& set, const Parameters& par
 
 Cause largest_cause(const SimulatedRow& row) {
   Cause largest;
-  for (const Part& part : kParts)
+  for (const NamedPart& part : breakdown_parts())
     if (std::abs(moved(row, part)) > std::abs(largest.share))
       largest = {part.name, moved(row, part)};
   return largest;
@@ -102,20 +86,20 @@ std::vector<DifferenceScore> difference_scores(const RowSet& set,
     score.name = name;
     score.rows = static_cast<int>(members.size());
     std::vector<double> logs;
-    std::array<double, std::size(kParts)> causes{};
+    std::vector<double> causes(breakdown_parts().size());
     for (const SimulatedRow* row : members) {
       logs.push_back(std::log1p(row->difference()));
       score.max = std::max(score.max, std::abs(row->difference()));
       score.bias += row->difference() / static_cast<double>(members.size());
       for (std::size_t p = 0; p < causes.size(); ++p)
-        causes[p] += moved(*row, kParts[p]) / static_cast<double>(members.size());
+        causes[p] += moved(*row, breakdown_parts()[p]) / static_cast<double>(members.size());
     }
     const std::vector<double> weights(logs.size(), 1.0);
     score.median = weighted_quantile(logs, weights, 0.5);
     score.p90 = weighted_quantile(logs, weights, 0.9);
     for (std::size_t p = 0; p < causes.size(); ++p)
       if (std::abs(causes[p]) > std::abs(score.cause.share))
-        score.cause = {kParts[p].name, causes[p]};
+        score.cause = {breakdown_parts()[p].name, causes[p]};
     scores.push_back(score);
   }
   return scores;

@@ -148,6 +148,16 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
 }
 
 class Physical final : public CostModel {
+  // The model's own device is looked up once; another, as in a catalogue of them, each time.
+  template <class Use>
+  auto with_links(const Device& device, const Use& use) const {
+    return device.id == device_ ? use(links_) : use(link_terms(device, p_));
+  }
+  template <class Use>
+  auto with_rates(const Device& device, const Use& use) const {
+    return device.id == device_ ? use(rates_) : use(rates_of(device, software_, p_));
+  }
+
  public:
   Physical(const SettledSoftware& software, const Parameters& p, const Device* device)
       : software_(software), p_(p) {
@@ -168,24 +178,23 @@ class Physical final : public CostModel {
 
   Duration compute(const Work& work, const Device& device) const override {
     if (nothing(work)) return Duration{0};
-    return seconds(device.id == device_ ? kernel(work, rates_, device)
-                                        : kernel(work, rates_of(device, software_, p_), device));
+    return with_rates(device,
+                      [&](const Rates& rates) { return seconds(kernel(work, rates, device)); });
   }
 
   Duration phase(std::span<const WorkCount> works, std::span<const Duration> kernels, bool update,
                  const Cluster& cluster) const override {
-    const Rates other =
-        cluster.device.id == device_ ? Rates{} : rates_of(cluster.device, software_, p_);
-    const Rates& r = cluster.device.id == device_ ? rates_ : other;
+    const double host_op =
+        with_rates(cluster.device, [](const Rates& rates) { return rates.host_op; });
     double device = 0, host = 0;
     for (std::size_t i = 0; i < works.size(); ++i) {
       const WorkCount& w = works[i];
       if (nothing(w.work)) continue;
       device += to_seconds(kernels[i]) * w.count;
-      host += (r.host_op + (facts_of(w.work).routing ? p_[P::HostRouted] * 0.25e-6 : 0)) * w.count;
+      host += (host_op + (facts_of(w.work).routing ? p_[P::HostRouted] * 0.25e-6 : 0)) * w.count;
     }
     if (!(device > 0)) return Duration{0};
-    if (update) return seconds(device + (r.host_op > 0 ? p_[P::StepStart] * 1e-3 : 0));
+    if (update) return seconds(device + (host_op > 0 ? p_[P::StepStart] * 1e-3 : 0));
     const auto nodes_beyond = static_cast<double>(nodes(cluster));
     const double slowest = 1 + p_[P::Straggler] * std::log2(std::max(1.0, nodes_beyond));
     const double device2 = device * device, host2 = host * host;
@@ -193,11 +202,15 @@ class Physical final : public CostModel {
   }
 
   Duration transfer(Bytes bytes, const Cluster& cluster, std::size_t level) const override {
-    return physical_transfer(bytes, cluster, level, links_of(cluster.device));
+    return with_links(cluster.device, [&](const LinkTerms& links) {
+      return physical_transfer(bytes, cluster, level, links);
+    });
   }
   CollectiveTime collective(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
                             const Cluster& cluster) const override {
-    return physical_collective(kind, bytes, shape, cluster, links_of(cluster.device));
+    return with_links(cluster.device, [&](const LinkTerms& links) {
+      return physical_collective(kind, bytes, shape, cluster, links);
+    });
   }
 
   ProcessMemory process_memory(const Device& device) const override {
@@ -214,9 +227,6 @@ class Physical final : public CostModel {
   }
 
  private:
-  LinkTerms links_of(const Device& device) const {
-    return device.id == device_ ? links_ : link_terms(device, p_);
-  }
   double traffic(const Work& work, const Rates& r) const {
     return (count(work.read) + count(work.written)) / r.memory;
   }

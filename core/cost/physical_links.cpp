@@ -157,14 +157,13 @@ Route fastest(const Take& take) {
 LinkTerms link_terms(const Device& device, const Parameters& p) {
   const Generation g = generation(device);
   LinkTerms t;
-  t.shares = device.efficiency;
-  t.bus = t.shares.scale_up.value = bus_share(g, device, p);
-  t.state = t.activations = t.shares.network.value;
+  t.bus = bus_share(g, device, p);
+  t.port = device.efficiency.send.value, t.exchange = device.efficiency.all_to_all.value;
+  t.state = t.activations = device.efficiency.network.value;
   t.inside = t.across = t.send = to_seconds(device.message_start.value);
   if (g == Generation::Other) return t;
   t.state = p[P::NetworkReduce], t.activations = p[P::NetworkTensor];
-  t.shares.send.value = p[P::Send];
-  t.shares.all_to_all.value = p[P::AllToAll];
+  t.port = p[P::Send], t.exchange = p[P::AllToAll];
   t.rings = g != Generation::Tpu;
   if (!t.rings) return t;  // one compiled program: no host starts its messages
   t.inside = p[P::LatencyInside] * 1e-6, t.across = p[P::LatencyAcross] * 1e-6;
@@ -176,7 +175,7 @@ Duration physical_transfer(Bytes bytes, const Cluster& cluster, std::size_t leve
                            const LinkTerms& terms) {
   if (bytes.value <= 0) return Duration{0};
   const Level& link = cluster.levels[std::min(level, cluster.levels.size() - 1)];
-  const double share = level == 0 ? terms.bus : terms.shares.send.value;
+  const double share = level == 0 ? terms.bus : terms.port;
   const double rate = link.bandwidth.value.value * pair_share(link) * share;
   return seconds(in_bytes(bytes) / rate + to_seconds(link.latency.value) + terms.send);
 }
@@ -186,7 +185,7 @@ CollectiveTime physical_collective(CollectiveKind kind, Bytes bytes, const Group
   if (shape.ranks <= 1 || bytes.value <= 0) return {};
   const LinkShares shares{terms.bus,
                           shape.traffic == Traffic::Activations ? terms.activations : terms.state,
-                          terms.shares.all_to_all.value};
+                          terms.exchange};
   if (!terms.rings) return collective_time(kind, bytes, shape, cluster, shares, true);
   const double n = in_bytes(bytes);
   if (shape.per_node >= shape.ranks) {

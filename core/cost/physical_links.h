@@ -12,9 +12,9 @@ namespace trainyard {
 
 /// What the parameters say of a device's links, looked up once.
 struct LinkTerms {
-  Efficiency shares{};                      // send, all_to_all; network: of state
-  double bus = 0;                           // share of a node's links that reductions reach
-  double state = 0, activations = 0;        // shares of the network, by what travels
+  double bus = 0;                     // share of a node's links that reductions reach
+  double port = 0, exchange = 0;      // shares that a message between nodes and an all-to-all reach
+  double state = 0, activations = 0;  // shares of the network, by what travels
   double inside = 0, across = 0, send = 0;  // seconds before the first byte
   bool rings = false;                       // a library that builds rings and trees over switches
 };

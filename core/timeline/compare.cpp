@@ -91,7 +91,8 @@ const std::vector<NamedPart>& breakdown_parts() {
                                                {"expert parallel", &Breakdown::expert_parallel},
                                                {"pipeline", &Breakdown::pipeline},
                                                {"data parallel", &Breakdown::data_parallel},
-                                               {"bubble", &Breakdown::bubble}};
+                                               {"bubble", &Breakdown::bubble},
+                                               {"allocator", &Breakdown::allocator}};
   return parts;
 }
 

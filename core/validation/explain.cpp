@@ -6,6 +6,7 @@
 
 #include "core/base/units_text.h"
 #include "core/cost/physical.h"
+#include "core/timeline/compare.h"
 #include "core/validation/validation.h"
 
 namespace trainyard {
@@ -32,21 +33,10 @@ std::string shares(std::vector<Part> parts, double whole) {
 }
 
 std::string made_of_time(const Breakdown& b) {
-  const std::vector<Part> parts = {
-      {"forward", to_seconds(b.forward)},
-      {"backward", to_seconds(b.backward)},
-      {"recompute", to_seconds(b.recompute)},
-      {"optimizer", to_seconds(b.optimizer)},
-      {"tensor parallel", to_seconds(b.tensor_parallel)},
-      {"context parallel", to_seconds(b.context_parallel)},
-      {"expert parallel", to_seconds(b.expert_parallel)},
-      {"pipeline", to_seconds(b.pipeline)},
-      {"data parallel", to_seconds(b.data_parallel)},
-      {"bubble", to_seconds(b.bubble)},
-  };
-  double whole = 0;
-  for (const Part& p : parts) whole += p.value;
-  return shares(parts, whole);
+  std::vector<Part> parts;
+  for (const NamedPart& part : breakdown_parts())
+    parts.push_back({part.name, to_seconds(b.*part.part)});
+  return shares(parts, to_seconds(b.sum()));
 }
 
 std::string made_of_bytes(const std::vector<CategoryBytes>& memory) {

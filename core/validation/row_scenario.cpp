@@ -89,19 +89,21 @@ bool fits(const PreparedRow& row) {
   return most(predict_whole(row, Parameters{}).reserved) <= capacity;
 }
 
+constexpr std::string_view kFastest = "not stated; the fastest that fits";
+
 // Whoever publishes a step time has tried which setting is best: of those that fit, the fastest.
 // Takes the row with one setting filled in where that is faster; false = it is no plan, or no fit.
 bool try_setting(PreparedRow& best, const MeasuredRow& other, const std::vector<Assumption>& given,
                  const char* setting, std::int64_t taken) {
   const MeasuredRow row = best.row;
   try {
-    PreparedRow tried = prepared(other, given);
+    std::vector<Assumption> with = given;
+    with.push_back({setting, std::to_string(taken), std::string(kFastest)});
+    PreparedRow tried = prepared(other, std::move(with));
     if (tried.workload.scenario.plan.batch.global != best.workload.scenario.plan.batch.global ||
         tried.measured != best.measured || !fits(tried))
       return false;
     if (predict(tried, Parameters{}) >= predict(best, Parameters{})) return true;
-    tried.assumptions.push_back(
-        {setting, std::to_string(taken), "not stated; the fastest that fits"});
     tried.row = other;
     best = std::move(tried);
     return true;
@@ -128,11 +130,14 @@ void try_settings(PreparedRow& best, const std::vector<Assumption>& given) {
       other.vpp = chunks, other.schedule = "interleaved-1F1B";
       try_setting(best, other, given, "virtual-stages", chunks);
     }
+  std::vector<Assumption> chosen = given;
+  for (const Assumption& a : best.assumptions)
+    if (a.why == kFastest) chosen.push_back(a);
   if (assumed(best, "micro-batch"))
     for (const std::int64_t micro : {2, 4, 8}) {
       MeasuredRow other = best.row;
       other.micro_batch = micro;
-      if (!try_setting(best, other, best.assumptions, "micro-batch", micro)) break;
+      if (!try_setting(best, other, chosen, "micro-batch", micro)) break;
     }
   best.row = row;
 }
