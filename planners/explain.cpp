@@ -1,0 +1,106 @@
+// Why a plan lost: prices it alone and exactly, and holds it against the front.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/units_text.h"
+#include "planners/cost_models.h"
+#include "planners/exact_price.h"
+#include "planners/plan_search.h"
+
+namespace trainyard {
+namespace {
+
+// The words in which a plan differs from another of the space.
+std::string differs(const PlanSpace& space, PlanId id, PlanId from) {
+  std::string text;
+  for (std::size_t k = 0; k < space.knobs().size(); ++k)
+    if (space.value(id, k) != space.value(from, k))
+      text +=
+          fmt::format("{}{}={}", text.empty() ? "" : " ", space.knobs()[k].key, space.value(id, k));
+  return text;
+}
+
+double slower(Duration step, Duration than) {
+  return static_cast<double>((step - than).count()) /
+         static_cast<double>(std::max<Duration::rep>(1, than.count()));
+}
+
+std::string size_beside(Bytes mine, Bytes other) {
+  if (mine == other) return "as large";
+  return fmt::format("{} {}", readable(mine > other ? mine - other : other - mine),
+                     mine > other ? "larger" : "smaller");
+}
+
+Reason illegal(const ExactPrice& price) {
+  Reason why;
+  const Diagnostic& first = price.illegal.front();
+  why.fate = illegal_fate(price.illegal);
+  why.sentence = first.message;
+  why.field = first.place.text;
+  why.fix = first.fix;
+  return why;
+}
+
+Reason too_large(const ExactPrice& price, Bytes limit, int pp) {
+  Reason why;
+  why.fate = Fate::Memory;
+  const Bytes over = price.memory - limit;
+  why.distance = static_cast<double>(over.value);
+  why.sentence = fmt::format("does not fit: {} over on {} {} ({} of {})", readable(over),
+                             pp > 1 ? "stage" : "device", price.device, readable(price.memory),
+                             readable(limit));
+  return why;
+}
+
+}  // namespace
+
+Reason explain(const PlanSpace& space, const SearchResult& found, PlanId id,
+               const SearchOptions& options) {
+  CostModels costs(options.cost);
+  const Scenario s = space.scenario(id);
+  const ExactPrice price = exact_price(s, costs.of(s));
+  if (!price.illegal.empty()) return illegal(price);
+  const Bytes limit = memory_limit(s.cluster, options.spare);
+  if (price.memory > limit) return too_large(price, limit, s.plan.mesh.pp);
+  Reason why;
+  const PricedPlan* tried = found.find(id);
+  why.fate = tried != nullptr && fits(tried->fate) ? tried->fate : Fate::Dominated;
+  if (why.fate == Fate::Best) {
+    why.sentence = fmt::format("the best by {}: {}, {}", to_string(options.objective),
+                               readable(price.step), readable(price.memory));
+    return why;
+  }
+  if (found.best.empty()) {
+    why.sentence = fmt::format("fits: {}, {}", readable(price.step), readable(price.memory));
+    return why;
+  }
+  const Candidate& best = found.best.front();
+  why.distance = slower(price.step, best.step);
+  const auto beside = [&](const Candidate& c, const std::string& name) {
+    const double share = slower(price.step, c.step);
+    return fmt::format("{:.1f} % {} than {} and {}", 100 * std::abs(share),
+                       share < 0 ? "faster" : "slower", name, size_beside(price.memory, c.memory));
+  };
+  if (why.fate == Fate::Front) {
+    why.sentence = "on the front: " + beside(best, "the best");
+    return why;
+  }
+  const auto dominator =
+      std::find_if(found.front.begin(), found.front.end(), [&](const Candidate& c) {
+        return c.id != id && c.step <= price.step && c.memory <= price.memory;
+      });
+  if (dominator == found.front.end()) {
+    why.sentence = beside(best, "the best");
+    return why;
+  }
+  why.distance = slower(price.step, dominator->step);
+  why.sentence =
+      fmt::format("dominated by #{} of the front: {}", dominator - found.front.begin() + 1,
+                  beside(*dominator, fmt::format("#{}", dominator - found.front.begin() + 1)));
+  const std::string change = differs(space, dominator->id, id);
+  if (!change.empty()) why.fix = change, why.sentence += fmt::format(", which has {}", change);
+  return why;
+}
+
+}  // namespace trainyard
