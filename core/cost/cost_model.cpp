@@ -115,6 +115,18 @@ Duration CostModel::phase(std::span<const WorkCount> works, std::span<const Dura
   return sum;
 }
 
+PhaseLoad CostModel::load(std::span<const WorkCount> works, std::span<const Duration> kernels,
+                          const Cluster&) const {
+  PhaseLoad sum;
+  for (std::size_t i = 0; i < works.size(); ++i)
+    sum.device += to_seconds(kernels[i]) * static_cast<double>(works[i].count);
+  return sum;
+}
+
+Duration CostModel::phase(const PhaseLoad& sum, bool, const Cluster&) const {
+  return seconds(sum.device);
+}
+
 Duration CostModel::phase(std::span<const WorkCount> works, bool update,
                           const Cluster& cluster) const {
   std::vector<Duration> kernels;

@@ -39,6 +39,19 @@ struct CollectiveTime {
   std::size_t level = 0;  // index of the cluster level whose links it spends most time on
 };
 
+/// What a phase's time is made of, in seconds: sums over its kernels, so that those of a stage are
+/// the sums over its layers.
+struct PhaseLoad {
+  double device = 0, host = 0;  // busy, one kernel after the other; to issue them all
+  PhaseLoad& operator+=(const PhaseLoad& more) {
+    device += more.device, host += more.host;
+    return *this;
+  }
+  friend PhaseLoad operator*(const PhaseLoad& one, double count) {
+    return {one.device * count, one.host * count};
+  }
+};
+
 class CostModel {  // pure: same arguments, same answer, on any thread
  public:
   virtual ~CostModel() = default;
@@ -55,6 +68,10 @@ class CostModel {  // pure: same arguments, same answer, on any thread
   virtual Duration phase(std::span<const WorkCount>, std::span<const Duration> kernels, bool update,
                          const Cluster&) const;
   Duration phase(std::span<const WorkCount>, bool update, const Cluster&) const;
+  /// phase() in two parts, for who adds up layers: equal to it but for the rounding of sums.
+  virtual PhaseLoad load(std::span<const WorkCount>, std::span<const Duration> kernels,
+                         const Cluster&) const;
+  virtual Duration phase(const PhaseLoad&, bool update, const Cluster&) const;
   /// A message between two devices whose distance needs `level`, alone on the link; sharing is the
   /// simulator's.
   virtual Duration transfer(Bytes, const Cluster&, std::size_t level) const = 0;

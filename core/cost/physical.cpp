@@ -184,20 +184,34 @@ class Physical final : public CostModel {
 
   Duration phase(std::span<const WorkCount> works, std::span<const Duration> kernels, bool update,
                  const Cluster& cluster) const override {
+    return phase(load(works, kernels, cluster), update, cluster);
+  }
+
+  PhaseLoad load(std::span<const WorkCount> works, std::span<const Duration> kernels,
+                 const Cluster& cluster) const override {
     const double host_op =
         with_rates(cluster.device, [](const Rates& rates) { return rates.host_op; });
-    double device = 0, host = 0;
+    PhaseLoad sum;
     for (std::size_t i = 0; i < works.size(); ++i) {
       const WorkCount& w = works[i];
       if (nothing(w.work)) continue;
-      device += to_seconds(kernels[i]) * w.count;
-      host += (host_op + (facts_of(w.work).routing ? p_[P::HostRouted] * 0.25e-6 : 0)) * w.count;
+      sum.device += to_seconds(kernels[i]) * w.count;
+      sum.host +=
+          (host_op + (facts_of(w.work).routing ? p_[P::HostRouted] * 0.25e-6 : 0)) * w.count;
     }
-    if (!(device > 0)) return Duration{0};
-    if (update) return seconds(device + (host_op > 0 ? p_[P::StepStart] * 1e-3 : 0));
+    return sum;
+  }
+
+  Duration phase(const PhaseLoad& sum, bool update, const Cluster& cluster) const override {
+    if (!(sum.device > 0)) return Duration{0};
+    if (update) {
+      const double host_op =
+          with_rates(cluster.device, [](const Rates& rates) { return rates.host_op; });
+      return seconds(sum.device + (host_op > 0 ? p_[P::StepStart] * 1e-3 : 0));
+    }
     const auto nodes_beyond = static_cast<double>(nodes(cluster));
     const double slowest = 1 + p_[P::Straggler] * std::log2(std::max(1.0, nodes_beyond));
-    const double device2 = device * device, host2 = host * host;
+    const double device2 = sum.device * sum.device, host2 = sum.host * sum.host;
     return seconds(std::sqrt(std::sqrt(device2 * device2 + host2 * host2)) * slowest);
   }
 

@@ -40,6 +40,26 @@ struct StageTime {
 };
 
 std::vector<StageTime> stage_times(const Workload&, const CostModel&);
+
+/// One layer of a kind: what stages add up. Times are those of its collectives, each alone; of its
+/// kernels there are the loads, because a phase's time is not the sum over its layers.
+struct LayerTime {
+  struct Part {
+    PhaseLoad load;
+    Duration model{};    // blocking collectives of tensor, context and expert groups
+    Duration data{};     // blocking collectives of replicas: weights that are not gathered beside
+    Duration weights{};  // gathered beside
+    Duration beside{};   // keys and values
+  };
+  Part forward, backward, backward_input, backward_weight;
+  Duration reduce{}, gather{};            // of a step: gradients, weights after the update
+  bool reduces = false, gathers = false;  // has such traffic
+  bool reduce_overlapped = false, gather_overlapped = false;
+  PhaseLoad update;
+};
+/// By body of the workload, whose stages become one a body, of one layer: Workload::kinds holds
+/// what each body's layer does and holds.
+std::vector<LayerTime> layer_times(Workload&, const CostModel&);
 /// One message between neighbouring stages; the longest of any pair.
 Duration transfer_time(const Workload&, const CostModel&);
 /// Mean over stages, for schedules whose order depends on times.

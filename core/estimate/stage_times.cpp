@@ -47,6 +47,25 @@ class Pricer {
     return whole(stage.update, stage.update_kernels, true);
   }
 
+  LayerTime::Part part(const PhaseWork& work) {
+    LayerTime::Part part;
+    part.load = load(work.works, work.kernels);
+    for (const CollectiveRun& run : work.blocking) {
+      const bool model =
+          run.group == Group::Tensor || run.group == Group::Context || run.group == Group::Expert;
+      (model ? part.model : part.data) += collective(run);
+    }
+    part.weights = sum(work.lead) + sum(work.gather);
+    part.beside = sum(work.beside);
+    return part;
+  }
+
+  PhaseLoad load(const std::vector<WorkCount>& works, const std::vector<std::uint32_t>& kernels) {
+    each_.clear();
+    for (const std::uint32_t kernel : kernels) each_.push_back(kernels_[kernel]);
+    return cost_.load(works, each_, w_.scenario.cluster);
+  }
+
   PhaseTime phase(const PhaseWork& work) {
     PhaseTime time;
     Duration kernels{};
@@ -166,6 +185,27 @@ std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
   times.reserve(w.kind_of.size());
   for (const std::uint32_t kind : w.kind_of) times.push_back(kinds[kind]);
   return times;
+}
+
+std::vector<LayerTime> layer_times(Workload& w, const CostModel& cost) {
+  w.runs.clear();
+  for (int body = 0; body < static_cast<int>(w.bodies.size()); ++body)
+    w.runs.push_back({{body, 1, 0}});
+  sum_stages(w);
+  Pricer pricer(w, cost);
+  std::vector<LayerTime> layers;
+  layers.reserve(w.kinds.size());
+  for (const StageWork& one : w.kinds) {
+    LayerTime& t = layers.emplace_back();
+    const auto part = [&](Phase p) { return pricer.part(one.phases[static_cast<std::size_t>(p)]); };
+    t.forward = part(Phase::Forward), t.backward = part(Phase::Backward);
+    t.backward_input = part(Phase::BackwardInput), t.backward_weight = part(Phase::BackwardWeight);
+    t.reduce = pricer.sum(one.reduce.last), t.gather = pricer.sum(one.gather.last);
+    t.reduces = !one.reduce.last.empty(), t.gathers = !one.gather.last.empty();
+    t.reduce_overlapped = one.reduce.overlapped, t.gather_overlapped = one.gather.overlapped;
+    t.update = pricer.load(one.update, one.update_kernels);
+  }
+  return layers;
 }
 
 Duration transfer_time(const Workload& w, const CostModel& cost) {

@@ -70,32 +70,6 @@ bool any_overlapped(const std::vector<BodyOp>& ops, bool (*is)(const BodyOp&)) {
                      [&](const BodyOp& op) { return op.overlapped && is(op); });
 }
 
-// In the order of backward: while a layer runs, the weights of the next arrive and the gradients of
-// the one before leave, where they overlap.
-void add_communication(PhaseBytes& sum, const Workload& w, const Runs& runs) {
-  std::vector<const Body*> layers;  // three of a run tell what more would
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run)
-    layers.insert(layers.end(), static_cast<std::size_t>(std::min(3, run->count)), &body(w, *run));
-  Bytes further{};  // of layers that the framework has not let go yet
-  for (const Body* layer : layers)
-    if (w.scenario.model.blocks[static_cast<std::size_t>(layer->block)].layer)
-      further = std::max(further, layer->gathered * w.layout.framework.gathered_layers);
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const Body& layer = *layers[i];
-    const bool prefetches = any_overlapped(layer.forward, is_weight_gather);
-    const bool scatters_beside =
-        i > 0 && any_overlapped(layers[i - 1]->reduce, [](const BodyOp&) { return true; });
-    const auto with = [&](bool overlaps, std::size_t other, Bytes Body::* part) {
-      return layer.*part + (overlaps && other < layers.size() ? layers[other]->*part : Bytes{});
-    };
-    const Bytes gathered = with(prefetches, i + 1, &Body::gathered) + further,
-                unreduced = with(scatters_beside, i - 1, &Body::unreduced);
-    sum.gathered = std::max(sum.gathered, gathered);
-    sum.unreduced = std::max(sum.unreduced, unreduced);
-    sum.backward_communication = std::max(sum.backward_communication, gathered + unreduced);
-  }
-}
-
 // Activations while backward goes from layer to layer.
 struct Tide {
   Bytes now{}, most{};
@@ -266,6 +240,32 @@ StageWork make_stage_work(Workload& w, const Runs& runs) {
 }
 
 }  // namespace
+
+// In the order of backward: while a layer runs, the weights of the next arrive and the gradients of
+// the one before leave, where they overlap.
+void add_communication(PhaseBytes& sum, const Workload& w, const std::vector<Workload::Run>& runs) {
+  std::vector<const Body*> layers;  // three of a run tell what more would
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run)
+    layers.insert(layers.end(), static_cast<std::size_t>(std::min(3, run->count)), &body(w, *run));
+  Bytes further{};  // of layers that the framework has not let go yet
+  for (const Body* layer : layers)
+    if (w.scenario.model.blocks[static_cast<std::size_t>(layer->block)].layer)
+      further = std::max(further, layer->gathered * w.layout.framework.gathered_layers);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Body& layer = *layers[i];
+    const bool prefetches = any_overlapped(layer.forward, is_weight_gather);
+    const bool scatters_beside =
+        i > 0 && any_overlapped(layers[i - 1]->reduce, [](const BodyOp&) { return true; });
+    const auto with = [&](bool overlaps, std::size_t other, Bytes Body::* part) {
+      return layer.*part + (overlaps && other < layers.size() ? layers[other]->*part : Bytes{});
+    };
+    const Bytes gathered = with(prefetches, i + 1, &Body::gathered) + further,
+                unreduced = with(scatters_beside, i - 1, &Body::unreduced);
+    sum.gathered = std::max(sum.gathered, gathered);
+    sum.unreduced = std::max(sum.unreduced, unreduced);
+    sum.backward_communication = std::max(sum.backward_communication, gathered + unreduced);
+  }
+}
 
 void sum_stages(Workload& w) {
   std::vector<const Runs*> layers;  // by kind

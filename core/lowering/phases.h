@@ -8,6 +8,10 @@ namespace trainyard {
 /// Fills the workload's kinds of stages from its runs and bodies, and lists their kernels.
 void sum_stages(Workload&);
 
+/// Weights gathered and gradients not yet reduced while these runs of layers work, in full: fills
+/// PhaseBytes::gathered, unreduced and backward_communication.
+void add_communication(PhaseBytes&, const Workload&, const std::vector<Workload::Run>&);
+
 inline const StageWork& stage_work(const Workload& w, StageId stage) {
   return w.kinds[w.kind_of[stage.value]];
 }

@@ -37,10 +37,8 @@ Bytes further_blocks(const Workload& w, const Body& body, double blocks) {
 }
 
 // The flat buffers in which gradients are reduced and weights gathered, by device.
-std::vector<Bytes> bucket_bytes(const Workload& w) {
+std::vector<Bytes> all_buckets(const Workload& w) {
   std::vector<Bytes> sum(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
-  const std::int64_t most = w.layout.framework.bucket_parameters;
-  if (most == 0 || ranks(w.scenario.plan.mesh, Group::Data) == 1) return sum;
   for (const StageCopy& place : StageCopies(w)) {
     std::int64_t parameters = 0;
     for (const Workload::Run& run : w.runs[place.stage.value]) {
@@ -48,12 +46,23 @@ std::vector<Bytes> bucket_bytes(const Workload& w) {
       parameters += (p.dense + p.expert) * run.count;
     }
     Bytes& bucket = sum[place.device.value];
-    bucket = std::max(bucket, gradient_bytes(std::min(most, 2 * parameters), w.layout));
+    bucket = std::max(bucket, bucket_bytes(w, parameters));
   }
   return sum;
 }
 
 }  // namespace
+
+Bytes further_bytes(const Workload& w, const Body& body, const ProcessMemory& process) {
+  return std::max(further_logits(w, body, process.logit_bytes),
+                  further_blocks(w, body, process.gathered_blocks));
+}
+
+Bytes bucket_bytes(const Workload& w, std::int64_t parameters) {
+  const std::int64_t most = w.layout.framework.bucket_parameters;
+  if (most == 0 || ranks(w.scenario.plan.mesh, Group::Data) == 1) return {};
+  return gradient_bytes(std::min(most, 2 * parameters), w.layout);
+}
 
 std::vector<Bytes> process_bytes(const Workload& w, const ProcessMemory& process) {
   std::vector<Bytes> further(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
@@ -61,11 +70,10 @@ std::vector<Bytes> process_bytes(const Workload& w, const ProcessMemory& process
     Bytes& most = further[place.device.value];
     for (const Workload::Run& run : w.runs[place.stage.value]) {
       const Body& body = w.bodies[static_cast<std::size_t>(run.body)];
-      most = std::max({most, further_logits(w, body, process.logit_bytes),
-                       further_blocks(w, body, process.gathered_blocks)});
+      most = std::max(most, further_bytes(w, body, process));
     }
   }
-  const std::vector<Bytes> buckets = bucket_bytes(w);
+  const std::vector<Bytes> buckets = all_buckets(w);
   for (std::size_t d = 0; d < further.size(); ++d) further[d] += process.context + buckets[d];
   return further;
 }

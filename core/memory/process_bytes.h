@@ -15,6 +15,11 @@ namespace trainyard {
 /// recomputed under sequence parallel (beyond the ledger's).
 std::vector<Bytes> process_bytes(const Workload&, const ProcessMemory&);
 
+/// Of them, what a layer of that body adds beyond the ledger: copies of logits, gathered blocks.
+Bytes further_bytes(const Workload&, const Body&, const ProcessMemory&);
+/// Of them, the buckets of a stage with so many parameters (of one device).
+Bytes bucket_bytes(const Workload&, std::int64_t parameters);
+
 /// By process and allocator for such a peak, never less than it. What lives as long as the run
 /// (weights, optimizer state, gradients) is allocated once and loses nothing.
 Bytes reserved_bytes(const CategoryBytes& peak, const ProcessMemory&);
