@@ -73,6 +73,7 @@ Verb run_verb();
 Verb calibrate_verb();
 Verb validate_verb();
 Verb compare_verb();
+Verb knobs_verb();
 Verb schedule_verb();
 Verb schedules_verb();
 Verb solve_verb();

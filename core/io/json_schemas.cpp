@@ -401,6 +401,45 @@ Json trade_schema() {
                                {"named_makespan", described(real(), "seconds"), false}}))}}));
 }
 
+Json knob_value_schema() {
+  return object(
+      {{"value", text()},
+       {"set", described(text(), "what is set, as --set takes it")},
+       {"partners", described(text(), "of it, what changes beside the knob"), false},
+       {"devices", whole(1)},
+       {"legal", truth()},
+       {"why_not", text(), false},
+       {"field", described(text(), "of the plan, that is refused"), false},
+       {"fix", text(), false},
+       {"step_seconds", real(), false},
+       {"change", described(real(), "time of a token (a sample) against the plan's, less one"),
+        false},
+       {"peak_bytes", whole(), false},
+       {"reserved_bytes", described(whole(), "of the device that has most reserved"), false},
+       {"margin_bytes", described(signed_whole(), "negative = over"), false},
+       {"fits", truth(), false},
+       {"worst_device", whole(), false},
+       {"maths", described(text(), "why its training is not the plan's step by step"), false},
+       {"alternative", described(truth(), "the same value is better with other partners"), false}});
+}
+
+Json knobs_schema() {
+  return document(
+      "trainyard/knobs",
+      object({schema_member("trainyard/knobs"),
+              {"model", text()},
+              {"cluster", text()},
+              {"step_seconds", real()},
+              {"reserved_bytes", whole()},
+              {"margin_bytes", signed_whole()},
+              {"capacity_bytes", whole()},
+              {"priced", described(whole(), "plans")},
+              {"strips", list_of(object({{"knob", text()},
+                                         {"now", text()},
+                                         {"doc", text()},
+                                         {"values", list_of(knob_value_schema())}}))}}));
+}
+
 Json calibration_schema() {
   return document(
       "trainyard/calibration",
@@ -607,11 +646,17 @@ struct Entry {
   std::string_view name;
   Json (*make)();
 };
-constexpr Entry kEntries[] = {{"plan", plan_schema},       {"result", result_schema},
-                              {"order", order_schema},     {"schedules", schedules_schema},
-                              {"trade", trade_schema},     {"calibration", calibration_schema},
-                              {"run", run_schema},         {"comparison", comparison_schema},
-                              {"profile", profile_schema}, {"validation", validation_schema},
+constexpr Entry kEntries[] = {{"plan", plan_schema},
+                              {"result", result_schema},
+                              {"order", order_schema},
+                              {"schedules", schedules_schema},
+                              {"trade", trade_schema},
+                              {"knobs", knobs_schema},
+                              {"calibration", calibration_schema},
+                              {"run", run_schema},
+                              {"comparison", comparison_schema},
+                              {"profile", profile_schema},
+                              {"validation", validation_schema},
                               {"device", device_schema}};
 
 }  // namespace

@@ -28,6 +28,10 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/device", "a device"},
     Schema{"trainyard/bench", "a benchmark"},
     Schema{"trainyard/comparison", "a comparison"},
+    Schema{"trainyard/knobs", "strips of a plan's knobs"},
+    Schema{"trainyard/flip", "what would let another plan win"},
+    Schema{"trainyard/boundary", "the largest or smallest that fits"},
+    Schema{"trainyard/owners", "who owns the memory at its peak"},
     Schema{"trainyard/calibration", "a calibration"},
     Schema{"trainyard/profile", "a profile of parameters"},
 };

@@ -140,6 +140,8 @@ TEST(Program, DocumentsConformToTheirSchemas) {
   conforms(solved, parse_json(json_schema("order"), "schema"), "solved");
   const Json trade = parse_json(trainyard(solve + " --sweep 3", folder).out, "trade");
   conforms(trade, parse_json(json_schema("trade"), "schema"), "trade");
+  const Json knobs = parse_json(trainyard("knobs" + kFits + " --json", folder).out, "knobs");
+  conforms(knobs, parse_json(json_schema("knobs"), "schema"), "knobs");
   const std::string words =
       " --model mlp-small --devices 2 --set global-batch=8 --set "
       "precision=fp32 --json";

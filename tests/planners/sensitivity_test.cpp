@@ -1,0 +1,173 @@
+// Every value of a strip is the estimate of the scenario that it says it is, on random plans.
+#include "planners/sensitivity.h"
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/methods/settings.h"
+#include "tests/planners/random_plans.h"
+
+namespace trainyard {
+namespace {
+
+const KnobStrip& strip(const Sensitivity& all, std::string_view key) {
+  for (const KnobStrip& s : all.strips)
+    if (s.key == key) return s;
+  throw Error(Error::Kind::Internal, "no such strip");
+}
+
+const KnobValue& value(const KnobStrip& s, std::string_view wanted) {
+  for (const KnobValue& v : s.values)
+    if (v.value == wanted) return v;
+  throw Error(Error::Kind::Internal, "no such value");
+}
+
+Scenario large() {
+  return open(
+      {"llama-3-70b", "h100-sxm:1024", "", {"tp=8", "pp=4", "global-batch=1024", "seq=8192"}});
+}
+
+void expect_estimated(const Scenario& scenario, const KnobValue& v) {
+  const Result said = estimate(scenario);
+  const StageMemory& worst = said.memory[said.verdict.worst_device.value];
+  EXPECT_EQ(v.figures.step, said.step.value) << v.words;
+  EXPECT_EQ(v.figures.reserved, worst.reserved) << v.words;
+  EXPECT_EQ(v.figures.peak, worst.peak.value) << v.words;
+  EXPECT_EQ(v.figures.margin, said.verdict.margin) << v.words;
+  EXPECT_EQ(v.figures.fits, said.verdict.fits) << v.words;
+  EXPECT_EQ(v.figures.worst, said.verdict.worst_device) << v.words;
+}
+
+TEST(Sensitivity, EveryValueIsTheEstimateOfItsScenario) {
+  int legal = 0, refused = 0, fixed = 0;
+  std::set<std::string> knobs;
+  for (std::uint64_t seed = 0; seed < testing::cases(40, 8); ++seed) {
+    const Scenario scenario = testing::random_plan(seed);
+    const Sensitivity all = sensitivity(scenario, testing::costs());
+    // Batch and sequence stay, though both may follow from what is turned.
+    Scenario base = scenario;
+    base.plan.batch = all.scenario.plan.batch;
+    for (const KnobStrip& s : all.strips)
+      for (const KnobValue& v : s.values) {
+        ASSERT_NE(v.value, s.now) << s.key;
+        Scenario other = with_devices(base, v.devices);
+        if (!v.legal) {
+          ++refused;
+          EXPECT_FALSE(v.why_not.empty()) << s.key << "=" << v.value;
+          EXPECT_THROW(
+              {
+                if (!v.words.empty()) apply_words(other.plan, v.words);
+                prepare(other);
+              },
+              Error)
+              << s.key << "=" << v.value << ": " << v.why_not;
+          continue;
+        }
+        ++legal, fixed += !v.partners.empty();
+        knobs.insert(s.key);
+        if (!v.words.empty()) apply_words(other.plan, v.words);
+        expect_estimated(other, v);
+        const Plan complete_plan = complete(other);
+        if (s.key == kDevicesKnob)
+          EXPECT_EQ(std::to_string(other.cluster.count), v.value);
+        else
+          EXPECT_EQ(setting(complete_plan, s.key), v.value) << s.key;
+        EXPECT_EQ(complete_plan.batch.global == base.plan.batch.global, s.key != "global-batch");
+        EXPECT_EQ(complete_plan.batch.sequence == base.plan.batch.sequence, s.key != "seq");
+      }
+  }
+  EXPECT_GT(legal, 1000);
+  EXPECT_GT(refused, 50);
+  EXPECT_GT(fixed, 100);
+  EXPECT_GT(knobs.size(), 18u);
+}
+
+// Nobody has to list a setting here: one that has words or a number is turned.
+TEST(Sensitivity, EverySettingWithValuesHasAStrip) {
+  const Sensitivity all = sensitivity(large(), testing::costs());
+  for (const Setting& s : settings())
+    if (!s.values.empty()) {
+      const KnobStrip& found = strip(all, s.key);
+      const std::string now = setting(all.scenario.plan, s.key);
+      for (const std::string_view word : s.values)
+        if (word != now) {
+          EXPECT_EQ(value(found, word).value, word) << s.key;
+        }
+    }
+}
+
+TEST(Sensitivity, ADegreeTakesAPartnerThatKeepsTheDevices) {
+  const Sensitivity all = sensitivity(large(), testing::costs(), {.keys = {"tp", "dp"}});
+  ASSERT_EQ(all.strips.size(), 2u);
+  int partners = 0;
+  for (const KnobStrip& s : all.strips)
+    for (const KnobValue& v : s.values) {
+      if (!v.legal) continue;
+      const Plan plan = complete(changed(all.scenario, v));
+      EXPECT_EQ(plan.mesh.tp * plan.mesh.pp * plan.mesh.cp * *plan.mesh.dp, 1024) << v.words;
+      EXPECT_NE(v.partners, "");
+      ++partners;
+    }
+  EXPECT_GT(partners, 5);
+  // The better partner is said, the others beside it.
+  const KnobStrip& tp = strip(all, "tp");
+  EXPECT_FALSE(value(tp, "16").alternative);
+  EXPECT_TRUE(std::any_of(tp.values.begin(), tp.values.end(), [&](const KnobValue& v) {
+    return v.value == "16" && v.alternative && v.change >= value(tp, "16").change;
+  }));
+}
+
+TEST(Sensitivity, AChangeTakesTheFixOfItsDiagnosticAsPartner) {
+  const Sensitivity all = sensitivity(large(), testing::costs(), {.keys = {"schedule"}});
+  EXPECT_EQ(value(strip(all, "schedule"), "interleaved").words,
+            "schedule=interleaved virtual-stages=2");
+}
+
+TEST(Sensitivity, SaysWhatIsNotTheSameTraining) {
+  const Sensitivity all = sensitivity(large(), testing::costs());
+  EXPECT_EQ(value(strip(all, "schedule"), "pipedream-2bw").maths, "gradients of older weights");
+  EXPECT_EQ(value(strip(all, "schedule"), "gpipe").maths, "");
+  EXPECT_EQ(value(strip(all, "precision"), "fp8").maths, "other rounding");
+  EXPECT_EQ(value(strip(all, "optimizer"), "lamb").maths, "another update rule");
+  EXPECT_EQ(value(strip(all, "global-batch"), "2048").maths, "another batch");
+  EXPECT_EQ(value(strip(all, "seq"), "4096").maths, "other samples");
+  EXPECT_EQ(value(strip(all, "zero"), "1").maths, "");
+}
+
+TEST(Sensitivity, WhatIsNotLegalNamesItsField) {
+  const KnobValue& ep =
+      value(strip(sensitivity(large(), testing::costs(), {.keys = {"ep"}}), "ep"), "2");
+  EXPECT_FALSE(ep.legal);
+  EXPECT_EQ(ep.field, "plan#/mesh/ep");
+  EXPECT_EQ(ep.fix, "ep=1");
+}
+
+TEST(Sensitivity, IsTheSameOnOneThread) {
+  const Sensitivity many = sensitivity(large(), testing::costs());
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  const Sensitivity alone = sensitivity(large(), testing::costs());
+  ASSERT_EQ(many.strips.size(), alone.strips.size());
+  for (std::size_t i = 0; i < many.strips.size(); ++i) {
+    ASSERT_EQ(many.strips[i].values.size(), alone.strips[i].values.size());
+    for (std::size_t v = 0; v < many.strips[i].values.size(); ++v) {
+      EXPECT_EQ(many.strips[i].values[v].words, alone.strips[i].values[v].words);
+      EXPECT_EQ(many.strips[i].values[v].figures.step, alone.strips[i].values[v].figures.step);
+    }
+  }
+}
+
+TEST(Sensitivity, AnUnknownKnobIsAnswered) {
+  try {
+    sensitivity(large(), testing::costs(), {.keys = {"micro-bath"}});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("\"micro-batch\""), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace trainyard
