@@ -60,6 +60,16 @@ void check_model(const Workload& w, Diagnostics& found) {
               "plan#/choices/zero/stage", "zero=1");
 }
 
+void check_memory(const Workload& w, Diagnostics& found) {
+  const bool keeps = std::any_of(w.bodies.begin(), w.bodies.end(),
+                                 [](const Body& body) { return body.resident.value > 0; });
+  if (keeps)
+    add_error(found,
+              "a local run lets go of gathered weights after every forward, found "
+              "reshard-after-forward=off",
+              "plan#/choices/zero/reshard", "reshard-after-forward=on");
+}
+
 void check_precision(const Workload& w, Diagnostics& found) {
   const Precision& p = w.layout.precision;
   if (narrow(p.math)) {
@@ -146,6 +156,7 @@ Diagnostics CpuBackend::check(const Workload& w, const Program& p, const Trainin
   Diagnostics found = trainyard::check(training);
   check_degrees(w, found);
   check_model(w, found);
+  check_memory(w, found);
   check_precision(w, found);
   check_program(p, found);
   if (!has_errors(found)) check_asynchronous(w, training, found);

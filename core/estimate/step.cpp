@@ -173,7 +173,7 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
                                  const PipelineEstimate& middle,
                                  const std::vector<Bytes>& framework) {
   std::vector<CategoryBytes> memory(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
-  std::vector<Bytes> transient(memory.size());
+  std::vector<Bytes> transient(memory.size()), resident(memory.size());
   const bool split = splits_backward(w);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::size_t d = places[i].device.value;
@@ -188,6 +188,7 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
       at(Category::Weights) += state.weights * middle.older_versions[i];
     at(Category::OptimizerState) += state.optimizer;
     at(Category::Gradients) += state.gradients;
+    resident[d] += state.gathered;
     at(Category::Activations) +=
         bytes.until_input * middle.live[i] + bytes.until_weight * for_weight;
     if (split)
@@ -205,6 +206,8 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
     at(Category::Recomputed) = backward >= forward ? bytes.recomputed : Bytes{};
     at(Category::Workspace) = backward >= forward ? backward_workspace : bytes.forward_workspace;
   }
+  for (std::size_t d = 0; d < memory.size(); ++d)
+    memory[d][static_cast<std::size_t>(Category::Communication)] += resident[d];
   return memory;
 }
 

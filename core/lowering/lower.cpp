@@ -81,6 +81,9 @@ class HeldState {
          1 + waves.replicas);
     sets(Category::Gradients, "gradients", &StateBytes::gradients, Holds::Gradients,
          1 + waves.gradients);
+    name_parts(hold(place, Category::Communication, "gathered weights", state.total.gathered,
+                    Provenance::Modelled, Holds::Other),
+               state, &StateBytes::gathered);
   }
 
   void name_parts(BufferId id, const StateByBlock& state, Bytes StateBytes::* kind) {

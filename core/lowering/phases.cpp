@@ -186,12 +186,15 @@ StateByBlock make_stage_state(const Workload& w, const Runs& runs) {
     one.weights = one.weights * run.count;
     one.gradients = one.gradients * run.count;
     one.optimizer = one.optimizer * run.count;
+    one.gathered = one.gathered * run.count;
     state.total.weights += one.weights;
     state.total.gradients += one.gradients;
     state.total.optimizer += one.optimizer;
+    state.total.gathered += one.gathered;
     if (!state.blocks.empty() && state.blocks.back().first == layer.block) {
       StateBytes& same = state.blocks.back().second;
       same.weights += one.weights, same.gradients += one.gradients, same.optimizer += one.optimizer;
+      same.gathered += one.gathered;
     } else {
       state.blocks.emplace_back(layer.block, one);
     }

@@ -186,7 +186,8 @@ StateBytes state_bytes(const Body& body, const Layout& layout) {
           gradients(p.dense, layout.gradient_shards, layout.optimizer_shards) +
               gradients(p.expert, layout.expert_gradient_shards, layout.expert_optimizer_shards),
           part(p.dense, optimizer, layout.optimizer_shards) +
-              part(p.expert, optimizer, layout.expert_optimizer_shards)};
+              part(p.expert, optimizer, layout.expert_optimizer_shards),
+          body.resident};
 }
 
 }  // namespace trainyard

@@ -104,6 +104,7 @@ struct Body {
   /// = those of the layout's format.
   double kept_weight = 0, gathered_weight = 0;
   Bytes gathered{};         // parameters in full that live only while the layer runs (ZeRO 3)
+  Bytes resident{};         // the same where they stay from forward to backward: of the whole step
   Bytes unreduced{};        // gradients in full that live until they are scattered (ZeRO 2 and 3)
   Bytes input{}, output{};  // bytes that cross its boundary, on one device
 };
@@ -118,6 +119,7 @@ Body write_body(const Model&, int block, const Layout&);
 /// Training state of one layer on one device, sharded as the layout says.
 struct StateBytes {
   Bytes weights{}, gradients{}, optimizer{};
+  Bytes gathered{};  // weights in full that stay from forward to backward (ZeRO 3, no resharding)
 };
 StateBytes state_bytes(const Body&, const Layout&);
 /// So many of the layer's parameters as they are gathered.

@@ -153,6 +153,14 @@ void set_zero(Plan& plan, std::string_view value, const Place& place) {
   set_param(plan, "zero", "stage", value, place);
 }
 
+// torchtitan's words beside on and off; its default depends on the pipeline.
+void set_reshard(Plan& plan, std::string_view value, const Place& place) {
+  const bool on = value == "default"                      ? plan.mesh.pp == 1
+                  : value == "always" || value == "never" ? value == "always"
+                                                          : on_off(value, place);
+  choice(plan, "zero").params.set("reshard", on);
+}
+
 void set_recompute(Plan& plan, std::string_view value, const Place& place) {
   constexpr std::string_view kBlocks = "blocks=";
   if (value.substr(0, kBlocks.size()) == kBlocks) {
@@ -342,6 +350,15 @@ std::vector<Setting> make_settings() {
        {},
        [](P& p, V v, L& l) { set_param(p, "zero", "shard", v, l); },
        [](const P& p) { return read_param(p, "zero", "shard"); }},
+      {"reshard-after-forward",
+       {"reshard", "fsdp-reshard-after-forward"},
+       "zero=3: let go of gathered weights after forward, and gather them again for backward",
+       {"on", "off"},
+       set_reshard,
+       [](const P& p) {
+         const std::string text = read_param(p, "zero", "reshard");
+         return text.empty() ? text : on_off(text == "true");
+       }},
       {"sequence-parallel",
        {"sp"},
        "divide norms and residuals over tensor ranks",

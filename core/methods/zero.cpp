@@ -6,6 +6,11 @@
 //   backward   3 volumes hybrid    over `shard` ranks only (a node, say); between the groups
 //   gradients are all-reduced
 //
+// Stage 3 without resharding keeps a layer's weights from forward to backward: the second gather is
+// not needed, and all layers' weights stand in full at once. One stage alone lets go of them with
+// every backward and gathers with every forward (FSDP2); under a pipeline, where microbatches are
+// always under way, they are gathered once a step (torchtitan).
+//
 // Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", SC
 // 2020; Zhao et al., "PyTorch FSDP", VLDB 2023.
 #include <algorithm>
@@ -53,11 +58,14 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
     const BodyOp gather =
         collective_op(kName, "gather " + part.label + "weights", NodeId{}, Pass::Forward,
                       CollectiveKind::AllGather, part.shard, weight(part.parameters));
-    if (stage < 3) {
+    const bool keeps = stage == 3 && !params.flag("reshard");
+    if (keeps) body.resident += weight(part.parameters);
+    if (stage < 3 || (keeps && mesh.pp > 1)) {
       body.gather.push_back(gather);
       continue;
     }
     body.forward.insert(body.forward.begin(), gather);
+    if (keeps) continue;
     BodyOp again = gather;
     again.pass = Pass::BackwardInput;
     body.backward.insert(body.backward.begin(), again);
@@ -98,6 +106,12 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
          name + " divides state over data-parallel ranks, and there is one: nothing is saved",
          {"plan#/choices/zero/stage"},
          "zero=0"});
+  if (stage < 3 && !params.flag("reshard"))
+    found.push_back({Diagnostic::Severity::Warning,
+                     "reshard-after-forward=off keeps the weights that zero=3 gathers, and " +
+                         name + " divides none: nothing changes",
+                     {"plan#/choices/zero/reshard"},
+                     "zero=3"});
   if (stage == 2 && mesh.pp > 1)
     found.push_back({Diagnostic::Severity::Warning,
                      "zero=2 under a pipeline reduces gradients with every microbatch: " +
@@ -133,7 +147,11 @@ Method zero() {
                   .fallback = std::int64_t{0},
                   .doc = "ranks among which state is divided (hybrid); 0 = all",
                   .low = 0,
-                  .high = 1e6}},
+                  .high = 1e6},
+                 {.name = "reshard",
+                  .fallback = true,
+                  .doc = "stage 3: lets go of gathered weights after forward; false keeps them for "
+                         "backward, one gather less"}},
       .check = check_scenario,
       .arrange = arrange,
       .rewrite = rewrite,

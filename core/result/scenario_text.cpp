@@ -24,7 +24,12 @@ bool unsaid(std::string_view key, const Plan& plan) {
   return (key == "order" && plan.order.empty()) ||
          (key == "framework" && plan.software.framework.empty()) ||
          (key == "kernels" && plan.software.kernels.empty()) ||
-         (key == "attention" && plan.software.attention.empty());
+         (key == "attention" && plan.software.attention.empty()) ||
+         (key == "reshard-after-forward" && setting(plan, key) != "off");
+}
+
+bool unsaid(const Choice& choice, std::string_view param, const ParamValue& value) {
+  return choice.method == "zero" && param == "reshard" && value == ParamValue{true};
 }
 
 }  // namespace
@@ -43,7 +48,7 @@ std::string scenario_text(const Scenario& scenario) {
   for (const Choice& choice : scenario.plan.choices) {
     text += "\nmethod " + choice.method;
     for (const auto& [name, value] : choice.params.values())
-      text += fmt::format(" {}={}", name, to_text(value));
+      if (!unsaid(choice, name, value)) text += fmt::format(" {}={}", name, to_text(value));
   }
   return text + "\n";
 }

@@ -62,6 +62,7 @@ class Draw {
       if (method(schedule).placement == Placement::V) p.virtual_stages = 2;
       set(p, "schedule", schedule);
       set(p, "zero", std::to_string(pick(0, 3)));
+      if (add(0, 2) == 0) set(p, "reshard-after-forward", "off");
       const char* recompute[] = {"none", "none", "selective", "full", "blocks=1"};
       set(p, "recompute", recompute[pick(0, 4)]);
       set(p, "overlap", pick(0, 1) == 0 ? "on" : "off");
@@ -81,13 +82,18 @@ class Draw {
   std::int64_t pick(std::int64_t low, std::int64_t high) {
     return random_.between(next_++, low, high);
   }
+  // What came later, drawn apart: the other draws stay as they were.
+  std::int64_t add(std::int64_t low, std::int64_t high) {
+    return random_.between(kAdded + added_++, low, high);
+  }
   static void set(Plan& p, const char* key, std::string_view value) {
     apply_setting(p, key, value);
   }
 
   Random random_;
   const std::vector<std::string>& schedules_;
-  std::uint64_t next_ = 0;
+  static constexpr std::uint64_t kAdded = std::uint64_t{1} << 40;
+  std::uint64_t next_ = 0, added_ = 0;
 };
 
 std::string words(const Scenario& s) {

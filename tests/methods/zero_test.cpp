@@ -134,6 +134,61 @@ TEST(Zero, StageThreeGathersALayerBeforeForwardAndBackward) {
   EXPECT_EQ(layer(w).unreduced.value, bytes);
 }
 
+Bytes resident(const Workload& w) { return w.kinds.at(0).state.total.gathered; }
+
+// One stage: a gather with every forward, none with backward. Two volumes and one gather less.
+TEST(Zero, WithoutReshardingBackwardFindsItsWeights) {
+  const Workload w = half("zero=3", 16, "reshard-after-forward=off");
+  const std::int64_t bytes = 2 * layer(w).parameters.dense;
+  EXPECT_EQ(collectives(layer(w).forward),
+            Words{words(CollectiveKind::AllGather, Group::Data, bytes)});
+  EXPECT_TRUE(collectives(layer(w).backward).empty());
+  EXPECT_TRUE(layer(w).gather.empty());
+  EXPECT_EQ(volumes(w), 2);
+  EXPECT_EQ(layer(w).gathered, Bytes{});
+  EXPECT_EQ(layer(w).resident.value, bytes);
+  // All layers in full at once, beside the shards.
+  std::int64_t parameters = 0;
+  for (const Workload::Run& run : w.runs.at(0))
+    parameters += w.bodies[static_cast<std::size_t>(run.body)].parameters.dense * run.count;
+  EXPECT_EQ(resident(w).value, 2 * parameters);
+  EXPECT_EQ(w.kinds[0].state.total.weights, half("zero=3").kinds[0].state.total.weights);
+  EXPECT_EQ(resident(half("zero=3")), Bytes{});
+}
+
+// Microbatches are always under way: the weights stay until the step has ended.
+TEST(Zero, WithoutReshardingAPipelineGathersOnceAStep) {
+  const Workload w = prepare(
+      scenario(gpt(), 16, {"zero=3", "pp=2", "global-batch=32", "reshard-after-forward=off"}));
+  EXPECT_TRUE(collectives(layer(w).forward).empty());
+  EXPECT_TRUE(collectives(layer(w).backward).empty());
+  EXPECT_EQ(collectives(layer(w).gather),
+            Words{words(CollectiveKind::AllGather, Group::Data, 2 * layer(w).parameters.dense)});
+  EXPECT_TRUE(w.layout.reduce_every_microbatch);
+}
+
+TEST(Zero, OthersSpellingsOfResharding) {
+  Plan plan;
+  for (const auto& [text, kept] : {std::pair{"reshard_after_forward=false", "off"},
+                                   {"fsdp_reshard_after_forward=always", "on"},
+                                   {"reshard=never", "off"},
+                                   {"reshard=default", "on"}}) {
+    apply_setting(plan, text);
+    EXPECT_EQ(setting(plan, "reshard-after-forward"), kept) << text;
+  }
+  plan.mesh.pp = 4;
+  apply_setting(plan, "reshard=default");
+  EXPECT_EQ(setting(plan, "reshard-after-forward"), "off");
+}
+
+TEST(Zero, WarnsOfReshardingWhereNothingIsGathered) {
+  const Diagnostics found = check_of("zero", scenario(gpt(), 8, {"zero=1", "reshard=off"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message,
+            "reshard-after-forward=off keeps the weights that zero=3 gathers, and zero=1 divides "
+            "none: nothing changes");
+}
+
 // One gather serves the repeated forward and the backward after it.
 TEST(Zero, RecomputationSharesTheGatherOfBackward) {
   const Workload w = half("zero=3", 16, "recompute=full");
