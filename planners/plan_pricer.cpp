@@ -3,32 +3,626 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <utility>
 
+#include "core/lowering/lower.h"
+#include "core/memory/process_bytes.h"
+#include "core/methods/catalogue.h"
+#include "core/methods/settings.h"
 #include "planners/exact_price.h"
+#include "planners/holdings.h"
+#include "planners/layer_prices.h"
 
 namespace trainyard {
+namespace {
 
-PriceTable price_space(const PlanSpace& space, CostModels& costs, const PricerOptions& options) {
-  PriceTable table;
-  for (PlanId id = 0; id < space.combinations(); ++id) {
-    const std::vector<std::uint32_t> digits = space.digits(id);
-    if (id % static_cast<PlanId>(options.parts) != static_cast<PlanId>(options.part)) continue;
-    if (const auto form = space.canonical(digits); form && *form == digits) table.ids.push_back(id);
+using Digits = std::vector<std::uint32_t>;
+
+// Where the knobs stand, so that nothing is looked up by name for each of a million plans.
+struct KnobIndex {
+  explicit KnobIndex(const PlanSpace& s)
+      : devices(s.knob("devices")),
+        tp(s.knob("tp")),
+        cp(s.knob("cp")),
+        ep(s.knob("ep")),
+        pp(s.knob("pp")),
+        dp(s.knob("dp")),
+        order(s.knob("rank-order")),
+        zero(s.knob("zero")),
+        hybrid(s.knob("hybrid")),
+        sequence_parallel(s.knob("sequence-parallel")),
+        recompute(s.knob("recompute")),
+        precision(s.knob("precision")),
+        overlap(s.knob("overlap")),
+        tensor_overlap(s.knob("tensor-overlap")),
+        micro(s.knob("micro-batch")),
+        schedule(s.knob("schedule")),
+        virtual_stages(s.knob("virtual-stages")) {}
+  std::size_t devices, tp, cp, ep, pp, dp, order, zero, hybrid, sequence_parallel, recompute,
+      precision, overlap, tensor_overlap, micro, schedule, virtual_stages;
+};
+
+// Calls f with each combination of the digits of knobs [from, to), the last fastest.
+template <class F>
+void each_combination(const PlanSpace& space, Digits& digits, std::size_t from, std::size_t to,
+                      const F& f) {
+  if (from == to) return f();
+  for (digits[from] = 0; digits[from] < space.knobs()[from].values.size(); ++digits[from])
+    each_combination(space, digits, from + 1, to, f);
+  digits[from] = 0;
+}
+
+// One mesh with the knobs that come before it.
+struct MeshJob {
+  Digits digits;  // of knobs up to rank order; zeros behind
+  std::int64_t devices = 1, tp = 1, cp = 1, ep = 1, pp = 1, dp = 1;
+  std::size_t group = 0;  // of meshes in which layers do the same work
+};
+
+// A plan's time and memory from the sums of its stages.
+struct KindPrice {
+  std::int64_t forward = 0, back = 0, both = 0, weights = 0, first = 0;  // ns, see combine()
+  Bytes lasting{}, older{}, until_input{}, until_weight{}, carried{}, transient{}, further{},
+      bucket{};
+  std::int64_t reduce = 0, reduce_last = 0, update = 0, publish = 0, arrive = 0;
+  bool reduce_overlapped = false;
+};
+
+std::int64_t alone(const PhaseSum& p, std::int64_t blocking_weights) {
+  return std::max(p.compute, p.beside) + p.blocking + blocking_weights;
+}
+std::int64_t with_weights(const PhaseSum& p, const StageStateSum::Weights& w) {
+  return w.lead + std::max(p.compute, w.rest);
+}
+
+// Of a lane's chain of actions, each takes at least its computation with what blocks it, and at
+// least its weights' arrival with its computation (core/methods/action_clock.h).
+KindPrice combine(const StageWorkSum& work, const StageStateSum& state, bool split,
+                  bool reduce_every) {
+  KindPrice k;
+  k.forward = alone(work.forward, state.forward.blocking);
+  k.weights = with_weights(work.forward, state.forward);
+  Bytes communication, workspace;
+  if (split) {
+    k.back = alone(work.backward_input, state.backward_input.blocking);
+    k.both = k.forward + k.back + alone(work.backward_weight, state.backward_weight.blocking);
+    k.weights += with_weights(work.backward_input, state.backward_input) +
+                 with_weights(work.backward_weight, state.backward_weight);
+    communication = std::max(state.gathered, state.unreduced);
+    workspace = std::max(work.input_workspace, work.weight_workspace);
+    k.carried = work.carried;
+  } else {
+    k.back = alone(work.backward, state.backward.blocking);
+    k.both = k.forward + k.back;
+    k.weights += with_weights(work.backward, state.backward);
+    communication = state.backward_communication;
+    workspace = work.backward_workspace;
   }
-  table.plans.resize(table.ids.size());
-  tbb::parallel_for(std::size_t{0}, table.ids.size(), [&](std::size_t i) {
-    if (options.stop.stop_requested()) return;
-    const Scenario s = space.scenario(table.ids[i]);
-    const ExactPrice price = exact_price(s, costs.of(s));
-    PricedPlan& plan = table.plans[i];
+  k.transient = std::max(state.gathered + work.forward_workspace,
+                         communication + work.recomputed + workspace);
+  k.lasting = state.lasting, k.older = state.weights;
+  k.until_input = work.until_input, k.until_weight = work.until_weight;
+  k.further = work.further, k.bucket = state.bucket;
+  k.reduce = state.reduce, k.reduce_last = state.reduce_last;
+  k.reduce_overlapped = state.reduce_overlapped;
+  k.update = state.update;
+  if (state.gather_overlapped)
+    k.arrive = state.gather_last;
+  else
+    k.publish = state.gather;
+  if (reduce_every && !state.reduce_overlapped) k.first = state.reduce;
+  return k;
+}
+
+struct DeviceSum {
+  std::int64_t fill = -1, drain = 0, both = 0, weights = 0, chain = 0, reduce = 0, update = 0,
+               blocked = 0;
+  std::int64_t tail = 0;  // after its last backward
+  Bytes lasting{}, passing{}, transient{}, further{}, bucket{};
+};
+
+struct Pricing {
+  const ProcessMemory& process;
+  std::int64_t transfer = 0;
+  int microbatches = 1;
+  bool reduce_every = false, blocking_sends = false;
+};
+
+struct Bound {
+  std::int64_t step = 0;
+  Bytes memory{};
+  std::uint16_t device = 0;
+};
+
+// What no plan with these stages undercuts. `devices`: room for them.
+Bound bound_of(const std::vector<KindPrice>& kinds, const std::vector<std::uint16_t>& kind_of,
+               const Holdings& h, const Pricing& by, std::vector<DeviceSum>& devices) {
+  std::fill(devices.begin(), devices.end(), DeviceSum{});
+  const auto copied = static_cast<std::size_t>(copies(h.placement));
+  const std::int64_t m = by.microbatches / static_cast<std::int64_t>(copied);
+  std::int64_t ahead = 0, behind = 0;
+  std::uint16_t before = h.device.front();
+  for (std::size_t s = 0; s < kind_of.size(); ++s) {
+    const KindPrice& k = kinds[kind_of[s]];
+    if (h.device[s * copied] != before) ahead += by.transfer, behind += by.transfer;
+    before = h.device[s * copied];
+    for (std::size_t c = 0; c < copied; ++c) {
+      const std::size_t place = s * copied + c;
+      DeviceSum& d = devices[h.device[place]];
+      if (d.fill < 0) {
+        d.fill = copied > 1 ? 0 : ahead, d.drain = copied > 1 ? 0 : behind;
+        d.tail = std::max(k.reduce_last, k.reduce_overlapped ? k.reduce - k.back : k.reduce) +
+                 k.update + k.publish;
+      }
+      d.both += k.both, d.weights += k.weights, d.chain += k.forward + k.back;
+      d.update += k.update, d.reduce += k.reduce, d.blocked += k.first;
+      const int live = h.live[place],
+                for_weight = h.live_for_weight.empty() ? live : h.live_for_weight[place];
+      d.lasting += k.lasting;
+      if (!h.older_versions.empty()) d.lasting += k.older * h.older_versions[place];
+      d.passing += k.until_input * live + k.until_weight * for_weight;
+      if (h.splits_backward) d.passing += k.carried * std::max(0, for_weight - live);
+      d.transient = std::max(d.transient, k.transient);
+      d.further = std::max(d.further, k.further), d.bucket = std::max(d.bucket, k.bucket);
+    }
+    ahead += k.forward, behind += k.back;
+  }
+  Bound found;
+  const std::int64_t arrives = h.paced ? 0 : kinds[kind_of.front()].arrive;
+  const double fragmentation = std::max(1.0, by.process.fragmentation);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const DeviceSum& d = devices[i];
+    const std::int64_t sends = by.blocking_sends && devices.size() > 1 ? by.transfer * m : 0;
+    const std::int64_t busy = std::max(d.both * m + sends + d.blocked * (m - 1), d.weights * m);
+    std::int64_t step = busy;
+    if (h.shared) {
+      step = busy / static_cast<std::int64_t>(std::max<std::size_t>(2, devices.size()));
+    } else if (!h.paced) {
+      step =
+          arrives + d.fill + std::max({busy + std::max(d.tail, d.update), d.chain * m + d.drain});
+      if (by.reduce_every) step = std::max(step, d.fill + d.reduce * m + d.update);
+    }
+    found.step = std::max(found.step, step);
+    const Bytes lasting = d.lasting + by.process.context + d.further + d.bucket;
+    const double passing = static_cast<double>((d.passing + d.transient).value);
+    const Bytes reserved = lasting + Bytes{std::llround(passing * fragmentation)};
+    if (reserved > found.memory)
+      found.memory = reserved, found.device = static_cast<std::uint16_t>(i);
+  }
+  // Sums of layers are rounded otherwise than sums of stages.
+  constexpr double kRounding = 1e-6;
+  found.step -= std::min(
+      found.step, 1000 + static_cast<std::int64_t>(kRounding * static_cast<double>(found.step)));
+  return found;
+}
+
+class SpacePricer {
+ public:
+  SpacePricer(const PlanSpace& space, CostModels& costs, const PricerOptions& options)
+      : space_(space),
+        costs_(costs),
+        options_(options),
+        at_(space),
+        process_(costs.of(space.base()).process_memory(space.base().cluster.device)) {}
+
+  PriceTable run() {
+    list_meshes();
+    mark_work();
+    make_kinds();
+    make_work();
+    std::vector<PriceTable> parts(jobs_.size());
+    tbb::parallel_for(std::size_t{0}, jobs_.size(), [&](std::size_t j) {
+      if (mine(j) && !stopped()) parts[j] = price_mesh(jobs_[j]);
+    });
+    return join(parts);
+  }
+
+ private:
+  bool stopped() const { return options_.stop.stop_requested(); }
+  bool mine(std::size_t job) const {
+    return static_cast<int>(job % static_cast<std::size_t>(options_.parts)) == options_.part;
+  }
+  std::int64_t number(std::size_t knob, const Digits& d) const {
+    return space_.number(knob, d[knob]);
+  }
+
+  // Every combination of knobs up to the rank order that is some plan's.
+  void list_meshes() {
+    Digits digits(space_.knobs().size(), 0);
+    std::map<std::vector<std::int64_t>, std::size_t> groups;
+    each_combination(space_, digits, 0, at_.order + 1, [&] {
+      MeshJob job{digits};
+      job.devices = number(at_.devices, digits), job.tp = number(at_.tp, digits);
+      job.cp = number(at_.cp, digits), job.ep = number(at_.ep, digits);
+      job.pp = number(at_.pp, digits);
+      const std::int64_t model = job.tp * job.cp * job.pp;
+      if (job.devices % model != 0) return;
+      job.dp = job.devices / model;
+      const std::string& wanted = space_.knobs()[at_.dp].values[digits[at_.dp]];
+      if (wanted != "rest" && number(at_.dp, digits) != job.dp) return;
+      if (job.dp * job.cp % job.ep != 0) return;
+      if ((job.pp == 1 || job.dp * job.cp == 1) && digits[at_.order] != 0) return;
+      job.group = groups.try_emplace(group_key(job), groups.size()).first->second;
+      jobs_.push_back(std::move(job));
+    });
+    groups_ = groups.size();
+  }
+
+  // What layers can tell of a mesh.
+  std::vector<std::int64_t> group_key(const MeshJob& job) const {
+    std::vector<std::int64_t> key(
+        job.digits.begin(), job.digits.begin() + static_cast<std::ptrdiff_t>(at_.devices + 1));
+    Mesh mesh{static_cast<int>(job.tp), static_cast<int>(job.cp), static_cast<int>(job.ep),
+              static_cast<int>(job.dp), static_cast<int>(job.pp), order_of(job)};
+    const Cluster cluster = with_devices(space_.base().cluster, job.devices);
+    key.insert(key.end(), {job.tp, job.cp, job.ep, job.pp > 1 ? 1 : 0});
+    for (const Group g : {Group::Tensor, Group::Context, Group::Expert}) {
+      const GroupShape shape = group_shape(mesh, g, cluster);
+      key.insert(key.end(), {shape.ranks, shape.per_node, shape.neighbours, shape.stride});
+    }
+    if (job.ep > 1) key.insert(key.end(), {job.dp, job.pp, job.digits[at_.order]});
+    return key;
+  }
+
+  const std::string& order_of(const MeshJob& job) const {
+    return space_.knobs()[at_.order].values[job.digits[at_.order]];
+  }
+
+  // Layers' work by group of meshes and by the knobs from sequence parallel to micro-batch.
+  std::size_t work_index(std::size_t group, const Digits& d) const {
+    std::size_t index = group;
+    for (std::size_t k = at_.sequence_parallel; k <= at_.micro; ++k)
+      index = index * space_.knobs()[k].values.size() + d[k];
+    return index;
+  }
+
+  bool whole_batch(const MeshJob& job, const Digits& d) const {
+    return space_.base().plan.batch.global % (job.dp * number(at_.micro, d)) == 0;
+  }
+
+  // Each recomputes every layer alike; other policies are priced one by one.
+  bool regular(const Digits& d) const {
+    const std::string& policy = space_.knobs()[at_.recompute].values[d[at_.recompute]];
+    if (policy != "none" && policy != "selective" && policy != "op" && policy != "full")
+      return false;
+    return regular_base_;
+  }
+
+  // Which layers' work is needed, and by which mesh of its group it is written.
+  void mark_work() {
+    regular_base_ = space_.base().plan.split.layers.empty() && space_.base().plan.order.empty();
+    std::size_t each = 1;
+    for (std::size_t k = at_.sequence_parallel; k <= at_.micro; ++k)
+      each *= space_.knobs()[k].values.size();
+    work_.resize(groups_ * each);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      if (!mine(j)) continue;
+      Digits d = jobs_[j].digits;
+      each_combination(space_, d, at_.sequence_parallel, at_.micro + 1, [&] {
+        if (!canonical_layer(jobs_[j], d) || !regular(d) || !whole_batch(jobs_[j], d)) return;
+        Work& work = work_[work_index(jobs_[j].group, d)];
+        if (work.job == nullptr) {
+          work.job = &jobs_[j], work.digits = d;
+          needed_.push_back(&work);
+        }
+        work.pipelines.push_back(static_cast<int>(jobs_[j].pp));
+      });
+    }
+  }
+
+  bool canonical_layer(const MeshJob& job, const Digits& d) const {
+    if (job.tp == 1 && (d[at_.sequence_parallel] != 0 || d[at_.tensor_overlap] != 0)) return false;
+    return job.dp * job.cp > 1 || d[at_.overlap] == 0;
+  }
+
+  bool canonical_state(const MeshJob& job, const Digits& d) const {
+    const std::int64_t data = job.dp * job.cp, group = number(at_.hybrid, d);
+    if (data == 1 && d[at_.zero] != 0) return false;
+    const bool none = space_.knobs()[at_.zero].values[d[at_.zero]] == "0";
+    return d[at_.hybrid] == 0 || !(none || (group > 1 && (group >= data || data % group != 0)));
+  }
+
+  // Stage tables by the number of stages.
+  void make_kinds() {
+    for (const MeshJob& job : jobs_)
+      for (std::uint32_t v = 0; v < space_.knobs()[at_.virtual_stages].values.size(); ++v) {
+        const std::int64_t chunks = space_.number(at_.virtual_stages, v);
+        const auto count = static_cast<std::size_t>(job.pp * chunks);
+        if (kinds_.count(count) == 0)
+          kinds_.emplace(count, stage_kinds(space_.base(), static_cast<int>(job.pp),
+                                            static_cast<int>(chunks)));
+      }
+  }
+
+  // The scenario of a plan of this mesh without a pipeline's schedule: the first stages take what
+  // layers the others leave.
+  Scenario scenario_of(const MeshJob& job, Digits d) const {
+    d[at_.schedule] = 0, d[at_.virtual_stages] = 0;
+    Scenario s = space_.scenario(space_.id(d));
+    Plan& plan = s.plan;
+    apply_setting(plan, "schedule", "1f1b", {"search"});
+    plan.order.clear();
+    plan.virtual_stages = 1;
+    plan.mesh.dp = static_cast<int>(job.dp);
+    plan.split.layers.clear();
+    const int layers = layer_count(s.model), pp = static_cast<int>(job.pp);
+    if (pp > 1 && layers >= pp) {
+      plan.split.layers.assign(static_cast<std::size_t>(pp), 1);
+      plan.split.layers.front() = layers - pp + 1;
+    }
+    plan.batch.global = plan.batch.micro * job.dp;
+    return s;
+  }
+
+  struct Work {
+    const MeshJob* job = nullptr;
+    Digits digits;
+    std::vector<int> pipelines;  // that ask for it
+    WorkPrices prices;
+    std::map<std::size_t, std::vector<StageWorkSum>> sums;  // by number of stages, by kind
+  };
+
+  void make_work() {
+    tbb::parallel_for(std::size_t{0}, needed_.size(), [&](std::size_t i) {
+      if (stopped()) return;
+      Work& work = *needed_[i];
+      Scenario s = scenario_of(*work.job, work.digits);
+      apply_setting(s.plan, "zero", "0", {"search"});
+      apply_setting(s.plan, "hybrid", "0", {"search"});
+      const CostModel& cost = costs_.of(s);
+      work.prices = WorkPrices(s, cost);
+      if (work.prices.illegal() != Fate::Untried) return;
+      for (const int pp : work.pipelines)
+        for (std::uint32_t v = 0; v < space_.knobs()[at_.virtual_stages].values.size(); ++v) {
+          const auto stages = static_cast<std::size_t>(pp * space_.number(at_.virtual_stages, v));
+          const StageKinds& kinds = kinds_.at(stages);
+          if (kinds.illegal != Fate::Untried || (pp == 1 && stages > 1) ||
+              work.sums.count(stages) != 0)
+            continue;
+          std::vector<StageWorkSum>& sums = work.sums[stages];
+          for (const BlockRuns& runs : kinds.kinds)
+            sums.push_back(work.prices.sum(runs, cost, s.cluster));
+        }
+    });
+  }
+
+  // What the schedules of one mesh and micro-batch are: chunks, whether legal, what they hold.
+  struct Pipeline {
+    std::uint32_t schedule = 0, chunks = 0;  // digits
+    std::size_t stages = 1;
+    Fate illegal = Fate::Untried;
+    const Holdings* holds = nullptr;
+  };
+
+  const Holdings& holdings_of(const Choice& choice, int pp, int v, int microbatches) {
+    const int settled = settled_microbatches(method(choice.method), pp, microbatches);
+    const std::tuple key{choice.method, pp, v, settled};
+    {
+      const std::lock_guard guard(lock_);
+      if (const auto have = holdings_.find(key); have != holdings_.end()) return have->second;
+    }
+    Holdings made = holdings(choice, pp, v, settled);
+    const std::lock_guard guard(lock_);
+    return holdings_.try_emplace(key, std::move(made)).first->second;
+  }
+
+  std::vector<Pipeline> pipelines(const MeshJob& job, const Digits& d, Scenario& s) {
+    std::vector<Pipeline> list;
+    const std::vector<std::string>& schedules = space_.knobs()[at_.schedule].values;
+    const bool whole = whole_batch(job, d);
+    s.plan.mesh.dp = static_cast<int>(job.dp);
+    s.plan.batch.micro = number(at_.micro, d);
+    for (std::uint32_t c = 0; c < schedules.size(); ++c) {
+      if (job.pp == 1 && c > 0) break;
+      apply_setting(s.plan, "schedule", schedules[c], {"search"});
+      for (std::uint32_t v = 0; v < space_.knobs()[at_.virtual_stages].values.size(); ++v) {
+        if (job.pp == 1 && v > 0) break;
+        const auto chunks = static_cast<int>(space_.number(at_.virtual_stages, v));
+        if (job.pp > 1 && !has_chunks(schedules[c], chunks)) continue;
+        Pipeline p{c, v, static_cast<std::size_t>(job.pp * chunks)};
+        s.plan.virtual_stages = chunks;
+        p.illegal = kinds_.at(p.stages).illegal;
+        if (p.illegal == Fate::Untried && !whole) p.illegal = Fate::Batch;
+        if (p.illegal == Fate::Untried) p.illegal = refused(s, p.stages);
+        if (p.illegal == Fate::Untried)
+          p.holds = &holdings_of(*chosen_on(s.plan, MethodAxis::Schedule), static_cast<int>(job.pp),
+                                 chunks, microbatches(s.plan));
+        list.push_back(p);
+      }
+    }
+    return list;
+  }
+
+  // By the schedule itself, or because its step is too long to be laid out.
+  Fate refused(const Scenario& s, std::size_t stages) const {
+    constexpr std::int64_t kMostActions = std::int64_t{1} << 21;
+    if (microbatches(s.plan) > kMostActions / static_cast<std::int64_t>(stages)) return Fate::Batch;
+    const Choice& choice = *chosen_on(s.plan, MethodAxis::Schedule);
+    const Method& schedule = method(choice.method);
+    if (!schedule.check) return Fate::Untried;
+    Diagnostics errors;
+    for (Diagnostic& d : schedule.check(s, with_defaults(choice.params, schedule.params)))
+      if (d.severity == Diagnostic::Severity::Error) errors.push_back(std::move(d));
+    return errors.empty() ? Fate::Untried : illegal_fate(errors);
+  }
+
+  struct State {
+    StatePrices prices;
+    std::map<std::size_t, std::vector<StageStateSum>> sums;  // by number of stages, by kind
+    Fate illegal = Fate::Untried;
+  };
+
+  State state_of(const MeshJob& job, Digits d) {
+    // What a layer does for a microbatch is not asked here; under ZeRO 3 recomputation gathers
+    // weights once more.
+    d[at_.micro] = 0;
+    State state;
+    Scenario s = scenario_of(job, d);
+    s.plan.batch.micro = 1, s.plan.batch.global = job.dp;
+    const CostModel& cost = costs_.of(s);
+    state.prices = StatePrices(s, cost);
+    state.illegal = state.prices.illegal();
+    if (state.illegal != Fate::Untried) return state;
+    for (std::uint32_t v = 0; v < space_.knobs()[at_.virtual_stages].values.size(); ++v) {
+      const auto stages = static_cast<std::size_t>(job.pp * space_.number(at_.virtual_stages, v));
+      const StageKinds& kinds = kinds_.at(stages);
+      if (kinds.illegal != Fate::Untried || (job.pp == 1 && stages > 1) ||
+          state.sums.count(stages) != 0)
+        continue;
+      for (const BlockRuns& runs : kinds.kinds)
+        state.sums[stages].push_back(state.prices.sum(runs, cost));
+    }
+    return state;
+  }
+
+  PriceTable price_mesh(const MeshJob& job) {
+    PriceTable out;
+    Digits d = job.digits;
+    const Cluster cluster = with_devices(space_.base().cluster, job.devices);
+    Scenario s = space_.scenario(space_.id(d));
+    Room room{{}, std::vector<DeviceSum>(static_cast<std::size_t>(job.pp)), {}};
+    // By micro-batch.
+    std::vector<std::vector<Pipeline>> by_micro;
+    for (d[at_.micro] = 0; d[at_.micro] < space_.knobs()[at_.micro].values.size(); ++d[at_.micro])
+      by_micro.push_back(pipelines(job, d, s));
+    d[at_.micro] = 0;
+    const std::size_t level = pipeline_level(s.plan.mesh, cluster);
+    std::map<std::vector<std::uint32_t>, State> states;
+    each_combination(space_, d, at_.zero, at_.micro, [&] {
+      if (stopped() || !canonical_state(job, d) || !canonical_layer(job, d)) return;
+      const State& state = [&]() -> const State& {
+        const std::vector<std::uint32_t> key(d.begin(),
+                                             d.begin() + static_cast<std::ptrdiff_t>(at_.micro));
+        const auto have = states.find(key);
+        return have != states.end() ? have->second
+                                    : states.emplace(key, state_of(job, d)).first->second;
+      }();
+      for (d[at_.micro] = 0; d[at_.micro] < by_micro.size(); ++d[at_.micro])
+        price_pipelines(job, d, state, by_micro[d[at_.micro]], cluster, level, room, out);
+      d[at_.micro] = 0;
+    });
+    const std::lock_guard guard(lock_);
+    tried_ += out.ids.size();
+    if (options_.progress) options_.progress(tried_);
+    return out;
+  }
+
+  struct Room {
+    std::vector<KindPrice> kinds;
+    std::vector<DeviceSum> devices;
+    std::vector<std::pair<std::size_t, bool>> have;
+  };
+
+  void price_pipelines(const MeshJob& job, Digits& d, const State& state,
+                       const std::vector<Pipeline>& list, const Cluster& cluster, std::size_t level,
+                       Room& room, PriceTable& out) {
+    const Work* work =
+        regular(d) && whole_batch(job, d) ? &work_[work_index(job.group, d)] : nullptr;
+    const PlanId base = space_.id(d);
+    std::size_t stages_at_hand = 0;
+    bool split_at_hand = false;
+    std::int64_t transfer = 0;
+    for (const Pipeline& p : list) {
+      out.ids.push_back(base + space_.stride(at_.schedule) * p.schedule +
+                        space_.stride(at_.virtual_stages) * p.chunks);
+      PricedPlan& plan = out.plans.emplace_back();
+      plan.fate = p.illegal;
+      if (plan.fate == Fate::Layers) continue;
+      if (state.illegal != Fate::Untried) plan.fate = state.illegal;
+      if (work != nullptr && work->prices.illegal() != Fate::Untried)
+        plan.fate = work->prices.illegal();
+      if (plan.fate != Fate::Untried) continue;
+      if (work == nullptr) {
+        price_alone(out.ids.back(), cluster, plan);
+        continue;
+      }
+      if (stages_at_hand != p.stages || split_at_hand != p.holds->splits_backward) {
+        stages_at_hand = p.stages, split_at_hand = p.holds->splits_backward;
+        const std::vector<StageWorkSum>& sums = work->sums.at(p.stages);
+        const std::vector<StageStateSum>& states = state.sums.at(p.stages);
+        room.kinds.clear();
+        for (std::size_t k = 0; k < sums.size(); ++k)
+          room.kinds.push_back(
+              combine(sums[k], states[k], split_at_hand, state.prices.reduces_every_microbatch()));
+        transfer = transfer_of(job, p, sums, cluster, level, d);
+      }
+      const auto m =
+          static_cast<int>(space_.base().plan.batch.global / job.dp / number(at_.micro, d));
+      const Bound bound = bound_of(room.kinds, kinds_.at(p.stages).kind_of, *p.holds,
+                                   {process_, transfer, m, state.prices.reduces_every_microbatch(),
+                                    state.prices.blocking_sends()},
+                                   room.devices);
+      plan.step = Duration{bound.step}, plan.memory = bound.memory, plan.device = bound.device;
+      plan.bound = true;
+      if (bound.memory > memory_limit(cluster, options_.spare)) plan.fate = Fate::Memory;
+    }
+  }
+
+  std::int64_t transfer_of(const MeshJob& job, const Pipeline& p,
+                           const std::vector<StageWorkSum>& sums, const Cluster& cluster,
+                           std::size_t level, const Digits&) {
+    if (job.pp == 1) return 0;
+    const std::vector<std::uint16_t>& kind_of = kinds_.at(p.stages).kind_of;
+    Bytes largest{};
+    for (std::size_t s = 0; s < kind_of.size(); ++s) {
+      if (s + 1 < kind_of.size()) largest = std::max(largest, sums[kind_of[s]].send_forward);
+      if (s > 0) largest = std::max(largest, sums[kind_of[s]].send_backward);
+    }
+    return costs_.of(space_.base()).transfer(largest, cluster, level).count();
+  }
+
+  void price_alone(PlanId id, const Cluster& cluster, PricedPlan& plan) {
+    const Scenario s = space_.scenario(id);
+    const ExactPrice price = exact_price(s, costs_.of(s));
     if (!price.illegal.empty()) {
       plan.fate = illegal_fate(price.illegal);
       return;
     }
     plan.step = price.step, plan.memory = price.memory, plan.device = price.device;
-    if (price.memory > memory_limit(s.cluster, options.spare)) plan.fate = Fate::Memory;
-  });
-  return table;
+    if (price.memory > memory_limit(cluster, options_.spare)) plan.fate = Fate::Memory;
+  }
+
+  static bool has_chunks(std::string_view schedule, int chunks) {
+    return chunks_fit(schedule, chunks);
+  }
+
+  PriceTable join(std::vector<PriceTable>& parts) const {
+    PriceTable all;
+    std::size_t count = 0;
+    for (const PriceTable& part : parts) count += part.ids.size();
+    all.ids.reserve(count), all.plans.reserve(count);
+    for (PriceTable& part : parts) {
+      all.ids.insert(all.ids.end(), part.ids.begin(), part.ids.end());
+      all.plans.insert(all.plans.end(), part.plans.begin(), part.plans.end());
+      part = {};
+    }
+    return all;
+  }
+
+  const PlanSpace& space_;
+  CostModels& costs_;
+  const PricerOptions& options_;
+  KnobIndex at_;
+  ProcessMemory process_;
+  std::vector<MeshJob> jobs_;
+  std::size_t groups_ = 0;
+  bool regular_base_ = true;
+  std::vector<Work> work_;
+  std::vector<Work*> needed_;
+  std::map<std::size_t, StageKinds> kinds_;
+  std::mutex lock_;
+  std::map<std::tuple<std::string, int, int, int>, Holdings> holdings_;
+  std::uint64_t tried_ = 0;
+};
+
+}  // namespace
+
+PriceTable price_space(const PlanSpace& space, CostModels& costs, const PricerOptions& options) {
+  return SpacePricer(space, costs, options).run();
 }
 
 }  // namespace trainyard

@@ -142,6 +142,18 @@ Chunks chunks_of(std::string_view schedule) {
 
 }  // namespace
 
+bool chunks_fit(std::string_view schedule, std::int64_t chunks) {
+  switch (chunks_of(schedule)) {
+    case Chunks::One:
+      return chunks == 1;
+    case Chunks::Two:
+      return chunks == 2;
+    case Chunks::More:
+      return chunks >= 2;
+  }
+  return false;
+}
+
 Cluster with_devices(const Cluster& cluster, std::int64_t devices) {
   if (devices == cluster.count) return cluster;
   Cluster cut = cluster;
@@ -258,9 +270,7 @@ std::optional<std::vector<std::uint32_t>> PlanSpace::canonical(
   if (pp == 1) {
     idle("schedule"), idle("virtual-stages");
   } else {
-    const std::int64_t v = value("virtual-stages");
-    const Chunks chunks = chunks_of(word("schedule"));
-    if (chunks == Chunks::One ? v > 1 : chunks == Chunks::Two ? v != 2 : v < 2) return std::nullopt;
+    if (!chunks_fit(word("schedule"), value("virtual-stages"))) return std::nullopt;
   }
   return form;
 }

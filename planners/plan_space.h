@@ -45,6 +45,7 @@ class PlanSpace {
   /// Which value each knob has, by knob.
   std::vector<std::uint32_t> digits(PlanId) const;
   PlanId id(std::span<const std::uint32_t> digits) const;
+  std::uint64_t stride(std::size_t knob) const { return strides_[knob]; }
   std::uint32_t digit(PlanId, std::size_t knob) const;
   const std::string& value(PlanId id, std::size_t knob) const {
     return knobs_[knob].values[digit(id, knob)];
@@ -79,6 +80,9 @@ class PlanSpace {
   std::vector<std::uint64_t> strides_;              // by knob
   std::vector<std::vector<std::int64_t>> numbers_;  // by knob and value
 };
+
+/// Whether the schedule has so many chunks a device.
+bool chunks_fit(std::string_view schedule, std::int64_t chunks);
 
 /// Every knob of a space, in order: those of the mesh first.
 std::span<const std::string_view> knob_keys();

@@ -1,0 +1,199 @@
+#include "planners/layer_prices.h"
+
+#include <algorithm>
+
+#include "core/lowering/phases.h"
+#include "core/memory/process_bytes.h"
+#include "core/methods/catalogue.h"
+#include "planners/exact_price.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<int> bodies_by_block(const Workload& w) {
+  std::vector<int> found(w.scenario.model.blocks.size(), -1);
+  for (std::size_t b = 0; b < w.bodies.size(); ++b)
+    found[static_cast<std::size_t>(w.bodies[b].block)] = static_cast<int>(b);
+  return found;
+}
+
+Fate illegal_in(const Scenario& s) {
+  Diagnostics errors;
+  for (Diagnostic& d : check(s))
+    if (d.severity == Diagnostic::Severity::Error) errors.push_back(std::move(d));
+  return errors.empty() ? Fate::Untried : illegal_fate(errors);
+}
+
+}  // namespace
+
+StageKinds stage_kinds(const Scenario& base, int pp, int virtual_stages) {
+  StageKinds found;
+  Plan plan = base.plan;
+  plan.mesh.pp = pp, plan.virtual_stages = virtual_stages;
+  const Diagnostics wrong = check_split(base.model, plan);
+  if (has_errors(wrong)) {
+    found.illegal = illegal_fate(wrong);
+    return found;
+  }
+  for (const Stage& stage : stages(base.model, plan)) {
+    BlockRuns runs;
+    for (const LayerRun& r : stage.runs)
+      if (r.count > 0) runs.push_back({r.block, r.count});
+    const auto same = std::find(found.kinds.begin(), found.kinds.end(), runs);
+    found.kind_of.push_back(static_cast<std::uint16_t>(same - found.kinds.begin()));
+    if (same == found.kinds.end()) found.kinds.push_back(std::move(runs));
+  }
+  return found;
+}
+
+WorkPrices::WorkPrices(const Scenario& scenario, const CostModel& cost) {
+  illegal_ = illegal_in(scenario);
+  if (illegal_ != Fate::Untried) return;
+  try {
+    Workload w = prepare(scenario);
+    const std::vector<LayerTime> times = layer_times(w, cost);
+    const ProcessMemory process = cost.process_memory(scenario.cluster.device);
+    send_parts_ = w.layout.send_parts;
+    if (w.scenario.plan.mesh.pp > 1) stage_tensors_ = w.layout.framework.stage_tensors;
+    layers_.resize(w.scenario.model.blocks.size());
+    for (std::size_t b = 0; b < w.bodies.size(); ++b) {
+      const Body& body = w.bodies[b];
+      Layer& layer = layers_[static_cast<std::size_t>(body.block)];
+      layer.time = times[b];
+      layer.bytes = w.kinds[b].bytes;
+      layer.until_input = layer.bytes.until_input - layer.bytes.stage_tensors;
+      layer.carried = body.held.carried, layer.input_gradient = body.held.input_gradient;
+      layer.takes_late = body.held.takes_late, layer.has_backward = !body.backward.empty();
+      layer.output = body.output, layer.input = body.input;
+      layer.further = further_bytes(w, body, process);
+    }
+  } catch (const Error& e) {
+    illegal_ = illegal_fate({{Diagnostic::Severity::Error, e.what(), e.place(), {}}});
+  }
+}
+
+StageWorkSum WorkPrices::sum(const BlockRuns& runs, const CostModel& cost,
+                             const Cluster& cluster) const {
+  StageWorkSum s;
+  const auto phase = [&](LayerTime::Part LayerTime::* of) {
+    PhaseLoad load;
+    PhaseSum sum;
+    for (const BlockRun& r : runs) {
+      const LayerTime::Part& one = layers_[static_cast<std::size_t>(r.block)].time.*of;
+      load += one.load * r.count;
+      sum.blocking += one.model.count() * r.count;
+      sum.beside += one.beside.count() * r.count;
+    }
+    sum.compute = cost.phase(load, false, cluster).count();
+    return sum;
+  };
+  s.forward = phase(&LayerTime::forward), s.backward = phase(&LayerTime::backward);
+  s.backward_input = phase(&LayerTime::backward_input);
+  s.backward_weight = phase(&LayerTime::backward_weight);
+  for (const BlockRun& r : runs) {
+    const Layer& one = layers_[static_cast<std::size_t>(r.block)];
+    s.until_input += one.until_input * r.count;
+    s.until_weight += one.bytes.until_weight * r.count;
+    s.recomputed = std::max(s.recomputed, one.bytes.recomputed);
+    s.forward_workspace = std::max(s.forward_workspace, one.bytes.forward_workspace);
+    s.backward_workspace = std::max(s.backward_workspace, one.bytes.backward_workspace);
+    s.input_workspace = std::max(s.input_workspace, one.bytes.input_workspace);
+    s.weight_workspace = std::max(s.weight_workspace, one.bytes.weight_workspace);
+    s.further = std::max(s.further, one.further);
+  }
+  // As add_carried() in core/lowering/phases.cpp: a gradient waits for a layer that takes it late.
+  const Layer* before = nullptr;
+  for (const BlockRun& r : runs) {
+    const Layer& one = layers_[static_cast<std::size_t>(r.block)];
+    if (!one.has_backward) continue;
+    const auto add = [&](int count, bool late) {
+      s.carried += (one.carried + (late ? one.input_gradient : Bytes{})) * count;
+    };
+    add(r.count - 1, one.takes_late);
+    add(1, before != nullptr && before->takes_late);
+    before = &one;
+  }
+  if (!runs.empty()) {
+    const Layer& last = layers_[static_cast<std::size_t>(runs.back().block)];
+    s.until_input += last.output * stage_tensors_;
+    s.send_forward = share(last.output, send_parts_);
+    s.send_backward =
+        share(layers_[static_cast<std::size_t>(runs.front().block)].input, send_parts_);
+  }
+  return s;
+}
+
+StatePrices::StatePrices(const Scenario& scenario, const CostModel& cost) {
+  illegal_ = illegal_in(scenario);
+  if (illegal_ != Fate::Untried) return;
+  try {
+    workload_ = prepare(scenario);
+    times_ = layer_times(workload_, cost);
+    body_of_ = bodies_by_block(workload_);
+    reduce_every_ = workload_.layout.reduce_every_microbatch;
+    blocking_sends_ = workload_.layout.blocking_sends;
+    for (const Body& body : workload_.bodies)
+      states_.push_back(state_bytes(body, workload_.layout));
+  } catch (const Error& e) {
+    illegal_ = illegal_fate({{Diagnostic::Severity::Error, e.what(), e.place(), {}}});
+  }
+}
+
+StageStateSum StatePrices::sum(const BlockRuns& runs, const CostModel& cost) const {
+  StageStateSum s;
+  PhaseLoad update;
+  std::int64_t parameters = 0;
+  std::vector<Workload::Run> layers;
+  bool first_reduce = true, first_gather = true;
+  for (const BlockRun& r : runs) {
+    const auto body = static_cast<std::size_t>(body_of_[static_cast<std::size_t>(r.block)]);
+    const LayerTime& time = times_[body];
+    const StateBytes& state = states_[body];
+    layers.push_back({static_cast<int>(body), r.count, 0});
+    s.lasting += (state.weights + state.gradients + state.optimizer) * r.count;
+    s.weights += state.weights * r.count;
+    const LocalParameters& p = workload_.bodies[body].parameters;
+    parameters += (p.dense + p.expert) * r.count;
+    update += time.update * r.count;
+    s.reduce += time.reduce.count() * r.count, s.gather += time.gather.count() * r.count;
+    if (time.reduces) {
+      if (std::exchange(first_reduce, false)) s.reduce_last = time.reduce.count();
+      s.reduce_overlapped = time.reduce_overlapped;
+    }
+    if (time.gathers) {
+      if (std::exchange(first_gather, false)) s.gather_last = time.gather.count();
+      s.gather_overlapped = time.gather_overlapped;
+    }
+  }
+  const auto weights = [&](LayerTime::Part LayerTime::* of, bool forward) {
+    StageStateSum::Weights w;
+    bool led = false;
+    const auto add = [&](const BlockRun& r) {
+      const auto body = static_cast<std::size_t>(body_of_[static_cast<std::size_t>(r.block)]);
+      const LayerTime::Part& one = times_[body].*of;
+      w.blocking += one.data.count() * r.count;
+      const std::int64_t each = one.weights.count();
+      if (each == 0) return;
+      if (!led) w.lead = each;
+      w.rest += each * (r.count - (led ? 0 : 1));
+      led = true;
+    };
+    if (forward)
+      std::for_each(runs.begin(), runs.end(), add);
+    else
+      std::for_each(runs.rbegin(), runs.rend(), add);
+    return w;
+  };
+  s.forward = weights(&LayerTime::forward, true), s.backward = weights(&LayerTime::backward, false);
+  s.backward_input = weights(&LayerTime::backward_input, false);
+  s.backward_weight = weights(&LayerTime::backward_weight, false);
+  s.update = cost.phase(update, true, workload_.scenario.cluster).count();
+  PhaseBytes traffic;
+  add_communication(traffic, workload_, layers);
+  s.gathered = traffic.gathered, s.unreduced = traffic.unreduced;
+  s.backward_communication = traffic.backward_communication;
+  s.bucket = bucket_bytes(workload_, parameters);
+  return s;
+}
+
+}  // namespace trainyard
