@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,10 @@
 #include "core/io/json.h"
 #include "core/io/result_json.h"
 #include "core/io/schema.h"
+#include "visualizers/png.h"
+#include "visualizers/render.h"
+#include "visualizers/svg.h"
+#include "visualizers/waterfall_view.h"
 
 namespace trainyard {
 namespace {
@@ -183,11 +188,38 @@ Json waterfall_json(const Parts& a, const Parts& b) {
   return json;
 }
 
+// In whole nanoseconds or bytes, so that the bars sum to the difference of their totals.
+WaterfallModel waterfall_of(const char* title, WaterfallUnit unit, const Parts& a, const Parts& b) {
+  WaterfallModel model{unit, title, "A", "B", {}};
+  const double size = unit == WaterfallUnit::Time ? 1e9 : 1;
+  for (std::string name : names_of(a, b)) {
+    const std::int64_t x = std::llround(a.of(name) * size), y = std::llround(b.of(name) * size);
+    std::replace(name.begin(), name.end(), '_', ' ');
+    model.parts.push_back({std::move(name), "", x, y});
+  }
+  return model;
+}
+
+void write_pictures(const Side& a, const Side& b, const Words& words, Streams& streams) {
+  if (!words.has("svg") && !words.has("png")) return;
+  const std::vector<WaterfallModel> both = {
+      waterfall_of("Step by cause", WaterfallUnit::Time, a.seconds, b.seconds),
+      waterfall_of("Worst device's peak", WaterfallUnit::Memory, a.bytes, b.bytes)};
+  const Drawing drawing = waterfall_picture(both, waterfall_size(both));
+  const auto write = [&](const std::string& path, const std::string& bytes) {
+    write_file(path, bytes);
+    if (!words.has("quiet")) streams.err << "wrote " << path << "\n";
+  };
+  if (words.has("svg")) write(words.text("svg"), to_svg(drawing, Theme::Dark));
+  if (words.has("png")) write(words.text("png"), to_png(render(drawing, 2, Theme::Dark)));
+}
+
 int run_compare(const Words& words, Streams& streams) {
   const std::vector<std::string> paths = words.texts("");
   const Side a = side_of(paths[0], words), b = side_of(paths[1], words);
   std::optional<Difference> fields;
   if (a.scenario && b.scenario) fields = difference(*a.scenario, *b.scenario, estimated_cost);
+  write_pictures(a, b, words, streams);
   if (words.has("json")) {
     Json json = Json::object();
     json.set("schema", schema_name(schema("trainyard/comparison")));
@@ -221,7 +253,9 @@ Verb compare_verb() {
           .positional_required = true,
           .positionals = 2,
           .flags = with_scenario_flags(
-              {{"json", "", "one trainyard/comparison@1 document and nothing else"}}),
+              {{"json", "", "one trainyard/comparison@1 document and nothing else"},
+               {"svg", "FILE", "draws both as waterfalls there, beside the text"},
+               {"png", "FILE", "the same as pixels, two a logical one"}}),
           .examples = {"compare \"pp=2\" \"dp=2 zero=1\" --model gpt-tiny --cluster cpu:2 --set "
                        "global-batch=8"},
           .run = run_compare};
