@@ -1,72 +1,19 @@
 #include "core/memory/place_buffers.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "core/memory/arena_solver.h"
 #include "core/memory/memory_stream.h"
 
 namespace trainyard {
 namespace {
 
-std::int64_t rounded_up(Bytes bytes, Bytes alignment) {
-  return (bytes.value + alignment.value - 1) / alignment.value * alignment.value;
-}
-
-// Most alive at once: at an instant what ends goes before what begins comes.
-Bytes most_alive(std::span<const Lifetime> lives, const std::vector<std::int64_t>& sizes) {
-  struct Change {
-    std::int64_t at, bytes;
-  };
-  std::vector<Change> changes;
-  for (std::size_t i = 0; i < lives.size(); ++i)
-    if (sizes[i] > 0)
-      changes.push_back({lives[i].from, sizes[i]}), changes.push_back({lives[i].to, -sizes[i]});
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return a.at != b.at ? a.at < b.at : a.bytes < b.bytes;
-  });
-  std::int64_t now = 0, most = 0;
-  for (const Change& change : changes) most = std::max(most, now += change.bytes);
-  return Bytes{most};
-}
-
-struct Placed {
-  std::int64_t from, to;   // time
-  std::int64_t low, high;  // addresses
-};
+constexpr Bytes kAlignment{64};
+// A node costs time in proportion to buffers: some tens of milliseconds in all.
+constexpr std::int64_t kNodesTimesBuffers = 400'000;
 
 }  // namespace
-
-Placement1D place(std::span<const Lifetime> lives, Bytes alignment) {
-  Placement1D result;
-  result.offsets.assign(lives.size(), Bytes{});
-  std::vector<std::int64_t> sizes(lives.size(), 0);
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t i = 0; i < lives.size(); ++i) {
-    if (lives[i].from >= lives[i].to || lives[i].bytes.value == 0) continue;  // never there
-    sizes[i] = rounded_up(lives[i].bytes, alignment);
-    order.push_back(i);
-  }
-  result.lower_bound = most_alive(lives, sizes);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return sizes[a] > sizes[b]; });
-
-  std::vector<Placed> placed;  // by address
-  placed.reserve(order.size());
-  for (std::uint32_t i : order) {
-    Placed made{lives[i].from, lives[i].to, 0, 0};
-    for (const Placed& other : placed) {
-      if (other.to <= made.from || made.to <= other.from) continue;
-      if (other.low - made.low >= sizes[i]) break;
-      made.low = std::max(made.low, other.high);
-    }
-    made.high = made.low + sizes[i];
-    result.offsets[i] = Bytes{made.low};
-    result.reach = std::max(result.reach, Bytes{made.high});
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), made,
-                                   [](const Placed& a, const Placed& b) { return a.low < b.low; }),
-                  made);
-  }
-  return result;
-}
 
 BufferPlaces place_buffers(const Program& p, const Timeline& t, DeviceId device) {
   using Key = std::pair<std::uint32_t, std::int32_t>;
@@ -97,7 +44,9 @@ BufferPlaces place_buffers(const Program& p, const Timeline& t, DeviceId device)
     open.erase(alive);
   }
 
-  const Placement1D placement = place(lives);
+  const std::int64_t nodes =
+      kNodesTimesBuffers / std::max<std::int64_t>(static_cast<std::int64_t>(lives.size()), 1);
+  const SolvedArena placement = solve_arena(lives, {.alignment = kAlignment, .nodes = nodes});
   BufferPlaces places;
   for (std::size_t i = 0; i < lives.size(); ++i) places.offset[keys[i]] = placement.offsets[i];
   places.reach = placement.reach;
