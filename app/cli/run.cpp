@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/cli/interrupt.h"
 #include "app/cli/run_text.h"
 #include "app/cli/scenario_words.h"
 #include "app/workspace/local_cluster.h"
@@ -27,27 +26,6 @@
 
 namespace trainyard {
 namespace {
-
-// Set by Ctrl-C; a second one ends the program as usual.
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-class InterruptGuard {
- public:
-  InterruptGuard() {
-    interrupted = false;
-    struct sigaction action{};
-    action.sa_handler = [](int) { interrupted = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
-  }
-  ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-
- private:
-  struct sigaction before_{};
-};
 
 // One line that is written over on a terminal, and a line for every tenth elsewhere.
 class Progress {
@@ -187,7 +165,7 @@ int run_run(const Words& words, Streams& streams) {
   std::optional<Progress> progress;
   request.options.stop = stop.get_token();
   request.options.progress = [&](double) {
-    if (interrupted) stop.request_stop();
+    if (interrupted()) stop.request_stop();
     if (progress) progress->update();
   };
   TrainingJob job(std::move(request));

@@ -69,6 +69,7 @@ std::span<const Verb> verbs();
 // One declaration a verb; each is written in the file of its group.
 Verb estimate_verb();
 Verb simulate_verb();
+Verb plan_verb();
 Verb run_verb();
 Verb calibrate_verb();
 Verb validate_verb();

@@ -1,0 +1,34 @@
+// What "trainyard plan" says: on a terminal, and as trainyard/search.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/workspace/plan_openings.h"
+#include "app/workspace/plan_study.h"
+#include "app/workspace/why_plan.h"
+
+namespace trainyard {
+
+/// Everything that an answer says of a search.
+struct PlanAnswer {
+  const PlanSpace& space;
+  const SearchResult& found;
+  const SearchOptions& options;
+  int threads = 1, ranks = 1;
+  std::vector<Result> best;   // beside found.best
+  std::vector<Result> front;  // beside found.front, by the closed form
+  std::vector<FateSample> fates;
+  std::optional<NoPlan> none;  // where nothing fits
+  std::optional<WhyPlan> why;  // where --why asks
+};
+
+std::string search_text(const PlanAnswer&);
+/// Why one plan lost: what --why prints instead.
+std::string why_text(const PlanAnswer&);
+/// trainyard/search@1. Nothing in it but `seconds` and `plans_per_second` hangs on the machine,
+/// its threads or ranks.
+std::string search_document(const PlanAnswer&);
+
+}  // namespace trainyard
