@@ -22,7 +22,8 @@ Verb schema_verb() {
           .summary = "The JSON Schema of a document that is read or written here.",
           .positional = "NAME",
           .positional_doc =
-              "plan, result, order, schedules, calibration, profile, run or comparison; without "
+              "plan, result, search, order, schedules, calibration, profile, run or comparison; "
+              "without "
               "it, the list",
           .flags = {{"out", "FILE", "writes there instead of standard output"},
                     {"quiet", "", "no diagnostics"}},

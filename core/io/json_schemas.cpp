@@ -263,64 +263,155 @@ Json shares_by_definition() {
   return described(object(std::move(members)), "what the same step is by other counts of FLOPs");
 }
 
-Json result_object() {
-  return object(
-      {schema_member("trainyard/result"),
-       {"digest", text()},
-       {"fidelity", text()},
-       {"model",
-        object({{"name", text()}, {"parameters", whole()}, {"active_parameters", whole()}})},
-       {"cluster", object({{"name", text()},
-                           {"devices", whole(1)},
-                           {"device", text()},
-                           {"devices_per_node", whole(1)}})},
-       {"plan", plan_object()},
-       {"verdict", verdict_schema()},
-       {"step_seconds", band_of(real())},
-       {"tokens_per_second", real(), false},
-       {"tokens_per_second_per_device", real(), false},
-       {"samples_per_second", real(), false},
-       {"model_flops_per_step", real()},
-       {"hardware_flops_per_step", real()},
-       {"tflops_per_device", real(), false},
-       {"mfu", fraction()},
-       {"hfu", fraction()},
-       {"mfu_by_definition", shares_by_definition(), false},
-       {"peak_flops_used", real()},
-       {"bubble_fraction", fraction()},
-       {"exposed_communication_fraction", fraction()},
-       {"asynchrony", asynchrony_schema(), false},
-       {"memory", memory_schema()},
-       {"breakdown_seconds", breakdown_schema(), false},
-       {"critical_device", whole(), false},
-       {"energy_joules", band_of(real()), false},
-       {"money",
-        object({{"value", real()},
-                {"low", real()},
-                {"high", real()},
-                {"currency", text()},
-                {"per_device_hour", real(), false}}),
-        false},
-       {"assumptions",
-        list_of(object({{"setting", text()},
-                        {"taken", text()},
-                        {"other", text()},
-                        {"step_seconds", real()},
-                        {"change", described(real(), "share of the time a sample takes")},
-                        {"sentence", text()}})),
-        false},
-       {"leaves_out", list_of(text())},
-       {"band_basis", text(), false},
-       {"evidence", described(text(), "what measured runs say of this answer"), false},
-       {"nearest_validated",
-        list_of(object({{"id", text()},
-                        {"distance", described(real(), "1 is a large difference in one thing")}})),
-        false},
-       {"outside_validated", truth(), false},
-       {"unchecked", described(list_of(text()), "parts of the plan that no row has"), false}});
+std::vector<Member> result_members() {
+  return {
+      schema_member("trainyard/result"),
+      {"digest", text()},
+      {"fidelity", text()},
+      {"model",
+       object({{"name", text()}, {"parameters", whole()}, {"active_parameters", whole()}})},
+      {"cluster", object({{"name", text()},
+                          {"devices", whole(1)},
+                          {"device", text()},
+                          {"devices_per_node", whole(1)}})},
+      {"plan", plan_object()},
+      {"verdict", verdict_schema()},
+      {"step_seconds", band_of(real())},
+      {"tokens_per_second", real(), false},
+      {"tokens_per_second_per_device", real(), false},
+      {"samples_per_second", real(), false},
+      {"model_flops_per_step", real()},
+      {"hardware_flops_per_step", real()},
+      {"tflops_per_device", real(), false},
+      {"mfu", fraction()},
+      {"hfu", fraction()},
+      {"mfu_by_definition", shares_by_definition(), false},
+      {"peak_flops_used", real()},
+      {"bubble_fraction", fraction()},
+      {"exposed_communication_fraction", fraction()},
+      {"asynchrony", asynchrony_schema(), false},
+      {"memory", memory_schema()},
+      {"breakdown_seconds", breakdown_schema(), false},
+      {"critical_device", whole(), false},
+      {"energy_joules", band_of(real()), false},
+      {"money",
+       object({{"value", real()},
+               {"low", real()},
+               {"high", real()},
+               {"currency", text()},
+               {"per_device_hour", real(), false}}),
+       false},
+      {"assumptions",
+       list_of(object({{"setting", text()},
+                       {"taken", text()},
+                       {"other", text()},
+                       {"step_seconds", real()},
+                       {"change", described(real(), "share of the time a sample takes")},
+                       {"sentence", text()}})),
+       false},
+      {"leaves_out", list_of(text())},
+      {"band_basis", text(), false},
+      {"evidence", described(text(), "what measured runs say of this answer"), false},
+      {"nearest_validated",
+       list_of(object({{"id", text()},
+                       {"distance", described(real(), "1 is a large difference in one thing")}})),
+       false},
+      {"outside_validated", truth(), false},
+      {"unchecked", described(list_of(text()), "parts of the plan that no row has"), false}};
 }
 
+Json result_object() { return object(result_members()); }
+
 Json result_schema() { return document("trainyard/result", result_object()); }
+
+// Two results by cause, from a to b.
+Json between_schema() {
+  const auto fall = [](const char* words) {
+    return described(
+        object({{"a", real()},
+                {"b", real()},
+                {"parts",
+                 described(
+                     list_of(object(
+                         {{"name", text()}, {"a", real()}, {"b", real()}, {"difference", real()}})),
+                     "they sum to the whole")}}),
+        words);
+  };
+  return object({{"seconds", fall("the step by cause")},
+                 {"bytes", fall("the fullest device's memory by category")}});
+}
+
+std::vector<Member> reason_members() {
+  return {{"sentence", text()},
+          {"field", described(text(), "of the plan, that forbids it"), false},
+          {"fix", described(text(), "words of --set that mend it"), false},
+          {"distance", described(real(), "bytes over; share by which it is slower")}};
+}
+
+Json nothing_fits_schema() {
+  return object(
+      {{"words", described(list_of(text()), "of the plan that needs least memory"), false},
+       {"reserved_bytes", whole(), false},
+       {"over_bytes", whole(), false},
+       {"reason", object(reason_members())},
+       {"openings", list_of(object({{"flag", text()},
+                                    {"words", text()},
+                                    {"fits", truth()},
+                                    {"margin_bytes", signed_whole()},
+                                    {"step_seconds", real()}}))}});
+}
+
+Json why_schema() {
+  std::vector<Member> members = reason_members();
+  for (Member& one : std::vector<Member>{
+           {"fate", text()},
+           {"words", list_of(text())},
+           {"matches", described(whole(), "plans of the space that have the words")},
+           {"outside", described(text(), "why it is none of the space"), false},
+           {"nearest", described(list_of(text()), "the plan that wins nearest to it"), false},
+           {"result", result_object(), false},
+           {"against_best", between_schema(), false}})
+    members.push_back(std::move(one));
+  return object(std::move(members));
+}
+
+Json counts_by_fate(const char* words) {
+  std::vector<Member> members;
+  for (const char* fate : {"untried", "layers", "heads", "batch", "sequence", "devices", "schedule",
+                           "method", "memory", "dominated", "front", "best"})
+    members.push_back({fate, whole(1), false});
+  return described(object(std::move(members)), words);
+}
+
+Json search_schema() {
+  std::vector<Member> ranked = result_members();
+  ranked.push_back({"rank", whole(1)});
+  ranked.push_back({"words", list_of(text())});
+  ranked.push_back({"reserved_bytes", described(whole(), "on the fullest device")});
+  std::vector<Member> sample = reason_members();
+  sample.push_back({"fate", text()});
+  sample.push_back({"words", list_of(text())});
+  return document(
+      "trainyard/search",
+      object({schema_member("trainyard/search"),
+              {"evaluated", described(whole(), "plans tried, each once")},
+              {"feasible", described(whole(), "of them, those that fit")},
+              {"estimated", described(whole(), "of them, by the whole closed form")},
+              {"simulated", whole()},
+              {"seconds", described(real(), "of pricing, without simulation")},
+              {"plans_per_second", real()},
+              {"stopped", described(truth(), "before all were tried")},
+              {"objective", text()},
+              {"space", list_of(object({{"knob", text()}, {"values", list_of(text())}}))},
+              {"best", list_of(object(ranked))},
+              {"pareto", described(list_of(object(ranked)), "by the closed form, by time")},
+              {"rejected", counts_by_fate("the plans that are not of the front, by reason")},
+              {"fates", counts_by_fate("of all plans; they add up to evaluated")},
+              {"samples", described(list_of(object(std::move(sample))), "one plan of each fate")},
+              {"runner_up", described(between_schema(), "from the first to the second"), false},
+              {"nothing_fits", nothing_fits_schema(), false},
+              {"why", why_schema(), false}}));
+}
 
 Json order_schema() {
   return document(
@@ -648,6 +739,7 @@ struct Entry {
 };
 constexpr Entry kEntries[] = {{"plan", plan_schema},
                               {"result", result_schema},
+                              {"search", search_schema},
                               {"order", order_schema},
                               {"schedules", schedules_schema},
                               {"trade", trade_schema},
