@@ -1,19 +1,22 @@
 // plan: the best plans for a model on a cluster, the front of time, memory and money, and why every
 // other plan lost.
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <iostream>
+#include <memory>
 #include <ostream>
-#include <thread>
 
 #include "app/cli/interrupt.h"
 #include "app/cli/plan_text.h"
 #include "app/cli/scenario_words.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "planners/mpi_ranks.h"
 
 namespace trainyard {
 namespace {
@@ -105,9 +108,12 @@ void expect_priced(const PlanSpace& space, const SearchOptions& options) {
                                 readable(device.memory.value), readable(options.spare)));
 }
 
+// As many as oneTBB takes: the cores that this process may use.
 int threads_of(const SearchOptions& options) {
-  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  return options.threads > 0 ? options.threads : cores;
+  cpu_set_t cores;
+  if (options.threads > 0 || sched_getaffinity(0, sizeof cores, &cores) != 0)
+    return std::max(1, options.threads);
+  return CPU_COUNT(&cores);
 }
 
 void fill(PlanAnswer& answer, PlanPrices& prices, const Words& words) {
@@ -147,32 +153,115 @@ int exit_of(const PlanAnswer& answer, const Words& words, Streams& streams) {
   return kDone;
 }
 
-int run_plan(const Words& words, Streams& streams) {
-  if (words.has("rank") && !words.has("out"))
-    refuse("rank", "expected --out FILE beside it, which says where the plan goes");
-  if (words.has("why")) plan_words_of(words.text("why"));  // refused before the search
-  const SteadyClock clock;
-  SearchOptions options = options_of(words, clock);
-  const PlanSpace space = open_space(question_of(words));
-  expect_priced(space, options);
-  PlanPrices prices(words.text("calibration"));
-  SearchResult found;
-  {
-    const InterruptStop interrupt;
-    SearchLine progress(words, streams);
-    options.stop = interrupt.token();
-    options.progress = [&](const SearchProgress& now) { progress.update(now); };
-    prices.equip(options);
-    found = search(space, options);
+// A search made ready: what is wrong with its words was said before.
+struct Study {
+  SteadyClock clock;
+  SearchOptions options;
+  PlanSpace space;
+  PlanPrices prices;
+
+  explicit Study(const Words& words)
+      : options(options_of(words, clock)),
+        space(open_space(question_of(words))),
+        prices(words.text("calibration")) {
+    if (words.has("rank") && !words.has("out"))
+      refuse("rank", "expected --out FILE beside it, which says where the plan goes");
+    if (words.has("why")) plan_words_of(words.text("why"));
+    expect_priced(space, options);
   }
-  options.progress = {};
-  PlanAnswer answer{space, found, options, threads_of(options), 1, {}, {}, {}, {}, {}};
-  fill(answer, prices, words);
+};
+
+SearchResult searched(Study& study, const Words& words, Streams& streams) {
+  SearchLine progress(words, streams);
+  study.options.progress = [&](const SearchProgress& now) { progress.update(now); };
+  study.prices.equip(study.options);
+  SearchResult found = search(study.space, study.options);
+  study.options.progress = {};
+  return found;
+}
+
+int print_answer(Study& study, const SearchResult& found, const Words& words, Streams& streams) {
+  PlanAnswer answer{.space = study.space,
+                    .found = found,
+                    .options = study.options,
+                    .threads = threads_of(study.options),
+                    .ranks = study.options.ranks != nullptr ? study.options.ranks->count() : 1,
+                    .best = {},
+                    .front = {},
+                    .fates = {},
+                    .none = {},
+                    .why = {}};
+  fill(answer, study.prices, words);
   write_files(answer, words, streams);
   streams.out << (words.has("json")  ? search_document(answer)
                   : words.has("why") ? why_text(answer)
                                      : search_text(answer));
   return exit_of(answer, words, streams);
+}
+
+// Every rank has to come to the same end: where one cannot begin, none does.
+void begin_together(Ranks& ranks, const std::exception_ptr& failed, const std::string& why) {
+  const std::vector<std::string> all = ranks.all_gather(why);
+  if (failed != nullptr) std::rethrow_exception(failed);
+  for (std::size_t r = 0; r < all.size(); ++r)
+    if (!all[r].empty())
+      throw Error(Error::Kind::InvalidInput, all[r], {fmt::format("rank {}", r)});
+}
+
+std::unique_ptr<Study> open_together(Ranks& ranks, const Words& words) {
+  std::unique_ptr<Study> study;
+  std::exception_ptr failed;
+  std::string why;
+  try {
+    study = std::make_unique<Study>(words);
+  } catch (const Error& error) {
+    failed = std::current_exception(), why = describe(error);
+  } catch (const std::exception& error) {
+    failed = std::current_exception(), why = error.what();
+  }
+  begin_together(ranks, failed, why);
+  return study;
+}
+
+// A rank that fails alone, out of memory say, would leave the others waiting for it.
+int search_together(LaunchedRanks& ranks, const Words& words, Streams& streams) {
+  const std::unique_ptr<Study> study = open_together(ranks, words);
+  study->options.ranks = &ranks;
+  SearchResult found;
+  try {
+    found = searched(*study, words, streams);
+  } catch (const std::exception& error) {
+    streams.err << "rank " << ranks.rank() << ": " << error.what() << std::endl;
+    ranks.abandon(kFailed);
+  }
+  // Rank 0 speaks for all, and all say the same on leaving.
+  std::exception_ptr failed;
+  int code = kDone;
+  if (ranks.rank() == 0) try {
+      code = print_answer(*study, found, words, streams);
+      streams.out.flush();
+    } catch (const Error& error) {
+      failed = std::current_exception(), code = exit_code(error);
+    } catch (const std::exception&) {
+      failed = std::current_exception(), code = kFailed;
+    }
+  const std::vector<std::string> codes = ranks.all_gather(std::to_string(code));
+  if (failed != nullptr) std::rethrow_exception(failed);
+  return std::stoi(codes.front());
+}
+
+int run_plan(const Words& words, Streams& streams) {
+  // Ctrl-C reaches all ranks through what started them, and ends them.
+  if (const std::unique_ptr<LaunchedRanks> ranks = join_ranks())
+    return search_together(*ranks, words, streams);
+  Study study(words);
+  SearchResult found;
+  {
+    const InterruptStop interrupt;
+    study.options.stop = interrupt.token();
+    found = searched(study, words, streams);
+  }
+  return print_answer(study, found, words, streams);
 }
 
 }  // namespace
@@ -213,6 +302,7 @@ Verb plan_verb() {
            "--bound zero=0,1 --bound micro-batch=1,2 --why \"tp=8,pp=2\"",
            "plan --model gpt2 --cluster h100-sxm:8 --global-batch 64 --set pp=1 --bound "
            "devices=1..8 --objective money --top 3 --json"},
+      .splits = true,
       .run = run_plan};
 }
 

@@ -8,8 +8,8 @@
 #include <exception>
 #include <ostream>
 
-#include "core/base/error.h"
 #include "core/base/nearest.h"
+#include "planners/mpi_ranks.h"
 
 namespace trainyard {
 namespace {
@@ -25,16 +25,6 @@ std::vector<Verb> make_verbs() {
           validate_verb(), compare_verb(),  knobs_verb(),  schedule_verb(), schedules_verb(),
           solve_verb(),    import_verb(),   export_verb(), render_verb(),   models_verb(),
           hardware_verb(), methods_verb(),  schema_verb(), doctor_verb(),   bench_verb()};
-}
-
-int exit_code(const Error& error) {
-  switch (error.kind()) {
-    case Error::Kind::InvalidInput:
-    case Error::Kind::Unsupported:
-      return kWrongInput;
-    default:
-      return kFailed;
-  }
 }
 
 const Verb& find_verb(const std::string& name) {
@@ -99,7 +89,9 @@ int run_words(const std::vector<std::string>& arguments, Streams& streams) {
   }
   const Verb& verb = find_verb(first);
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (asks_for_help(rest)) {
+  const bool help_only = asks_for_help(rest);
+  if (stands_aside(verb, verb.splits && !help_only, streams)) return kDone;
+  if (help_only) {
     streams.out << help(verb);
     return kDone;
   }
@@ -112,7 +104,29 @@ std::string flag_text(const Flag& flag) {
   return text;
 }
 
+// The processes that mpirun or srun started, before a verb that does not split.
+bool stands_aside(const Verb& verb, bool splits, Streams& streams) {
+  const Launch started = launch();
+  if (splits || started.count == 1) return false;
+  if (started.rank == 0)
+    streams.err << fmt::format(
+        "{} does not split over ranks: of the {} that {} started, the first "
+        "alone works\n",
+        verb.name, started.count, started.launcher);
+  return started.rank > 0;
+}
+
 }  // namespace
+
+int exit_code(const Error& error) {
+  switch (error.kind()) {
+    case Error::Kind::InvalidInput:
+    case Error::Kind::Unsupported:
+      return kWrongInput;
+    default:
+      return kFailed;
+  }
+}
 
 std::string Words::text(std::string_view flag, std::string_view fallback) const {
   const auto found = values_.find(flag);
@@ -210,7 +224,8 @@ int run_cli(const std::vector<std::string>& arguments, Streams streams) {
   try {
     return run_words(arguments, streams);
   } catch (const Error& error) {
-    streams.err << printable(describe(error)) << "\n";
+    // Of several ranks all come to the same error; the first says it.
+    if (launch().rank == 0) streams.err << printable(describe(error)) << "\n";
     return exit_code(error);
   } catch (const std::bad_alloc&) {
     streams.err << "trainyard: out of memory on this machine; a smaller scenario or --grain order "

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/error.h"
+
 namespace trainyard {
 
 struct Flag {
@@ -60,6 +62,8 @@ struct Verb {
   std::size_t positionals = 1;  // words that it takes, where it takes any
   std::vector<Flag> flags = {};
   std::vector<std::string_view> examples = {};  // without the program's name
+  bool splits = false;  // over the processes that mpirun or srun started; else the first alone
+                        // works
   int (*run)(const Words&, Streams&) = nullptr;
 };
 
@@ -94,6 +98,9 @@ Words parse(const Verb&, const std::vector<std::string>& arguments);
 
 std::string help();  // of the program
 std::string help(const Verb&);
+
+/// What a process that an Error ends says on leaving.
+int exit_code(const Error&);
 
 /// The whole program: words without its own name in, exit code out. Catches every Error.
 int run_cli(const std::vector<std::string>& arguments, Streams);
