@@ -12,6 +12,7 @@
 #include <ostream>
 
 #include "app/cli/interrupt.h"
+#include "app/cli/plan_picture.h"
 #include "app/cli/plan_text.h"
 #include "app/cli/scenario_words.h"
 #include "core/base/error.h"
@@ -193,6 +194,7 @@ int print_answer(Study& study, const SearchResult& found, const Words& words, St
                     .why = {}};
   fill(answer, study.prices, words);
   write_files(answer, words, streams);
+  write_search_pictures(answer, words, streams);
   streams.out << (words.has("json")  ? search_document(answer)
                   : words.has("why") ? why_text(answer)
                                      : search_text(answer));
@@ -234,20 +236,8 @@ int search_together(LaunchedRanks& ranks, const Words& words, Streams& streams) 
     streams.err << "rank " << ranks.rank() << ": " << error.what() << std::endl;
     ranks.abandon(kFailed);
   }
-  // Rank 0 speaks for all, and all say the same on leaving.
-  std::exception_ptr failed;
-  int code = kDone;
-  if (ranks.rank() == 0) try {
-      code = print_answer(*study, found, words, streams);
-      streams.out.flush();
-    } catch (const Error& error) {
-      failed = std::current_exception(), code = exit_code(error);
-    } catch (const std::exception&) {
-      failed = std::current_exception(), code = kFailed;
-    }
-  const std::vector<std::string> codes = ranks.all_gather(std::to_string(code));
-  if (failed != nullptr) std::rethrow_exception(failed);
-  return std::stoi(codes.front());
+  // The first rank speaks for all.
+  return ranks.rank() == 0 ? print_answer(*study, found, words, streams) : kDone;
 }
 
 int run_plan(const Words& words, Streams& streams) {
@@ -290,6 +280,9 @@ Verb plan_verb() {
            {"all", "FILE", "writes every plan tried with its figures and fate, as CSV"},
            {"out", "FILE", "writes the winner as a trainyard/plan file"},
            {"rank", "N", "writes this one of the list instead"},
+           {"svg", "FILE",
+            "draws every plan there: memory, step time, the front, what does not fit"},
+           {"png", "FILE", "the same as pixels, two a logical one"},
            {"threads", "N", "at once (default: one a core)"},
            calibration_flag(),
            {"json", "", "one trainyard/search@1 document and nothing else"},

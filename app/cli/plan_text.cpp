@@ -93,7 +93,9 @@ std::string rate_of(const Result& r) {
 std::string money_of(const Result& r) {
   if (!r.money) return "-";
   const double each = r.counts_tokens && r.tokens_per_step > 0 ? 1e9 / r.tokens_per_step : 1;
-  return fmt::format("{:.3g}", r.money->value * each);
+  const double dollars = r.money->value * each;
+  return dollars < 999.5 ? fmt::format("{:.3g}", dollars)
+                         : grouped(static_cast<std::uint64_t>(dollars + 0.5));
 }
 
 void write_table(std::string& out, const PlanAnswer& a, const std::vector<Candidate>& plans,

@@ -8,6 +8,7 @@
 #include <exception>
 #include <ostream>
 
+#include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "planners/mpi_ranks.h"
 
@@ -25,6 +26,16 @@ std::vector<Verb> make_verbs() {
           validate_verb(), compare_verb(),  knobs_verb(),  schedule_verb(), schedules_verb(),
           solve_verb(),    import_verb(),   export_verb(), render_verb(),   models_verb(),
           hardware_verb(), methods_verb(),  schema_verb(), doctor_verb(),   bench_verb()};
+}
+
+int exit_code(const Error& error) {
+  switch (error.kind()) {
+    case Error::Kind::InvalidInput:
+    case Error::Kind::Unsupported:
+      return kWrongInput;
+    default:
+      return kFailed;
+  }
 }
 
 const Verb& find_verb(const std::string& name) {
@@ -73,6 +84,18 @@ bool asks_for_help(const std::vector<std::string>& arguments) {
                      [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
+// The processes that mpirun or srun started, before a verb that does not split.
+bool stands_aside(const Verb& verb, bool help_only, Streams& streams) {
+  const Launch started = launch();
+  if (started.count == 1 || (verb.splits && !help_only)) return false;
+  if (started.rank == 0 && !help_only)
+    streams.err << fmt::format(
+        "{} does not split over ranks: of the {} that {} started, the first "
+        "alone works\n",
+        verb.name, started.count, started.launcher);
+  return started.rank > 0;
+}
+
 int run_words(const std::vector<std::string>& arguments, Streams& streams) {
   if (arguments.empty()) {
     streams.err << help();
@@ -90,7 +113,7 @@ int run_words(const std::vector<std::string>& arguments, Streams& streams) {
   const Verb& verb = find_verb(first);
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   const bool help_only = asks_for_help(rest);
-  if (stands_aside(verb, verb.splits && !help_only, streams)) return kDone;
+  if (stands_aside(verb, help_only, streams)) return kDone;
   if (help_only) {
     streams.out << help(verb);
     return kDone;
@@ -104,29 +127,7 @@ std::string flag_text(const Flag& flag) {
   return text;
 }
 
-// The processes that mpirun or srun started, before a verb that does not split.
-bool stands_aside(const Verb& verb, bool splits, Streams& streams) {
-  const Launch started = launch();
-  if (splits || started.count == 1) return false;
-  if (started.rank == 0)
-    streams.err << fmt::format(
-        "{} does not split over ranks: of the {} that {} started, the first "
-        "alone works\n",
-        verb.name, started.count, started.launcher);
-  return started.rank > 0;
-}
-
 }  // namespace
-
-int exit_code(const Error& error) {
-  switch (error.kind()) {
-    case Error::Kind::InvalidInput:
-    case Error::Kind::Unsupported:
-      return kWrongInput;
-    default:
-      return kFailed;
-  }
-}
 
 std::string Words::text(std::string_view flag, std::string_view fallback) const {
   const auto found = values_.find(flag);
@@ -224,8 +225,10 @@ int run_cli(const std::vector<std::string>& arguments, Streams streams) {
   try {
     return run_words(arguments, streams);
   } catch (const Error& error) {
-    // Of several ranks all come to the same error; the first says it.
-    if (launch().rank == 0) streams.err << printable(describe(error)) << "\n";
+    // Of several ranks all come to the same error. The first says it: whoever else leaves with a
+    // failure has the launcher end those who are still speaking.
+    if (launch().rank > 0) return kDone;
+    streams.err << printable(describe(error)) << "\n";
     return exit_code(error);
   } catch (const std::bad_alloc&) {
     streams.err << "trainyard: out of memory on this machine; a smaller scenario or --grain order "

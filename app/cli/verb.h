@@ -11,8 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/error.h"
-
 namespace trainyard {
 
 struct Flag {
@@ -98,9 +96,6 @@ Words parse(const Verb&, const std::vector<std::string>& arguments);
 
 std::string help();  // of the program
 std::string help(const Verb&);
-
-/// What a process that an Error ends says on leaving.
-int exit_code(const Error&);
 
 /// The whole program: words without its own name in, exit code out. Catches every Error.
 int run_cli(const std::vector<std::string>& arguments, Streams);

@@ -244,6 +244,16 @@ TEST(Plan, ASpaceWithoutALegalPlanIsAnAnswer) {
       << illegal.out;
 }
 
+TEST(Plan, TheFrontIsDrawn) {
+  const TemporaryFolder folder;
+  const Ran ran = trainyard(kJob + " --svg front.svg --png front.png", folder);
+  EXPECT_EQ(ran.exit, kDone) << ran.err;
+  const std::string svg = file_text(folder.path() / "front.svg");
+  EXPECT_EQ(svg.rfind("<svg", 0), 0u);
+  EXPECT_NE(svg.find("peak memory"), std::string::npos);
+  EXPECT_EQ(file_text(folder.path() / "front.png").substr(1, 3), "PNG");
+}
+
 TEST(Plan, ObjectivesRankByTheirOwn) {
   const Json memory = document(kJob + " --objective memory --simulate 0");
   const Json::List& best = *memory.find("best")->as_list();

@@ -1,0 +1,120 @@
+// A search over several processes: the same answer as one has, and no process left behind when one
+// cannot go on. Needs mpirun.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "app/cli/verb.h"
+#include "tests/app/run_program.h"
+
+namespace trainyard {
+namespace {
+
+const std::string kJob =
+    "plan --model llama-3-8b --cluster h100-sxm:16 --global-batch 64 --set schedule=1f1b "
+    "--bound zero=0,1 --bound micro-batch=1,2 --threads 1";
+
+bool has_mpirun() {
+  const TemporaryFolder folder;
+  return run_program("/usr/bin/env", {"mpirun", "--version"}, folder.path()).exit == 0;
+}
+
+Ran on_ranks(int count, const std::string& line, const TemporaryFolder& folder,
+             const std::vector<std::string>& launcher_words = {}) {
+  std::vector<std::string> words = {"mpirun", "--oversubscribe",    "--bind-to", "none",
+                                    "-n",     std::to_string(count)};
+  if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
+  words.insert(words.end(), launcher_words.begin(), launcher_words.end());
+  words.emplace_back(TRAINYARD_PROGRAM);
+  for (const std::string& word : split_words(line)) words.push_back(word);
+  return run_program("/usr/bin/env", words, folder.path());
+}
+
+// Without the lines of speed.
+std::string comparable(const std::string& text) {
+  std::string kept;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1);
+    const std::string line = text.substr(at, end + 1 - at);
+    const bool speed = line.find("plans_per_second") != std::string::npos ||
+                       line.starts_with("  \"seconds\": ") || line.starts_with("tried ");
+    if (!speed) kept += line;
+    at = end + 1;
+  }
+  return kept;
+}
+
+class PlanOnRanks : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_mpirun()) GTEST_SKIP() << "no mpirun here: it is part of openmpi-bin";
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(PlanOnRanks, SayWhatOneProcessSays) {
+  for (const std::string how : {"", " --json", " --why tp=8,pp=2"}) {
+    const Ran one = run_program(TRAINYARD_PROGRAM, split_words(kJob + how), folder.path());
+    const Ran three = on_ranks(3, kJob + how, folder);
+    ASSERT_EQ(one.exit, kDone) << one.err;
+    EXPECT_EQ(three.exit, kDone) << three.err;
+    EXPECT_EQ(comparable(three.out), comparable(one.out)) << how;
+  }
+}
+
+TEST_F(PlanOnRanks, WriteEachFileOnce) {
+  const Ran one = run_program(TRAINYARD_PROGRAM, split_words(kJob + " --all a.csv --out a.json"),
+                              folder.path());
+  const Ran two = on_ranks(2, kJob + " --all b.csv --out b.json", folder);
+  ASSERT_EQ(one.exit, kDone) << one.err;
+  ASSERT_EQ(two.exit, kDone) << two.err;
+  EXPECT_EQ(file_text(folder.path() / "a.csv"), file_text(folder.path() / "b.csv"));
+  EXPECT_EQ(file_text(folder.path() / "a.json"), file_text(folder.path() / "b.json"));
+  EXPECT_EQ(two.err, "wrote #1 to b.json\n");
+}
+
+std::size_t occurrences(const std::string& text, const std::string& of) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(of); at != std::string::npos; at = text.find(of, at + 1)) ++count;
+  return count;
+}
+
+TEST_F(PlanOnRanks, AWrongWordIsSaidOnce) {
+  for (const std::string wrong : {" --bound tpp=8", " --tpp 8"}) {
+    const Ran ran = on_ranks(3, kJob + wrong, folder);
+    EXPECT_EQ(ran.exit, kWrongInput) << ran.err;
+    EXPECT_EQ(occurrences(ran.err, "tpp\""), 1u) << ran.err;
+    EXPECT_EQ(ran.out, "");
+  }
+}
+
+TEST_F(PlanOnRanks, WhatOneOfThemCannotDoEndsAll) {
+  const Ran ran = on_ranks(3, kJob + " --all /proc/none/there", folder);
+  EXPECT_EQ(ran.exit, kFailed) << ran.err;
+  EXPECT_EQ(occurrences(ran.err, "/proc/none/there"), 1u) << ran.err;
+}
+
+TEST_F(PlanOnRanks, NothingFitsOnAll) {
+  const Ran ran = on_ranks(2,
+                           "plan --model llama-3-70b --cluster h100-sxm:8 --global-batch 64 --set "
+                           "schedule=1f1b --set pp=1 --bound recompute=none",
+                           folder);
+  EXPECT_EQ(ran.exit, kNotMet) << ran.err;
+  EXPECT_EQ(occurrences(ran.out, "No plan fits."), 1u) << ran.out;
+}
+
+TEST_F(PlanOnRanks, OtherVerbsSayThatTheyDoNotSplit) {
+  const Ran ran = on_ranks(3, "schedule 1f1b --stages 2 --microbatches 2", folder);
+  const Ran one = run_program(
+      TRAINYARD_PROGRAM, split_words("schedule 1f1b --stages 2 --microbatches 2"), folder.path());
+  EXPECT_EQ(ran.exit, kDone) << ran.err;
+  EXPECT_EQ(ran.out, one.out);
+  EXPECT_EQ(ran.err,
+            "schedule does not split over ranks: of the 3 that mpirun started, the first alone "
+            "works\n");
+}
+
+}  // namespace
+}  // namespace trainyard
