@@ -35,7 +35,6 @@ struct Candidate {
   Breakdown breakdown;       // closed form, of the critical device; sums to step
   /// What it is ranked by.
   Duration time() const { return simulated > Duration{} ? simulated : step; }
-  friend bool operator==(const Candidate&, const Candidate&) = default;
 };
 
 /// While it searches: what there is so far. `front` is made of exact estimates; it only ever moves
