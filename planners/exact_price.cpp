@@ -13,13 +13,14 @@ bool begins(std::string_view text, std::string_view with) {
 
 }  // namespace
 
-ExactPrice exact_price(const Scenario& scenario, const CostModel& cost) {
+ExactPrice exact_price(Scenario scenario, const CostModel& cost) {
   ExactPrice price;
-  for (Diagnostic& d : check(scenario))
-    if (d.severity == Diagnostic::Severity::Error) price.illegal.push_back(std::move(d));
-  if (!price.illegal.empty()) return price;
   try {
-    const Workload w = prepare(scenario);
+    Diagnostics found;
+    const Workload w = prepare(std::move(scenario), found);
+    for (Diagnostic& d : found)
+      if (d.severity == Diagnostic::Severity::Error) price.illegal.push_back(std::move(d));
+    if (!price.illegal.empty()) return price;
     const StepEstimate step = estimate_step(w, cost);
     price.step = step.step;
     price.breakdown = step.breakdown;

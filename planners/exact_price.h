@@ -17,7 +17,7 @@ struct ExactPrice {
   Breakdown breakdown;
 };
 /// Does not throw for a plan that is illegal.
-ExactPrice exact_price(const Scenario&, const CostModel&);
+ExactPrice exact_price(Scenario, const CostModel&);
 
 /// The word for what forbids a plan; `found` has an error.
 Fate illegal_fate(const Diagnostics& found);

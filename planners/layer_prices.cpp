@@ -17,11 +17,17 @@ std::vector<int> bodies_by_block(const Workload& w) {
   return found;
 }
 
-Fate illegal_in(const Scenario& s) {
-  Diagnostics errors;
-  for (Diagnostic& d : check(s))
+// The workload of a scenario, or the word for what forbids it.
+Fate lay_out(Scenario&& s, Workload& w) {
+  Diagnostics found, errors;
+  w = prepare(std::move(s), found);
+  for (Diagnostic& d : found)
     if (d.severity == Diagnostic::Severity::Error) errors.push_back(std::move(d));
   return errors.empty() ? Fate::Untried : illegal_fate(errors);
+}
+
+Fate fate_of(const Error& e) {
+  return illegal_fate({{Diagnostic::Severity::Error, e.what(), e.place(), {}}});
 }
 
 }  // namespace
@@ -46,29 +52,33 @@ StageKinds stage_kinds(const Scenario& base, int pp, int virtual_stages) {
   return found;
 }
 
-WorkPrices::WorkPrices(const Scenario& scenario, const CostModel& cost) {
-  illegal_ = illegal_in(scenario);
-  if (illegal_ != Fate::Untried) return;
+WorkPrices::WorkPrices(Scenario& scenario, const CostModel& cost) {
+  Workload w;
   try {
-    Workload w = prepare(scenario);
-    const std::vector<LayerTime> times = layer_times(w, cost);
-    const ProcessMemory process = cost.process_memory(scenario.cluster.device);
-    send_parts_ = w.layout.send_parts;
-    if (w.scenario.plan.mesh.pp > 1) stage_tensors_ = w.layout.framework.stage_tensors;
-    layers_.resize(w.scenario.model.blocks.size());
-    for (std::size_t b = 0; b < w.bodies.size(); ++b) {
-      const Body& body = w.bodies[b];
-      Layer& layer = layers_[static_cast<std::size_t>(body.block)];
-      layer.time = times[b];
-      layer.bytes = w.kinds[b].bytes;
-      layer.until_input = layer.bytes.until_input - layer.bytes.stage_tensors;
-      layer.carried = body.held.carried, layer.input_gradient = body.held.input_gradient;
-      layer.takes_late = body.held.takes_late, layer.has_backward = !body.backward.empty();
-      layer.output = body.output, layer.input = body.input;
-      layer.further = further_bytes(w, body, process);
-    }
-  } catch (const Error& e) {
-    illegal_ = illegal_fate({{Diagnostic::Severity::Error, e.what(), e.place(), {}}});
+    illegal_ = lay_out(std::move(scenario), w);
+    if (illegal_ == Fate::Untried) read(w, cost);
+  } catch (const Error& e) {  // a format that the device has no peak for, 285 years of work
+    illegal_ = fate_of(e);
+  }
+  scenario = std::move(w.scenario);
+}
+
+void WorkPrices::read(Workload& w, const CostModel& cost) {
+  const std::vector<LayerTime> times = layer_times(w, cost);
+  const ProcessMemory process = cost.process_memory(w.scenario.cluster.device);
+  send_parts_ = w.layout.send_parts;
+  if (w.scenario.plan.mesh.pp > 1) stage_tensors_ = w.layout.framework.stage_tensors;
+  layers_.resize(w.scenario.model.blocks.size());
+  for (std::size_t b = 0; b < w.bodies.size(); ++b) {
+    const Body& body = w.bodies[b];
+    Layer& layer = layers_[static_cast<std::size_t>(body.block)];
+    layer.time = times[b];
+    layer.bytes = w.kinds[b].bytes;
+    layer.until_input = layer.bytes.until_input - layer.bytes.stage_tensors;
+    layer.carried = body.held.carried, layer.input_gradient = body.held.input_gradient;
+    layer.takes_late = body.held.takes_late, layer.has_backward = !body.backward.empty();
+    layer.output = body.output, layer.input = body.input;
+    layer.further = further_bytes(w, body, process);
   }
 }
 
@@ -123,20 +133,19 @@ StageWorkSum WorkPrices::sum(const BlockRuns& runs, const CostModel& cost,
   return s;
 }
 
-StatePrices::StatePrices(const Scenario& scenario, const CostModel& cost) {
-  illegal_ = illegal_in(scenario);
-  if (illegal_ != Fate::Untried) return;
+StatePrices::StatePrices(Scenario scenario, const CostModel& cost) {
   try {
-    workload_ = prepare(scenario);
+    illegal_ = lay_out(std::move(scenario), workload_);
+    if (illegal_ != Fate::Untried) return;
     times_ = layer_times(workload_, cost);
-    body_of_ = bodies_by_block(workload_);
-    reduce_every_ = workload_.layout.reduce_every_microbatch;
-    blocking_sends_ = workload_.layout.blocking_sends;
-    for (const Body& body : workload_.bodies)
-      states_.push_back(state_bytes(body, workload_.layout));
   } catch (const Error& e) {
-    illegal_ = illegal_fate({{Diagnostic::Severity::Error, e.what(), e.place(), {}}});
+    illegal_ = fate_of(e);
+    return;
   }
+  body_of_ = bodies_by_block(workload_);
+  reduce_every_ = workload_.layout.reduce_every_microbatch;
+  blocking_sends_ = workload_.layout.blocking_sends;
+  for (const Body& body : workload_.bodies) states_.push_back(state_bytes(body, workload_.layout));
 }
 
 StageStateSum StatePrices::sum(const BlockRuns& runs, const CostModel& cost) const {

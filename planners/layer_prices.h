@@ -60,8 +60,8 @@ struct StageStateSum {
 class WorkPrices {
  public:
   WorkPrices() = default;
-  /// The scenario: complete but for its schedule, which is taken as 1F1B; any split.
-  WorkPrices(const Scenario&, const CostModel&);
+  /// Under 1F1B, any split. The scenario is used up and given back, its plan complete.
+  WorkPrices(Scenario&, const CostModel&);
   Fate illegal() const { return illegal_; }
   StageWorkSum sum(const BlockRuns&, const CostModel&, const Cluster&) const;
 
@@ -72,6 +72,8 @@ class WorkPrices {
     Bytes until_input{}, carried{}, input_gradient{}, output{}, input{}, further{};
     bool takes_late = false, has_backward = false;
   };
+  void read(Workload&, const CostModel&);
+
   Fate illegal_ = Fate::Untried;
   std::vector<Layer> layers_;  // by block
   std::int64_t send_parts_ = 1;
@@ -81,8 +83,8 @@ class WorkPrices {
 /// One layer of each block by its state.
 class StatePrices {
  public:
-  StatePrices() = default;
-  StatePrices(const Scenario&, const CostModel&);
+  StatePrices(Scenario, const CostModel&);
+  Scenario take_scenario() { return std::move(workload_.scenario); }  // at last
   Fate illegal() const { return illegal_; }
   bool reduces_every_microbatch() const { return reduce_every_; }
   bool blocking_sends() const { return blocking_sends_; }

@@ -1,5 +1,6 @@
 #include "planners/plan_pricer.h"
 
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -338,11 +339,13 @@ class SpacePricer {
       }
   }
 
-  // The scenario of a plan of this mesh without a pipeline's schedule: the first stages take what
-  // layers the others leave.
-  Scenario scenario_of(const MeshJob& job, Digits d) const {
+  // Makes `s`, a scenario of this space, that of a plan of this mesh without a pipeline's schedule:
+  // the first stage takes what layers the others leave.
+  void set_layers(Scenario& s, const MeshJob& job, Digits d) const {
     d[at_.schedule] = 0, d[at_.virtual_stages] = 0;
-    Scenario s = space_.scenario(space_.id(d));
+    if (s.cluster.count != job.devices)
+      s.cluster = with_devices(space_.base().cluster, job.devices);
+    s.plan = space_.plan(space_.id(d));
     Plan& plan = s.plan;
     apply_setting(plan, "schedule", "1f1b", {"search"});
     plan.order.clear();
@@ -355,7 +358,6 @@ class SpacePricer {
       plan.split.layers.front() = layers - pp + 1;
     }
     plan.batch.global = plan.batch.micro * job.dp;
-    return s;
   }
 
   struct Work {
@@ -367,10 +369,12 @@ class SpacePricer {
   };
 
   void make_work() {
+    tbb::enumerable_thread_specific<Scenario> scenarios(space_.base());
     tbb::parallel_for(std::size_t{0}, needed_.size(), [&](std::size_t i) {
       if (stopped()) return;
       Work& work = *needed_[i];
-      Scenario s = scenario_of(*work.job, work.digits);
+      Scenario& s = scenarios.local();
+      set_layers(s, *work.job, work.digits);
       apply_setting(s.plan, "zero", "0", {"search"});
       apply_setting(s.plan, "hybrid", "0", {"search"});
       const CostModel& cost = costs_.of(s);
@@ -451,22 +455,37 @@ class SpacePricer {
   }
 
   struct State {
-    StatePrices prices;
     std::map<std::size_t, std::vector<StageStateSum>> sums;  // by number of stages, by kind
     Fate illegal = Fate::Untried;
+    bool reduces_every_microbatch = false, blocking_sends = false;
   };
 
-  State state_of(const MeshJob& job, Digits d) {
-    // What a layer does for a microbatch is not asked here; under ZeRO 3 recomputation gathers
-    // weights once more.
-    d[at_.micro] = 0;
+  // What a layer does for a microbatch is not asked here; but where weights are gathered with each,
+  // a layer that is recomputed gathers them once more.
+  Digits state_digits(Digits d) const {
+    d[at_.micro] = 0, d[at_.tensor_overlap] = 0;
+    if (space_.knobs()[at_.zero].values[d[at_.zero]] != "3") d[at_.recompute] = 0;
+    d.resize(at_.micro);
+    return d;
+  }
+
+  State state_of(const MeshJob& job, Digits d, Scenario& s) {
+    d.resize(space_.knobs().size(), 0);
     State state;
-    Scenario s = scenario_of(job, d);
+    set_layers(s, job, d);
     s.plan.batch.micro = 1, s.plan.batch.global = job.dp;
     const CostModel& cost = costs_.of(s);
-    state.prices = StatePrices(s, cost);
-    state.illegal = state.prices.illegal();
-    if (state.illegal != Fate::Untried) return state;
+    StatePrices prices(std::move(s), cost);
+    state.illegal = prices.illegal();
+    state.reduces_every_microbatch = prices.reduces_every_microbatch();
+    state.blocking_sends = prices.blocking_sends();
+    if (state.illegal == Fate::Untried) sum_states(job, prices, cost, state);
+    s = prices.take_scenario();
+    return state;
+  }
+
+  void sum_states(const MeshJob& job, const StatePrices& prices, const CostModel& cost,
+                  State& state) const {
     for (std::uint32_t v = 0; v < space_.knobs()[at_.virtual_stages].values.size(); ++v) {
       const auto stages = static_cast<std::size_t>(job.pp * space_.number(at_.virtual_stages, v));
       const StageKinds& kinds = kinds_.at(stages);
@@ -474,9 +493,8 @@ class SpacePricer {
           state.sums.count(stages) != 0)
         continue;
       for (const BlockRuns& runs : kinds.kinds)
-        state.sums[stages].push_back(state.prices.sum(runs, cost));
+        state.sums[stages].push_back(prices.sum(runs, cost));
     }
-    return state;
   }
 
   PriceTable price_mesh(const MeshJob& job) {
@@ -494,13 +512,10 @@ class SpacePricer {
     std::map<std::vector<std::uint32_t>, State> states;
     each_combination(space_, d, at_.zero, at_.micro, [&] {
       if (stopped() || !canonical_state(job, d) || !canonical_layer(job, d)) return;
-      const State& state = [&]() -> const State& {
-        const std::vector<std::uint32_t> key(d.begin(),
-                                             d.begin() + static_cast<std::ptrdiff_t>(at_.micro));
-        const auto have = states.find(key);
-        return have != states.end() ? have->second
-                                    : states.emplace(key, state_of(job, d)).first->second;
-      }();
+      Digits key = state_digits(d);
+      auto have = states.find(key);
+      if (have == states.end()) have = states.emplace(key, state_of(job, key, s)).first;
+      const State& state = have->second;
       for (d[at_.micro] = 0; d[at_.micro] < by_micro.size(); ++d[at_.micro])
         price_pipelines(job, d, state, by_micro[d[at_.micro]], cluster, level, room, out);
       d[at_.micro] = 0;
@@ -547,15 +562,15 @@ class SpacePricer {
         room.kinds.clear();
         for (std::size_t k = 0; k < sums.size(); ++k)
           room.kinds.push_back(
-              combine(sums[k], states[k], split_at_hand, state.prices.reduces_every_microbatch()));
+              combine(sums[k], states[k], split_at_hand, state.reduces_every_microbatch));
         transfer = transfer_of(job, p, sums, cluster, level, d);
       }
       const auto m =
           static_cast<int>(space_.base().plan.batch.global / job.dp / number(at_.micro, d));
-      const Bound bound = bound_of(room.kinds, kinds_.at(p.stages).kind_of, *p.holds,
-                                   {process_, transfer, m, state.prices.reduces_every_microbatch(),
-                                    state.prices.blocking_sends()},
-                                   room.devices);
+      const Bound bound =
+          bound_of(room.kinds, kinds_.at(p.stages).kind_of, *p.holds,
+                   {process_, transfer, m, state.reduces_every_microbatch, state.blocking_sends},
+                   room.devices);
       plan.step = Duration{bound.step}, plan.memory = bound.memory, plan.device = bound.device;
       plan.bound = true;
       if (bound.memory > memory_limit(cluster, options_.spare)) plan.fate = Fate::Memory;

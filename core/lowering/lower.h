@@ -49,6 +49,9 @@ struct Workload {
 };
 /// Throws Error{InvalidInput} listing all that check() finds wrong.
 Workload prepare(const Scenario&);
+/// The same without a copy and without a throw: `found` is what check() finds, and with an error
+/// among it the workload holds the scenario only.
+Workload prepare(Scenario&&, Diagnostics& found);
 
 struct LowerOptions {
   Grain grain = Grain::Order;

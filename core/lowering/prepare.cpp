@@ -185,33 +185,45 @@ void seat_groups(Workload& w) {
   }
 }
 
-}  // namespace
-
-Diagnostics check(const Scenario& scenario) {
+// All that check() finds; completes the plan as it goes.
+Diagnostics complete_and_check(Scenario& scenario) {
   Diagnostics found = check(scenario.cluster);
   if (scenario.model.blocks.empty())
     found.push_back(error("the model has no layers", "model#/blocks"));
   if (has_errors(found)) return found;
-  Scenario whole = scenario;
   try {
-    whole.plan = complete(scenario);
+    scenario.plan = complete(scenario);
   } catch (const Error& e) {
     found.push_back({Diagnostic::Severity::Error, e.what(), e.place(), {}});
     return found;
   }
-  append(found, check_sizes(whole));
-  append(found, check_split(whole.model, whole.plan));
-  if (!has_errors(found)) append(found, check_actions(whole.plan));
-  if (!has_errors(found)) append(found, check_choices(whole));
-  if (!has_errors(found)) append(found, check_edited_order(whole));
+  append(found, check_sizes(scenario));
+  append(found, check_split(scenario.model, scenario.plan));
+  if (!has_errors(found)) append(found, check_actions(scenario.plan));
+  if (!has_errors(found)) append(found, check_choices(scenario));
+  if (!has_errors(found)) append(found, check_edited_order(scenario));
   return found;
 }
 
+}  // namespace
+
+Diagnostics check(const Scenario& scenario) {
+  Scenario whole = scenario;
+  return complete_and_check(whole);
+}
+
 Workload prepare(const Scenario& scenario) {
-  throw_if_errors(check(scenario));
+  Diagnostics found;
+  Workload w = prepare(Scenario(scenario), found);
+  throw_if_errors(found);
+  return w;
+}
+
+Workload prepare(Scenario&& scenario, Diagnostics& found) {
   Workload w;
-  w.scenario = scenario;
-  w.scenario.plan = complete(scenario);
+  w.scenario = std::move(scenario);
+  found = complete_and_check(w.scenario);
+  if (has_errors(found)) return w;
   w.layout = arrange(w.scenario);
   w.shard = std::max<std::int64_t>(1, w.layout.shard_group);
   w.placement = schedule_of(w.scenario.plan).placement;
