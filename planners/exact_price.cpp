@@ -19,8 +19,11 @@ ExactPrice exact_price(Scenario scenario, const CostModel& cost) {
     Diagnostics found;
     const Workload w = prepare(std::move(scenario), found);
     for (Diagnostic& d : found)
-      if (d.severity == Diagnostic::Severity::Error) price.illegal.push_back(std::move(d));
-    if (!price.illegal.empty()) return price;
+      if (d.severity == Diagnostic::Severity::Error) price.errors.push_back(std::move(d));
+    if (!price.errors.empty()) {
+      price.illegal = illegal_fate(price.errors);
+      return price;
+    }
     const StepEstimate step = estimate_step(w, cost);
     price.step = step.step;
     price.breakdown = step.breakdown;
@@ -28,7 +31,8 @@ ExactPrice exact_price(Scenario scenario, const CostModel& cost) {
     price.memory = *most;
     price.device = static_cast<std::uint16_t>(most - step.reserved.begin());
   } catch (const Error& e) {  // a format that the device has no peak for, 285 years of work
-    price.illegal.push_back({Diagnostic::Severity::Error, e.what(), e.place(), {}});
+    price.errors.push_back({Diagnostic::Severity::Error, e.what(), e.place(), {}});
+    price.illegal = illegal_fate(price.errors);
   }
   return price;
 }

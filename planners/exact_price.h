@@ -10,7 +10,8 @@
 namespace trainyard {
 
 struct ExactPrice {
-  Diagnostics illegal;  // errors only; everything else is meaningful only without any
+  Fate illegal = Fate::Untried;  // else the word for it, and nothing below is meaningful
+  Diagnostics errors;            // that forbid it
   Duration step{};
   Bytes memory{};
   std::uint16_t device = 0;

@@ -32,13 +32,20 @@ std::string size_beside(Bytes mine, Bytes other) {
                      mine > other ? "larger" : "smaller");
 }
 
-Reason illegal(const ExactPrice& price) {
+// A plan may be forbidden for several reasons: the one by which the search has counted it.
+Reason illegal(const ExactPrice& price, const PricedPlan* tried) {
   Reason why;
-  const Diagnostic& first = price.illegal.front();
-  why.fate = illegal_fate(price.illegal);
-  why.sentence = first.message;
-  why.field = first.place.text;
-  why.fix = first.fix;
+  why.fate = price.illegal;
+  const Diagnostic* named = &price.errors.front();
+  if (tried != nullptr)
+    for (const Diagnostic& d : price.errors)
+      if (illegal_fate({d}) == tried->fate) {
+        named = &d, why.fate = tried->fate;
+        break;
+      }
+  why.sentence = named->message;
+  why.field = named->place.text;
+  why.fix = named->fix;
   return why;
 }
 
@@ -60,11 +67,13 @@ Reason explain(const PlanSpace& space, const SearchResult& found, PlanId id,
   CostModels costs(options.cost);
   const Scenario s = space.scenario(id);
   const ExactPrice price = exact_price(s, costs.of(s));
-  if (!price.illegal.empty()) return illegal(price);
-  const Bytes limit = memory_limit(s.cluster, options.spare);
-  if (price.memory > limit) return too_large(price, limit, s.plan.mesh.pp);
-  Reason why;
   const PricedPlan* tried = found.find(id);
+  if (price.illegal != Fate::Untried) return illegal(price, tried);
+  const Bytes limit = memory_limit(s.cluster, options.spare);
+  // A plan that bounds alone have ruled out may not fit either; its word stays what it was.
+  if (price.memory > limit && (tried == nullptr || !fits(tried->fate)))
+    return too_large(price, limit, s.plan.mesh.pp);
+  Reason why;
   why.fate = tried != nullptr && fits(tried->fate) ? tried->fate : Fate::Dominated;
   if (why.fate == Fate::Best) {
     why.sentence = fmt::format("the best by {}: {}, {}", to_string(options.objective),
@@ -100,6 +109,8 @@ Reason explain(const PlanSpace& space, const SearchResult& found, PlanId id,
                   beside(*dominator, fmt::format("#{}", dominator - found.front.begin() + 1)));
   const std::string change = differs(space, dominator->id, id);
   if (!change.empty()) why.fix = change, why.sentence += fmt::format(", which has {}", change);
+  if (price.memory > limit)
+    why.sentence += fmt::format("; nor does it fit: {} over", readable(price.memory - limit));
   return why;
 }
 

@@ -399,6 +399,7 @@ class SpacePricer {
     std::uint32_t schedule = 0, chunks = 0;  // digits
     std::size_t stages = 1;
     Fate illegal = Fate::Untried;
+    bool alters_layers = false;  // the schedule itself: its plans are priced one by one
     const Holdings* holds = nullptr;
   };
 
@@ -432,7 +433,9 @@ class SpacePricer {
         p.illegal = kinds_.at(p.stages).illegal;
         if (p.illegal == Fate::Untried && !whole) p.illegal = Fate::Batch;
         if (p.illegal == Fate::Untried) p.illegal = refused(s, p.stages);
-        if (p.illegal == Fate::Untried)
+        const Method& schedule = schedule_of(s.plan);
+        p.alters_layers = bool{schedule.arrange} || bool{schedule.rewrite};
+        if (p.illegal == Fate::Untried && !p.alters_layers)
           p.holds = &holdings_of(*chosen_on(s.plan, MethodAxis::Schedule), static_cast<int>(job.pp),
                                  chunks, microbatches(s.plan));
         list.push_back(p);
@@ -551,7 +554,7 @@ class SpacePricer {
       if (work != nullptr && work->prices.illegal() != Fate::Untried)
         plan.fate = work->prices.illegal();
       if (plan.fate != Fate::Untried) continue;
-      if (work == nullptr) {
+      if (work == nullptr || p.alters_layers) {
         price_alone(out.ids.back(), cluster, plan);
         continue;
       }
@@ -593,10 +596,8 @@ class SpacePricer {
   void price_alone(PlanId id, const Cluster& cluster, PricedPlan& plan) {
     const Scenario s = space_.scenario(id);
     const ExactPrice price = exact_price(s, costs_.of(s));
-    if (!price.illegal.empty()) {
-      plan.fate = illegal_fate(price.illegal);
-      return;
-    }
+    plan.fate = price.illegal;
+    if (plan.fate != Fate::Untried) return;
     plan.step = price.step, plan.memory = price.memory, plan.device = price.device;
     if (price.memory > memory_limit(cluster, options_.spare)) plan.fate = Fate::Memory;
   }

@@ -186,7 +186,7 @@ class Search {
     Bytes memory;
     std::int64_t device;
     Breakdown breakdown;
-    std::int64_t illegal;
+    Fate illegal;
   };
 
   void exchange(std::vector<ExactPrice>& prices) {
@@ -194,7 +194,7 @@ class Search {
     std::string bytes;
     for (std::size_t i = static_cast<std::size_t>(ranks_.rank()); i < prices.size(); i += count)
       put(bytes, Sent{prices[i].step, prices[i].memory, prices[i].device, prices[i].breakdown,
-                      prices[i].illegal.empty() ? 0 : 1});
+                      prices[i].illegal});
     const std::vector<std::string> all = ranks_.all_gather(bytes);
     for (std::size_t r = 0; r < count; ++r) {
       std::size_t at = 0;
@@ -203,15 +203,15 @@ class Search {
         prices[i].step = sent.step, prices[i].memory = sent.memory;
         prices[i].device = static_cast<std::uint16_t>(sent.device);
         prices[i].breakdown = sent.breakdown;
-        if (sent.illegal != 0 && prices[i].illegal.empty()) prices[i].illegal.emplace_back();
+        prices[i].illegal = sent.illegal;
       }
     }
   }
 
   void enter(std::uint32_t i, const ExactPrice& price) {
     PricedPlan& plan = result_.plans[i];
-    if (!price.illegal.empty()) {
-      plan = {{}, {}, 0, Fate::Method, false};
+    if (price.illegal != Fate::Untried) {
+      plan = {{}, {}, 0, price.illegal, false};
       return;
     }
     plan.step = price.step, plan.memory = price.memory, plan.device = price.device;

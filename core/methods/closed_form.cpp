@@ -17,17 +17,30 @@ PipelineEstimate follow_for(const Method& m, const Params& params, ScheduleShape
   return follow(m.order(shape, params), shape, times, holdings);
 }
 
-// After some rounds every further round of p microbatches takes the same time: that is the pace.
-// `run`: the estimate of so many microbatches.
+// What no device's round of so many microbatches undercuts: its computation with what blocks it.
+Duration busiest_round(const ScheduleShape& shape, const PipelineTimes& t, int microbatches) {
+  std::vector<Duration> busy(static_cast<std::size_t>(shape.devices));
+  const auto one = [](const ActionTime& a) { return std::max(a.compute, a.beside) + a.blocking; };
+  const bool split = !t.backward_input.empty();
+  for (std::uint32_t s = 0; s < t.forward.size(); ++s)
+    for (int copy = 0; copy < copies(shape.placement); ++copy)
+      busy[device_of(StageId{s}, shape.devices, shape.stages, shape.placement, copy).value] +=
+          one(t.forward[s]) +
+          (split ? one(t.backward_input[s]) + one(t.backward_weight[s]) : one(t.backward[s]));
+  return *std::max_element(busy.begin(), busy.end()) * microbatches / copies(shape.placement);
+}
+
+// After some rounds every further round of p microbatches takes the same time: that is the pace,
+// never less than `floor`. `run`: the estimate of so many microbatches.
 template <class Run>
-PipelineEstimate paced(int all, int p, int rounds, const Run& run) {
+PipelineEstimate paced(int all, int p, int rounds, Duration floor, const Run& run) {
   const int rounds_left_out = std::max(0, (all - rounds * p) / p);
   const int some = all - rounds_left_out * p;
   PipelineEstimate found = run(some);
   if (rounds_left_out == 0) return found;
   const PipelineEstimate before = run(some - p);
   const auto carry_on = [&](Duration& later, Duration earlier) {
-    later += rounds_left_out * (later - earlier);
+    later += rounds_left_out * std::max(floor, later - earlier);
   };
   carry_on(found.span, before.span);
   for (std::size_t s = 0; s < found.ends.size(); ++s) {
@@ -40,7 +53,7 @@ PipelineEstimate paced(int all, int p, int rounds, const Run& run) {
 constexpr int kRounds = 3;
 
 PipelineEstimate paced(const Method& m, const ScheduleShape& shape, const PipelineTimes& times) {
-  return paced(shape.microbatches, shape.devices, kRounds, [&](int microbatches) {
+  return paced(shape.microbatches, shape.devices, kRounds, Duration{}, [&](int microbatches) {
     return follow_for(m, {}, shape, microbatches, times, false);
   });
 }
@@ -167,7 +180,8 @@ PipelineEstimate estimate_pipeline(const Method& m, const Params& params,
   constexpr int kLongRounds = 5;  // fills twice as long as 1F1B's settle too
   const int p = shape.devices, round = (3 + p) / p * p;
   bool holdings = true;
-  return paced(shape.microbatches, round, kLongRounds, [&](int microbatches) {
+  const Duration floor = busiest_round(shape, times, round);
+  return paced(shape.microbatches, round, kLongRounds, floor, [&](int microbatches) {
     return follow_for(m, params, shape, microbatches, times, std::exchange(holdings, false));
   });
 }
@@ -186,7 +200,7 @@ PipelineEstimate one_f_one_b_closed_form(const ScheduleShape& shape, const Pipel
   PipelineEstimate found =
       equal_stages(times)
           ? around((shape.microbatches + shape.stages - 1) * round_of(times), times)
-          : paced(shape.microbatches, shape.devices, kRounds,
+          : paced(shape.microbatches, shape.devices, kRounds, Duration{},
                   [&](int microbatches) { return follow_one_f_one_b(microbatches, times); });
   found.live.clear(), found.live_for_weight.clear();
   for (int s = 0; s < shape.stages; ++s)
