@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "core/base/units_text.h"
+#include "core/lowering/lower.h"
+#include "core/methods/settings.h"
 #include "planners/cost_models.h"
 #include "planners/exact_price.h"
 #include "planners/plan_search.h"
@@ -49,6 +51,57 @@ Reason illegal(const ExactPrice& price, const PricedPlan* tried) {
   return why;
 }
 
+// Calls f with each plan of the space that differs in one knob, and how far the value is away.
+template <class F>
+void each_neighbour(const PlanSpace& space, PlanId id, const F& f) {
+  const std::vector<std::uint32_t> here = space.digits(id);
+  for (std::size_t k = 0; k < space.knobs().size(); ++k)
+    for (std::uint32_t v = 0; v < space.knobs()[k].values.size(); ++v) {
+      std::vector<std::uint32_t> digits = here;
+      digits[k] = v;
+      if (v == here[k] || space.canonical(digits) != digits) continue;
+      f(space.id(digits), space.knobs()[k].key + "=" + space.knobs()[k].values[v],
+        static_cast<int>(v > here[k] ? v - here[k] : here[k] - v));
+    }
+}
+
+// The nearest single change with which the plan is legal; empty when there is none. What the
+// diagnostic itself proposes comes first: it may lie outside the space.
+std::string legal_change(const PlanSpace& space, PlanId id, const std::string& proposed) {
+  if (!proposed.empty()) {
+    Scenario s = space.scenario(id);
+    try {
+      apply_setting(s.plan, proposed);
+      if (!has_errors(check(s))) return proposed;
+    } catch (const Error&) {  // it is no setting
+    }
+  }
+  std::string best;
+  int nearest = 0;
+  each_neighbour(space, id, [&](PlanId other, const std::string& words, int away) {
+    if (!best.empty() && away >= nearest) return;
+    if (!has_errors(check(space.scenario(other)))) best = words, nearest = away;
+  });
+  return best;
+}
+
+struct Mend {
+  std::string words;
+  Duration step{};
+};
+
+// The single change that fits at the least step; no words when there is none.
+Mend fitting_change(const PlanSpace& space, PlanId id, Bytes spare, CostModels& costs) {
+  Mend best;
+  each_neighbour(space, id, [&](PlanId other, const std::string& words, int) {
+    const Scenario s = space.scenario(other);
+    const ExactPrice price = exact_price(s, costs.of(s));
+    if (price.illegal != Fate::Untried || price.memory > memory_limit(s.cluster, spare)) return;
+    if (best.words.empty() || price.step < best.step) best = {words, price.step};
+  });
+  return best;
+}
+
 Reason too_large(const ExactPrice& price, Bytes limit, int pp) {
   Reason why;
   why.fate = Fate::Memory;
@@ -68,11 +121,21 @@ Reason explain(const PlanSpace& space, const SearchResult& found, PlanId id,
   const Scenario s = space.scenario(id);
   const ExactPrice price = exact_price(s, costs.of(s));
   const PricedPlan* tried = found.find(id);
-  if (price.illegal != Fate::Untried) return illegal(price, tried);
+  if (price.illegal != Fate::Untried) {
+    Reason why = illegal(price, tried);
+    why.fix = legal_change(space, id, why.fix);
+    return why;
+  }
   const Bytes limit = memory_limit(s.cluster, options.spare);
   // A plan that bounds alone have ruled out may not fit either; its word stays what it was.
-  if (price.memory > limit && (tried == nullptr || !fits(tried->fate)))
-    return too_large(price, limit, s.plan.mesh.pp);
+  if (price.memory > limit && (tried == nullptr || !fits(tried->fate))) {
+    Reason why = too_large(price, limit, s.plan.mesh.pp);
+    const Mend mend = fitting_change(space, id, options.spare, costs);
+    why.fix = mend.words;
+    if (!mend.words.empty())
+      why.sentence += fmt::format("; {} fits, at {}", mend.words, readable(mend.step));
+    return why;
+  }
   Reason why;
   why.fate = tried != nullptr && fits(tried->fate) ? tried->fate : Fate::Dominated;
   if (why.fate == Fate::Best) {

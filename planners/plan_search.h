@@ -35,6 +35,11 @@ struct Candidate {
   Breakdown breakdown;       // closed form, of the critical device; sums to step
   /// What it is ranked by.
   Duration time() const { return simulated > Duration{} ? simulated : step; }
+  friend bool operator==(const Candidate& a, const Candidate& b) {
+    return a.id == b.id && a.time() == b.time() && a.step == b.step && a.memory == b.memory &&
+           a.device == b.device && a.devices == b.devices && a.money == b.money &&
+           a.breakdown.sum() == b.breakdown.sum();
+  }
 };
 
 /// While it searches: what there is so far. `front` is made of exact estimates; it only ever moves

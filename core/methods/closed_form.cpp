@@ -53,7 +53,8 @@ PipelineEstimate paced(int all, int p, int rounds, Duration floor, const Run& ru
 constexpr int kRounds = 3;
 
 PipelineEstimate paced(const Method& m, const ScheduleShape& shape, const PipelineTimes& times) {
-  return paced(shape.microbatches, shape.devices, kRounds, Duration{}, [&](int microbatches) {
+  const Duration floor = busiest_round(shape, times, shape.devices);
+  return paced(shape.microbatches, shape.devices, kRounds, floor, [&](int microbatches) {
     return follow_for(m, {}, shape, microbatches, times, false);
   });
 }
@@ -200,7 +201,8 @@ PipelineEstimate one_f_one_b_closed_form(const ScheduleShape& shape, const Pipel
   PipelineEstimate found =
       equal_stages(times)
           ? around((shape.microbatches + shape.stages - 1) * round_of(times), times)
-          : paced(shape.microbatches, shape.devices, kRounds, Duration{},
+          : paced(shape.microbatches, shape.devices, kRounds,
+                  busiest_round(shape, times, shape.devices),
                   [&](int microbatches) { return follow_one_f_one_b(microbatches, times); });
   found.live.clear(), found.live_for_weight.clear();
   for (int s = 0; s < shape.stages; ++s)

@@ -1,0 +1,193 @@
+#include "planners/plan_pricer.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "core/cost/cost_model.h"
+#include "core/methods/settings.h"
+#include "core/model/zoo.h"
+#include "planners/exact_price.h"
+
+namespace trainyard {
+namespace {
+
+struct Case {
+  const char *model, *cluster;
+  std::vector<std::string> settings, fixed;
+  std::vector<Bound> bounds;
+};
+
+PlanSpace space_of(const Case& c) {
+  Scenario s{zoo_model(c.model), parse_cluster(c.cluster), {}};
+  for (const std::string& word : c.settings) apply_setting(s.plan, word);
+  return {s, c.fixed, c.bounds};
+}
+
+// Dense, routed, long sequences, unfused attention, several formats, parts of a cluster, an
+// encoder with a decoder, a network without attention, one without a pipeline.
+std::vector<Case> cases() {
+  return {
+      {"gpt3-2.7b", "a100-sxm-80:16", {"global-batch=64"}, {}, {{"micro-batch", "1,4"}}},
+      {"mixtral-8x7b",
+       "h100-sxm:32",
+       {"global-batch=64"},
+       {},
+       {{"micro-batch", "2"}, {"hybrid", "0,8"}, {"tp", "1,4"}}},
+      {"llama-3-8b",
+       "h100-sxm:16",
+       {"global-batch=32", "seq=32768"},
+       {},
+       {{"overlap", "on,off"}, {"tensor-overlap", "off,backward,on"}, {"micro-batch", "1"}}},
+      {"gpt3-xl",
+       "a100-sxm-40:16",
+       {"global-batch=32", "framework=megatron", "flash-attention=off"},
+       {},
+       {{"precision", "bf16,fp32"},
+        {"schedule", "1f1b,interleaved,chimera,pipedream,pipedream-2bw,pipemare,tick-tock"}}},
+      {"gpt3-xl",
+       "h100-sxm:16",
+       {"global-batch=32"},
+       {},
+       {{"devices", "8,16"}, {"recompute", "none,blocks=2"}}},
+      {"t5-large", "a100-sxm-80:8", {"global-batch=32"}, {}, {{"micro-batch", "2"}}},
+      {"resnet-50", "a100-sxm-80:8", {"global-batch=64"}, {}, {{"micro-batch", "1,8"}}},
+      {"llama-3-8b", "h100-sxm:16", {"global-batch=32", "pp=1"}, {"pp"}, {}},
+  };
+}
+
+// Every so many plans of each space, priced by tables and alone.
+template <class F>
+void sample(const Case& c, std::size_t step, const F& f) {
+  const PlanSpace space = space_of(c);
+  CostModels costs({});
+  const PriceTable table = price_space(space, costs, {});
+  ASSERT_FALSE(table.ids.empty());
+  for (std::size_t i = 0; i < table.ids.size(); i += step) {
+    const Scenario s = space.scenario(table.ids[i]);
+    std::string words;
+    for (const std::string& w : space.words(table.ids[i])) words += w + " ";
+    f(table.plans[i], exact_price(s, costs.of(s)), s, std::string(c.model) + ": " + words);
+  }
+}
+
+constexpr std::size_t kStep = 149;
+
+TEST(PlanPricer, HasEveryPlanOfTheSpaceOnceInOrder) {
+  for (const Case& c : cases()) {
+    const PlanSpace space = space_of(c);
+    CostModels costs({});
+    const PriceTable table = price_space(space, costs, {});
+    std::size_t next = 0;
+    for (PlanId id = 0; id < space.combinations(); ++id) {
+      const std::vector<std::uint32_t> digits = space.digits(id);
+      const auto form = space.canonical(digits);
+      if (!form || *form != digits) continue;
+      ASSERT_LT(next, table.ids.size()) << c.model;
+      ASSERT_EQ(table.ids[next++], id) << c.model;
+    }
+    EXPECT_EQ(next, table.ids.size()) << c.model;
+  }
+}
+
+TEST(PlanPricer, ForbidsWhatCheckForbidsByOneOfItsReasons) {
+  for (const Case& c : cases())
+    sample(c, kStep,
+           [](const PricedPlan& table, const ExactPrice& exact, const Scenario&,
+              const std::string& words) {
+             const bool legal_plan = table.fate == Fate::Untried || table.fate == Fate::Memory;
+             ASSERT_EQ(legal_plan, exact.illegal == Fate::Untried) << words;
+             if (legal_plan) return;
+             EXPECT_TRUE(
+                 std::any_of(exact.errors.begin(), exact.errors.end(),
+                             [&](const Diagnostic& d) { return illegal_fate({d}) == table.fate; }))
+                 << words << to_string(table.fate);
+           });
+}
+
+TEST(PlanPricer, NoPlanUndercutsItsBound) {
+  for (const Case& c : cases())
+    sample(c, kStep,
+           [](const PricedPlan& table, const ExactPrice& exact, const Scenario&,
+              const std::string& words) {
+             if (exact.illegal != Fate::Untried) return;
+             EXPECT_LE(table.step, exact.step) << words;
+             EXPECT_LE(table.memory, exact.memory) << words;
+           });
+}
+
+TEST(PlanPricer, MemoryIsTheClosedFormsOwn) {
+  // What v-half holds hangs on the times of its passes.
+  for (const Case& c : cases())
+    sample(c, kStep,
+           [](const PricedPlan& table, const ExactPrice& exact, const Scenario& s,
+              const std::string& words) {
+             if (exact.illegal != Fate::Untried || setting(s.plan, "schedule") == "v-half") return;
+             EXPECT_EQ(table.memory, exact.memory) << words;
+             EXPECT_EQ(table.device, exact.device) << words;
+           });
+}
+
+TEST(PlanPricer, BoundsOfOneForwardOneBackwardAreNear) {
+  double gaps = 0, count = 0;
+  sample(
+      {"gpt3-2.7b",
+       "a100-sxm-80:16",
+       {"global-batch=512"},
+       {},
+       {{"schedule", "1f1b"}, {"micro-batch", "1,2,4"}, {"zero", "0,1"}}},
+      3,
+      [&](const PricedPlan& table, const ExactPrice& exact, const Scenario&, const std::string&) {
+        if (exact.illegal != Fate::Untried) return;
+        gaps += 1 - to_seconds(table.step) / to_seconds(exact.step);
+        ++count;
+      });
+  ASSERT_GT(count, 20);
+  EXPECT_LT(gaps / count, 0.03);
+}
+
+TEST(PlanPricer, PartsMakeUpTheWhole) {
+  const PlanSpace space = space_of(cases().front());
+  CostModels costs({});
+  const PriceTable whole = price_space(space, costs, {});
+  std::vector<std::pair<PlanId, PricedPlan>> parts;
+  for (int part = 0; part < 3; ++part) {
+    PricerOptions options;
+    options.part = part, options.parts = 3;
+    const PriceTable one = price_space(space, costs, options);
+    for (std::size_t i = 0; i < one.ids.size(); ++i) parts.emplace_back(one.ids[i], one.plans[i]);
+  }
+  std::sort(parts.begin(), parts.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  ASSERT_EQ(parts.size(), whole.ids.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    EXPECT_EQ(parts[i].first, whole.ids[i]);
+    EXPECT_EQ(parts[i].second, whole.plans[i]);
+  }
+}
+
+TEST(PlanPricer, PricesByAnotherCostModelToo) {
+  const PlanSpace space = space_of(cases().back());
+  CostModels costs([](const Scenario&) { return roofline_cost_model(); });
+  const PriceTable table = price_space(space, costs, {});
+  for (std::size_t i = 0; i < table.ids.size(); i += 7) {
+    const Scenario s = space.scenario(table.ids[i]);
+    const ExactPrice exact = exact_price(s, costs.of(s));
+    if (exact.illegal != Fate::Untried) continue;
+    EXPECT_LE(table.plans[i].step, exact.step);
+    EXPECT_EQ(table.plans[i].memory, exact.memory);
+  }
+}
+
+TEST(PlanPricer, StopsWhenAsked) {
+  std::stop_source source;
+  source.request_stop();
+  CostModels costs({});
+  PricerOptions options;
+  options.stop = source.get_token();
+  EXPECT_TRUE(price_space(space_of(cases().front()), costs, options).ids.empty());
+}
+
+}  // namespace
+}  // namespace trainyard
