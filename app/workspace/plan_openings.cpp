@@ -32,7 +32,7 @@ std::optional<Least> least_memory(const PlanSpace& space, const SearchResult& fo
     if (least && found.plans[large[i]].memory >= least->price.memory) break;
     const Scenario scenario = space.scenario(found.ids[large[i]]);
     ExactPrice price = exact_price(scenario, *options.cost(scenario));
-    if (!price.illegal.empty()) continue;
+    if (price.illegal != Fate::Untried) continue;
     if (!least || price.memory < least->price.memory)
       least = Least{found.ids[large[i]], std::move(price)};
   }
@@ -121,7 +121,7 @@ class Openings {
   void consider(std::optional<Opening>& best, const Scenario& changed, const std::string& flag,
                 const std::string& words) const {
     const ExactPrice price = exact_price(changed, *options_.cost(changed));
-    if (!price.illegal.empty()) return;
+    if (price.illegal != Fate::Untried) return;
     const Bytes margin = memory_limit(changed.cluster, options_.spare) - price.memory;
     const Opening one{flag, words, margin.value >= 0, price.memory, margin, price.step};
     if (!best || (one.fits != best->fits ? one.fits
