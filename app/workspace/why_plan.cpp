@@ -129,9 +129,9 @@ Reason reason_outside(const Scenario& scenario, const SearchResult& found,
                       const SearchOptions& options) {
   Reason why;
   const ExactPrice price = exact_price(scenario, *options.cost(scenario));
-  if (!price.illegal.empty()) {
-    const Diagnostic& first = price.illegal.front();
-    return {illegal_fate(price.illegal), first.message, first.place.text, first.fix, 0};
+  if (price.illegal != Fate::Untried) {
+    const Diagnostic& first = price.errors.front();
+    return {price.illegal, first.message, first.place.text, first.fix, 0};
   }
   const Bytes limit = memory_limit(scenario.cluster, options.spare);
   if (price.memory > limit) {
