@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/base/units_text.h"
-#include "core/io/json.h"
 #include "core/io/schema.h"
 
 namespace trainyard {
@@ -17,19 +16,24 @@ std::string spare_words(Bytes margin) {
 }
 
 struct Row {
-  std::string knob, now, value, step, change, reserved, verdict, maths;
+  std::string knob, now, value, step, change, reserved, memory, verdict, maths;
 };
 
 std::string value_words(const KnobValue& v) {
   return v.partners.empty() ? v.value : v.value + ", " + v.partners;
 }
 
-Row row_of(const KnobValue& v) {
+std::string signed_words(Bytes more) {
+  return more.value == 0 ? "same" : (more.value > 0 ? "+" : "") + readable(more);
+}
+
+Row row_of(const KnobValue& v, const PlanFigures& now) {
   Row row;
   row.value = value_words(v);
   row.step = readable(v.figures.step);
   row.change = fmt::format("{:+.1f} %", 100 * v.change);
   row.reserved = readable(v.figures.reserved);
+  row.memory = signed_words(v.figures.reserved - now.reserved);
   row.verdict = spare_words(v.figures.margin);
   row.maths = v.maths;
   return row;
@@ -58,12 +62,17 @@ std::string table(const std::vector<Row>& rows) {
   };
   const std::size_t knob = width(&Row::knob, 4), now = width(&Row::now, 3),
                     value = width(&Row::value, 5);
-  std::string text = fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>8}  {:>9}  {:>9}  {}\n", "knob", knob,
-                                 "now", now, "value", value, "step", "work", "reserved", "verdict");
-  for (const Row& row : rows)
-    text +=
-        fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>8}  {:>9}  {:>9}  {}\n", row.knob, knob, row.now,
-                    now, row.value, value, row.step, row.change, row.reserved, row.verdict);
+  const std::size_t verdict = width(&Row::verdict, 7);
+  std::string text;
+  const auto line = [&](const Row& r) {
+    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>8}  {:>9}  {:>9}  {:>9}  {:<{}}  {}", r.knob,
+                        knob, r.now, now, r.value, value, r.step, r.change, r.reserved, r.memory,
+                        r.verdict, verdict, r.maths);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  };
+  line({"knob", "now", "value", "step", "work", "reserved", "memory", "verdict", "maths"});
+  for (const Row& row : rows) line(row);
   return text;
 }
 
@@ -77,31 +86,6 @@ std::string refusals(const std::vector<const KnobStrip*>& strips) {
                           v.fix.empty() ? "" : "; try " + v.fix);
     }
   return text.empty() ? text : "\nnot legal\n" + text;
-}
-
-Json value_json(const KnobValue& v) {
-  Json json = Json::object();
-  json.set("value", v.value);
-  json.set("set", v.words);
-  if (!v.partners.empty()) json.set("partners", v.partners);
-  json.set("devices", v.devices);
-  json.set("legal", v.legal);
-  if (!v.legal) {
-    json.set("why_not", v.why_not);
-    if (!v.field.empty()) json.set("field", v.field);
-    if (!v.fix.empty()) json.set("fix", v.fix);
-    return json;
-  }
-  json.set("step_seconds", to_seconds(v.figures.step));
-  json.set("change", v.change);
-  json.set("peak_bytes", v.figures.peak.value);
-  json.set("reserved_bytes", v.figures.reserved.value);
-  json.set("margin_bytes", v.figures.margin.value);
-  json.set("fits", v.figures.fits);
-  json.set("worst_device", v.figures.worst.value);
-  if (!v.maths.empty()) json.set("maths", v.maths);
-  if (v.alternative) json.set("alternative", true);
-  return json;
 }
 
 }  // namespace
@@ -128,7 +112,7 @@ std::string strips_text(const Sensitivity& all, bool alone) {
         idle += fmt::format("{}{}={}", idle.empty() ? "" : ", ", strip->key, v->value);
         continue;
       }
-      Row row = row_of(*v);
+      Row row = row_of(*v, all.now);
       if (first) row.knob = strip->key, row.now = strip->now.empty() ? "not said" : strip->now;
       first = false;
       rows.push_back(std::move(row));
@@ -137,6 +121,31 @@ std::string strips_text(const Sensitivity& all, bool alone) {
   text += table(rows);
   if (!idle.empty()) text += "\nchange nothing: " + idle + "\n";
   return text + refusals(strips);
+}
+
+Json value_json(const KnobValue& v) {
+  Json json = Json::object();
+  json.set("value", v.value);
+  json.set("set", v.words);
+  if (!v.partners.empty()) json.set("partners", v.partners);
+  json.set("devices", v.devices);
+  json.set("legal", v.legal);
+  if (!v.legal) {
+    json.set("why_not", v.why_not);
+    if (!v.field.empty()) json.set("field", v.field);
+    if (!v.fix.empty()) json.set("fix", v.fix);
+    return json;
+  }
+  json.set("step_seconds", to_seconds(v.figures.step));
+  json.set("change", v.change);
+  json.set("peak_bytes", v.figures.peak.value);
+  json.set("reserved_bytes", v.figures.reserved.value);
+  json.set("margin_bytes", v.figures.margin.value);
+  json.set("fits", v.figures.fits);
+  json.set("worst_device", v.figures.worst.value);
+  if (!v.maths.empty()) json.set("maths", v.maths);
+  if (v.alternative) json.set("alternative", true);
+  return json;
 }
 
 std::string strips_document(const Sensitivity& all) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/io/json.h"
 #include "planners/sensitivity.h"
 
 namespace trainyard {
@@ -12,6 +13,7 @@ std::string plan_words(const Scenario&, const PlanFigures&);
 /// All strips, what gains most first; `alone`: one strip with every value, its partners and
 /// reasons.
 std::string strips_text(const Sensitivity&, bool alone);
+Json value_json(const KnobValue&);
 /// trainyard/knobs@1.
 std::string strips_document(const Sensitivity&);
 

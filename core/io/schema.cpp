@@ -32,6 +32,8 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/flip", "what would let another plan win"},
     Schema{"trainyard/boundary", "the largest or smallest that fits"},
     Schema{"trainyard/owners", "who owns the memory at its peak"},
+    Schema{"trainyard/wrapping", "units that are sharded together"},
+    Schema{"trainyard/questions", "questions and the commands that answer them"},
     Schema{"trainyard/calibration", "a calibration"},
     Schema{"trainyard/profile", "a profile of parameters"},
 };

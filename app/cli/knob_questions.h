@@ -1,0 +1,28 @@
+// The questions that engineers ask of a memory tracker (pytorch#125323), each with the command that
+// answers it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+struct Question {
+  std::string_view words;
+  std::string_view command;  // without the program's name; {} = the words of the scenario
+  int interactions = 1;      // commands that a person types until it is answered
+};
+/// Fourteen of tuning, three of debugging.
+std::span<const Question> questions();
+
+/// A scenario whose training is fully sharded, as words.
+inline constexpr std::string_view kQuestionScenario =
+    "--model llama-3-8b --cluster h100-sxm:64 --set zero=3 --set global-batch=512 --set seq=8192";
+
+/// The command about that scenario.
+std::string command_of(const Question&, std::string_view scenario);
+std::string questions_text(std::string_view scenario);
+std::string questions_document(std::string_view scenario);  // trainyard/questions@1
+
+}  // namespace trainyard
