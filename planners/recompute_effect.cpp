@@ -79,19 +79,16 @@ std::string explain(const Side& without, const Side& with, const RecomputeEffect
   std::string text =
       fmt::format("recompute={} keeps {} less on device {}, and the peak falls by {}", e.policy,
                   readable(dropped), e.worst_without.value, readable(freed));
-  if (freed * 4 >= dropped * 3) return text;
   if (e.worst_with != e.worst_without) {
     const CategoryBytes& there = with.step.memory[with.worst];
     const std::size_t most = largest_category(there);
-    text += fmt::format(": device {} is the fullest then, most of it {} ({})", e.worst_with.value,
+    text += fmt::format("; device {} is the fullest then, most of it {} ({})", e.worst_with.value,
                         category_words(most), readable(there[most]));
   }
   const std::string more =
       risen(without.step.memory[without.worst], with.step.memory[without.worst]);
-  if (!more.empty())
-    text += fmt::format("{} at the peak of device {}: {}",
-                        e.worst_with != e.worst_without ? "; and" : ": more is held",
-                        e.worst_without.value, more);
+  if (!more.empty() && freed * 4 < dropped * 3)
+    text += fmt::format("; more is held at the peak of device {}: {}", e.worst_without.value, more);
   return text;
 }
 

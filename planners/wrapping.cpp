@@ -85,10 +85,13 @@ Wrapping measured(const Workload& w, int layers, const CostModel& cost) {
     const StageWork& stage = stage_work(w, StageId{s});
     for (const Workload::Run& run : w.runs[s]) {
       const Body& body = body_of(w, run);
-      found.unit = std::max(found.unit, body.gathered * (is_layer(w, body) ? layers : 1));
+      found.unit =
+          std::max(found.unit, (body.gathered + body.resident) * (is_layer(w, body) ? layers : 1));
     }
-    found.unsharded = std::max({found.unsharded, stage.bytes.backward_communication,
-                                stage.bytes.gathered, stage.bytes.unreduced});
+    found.unsharded =
+        std::max(found.unsharded, stage.state.total.gathered +
+                                      std::max({stage.bytes.backward_communication,
+                                                stage.bytes.gathered, stage.bytes.unreduced}));
     each[s % each.size()] += gathers(stage.phases[0]) + gathers(stage.phases[1]);
   }
   found.gathers = *std::max_element(each.begin(), each.end()) * microbatches(w.scenario.plan);

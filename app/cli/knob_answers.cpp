@@ -34,7 +34,7 @@ void write_modules(std::string& text, const Owners& o) {
   constexpr std::size_t kShown = 16;
   const Bytes whole = o.categories[static_cast<std::size_t>(Category::Activations)];
   text += fmt::format("\nactivations by module: {}\n", readable(whole));
-  Bytes rest = o.other;
+  Bytes rest{};
   for (std::size_t i = 0; i < o.modules.size(); ++i) {
     const ModuleOwner& m = o.modules[i];
     if (i >= kShown) {
@@ -46,8 +46,10 @@ void write_modules(std::string& text, const Owners& o) {
                     m.block, m.module, m.kind.empty() ? "" : fmt::format(" ({})", m.kind),
                     times(m.layers, "layer"), times(m.microbatches, "microbatch"));
   }
+  for (const auto& [name, bytes] : o.others)
+    text += fmt::format("{}  {:>5.1f} %  {}\n", padded(bytes), 100 * (bytes / whole), name);
   if (rest.value > 0)
-    text += fmt::format("{}  {:>5.1f} %  everything else\n", padded(rest), 100 * (rest / whole));
+    text += fmt::format("{}  {:>5.1f} %  smaller ones\n", padded(rest), 100 * (rest / whole));
 }
 
 void write_kinds(std::string& text, const Owners& o) {
@@ -70,8 +72,9 @@ void write_kinds(std::string& text, const Owners& o) {
 void write_unsharded(std::string& text, const Owners& o) {
   text += "\nheld whole\n";
   for (const UnshardedUnit& u : o.units)
-    text += fmt::format("{}  {}: weights {}, gradients {} while a layer runs, {}\n",
+    text += fmt::format("{}  {}: weights {} {}, gradients {} while a layer runs, {}\n",
                         padded(u.weights + u.gradients), u.block, readable(u.weights),
+                        u.stays ? "from forward to backward" : "while a layer runs",
                         readable(u.gradients), times(u.layers, "unit"));
   if (!o.units.empty())
     text += fmt::format("{}  of units at the peak; {} at most in a step\n", padded(o.unsharded_now),
@@ -83,13 +86,18 @@ void write_unsharded(std::string& text, const Owners& o) {
                             : "  nothing: all state is divided\n";
 }
 
-Json side_json(const PlanFigures& f, const std::string& name) {
+Json side_json(const PlanFigures& f) {
   Json json = Json::object();
-  json.set("name", name);
   json.set("step_seconds", to_seconds(f.step));
   json.set("reserved_bytes", f.reserved.value);
   json.set("margin_bytes", f.margin.value);
   json.set("fits", f.fits);
+  return json;
+}
+
+Json side_json(const PlanFigures& f, const std::string& name) {
+  Json json = side_json(f);
+  json.set("name", name);
   return json;
 }
 
@@ -206,7 +214,14 @@ std::string owners_document(const Owners& o, const RecomputeEffect& effect) {
     modules.push(std::move(one));
   }
   json.set("activations", std::move(modules));
-  json.set("other_activations_bytes", o.other.value);
+  Json others = Json::list();
+  for (const auto& [name, bytes] : o.others) {
+    Json one = Json::object();
+    one.set("name", name);
+    one.set("bytes", bytes.value);
+    others.push(std::move(one));
+  }
+  json.set("other_activations", std::move(others));
   Json units = Json::list();
   for (const UnshardedUnit& u : o.units) {
     Json one = Json::object();
@@ -214,6 +229,7 @@ std::string owners_document(const Owners& o, const RecomputeEffect& effect) {
     one.set("layers", u.layers);
     one.set("weights_bytes", u.weights.value);
     one.set("gradients_bytes", u.gradients.value);
+    one.set("stays", u.stays);
     units.push(std::move(one));
   }
   json.set("units", std::move(units));
@@ -251,18 +267,41 @@ std::string wrapping_document(const std::vector<Wrapping>& all) {
   Json json = document_of("trainyard/wrapping");
   Json list = Json::list();
   for (const Wrapping& w : all) {
-    Json one = Json::object();
+    Json one = side_json(w.figures);
     one.set("layers", w.layers);
     one.set("unit_bytes", w.unit.value);
     one.set("unsharded_bytes", w.unsharded.value);
     one.set("gathers", w.gathers);
-    one.set("step_seconds", to_seconds(w.figures.step));
-    one.set("reserved_bytes", w.figures.reserved.value);
-    one.set("margin_bytes", w.figures.margin.value);
-    one.set("fits", w.figures.fits);
     list.push(std::move(one));
   }
   json.set("wrappings", std::move(list));
+  return write_json(json);
+}
+
+std::string resharding_text(const Scenario& scenario, const std::vector<Resharding>& all) {
+  std::string text = plan_words(scenario, all.back().figures) +
+                     " (reshard-after-forward=on)\nranks over which weights stay divided between "
+                     "forward and backward, by closed form; 1 is reshard-after-forward=off\n\n";
+  text += fmt::format("{:>6}  {:>9}  {:>8}  {:>8}  {:>9}  {}\n", "ranks", "held", "step", "work",
+                      "reserved", "verdict");
+  const double now = all.back().figures.time_of_work();
+  for (const Resharding& r : all)
+    text += fmt::format("{:>6}  {:>9}  {:>8}  {:>+6.1f} %  {:>9}  {}\n", r.ranks, readable(r.held),
+                        readable(r.figures.step), 100 * (r.figures.time_of_work() / now - 1),
+                        readable(r.figures.reserved), verdict_words(r.figures));
+  return text;
+}
+
+std::string resharding_document(const std::vector<Resharding>& all) {
+  Json json = document_of("trainyard/resharding");
+  Json list = Json::list();
+  for (const Resharding& r : all) {
+    Json one = side_json(r.figures);
+    one.set("ranks", r.ranks);
+    one.set("held_bytes", r.held.value);
+    list.push(std::move(one));
+  }
+  json.set("reshardings", std::move(list));
   return write_json(json);
 }
 

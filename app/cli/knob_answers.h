@@ -9,6 +9,7 @@
 #include "planners/boundary.h"
 #include "planners/flip.h"
 #include "planners/recompute_effect.h"
+#include "planners/resharding.h"
 #include "planners/wrapping.h"
 
 namespace trainyard {
@@ -28,5 +29,8 @@ std::string owners_document(const Owners&, const RecomputeEffect&);  // trainyar
 
 std::string wrapping_text(const Scenario&, const std::vector<Wrapping>&);
 std::string wrapping_document(const std::vector<Wrapping>&);  // trainyard/wrapping@1
+
+std::string resharding_text(const Scenario&, const std::vector<Resharding>&);
+std::string resharding_document(const std::vector<Resharding>&);  // trainyard/resharding@1
 
 }  // namespace trainyard

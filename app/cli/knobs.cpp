@@ -21,7 +21,8 @@ namespace trainyard {
 namespace {
 
 constexpr int kNeighbours = 1, kLongRange = 12;
-constexpr std::string_view kWrap = "wrap";
+// Knobs that no field of a plan says, each with a table of its own.
+constexpr std::string_view kWrap = "wrap", kReshardMesh = "reshard-mesh";
 
 CostOf costs_of(const std::unique_ptr<CostModel>& given) {
   using Shared = std::shared_ptr<const CostModel>;
@@ -112,6 +113,15 @@ std::string wrapping_of(const Words& words, const Scenario& scenario, const Cost
   return words.has("json") ? wrapping_document(all) : wrapping_text(scenario, all);
 }
 
+std::string resharding_of(const Words& words, const Scenario& scenario, const CostOf& cost) {
+  const std::vector<Resharding> all = reshardings(scenario, cost);
+  return words.has("json") ? resharding_document(all) : resharding_text(scenario, all);
+}
+
+bool only_knob(const Words& words, std::string_view key) {
+  return words.texts("knob") == std::vector<std::string>{std::string(key)};
+}
+
 std::string strips_of(const Words& words, const Scenario& scenario, const CostOf& cost,
                       Streams& streams) {
   const bool alone = words.has("knob");
@@ -133,13 +143,13 @@ int run_knobs(const Words& words, Streams& streams) {
   const std::unique_ptr<CostModel> calibrated = open_costs(words, scenario);
   const CostOf cost = costs_of(calibrated);
   bool fits = true;
-  const std::string text = words.has("largest") || words.has("smallest")
-                               ? boundary_of(words, scenario, cost, fits)
-                           : words.has("against") ? flip_of(words, scenario, cost)
-                           : words.has("owners")  ? owners_of(words, scenario, cost)
-                           : words.texts("knob") == std::vector<std::string>{std::string(kWrap)}
-                               ? wrapping_of(words, scenario, cost)
-                               : strips_of(words, scenario, cost, streams);
+  const std::string text =
+      words.has("largest") || words.has("smallest") ? boundary_of(words, scenario, cost, fits)
+      : words.has("against")                        ? flip_of(words, scenario, cost)
+      : words.has("owners")                         ? owners_of(words, scenario, cost)
+      : only_knob(words, kWrap)                     ? wrapping_of(words, scenario, cost)
+      : only_knob(words, kReshardMesh)              ? resharding_of(words, scenario, cost)
+                                                    : strips_of(words, scenario, cost, streams);
   deliver(text, words, streams);
   return fits ? kDone : kNotMet;
 }
@@ -149,7 +159,8 @@ int run_knobs(const Words& words, Streams& streams) {
 Verb knobs_verb() {
   std::vector<Flag> flags = {
       {"knob", "KEY",
-       "this one only, over a longer range: a setting, devices, or wrap (layers a sharded unit)",
+       "this one only, over a longer range: a setting, devices, wrap (layers a sharded unit) or "
+       "reshard-mesh (ranks that keep gathered weights)",
        true},
       {"largest", "KEY", "micro-batch, global-batch or seq: how far it goes until it does not fit"},
       {"smallest", "devices", "the fewest devices on which some mesh fits"},

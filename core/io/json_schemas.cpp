@@ -531,6 +531,101 @@ Json knobs_schema() {
                                          {"values", list_of(knob_value_schema())}}))}}));
 }
 
+// Step and memory of one plan, with what else is said of it.
+Json figures_schema(std::vector<Member> more) {
+  more.insert(more.end(), {{"step_seconds", real()},
+                           {"reserved_bytes", whole()},
+                           {"margin_bytes", described(signed_whole(), "negative = over")},
+                           {"fits", truth()}});
+  return object(std::move(more));
+}
+
+Json boundary_schema() {
+  return document("trainyard/boundary",
+                  object({schema_member("trainyard/boundary"),
+                          {"knob", text()},
+                          {"sentence", text()},
+                          {"tried", described(whole(), "plans priced")},
+                          {"last", described(knob_value_schema(), "that fits"), false},
+                          {"next", described(knob_value_schema(), "the first beyond it"), false}}));
+}
+
+Json flip_schema() {
+  return document(
+      "trainyard/flip",
+      object(
+          {schema_member("trainyard/flip"),
+           {"winner", figures_schema({{"name", text()}})},
+           {"runner_up", figures_schema({{"name", text()}})},
+           {"sentence", text()},
+           {"causes", list_of(object(
+                          {{"cause", text()},
+                           {"winner_seconds", real()},
+                           {"runner_up_seconds", real()},
+                           {"falls_to_seconds",
+                            described(real(), "at which the plans tie, all else equal"), false}}))},
+           {"flips", list_of(object({{"figure", text()},
+                                     {"now", text()},
+                                     {"at", text()},
+                                     {"factor", described(real(), "at which the runner-up wins")},
+                                     {"short_of", described(real(), "at which it does not")},
+                                     {"winner_seconds", real()},
+                                     {"runner_up_seconds", real()},
+                                     {"sentence", text()}}))}}));
+}
+
+Json owners_schema() {
+  return document(
+      "trainyard/owners",
+      object({schema_member("trainyard/owners"),
+              {"device", whole()},
+              {"phase", text()},
+              {"at_seconds", real()},
+              {"peak_bytes", whole()},
+              {"activations", list_of(object({{"block", text()},
+                                              {"module", text()},
+                                              {"kind", text(), false},
+                                              {"bytes", whole()},
+                                              {"layers", whole()},
+                                              {"microbatches", whole()}}))},
+              {"other_activations", list_of(object({{"name", text()}, {"bytes", whole()}}))},
+              {"units", list_of(object({{"block", text()},
+                                        {"layers", whole()},
+                                        {"weights_bytes", whole()},
+                                        {"gradients_bytes", whole()},
+                                        {"stays", truth()}}))},
+              {"unsharded_bytes", whole()},
+              {"most_unsharded_bytes", whole()},
+              {"replicated", list_of(object({{"state", text()}, {"bytes", whole()}}))},
+              {"replicas", whole(1)},
+              {"recompute", text()}}));
+}
+
+Json wrapping_schema() {
+  return document("trainyard/wrapping",
+                  object({schema_member("trainyard/wrapping"),
+                          {"wrappings", list_of(figures_schema({{"layers", whole(1)},
+                                                                {"unit_bytes", whole()},
+                                                                {"unsharded_bytes", whole()},
+                                                                {"gathers", whole()}}))}}));
+}
+
+Json resharding_schema() {
+  return document(
+      "trainyard/resharding",
+      object({schema_member("trainyard/resharding"),
+              {"reshardings",
+               list_of(figures_schema({{"ranks", whole(1)}, {"held_bytes", whole()}}))}}));
+}
+
+Json questions_schema() {
+  return document("trainyard/questions",
+                  object({schema_member("trainyard/questions"),
+                          {"questions", list_of(object({{"question", text()},
+                                                        {"command", text()},
+                                                        {"interactions", whole(1)}}))}}));
+}
+
 Json calibration_schema() {
   return document(
       "trainyard/calibration",
@@ -744,6 +839,12 @@ constexpr Entry kEntries[] = {{"plan", plan_schema},
                               {"schedules", schedules_schema},
                               {"trade", trade_schema},
                               {"knobs", knobs_schema},
+                              {"boundary", boundary_schema},
+                              {"flip", flip_schema},
+                              {"owners", owners_schema},
+                              {"wrapping", wrapping_schema},
+                              {"resharding", resharding_schema},
+                              {"questions", questions_schema},
                               {"calibration", calibration_schema},
                               {"run", run_schema},
                               {"comparison", comparison_schema},

@@ -44,15 +44,16 @@ void add_stage(std::map<Key, ModuleOwner>& sums, const Workload& w, StageId stag
 void add_units(std::vector<UnshardedUnit>& units, const Workload& w, StageId stage) {
   for (const Workload::Run& run : w.runs[stage.value]) {
     const Body& body = body_of(w, run);
-    if (body.gathered.value == 0 && body.unreduced.value == 0) continue;
+    const Bytes weights = body.gathered + body.resident;
+    if (weights.value == 0 && body.unreduced.value == 0) continue;
     const std::string& name = block_of(w, body).name;
     const auto same = std::find_if(units.begin(), units.end(), [&](const UnshardedUnit& u) {
-      return u.block == name && u.weights == body.gathered && u.gradients == body.unreduced;
+      return u.block == name && u.weights == weights && u.gradients == body.unreduced;
     });
     if (same != units.end())
       same->layers += run.count;
     else
-      units.push_back({name, run.count, body.gathered, body.unreduced});
+      units.push_back({name, run.count, weights, body.unreduced, body.resident.value > 0});
   }
 }
 
@@ -90,21 +91,28 @@ Owners owners(const Experiment& e) {
   found.categories = crest.bytes;
 
   std::map<Key, ModuleOwner> sums;
+  std::map<std::string, Bytes> others;
   std::set<std::uint32_t> stages;
   for (const Buffer& buffer : e.program.buffers)
     if (buffer.device == found.device) stages.insert(buffer.stage.value);
   for (const Alive& alive : alive_at(e.timeline, e.program, found.device, crest.at)) {
     const Buffer& buffer = e.program.buffers[alive.buffer.value];
-    if (buffer.category != Category::Activations || buffer.parts == 0) continue;
-    const std::string_view name = e.program.name(buffer.name);
-    add_stage(sums, e.workload, buffer.stage, name != "activations", alive.instances);
+    if (buffer.category != Category::Activations) continue;
+    const std::string name(e.program.name(buffer.name));
+    if (buffer.parts == 0) {
+      others[name] += alive.bytes;
+      continue;
+    }
+    const bool for_weight = name != "activations";
+    add_stage(sums, e.workload, buffer.stage, for_weight, alive.instances);
+    if (!for_weight)
+      others[std::string(kStageTensors)] +=
+          phase_bytes(e.workload, buffer.stage).stage_tensors * std::int64_t{alive.instances};
   }
-  Bytes owned{};
-  for (auto& [key, owner] : sums) {
-    owned += owner.bytes;
-    found.modules.push_back(std::move(owner));
-  }
-  found.other = crest.bytes[static_cast<std::size_t>(Category::Activations)] - owned;
+  for (auto& [key, owner] : sums) found.modules.push_back(std::move(owner));
+  for (auto& [name, bytes] : others)
+    if (bytes.value > 0) found.others.emplace_back(name, bytes);
+  largest_first(found.others, [](const auto& o) { return o.second; });
   largest_first(found.modules, [](const ModuleOwner& m) { return m.bytes; });
 
   for (const std::uint32_t stage : stages)

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result/experiment.h"
@@ -24,6 +25,7 @@ struct UnshardedUnit {
   std::string block;
   int layers = 0;                // of the device; each is a unit
   Bytes weights{}, gradients{};  // of one unit
+  bool stays = false;  // its weights from forward to backward, with those of all other units
 };
 
 struct Owners {
@@ -31,9 +33,11 @@ struct Owners {
   Instant at{};
   std::string phase;                 // what the device was doing
   CategoryBytes categories{};        // at the crest
-  std::vector<ModuleOwner> modules;  // largest first; they and `other` sum to the activations
-  Bytes other{};                     // activations that no module of the model made
-  std::vector<UnshardedUnit> units;  // largest first
+  std::vector<ModuleOwner> modules;  // largest first; they and `others` sum to the activations
+  /// Activations that no module made, largest first: gradients on their way to a weight pass, what
+  /// a framework keeps of a stage's messages.
+  std::vector<std::pair<std::string, Bytes>> others;
+  std::vector<UnshardedUnit> units;         // largest first
   Bytes unsharded_now{}, unsharded_most{};  // of units: at the crest, and at any time in a step
   /// State that is not divided: "weights", "gradients", "optimizer state", with its bytes, and on
   /// how many replicas each of them stands.

@@ -119,6 +119,15 @@ TEST(Program, DocumentsConformToTheirSchemas) {
   conforms(trade, parse_json(json_schema("trade"), "schema"), "trade");
   const Json knobs = parse_json(trainyard("knobs" + kFits + " --json", folder).out, "knobs");
   conforms(knobs, parse_json(json_schema("knobs"), "schema"), "knobs");
+  const std::string sharded = "knobs" + kFits + " --set zero=3 --set tp=1 --json";
+  for (const auto& [flags, name] : {std::pair{" --largest seq", "boundary"},
+                                    {" --against tp=2", "flip"},
+                                    {" --owners", "owners"},
+                                    {" --knob wrap", "wrapping"},
+                                    {" --knob reshard-mesh", "resharding"},
+                                    {" --questions", "questions"}})
+    conforms(parse_json(trainyard(sharded + flags, folder).out, name),
+             parse_json(json_schema(name), "schema"), name);
   const std::string words =
       " --model mlp-small --devices 2 --set global-batch=8 --set "
       "precision=fp32 --json";
