@@ -1,11 +1,15 @@
-// doctor: what this machine offers Trainyard and what it lacks, one line each.
+// doctor: what this machine offers Trainyard and what it lacks, one line each; or one subject, so
+// far an arena.
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <thread>
 
+#include "app/cli/arena.h"
 #include "app/cli/scenario_words.h"
+#include "core/base/error.h"
+#include "core/base/nearest.h"
 #include "core/base/units_text.h"
 #include "visualizers/imgui/fonts.h"
 #include "visualizers/imgui/renderer.h"
@@ -57,7 +61,26 @@ void display(std::string& out) {
       there ? "the window can open" : "none; render and simulate --svg draw without one");
 }
 
+int run_subject(const Words& words, Streams& streams) {
+  const std::vector<std::string> subject = words.texts("");
+  if (subject[0] != "arena")
+    throw Error(Error::Kind::InvalidInput,
+                "expected arena, found \"" + subject[0] + "\"" +
+                    did_you_mean(subject[0], std::vector<std::string>{"arena"}),
+                {"doctor"});
+  if (subject.size() < 2)
+    throw Error(Error::Kind::InvalidInput,
+                "expected a file of buffers with columns id,lower,upper,size, found nothing",
+                {"doctor arena"});
+  return run_arena(subject[1], words, streams);
+}
+
 int run_doctor(const Words& words, Streams& streams) {
+  if (words.has("")) return run_subject(words, streams);
+  for (const Flag& flag : arena_flags())
+    if (words.has(flag.name))
+      throw Error(Error::Kind::InvalidInput, "expected this only after doctor arena FILE",
+                  {"--" + std::string(flag.name)});
   std::string out;
   const unsigned cores = std::thread::hardware_concurrency();
   row(out, cores > 0, "cores", fmt::format("{}", cores));
@@ -72,10 +95,19 @@ int run_doctor(const Words& words, Streams& streams) {
 }  // namespace
 
 Verb doctor_verb() {
+  std::vector<Flag> flags = {
+      {"out", "FILE",
+       "writes there instead of standard output; arena: the file's rows with their offsets"},
+      {"quiet", "", "no diagnostics"}};
+  for (const Flag& flag : arena_flags()) flags.push_back(flag);
   return {.name = "doctor",
-          .summary = "What this machine offers and lacks: cores, memory, drivers, fonts, display.",
-          .flags = {{"out", "FILE", "writes there instead of standard output"},
-                    {"quiet", "", "no diagnostics"}},
+          .summary = "What this machine offers and lacks; or a placement of buffers in an arena.",
+          .positional = "arena FILE",
+          .positional_doc =
+              "places the buffers of a CSV file (id,lower,upper,size) in one range of addresses; "
+              "without it: cores, memory, drivers, fonts, display",
+          .positionals = 2,
+          .flags = std::move(flags),
           .examples = {"doctor"},
           .run = run_doctor};
 }

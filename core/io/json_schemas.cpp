@@ -828,6 +828,27 @@ Json validation_schema() {
               {"skipped", list_of(object({{"id", text()}, {"reason", text()}}))}}));
 }
 
+Json arena_schema() {
+  return document(
+      "trainyard/arena",
+      object({schema_member("trainyard/arena"),
+              {"alignment", described(whole(1), "bytes, of every offset")},
+              {"capacity", described(whole(), "bytes"), false},
+              {"reach", described(whole(), "bytes; end of the highest buffer")},
+              {"lower_bound", described(whole(), "bytes; no placement reaches less")},
+              {"gap", described(real(), "reach above the bound, of the bound")},
+              {"optimal", described(truth(), "the bound is reached")},
+              {"fits", described(truth(), "within the capacity, where one is given")},
+              {"found_by", text()},
+              {"nodes", whole()},
+              {"seconds", real()},
+              {"buffers", list_of(object({{"id", text()},
+                                          {"from", signed_whole()},
+                                          {"to", described(signed_whole(), "exclusive")},
+                                          {"bytes", whole()},
+                                          {"offset", whole()}}))}}));
+}
+
 struct Entry {
   std::string_view name;
   Json (*make)();
@@ -850,7 +871,8 @@ constexpr Entry kEntries[] = {{"plan", plan_schema},
                               {"comparison", comparison_schema},
                               {"profile", profile_schema},
                               {"validation", validation_schema},
-                              {"device", device_schema}};
+                              {"device", device_schema},
+                              {"arena", arena_schema}};
 
 }  // namespace
 

@@ -37,6 +37,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/questions", "questions and the commands that answer them"},
     Schema{"trainyard/calibration", "a calibration"},
     Schema{"trainyard/profile", "a profile of parameters"},
+    Schema{"trainyard/arena", "a placement in an arena"},
 };
 
 std::vector<std::string> names() {

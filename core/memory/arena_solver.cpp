@@ -62,23 +62,26 @@ struct Nodes {
   std::int64_t left = 0, used = 0;
 };
 
+struct Effort {
+  std::int64_t run = 0;  // nodes of a run at first
+  std::int64_t all = 0;  // of all runs
+};
+
 // Runs in turns until one of them finds a placement within the capacity or proves that there is
 // none.
-SearchEnd search(Solving& solving, std::int64_t capacity, std::int64_t most, Nodes& nodes,
+SearchEnd search(Solving& solving, std::int64_t capacity, Effort effort, Nodes& nodes,
                  const std::stop_token& stop) {
   if (solving.part->lower_bound > capacity) return SearchEnd::Impossible;
-  const auto buffers = static_cast<std::int64_t>(solving.part->buffers.size());
   if (solving.part->buffers.size() > kMostSearched) return SearchEnd::OutOfNodes;
   ArenaSearch search(*solving.part, capacity);
   SearchEnd end = SearchEnd::OutOfNodes;
-  most = std::min(most, nodes.left);
+  const std::int64_t most = std::min(effort.all, nodes.left);
   for (std::uint64_t turn = 0; end == SearchEnd::OutOfNodes && search.nodes() < most; ++turn) {
     const std::uint64_t round = turn / kTurns.size();
     SearchOrder order = kTurns[turn % kTurns.size()];
     order.spread = kSpreads[round % kSpreads.size()];
     order.seed = round;
-    const std::int64_t length = std::max<std::int64_t>(1000, 4 * buffers)
-                                << std::min<std::uint64_t>(round / 2, 32);
+    const std::int64_t length = effort.run << std::min<std::uint64_t>(round / 2, 32);
     end = search.run(order, std::min(length, most - search.nodes()), stop);
     if (end == SearchEnd::Found) take(solving, search.offsets(), "search: " + to_string(order));
   }
@@ -94,15 +97,16 @@ class Solver {
     for (const ArenaPart& part : parts.parts) {
       solving_.push_back(fitted(part, options.nodes > 0 && part.buffers.size() <= kMostSearched));
       low_ = std::max(low_, part.lower_bound);
+      buffers_ = std::max(buffers_, static_cast<std::int64_t>(part.buffers.size()));
     }
   }
 
-  // Every part within the capacity.
-  SearchEnd within(std::int64_t capacity, std::int64_t most) {
+  // Every part within the capacity; effort is for one.
+  SearchEnd within(std::int64_t capacity, Effort effort) {
     SearchEnd all = SearchEnd::Found;
     for (Solving& solving : solving_) {
       if (solving.reach <= capacity) continue;
-      const SearchEnd end = search(solving, capacity, most, nodes_, options_.stop);
+      const SearchEnd end = search(solving, capacity, effort, nodes_, options_.stop);
       if (end == SearchEnd::Impossible) low_ = std::max(low_, capacity + 1);
       if (end != SearchEnd::Found) all = end;
       if (end == SearchEnd::Impossible) break;
@@ -110,13 +114,23 @@ class Solver {
     return all;
   }
 
-  // The bound itself first, which most often is reached; then between what is known to fail or to
-  // be too hard, and what is known to fit.
+  void within_capacity(std::int64_t capacity) {
+    within(capacity, {std::max<std::int64_t>(1000, 4 * buffers_), options_.nodes});
+  }
+
+  // The bound itself first, which most often is reached; then between what failed or is known to
+  // fail, and what fits. Sweep after sweep with more effort, none of which depends on how many
+  // nodes there are in all.
   void least() {
-    std::int64_t from = low_;
-    for (std::int64_t capacity = low_; from < reach() && nodes_.left > 0;
-         capacity = from + (reach() - 1 - from) / 2)
-      if (within(capacity, (nodes_.left + 1) / 2) != SearchEnd::Found) from = capacity + 1;
+    std::int64_t run = std::max<std::int64_t>(64, 3 * buffers_ / 2), runs = 3;
+    for (; low_ < reach() && nodes_.left > 0; run *= 2, runs += 6) {
+      std::int64_t from = low_;
+      for (std::int64_t capacity = low_; from < reach() && nodes_.left > 0;
+           capacity = from + (reach() - 1 - from) / 2)
+        if (within(capacity, {run, runs * run}) != SearchEnd::Found)
+          from = std::max(low_, capacity + 1);
+      if (buffers_ > static_cast<std::int64_t>(kMostSearched)) break;
+    }
   }
 
   std::int64_t reach() const {
@@ -138,7 +152,8 @@ class Solver {
   const ArenaOptions& options_;
   std::vector<Solving> solving_;
   Nodes nodes_;
-  std::int64_t low_ = 0;  // no placement reaches less
+  std::int64_t low_ = 0;      // no placement reaches less
+  std::int64_t buffers_ = 0;  // of the largest part
 };
 
 }  // namespace
@@ -153,7 +168,7 @@ SolvedArena solve_arena(std::span<const Lifetime> lives, const ArenaOptions& opt
   const ArenaParts parts = arena_parts(lives, options.alignment);
   Solver solver(parts, options);
   if (options.capacity)
-    solver.within(options.capacity->value / parts.unit, options.nodes);
+    solver.within_capacity(options.capacity->value / parts.unit);
   else
     solver.least();
 

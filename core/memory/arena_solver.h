@@ -19,7 +19,7 @@ struct ArenaOptions {
   Bytes alignment{1};                  // of every offset, at least 1
   std::optional<Bytes> capacity = {};  // any placement within it will do; else the least reach is
                                        // sought
-  std::int64_t nodes = 500'000;        // of the search; 0 = best fit only
+  std::int64_t nodes = 50'000;         // of the search; 0 = best fit only
   std::stop_token stop = {};
 };
 

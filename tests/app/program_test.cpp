@@ -117,6 +117,9 @@ TEST(Program, DocumentsConformToTheirSchemas) {
   conforms(solved, parse_json(json_schema("order"), "schema"), "solved");
   const Json trade = parse_json(trainyard(solve + " --sweep 3", folder).out, "trade");
   conforms(trade, parse_json(json_schema("trade"), "schema"), "trade");
+  const std::string csv = TRAINYARD_SOURCE_DIR "/tests/memory/minimalloc/B.1048576.csv";
+  const Ran arena = trainyard("doctor arena " + csv + " --capacity 1048576 --json", folder);
+  conforms(parse_json(arena.out, "arena"), parse_json(json_schema("arena"), "schema"), "arena");
   const Json knobs = parse_json(trainyard("knobs" + kFits + " --json", folder).out, "knobs");
   conforms(knobs, parse_json(json_schema("knobs"), "schema"), "knobs");
   const std::string sharded = "knobs" + kFits + " --set zero=3 --set tp=1 --json";
@@ -253,6 +256,41 @@ TEST(Program, ScheduleKnowsTheFormulaOf1F1B) {
   EXPECT_EQ(*order.find("ideal")->real(), 0.024);
   EXPECT_NEAR(*order.find("bubble_fraction")->real(), 3.0 / 11.0, 1e-12);
   EXPECT_EQ(write_json_line(*order.find("live_microbatches")), "[4,3,2,1]");
+}
+
+TEST(Program, ArenasArePlacedOrSaidNotToFit) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "five.csv")
+      << "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n";
+  const Ran fits = trainyard(
+      "doctor arena five.csv --capacity 12 --out placed.csv --svg a.svg --png a.png", folder);
+  EXPECT_EQ(fits.exit, kDone) << fits.err;
+  EXPECT_NE(fits.out.find("verdict      fits: 0 B left\n"), std::string::npos) << fits.out;
+  EXPECT_NE(fits.out.find("gap          0.00 %; proven"), std::string::npos) << fits.out;
+  const std::string placed = file_text(folder.path() / "placed.csv");
+  EXPECT_TRUE(placed.starts_with("id,lower,upper,size,offset\nb1,0,3,4,")) << placed;
+  EXPECT_TRUE(file_text(folder.path() / "a.svg").starts_with("<svg"));
+  EXPECT_TRUE(file_text(folder.path() / "a.png").substr(1).starts_with("PNG"));
+  const Ran again = trainyard("doctor arena placed.csv --json --quiet", folder);
+  EXPECT_EQ(again.exit, kDone) << again.err;
+
+  const Ran too_small = trainyard("doctor arena five.csv --capacity 11", folder);
+  EXPECT_EQ(too_small.exit, kNotMet);
+  EXPECT_NE(too_small.out.find("does not fit: 1 B too much; no placement does"), std::string::npos)
+      << too_small.out;
+  const Ran aligned = trainyard("doctor arena five.csv --alignment 64", folder);
+  EXPECT_NE(aligned.out.find("reach        192 B"), std::string::npos) << aligned.out;
+
+  for (const auto& [line, words] :
+       {std::pair{"doctor arna five.csv", "did you mean \"arena\"?"},
+        {"doctor arena", "expected a file of buffers"},
+        {"doctor arena fife.csv", "five.csv"},
+        {"doctor --capacity 3", "expected this only after doctor arena FILE"},
+        {"doctor arena five.csv --capacity 12MiB", "--capacity"}}) {
+    const Ran refused = trainyard(line, folder);
+    EXPECT_EQ(refused.exit, kWrongInput) << line;
+    EXPECT_NE(refused.err.find(words), std::string::npos) << refused.err;
+  }
 }
 
 }  // namespace

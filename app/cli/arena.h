@@ -1,0 +1,14 @@
+// doctor arena FILE: places the buffers of a file in one range of addresses.
+#pragma once
+
+#include "app/cli/verb.h"
+
+namespace trainyard {
+
+/// The flags that doctor has for it only.
+std::vector<Flag> arena_flags();
+/// kNotMet where a capacity is given and no placement within it was found. Throws
+/// Error{InvalidInput} as the file's reader does.
+int run_arena(const std::string& path, const Words&, Streams&);
+
+}  // namespace trainyard
