@@ -136,6 +136,13 @@ Reason explain(const PlanSpace& space, const SearchResult& found, PlanId id,
       why.sentence += fmt::format("; {} fits, at {}", mend.words, readable(mend.step));
     return why;
   }
+  if (tried != nullptr && tried->fate == Fate::Memory && price.memory <= limit) {
+    ExactPrice simulated = price;
+    simulated.memory = tried->memory;
+    Reason why = too_large(simulated, limit, s.plan.mesh.pp);
+    why.sentence += fmt::format(" when simulated; the closed form has {}", readable(price.memory));
+    return why;
+  }
   Reason why;
   why.fate = tried != nullptr && fits(tried->fate) ? tried->fate : Fate::Dominated;
   if (why.fate == Fate::Best) {

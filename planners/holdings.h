@@ -18,6 +18,7 @@ struct Holdings {
   // By place: stage * copies + copy.
   std::vector<std::uint16_t> device;
   std::vector<int> live, live_for_weight, older_versions;
+  std::vector<int> late_live, late_live_for_weight;  // see PipelineEstimate; empty = none
 };
 
 /// A pipeline that the schedule's own check accepts. Microbatches beyond some rounds change

@@ -161,6 +161,7 @@ StageStateSum StatePrices::sum(const BlockRuns& runs, const CostModel& cost) con
     layers.push_back({static_cast<int>(body), r.count, 0});
     s.lasting += (state.weights + state.gradients + state.optimizer) * r.count;
     s.weights += state.weights * r.count;
+    s.resident += state.gathered * r.count;
     const LocalParameters& p = workload_.bodies[body].parameters;
     parameters += (p.dense + p.expert) * r.count;
     update += time.update * r.count;

@@ -49,6 +49,7 @@ struct StageStateSum {
   };
   Weights forward, backward, backward_input, backward_weight;
   Bytes lasting{}, weights{};  // weights, gradients and optimizer state; the weights alone
+  Bytes resident{};            // weights in full that stay gathered
   Bytes gathered{}, unreduced{}, backward_communication{}, bucket{};
   std::int64_t reduce = 0, reduce_last = 0;  // ns of a step: all layers, the one ready last
   std::int64_t gather = 0, gather_last = 0;

@@ -67,8 +67,8 @@ struct MeshJob {
 // A plan's time and memory from the sums of its stages.
 struct KindPrice {
   std::int64_t forward = 0, back = 0, both = 0, weights = 0, first = 0;  // ns, see combine()
-  Bytes lasting{}, older{}, until_input{}, until_weight{}, carried{}, transient{}, further{},
-      bucket{};
+  Bytes lasting{}, older{}, resident{}, until_input{}, until_weight{}, carried{}, transient{},
+      further{}, bucket{};
   std::int64_t reduce = 0, reduce_last = 0, update = 0, publish = 0, arrive = 0;
   bool reduce_overlapped = false;
 };
@@ -105,7 +105,7 @@ KindPrice combine(const StageWorkSum& work, const StageStateSum& state, bool spl
   }
   k.transient = std::max(state.gathered + work.forward_workspace,
                          communication + work.recomputed + workspace);
-  k.lasting = state.lasting, k.older = state.weights;
+  k.lasting = state.lasting, k.older = state.weights, k.resident = state.resident;
   k.until_input = work.until_input, k.until_weight = work.until_weight;
   k.further = work.further, k.bucket = state.bucket;
   k.reduce = state.reduce, k.reduce_last = state.reduce_last;
@@ -123,7 +123,7 @@ struct DeviceSum {
   std::int64_t fill = -1, drain = 0, both = 0, weights = 0, chain = 0, reduce = 0, update = 0,
                blocked = 0;
   std::int64_t tail = 0;  // after its last backward
-  Bytes lasting{}, passing{}, transient{}, further{}, bucket{};
+  Bytes lasting{}, resident{}, passing{}, late{}, transient{}, further{}, bucket{};
 };
 
 struct Pricing {
@@ -138,6 +138,11 @@ struct Bound {
   Bytes memory{};
   std::uint16_t device = 0;
 };
+
+Bytes held(const KindPrice& k, int live, int for_weight, bool split) {
+  const Bytes sum = k.until_input * live + k.until_weight * for_weight;
+  return split ? sum + k.carried * std::max(0, for_weight - live) : sum;
+}
 
 // What no plan with these stages undercuts. `devices`: room for them.
 Bound bound_of(const std::vector<KindPrice>& kinds, const std::vector<std::uint16_t>& kind_of,
@@ -163,10 +168,11 @@ Bound bound_of(const std::vector<KindPrice>& kinds, const std::vector<std::uint1
       d.update += k.update, d.reduce += k.reduce, d.blocked += k.first;
       const int live = h.live[place],
                 for_weight = h.live_for_weight.empty() ? live : h.live_for_weight[place];
-      d.lasting += k.lasting;
+      d.lasting += k.lasting, d.resident += k.resident;
       if (!h.older_versions.empty()) d.lasting += k.older * h.older_versions[place];
-      d.passing += k.until_input * live + k.until_weight * for_weight;
-      if (h.splits_backward) d.passing += k.carried * std::max(0, for_weight - live);
+      d.passing += held(k, live, for_weight, h.splits_backward);
+      if (!h.late_live.empty())
+        d.late += held(k, h.late_live[place], h.late_live_for_weight[place], h.splits_backward);
       d.transient = std::max(d.transient, k.transient);
       d.further = std::max(d.further, k.further), d.bucket = std::max(d.bucket, k.bucket);
     }
@@ -189,7 +195,8 @@ Bound bound_of(const std::vector<KindPrice>& kinds, const std::vector<std::uint1
     }
     found.step = std::max(found.step, step);
     const Bytes lasting = d.lasting + by.process.context + d.further + d.bucket;
-    const double passing = static_cast<double>((d.passing + d.transient).value);
+    const double passing =
+        static_cast<double>((std::max(d.passing, d.late) + d.transient + d.resident).value);
     const Bytes reserved = lasting + Bytes{std::llround(passing * fragmentation)};
     if (reserved > found.memory)
       found.memory = reserved, found.device = static_cast<std::uint16_t>(i);

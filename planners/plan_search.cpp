@@ -266,7 +266,7 @@ class Search {
     while (count < best_.size() &&
            (count < options_.simulate || best_[count].first <= kMayOvertake * first))
       ++count;
-    std::vector<Duration> times(count);
+    std::vector<SimulatedPlan> times(count);
     const auto parts = static_cast<std::size_t>(ranks_.count()),
                mine = static_cast<std::size_t>(ranks_.rank());
     tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
@@ -275,9 +275,10 @@ class Search {
     });
     if (parts > 1) times = exchange_times(times);
     for (std::size_t i = 0; i < count; ++i) {
-      result_.best[i].simulated = times[i];
-      if (times[i] > Duration{}) ++result_.simulated;
+      result_.best[i].simulated = times[i].step;
+      if (times[i].step > Duration{}) ++result_.simulated;
     }
+    drop_what_does_not_fit(times, count);
     if (options_.objective != PlanObjective::Memory)
       std::stable_sort(
           result_.best.begin(), result_.best.begin() + static_cast<std::ptrdiff_t>(count),
@@ -289,13 +290,38 @@ class Search {
     return objective(figures(c.time(), c.memory, c.devices), options_.objective);
   }
 
-  std::vector<Duration> exchange_times(const std::vector<Duration>& mine) {
+  // The closed form took them for smaller than they are.
+  void drop_what_does_not_fit(const std::vector<SimulatedPlan>& times, std::size_t& count) {
+    std::vector<Candidate> kept;
+    for (std::size_t i = 0; i < result_.best.size(); ++i) {
+      const Candidate& c = result_.best[i];
+      if (i >= times.size() || times[i].memory <= limit_) {
+        kept.push_back(c);
+        continue;
+      }
+      --count;
+      PricedPlan& plan = plan_of(c.id);
+      plan.fate = Fate::Memory, plan.step = times[i].step, plan.memory = times[i].memory;
+      std::erase_if(front_, [&](const Candidate& f) { return f.id == c.id; });
+    }
+    result_.best = std::move(kept);
+  }
+
+  PricedPlan& plan_of(PlanId id) {
+    const auto at = std::lower_bound(result_.ids.begin(), result_.ids.end(), id);
+    return result_.plans[static_cast<std::size_t>(at - result_.ids.begin())];
+  }
+
+  std::vector<SimulatedPlan> exchange_times(const std::vector<SimulatedPlan>& mine) {
     std::string bytes;
-    for (const Duration d : mine) put(bytes, d);
-    std::vector<Duration> all(mine.size());
+    for (const SimulatedPlan& one : mine) put(bytes, one);
+    std::vector<SimulatedPlan> all(mine.size());
     for (const std::string& part : ranks_.all_gather(bytes)) {
       std::size_t at = 0;
-      for (Duration& d : all) d = std::max(d, take<Duration>(part, at));
+      for (SimulatedPlan& one : all) {
+        const auto sent = take<SimulatedPlan>(part, at);
+        if (sent.step > Duration{}) one = sent;
+      }
     }
     return all;
   }
@@ -307,12 +333,8 @@ class Search {
 
   void settle_fates() {
     result_.front = std::move(front_);
-    const auto mark = [&](PlanId id, Fate fate) {
-      const auto at = std::lower_bound(result_.ids.begin(), result_.ids.end(), id);
-      result_.plans[static_cast<std::size_t>(at - result_.ids.begin())].fate = fate;
-    };
-    for (const Candidate& c : result_.front) mark(c.id, Fate::Front);
-    if (!result_.best.empty()) mark(result_.best.front().id, Fate::Best);
+    for (const Candidate& c : result_.front) plan_of(c.id).fate = Fate::Front;
+    if (!result_.best.empty()) plan_of(result_.best.front().id).fate = Fate::Best;
     result_.fates.fill(0);
     result_.fitting = 0;
     for (const PricedPlan& plan : result_.plans) {

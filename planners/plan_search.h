@@ -23,6 +23,12 @@ namespace trainyard {
 enum class PlanObjective : std::uint8_t { Time, Memory, Money };
 std::string_view to_string(PlanObjective);  // "time"
 
+/// What a simulation finds: its step, and what is reserved on the fullest device.
+struct SimulatedPlan {
+  Duration step{};
+  Bytes memory{};
+};
+
 /// A plan that fits, estimated exactly.
 struct Candidate {
   PlanId id = 0;
@@ -58,9 +64,9 @@ struct SearchOptions {
   int threads = 0;           // 0 = one a core
   std::size_t simulate = 0;  // so many of the list (and whatever is within 4 % of the first, up to
                              // four times as many) are simulated and ranked by that
-  /// Step time of a scenario at order grain; empty = nothing is simulated. Called from several
-  /// threads.
-  std::function<Duration(const Scenario&)> simulator = {};
+  /// A scenario at order grain; empty = nothing is simulated. A plan that turns out not to fit
+  /// leaves the list. Called from several threads.
+  std::function<SimulatedPlan(const Scenario&)> simulator = {};
   /// Called between batches, from one thread at a time.
   std::function<void(const SearchProgress&)> progress = {};
   /// The cost model of a scenario of the space; empty = physical_cost_model(). Called once a

@@ -93,9 +93,13 @@ std::unique_ptr<CostModel> PlanPrices::cost(const Scenario& scenario) const {
 
 void PlanPrices::equip(SearchOptions& options) {
   options.cost = [this](const Scenario& s) { return cost(s); };
-  options.simulator = [this, stop = options.stop](const Scenario& s) -> Duration {
+  options.simulator = [this, stop = options.stop](const Scenario& s) -> SimulatedPlan {
     try {
-      return simulated(s, stop).step.value;
+      const Result result = simulated(s, stop);
+      SimulatedPlan plan{result.step.value, {}};
+      for (const StageMemory& stage : result.memory)
+        plan.memory = std::max({plan.memory, stage.peak.value, stage.reserved});
+      return plan;
     } catch (const Error& error) {
       // Too much to simulate, or stopped: what the closed form says stands.
       if (error.kind() == Error::Kind::InvalidInput || error.kind() == Error::Kind::Cancelled)

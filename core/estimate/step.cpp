@@ -174,14 +174,13 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
                                  const std::vector<Bytes>& framework) {
   std::vector<CategoryBytes> memory(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
   std::vector<Bytes> transient(memory.size()), resident(memory.size());
-  const bool split = splits_backward(w);
+  std::vector<Bytes> early(memory.size()), late(memory.size());  // activations at two moments
+  const bool split = splits_backward(w), two_moments = !middle.late_live.empty();
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::size_t d = places[i].device.value;
     const auto at = [&](Category c) -> Bytes& { return memory[d][static_cast<std::size_t>(c)]; };
     const StateBytes& state = stage_state(w, places[i].stage).total;
     const PhaseBytes& bytes = phase_bytes(w, places[i].stage);
-    const int for_weight =
-        middle.live_for_weight.empty() ? middle.live[i] : middle.live_for_weight[i];
     at(Category::Framework) = framework[d];
     at(Category::Weights) += state.weights;
     if (!middle.older_versions.empty())
@@ -189,10 +188,14 @@ std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
     at(Category::OptimizerState) += state.optimizer;
     at(Category::Gradients) += state.gradients;
     resident[d] += state.gathered;
-    at(Category::Activations) +=
-        bytes.until_input * middle.live[i] + bytes.until_weight * for_weight;
-    if (split)
-      at(Category::Activations) += bytes.carried * std::max(0, for_weight - middle.live[i]);
+    const auto held = [&](int live, int for_weight) {
+      const Bytes sum = bytes.until_input * live + bytes.until_weight * for_weight;
+      return split ? sum + bytes.carried * std::max(0, for_weight - live) : sum;
+    };
+    early[d] += held(middle.live[i],
+                     middle.live_for_weight.empty() ? middle.live[i] : middle.live_for_weight[i]);
+    if (two_moments) late[d] += held(middle.late_live[i], middle.late_live_for_weight[i]);
+    at(Category::Activations) = std::max(early[d], late[d]);
     // One action runs at a time: the fullest one's transients stand at the peak.
     const Bytes forward = bytes.gathered + bytes.forward_workspace;
     const Bytes communication =

@@ -79,6 +79,9 @@ struct PipelineEstimate {
   std::vector<int> live;  // by copy of a stage: microbatches whose activations it holds at its
                           // device's peak; under a split backward, until their input gradient
   std::vector<int> live_for_weight;  // and those held until their weight gradient; empty = live
+  // Both at another moment that may be the fullest, when most await their weight gradient; empty =
+  // there is no other.
+  std::vector<int> late_live, late_live_for_weight;
   // Asynchronous schedules: span is the pace, from the end of one step to the end of the next with
   // all updates.
   bool paced = false;

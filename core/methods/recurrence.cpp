@@ -269,24 +269,33 @@ class Recurrence {
       if (const auto one = readers.find(a.weights); one != readers.end()) readers.erase(one);
   }
 
-  // At each device's fullest moment.
+  // At the moments when each device holds most, and when most of it awaits its weight gradient
+  // only: which of them is the fullest hangs on bytes.
   void count_live() {
     const std::size_t places = stages_ * copies_;
     found_.live.assign(places, 0), found_.live_for_weight.assign(places, 0);
+    found_.late_live = found_.live, found_.late_live_for_weight = found_.live_for_weight;
     for (auto& [on, changes] : live_) {
       std::stable_sort(changes.begin(), changes.end());
       std::map<std::size_t, std::pair<int, int>> now;
-      int held = 0, most = 0;
+      int held = 0, most = 0, late = 0, most_late = 0;
+      const auto note = [&](std::vector<int>& live, std::vector<int>& for_weight) {
+        for (const auto& [at, counts] : now)
+          live[at] = counts.first, for_weight[at] = counts.second;
+      };
       for (const LiveChange& change : changes) {
         auto& [input, weight] = now[change.copy];
-        (change.for_weight ? weight : input) += change.begins ? 1 : -1;
-        held += change.begins ? 1 : -1;
-        if (held <= most) continue;
-        most = held;
-        for (const auto& [at, counts] : now)
-          found_.live[at] = counts.first, found_.live_for_weight[at] = counts.second;
+        const int by = change.begins ? 1 : -1;
+        (change.for_weight ? weight : input) += by;
+        held += by;
+        // A gradient that waits for its weight pass weighs about as much as what both passes need.
+        late += change.for_weight ? 3 * by : -by;
+        if (held > most) most = held, note(found_.live, found_.live_for_weight);
+        if (late > most_late) most_late = late, note(found_.late_live, found_.late_live_for_weight);
       }
     }
+    if (found_.late_live == found_.live && found_.late_live_for_weight == found_.live_for_weight)
+      found_.late_live.clear(), found_.late_live_for_weight.clear();
     if (asynchronous_) {
       found_.older_versions.assign(places, 0);
       for (const auto& [at, count] : most_versions_) found_.older_versions[at] = count;

@@ -164,13 +164,17 @@ TEST(PlanSearch, ThreadsAndRanksChangeNothing) {
       Together::One me(all, rank);
       SearchOptions options;
       options.ranks = &me, options.simulate = 2;
-      options.simulator = [](const Scenario& s) { return Duration{s.plan.mesh.tp * 1000}; };
+      options.simulator = [](const Scenario& s) {
+        return SimulatedPlan{Duration{s.plan.mesh.tp * 1000}, {}};
+      };
       found[static_cast<std::size_t>(rank)] = search(space, options);
     });
   for (std::thread& t : threads) t.join();
   SearchOptions options;
   options.simulate = 2;
-  options.simulator = [](const Scenario& s) { return Duration{s.plan.mesh.tp * 1000}; };
+  options.simulator = [](const Scenario& s) {
+    return SimulatedPlan{Duration{s.plan.mesh.tp * 1000}, {}};
+  };
   const SearchResult alone = search(space, options);
   for (const SearchResult& each : found) {
     EXPECT_EQ(each.plans, alone.plans);
@@ -209,12 +213,37 @@ TEST(PlanSearch, SimulationReordersTheTop) {
     for (const std::string& word : third)
       is_third = is_third &&
                  setting(s.plan, word.substr(0, word.find('='))) == word.substr(word.find('=') + 1);
-    return is_third ? plain.best[2].step : 2 * plain.best[2].step;
+    return SimulatedPlan{is_third ? plain.best[2].step : 2 * plain.best[2].step, {}};
   };
   const SearchResult found = search(space, options);
   EXPECT_EQ(found.best.front().id, plain.best[2].id);
   EXPECT_GE(found.simulated, 4U);
   EXPECT_EQ(found.find(found.best.front().id)->fate, Fate::Best);
+}
+
+TEST(PlanSearch, WhatDoesNotFitWhenSimulatedLeavesTheList) {
+  const PlanSpace space = small_space();
+  const SearchResult plain = search(space);
+  const Duration first = plain.best.front().step;
+  const Bytes too_much = space.base().cluster.device.memory.value + Bytes{1};
+  SearchOptions options;
+  options.simulate = 3;
+  int calls = 0;
+  options.threads = 1;
+  options.simulator = [&](const Scenario&) {
+    return SimulatedPlan{first, calls++ == 0 ? too_much : Bytes{1}};
+  };
+  const SearchResult found = search(space, options);
+  EXPECT_NE(found.best.front().id, plain.best.front().id);
+  const auto in = [&](const std::vector<Candidate>& list) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const Candidate& c) { return c.id == plain.best.front().id; });
+  };
+  EXPECT_FALSE(in(found.best));
+  EXPECT_FALSE(in(found.front));
+  const Reason why = explain(space, found, plain.best.front().id, options);
+  EXPECT_EQ(why.fate, Fate::Memory);
+  EXPECT_NE(why.sentence.find("when simulated"), std::string::npos) << why.sentence;
 }
 
 TEST(PlanSearch, StoppedSearchSaysSo) {
