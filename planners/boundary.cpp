@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 
 #include "core/base/nearest.h"
@@ -151,19 +152,28 @@ Boundary largest_sequence(const Fixed& base, const CostOf& cost) {
   });
 }
 
-// Degrees that multiply to the devices, tensor parallelism within a node.
-std::vector<std::string> meshes(const Fixed& base, std::int64_t devices) {
-  const std::int64_t node = std::min(devices, devices_per_node(base.scenario.cluster));
-  const Mesh& mesh = base.complete.mesh;
-  std::vector<std::string> found;
-  for (const std::int64_t tp : divisors(devices)) {
-    if (tp > node) break;
-    for (const std::int64_t pp : divisors(devices / tp)) {
-      if (pp > layer_count(base.scenario.model)) break;
-      if (devices / tp / pp % mesh.cp != 0) continue;
-      found.push_back(fmt::format("tp={} pp={} dp={}", tp, pp, devices / tp / pp / mesh.cp));
-    }
-  }
+// Tensor parallelism within a node: its parts, and powers of two.
+std::vector<std::int64_t> tensor_degrees(std::int64_t node) {
+  std::vector<std::int64_t> found = divisors(node);
+  for (std::int64_t tp = 1; tp <= node; tp *= 2) found.push_back(tp);
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+// Every mesh that may be legal, by its devices: replicas divide the samples of a step.
+std::map<std::int64_t, std::vector<std::string>> meshes(const Fixed& base, std::int64_t most) {
+  const std::int64_t node = base.scenario.cluster.levels.front().size;
+  const Plan& plan = base.complete;
+  std::map<std::int64_t, std::vector<std::string>> found;
+  for (const std::int64_t tp : tensor_degrees(node))
+    for (std::int64_t pp = 1; pp <= layer_count(base.scenario.model); ++pp)
+      for (const std::int64_t dp : divisors(plan.batch.global / plan.batch.micro)) {
+        const std::int64_t devices = tp * pp * plan.mesh.cp * dp;
+        if (devices > most) break;
+        if (devices < node ? node % devices == 0 : devices % node == 0)
+          found[devices].push_back(fmt::format("tp={} pp={} dp={}", tp, pp, dp));
+      }
   return found;
 }
 
@@ -175,16 +185,14 @@ bool better(const KnobValue& a, const KnobValue& b) {
   return a.figures.fits ? a.figures.step < b.figures.step : a.figures.margin > b.figures.margin;
 }
 
-std::optional<KnobValue> best_on(const Fixed& base, std::int64_t devices, const CostOf& cost,
-                                 std::int64_t& tried) {
-  const std::vector<std::string> words = meshes(base, devices);
+KnobValue best_on(const Fixed& base, std::int64_t devices, const std::vector<std::string>& words,
+                  const CostOf& cost, std::int64_t& tried) {
   std::vector<KnobValue> values(words.size());
   tbb::parallel_for(std::size_t{0}, words.size(), [&](std::size_t i) {
     values[i] = priced(base, std::to_string(devices), words[i], devices, cost);
   });
   tried += std::count_if(values.begin(), values.end(), [](const KnobValue& v) { return v.legal; });
   std::stable_sort(values.begin(), values.end(), better);
-  if (values.empty()) return std::nullopt;
   return values.front();
 }
 
@@ -221,18 +229,16 @@ Boundary largest(const Scenario& scenario, std::string_view key, const CostOf& c
 
 Boundary fewest_devices(const Scenario& scenario, const CostOf& cost) {
   const Fixed base = fixed(scenario, cost);
-  const std::int64_t node = base.scenario.cluster.levels.front().size,
-                     most = std::min(kMostDevices, 4 * base.scenario.cluster.count);
   Boundary found;
   found.key = kDevicesKnob;
-  for (std::int64_t n = 1; n <= most && !found.last; n += n < node ? 1 : node) {
-    if (n < node && node % n != 0) continue;
-    std::optional<KnobValue> best = best_on(base, n, cost, found.tried);
-    if (!best) continue;
-    if (good(*best))
+  for (const auto& [devices, words] :
+       meshes(base, std::min(kMostDevices, 4 * base.scenario.cluster.count))) {
+    KnobValue best = best_on(base, devices, words, cost, found.tried);
+    if (good(best)) {
       found.last = std::move(best);
-    else if (best->legal || !found.next)
-      found.next = std::move(best);
+      break;
+    }
+    if (best.legal || !found.next) found.next = std::move(best);
   }
   found.sentence = both_sides(found);
   if (found.last) found.sentence += "; no mesh on fewer fits";

@@ -32,10 +32,10 @@ Boundary largest(const Scenario&, std::string_view key, const CostOf&);
 const std::vector<std::string_view>& largest_keys();
 
 /// The fewest devices on which some mesh of the plan fits, everything but its degrees as it is.
-/// Tries every number of devices from one on, parts of a node and whole nodes, and on each every
-/// mesh whose tensor parallelism stays in a node: no smaller number fits. `next` is the closest to
-/// fitting on the number before. Up to four times the cluster's devices; `last` is nothing where
-/// none fits.
+/// Tries every mesh that a smaller number of devices allows, parts of a node or whole nodes:
+/// replicas that divide the batch, stages up to the layers, tensor parallelism of parts of a node
+/// and powers of two in it; so none of them fits on fewer. `next` is the closest to fitting on the
+/// number before. Up to four times the cluster's devices; `last` is nothing where none fits.
 Boundary fewest_devices(const Scenario&, const CostOf&);
 
 }  // namespace trainyard

@@ -289,16 +289,20 @@ std::string sentence_of(const Flip& f) {
 }
 
 void expect_rivals(const Scenario& a, const Scenario& b) {
-  const auto refuse = [](const char* what) {
-    throw Error(Error::Kind::InvalidInput,
-                std::string("expected two plans for one ") + what + ", found two", {"--against"});
+  const auto expect = [](bool same, const char* what, const std::string& x, const std::string& y) {
+    if (!same)
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("expected two plans for one {}, found {} and {}", what, x, y),
+                  {"--against"});
   };
-  if (a.model.name != b.model.name) refuse("model");
-  if (a.cluster.count != b.cluster.count || !(a.cluster.device == b.cluster.device) ||
-      a.cluster.levels != b.cluster.levels)
-    refuse("cluster");
-  if (a.plan.batch.global != b.plan.batch.global) refuse("global batch");
-  if (a.plan.batch.sequence != b.plan.batch.sequence) refuse("sequence");
+  expect(a.model.name == b.model.name, "model", a.model.name, b.model.name);
+  expect(a.cluster.count == b.cluster.count && a.cluster.device == b.cluster.device &&
+             a.cluster.levels == b.cluster.levels,
+         "cluster", a.cluster.name, b.cluster.name);
+  const Batch &x = a.plan.batch, &y = b.plan.batch;
+  expect(x.global == y.global, "global batch", std::to_string(x.global), std::to_string(y.global));
+  expect(x.sequence == y.sequence, "sequence", std::to_string(x.sequence),
+         std::to_string(y.sequence));
 }
 
 }  // namespace
