@@ -149,7 +149,7 @@ void ArenaSearch::choose_in(const Group& group, Valley valley, Branch& branch, s
     if (order_.section == SectionChoice::Tightest)
       score = std::min(line_.slack(s), kHighest) * kMany + all;
     if (all <= 1) score = -1;  // nothing to choose
-    if (score < best) {
+    if (score < best || (score == best && order_.latest)) {
       best = score;
       branch = {valley, s, gap};
     }

@@ -25,6 +25,7 @@ enum class BufferChoice : std::uint8_t { Largest, Widest, LargestArea };
 struct SearchOrder {
   SectionChoice section = SectionChoice::Fewest;
   BufferChoice buffer = BufferChoice::Largest;
+  bool latest = false;     // of equally good sections, else the earliest
   double spread = 0;       // each buffer's rank is multiplied by 1 to 1 + spread
   std::uint64_t seed = 0;  // at random
 };

@@ -26,7 +26,7 @@ constexpr std::array kTurns = {
     SearchOrder{SectionChoice::Lowest, BufferChoice::Largest},
     SearchOrder{SectionChoice::Tightest, BufferChoice::LargestArea},
 };
-// From round to round ranks are mixed, and every second round runs are twice as long.
+// Every other round looks from the end; after two, ranks are mixed and runs are twice as long.
 constexpr std::array kSpreads = {0.0, 0.5, 2.0};
 
 struct Solving {
@@ -79,7 +79,8 @@ SearchEnd search(Solving& solving, std::int64_t capacity, Effort effort, Nodes& 
   for (std::uint64_t turn = 0; end == SearchEnd::OutOfNodes && search.nodes() < most; ++turn) {
     const std::uint64_t round = turn / kTurns.size();
     SearchOrder order = kTurns[turn % kTurns.size()];
-    order.spread = kSpreads[round % kSpreads.size()];
+    order.latest = round % 2 == 1;
+    order.spread = kSpreads[round / 2 % kSpreads.size()];
     order.seed = round;
     const std::int64_t length = effort.run << std::min<std::uint64_t>(round / 2, 32);
     end = search.run(order, std::min(length, most - search.nodes()), stop);

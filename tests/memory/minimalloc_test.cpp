@@ -32,6 +32,19 @@ TEST_P(Minimalloc, FitsItsCapacity) {
   EXPECT_EQ(solved.lower_bound, most_alive(csv.lives, 1_B));
 }
 
+// The same problem told backwards in time and in another order is no harder by much.
+TEST_P(Minimalloc, FitsItsCapacityBackwards) {
+  std::vector<Lifetime> lives = instance(GetParam()).lives;
+  const Random random(7);
+  for (std::size_t i = lives.size(); i-- > 1;)
+    std::swap(lives[i],
+              lives[static_cast<std::size_t>(random.between(i, 0, static_cast<std::int64_t>(i)))]);
+  for (Lifetime& life : lives) life = {-life.to, -life.from, life.bytes};
+  const SolvedArena solved = solve_arena(lives, {.capacity = Bytes{1 << 20}});
+  EXPECT_TRUE(solved.fits) << solved.nodes;
+  EXPECT_EQ(testing::wrong_with(lives, solved.offsets, solved.reach, 1_B), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Challenging, Minimalloc,
                          ::testing::Values("A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K"));
 
