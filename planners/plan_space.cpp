@@ -218,11 +218,15 @@ void PlanSpace::make_index() {
   for (std::size_t k = knobs_.size(); k-- > 0;) {
     strides_[k] = combinations_;
     combinations_ *= knobs_[k].values.size();
-    if (combinations_ > kMostPlans * 16)
+    if (combinations_ > kMostPlans * 16) {
+      const Knob& widest = *std::max_element(
+          knobs_.begin(), knobs_.end(),
+          [](const Knob& a, const Knob& b) { return a.values.size() < b.values.size(); });
       refuse(fmt::format("the space has more than {} combinations; bound the widest knob ({}, {} "
                          "values) or fix one with --set",
-                         kMostPlans * 16, knobs_[k].key, knobs_[k].values.size()),
+                         kMostPlans * 16, widest.key, widest.values.size()),
              "--bound");
+    }
   }
 }
 

@@ -145,7 +145,7 @@ void write_files(const PlanAnswer& answer, const Words& words, Streams& streams)
 }
 
 int exit_of(const PlanAnswer& answer, const Words& words, Streams& streams) {
-  if (answer.found.best.empty()) return kNotMet;
+  if (answer.found.best.empty()) return answer.found.stopped ? kFailed : kNotMet;
   const std::optional<Evidence>& evidence = answer.best.front().evidence;
   if (words.has("strict") && (!evidence || evidence->outside)) {
     streams.err << (evidence ? evidence->sentence : "nothing was held against rows") << "\n";
@@ -167,7 +167,7 @@ struct Study {
         prices(words.text("calibration")) {
     if (words.has("rank") && !words.has("out"))
       refuse("rank", "expected --out FILE beside it, which says where the plan goes");
-    if (words.has("why")) plan_words_of(words.text("why"));
+    if (words.has("why")) expect_words(space, plan_words_of(words.text("why")));
     expect_priced(space, options);
   }
 };

@@ -38,7 +38,7 @@ void write_headline(std::string& out, const PlanAnswer& a) {
   const Scenario& base = a.space.base();
   line(out, "{} on {}: a global batch of {}{}", base.model.name, base.cluster.name,
        base.plan.batch.global,
-       base.plan.batch.sequence > 0
+       base.plan.batch.sequence > 1
            ? fmt::format(", sequences of {} tokens", base.plan.batch.sequence)
            : "");
   std::string rate;
@@ -173,6 +173,7 @@ void write_winner(std::string& out, const PlanAnswer& a) {
 }
 
 void write_fates(std::string& out, const PlanAnswer& a) {
+  if (a.found.tried == 0) return;
   line(out, "\nwhat became of {}, each with one plan as an example",
        a.found.tried == 1 ? "the one plan" : "all " + plural(a.found.tried, "plan"));
   const bool winner = !a.found.best.empty();
@@ -188,7 +189,9 @@ void write_fates(std::string& out, const PlanAnswer& a) {
 
 void write_none(std::string& out, const PlanAnswer& a) {
   const NoPlan& none = *a.none;
+  if (a.found.stopped) line(out, "\nNothing that fits was found before the search was stopped.");
   if (!none.least) {
+    if (a.found.stopped) return;
     if (a.found.tried == 0) {
       line(out, "\nNo plan: the knobs allow no combination that makes up {}.",
            plural(static_cast<std::uint64_t>(a.space.base().cluster.count), "device"));
@@ -199,7 +202,8 @@ void write_none(std::string& out, const PlanAnswer& a) {
     if (!none.reason.fix.empty()) line(out, "try {}", none.reason.fix);
     return;
   }
-  line(out, "\nNo plan fits. The one that needs least is {} over:", readable(none.over));
+  line(out, "\n{} The one that needs least is {} over:",
+       a.found.stopped ? "Of what was tried:" : "No plan fits.", readable(none.over));
   line(out, "  {}", telling_words(a.space, *none.least));
   line(out, "  {}", none.reason.sentence);
   if (none.openings.empty()) {

@@ -220,6 +220,21 @@ std::vector<std::string> plan_words_of(std::string_view typed) {
   return words;
 }
 
+void expect_words(const PlanSpace& space, const std::vector<std::string>& words) {
+  Plan scratch = space.base().plan;
+  for (const std::string& word : words) {
+    if (key_of(word) != "devices") {
+      apply_setting(scratch, word, Place{"--why"});
+      continue;
+    }
+    const std::int64_t devices = parse_integer(value_of(word), {"--why devices"});
+    if (devices < 1 || devices > space.base().cluster.count)
+      refuse(fmt::format("expected devices from 1 to {}, found {}", space.base().cluster.count,
+                         devices));
+    with_devices(space.base().cluster, devices);
+  }
+}
+
 WhyPlan why_plan(const PlanSpace& space, const SearchResult& found, const SearchOptions& options,
                  PlanPrices& prices, const std::vector<std::string>& words) {
   WhyPlan why;

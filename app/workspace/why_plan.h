@@ -16,6 +16,9 @@ namespace trainyard {
 /// key (nearest).
 std::vector<std::string> plan_words_of(std::string_view typed);
 
+/// Throws Error{InvalidInput} for a value that its setting does not know.
+void expect_words(const PlanSpace&, const std::vector<std::string>& words);
+
 struct WhyPlan {
   std::uint64_t matches = 0;       // plans of the space that have these words
   std::optional<PlanId> id;        // of them the one that does best; nothing: none is in the space
