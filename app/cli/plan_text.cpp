@@ -154,10 +154,20 @@ void write_turn(std::string& out, const Waterfall& fall, std::string (*words)(st
          most->name, words(most->theirs));
 }
 
+// Where the band of the peak reaches beyond the device: what to ask for instead.
+void write_spare(std::string& out, const PlanAnswer& a) {
+  const StageMemory* most = fullest(a.best.front());
+  if (a.best.front().verdict.word != FitWord::MayNotFit || most == nullptr) return;
+  const Bytes band = most->peak.high - most->peak.value;
+  line(out, "   --spare {}GiB finds plans that fit at the upper end of that band",
+       (band.value + (1_GiB).value - 1) / (1_GiB).value);
+}
+
 void write_winner(std::string& out, const PlanAnswer& a) {
   const std::string words = telling_words(a.space, a.found.best.front().id);
   line(out, "\n#1 {}", words.empty() ? "is the only plan of the space" : words);
   line(out, "   {}", a.best.front().verdict.sentence);
+  write_spare(out, a);
   if (a.best.size() < 2) return;
   const PlanId first = a.found.best[0].id, second = a.found.best[1].id;
   line(out, "\nwhy #1 beats #2, which has {}", words_beside(a.space, second, first));
