@@ -22,7 +22,7 @@ Json results(const PlanAnswer& a, const std::vector<Candidate>& plans,
     Json one = to_json(found[i]);
     one.set("rank", i + 1);
     one.set("words", word_list(a.space.words(plans[i].id)));
-    one.set("reserved_bytes", plans[i].memory.value);
+    one.set("reserved_bytes", reserved(found[i]).value);
     list.push(std::move(one));
   }
   return list;

@@ -110,8 +110,8 @@ void write_table(std::string& out, const PlanAnswer& a, const std::vector<Candid
     line(out, "  {:>3} {:>9} {:>21} {:>10} {:>4.1f} % {:>10} {:>10} {:>9}  {}", i + 1,
          readable(r.step.value),
          fmt::format("{} to {}", readable(r.step.low), readable(r.step.high)), rate_of(r),
-         100 * r.mfu, readable(plans[i].memory), readable(r.capacity - plans[i].memory),
-         money_of(r), words.own[i]);
+         100 * r.mfu, readable(reserved(r)), readable(r.capacity - reserved(r)), money_of(r),
+         words.own[i]);
   }
   if (results.size() > shown) line(out, "  and {} more (--json has them)", results.size() - shown);
   if (!words.shared.empty()) line(out, "  all have {}", words.shared);

@@ -96,10 +96,7 @@ void PlanPrices::equip(SearchOptions& options) {
   options.simulator = [this, stop = options.stop](const Scenario& s) -> SimulatedPlan {
     try {
       const Result result = simulated(s, stop);
-      SimulatedPlan plan{result.step.value, {}};
-      for (const StageMemory& stage : result.memory)
-        plan.memory = std::max({plan.memory, stage.peak.value, stage.reserved});
-      return plan;
+      return {result.step.value, reserved(result)};
     } catch (const Error& error) {
       // Too much to simulate, or stopped: what the closed form says stands.
       if (error.kind() == Error::Kind::InvalidInput || error.kind() == Error::Kind::Cancelled)
@@ -222,6 +219,11 @@ Waterfall bytes_by_cause(const Result& mine, const Result& theirs) {
   add_part(fall, "reserved beyond tensors", beyond(*a).value, beyond(*b).value);
   most_first(fall);
   return fall;
+}
+
+Bytes reserved(const Result& result) {
+  const StageMemory* most = fullest(result);
+  return most == nullptr ? Bytes{} : std::max(most->reserved, most->peak.value);
 }
 
 std::string plans_csv(const PlanSpace& space, const SearchResult& found) {

@@ -89,6 +89,8 @@ Waterfall time_by_cause(const Result& mine, const Result& theirs);
 Waterfall bytes_by_cause(const Result& mine, const Result& theirs);
 /// The device with most reserved; null for a result without memory.
 const StageMemory* fullest(const Result&);
+/// What is reserved there.
+Bytes reserved(const Result&);
 
 /// Every plan tried, a line each: its words, figures, whether they are exact or bounds, its fate.
 std::string plans_csv(const PlanSpace&, const SearchResult&);
