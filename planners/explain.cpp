@@ -60,8 +60,11 @@ void each_neighbour(const PlanSpace& space, PlanId id, const F& f) {
       std::vector<std::uint32_t> digits = here;
       digits[k] = v;
       if (v == here[k] || space.canonical(digits) != digits) continue;
-      f(space.id(digits), space.knobs()[k].key + "=" + space.knobs()[k].values[v],
-        static_cast<int>(v > here[k] ? v - here[k] : here[k] - v));
+      const PlanId other = space.id(digits);
+      std::string words = space.knobs()[k].key + "=" + space.knobs()[k].values[v];
+      if (const Plan plan = space.plan(other); plan.split != space.plan(id).split)
+        words += " split=" + setting(plan, "split");
+      f(other, words, static_cast<int>(v > here[k] ? v - here[k] : here[k] - v));
     }
 }
 

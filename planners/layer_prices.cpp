@@ -36,6 +36,8 @@ StageKinds stage_kinds(const Scenario& base, int pp, int virtual_stages) {
   StageKinds found;
   Plan plan = base.plan;
   plan.mesh.pp = pp, plan.virtual_stages = virtual_stages;
+  if (plan.split.layers.empty() && !framework(plan.software.framework).splits_by_cost)
+    plan.split.layers = uneven_split(layer_count(base.model), std::int64_t{pp} * virtual_stages);
   const Diagnostics wrong = check_split(base.model, plan);
   if (has_errors(wrong)) {
     found.illegal = illegal_fate(wrong);

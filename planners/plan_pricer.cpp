@@ -437,6 +437,7 @@ class SpacePricer {
         if (job.pp > 1 && !has_chunks(schedules[c], chunks)) continue;
         Pipeline p{c, v, static_cast<std::size_t>(job.pp * chunks)};
         s.plan.virtual_stages = chunks;
+        s.plan.split.layers.clear();
         p.illegal = kinds_.at(p.stages).illegal;
         if (p.illegal == Fate::Untried && !whole) p.illegal = Fate::Batch;
         if (p.illegal == Fate::Untried) p.illegal = refused(s, p.stages);

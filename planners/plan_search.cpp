@@ -246,6 +246,12 @@ class Search {
 
   void enter_best(const Candidate& c) {
     const double mine = objective(of(c), options_.objective);
+    // Ranks that sit otherwise and cost the same are no other plan to choose.
+    if (std::any_of(best_.begin(), best_.end(), [&](const auto& have) {
+          return have.second.step == c.step && have.second.memory == c.memory &&
+                 have.second.devices == c.devices;
+        }))
+      return;
     const auto later = [&](const std::pair<double, Candidate>& have) {
       return have.first != mine ? have.first < mine : before(have.second, c);
     };

@@ -142,6 +142,14 @@ Chunks chunks_of(std::string_view schedule) {
 
 }  // namespace
 
+std::vector<int> uneven_split(int layers, std::int64_t stages) {
+  if (stages < 2 || layers < stages || layers % stages == 0) return {};
+  const auto n = static_cast<std::size_t>(stages), more = static_cast<std::size_t>(layers) % n;
+  std::vector<int> split(n, static_cast<int>(layers / stages));
+  for (std::size_t i = 0; i < more; ++i) ++split[(n - more) / 2 + i];
+  return split;
+}
+
 bool chunks_fit(std::string_view schedule, std::int64_t chunks) {
   switch (chunks_of(schedule)) {
     case Chunks::One:
@@ -295,6 +303,9 @@ Plan PlanSpace::plan(PlanId id) const {
     if (knobs_[k].key != "devices" && !word.empty() && word != setting(plan, knobs_[k].key))
       apply_setting(plan, knobs_[k].key, word, {"search"});
   }
+  if (base_.plan.split.layers.empty() && !framework(plan.software.framework).splits_by_cost)
+    plan.split.layers =
+        uneven_split(layer_count(base_.model), std::int64_t{plan.mesh.pp} * plan.virtual_stages);
   return plan;
 }
 
@@ -302,6 +313,9 @@ std::vector<std::string> PlanSpace::words(PlanId id) const {
   std::vector<std::string> found;
   for (std::size_t k = 0; k < knobs_.size(); ++k)
     if (knobs_[k].values.size() > 1) found.push_back(knobs_[k].key + "=" + value(id, k));
+  if (base_.plan.split.layers.empty())
+    if (const Plan whole = plan(id); !whole.split.layers.empty())
+      found.push_back("split=" + setting(whole, "split"));
   return found;
 }
 

@@ -60,10 +60,11 @@ class PlanSpace {
   /// The value as a number; 1 where it is a word.
   std::int64_t number(std::size_t knob, std::uint32_t digit) const { return numbers_[knob][digit]; }
 
-  /// The base with every knob applied; the cluster with as many devices as the point uses.
+  /// The base with every knob applied, and an uneven split where layers do not divide; the cluster
+  /// with as many devices as the point uses.
   Scenario scenario(PlanId) const;
   Plan plan(PlanId) const;
-  /// "tp=8", "pp=4" ...: every knob that is not fixed.
+  /// "tp=8", "pp=4" ...: every knob that is not fixed, and an uneven split.
   std::vector<std::string> words(PlanId) const;
   /// The canonical point that has these settings; nothing when a setting differs from what the
   /// space fixes or is not among a knob's values, with the sentence that says so in `why`.
@@ -81,6 +82,10 @@ class PlanSpace {
   std::vector<std::vector<std::int64_t>> numbers_;  // by knob and value
 };
 
+/// Layers of each stage where they do not divide: one more for stages in the middle, because the
+/// first has the embedding too and the last the head. Empty where they divide, or where there are
+/// more stages than layers.
+std::vector<int> uneven_split(int layers, std::int64_t stages);
 /// Whether the schedule has so many chunks a device.
 bool chunks_fit(std::string_view schedule, std::int64_t chunks);
 

@@ -51,6 +51,11 @@ std::vector<Case> cases() {
        {"global-batch=32"},
        {},
        {{"devices", "8,16"}, {"recompute", "none,blocks=2"}}},
+      {"gpt3-13b",
+       "a100-sxm-80:16",
+       {"global-batch=64", "tp=1"},
+       {"tp"},
+       {{"pp", "16"}, {"micro-batch", "1,2"}}},
       {"t5-large", "a100-sxm-80:8", {"global-batch=32"}, {}, {{"micro-batch", "2"}}},
       {"resnet-50", "a100-sxm-80:8", {"global-batch=64"}, {}, {{"micro-batch", "1,8"}}},
       {"llama-3-8b",
@@ -131,7 +136,7 @@ TEST(PlanPricer, MemoryIsTheClosedFormsOwn) {
   for (const Case& c : cases())
     sample(c, kStep,
            [&](const PricedPlan& table, const ExactPrice& exact, const Scenario& s,
-              const std::string& words) {
+               const std::string& words) {
              if (exact.illegal != Fate::Untried || by_times(s)) return;
              EXPECT_EQ(table.memory, exact.memory) << words;
              EXPECT_EQ(table.device, exact.device) << words;

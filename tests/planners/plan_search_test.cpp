@@ -17,6 +17,14 @@
 namespace trainyard {
 namespace {
 
+void apply_all(Plan& plan, std::string_view words) {
+  while (!words.empty()) {
+    const std::size_t space = std::min(words.find(' '), words.size());
+    apply_setting(plan, words.substr(0, space));
+    words.remove_prefix(std::min(space + 1, words.size()));
+  }
+}
+
 Scenario base(const char* model, const char* cluster, int batch) {
   Scenario s{zoo_model(model), parse_cluster(cluster), {}};
   apply_setting(s.plan, "global-batch=" + std::to_string(batch));
@@ -53,6 +61,8 @@ TEST(PlanSearch, FindsWhatExhaustionFinds) {
       fitting.emplace_back(price.step, price.memory);
   ASSERT_EQ(found.tried, all.size());
   std::sort(fitting.begin(), fitting.end());
+  const std::size_t plans = fitting.size();
+  fitting.erase(std::unique(fitting.begin(), fitting.end()), fitting.end());  // cost the same
   ASSERT_EQ(found.best.size(), 20U);
   for (std::size_t i = 0; i < found.best.size(); ++i)
     EXPECT_EQ(found.best[i].step, fitting[i].first);
@@ -65,8 +75,8 @@ TEST(PlanSearch, FindsWhatExhaustionFinds) {
     EXPECT_EQ(found.front[i].step, front[i].first);
     EXPECT_EQ(found.front[i].memory, front[i].second);
   }
-  EXPECT_EQ(found.fitting, fitting.size());
-  EXPECT_LT(found.estimated, fitting.size() / 2);  // bounds have spared the rest
+  EXPECT_EQ(found.fitting, plans);
+  EXPECT_LT(found.estimated, plans / 2);  // bounds have spared the rest
 }
 
 TEST(PlanSearch, FatesAddUpAndAreTrue) {
@@ -275,7 +285,7 @@ TEST(Explain, WhatItNamesIsWhatIsWrong) {
   SearchResult found = search(space);
   const SearchOptions options;
   int verified = 0, over = 0;
-  for (std::size_t i = 0; i < found.ids.size() && verified < 50; i += 11) {
+  for (std::size_t i = 0; i < found.ids.size() && verified < 50; i += 5) {
     const Fate fate = found.plans[i].fate;
     if (fits(fate)) continue;
     const Reason why = explain(space, found, found.ids[i], options);
@@ -292,13 +302,13 @@ TEST(Explain, WhatItNamesIsWhatIsWrong) {
       ++over;
       if (!why.fix.empty()) {
         Scenario mended = space.scenario(found.ids[i]);
-        apply_setting(mended.plan, why.fix);
+        apply_all(mended.plan, why.fix);
         EXPECT_LE(exact_price(mended, costs.of(mended)).memory, mended.cluster.device.memory.value)
             << why.sentence;
       }
     } else {
       if (why.fix.empty()) continue;
-      apply_setting(s.plan, why.fix);
+      apply_all(s.plan, why.fix);
       EXPECT_FALSE(has_errors(check(s))) << why.sentence << " / " << why.fix;
     }
     ++verified;

@@ -128,6 +128,23 @@ TEST(PlanSpace, KnobsThatSayNothingDoNotCount) {
   EXPECT_EQ(space.value(*id, space.knob("sequence-parallel")), "on");
 }
 
+TEST(PlanSpace, LayersNeedNotDivide) {
+  EXPECT_EQ(uneven_split(10, 4), (std::vector<int>{2, 3, 3, 2}));
+  EXPECT_EQ(uneven_split(40, 16),
+            (std::vector<int>{2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2}));
+  EXPECT_TRUE(uneven_split(12, 4).empty());
+  EXPECT_TRUE(uneven_split(3, 4).empty());
+  EXPECT_TRUE(uneven_split(3, 1).empty());
+  Scenario s = base("gpt3-13b");  // 40 layers
+  for (const char* word : {"tp=1", "pp=16"}) apply_setting(s.plan, word);
+  const std::vector<std::string> fixed{"tp", "pp"};
+  const PlanSpace space(s, fixed, {});
+  std::vector<std::uint32_t> digits(space.knobs().size(), 0);
+  const PlanId id = space.id(digits);
+  EXPECT_FALSE(has_errors(check(space.scenario(id))));
+  EXPECT_EQ(space.words(id).back(), "split=2,2,2,2,3,3,3,3,3,3,3,3,2,2,2,2");
+}
+
 TEST(PlanSpace, PartOfAClusterIsWholeNodes) {
   const Cluster cluster = parse_cluster("a100-sxm-80:64");
   EXPECT_EQ(with_devices(cluster, 16).count, 16);
