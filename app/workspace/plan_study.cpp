@@ -12,6 +12,7 @@
 #include "core/base/units_text.h"
 #include "core/io/plan_json.h"
 #include "core/methods/settings.h"
+#include "core/result/figures.h"
 #include "core/timeline/compare.h"
 
 namespace trainyard {
@@ -195,14 +196,6 @@ Waterfall time_by_cause(const Result& mine, const Result& theirs) {
     add_part(fall, name, (mine.breakdown.*part).count(), (theirs.breakdown.*part).count());
   most_first(fall);
   return fall;
-}
-
-const StageMemory* fullest(const Result& result) {
-  const auto most = std::max_element(
-      result.memory.begin(), result.memory.end(), [](const StageMemory& a, const StageMemory& b) {
-        return std::max(a.reserved, a.peak.value) < std::max(b.reserved, b.peak.value);
-      });
-  return most == result.memory.end() ? nullptr : &*most;
 }
 
 Waterfall bytes_by_cause(const Result& mine, const Result& theirs) {

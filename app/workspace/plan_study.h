@@ -87,8 +87,6 @@ Waterfall time_by_cause(const Result& mine, const Result& theirs);
 /// From mine to theirs, of each one's fullest device; what is reserved beyond its tensors is a
 /// part.
 Waterfall bytes_by_cause(const Result& mine, const Result& theirs);
-/// The device with most reserved; null for a result without memory.
-const StageMemory* fullest(const Result&);
 /// What is reserved there.
 Bytes reserved(const Result&);
 
