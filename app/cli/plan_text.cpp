@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/units_text.h"
+#include "core/result/figures.h"
 #include "planners/exact_price.h"
 
 namespace trainyard {
