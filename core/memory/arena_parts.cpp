@@ -40,12 +40,14 @@ ArenaParts arena_parts(std::span<const Lifetime> lives, Bytes alignment) {
       end = lives[i].to;
     }
     end = std::max(end, lives[i].to);
-    ArenaPart& part = result.parts.back();
-    const std::int64_t size = rounded_up(lives[i].bytes, alignment) / result.unit;
-    part.buffers.push_back({lives[i].from, lives[i].to, Bytes{size}});
-    part.of.push_back(i);
+    result.parts.back().of.push_back(i);
   }
   for (ArenaPart& part : result.parts) {
+    std::sort(part.of.begin(), part.of.end());
+    for (const std::uint32_t i : part.of) {
+      const std::int64_t size = rounded_up(lives[i].bytes, alignment) / result.unit;
+      part.buffers.push_back({lives[i].from, lives[i].to, Bytes{size}});
+    }
     number_sections(part);
     part.lower_bound = most_alive(part.buffers, Bytes{1}).value;
   }

@@ -13,7 +13,7 @@ namespace trainyard {
 /// A stretch of time that no lifetime enters or leaves while it lasts.
 struct ArenaPart {
   std::vector<Lifetime> buffers;  // times are sections from 0 on, bytes are units
-  std::vector<std::uint32_t> of;  // which of the given lifetimes each is
+  std::vector<std::uint32_t> of;  // which of the given lifetimes each is, ascending
   int sections = 0;
   std::int64_t lower_bound = 0;  // most units alive at once
 };

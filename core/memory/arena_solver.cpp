@@ -46,6 +46,7 @@ void take(Solving& solving, std::vector<std::int64_t> offsets, std::string found
   solving.found_by = std::move(found_by);
 }
 
+// The first orders are good and cost least.
 Solving fitted(const ArenaPart& part, bool all_orders) {
   Solving solving{.part = &part};
   for (const FitOrder order : kFitOrders) {
@@ -53,7 +54,8 @@ Solving fitted(const ArenaPart& part, bool all_orders) {
     for (const Bytes offset : best_fit(part.buffers, order, Bytes{1}).offsets)
       offsets.push_back(offset.value);
     take(solving, std::move(offsets), "best fit " + std::string(to_string(order)));
-    if (solving.reach == part.lower_bound || !all_orders) break;
+    const bool last = !all_orders && order == FitOrder::BySizeThenBeginning;
+    if (solving.reach == part.lower_bound || last) break;
   }
   return solving;
 }

@@ -36,7 +36,11 @@ std::vector<std::uint32_t> ordered(std::span<const Lifetime> lives, FitOrder by,
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < lives.size(); ++i)
     if (ever_there(lives[i])) order.push_back(i);
-  if (by == FitOrder::BySize) {
+  if (by == FitOrder::BySizeThenBeginning)
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return lives[a].from < lives[b].from;
+    });
+  if (by == FitOrder::BySize || by == FitOrder::BySizeThenBeginning) {
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
       return rounded_up(lives[a].bytes, alignment) > rounded_up(lives[b].bytes, alignment);
     });
@@ -66,6 +70,8 @@ std::string_view to_string(FitOrder order) {
   switch (order) {
     case FitOrder::BySize:
       return "by size";
+    case FitOrder::BySizeThenBeginning:
+      return "by size, earlier first";
     case FitOrder::ByArea:
       return "by area";
     case FitOrder::ByWidth:

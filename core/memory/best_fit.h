@@ -19,16 +19,18 @@ struct Placement1D {
   Bytes lower_bound{};         // most alive at once: no placement reaches less
 };
 
-/// What comes first. Ties go to the longer life, then to the lower index, but BySize's at once to
-/// the lower index, as in the planner it is named after.
+/// What comes first. Ties go to the longer life, then to the lower index, but those of size at once
+/// to the lower index, as in the planner it is named after, or to the earlier.
 enum class FitOrder : std::uint8_t {
   BySize,
-  ByArea,      // size times time
-  ByWidth,     // time
+  ByArea,   // size times time
+  ByWidth,  // time
+  BySizeThenBeginning,
   ByTotal,     // most alive at once in its time, then area
   ByBeginning  // first come, first served
 };
-inline constexpr std::array kFitOrders = {FitOrder::BySize, FitOrder::ByArea, FitOrder::ByWidth,
+inline constexpr std::array kFitOrders = {FitOrder::BySize,  FitOrder::BySizeThenBeginning,
+                                          FitOrder::ByArea,  FitOrder::ByWidth,
                                           FitOrder::ByTotal, FitOrder::ByBeginning};
 std::string_view to_string(FitOrder);  // "by size" ...
 

@@ -84,6 +84,7 @@ TEST(ArenaSolver, NeverWorseThanBestFit) {
     ASSERT_GE(solved.lower_bound, fitted.lower_bound) << seed;
     ASSERT_GE(solved.reach, solved.lower_bound) << seed;
     ASSERT_LE(solved.nodes, 300) << seed;
+    ASSERT_LE(solve_arena(lives, {.alignment = 64_B, .nodes = 0}).reach, fitted.reach) << seed;
   }
 }
 

@@ -44,6 +44,7 @@ TEST(BestFit, Orders) {
     return ground;
   };
   EXPECT_EQ(first(FitOrder::BySize), (std::vector<std::size_t>{0, 4}));
+  EXPECT_EQ(first(FitOrder::BySizeThenBeginning), (std::vector<std::size_t>{0, 4}));
   EXPECT_EQ(first(FitOrder::ByArea), (std::vector<std::size_t>{3}));
   EXPECT_EQ(first(FitOrder::ByWidth), (std::vector<std::size_t>{2}));
   EXPECT_EQ(first(FitOrder::ByTotal), (std::vector<std::size_t>{1}));
