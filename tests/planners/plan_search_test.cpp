@@ -92,9 +92,9 @@ TEST(PlanSearch, FatesAddUpAndAreTrue) {
     if (!legal(plan->fate)) continue;
     EXPECT_EQ(plan->fate == Fate::Memory, price.memory > space.base().cluster.device.memory.value);
     if (plan->fate != Fate::Dominated) continue;
-    EXPECT_TRUE(std::any_of(found.front.begin(), found.front.end(), [&](const Candidate& c) {
-      return c.step <= price.step && c.memory <= price.memory;
-    }));
+    EXPECT_TRUE(std::any_of(
+        found.front.begin(), found.front.end(),
+        [&p = price](const Candidate& c) { return c.step <= p.step && c.memory <= p.memory; }));
   }
 }
 
