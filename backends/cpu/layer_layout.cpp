@@ -241,7 +241,8 @@ class Finder {
     const BodyOp& op = body_.backward[at];
     OpRun made;
     const Node& node = graph_[op.node];
-    for (TensorId in : node.inputs) make_value(in, at, true, made.runs);
+    for (TensorId in : node.inputs)
+      if (saved(in, true).there()) make_value(in, at, true, made.runs);
     for (TensorId out : node.outputs) make_gradient(out, at, made.runs);
     made.runs.push_back(run_backward(op.node.value, op.pass, at));
     return made;

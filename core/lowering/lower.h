@@ -11,6 +11,7 @@
 
 #include "core/lowering/stage_work.h"
 #include "core/methods/body.h"
+#include "core/methods/layer_policy.h"
 #include "core/plan/stages.h"
 #include "core/program/program.h"
 
@@ -29,7 +30,7 @@ Diagnostics check(const Scenario&);
 struct Workload {
   Scenario scenario;  // plan complete
   Layout layout;
-  std::vector<Body> bodies;  // one a kind of layer; a block may have two (recompute by block)
+  std::vector<Body> bodies;                 // one a kind of layer and policy of recomputation
   Placement placement = Placement::Cyclic;  // the schedule's
   std::vector<Stage> table;                 // as stages(): layers of each virtual stage
   struct Run {
@@ -52,6 +53,9 @@ Workload prepare(const Scenario&);
 /// The same without a copy and without a throw: `found` is what check() finds, and with an error
 /// among it the workload holds the scenario only.
 Workload prepare(Scenario&&, Diagnostics& found);
+/// The body of a block's layers in that workload under another policy of recomputation; of a block
+/// that is no layer, its own.
+Body layer_body(const Workload&, int block, const LayerPolicy&);
 
 struct LowerOptions {
   Grain grain = Grain::Order;

@@ -145,20 +145,22 @@ std::vector<WorkCount> make_update_work(const Workload& w, const Runs& runs) {
 PhaseBytes make_phase_bytes(const Workload& w, const Runs& runs) {
   PhaseBytes sum;
   Bytes transient_weight{};
+  const bool split = splits_backward(w);
   for (auto run_at = runs.rbegin(); run_at != runs.rend(); ++run_at) {
     const Workload::Run& run = *run_at;
     const Body& layer = body(w, run);
-    Bytes recomputed{}, recomputed_for_weight{};
+    Bytes recomputed_for_weight{};
     for (const SavedTensor& s : layer.saved) {
       if (s.recomputed)
-        (s.for_weight ? recomputed_for_weight : recomputed) += s.bytes;
+        recomputed_for_weight += s.for_weight ? s.bytes : Bytes{};
       else
         (s.for_weight ? sum.until_weight : sum.until_input) += s.bytes * run.count;
     }
-    sum.recomputed = std::max(sum.recomputed, recomputed + recomputed_for_weight);
-    transient_weight += recomputed_for_weight * run.count;
-    sum.recomputed_by_input = std::max(sum.recomputed_by_input, transient_weight + recomputed);
     const TransientBytes& held = layer.held;
+    sum.recomputed = std::max(sum.recomputed, split ? held.whole_rebuilt : held.rebuilt);
+    const Bytes before_last = transient_weight + recomputed_for_weight * (run.count - 1);
+    sum.recomputed_by_input = std::max(sum.recomputed_by_input, before_last + held.input_rebuilt);
+    transient_weight += recomputed_for_weight * run.count;
     sum.forward_workspace = std::max(sum.forward_workspace, held.forward);
     sum.backward_workspace = std::max(sum.backward_workspace, held.backward);
     sum.whole_workspace = std::max(sum.whole_workspace, held.whole);

@@ -106,68 +106,59 @@ Layout arrange(const Scenario& s) {
   return layout;
 }
 
-Body make_body(const Scenario& s, const Layout& layout, int block, const Params* recompute) {
-  Body body = write_body(s.model, block, layout);
-  each_choice(s.plan, [&](const Method& m, const Params& params) {
-    if (m.rewrite)
-      m.rewrite(body, layout, s,
-                recompute != nullptr && m.name == "recompute" ? *recompute : params);
-  });
-  find_lifetimes(body, s.model.blocks[static_cast<std::size_t>(block)].graph, layout);
-  return body;
-}
-
-// Runs of equal layers of each stage. Under recompute=blocks the first n layers of a stage have a
-// body of their own.
+// Runs of equal layers of each stage. A kind of layer has a body for each of its policies of
+// recomputation.
 class Bodies {
  public:
-  explicit Bodies(Workload& w) : w_(w) {
-    if (const Choice* c = find_choice(w.scenario.plan, "recompute");
-        c != nullptr && c->params.text("policy") == "blocks") {
-      blocks_ = static_cast<int>(c->params.integer("blocks"));
-      full_ = none_ = c->params;
-      full_.set("policy", std::string("full"));
-      none_.set("policy", std::string("none"));
-    }
-  }
+  explicit Bodies(Workload& w) : w_(w), policies_(policies_of(w.scenario.plan)) {}
 
   void lay_out() {
     std::vector<int> first_layer;  // of each block, in layers of the model
     int layers = 0;
     for (const Block& b : w_.scenario.model.blocks)
       first_layer.push_back(layers), layers += b.count;
-    for (const Stage& stage : w_.table) {
+    for (std::size_t stage = 0; stage < w_.table.size(); ++stage) {
+      StagePolicies left = policies_of(policies_, stage, layers_of(w_.table[stage]));
+      auto policy = left.begin();
       std::vector<Workload::Run> runs;
-      int recomputed = 0;
-      for (const LayerRun& r : stage.runs) {
+      for (const LayerRun& r : w_.table[stage].runs) {
         const auto block = static_cast<std::size_t>(r.block);
-        const bool is_layer = w_.scenario.model.blocks[block].layer;
-        const int full = is_layer && blocks_ > 0 ? std::min(r.count, blocks_ - recomputed) : 0;
-        const int first = first_layer[block] + r.first;
-        if (full > 0) runs.push_back({body(r.block, true), full, first});
-        if (full < r.count) runs.push_back({body(r.block, false), r.count - full, first + full});
-        recomputed += full;
+        int first = first_layer[block] + r.first;
+        if (!is_layer(r)) {
+          runs.push_back({body(r.block, {}), r.count, first});
+          continue;
+        }
+        for (int count = r.count; count > 0;) {
+          const int some = std::min(count, policy->layers);
+          runs.push_back({body(r.block, policy->policy), some, first});
+          first += some, count -= some;
+          if ((policy->layers -= some) == 0) ++policy;
+        }
       }
       w_.runs.push_back(std::move(runs));
     }
   }
 
  private:
-  int body(int block, bool full) {
+  bool is_layer(const LayerRun& run) const {
+    return w_.scenario.model.blocks[static_cast<std::size_t>(run.block)].layer;
+  }
+  int layers_of(const Stage& stage) const {
+    int sum = 0;
+    for (const LayerRun& run : stage.runs) sum += is_layer(run) ? run.count : 0;
+    return sum;
+  }
+
+  int body(int block, const LayerPolicy& policy) {
     const auto [entry, is_new] =
-        made_.try_emplace({block, full}, static_cast<int>(w_.bodies.size()));
-    if (is_new)
-      w_.bodies.push_back(make_body(w_.scenario, w_.layout, block,
-                                    blocks_ == 0 ? nullptr
-                                    : full       ? &full_
-                                                 : &none_));
+        made_.try_emplace({block, to_text(policy)}, static_cast<int>(w_.bodies.size()));
+    if (is_new) w_.bodies.push_back(layer_body(w_, block, policy));
     return entry->second;
   }
 
   Workload& w_;
-  int blocks_ = 0;
-  Params full_, none_;
-  std::map<std::pair<int, bool>, int> made_;
+  RecomputePolicies policies_;
+  std::map<std::pair<int, std::string>, int> made_;
 };
 
 // How ranks that communicate sit, and what stages send each other.
@@ -206,6 +197,20 @@ Diagnostics complete_and_check(Scenario& scenario) {
 }
 
 }  // namespace
+
+Body layer_body(const Workload& w, int block, const LayerPolicy& policy) {
+  const Scenario& s = w.scenario;
+  Body body = write_body(s.model, block, w.layout);
+  each_choice(s.plan, [&](const Method& m, const Params& params) {
+    if (!m.rewrite) return;
+    if (m.name != "recompute") return m.rewrite(body, w.layout, s, params);
+    Params own = params;
+    own.set("policy", to_text(policy));
+    m.rewrite(body, w.layout, s, own);
+  });
+  find_lifetimes(body, s.model.blocks[static_cast<std::size_t>(block)].graph, w.layout);
+  return body;
+}
 
 Diagnostics check(const Scenario& scenario) {
   Scenario whole = scenario;

@@ -67,7 +67,7 @@ struct Transient {
   Bytes bytes{};
 };
 
-/// The most that the transients of a layer hold at once. Of a backward in one part, and of the
+/// The most that the transients of a layer, and what is recomputed of it, hold at once. Of a backward in one part, and of the
 /// parts of one that is split, where what is carried is an activation and no workspace.
 struct TransientBytes {
   Bytes forward{}, backward{};
@@ -80,6 +80,9 @@ struct TransientBytes {
   /// before has only a weight pass.
   Bytes whole_rise{}, input_rise{}, late_whole_rise{}, late_input_rise{};
   bool takes_late = false;  // its only backward is its weight pass
+  /// Saved tensors that are recomputed: of a backward in one part, and of both parts in one and of
+  /// the input pass of one that is split, where those for weights stay until their pass.
+  Bytes rebuilt{}, whole_rebuilt{}, input_rebuilt{};
 };
 
 /// Parameters of one layer that one device holds before any sharding of state, in elements.

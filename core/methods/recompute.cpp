@@ -1,19 +1,24 @@
 // Recomputation: what forward would keep is thrown away and computed again just before backward
-// needs it.
+// needs it. Each layer has a policy; layer_policy.h has the text that says which layer has which.
 //
-//   op          every second product's output and attention's are kept, the rest is done again
-//               (torchtitan's selective checkpointing by operator)
 //   none        everything that backward reads is kept
 //   selective   the attention core (softmax, its mask and dropout, 5as^2b) is done again: much
-//   memory for little work full        only each layer's input is kept; the layer's whole forward
-//   runs again, its collectives too blocks=n    full for the first n layers of every stage, none
-//   for the others
+//               memory for little work
+//   op          every second product's output and attention's are kept, the rest is done again
+//               (torchtitan's selective checkpointing by operator)
+//   full        only each layer's input is kept; the layer's whole forward runs again, its
+//               collectives too
+//   keep=a+b    what these nodes make is kept; what backward reads beside it is done again, and
+//               nothing that it does not need
+//   blocks=n    full for the first n layers of every stage, none for the others
 //
 // Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016; Korthikanti et al., 2022
-// (selective).
+// (selective); Jain et al., "Checkmate", 2020 (what is kept, op by op).
 #include <algorithm>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/layer_policy.h"
+#include "core/plan/stages.h"
 
 namespace trainyard {
 namespace {
@@ -139,16 +144,96 @@ void recompute_attention_core(Body& body) {
   body.backward = std::move(backward);
 }
 
+// Policy keep: which nodes run again so that backward finds what it reads, and what must be kept
+// for them beside what backward reads itself.
+class KeptNodes {
+ public:
+  KeptNodes(Body& body, const Graph& graph, const Layout& layout, const LayerPolicy& policy)
+      : body_(body),
+        graph_(graph),
+        layout_(layout),
+        producer_(graph.tensors.size()),
+        again_(graph.nodes.size()) {
+    for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
+      for (TensorId out : graph.nodes[n].outputs) producer_[out.value] = NodeId{n};
+      kept_.push_back(
+          std::binary_search(policy.kept.begin(), policy.kept.end(), graph.nodes[n].name));
+    }
+  }
+
+  void rewrite() {
+    for (SavedTensor& saved : body_.saved)
+      if (saved.producer.valid() && !kept_[saved.producer.value])
+        saved.recomputed = again_[saved.producer.value] = true;
+    for (std::size_t n = graph_.nodes.size(); n-- > 0;)
+      if (again_[n])
+        for (TensorId in : graph_.nodes[n].inputs) need(in, n);
+    std::vector<BodyOp> backward;
+    for (const BodyOp& op : body_.forward)
+      if (runs_again(op)) backward.push_back(again(op, Pass::BackwardInput));
+    backward.insert(backward.end(), body_.backward.begin(), body_.backward.end());
+    body_.backward = std::move(backward);
+  }
+
+ private:
+  void need(TensorId in, std::size_t reader) {
+    const NodeId from = producer_[in.value];
+    if (from.valid() && !kept_[from.value])
+      again_[from.value] = true;
+    else if (graph_[in].kind != TensorKind::Parameter)
+      keep(in, from, NodeId{static_cast<std::uint32_t>(reader)});
+  }
+
+  void keep(TensorId tensor, NodeId from, NodeId reader) {
+    for (const SavedTensor& saved : body_.saved)
+      if (saved.tensor == tensor) return;
+    SavedTensor saved;
+    saved.name = graph_[tensor].name;
+    saved.producer = from;
+    saved.last_user = reader;
+    saved.bytes = local_bytes(graph_[tensor], layout_.binding, layout_.precision);
+    saved.tensor = tensor;
+    body_.saved.push_back(std::move(saved));
+  }
+
+  // Column-cut products that read one tensor gather it once.
+  bool runs_again(const BodyOp& op) const {
+    if (!op.communication || op.collective != CollectiveKind::AllGather || !op.tensor.valid())
+      return op.node.valid() && again_[op.node.value];
+    for (std::size_t n = 0; n < again_.size(); ++n)
+      if (const Node& node = graph_.nodes[n];
+          again_[n] && node.split == TensorSplit::Column && node.inputs[0] == op.tensor)
+        return true;
+    return false;
+  }
+
+  Body& body_;
+  const Graph& graph_;
+  const Layout& layout_;
+  std::vector<NodeId> producer_;    // by tensor; invalid: from outside
+  std::vector<bool> kept_, again_;  // by node
+};
+
 void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params& params) {
   const Block& block = scenario.model.blocks[static_cast<std::size_t>(body.block)];
   if (!block.layer) return;
-  const std::string& policy = params.text("policy");
-  if (policy == "full") recompute_layer(body, block.graph);
-  if (policy == "op")
-    recompute_ops(
-        body, block.graph, layout,
-        settle(scenario.plan.software, scenario.cluster.device).kernels == KernelClass::Compiled);
-  if (policy == "selective") recompute_attention_core(body);
+  const LayerPolicy policy =
+      parse_layer_policy(params.text("policy"), {"plan#/choices/recompute/policy"});
+  const auto compiled = [&] {
+    return settle(scenario.plan.software, scenario.cluster.device).kernels == KernelClass::Compiled;
+  };
+  switch (policy.kind) {
+    case LayerPolicy::Kind::None:
+      return;
+    case LayerPolicy::Kind::Selective:
+      return recompute_attention_core(body);
+    case LayerPolicy::Kind::Op:
+      return recompute_ops(body, block.graph, layout, compiled());
+    case LayerPolicy::Kind::Full:
+      return recompute_layer(body, block.graph);
+    case LayerPolicy::Kind::Keep:
+      return KeptNodes(body, block.graph, layout, policy).rewrite();
+  }
 }
 
 // Of the fullest stage.
@@ -159,6 +244,18 @@ std::int64_t most_layers(const Scenario& scenario) {
   return (layer_count(scenario.model) + stages - 1) / stages;
 }
 
+// Of each virtual stage.
+std::vector<int> stage_layers(const Scenario& scenario) {
+  std::vector<int> layers;
+  for (const Stage& stage : stages(scenario.model, scenario.plan)) {
+    int count = 0;
+    for (const LayerRun& run : stage.runs)
+      if (scenario.model.blocks[static_cast<std::size_t>(run.block)].layer) count += run.count;
+    layers.push_back(count);
+  }
+  return layers;
+}
+
 Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
   const std::string& policy = params.text("policy");
   const Place place{"plan#/choices/recompute"};
@@ -167,7 +264,9 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
              "recompute=selective drops the attention scores, which fused attention never keeps: "
              "nothing is saved",
              place, "recompute=none"}};
-  if (policy != "blocks") return {};
+  if (policy != "blocks")
+    return check_policies(parse_policies(policy, place), scenario.model, stage_layers(scenario),
+                          place);
   const std::int64_t most = most_layers(scenario);
   if (params.integer("blocks") > most)
     return {{Diagnostic::Severity::Error,
@@ -175,6 +274,17 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
                  " asks for more layers than a stage has (" + std::to_string(most) + ")",
              place, "recompute=full"}};
   return {};
+}
+
+// The sentence that refuses the text of a policy; "" where it is one.
+std::string refusal(std::string_view text) {
+  if (text == "blocks") return "";
+  try {
+    parse_policies(text, {});
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 }  // namespace
@@ -195,9 +305,11 @@ Method recompute() {
       .params = {{.name = "policy",
                   .fallback = std::string("none"),
                   .doc =
-                      "none, selective, op (all but attention and every second product), full, or "
-                      "blocks (full for the first layers of every stage)",
-                  .values = {"none", "selective", "op", "full", "blocks"}},
+                      "none, selective, op (all but attention and every second product), full, "
+                      "keep=<nodes> (what they make is kept, as in keep=attention+act; keep=input: "
+                      "nothing), or blocks (full for the first layers of every stage); a stage's "
+                      "layers in runs, full*4,none, and its stages, full*4,none/full*2,none",
+                  .refusal = refusal},
                  {.name = "blocks",
                   .fallback = std::int64_t{0},
                   .doc = "layers of each stage that policy blocks recomputes",

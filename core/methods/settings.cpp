@@ -5,6 +5,7 @@
 
 #include "core/base/nearest.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/layer_policy.h"
 #include "core/methods/software_settings.h"
 #include "core/program/order.h"
 
@@ -161,21 +162,46 @@ void set_reshard(Plan& plan, std::string_view value, const Place& place) {
   choice(plan, "zero").params.set("reshard", on);
 }
 
+// "4,4,2,0": so many layers of each virtual stage in full.
+RecomputePolicies full_blocks(std::string_view counts, const Place& place) {
+  RecomputePolicies policies;
+  for (std::string_view rest = counts;;) {
+    const std::size_t comma = rest.find(',');
+    const auto count = static_cast<int>(whole_number(rest.substr(0, comma), 0, 1'000'000, place));
+    StagePolicies stage;
+    if (count > 0) stage.push_back({{LayerPolicy::Kind::Full}, count});
+    stage.push_back({});
+    policies.stages.push_back(std::move(stage));
+    if (comma == std::string_view::npos) return policies;
+    rest.remove_prefix(comma + 1);
+    if (policies.stages.size() > 100'000) refuse(place, "at most 100000 stages", "more");
+  }
+}
+
+void set_policies(Plan& plan, const RecomputePolicies& policies) {
+  choice(plan, "recompute").params.set("policy", to_text(policies));
+  choice(plan, "recompute").params.set("blocks", std::int64_t{0});
+}
+
 void set_recompute(Plan& plan, std::string_view value, const Place& place) {
   constexpr std::string_view kBlocks = "blocks=";
   if (value.substr(0, kBlocks.size()) == kBlocks) {
-    whole_number(value.substr(kBlocks.size()), 1, 1'000'000, place);
+    const std::string_view counts = value.substr(kBlocks.size());
+    if (counts.find(',') != std::string_view::npos)
+      return set_policies(plan, full_blocks(counts, place));
+    whole_number(counts, 1, 1'000'000, place);
     set_param(plan, "recompute", "policy", "blocks", place);
-    return set_param(plan, "recompute", "blocks", value.substr(kBlocks.size()), place);
+    return set_param(plan, "recompute", "blocks", counts, place);
   }
-  const std::vector<std::string_view> words = {"none", "selective", "op", "full", "blocks=<n>"};
-  if (value != "none" && value != "selective" && value != "op" && value != "full")
+  const std::vector<std::string_view> words = {
+      "none", "selective", "op", "full", "blocks=<n>", "keep=<nodes>", "runs such as full*4,none"};
+  const bool legal = std::find(words.begin(), words.begin() + 4, value) != words.begin() + 4;
+  if (!legal && value.find_first_of("=*,/") == std::string_view::npos)
     throw Error(Error::Kind::InvalidInput,
                 "expected " + list(words) + ", found \"" + std::string(value.substr(0, 80)) + "\"" +
                     did_you_mean(value.substr(0, 80), words),
                 place);
-  set_param(plan, "recompute", "policy", value, place);
-  choice(plan, "recompute").params.set("blocks", std::int64_t{0});
+  set_policies(plan, parse_policies(value, place));
 }
 
 std::string read_recompute(const Plan& plan) {
@@ -372,7 +398,8 @@ std::vector<Setting> make_settings() {
        }},
       {"recompute",
        {"recompute-granularity", "activation-checkpointing", "activation-checkpoint.mode"},
-       "what forward keeps: none, selective, op, full or blocks=<n> of each stage done again",
+       "what forward keeps: none, selective, op, full or blocks=<n> of each stage done again, "
+       "keep=<nodes> kept; by layer full*4,none, by stage full*4,none/none",
        {"none", "selective", "op", "full"},
        set_recompute,
        read_recompute},

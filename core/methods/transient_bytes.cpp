@@ -72,6 +72,15 @@ TransientBytes transient_bytes(const Body& body, TensorId input_tensor, TensorId
   for (const SavedTensor& s : body.saved)
     if (!s.recomputed && s.split_to != kNoOp)
       kept.to(s.split_to, s.bytes), late.to(s.split_to, s.bytes);
+  Held rebuilt(body.backward), rebuilt_in_parts(body.backward);
+  for (const SavedTensor& s : body.saved) {
+    if (!s.recomputed || s.from == kNoOp || s.to == kNoOp || s.split_to == kNoOp) continue;
+    rebuilt.from(s.from, s.bytes), rebuilt.to(s.to, s.bytes);
+    rebuilt_in_parts.from(s.from, s.bytes), rebuilt_in_parts.to(s.split_to, s.bytes);
+  }
+  sum.rebuilt = rebuilt.most(any);
+  sum.whole_rebuilt = rebuilt_in_parts.most(any);
+  sum.input_rebuilt = rebuilt_in_parts.most(input);
   sum.forward = forward.most(any);
   sum.backward = all.most(any);
   sum.whole = parts.most(any), sum.input = parts.most(input), sum.weight = parts.most(weight);

@@ -56,6 +56,7 @@ class Forward {
       ops[i].communication ? exchange(ops[i], i) : compute(l_.graph[ops[i].node], i);
       last_ = i;
     }
+    if (again) rebuild_views(ops);
     for (std::size_t n = l_.graph.nodes.size(); n-- > 0;)
       if (l_.view[n]) materialise(l_.graph.nodes[n]);
     entry_ = first_op(ops);
@@ -126,6 +127,17 @@ class Forward {
     if (op.collective != CollectiveKind::AllGather) return;
     life(op.tensor).whole = wholes_.size();
     wholes_.push_back({op.tensor, at, at});
+  }
+
+  // A view that no op of the second forward reads is written where backward first reads it.
+  void rebuild_views(const std::vector<BodyOp>& ops) {
+    for (std::uint32_t i = 0; i < ops.size(); ++i) {
+      if (ops[i].recomputed || ops[i].communication) continue;
+      for (TensorId in : l_.graph[ops[i].node].inputs)
+        if (const NodeId from = l_.producer[in.value];
+            l_.rebuilt[in.value] && from.valid() && l_.view[from.value])
+          life(in).first = std::min(life(in).first, i);
+    }
   }
 
   void materialise(const Node& view) {

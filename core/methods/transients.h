@@ -6,8 +6,7 @@
 //              output to the last op of the phase, where the next layer, or a message, takes it
 //              over
 //   views      compute nothing (a reshape): what they give is written at the first op that reads
-//   it,
-//              and until then what they read must be there
+//              it, and until then what they read must be there
 //   backward   the gradient of the layer's output from the first op; any other from the first op
 //              that writes or adds to it; until the ops of the node that made the tensor have read
 //              it. A view's backward runs at the first op that needs its input's gradient. The
@@ -33,7 +32,7 @@ void find_lifetimes(Body&, const Graph&, const Layout&);
 /// backward, one of the input pass where there is one. kNoOp where there is none.
 std::uint32_t first_op(const std::vector<BodyOp>&);
 
-/// Of body.transients, in a layer with these inputs.
+/// Of body.transients and body.saved, in a layer with these inputs.
 TransientBytes transient_bytes(const Body&, TensorId input, TensorId side_input);
 
 }  // namespace trainyard

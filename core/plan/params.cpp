@@ -52,6 +52,7 @@ bool in_range(double value, const ParamSpec& spec) {
 }
 
 bool is_legal_word(const std::string& word, const ParamSpec& spec) {
+  if (spec.refusal != nullptr) return spec.refusal(word).empty();
   if (spec.values.empty()) return true;
   for (std::string_view legal : spec.values)
     if (word == legal) return true;
@@ -77,6 +78,7 @@ bool is_legal(const ParamValue& given, const ParamSpec& spec) {
 }
 
 std::string refusal(const ParamSpec& spec, std::string_view found) {
+  if (spec.refusal != nullptr) return spec.refusal(found);
   return fmt::format("expected {}, found \"{}\"{}", expectation(spec), found.substr(0, 80),
                      did_you_mean(found.substr(0, 80), spec.values));
 }

@@ -22,6 +22,7 @@ struct ParamSpec {
   std::string_view doc;                       // one line, with the unit where there is one
   double low = 0, high = 1e18;                // numbers: closed range
   std::vector<std::string_view> values = {};  // text: the legal words, empty = any
+  std::string (*refusal)(std::string_view) = nullptr;  // text: what is wrong with it, "" = nothing
 };
 
 std::string to_text(const ParamValue&);

@@ -28,9 +28,12 @@ TEST(CpuMemory, IsWhatTheLedgerSaysByCategory) {
   };
   const Case cases[] = {
       {1, {"recompute=full"}},
+      {1, {"recompute=op"}},
+      {1, {"recompute=full*2,keep=input*3,none"}},
       {2, {"pp=2", "schedule=gpipe"}},
       {2, {"pp=2", "schedule=zb-h1"}},
       {2, {"pp=2", "schedule=zb-h2", "recompute=full"}},
+      {2, {"pp=2", "schedule=zb-h1", "recompute=keep=input*3,full/op*2,none"}},
       {2, {"pp=2", "schedule=zb-v", "virtual-stages=2"}},
       {2, {"pp=2", "schedule=interleaved", "virtual-stages=2"}},
       {2, {"pp=2", "schedule=dualpipe"}},

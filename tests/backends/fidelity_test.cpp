@@ -63,8 +63,9 @@ class Draw {
       set(p, "schedule", schedule);
       set(p, "zero", std::to_string(pick(0, 3)));
       if (add(0, 2) == 0) set(p, "reshard-after-forward", "off");
-      const char* recompute[] = {"none", "none", "selective", "full", "blocks=1"};
-      set(p, "recompute", recompute[pick(0, 4)]);
+      const char* recompute[] = {"none",     "none", "selective",  "full",
+                                 "blocks=1", "op",   "keep=input", "full*1,keep=attention"};
+      set(p, "recompute", recompute[pick(0, 7)]);
       set(p, "overlap", pick(0, 1) == 0 ? "on" : "off");
       if (p.mesh.tp > 1) set(p, "sequence-parallel", pick(0, 1) == 0 ? "on" : "off");
       const char* tensor[] = {"off", "backward", "on"};

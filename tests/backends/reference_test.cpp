@@ -174,6 +174,8 @@ TEST(ReferenceBackend, ReplicasShardingAndRecomputeTrainAsOneDevice) {
       {1, {"recompute=full"}},
       {1, {"recompute=selective", "flash-attention=off"}},
       {1, {"recompute=blocks=1"}},
+      {1, {"recompute=op"}},
+      {1, {"recompute=full*1,op*2,keep=input"}},
       {1, {"flash-attention=off"}},
       {2, {"pp=2", "recompute=full"}},
       {2, {"dp=2"}},
@@ -206,7 +208,7 @@ TEST(ReferenceBackend, SchedulesGoTogetherWithRecomputeAndSharding) {
   const Trained alone = train(model, 1, {"global-batch=16", "micro-batch=1"}, 2, momentum());
   for (const Method& method : methods()) {
     if (!synchronous(method)) continue;
-    for (const char* extra : {"recompute=full", "zero=1", "zero=2", "zero=3"}) {
+    for (const char* extra : {"recompute=full", "recompute=keep=input", "zero=1", "zero=2", "zero=3"}) {
       SCOPED_TRACE(std::string(method.name) + " " + extra);
       const bool divided = std::string_view(extra).starts_with("zero");
       std::optional<Settings> settings = legal_shape(model, method.name);

@@ -117,6 +117,68 @@ TEST(Recompute, BlocksTakesTheFirstLayersOfEveryStage) {
   EXPECT_EQ(kinds(1), (Words{"1 full at 3", "1 kept at 4", "1 kept at 5"}));
 }
 
+// Each virtual stage its own runs: the first holds more microbatches.
+TEST(Recompute, RunsByStageGiveEachLayerItsPolicy) {
+  const Workload w = prepare(scenario(
+      gpt({.layers = 8}), 8, {"pp=2", "recompute=full*2,keep=attention*1,none/op*1,none"}));
+  std::vector<Words> found;
+  for (const std::vector<Workload::Run>& stage : w.runs) {
+    Words words;
+    for (const Workload::Run& run : stage) {
+      const Body& body = w.bodies[static_cast<std::size_t>(run.body)];
+      if (!w.scenario.model.blocks[static_cast<std::size_t>(body.block)].layer) continue;
+      words.push_back(std::to_string(run.count) + " at " + std::to_string(run.first_layer) +
+                      ", again " + std::to_string(repeated(body).size()));
+    }
+    found.push_back(std::move(words));
+  }
+  const std::string all = std::to_string(names(layer(workload({})).forward).size());
+  const std::string op = std::to_string(repeated(layer(workload({"recompute=op"}))).size());
+  const std::string kept =
+      std::to_string(repeated(layer(workload({"recompute=keep=attention"}))).size());
+  EXPECT_EQ(found[0], (Words{"2 at 1, again " + all, "1 at 3, again " + kept, "1 at 4, again 0"}));
+  EXPECT_EQ(found[1], (Words{"1 at 5, again " + op, "3 at 6, again 0"}));
+}
+
+// What backward reads is kept or done again; what it does not read is neither.
+TEST(Recompute, KeepRunsAgainWhatBackwardReadsAndNothingElse) {
+  const Workload w = workload({"recompute=keep=input"});
+  EXPECT_EQ(saved_bytes(layer(w)).value, 2 * s * b * h);
+  Words expected = names(layer(w).forward);
+  ASSERT_EQ(expected.back(), "mlp_add");
+  expected.pop_back();
+  EXPECT_EQ(repeated(layer(w)), expected);
+}
+
+TEST(Recompute, KeepHoldsWhatItsNodesMakeAndTheOpsThatRunAgainRead) {
+  const Workload w = workload({"recompute=keep=qkv+attention"});
+  const Words again = repeated(layer(w));
+  for (const char* kept : {"attn.c_attn", "attention"})
+    EXPECT_EQ(std::count(again.begin(), again.end(), kept), 0) << kept;
+  // Input, q k v, attention's output, scores and mask.
+  EXPECT_EQ(saved_bytes(layer(w)).value, (2 + 6 + 2) * s * b * h + 5 * a * s * s * b);
+  const Workload all = workload({"recompute=none"}), fused = workload({"flash-attention=on"});
+  EXPECT_LT(saved_bytes(layer(w)), saved_bytes(layer(all)));
+  EXPECT_EQ(recomputed_bytes(layer(w)), saved_bytes(layer(all)) - saved_bytes(layer(w)));
+}
+
+// Kept at the end of its reduction: no collective runs again for it, only what enters a product
+// that does.
+TEST(Recompute, KeepRepeatsTheCollectivesOfWhatRunsAgain) {
+  const auto again = [](std::string_view policy) {
+    Words found;
+    for (const std::string& name : repeated(layer(workload({"tp=8", policy}))))
+      if (name[0] == '[') found.push_back(name);
+    return found;
+  };
+  // The second dropout's mask is made again, and so what it drops.
+  EXPECT_EQ(again("recompute=keep=input"), (Words{"[gather ln_1]", "[reduce attn.c_proj]",
+                                                  "[gather ln_2]", "[reduce mlp.c_proj]"}));
+  EXPECT_EQ(again("recompute=keep=attn.c_proj+mlp_dropout"),
+            (Words{"[gather ln_1]", "[gather ln_2]"}));
+  EXPECT_EQ(again("recompute=keep=attn.c_proj+qkv+mlp.c_fc+mlp_dropout"), Words{});
+}
+
 TEST(Recompute, BlocksAreAtMostTheLayersOfTheFullestStage) {
   const auto found = [](std::initializer_list<std::string_view> more) {
     testing::Settings settings = {"pp=2"};

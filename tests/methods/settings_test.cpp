@@ -32,7 +32,8 @@ const std::vector<Values> kFree = {
     {"hybrid", {"0", "2", "8"}},
     {"reshard-after-forward", {"on", "off"}},
     {"sequence-parallel", {"on", "off"}},
-    {"recompute", {"none", "selective", "op", "full", "blocks=1"}},
+    {"recompute",
+     {"none", "selective", "op", "full", "blocks=1", "keep=act", "full*4,none", "full*4,none/op"}},
     {"precision",
      {"fp32", "tf32", "fp16", "bf16", "bf16-nearest", "bf16-sr", "bf16-kahan", "fp8", "mxfp8",
       "nvfp4"}},
@@ -199,8 +200,8 @@ TEST(Settings, RefuseWithASentence) {
             "--set zero"},
            {"hybrid=-1", "expected a whole number from 0 to 1000000, found \"-1\"", "--set hybrid"},
            {"recompute=some",
-            "expected none, selective, op, full or blocks=<n>, found \"some\"; did you mean "
-            "\"none\"?",
+            "expected none, selective, op, full, blocks=<n>, keep=<nodes> or runs such as "
+            "full*4,none, found \"some\"; did you mean \"none\"?",
             "--set recompute"},
            {"recompute=blocks=0", "expected a whole number from 1 to 1000000, found \"0\"",
             "--set recompute"},
