@@ -144,6 +144,12 @@ void LayerState::backward(const LayerContext& c, NodeId id, Pass pass,
     const HostTensor* parameter = c.parameters[t.value];
     return parameter != nullptr ? parameter : values_[t.value].get();
   };
+  // Views that are rebuilt and that no op of the second forward has read.
+  for (TensorId in : node.inputs)
+    if (const LayerPlan::Keep until = c.plan.rebuilt[in.value];
+        until == LayerPlan::Keep::UntilWeight ||
+        (until == LayerPlan::Keep::UntilInput && pass == Pass::BackwardInput))
+      value(c, in, true);
   std::vector<const HostTensor*> inputs, outputs, gradients;
   for (TensorId in : node.inputs) inputs.push_back(there(in));
   for (TensorId out : node.outputs) outputs.push_back(there(out));

@@ -124,11 +124,11 @@ TEST(RecomputeChain, IsWhatAnExhaustiveSearchFindsAtEveryLimit) {
 }
 
 TEST(RecomputeChain, IsWhatAnExhaustiveSearchFindsOnFourteenLayers) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    const Chain chain = drawn(1000 + seed, 9 + static_cast<int>(seed % 6), 6);
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const Chain chain = drawn(1000 + seed, 9 + static_cast<int>(seed), 6);
     SCOPED_TRACE("seed " + std::to_string(seed));
     const std::int64_t least = least_bytes(chain);
-    for (const std::int64_t more : {0, 2, 5}) expect_as_brute_force(chain, least + more);
+    for (const std::int64_t more : {0, 1}) expect_as_brute_force(chain, least + more);
   }
 }
 
