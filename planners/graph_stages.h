@@ -22,7 +22,8 @@ std::vector<GraphAction> actions_of(const OpGraph&, const GraphStages&);
 /// Everything is kept until its last use.
 StageTable keep_all(const OpGraph&);
 /// From `kept`, as much as lets the schedule fit is not kept any more: whatever costs least time a
-/// byte at the moment of the peak goes first. May end above the limit, where nothing is left to drop.
+/// byte at the moment of the peak goes first. May end above the limit, where nothing is left to
+/// drop.
 StageTable evict(const OpGraph&, StageTable kept, Bytes limit);
 
 }  // namespace trainyard

@@ -24,16 +24,16 @@ class IntegerProgram {
 
   struct Answer {
     enum class State : std::uint8_t { Optimal, Feasible, Infeasible, Unknown };
-    State state = State::Unknown;   // Feasible: the nodes were spent before the proof
-    std::vector<double> values;     // by column; empty unless Optimal or Feasible
-    double cost = 0;                // of the values
-    double bound = 0;               // none costs less; meaningless where Infeasible
+    State state = State::Unknown;  // Feasible: the nodes were spent before the proof
+    std::vector<double> values;    // by column; empty unless Optimal or Feasible
+    double cost = 0;               // of the values
+    double bound = 0;              // none costs less; meaningless where Infeasible
     bool found() const { return state == State::Optimal || state == State::Feasible; }
   };
   /// The relaxation: no column need be whole.
   Answer relax() const;
-  /// `start`: a solution to begin from, by column; it need not be one. `nodes`: of branch and bound;
-  /// blocks until they are spent or the proof is found.
+  /// `start`: a solution to begin from, by column; it need not be one. `nodes`: of branch and
+  /// bound; blocks until they are spent or the proof is found.
   Answer solve(std::int64_t nodes, const std::vector<double>& start = {}) const;
 
  private:

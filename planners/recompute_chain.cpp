@@ -57,7 +57,8 @@ class Ladder {
   // The gradient that waits while layers up to j run: none while the last has not run.
   std::int64_t waiting(int j) const { return j + 1 < n_ ? boundary_[at(j + 1)] : 0; }
 
-  // Forward of layer i with its tape, and its backward, when boundary i + 1 has become its gradient.
+  // Forward of layer i with its tape, and its backward, when boundary i + 1 has become its
+  // gradient.
   std::int64_t own(int i, int j) const {
     const std::int64_t kept = boundary_[at(i)] + tape_[at(i)];
     return kept + boundary_[at(i + 1)] + std::max(waiting(j), boundary_[at(i)]);

@@ -65,8 +65,8 @@ struct ChainOptions {
   std::int64_t parts = 0;
   std::stop_token stop = {};
 };
-/// The quickest schedule within the limit. Throws Error{InvalidInput} where none is, saying what the
-/// least needs, for an empty chain or a negative size; Error{Cancelled} when stopped.
+/// The quickest schedule within the limit. Throws Error{InvalidInput} where none is, saying what
+/// the least needs, for an empty chain or a negative size; Error{Cancelled} when stopped.
 ChainSchedule best_chain_schedule(const Chain&, Bytes limit, const ChainOptions& = {});
 
 /// The whole trade up to a limit: each point needs more memory and takes less time than the one
@@ -88,8 +88,8 @@ std::int64_t chen_segments(std::int64_t layers);
 std::vector<ChainAction> chen_schedule(int layers, int segments);
 
 /// Griewank, Walther 2000: layers that `checkpoints` reverse when none runs more than `repeats`
-/// times before its own turn: C(checkpoints + repeats, checkpoints); the largest 64-bit number where
-/// it is more.
+/// times before its own turn: C(checkpoints + repeats, checkpoints); the largest 64-bit number
+/// where it is more.
 std::int64_t revolve_reach(std::int64_t checkpoints, std::int64_t repeats);
 /// Least forward steps beside the one at each layer's own turn: r n - C(s + r, s + 1), r the least
 /// with revolve_reach(s, r) >= n. The chain's input takes one of the checkpoints. Throws

@@ -119,8 +119,7 @@ class Checkmate {
           for (int i = 0; i < t; ++i) terms.emplace_back(kept(t, i), -size_[at(i)]);
         } else {
           terms.emplace_back(used_[at(t) * at(n_) + at(k - 1)], -1);
-          for (const int i : freed_by(k - 1))
-            terms.emplace_back(free(t, i, k - 1), size_[at(i)]);
+          for (const int i : freed_by(k - 1)) terms.emplace_back(free(t, i, k - 1), size_[at(i)]);
         }
         program_.row(0, 0, std::move(terms));
       }
@@ -157,8 +156,7 @@ class Checkmate {
   void fill(std::vector<double>& values) const {
     const auto on = [&](int column) { return column >= 0 && values[at(column)] > 0.5; };
     for (const Freed& f : freed_) {
-      bool free = on(runs(f.stage, f.after)) &&
-                  !(f.stage + 1 < n_ && on(kept(f.stage + 1, f.op)));
+      bool free = on(runs(f.stage, f.after)) && !(f.stage + 1 < n_ && on(kept(f.stage + 1, f.op)));
       for (const int user : users_[at(f.op)])
         if (user > f.after && user <= f.stage && on(runs(f.stage, user))) free = false;
       values[at(f.column)] = free ? 1 : 0;

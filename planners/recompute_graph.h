@@ -1,8 +1,8 @@
 // Recomputation on a graph of ops: which results stay in memory and which are computed again, so
 // that all ops run once at least, the last of them last, in the least time within a limit. The
 // integer program of Checkmate (Jain et al., "Checkmate: Breaking the Memory Wall with Optimal
-// Tensor Rematerialization", 2020): stage t ends with the first run of op t; R says what runs in it,
-// S what is kept into it.
+// Tensor Rematerialization", 2020): stage t ends with the first run of op t; R says what runs in
+// it, S what is kept into it.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace trainyard {
 
 struct GraphOp {
   Duration time{};
-  Bytes bytes{};             // of its result
-  std::vector<int> inputs;   // ops before it
+  Bytes bytes{};            // of its result
+  std::vector<int> inputs;  // ops before it
 };
 /// Forward and backward ops of a step in an order in which each comes after its inputs.
 struct OpGraph {

@@ -70,8 +70,11 @@ struct StepEstimate {
   Breakdown breakdown;  // of the device that computes longest; sums to step
   DeviceId critical_device;
   double bubble_fraction = 0, exposed_communication_fraction = 0;
-  std::vector<CategoryBytes> memory;      // at each device's peak
-  std::vector<Bytes> reserved;            // by each device's allocator for it
+  std::vector<CategoryBytes> memory;  // at each device's peak
+  std::vector<Bytes> reserved;        // by each device's allocator for it
+  /// Microbatches that each stage, and each of its copies, holds at most: until their input pass,
+  /// and until their weight pass.
+  std::vector<int> live, live_for_weight;
   Flops model_flops{}, hardware_flops{};  // of one step on all devices
 };
 StepEstimate estimate_step(const Workload&, const CostModel&);

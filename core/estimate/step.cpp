@@ -255,6 +255,8 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   found.hardware_flops = found.hardware_flops * everywhere;
   const ProcessMemory process = cost.process_memory(w.scenario.cluster.device);
   const std::vector<Bytes> framework = process_bytes(w, process);
+  found.live = middle.live;
+  found.live_for_weight = middle.live_for_weight.empty() ? middle.live : middle.live_for_weight;
   found.memory = peaks(w, places, middle, framework);
   for (std::size_t d = 0; d < devices; ++d)
     found.reserved.push_back(reserved_bytes(found.memory[d], process));

@@ -28,9 +28,9 @@ Chain drawn(std::uint64_t seed, int layers, std::int64_t most) {
   std::uint64_t i = 0;
   Chain chain;
   for (int l = 0; l < layers; ++l)
-    chain.layers.push_back({Duration{random.between(i, 0, 9)}, Duration{random.between(i + 1, 0, 9)},
-                            Bytes{random.between(i + 2, 0, most)},
-                            Bytes{random.between(i + 3, 0, most)}}),
+    chain.layers.push_back(
+        {Duration{random.between(i, 0, 9)}, Duration{random.between(i + 1, 0, 9)},
+         Bytes{random.between(i + 2, 0, most)}, Bytes{random.between(i + 3, 0, most)}}),
         i += 4;
   chain.output = Bytes{random.between(i, 0, most)};
   return chain;
@@ -83,8 +83,8 @@ std::int64_t brute_force(const Chain& chain, std::int64_t limit) {
           if (need > limit) continue;
           const bool out = l + 1 == n && gradient == kNone;
           reach(time + layer.forward.count(),
-                {step == ChainStep::ForwardDrop ? inputs : inputs | bit,
-                 tape ? tapes | bit : tapes, out ? kNone : l + 1, out ? n : gradient});
+                {step == ChainStep::ForwardDrop ? inputs : inputs | bit, tape ? tapes | bit : tapes,
+                 out ? kNone : l + 1, out ? n : gradient});
         }
       if (gradient == l + 1 && kept && (tapes & bit) != 0 && held + boundary(l) <= limit)
         reach(time + layer.backward.count(), {inputs & ~bit, tapes & ~bit, kNone, l});
@@ -243,7 +243,8 @@ std::string refusal(const Chain& chain, const std::vector<ChainAction>& actions)
 TEST(RecomputeChain, RefusesActionsThatFindNothing) {
   using S = ChainStep;
   const Chain two = equal(2, 1, 1);
-  EXPECT_EQ(refusal(two, {{S::ForwardDrop, 1}}), "action 0, forward of layer 1: expected its input");
+  EXPECT_EQ(refusal(two, {{S::ForwardDrop, 1}}),
+            "action 0, forward of layer 1: expected its input");
   EXPECT_EQ(refusal(two, {{S::ForwardDrop, 0}, {S::ForwardDrop, 1}, {S::Backward, 1}}),
             "action 2, backward of layer 1: expected its input and its tape");
   EXPECT_EQ(refusal(two, {{S::ForwardKeepAll, 0}, {S::Backward, 0}}),
