@@ -77,7 +77,7 @@ IntegerProgram::Answer IntegerProgram::solve(std::int64_t nodes,
     row_low.push_back(bounded(row.low)), row_high.push_back(bounded(row.high));
 
   const Model model(Cbc_newModel());
-  set(model, "log", "0");
+  Cbc_setLogLevel(model.get(), 0);
   Cbc_loadProblem(model.get(), static_cast<int>(columns_.size()), static_cast<int>(rows_.size()),
                   matrix.starts.data(), matrix.rows.data(), matrix.values.data(), low.data(),
                   high.data(), cost.data(), row_low.data(), row_high.data());

@@ -8,6 +8,7 @@
 
 #include "app/workspace/fixes.h"
 #include "app/workspace/published.h"
+#include "app/workspace/recompute.h"
 #include "backends/simulator/simulator.h"
 #include "core/cost/physical.h"
 #include "core/estimate/assumptions.h"
@@ -161,7 +162,14 @@ Scenario open_named(const Request& request) {
   if (!request.model.empty()) scenario.model = open_model(request.model);
   if (!request.cluster.empty()) scenario.cluster = open_cluster(request.cluster);
   if (!request.plan.empty()) scenario.plan = open_plan(request.plan);
-  for (const std::string& words : request.settings) apply_words(scenario.plan, words);
+  bool optimal = false;
+  for (const std::string& words : request.settings) {
+    const RecomputeWords split = split_recompute_words(words);
+    if (split.said) optimal = split.optimal;
+    if (!split.said || !split.others.empty())
+      apply_words(scenario.plan, split.said ? split.others : words);
+  }
+  if (optimal && !request.model.empty() && !request.cluster.empty()) choose_recompute(scenario);
   return scenario;
 }
 

@@ -19,9 +19,11 @@ struct Request {
   std::vector<std::string> settings;  // "tp=8"
 };
 
-/// Throws Error{InvalidInput} or Error{Io}. The plan is not yet complete.
+/// Throws Error{InvalidInput} or Error{Io}. The plan is not yet complete. A setting
+/// recompute=optimal becomes the recomputation that fits in least time (app/workspace/recompute.h).
 Scenario open(const Request&);
-/// The same, but a model or cluster that is not named stays empty.
+/// The same, but a model or cluster that is not named stays empty, and recompute=optimal then says
+/// nothing.
 Scenario open_named(const Request&);
 
 /// The grain at which a plan is judged by default: order, but op where several lanes share a device
