@@ -21,6 +21,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+constexpr int kMostRounds = 4;
 constexpr LayerPolicy::Kind kNamed[] = {LayerPolicy::Kind::None, LayerPolicy::Kind::Selective,
                                         LayerPolicy::Kind::Op, LayerPolicy::Kind::Full};
 
@@ -75,7 +76,15 @@ class Search {
   }
 
   RecomputeChoice run() {
-    for (const Bytes limit : limits()) try_mix(limit);
+    for (const Bytes limit : limits()) {
+      // Where moments and copies of a stage differ, a mix counts a little less than is held.
+      Bytes within = limit;
+      for (int round = 0; round < kMostRounds; ++round) {
+        const Bytes margin = try_mix(within);
+        if (margin.value >= 0) break;
+        within += margin;
+      }
+    }
     for (const LayerPolicy::Kind kind : kNamed) {
       const Counts counts = all_of(kind);
       consider(counts, to_text(LayerPolicy{kind}) + " everywhere", {});
@@ -294,7 +303,8 @@ class Search {
     return allowed;
   }
 
-  void try_mix(Bytes limit) {
+  // What the fullest device has to spare; 0 where no mix fits.
+  Bytes try_mix(Bytes limit) {
     std::vector<Bytes> heights;
     for (const auto& [block, list] : candidates_)
       for (const Candidate& one : list) heights.push_back(one.while_backward);
@@ -321,7 +331,7 @@ class Search {
     Counts counts = all_of(LayerPolicy::Kind::None);
     std::vector<RecomputeChoice::Device> shown;
     for (std::uint32_t d = devices; d-- > 0;) {
-      if (!best[d].found) return;
+      if (!best[d].found) return {};
       const std::vector<std::size_t> groups = groups_of(places, d);
       // Copies of a stage are on two devices, which hold the same stages: the first one's mix.
       for (std::size_t i = 0; i < groups.size(); ++i) counts[groups[i]] = best[d].mix.counts[i];
@@ -329,7 +339,7 @@ class Search {
                        Duration{static_cast<std::int64_t>(std::floor(best[d].mix.bound))}});
     }
     std::reverse(shown.begin(), shown.end());
-    consider(counts, "mix of policies", std::move(shown));
+    return consider(counts, "mix of policies", std::move(shown));
   }
 
   std::vector<std::size_t> groups_of(const StageCopies& places, std::uint32_t device) const {
@@ -358,18 +368,20 @@ class Search {
 
   // --- answers ---
 
-  void consider(const Counts& counts, std::string how,
-                std::vector<RecomputeChoice::Device> devices) {
+  // What is to spare of the limit.
+  Bytes consider(const Counts& counts, std::string how,
+                 std::vector<RecomputeChoice::Device> devices) {
     const Priced priced = price(counts);
     if (!least_ || priced.margin > least_->margin) least_ = {priced.margin, priced.fullest, counts};
-    if (priced.margin.value < 0) return;
-    if (found_ && priced.estimate.step >= best_.step) return;
+    if (priced.margin.value < 0) return priced.margin;
+    if (found_ && priced.estimate.step >= best_.step) return priced.margin;
     found_ = true;
     best_.text = text(counts);
     best_.step = priced.estimate.step;
     best_.margin = priced.margin;
     best_.found_by = std::move(how);
     if (!devices.empty()) best_.devices = std::move(devices);
+    return priced.margin;
   }
 
   std::string text(const Counts& counts) const {

@@ -257,6 +257,10 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const std::vector<Bytes> framework = process_bytes(w, process);
   found.live = middle.live;
   found.live_for_weight = middle.live_for_weight.empty() ? middle.live : middle.live_for_weight;
+  for (std::size_t i = 0; i < middle.late_live.size(); ++i) {
+    found.live[i] = std::max(found.live[i], middle.late_live[i]);
+    found.live_for_weight[i] = std::max(found.live_for_weight[i], middle.late_live_for_weight[i]);
+  }
   found.memory = peaks(w, places, middle, framework);
   for (std::size_t d = 0; d < devices; ++d)
     found.reserved.push_back(reserved_bytes(found.memory[d], process));
