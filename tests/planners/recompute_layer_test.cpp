@@ -57,9 +57,9 @@ TEST(RecomputeLayer, FrontIsThatOfEverySet) {
       EXPECT_EQ(cost_of(nodes, mask), std::pair(set.bytes.value, set.time.count()));
     }
     for (std::uint32_t mask = 0; mask < 1U << count; ++mask) {
-      const auto [bytes, time] = cost_of(nodes, mask);
+      const std::pair<std::int64_t, std::int64_t> cost = cost_of(nodes, mask);
       EXPECT_TRUE(std::any_of(front.begin(), front.end(), [&](const KeptSet& set) {
-        return set.bytes.value <= bytes && set.time.count() <= time;
+        return set.bytes.value <= cost.first && set.time.count() <= cost.second;
       })) << seed;
     }
     for (std::size_t i = 1; i < front.size(); ++i) {
