@@ -1,0 +1,87 @@
+// Cuts a chain of layers into the stages of a pipeline by dynamic programming, exactly: the
+// shortest bottleneck or the shortest step within every device's memory, over devices that need not
+// be equal, and with stages that several devices share (Narayanan et al., "PipeDream: Generalized
+// Pipeline Parallelism for DNN Training", SOSP 2019).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/units.h"
+
+namespace trainyard {
+
+/// Of one microbatch.
+struct PassTimes {
+  Duration forward{}, backward{};
+};
+
+/// A kind of layer.
+struct ChainLayer {
+  std::vector<PassTimes> times;  // by class of device
+  Bytes state{};                 // weights, gradients, optimizer state
+  Bytes activations{};           // kept of each live microbatch
+  Bytes workspace{};             // while it runs: a stage needs the largest of its layers
+  Bytes gradients{};             // reduced among the devices of a stage that several share
+  Bytes output{};                // handed to the next layer, and as much of its gradient back
+};
+
+struct ChainDevice {
+  int device_class = 0;  // index into ChainLayer::times
+  Bytes memory{};        // for states, activations and workspace
+};
+
+/// Time per microbatch of a stage of k devices: the work of its slowest device over k, or its
+/// gradients' ring all-reduce over the microbatches between two of them, whichever is longer.
+/// Messages to the next stage and the one before are part of the work where they block; else the
+/// link is a resource of its own, twice a message per microbatch.
+struct PartitionProblem {
+  std::vector<ChainLayer> kinds;
+  std::vector<std::uint32_t> layers;  // of the chain in order: indices into kinds
+  std::vector<ChainDevice> devices;   // in order of the pipeline; each has work
+  std::vector<BytesPerSecond> links;  // from device to device, one less than devices; empty = free
+  Duration latency{};                 // of a message, where links are not free
+  bool blocking_sends = true;
+  int microbatches = 1;
+  /// Live microbatches of a stage with so many stages behind it; the last number holds for all
+  /// beyond. Empty = 1F1B's: stages behind + 1, at most all. Devices that share a stage divide
+  /// them.
+  std::vector<int> live;
+  int replicas = 1;                   // most devices that share a stage
+  int accumulated = 1;                // microbatches between two all-reduces; 1 = PipeDream's
+  BytesPerSecond reduce_bandwidth{};  // of each device that shares a stage; 0 = free
+  /// Devices may change places: up to four of them in any way, more with all of one class and
+  /// memory next to each other, of which there may be four kinds. Links stay.
+  bool search_order = false;
+};
+
+/// Bottleneck: the longest time per microbatch of any stage or link. Step: a microbatch through all
+/// stages, forward and back, and the bottleneck for each further one: fill, m bottlenecks and drain
+/// of 1F1B.
+enum class PartitionObjective : std::uint8_t { Bottleneck, Step };
+
+struct PartitionStage {
+  int first_layer = 0, layers = 1;
+  int first_device = 0, devices = 1;  // places in the pipeline
+  Duration pace{};                    // time per microbatch, its link to the next included
+  Duration latency{};                 // of one microbatch, with both messages to the next stage
+  Bytes needed{};                     // by each of its devices
+};
+
+struct Partition {
+  std::vector<PartitionStage> stages;
+  std::vector<int> order;  // which of the problem's devices is at each place
+  Duration bottleneck{}, latency{}, step{};
+  /// 0 where it fits. Else nothing does, and this split needs the least more on any device: so
+  /// much.
+  Bytes missing{};
+};
+
+/// Of equal splits in the objective the one of shorter latency (Bottleneck) or bottleneck (Step),
+/// of those the most even, of those with the fewest stages, of those with the fewest layers in
+/// front. Takes L^2 p steps, less where layers divide nearly evenly; with shared stages r p times
+/// as many. Throws Error{InvalidInput} for a problem that has no split (more devices than layers
+/// can fill) or makes no sense, naming the field.
+Partition partition(const PartitionProblem&, PartitionObjective = PartitionObjective::Step);
+
+}  // namespace trainyard
