@@ -22,9 +22,11 @@
 #include "core/io/schema.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings.h"
+#include "core/plan/balanced.h"
 #include "core/result/verdict.h"
 #include "core/timeline/metrics.h"
 #include "core/validation/bands.h"
+#include "planners/balanced_split.h"
 
 namespace trainyard {
 namespace {
@@ -169,6 +171,8 @@ Scenario open_named(const Request& request) {
     if (!split.said || !split.others.empty())
       apply_words(scenario.plan, split.said ? split.others : words);
   }
+  if (is_balanced_later(scenario.plan.split) && !request.model.empty() && !request.cluster.empty())
+    scenario.plan.split = balanced_split(scenario, *cost_model(scenario));
   if (optimal && !request.model.empty() && !request.cluster.empty()) choose_recompute(scenario);
   return scenario;
 }

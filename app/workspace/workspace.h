@@ -20,7 +20,8 @@ struct Request {
 };
 
 /// Throws Error{InvalidInput} or Error{Io}. The plan is not yet complete. A setting
-/// recompute=optimal becomes the recomputation that fits in least time (app/workspace/recompute.h).
+/// recompute=optimal becomes the recomputation that fits in least time (app/workspace/recompute.h),
+/// and split=balanced, before it, the split of least time (planners/balanced_split.h).
 Scenario open(const Request&);
 /// The same, but a model or cluster that is not named stays empty, and recompute=optimal then says
 /// nothing.

@@ -9,6 +9,7 @@
 #include "core/io/schema.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
+#include "core/plan/balanced.h"
 
 namespace trainyard {
 namespace {
@@ -121,6 +122,8 @@ void read_choice(Reader& reader, const JsonCursor& at, Plan& plan) {
 }
 
 void read_split(const JsonCursor& at, Plan& plan) {
+  if (at.value().text() != nullptr)
+    return apply_setting(plan, "split", at.one_of({"even", "balanced"}), at.place());
   const std::vector<JsonCursor> items = at.items();
   if (items.size() > kMostStages) at.refuse("expected at most 100000 stages");
   for (const JsonCursor& item : items)
@@ -189,7 +192,9 @@ Json to_json(const Plan& plan) {
   json.set("mesh", mesh_json(plan.mesh));
   json.set("virtual_stages", plan.virtual_stages);
   json.set("batch", batch_json(plan.batch));
-  if (!plan.split.layers.empty()) {
+  if (is_balanced_later(plan.split)) {
+    json.set("split", setting(plan, "split"));
+  } else if (!plan.split.layers.empty()) {
     Json split = Json::list();
     for (const int layers : plan.split.layers) split.push(layers);
     json.set("split", std::move(split));

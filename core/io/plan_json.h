@@ -6,7 +6,8 @@
 //    "optimizer": "adam", "flash_attention": true, "choices": [{"method": "1f1b"}, {"method":
 //    "zero", "stage": 1}]}
 //
-// Everything but the schema may be left out and then has the default of plan.h.
+// Everything but the schema may be left out and then has the default of plan.h. A split may also be
+// "even" or "balanced".
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 
 #include "core/lowering/edited_order.h"
 #include "core/lowering/phases.h"
+#include "core/lowering/split_again.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
 #include "core/methods/transients.h"
@@ -117,25 +118,24 @@ class Bodies {
     int layers = 0;
     for (const Block& b : w_.scenario.model.blocks)
       first_layer.push_back(layers), layers += b.count;
+    w_.runs.clear();
     for (std::size_t stage = 0; stage < w_.table.size(); ++stage) {
-      StagePolicies left = policies_of(policies_, stage, layers_of(w_.table[stage]));
-      auto policy = left.begin();
       std::vector<Workload::Run> runs;
-      for (const LayerRun& r : w_.table[stage].runs) {
-        const auto block = static_cast<std::size_t>(r.block);
-        int first = first_layer[block] + r.first;
-        if (!is_layer(r)) {
-          runs.push_back({body(r.block, {}), r.count, first});
-          continue;
-        }
-        for (int count = r.count; count > 0;) {
-          const int some = std::min(count, policy->layers);
-          runs.push_back({body(r.block, policy->policy), some, first});
-          first += some, count -= some;
-          if ((policy->layers -= some) == 0) ++policy;
-        }
-      }
+      each_part(stage, [&](int block, const LayerPolicy& policy, int count, int first) {
+        runs.push_back(
+            {body(block, policy), count, first_layer[static_cast<std::size_t>(block)] + first});
+      });
       w_.runs.push_back(std::move(runs));
+    }
+  }
+
+  // Of a workload that was laid out before: which of its bodies is which.
+  void find_bodies() {
+    for (std::size_t stage = 0; stage < w_.table.size(); ++stage) {
+      auto run = w_.runs[stage].begin();
+      each_part(stage, [&](int block, const LayerPolicy& policy, int, int) {
+        made_[{block, to_text(policy)}] = run++->body;
+      });
     }
   }
 
@@ -147,6 +147,26 @@ class Bodies {
     int sum = 0;
     for (const LayerRun& run : stage.runs) sum += is_layer(run) ? run.count : 0;
     return sum;
+  }
+
+  // use(block, policy, layers, the first of them within the block).
+  template <class Use>
+  void each_part(std::size_t stage, const Use& use) const {
+    StagePolicies left = policies_of(policies_, stage, layers_of(w_.table[stage]));
+    auto policy = left.begin();
+    for (const LayerRun& r : w_.table[stage].runs) {
+      if (!is_layer(r)) {
+        use(r.block, LayerPolicy{}, r.count, r.first);
+        continue;
+      }
+      int first = r.first;
+      for (int count = r.count; count > 0;) {
+        const int some = std::min(count, policy->layers);
+        use(r.block, policy->policy, some, first);
+        first += some, count -= some;
+        if ((policy->layers -= some) == 0) ++policy;
+      }
+    }
   }
 
   int body(int block, const LayerPolicy& policy) {
@@ -161,13 +181,18 @@ class Bodies {
   std::map<std::pair<int, std::string>, int> made_;
 };
 
-// How ranks that communicate sit, and what stages send each other.
+// How ranks that communicate sit.
 void seat_groups(Workload& w) {
   const Mesh& mesh = w.scenario.plan.mesh;
   const Cluster& cluster = w.scenario.cluster;
   for (std::size_t g = 0; g < kGroups; ++g)
     w.groups[g] = group_shape(mesh, static_cast<Group>(g), cluster, w.shard);
   w.pipeline_level = pipeline_level(mesh, cluster);
+}
+
+// What stages send each other.
+void find_largest_message(Workload& w) {
+  w.largest_message = {};
   const auto stages = static_cast<std::uint32_t>(w.table.size());
   for (std::uint32_t s = 0; s < stages; ++s) {
     const PhaseBytes& bytes = phase_bytes(w, StageId{s});
@@ -237,7 +262,18 @@ Workload prepare(Scenario&& scenario, Diagnostics& found) {
   if (!w.scenario.plan.order.empty()) w.edited = parse_order(w.scenario.plan.order);
   sum_stages(w);
   seat_groups(w);
+  find_largest_message(w);
   return w;
+}
+
+void split_again(Workload& w, StageSplit split) {
+  Bodies bodies(w);
+  bodies.find_bodies();
+  w.scenario.plan.split = std::move(split);
+  w.table = stages(w.scenario.model, w.scenario.plan, w.placement);
+  bodies.lay_out();
+  sum_stages(w);
+  find_largest_message(w);
 }
 
 }  // namespace trainyard

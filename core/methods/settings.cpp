@@ -7,6 +7,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/layer_policy.h"
 #include "core/methods/software_settings.h"
+#include "core/plan/balanced.h"
 #include "core/program/order.h"
 
 namespace trainyard {
@@ -234,9 +235,15 @@ std::string read_overlap(const Plan& plan) {
   return on_off(first);
 }
 
+constexpr std::string_view kBalanced = "balanced";
+
 void set_split(Plan& plan, std::string_view value, const Place& place) {
   StageSplit split;
-  if (value != "even") {
+  if (value == kBalanced) {
+    split = balanced_later();
+  } else if (value != "even") {
+    if (value.find_first_of("0123456789") == std::string_view::npos)
+      refuse(place, "even, balanced or layers of each stage such as 10,10,9", value);
     while (true) {
       const std::size_t comma = value.find(',');
       split.layers.push_back(
@@ -251,6 +258,7 @@ void set_split(Plan& plan, std::string_view value, const Place& place) {
 
 std::string read_split(const Plan& plan) {
   if (plan.split.layers.empty()) return "even";
+  if (is_balanced_later(plan.split)) return std::string(kBalanced);
   std::string text;
   for (int n : plan.split.layers) text += (text.empty() ? "" : ",") + std::to_string(n);
   return text;
@@ -351,7 +359,7 @@ std::vector<Setting> make_settings() {
        [](const P& p) { return given(p.batch.sequence); }},
       {"split",
        {"stage-split", "layers-per-stage"},
-       "layers of each virtual stage in order, or even",
+       "layers of each virtual stage in order, even, or balanced (what makes the step shortest)",
        {},
        set_split,
        read_split},

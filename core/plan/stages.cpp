@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "core/plan/balanced.h"
+
 namespace trainyard {
 namespace {
 
@@ -167,6 +169,11 @@ Diagnostics check_split(const Model& model, const Plan& plan) {
     return {
         error(fmt::format("expected virtual-stages of at least 1, found {}", plan.virtual_stages),
               "plan#/virtual_stages", "virtual-stages=1")};
+  if (is_balanced_later(plan.split))
+    return {
+        error("expected layers of each stage or an even split, found a balanced one that is not "
+              "worked out yet",
+              "plan#/split", "split=even")};
   if (!plan.split.layers.empty()) return check_given(model, plan);
   const int layers = layer_count(model);
   if (stage_count(plan) == 1) return {};

@@ -1,4 +1,5 @@
 #include "core/io/plan_json.h"
+#include "core/plan/balanced.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -62,6 +63,16 @@ TEST(PlanJson, AnyPlanRoundTripsToTheSameBytes) {
     RC_ASSERT(parse_plan(text, "again") == plan);
     RC_ASSERT(plan_document(parse_plan(text, "again")) == text);
   }));
+}
+
+TEST(PlanJson, ASplitMayBeAWord) {
+  Plan plan;
+  plan.split = balanced_later();
+  EXPECT_EQ(parse_plan(with(R"("split": "balanced")"), "plan.json"), plan);
+  EXPECT_EQ(parse_plan(plan_document(plan), "again"), plan);
+  EXPECT_EQ(parse_plan(with(R"("split": "even")"), "plan.json"), Plan{});
+  EXPECT_NE(refusal(with(R"("split": "balancd")")).find("did you mean \"balanced\""),
+            std::string::npos);
 }
 
 TEST(PlanJson, AllThatIsWrongIsSaidAtOnce) {

@@ -1,7 +1,9 @@
 // From a scenario to bodies: what check() says, and what prepare() makes of it.
 #include <gtest/gtest.h>
 
+#include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
+#include "core/lowering/split_again.h"
 #include "core/model/zoo.h"
 #include "tests/support/layers.h"
 
@@ -11,6 +13,7 @@ namespace {
 using testing::gpt;
 using testing::layer;
 using testing::scenario;
+using testing::Settings;
 
 std::vector<std::string> errors(const Scenario& s) {
   std::vector<std::string> found;
@@ -124,6 +127,33 @@ TEST(Prepare, RunsFollowTheTableOfStages) {
   };
   EXPECT_EQ(words(0), "embedding 0+1  layers 1+2  ");
   EXPECT_EQ(words(1), "layers 3+4  head 7+1  ");
+}
+
+// Split again is as if it had been split so from the start.
+TEST(Prepare, SplitAgainIsSplitFromTheStart) {
+  const auto cost = roofline_cost_model();
+  for (const Settings& settings : {Settings{"pp=2"},
+                                   {"pp=2", "recompute=blocks=2"},
+                                   {"pp=2", "zero=3"},
+                                   {"pp=2", "virtual-stages=2", "split=2,1,2,1"}})
+    for (const std::vector<int>& layers :
+         {std::vector<int>{3, 3}, {1, 5}, {4, 2}, {0, 6}, {1, 1, 3, 1}, {2, 2, 2, 0}}) {
+      Settings again = settings;
+      std::string words;
+      for (const int n : layers) words += (words.empty() ? "split=" : ",") + std::to_string(n);
+      again.push_back(words);
+      const Scenario wanted = scenario(gpt({.layers = 6}), 8, again);
+      if (has_errors(check(wanted))) continue;
+      Workload w = prepare(scenario(gpt({.layers = 6}), 8, settings));
+      split_again(w, {layers});
+      const Workload fresh = prepare(wanted);
+      EXPECT_EQ(w.scenario.plan, fresh.scenario.plan);
+      EXPECT_EQ(w.largest_message, fresh.largest_message);
+      const StepEstimate a = estimate_step(w, *cost), b = estimate_step(fresh, *cost);
+      EXPECT_EQ(a.step, b.step) << words;
+      EXPECT_EQ(a.memory, b.memory) << words;
+      EXPECT_EQ(lower(w).instructions.size(), lower(fresh).instructions.size()) << words;
+    }
 }
 
 // Full weights of a layer and, where they are fetched ahead, of its neighbour.

@@ -52,7 +52,7 @@ const std::vector<Values> kBound = {
     {"dp", {"1", "8", "rest"}},
     {"ep", {"1", "2"}},
     {"virtual-stages", {"1", "2", "1000"}},
-    {"split", {"even", "4", "1,3", "0,4,0"}},
+    {"split", {"even", "4", "1,3", "0,4,0", "balanced"}},
     {"order", {"own", "d0/compute  0F0 0B0\nd1/compute  1F0 1B0\n"}},
 };
 
@@ -206,6 +206,9 @@ TEST(Settings, RefuseWithASentence) {
            {"recompute=blocks=0", "expected a whole number from 1 to 1000000, found \"0\"",
             "--set recompute"},
            {"overlap=yes", "expected on or off, found \"yes\"", "--set overlap"},
+           {"split=balancd",
+            "expected even, balanced or layers of each stage such as 10,10,9, found \"balancd\"",
+            "--set split"},
            {"split=4,x", "expected a whole number such as 8, found \"x\"", "--set split"},
            {"split=4,", "expected a whole number such as 8, found \"\"", "--set split"},
            {"split=4,-1", "expected a whole number from 0 to 1000000, found \"-1\"", "--set split"},

@@ -1,4 +1,5 @@
 #include "core/plan/stages.h"
+#include "core/plan/balanced.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -82,6 +83,9 @@ TEST(Stages, AModelWithoutLayersFitsOneStage) {
   model.blocks = {block("table", 1, false), block("head", 1, false)};
   EXPECT_EQ(text(model, stages(model, staged(1))), "table 0+1 head 0+1");
   EXPECT_TRUE(has_errors(check_split(model, staged(2))));
+  Plan balanced = staged(2);
+  balanced.split = balanced_later();
+  EXPECT_TRUE(has_errors(check_split(model, balanced)));
   EXPECT_TRUE(has_errors(check_split(model, staged(2, 1, {0, 0}))));
 }
 

@@ -8,6 +8,7 @@
 #include "app/workspace/fixes.h"
 #include "app/workspace/workspace.h"
 #include "core/base/random.h"
+#include "core/estimate/assumptions.h"
 
 namespace trainyard::testing {
 
