@@ -77,6 +77,7 @@ Verb calibrate_verb();
 Verb validate_verb();
 Verb compare_verb();
 Verb knobs_verb();
+Verb tune_verb();
 Verb schedule_verb();
 Verb schedules_verb();
 Verb solve_verb();

@@ -130,6 +130,15 @@ Json software_schema() {
   return object(std::move(members));
 }
 
+Json split_schema() {
+  Json any = Json::list();
+  any.push(described(list_of(whole()), "layers of each virtual stage"));
+  any.push(one_of_words(std::vector<std::string_view>{"even", "balanced"}));
+  Json one = Json::object();
+  one.set("oneOf", std::move(any));
+  return one;
+}
+
 Json plan_object() {
   std::vector<std::string_view> optimizer_names;
   for (const Optimizer& known : optimizers()) optimizer_names.push_back(known.name);
@@ -150,7 +159,7 @@ Json plan_object() {
                           {"micro", whole(1), false},
                           {"sequence", whole(1), false}}),
                   false},
-                 {"split", described(list_of(whole()), "layers of each virtual stage"), false},
+                 {"split", split_schema(), false},
                  {"order", described(list_of(text()), "an edited order, one line a lane"), false},
                  {"optimizer", one_of_words(optimizer_names), false},
                  {"software", software_schema(), false},
@@ -514,6 +523,42 @@ Json knob_value_schema() {
        {"alternative", described(truth(), "the same value is better with other partners"), false}});
 }
 
+Json tune_schema() {
+  const auto seconds = [](std::string_view of) {
+    return described(real(), std::string("seconds: ") + std::string(of));
+  };
+  const Json value = described(real(), "of the objective: seconds, bytes, dollars a step, loss");
+  return document(
+      "trainyard/tune",
+      object({schema_member("trainyard/tune"),
+              {"model", text()},
+              {"cluster", text()},
+              {"objective",
+               one_of_words(std::vector<std::string_view>{"time", "memory", "money", "loss"})},
+              {"measured", truth()},
+              {"trials",
+               list_of(object({{"family", described(whole(), "index into families")},
+                               {"set", list_of(text())},
+                               {"train", list_of(text()), false},
+                               {"value", value, false},
+                               {"why_not", described(text(), "it has no value because"), false},
+                               {"cost_seconds", seconds("of this trial")},
+                               {"spent_seconds", seconds("of all up to it")},
+                               {"better", described(truth(), "than all before")}}))},
+              {"families", list_of(object({{"settings", text()},
+                                           {"trials", whole()},
+                                           {"spent_seconds", seconds("of its trials")},
+                                           {"best", value, false}}))},
+              {"spent_seconds", seconds("of all trials")},
+              {"exhausted", described(truth(), "nothing is left to try")},
+              {"stopped", truth()},
+              {"best",
+               object({{"trial", described(whole(), "index into trials")},
+                       {"value", value},
+                       {"words", described(text(), "for a command line")}}),
+               false}}));
+}
+
 Json knobs_schema() {
   return document(
       "trainyard/knobs",
@@ -866,6 +911,7 @@ constexpr Entry kEntries[] = {{"plan", plan_schema},
                               {"wrapping", wrapping_schema},
                               {"resharding", resharding_schema},
                               {"questions", questions_schema},
+                              {"tune", tune_schema},
                               {"calibration", calibration_schema},
                               {"run", run_schema},
                               {"comparison", comparison_schema},

@@ -29,6 +29,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/bench", "a benchmark"},
     Schema{"trainyard/comparison", "a comparison"},
     Schema{"trainyard/knobs", "strips of a plan's knobs"},
+    Schema{"trainyard/tune", "a tuning"},
     Schema{"trainyard/flip", "what would let another plan win"},
     Schema{"trainyard/boundary", "the largest or smallest that fits"},
     Schema{"trainyard/owners", "who owns the memory at its peak"},

@@ -131,6 +131,11 @@ TEST(Program, DocumentsConformToTheirSchemas) {
                                     {" --questions", "questions"}})
     conforms(parse_json(trainyard(sharded + flags, folder).out, name),
              parse_json(json_schema(name), "schema"), name);
+  const Ran tuned = trainyard(
+      "tune" + kFits + " --vary tp=1,2,4 --vary micro-batch=1,3 --trials 5 --quiet --json", folder);
+  const Json tune = parse_json(tuned.out, "tune");
+  conforms(tune, parse_json(json_schema("tune"), "schema"), "tune");
+  EXPECT_NE(tune.find("best"), nullptr);
   const std::string words =
       " --model mlp-small --devices 2 --set global-batch=8 --set "
       "precision=fp32 --json";
