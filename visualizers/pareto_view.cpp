@@ -345,9 +345,11 @@ void draw_front(Drawing& drawing, const ParetoModel& model, const ParetoPlot& pl
     const std::string number = std::to_string(n + 1) + (best ? " best" : "");
     const float wide = text_width(number, 10) + 2;
     // On the side of the stair on which no plan lies.
-    const float out = state.y == ParetoAxis::Rate ? -17.f : 4.f, in = -13 - out;
-    for (const Point corner : {Point{at.x - 7 - wide, at.y + out}, Point{at.x + 8, at.y + in},
-                               Point{at.x - wide / 2, at.y + 8}, Point{at.x + 8, at.y + out}}) {
+    const bool above = state.y == ParetoAxis::Rate;
+    const float out = above ? -17.f : 4.f;
+    for (const Point corner :
+         {Point{at.x - 7 - wide, at.y + out}, Point{at.x - wide / 2, at.y + (above ? -20.f : 8.f)},
+          Point{at.x - 8 - wide, at.y - 6}}) {
       const Rect rect{corner.x, corner.y, wide, 12};
       if (!free(rect)) continue;
       taken.push_back(rect);

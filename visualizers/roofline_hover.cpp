@@ -9,7 +9,7 @@ namespace trainyard {
 namespace {
 
 Hover describe_point(const Roofline& roofline, const RooflinePoint& point) {
-  const Bound limit = bound(roofline, point);
+  const RooflineBound limit = bound(roofline, point);
   Hover hover{
       point.name, std::string(to_string(point.math)), format_throughput(point.achieved()), {}};
   char gap[32];

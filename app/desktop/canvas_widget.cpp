@@ -53,6 +53,8 @@ bool canvas_key(const QKeyEvent& event) {
     case Qt::Key_Right:
     case Qt::Key_Up:
     case Qt::Key_Down:
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
       return true;
     default:
       return false;

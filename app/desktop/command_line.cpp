@@ -51,7 +51,8 @@ CommandLine parse_command_line(const QStringList& arguments) {
   parser.addOption({"set", "one setting of the plan; may be given again", "key=value"});
   parser.addOption({"renderer", "auto, vulkan or soft; also TRAINYARD_RENDERER", "name"});
   parser.addOption({"theme", "dark or light", "name"});
-  parser.addOption({"perspective", "design, analyse or published", "name"});
+  parser.addOption({"perspective", "design, analyse, published or planner", "name"});
+  parser.addOption({"search", "searches for plans at once, in the planner"});
   parser.addOption({"tab", "of analyse: " + tab_names(), "name"});
   parser.addOption({"screenshot", "saves the window as PNG when all is drawn, and leaves", "file"});
   parser.addOption({"size", "of the window", "WxH"});
@@ -72,8 +73,9 @@ CommandLine parse_command_line(const QStringList& arguments) {
   if (parser.isSet("theme")) line.theme = theme_of(parser.value("theme"));
   line.perspective = parser.value("perspective");
   if (!line.perspective.isEmpty() &&
-      !QStringList{"design", "analyse", "published"}.contains(line.perspective))
-    refuse("perspective", "design, analyse or published", line.perspective);
+      !QStringList{"design", "analyse", "published", "planner"}.contains(line.perspective))
+    refuse("perspective", "design, analyse, published or planner", line.perspective);
+  line.search = parser.isSet("search");
   line.tab = parser.value("tab");
   if (!line.tab.isEmpty() &&
       std::find(kAnalyseTabs.begin(), kAnalyseTabs.end(), line.tab) == kAnalyseTabs.end())

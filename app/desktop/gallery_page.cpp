@@ -28,18 +28,6 @@ enum Column { kId, kSource, kModel, kCluster, kPlan, kMeasured, kPredicted, kErr
 constexpr int kCard = 372;
 constexpr double kWorthExplaining = 0.15;  // errors beyond which the card says why
 
-// Figures sort as numbers, words as words.
-class Row : public QTreeWidgetItem {
- public:
-  using QTreeWidgetItem::QTreeWidgetItem;
-  bool operator<(const QTreeWidgetItem& other) const override {
-    const int column = treeWidget() == nullptr ? 0 : treeWidget()->sortColumn();
-    const QVariant a = data(column, Qt::UserRole + 1), b = other.data(column, Qt::UserRole + 1);
-    if (a.isValid() && b.isValid()) return a.toDouble() < b.toDouble();
-    return text(column) < other.text(column);
-  }
-};
-
 QString error_text(double error) { return q(format_signed(100 * error, 1)) + " %"; }
 
 bool matches(const QTreeWidgetItem& row, const QStringList& words) {
@@ -199,7 +187,7 @@ void GalleryPage::fill_table() {
                                           q(measure_text(p.measured, p.memory)),
                                           q(predicted_text(p)),
                                           error_text(p.error)};
-    auto* item = new Row(table_);
+    auto* item = new SortedRow(table_);
     for (int c = 0; c < static_cast<int>(cells.size()); ++c) {
       item->setText(c, cells[static_cast<std::size_t>(c)]);
       if (c > kPlan) item->setTextAlignment(c, Qt::AlignRight | Qt::AlignVCenter);
@@ -207,9 +195,9 @@ void GalleryPage::fill_table() {
     }
     // Bytes after seconds, so that like sorts beside like.
     const double unit = p.memory ? 1e3 : 1;
-    item->setData(kMeasured, Qt::UserRole + 1, p.measured * unit);
-    item->setData(kPredicted, Qt::UserRole + 1, p.predicted * unit);
-    item->setData(kError, Qt::UserRole + 1, std::abs(p.error));
+    item->set_figure(kMeasured, p.measured * unit);
+    item->set_figure(kPredicted, p.predicted * unit);
+    item->set_figure(kError, std::abs(p.error));
     item->setData(0, Qt::UserRole, static_cast<int>(i));
     item->setToolTip(kPlan, cells[kPlan]);
     if (!p.note.empty()) item->setToolTip(kId, q(p.note));

@@ -1,4 +1,5 @@
 // trainyard-desktop: the window.
+#include <QAction>
 #include <QApplication>
 #include <QMetaType>
 #include <QSettings>
@@ -47,6 +48,7 @@ int run(QApplication& application) {
   if (!line.perspective.isEmpty()) window.document().show_perspective(line.perspective);
   if (!line.tab.isEmpty()) window.show_tab(line.tab);
   window.show();
+  if (line.search) window.actions_of()["plan.search"]->trigger();
   if (!line.screenshot.isEmpty()) take_screenshot(window, line.screenshot);
   return QApplication::exec();
 }

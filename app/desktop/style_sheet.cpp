@@ -115,6 +115,14 @@ QHeaderView::section { background: @header; color: @text2; border: 0; border-bot
                        font-size: 11px; font-weight: 500; }
 QListView { background: @panel; border: 1px solid @border; }
 
+QToolButton#value { background: transparent; border: 1px solid @borderStrong; border-radius: 2px; padding: 0 4px; color: @text3; }
+QToolButton#value:hover { background: @hover; }
+QToolButton#value:checked { background: @accentBg; border-color: @accentBg; color: @accentText; }
+QToolButton#value[own="true"] { border-bottom: 2px solid @accent; }
+QToolButton#value:focus { border-color: @accent; }
+QProgressBar { background: @raised; border: 0; border-radius: 2px; }
+QProgressBar::chunk { background: @accent; border-radius: 2px; }
+
 QScrollBar:vertical { background: transparent; width: 9px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 9px; margin: 0; }
 QScrollBar::handle { background: @borderStrong; border-radius: 3px; min-height: 24px; min-width: 24px; margin: 1px; }

@@ -49,4 +49,28 @@ QTreeWidgetItem* add_table_row(QTreeWidget* table, const QStringList& cells) {
   return item;
 }
 
+bool SortedRow::operator<(const QTreeWidgetItem& other) const {
+  const int column = treeWidget() == nullptr ? 0 : treeWidget()->sortColumn();
+  const QVariant a = data(column, Qt::UserRole + 1), b = other.data(column, Qt::UserRole + 1);
+  if (a.isValid() && b.isValid()) return a.toDouble() < b.toDouble();
+  return text(column) < other.text(column);
+}
+
+QString table_csv(const QTreeWidget* table) {
+  QString out;
+  const auto line = [&](const QTreeWidgetItem* item) {
+    for (int c = 0; c < table->columnCount(); ++c) {
+      QString cell = item->text(c);
+      if (cell.contains(',') || cell.contains('"') || cell.contains('\n'))
+        cell = '"' + cell.replace("\"", "\"\"") + '"';
+      out += (c > 0 ? "," : "") + cell;
+    }
+    out += "\r\n";
+  };
+  line(table->headerItem());
+  for (int i = 0; i < table->topLevelItemCount(); ++i)
+    if (!table->topLevelItem(i)->isHidden()) line(table->topLevelItem(i));
+  return out;
+}
+
 }  // namespace trainyard

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <QStringList>
+#include <QTreeWidgetItem>
 
 class QTreeWidget;
-class QTreeWidgetItem;
 
 namespace trainyard {
 
@@ -12,5 +12,16 @@ namespace trainyard {
 QTreeWidget* make_table(const QString& accessible_name, const QStringList& columns,
                         const QList<int>& widths);
 QTreeWidgetItem* add_table_row(QTreeWidget*, const QStringList&);
+
+/// A row that sorts by figures where the column has any, else by words.
+class SortedRow : public QTreeWidgetItem {
+ public:
+  using QTreeWidgetItem::QTreeWidgetItem;
+  void set_figure(int column, double value) { setData(column, Qt::UserRole + 1, value); }
+  bool operator<(const QTreeWidgetItem& other) const override;
+};
+
+/// The rows that are not hidden, with their heads, as RFC 4180 has it.
+QString table_csv(const QTreeWidget*);
 
 }  // namespace trainyard

@@ -17,7 +17,7 @@ namespace trainyard {
 namespace {
 
 // In the order of their buttons.
-constexpr const char* kPerspectives[] = {"design", "analyse", "published"};
+constexpr const char* kPerspectives[] = {"design", "analyse", "published", "planner"};
 
 QToolButton* tool(QAction* action) {
   auto* button = new QToolButton;
@@ -35,7 +35,7 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
     : QWidget(parent), document_(document), session_(session), actions_(actions) {
   setFixedHeight(kToolBarHeight - 1);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  perspective_ = new Segment("Perspective", {"Design", "Analyse", "Published"});
+  perspective_ = new Segment("Perspective", {"Design", "Analyse", "Published", "Planner"});
   plan_ = new Field("Plan");
   plan_->setFixedSize(180, 26);
   simulate_ = new QPushButton("Simulate");

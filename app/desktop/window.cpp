@@ -22,6 +22,7 @@
 #include "app/desktop/gallery_page.h"
 #include "app/desktop/icons.h"
 #include "app/desktop/inspector.h"
+#include "app/desktop/planner_page.h"
 #include "app/desktop/project_panel.h"
 #include "app/desktop/readings.h"
 #include "app/desktop/strategy_panel.h"
@@ -60,7 +61,9 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   design_ = new DesignPage(document_, session_);
   analyse_ = new AnalysePage(document_, session_, training_);
   gallery_ = new GalleryPage(document_, published_);
-  for (QWidget* page : std::initializer_list<QWidget*>{welcome_, design_, analyse_, gallery_})
+  planner_ = new PlannerPage(document_);
+  for (QWidget* page :
+       std::initializer_list<QWidget*>{welcome_, design_, analyse_, gallery_, planner_})
     centre_->addWidget(page);
   setCentralWidget(centre_);
   make_bars();
@@ -70,6 +73,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   lay_out();
   refresh_title();
   refresh_perspective();
+  refresh_search();
 }
 
 // The parts still speak while they go, and must not be heard by what has gone before them.
@@ -79,6 +83,8 @@ Window::~Window() {
   training_.disconnect();
   session_.disconnect();
   document_.disconnect();
+  planner_->disconnect();
+  planner_->planning().disconnect();
 }
 
 void Window::make_bars() {
@@ -150,8 +156,10 @@ void Window::lay_out() {
   addDockWidget(Qt::RightDockWidgetArea, strategy_dock_);
   addDockWidget(Qt::BottomDockWidgetArea, bottom_dock_);
   splitDockWidget(inspector_dock_, strategy_dock_, Qt::Vertical);
-  const bool empty =
-      document_.project().model.empty() || document_.project().perspective == "published";
+  // These have panels of their own.
+  const bool whole = document_.project().perspective == "published" ||
+                     document_.project().perspective == "planner";
+  const bool empty = document_.project().model.empty() || whole;
   project_dock_->setVisible(!empty);
   strategy_dock_->setVisible(!empty);
   inspector_dock_->setVisible(!empty && !design);
@@ -193,6 +201,7 @@ void Window::connect_parts() {
   connect(welcome_, &WelcomePage::published, actions_["view.published"], &QAction::trigger);
   connect(gallery_, &GalleryPage::open_row, this, &Window::open_published);
   connect(&session_, &Session::experiment_changed, this, &Window::refresh_published);
+  connect(planner_, &PlannerPage::changed, this, &Window::refresh_search);
   connect(welcome_, &WelcomePage::open, this, &Window::open_dialog);
   connect(welcome_, &WelcomePage::open_file, this, &Window::open_file);
   connect(welcome_, &WelcomePage::example, this,
@@ -210,7 +219,8 @@ void Window::connect_parts() {
 }
 
 QList<CanvasWidget*> Window::canvases() const {
-  return analyse_->canvases() + design_->canvases() + QList<CanvasWidget*>{gallery_->canvas()};
+  return analyse_->canvases() + design_->canvases() + QList<CanvasWidget*>{gallery_->canvas()} +
+         planner_->canvases();
 }
 
 void Window::simulate() {
@@ -224,7 +234,8 @@ void Window::simulate() {
 void Window::show_tab(const QString& name) { analyse_->show_tab(name); }
 
 bool Window::settled() const {
-  return !simulation_.running() && !analyse_->comparison().running() && gallery_->settled();
+  return !simulation_.running() && !analyse_->comparison().running() && gallery_->settled() &&
+         planner_->settled();
 }
 
 void Window::refresh_title() {
@@ -244,8 +255,10 @@ void Window::refresh_title() {
 void Window::refresh_perspective() {
   const bool design = document_.project().perspective == "design";
   const bool published = document_.project().perspective == "published";
+  const bool planner = document_.project().perspective == "planner";
   QWidget* page = published                           ? static_cast<QWidget*>(gallery_)
                   : document_.project().model.empty() ? static_cast<QWidget*>(welcome_)
+                  : planner                           ? static_cast<QWidget*>(planner_)
                   : design                            ? static_cast<QWidget*>(design_)
                                                       : analyse_;
   if (page == welcome_) welcome_->refresh();
@@ -256,6 +269,13 @@ void Window::refresh_perspective() {
     lay_out();
   }
   actions_["simulate.auto"]->setChecked(document_.project().automatic);
+}
+
+void Window::refresh_search() {
+  const bool found = planner_->planning().findings() != nullptr;
+  actions_["plan.search-stop"]->setEnabled(planner_->planning().running());
+  actions_["plan.open-found"]->setEnabled(found);
+  actions_["plan.why"]->setEnabled(found);
 }
 
 // The rows were prepared by whoever opened the scenario, on its thread.

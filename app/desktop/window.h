@@ -21,6 +21,7 @@ class BottomPanel;
 class CanvasWidget;
 class DesignPage;
 class GalleryPage;
+class PlannerPage;
 class Readings;
 class StrategyPanel;
 class ToolBar;
@@ -40,6 +41,7 @@ class Window : public QMainWindow {
   Simulation& simulation() { return simulation_; }
   TrainingSession& training() { return training_; }
   Published& published() { return published_; }
+  PlannerPage& planner() { return *planner_; }
   Actions& actions_of() { return actions_; }
   /// Opens a project, model, cluster or plan, whichever the file is. What is wrong with it is told
   /// in a sentence.
@@ -73,6 +75,7 @@ class Window : public QMainWindow {
   void refresh_perspective();
   void refresh_renderer();
   void refresh_published();
+  void refresh_search();
   QList<CanvasWidget*> canvases() const;
 
   // Commands.
@@ -106,6 +109,7 @@ class Window : public QMainWindow {
   DesignPage* design_ = nullptr;
   AnalysePage* analyse_ = nullptr;
   GalleryPage* gallery_ = nullptr;
+  PlannerPage* planner_ = nullptr;
   StrategyPanel* strategy_ = nullptr;
   BottomPanel* bottom_ = nullptr;
   QDockWidget *project_dock_ = nullptr, *inspector_dock_ = nullptr, *strategy_dock_ = nullptr,

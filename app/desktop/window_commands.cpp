@@ -18,6 +18,7 @@
 #include "app/desktop/first_plan.h"
 #include "app/desktop/order_page.h"
 #include "app/desktop/palette_dialog.h"
+#include "app/desktop/planner_page.h"
 #include "app/desktop/run_dialog.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/window.h"
@@ -71,6 +72,7 @@ void Window::connect_commands() {
   on("view.design", [this] { document_.show_perspective("design"); });
   on("view.analyse", [this] { document_.show_perspective("analyse"); });
   on("view.published", [this] { document_.show_perspective("published"); });
+  on("view.planner", [this] { document_.show_perspective("planner"); });
   on("view.reset", [this] { lay_out(); });
   on("view.dark",
      [this] { set_theme(actions_["view.dark"]->isChecked() ? Theme::Dark : Theme::Light); });
@@ -101,6 +103,16 @@ void Window::connect_commands() {
       else if (verdict.gain)
         apply_words(QString::fromStdString(verdict.gain->set));
     }
+  });
+  on("plan.search", [this] {
+    document_.show_perspective("planner");
+    planner_->start();
+  });
+  on("plan.search-stop", [this] { planner_->stop(); });
+  on("plan.open-found", [this] { planner_->open_chosen(); });
+  on("plan.why", [this] {
+    document_.show_perspective("planner");
+    planner_->ask_own();
   });
   on("simulate.run", [this] { simulate(); });
   on("simulate.stop", [this] { simulation_.stop(); });
@@ -247,13 +259,18 @@ void Window::apply_words(const QString& assignments) {
 
 void Window::export_view() {
   const bool published = document_.project().perspective == "published";
-  if (published ? published_.results() == nullptr : session_.data() == nullptr) return;
+  const bool planner = document_.project().perspective == "planner";
+  if (published ? published_.results() == nullptr
+      : planner ? !planner_->has_picture()
+                : session_.data() == nullptr)
+    return;
   const QString path =
       QFileDialog::getSaveFileName(this, "Export view", "view.png", "PNG (*.png);;SVG (*.svg)");
   if (path.isEmpty()) return;
   const bool design = document_.project().perspective == "design";
   const View& layers = view("layers");
   const Drawing drawing = published ? validation_picture(published_.results()->model)
+                          : planner ? planner_->picture()
                           : design  ? layers.draw(*session_.data(), layers.size, session_.state())
                                     : analyse_->picture(analyse_->picture_size());
   try {

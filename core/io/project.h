@@ -21,7 +21,7 @@ struct Project {
   std::string model, cluster;  // what --model and --cluster say; empty: not chosen yet
   std::vector<ProjectPlan> plans;
   int current = 0;                     // index into plans; 0 where there is none
-  std::string perspective = "design";  // or "analyse", "published"
+  std::string perspective = "design";  // or "analyse", "published", "planner"
   bool automatic = true;               // simulate after each change
   friend bool operator==(const Project&, const Project&) = default;
 };

@@ -66,7 +66,7 @@ Project parse_project(std::string_view text, const std::string& source) {
   if (const auto current = root.find("current"))
     project.current = static_cast<int>(current->integer(0, last));
   if (const auto perspective = root.find("perspective"))
-    project.perspective = perspective->one_of({"design", "analyse", "published"});
+    project.perspective = perspective->one_of({"design", "analyse", "published", "planner"});
   if (const auto automatic = root.find("automatic")) project.automatic = automatic->boolean();
   return project;
 }

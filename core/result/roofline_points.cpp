@@ -209,8 +209,9 @@ Roofline roofline(const Workload& workload, const CostModel& cost, std::optional
   return roofline;
 }
 
-Bound bound(const Roofline& roofline, const RooflinePoint& point) {
-  Bound result{roofline.memory.name, {roofline.memory.effective.value * point.intensity()}, 1};
+RooflineBound bound(const Roofline& roofline, const RooflinePoint& point) {
+  RooflineBound result{
+      roofline.memory.name, {roofline.memory.effective.value * point.intensity()}, 1};
   for (const ComputeRoof& roof : roofline.compute) {
     const std::string format(to_string(point.math));
     const bool own = (", " + roof.formats + ",").find(", " + format + ",") != std::string::npos;

@@ -66,12 +66,12 @@ struct Roofline {
 Roofline roofline(const Workload&, const CostModel&, std::optional<DeviceId> rank = {});
 
 /// The lowest roof over a point and how far below it the point lies.
-struct Bound {
+struct RooflineBound {
   std::string roof;  // "bf16 compute", "HBM3"
   FlopsPerSecond attainable{};
   double gap = 1;  // attainable over achieved
 };
-Bound bound(const Roofline&, const RooflinePoint&);
+RooflineBound bound(const Roofline&, const RooflinePoint&);
 
 /// Bytes that each rank of a ring sends to carry out the collective on `bytes` (as
 /// CostModel::collective counts them).

@@ -27,7 +27,7 @@ TEST(CommandLine, RefusesWithThePlace) {
       {{"--theme", "blue"}, "--theme: expected dark or light, found \"blue\""},
       {{"--size", "big"}, "--size: expected a size such as 1600x1000, found \"big\""},
       {{"--perspective", "compare"},
-       "--perspective: expected design, analyse or published, found \"compare\""},
+       "--perspective: expected design, analyse, published or planner, found \"compare\""},
       {{"--tab", "pareto"},
        "--tab: expected timeline, roofline, order, lanes, waves, staleness, schedules or run, "
        "found "
