@@ -64,7 +64,7 @@ const char* unit_name(double size, WaterfallUnit unit) {
 void draw_axis(Drawing& drawing, const Scale& scale, WaterfallUnit kind, float bottom) {
   const double unit = unit_size(scale, kind);
   const double low = scale.low / unit, high = scale.high / unit;
-  const int most = std::max(2, static_cast<int>(scale.rect.width / 64));
+  const int most = std::max(3, static_cast<int>(scale.rect.width / 64));
   double step = std::pow(10, std::floor(std::log10((high - low) / most)));
   for (const double times : {2.0, 2.5, 2.0})
     if ((high - low) / step > most) step *= times;

@@ -1,24 +1,32 @@
 // render: any view of a simulated scenario as a picture, without a display.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
+#include <vector>
 
 #include "app/cli/scenario_words.h"
+#include "app/workspace/fixes.h"
+#include "app/workspace/plan_points.h"
+#include "app/workspace/plan_study.h"
 #include "app/workspace/published.h"
 #include "app/workspace/workspace.h"
 #include "core/base/error.h"
+#include "core/result/figures.h"
 #include "core/validation/validation.h"
+#include "visualizers/pareto_view.h"
 #include "visualizers/png.h"
 #include "visualizers/render.h"
 #include "visualizers/svg.h"
 #include "visualizers/validation_view.h"
 #include "visualizers/views.h"
+#include "visualizers/waterfall_view.h"
 
 namespace trainyard {
 namespace {
 
-// No view of an experiment.
-constexpr std::string_view kValidation = "validation";
+// No views of an experiment.
+constexpr std::string_view kValidation = "validation", kPareto = "pareto", kWaterfall = "waterfall";
 
 bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -60,6 +68,64 @@ std::string validation_file(const Words& words, bool svg) {
       words, svg);
 }
 
+// Every legal plan of the space that is open beside what --set fixes.
+std::string pareto_file(const Words& words, bool svg) {
+  PlanQuestion question{
+      {words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")}, {}, ""};
+  for (const std::string& word : words.texts("bound")) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("expected KEY=VALUES as tp=1..8, found \"{}\"", word.substr(0, 80)),
+                  {"--bound"});
+    question.bounds.push_back({word.substr(0, equals), word.substr(equals + 1)});
+  }
+  const PlanSpace space = open_space(question);
+  PlanPrices prices("");
+  SearchOptions options;
+  prices.equip(options);
+  const ParetoModel model = plan_points(space, search(space, options), options.spare);
+  return picture(
+      kParetoSize,
+      [&](Size size, const ViewState&) {
+        Drawing drawing(size);
+        draw_pareto(drawing, {0, 0, size.width, size.height}, model, {});
+        return drawing;
+      },
+      words, svg);
+}
+
+MemorySide memory_side(const std::string& name, const Result& result) {
+  MemorySide side{name, {}, {}};
+  if (const StageMemory* most = fullest(result)) {
+    side.categories = most->categories;
+    side.reserved = std::max(most->reserved, most->peak.value);
+  }
+  return side;
+}
+
+// From the plan to the same with --against's settings.
+std::string waterfall_file(const Words& words, Streams& streams, bool svg) {
+  if (!words.has("against"))
+    throw Error(Error::Kind::InvalidInput,
+                "a waterfall has two plans: expected settings of the other, as \"pp=2 zero=1\"",
+                {"--against"});
+  const Scenario a = open_scenario(words, streams);
+  Scenario b = a;
+  apply_words(b.plan, words.text("against"));
+  throw_if_errors(check(b));
+  const auto run = [&](const Scenario& s) {
+    return simulate(s, {.grain = grain_word(words, s), .fixes = false})->result;
+  };
+  const Result x = run(a), y = run(b);
+  const std::vector<WaterfallModel> both = {
+      time_waterfall("A", x.breakdown, "B", y.breakdown),
+      memory_waterfall(memory_side("A", x), memory_side("B", y))};
+  return picture(
+      waterfall_size(both),
+      [&](Size size, const ViewState&) { return waterfall_picture(both, size); }, words, svg);
+}
+
 std::string experiment_file(const View& chosen, const Words& words, Streams& streams, bool svg) {
   const Scenario scenario = open_scenario(words, streams);
   const ExperimentPtr experiment =
@@ -72,8 +138,9 @@ std::string experiment_file(const View& chosen, const Words& words, Streams& str
 }
 
 int run_render(const Words& words, Streams& streams) {
-  const bool rows = words.text("") == kValidation;
-  const View* chosen = rows ? nullptr : &view(words.text(""));
+  const std::string name = words.text("");
+  const bool own = name == kValidation || name == kPareto || name == kWaterfall;
+  const View* chosen = own ? nullptr : &view(name);
   const std::string path = words.text("out");
   const bool svg = ends_with(path, ".svg");
   if (!svg && !ends_with(path, ".png"))
@@ -81,8 +148,10 @@ int run_render(const Words& words, Streams& streams) {
                 fmt::format("expected a file ending in .svg or .png, found \"{}\"", path),
                 {"--out"});
   words.choice("grain", {"order", "op"}, "order");  // refused before anything is read
-  write_file(path,
-             rows ? validation_file(words, svg) : experiment_file(*chosen, words, streams, svg));
+  write_file(path, name == kValidation  ? validation_file(words, svg)
+                   : name == kPareto    ? pareto_file(words, svg)
+                   : name == kWaterfall ? waterfall_file(words, streams, svg)
+                                        : experiment_file(*chosen, words, streams, svg));
   if (!words.has("quiet")) streams.err << "wrote " << path << "\n";
   return kDone;
 }
@@ -91,7 +160,9 @@ std::string_view view_names() {
   static const std::string names = [] {
     std::string list;
     for (const View& one : views()) list += (list.empty() ? "" : ", ") + std::string(one.name);
-    return list + ", or " + std::string(kValidation) + ": the published rows, without a model";
+    return list +
+           ", pareto (plans of a search), waterfall (against another plan), or validation: the "
+           "published rows, without a model";
   }();
   return names;
 }
@@ -107,12 +178,18 @@ Verb render_verb() {
           .flags = with_scenario_flags(
               {order_flag(),
                grain_flag(),
+               {"bound", "KEY=VALUES", "of pareto: values that a knob may take, as tp=1..8", true},
+               {"against", "WORDS", "of waterfall: settings of the other plan, as \"pp=2 zero=1\""},
                {"width", "N", "logical pixels"},
                {"height", "N", "logical pixels"},
                {"scale", "X", "device pixels a logical one, for .png (default 1)"},
                {"theme", "THEME", "dark (default) or light"}}),
           .examples =
-              {"render memory --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --out memory.svg"},
+              {"render memory --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --out memory.svg",
+               "render waterfall --model gpt-tiny --cluster cpu:2 --set pp=2 --set global-batch=8 "
+               "--against \"pp=1 zero=1\" --out waterfall.svg",
+               "render pareto --model llama-3-8b --cluster h100-sxm:8 --set global-batch=16 --out "
+               "pareto.svg"},
           .run = run_render};
 }
 

@@ -5,13 +5,14 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
+#include <QStackedWidget>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
 
 #include "app/desktop/fate_list.h"
-#include "app/desktop/icons.h"
+#include "app/desktop/strip_panel.h"
 #include "app/desktop/table.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
@@ -77,7 +78,7 @@ PlanTable::PlanTable(QWidget* parent) : QWidget(parent) {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   auto* bar = new Header("Plans");
-  kind_ = new Segment("Which plans", {"Best", "Front", "Filtered"});
+  kind_ = new Segment("Which plans", {"Best", "Front", "Filtered", "Knobs"});
   found_ = make_label("", 11, QFont::Normal, "second");
   clear_ = new QPushButton("Clear filter");
   clear_->setAccessibleName("Clear the filter");
@@ -100,8 +101,15 @@ PlanTable::PlanTable(QWidget* parent) : QWidget(parent) {
     table_->headerItem()->setTextAlignment(
         c, (words ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   }
+  for (const int c : {kBubble, kExposed})
+    table_->headerItem()->setToolTip(
+        c, "Share of the step, by the closed form, on the device that sets the pace");
   table_->header()->setSectionResizeMode(kElse, QHeaderView::Stretch);
-  column->addWidget(table_, 1);
+  strips_ = new StripPanel;
+  pages_ = new QStackedWidget;
+  pages_->addWidget(table_);
+  pages_->addWidget(strips_);
+  column->addWidget(pages_, 1);
   connect(kind_, &Segment::chosen, this, &PlanTable::fill);
   connect(clear_, &QPushButton::clicked, this, &PlanTable::cleared);
   connect(copy_, &QPushButton::clicked, this,
@@ -151,6 +159,7 @@ std::vector<std::size_t> PlanTable::filtered(std::size_t& all) const {
 }
 
 void PlanTable::fill() {
+  pages_->setCurrentIndex(kind_->current() == Knobs ? 1 : 0);
   const QSignalBlocker quiet(table_);
   table_->setSortingEnabled(false);
   table_->clear();
@@ -169,20 +178,31 @@ void PlanTable::fill() {
     found_->setText(list.empty() ? "no plan fits" : QString("%1 plans").arg(number));
   };
   switch (kind_->current()) {
+    case Knobs:
+      found_->setText("each knob of the chosen plan turned alone");
+      return;
     case Front:
       candidates(found.front);
       break;
     case Filtered: {
       std::size_t all = 0;
       int number = 0;
-      for (const std::size_t i : filtered(all)) {
-        const PlanId id = found.ids[i];
-        const Candidate* known = nullptr;
+      const auto known = [&](std::size_t i) -> const Candidate* {
         for (const std::vector<Candidate>* list : {&found.best, &found.front})
           for (const Candidate& c : *list)
-            if (c.id == id) known = &c;
-        add_row(++number, id, found.plans[i], known);
-      }
+            if (c.id == found.ids[i]) return &c;
+        return nullptr;
+      };
+      // Simulated where that was done, as the rows show it.
+      std::vector<std::pair<std::size_t, const Candidate*>> rows;
+      for (const std::size_t i : filtered(all)) rows.emplace_back(i, known(i));
+      const auto time = [&](const auto& row) {
+        return row.second != nullptr ? row.second->time() : found.plans[row.first].step;
+      };
+      std::stable_sort(rows.begin(), rows.end(),
+                       [&](const auto& a, const auto& b) { return time(a) < time(b); });
+      for (const auto& [i, candidate] : rows)
+        add_row(++number, found.ids[i], found.plans[i], candidate);
       const QString count = q(format_count(static_cast<std::int64_t>(all)));
       found_->setText(all > static_cast<std::size_t>(kMostRows)
                           ? QString("the first %1 of %2 plans").arg(kMostRows).arg(count)
@@ -255,6 +275,7 @@ void PlanTable::add_row(int number, PlanId id, const PricedPlan& plan, const Can
 }
 
 void PlanTable::choose(std::optional<PlanId> id) {
+  strips_->show_plan(findings_, id);
   const QSignalBlocker quiet(table_);
   table_->setCurrentItem(nullptr);
   if (!id) return;

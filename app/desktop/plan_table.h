@@ -10,11 +10,13 @@
 
 class QLabel;
 class QPushButton;
+class QStackedWidget;
 class QTreeWidget;
 
 namespace trainyard {
 
 class Segment;
+class StripPanel;
 
 /// What is kept of all plans.
 struct PlanFilter {
@@ -27,13 +29,15 @@ class PlanTable : public QWidget {
   Q_OBJECT
 
  public:
-  enum Kind { Best, Front, Filtered };
+  enum Kind { Best, Front, Filtered, Knobs };
   explicit PlanTable(QWidget* parent = nullptr);
 
   void show_plans(std::shared_ptr<const PlanFindings>);
   /// Goes to Filtered where anything is filtered, back to Best where nothing is any longer.
   void filter(const PlanFilter&);
   void choose(std::optional<PlanId>);
+  /// Strips of the chosen plan's knobs, which take the table's place where they are asked for.
+  StripPanel* strips() const { return strips_; }
   /// How many rows the table has at most.
   static constexpr int kMostRows = 300;
 
@@ -53,6 +57,8 @@ class PlanTable : public QWidget {
   QLabel* found_;
   QPushButton *clear_, *copy_;
   QTreeWidget* table_;
+  StripPanel* strips_;
+  QStackedWidget* pages_;
 };
 
 }  // namespace trainyard

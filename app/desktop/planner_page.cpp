@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/fate_list.h"
@@ -12,6 +13,7 @@
 #include "app/desktop/plan_table.h"
 #include "app/desktop/reason_panel.h"
 #include "app/desktop/space_panel.h"
+#include "app/desktop/strip_panel.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "app/workspace/plan_points.h"
@@ -45,6 +47,15 @@ std::string fixed_otherwise(const PlanSpace& space, const Plan& plan) {
              " only.";
   }
   return "";
+}
+
+// The point of a complete plan; else why there is none.
+std::optional<PlanId> find_plan(const PlanSpace& space, const Plan& plan, std::string* why) {
+  if (std::string other = fixed_otherwise(space, plan); !other.empty()) {
+    if (why != nullptr) *why = std::move(other);
+    return std::nullopt;
+  }
+  return space.find(plan, why);
 }
 
 // What the fate is drawn as, where it is drawn.
@@ -90,6 +101,7 @@ PlannerPage::PlannerPage(Document& document, QWidget* parent)
   connect(reason_, &ReasonPanel::open_plan, this, &PlannerPage::open_chosen);
   connect(reason_, &ReasonPanel::ask_own, this, &PlannerPage::ask_own);
   connect(reason_, &ReasonPanel::mend, this, &PlannerPage::mend);
+  connect(table_->strips(), &StripPanel::asked, this, &PlannerPage::mend);
   connect(&planning_, &Planning::changed, this, &PlannerPage::refresh);
   for (const auto signal : {&Document::changed, &Document::view_changed})
     connect(&document_, signal, this, [this] {
@@ -166,9 +178,13 @@ QWidget* PlannerPage::make_right() {
   return halves;
 }
 
-QList<CanvasWidget*> PlannerPage::canvases() const { return {canvas_, reason_->canvas()}; }
+QList<CanvasWidget*> PlannerPage::canvases() const {
+  return {canvas_, table_->strips()->canvas(), reason_->canvas()};
+}
 
-bool PlannerPage::settled() const { return !planning_.running() && reason_->settled(); }
+bool PlannerPage::settled() const {
+  return !planning_.running() && reason_->settled() && table_->strips()->settled();
+}
 
 void PlannerPage::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
@@ -301,11 +317,7 @@ std::optional<PlanId> PlannerPage::own(std::string* why) const {
     Scenario scenario =
         open({document_.project().model, document_.project().cluster, plan->file, plan->settings});
     scenario.plan = complete(scenario);
-    if (const std::string other = fixed_otherwise(*shown_->space, scenario.plan); !other.empty()) {
-      if (why != nullptr) *why = other;
-      return std::nullopt;
-    }
-    return shown_->space->find(scenario.plan, why);
+    return find_plan(*shown_->space, scenario.plan, why);
   } catch (const Error& error) {
     if (why != nullptr) *why = describe(error);
     return std::nullopt;
@@ -328,12 +340,19 @@ void PlannerPage::mend(const QString& words) {
   std::string why;
   try {
     Scenario scenario = shown_->space->scenario(*chosen_);
-    for (const QString& word : words.split(' ', Qt::SkipEmptyParts))
+    const PlanSpace& space = *shown_->space;
+    for (const QString& word : words.split(' ', Qt::SkipEmptyParts)) {
       apply_setting(scenario.plan, word.toStdString());
+      const Setting* known = find_setting(word.section('=', 0, 0).toStdString());
+      if (known == nullptr || space.knob(known->key) == space.knobs().size())
+        throw Error(Error::Kind::InvalidInput, "it stays fixed in this search",
+                    {word.section('=', 0, 0).toStdString()});
+    }
     // What follows from the mesh follows anew.
     if (!words.contains("dp=")) scenario.plan.mesh.dp.reset();
+    apply_setting(scenario.plan, "split", "even");
     scenario.plan = complete(scenario);
-    if (const auto id = shown_->space->find(scenario.plan, &why)) return choose(*id);
+    if (const auto id = find_plan(space, scenario.plan, &why)) return choose(*id);
   } catch (const Error& error) {
     why = describe(error);
   }
@@ -355,7 +374,14 @@ void PlannerPage::open_chosen() {
   }
   // An order or a split of another mesh would not hold.
   if (!own_setting(*plan, "order").empty() || !plan->file.empty()) words << "order=own";
-  if (!own_setting(*plan, "split").empty() || !plan->file.empty()) words << "split=even";
+  // Where layers do not divide, the search has a split of its own.
+  QString split;
+  for (const std::string& word : space.words(*chosen_))
+    if (word.starts_with("split=")) split = q(word);
+  if (!split.isEmpty())
+    words << split;
+  else if (!own_setting(*plan, "split").empty() || !plan->file.empty())
+    words << "split=even";
   if (!plan->file.empty() && !words.contains("dp=rest")) words << "dp=rest";
   document_.apply("Open plan " + q(plan_name(space, *chosen_)), words);
 }

@@ -23,7 +23,7 @@ QString q(const std::string& text) { return QString::fromStdString(text); }
 MemorySide memory_of(const std::string& name, const Result& result) {
   MemorySide side;
   side.name = name;
-  const StageMemory* most = most_reserved(result);
+  const StageMemory* most = fullest(result);
   if (most == nullptr) return side;
   side.categories = most->categories;
   side.reserved = std::max(most->reserved, most->peak.value);
@@ -40,8 +40,12 @@ QString figures_of(const PlanCase& plan) {
                q(format_bytes(Bytes{std::abs(spare)})) + (spare < 0 ? " over" : " spare");
   QString rate = q(format_large(rate_per_device(r).value * static_cast<double>(r.devices))) +
                  (r.counts_tokens ? " tokens/s" : " samples/s");
-  rate += ", bubble " + q(format_percent(r.bubble_fraction)) + ", exposed communication " +
-          q(format_percent(r.exposed_communication_fraction));
+  const double whole = std::max(1.0, static_cast<double>(r.breakdown.sum().count()));
+  const auto share = [&](Duration part) {
+    return q(format_percent(static_cast<double>(part.count()) / whole));
+  };
+  rate += ", bubble " + share(r.breakdown.bubble) + ", exposed communication " +
+          share(r.breakdown.exposed_communication());
   parts << rate;
   if (r.money) parts << QString("%1 $ a step").arg(r.money->value, 0, 'g', 3);
   return parts.join("<br>");
@@ -166,7 +170,10 @@ void ReasonPanel::show_case(const PlanCase& answer) {
   figures_->setVisible(answer.legal);
   if (answer.legal) figures_->setText(figures_of(answer));
   mend_->setVisible(!answer.reason.fix.empty());
-  mend_->setText("With " + q(answer.reason.fix));
+  const QString fix = q(answer.reason.fix);
+  const auto changes = fix.count(' ') + 1;
+  mend_->setText(changes == 1 && fix.size() < 26 ? "With " + fix
+                                                 : QString("With %1 changes").arg(changes));
   mend_->setToolTip("Look at the plan that has " + q(answer.reason.fix));
   show_waterfall();
 }

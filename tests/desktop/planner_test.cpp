@@ -19,6 +19,7 @@
 #include "app/desktop/pareto_scene.h"
 #include "app/desktop/plan_table.h"
 #include "app/desktop/space_panel.h"
+#include "app/desktop/strip_panel.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/waterfall_scene.h"
 #include "core/methods/settings.h"
@@ -255,6 +256,31 @@ TEST(Planner, ArrowsWalkTheFrontEnterOpensAndUndoTakesItBack) {
   EXPECT_EQ(page.chosen(), best);
   window->actions_of()["edit.undo"]->trigger();
   EXPECT_EQ(window->document().project(), before);
+}
+
+TEST(Planner, TheKnobsOfTheChosenPlanAreStrips) {
+  const auto window = planner_with();
+  search(*window);
+  PlannerPage& page = window->planner();
+  auto* strips = page.findChild<StripPanel*>();
+  EXPECT_EQ(strips->rows(), 0u) << "nobody has looked yet";
+  named<QToolButton>(page, "Knobs")->click();
+  ASSERT_TRUE(happens([&] { return page.settled() && strips->rows() > 0; }));
+  EXPECT_GT(strips->rows(), 5u);
+  // A value that is clicked is the plan that has it, asked about.
+  CanvasWidget* canvas = strips->canvas();
+  canvas->refresh();
+  ASSERT_TRUE(happens([&] { return canvas->drawing() != nullptr; }));
+  const PlanSpace& space = *page.planning().findings()->space;
+  const std::size_t micro = space.knob("micro-batch");
+  ASSERT_TRUE(page.chosen());
+  const QString other = space.value(*page.chosen(), micro) == "1" ? "2" : "1";
+  Q_EMIT strips->asked("micro-batch=" + other + " ");
+  ASSERT_TRUE(page.chosen());
+  EXPECT_EQ(space.value(*page.chosen(), micro), other.toStdString());
+  // What stays fixed in a search has no plan to look at.
+  Q_EMIT strips->asked("global-batch=32");
+  EXPECT_TRUE(named<QLabel>(page, "Chosen plan")->text().contains("not among those searched"));
 }
 
 TEST(Planner, AnotherModelMakesTheSearchStale) {
