@@ -67,8 +67,9 @@ struct Transient {
   Bytes bytes{};
 };
 
-/// The most that the transients of a layer, and what is recomputed of it, hold at once. Of a backward in one part, and of the
-/// parts of one that is split, where what is carried is an activation and no workspace.
+/// The most that the transients of a layer, and what is recomputed of it, hold at once. Of a
+/// backward in one part, and of the parts of one that is split, where what is carried is an
+/// activation and no workspace.
 struct TransientBytes {
   Bytes forward{}, backward{};
   Bytes whole{}, input{}, weight{};  // without what is carried: both parts in one, each alone
