@@ -43,7 +43,8 @@ std::vector<std::int64_t> powers_around(std::int64_t now) {
   std::vector<std::int64_t> all;
   for (std::int64_t n = now / 2; n >= 1; n /= 2) all.push_back(n);
   std::reverse(all.begin(), all.end());
-  for (std::int64_t n = now; n <= (std::int64_t{1} << 40) && all.size() < kMostValues; n *= 2)
+  for (std::int64_t n = std::max<std::int64_t>(1, now);
+       n <= (std::int64_t{1} << 40) && all.size() < kMostValues; n *= 2)
     all.push_back(n);
   return all;
 }

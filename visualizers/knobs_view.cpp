@@ -57,6 +57,7 @@ void draw_axis(Drawing& drawing, const Plot& plot, const KnobsModel& model) {
     line(drawing, {x, y}, {x, plot.rect.bottom()}, {.ink = Ink::Grid});
     const std::string step = format_step_time(times(model.step, tick));
     const float half = text_width(step, 10) / 2 + 6;
+    if (x + half > plot.rect.right() + 14) continue;  // over what stands beside the plot
     if (std::any_of(taken.begin(), taken.end(),
                     [&](const Extent& e) { return x - half < e.right && x + half > e.left; }))
       continue;
@@ -135,7 +136,7 @@ void draw_row(Drawing& drawing, const Rect& bar, const Plot& plot, const KnobRow
     return;
   }
   const std::string gain = signed_percent(best->change);
-  const bool gains = best->change < 0;
+  const bool gains = best->change < -0.0005;  // what reads as more than nothing
   write(drawing, gain, {left + 56, y}, 10.5f, Weight::SemiBold, gains ? Ink::Ok : Ink::Text2,
         Align::Right);
   const std::string words = best->value + (best->beside.empty() ? "" : ", " + best->beside);
