@@ -208,7 +208,8 @@ TEST(ReferenceBackend, SchedulesGoTogetherWithRecomputeAndSharding) {
   const Trained alone = train(model, 1, {"global-batch=16", "micro-batch=1"}, 2, momentum());
   for (const Method& method : methods()) {
     if (!synchronous(method)) continue;
-    for (const char* extra : {"recompute=full", "recompute=keep=input", "zero=1", "zero=2", "zero=3"}) {
+    for (const char* extra :
+         {"recompute=full", "recompute=keep=input", "zero=1", "zero=2", "zero=3"}) {
       SCOPED_TRACE(std::string(method.name) + " " + extra);
       const bool divided = std::string_view(extra).starts_with("zero");
       std::optional<Settings> settings = legal_shape(model, method.name);
