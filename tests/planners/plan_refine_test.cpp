@@ -1,0 +1,71 @@
+#include "planners/plan_refine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/methods/settings.h"
+#include "core/model/zoo.h"
+#include "planners/cost_models.h"
+#include "planners/exact_price.h"
+
+namespace trainyard {
+namespace {
+
+PlanSpace space_of(const char* model, const char* cluster, const char* batch) {
+  Scenario s{zoo_model(model), parse_cluster(cluster), {}};
+  apply_setting(s.plan, batch);
+  const std::vector<Bound> bounds{
+      {"micro-batch", "1,2,4"}, {"schedule", "1f1b,interleaved"}, {"virtual-stages", "1,2"}};
+  return {s, {}, bounds};
+}
+
+// Where memory is short, some layers recomputed beat all or none; each such plan can be written
+// down, fits, and takes the time that it says.
+TEST(PlanRefine, MixesFitAndAreQuicker) {
+  const PlanSpace space = space_of("gpt3-13b", "a100-sxm-40:16", "global-batch=64");
+  const SearchOptions options;
+  const SearchResult found = search(space, options);
+  ASSERT_FALSE(found.best.empty());
+  const std::vector<RefinedPlan> refined = refine(space, found, options, 8);
+  ASSERT_FALSE(refined.empty());
+  CostModels costs({});
+  for (const RefinedPlan& one : refined) {
+    EXPECT_LT(one.step, found.best.front().step);
+    ASSERT_FALSE(one.changes.empty());
+    Scenario s = space.scenario(one.from);
+    for (const std::string& word : one.changes) apply_setting(s.plan, word);
+    EXPECT_EQ(s.plan, one.plan);
+    const ExactPrice price = exact_price(s, costs.of(s));
+    EXPECT_EQ(price.illegal, Fate::Untried);
+    EXPECT_EQ(price.step, one.step);
+    EXPECT_EQ(price.memory, one.memory);
+    EXPECT_LE(price.memory, s.cluster.device.memory.value);
+  }
+  EXPECT_TRUE(std::is_sorted(
+      refined.begin(), refined.end(),
+      [](const RefinedPlan& a, const RefinedPlan& b) { return a.time() < b.time(); }));
+}
+
+TEST(PlanRefine, WhatASimulatorRefusesIsLeftOut) {
+  const PlanSpace space = space_of("gpt3-13b", "a100-sxm-40:16", "global-batch=64");
+  SearchOptions options;
+  const SearchResult found = search(space, options);
+  options.simulator = [](const Scenario& s) {
+    return SimulatedPlan{Duration{1}, s.cluster.device.memory.value + Bytes{1}};
+  };
+  EXPECT_TRUE(refine(space, found, options, 4).empty());
+  options.simulator = [&](const Scenario&) {
+    return SimulatedPlan{found.best.front().step + Duration{1}, Bytes{1}};
+  };
+  EXPECT_TRUE(refine(space, found, options, 4).empty());
+}
+
+TEST(PlanRefine, NothingToRefineIsNothing) {
+  const PlanSpace space = space_of("gpt3-175b", "a100-sxm-40:8", "global-batch=8");
+  const SearchResult found = search(space);
+  EXPECT_TRUE(refine(space, found, {}, 4).empty());
+}
+
+}  // namespace
+}  // namespace trainyard
