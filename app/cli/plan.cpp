@@ -17,6 +17,8 @@
 #include "app/cli/scenario_words.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "core/io/plan_json.h"
+#include "core/methods/settings.h"
 #include "planners/mpi_ranks.h"
 
 namespace trainyard {
@@ -124,14 +126,32 @@ void fill(PlanAnswer& answer, PlanPrices& prices, const Words& words) {
     answer.front.push_back(prices.estimated(answer.space.scenario(c.id)));
   answer.fates = fate_samples(answer.space, answer.found, answer.options);
   if (answer.found.best.empty()) answer.none = no_plan(answer.space, answer.found, answer.options);
+  const std::int64_t starts = words.integer("refine", 0, 1000, 8);
+  if (!words.has("why") && starts > 0 && !answer.found.stopped && !answer.found.best.empty() &&
+      answer.options.objective == PlanObjective::Time)
+    answer.refined =
+        refine(answer.space, answer.found, answer.options, static_cast<std::size_t>(starts));
   if (words.has("why"))
     answer.why = why_plan(answer.space, answer.found, answer.options, prices,
                           plan_words_of(words.text("why")));
 }
 
+void write_refined(const PlanAnswer& answer, const Words& words, Streams& streams) {
+  const auto most = static_cast<std::int64_t>(answer.refined.size());
+  if (most == 0) refuse("refined", "nothing beyond the grid is quicker than the best of it");
+  const std::int64_t which = words.integer("refined", 1, most, 1);
+  const RefinedPlan& chosen = answer.refined[static_cast<std::size_t>(which - 1)];
+  Scenario s = answer.space.scenario(chosen.from);
+  s.plan = chosen.plan;
+  write_file(words.text("out"), plan_document(complete(s)));
+  if (!words.has("quiet"))
+    streams.err << "wrote refined plan " << which << " to " << words.text("out") << "\n";
+}
+
 void write_files(const PlanAnswer& answer, const Words& words, Streams& streams) {
   if (words.has("all")) write_file(words.text("all"), plans_csv(answer.space, answer.found));
   if (!words.has("out") || answer.found.best.empty()) return;
+  if (words.has("refined")) return write_refined(answer, words, streams);
   const std::vector<Candidate>& best = answer.found.best;
   const auto rank =
       static_cast<std::size_t>(words.integer("rank", 1, static_cast<std::int64_t>(best.size()), 1));
@@ -165,8 +185,9 @@ struct Study {
       : options(options_of(words, clock)),
         space(open_space(question_of(words))),
         prices(words.text("calibration")) {
-    if (words.has("rank") && !words.has("out"))
-      refuse("rank", "expected --out FILE beside it, which says where the plan goes");
+    for (const char* flag : {"rank", "refined"})
+      if (words.has(flag) && !words.has("out"))
+        refuse(flag, "expected --out FILE beside it, which says where the plan goes");
     if (words.has("why")) expect_words(space, plan_words_of(words.text("why")));
     expect_priced(space, options);
   }
@@ -190,6 +211,7 @@ int print_answer(Study& study, const SearchResult& found, const Words& words, St
                     .best = {},
                     .front = {},
                     .fates = {},
+                    .refined = {},
                     .none = {},
                     .why = {}};
   fill(answer, study.prices, words);
@@ -275,11 +297,15 @@ Verb plan_verb() {
            {"plan", "P", "a trainyard/plan file that gives what no knob changes"},
            {"spare", "BYTES", "to be left over on every device, as 4GiB"},
            {"simulate", "N", "simulates so many of the list, and ranks by that (default 8)"},
+           {"refine", "N",
+            "so many plans beyond the grid: layers recomputed just as far as memory asks, layers "
+            "split by cost (default 8)"},
            {"why", "WORDS",
             "explains one plan instead, as \"tp=8,pp=2\": the best with these words"},
            {"all", "FILE", "writes every plan tried with its figures and fate, as CSV"},
            {"out", "FILE", "writes the winner as a trainyard/plan file"},
            {"rank", "N", "writes this one of the list instead"},
+           {"refined", "N", "writes this one of those beyond the grid instead"},
            {"svg", "FILE",
             "draws every plan there: memory, step time, the front, what does not fit"},
            {"png", "FILE", "the same as pixels, two a logical one"},

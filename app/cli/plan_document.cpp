@@ -75,6 +75,20 @@ Json between(const Result& a, const Result& b) {
   return json;
 }
 
+Json refined_json(const PlanAnswer& a) {
+  Json list = Json::list();
+  for (const RefinedPlan& r : a.refined) {
+    Json one = Json::object();
+    one.set("words", word_list(a.space.words(r.from)));
+    one.set("changes", word_list(r.changes));
+    one.set("step_seconds", to_seconds(r.step));
+    if (r.simulated > Duration{}) one.set("simulated_seconds", to_seconds(r.simulated));
+    one.set("reserved_bytes", r.memory.value);
+    list.push(std::move(one));
+  }
+  return list;
+}
+
 Json none_json(const PlanAnswer& a) {
   const NoPlan& none = *a.none;
   Json json = Json::object();
@@ -146,6 +160,7 @@ std::string search_document(const PlanAnswer& a) {
   json.set("fates", std::move(fates));
   json.set("samples", std::move(samples));
   if (a.best.size() > 1) json.set("runner_up", between(a.best[0], a.best[1]));
+  if (!a.refined.empty()) json.set("refined", refined_json(a));
   if (a.none) json.set("nothing_fits", none_json(a));
   if (a.why) json.set("why", why_json(a));
   return write_json(json);

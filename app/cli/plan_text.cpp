@@ -183,6 +183,20 @@ void write_winner(std::string& out, const PlanAnswer& a) {
   if (a.found.best[0].devices == a.found.best[1].devices) write_turn(out, fall, time_text);
 }
 
+void write_refined(std::string& out, const PlanAnswer& a) {
+  if (a.refined.empty()) return;
+  const Duration best = a.found.best.front().time();
+  line(out, "\nbeyond the grid: recomputation mixed by layer, layers split by cost");
+  line(out, "  {:>3} {:>9} {:>8} {:>10}  {}", "#", "step", "than #1", "memory", "plan");
+  for (std::size_t i = 0; i < a.refined.size(); ++i) {
+    const RefinedPlan& r = a.refined[i];
+    line(out, "  {:>3} {:>9} {:>+6.1f} % {:>10}  {}", i + 1, readable(r.time()),
+         100 * (to_seconds(r.time()) / to_seconds(best) - 1), readable(r.memory),
+         telling_words(a.space, r.from));
+    for (const std::string& change : r.changes) line(out, "{:>38}{}", "", change);
+  }
+}
+
 void write_fates(std::string& out, const PlanAnswer& a) {
   if (a.found.tried == 0) return;
   line(out, "\nwhat became of {}, each with one plan as an example",
@@ -254,6 +268,7 @@ std::string search_text(const PlanAnswer& a) {
     write_table(out, a, a.found.front, a.front, kFrontShown);
     write_winner(out, a);
   }
+  write_refined(out, a);
   write_fates(out, a);
   return out;
 }

@@ -8,6 +8,7 @@
 #include "app/workspace/plan_openings.h"
 #include "app/workspace/plan_study.h"
 #include "app/workspace/why_plan.h"
+#include "planners/plan_refine.h"
 
 namespace trainyard {
 
@@ -20,8 +21,9 @@ struct PlanAnswer {
   std::vector<Result> best;   // beside found.best
   std::vector<Result> front;  // beside found.front, by the closed form
   std::vector<FateSample> fates;
-  std::optional<NoPlan> none;  // where nothing fits
-  std::optional<WhyPlan> why;  // where --why asks
+  std::vector<RefinedPlan> refined;  // quicker than the best of the space
+  std::optional<NoPlan> none;        // where nothing fits
+  std::optional<WhyPlan> why;        // where --why asks
 };
 
 std::string search_text(const PlanAnswer&);

@@ -418,6 +418,14 @@ Json search_schema() {
               {"fates", counts_by_fate("of all plans; they add up to evaluated")},
               {"samples", described(list_of(object(std::move(sample))), "one plan of each fate")},
               {"runner_up", described(between_schema(), "from the first to the second"), false},
+              {"refined",
+               described(list_of(object({{"words", list_of(text())},
+                                         {"changes", list_of(text())},
+                                         {"step_seconds", real()},
+                                         {"simulated_seconds", real(), false},
+                                         {"reserved_bytes", whole()}})),
+                         "beyond the grid, quicker than the best of it"),
+               false},
               {"nothing_fits", nothing_fits_schema(), false},
               {"why", why_schema(), false}}));
 }
