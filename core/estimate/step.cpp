@@ -134,7 +134,7 @@ Duration device_compute(const DeviceShare& share) {
 Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
                      const PipelineEstimate& middle, Duration step) {
   Breakdown b;
-  Duration beside{};
+  Duration beside{}, leads{};
   const std::int64_t m = share.microbatches;
   const auto add = [&](const PhaseTime& p, bool forward) {
     (forward ? b.forward : b.backward) += (p.compute - p.recompute) * m;
@@ -142,7 +142,8 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
     b.tensor_parallel += p.tensor * m;
     b.context_parallel += p.context * m;
     b.expert_parallel += p.expert * m;
-    b.data_parallel += (p.data + p.lead) * m;
+    b.data_parallel += p.data * m;
+    leads += p.lead * m;
     beside += std::max(Duration{}, p.beside - p.compute - p.blocking()) * m;
   };
   Duration copied{};
@@ -159,6 +160,8 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
   const auto take = [&](Duration& part, Duration wanted) {
     part += std::clamp(wanted, Duration{}, std::max(Duration{}, step - b.sum()));
   };
+  // Weights that arrive while the collectives of the action before still run cost nothing.
+  take(b.data_parallel, leads);
   if (middle.paced)
     take(b.data_parallel, copied);
   else

@@ -124,6 +124,8 @@ TEST(PlanPricer, NoPlanUndercutsItsBound) {
              if (exact.illegal != Fate::Untried) return;
              EXPECT_LE(table.step, exact.step) << words;
              EXPECT_LE(table.memory, exact.memory) << words;
+             EXPECT_GE(exact.breakdown.bubble, Duration{}) << words;
+             EXPECT_EQ(exact.breakdown.sum(), exact.step) << words;
            });
 }
 
