@@ -323,9 +323,12 @@ std::optional<PlanId> PlanSpace::find(const Plan& plan, std::string* why) const 
   std::vector<std::uint32_t> digits(knobs_.size());
   for (std::size_t k = 0; k < knobs_.size(); ++k) {
     const Knob& knob = knobs_[k];
-    if (knob.values.size() == 1) continue;
     std::string word = setting(plan, knob.key);
     if (knob.key == "devices") word = std::to_string(base_.cluster.count);
+    if (knob.key == "dp" && knob.values.front() == "rest") continue;
+    // What a plan without a pipeline has for a schedule says nothing.
+    const bool idle = plan.mesh.pp == 1 && (knob.key == "schedule" || knob.key == "virtual-stages");
+    if (knob.values.size() == 1 && idle) continue;
     const auto same = std::find(knob.values.begin(), knob.values.end(), word);
     if (same == knob.values.end() && !word.empty()) {
       if (why != nullptr)

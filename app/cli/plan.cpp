@@ -232,6 +232,18 @@ void begin_together(Ranks& ranks, const std::exception_ptr& failed, const std::s
       throw Error(Error::Kind::InvalidInput, all[r], {fmt::format("rank {}", r)});
 }
 
+// All that decides what a search does.
+std::string question_text(const Study& study) {
+  const Scenario& base = study.space.base();
+  const SearchOptions& o = study.options;
+  std::string text = fmt::format("{} of {} layers\n{}\n{} {} {} {}\n{}", base.model.name,
+                                 layer_count(base.model), base.cluster.name, to_string(o.objective),
+                                 o.top, o.simulate, o.spare.value, plan_document(base.plan));
+  for (const Knob& knob : study.space.knobs())
+    text += fmt::format("{}={}\n", knob.key, fmt::join(knob.values, ","));
+  return text;
+}
+
 std::unique_ptr<Study> open_together(Ranks& ranks, const Words& words) {
   std::unique_ptr<Study> study;
   std::exception_ptr failed;
@@ -244,6 +256,12 @@ std::unique_ptr<Study> open_together(Ranks& ranks, const Words& words) {
     failed = std::current_exception(), why = error.what();
   }
   begin_together(ranks, failed, why);
+  // Ranks that were asked different things would wait for each other's answers for ever.
+  const std::vector<std::string> asked = ranks.all_gather(question_text(*study));
+  for (std::size_t r = 1; r < asked.size(); ++r)
+    if (asked[r] != asked.front())
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("rank {} was asked for another search than rank 0", r), {"plan"});
   return study;
 }
 

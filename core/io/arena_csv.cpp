@@ -17,17 +17,17 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 constexpr std::size_t kMostRows = 1'000'000;
 
-enum Column : std::size_t { kId, kLower, kUpper, kSize, kOffset, kColumns };
-constexpr std::array<std::string_view, kColumns> kColumnNames = {"id", "lower", "upper", "size",
-                                                                 "offset"};
+enum Column : std::size_t { Id, Lower, Upper, Size, Offset, Columns };
+constexpr std::array<std::string_view, Columns> kColumnNames = {"id", "lower", "upper", "size",
+                                                                "offset"};
 struct Name {
   std::string_view name;
   Column column;
 };
-constexpr std::array kNames = {
-    Name{"id", kId},       Name{"buffer", kId},    Name{"buffer_id", kId}, Name{"lower", kLower},
-    Name{"start", kLower}, Name{"begin", kLower},  Name{"upper", kUpper},  Name{"end", kUpper},
-    Name{"size", kSize},   Name{"offset", kOffset}};
+constexpr std::array kNames = {Name{"id", Id},        Name{"buffer", Id},   Name{"buffer_id", Id},
+                               Name{"lower", Lower},  Name{"start", Lower}, Name{"begin", Lower},
+                               Name{"upper", Upper},  Name{"end", Upper},   Name{"size", Size},
+                               Name{"offset", Offset}};
 constexpr std::array<std::string_view, 3> kUnsupported = {"alignment", "gaps", "hint"};
 
 std::string_view trimmed(std::string_view text) {
@@ -85,7 +85,7 @@ class ArenaReader {
       at_[column] = i;
       if (cells[i] == "end") csv_.inclusive = true;
     }
-    for (const Column column : {kId, kLower, kUpper, kSize})
+    for (const Column column : {Id, Lower, Upper, Size})
       if (!at_[column])
         refuse(fmt::format("expected a column {}, found \"{}\"", kColumnNames[column],
                            trimmed(line_)));
@@ -111,23 +111,23 @@ class ArenaReader {
     if (csv_.lives.size() == kMostRows) refuse(fmt::format("expected at most {} rows", kMostRows));
     if (cells.size() != columns_)
       refuse(fmt::format("expected {} cells, found {}", columns_, cells.size()));
-    const std::string id(cells[*at_[kId]]);
+    const std::string id(cells[*at_[Id]]);
     if (id.empty()) refuse("expected an id, found nothing");
     if (!known_.insert(id).second)
       refuse(fmt::format("expected each id once, found \"{}\" again", id));
-    Lifetime life{number(cells, kLower), number(cells, kUpper), Bytes{number(cells, kSize)}};
+    Lifetime life{number(cells, Lower), number(cells, Upper), Bytes{number(cells, Size)}};
     if (life.bytes < Bytes{}) refuse(fmt::format("expected a size, found {}", life.bytes.value));
     if (csv_.inclusive) ++life.to;
     if (life.to < life.from)
       refuse(fmt::format("expected an {} from {} on, found {}", csv_.inclusive ? "end" : "upper",
-                         life.from, cells[*at_[kUpper]]));
+                         life.from, cells[*at_[Upper]]));
     if (life.bytes.value >= kMostBytes - sum_)
       refuse("expected sizes that sum up to less than 2^62");
     sum_ += life.bytes.value;
     csv_.ids.push_back(id);
     csv_.lives.push_back(life);
-    if (!at_[kOffset]) return;
-    csv_.offsets.push_back(Bytes{number(cells, kOffset)});
+    if (!at_[Offset]) return;
+    csv_.offsets.push_back(Bytes{number(cells, Offset)});
     if (csv_.offsets.back() < Bytes{})
       refuse(fmt::format("expected an offset, found {}", csv_.offsets.back().value));
   }
@@ -148,7 +148,7 @@ class ArenaReader {
   const std::string& source_;
   int line_number_ = 0;
   std::size_t columns_ = 0;
-  std::array<std::optional<std::size_t>, kColumns> at_{};
+  std::array<std::optional<std::size_t>, Columns> at_{};
   std::set<std::string> known_;
   std::int64_t sum_ = 0;
   ArenaCsv csv_;

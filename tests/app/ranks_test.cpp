@@ -99,6 +99,18 @@ TEST_F(PlanOnRanks, WhatOneOfThemCannotDoEndsAll) {
   EXPECT_EQ(occurrences(ran.err, "/proc/none/there"), 1u) << ran.err;
 }
 
+// Behind ":" stand the words of another rank.
+TEST_F(PlanOnRanks, ARankThatCannotBeginIsNamed) {
+  const std::string rest = " : -n 1 " TRAINYARD_PROGRAM " ";
+  const Ran missing = on_ranks(1, kJob + rest + kJob + " --calibration there.json", folder);
+  EXPECT_EQ(missing.exit, kWrongInput) << missing.err;
+  EXPECT_EQ(missing.err.rfind("rank 1: there.json: expected a file", 0), 0u) << missing.err;
+  const Ran other = on_ranks(1, kJob + rest + kJob + " --top 3", folder);
+  EXPECT_EQ(other.exit, kWrongInput) << other.err;
+  EXPECT_EQ(other.err.rfind("plan: rank 1 was asked for another search than rank 0", 0), 0u)
+      << other.err;
+}
+
 TEST_F(PlanOnRanks, NothingFitsOnAll) {
   const Ran ran = on_ranks(2,
                            "plan --model llama-3-70b --cluster h100-sxm:8 --global-batch 64 --set "
