@@ -164,7 +164,8 @@ class Bodies {
         const int some = std::min(count, policy->layers);
         use(r.block, policy->policy, some, first);
         first += some, count -= some;
-        if ((policy->layers -= some) == 0) ++policy;
+        policy->layers -= some;
+        if (policy->layers == 0) ++policy;
       }
     }
   }
