@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -16,7 +15,7 @@
 #include "core/methods/settings.h"
 #include "planners/exact_price.h"
 #include "planners/holdings.h"
-#include "planners/layer_prices.h"
+#include "planners/plan_bound.h"
 
 namespace trainyard {
 namespace {
@@ -63,150 +62,6 @@ struct MeshJob {
   std::int64_t devices = 1, tp = 1, cp = 1, ep = 1, pp = 1, dp = 1;
   std::size_t group = 0;  // of meshes in which layers do the same work
 };
-
-// A plan's time and memory from the sums of its stages.
-struct KindPrice {
-  std::int64_t forward = 0, back = 0, both = 0, weights = 0, first = 0;  // ns, see combine()
-  Bytes lasting{}, older{}, resident{}, until_input{}, until_weight{}, carried{}, transient{},
-      further{}, bucket{};
-  std::int64_t reduce = 0, reduce_last = 0, update = 0, publish = 0, arrive = 0;
-  bool reduce_overlapped = false;
-};
-
-std::int64_t alone(const PhaseSum& p, std::int64_t blocking_weights) {
-  return std::max(p.compute, p.beside) + p.blocking + blocking_weights;
-}
-std::int64_t with_weights(const PhaseSum& p, const StageStateSum::Weights& w) {
-  return w.lead + std::max(p.compute, w.rest);
-}
-
-// Of a lane's chain of actions, each takes at least its computation with what blocks it, and at
-// least its weights' arrival with its computation (core/methods/action_clock.h).
-KindPrice combine(const StageWorkSum& work, const StageStateSum& state, bool split,
-                  bool reduce_every) {
-  KindPrice k;
-  k.forward = alone(work.forward, state.forward.blocking);
-  k.weights = with_weights(work.forward, state.forward);
-  Bytes communication, workspace;
-  if (split) {
-    k.back = alone(work.backward_input, state.backward_input.blocking);
-    k.both = k.forward + k.back + alone(work.backward_weight, state.backward_weight.blocking);
-    k.weights += with_weights(work.backward_input, state.backward_input) +
-                 with_weights(work.backward_weight, state.backward_weight);
-    communication = std::max(state.gathered, state.unreduced);
-    workspace = std::max(work.input_workspace, work.weight_workspace);
-    k.carried = work.carried;
-  } else {
-    k.back = alone(work.backward, state.backward.blocking);
-    k.both = k.forward + k.back;
-    k.weights += with_weights(work.backward, state.backward);
-    communication = state.backward_communication;
-    workspace = work.backward_workspace;
-  }
-  k.transient = std::max(state.gathered + work.forward_workspace,
-                         communication + work.recomputed + workspace);
-  k.lasting = state.lasting, k.older = state.weights, k.resident = state.resident;
-  k.until_input = work.until_input, k.until_weight = work.until_weight;
-  k.further = work.further, k.bucket = state.bucket;
-  k.reduce = state.reduce, k.reduce_last = state.reduce_last;
-  k.reduce_overlapped = state.reduce_overlapped;
-  k.update = state.update;
-  if (state.gather_overlapped)
-    k.arrive = state.gather_last;
-  else
-    k.publish = state.gather;
-  if (reduce_every && !state.reduce_overlapped) k.first = state.reduce;
-  return k;
-}
-
-struct DeviceSum {
-  std::int64_t fill = -1, drain = 0, both = 0, weights = 0, chain = 0, reduce = 0, update = 0,
-               blocked = 0;
-  std::int64_t tail = 0;  // after its last backward
-  Bytes lasting{}, resident{}, passing{}, late{}, transient{}, further{}, bucket{};
-};
-
-struct Pricing {
-  const ProcessMemory& process;
-  std::int64_t transfer = 0;
-  int microbatches = 1;
-  bool reduce_every = false, blocking_sends = false;
-};
-
-struct Bound {
-  std::int64_t step = 0;
-  Bytes memory{};
-  std::uint16_t device = 0;
-};
-
-Bytes held(const KindPrice& k, int live, int for_weight, bool split) {
-  const Bytes sum = k.until_input * live + k.until_weight * for_weight;
-  return split ? sum + k.carried * std::max(0, for_weight - live) : sum;
-}
-
-// What no plan with these stages undercuts. `devices`: room for them.
-Bound bound_of(const std::vector<KindPrice>& kinds, const std::vector<std::uint16_t>& kind_of,
-               const Holdings& h, const Pricing& by, std::vector<DeviceSum>& devices) {
-  std::fill(devices.begin(), devices.end(), DeviceSum{});
-  const auto copied = static_cast<std::size_t>(copies(h.placement));
-  const std::int64_t m = by.microbatches / static_cast<std::int64_t>(copied);
-  std::int64_t ahead = 0, behind = 0;
-  std::uint16_t before = h.device.front();
-  for (std::size_t s = 0; s < kind_of.size(); ++s) {
-    const KindPrice& k = kinds[kind_of[s]];
-    if (h.device[s * copied] != before) ahead += by.transfer, behind += by.transfer;
-    before = h.device[s * copied];
-    for (std::size_t c = 0; c < copied; ++c) {
-      const std::size_t place = s * copied + c;
-      DeviceSum& d = devices[h.device[place]];
-      if (d.fill < 0) {
-        d.fill = copied > 1 ? 0 : ahead, d.drain = copied > 1 ? 0 : behind;
-        d.tail = std::max(k.reduce_last, k.reduce_overlapped ? k.reduce - k.back : k.reduce) +
-                 k.update + k.publish;
-      }
-      d.both += k.both, d.weights += k.weights, d.chain += k.forward + k.back;
-      d.update += k.update, d.reduce += k.reduce, d.blocked += k.first;
-      const int live = h.live[place],
-                for_weight = h.live_for_weight.empty() ? live : h.live_for_weight[place];
-      d.lasting += k.lasting, d.resident += k.resident;
-      if (!h.older_versions.empty()) d.lasting += k.older * h.older_versions[place];
-      d.passing += held(k, live, for_weight, h.splits_backward);
-      if (!h.late_live.empty())
-        d.late += held(k, h.late_live[place], h.late_live_for_weight[place], h.splits_backward);
-      d.transient = std::max(d.transient, k.transient);
-      d.further = std::max(d.further, k.further), d.bucket = std::max(d.bucket, k.bucket);
-    }
-    ahead += k.forward, behind += k.back;
-  }
-  Bound found;
-  const std::int64_t arrives = h.paced ? 0 : kinds[kind_of.front()].arrive;
-  const double fragmentation = std::max(1.0, by.process.fragmentation);
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const DeviceSum& d = devices[i];
-    const std::int64_t sends = by.blocking_sends && devices.size() > 1 ? by.transfer * m : 0;
-    const std::int64_t busy = std::max(d.both * m + sends + d.blocked * (m - 1), d.weights * m);
-    std::int64_t step = busy;
-    if (h.shared) {
-      step = busy / static_cast<std::int64_t>(std::max<std::size_t>(2, devices.size()));
-    } else if (!h.paced) {
-      step =
-          arrives + d.fill + std::max({busy + std::max(d.tail, d.update), d.chain * m + d.drain});
-      if (by.reduce_every) step = std::max(step, d.fill + d.reduce * m + d.update);
-    }
-    found.step = std::max(found.step, step);
-    const Bytes lasting = d.lasting + by.process.context + d.further + d.bucket;
-    const double passing =
-        static_cast<double>((std::max(d.passing, d.late) + d.transient + d.resident).value);
-    const Bytes reserved = lasting + Bytes{std::llround(passing * fragmentation)};
-    if (reserved > found.memory)
-      found.memory = reserved, found.device = static_cast<std::uint16_t>(i);
-  }
-  // Sums of layers are rounded otherwise than sums of stages.
-  constexpr double kRounding = 1e-6;
-  found.step -= std::min(
-      found.step, 1000 + static_cast<std::int64_t>(kRounding * static_cast<double>(found.step)));
-  return found;
-}
 
 class SpacePricer {
  public:
@@ -434,7 +289,7 @@ class SpacePricer {
       for (std::uint32_t v = 0; v < space_.knobs()[at_.virtual_stages].values.size(); ++v) {
         if (job.pp == 1 && v > 0) break;
         const auto chunks = static_cast<int>(space_.number(at_.virtual_stages, v));
-        if (job.pp > 1 && !has_chunks(schedules[c], chunks)) continue;
+        if (job.pp > 1 && !chunks_fit(schedules[c], chunks)) continue;
         Pipeline p{c, v, static_cast<std::size_t>(job.pp * chunks)};
         s.plan.virtual_stages = chunks;
         s.plan.split.layers.clear();
@@ -574,11 +429,11 @@ class SpacePricer {
         for (std::size_t k = 0; k < sums.size(); ++k)
           room.kinds.push_back(
               combine(sums[k], states[k], split_at_hand, state.reduces_every_microbatch));
-        transfer = transfer_of(job, p, sums, cluster, level, d);
+        transfer = transfer_of(job, p, sums, cluster, level);
       }
       const auto m =
           static_cast<int>(space_.base().plan.batch.global / job.dp / number(at_.micro, d));
-      const Bound bound =
+      const StepBound bound =
           bound_of(room.kinds, kinds_.at(p.stages).kind_of, *p.holds,
                    {process_, transfer, m, state.reduces_every_microbatch, state.blocking_sends},
                    room.devices);
@@ -590,7 +445,7 @@ class SpacePricer {
 
   std::int64_t transfer_of(const MeshJob& job, const Pipeline& p,
                            const std::vector<StageWorkSum>& sums, const Cluster& cluster,
-                           std::size_t level, const Digits&) {
+                           std::size_t level) {
     if (job.pp == 1) return 0;
     const std::vector<std::uint16_t>& kind_of = kinds_.at(p.stages).kind_of;
     Bytes largest{};
@@ -608,10 +463,6 @@ class SpacePricer {
     if (plan.fate != Fate::Untried) return;
     plan.step = price.step, plan.memory = price.memory, plan.device = price.device;
     if (price.memory > memory_limit(cluster, options_.spare)) plan.fate = Fate::Memory;
-  }
-
-  static bool has_chunks(std::string_view schedule, int chunks) {
-    return chunks_fit(schedule, chunks);
   }
 
   PriceTable join(std::vector<PriceTable>& parts) const {
