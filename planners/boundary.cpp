@@ -63,9 +63,9 @@ KnobValue priced(const Fixed& base, std::string value, std::string words, std::i
 bool good(const KnobValue& v) { return v.legal && v.figures.fits; }
 
 // The boundary of a property that holds up to somewhere: at(i) for 0 <= i < count.
-Boundary bisect(std::string key, std::int64_t count,
-                const std::function<KnobValue(std::int64_t)>& at) {
-  Boundary found;
+KnobBoundary bisect(std::string key, std::int64_t count,
+                    const std::function<KnobValue(std::int64_t)>& at) {
+  KnobBoundary found;
   found.key = std::move(key);
   std::optional<KnobValue> low, high;
   std::int64_t last = -1, next = 1;
@@ -105,7 +105,7 @@ std::vector<std::int64_t> divisors(std::int64_t of) {
 }
 
 // Not every divisor is legal under every schedule: all of them are tried.
-Boundary largest_micro_batch(const Fixed& base, const CostOf& cost) {
+KnobBoundary largest_micro_batch(const Fixed& base, const CostOf& cost) {
   const std::vector<std::int64_t> sizes =
       divisors(base.complete.batch.global / *base.complete.mesh.dp);
   std::vector<KnobValue> values(sizes.size());
@@ -113,7 +113,7 @@ Boundary largest_micro_batch(const Fixed& base, const CostOf& cost) {
     const std::string size = std::to_string(sizes[i]);
     values[i] = priced(base, size, "micro-batch=" + size, base.scenario.cluster.count, cost);
   });
-  Boundary found;
+  KnobBoundary found;
   found.key = "micro-batch";
   for (KnobValue& v : values) {
     if (!v.legal) continue;
@@ -131,7 +131,7 @@ Boundary largest_micro_batch(const Fixed& base, const CostOf& cost) {
   return found;
 }
 
-Boundary largest_global_batch(const Fixed& base, const CostOf& cost) {
+KnobBoundary largest_global_batch(const Fixed& base, const CostOf& cost) {
   const std::int64_t each = base.complete.batch.global / base.complete.batch.micro;
   return bisect("global-batch", std::min<std::int64_t>(100'000'000, 10'000'000'000 / each),
                 [&](std::int64_t i) {
@@ -142,7 +142,7 @@ Boundary largest_global_batch(const Fixed& base, const CostOf& cost) {
                 });
 }
 
-Boundary largest_sequence(const Fixed& base, const CostOf& cost) {
+KnobBoundary largest_sequence(const Fixed& base, const CostOf& cost) {
   const Mesh& mesh = base.complete.mesh;
   std::int64_t unit = std::int64_t{mesh.tp} * mesh.cp * (mesh.cp > 1 ? 2 : 1);
   if (base.complete.batch.sequence >= 1024) unit = std::lcm(unit, std::int64_t{128});
@@ -196,7 +196,7 @@ KnobValue best_on(const Fixed& base, std::int64_t devices, const std::vector<std
   return values.front();
 }
 
-std::string both_sides(const Boundary& b) {
+std::string both_sides(const KnobBoundary& b) {
   if (!b.last && !b.next) return b.key + ": no value is legal";
   if (!b.last)
     return fmt::format("{}: not even {} fits: it {}", b.key, b.next->value, state_words(*b.next));
@@ -212,7 +212,7 @@ const std::vector<std::string_view>& largest_keys() {
   return keys;
 }
 
-Boundary largest(const Scenario& scenario, std::string_view key, const CostOf& cost) {
+KnobBoundary largest(const Scenario& scenario, std::string_view key, const CostOf& cost) {
   const std::vector<std::string_view>& keys = largest_keys();
   if (std::find(keys.begin(), keys.end(), key) == keys.end())
     throw Error(Error::Kind::InvalidInput,
@@ -220,16 +220,16 @@ Boundary largest(const Scenario& scenario, std::string_view key, const CostOf& c
                             key.substr(0, 80), did_you_mean(key.substr(0, 80), keys)),
                 {"--largest"});
   const Fixed base = fixed(scenario, cost);
-  Boundary found = key == "seq"           ? largest_sequence(base, cost)
-                   : key == "micro-batch" ? largest_micro_batch(base, cost)
-                                          : largest_global_batch(base, cost);
+  KnobBoundary found = key == "seq"           ? largest_sequence(base, cost)
+                       : key == "micro-batch" ? largest_micro_batch(base, cost)
+                                              : largest_global_batch(base, cost);
   if (found.sentence.empty()) found.sentence = both_sides(found);
   return found;
 }
 
-Boundary fewest_devices(const Scenario& scenario, const CostOf& cost) {
+KnobBoundary fewest_devices(const Scenario& scenario, const CostOf& cost) {
   const Fixed base = fixed(scenario, cost);
-  Boundary found;
+  KnobBoundary found;
   found.key = kDevicesKnob;
   for (const auto& [devices, words] :
        meshes(base, std::min(kMostDevices, 4 * base.scenario.cluster.count))) {

@@ -12,7 +12,7 @@
 
 namespace trainyard {
 
-struct Boundary {
+struct KnobBoundary {
   std::string key;
   std::optional<KnobValue> last;  // that fits; nothing where none does
   std::optional<KnobValue> next;  // the first beyond it: over, or not legal; nothing where there is
@@ -28,7 +28,7 @@ struct Boundary {
 /// Memory never falls as the last two grow: a bisection finds their boundary; of the first, every
 /// divisor is tried.
 /// Throws Error{InvalidInput} for another key (nearest), and where the plan is not legal.
-Boundary largest(const Scenario&, std::string_view key, const CostOf&);
+KnobBoundary largest(const Scenario&, std::string_view key, const CostOf&);
 const std::vector<std::string_view>& largest_keys();
 
 /// The fewest devices on which some mesh of the plan fits, everything but its degrees as it is.
@@ -36,6 +36,6 @@ const std::vector<std::string_view>& largest_keys();
 /// replicas that divide the batch, stages up to the layers, tensor parallelism of parts of a node
 /// and powers of two in it; so none of them fits on fewer. `next` is the closest to fitting on the
 /// number before. Up to four times the cluster's devices; `last` is nothing where none fits.
-Boundary fewest_devices(const Scenario&, const CostOf&);
+KnobBoundary fewest_devices(const Scenario&, const CostOf&);
 
 }  // namespace trainyard

@@ -51,7 +51,7 @@ class Walker {
 
   void forward(const ChainAction& action) {
     const int l = action.layer;
-    const ChainLayer& layer = chain_.layers[at(l)];
+    const RecomputeLayerCost& layer = chain_.layers[at(l)];
     if (!input_[at(l)] && passing_ != l) refuse(action, "its input");
     if (action.step != ChainStep::ForwardDrop && !input_[at(l)]) {
       input_[at(l)] = true;
@@ -70,7 +70,7 @@ class Walker {
 
   void backward(const ChainAction& action) {
     const int l = action.layer;
-    const ChainLayer& layer = chain_.layers[at(l)];
+    const RecomputeLayerCost& layer = chain_.layers[at(l)];
     if (gradient_ != l + 1) refuse(action, "the gradient of its output");
     if (!input_[at(l)] || !tape_[at(l)]) refuse(action, "its input and its tape");
     passing_ = kNone;

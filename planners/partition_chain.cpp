@@ -84,7 +84,7 @@ void check_chain(const PartitionProblem& p) {
   check_sums(p);
 }
 
-Chain::Chain(const PartitionProblem& p, const std::vector<int>& order)
+PartitionChain::PartitionChain(const PartitionProblem& p, const std::vector<int>& order)
     : layers_(p.layers.size()),
       replicas_(std::min(static_cast<std::size_t>(p.replicas), p.devices.size())),
       blocking_(p.blocking_sends),
@@ -125,13 +125,14 @@ Chain::Chain(const PartitionProblem& p, const std::vector<int>& order)
                         : p.live[std::min(behind, p.live.size() - 1)]);
 }
 
-Chain Chain::without_memory() const {
-  Chain chain = *this;
+PartitionChain PartitionChain::without_memory() const {
+  PartitionChain chain = *this;
   chain.limited_ = false;
   return chain;
 }
 
-Chain::Ticks Chain::compute(const Owners& owners, std::size_t from, std::size_t to) const {
+PartitionChain::Ticks PartitionChain::compute(const Owners& owners, std::size_t from,
+                                              std::size_t to) const {
   Ticks slowest = 0;
   for (std::size_t d = owners.first; d < owners.end; ++d) {
     const std::vector<Ticks>& sums = time_[static_cast<std::size_t>(devices_[d])];
@@ -140,12 +141,12 @@ Chain::Ticks Chain::compute(const Owners& owners, std::size_t from, std::size_t 
   return slowest;
 }
 
-Chain::Ticks Chain::message(std::size_t layer, std::size_t link) const {
+PartitionChain::Ticks PartitionChain::message(std::size_t layer, std::size_t link) const {
   return message_.empty() ? 0 : message_[link][kind_[layer]];
 }
 
-Chain::Stage Chain::stage(const Owners& owners, std::size_t from, std::size_t to, Ticks compute,
-                          std::int64_t workspace) const {
+PartitionChain::Stage PartitionChain::stage(const Owners& owners, std::size_t from, std::size_t to,
+                                            Ticks compute, std::int64_t workspace) const {
   const auto count = static_cast<std::int64_t>(owners.count());
   const Ticks out = to < layers_ ? message(to - 1, owners.end - 1) : 0;
   const Ticks in = from > 0 ? message(from - 1, owners.first - 1) : 0;
@@ -170,7 +171,7 @@ Chain::Stage Chain::stage(const Owners& owners, std::size_t from, std::size_t to
   return s;
 }
 
-Chain::Ticks Chain::least_pace() const {
+PartitionChain::Ticks PartitionChain::least_pace() const {
   const auto p = static_cast<Ticks>(devices_.size());
   Ticks least = (fastest_.back() + p - 1) / p;
   if (shared()) return least;
@@ -192,7 +193,7 @@ Chain::Ticks Chain::least_pace() const {
   return least;
 }
 
-Chain::Ticks Chain::least_latency() const {
+PartitionChain::Ticks PartitionChain::least_latency() const {
   Ticks sum = fastest_.back();
   if (shared()) return sum;  // not every link need be crossed
   for (const std::vector<Ticks>& by_kind : message_) {
@@ -203,7 +204,7 @@ Chain::Ticks Chain::least_latency() const {
   return sum;
 }
 
-Chain::Range Chain::starts(std::size_t devices, Ticks limit) const {
+PartitionChain::Range PartitionChain::starts(std::size_t devices, Ticks limit) const {
   const std::size_t before = devices_.size() - devices;
   if (before == 0) return {0, 1};
   const Ticks all = fastest_.back();
@@ -218,7 +219,7 @@ Chain::Range Chain::starts(std::size_t devices, Ticks limit) const {
           static_cast<std::size_t>(last)};
 }
 
-std::vector<Chain::Ticks> Chain::paces(Ticks above, Ticks most) const {
+std::vector<PartitionChain::Ticks> PartitionChain::paces(Ticks above, Ticks most) const {
   std::vector<Ticks> found;
   const std::size_t p = devices_.size();
   for (std::size_t devices = 1; devices <= p; ++devices)

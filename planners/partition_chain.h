@@ -13,7 +13,7 @@ namespace trainyard {
 /// Throws Error{InvalidInput} as partition() does.
 void check_chain(const PartitionProblem&);
 
-class Chain {
+class PartitionChain {
  public:
   using Ticks = std::int64_t;  // nanoseconds
   static constexpr Ticks kNever = std::numeric_limits<Ticks>::max() / 4;
@@ -26,7 +26,7 @@ class Chain {
   };
 
   /// The problem must be one that check_chain() accepts.
-  Chain(const PartitionProblem&, const std::vector<int>& order);
+  PartitionChain(const PartitionProblem&, const std::vector<int>& order);
 
   std::size_t layers() const { return layers_; }
   std::size_t devices() const { return devices_.size(); }
@@ -36,7 +36,7 @@ class Chain {
     return (devices + replicas_ - 1) / replicas_;
   }
   /// The same chain, whatever memory devices have.
-  Chain without_memory() const;
+  PartitionChain without_memory() const;
   /// No bottleneck is shorter: what it would be if every device were the fastest for each layer,
   /// and messages and memory free; of shared stages, with layers that can be cut.
   Ticks least_pace() const;
@@ -84,8 +84,8 @@ class Chain {
 };
 
 template <class Use>
-void Chain::each_stage(std::size_t stages, std::size_t devices, std::size_t layer, Ticks limit,
-                       const Use& use) const {
+void PartitionChain::each_stage(std::size_t stages, std::size_t devices, std::size_t layer,
+                                Ticks limit, const Use& use) const {
   const std::size_t behind = stages - 1, first = devices_.size() - devices;
   for (std::size_t count = 1; count <= std::min(replicas_, devices); ++count) {
     if (behind > devices - count || fewest_stages(devices - count) > behind) continue;

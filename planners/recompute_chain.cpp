@@ -27,7 +27,7 @@ class Ladder {
   Ladder(const Chain& chain, std::int64_t limit, std::int64_t unit, const std::stop_token& stop)
       : n_(static_cast<int>(chain.layers.size())), limit_(limit), ways_(at(n_) * at(n_)) {
     const auto units = [&](Bytes b) { return (b.value + unit - 1) / unit; };
-    for (const ChainLayer& layer : chain.layers) {
+    for (const RecomputeLayerCost& layer : chain.layers) {
       boundary_.push_back(units(layer.input));
       tape_.push_back(units(layer.tape));
       forward_.push_back(layer.forward.count());
@@ -150,7 +150,7 @@ class Ladder {
 void check(const Chain& chain) {
   if (chain.layers.empty())
     throw Error(Error::Kind::InvalidInput, "expected a chain of at least one layer, found none");
-  for (const ChainLayer& l : chain.layers)
+  for (const RecomputeLayerCost& l : chain.layers)
     if (l.input.value < 0 || l.tape.value < 0 || l.forward.count() < 0 || l.backward.count() < 0)
       throw Error(Error::Kind::InvalidInput,
                   fmt::format("expected times and bytes of at least 0, found less in layer {}",

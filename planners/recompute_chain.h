@@ -20,13 +20,13 @@
 
 namespace trainyard {
 
-struct ChainLayer {
+struct RecomputeLayerCost {
   Duration forward{}, backward{};
   Bytes input{};  // boundary before it
   Bytes tape{};   // what its backward reads beside the input
 };
 struct Chain {
-  std::vector<ChainLayer> layers;
+  std::vector<RecomputeLayerCost> layers;
   Bytes output{};  // boundary after the last
 };
 

@@ -15,11 +15,11 @@
 namespace trainyard {
 namespace {
 
-using Ticks = Chain::Ticks;
+using Ticks = PartitionChain::Ticks;
 
 // What is left to say of equal splits: the shorter latency, then the smaller sum of squared paces.
 struct Sum {
-  Ticks latency = Chain::kNever;
+  Ticks latency = PartitionChain::kNever;
   double squares = 0;
   friend auto operator<=>(const Sum&, const Sum&) = default;
 };
@@ -28,7 +28,7 @@ struct Sum {
 template <class Value>
 class Table {
  public:
-  Table(const Chain& chain, Value none)
+  Table(const PartitionChain& chain, Value none)
       : columns_(chain.layers() + 1),
         rows_(chain.shared() ? chain.devices() + 1 : 1),
         none_(none),
@@ -48,20 +48,20 @@ class Table {
 // The stages that the table says are best: of all counts of stages the best value, of equal ones
 // the fewest, and of equal ways on the fewest layers, then the fewest devices, in front.
 template <class Value, class Join>
-std::vector<Chain::Stage> read_off(const Chain& chain, Table<Value>& table, Ticks limit,
-                                   const Join& join) {
+std::vector<PartitionChain::Stage> read_off(const PartitionChain& chain, Table<Value>& table,
+                                            Ticks limit, const Join& join) {
   const std::size_t p = chain.devices();
   std::size_t stages = chain.shared() ? 1 : p;
   for (std::size_t more = stages + 1; more <= p; ++more)
     if (table.at(more, p, 0) < table.at(stages, p, 0)) stages = more;
-  std::vector<Chain::Stage> found;
+  std::vector<PartitionChain::Stage> found;
   std::size_t layer = 0, left = p;
   Value best = table.at(stages, p, 0);
   if (!(best < table.none())) return found;
   for (; stages > 0; --stages) {
-    std::optional<Chain::Stage> taken;
+    std::optional<PartitionChain::Stage> taken;
     Value rest = table.none();
-    chain.each_stage(stages, left, layer, limit, [&](const Chain::Stage& s) {
+    chain.each_stage(stages, left, layer, limit, [&](const PartitionChain::Stage& s) {
       const Value& on = table.at(stages - 1, left - s.devices, s.end);
       if (!(on < table.none()) || join(s, on) != best) return;
       if (taken && std::pair(taken->end, taken->devices) <= std::pair(s.end, s.devices)) return;
@@ -76,8 +76,8 @@ std::vector<Chain::Stage> read_off(const Chain& chain, Table<Value>& table, Tick
 // Solves from the end of the chain to its front. join(stage, rest) is the value of a stage before
 // such a rest; the least wins. Empty where no stages keep within the limit (and memory).
 template <class Value, class Join>
-std::vector<Chain::Stage> best_stages(const Chain& chain, Ticks limit, Value end, Value none,
-                                      const Join& join) {
+std::vector<PartitionChain::Stage> best_stages(const PartitionChain& chain, Ticks limit, Value end,
+                                               Value none, const Join& join) {
   Table<Value> table(chain, none);
   table.at(0, 0, chain.layers()) = end;
   const std::size_t p = chain.devices(), n = chain.layers();
@@ -87,7 +87,7 @@ std::vector<Chain::Stage> best_stages(const Chain& chain, Ticks limit, Value end
       const auto [from, to] = chain.starts(devices, limit);
       for (std::size_t layer = from; layer < to && layer + stages <= n; ++layer) {
         Value& best = table.at(stages, devices, layer);
-        chain.each_stage(stages, devices, layer, limit, [&](const Chain::Stage& s) {
+        chain.each_stage(stages, devices, layer, limit, [&](const PartitionChain::Stage& s) {
           const Value& on = table.at(stages - 1, devices - s.devices, s.end);
           if (on < none) best = std::min(best, join(s, on));
         });
@@ -96,56 +96,57 @@ std::vector<Chain::Stage> best_stages(const Chain& chain, Ticks limit, Value end
   return read_off(chain, table, limit, join);
 }
 
-using Stages = std::vector<Chain::Stage>;
+using Stages = std::vector<PartitionChain::Stage>;
 
 Ticks bottleneck_of(const Stages& stages) {
   Ticks most = 0;
-  for (const Chain::Stage& s : stages) most = std::max(most, s.pace);
+  for (const PartitionChain::Stage& s : stages) most = std::max(most, s.pace);
   return most;
 }
 Ticks latency_of(const Stages& stages) {
   Ticks sum = 0;
-  for (const Chain::Stage& s : stages) sum += s.latency;
+  for (const PartitionChain::Stage& s : stages) sum += s.latency;
   return sum;
 }
 
-Stages shortest_within(const Chain& chain, Ticks limit) {
-  return best_stages<Sum>(chain, limit, {0, 0}, {}, [](const Chain::Stage& s, const Sum& rest) {
-    const auto pace = static_cast<double>(s.pace);
-    return Sum{s.latency + rest.latency, pace * pace + rest.squares};
-  });
+Stages shortest_within(const PartitionChain& chain, Ticks limit) {
+  return best_stages<Sum>(chain, limit, {0, 0}, {},
+                          [](const PartitionChain::Stage& s, const Sum& rest) {
+                            const auto pace = static_cast<double>(s.pace);
+                            return Sum{s.latency + rest.latency, pace * pace + rest.squares};
+                          });
 }
 
 // Of the least bottleneck the shortest latency. Tight limits leave few stages to look at, so they
 // are tried first, beginning with one that nothing beats.
-Stages least_bottleneck(const Chain& chain) {
+Stages least_bottleneck(const PartitionChain& chain) {
   const Ticks least = chain.least_pace();
   if (Stages found = shortest_within(chain, least); !found.empty()) return found;
   for (const double room : {1.1, 1.5, 3.0, 0.0}) {
-    const Ticks limit =
-        room > 0 ? static_cast<Ticks>(static_cast<double>(least) * room) + 1 : Chain::kNever;
+    const Ticks limit = room > 0 ? static_cast<Ticks>(static_cast<double>(least) * room) + 1
+                                 : PartitionChain::kNever;
     const Stages found = best_stages<Ticks>(
-        chain, limit, 0, Chain::kNever,
-        [](const Chain::Stage& s, Ticks rest) { return std::max(s.pace, rest); });
+        chain, limit, 0, PartitionChain::kNever,
+        [](const PartitionChain::Stage& s, Ticks rest) { return std::max(s.pace, rest); });
     if (!found.empty()) return shortest_within(chain, bottleneck_of(found));
   }
   return {};
 }
 
-Stages least_missing(const Chain& chain) {
+Stages least_missing(const PartitionChain& chain) {
   return best_stages<std::int64_t>(
-      chain.without_memory(), Chain::kNever, 0, std::numeric_limits<std::int64_t>::max(),
-      [](const Chain::Stage& s, std::int64_t rest) { return std::max(s.missing, rest); });
+      chain.without_memory(), PartitionChain::kNever, 0, std::numeric_limits<std::int64_t>::max(),
+      [](const PartitionChain::Stage& s, std::int64_t rest) { return std::max(s.missing, rest); });
 }
 
 // The shortest latency falls as the bottleneck is let grow: each bottleneck that could still win is
 // tried, from the least on.
-Stages shortest_step(const Chain& chain, Ticks further, Stages found) {
+Stages shortest_step(const PartitionChain& chain, Ticks further, Stages found) {
   const auto step_of = [&](const Stages& s) { return latency_of(s) + further * bottleneck_of(s); };
-  if (further == 0) return shortest_within(chain, Chain::kNever);
+  if (further == 0) return shortest_within(chain, PartitionChain::kNever);
   if (latency_of(found) <= chain.least_latency()) return found;
   Ticks best = step_of(found);
-  const Ticks least_latency = latency_of(shortest_within(chain, Chain::kNever));
+  const Ticks least_latency = latency_of(shortest_within(chain, PartitionChain::kNever));
   const auto longest = [&] { return (best - 1 - least_latency) / further; };
   const Ticks bottleneck = bottleneck_of(found);
   if (longest() <= bottleneck) return found;
@@ -161,7 +162,7 @@ Partition answer(const Stages& stages, const PartitionProblem& problem, std::vec
   Partition p;
   p.order = std::move(order);
   std::size_t layer = 0, device = 0;
-  for (const Chain::Stage& s : stages) {
+  for (const PartitionChain::Stage& s : stages) {
     p.stages.push_back({static_cast<int>(layer), static_cast<int>(s.end - layer),
                         static_cast<int>(device), static_cast<int>(s.devices), Duration{s.pace},
                         Duration{s.latency}, Bytes{s.needed}});
@@ -175,7 +176,7 @@ Partition answer(const Stages& stages, const PartitionProblem& problem, std::vec
 
 Partition in_order(const PartitionProblem& problem, PartitionObjective objective,
                    std::vector<int> order) {
-  const Chain chain(problem, order);
+  const PartitionChain chain(problem, order);
   Stages found = least_bottleneck(chain);
   if (found.empty())
     found = least_missing(chain);

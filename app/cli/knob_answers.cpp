@@ -103,7 +103,7 @@ Json side_json(const PlanFigures& f, const std::string& name) {
 
 }  // namespace
 
-std::string boundary_text(const Boundary& b) {
+std::string boundary_text(const KnobBoundary& b) {
   std::string text = b.sentence + "\n";
   for (const auto& [side, value] :
        {std::pair{"last that fits", &b.last}, std::pair{"next", &b.next}}) {
@@ -117,7 +117,7 @@ std::string boundary_text(const Boundary& b) {
   return text + fmt::format("{} plans priced\n", b.tried);
 }
 
-std::string boundary_document(const Boundary& b) {
+std::string boundary_document(const KnobBoundary& b) {
   Json json = document_of("trainyard/boundary");
   json.set("knob", b.key);
   json.set("sentence", b.sentence);

@@ -14,8 +14,8 @@
 
 namespace trainyard {
 
-std::string boundary_text(const Boundary&);
-std::string boundary_document(const Boundary&);  // trainyard/boundary@1
+std::string boundary_text(const KnobBoundary&);
+std::string boundary_document(const KnobBoundary&);  // trainyard/boundary@1
 
 /// Names: how each plan is called, the first given one first.
 struct FlipNames {

@@ -87,8 +87,8 @@ Scenario rival(const Scenario& scenario, const std::string& words) {
 std::string boundary_of(const Words& words, const Scenario& scenario, const CostOf& cost,
                         bool& fits) {
   words.choice("smallest", {kDevicesKnob}, kDevicesKnob);
-  const Boundary found = words.has("largest") ? largest(scenario, words.text("largest"), cost)
-                                              : fewest_devices(scenario, cost);
+  const KnobBoundary found = words.has("largest") ? largest(scenario, words.text("largest"), cost)
+                                                  : fewest_devices(scenario, cost);
   fits = found.last.has_value();
   return words.has("json") ? boundary_document(found) : boundary_text(found);
 }

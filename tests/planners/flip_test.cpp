@@ -72,8 +72,8 @@ TEST(Flip, HoldsOnBothSidesOfRandomPairs) {
       EXPECT_LE(std::abs(std::log(p.short_of)), std::abs(std::log(p.factor)) + 1e-9);
     }
   }
-  EXPECT_GT(points, 60);
-  EXPECT_GT(none, 0);
+  EXPECT_GT(points, static_cast<int>(testing::cases(60, 5)));
+  EXPECT_GE(none, static_cast<int>(testing::cases(1, 0)));
 }
 
 // Between two values of a batch that flips there is none that both plans can have.

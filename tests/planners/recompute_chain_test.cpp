@@ -64,13 +64,13 @@ std::int64_t brute_force(const Chain& chain, std::int64_t limit) {
     if (gradient == 0) return time;
     std::int64_t held = gradient == kNone ? 0 : boundary(gradient);
     for (int l = 0; l < n; ++l) {
-      const ChainLayer& layer = chain.layers[static_cast<std::size_t>(l)];
+      const RecomputeLayerCost& layer = chain.layers[static_cast<std::size_t>(l)];
       if ((inputs >> l & 1U) != 0) held += layer.input.value;
       if ((tapes >> l & 1U) != 0) held += layer.tape.value;
     }
     const int last = gradient == kNone ? n - 1 : gradient - 1;
     for (int l = 0; l <= last; ++l) {
-      const ChainLayer& layer = chain.layers[static_cast<std::size_t>(l)];
+      const RecomputeLayerCost& layer = chain.layers[static_cast<std::size_t>(l)];
       const std::uint32_t bit = 1U << l;
       const bool kept = (inputs & bit) != 0;
       if (kept || passing == l)
@@ -138,7 +138,7 @@ TEST(RecomputeChain, FrontNeverRisesAndEndsWithNothingRunTwice) {
     const Chain chain = drawn(seed, 20, 50);
     const std::vector<ChainPoint> front = chain_front(chain, Bytes{100'000});
     Duration once{};
-    for (const ChainLayer& l : chain.layers) once += l.forward + l.backward;
+    for (const RecomputeLayerCost& l : chain.layers) once += l.forward + l.backward;
     EXPECT_EQ(front.back().time, once);
     for (std::size_t i = 1; i < front.size(); ++i) {
       EXPECT_LT(front[i - 1].peak, front[i].peak);

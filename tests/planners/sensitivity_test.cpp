@@ -82,9 +82,9 @@ TEST(Sensitivity, EveryValueIsTheEstimateOfItsScenario) {
         EXPECT_EQ(complete_plan.batch.sequence == base.plan.batch.sequence, s.key != "seq");
       }
   }
-  EXPECT_GT(legal, 1000);
-  EXPECT_GT(refused, 50);
-  EXPECT_GT(fixed, 100);
+  EXPECT_GT(legal, static_cast<int>(testing::cases(1000, 100)));
+  EXPECT_GT(refused, static_cast<int>(testing::cases(50, 5)));
+  EXPECT_GT(fixed, static_cast<int>(testing::cases(100, 10)));
   EXPECT_GT(knobs.size(), 18u);
 }
 
@@ -141,8 +141,8 @@ TEST(Sensitivity, SaysWhatIsNotTheSameTraining) {
 }
 
 TEST(Sensitivity, WhatIsNotLegalNamesItsField) {
-  const KnobValue& ep =
-      value(strip(sensitivity(large(), testing::costs(), {.keys = {"ep"}}), "ep"), "2");
+  const auto all = sensitivity(large(), testing::costs(), {.keys = {"ep"}});
+  const KnobValue& ep = value(strip(all, "ep"), "2");
   EXPECT_FALSE(ep.legal);
   EXPECT_EQ(ep.field, "plan#/mesh/ep");
   EXPECT_EQ(ep.fix, "ep=1");
