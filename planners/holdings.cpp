@@ -24,13 +24,6 @@ PipelineTimes unit_times(const Method& schedule, std::size_t stages) {
   return times;
 }
 
-bool asks_for_times(std::string_view schedule) {
-  for (const std::string_view name : {"zb-v", "v-half", "v-min", "zb-h1", "zb-h2", "dualpipe-v",
-                                      "dualpipe", "chimera", "tick-tock"})
-    if (schedule == name) return true;
-  return false;
-}
-
 }  // namespace
 
 int settled_microbatches(const Method& schedule, int pp, int microbatches) {
@@ -56,7 +49,6 @@ Holdings holdings(const Choice& choice, int pp, int virtual_stages, int microbat
   Holdings h;
   h.placement = schedule.placement, h.splits_backward = schedule.splits_backward;
   h.paced = found.paced, h.shared = choice.method == "tick-tock";
-  h.by_times = asks_for_times(choice.method);
   h.live = found.live, h.live_for_weight = found.live_for_weight;
   h.older_versions = found.older_versions;
   h.late_live = found.late_live, h.late_live_for_weight = found.late_live_for_weight;

@@ -12,9 +12,8 @@ namespace trainyard {
 struct Holdings {
   Placement placement = Placement::Cyclic;
   bool splits_backward = false;
-  bool paced = false;     // asynchronous: its step has neither fill nor drain
-  bool shared = false;    // several waves share a device
-  bool by_times = false;  // its order hangs on times: under others it may hold more or less
+  bool paced = false;   // asynchronous: its step has neither fill nor drain
+  bool shared = false;  // several waves share a device
   // By place: stage * copies + copy.
   std::vector<std::uint16_t> device;
   std::vector<int> live, live_for_weight, older_versions;

@@ -135,13 +135,15 @@ Pipeline make_pipeline(const ScheduleProblem& problem) {
   return p;
 }
 
-Score score_of(const Pipeline& p, const std::vector<Ticks>& ends, ScheduleObjective objective) {
+OrderScore score_of(const Pipeline& p, const std::vector<Ticks>& ends,
+                    ScheduleObjective objective) {
   Ticks makespan = 0, span = 0;
   for (std::size_t d = 0; d < ends.size(); ++d) {
     makespan = std::max(makespan, ends[d]);
     span = std::max(span, ends[d] - p.head[d]);
   }
-  return objective == ScheduleObjective::Makespan ? Score{makespan, span} : Score{span, makespan};
+  return objective == ScheduleObjective::Makespan ? OrderScore{makespan, span}
+                                                  : OrderScore{span, makespan};
 }
 
 LaneClock::LaneClock(const Pipeline& pipeline)

@@ -57,12 +57,12 @@ struct Lanes {
 };
 
 /// Lower is better: what is minimised, then the other of makespan and span.
-struct Score {
+struct OrderScore {
   Ticks first = kNever, second = kNever;
-  friend auto operator<=>(const Score&, const Score&) = default;
+  friend auto operator<=>(const OrderScore&, const OrderScore&) = default;
 };
 /// Of devices that end then; a span begins at its device's head.
-Score score_of(const Pipeline&, const std::vector<Ticks>& ends, ScheduleObjective);
+OrderScore score_of(const Pipeline&, const std::vector<Ticks>& ends, ScheduleObjective);
 
 /// Times lanes; keeps its tables from one call to the next.
 class LaneClock {

@@ -66,11 +66,7 @@ struct MeshJob {
 class SpacePricer {
  public:
   SpacePricer(const PlanSpace& space, CostModels& costs, const PricerOptions& options)
-      : space_(space),
-        costs_(costs),
-        options_(options),
-        at_(space),
-        process_(costs.of(space.base()).process_memory(space.base().cluster.device)) {}
+      : space_(space), costs_(costs), options_(options), at_(space) {}
 
   PriceTable run() {
     list_meshes();
@@ -157,7 +153,11 @@ class SpacePricer {
 
   // Which layers' work is needed, and by which mesh of its group it is written.
   void mark_work() {
-    regular_base_ = space_.base().plan.split.layers.empty() && space_.base().plan.order.empty();
+    // A framework may split layers by its own rule.
+    const std::size_t framework = space_.knob("framework");
+    regular_base_ =
+        space_.base().plan.split.layers.empty() && space_.base().plan.order.empty() &&
+        (framework == space_.knobs().size() || space_.knobs()[framework].values.size() == 1);
     std::size_t each = 1;
     for (std::size_t k = at_.sequence_parallel; k <= at_.micro; ++k)
       each *= space_.knobs()[k].values.size();
@@ -368,13 +368,15 @@ class SpacePricer {
     Digits d = job.digits;
     const Cluster cluster = with_devices(space_.base().cluster, job.devices);
     Scenario s = space_.scenario(space_.id(d));
-    Room room{{}, std::vector<DeviceSum>(static_cast<std::size_t>(job.pp)), {}};
+    const CostModel& cost = costs_.of(s);
+    Room room{{}, std::vector<DeviceSum>(static_cast<std::size_t>(job.pp))};
     // By micro-batch.
     std::vector<std::vector<Pipeline>> by_micro;
     for (d[at_.micro] = 0; d[at_.micro] < space_.knobs()[at_.micro].values.size(); ++d[at_.micro])
       by_micro.push_back(pipelines(job, d, s));
     d[at_.micro] = 0;
-    const std::size_t level = pipeline_level(s.plan.mesh, cluster);
+    const MeshPrices prices{job, cluster, cost, cost.process_memory(cluster.device),
+                            pipeline_level(s.plan.mesh, cluster)};
     std::map<std::vector<std::uint32_t>, State> states;
     each_combination(space_, d, at_.zero, at_.micro, [&] {
       if (stopped() || !canonical_state(job, d) || !canonical_layer(job, d)) return;
@@ -383,7 +385,7 @@ class SpacePricer {
       if (have == states.end()) have = states.emplace(key, state_of(job, key, s)).first;
       const State& state = have->second;
       for (d[at_.micro] = 0; d[at_.micro] < by_micro.size(); ++d[at_.micro])
-        price_pipelines(job, d, state, by_micro[d[at_.micro]], cluster, level, room, out);
+        price_pipelines(prices, d, state, by_micro[d[at_.micro]], room, out);
       d[at_.micro] = 0;
     });
     const std::lock_guard guard(lock_);
@@ -392,15 +394,23 @@ class SpacePricer {
     return out;
   }
 
+  // What all plans of a mesh are priced with.
+  struct MeshPrices {
+    const MeshJob& job;
+    const Cluster& cluster;
+    const CostModel& cost;
+    ProcessMemory process;
+    std::size_t level;  // that messages between stages cross
+  };
+
   struct Room {
     std::vector<KindPrice> kinds;
     std::vector<DeviceSum> devices;
-    std::vector<std::pair<std::size_t, bool>> have;
   };
 
-  void price_pipelines(const MeshJob& job, Digits& d, const State& state,
-                       const std::vector<Pipeline>& list, const Cluster& cluster, std::size_t level,
-                       Room& room, PriceTable& out) {
+  void price_pipelines(const MeshPrices& mesh, Digits& d, const State& state,
+                       const std::vector<Pipeline>& list, Room& room, PriceTable& out) {
+    const MeshJob& job = mesh.job;
     const Work* work =
         regular(d) && whole_batch(job, d) ? &work_[work_index(job.group, d)] : nullptr;
     const PlanId base = space_.id(d);
@@ -418,7 +428,7 @@ class SpacePricer {
         plan.fate = work->prices.illegal();
       if (plan.fate != Fate::Untried) continue;
       if (work == nullptr || p.alters_layers) {
-        price_alone(out.ids.back(), cluster, plan);
+        price_alone(out.ids.back(), mesh, plan);
         continue;
       }
       if (stages_at_hand != p.stages || split_at_hand != p.holds->splits_backward) {
@@ -429,40 +439,39 @@ class SpacePricer {
         for (std::size_t k = 0; k < sums.size(); ++k)
           room.kinds.push_back(
               combine(sums[k], states[k], split_at_hand, state.reduces_every_microbatch));
-        transfer = transfer_of(job, p, sums, cluster, level);
+        transfer = transfer_of(mesh, p, sums);
       }
       const auto m =
           static_cast<int>(space_.base().plan.batch.global / job.dp / number(at_.micro, d));
-      const StepBound bound =
-          bound_of(room.kinds, kinds_.at(p.stages).kind_of, *p.holds,
-                   {process_, transfer, m, state.reduces_every_microbatch, state.blocking_sends},
-                   room.devices);
+      const StepBound bound = bound_of(
+          room.kinds, kinds_.at(p.stages).kind_of, *p.holds,
+          {mesh.process, transfer, m, state.reduces_every_microbatch, state.blocking_sends},
+          room.devices);
       plan.step = Duration{bound.step}, plan.memory = bound.memory, plan.device = bound.device;
       plan.bound = true;
-      if (bound.memory > memory_limit(cluster, options_.spare)) plan.fate = Fate::Memory;
+      if (bound.memory > memory_limit(mesh.cluster, options_.spare)) plan.fate = Fate::Memory;
     }
   }
 
-  std::int64_t transfer_of(const MeshJob& job, const Pipeline& p,
-                           const std::vector<StageWorkSum>& sums, const Cluster& cluster,
-                           std::size_t level) {
-    if (job.pp == 1) return 0;
+  std::int64_t transfer_of(const MeshPrices& mesh, const Pipeline& p,
+                           const std::vector<StageWorkSum>& sums) const {
+    if (mesh.job.pp == 1) return 0;
     const std::vector<std::uint16_t>& kind_of = kinds_.at(p.stages).kind_of;
     Bytes largest{};
     for (std::size_t s = 0; s < kind_of.size(); ++s) {
       if (s + 1 < kind_of.size()) largest = std::max(largest, sums[kind_of[s]].send_forward);
       if (s > 0) largest = std::max(largest, sums[kind_of[s]].send_backward);
     }
-    return costs_.of(space_.base()).transfer(largest, cluster, level).count();
+    return mesh.cost.transfer(largest, mesh.cluster, mesh.level).count();
   }
 
-  void price_alone(PlanId id, const Cluster& cluster, PricedPlan& plan) {
+  void price_alone(PlanId id, const MeshPrices& mesh, PricedPlan& plan) {
     const Scenario s = space_.scenario(id);
-    const ExactPrice price = exact_price(s, costs_.of(s));
+    const ExactPrice price = exact_price(s, mesh.cost);
     plan.fate = price.illegal;
     if (plan.fate != Fate::Untried) return;
     plan.step = price.step, plan.memory = price.memory, plan.device = price.device;
-    if (price.memory > memory_limit(cluster, options_.spare)) plan.fate = Fate::Memory;
+    if (price.memory > memory_limit(mesh.cluster, options_.spare)) plan.fate = Fate::Memory;
   }
 
   PriceTable join(std::vector<PriceTable>& parts) const {
@@ -482,7 +491,6 @@ class SpacePricer {
   CostModels& costs_;
   const PricerOptions& options_;
   KnobIndex at_;
-  ProcessMemory process_;
   std::vector<MeshJob> jobs_;
   std::size_t groups_ = 0;
   bool regular_base_ = true;

@@ -74,7 +74,7 @@ class Solver {
   // Whether it is the best so far.
   template <class Name>
   bool consider(const Lanes& lanes, const std::vector<Ticks>& ends, Name&& name) {
-    const Score score = score_of(pipeline_, ends, options_.objective);
+    const OrderScore score = score_of(pipeline_, ends, options_.objective);
     if (score >= score_) return score == score_;
     score_ = score;
     best_ = lanes;
@@ -316,7 +316,7 @@ class Solver {
   ListScheduler scheduler_;
   LaneClock clock_;
 
-  Score score_;
+  OrderScore score_;
   Lanes best_;
   std::string found_by_;
   bool optimal_ = false;

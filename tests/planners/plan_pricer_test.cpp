@@ -63,6 +63,16 @@ std::vector<Case> cases() {
        {"global-batch=32", "reshard-after-forward=off"},
        {},
        {{"micro-batch", "1"}, {"zero", "3"}, {"schedule", "1f1b,zb-v"}}},
+      {"gpt3-2.7b",
+       "a100-sxm-80:8",
+       {"global-batch=32"},
+       {},
+       {{"framework", "megatron,nanotron,fsdp"}, {"micro-batch", "1"}, {"zero", "0,1"}}},
+      {"gpt3-2.7b",
+       "a100-sxm-80:8",
+       {"global-batch=32", "framework=megatron-core"},
+       {},
+       {{"kernels", "eager,compiled"}, {"optimizer", "adam,sgd"}, {"micro-batch", "1"}}},
       {"llama-3-8b", "h100-sxm:16", {"global-batch=32", "pp=1"}, {"pp"}, {}},
   };
 }
