@@ -1,11 +1,6 @@
 #include "app/cli/validate_picture.h"
 
-#include <ostream>
-
-#include "app/cli/scenario_words.h"
-#include "visualizers/png.h"
-#include "visualizers/render.h"
-#include "visualizers/svg.h"
+#include "app/cli/picture_files.h"
 #include "visualizers/validation_view.h"
 
 namespace trainyard {
@@ -17,14 +12,9 @@ std::vector<Flag> picture_flags() {
 
 void write_pictures(const RowSet& set, const Validation& validation, const Words& words,
                     Streams& streams) {
-  if (!words.has("svg") && !words.has("png")) return;
+  if (!asks_for_picture(words)) return;
   const Drawing drawing = validation_picture(validation_model(set, validation));
-  const auto write = [&](std::string_view flag, const std::string& bytes) {
-    write_file(words.text(flag), bytes);
-    if (!words.has("quiet")) streams.err << "wrote " << words.text(flag) << "\n";
-  };
-  if (words.has("svg")) write("svg", to_svg(drawing, Theme::Dark));
-  if (words.has("png")) write("png", to_png(render(drawing, 2, Theme::Dark)));
+  write_picture(drawing, Theme::Dark, words, streams);
 }
 
 }  // namespace trainyard
