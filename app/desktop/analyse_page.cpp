@@ -7,11 +7,13 @@
 
 #include "app/desktop/analyse_scene.h"
 #include "app/desktop/order_page.h"
+#include "app/desktop/planner_page.h"
 #include "app/desktop/run_scene.h"
 #include "app/desktop/schedules_scene.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/view_scene.h"
 #include "app/desktop/waves_scene.h"
+#include "visualizers/pareto_view.h"
 
 namespace trainyard {
 namespace {
@@ -19,13 +21,13 @@ namespace {
 // Of views(), by tab; the last tabs are no views of one experiment.
 constexpr std::string_view kViews[] = {"analyse", "roofline", "order",
                                        "lanes",   "waves",    "staleness"};
-constexpr int kSchedules = 6, kRun = 7;
+constexpr int kSchedules = 6, kRun = 7, kPlans = 8;
 
 }  // namespace
 
 AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& training,
                          QWidget* parent)
-    : QWidget(parent),
+    : Page(parent),
       session_(session),
       training_(training),
       tabs_(new QTabBar),
@@ -61,9 +63,12 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   add("Schedules",
       new CanvasWidget("Schedules at equal memory", std::make_unique<SchedulesScene>(comparison_)));
   add("Run", new CanvasWidget("Run beside its prediction", std::make_unique<RunScene>(training)));
+  planner_ = new PlannerPage(document);
+  add("Plans", planner_->canvases().front(), planner_);
   connect(&training, &TrainingSession::changed, canvases_[kRun], &CanvasWidget::refresh);
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
   connect(tabs_, &QTabBar::currentChanged, this, &AnalysePage::compare_when_seen);
+  connect(tabs_, &QTabBar::currentChanged, this, &Page::turned);
   connect(&session_, &Session::experiment_changed, this, &AnalysePage::compare_when_seen);
   connect(&comparison_, &Comparison::changed, canvases_[kSchedules], &CanvasWidget::refresh);
   const auto refresh = [this] {
@@ -86,6 +91,22 @@ void AnalysePage::show_tab(const QString& name) {
     if (tabs_->tabText(i).toLower() == name) tabs_->setCurrentIndex(i);
 }
 
+QList<CanvasWidget*> AnalysePage::canvases() const {
+  return canvases_.mid(0, kPlans) + planner_->canvases();
+}
+
+bool AnalysePage::settled() const { return !comparison_.running() && planner_->settled(); }
+
+QStringList AnalysePage::tabs() const {
+  QStringList names;
+  for (const char* name : kAnalyseTabs) names << name;
+  return names;
+}
+
+QString AnalysePage::tab() const { return tabs_->tabText(tabs_->currentIndex()).toLower(); }
+
+bool AnalysePage::whole() const { return tabs_->currentIndex() == kPlans; }
+
 CanvasWidget* AnalysePage::current() const { return canvases_[tabs_->currentIndex()]; }
 
 // Only the comparison that somebody looks at is worth its time.
@@ -96,13 +117,21 @@ void AnalysePage::compare_when_seen() {
 }
 
 Size AnalysePage::picture_size() const {
+  if (tabs_->currentIndex() == kPlans) return kParetoSize;
   if (tabs_->currentIndex() == kRun) return {1400, 900};
   if (tabs_->currentIndex() != kSchedules) return view(kViews[tabs_->currentIndex()]).size;
   const SchedulesModel* model = comparison_.model();
   return {1400, model == nullptr ? 200 : schedules_height(*model)};
 }
 
+std::optional<Drawing> AnalysePage::picture() const {
+  if (tabs_->currentIndex() == kPlans) return planner_->picture();
+  if (session_.data() == nullptr) return std::nullopt;
+  return picture(picture_size());
+}
+
 Drawing AnalysePage::picture(Size size) const {
+  if (tabs_->currentIndex() == kPlans) return planner_->picture().value_or(Drawing(size));
   if (tabs_->currentIndex() == kRun) {
     Drawing run(size);
     draw_run(run, {0, 0, size.width, size.height}, training_.model(), {});

@@ -1,12 +1,11 @@
 // The centre of the Analyse perspective: the timeline with memory, and the other views, as tabs.
 #pragma once
 
-#include <QWidget>
-
 #include <array>
 
 #include "app/desktop/comparison.h"
 #include "app/desktop/document.h"
+#include "app/desktop/page.h"
 #include "app/desktop/session.h"
 #include "app/desktop/training_session.h"
 
@@ -17,25 +16,31 @@ namespace trainyard {
 
 class CanvasWidget;
 class OrderPage;
+class PlannerPage;
 
 /// The tabs by their names in lower case, as --tab takes them.
-inline constexpr std::array<const char*, 8> kAnalyseTabs = {
-    "timeline", "roofline", "order", "lanes", "waves", "staleness", "schedules", "run"};
+inline constexpr std::array<const char*, 9> kAnalyseTabs = {
+    "timeline", "roofline", "order", "lanes", "waves", "staleness", "schedules", "run", "plans"};
 
-class AnalysePage : public QWidget {
+class AnalysePage : public Page {
   Q_OBJECT
 
  public:
   AnalysePage(Document&, Session&, TrainingSession&, QWidget* parent = nullptr);
-  const QList<CanvasWidget*>& canvases() const { return canvases_; }
+  QList<CanvasWidget*> canvases() const override;
+  bool settled() const override;
+  QStringList tabs() const override;
+  QString tab() const override;
+  bool whole() const override;
+  std::optional<Drawing> picture() const override;
   CanvasWidget* current() const;
-  /// By its name in lower case; others change nothing.
-  void show_tab(const QString&);
+  void show_tab(const QString&) override;
   /// The drawing that the shown tab has at a size, as for a file.
   Drawing picture(Size) const;
   /// A size that suits it in a file.
   Size picture_size() const;
   OrderPage& order() const { return *order_; }
+  PlannerPage& planner() const { return *planner_; }
   const Comparison& comparison() const { return comparison_; }
 
  private:
@@ -48,7 +53,8 @@ class AnalysePage : public QWidget {
   QTabBar* tabs_;
   QStackedWidget* pages_;
   OrderPage* order_;
-  QList<CanvasWidget*> canvases_;
+  PlannerPage* planner_;
+  QList<CanvasWidget*> canvases_;  // of each tab the one that speaks for it
 };
 
 }  // namespace trainyard

@@ -3,9 +3,7 @@
 #include <QCommandLineParser>
 #include <QRegularExpression>
 
-#include <algorithm>
-
-#include "app/desktop/analyse_page.h"
+#include "app/desktop/perspective.h"
 
 namespace trainyard {
 namespace {
@@ -29,13 +27,6 @@ Theme theme_of(const QString& text) {
   refuse("theme", "dark or light", text);
 }
 
-QString tab_names() {
-  QStringList names;
-  for (const char* name : kAnalyseTabs) names << name;
-  const QString last = names.takeLast();
-  return names.join(", ") + " or " + last;
-}
-
 }  // namespace
 
 CommandLine parse_command_line(const QStringList& arguments) {
@@ -51,9 +42,9 @@ CommandLine parse_command_line(const QStringList& arguments) {
   parser.addOption({"set", "one setting of the plan; may be given again", "key=value"});
   parser.addOption({"renderer", "auto, vulkan or soft; also TRAINYARD_RENDERER", "name"});
   parser.addOption({"theme", "dark or light", "name"});
-  parser.addOption({"perspective", "design, analyse, published or planner", "name"});
-  parser.addOption({"search", "searches for plans at once, in the planner"});
-  parser.addOption({"tab", "of analyse: " + tab_names(), "name"});
+  parser.addOption({"perspective", perspective_names(), "name"});
+  parser.addOption({"search", "searches for plans at once"});
+  parser.addOption({"tab", tab_names(), "name"});
   parser.addOption({"screenshot", "saves the window as PNG when all is drawn, and leaves", "file"});
   parser.addOption({"size", "of the window", "WxH"});
   if (!parser.parse(arguments))
@@ -72,13 +63,11 @@ CommandLine parse_command_line(const QStringList& arguments) {
   if (!renderer.isEmpty()) line.renderer = renderer_choice(renderer.toStdString());
   if (parser.isSet("theme")) line.theme = theme_of(parser.value("theme"));
   line.perspective = parser.value("perspective");
-  if (!line.perspective.isEmpty() &&
-      !QStringList{"design", "analyse", "published", "planner"}.contains(line.perspective))
-    refuse("perspective", "design, analyse, published or planner", line.perspective);
+  if (!line.perspective.isEmpty() && find_perspective(line.perspective) == nullptr)
+    refuse("perspective", perspective_names(), line.perspective);
   line.search = parser.isSet("search");
   line.tab = parser.value("tab");
-  if (!line.tab.isEmpty() &&
-      std::find(kAnalyseTabs.begin(), kAnalyseTabs.end(), line.tab) == kAnalyseTabs.end())
+  if (!line.tab.isEmpty() && perspective_of_tab(line.tab) == nullptr)
     refuse("tab", tab_names(), line.tab);
   line.screenshot = parser.value("screenshot");
   if (parser.isSet("size")) line.size = size_of(parser.value("size"));

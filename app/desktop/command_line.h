@@ -18,9 +18,9 @@ struct CommandLine {
   Request request;  // model empty: none was named
   std::optional<RendererChoice> renderer;
   std::optional<Theme> theme;
-  QString perspective;  // empty, "design", "analyse", "published" or "planner"
+  QString perspective;  // empty, or one of perspectives()
   bool search = false;  // for plans, at once
-  QString tab;          // of Analyse: one of kAnalyseTabs
+  QString tab;          // of whichever perspective has it
   QString screenshot;   // a PNG file: show, wait until all is drawn, save, leave
   QSize size{1600, 1000};
 };

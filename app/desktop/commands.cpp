@@ -4,6 +4,12 @@
 #include <QMenu>
 #include <QMenuBar>
 
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "app/desktop/perspective.h"
+
 namespace trainyard {
 namespace {
 
@@ -18,12 +24,6 @@ constexpr Command kCommands[] = {
     {"file.quit", "File", "Quit", "Ctrl+Q", "Closes the window."},
     {"edit.undo", "Edit", "Undo", "Ctrl+Z", "Takes the last change of the project back."},
     {"edit.redo", "Edit", "Redo", "Ctrl+Shift+Z", "Makes the change again that was taken back."},
-    {"view.design", "View", "Design", "Ctrl+1", "Shows model, cluster and strategy."},
-    {"view.analyse", "View", "Analyse", "Ctrl+2", "Shows timeline, memory and roofline."},
-    {"view.published", "View", "Published results", "Ctrl+3",
-     "Shows what others measured beside what is predicted of it."},
-    {"view.planner", "View", "Planner", "Ctrl+4",
-     "Shows every plan of a space, the best of them, and why the others lost."},
     {"view.left", "View", "Project panel", "Ctrl+B", "Shows or hides the project.", true},
     {"view.right", "View", "Strategy and inspector", "Ctrl+Shift+B",
      "Shows or hides the right panels.", true},
@@ -40,11 +40,11 @@ constexpr Command kCommands[] = {
      "Applies the change that the verdict offers."},
     {"plan.own-order", "Plan", "Back to the schedule's own order", "",
      "Drops the edits of the order."},
-    {"plan.search", "Plan", "Search for plans", "F6",
-     "Prices every plan of the space that the planner shows."},
-    {"plan.search-stop", "Plan", "Stop the search", "Shift+F6", "Keeps what was found so far."},
+    {"plan.search", "Plan", "Search for plans", "F7",
+     "Prices every plan of the space that the tab Plans shows."},
+    {"plan.search-stop", "Plan", "Stop the search", "Shift+F7", "Keeps what was found so far."},
     {"plan.open-found", "Plan", "Open the chosen plan", "Ctrl+Shift+Return",
-     "Makes the plan that is chosen in the planner the open one."},
+     "Makes the plan that is chosen among those searched the open one."},
     {"plan.why", "Plan", "Why not my plan?", "Ctrl+Shift+W",
      "Says why the open plan is not the best of those searched."},
     {"simulate.run", "Simulate", "Simulate", "F5", "Runs the plan in the simulator."},
@@ -82,13 +82,45 @@ constexpr CanvasKey kCanvasKeys[] = {
     {"Esc", "clear range and selection"},
 };
 
+// What lives as long as the program: the table has pointers.
+const char* kept(const QString& text) {
+  static std::deque<std::string> texts;
+  return texts.emplace_back(text.toStdString()).c_str();
+}
+
+void add_perspectives(std::vector<Command>& all) {
+  for (const Perspective& p : perspectives())
+    all.push_back({kept(QString("view.") + p.id), "View", p.title, p.key, p.help});
+  for (const Perspective& p : perspectives())
+    for (const QString tab : p.tabs)
+      all.push_back({kept("view." + tab), "View/Tabs", kept(tab.left(1).toUpper() + tab.mid(1)), "",
+                     kept(QString("Shows the tab %1 of %2.").arg(tab, p.title))});
+}
+
+// Perspectives and their tabs come before the first command of View.
+std::vector<Command> every_command() {
+  std::vector<Command> all;
+  bool viewed = false;
+  for (const Command& command : kCommands) {
+    if (!viewed && std::string_view(command.menu) == "View") {
+      add_perspectives(all);
+      viewed = true;
+    }
+    all.push_back(command);
+  }
+  return all;
+}
+
 }  // namespace
 
-std::span<const Command> commands() { return kCommands; }
+std::span<const Command> commands() {
+  static const std::vector<Command> all = every_command();
+  return all;
+}
 std::span<const CanvasKey> canvas_keys() { return kCanvasKeys; }
 
 Actions::Actions(QWidget* window) : QObject(window) {
-  for (const Command& c : kCommands) {
+  for (const Command& c : commands()) {
     auto* action = new QAction(QString::fromUtf8(c.text), window);
     action->setObjectName(c.id);
     action->setCheckable(c.checkable);
@@ -111,11 +143,12 @@ QAction* Actions::operator[](const QString& id) const {
 }
 
 void Actions::fill(QMenuBar* bar) const {
-  for (const Command& c : kCommands) {
+  for (const Command& c : commands()) {
     QMenu*& menu = menus_[c.menu];
     if (menu == nullptr) {
-      menu = bar->addMenu(c.menu);
-      menu->setAccessibleName(c.menu);
+      const QStringList path = QString(c.menu).split('/');
+      menu = path.size() == 1 ? bar->addMenu(path[0]) : menus_[path[0]]->addMenu(path[1]);
+      menu->setAccessibleName(path.last());
     }
     menu->addAction(actions_.value(c.id));
   }

@@ -18,12 +18,13 @@ namespace trainyard {
 
 struct Command {
   const char* id;        // "file.open"
-  const char* menu;      // "File"
+  const char* menu;      // "File"; "View/Tabs" is a menu in a menu
   const char* text;      // "Open…"
   const char* shortcut;  // portable text, "" = none; several separated by ';'
   const char* help;      // one sentence
   bool checkable = false;
 };
+/// Those of perspectives and their tabs among them: "view.analyse", "view.timeline".
 std::span<const Command> commands();
 
 /// Keys that work while a canvas has the focus; the canvas reads them itself.

@@ -16,7 +16,7 @@
 namespace trainyard {
 
 DesignPage::DesignPage(Document& document, Session& session, QWidget* parent)
-    : QWidget(parent), document_(document), session_(session) {
+    : Page(parent), document_(document), session_(session) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   auto* column = new QVBoxLayout(this);
@@ -62,6 +62,12 @@ DesignPage::DesignPage(Document& document, Session& session, QWidget* parent)
   connect(&session_, &Session::experiment_changed, this, &DesignPage::refresh);
   connect(&document_, &Document::changed, this, &DesignPage::refresh);
   refresh();
+}
+
+std::optional<Drawing> DesignPage::picture() const {
+  if (session_.data() == nullptr) return std::nullopt;
+  const View& layers = view("layers");
+  return layers.draw(*session_.data(), layers.size, session_.state());
 }
 
 void DesignPage::refresh() {

@@ -2,9 +2,8 @@
 // cluster.
 #pragma once
 
-#include <QWidget>
-
 #include "app/desktop/document.h"
+#include "app/desktop/page.h"
 #include "app/desktop/session.h"
 
 class QLabel;
@@ -13,12 +12,13 @@ namespace trainyard {
 
 class CanvasWidget;
 
-class DesignPage : public QWidget {
+class DesignPage : public Page {
   Q_OBJECT
 
  public:
   DesignPage(Document&, Session&, QWidget* parent = nullptr);
-  QList<CanvasWidget*> canvases() const { return {split_, layers_, cluster_}; }
+  QList<CanvasWidget*> canvases() const override { return {split_, layers_, cluster_}; }
+  std::optional<Drawing> picture() const override;
 
  private:
   void refresh();

@@ -80,6 +80,7 @@ void Document::change(const QString& text, Project after, const QString& merge_k
 void Document::put(const Project& content) {
   Project next = content;
   next.perspective = project_.perspective;
+  next.tab = project_.tab;
   next.automatic = project_.automatic;
   project_ = std::move(next);
   Q_EMIT changed();
@@ -156,9 +157,19 @@ void Document::show_plan(int index) {
   Q_EMIT view_changed();
 }
 
-void Document::show_perspective(const QString& name) {
-  if (project_.perspective == name.toStdString()) return;
-  project_.perspective = name.toStdString();
+void Document::show_perspective(const QString& name, const QString& tab) {
+  const ShownPart part = shown_part(name.toStdString());
+  const std::string wanted = tab.isEmpty() ? part.tab : tab.toStdString();
+  if (project_.perspective == part.perspective && (wanted.empty() || project_.tab == wanted))
+    return;
+  project_.perspective = part.perspective;
+  project_.tab = wanted;
+  Q_EMIT view_changed();
+}
+
+void Document::show_tab(const QString& name) {
+  if (project_.tab == name.toStdString()) return;
+  project_.tab = name.toStdString();
   Q_EMIT view_changed();
 }
 

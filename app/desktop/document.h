@@ -40,7 +40,10 @@ class Document : public QObject {
 
   // Not undone.
   void show_plan(int index);
-  void show_perspective(const QString&);
+  /// One of kPerspectiveNames, or a name that shown_part() knows; tab: of that perspective, empty
+  /// for whichever it shows.
+  void show_perspective(const QString&, const QString& tab = {});
+  void show_tab(const QString&);  // of the perspective that is shown
   void set_automatic(bool);
 
   void clear();

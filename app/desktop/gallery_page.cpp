@@ -43,7 +43,7 @@ bool matches(const QTreeWidgetItem& row, const QStringList& words) {
 }  // namespace
 
 GalleryPage::GalleryPage(Document& document, Published& published, QWidget* parent)
-    : QWidget(parent), document_(document), published_(published) {
+    : Page(parent), document_(document), published_(published) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   auto* left = new QWidget;
@@ -152,6 +152,11 @@ void GalleryPage::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   published_.start();
   show_row();
+}
+
+std::optional<Drawing> GalleryPage::picture() const {
+  if (published_.results() == nullptr) return std::nullopt;
+  return validation_picture(published_.results()->model);
 }
 
 bool GalleryPage::settled() const { return !published_.running() && !difference_->running(); }

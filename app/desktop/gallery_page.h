@@ -2,9 +2,8 @@
 // a table; the chosen row with what was assumed of it and what lies between it and one's own plan.
 #pragma once
 
-#include <QWidget>
-
 #include "app/desktop/document.h"
+#include "app/desktop/page.h"
 #include "app/desktop/published.h"
 
 class QLabel;
@@ -17,17 +16,19 @@ namespace trainyard {
 class CanvasWidget;
 class DifferenceTable;
 
-class GalleryPage : public QWidget {
+class GalleryPage : public Page {
   Q_OBJECT
 
  public:
   GalleryPage(Document&, Published&, QWidget* parent = nullptr);
   CanvasWidget* canvas() const { return canvas_; }
+  QList<CanvasWidget*> canvases() const override { return {canvas_}; }
   /// The chosen row; -1 where none is.
   int chosen() const { return chosen_; }
   void choose(int row);
-  /// Everything that was asked for is there.
-  bool settled() const;
+  bool settled() const override;
+  bool whole() const override { return true; }
+  std::optional<Drawing> picture() const override;
 
  Q_SIGNALS:
   void open_row(const QString& id);

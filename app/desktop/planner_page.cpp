@@ -76,8 +76,7 @@ std::optional<ParetoFate> drawn(Fate fate) {
 
 }  // namespace
 
-PlannerPage::PlannerPage(Document& document, QWidget* parent)
-    : QWidget(parent), document_(document) {
+PlannerPage::PlannerPage(Document& document, QWidget* parent) : Page(parent), document_(document) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   space_ = new SpacePanel(document_, planning_);
@@ -207,7 +206,8 @@ bool PlannerPage::stale() const {
 
 bool PlannerPage::has_picture() const { return !scene_->model().points.empty(); }
 
-Drawing PlannerPage::picture() const {
+std::optional<Drawing> PlannerPage::picture() const {
+  if (!has_picture()) return std::nullopt;
   Drawing drawing(kParetoSize);
   draw_pareto(drawing, {0, 0, kParetoSize.width, kParetoSize.height}, scene_->model(),
               scene_->state());

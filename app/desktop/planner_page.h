@@ -1,12 +1,9 @@
-// The Planner perspective: the space of plans at the left, all plans as points and as a table in
+// The plans of a space: the space of plans at the left, all plans as points and as a table in
 // the middle, and at the right why the chosen one is not the best.
 #pragma once
 
-#include <QWidget>
-
-#include <optional>
-
 #include "app/desktop/document.h"
+#include "app/desktop/page.h"
 #include "app/desktop/planning.h"
 #include "visualizers/drawing.h"
 
@@ -22,16 +19,17 @@ class PlanTable;
 class ReasonPanel;
 class SpacePanel;
 
-class PlannerPage : public QWidget {
+class PlannerPage : public Page {
   Q_OBJECT
 
  public:
   explicit PlannerPage(Document&, QWidget* parent = nullptr);
 
   Planning& planning() { return planning_; }
-  QList<CanvasWidget*> canvases() const;
+  QList<CanvasWidget*> canvases() const override;
   /// Nothing is searched or priced.
-  bool settled() const;
+  bool settled() const override;
+  bool whole() const override { return true; }
   void start();
   void stop() { planning_.stop(); }
   std::optional<PlanId> chosen() const { return chosen_; }
@@ -43,7 +41,7 @@ class PlannerPage : public QWidget {
   /// The model, the plan's other settings or the space changed after the search.
   bool stale() const;
   bool has_picture() const;
-  Drawing picture() const;
+  std::optional<Drawing> picture() const override;
 
  Q_SIGNALS:
   void changed();

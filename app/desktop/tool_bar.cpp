@@ -5,19 +5,22 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QStackedWidget>
 #include <QToolButton>
 
-#include <iterator>
-
 #include "app/desktop/icons.h"
+#include "app/desktop/perspective.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 
 namespace trainyard {
 namespace {
 
-// In the order of their buttons.
-constexpr const char* kPerspectives[] = {"design", "analyse", "published", "planner"};
+QStringList titles() {
+  QStringList words;
+  for (const Perspective& p : perspectives()) words << p.title;
+  return words;
+}
 
 QToolButton* tool(QAction* action) {
   auto* button = new QToolButton;
@@ -35,7 +38,7 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
     : QWidget(parent), document_(document), session_(session), actions_(actions) {
   setFixedHeight(kToolBarHeight - 1);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  perspective_ = new Segment("Perspective", {"Design", "Analyse", "Published", "Planner"});
+  perspective_ = new Segment("Perspective", titles());
   plan_ = new Field("Plan");
   plan_->setFixedSize(180, 26);
   simulate_ = new QPushButton("Simulate");
@@ -58,8 +61,16 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
   row->setSpacing(12);
   row->addWidget(perspective_);
   row->addWidget(make_rule(20));
-  row->addWidget(make_label("Plan", 12, QFont::Normal, "third"));
-  row->addWidget(plan_);
+  auto* plans = new QWidget;
+  auto* plans_row = new QHBoxLayout(plans);
+  plans_row->setContentsMargins(0, 0, 0, 0);
+  plans_row->setSpacing(12);
+  plans_row->addWidget(make_label("Plan", 12, QFont::Normal, "third"));
+  plans_row->addWidget(plan_);
+  tools_ = new QStackedWidget;
+  tools_->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Preferred);
+  tools_->addWidget(plans);
+  row->addWidget(tools_);
   row->addWidget(simulate_);
   row->addWidget(make_key("F5"));
   row->addWidget(auto_);
@@ -69,8 +80,9 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
   row->addWidget(undo_);
   row->addWidget(redo_);
   row->addWidget(export_);
-  connect(perspective_, &Segment::chosen, this,
-          [this](int index) { document_.show_perspective(kPerspectives[index]); });
+  connect(perspective_, &Segment::chosen, this, [this](int index) {
+    document_.show_perspective(perspectives()[static_cast<std::size_t>(index)].id);
+  });
   connect(plan_, &QComboBox::activated, &document_, &Document::show_plan);
   connect(simulate_, &QPushButton::clicked, this,
           [this] { actions_[running_ ? "simulate.stop" : "simulate.run"]->trigger(); });
@@ -111,6 +123,11 @@ void ToolBar::set_training(bool training) {
   refresh_icons();
 }
 
+void ToolBar::show_tools(QWidget* tools) {
+  if (tools != nullptr && tools_->indexOf(tools) < 0) tools_->addWidget(tools);
+  tools_->setCurrentIndex(tools == nullptr ? 0 : tools_->indexOf(tools));
+}
+
 void ToolBar::refresh_plans() {
   const Project& project = document_.project();
   const QSignalBlocker quiet(plan_);
@@ -121,8 +138,8 @@ void ToolBar::refresh_plans() {
   simulate_->setEnabled(!project.model.empty());
   train_->setEnabled(!project.model.empty());
   export_->setEnabled(session_.experiment() != nullptr);
-  for (int i = 0; i < static_cast<int>(std::size(kPerspectives)); ++i)
-    if (project.perspective == kPerspectives[i]) perspective_->set_current(i);
+  for (std::size_t i = 0; i < perspectives().size(); ++i)
+    if (project.perspective == perspectives()[i].id) perspective_->set_current(static_cast<int>(i));
   auto_->setChecked(project.automatic);
 }
 

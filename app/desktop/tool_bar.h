@@ -11,6 +11,7 @@
 class QCheckBox;
 class QLabel;
 class QPushButton;
+class QStackedWidget;
 class QToolButton;
 
 namespace trainyard {
@@ -25,6 +26,8 @@ class ToolBar : public QWidget {
   ToolBar(Document&, Session&, const Actions&, QWidget* parent = nullptr);
   void set_running(bool);
   void set_training(bool);
+  /// In place of the plan; null: the plan. Takes the widget.
+  void show_tools(QWidget*);
   /// Icons in the colours of the theme.
   void refresh_icons();
 
@@ -35,6 +38,7 @@ class ToolBar : public QWidget {
   Session& session_;
   const Actions& actions_;
   Segment* perspective_;
+  QStackedWidget* tools_;
   Field* plan_;
   QPushButton *simulate_, *train_, *export_;
   QCheckBox* auto_;

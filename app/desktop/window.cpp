@@ -13,15 +13,16 @@
 #include <QStackedWidget>
 #include <QToolBar>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/desktop/analyse_page.h"
 #include "app/desktop/bottom_panel.h"
 #include "app/desktop/canvas_widget.h"
-#include "app/desktop/design_page.h"
 #include "app/desktop/gallery_page.h"
 #include "app/desktop/icons.h"
 #include "app/desktop/inspector.h"
+#include "app/desktop/perspective.h"
 #include "app/desktop/planner_page.h"
 #include "app/desktop/project_panel.h"
 #include "app/desktop/readings.h"
@@ -58,13 +59,12 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   setContextMenuPolicy(Qt::PreventContextMenu);
   centre_ = new QStackedWidget;
   welcome_ = new WelcomePage;
-  design_ = new DesignPage(document_, session_);
-  analyse_ = new AnalysePage(document_, session_, training_);
-  gallery_ = new GalleryPage(document_, published_);
-  planner_ = new PlannerPage(document_);
-  for (QWidget* page :
-       std::initializer_list<QWidget*>{welcome_, design_, analyse_, gallery_, planner_})
-    centre_->addWidget(page);
+  centre_->addWidget(welcome_);
+  for (const Perspective& perspective : perspectives()) {
+    pages_ << perspective.make(*this);
+    centre_->addWidget(pages_.last());
+  }
+  analyse_ = centre_->findChild<AnalysePage*>();
   setCentralWidget(centre_);
   make_bars();
   make_docks();
@@ -83,8 +83,9 @@ Window::~Window() {
   training_.disconnect();
   session_.disconnect();
   document_.disconnect();
-  planner_->disconnect();
-  planner_->planning().disconnect();
+  for (Page* page : pages_) page->disconnect();
+  planner().disconnect();
+  planner().planning().disconnect();
 }
 
 void Window::make_bars() {
@@ -119,7 +120,8 @@ void Window::make_bars() {
   verdict_ = new VerdictBar(session_);
   addToolBar(Qt::TopToolBarArea, bar_of(tool_bar_, "Tools", kToolBarHeight));
   addToolBarBreak(Qt::TopToolBarArea);
-  addToolBar(Qt::TopToolBarArea, bar_of(verdict_, "Verdict", kVerdictHeight));
+  verdict_bar_ = bar_of(verdict_, "Verdict", kVerdictHeight);
+  addToolBar(Qt::TopToolBarArea, verdict_bar_);
   readings_ = new Readings(session_);
   setStatusBar(readings_);
 }
@@ -150,27 +152,27 @@ void Window::make_docks() {
 }
 
 void Window::lay_out() {
-  const bool design = document_.project().perspective == "design";
+  const Page* shown = page();
+  const Perspective* perspective =
+      find_perspective(QString::fromStdString(document_.project().perspective));
+  // The start page and pages with panels of their own leave no room for docks.
+  const bool alone = shown == nullptr || shown->whole() || perspective == nullptr;
+  const DockSizes sizes = alone ? DockSizes{} : perspective->docks;
   addDockWidget(Qt::LeftDockWidgetArea, project_dock_);
   addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
   addDockWidget(Qt::RightDockWidgetArea, strategy_dock_);
   addDockWidget(Qt::BottomDockWidgetArea, bottom_dock_);
   splitDockWidget(inspector_dock_, strategy_dock_, Qt::Vertical);
-  // These have panels of their own.
-  const bool whole = document_.project().perspective == "published" ||
-                     document_.project().perspective == "planner";
-  const bool empty = document_.project().model.empty() || whole;
-  project_dock_->setVisible(!empty);
-  strategy_dock_->setVisible(!empty);
-  inspector_dock_->setVisible(!empty && !design);
-  bottom_dock_->setVisible(!empty && !design);
-  resizeDocks({project_dock_, strategy_dock_}, {kLeftDock, design ? kRightDockDesign : kRightDock},
-              Qt::Horizontal);
-  if (!design) {
-    resizeDocks({inspector_dock_, strategy_dock_}, {300, 400}, Qt::Vertical);
-    resizeDocks({bottom_dock_}, {kBottomDock}, Qt::Vertical);
-  }
-  strategy_->set_detailed(design);
+  project_dock_->setVisible(sizes.left > 0);
+  strategy_dock_->setVisible(sizes.strategy > 0);
+  inspector_dock_->setVisible(sizes.inspector > 0);
+  bottom_dock_->setVisible(sizes.bottom > 0);
+  if (sizes.left > 0)
+    resizeDocks({project_dock_, strategy_dock_}, {sizes.left, sizes.right}, Qt::Horizontal);
+  if (sizes.inspector > 0)
+    resizeDocks({inspector_dock_, strategy_dock_}, {sizes.inspector, sizes.strategy}, Qt::Vertical);
+  if (sizes.bottom > 0) resizeDocks({bottom_dock_}, {sizes.bottom}, Qt::Vertical);
+  strategy_->set_detailed(sizes.inspector == 0);
 }
 
 void Window::connect_parts() {
@@ -199,9 +201,11 @@ void Window::connect_parts() {
   connect(verdict_, &VerdictBar::apply, this, &Window::apply_words);
   connect(bottom_, &BottomPanel::apply, this, &Window::apply_words);
   connect(welcome_, &WelcomePage::published, actions_["view.published"], &QAction::trigger);
-  connect(gallery_, &GalleryPage::open_row, this, &Window::open_published);
+  connect(centre_->findChild<GalleryPage*>(), &GalleryPage::open_row, this,
+          &Window::open_published);
   connect(&session_, &Session::experiment_changed, this, &Window::refresh_published);
-  connect(planner_, &PlannerPage::changed, this, &Window::refresh_search);
+  for (Page* page : pages_) connect(page, &Page::turned, this, [this, page] { follow_tab(page); });
+  connect(&planner(), &PlannerPage::changed, this, &Window::refresh_search);
   connect(welcome_, &WelcomePage::open, this, &Window::open_dialog);
   connect(welcome_, &WelcomePage::open_file, this, &Window::open_file);
   connect(welcome_, &WelcomePage::example, this,
@@ -219,8 +223,9 @@ void Window::connect_parts() {
 }
 
 QList<CanvasWidget*> Window::canvases() const {
-  return analyse_->canvases() + design_->canvases() + QList<CanvasWidget*>{gallery_->canvas()} +
-         planner_->canvases();
+  QList<CanvasWidget*> all;
+  for (const Page* page : pages_) all << page->canvases();
+  return all;
 }
 
 void Window::simulate() {
@@ -231,11 +236,33 @@ void Window::simulate() {
   tool_bar_->set_running(true);
 }
 
-void Window::show_tab(const QString& name) { analyse_->show_tab(name); }
+PlannerPage& Window::planner() { return analyse_->planner(); }
+
+Page* Window::page() const {
+  const Project& project = document_.project();
+  for (qsizetype i = 0; i < pages_.size(); ++i) {
+    const Perspective& perspective = perspectives()[static_cast<std::size_t>(i)];
+    if (project.perspective == perspective.id)
+      return perspective.needs_model && project.model.empty() ? nullptr : pages_[i];
+  }
+  return project.model.empty() ? nullptr : analyse_;
+}
+
+void Window::show_tab(const QString& name) {
+  if (const Perspective* perspective = perspective_of_tab(name))
+    document_.show_perspective(perspective->id, name);
+}
+
+// Somebody turned the page to another tab.
+void Window::follow_tab(Page* turned) {
+  if (page() != turned) return;
+  document_.show_tab(turned->tab());
+  refresh_perspective();
+}
 
 bool Window::settled() const {
-  return !simulation_.running() && !analyse_->comparison().running() && gallery_->settled() &&
-         planner_->settled();
+  return !simulation_.running() && std::all_of(pages_.begin(), pages_.end(),
+                                               [](const Page* each) { return each->settled(); });
 }
 
 void Window::refresh_title() {
@@ -253,27 +280,26 @@ void Window::refresh_title() {
 }
 
 void Window::refresh_perspective() {
-  const bool design = document_.project().perspective == "design";
-  const bool published = document_.project().perspective == "published";
-  const bool planner = document_.project().perspective == "planner";
-  QWidget* page = published                           ? static_cast<QWidget*>(gallery_)
-                  : document_.project().model.empty() ? static_cast<QWidget*>(welcome_)
-                  : planner                           ? static_cast<QWidget*>(planner_)
-                  : design                            ? static_cast<QWidget*>(design_)
-                                                      : analyse_;
-  if (page == welcome_) welcome_->refresh();
-  if (centre_->currentWidget() != page ||
-      property("laid out").toString().toStdString() != document_.project().perspective) {
-    centre_->setCurrentWidget(page);
-    setProperty("laid out", QString::fromStdString(document_.project().perspective));
+  Page* shown = page();
+  const QString tab = QString::fromStdString(document_.project().tab);
+  if (shown != nullptr && !tab.isEmpty()) shown->show_tab(tab);
+  if (shown == nullptr) welcome_->refresh();
+  QWidget* widget = shown == nullptr ? static_cast<QWidget*>(welcome_) : shown;
+  const QString now = QString::fromStdString(document_.project().perspective) +
+                      (shown != nullptr && shown->whole() ? " alone" : "");
+  if (centre_->currentWidget() != widget || laid_out_ != now) {
+    centre_->setCurrentWidget(widget);
+    laid_out_ = now;
+    tool_bar_->show_tools(shown == nullptr ? nullptr : shown->tools());
+    verdict_bar_->setVisible(shown == nullptr || !shown->own_verdict());
     lay_out();
   }
   actions_["simulate.auto"]->setChecked(document_.project().automatic);
 }
 
 void Window::refresh_search() {
-  const bool found = planner_->planning().findings() != nullptr;
-  actions_["plan.search-stop"]->setEnabled(planner_->planning().running());
+  const bool found = planner().planning().findings() != nullptr;
+  actions_["plan.search-stop"]->setEnabled(planner().planning().running());
   actions_["plan.open-found"]->setEnabled(found);
   actions_["plan.why"]->setEnabled(found);
 }

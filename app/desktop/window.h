@@ -13,14 +13,14 @@
 class QDockWidget;
 class QLabel;
 class QStackedWidget;
+class QToolBar;
 
 namespace trainyard {
 
 class AnalysePage;
 class BottomPanel;
 class CanvasWidget;
-class DesignPage;
-class GalleryPage;
+class Page;
 class PlannerPage;
 class Readings;
 class StrategyPanel;
@@ -41,7 +41,8 @@ class Window : public QMainWindow {
   Simulation& simulation() { return simulation_; }
   TrainingSession& training() { return training_; }
   Published& published() { return published_; }
-  PlannerPage& planner() { return *planner_; }
+  PlannerPage& planner();
+  const QList<Page*>& pages() const { return pages_; }
   Actions& actions_of() { return actions_; }
   /// Opens a project, model, cluster or plan, whichever the file is. What is wrong with it is told
   /// in a sentence.
@@ -52,7 +53,7 @@ class Window : public QMainWindow {
   void start_with(const Request&);
   /// Makes a published row the document: its model, its cluster and its plan.
   void open_published(const QString& id);
-  /// One of kAnalyseTabs.
+  /// Of whichever perspective has it.
   void show_tab(const QString&);
   /// Everything asked for has been simulated.
   bool settled() const;
@@ -77,6 +78,9 @@ class Window : public QMainWindow {
   void refresh_published();
   void refresh_search();
   QList<CanvasWidget*> canvases() const;
+  /// What the perspective shows; null: the start page.
+  Page* page() const;
+  void follow_tab(Page*);
 
   // Commands.
   void open_dialog();
@@ -106,15 +110,15 @@ class Window : public QMainWindow {
   Readings* readings_ = nullptr;
   QStackedWidget* centre_ = nullptr;
   WelcomePage* welcome_ = nullptr;
-  DesignPage* design_ = nullptr;
+  QList<Page*> pages_;  // as perspectives() lists them
   AnalysePage* analyse_ = nullptr;
-  GalleryPage* gallery_ = nullptr;
-  PlannerPage* planner_ = nullptr;
   StrategyPanel* strategy_ = nullptr;
   BottomPanel* bottom_ = nullptr;
   QDockWidget *project_dock_ = nullptr, *inspector_dock_ = nullptr, *strategy_dock_ = nullptr,
               *bottom_dock_ = nullptr;
+  QToolBar* verdict_bar_ = nullptr;
   QLabel* file_ = nullptr;
+  QString laid_out_;  // what the docks are placed for
 };
 
 }  // namespace trainyard

@@ -13,11 +13,11 @@
 
 #include "app/desktop/analyse_page.h"
 #include "app/desktop/canvas_widget.h"
-#include "app/desktop/design_page.h"
 #include "app/desktop/file_kind.h"
 #include "app/desktop/first_plan.h"
 #include "app/desktop/order_page.h"
 #include "app/desktop/palette_dialog.h"
+#include "app/desktop/perspective.h"
 #include "app/desktop/planner_page.h"
 #include "app/desktop/run_dialog.h"
 #include "app/desktop/theme.h"
@@ -69,10 +69,13 @@ void Window::connect_commands() {
   on("file.quit", [this] { close(); });
   on("edit.undo", [this] { document_.undo_stack().undo(); });
   on("edit.redo", [this] { document_.undo_stack().redo(); });
-  on("view.design", [this] { document_.show_perspective("design"); });
-  on("view.analyse", [this] { document_.show_perspective("analyse"); });
-  on("view.published", [this] { document_.show_perspective("published"); });
-  on("view.planner", [this] { document_.show_perspective("planner"); });
+  for (const Perspective& perspective : perspectives()) {
+    const QString id = perspective.id;
+    connect(actions_["view." + id], &QAction::triggered, this,
+            [this, id] { document_.show_perspective(id); });
+    for (const QString tab : perspective.tabs)
+      connect(actions_["view." + tab], &QAction::triggered, this, [this, tab] { show_tab(tab); });
+  }
   on("view.reset", [this] { lay_out(); });
   on("view.dark",
      [this] { set_theme(actions_["view.dark"]->isChecked() ? Theme::Dark : Theme::Light); });
@@ -84,7 +87,9 @@ void Window::connect_commands() {
   on("view.bottom", [this](bool show) { bottom_dock_->setVisible(show); });
   on("view.right", [this](bool show) {
     strategy_dock_->setVisible(show);
-    inspector_dock_->setVisible(show && document_.project().perspective == "analyse");
+    const Perspective* now =
+        find_perspective(QString::fromStdString(document_.project().perspective));
+    inspector_dock_->setVisible(show && now != nullptr && now->docks.inspector > 0);
   });
   connect(project_dock_, &QDockWidget::visibilityChanged, actions_["view.left"],
           &QAction::setChecked);
@@ -105,14 +110,14 @@ void Window::connect_commands() {
     }
   });
   on("plan.search", [this] {
-    document_.show_perspective("planner");
-    planner_->start();
+    show_tab("plans");
+    planner().start();
   });
-  on("plan.search-stop", [this] { planner_->stop(); });
-  on("plan.open-found", [this] { planner_->open_chosen(); });
+  on("plan.search-stop", [this] { planner().stop(); });
+  on("plan.open-found", [this] { planner().open_chosen(); });
   on("plan.why", [this] {
-    document_.show_perspective("planner");
-    planner_->ask_own();
+    show_tab("plans");
+    planner().ask_own();
   });
   on("simulate.run", [this] { simulate(); });
   on("simulate.stop", [this] { simulation_.stop(); });
@@ -143,7 +148,6 @@ void Window::train() {
     RunDialog dialog(request, scenario, this);
     if (dialog.exec() != QDialog::Accepted) return;
     const TrainingWish wish = dialog.wish();
-    document_.show_perspective("analyse");
     show_tab("run");
     training_.start(wish);
     analyse_->current()->setFocus();
@@ -258,26 +262,16 @@ void Window::apply_words(const QString& assignments) {
 }
 
 void Window::export_view() {
-  const bool published = document_.project().perspective == "published";
-  const bool planner = document_.project().perspective == "planner";
-  if (published ? published_.results() == nullptr
-      : planner ? !planner_->has_picture()
-                : session_.data() == nullptr)
-    return;
+  const std::optional<Drawing> drawing = page() == nullptr ? std::nullopt : page()->picture();
+  if (!drawing) return;
   const QString path =
       QFileDialog::getSaveFileName(this, "Export view", "view.png", "PNG (*.png);;SVG (*.svg)");
   if (path.isEmpty()) return;
-  const bool design = document_.project().perspective == "design";
-  const View& layers = view("layers");
-  const Drawing drawing = published ? validation_picture(published_.results()->model)
-                          : planner ? planner_->picture()
-                          : design  ? layers.draw(*session_.data(), layers.size, session_.state())
-                                    : analyse_->picture(analyse_->picture_size());
   try {
     write_file_atomically(path.toStdString(),
                           path.endsWith(".svg")
-                              ? to_svg(drawing, current_theme())
-                              : to_png(trainyard::render(drawing, 2, current_theme())));
+                              ? to_svg(*drawing, current_theme())
+                              : to_png(trainyard::render(*drawing, 2, current_theme())));
   } catch (const Error& error) {
     complain("The view was not exported", QString::fromStdString(describe(error)));
   }

@@ -19,6 +19,12 @@ Project with_setting(Project project, int plan, std::string_view key, std::strin
   return project;
 }
 
+ShownPart shown_part(std::string_view name) {
+  if (name == "planner") return {"analyse", "plans"};
+  if (name == "published") return {"calibrate", "published"};
+  return {std::string(name), ""};
+}
+
 std::string own_setting(const ProjectPlan& plan, std::string_view key) {
   for (const std::string& assignment : plan.settings)
     if (sets(assignment, key)) return assignment.substr(key.size() + 1);

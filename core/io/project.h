@@ -2,6 +2,7 @@
 // for it, each in the words of the command line. Results are not kept: they follow from it.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,20 @@ struct Project {
   std::string model, cluster;  // what --model and --cluster say; empty: not chosen yet
   std::vector<ProjectPlan> plans;
   int current = 0;                     // index into plans; 0 where there is none
-  std::string perspective = "design";  // or "analyse", "published", "planner"
+  std::string perspective = "design";  // one of kPerspectiveNames
+  std::string tab;                     // of that perspective; empty: its first
   bool automatic = true;               // simulate after each change
   friend bool operator==(const Project&, const Project&) = default;
 };
+
+inline constexpr std::array<std::string_view, 5> kPerspectiveNames = {
+    "design", "analyse", "compare", "calibrate", "learn"};
+/// What a perspective was called when it was one of its own, and where that is now: "planner" is
+/// the tab "plans" of "analyse", "published" that of "calibrate". Other names stay, with no tab.
+struct ShownPart {
+  std::string perspective, tab;
+};
+ShownPart shown_part(std::string_view name);
 
 /// The project as a trainyard/project@1 document; equal projects give equal bytes.
 std::string project_document(const Project&);

@@ -34,6 +34,13 @@ ProjectPlan plan_of(const JsonCursor& cursor) {
   return plan;
 }
 
+// And those that are tabs now.
+std::vector<std::string> perspective_names() {
+  std::vector<std::string> names(kPerspectiveNames.begin(), kPerspectiveNames.end());
+  names.insert(names.end(), {"published", "planner"});
+  return names;
+}
+
 }  // namespace
 
 std::string project_document(const Project& project) {
@@ -46,6 +53,7 @@ std::string project_document(const Project& project) {
   document.set("plans", std::move(plans));
   document.set("current", project.current);
   document.set("perspective", project.perspective);
+  if (!project.tab.empty()) document.set("tab", project.tab);
   document.set("automatic", project.automatic);
   return write_json(document);
 }
@@ -53,7 +61,8 @@ std::string project_document(const Project& project) {
 Project parse_project(std::string_view text, const std::string& source) {
   const Json document = read_document(text, kSchema, source);
   const JsonCursor root(document, source);
-  root.expect_keys({"schema", "model", "cluster", "plans", "current", "perspective", "automatic"});
+  root.expect_keys(
+      {"schema", "model", "cluster", "plans", "current", "perspective", "tab", "automatic"});
   Project project;
   if (const auto model = root.find("model")) project.model = model->text();
   if (const auto cluster = root.find("cluster")) project.cluster = cluster->text();
@@ -65,8 +74,12 @@ Project parse_project(std::string_view text, const std::string& source) {
   const auto last = static_cast<std::int64_t>(std::max<std::size_t>(project.plans.size(), 1)) - 1;
   if (const auto current = root.find("current"))
     project.current = static_cast<int>(current->integer(0, last));
-  if (const auto perspective = root.find("perspective"))
-    project.perspective = perspective->one_of({"design", "analyse", "published", "planner"});
+  if (const auto perspective = root.find("perspective")) {
+    const ShownPart shown = shown_part(perspective->one_of(perspective_names()));
+    project.perspective = shown.perspective;
+    project.tab = shown.tab;
+  }
+  if (const auto tab = root.find("tab")) project.tab = tab->text();
   if (const auto automatic = root.find("automatic")) project.automatic = automatic->boolean();
   return project;
 }

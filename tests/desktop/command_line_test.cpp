@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "app/desktop/perspective.h"
+
 namespace trainyard {
 namespace {
 
@@ -23,15 +25,12 @@ TEST(CommandLine, ReadsAScenario) {
 }
 
 TEST(CommandLine, RefusesWithThePlace) {
-  const std::pair<QStringList, const char*> wrong[] = {
+  const std::pair<QStringList, std::string> wrong[] = {
       {{"--theme", "blue"}, "--theme: expected dark or light, found \"blue\""},
       {{"--size", "big"}, "--size: expected a size such as 1600x1000, found \"big\""},
-      {{"--perspective", "compare"},
-       "--perspective: expected design, analyse, published or planner, found \"compare\""},
-      {{"--tab", "pareto"},
-       "--tab: expected timeline, roofline, order, lanes, waves, staleness, schedules or run, "
-       "found "
-       "\"pareto\""},
+      {{"--perspective", "analyze"},
+       "--perspective: expected " + perspective_names().toStdString() + ", found \"analyze\""},
+      {{"--tab", "pareto"}, "--tab: expected " + tab_names().toStdString() + ", found \"pareto\""},
   };
   for (const auto& [words, sentence] : wrong) {
     try {

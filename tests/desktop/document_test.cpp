@@ -138,7 +138,7 @@ TEST(Document, AWrongProjectIsRefusedAndChangesNothing) {
       {R"({"schema": "trainyard/project@1", "plans": [{"name": "A", "settings": [8]}]})",
        "#/plans/0/settings/0"},
       {R"({"schema": "trainyard/project@1", "current": 1})", "#/current"},
-      {R"({"schema": "trainyard/project@1", "perspective": "compare"})", "#/perspective"},
+      {R"({"schema": "trainyard/project@1", "perspective": "analyze"})", "#/perspective"},
       {R"({"schema": "trainyard/project@1", "automatic": "yes"})", "#/automatic"},
   };
   const Folder folder;

@@ -47,7 +47,7 @@ std::unique_ptr<Window> planner_with(const Request& request = small_plan()) {
   window->resize(1600, 1000);
   window->show();
   window->start_with(request);
-  window->actions_of()["view.planner"]->trigger();
+  window->actions_of()["view.plans"]->trigger();
   happens([&] { return window->settled(); });
   return window;
 }
@@ -327,7 +327,7 @@ TEST(Planner, SaysWhatIsMissingAndWhatIsWrong) {
   Window empty;
   empty.resize(1600, 1000);
   empty.show();
-  empty.actions_of()["view.planner"]->trigger();
+  empty.actions_of()["view.plans"]->trigger();
   EXPECT_FALSE(empty.planner().findChild<SpacePanel*>()->question());
   empty.actions_of()["plan.search"]->trigger();
   EXPECT_FALSE(empty.planner().planning().running());

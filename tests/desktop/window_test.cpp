@@ -274,7 +274,8 @@ TEST(Window, EveryTabOfAnalyseDrawsAndSpeaks) {
     window->show_tab(tab);
     ASSERT_TRUE(happens([&] { return window->settled() && page->current()->drawing() != nullptr; }))
         << tab;
-    const bool nothing_ran = std::string(tab) == "run";  // it says so, and how to
+    // Nothing ran and nothing was searched: they say so, and how to.
+    const bool nothing_ran = std::string(tab) == "run" || std::string(tab) == "plans";
     EXPECT_GT(page->current()->drawing()->marks.size(), nothing_ran ? 0u : 10u) << tab;
     EXPECT_FALSE(page->current()->scene().description().isEmpty()) << tab;
     if (nothing_ran) continue;

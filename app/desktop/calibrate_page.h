@@ -1,0 +1,23 @@
+// The Calibrate perspective: what was measured beside what is predicted of it, as tabs.
+#pragma once
+
+#include <array>
+
+#include "app/desktop/tab_page.h"
+
+namespace trainyard {
+
+class Document;
+class Published;
+
+/// The tabs by their names in lower case, as --tab takes them.
+inline constexpr std::array<const char*, 1> kCalibrateTabs = {"published"};
+
+class CalibratePage : public TabPage {
+  Q_OBJECT
+
+ public:
+  CalibratePage(Document&, Published&, QWidget* parent = nullptr);
+};
+
+}  // namespace trainyard

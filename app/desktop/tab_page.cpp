@@ -1,0 +1,76 @@
+#include "app/desktop/tab_page.h"
+
+#include <QHBoxLayout>
+#include <QStackedWidget>
+#include <QTabBar>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+#include "app/desktop/theme.h"
+
+namespace trainyard {
+
+TabPage::TabPage(const QString& accessible_name, QWidget* parent)
+    : Page(parent), tabs_(new QTabBar), pages_(new QStackedWidget) {
+  setObjectName("page");
+  setAttribute(Qt::WA_StyledBackground);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* bar = new QWidget;
+  bar->setObjectName("header");
+  bar->setAttribute(Qt::WA_StyledBackground);
+  bar->setFixedHeight(kTitleHeight);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(0, 0, 0, 0);
+  tabs_->setDrawBase(false);
+  tabs_->setExpanding(false);
+  tabs_->setAccessibleName(accessible_name);
+  row->addWidget(tabs_);
+  row->addStretch(1);
+  column->addWidget(bar);
+  column->addWidget(pages_, 1);
+  connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
+    pages_->setCurrentIndex(index);
+    Q_EMIT turned();
+  });
+}
+
+void TabPage::add(const QString& title, Page* page) {
+  list_ << page;
+  pages_->addWidget(page);
+  connect(page, &Page::turned, this, &Page::turned);
+  tabs_->addTab(title);
+}
+
+Page* TabPage::current() const { return list_.value(tabs_->currentIndex()); }
+
+QList<CanvasWidget*> TabPage::canvases() const {
+  QList<CanvasWidget*> all;
+  for (const Page* page : list_) all << page->canvases();
+  return all;
+}
+
+bool TabPage::settled() const {
+  return std::all_of(list_.begin(), list_.end(), [](const Page* page) { return page->settled(); });
+}
+
+QStringList TabPage::tabs() const {
+  QStringList names;
+  for (int i = 0; i < tabs_->count(); ++i) names << tabs_->tabText(i).toLower();
+  return names;
+}
+
+QString TabPage::tab() const { return tabs_->tabText(tabs_->currentIndex()).toLower(); }
+
+void TabPage::show_tab(const QString& name) {
+  if (const auto index = tabs().indexOf(name); index >= 0)
+    tabs_->setCurrentIndex(static_cast<int>(index));
+}
+
+std::optional<Drawing> TabPage::picture() const {
+  return current() == nullptr ? std::nullopt : current()->picture();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,34 @@
+// A page that is a row of tabs, each a page.
+#pragma once
+
+#include "app/desktop/page.h"
+
+class QStackedWidget;
+class QTabBar;
+
+namespace trainyard {
+
+class TabPage : public Page {
+  Q_OBJECT
+
+ public:
+  explicit TabPage(const QString& accessible_name, QWidget* parent = nullptr);
+  /// title in lower case is the tab's name. Owns the page.
+  void add(const QString& title, Page*);
+  Page* current() const;
+
+  QList<CanvasWidget*> canvases() const override;
+  bool settled() const override;
+  QStringList tabs() const override;
+  QString tab() const override;
+  void show_tab(const QString&) override;
+  bool whole() const override { return current() != nullptr && current()->whole(); }
+  std::optional<Drawing> picture() const override;
+
+ private:
+  QTabBar* tabs_;
+  QStackedWidget* pages_;
+  QList<Page*> list_;
+};
+
+}  // namespace trainyard
