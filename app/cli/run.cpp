@@ -16,6 +16,8 @@
 #include "app/cli/scenario_words.h"
 #include "app/workspace/local_cluster.h"
 #include "app/workspace/run_document.h"
+#include "app/workspace/run_recording.h"
+#include "app/workspace/run_store.h"
 #include "app/workspace/training_run.h"
 #include "app/workspace/workspace.h"
 #include "core/base/error.h"
@@ -144,6 +146,19 @@ void write_pictures(const TrainingReport& report, const Words& words, const Cost
   write_file(words.text("svg"), to_svg(timeline.draw(data, timeline.size, {}), Theme::Light));
 }
 
+// A list that cannot be written is no reason to throw away what was trained.
+void record(const TrainingReport& report, const RunWords& asked, const Words& words,
+            Streams& streams) {
+  try {
+    RunStore store(run_store_path());
+    const std::int64_t id =
+        store.add(record_of(report, asked, utc_text(std::chrono::system_clock::now())));
+    if (!words.has("quiet")) streams.err << "recorded as run " << id << "\n";
+  } catch (const Error& error) {
+    streams.err << "warning: the run was not recorded: " << describe(error) << "\n";
+  }
+}
+
 int run_run(const Words& words, Streams& streams) {
   expect_cpu(words);
   TrainingRequest request;
@@ -159,6 +174,11 @@ int run_run(const Words& words, Streams& streams) {
   request.cost = open_costs(words, request.scenario);
   const std::shared_ptr<const CostModel> cost = request.cost;
   const std::int64_t steps = request.training.steps;
+  RunWords asked{{words.text("model"), scenario_words.text("cluster"), words.text("plan"),
+                  scenario_words.texts("set")},
+                 request.training,
+                 words.text("calibration")};
+  if (words.has("order")) asked.request.settings.push_back("order=" + request.scenario.plan.order);
 
   const InterruptGuard guard;
   std::stop_source stop;
@@ -181,6 +201,7 @@ int run_run(const Words& words, Streams& streams) {
     const std::unique_ptr<CostModel> own =
         cost ? nullptr : cost_model(report.predicted->workload.scenario);
     write_pictures(report, words, own ? *own : *cost);
+    if (!words.has("no-record")) record(report, asked, words, streams);
     deliver(words.has("json") ? run_document(report) : run_text(report), words, streams);
     return kDone;
   } catch (const Error& error) {
@@ -219,6 +240,7 @@ Verb run_verb() {
            calibration_flag(),
            order_flag(),
            {"json", "", "one trainyard/run@1 document and nothing else"},
+           {"no-record", "", "leaves it out of the list of \"trainyard runs\""},
            {"trace", "FILE", "writes the measured timeline for ui.perfetto.dev too"},
            {"svg", "FILE", "writes the measured timeline as a picture too"}}),
       .examples = {"run --model mlp-small --devices 2 --set global-batch=64 --set precision=fp32 "

@@ -18,17 +18,18 @@ int run_schema(const Words& words, Streams& streams) {
 }  // namespace
 
 Verb schema_verb() {
-  return {.name = "schema",
-          .summary = "The JSON Schema of a document that is read or written here.",
-          .positional = "NAME",
-          .positional_doc =
-              "plan, result, search, order, schedules, calibration, profile, run or comparison; "
-              "without "
-              "it, the list",
-          .flags = {{"out", "FILE", "writes there instead of standard output"},
-                    {"quiet", "", "no diagnostics"}},
-          .examples = {"schema", "schema plan"},
-          .run = run_schema};
+  return {
+      .name = "schema",
+      .summary = "The JSON Schema of a document that is read or written here.",
+      .positional = "NAME",
+      .positional_doc =
+          "plan, result, search, order, schedules, calibration, profile, run, runs or comparison; "
+          "without "
+          "it, the list",
+      .flags = {{"out", "FILE", "writes there instead of standard output"},
+                {"quiet", "", "no diagnostics"}},
+      .examples = {"schema", "schema plan"},
+      .run = run_schema};
 }
 
 }  // namespace trainyard

@@ -73,6 +73,7 @@ Verb estimate_verb();
 Verb simulate_verb();
 Verb plan_verb();
 Verb run_verb();
+Verb runs_verb();
 Verb calibrate_verb();
 Verb validate_verb();
 Verb compare_verb();

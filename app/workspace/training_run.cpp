@@ -44,15 +44,25 @@ void raise_peak(Workload& workload, const TaskPrices& prices, const Program& pro
     if (peak.rate.value.value < reached) peak.rate = {{reached}, "reached in this run"};
 }
 
-ExperimentPtr measured_experiment(const Experiment& predicted, const TrainingRun& run,
-                                  const CostModel& cost) {
+}  // namespace
+
+ExperimentPtr predict_training(const Scenario& scenario, const Training& training,
+                               const CostModel* cost, std::stop_token stop) {
+  return run_once(scenario, {.grain = Grain::Op,
+                             .cost = cost,
+                             .steps = program_steps(scenario, training),
+                             .stop = std::move(stop)});
+}
+
+ExperimentPtr measured_experiment(const Experiment& predicted, const Timeline& timeline,
+                                  const std::vector<MemoryWave>& waves, const CostModel& cost) {
   auto measured = std::make_shared<Experiment>(predicted);
-  measured->timeline = run.timeline;
-  measured->waves = run.waves;
+  measured->timeline = timeline;
+  measured->waves = waves;
   raise_peak(measured->workload, measured->prices, measured->program, measured->timeline);
   measured->result = summarize(measured->workload, measured->grain, measured->program,
                                measured->prices, measured->timeline, measured->waves, cost);
-  measured->result.fidelity = "measured: " + run.timeline.backend;
+  measured->result.fidelity = "measured: " + timeline.backend;
   // What was measured has no band.
   Banded<Duration>& step = measured->result.step;
   step.low = step.high = step.value;
@@ -62,16 +72,12 @@ ExperimentPtr measured_experiment(const Experiment& predicted, const TrainingRun
   return measured;
 }
 
-}  // namespace
-
 TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request)) {
   expect_local(request_.scenario);
   throw_if_errors(check(request_.training));
   const Scenario& scenario = request_.scenario;
-  predicted_ = run_once(scenario, {.grain = Grain::Op,
-                                   .cost = request_.cost.get(),
-                                   .steps = program_steps(scenario, request_.training),
-                                   .stop = request_.options.stop});
+  predicted_ =
+      predict_training(scenario, request_.training, request_.cost.get(), request_.options.stop);
   throw_if_errors(CpuBackend::check(predicted_->workload, predicted_->program, request_.training));
   if (request_.data.empty()) request_.data = default_data(scenario.model);
   data_ = open_data(request_.data, request_.training.seed);
@@ -99,7 +105,8 @@ TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   if (report.run.timeline.spans.size() == predicted.program.instructions.size()) {
     const std::unique_ptr<CostModel> own =
         request_.cost ? nullptr : cost_model(predicted.workload.scenario);
-    report.measured = measured_experiment(predicted, report.run, own ? *own : *request_.cost);
+    report.measured = measured_experiment(predicted, report.run.timeline, report.run.waves,
+                                          own ? *own : *request_.cost);
     report.comparison =
         compare(predicted.program, {predicted.timeline, predicted.waves},
                 {report.run.timeline, report.run.waves}, predicted.prices.recompute_share);

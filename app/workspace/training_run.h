@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "backends/cpu/cpu_backend.h"
 #include "core/cost/cost_model.h"
@@ -30,6 +32,14 @@ struct TrainingReport {
   std::optional<CpuBackend::Evaluation> evaluation;
   std::string data;  // what it was trained on, in words
 };
+
+/// What a run of the complete or incomplete scenario is predicted to be, at op grain: a step of a
+/// synchronous plan, all steps of another. Null = cost_model(scenario). Throws as simulate does.
+ExperimentPtr predict_training(const Scenario&, const Training&, const CostModel*,
+                               std::stop_token = {});
+/// The prediction with what a run of its program measured in place of what was predicted.
+ExperimentPtr measured_experiment(const Experiment& predicted, const Timeline&,
+                                  const std::vector<MemoryWave>&, const CostModel&);
 
 /// What a run needs of a machine, before it starts: everything that is refused is refused here.
 class TrainingJob {

@@ -810,6 +810,33 @@ Json run_schema() {
            {"predicted", result_object()}}));
 }
 
+Json runs_schema() {
+  return document(
+      "trainyard/runs",
+      object({schema_member("trainyard/runs"),
+              {"store", described(text(), "the file that holds them")},
+              {"runs",
+               list_of(object({{"id", whole(1)},
+                               {"started", described(text(), "UTC")},
+                               {"name", text()},
+                               {"model", text()},
+                               {"cluster", text()},
+                               {"plan", text(), false},
+                               {"settings", list_of(text())},
+                               {"training", list_of(text())},
+                               {"calibration", text(), false},
+                               {"data", text()},
+                               {"outcome", text()},
+                               {"steps", whole()},
+                               {"loss", described(real(), "of the last update"), false},
+                               {"step_seconds", real(), false},
+                               {"predicted_step_seconds", real(), false},
+                               {"peak_bytes", described(whole(), "of the fullest device"), false},
+                               {"predicted_peak_bytes", whole(), false},
+                               {"note", text()},
+                               {"tags", list_of(text())}}))}}));
+}
+
 Json comparison_schema() {
   const auto waterfall = [](const char* words) {
     return described(
@@ -922,6 +949,7 @@ constexpr Entry kEntries[] = {{"plan", plan_schema},
                               {"tune", tune_schema},
                               {"calibration", calibration_schema},
                               {"run", run_schema},
+                              {"runs", runs_schema},
                               {"comparison", comparison_schema},
                               {"profile", profile_schema},
                               {"validation", validation_schema},

@@ -24,6 +24,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/estimate", "an estimate"},
     Schema{"trainyard/search", "a search"},
     Schema{"trainyard/run", "a run"},
+    Schema{"trainyard/runs", "a list of runs"},
     Schema{"trainyard/validation", "a validation"},
     Schema{"trainyard/device", "a device"},
     Schema{"trainyard/bench", "a benchmark"},

@@ -72,6 +72,27 @@ TEST(Program, EveryCommandLineOfTheReadmeRuns) {
   EXPECT_GE(lines, 2);
 }
 
+TEST(Program, RunsAreRecordedUnlessAskedNotTo) {
+  const TemporaryFolder folder;
+  const std::string run =
+      "run --model mlp-small --devices 2 --set pp=2 --set global-batch=8 --set "
+      "precision=fp32 --steps 2 --data random";
+  EXPECT_EQ(trainyard("runs", folder).out, "no runs\n");
+  EXPECT_EQ(trainyard(run + " --no-record", folder).exit, kDone);
+  EXPECT_EQ(trainyard("runs", folder).out, "no runs\n");
+  const Ran ran = trainyard(run + " --json", folder);
+  EXPECT_NE(ran.err.find("recorded as run 1\n"), std::string::npos) << ran.err;
+  EXPECT_EQ(trainyard("runs show 1 --json", folder).out, ran.out);
+  EXPECT_EQ(trainyard("runs note 1 \"first try\"", folder).exit, kDone);
+  EXPECT_EQ(trainyard("runs tag 1 good", folder).exit, kDone);
+  const Json list = parse_json(trainyard("runs search tag:good FIRST --json", folder).out, "runs");
+  conforms(list, parse_json(json_schema("runs"), "schema"), "runs");
+  ASSERT_EQ(list.find("runs")->as_list()->size(), 1U);
+  EXPECT_NE(trainyard("runs show 1", folder).out.find("note         first try"), std::string::npos);
+  EXPECT_EQ(trainyard("runs remove 1", folder).exit, kDone);
+  EXPECT_EQ(trainyard("runs", folder).out, "no runs\n");
+}
+
 TEST(Program, ReadmeHoldsTheTableOfMethods) {
   const TemporaryFolder folder;
   const Ran ran = trainyard("methods --markdown", folder);
