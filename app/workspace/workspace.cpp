@@ -16,6 +16,7 @@
 #include "core/io/calibration_json.h"
 #include "core/io/cluster_json.h"
 #include "core/io/files.h"
+#include "core/io/inline_document.h"
 #include "core/io/load_model.h"
 #include "core/io/plan_json.h"
 #include "core/io/profile_json.h"
@@ -45,6 +46,7 @@ Model open_model(const std::string& word) {
     throw Error(Error::Kind::InvalidInput,
                 "expected a model: a name of \"trainyard models\", a config.json or its folder",
                 {"--model"});
+  if (is_inline_document(word)) return load_model(word);
   if (const auto id = published_id(word)) {
     const PreparedRow& row = published_row(*id);
     Model model = row.workload.scenario.model;
@@ -58,6 +60,7 @@ Model open_model(const std::string& word) {
 Cluster open_cluster(const std::string& words) {
   if (words.empty())
     throw Error(Error::Kind::InvalidInput, "expected a cluster such as h100-sxm:64", {"--cluster"});
+  if (is_inline_document(words)) return read_cluster(words, "cluster");
   if (const auto id = published_id(words)) return published_row(*id).workload.scenario.cluster;
   const bool path = words.find(':') == std::string::npos && looks_like_path(words);
   return path ? read_cluster(read_file(words), words) : parse_cluster(words);

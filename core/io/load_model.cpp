@@ -4,8 +4,10 @@
 
 #include "core/base/error.h"
 #include "core/io/files.h"
+#include "core/io/inline_document.h"
 #include "core/io/model_json.h"
 #include "core/io/schema.h"
+#include "core/model/presets.h"
 #include "core/model/zoo.h"
 
 namespace trainyard {
@@ -41,6 +43,8 @@ std::string config_in(const std::string& folder) {
 
 ImportedModel load_model_with_report(std::string_view name_or_path) {
   const std::string path(name_or_path);
+  if (is_inline_document(path)) return {read_model(path, "model"), {}};
+  if (names_preset(path)) return {preset_model(path), {}};
   if (path.ends_with(".onnx"))
     throw Error(Error::Kind::Unsupported,
                 "expected a config.json, a trainyard/model file or a name of the zoo: models in "

@@ -1,5 +1,5 @@
-// A model by whatever a person has of it: a name of the zoo, a Hugging Face config.json or its
-// folder, a "trainyard/model" file.
+// A model by whatever a person has of it: a name of the zoo, the words of a preset, a Hugging Face
+// config.json or its folder, a "trainyard/model" file or that document itself.
 #pragma once
 
 #include <string>

@@ -19,7 +19,9 @@ struct ProjectPlan {
 };
 
 struct Project {
-  std::string model, cluster;  // what --model and --cluster say; empty: not chosen yet
+  /// What --model and --cluster say, or a whole document on one line where the project keeps its
+  /// own (core/io/inline_document.h); empty: not chosen yet.
+  std::string model, cluster;
   std::vector<ProjectPlan> plans;
   int current = 0;                     // index into plans; 0 where there is none
   std::string perspective = "design";  // one of kPerspectiveNames
@@ -37,7 +39,7 @@ struct ShownPart {
 };
 ShownPart shown_part(std::string_view name);
 
-/// The project as a trainyard/project@1 document; equal projects give equal bytes.
+/// The project as a trainyard/project document; equal projects give equal bytes.
 std::string project_document(const Project&);
 /// Throws Error{InvalidInput} naming the field, what was expected and what was found.
 Project parse_project(std::string_view text, const std::string& source);

@@ -1,6 +1,9 @@
 #include <algorithm>
 
+#include "core/io/cluster_json.h"
+#include "core/io/inline_document.h"
 #include "core/io/json.h"
+#include "core/io/model_json.h"
 #include "core/io/project.h"
 #include "core/io/schema.h"
 
@@ -41,6 +44,23 @@ std::vector<std::string> perspective_names() {
   return names;
 }
 
+// A document of the project's own is an object in its file, whatever is elsewhere is text.
+Json word_json(const std::string& word) {
+  return is_inline_document(word) ? parse_json(word, "project") : Json(word);
+}
+
+// Checked whole and kept in its canonical form, so that equal documents are equal words.
+std::string model_word(const JsonCursor& cursor) {
+  if (!cursor.value().as_object()) return cursor.text();
+  return inline_document(model_to_json(model_from_json(cursor.value(), cursor.place().text)));
+}
+
+std::string cluster_word(const JsonCursor& cursor) {
+  if (!cursor.value().as_object()) return cursor.text();
+  return inline_document(
+      to_json(read_cluster(write_json_line(cursor.value()), cursor.place().text)));
+}
+
 }  // namespace
 
 std::string project_document(const Project& project) {
@@ -48,8 +68,8 @@ std::string project_document(const Project& project) {
   for (const ProjectPlan& plan : project.plans) plans.push(json_of(plan));
   Json document = Json::object();
   document.set("schema", schema_name(schema(kSchema)));
-  document.set("model", project.model);
-  document.set("cluster", project.cluster);
+  document.set("model", word_json(project.model));
+  document.set("cluster", word_json(project.cluster));
   document.set("plans", std::move(plans));
   document.set("current", project.current);
   document.set("perspective", project.perspective);
@@ -64,8 +84,8 @@ Project parse_project(std::string_view text, const std::string& source) {
   root.expect_keys(
       {"schema", "model", "cluster", "plans", "current", "perspective", "tab", "automatic"});
   Project project;
-  if (const auto model = root.find("model")) project.model = model->text();
-  if (const auto cluster = root.find("cluster")) project.cluster = cluster->text();
+  if (const auto model = root.find("model")) project.model = model_word(*model);
+  if (const auto cluster = root.find("cluster")) project.cluster = cluster_word(*cluster);
   if (const auto plans = root.find("plans")) {
     const std::vector<JsonCursor> items = plans->items();
     if (items.size() > kMostPlans) plans->expected("at most 1000 plans");

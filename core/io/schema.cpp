@@ -9,12 +9,16 @@
 namespace trainyard {
 namespace {
 
+// Since version 2 a model or cluster may be a document of the project's own; what was a word is one
+// still.
+constexpr SchemaUpgrade kProjectSteps[] = {[](Json document) { return document; }};
+
 constexpr std::array kSchemas = {
     Schema{"trainyard/model", "a model"},
     Schema{"trainyard/cluster", "a cluster"},
     Schema{"trainyard/plan", "a plan"},
     Schema{"trainyard/scenario", "a scenario"},
-    Schema{"trainyard/project", "a project"},
+    Schema{"trainyard/project", "a project", kProjectSteps},
     Schema{"trainyard/order", "an order"},
     Schema{"trainyard/schedules", "a comparison of schedules"},
     Schema{"trainyard/trade", "a trade of memory against time"},

@@ -106,6 +106,17 @@ Model build_small_resnet(std::string name, int blocks_per_stage);
 Model build_wide_resnet(std::string name, int depth, int width);
 Model build_vgg16(std::string name);
 
+/// A residual network of any size on square images: a stem, then stages of plain residual blocks,
+/// each stage after the first twice as wide and half as high. Sizes >= 1.
+struct ConvNetSpec {
+  std::string name;
+  std::int64_t image = 0, channels = 0, classes = 0;
+  std::int64_t width = 0;  // channels of the first stage
+  std::int64_t stages = 0, blocks = 0;
+};
+/// Throws Error{InvalidInput} when the last stage would have no image left.
+Model build_convnet(const ConvNetSpec&);
+
 struct MlpSpec {
   std::string name;
   std::int64_t inputs = 0, hidden = 0, hidden_layers = 0, classes = 0;

@@ -1,6 +1,7 @@
 // Convolutional networks over images [batch, channels, height, width].
 #include <algorithm>
 
+#include "core/base/error.h"
 #include "core/model/graph_builder.h"
 
 namespace trainyard {
@@ -113,6 +114,30 @@ Model build_small_resnet(std::string name, int blocks_per_stage) {
   ImageBuilder end;
   const TensorId features = end.image(flow.channels, flow.size);
   model.blocks.push_back(end.classifier(features, 10));
+  return model;
+}
+
+Model build_convnet(const ConvNetSpec& spec) {
+  if (spec.stages < 1 || spec.stages > 16 ||
+      spec.image % (std::int64_t{1} << (spec.stages - 1)) != 0)
+    throw Error(
+        Error::Kind::InvalidInput,
+        "expected an image that " + std::to_string(spec.stages) +
+            " stages can halve without a rest (a multiple of " +
+            std::to_string(std::int64_t{1} << std::clamp<std::int64_t>(spec.stages - 1, 0, 15)) +
+            "), found " + std::to_string(spec.image));
+  Model model = image_model(spec.name, "resnet");
+  ImageBuilder start;
+  const TensorId x = start.bn("bn1", start.conv("conv1", start.image(spec.channels, spec.image),
+                                                spec.width, 3, 1, false, true));
+  model.blocks.push_back(start.block("stem", 1, false, start.activate("relu", x)));
+  Flow flow{spec.width, spec.image};
+  for (std::int64_t stage = 0; stage < spec.stages; ++stage)
+    push_stage(model, "layer" + std::to_string(stage + 1), static_cast<int>(spec.blocks), flow,
+               spec.width << stage, stage == 0 ? 1 : 2, false);
+  ImageBuilder end;
+  const TensorId features = end.image(flow.channels, flow.size);
+  model.blocks.push_back(end.classifier(features, spec.classes));
   return model;
 }
 

@@ -1,0 +1,64 @@
+// What parts of a model hold and do, straight from their ops.
+#include <set>
+
+#include "core/model/fields.h"
+
+namespace trainyard {
+namespace {
+
+// Bytes of a node that no earlier node of the block keeps already.
+Bytes saved_by(const LocalNode& local, std::set<std::uint32_t>& kept) {
+  Bytes total{};
+  for (const Saved& saved : local.node.op->saved(local)) {
+    if (!saved.tensor.valid())
+      total += saved.bytes;
+    else if (kept.insert(saved.tensor.value).second)
+      total += local.bytes(local.graph[saved.tensor]);
+  }
+  return total;
+}
+
+PartCost& operator+=(PartCost& sum, const PartCost& more) {
+  sum.parameters += more.parameters;
+  sum.forward += more.forward;
+  sum.saved += more.saved;
+  return sum;
+}
+
+PartCost cost_of_nodes(const Graph& graph, int only, const Binding& binding,
+                       const Precision& precision) {
+  PartCost cost;
+  std::set<std::uint32_t> kept, counted;
+  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(n)];
+    const LocalNode local{graph, node, binding, precision};
+    PartCost own;
+    own.saved = saved_by(local, kept);
+    own.forward = node.op->work(local, Pass::Forward).flops;
+    for (const TensorId id : node.inputs)
+      if (const Tensor& tensor = graph[id]; tensor.kind == TensorKind::Parameter &&
+                                            tensor.tied_to.empty() &&
+                                            counted.insert(id.value).second)
+        own.parameters += local_elements(tensor.shape, Binding{});
+    if (only < 0 || only == n) cost += own;
+  }
+  return cost;
+}
+
+}  // namespace
+
+PartCost part_cost(const Model& model, ModelPart part, const Binding& binding,
+                   const Precision& precision) {
+  PartCost total;
+  for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b) {
+    if (part.block >= 0 && part.block != b) continue;
+    const Block& block = model.blocks[static_cast<std::size_t>(b)];
+    const PartCost once = cost_of_nodes(block.graph, part.node, binding, precision);
+    const std::int64_t times = part.node < 0 ? block.count : 1;
+    total += PartCost{once.parameters * times, once.forward * static_cast<double>(times),
+                      once.saved * times};
+  }
+  return total;
+}
+
+}  // namespace trainyard
