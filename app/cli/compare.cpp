@@ -4,116 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "app/cli/picture_files.h"
 #include "app/cli/scenario_words.h"
-#include "app/workspace/fixes.h"
-#include "app/workspace/published.h"
-#include "app/workspace/workspace.h"
-#include "core/base/error.h"
+#include "app/workspace/comparison.h"
+#include "app/workspace/comparison_files.h"
 #include "core/base/units_text.h"
-#include "core/io/files.h"
 #include "core/io/json.h"
-#include "core/io/result_json.h"
 #include "core/io/schema.h"
-#include "visualizers/png.h"
-#include "visualizers/render.h"
-#include "visualizers/svg.h"
-#include "visualizers/waterfall_view.h"
 
 namespace trainyard {
 namespace {
-
-// A step or a device's memory taken apart.
-struct Parts {
-  std::vector<std::pair<std::string, double>> list;  // as the document has them
-  double sum() const {
-    double all = 0;
-    for (const auto& part : list) all += part.second;
-    return all;
-  }
-  double of(const std::string& name) const {
-    const auto found = std::find_if(list.begin(), list.end(),
-                                    [&](const auto& part) { return part.first == name; });
-    return found == list.end() ? 0 : found->second;
-  }
-};
-
-struct Side {
-  std::string name;                       // "simulate: op grain of gpt-tiny on cpu:2"
-  Parts seconds;                          // of the critical device
-  Parts bytes;                            // of the device with the highest peak, at it
-  std::optional<Scenario> scenario = {};  // of a plan; a document has none
-};
-
-Parts parts_of(const JsonCursor& object) {
-  Parts parts;
-  for (const std::string& key : object.keys()) parts.list.push_back({key, object.at(key).number()});
-  return parts;
-}
-
-Parts worst_device(const JsonCursor& memory) {
-  Parts worst;
-  for (const JsonCursor& stage : memory.at("stages").items()) {
-    Parts here = parts_of(stage.at("categories"));
-    if (here.sum() > worst.sum() || worst.list.empty()) worst = std::move(here);
-  }
-  return worst;
-}
-
-Side side_of(const Json& raw, const std::string& path) {
-  const bool run = has_schema(raw, "trainyard/run");
-  const Json json = upgraded(raw, schema(run ? "trainyard/run" : "trainyard/result"), path);
-  const JsonCursor root(json, path);
-  const JsonCursor about = run ? root.at("predicted") : root;
-  Side side;
-  side.name =
-      fmt::format("{} {} on {}", run ? "run of" : about.at("fidelity").text() + " of",
-                  about.at("model").at("name").text(), about.at("cluster").at("name").text());
-  if (!root.has("breakdown_seconds"))
-    root.refuse(
-        "expected a key \"breakdown_seconds\", which an estimate does not have; simulate "
-        "writes one");
-  side.seconds = parts_of(root.at("breakdown_seconds"));
-  side.bytes = worst_device(root.at("memory"));
-  return side;
-}
-
-// A document; or settings of a plan or a published row, which are simulated.
-Side side_of(const std::string& word, const Words& words) {
-  const bool row = published_id(word).has_value();
-  if (!row && word.find('=') == std::string::npos)
-    return side_of(parse_json(read_file(word), word), word);
-  Scenario scenario = row ? open({word, word, word, {}})
-                          : open({words.text("model"), words.text("cluster"), words.text("plan"),
-                                  words.texts("set")});
-  if (!row) apply_words(scenario.plan, word);
-  throw_if_errors(check(scenario));
-  const ExperimentPtr experiment =
-      simulate(scenario, {.grain = natural_grain(scenario), .fixes = false});
-  Side side = side_of(to_json(experiment->result), word);
-  side.name += (row ? ", " : " with ") + word;
-  side.scenario = std::move(scenario);
-  return side;
-}
-
-std::vector<std::string> names_of(const Parts& a, const Parts& b) {
-  std::vector<std::string> names;
-  for (const Parts* parts : {&a, &b})
-    for (const auto& [name, value] : parts->list)
-      if ((a.of(name) != 0 || b.of(name) != 0) &&
-          std::find(names.begin(), names.end(), name) == names.end())
-        names.push_back(name);
-  // What changed most first.
-  std::stable_sort(names.begin(), names.end(), [&](const std::string& x, const std::string& y) {
-    return std::abs(b.of(x) - a.of(x)) > std::abs(b.of(y) - a.of(y));
-  });
-  return names;
-}
 
 std::string time_text(double s) {
   return (s < 0 ? "-" : "") + readable(Duration{std::llround(std::abs(s) * 1e9)});
@@ -122,7 +27,7 @@ std::string bytes_text(double b) {
   return (b < 0 ? "-" : "") + readable(Bytes{std::llround(std::abs(b))});
 }
 
-std::string waterfall(const char* title, const Parts& a, const Parts& b,
+std::string waterfall(const char* title, const ComparedParts& a, const ComparedParts& b,
                       std::string (*words)(double)) {
   std::string out =
       fmt::format("\n{:<20} {:>12} {:>12} {:>12} {:>9}\n", title, "A", "B", "difference", "of A");
@@ -132,7 +37,7 @@ std::string waterfall(const char* title, const Parts& a, const Parts& b,
     out += fmt::format("{:<20} {:>12} {:>12} {:>12} {:>7.1f} %\n", "  " + name, words(x), words(y),
                        (y > x ? "+" : "") + words(y - x), 100 * (y - x) / whole);
   };
-  for (const std::string& name : names_of(a, b)) row(name, a.of(name), b.of(name));
+  for (const std::string& name : part_names(a, b)) row(name, a.of(name), b.of(name));
   row("together", a.sum(), b.sum());
   return out;
 }
@@ -171,9 +76,9 @@ Json fields_json(const Difference& d) {
   return list;
 }
 
-Json waterfall_json(const Parts& a, const Parts& b) {
+Json waterfall_json(const ComparedParts& a, const ComparedParts& b) {
   Json list = Json::list();
-  for (const std::string& name : names_of(a, b)) {
+  for (const std::string& name : part_names(a, b)) {
     Json one = Json::object();
     one.set("name", name);
     one.set("a", a.of(name));
@@ -188,53 +93,78 @@ Json waterfall_json(const Parts& a, const Parts& b) {
   return json;
 }
 
-// In whole nanoseconds or bytes, so that the bars sum to the difference of their totals.
-WaterfallModel waterfall_of(const char* title, WaterfallUnit unit, const Parts& a, const Parts& b) {
-  WaterfallModel model{unit, title, "A", "B", {}};
-  const double size = unit == WaterfallUnit::Time ? 1e9 : 1;
-  for (std::string name : names_of(a, b)) {
-    const std::int64_t x = std::llround(a.of(name) * size), y = std::llround(b.of(name) * size);
-    std::replace(name.begin(), name.end(), '_', ' ');
-    model.parts.push_back({std::move(name), "", x, y});
-  }
-  return model;
+std::string reasons_text(const ResultComparison& c) {
+  std::string text;
+  for (const std::string& reason : c.reasons) text += "  " + reason + "\n";
+  return text;
 }
 
-void write_pictures(const Side& a, const Side& b, const Words& words, Streams& streams) {
-  if (!words.has("svg") && !words.has("png")) return;
-  const std::vector<WaterfallModel> both = {
-      waterfall_of("Step by cause", WaterfallUnit::Time, a.seconds, b.seconds),
-      waterfall_of("Worst device's peak", WaterfallUnit::Memory, a.bytes, b.bytes)};
-  const Drawing drawing = waterfall_picture(both, waterfall_size(both));
-  const auto write = [&](const std::string& path, const std::string& bytes) {
-    write_file(path, bytes);
-    if (!words.has("quiet")) streams.err << "wrote " << path << "\n";
+std::string figures_text(const ResultComparison& c) {
+  std::string text = fmt::format("\n{:<20} {:>12} {:>12}  {}\n", "figures", "A", "B", "difference");
+  for (const FigureCard& card : figure_cards(c)) {
+    std::string judged = card.judgement == Judgement::Better  ? ", better"
+                         : card.judgement == Judgement::Worse ? ", worse"
+                                                              : "";
+    text += fmt::format("{:<20} {:>12} {:>12}  {}{}\n", "  " + card.title, card.a, card.b,
+                        card.change, judged);
+  }
+  return text;
+}
+
+Json reasons_json(const ResultComparison& c) {
+  Json list = Json::list();
+  for (const std::string& reason : c.reasons) list.push(reason);
+  return list;
+}
+
+Json figures_json(const ResultComparison& c) {
+  Json list = Json::list();
+  for (const ComparedFigure& f : c.figures) {
+    Json one = Json::object();
+    one.set("name", f.key);
+    if (f.a) one.set("a", *f.a);
+    if (f.b) one.set("b", *f.b);
+    one.set("less_is_better", f.less_is_better);
+    list.push(std::move(one));
+  }
+  return list;
+}
+
+void write_pictures(const ResultComparison& c, const Words& words, Streams& streams) {
+  const auto write = [&](std::string_view flag, const std::string& bytes) {
+    write_file(words.text(flag), bytes);
+    if (!words.has("quiet")) streams.err << "wrote " << words.text(flag) << "\n";
   };
-  if (words.has("svg")) write(words.text("svg"), to_svg(drawing, Theme::Dark));
-  if (words.has("png")) write(words.text("png"), to_png(render(drawing, 2, Theme::Dark)));
+  if (asks_for_picture(words)) write_picture(comparison_picture(c), Theme::Dark, words, streams);
+  if (words.has("csv")) write("csv", comparison_csv(c));
+  if (words.has("html")) write("html", comparison_html(c, "", Theme::Light));
 }
 
 int run_compare(const Words& words, Streams& streams) {
-  const std::vector<std::string> paths = words.texts("");
-  const Side a = side_of(paths[0], words), b = side_of(paths[1], words);
-  std::optional<Difference> fields;
-  if (a.scenario && b.scenario) fields = difference(*a.scenario, *b.scenario, estimated_cost);
-  write_pictures(a, b, words, streams);
+  const std::vector<std::string> sides = words.texts("");
+  const Request base{words.text("model"), words.text("cluster"), words.text("plan"),
+                     words.texts("set")};
+  ComparedResult first = open_compared(sides[0], base), second = open_compared(sides[1], base);
+  const ResultComparison c = compare_results(std::move(first), std::move(second));
+  write_pictures(c, words, streams);
   if (words.has("json")) {
     Json json = Json::object();
     json.set("schema", schema_name(schema("trainyard/comparison")));
-    json.set("a", a.name);
-    json.set("b", b.name);
-    json.set("seconds", waterfall_json(a.seconds, b.seconds));
-    json.set("bytes", waterfall_json(a.bytes, b.bytes));
-    if (fields) json.set("fields", fields_json(*fields));
+    json.set("a", c.a.name);
+    json.set("b", c.b.name);
+    json.set("headline", c.headline);
+    json.set("reasons", reasons_json(c));
+    json.set("figures", figures_json(c));
+    json.set("seconds", waterfall_json(c.a.seconds, c.b.seconds));
+    json.set("bytes", waterfall_json(c.a.bytes, c.b.bytes));
+    if (c.fields) json.set("fields", fields_json(*c.fields));
     deliver(write_json(json), words, streams);
     return kDone;
   }
-  deliver(fmt::format("A  {}\nB  {}\n", a.name, b.name) +
-              waterfall("step by cause", a.seconds, b.seconds, time_text) +
-              waterfall("worst device's peak", a.bytes, b.bytes, bytes_text) +
-              (fields ? fields_text(*fields) : ""),
+  deliver(fmt::format("A  {}\nB  {}\n\n{}.\n", c.a.name, c.b.name, c.headline) + reasons_text(c) +
+              figures_text(c) + waterfall("step by cause", c.a.seconds, c.b.seconds, time_text) +
+              waterfall("worst device's peak", c.a.bytes, c.b.bytes, bytes_text) +
+              (c.fields ? fields_text(*c.fields) : ""),
           words, streams);
   return kDone;
 }
@@ -248,14 +178,16 @@ Verb compare_verb() {
               "difference.",
           .positional = "A B",
           .positional_doc =
-              "each settings of a plan, as \"tp=2 zero=1\", published:ID, or a trainyard/result or "
-              "trainyard/run document",
+              "each settings of a plan, as \"tp=2 zero=1\", published:ID, run:ID, or a "
+              "trainyard/result or trainyard/run document",
           .positional_required = true,
           .positionals = 2,
           .flags = with_scenario_flags(
               {{"json", "", "one trainyard/comparison@1 document and nothing else"},
-               {"svg", "FILE", "draws both as waterfalls there, beside the text"},
-               {"png", "FILE", "the same as pixels, two a logical one"}}),
+               {"svg", "FILE", "draws both over each other there, with causes, beside the text"},
+               {"png", "FILE", "the same as pixels, two a logical one"},
+               {"csv", "FILE", "every figure, cause, category, rank and field as a row"},
+               {"html", "FILE", "one page with all of it, which needs no other file"}}),
           .examples = {"compare \"pp=2\" \"dp=2 zero=1\" --model gpt-tiny --cluster cpu:2 --set "
                        "global-batch=8"},
           .run = run_compare};

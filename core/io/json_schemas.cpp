@@ -854,9 +854,18 @@ Json comparison_schema() {
                       {"seconds", real()},
                       {"bytes", whole()}})),
       "of two plans: what each field adds, by the closed form, on top of those before it");
+  const Json figures =
+      described(list_of(object({{"name", text()},
+                                {"a", real(), false},
+                                {"b", real(), false},
+                                {"less_is_better", truth()}})),
+                "seconds, shares, bytes, dollars; absent where a document does not say");
   return document("trainyard/comparison", object({schema_member("trainyard/comparison"),
                                                   {"a", text()},
                                                   {"b", text()},
+                                                  {"headline", text()},
+                                                  {"reasons", list_of(text())},
+                                                  {"figures", figures},
                                                   {"seconds", waterfall("by cause")},
                                                   {"bytes", waterfall("by category")},
                                                   {"fields", fields, false}}));

@@ -1,5 +1,7 @@
 #include "core/io/project.h"
 
+#include <algorithm>
+
 namespace trainyard {
 namespace {
 
@@ -23,6 +25,34 @@ ShownPart shown_part(std::string_view name) {
   if (name == "planner") return {"analyse", "plans"};
   if (name == "published") return {"calibrate", "published"};
   return {std::string(name), ""};
+}
+
+namespace {
+
+bool is_of(const ComparisonNote& note, std::string_view a, std::string_view b) {
+  return (note.a == a && note.b == b) || (note.a == b && note.b == a);
+}
+
+}  // namespace
+
+std::string note_on(const Project& project, std::string_view a, std::string_view b) {
+  for (const ComparisonNote& note : project.notes)
+    if (is_of(note, a, b)) return note.text;
+  return "";
+}
+
+Project with_note(Project project, std::string_view a, std::string_view b, std::string_view text) {
+  std::vector<ComparisonNote>& notes = project.notes;
+  const auto found = std::find_if(notes.begin(), notes.end(),
+                                  [&](const ComparisonNote& note) { return is_of(note, a, b); });
+  if (text.empty()) {
+    if (found != notes.end()) notes.erase(found);
+  } else if (found != notes.end()) {
+    found->text = text;
+  } else {
+    notes.push_back({std::string(a), std::string(b), std::string(text)});
+  }
+  return project;
 }
 
 std::string own_setting(const ProjectPlan& plan, std::string_view key) {

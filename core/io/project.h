@@ -18,11 +18,19 @@ struct ProjectPlan {
   friend bool operator==(const ProjectPlan&, const ProjectPlan&) = default;
 };
 
+/// What somebody wrote about two results beside each other.
+struct ComparisonNote {
+  std::string a, b;  // how the results are called, "A", "published:ID", "run:7"
+  std::string text;
+  friend bool operator==(const ComparisonNote&, const ComparisonNote&) = default;
+};
+
 struct Project {
   /// What --model and --cluster say, or a whole document on one line where the project keeps its
   /// own (core/io/inline_document.h); empty: not chosen yet.
   std::string model, cluster;
   std::vector<ProjectPlan> plans;
+  std::vector<ComparisonNote> notes;   // none empty, at most one a pair
   int current = 0;                     // index into plans; 0 where there is none
   std::string perspective = "design";  // one of kPerspectiveNames
   std::string tab;                     // of that perspective; empty: its first
@@ -45,6 +53,10 @@ std::string project_document(const Project&);
 Project parse_project(std::string_view text, const std::string& source);
 /// The project with that setting of a plan at that value; the key's place in the list is kept.
 Project with_setting(Project, int plan, std::string_view key, std::string_view value);
+/// What is noted of the pair, in either order; "" for nothing.
+std::string note_on(const Project&, std::string_view a, std::string_view b);
+/// The project with that note of the pair; an empty one takes it away.
+Project with_note(Project, std::string_view a, std::string_view b, std::string_view text);
 /// The value that the plan's own settings give the key, or "".
 std::string own_setting(const ProjectPlan&, std::string_view key);
 

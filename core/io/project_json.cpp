@@ -61,6 +61,19 @@ std::string cluster_word(const JsonCursor& cursor) {
       to_json(read_cluster(write_json_line(cursor.value()), cursor.place().text)));
 }
 
+Json json_of(const ComparisonNote& note) {
+  Json object = Json::object();
+  object.set("a", note.a);
+  object.set("b", note.b);
+  object.set("text", note.text);
+  return object;
+}
+
+ComparisonNote note_of(const JsonCursor& cursor) {
+  cursor.expect_keys({"a", "b", "text"});
+  return {cursor.at("a").text(), cursor.at("b").text(), cursor.at("text").text()};
+}
+
 }  // namespace
 
 std::string project_document(const Project& project) {
@@ -71,6 +84,11 @@ std::string project_document(const Project& project) {
   document.set("model", word_json(project.model));
   document.set("cluster", word_json(project.cluster));
   document.set("plans", std::move(plans));
+  if (!project.notes.empty()) {
+    Json notes = Json::list();
+    for (const ComparisonNote& note : project.notes) notes.push(json_of(note));
+    document.set("notes", std::move(notes));
+  }
   document.set("current", project.current);
   document.set("perspective", project.perspective);
   if (!project.tab.empty()) document.set("tab", project.tab);
@@ -81,8 +99,8 @@ std::string project_document(const Project& project) {
 Project parse_project(std::string_view text, const std::string& source) {
   const Json document = read_document(text, kSchema, source);
   const JsonCursor root(document, source);
-  root.expect_keys(
-      {"schema", "model", "cluster", "plans", "current", "perspective", "tab", "automatic"});
+  root.expect_keys({"schema", "model", "cluster", "plans", "notes", "current", "perspective", "tab",
+                    "automatic"});
   Project project;
   if (const auto model = root.find("model")) project.model = model_word(*model);
   if (const auto cluster = root.find("cluster")) project.cluster = cluster_word(*cluster);
@@ -90,6 +108,11 @@ Project parse_project(std::string_view text, const std::string& source) {
     const std::vector<JsonCursor> items = plans->items();
     if (items.size() > kMostPlans) plans->expected("at most 1000 plans");
     for (const JsonCursor& item : items) project.plans.push_back(plan_of(item));
+  }
+  if (const auto notes = root.find("notes")) {
+    const std::vector<JsonCursor> items = notes->items();
+    if (items.size() > kMostPlans) notes->expected("at most 1000 notes");
+    for (const JsonCursor& item : items) project.notes.push_back(note_of(item));
   }
   const auto last = static_cast<std::int64_t>(std::max<std::size_t>(project.plans.size(), 1)) - 1;
   if (const auto current = root.find("current"))
