@@ -82,6 +82,7 @@ Verb tune_verb();
 Verb schedule_verb();
 Verb schedules_verb();
 Verb solve_verb();
+Verb trace_verb();
 Verb import_verb();
 Verb export_verb();
 Verb render_verb();

@@ -12,6 +12,7 @@
 #include "core/plan/plan.h"
 #include "core/program/program.h"
 #include "core/result/flops_definition.h"
+#include "core/timeline/recorded_trace.h"
 
 namespace trainyard {
 namespace {
@@ -938,6 +939,48 @@ Json arena_schema() {
                                           {"offset", whole()}}))}}));
 }
 
+Json trace_schema() {
+  std::vector<Member> kinds;
+  for (std::size_t k = 0; k < kRecordedKinds; ++k)
+    kinds.push_back({to_string(static_cast<RecordedKind>(k)), real(), false});
+  const Json defect = object({{"expected", text()},
+                              {"found", text()},
+                              {"assumed", described(text(), "what was done instead")},
+                              {"line", described(whole(), "of the first, 0 where there are none")},
+                              {"offset", described(whole(), "bytes before the first")},
+                              {"count", whole(1)}});
+  return document(
+      "trainyard/trace",
+      object(
+          {schema_member("trainyard/trace"),
+           {"source", text()},
+           {"device", text(), false},
+           {"ranks", whole(1), false},
+           {"events", whole()},
+           {"spans", whole()},
+           {"seconds", real()},
+           {"range", object({{"from", real()}, {"to", real()}})},
+           {"step_seconds", described(real(), "median, without the first"), false},
+           {"steps", list_of(object({{"process", text()},
+                                     {"number", signed_whole()},
+                                     {"from", real()},
+                                     {"to", real()}}))},
+           {"processes",
+            list_of(object({{"process", text()},
+                            {"rank", whole(), false},
+                            {"spans", whole()},
+                            {"compute_seconds", real()},
+                            {"exposed_communication_seconds", real()},
+                            {"exposed_transfer_seconds", real()},
+                            {"idle_seconds", real()},
+                            {"busy_seconds",
+                             described(object(std::move(kinds)), "streams side by side, each")}}))},
+           {"counters",
+            list_of(object(
+                {{"process", text()}, {"name", text()}, {"samples", whole(1)}, {"peak", real()}}))},
+           {"defects", list_of(defect)}}));
+}
+
 struct Entry {
   std::string_view name;
   Json (*make)();
@@ -963,7 +1006,8 @@ constexpr Entry kEntries[] = {{"plan", plan_schema},
                               {"profile", profile_schema},
                               {"validation", validation_schema},
                               {"device", device_schema},
-                              {"arena", arena_schema}};
+                              {"arena", arena_schema},
+                              {"trace", trace_schema}};
 
 }  // namespace
 

@@ -44,6 +44,8 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/calibration", "a calibration"},
     Schema{"trainyard/profile", "a profile of parameters"},
     Schema{"trainyard/arena", "a placement in an arena"},
+    Schema{"trainyard/trace", "what a recorded trace says"},
+    Schema{"trainyard/recorded-trace", "a recorded trace"},
 };
 
 std::vector<std::string> names() {

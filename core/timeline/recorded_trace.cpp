@@ -1,0 +1,181 @@
+#include "core/timeline/recorded_trace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/base/saturating.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::int64_t kFarthest = kFarthestRecorded.count();
+
+[[noreturn]] void refuse(const RecordedTrace& trace, const std::string& sentence) {
+  throw Error(Error::Kind::InvalidInput, sentence, {trace.source});
+}
+
+void check_row(const RecordedTrace& trace, const RecordedRow& row, std::size_t number) {
+  const auto bad = [&](const char* expected) {
+    refuse(trace, std::string("expected ") + expected + ", found otherwise in row " +
+                      std::to_string(number));
+  };
+  if (row.thread >= trace.threads.size()) bad("a thread of the list");
+  if (row.first > trace.start.size() || row.count > trace.start.size() - row.first)
+    bad("spans of the list");
+  std::int64_t before = -kFarthest;
+  const std::size_t names = trace.names.size();
+  bool fine = true;
+  for (std::uint64_t i = row.first; i < row.first + row.count; ++i) {
+    fine = fine && trace.start[i] >= before && trace.end[i] >= trace.start[i] &&
+           trace.name[i] < names && trace.category[i] < kRecordedKinds;
+    before = trace.end[i];
+  }
+  if (!fine || before > kFarthest)
+    bad("spans in order, side by side, with names and kinds of the lists");
+}
+
+void check_counter(const RecordedTrace& trace, const RecordedCounter& counter) {
+  bool fine = counter.process < trace.processes.size() && counter.at.size() == counter.value.size();
+  for (std::size_t i = 0; fine && i < counter.at.size(); ++i)
+    fine = std::isfinite(counter.value[i]) && (i == 0 || counter.at[i] > counter.at[i - 1]) &&
+           std::abs(counter.at[i] / 2) <= kFarthest / 2;
+  if (!fine) refuse(trace, "expected counters that increase in time, with finite values");
+}
+
+// What streams do at an instant counts once: computing hides the rest, communication hides copies.
+enum Layer : std::uint8_t { kCompute, kComm, kCopy };
+
+Layer layer_of(RecordedKind kind) {
+  if (kind == RecordedKind::Communication) return kComm;
+  return kind == RecordedKind::Transfer ? kCopy : kCompute;
+}
+
+struct Edge {
+  std::int64_t at;
+  std::uint8_t layer;
+  std::int8_t change;
+  friend bool operator<(const Edge& a, const Edge& b) { return a.at < b.at; }
+};
+
+void sweep(std::vector<Edge>& edges, std::int64_t from, std::int64_t to, RecordedShare& share) {
+  std::sort(edges.begin(), edges.end());
+  std::array<std::int64_t, 3> open{}, time{};
+  std::int64_t idle = 0, before = from;
+  const auto until = [&](std::int64_t at) {
+    const auto layer = std::find_if(open.begin(), open.end(), [](auto n) { return n > 0; });
+    (layer == open.end() ? idle : time[static_cast<std::size_t>(layer - open.begin())]) +=
+        at - before;
+    before = at;
+  };
+  for (const Edge& edge : edges) {
+    until(edge.at);
+    open[edge.layer] += edge.change;
+  }
+  until(to);
+  share.compute = Duration{time[kCompute]};
+  share.communication = Duration{time[kComm]};
+  share.transfer = Duration{time[kCopy]};
+  share.idle = Duration{idle};
+}
+
+}  // namespace
+
+const char* to_string(RecordedKind kind) {
+  constexpr std::array<const char*, kRecordedKinds> kNames = {
+      "forward",       "backward",  "weight gradient", "recompute",
+      "communication", "optimizer", "transfer",        "host"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string describe(const TraceDefect& defect) {
+  std::string text = defect.line > 0 ? "line " + std::to_string(defect.line)
+                                     : "byte " + std::to_string(defect.offset);
+  text += ": expected " + defect.expected + ", found " + defect.found;
+  if (defect.count > 1) text += " (" + std::to_string(defect.count) + " times)";
+  if (!defect.assumed.empty()) text += "; " + defect.assumed;
+  return text;
+}
+
+Instant end_of(const RecordedTrace& trace) {
+  std::int64_t end = 1;
+  for (const RecordedRow& row : trace.rows)
+    if (row.count > 0) end = std::max(end, trace.end[row.first + row.count - 1]);
+  for (const RecordedCounter& counter : trace.counters)
+    if (!counter.at.empty()) end = std::max(end, counter.at.back());
+  return Instant{end};
+}
+
+std::vector<RecordedShare> recorded_shares(const RecordedTrace& trace, Instant from, Instant to) {
+  const bool streams = std::any_of(trace.threads.begin(), trace.threads.end(),
+                                   [](const RecordedThread& t) { return t.device; });
+  std::vector<RecordedShare> shares(trace.processes.size());
+  std::vector<std::vector<Edge>> edges(trace.processes.size());
+  std::vector<bool> seen(trace.processes.size());
+  for (const RecordedRow& row : trace.rows) {
+    const RecordedThread& thread = trace.threads[row.thread];
+    if (thread.device != streams) continue;
+    RecordedShare& share = shares[thread.process];
+    seen[thread.process] = seen[thread.process] || row.count > 0;
+    for (std::uint64_t i = row.first; i < row.first + row.count; ++i) {
+      const std::int64_t low = std::max(trace.start[i], from.count());
+      const std::int64_t high = std::min(trace.end[i], to.count());
+      if (low > high || trace.start[i] >= to.count() || trace.end[i] < from.count()) continue;
+      ++share.spans;
+      Duration& busy = share.busy[trace.category[i]];
+      busy = saturating_sum(busy, Duration{high - low});
+      const auto kind = static_cast<RecordedKind>(trace.category[i]);
+      if (low == high || (streams && kind == RecordedKind::Host)) continue;
+      edges[thread.process].push_back({low, layer_of(kind), 1});
+      edges[thread.process].push_back({high, layer_of(kind), -1});
+    }
+  }
+  std::vector<RecordedShare> found;
+  for (std::uint32_t p = 0; p < shares.size(); ++p) {
+    if (!seen[p]) continue;
+    shares[p].process = p;
+    sweep(edges[p], from.count(), to.count(), shares[p]);
+    found.push_back(shares[p]);
+  }
+  return found;
+}
+
+Duration median_step(const RecordedTrace& trace) {
+  std::vector<std::int64_t> lengths;
+  for (std::size_t i = 0; i < trace.steps.size(); ++i) {
+    const RecordedStep& step = trace.steps[i];
+    const bool first = i == 0 || trace.steps[i - 1].process != step.process;
+    const bool others = i + 1 < trace.steps.size() && trace.steps[i + 1].process == step.process;
+    if (!first || !others) lengths.push_back((step.to - step.from).count());
+  }
+  if (lengths.empty()) return {};
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  return Duration{*middle};
+}
+
+void check(const RecordedTrace& trace) {
+  const std::size_t spans = trace.start.size();
+  if (trace.end.size() != spans || trace.name.size() != spans || trace.category.size() != spans)
+    refuse(trace, "expected one start, end, name and kind a span");
+  for (const RecordedThread& thread : trace.threads)
+    if (thread.process >= trace.processes.size())
+      refuse(trace, "expected threads of processes of the list");
+  std::uint64_t next = 0;
+  for (std::size_t i = 0; i < trace.rows.size(); ++i) {
+    if (trace.rows[i].first != next) refuse(trace, "expected rows side by side");
+    next += trace.rows[i].count;
+    check_row(trace, trace.rows[i], i);
+  }
+  if (next != spans) refuse(trace, "expected every span in a row");
+  for (const RecordedCounter& counter : trace.counters) check_counter(trace, counter);
+  for (const RecordedStep& step : trace.steps)
+    if (step.process >= trace.processes.size() || step.to < step.from ||
+        step.from.count() < -kFarthest || step.to.count() > kFarthest)
+      refuse(trace, "expected steps of processes of the list that end after they start");
+}
+
+}  // namespace trainyard

@@ -1,0 +1,107 @@
+#include "visualizers/recorded_view.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/io/chrome_trace_import.h"
+#include "tests/support/kineto_trace.h"
+
+namespace trainyard {
+namespace {
+
+std::shared_ptr<const RecordedModel> sample(int steps = 3) {
+  return recorded_model(parse_chrome_trace(kineto_trace({.steps = steps}), "t.json"));
+}
+
+TEST(RecordedModel, KeepsEverySpanInLanes) {
+  const RecordedTrace trace = parse_chrome_trace(kineto_trace(), "t.json");
+  const auto m = recorded_model(trace);
+  ASSERT_EQ(m->spans.start.size(), trace.start.size());
+  std::uint32_t rows = 0;
+  for (const RecordedLane& lane : m->lanes) rows += lane.rows;
+  EXPECT_EQ(rows, trace.rows.size());
+  EXPECT_EQ(std::count_if(m->lanes.begin(), m->lanes.end(),
+                          [](const RecordedLane& lane) { return lane.counter.has_value(); }),
+            2);
+  for (std::uint64_t i = 0; i < trace.start.size(); i += 7) {
+    const RecordedPlace place = recorded_place(*m, i);
+    const RowSpan span = span_at(m->spans, place.row, place.index);
+    EXPECT_EQ(span.start.count(), trace.start[i]);
+    EXPECT_EQ(span.name, trace.name[i]);
+  }
+  EXPECT_NE(spell_recorded(*m).find("the middle of 3"), std::string::npos);
+}
+
+TEST(RecordedModel, SearchGoesAroundInOrderOfTime) {
+  const auto m = sample();
+  const std::vector<bool> found = names_holding(*m, "REDUCESCATTER");
+  const std::uint64_t count = count_of(*m, found);
+  EXPECT_EQ(count, 12u);
+  std::optional<std::uint64_t> at = next_of(*m, found, {}, true);
+  const std::uint64_t first = at.value();
+  for (std::uint64_t i = 1; i < count; ++i) {
+    const std::int64_t before = m->spans.start[*at];
+    at = next_of(*m, found, at, true);
+    EXPECT_GT(m->spans.start[at.value()], before);
+  }
+  EXPECT_EQ(next_of(*m, found, at, true), first);
+  EXPECT_EQ(next_of(*m, found, first, false), at);
+  EXPECT_EQ(count_of(*m, names_holding(*m, "")), 0u);
+  EXPECT_FALSE(next_of(*m, names_holding(*m, "nothing of that name"), {}, true));
+}
+
+TEST(RecordedView, EverySpanIsHitWhereItIsDrawn) {
+  const auto m = sample(1);
+  const Rect area{0, 0, 1600, 900};
+  Drawing drawing({area.width, area.height});
+  const ViewState state;
+  draw_recorded(drawing, area, *m, state);
+  int spans = 0;
+  for (const Mark& mark : drawing.marks)
+    for (std::uint32_t i = mark.first; mark.kind == MarkKind::Strip && i < mark.first + mark.count;
+         ++i) {
+      const Tile& tile = drawing.tiles[i];
+      if (tile.item != ItemKind::Span || tile.rect.width < 4) continue;
+      const Point middle{tile.rect.x + tile.rect.width / 2, tile.rect.y + tile.rect.height / 2};
+      if (middle.x < 140 || middle.x > 1580) continue;
+      const Item item = hit(drawing, middle);
+      EXPECT_EQ(item.kind, ItemKind::Span);
+      EXPECT_EQ(item.tag, tile.tag);
+      const Hover hover = describe_recorded(*m, area, state, item, middle);
+      EXPECT_FALSE(hover.title.empty());
+      EXPECT_FALSE(hover.value.empty());
+      ++spans;
+    }
+  EXPECT_GT(spans, 20);
+}
+
+TEST(RecordedView, TellsMeasuredBesidePredicted) {
+  const auto m = sample();
+  Drawing drawing({1200, 400});
+  draw_recorded(drawing, {0, 0, 1200, 400}, *m, {},
+                {names_holding(*m, "gemm"), m->step + m->step / 4});
+  const bool told = std::any_of(drawing.labels.begin(), drawing.labels.end(), [](const Label& l) {
+    return l.text.find("−20.0 % of it") != std::string::npos;
+  });
+  EXPECT_TRUE(told);
+}
+
+// Folds of everything at once, and of nothing.
+TEST(RecordedView, DrawsAtAnyZoomAndSize) {
+  const auto m = sample(40);
+  for (const Rect area : {Rect{0, 0, 1, 1}, Rect{0, 0, 60, 40}, Rect{0, 0, 3000, 200}})
+    for (const Duration length : {Duration{1}, Duration{1000}, Duration{m->end}}) {
+      ViewState state;
+      state.shown = TimeRange{Instant{5}, Instant{5} + length};
+      state.scroll = 100;
+      state.cursor = Instant{7};
+      Drawing drawing({area.width, area.height});
+      draw_recorded(drawing, area, *m, state);
+      EXPECT_LT(drawing.tiles.size(), 40'000u);
+    }
+  EXPECT_GT(recorded_picture(*m).marks.size(), 10u);
+}
+
+}  // namespace
+}  // namespace trainyard
