@@ -83,12 +83,12 @@ TEST(ChromeTrace, CountersAndNamesAreKept) {
     {"ph":"C","name":"memory (bytes)","pid":7,"ts":1,"args":{"weights":4}},
     {"ph":"C","name":"memory (bytes)","pid":7,"ts":1,"args":{"weights":3}}])json");
   ASSERT_EQ(t.counters.size(), 2u);
-EXPECT_EQ(t.counters[0].name, "memory (bytes): weights");
-EXPECT_TRUE(t.counters[0].bytes);
-EXPECT_EQ(t.counters[0].at, (std::vector<std::int64_t>{0, 1000}));
-EXPECT_EQ(t.counters[0].value, (std::vector<double>{3, 5}));
-EXPECT_EQ(t.processes.at(0).rank, 3);
-EXPECT_NO_THROW(check(t));
+  EXPECT_EQ(t.counters[0].name, "memory (bytes): weights");
+  EXPECT_TRUE(t.counters[0].bytes);
+  EXPECT_EQ(t.counters[0].at, (std::vector<std::int64_t>{0, 1000}));
+  EXPECT_EQ(t.counters[0].value, (std::vector<double>{3, 5}));
+  EXPECT_EQ(t.processes.at(0).rank, 3);
+  EXPECT_NO_THROW(check(t));
 }
 
 TEST(ChromeTrace, KernelsTakeThePassThatLaunchedThem) {
