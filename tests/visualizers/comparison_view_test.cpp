@@ -148,7 +148,7 @@ TEST(FigureCards, SayBetterAndWorseInWords) {
   EXPECT_TRUE(says(drawing, "worse"));
   EXPECT_EQ(hit(drawing, {450, 30}), (Item{ItemKind::Other, 1}));
   EXPECT_EQ(describe_figure_card(cards, {ItemKind::Other, 1}).title, "Peak memory");
-  EXPECT_EQ(spell_figure_cards(cards).substr(0, 63),
+  EXPECT_EQ(spell_figure_cards(cards).substr(0, 64),
             "Step time 4.938 s, then 4.123 s, \u22120.815 s, better. Peak memory");
 }
 
