@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
+#include "visualizers/tables.h"
 
 namespace trainyard {
 namespace {
@@ -144,67 +145,107 @@ Hover describe_cluster_view(const ViewData& data, const Drawing& drawing, Point 
   return describe_cluster(*data.experiment, hit(drawing, point));
 }
 
+DataTable table_of_timeline(const ViewData& data, const ViewState& state) {
+  return timeline_table(data.experiment, state);
+}
+
+DataTable table_of_memory(const ViewData& data, const ViewState&) {
+  return memory_table(data.experiment);
+}
+
+DataTable table_of_roofline(const ViewData& data, const ViewState&) {
+  return roofline_table(data.roofline);
+}
+
+DataTable table_of_order(const ViewData& data, const ViewState&) {
+  return order_table(data.experiment, data.order);
+}
+
+DataTable table_of_waves(const ViewData& data, const ViewState&) { return waves_table(data.waves); }
+
+DataTable table_of_staleness(const ViewData& data, const ViewState&) {
+  return staleness_table(data.staleness);
+}
+
+DataTable table_of_layers(const ViewData& data, const ViewState&) {
+  return layer_table(data.layers);
+}
+
+DataTable table_of_cluster(const ViewData& data, const ViewState&) {
+  return cluster_table(data.experiment);
+}
+
 constexpr std::array<View, 10> kViews = {{
     {"analyse",
      "Analyse",
      "timeline and memory waves on one time axis",
      {1082, 680},
      draw_analyse_view,
-     describe_analyse_view},
+     describe_analyse_view,
+     table_of_timeline},
     {"timeline",
      "Timeline",
      "what each pipeline rank does when",
      {1082, 340},
      draw_timeline_view,
-     describe_timeline_view},
+     describe_timeline_view,
+     table_of_timeline},
     {"memory",
      "Memory",
      "what each pipeline rank holds when, under its capacity",
      {1082, 380},
      draw_memory_view,
-     describe_memory_view},
+     describe_memory_view,
+     table_of_memory},
     {"roofline",
      "Roofline",
      "each kind of work under the roofs of device and links",
      {1060, 520},
      draw_roofline_view,
-     describe_roofline_view},
+     describe_roofline_view,
+     table_of_roofline},
     {"order",
      "Order",
      "the schedule as the grid of the papers",
      {1082, 240},
      draw_order_view,
-     describe_order_view},
+     describe_order_view,
+     table_of_order},
     {"lanes",
      "Lanes",
      "each pipeline rank's lane with what it holds beneath",
      {1082, 460},
      draw_lanes_of,
-     describe_lanes_of},
+     describe_lanes_of,
+     table_of_timeline},
     {"waves",
      "Waves",
      "what each wave holds, and the peak at every offset between them",
      {1082, 620},
      draw_waves_view,
-     describe_waves_view},
+     describe_waves_view,
+     table_of_waves},
     {"staleness",
      "Staleness",
      "how many updates old the weights of each forward are, stage by time",
      {1082, 260},
      draw_staleness_view,
-     describe_staleness_view},
+     describe_staleness_view,
+     table_of_staleness},
     {"layers",
      "Layers",
      "time of each layer, with the stages beneath",
      {1000, 170},
      draw_layers_view,
-     describe_layers_view},
+     describe_layers_view,
+     table_of_layers},
     {"cluster",
      "Cluster",
      "the predicted peak of every device, node by node",
      {1000, 390},
      draw_cluster_view,
-     describe_cluster_view},
+     describe_cluster_view,
+     table_of_cluster},
 }};
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "visualizers/roofline_view.h"
 #include "visualizers/schedule_lanes.h"
 #include "visualizers/staleness_view.h"
+#include "visualizers/table.h"
 #include "visualizers/timeline_view.h"
 #include "visualizers/view_state.h"
 #include "visualizers/waves_view.h"
@@ -45,6 +46,8 @@ struct View {
   Drawing (*draw)(const ViewData&, Size, const ViewState&);
   /// What to say of the thing at a point of that drawing; an empty title when there is nothing.
   Hover (*describe)(const ViewData&, const Drawing&, Point, const ViewState&);
+  /// The rows behind the picture, for who would rather read them. Outlives the data.
+  DataTable (*table)(const ViewData&, const ViewState&);
 };
 std::span<const View> views();
 /// Throws Error{InvalidInput} with the nearest name.

@@ -1,7 +1,8 @@
-// render: any view of a simulated scenario as a picture, without a display.
+// render: any view of a simulated scenario as a picture or as a table, without a display.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <ostream>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "visualizers/png.h"
 #include "visualizers/render.h"
 #include "visualizers/svg.h"
+#include "visualizers/tables.h"
 #include "visualizers/validation_view.h"
 #include "visualizers/views.h"
 #include "visualizers/waterfall_view.h"
@@ -32,13 +34,18 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// draw(size, state) gives the drawing.
-template <class Draw>
-std::string picture(Size usual, const Draw& draw, const Words& words, bool svg) {
-  const Size size{
-      static_cast<float>(words.integer("width", 64, 16384, static_cast<std::int64_t>(usual.width))),
-      static_cast<float>(
-          words.integer("height", 64, 16384, static_cast<std::int64_t>(usual.height)))};
+// What a view can be written as; it keeps alive what it reads.
+struct Rendered {
+  Size usual;
+  std::function<Drawing(Size, const ViewState&)> draw;
+  std::function<DataTable()> table;
+};
+
+std::string picture(const Rendered& view, const Words& words, bool svg) {
+  const Size size{static_cast<float>(words.integer("width", 64, 16384,
+                                                   static_cast<std::int64_t>(view.usual.width))),
+                  static_cast<float>(words.integer("height", 64, 16384,
+                                                   static_cast<std::int64_t>(view.usual.height)))};
   const Theme theme =
       words.choice("theme", {"dark", "light"}, "dark") == "dark" ? Theme::Dark : Theme::Light;
   ViewState state;
@@ -50,26 +57,25 @@ std::string picture(Size usual, const Draw& draw, const Words& words, bool svg) 
         Error::Kind::InvalidInput,
         fmt::format("expected at most 200 million pixels, found {:.0f} million", pixels / 1e6),
         {"--scale"});
-  const Drawing drawing = draw(size, state);
+  const Drawing drawing = view.draw(size, state);
   return svg ? to_svg(drawing, theme) : to_png(render(drawing, state.scale, theme));
 }
 
 // The rows that ship, all held against their predictions.
-std::string validation_file(const Words& words, bool svg) {
-  const ValidationModel model =
-      validation_model(published_set(), validate(published_set(), {.explained = 0}));
-  return picture(
-      validation_size(model),
-      [&](Size size, const ViewState& state) {
-        Drawing drawing(size);
-        draw_validation(drawing, {0, 0, size.width, size.height}, model, state);
-        return drawing;
-      },
-      words, svg);
+Rendered validation_of() {
+  const auto model = std::make_shared<const ValidationModel>(
+      validation_model(published_set(), validate(published_set(), {.explained = 0})));
+  return {validation_size(*model),
+          [model](Size size, const ViewState& state) {
+            Drawing drawing(size);
+            draw_validation(drawing, {0, 0, size.width, size.height}, *model, state);
+            return drawing;
+          },
+          [model] { return validation_table(*model); }};
 }
 
 // Every legal plan of the space that is open beside what --set fixes.
-std::string pareto_file(const Words& words, bool svg) {
+Rendered pareto_of(const Words& words) {
   PlanQuestion question{
       {words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")}, {}, ""};
   for (const std::string& word : words.texts("bound")) {
@@ -80,19 +86,23 @@ std::string pareto_file(const Words& words, bool svg) {
                   {"--bound"});
     question.bounds.push_back({word.substr(0, equals), word.substr(equals + 1)});
   }
-  const PlanSpace space = open_space(question);
+  const auto space = std::make_shared<const PlanSpace>(open_space(question));
   PlanPrices prices("");
   SearchOptions options;
   prices.equip(options);
-  const ParetoModel model = plan_points(space, search(space, options), options.spare);
-  return picture(
-      kParetoSize,
-      [&](Size size, const ViewState&) {
-        Drawing drawing(size);
-        draw_pareto(drawing, {0, 0, size.width, size.height}, model, {});
-        return drawing;
-      },
-      words, svg);
+  const auto model = std::make_shared<const ParetoModel>(
+      plan_points(*space, search(*space, options), options.spare));
+  return {kParetoSize,
+          [model](Size size, const ViewState&) {
+            Drawing drawing(size);
+            draw_pareto(drawing, {0, 0, size.width, size.height}, *model, {});
+            return drawing;
+          },
+          [model, space] {
+            return pareto_table(*model, [&](std::uint64_t id) {
+              return fmt::format("{}", fmt::join(space->words(id), " "));
+            });
+          }};
 }
 
 MemorySide memory_side(const std::string& name, const Result& result) {
@@ -105,7 +115,7 @@ MemorySide memory_side(const std::string& name, const Result& result) {
 }
 
 // From the plan to the same with --against's settings.
-std::string waterfall_file(const Words& words, Streams& streams, bool svg) {
+Rendered waterfall_of(const Words& words, Streams& streams) {
   if (!words.has("against"))
     throw Error(Error::Kind::InvalidInput,
                 "a waterfall has two plans: expected settings of the other, as \"pp=2 zero=1\"",
@@ -118,41 +128,60 @@ std::string waterfall_file(const Words& words, Streams& streams, bool svg) {
     return simulate(s, {.grain = grain_word(words, s), .fixes = false})->result;
   };
   const Result x = run(a), y = run(b);
-  const std::vector<WaterfallModel> both = {
-      time_waterfall("A", x.breakdown, "B", y.breakdown),
-      memory_waterfall(memory_side("A", x), memory_side("B", y))};
-  return picture(
-      waterfall_size(both),
-      [&](Size size, const ViewState&) { return waterfall_picture(both, size); }, words, svg);
+  const auto both = std::make_shared<const std::vector<WaterfallModel>>(
+      std::vector<WaterfallModel>{time_waterfall("A", x.breakdown, "B", y.breakdown),
+                                  memory_waterfall(memory_side("A", x), memory_side("B", y))});
+  return {waterfall_size(*both),
+          [both](Size size, const ViewState&) { return waterfall_picture(*both, size); },
+          [both] { return waterfall_table(*both); }};
 }
 
-std::string experiment_file(const View& chosen, const Words& words, Streams& streams, bool svg) {
+Rendered experiment_of(const View& chosen, const Words& words, Streams& streams) {
   const Scenario scenario = open_scenario(words, streams);
   const ExperimentPtr experiment =
       simulate(scenario, {.grain = grain_word(words, scenario), .fixes = false});
-  const ViewData data = view_data(experiment, *cost_model(experiment->workload.scenario));
-  return picture(
-      chosen.size,
-      [&](Size size, const ViewState& state) { return chosen.draw(data, size, state); }, words,
-      svg);
+  const auto data = std::make_shared<const ViewData>(
+      view_data(experiment, *cost_model(experiment->workload.scenario)));
+  return {chosen.size,
+          [data, &chosen](Size size, const ViewState& state) {
+            return chosen.draw(*data, size, state);
+          },
+          [data, &chosen] { return chosen.table(*data, {}); }};
+}
+
+enum class FileKind { Svg, Png, Csv };
+
+FileKind file_kind(const std::string& path) {
+  for (const auto& [end, kind] :
+       {std::pair(".svg", FileKind::Svg), std::pair(".png", FileKind::Png),
+        std::pair(".csv", FileKind::Csv)})
+    if (ends_with(path, end)) return kind;
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("expected a file ending in .svg, .png or .csv, found \"{}\"", path),
+              {"--out"});
 }
 
 int run_render(const Words& words, Streams& streams) {
   const std::string name = words.text("");
   const bool own = name == kValidation || name == kPareto || name == kWaterfall;
   const View* chosen = own ? nullptr : &view(name);
-  const std::string path = words.text("out");
-  const bool svg = ends_with(path, ".svg");
-  if (!svg && !ends_with(path, ".png"))
-    throw Error(Error::Kind::InvalidInput,
-                fmt::format("expected a file ending in .svg or .png, found \"{}\"", path),
-                {"--out"});
-  words.choice("grain", {"order", "op"}, "order");  // refused before anything is read
-  write_file(path, name == kValidation  ? validation_file(words, svg)
-                   : name == kPareto    ? pareto_file(words, svg)
-                   : name == kWaterfall ? waterfall_file(words, streams, svg)
-                                        : experiment_file(*chosen, words, streams, svg));
-  if (!words.has("quiet")) streams.err << "wrote " << path << "\n";
+  // Refused before anything is read.
+  const bool picture_or_table = words.has("out") || !words.has("csv");
+  const FileKind kind = picture_or_table ? file_kind(words.text("out")) : FileKind::Csv;
+  words.choice("grain", {"order", "op"}, "order");
+  const Rendered rendered = name == kValidation  ? validation_of()
+                            : name == kPareto    ? pareto_of(words)
+                            : name == kWaterfall ? waterfall_of(words, streams)
+                                                 : experiment_of(*chosen, words, streams);
+  const auto write = [&](const std::string& path, const std::string& bytes) {
+    write_file(path, bytes);
+    if (!words.has("quiet")) streams.err << "wrote " << path << "\n";
+  };
+  if (picture_or_table)
+    write(words.text("out"), kind == FileKind::Csv
+                                 ? to_csv(rendered.table())
+                                 : picture(rendered, words, kind == FileKind::Svg));
+  if (words.has("csv")) write(words.text("csv"), to_csv(rendered.table()));
   return kDone;
 }
 
@@ -170,27 +199,32 @@ std::string_view view_names() {
 }  // namespace
 
 Verb render_verb() {
-  return {.name = "render",
-          .summary = "Draws a view of a simulated scenario into a file, without a display.",
-          .positional = "VIEW",
-          .positional_doc = view_names(),
-          .positional_required = true,
-          .flags = with_scenario_flags(
-              {order_flag(),
-               grain_flag(),
-               {"bound", "KEY=VALUES", "of pareto: values that a knob may take, as tp=1..8", true},
-               {"against", "WORDS", "of waterfall: settings of the other plan, as \"pp=2 zero=1\""},
-               {"width", "N", "logical pixels"},
-               {"height", "N", "logical pixels"},
-               {"scale", "X", "device pixels a logical one, for .png (default 1)"},
-               {"theme", "THEME", "dark (default) or light"}}),
-          .examples =
-              {"render memory --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --out memory.svg",
-               "render waterfall --model gpt-tiny --cluster cpu:2 --set pp=2 --set global-batch=8 "
-               "--against \"pp=1 zero=1\" --out waterfall.svg",
-               "render pareto --model llama-3-8b --cluster h100-sxm:8 --set global-batch=16 --out "
-               "pareto.svg"},
-          .run = run_render};
+  return {
+      .name = "render",
+      .summary =
+          "Draws a view of a simulated scenario into a file, without a display, or writes the "
+          "rows behind it.",
+      .positional = "VIEW",
+      .positional_doc = view_names(),
+      .positional_required = true,
+      .flags = with_scenario_flags(
+          {order_flag(),
+           grain_flag(),
+           {"bound", "KEY=VALUES", "of pareto: values that a knob may take, as tp=1..8", true},
+           {"against", "WORDS", "of waterfall: settings of the other plan, as \"pp=2 zero=1\""},
+           {"csv", "FILE", "also writes the rows behind the picture, or only those"},
+           {"width", "N", "logical pixels"},
+           {"height", "N", "logical pixels"},
+           {"scale", "X", "device pixels a logical one, for .png (default 1)"},
+           {"theme", "THEME", "dark (default) or light"}}),
+      .examples =
+          {"render memory --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --out memory.svg",
+           "render waterfall --model gpt-tiny --cluster cpu:2 --set pp=2 --set global-batch=8 "
+           "--against \"pp=1 zero=1\" --out waterfall.svg",
+           "render roofline --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --out roofline.csv",
+           "render pareto --model llama-3-8b --cluster h100-sxm:8 --set global-batch=16 --out "
+           "pareto.svg"},
+      .run = run_render};
 }
 
 }  // namespace trainyard

@@ -1,6 +1,7 @@
 #include "app/desktop/analyse_page.h"
 
 #include <QHBoxLayout>
+#include <QSplitter>
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QVBoxLayout>
@@ -12,8 +13,10 @@
 #include "app/desktop/schedules_scene.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/view_scene.h"
+#include "app/desktop/view_table.h"
 #include "app/desktop/waves_scene.h"
 #include "visualizers/pareto_view.h"
+#include "visualizers/tables.h"
 
 namespace trainyard {
 namespace {
@@ -31,7 +34,9 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
       session_(session),
       training_(training),
       tabs_(new QTabBar),
-      pages_(new QStackedWidget) {
+      pages_(new QStackedWidget),
+      splitter_(new QSplitter(Qt::Vertical)),
+      rows_(new ViewTable) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   auto* column = new QVBoxLayout(this);
@@ -49,7 +54,13 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   row->addWidget(tabs_);
   row->addStretch(1);
   column->addWidget(bar);
-  column->addWidget(pages_, 1);
+  splitter_->addWidget(pages_);
+  splitter_->addWidget(rows_);
+  splitter_->setChildrenCollapsible(false);
+  splitter_->setStretchFactor(0, 3);
+  splitter_->setStretchFactor(1, 2);
+  rows_->hide();
+  column->addWidget(splitter_, 1);
   add("Timeline",
       new CanvasWidget("Timeline and memory", std::make_unique<AnalyseScene>(session_)));
   add("Roofline", new CanvasWidget("Roofline", std::make_unique<ViewScene>(session_, kViews[1])));
@@ -69,12 +80,21 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
   connect(tabs_, &QTabBar::currentChanged, this, &AnalysePage::compare_when_seen);
   connect(tabs_, &QTabBar::currentChanged, this, &Page::turned);
+  connect(tabs_, &QTabBar::currentChanged, this, &AnalysePage::refresh_rows);
+  connect(&session_, &Session::range_changed, this, &AnalysePage::refresh_rows);
+  connect(&comparison_, &Comparison::changed, this, &AnalysePage::refresh_rows);
+  connect(&session_, &Session::selection_changed, this, [this] {
+    if (rows_->isVisible() && tabs_->currentIndex() == 0) rows_->choose(session_.state().selected);
+  });
+  connect(rows_, &ViewTable::closed, this, [this] { show_rows(false); });
+  connect(rows_, &ViewTable::chosen, this, &AnalysePage::choose);
   connect(&session_, &Session::experiment_changed, this, &AnalysePage::compare_when_seen);
   connect(&comparison_, &Comparison::changed, canvases_[kSchedules], &CanvasWidget::refresh);
   const auto refresh = [this] {
     for (CanvasWidget* canvas : canvases_) canvas->refresh();
   };
   connect(&session_, &Session::experiment_changed, this, refresh);
+  connect(&session_, &Session::experiment_changed, this, &AnalysePage::refresh_rows);
   for (const auto signal :
        {&Session::view_changed, &Session::range_changed, &Session::selection_changed})
     connect(&session_, signal, canvases_[0], &CanvasWidget::refresh);
@@ -114,6 +134,39 @@ void AnalysePage::compare_when_seen() {
   if (tabs_->currentIndex() == kSchedules && session_.experiment())
     comparison_.start(session_.experiment());
   canvases_[kSchedules]->refresh();
+}
+
+std::optional<DataTable> AnalysePage::table() const {
+  const int tab = tabs_->currentIndex();
+  if (tab == kPlans) return planner_->table();
+  if (tab == kRun) return run_table(training_.model());
+  if (session_.data() == nullptr) return {};
+  if (tab != kSchedules) return view(kViews[tab]).table(*session_.data(), session_.state());
+  if (comparison_.model() == nullptr) return {};
+  return schedules_table(*comparison_.model());
+}
+
+void AnalysePage::show_rows(bool shown) {
+  rows_->setVisible(shown);
+  refresh_rows();
+  (shown ? static_cast<QWidget*>(rows_) : current())->setFocus();
+  Q_EMIT rows_shown(shown);
+}
+
+// Rows are made only where somebody reads them.
+void AnalysePage::refresh_rows() {
+  if (!rows_->isHidden()) rows_->show_table(table().value_or(DataTable{}));
+}
+
+void AnalysePage::choose(Item item) {
+  if (tabs_->currentIndex() == 0) {
+    session_.select(item);
+    return;
+  }
+  if (auto* scene = dynamic_cast<ViewScene*>(&current()->scene())) {
+    scene->select(item);
+    current()->refresh();
+  }
 }
 
 Size AnalysePage::picture_size() const {

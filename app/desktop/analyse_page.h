@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "app/desktop/comparison.h"
 #include "app/desktop/document.h"
@@ -9,6 +10,7 @@
 #include "app/desktop/session.h"
 #include "app/desktop/training_session.h"
 
+class QSplitter;
 class QStackedWidget;
 class QTabBar;
 
@@ -17,6 +19,7 @@ namespace trainyard {
 class CanvasWidget;
 class OrderPage;
 class PlannerPage;
+class ViewTable;
 
 /// The tabs by their names in lower case, as --tab takes them.
 inline constexpr std::array<const char*, 9> kAnalyseTabs = {
@@ -39,19 +42,31 @@ class AnalysePage : public Page {
   Drawing picture(Size) const;
   /// A size that suits it in a file.
   Size picture_size() const;
+  /// The rows behind the shown tab; nothing before there are any.
+  std::optional<DataTable> table() const override;
+  /// Shows or hides them under the picture.
+  void show_rows(bool);
+  ViewTable& rows() const { return *rows_; }
   OrderPage& order() const { return *order_; }
   PlannerPage& planner() const { return *planner_; }
   const Comparison& comparison() const { return comparison_; }
+
+ Q_SIGNALS:
+  void rows_shown(bool);
 
  private:
   /// page: what the tab shows; null: the canvas alone.
   void add(const QString& tab, CanvasWidget*, QWidget* page = nullptr);
   void compare_when_seen();
+  void refresh_rows();
+  void choose(Item);
   Session& session_;
   const TrainingSession& training_;
   Comparison comparison_;
   QTabBar* tabs_;
   QStackedWidget* pages_;
+  QSplitter* splitter_;
+  ViewTable* rows_;
   OrderPage* order_;
   PlannerPage* planner_;
   QList<CanvasWidget*> canvases_;  // of each tab the one that speaks for it

@@ -70,6 +70,11 @@ std::optional<Drawing> DesignPage::picture() const {
   return layers.draw(*session_.data(), layers.size, session_.state());
 }
 
+std::optional<DataTable> DesignPage::table() const {
+  if (session_.data() == nullptr) return std::nullopt;
+  return view("layers").table(*session_.data(), session_.state());
+}
+
 void DesignPage::refresh() {
   const Project& project = document_.project();
   model_->setText(QString::fromStdString(project.model).section('/', -1));

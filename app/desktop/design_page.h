@@ -19,6 +19,7 @@ class DesignPage : public Page {
   DesignPage(Document&, Session&, QWidget* parent = nullptr);
   QList<CanvasWidget*> canvases() const override { return {split_, layers_, cluster_}; }
   std::optional<Drawing> picture() const override;
+  std::optional<DataTable> table() const override;
 
  private:
   void refresh();

@@ -17,6 +17,7 @@
 #include "app/desktop/theme.h"
 #include "app/desktop/validation_scene.h"
 #include "app/desktop/widgets.h"
+#include "visualizers/tables.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -157,6 +158,11 @@ void GalleryPage::showEvent(QShowEvent* event) {
 std::optional<Drawing> GalleryPage::picture() const {
   if (published_.results() == nullptr) return std::nullopt;
   return validation_picture(published_.results()->model);
+}
+
+std::optional<DataTable> GalleryPage::table() const {
+  if (published_.results() == nullptr) return std::nullopt;
+  return validation_table(published_.results()->model);
 }
 
 bool GalleryPage::settled() const { return !published_.running() && !difference_->running(); }

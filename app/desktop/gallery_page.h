@@ -29,6 +29,7 @@ class GalleryPage : public Page {
   bool settled() const override;
   bool whole() const override { return true; }
   std::optional<Drawing> picture() const override;
+  std::optional<DataTable> table() const override;
 
  Q_SIGNALS:
   void open_row(const QString& id);

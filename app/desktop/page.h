@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "visualizers/drawing.h"
+#include "visualizers/table.h"
 
 namespace trainyard {
 
@@ -41,6 +42,8 @@ class Page : public QWidget {
   virtual QWidget* tools() { return nullptr; }
   /// What it shows, as for a file; none where there is nothing to show yet.
   virtual std::optional<Drawing> picture() const { return std::nullopt; }
+  /// The rows behind that, as for a CSV file.
+  virtual std::optional<DataTable> table() const { return std::nullopt; }
 
  Q_SIGNALS:
   /// Another tab is shown, or whole() changed.

@@ -19,6 +19,7 @@
 #include "app/workspace/plan_points.h"
 #include "core/base/error.h"
 #include "core/methods/settings.h"
+#include "visualizers/tables.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -212,6 +213,18 @@ std::optional<Drawing> PlannerPage::picture() const {
   draw_pareto(drawing, {0, 0, kParetoSize.width, kParetoSize.height}, scene_->model(),
               scene_->state());
   return drawing;
+}
+
+std::optional<DataTable> PlannerPage::table() const {
+  if (!has_picture()) return std::nullopt;
+  const std::shared_ptr<const PlanFindings> findings = planning_.findings();
+  return pareto_table(scene_->model(), [&](std::uint64_t id) {
+    std::string words;
+    for (const std::string& word :
+         findings ? findings->space->words(id) : std::vector<std::string>())
+      words += (words.empty() ? "" : " ") + word;
+    return words;
+  });
 }
 
 void PlannerPage::set_axes() {

@@ -6,6 +6,7 @@
 #include "app/desktop/page.h"
 #include "app/desktop/planning.h"
 #include "visualizers/drawing.h"
+#include "visualizers/table.h"
 
 class QLabel;
 
@@ -42,6 +43,8 @@ class PlannerPage : public Page {
   bool stale() const;
   bool has_picture() const;
   std::optional<Drawing> picture() const override;
+  /// Its plans by their settings.
+  std::optional<DataTable> table() const override;
 
  Q_SIGNALS:
   void changed();

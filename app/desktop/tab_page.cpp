@@ -73,4 +73,8 @@ std::optional<Drawing> TabPage::picture() const {
   return current() == nullptr ? std::nullopt : current()->picture();
 }
 
+std::optional<DataTable> TabPage::table() const {
+  return current() == nullptr ? std::nullopt : current()->table();
+}
+
 }  // namespace trainyard

@@ -24,6 +24,7 @@ class TabPage : public Page {
   void show_tab(const QString&) override;
   bool whole() const override { return current() != nullptr && current()->whole(); }
   std::optional<Drawing> picture() const override;
+  std::optional<DataTable> table() const override;
 
  private:
   QTabBar* tabs_;

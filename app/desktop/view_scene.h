@@ -16,6 +16,7 @@ class ViewScene : public Scene {
   bool input(const InputFrame&) override;
   QString tooltip(Point) override;
   QString description() const override;
+  void select(Item item) { selected_ = item; }
 
  private:
   Session& session_;

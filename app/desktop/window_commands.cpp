@@ -124,6 +124,11 @@ void Window::connect_commands() {
   on("simulate.auto", [this](bool on_now) { document_.set_automatic(on_now); });
   on("run.start", [this] { train(); });
   on("run.stop", [this] { training_.stop(); });
+  on("view.table", [this](bool shown) {
+    document_.show_perspective("analyse");
+    analyse_->show_rows(shown);
+  });
+  connect(analyse_, &AnalysePage::rows_shown, actions_["view.table"], &QAction::setChecked);
   on("export.view", [this] { export_view(); });
   on("export.trace", [this] { export_trace(); });
   on("export.pytorch-csv", [this] { export_as("pytorch-csv"); });
@@ -264,14 +269,22 @@ void Window::apply_words(const QString& assignments) {
 void Window::export_view() {
   const std::optional<Drawing> drawing = page() == nullptr ? std::nullopt : page()->picture();
   if (!drawing) return;
-  const QString path =
-      QFileDialog::getSaveFileName(this, "Export view", "view.png", "PNG (*.png);;SVG (*.svg)");
+  const QString path = QFileDialog::getSaveFileName(this, "Export view", "view.png",
+                                                    "PNG (*.png);;SVG (*.svg);;CSV (*.csv)");
   if (path.isEmpty()) return;
+  const auto bytes = [&] {
+    if (path.endsWith(".csv")) {
+      const std::optional<DataTable> table = page()->table();
+      if (!table)
+        throw Error(Error::Kind::Unsupported, "this view has no rows; PNG and SVG have its picture",
+                    {path.toStdString()});
+      return to_csv(*table);
+    }
+    return path.endsWith(".svg") ? to_svg(*drawing, current_theme())
+                                 : to_png(trainyard::render(*drawing, 2, current_theme()));
+  };
   try {
-    write_file_atomically(path.toStdString(),
-                          path.endsWith(".svg")
-                              ? to_svg(*drawing, current_theme())
-                              : to_png(trainyard::render(*drawing, 2, current_theme())));
+    write_file_atomically(path.toStdString(), bytes());
   } catch (const Error& error) {
     complain("The view was not exported", QString::fromStdString(describe(error)));
   }

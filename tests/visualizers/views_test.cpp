@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/csv.h"
 #include "core/base/error.h"
 #include "core/methods/settings.h"
 #include "core/model/zoo.h"
@@ -65,6 +66,23 @@ TEST(Views, WhatCanBePointedAtIsDescribed) {
       for (float x = 1; x < each.size.width; x += 11)
         described += !each.describe(data, drawing, {x, y}, {}).title.empty();
     EXPECT_GT(described, 0) << each.name;
+  }
+}
+
+TEST(Views, EachHasItsRowsAndTheyOutliveIt) {
+  const auto cost = roofline_cost_model();
+  for (const View& each : views()) {
+    DataTable table;
+    {
+      const ViewData data = view_data(pipeline(), *cost);
+      table = each.table(data, {});
+    }
+    EXPECT_GT(table.rows, 0u) << each.name;
+    const std::string file = to_csv(table);
+    const std::vector<CsvRecord> read = parse_csv(file, "test");
+    ASSERT_EQ(read.size(), table.rows + 1) << each.name;
+    for (const CsvRecord& record : read)
+      ASSERT_EQ(record.fields.size(), table.columns.size()) << each.name << " " << record.line;
   }
 }
 

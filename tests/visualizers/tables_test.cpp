@@ -1,0 +1,140 @@
+#include "visualizers/tables.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/base/csv.h"
+#include "core/base/units_text.h"
+#include "tests/visualizers/small_experiment.h"
+#include "visualizers/views.h"
+
+namespace trainyard {
+namespace {
+
+using namespace std::chrono_literals;
+
+DataTable table_of_one(DataColumn column, std::vector<DataCell> cells) {
+  std::vector<std::vector<DataCell>> rows;
+  for (DataCell& cell : cells) rows.push_back({std::move(cell)});
+  return listed_table("one", {std::move(column)}, std::move(rows));
+}
+
+std::size_t column_of(const DataTable& table, const std::string& name) {
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    if (table.columns[c].name == name) return c;
+  ADD_FAILURE() << "no column " << name;
+  return 0;
+}
+
+std::int64_t whole(const DataTable& table, std::size_t row, const std::string& name) {
+  const DataCell cell = table.cell(row, column_of(table, name));
+  const auto* value = std::get_if<std::int64_t>(&cell);
+  EXPECT_NE(value, nullptr) << name << " of row " << row;
+  return value == nullptr ? 0 : *value;
+}
+
+TEST(Tables, FileKeepsEveryDigitOfATime) {
+  const std::vector<DataCell> cells = {std::int64_t{1},
+                                       std::int64_t{-1'500'000'000},
+                                       std::int64_t{2'000'000'000},
+                                       std::numeric_limits<std::int64_t>::min(),
+                                       {}};
+  EXPECT_EQ(to_csv(table_of_one({"start", DataUnit::Time}, cells)),
+            "start (s)\r\n0.000000001\r\n-1.5\r\n2\r\n-9223372036.854775808\r\n\r\n");
+}
+
+TEST(Tables, FileReadsBackAsItIs) {
+  const std::vector<std::string> words = {"plain", "a, b", "said \"so\"", "two\r\nlines", "\u00D7"};
+  std::vector<DataCell> cells(words.begin(), words.end());
+  const std::vector<CsvRecord> read =
+      parse_csv(to_csv(table_of_one({"words", DataUnit::Words}, cells)), "test");
+  ASSERT_EQ(read.size(), words.size() + 1);
+  for (std::size_t i = 0; i < words.size(); ++i) EXPECT_EQ(read[i + 1].fields.front(), words[i]);
+}
+
+TEST(Tables, FileHasNoRoundedFigure) {
+  const double share = 1.0 / 3;
+  const std::vector<CsvRecord> read =
+      parse_csv(to_csv(table_of_one({"share", DataUnit::Share}, {share})), "test");
+  EXPECT_EQ(parse_number(read.at(1).fields.at(0)), share);
+  EXPECT_EQ(to_csv(table_of_one({"x", DataUnit::Number}, {std::nan("")})), "x\r\n\r\n");
+}
+
+TEST(Tables, PeopleReadRoundedFiguresWithUnits) {
+  EXPECT_EQ(cell_text({"", DataUnit::ByteCount}, std::int64_t{3} << 30), "3.00 GiB");
+  EXPECT_EQ(cell_text({"", DataUnit::Time}, std::int64_t{4'000'000}), "4.00 ms");
+  EXPECT_EQ(cell_text({"", DataUnit::Share}, 0.347), "34.7 %");
+  EXPECT_EQ(cell_text({"", DataUnit::Share}, {}), "");
+  EXPECT_EQ(cell_text({"", DataUnit::Words}, std::string("words")), "words");
+}
+
+TEST(Tables, NothingSortsBehindEverything) {
+  EXPECT_TRUE(cell_before(std::int64_t{2}, std::int64_t{10}));
+  EXPECT_TRUE(cell_before(std::int64_t{2}, 2.5));
+  EXPECT_TRUE(cell_before(2.5, std::string("a")));
+  EXPECT_TRUE(cell_before(std::string("b"), {}));
+  EXPECT_FALSE(cell_before({}, {}));
+}
+
+TEST(Tables, TimelineHasEveryInstructionOnce) {
+  const ExperimentPtr e = testing_experiment::experiment();
+  const DataTable table = timeline_table(e, {});
+  ASSERT_EQ(table.rows, e->program.instructions.size());
+  std::int64_t work = 0;
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    const Item item = table.item(row);
+    EXPECT_EQ(item.kind, ItemKind::Span);
+    EXPECT_EQ(whole(table, row, "start"), e->timeline.spans[item.tag].start.count());
+    work += whole(table, row, "duration");
+  }
+  EXPECT_EQ(Duration{work}, 2 * (4 * (2ms + 4ms) + 2ms));
+}
+
+TEST(Tables, TimelineFollowsTheRange) {
+  const ExperimentPtr e = testing_experiment::experiment();
+  ViewState state;
+  state.range = TimeRange{Instant{0}, Instant{1}};
+  const DataTable table = timeline_table(e, state);
+  ASSERT_EQ(table.rows, 1u);  // only the first forward has begun
+  EXPECT_EQ(whole(table, 0, "stage"), 0);
+}
+
+TEST(Tables, MemorySumsToItsTotalAndReachesThePeak) {
+  const ExperimentPtr e = testing_experiment::experiment();
+  const DataTable table = memory_table(e);
+  std::int64_t highest = 0;
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    std::int64_t sum = 0;
+    for (std::size_t c = 4; c < table.columns.size(); ++c)
+      sum += std::get<std::int64_t>(table.cell(row, c));
+    EXPECT_EQ(sum, whole(table, row, "total"));
+    highest = std::max(highest, sum);
+  }
+  EXPECT_EQ(Bytes{highest}, 19_GiB);
+}
+
+TEST(Tables, WavesSumToTheirTotal) {
+  const DataTable table = waves_table(waves_model(testing_experiment::experiment()));
+  ASSERT_GT(table.rows, 0u);
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    std::int64_t sum = 0;
+    for (std::size_t c = 3; c < table.columns.size(); ++c)
+      sum += std::get<std::int64_t>(table.cell(row, c));
+    EXPECT_EQ(sum, whole(table, row, "total"));
+  }
+}
+
+TEST(Tables, WaterfallEndsWithItsSums) {
+  WaterfallModel model;
+  model.title = "Step";
+  model.parts = {{"forward", "", 10, 12}, {"bubble", "", 5, 1}};
+  const DataTable table = waterfall_table({model});
+  ASSERT_EQ(table.rows, 3u);
+  EXPECT_EQ(whole(table, 2, "time of A"), 15);
+  EXPECT_EQ(whole(table, 2, "time, B less A"), -2);
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,48 @@
+// The rows behind each view: what its picture shows, one thing a row, with exact values.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/validation/validation.h"
+#include "visualizers/layer_view.h"
+#include "visualizers/memory_view.h"
+#include "visualizers/order_view.h"
+#include "visualizers/pareto_model.h"
+#include "visualizers/roofline_view.h"
+#include "visualizers/run_view.h"
+#include "visualizers/schedules_view.h"
+#include "visualizers/staleness_view.h"
+#include "visualizers/table.h"
+#include "visualizers/timeline_model.h"
+#include "visualizers/validation_view.h"
+#include "visualizers/waterfall_view.h"
+#include "visualizers/waves_model.h"
+
+namespace trainyard {
+
+/// Instructions by stream; with a range, those that touch it.
+DataTable timeline_table(ExperimentPtr, const ViewState&);
+/// Samples by rank, then time: each holds until the next.
+DataTable memory_table(ExperimentPtr);
+/// Samples by rank, then time, taken apart by wave.
+DataTable waves_table(const WavesModel&);
+/// Cells by row, then slot.
+DataTable order_table(ExperimentPtr, const OrderGrid&);
+DataTable staleness_table(const StalenessModel&);
+/// Kinds of work, most time first, then what crosses links.
+DataTable roofline_table(const Roofline&);
+DataTable layer_table(const LayerModel&);
+/// Devices by global rank.
+DataTable cluster_table(ExperimentPtr);
+/// Points as in the model; words: the settings of a plan by its id, may be empty.
+DataTable pareto_table(const ParetoModel&, const std::function<std::string(std::uint64_t)>& words);
+DataTable validation_table(const ValidationModel&);
+/// Schedules in the order of their panels.
+DataTable schedules_table(const SchedulesModel&);
+/// Losses by update.
+DataTable run_table(const RunModel&);
+/// Causes by model, then in its order.
+DataTable waterfall_table(const std::vector<WaterfallModel>&);
+
+}  // namespace trainyard
