@@ -33,7 +33,8 @@ DataTable memory_table(ExperimentPtr experiment) {
                   {},
                   {}};
   for (int c = 0; c < kCategories; ++c)
-    table.columns.push_back({std::string(to_string(static_cast<Category>(c))), DataUnit::ByteCount});
+    table.columns.push_back(
+        {std::string(to_string(static_cast<Category>(c))), DataUnit::ByteCount});
   Offsets offsets;
   for (const MemoryWave& wave : experiment->waves) offsets.add(wave.samples.size());
   table.rows = offsets.rows();
@@ -54,11 +55,12 @@ DataTable memory_table(ExperimentPtr experiment) {
 }
 
 DataTable waves_table(const WavesModel& model) {
-  DataTable table{"Waves",
-                  {{"rank", DataUnit::Count}, {"time", DataUnit::Time}, {"total", DataUnit::ByteCount}},
-                  0,
-                  {},
-                  {}};
+  DataTable table{
+      "Waves",
+      {{"rank", DataUnit::Count}, {"time", DataUnit::Time}, {"total", DataUnit::ByteCount}},
+      0,
+      {},
+      {}};
   table.columns.push_back({"what stays", DataUnit::ByteCount});
   for (int w = 0; w < model.waves; ++w)
     table.columns.push_back(
