@@ -4,6 +4,7 @@
 #include "app/workspace/workspace.h"
 #include "core/io/plan_json.h"
 #include "core/methods/catalogue.h"
+#include "tests/support/source_dir.h"
 
 namespace trainyard {
 namespace {

@@ -10,6 +10,7 @@
 #include "core/io/json_schemas.h"
 #include "tests/app/conforms.h"
 #include "tests/app/run_program.h"
+#include "tests/support/source_dir.h"
 
 namespace trainyard {
 namespace {

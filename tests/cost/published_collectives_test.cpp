@@ -14,6 +14,7 @@
 #include "core/cost/bus_bandwidth.h"
 #include "core/cost/physical_links.h"
 #include "core/io/files.h"
+#include "tests/support/source_dir.h"
 
 namespace trainyard {
 namespace {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/io/files.h"
+#include "tests/support/source_dir.h"
 
 namespace trainyard {
 namespace {

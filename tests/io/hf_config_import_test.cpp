@@ -10,6 +10,7 @@
 #include "core/io/files.h"
 #include "core/io/load_model.h"
 #include "core/model/zoo.h"
+#include "tests/support/source_dir.h"
 
 namespace trainyard {
 namespace {

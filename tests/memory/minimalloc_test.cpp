@@ -8,6 +8,7 @@
 #include "core/io/arena_csv.h"
 #include "core/memory/arena_solver.h"
 #include "tests/memory/random_lives.h"
+#include "tests/support/source_dir.h"
 
 namespace trainyard {
 namespace {

@@ -1,5 +1,6 @@
 // The list of methods against the files there are.
 #include "core/methods/catalogue.h"
+#include "tests/support/source_dir.h"
 
 #include <gtest/gtest.h>
 

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "tests/app/run_program.h"
+#include "tests/support/source_dir.h"
 
 namespace trainyard {
 namespace {

@@ -16,6 +16,7 @@
 #include "core/estimate/estimate.h"
 #include "core/timeline/metrics.h"
 #include "tests/app/run_program.h"
+#include "tests/support/source_dir.h"
 
 namespace trainyard {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "core/base/csv.h"
 #include "core/validation/shipped.h"
+#include "tests/support/source_dir.h"
 
 namespace trainyard {
 namespace {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/source_dir.h"
 #include "tests/visualizers/scene.h"
 #include "visualizers/png.h"
 #include "visualizers/render.h"

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 
+#include "tests/support/source_dir.h"
 #include "tests/visualizers/pareto_points.h"
 #include "visualizers/svg.h"
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/source_dir.h"
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/svg.h"
 

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "core/timeline/compare.h"
+#include "tests/support/source_dir.h"
 #include "visualizers/svg.h"
 
 namespace trainyard {
