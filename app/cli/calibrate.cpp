@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/cli/calibrate_files.h"
 #include "app/cli/scenario_words.h"
 #include "app/workspace/local_cluster.h"
 #include "app/workspace/workspace.h"
@@ -149,6 +150,7 @@ int calibrate_rows(const Words& words, Streams& streams) {
 }
 
 int run_calibrate(const Words& words, Streams& streams) {
+  if (asks_for_calibrate_files(words)) return calibrate_files(words, streams);
   if (words.has("rows")) return calibrate_rows(words, streams);
   const double box = words.number("seconds", 0.1, 86400, 10);
   const std::vector<Workload> workloads = workloads_of(words, streams);
@@ -177,14 +179,14 @@ Verb calibrate_verb() {
        {"devices", "N", "on so many virtual devices of this machine, as --cluster cpu:N"},
        {"seconds", "S", "about so long; else 10"},
        {"json", "",
-        "the trainyard/calibration@1 or trainyard/profile@1 document and nothing else"}});
+        "the document alone: trainyard/calibration@1, profile@1, links@1 or snapshot@1"}});
+  for (const Flag& flag : calibrate_file_flags()) flags.push_back(flag);
   for (Flag& flag : flags)
-    if (flag.name == "out")
-      flag.doc = "writes the trainyard/calibration or trainyard/profile document there";
+    if (flag.name == "out") flag.doc = "writes that document there";
   return {.name = "calibrate",
           .summary =
               "Measures this machine at a model's kernels, or fits to measured rows, for "
-              "--calibration.",
+              "--calibration; reads nccl-tests and memory snapshots.",
           .flags = std::move(flags),
           .examples = {"calibrate --seconds 2 --out machine.json",
                        "calibrate --model gpt-tiny --devices 2 --set tp=2 --set precision=fp32 "

@@ -981,6 +981,57 @@ Json trace_schema() {
            {"defects", list_of(defect)}}));
 }
 
+Json links_schema() {
+  return document(
+      "trainyard/links",
+      object({schema_member("trainyard/links"),
+              {"source", text()},
+              {"collective", text(), false},
+              {"ranks", whole(1), false},
+              {"bus_factor", described(real(), "busbw over algbw")},
+              {"start_seconds", real()},
+              {"bus_bytes_per_second", real()},
+              {"median_error", described(real(), "of |fitted / measured - 1|")},
+              {"worst_error", real()},
+              {"held_out_error", described(real(), "median, of rows that the fit has not seen")},
+              {"rows", list_of(object({{"bytes", whole()},
+                                       {"in_place", truth()},
+                                       {"measured_seconds", real()},
+                                       {"fitted_seconds", real()},
+                                       {"error", real()}}))}}));
+}
+
+Json snapshot_schema() {
+  const Json cause = object({{"name", text()},
+                             {"unexplained", described(real(), "of the measured peak")},
+                             {"set", described(text(), "what --set would say of it"), false}});
+  return document("trainyard/snapshot",
+                  object({schema_member("trainyard/snapshot"),
+                          {"source", text()},
+                          {"device", whole()},
+                          {"events", whole()},
+                          {"peak_bytes", whole()},
+                          {"reserved_bytes", whole()},
+                          {"unused_bytes", described(whole(), "reserved and in no block")},
+                          {"alive_at_peak", list_of(object({{"owner", text()},
+                                                            {"category", text()},
+                                                            {"bytes", whole()},
+                                                            {"blocks", whole()}}))},
+                          {"notes", list_of(text())},
+                          {"rank", described(whole(), "of the plan"), false},
+                          {"planned_peak_bytes", whole(), false},
+                          {"divergence",
+                           object({{"at_seconds", real()},
+                                   {"category", text()},
+                                   {"measured_bytes", whole()},
+                                   {"planned_bytes", whole()},
+                                   {"owner", text()}}),
+                           false},
+                          {"cause", cause, false},
+                          {"others", list_of(cause), false},
+                          {"sentence", text(), false}}));
+}
+
 struct Entry {
   std::string_view name;
   Json (*make)();
@@ -1007,7 +1058,9 @@ constexpr Entry kEntries[] = {{"plan", plan_schema},
                               {"validation", validation_schema},
                               {"device", device_schema},
                               {"arena", arena_schema},
-                              {"trace", trace_schema}};
+                              {"trace", trace_schema},
+                              {"snapshot", snapshot_schema},
+                              {"links", links_schema}};
 
 }  // namespace
 

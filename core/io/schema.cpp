@@ -46,6 +46,8 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/arena", "a placement in an arena"},
     Schema{"trainyard/trace", "what a recorded trace says"},
     Schema{"trainyard/recorded-trace", "a recorded trace"},
+    Schema{"trainyard/snapshot", "what a memory snapshot says"},
+    Schema{"trainyard/links", "links as measured"},
 };
 
 std::vector<std::string> names() {

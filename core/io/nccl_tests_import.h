@@ -1,0 +1,70 @@
+// What NVIDIA's nccl-tests (and AMD's rccl-tests) print: a table of sizes with the time and the
+// bandwidth of a collective, out of place and in place. The link behind it is fitted as a straight
+// line: time = start + bytes on the wire / bandwidth.
+//
+// algbw is bytes over time. busbw is algbw times a factor that makes it comparable with the link:
+// 2 (n - 1) / n for all-reduce, (n - 1) / n for all-gather, reduce-scatter and all-to-all, 1 for
+// broadcast, reduce and send-receive (n ranks; nccl-tests, doc/PERFORMANCE.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/units.h"
+
+namespace trainyard {
+
+struct NcclTiming {
+  Duration time{};
+  BytesPerSecond algorithm{}, bus{};  // as printed
+  friend bool operator==(const NcclTiming&, const NcclTiming&) = default;
+};
+
+struct NcclRow {
+  Bytes bytes{};
+  std::string type;  // "float"
+  NcclTiming out_of_place, in_place;
+  std::int64_t line = 0;
+  friend bool operator==(const NcclRow&, const NcclRow&) = default;
+};
+
+struct NcclTable {
+  std::string source;
+  std::string collective;  // "all_reduce"; empty where the output does not say
+  std::int64_t ranks = 0;  // 0 where it does not say
+  std::vector<NcclRow> rows;
+  std::vector<std::string> notes;  // what was left out, as sentences
+};
+
+/// Throws Error{InvalidInput} at "SOURCE:LINE" where the text has no table, a row that is none, or
+/// bandwidths that are not those of its sizes and times.
+NcclTable parse_nccl_tests(std::string_view text, const std::string& source);
+
+struct LinkResidual {
+  Bytes bytes{};
+  Duration measured{}, fitted{};
+  bool in_place = false;
+  double error() const;  // fitted over measured, minus 1
+};
+
+struct LinkFit {
+  std::string collective;
+  std::int64_t ranks = 0;
+  double bus_factor = 1;                     // of bytes to what goes over each link
+  Duration start{};                          // of one collective
+  BytesPerSecond bandwidth{};                // of the bus, large messages
+  double median_error = 0, worst_error = 0;  // of |error|
+  double held_out = 0;  // median |error| of every other row by a fit to the rest
+  std::vector<LinkResidual> residuals;
+};
+/// Least squares of relative errors over all rows that took any time, both placements. Throws
+/// Error{InvalidInput} for fewer than two different sizes. ranks and collective replace what the
+/// table does not say; the factor is then taken from the printed bandwidths.
+LinkFit fit_links(const NcclTable&);
+
+/// A trainyard/links@1 document.
+std::string links_document(const NcclTable&, const LinkFit&);
+
+}  // namespace trainyard

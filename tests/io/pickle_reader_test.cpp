@@ -1,0 +1,186 @@
+#include "core/io/pickle_reader.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "core/base/error.h"
+#include "core/io/memory_snapshot_import.h"
+#include "tests/support/snapshot_pickle.h"
+
+namespace trainyard {
+namespace {
+
+using Kind = PickleValue::Kind;
+
+std::string bytes(std::initializer_list<int> list) {
+  std::string text;
+  for (const int b : list) text += static_cast<char>(b);
+  return text;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_pickle(text, "p");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
+    return describe(error);
+  }
+  return "";
+}
+
+// pickle.dumps({"a": [1, -2, 2**40, 2.5, None, True, (1, "x")], "b": {}}, 4)
+TEST(PickleReader, ReadsWhatPythonWrites) {
+  PickleWriter w;
+  w.begin_dict();
+  w.text("a");
+  w.begin_list();
+  w.integer(1), w.integer(-2), w.integer(std::int64_t{1} << 40), w.none();
+  w.end_list();
+  w.text("b");
+  w.empty_list();
+  w.end_dict();
+  const Pickle p = parse_pickle(std::move(w).done(), "p");
+  const auto items = p.items(*p.find(p.root, "a"));
+  ASSERT_EQ(items.size(), 4u);
+  EXPECT_EQ(items[1].integer, -2);
+  EXPECT_EQ(items[2].integer, std::int64_t{1} << 40);
+  EXPECT_EQ(items[3].kind, Kind::None);
+  EXPECT_TRUE(p.items(*p.find(p.root, "b")).empty());
+  EXPECT_EQ(p.find(p.root, "c"), nullptr);
+}
+
+TEST(PickleReader, ReadsEveryOpcodeOfData) {
+  // Protocol 0: (lp0 I1 aF2.5 aL7L aVx aS'y' aI01 a(I1 I2 t a.
+  const Pickle old = parse_pickle("(lp0\nI1\naF2.5\naL7L\naVx\naS'y'\naI01\na(I1\nI2\nta.", "p");
+  const auto items = old.items(old.root);
+  ASSERT_EQ(items.size(), 7u);
+  EXPECT_EQ(items[0].integer, 1);
+  EXPECT_EQ(items[1].real, 2.5);
+  EXPECT_EQ(items[2].integer, 7);
+  EXPECT_EQ(old.text(items[3]), "x");
+  EXPECT_EQ(old.text(items[4]), "y");
+  EXPECT_EQ(items[5].kind, Kind::Bool);
+  EXPECT_EQ(old.items(items[6]).size(), 2u);
+  // BINFLOAT is big-endian; LONG1 is little-endian, two's complement.
+  const Pickle p = parse_pickle(
+      bytes({0x80, 2, 'G', 0x3F, 0xF8, 0, 0, 0, 0, 0, 0, 0x8A, 2, 0xFE, 0xFF, 0x88, 0x87, '.'}),
+      "p");
+  const auto tuple = p.items(p.root);
+  ASSERT_EQ(tuple.size(), 3u);
+  EXPECT_EQ(tuple[0].real, 1.5);
+  EXPECT_EQ(tuple[1].integer, -2);
+}
+
+TEST(PickleReader, NeverCarriesAnythingOut) {
+  EXPECT_EQ(refusal("cos\nsystem\n(S'echo'\ntR."),
+            "p (byte 0): expected plain data, found the opcode GLOBAL, which is more than data: it "
+            "is not carried out");
+  EXPECT_NE(refusal(bytes({0x80, 4, 'N', 'N', 0x93, '.'})).find("(byte 4)"), std::string::npos);
+  for (const int op :
+       std::initializer_list<int>{'R', 'b', 'i', 'o', 0x81, 0x92, 'P', 'Q', 0x82, 0x83, 0x84, 0x97})
+    EXPECT_NE(refusal(bytes({0x80, 4, 'N', 'N', op, '.'})).find("not carried out"),
+              std::string::npos)
+        << op;
+  EXPECT_EQ(refusal(bytes({0x80, 9})), "p (byte 0): expected protocol 0 to 5, found 9");
+}
+
+TEST(PickleReader, RefusesStacksThatDoNotHoldWhatIsTaken) {
+  for (const char* text : {"", ".", "a.", "e.", "u.", "]a.", "(e.", "N(e.", "}(Nu.", "s.", "h\x05.",
+                           "t.", "\x85.", "1.", "0.", "]N", "(]Ne.", "K"})
+    EXPECT_NE(refusal(text).find("expected"), std::string::npos) << text;
+}
+
+// Who folds a list sees it once, and who remembers it finds what was made of it.
+TEST(PickleReader, FoldsWhatIsAskedFor) {
+  PickleWriter w;
+  w.begin_list();
+  w.begin_list();
+  w.integer(1), w.integer(2);
+  w.end_list();
+  w.get(1);  // the inner list again
+  w.begin_list();
+  w.none();
+  w.end_list();
+  w.end_list();
+  PickleOptions options;
+  options.fold = [](Pickle&, Kind, std::span<const PickleValue> items, std::uint64_t& folded) {
+    if (items[0].kind != Kind::Integer) return false;
+    folded = items.size();
+    return true;
+  };
+  const Pickle p = parse_pickle(std::move(w).done(), "p", options);
+  const auto items = p.items(p.root);
+  ASSERT_EQ(items.size(), 3u);
+  EXPECT_EQ(items[0].kind, Kind::Folded);
+  EXPECT_EQ(items[0].number, 2u);
+  EXPECT_EQ(items[1].kind, Kind::Folded);
+  EXPECT_EQ(items[2].kind, Kind::List);
+  EXPECT_EQ(p.items(items[2])[0].kind, Kind::None);
+}
+
+// Any bytes end in data or a sentence.
+TEST(PickleReader, AnyBytesAreReadOrRefused) {
+  rc::check([] {
+    const auto text = *rc::gen::container<std::string>(
+        rc::gen::oneOf(rc::gen::elementOf(std::string("]}(N.aseu)tlhqjr\x94\x85\x86\x87K\x01\x02"
+                                                      "20\x88")),
+                       rc::gen::arbitrary<char>()));
+    for (const bool folds : {false, true}) {
+      PickleOptions options;
+      if (folds)
+        options.fold = [](Pickle&, Kind, std::span<const PickleValue> items, std::uint64_t& n) {
+          n = items.size();
+          return items.size() % 2 == 1;
+        };
+      try {
+        const Pickle p = parse_pickle("\x80\x04" + text, "p", options);
+        for (const PickleValue& item : p.items(p.root)) p.items(item);
+      } catch (const Error& error) {
+        RC_ASSERT(error.kind() == Error::Kind::InvalidInput);
+      }
+    }
+  });
+}
+
+// A snapshot of two segments by hand.
+TEST(MemorySnapshot, WavesPeakAndOwnersFollowFromTheEvents) {
+  SnapshotMaker maker({.noise = 0, .pieces = 1});
+  maker.allocate(1, -1, 8 << 20, Category::Weights);
+  maker.allocate(2, 0, 16 << 20, Category::Activations);
+  maker.allocate(3, 0, 4 << 20, Category::Gradients);
+  maker.release(2, 0);
+  maker.allocate(4, 0, 2 << 20, Category::OptimizerState);
+  const std::string pickle = std::move(maker).done();
+  EXPECT_TRUE(is_pickle(pickle));
+  const MemorySnapshot s = parse_memory_snapshot(pickle, "s");
+  ASSERT_EQ(s.devices.size(), 1u);
+  EXPECT_TRUE(s.defects.empty());
+  const SnapshotFindings found = snapshot_findings(s, fullest_device(s));
+  EXPECT_EQ(total(found.wave.wave.samples[found.wave.wave.peak].bytes), 28_MiB);
+  EXPECT_EQ(total(found.wave.wave.samples.back().bytes), 14_MiB);
+  ASSERT_EQ(found.peak.size(), 3u);
+  EXPECT_EQ(found.peak[0].name, "attention (model.py:120)");
+  EXPECT_EQ(found.peak[0].category, Category::Activations);
+  EXPECT_EQ(found.peak[0].bytes, 16_MiB);
+  EXPECT_EQ(found.peak[1].name, "__init__ (model.py:40)");
+  EXPECT_EQ(found.wave.reserved[found.wave.most_reserved], 40_MiB);
+  EXPECT_EQ(found.unused, 16_MiB);  // when it was reserved first, 24 MiB were in use
+  EXPECT_TRUE(found.wave.timed);
+  EXPECT_THROW(snapshot_findings(s, 1), Error);
+}
+
+TEST(MemorySnapshot, RefusesOtherPickles) {
+  PickleWriter w;
+  w.begin_dict();
+  w.text("a"), w.integer(1);
+  w.end_dict();
+  try {
+    parse_memory_snapshot(std::move(w).done(), "s");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(describe(error).find("expected a memory snapshot"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard
