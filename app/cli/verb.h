@@ -92,6 +92,7 @@ Verb methods_verb();
 Verb schema_verb();
 Verb doctor_verb();
 Verb bench_verb();
+Verb lesson_verb();
 
 /// Reads the words behind a verb. Throws Error{InvalidInput}: unknown flag (nearest), missing
 /// value, too many words.

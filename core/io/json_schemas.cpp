@@ -1032,6 +1032,100 @@ Json snapshot_schema() {
                           {"sentence", text(), false}}));
 }
 
+// Lessons
+
+Json lessons_schema() {
+  return document("trainyard/lessons",
+                  object({schema_member("trainyard/lessons"),
+                          {"lessons", list_of(object({{"number", whole(1)},
+                                                      {"name", text()},
+                                                      {"title", text()},
+                                                      {"goal", text()},
+                                                      {"minutes", whole(1)},
+                                                      {"steps", whole(1)}}))}}));
+}
+
+Json lesson_schema() {
+  const Json question =
+      object({{"id", text()},
+              {"words", text()},
+              {"unit", text()},
+              {"low", real()},
+              {"high", real()},
+              {"within", described(real(), "that still counts as right, in the unit")},
+              {"choices", list_of(object({{"value", real()}, {"words", text()}})), false},
+              {"hint", text(), false},
+              {"answer", described(real(), "in the unit; with --reveal"), false}});
+  return document("trainyard/lesson",
+                  object({schema_member("trainyard/lesson"),
+                          {"number", whole(1)},
+                          {"name", text()},
+                          {"title", text()},
+                          {"goal", text()},
+                          {"minutes", whole(1)},
+                          {"steps", list_of(object({{"number", whole(1)},
+                                                    {"title", text()},
+                                                    {"settings", text()},
+                                                    {"prose", list_of(text())},
+                                                    {"question", question, false},
+                                                    {"after", list_of(text()), false},
+                                                    {"check", text(), false}}))},
+                          {"sources", list_of(text())},
+                          {"open_question", text()},
+                          {"leaves_out", text()}}));
+}
+
+Json lesson_figures_schema() {
+  return document(
+      "trainyard/lesson-figures",
+      object({schema_member("trainyard/lesson-figures"),
+              {"figures",
+               list_of(object(
+                   {{"lesson", whole(1)},
+                    {"name", text()},
+                    {"value", described(real(), "in the unit")},
+                    {"unit", text()},
+                    {"words", text()},
+                    {"against",
+                     list_of(object({{"source", text()},
+                                     {"value", real()},
+                                     {"deviation", described(real(), "share of the source's")},
+                                     {"within", real()},
+                                     {"refuted", truth()},
+                                     {"holds", truth()}}))}}))}}));
+}
+
+Json answers_schema() {
+  return document(
+      "trainyard/answers",
+      object({schema_member("trainyard/answers"),
+              {"student", text()},
+              {"answers", list_of(object({{"lesson", whole(1)},
+                                          {"question", text()},
+                                          {"unit", text()},
+                                          {"value", real()},
+                                          {"truth", real()},
+                                          {"sure", text(), false}}))},
+              {"progress",
+               list_of(object({{"lesson", whole(1)}, {"step", whole()}, {"passed", truth()}}))}}));
+}
+
+Json histogram_schema() {
+  return document("trainyard/histogram",
+                  object({schema_member("trainyard/histogram"),
+                          {"students", whole()},
+                          {"questions", list_of(object({{"lesson", whole(1)},
+                                                        {"question", text()},
+                                                        {"unit", text()},
+                                                        {"low", real()},
+                                                        {"high", real()},
+                                                        {"bins", list_of(whole())},
+                                                        {"truth", real()},
+                                                        {"answered", whole()},
+                                                        {"right", whole()},
+                                                        {"median", real()}}))}}));
+}
+
 struct Entry {
   std::string_view name;
   Json (*make)();
@@ -1060,7 +1154,12 @@ constexpr Entry kEntries[] = {{"plan", plan_schema},
                               {"arena", arena_schema},
                               {"trace", trace_schema},
                               {"snapshot", snapshot_schema},
-                              {"links", links_schema}};
+                              {"links", links_schema},
+                              {"lessons", lessons_schema},
+                              {"lesson", lesson_schema},
+                              {"lesson-figures", lesson_figures_schema},
+                              {"answers", answers_schema},
+                              {"histogram", histogram_schema}};
 
 }  // namespace
 

@@ -48,6 +48,11 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/recorded-trace", "a recorded trace"},
     Schema{"trainyard/snapshot", "what a memory snapshot says"},
     Schema{"trainyard/links", "links as measured"},
+    Schema{"trainyard/lessons", "the list of lessons"},
+    Schema{"trainyard/lesson", "a lesson"},
+    Schema{"trainyard/lesson-figures", "the numbers of lessons"},
+    Schema{"trainyard/answers", "answers to lessons"},
+    Schema{"trainyard/histogram", "how a class answered"},
 };
 
 std::vector<std::string> names() {

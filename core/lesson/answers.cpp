@@ -1,0 +1,188 @@
+#include "core/lesson/answers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "core/io/files.h"
+#include "core/io/json.h"
+#include "core/io/schema.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t kBins = 12, kMostFiles = 10'000;
+constexpr std::string_view kKind = "trainyard/answers";
+
+LessonAnswer answer_of(const JsonCursor& json) {
+  json.expect_keys({"lesson", "question", "unit", "value", "truth", "sure"});
+  LessonAnswer answer;
+  answer.lesson = static_cast<int>(json.at("lesson").integer(1, 999));
+  answer.question = json.at("question").text();
+  answer.unit = json.at("unit").text();
+  answer.value = json.at("value").number();
+  answer.truth = json.at("truth").number();
+  if (const auto sure = json.find("sure"))
+    answer.sure = sure->one_of({"guess", "fairly", "certain"});
+  return answer;
+}
+
+LessonProgress progress_of(const JsonCursor& json) {
+  json.expect_keys({"lesson", "step", "passed"});
+  LessonProgress progress;
+  progress.lesson = static_cast<int>(json.at("lesson").integer(1, 999));
+  progress.step = static_cast<int>(json.at("step").integer(0, 999));
+  progress.passed = json.at("passed").boolean();
+  return progress;
+}
+
+void fill_bins(AnswerHistogram& h, std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  h.answered = static_cast<int>(values.size());
+  h.median = values[(values.size() - 1) / 2];
+  h.bins.assign(kBins, 0);
+  for (const double value : values) {
+    const double share = (value - h.low) / (h.high - h.low) * static_cast<double>(kBins);
+    const double bin = std::clamp(share, 0.0, static_cast<double>(kBins - 1));
+    ++h.bins[static_cast<std::size_t>(bin)];
+  }
+}
+
+}  // namespace
+
+const LessonAnswer* find_answer(const LessonAnswers& all, int lesson, std::string_view question) {
+  for (const LessonAnswer& each : all.answers)
+    if (each.lesson == lesson && each.question == question) return &each;
+  return nullptr;
+}
+
+void keep_answer(LessonAnswers& all, LessonAnswer answer) {
+  if (find_answer(all, answer.lesson, answer.question) == nullptr)
+    all.answers.push_back(std::move(answer));
+}
+
+void forget_answers(LessonAnswers& all, int lesson) {
+  const auto of_it = [&](const auto& each) { return each.lesson == lesson; };
+  all.answers.erase(std::remove_if(all.answers.begin(), all.answers.end(), of_it),
+                    all.answers.end());
+  all.progress.erase(std::remove_if(all.progress.begin(), all.progress.end(), of_it),
+                     all.progress.end());
+}
+
+void keep_progress(LessonAnswers& all, int lesson, int step, bool passed) {
+  for (LessonProgress& each : all.progress) {
+    if (each.lesson != lesson) continue;
+    each.step = std::max(each.step, step);
+    each.passed = each.passed || passed;
+    return;
+  }
+  all.progress.push_back({lesson, step, passed});
+}
+
+int seen_step(const LessonAnswers& all, int lesson) {
+  for (const LessonProgress& each : all.progress)
+    if (each.lesson == lesson) return each.step;
+  return 0;
+}
+
+std::string answers_document(const LessonAnswers& all) {
+  Json json = Json::object();
+  json.set("schema", schema_name(schema(kKind)));
+  json.set("student", all.student);
+  Json answers = Json::list(), progress = Json::list();
+  for (const LessonAnswer& each : all.answers) {
+    Json one = Json::object();
+    one.set("lesson", each.lesson);
+    one.set("question", each.question);
+    one.set("unit", each.unit);
+    one.set("value", each.value);
+    one.set("truth", each.truth);
+    if (!each.sure.empty()) one.set("sure", each.sure);
+    answers.push(std::move(one));
+  }
+  for (const LessonProgress& each : all.progress) {
+    Json one = Json::object();
+    one.set("lesson", each.lesson);
+    one.set("step", each.step);
+    one.set("passed", each.passed);
+    progress.push(std::move(one));
+  }
+  json.set("answers", std::move(answers));
+  json.set("progress", std::move(progress));
+  return write_json(json);
+}
+
+LessonAnswers parse_answers(std::string_view text, const std::string& source) {
+  const Json document = read_document(text, kKind, source);
+  const JsonCursor json(document, source);
+  json.expect_keys({"schema", "student", "answers", "progress"});
+  LessonAnswers all;
+  all.student = json.at("student").text();
+  for (const JsonCursor& each : json.at("answers").items()) {
+    LessonAnswer answer = answer_of(each);
+    if (find_answer(all, answer.lesson, answer.question) != nullptr)
+      each.refuse("the question \"" + answer.question + "\" is answered already");
+    all.answers.push_back(std::move(answer));
+  }
+  for (const JsonCursor& each : json.at("progress").items()) {
+    const LessonProgress progress = progress_of(each);
+    keep_progress(all, progress.lesson, progress.step, progress.passed);
+  }
+  return all;
+}
+
+LessonClass read_class(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  if (!fs::is_directory(folder, failed))
+    throw Error(Error::Kind::InvalidInput, "expected a folder of answers, found none", {folder});
+  std::vector<std::string> paths;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    if (at->path().extension() == ".json" && paths.size() < kMostFiles)
+      paths.push_back(at->path().string());
+  std::sort(paths.begin(), paths.end());
+  LessonClass found;
+  for (const std::string& path : paths) {
+    try {
+      found.students.push_back(parse_answers(read_file(path, 1_MiB), path));
+    } catch (const Error& error) {
+      found.refused.push_back(describe(error));
+    }
+  }
+  return found;
+}
+
+std::vector<AnswerHistogram> histograms(const LessonClass& all,
+                                        const std::vector<Lesson>& lessons) {
+  std::vector<AnswerHistogram> list;
+  for (const Lesson& lesson : lessons)
+    for (const LessonStep& step : lesson.steps) {
+      if (!step.question) continue;
+      const LessonQuestion& question = *step.question;
+      AnswerHistogram h{lesson.number,
+                        question.id,
+                        question.words,
+                        question.unit,
+                        question.low,
+                        question.high,
+                        {},
+                        0,
+                        0,
+                        0,
+                        0};
+      std::vector<double> values;
+      for (const LessonAnswers& student : all.students) {
+        const LessonAnswer* answer = find_answer(student, lesson.number, question.id);
+        if (answer == nullptr || answer->unit != question.unit.name) continue;
+        h.truth = answer->truth;
+        values.push_back(answer->value);
+        h.right += mark_answer(question, answer->value, answer->truth) == AnswerMark::Right ? 1 : 0;
+      }
+      if (values.empty()) continue;
+      fill_bins(h, std::move(values));
+      list.push_back(std::move(h));
+    }
+  return list;
+}
+
+}  // namespace trainyard
