@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "app/desktop/first_plan.h"
 #include "core/io/files.h"
 
 namespace trainyard {
@@ -90,13 +91,13 @@ void Document::set_model(const QString& model) {
   Project after = with_a_plan(project_);
   after.model = model.toStdString();
   if (after.cluster.empty()) after.cluster = "h100-sxm:8";
-  change("Choose model", std::move(after));
+  change("Choose model", with_first_plans_following(project_, std::move(after)));
 }
 
 void Document::set_cluster(const QString& cluster) {
   Project after = with_a_plan(project_);
   after.cluster = cluster.toStdString();
-  change("Change cluster", std::move(after), "cluster");
+  change("Change cluster", with_first_plans_following(project_, std::move(after)), "cluster");
 }
 
 void Document::set_setting(const QString& key, const QString& value) {

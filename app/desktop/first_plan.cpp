@@ -43,4 +43,18 @@ std::vector<std::string> first_plan(const std::string& model, const std::string&
   }
 }
 
+Project with_first_plans_following(const Project& before, Project after) {
+  if (before.model == after.model && before.cluster == after.cluster) return after;
+  if (before.model.empty() || before.cluster.empty()) return after;
+  const std::vector<std::string> first = first_plan(before.model, before.cluster);
+  if (first.empty()) return after;
+  std::vector<std::string> now;
+  for (ProjectPlan& plan : after.plans) {
+    if (!plan.file.empty() || plan.settings != first) continue;
+    if (now.empty()) now = first_plan(after.model, after.cluster);
+    if (!now.empty()) plan.settings = now;
+  }
+  return after;
+}
+
 }  // namespace trainyard

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/io/project.h"
+
 namespace trainyard {
 
 /// Settings for a model on a cluster, both in the words of the command line: tensor parallel within
@@ -11,5 +13,10 @@ namespace trainyard {
 /// take at most half of a device, then four microbatches a stage. Empty where either is not
 /// understood.
 std::vector<std::string> first_plan(const std::string& model, const std::string& cluster);
+
+/// After a change of model or cluster: a plan that nobody changed since it was the first plan of
+/// `before` becomes the first plan of `after`, so that it keeps dividing what there is. Others
+/// stay.
+Project with_first_plans_following(const Project& before, Project after);
 
 }  // namespace trainyard

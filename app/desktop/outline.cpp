@@ -1,12 +1,11 @@
 #include "app/desktop/outline.h"
 
 #include <QHeaderView>
-#include <QPainter>
-#include <QStyledItemDelegate>
 
 #include <algorithm>
 #include <array>
 
+#include "app/desktop/bar_delegate.h"
 #include "app/desktop/theme.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -24,48 +23,7 @@ enum Column {
   kForwardBar,
   kColumns
 };
-constexpr int kShare = Qt::UserRole;     // of the bar columns: [0, 1], or nothing
-constexpr int kNote = Qt::UserRole + 1;  // of the node column: a chip behind the name
 constexpr int kBarWidth = 92;
-
-class BarDelegate : public QStyledItemDelegate {
- public:
-  using QStyledItemDelegate::QStyledItemDelegate;
-  void paint(QPainter* p, const QStyleOptionViewItem& option,
-             const QModelIndex& index) const override {
-    QStyledItemDelegate::paint(p, option, index);
-    if (index.column() == kNode) return paint_note(*p, option, index);
-    const QVariant share = index.data(kShare);
-    if (!share.isValid()) return;
-    const Theme theme = current_theme();
-    const QRectF track = QRectF(option.rect).adjusted(6, option.rect.height() / 2.0 - 3, -4, 0);
-    const QRectF bar(track.x(), track.y(), track.width(), 6);
-    p->fillRect(bar, qcolor(Ink::Grid, theme));
-    const Ink ink = index.column() == kParamsBar ? Ink::MemoryWeights : Ink::Forward;
-    p->fillRect(
-        QRectF(bar.x(), bar.y(), std::max(1.0, bar.width() * share.toDouble()), bar.height()),
-        qcolor(ink, theme));
-  }
-
- private:
-  static void paint_note(QPainter& p, const QStyleOptionViewItem& option,
-                         const QModelIndex& index) {
-    const QString note = index.data(kNote).toString();
-    if (note.isEmpty()) return;
-    const Theme theme = current_theme();
-    p.save();
-    p.setFont(ui_font(10, QFont::Medium));
-    const int left = option.rect.x() + 6 +
-                     QFontMetrics(option.font).horizontalAdvance(index.data().toString()) + 8;
-    const QRect chip(left, option.rect.center().y() - 7,
-                     p.fontMetrics().horizontalAdvance(note) + 10, 15);
-    p.setPen(qcolor(Ink::BorderStrong, theme));
-    p.drawRoundedRect(chip, 2, 2);
-    p.setPen(qcolor(Ink::Text2, theme));
-    p.drawText(chip, Qt::AlignCenter, note);
-    p.restore();
-  }
-};
 
 QString q(const std::string& text) { return QString::fromStdString(text); }
 
@@ -106,7 +64,7 @@ Outline::Outline(Session& session, QWidget* parent) : QTreeWidget(parent), sessi
   setIndentation(15);
   setFrameShape(QFrame::NoFrame);
   setTabKeyNavigation(false);
-  setItemDelegate(new BarDelegate(this));
+  setItemDelegate(new BarDelegate(kParamsBar, this));
   connect(&session_, &Session::experiment_changed, this, &Outline::refresh);
   refresh();
 }
@@ -130,7 +88,7 @@ void Outline::refresh() {
     item->setForeground(kShape, pale);
     item->setSizeHint(kNode, QSize(0, kTableRow));
     if (depth == 0 && row.stage.valid())
-      item->setData(kNode, kNote, QString("stage %1").arg(row.stage.value));
+      item->setData(kNode, kNoteRole, QString("stage %1").arg(row.stage.value));
     if (row.parameters > 0)
       item->setText(kParams, q(format_large(static_cast<double>(row.parameters))));
     if (row.saved.value > 0) item->setText(kSaved, q(format_bytes(row.saved)));
@@ -139,7 +97,7 @@ void Outline::refresh() {
     for (std::size_t i = 0; i < 3; ++i) {
       const int column = kParams + 2 * static_cast<int>(i);
       item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
-      if (now[i] > 0) item->setData(column + 1, kShare, now[i] / largest[depth][i]);
+      if (now[i] > 0) item->setData(column + 1, kShareRole, now[i] / largest[depth][i]);
     }
   }
   // The first run of layers is open down to its ops: the shape of the model at a glance.

@@ -12,6 +12,7 @@
 #include "app/desktop/swatch.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
+#include "core/io/inline_document.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -34,6 +35,7 @@ constexpr Kind kKinds[] = {
 
 QString short_name(const std::string& word) {
   const QString text = QString::fromStdString(word);
+  if (is_inline_document(word)) return QString::fromStdString(word_title(word));
   if (!text.contains('/')) return text;
   const QFileInfo file(text);
   return file.fileName() == "config.json" ? file.absoluteDir().dirName() : file.fileName();

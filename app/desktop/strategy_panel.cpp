@@ -8,6 +8,7 @@
 #include "app/desktop/strategy_row.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
+#include "app/workspace/linked_degrees.h"
 
 namespace trainyard {
 
@@ -19,6 +20,11 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   outer->setContentsMargins(0, 0, 0, 0);
   outer->setSpacing(0);
   outer->addWidget(card_);
+  complaint_ = make_label("", 12, QFont::Normal, "error");
+  complaint_->setWordWrap(true);
+  complaint_->setContentsMargins(12, 2, 12, 4);
+  complaint_->hide();
+  outer->addWidget(complaint_);
   auto* scroll = new QScrollArea;
   scroll->setObjectName("panel");
   scroll->setFrameShape(QFrame::NoFrame);
@@ -39,7 +45,7 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
     auto* row = new StrategyRow(setting, session_);
     rows_ << row;
     column->addWidget(row);
-    connect(row, &StrategyRow::changed, &document_, &Document::set_setting);
+    connect(row, &StrategyRow::changed, this, &StrategyPanel::set);
   }
   mesh_ = make_label("", 12, QFont::Normal, "second");
   mesh_->setContentsMargins(12, 10, 12, 8);
@@ -57,6 +63,31 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   connect(&session_, &Session::neighbours_changed, this, &StrategyPanel::refresh_effects);
   connect(&session_, &Session::freshness_changed, this, &StrategyPanel::refresh_effects);
   refresh_values();
+}
+
+// A degree takes another with it, so that all of them still multiply to the devices.
+void StrategyPanel::set(const QString& key, const QString& value) {
+  const bool degree = key == "tp" || key == "pp" || key == "cp" || key == "dp";
+  bool number = false;
+  const qlonglong wanted = value.toLongLong(&number);
+  if (!degree || !number || !session_.experiment() || document_.plan() == nullptr)
+    return document_.set_setting(key, value);
+  const bool dp_given = !own_setting(*document_.plan(), "dp").empty();
+  if (key != "dp" && !dp_given) return document_.set_setting(key, value);  // dp follows anyway
+  const Scenario& scenario = session_.experiment()->workload.scenario;
+  try {
+    QStringList assignments;
+    for (const std::string& set :
+         linked_degrees(scenario.plan, scenario.cluster.count, key.toStdString(), wanted))
+      if (dp_given || !set.starts_with("dp=")) assignments << QString::fromStdString(set);
+    document_.apply("Set " + key, assignments,
+                    QString("setting %1 %2").arg(document_.project().current).arg(key));
+    complaint_->hide();
+  } catch (const Error& error) {
+    complaint_->setText(QString::fromStdString(describe(error)));
+    complaint_->show();
+    refresh_values();
+  }
 }
 
 void StrategyPanel::set_detailed(bool on) {

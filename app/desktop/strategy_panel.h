@@ -23,6 +23,7 @@ class StrategyPanel : public QWidget {
   void set_detailed(bool);
 
  private:
+  void set(const QString& key, const QString& value);
   void refresh_values();
   void refresh_effects();
   Document& document_;
@@ -30,6 +31,7 @@ class StrategyPanel : public QWidget {
   FitCard* card_;
   QLabel* heading_;
   QLabel* mesh_;
+  QLabel* complaint_;  // why a degree could not be what was asked
   QList<StrategyRow*> rows_;
   bool detailed_ = false;
 };

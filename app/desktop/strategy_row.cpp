@@ -147,6 +147,7 @@ void StrategyRow::set_detailed(bool on) {
 void StrategyRow::set_value(const QString& value, bool derived) {
   value_ = value;
   doc_->setText(meaning());
+  doc_->setToolTip(paper());
   if (field_ != nullptr) {
     if (field_->findText(value) < 0 && !value.isEmpty()) field_->addItem(value);
     field_->setCurrentText(value);
@@ -154,24 +155,42 @@ void StrategyRow::set_value(const QString& value, bool derived) {
     stepper_->set_value(value);
     bool number = false;
     const qlonglong n = value.toLongLong(&number);
-    stepper_->set_steps(number && n > 1 && !derived, number && !derived);
+    // What follows from others has steps too: one of the others makes up for them.
+    stepper_->set_steps(number && n > 1, number);
+    stepper_->setToolTip(title_->toolTip() + (derived ? "\nFollows from the other degrees." : ""));
   }
 }
 
-// What it gains and costs where a method stands behind it, else what it means.
-QString StrategyRow::meaning() const {
-  const std::string now = value_.toStdString();
-  const Method* method = find_method(now);
-  if (setting_.key == "tp") method = find_method("tensor-parallel");
-  if (setting_.key == "cp") method = find_method("context-parallel");
-  if (setting_.key == "ep") method = find_method("expert-parallel");
+const Method* StrategyRow::method() const {
+  if (setting_.key == "tp") return find_method("tensor-parallel");
+  if (setting_.key == "cp") return find_method("context-parallel");
+  if (setting_.key == "ep") return find_method("expert-parallel");
   if (setting_.key == "zero" || setting_.key == "recompute" || setting_.key == "overlap")
-    method = find_method(setting_.key);
-  if (method == nullptr) return q(setting_.doc).toHtmlEscaped();
+    return find_method(setting_.key);
+  return find_method(value_.toStdString());
+}
+
+// What it gains and costs and when it is legal where a method stands behind it, else what it means.
+QString StrategyRow::meaning() const {
+  const Method* now = method();
+  if (now == nullptr) return q(setting_.doc).toHtmlEscaped();
   const QString pale = colour_name(Ink::Text2);
-  return QString(
-             "gain <span style='color:%1'>%2</span> &nbsp; cost <span style='color:%1'>%3</span>")
-      .arg(pale, q(method->card.gains).toHtmlEscaped(), q(method->card.costs).toHtmlEscaped());
+  QString html =
+      QString("gain <span style='color:%1'>%2</span> &nbsp; cost <span style='color:%1'>%3</span>")
+          .arg(pale, q(now->card.gains).toHtmlEscaped(), q(now->card.costs).toHtmlEscaped());
+  if (!now->card.legal_when.empty())
+    html += QString("<br>legal <span style='color:%1'>%2</span>")
+                .arg(pale, q(now->card.legal_when).toHtmlEscaped());
+  return html;
+}
+
+// Whose idea it is, to be looked up.
+QString StrategyRow::paper() const {
+  const Method* now = method();
+  if (now == nullptr) return "";
+  return QString("%1: %2. %3, %4")
+             .arg(q(now->name), q(now->paper.title), q(now->paper.authors), q(now->paper.venue)) +
+         (now->paper.year > 0 ? " " + QString::number(now->paper.year) : QString());
 }
 
 void StrategyRow::step(int direction) {

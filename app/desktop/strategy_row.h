@@ -11,6 +11,7 @@ class QLabel;
 
 namespace trainyard {
 
+struct Method;
 class Field;
 class Stepper;
 
@@ -33,7 +34,9 @@ class StrategyRow : public QWidget {
 
  private:
   void step(int direction);
+  const Method* method() const;
   QString meaning() const;
+  QString paper() const;
   void show_neighbour(const NeighbourPlan&);
   QString effect_html(const NeighbourPlan&) const;
 

@@ -84,6 +84,7 @@ class Window : public QMainWindow {
 
   // Commands.
   void open_dialog();
+  void report_import(const std::string& file);
   bool save(bool ask);
   bool may_discard();
   void train();

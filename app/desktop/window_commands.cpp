@@ -13,8 +13,11 @@
 
 #include "app/desktop/analyse_page.h"
 #include "app/desktop/canvas_widget.h"
+#include "app/desktop/design_page.h"
 #include "app/desktop/file_kind.h"
 #include "app/desktop/first_plan.h"
+#include "app/desktop/import_sheet.h"
+#include "app/desktop/model_commands.h"
 #include "app/desktop/order_page.h"
 #include "app/desktop/palette_dialog.h"
 #include "app/desktop/perspective.h"
@@ -29,6 +32,7 @@
 #include "core/cost/physical.h"
 #include "core/exporters/trace_event.h"
 #include "core/io/files.h"
+#include "core/io/inline_document.h"
 #include "core/model/zoo.h"
 #include "visualizers/png.h"
 #include "visualizers/render.h"
@@ -135,6 +139,8 @@ void Window::connect_commands() {
   on("export.megatron-layout", [this] { export_as("megatron-layout"); });
   on("file.import", [this] { import_pipeline(); });
   on("plan.own-order", [this] { analyse_->order().editor().back(); });
+  for (Page* shown : pages_)
+    if (auto* design = qobject_cast<DesignPage*>(shown)) connect_model_commands(actions_, *design);
   on("help.commands", [this] { PaletteDialog(this).exec(); });
   on("help.keys", [this] { show_keys(); });
   on("help.about", [this] { show_about(); });
@@ -188,6 +194,7 @@ void Window::open_file(const QString& path) {
         try_open(project);
         if (project.cluster.empty()) project.cluster = kDefaultCluster;
         start_with({.model = file, .cluster = project.cluster, .plan = "", .settings = {}});
+        report_import(file);
         break;
       case FileKind::Cluster:
         project.cluster = file;
@@ -207,6 +214,17 @@ void Window::open_file(const QString& path) {
   }
 }
 
+// Cancel takes the opening back, unless something was done since.
+void Window::report_import(const std::string& file) {
+  const ImportedModel imported = load_model_with_report(file);
+  if (imported.report.fields == 0) return;
+  auto* sheet = new ImportSheet(imported, QString::fromStdString(file), this);
+  connect(sheet, &QDialog::rejected, this, [this, made = document_.undo_stack().index()] {
+    if (document_.undo_stack().index() == made) document_.undo_stack().undo();
+  });
+  sheet->open();
+}
+
 void Window::start_with(const Request& request) {
   Project project = document_.project();
   project.model = request.model;
@@ -214,13 +232,13 @@ void Window::start_with(const Request& request) {
   std::vector<std::string> settings = request.settings;
   if (request.plan.empty() && settings.empty())
     settings = first_plan(project.model, project.cluster);
+  project = with_first_plans_following(document_.project(), std::move(project));
   // A plan that someone has worked on stays; a new model only brings one where there is none.
   if (project.plans.empty() || !request.plan.empty() || !request.settings.empty()) {
     project.plans.push_back({project.plans.empty() ? "A" : "B", request.plan, settings});
     project.current = static_cast<int>(project.plans.size()) - 1;
   }
-  document_.change("Open " + QString::fromStdString(request.model).section('/', -1),
-                   std::move(project));
+  document_.change("Open " + QString::fromStdString(word_title(request.model)), std::move(project));
 }
 
 void Window::open_published(const QString& id) {

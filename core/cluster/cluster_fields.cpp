@@ -1,0 +1,259 @@
+#include "core/cluster/cluster_fields.h"
+
+#include <algorithm>
+
+#include "core/base/nearest.h"
+#include "core/base/units_text.h"
+
+namespace trainyard {
+namespace {
+
+using View = std::string_view;
+
+[[noreturn]] void refuse(View key, const std::string& sentence) {
+  throw Error(Error::Kind::InvalidInput, sentence, Place{"cluster " + std::string(key)});
+}
+
+void read_value(View text, const Place& place, Bytes& value) { value = parse_bytes(text, place); }
+void read_value(View text, const Place& place, BytesPerSecond& value) {
+  value = parse_bandwidth(text, place);
+}
+void read_value(View text, const Place& place, FlopsPerSecond& value) {
+  value = parse_throughput(text, place);
+}
+void read_value(View text, const Place& place, Duration& value) {
+  value = parse_duration(text, place);
+}
+void read_value(View text, const Place& place, Watts& value) { value = parse_power(text, place); }
+void read_value(View text, const Place& place, double& value) { value = parse_number(text, place); }
+
+// Everything that can be set, visited in the order of the form; the same walk reads and writes.
+class FieldVisitor {
+ public:
+  virtual ~FieldVisitor() = default;
+  virtual void figure(View key, View group, View title, View doc, std::string text,
+                      std::string source) = 0;
+  virtual bool wants(View key) const = 0;
+  virtual std::string text() const = 0;
+  virtual void word(View key, View group, View title, View doc, std::string value,
+                    std::vector<std::string> words) = 0;
+};
+
+class Listing : public FieldVisitor {
+ public:
+  std::vector<ClusterField> fields;
+  void figure(View key, View group, View title, View doc, std::string text,
+              std::string source) override {
+    fields.push_back({std::string(key),
+                      std::string(group),
+                      std::string(title),
+                      std::move(text),
+                      std::move(source),
+                      std::string(doc),
+                      {}});
+  }
+  bool wants(View) const override { return false; }
+  std::string text() const override { return {}; }
+  void word(View key, View group, View title, View doc, std::string value,
+            std::vector<std::string> words) override {
+    fields.push_back({std::string(key),
+                      std::string(group),
+                      std::string(title),
+                      std::move(value),
+                      {},
+                      std::string(doc),
+                      std::move(words)});
+  }
+};
+
+class Writing : public FieldVisitor {
+ public:
+  Writing(View key, View value) : key_(key), value_(value) {}
+  std::vector<std::string> keys;
+  void figure(View key, View, View, View, std::string, std::string) override {
+    keys.emplace_back(key);
+  }
+  bool wants(View key) const override { return key == key_; }
+  std::string text() const override { return std::string(value_); }
+  void word(View key, View, View, View, std::string, std::vector<std::string>) override {
+    keys.emplace_back(key);
+  }
+
+ private:
+  View key_, value_;
+};
+
+template <class T>
+void visit_figure(FieldVisitor& visitor, View key, View group, View title, View doc,
+                  Sourced<T>& number) {
+  if (visitor.wants(key)) {
+    T value{};
+    read_value(visitor.text(), Place{"cluster " + std::string(key)}, value);
+    number = {value, std::string(kAssumedSource)};
+  }
+  visitor.figure(key, group, title, doc, to_text(number.value), number.source);
+}
+
+void visit_share(FieldVisitor& visitor, View key, View title, View doc, Sourced<double>& share) {
+  visit_figure(visitor, key, "Efficiency", title, doc, share);
+  if (visitor.wants(key) && !(share.value > 0 && share.value <= 1))
+    refuse(key, "expected a share above 0 and at most 1, found " + to_text(share.value));
+}
+
+std::string on_off(bool on) { return on ? "on" : "off"; }
+
+void visit_reduces(FieldVisitor& visitor, View key, View group, Level& level) {
+  if (visitor.wants(key)) {
+    const std::string text = visitor.text();
+    if (text != "on" && text != "off") refuse(key, "expected on or off, found \"" + text + "\"");
+    level.reduces = text == "on";
+  }
+  visitor.word(key, group, "Switches add up", "SHARP: switches sum what passes them",
+               on_off(level.reduces), {"on", "off"});
+}
+
+constexpr Topology kInside[] = {Topology::Switch, Topology::Mesh};
+constexpr Topology kBetween[] = {Topology::FatTree, Topology::Rail, Topology::Switch};
+
+template <std::size_t N>
+void visit_topology(FieldVisitor& visitor, View key, View group, const Topology (&known)[N],
+                    Level& level) {
+  std::vector<std::string> words;
+  for (const Topology topology : known) words.emplace_back(to_string(topology));
+  const std::string now(to_string(level.topology));
+  if (std::find(words.begin(), words.end(), now) == words.end()) words.push_back(now);
+  if (visitor.wants(key) && visitor.text() != now) {
+    const std::string text = visitor.text();
+    const auto found = std::find(words.begin(), words.end(), text);
+    if (found == words.end())
+      refuse(key, "expected a kind of network, found \"" + text.substr(0, 60) + "\"" +
+                      did_you_mean(text, words));
+    const auto at = static_cast<std::size_t>(found - words.begin());
+    if (at < N) level.topology = known[at];
+    level.dimensions.clear();
+    if (level.topology != Topology::FatTree) level.oversubscription = 1;
+  }
+  visitor.word(key, group, "Kind", "how the links are wired",
+               std::string(to_string(level.topology)), words);
+}
+
+std::int64_t count_of(FieldVisitor& visitor, View key, std::int64_t now, std::int64_t most) {
+  if (!visitor.wants(key)) return now;
+  const std::int64_t wanted = parse_integer(visitor.text(), Place{"cluster " + std::string(key)});
+  if (wanted < 1 || wanted > most)
+    refuse(key, "expected a whole number from 1 to " + std::to_string(most) + ", found " +
+                    std::to_string(wanted));
+  return wanted;
+}
+
+// Node and network are built for these many; further levels must still join them all.
+void visit_counts(FieldVisitor& visitor, Cluster& cluster) {
+  const std::int64_t nodes_before = nodes(cluster), each_before = devices_per_node(cluster);
+  const std::int64_t nodes_now = count_of(visitor, "nodes", nodes_before, kMostDevices),
+                     each_now = count_of(visitor, "per-node", each_before, kMostDevices);
+  visitor.figure("nodes", "Size", "Nodes", "", std::to_string(nodes_now), "");
+  visitor.figure("per-node", "Size", "Devices per node", "", std::to_string(each_now), "");
+  if (nodes_now == nodes_before && each_now == each_before) return;
+  if (nodes_now > kMostDevices / each_now)
+    refuse("nodes", "expected at most " + std::to_string(kMostDevices) + " devices in all");
+  const bool torus = std::any_of(cluster.levels.begin(), cluster.levels.end(),
+                                 [](const Level& l) { return l.topology == Topology::Torus; });
+  if (torus)
+    refuse(visitor.wants("nodes") ? "nodes" : "per-node",
+           "expected links that are no torus, whose extents would have to be given anew; choose "
+           "the cluster by its name, as tpu-v5p:64");
+  cluster.count = nodes_now * each_now;
+  cluster.levels.front().size = each_now;
+  for (std::size_t l = 1; l < cluster.levels.size(); ++l)
+    cluster.levels[l].size = std::max(cluster.count, each_now);
+}
+
+void visit_links(FieldVisitor& visitor, View key, View group, Level& level) {
+  const std::string base(key);
+  visit_figure(visitor, base + ".bandwidth", group, "Bandwidth",
+               "per device and direction, all its links together", level.bandwidth);
+  visit_figure(visitor, base + ".latency", group, "Latency", "one message, one hop", level.latency);
+}
+
+void visit_device(FieldVisitor& visitor, Device& d) {
+  const View group = "Accelerator";
+  if (visitor.wants("device.name")) {
+    const std::string name = visitor.text();
+    if (name.empty() || name.size() > 200)
+      refuse("device.name", "expected a name of 1 to 200 characters");
+    d.name = name;
+  }
+  visitor.figure("device.name", group, "Name", "what lists call it", d.name, "");
+  visit_figure(visitor, "memory", group, "Memory", "what the driver reports", d.memory);
+  visit_figure(visitor, "memory.bandwidth", group, "Memory bandwidth", "", d.memory_bandwidth);
+  for (Peak& peak : d.peaks) {
+    const std::string type(to_string(peak.type));
+    visit_figure(visitor, "peak." + type, group, "Dense " + type,
+                 "a dense peak, never a sparse one", peak.rate);
+  }
+  visit_figure(visitor, "host-link", group, "Host link", "per direction", d.host_link);
+  visit_figure(visitor, "launch", group, "Kernel start", "cost of starting one kernel", d.launch);
+  visit_figure(visitor, "message-start", group, "Message start",
+               "cost of starting one collective or send", d.message_start);
+  visit_figure(visitor, "context", group, "Context",
+               "taken by driver and libraries before any tensor", d.context);
+  visit_figure(visitor, "power", group, "Power", "board limit", d.power);
+  Efficiency& e = d.efficiency;
+  visit_share(visitor, "share.product", "Products", "of the dense peak, in 16 bit", e.product);
+  visit_share(visitor, "share.attention", "Attention", "fused, of the dense peak", e.attention);
+  visit_share(visitor, "share.memory", "Memory", "streams, of the memory bandwidth", e.memory);
+  visit_share(visitor, "share.scale-up", "Inside a node", "reductions, of the links' rate",
+              e.scale_up);
+  visit_share(visitor, "share.network", "Between nodes", "reductions, of the ports' rate",
+              e.network);
+  visit_share(visitor, "share.send", "Sends", "of the port's rate", e.send);
+  visit_share(visitor, "share.all-to-all", "All-to-all", "of either link's rate", e.all_to_all);
+}
+
+void visit_all(FieldVisitor& visitor, Cluster& cluster) {
+  visit_counts(visitor, cluster);
+  Level& inside = cluster.levels.front();
+  visit_topology(visitor, "intra.kind", "Inside a node", kInside, inside);
+  visit_links(visitor, "intra", "Inside a node", inside);
+  visit_reduces(visitor, "intra.reduces", "Inside a node", inside);
+  if (cluster.levels.size() > 1) {
+    Level& between = cluster.levels[1];
+    visit_topology(visitor, "network.kind", "Between nodes", kBetween, between);
+    visit_links(visitor, "network", "Between nodes", between);
+    if (between.topology == Topology::FatTree) {
+      Sourced<double> factor{between.oversubscription, ""};
+      visit_figure(visitor, "network.oversubscription", "Between nodes", "Oversubscription",
+                   "what leaves take in for each byte they pass on, at least 1", factor);
+      between.oversubscription = factor.value;
+    }
+    visit_reduces(visitor, "network.reduces", "Between nodes", between);
+  }
+  visit_device(visitor, cluster.device);
+}
+
+}  // namespace
+
+std::vector<ClusterField> cluster_fields(const Cluster& cluster) {
+  Cluster copy = cluster;
+  Listing listing;
+  if (!copy.levels.empty()) visit_all(listing, copy);
+  for (ClusterField& field : listing.fields)
+    if (field.key == "network.oversubscription") field.source.clear();
+  return std::move(listing.fields);
+}
+
+Cluster with_cluster_field(const Cluster& cluster, std::string_view key, std::string_view value) {
+  Cluster changed = cluster;
+  Writing writing(key, value);
+  visit_all(writing, changed);
+  if (std::find(writing.keys.begin(), writing.keys.end(), key) == writing.keys.end())
+    refuse(key, "expected a field of the cluster, found \"" + std::string(key.substr(0, 60)) +
+                    "\"" + did_you_mean(key, writing.keys));
+  Diagnostics found = check(changed);
+  for (Diagnostic& wrong : found) wrong.place = Place{"cluster " + std::string(key)};
+  throw_if_errors(found);
+  if (!changed.name.starts_with("own ")) changed.name = "own " + changed.name;
+  return changed;
+}
+
+}  // namespace trainyard

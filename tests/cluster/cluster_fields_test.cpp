@@ -1,0 +1,79 @@
+#include "core/cluster/cluster_fields.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/io/cluster_json.h"
+
+namespace trainyard {
+namespace {
+
+std::string field_of(const Cluster& cluster, const std::string& key) {
+  for (const ClusterField& field : cluster_fields(cluster))
+    if (field.key == key) return field.value + " (" + field.source + ")";
+  return "none";
+}
+
+std::string field_refusal(const Cluster& cluster, const char* key, const char* value) {
+  try {
+    with_cluster_field(cluster, key, value);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
+    return describe(error);
+  }
+  return "accepted";
+}
+
+TEST(ClusterFields, EveryFieldReadsBackAsItIs) {
+  for (const char* words : {"h100-sxm:64", "a100-sxm-80:16,rail", "tpu-v5p:64", "mi300x:8"}) {
+    const Cluster cluster = parse_cluster(words);
+    for (const ClusterField& field : cluster_fields(cluster)) {
+      const Cluster same = with_cluster_field(cluster, field.key, field.value);
+      EXPECT_EQ(cluster_fields(same).size(), cluster_fields(cluster).size()) << field.key;
+      for (const ClusterField& now : cluster_fields(same))
+        if (now.key == field.key) {
+          EXPECT_EQ(now.value, field.value) << words << " " << field.key;
+          if (!field.source.empty()) {
+            EXPECT_EQ(now.source, kAssumedSource) << field.key;
+          }
+        }
+      EXPECT_EQ(read_cluster(write_cluster(same), "again"), same) << field.key;
+    }
+  }
+}
+
+TEST(ClusterFields, ANumberThatIsTypedIsAssumed) {
+  const Cluster cluster = parse_cluster("h100-sxm:64");
+  const Cluster larger = with_cluster_field(cluster, "memory", "192 GiB");
+  EXPECT_EQ(field_of(larger, "memory"), "192 GiB (assumed)");
+  EXPECT_EQ(field_of(larger, "memory.bandwidth"), field_of(cluster, "memory.bandwidth"));
+  EXPECT_EQ(larger.name, "own h100-sxm:64");
+}
+
+TEST(ClusterFields, NodesAndDevicesMultiply) {
+  Cluster cluster = with_cluster_field(parse_cluster("h100-sxm:64"), "nodes", "3");
+  EXPECT_EQ(cluster.count, 24);
+  cluster = with_cluster_field(cluster, "per-node", "4");
+  EXPECT_EQ(cluster.count, 12);
+  EXPECT_EQ(nodes(cluster), 3);
+  EXPECT_FALSE(has_errors(check(cluster)));
+}
+
+TEST(ClusterFields, WrongValuesAreSentences) {
+  const Cluster cluster = parse_cluster("h100-sxm:64");
+  EXPECT_EQ(field_refusal(cluster, "nodes", "0"),
+            "cluster nodes: expected a whole number from 1 to 10000000, found 0");
+  EXPECT_EQ(field_refusal(cluster, "memry", "1 GiB"),
+            "cluster memry: expected a field of the cluster, found \"memry\"; did you mean "
+            "\"memory\"?");
+  EXPECT_NE(field_refusal(cluster, "memory", "80").find("cluster memory"), std::string::npos);
+  EXPECT_NE(field_refusal(cluster, "share.product", "1.5").find("at most 1"), std::string::npos);
+  EXPECT_NE(field_refusal(cluster, "network.kind", "ral").find("did you mean \"rail\""),
+            std::string::npos);
+  EXPECT_NE(field_refusal(parse_cluster("tpu-v5p:64"), "per-node", "8").find("torus"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace trainyard
