@@ -8,6 +8,11 @@
 #include "app/desktop/widgets.h"
 
 namespace trainyard {
+namespace {
+
+constexpr int kFieldWidth = 60, kNoteWidth = 76;  // at least; the rest is shared
+
+}  // namespace
 
 FieldTable::FieldTable(const QString& accessible_name, QWidget* parent) : QScrollArea(parent) {
   setObjectName("panel");
@@ -66,6 +71,7 @@ void FieldTable::add_row(QGridLayout* grid, int& at, const FieldRow& row) {
   } else if (!row.words.isEmpty()) {
     auto* field = new Field(row.title);
     field->addItems(row.words);
+    field->setMinimumWidth(kFieldWidth);
     connect(field, &QComboBox::textActivated, this,
             [this, key = row.key](const QString& word) { Q_EMIT entered(key, word); });
     control = field;
@@ -73,6 +79,7 @@ void FieldTable::add_row(QGridLayout* grid, int& at, const FieldRow& row) {
     auto* edit = new QLineEdit;
     edit->setAccessibleName(row.title);
     edit->setFixedHeight(kFieldHeight);
+    edit->setMinimumWidth(kFieldWidth);
     connect(edit, &QLineEdit::editingFinished, this, [this, edit, key = row.key] {
       if (!edit->isModified()) return;
       edit->setModified(false);
@@ -83,7 +90,7 @@ void FieldTable::add_row(QGridLayout* grid, int& at, const FieldRow& row) {
   grid->addWidget(control, at, 1, 1, row.fact ? 2 : 1);
   if (!row.fact) {
     auto* note = new ElidedLabel(11, "third");
-    note->setMinimumWidth(84);
+    note->setMinimumWidth(kNoteWidth);
     grid->addWidget(note, at, 2);
     notes_.insert(row.key, note);
   }

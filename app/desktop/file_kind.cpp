@@ -4,11 +4,13 @@
 
 #include "core/io/files.h"
 #include "core/io/json.h"
+#include "core/io/tensor_header.h"
 
 namespace trainyard {
 
 FileKind file_kind(const std::string& path) {
   if (QFileInfo(QString::fromStdString(path)).isDir()) return FileKind::Model;
+  if (is_tensor_file(path) || path.ends_with(".onnx")) return FileKind::Model;
   const Json document = parse_json(read_file(path), path);
   const Json* name = document.find("schema");
   const std::string* text = name == nullptr ? nullptr : name->text();

@@ -18,9 +18,19 @@ namespace {
 
 enum TreeColumn { kName, kFlow, kCount, kCountBar, kWork, kWorkBar, kKept, kKeptBar, kTreeColumns };
 constexpr int kBlockRole = Qt::UserRole + 2, kNodeRole = Qt::UserRole + 3;
-constexpr int kTreeBar = 62;
+constexpr int kTreeBar = 48;
 
 QString q(const std::string& text) { return QString::fromStdString(text); }
+
+// "s × b × 8192": what the workload leaves open by its initial.
+QString short_text(const Shape& shape) {
+  QStringList parts;
+  for (const Dim& dim : shape)
+    parts << (dim.size != 0             ? QString::number(dim.size)
+              : dim.axis == Axis::Batch ? QString("b")
+                                        : QString("s"));
+  return parts.join(QString::fromUtf8(" × "));
+}
 
 // What the outline's figures are of: a microbatch on one device of the plan, or, where there is no
 // plan that runs, one sample on a device that holds everything.
@@ -137,7 +147,6 @@ void ModelTree::fill(QTreeWidgetItem* item, ModelPart part, const QString& name,
                      const QString& shape) {
   item->setText(kName, name);
   item->setText(kFlow, shape);
-  item->setToolTip(kFlow, shape);
   item->setForeground(kFlow, qcolor(Ink::Text2, current_theme()));
   item->setSizeHint(kName, QSize(0, kTableRow));
   item->setData(kName, kBlockRole, part.block);
@@ -168,7 +177,10 @@ void ModelTree::add_rows() {
     const Graph& graph = block.graph;
     auto* item = new QTreeWidgetItem(top);
     fill(item, {b, -1}, q(block.name),
-         q(to_text(graph[graph.input].shape) + " → " + to_text(graph[graph.output].shape)));
+         short_text(graph[graph.input].shape) + QString::fromUtf8(" → ") +
+             short_text(graph[graph.output].shape));
+    item->setToolTip(
+        kFlow, q(to_text(graph[graph.input].shape) + " → " + to_text(graph[graph.output].shape)));
     if (block.count > 1) item->setData(kName, kNoteRole, QString("× %1").arg(block.count));
     rows.push_back({item, cost_of({b, -1}), 1});
     for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) {
@@ -178,7 +190,8 @@ void ModelTree::add_rows() {
       for (const TensorId id : node.inputs)
         if (graph[id].kind == TensorKind::Parameter && graph[id].shape.size() > 1)
           shape = &graph[id].shape;
-      fill(child, {b, n}, q(node.name), q(to_text(*shape)));
+      fill(child, {b, n}, q(node.name), short_text(*shape));
+      child->setToolTip(kFlow, q(to_text(*shape)));
       child->setToolTip(kName,
                         q(std::string(node.op->name) + ": " + std::string(node.op->summary)));
       rows.push_back({child, cost_of({b, n}), 2});

@@ -43,7 +43,8 @@ namespace {
 
 constexpr const char* kProjectFilter = "Trainyard project (*.trainyard)";
 constexpr const char* kAnyFilter =
-    "Projects, models, clusters, plans (*.trainyard *.json);;All files (*)";
+    "Projects, models, clusters, plans (*.trainyard *.json *.safetensors *.gguf *.onnx);;All files "
+    "(*)";
 constexpr const char* kDefaultCluster = "h100-sxm:64";
 
 // Opens it with stand-ins for what is not chosen yet; throws what is wrong with the file.

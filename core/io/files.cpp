@@ -8,11 +8,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
+#include "core/io/file_head.h"
 
 namespace trainyard {
 namespace {
@@ -22,6 +24,7 @@ namespace fs = std::filesystem;
 struct Descriptor {
   int value;
   explicit Descriptor(int opened) : value(opened) {}
+  Descriptor(Descriptor&& other) noexcept : value(std::exchange(other.value, -1)) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
@@ -52,10 +55,13 @@ std::string nearest_in_folder(const std::string& path) {
 
 }  // namespace
 
-std::string read_file(const std::string& path, Bytes limit) {
+namespace {
+
+// The file, opened, and its size; it is an ordinary one.
+Descriptor opened(const std::string& path, Bytes& size) {
   if (path.find('\0') != std::string::npos)
     refuse("", "expected the path of a file, found one with a zero byte");
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.value < 0 && errno == ENOENT)
     refuse(path, "expected a file, found nothing there" + nearest_in_folder(path));
   if (file.value < 0)
@@ -65,10 +71,12 @@ std::string read_file(const std::string& path, Bytes limit) {
   if (S_ISDIR(info.st_mode)) refuse(path, "expected a file, found a folder");
   if (!S_ISREG(info.st_mode))
     refuse(path, "expected an ordinary file, found a device, pipe or socket");
-  if (info.st_size > limit.value)
-    refuse(path,
-           "expected at most " + readable(limit) + ", found " + readable(Bytes{info.st_size}));
-  std::string content(static_cast<std::size_t>(info.st_size), '\0');
+  size = Bytes{info.st_size};
+  return file;
+}
+
+std::string read_bytes(const std::string& path, const Descriptor& file, std::int64_t count) {
+  std::string content(static_cast<std::size_t>(count), '\0');
   std::size_t done = 0;
   while (done < content.size()) {
     const ssize_t got = ::read(file.value, content.data() + done, content.size() - done);
@@ -79,6 +87,22 @@ std::string read_file(const std::string& path, Bytes limit) {
   }
   content.resize(done);
   return content;
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path, Bytes limit) {
+  Bytes size{};
+  const Descriptor file = opened(path, size);
+  if (size > limit)
+    refuse(path, "expected at most " + readable(limit) + ", found " + readable(size));
+  return read_bytes(path, file, size.value);
+}
+
+FileHead read_file_head(const std::string& path, Bytes most) {
+  Bytes size{};
+  const Descriptor file = opened(path, size);
+  return {read_bytes(path, file, std::min(size, most).value), size};
 }
 
 namespace {

@@ -1,5 +1,6 @@
 // A model by whatever a person has of it: a name of the zoo, the words of a preset, a Hugging Face
-// config.json or its folder, a "trainyard/model" file or that document itself.
+// config.json or its folder, a "trainyard/model" file or that document itself, a safetensors or
+// GGUF file of weights (its header is enough).
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@
 namespace trainyard {
 
 /// Blocks on files. Throws Error{InvalidInput} with the nearest zoo name or file for what is
-/// neither; Error{Unsupported} for an .onnx file.
+/// neither.
 Model load_model(std::string_view name_or_path);
 /// The same, with what became of a config's keys (no fields for what is not a config).
 ImportedModel load_model_with_report(std::string_view name_or_path);

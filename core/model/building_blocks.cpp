@@ -208,7 +208,8 @@ TensorId make_node(GraphBuilder& b, std::string_view kind, const std::string& na
 Model with_node(const Model& given, std::string_view kind, ModelPart after, ModelPart* made) {
   Model model = given;
   Block& block = model.blocks[static_cast<std::size_t>(after.block)];
-  const auto at = static_cast<std::size_t>(after.node + 1);
+  const int behind = after.node + 1;
+  const auto at = static_cast<std::size_t>(behind);
   GraphBuilder builder{block.graph};
   Graph& graph = builder.graph;
   const TensorId x = after.node < 0 ? graph.input : graph.nodes[at - 1].outputs[0];

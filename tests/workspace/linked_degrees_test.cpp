@@ -29,7 +29,7 @@ TEST(LinkedDegrees, TheProductStaysRight) {
     Plan plan = plan_of(tp, cp, pp, dp);
     try {
       for (const std::string& set : linked_degrees(plan, devices, key, value))
-        apply_words(plan, set);
+        apply_setting(plan, set);
     } catch (const Error& error) {
       RC_ASSERT(error.kind() == Error::Kind::InvalidInput);
       return;

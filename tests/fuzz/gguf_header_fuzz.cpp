@@ -1,0 +1,19 @@
+// Any bytes are a GGUF header or are refused with InvalidInput; a header that is one is a
+// model or is refused the same way.
+#include <cstdint>
+#include <cstdlib>
+
+#include "core/base/error.h"
+#include "core/io/gguf_header.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace trainyard;
+  try {
+    const TensorHeader header = parse_gguf_header({reinterpret_cast<const char*>(data), size},
+                                                  static_cast<std::int64_t>(size) + 1000000, "f");
+    model_from_header(header, "f", "f");
+  } catch (const Error& error) {
+    if (error.kind() != Error::Kind::InvalidInput) std::abort();
+  }
+  return 0;
+}
