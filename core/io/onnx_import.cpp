@@ -1,5 +1,6 @@
 #include "core/io/onnx_import.h"
 
+#include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -350,7 +351,7 @@ class OnnxReader {
     model_.source = place_;
     end_with_loss();
     for (const auto& [op, near] : priced_as_)
-      model_.assumed.push_back(op + " is priced as " + near);
+      model_.assumed.push_back(fmt::format("{} is priced as {}", op, near));
     std::int64_t held = 0;
     for (const auto& [name, weight] : weights_)
       if (weight.trained && __builtin_add_overflow(held, weight.count(), &held))
@@ -378,7 +379,10 @@ class OnnxReader {
 
   static std::string listed(const std::set<std::string>& names) {
     std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    for (const std::string& name : names) {
+      if (!text.empty()) text += ", ";
+      text += name;
+    }
     return text.empty() ? "none" : text;
   }
 };
