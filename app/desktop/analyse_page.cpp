@@ -73,7 +73,8 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   add("Staleness", new CanvasWidget("Staleness", std::make_unique<ViewScene>(session_, kViews[5])));
   add("Schedules",
       new CanvasWidget("Schedules at equal memory", std::make_unique<SchedulesScene>(comparison_)));
-  add("Run", new CanvasWidget("Run beside its prediction", std::make_unique<RunScene>(training)));
+  add("Run",
+      new CanvasWidget("Run beside its prediction", std::make_unique<RunScene>(training.model())));
   planner_ = new PlannerPage(document);
   add("Plans", planner_->canvases().front(), planner_);
   connect(&training, &TrainingSession::changed, canvases_[kRun], &CanvasWidget::refresh);

@@ -37,11 +37,21 @@ void take_screenshot(Window& window, const QString& file) {
   timer->start();
 }
 
+// Without a place for them they are not kept, and the list says so.
+void keep_runs(Window& window) {
+  try {
+    window.runs().use(run_store_path());
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", describe(error).c_str());
+  }
+}
+
 int run(QApplication& application) {
   const CommandLine line = parse_command_line(QApplication::arguments());
   use_renderer(line.renderer.value_or(RendererChoice::Auto));
   apply_theme(application, theme_of(line));
   Window window;
+  keep_runs(window);
   window.resize(line.size);
   if (!line.request.model.empty()) window.start_with(line.request);
   for (const QString& file : line.files) window.open_file(file);

@@ -2,6 +2,7 @@
 
 #include "app/desktop/analyse_page.h"
 #include "app/desktop/calibrate_page.h"
+#include "app/desktop/compare_perspective.h"
 #include "app/desktop/design_page.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/window.h"
@@ -28,6 +29,14 @@ constexpr Perspective kPerspectives[] = {
     {"analyse", "Analyse", "Ctrl+2", "Shows timeline, memory, roofline and every plan of a space.",
      kAnalyseDocks, kAnalyseTabs, true,
      [](Window& w) -> Page* { return new AnalysePage(w.document(), w.session(), w.training()); }},
+    {"compare",
+     "Compare",
+     "Ctrl+3",
+     "Shows any two results over each other, and the list of past runs.",
+     {},
+     kCompareTabs,
+     false,
+     [](Window& w) -> Page* { return new ComparePerspective(w); }},
     {"calibrate",
      "Calibrate",
      "Ctrl+4",

@@ -21,46 +21,43 @@ Instant end_of(const RunModel& model) {
 
 Drawing RunScene::draw(Size size, double scale) {
   last_ = Drawing(size);
-  const RunModel& model = training_.model();
-  if (!model.predicted) {
-    const bool said = !model.status.empty();
+  if (!model_.predicted) {
+    const bool said = !model_.status.empty();
     write(last_,
-          said ? model.status
+          said ? model_.status
                : "Nothing has been trained yet. Ctrl R trains the plan on this machine, live over "
                  "what was predicted.",
-          {12, 24}, 12, Weight::Regular, model.failed ? Ink::Error : Ink::Text2);
+          {12, 24}, 12, Weight::Regular, model_.failed ? Ink::Error : Ink::Text2);
     return last_;
   }
   scroll_by(0);
   state_.scale = scale;
-  draw_run(last_, area(), model, state_);
+  draw_run(last_, area(), model_, state_);
   return last_;
 }
 
 void RunScene::scroll_by(float dy) {
-  state_.scroll = std::clamp(state_.scroll + dy, 0.F, run_overhang(training_.model(), area()));
+  state_.scroll = std::clamp(state_.scroll + dy, 0.F, run_overhang(model_, area()));
 }
 
 void RunScene::show(const Viewport& view) {
-  const TimeLimits limits{.first = Instant{}, .last = end_of(training_.model())};
+  const TimeLimits limits{.first = Instant{}, .last = end_of(model_)};
   const Viewport kept = clamp(view, limits);
   state_.shown = TimeRange{kept.from, kept.to};
 }
 
 void RunScene::zoom_by(double factor, double x) {
-  const RunModel& model = training_.model();
-  const Viewport now = viewport_of(run_layout(model, area()).ranks, state_, end_of(model));
-  show(zoom(now, factor, x, {.first = Instant{}, .last = end_of(model)}));
+  const Viewport now = viewport_of(run_layout(model_, area()).ranks, state_, end_of(model_));
+  show(zoom(now, factor, x, {.first = Instant{}, .last = end_of(model_)}));
 }
 
 void RunScene::pan_by(double dx) {
-  const RunModel& model = training_.model();
-  const Viewport now = viewport_of(run_layout(model, area()).ranks, state_, end_of(model));
-  show(pan(now, dx, {.first = Instant{}, .last = end_of(model)}));
+  const Viewport now = viewport_of(run_layout(model_, area()).ranks, state_, end_of(model_));
+  show(pan(now, dx, {.first = Instant{}, .last = end_of(model_)}));
 }
 
 bool RunScene::input(const InputFrame& frame) {
-  if (!training_.model().predicted) return false;
+  if (!model_.predicted) return false;
   const Rect plot = plot_of(area());
   const double x = frame.inside ? frame.at.x : plot.x + plot.width / 2;
   bool moved = false;
@@ -96,12 +93,10 @@ bool RunScene::input(const InputFrame& frame) {
 }
 
 QString RunScene::tooltip(Point p) {
-  const Hover hover = describe_run(training_.model(), area(), state_, hit(last_, p), p);
+  const Hover hover = describe_run(model_, area(), state_, hit(last_, p), p);
   return hover.title.empty() ? QString() : tip_html(hover);
 }
 
-QString RunScene::description() const {
-  return QString::fromStdString(spell_run(training_.model()));
-}
+QString RunScene::description() const { return QString::fromStdString(spell_run(model_)); }
 
 }  // namespace trainyard

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "app/desktop/canvas_widget.h"
-#include "app/desktop/training_session.h"
+#include "visualizers/run_view.h"
 
 namespace trainyard {
 
 class RunScene : public Scene {
  public:
-  /// The session must outlive it.
-  explicit RunScene(const TrainingSession& training) : training_(training) {}
+  /// The model must outlive it; what it has may change.
+  explicit RunScene(const RunModel& model) : model_(model) {}
 
   Drawing draw(Size, double scale) override;
   bool input(const InputFrame&) override;
@@ -23,7 +23,7 @@ class RunScene : public Scene {
   void pan_by(double dx);
   void show(const Viewport&);
 
-  const TrainingSession& training_;
+  const RunModel& model_;
   Drawing last_{Size{}};
   ViewState state_;
 };

@@ -2,6 +2,7 @@
 
 #include <QMetaObject>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -11,7 +12,8 @@
 namespace trainyard {
 namespace {
 
-constexpr int kFrame = 33;                             // ms
+constexpr int kFrame = 16;                             // ms
+constexpr int kCauses = 30;                            // frames between two looks at causes
 constexpr std::size_t kEvents = std::size_t{1} << 15;  // of a device between two frames
 
 std::string steps_text(std::int64_t n) {
@@ -52,7 +54,12 @@ void TrainingSession::start(const TrainingWish& wish) {
   model_.steps = wish.steps;
   model_.status = "preparing";
   reader_.reset(), live_.reset(), report_.reset();
-  thread_ = std::jthread([this, wish](std::stop_token stop) { work(std::move(stop), wish); });
+  wish_ = wish;
+  paused_ = false;
+  frames_ = 0;
+  gate_ = std::make_shared<Gate>();
+  thread_ = std::jthread(
+      [this, wish, gate = gate_](std::stop_token stop) { work(std::move(stop), wish, gate); });
   Q_EMIT started();
   Q_EMIT changed();
 }
@@ -64,12 +71,36 @@ void TrainingSession::stop() {
   Q_EMIT changed();
 }
 
+void TrainingSession::set_gate(bool closed) {
+  {
+    const std::lock_guard lock(gate_->mutex);
+    gate_->closed = closed;
+  }
+  gate_->opened.notify_all();
+  paused_ = closed;
+}
+
+void TrainingSession::pause() {
+  if (!model_.running || paused_ || thread_.get_stop_token().stop_requested()) return;
+  set_gate(true);
+  model_.status = "paused after " + steps_text(static_cast<std::int64_t>(model_.losses.size()));
+  Q_EMIT changed();
+}
+
+void TrainingSession::resume() {
+  if (!model_.running || !paused_) return;
+  set_gate(false);
+  model_.status = "going on";
+  Q_EMIT changed();
+}
+
 template <class F>
 void TrainingSession::tell(F message) {
   QMetaObject::invokeMethod(this, std::move(message), Qt::QueuedConnection);
 }
 
-void TrainingSession::work(std::stop_token stop, const TrainingWish& wish) {
+void TrainingSession::work(std::stop_token stop, const TrainingWish& wish,
+                           const std::shared_ptr<Gate>& gate) {
   try {
     TrainingRequest request;
     request.scenario = open(wish.request);
@@ -79,6 +110,11 @@ void TrainingSession::work(std::stop_token stop, const TrainingWish& wish) {
     request.training.steps = wish.steps;
     request.options.mode = wish.mode;
     request.options.stop = stop;
+    // Between two steps nothing of the run is under way.
+    request.options.progress = [gate, stop](double) {
+      std::unique_lock lock(gate->mutex);
+      gate->opened.wait(lock, stop, [&] { return !gate->closed; });
+    };
     request.data = wish.data;
     TrainingJob job(std::move(request));
     if (!job.fits())
@@ -109,10 +145,27 @@ void TrainingSession::poll() {
   live_->drain(spans_, memory_, steps_);
   if (spans_.empty() && steps_.empty()) return;
   reader_->take(spans_, memory_, steps_);
-  if (!thread_.get_stop_token().stop_requested())
-    model_.status =
-        "update " + std::to_string(model_.losses.size()) + " of " + std::to_string(model_.steps);
+  const auto done = static_cast<std::int64_t>(model_.losses.size());
+  if (paused_)
+    model_.status = "paused after " + steps_text(done);
+  else if (!thread_.get_stop_token().stop_requested())
+    model_.status = "update " + std::to_string(done) + " of " + std::to_string(model_.steps);
+  if (++frames_ % kCauses == 0) compare_now();
   Q_EMIT changed();
+}
+
+void TrainingSession::compare_now() {
+  const Experiment& predicted = *model_.predicted;
+  const bool whole = std::all_of(model_.spans.begin(), model_.spans.end(),
+                                 [](const Span& span) { return span.end >= span.start; }) &&
+                     std::none_of(model_.waves.begin(), model_.waves.end(),
+                                  [](const MemoryWave& wave) { return wave.samples.empty(); });
+  if (!whole) return;
+  Timeline now;
+  now.clock = Timeline::Clock::Measured;
+  now.spans = model_.spans;
+  model_.comparison = compare(predicted.program, {predicted.timeline, predicted.waves},
+                              {now, model_.waves}, predicted.prices.recompute_share);
 }
 
 void TrainingSession::end(const std::shared_ptr<const TrainingReport>& report,
@@ -120,6 +173,7 @@ void TrainingSession::end(const std::shared_ptr<const TrainingReport>& report,
   frame_.stop();
   if (live_) poll();
   model_.running = false;
+  paused_ = false;
   model_.failed = !error.empty();
   report_ = report;
   if (report) {

@@ -1,15 +1,17 @@
 // A training run of the window: it goes on in a thread of its own, and the window reads what it
-// says of itself thirty times a second.
+// says of itself sixty times a second.
 #pragma once
 
 #include <QObject>
 #include <QTimer>
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
-#include "app/desktop/live_reader.h"
+#include "app/workspace/live_reader.h"
 #include "app/workspace/training_run.h"
 #include "app/workspace/workspace.h"
 
@@ -36,13 +38,20 @@ class TrainingSession : public QObject {
   void start(const TrainingWish&);
   /// Ends after the step that is under way.
   void stop();
+  /// Waits after the step that is under way, until resume() or stop(). What is computed is the
+  /// same to the bit, and so is how long its steps took.
+  void pause();
+  void resume();
   bool running() const { return model_.running; }
+  bool paused() const { return paused_; }
+  /// Of the run that is under way or was the last.
+  const TrainingWish& wish() const { return wish_; }
   const RunModel& model() const { return model_; }
   /// Null before a run has ended.
   const std::shared_ptr<const TrainingReport>& report() const { return report_; }
 
  Q_SIGNALS:
-  void changed();  // the model, at most thirty times a second
+  void changed();  // the model, at most sixty times a second
   void started();
   void finished();  // done, stopped or failed
 
@@ -51,14 +60,27 @@ class TrainingSession : public QObject {
     ExperimentPtr predicted;
     std::shared_ptr<LiveSink> live;
   };
-  void work(std::stop_token, const TrainingWish&);
+  // Where a run waits between two steps.
+  struct Gate {
+    std::mutex mutex;
+    std::condition_variable_any opened;
+    bool closed = false;
+  };
+  void work(std::stop_token, const TrainingWish&, const std::shared_ptr<Gate>&);
   template <class F>
   void tell(F);
   void prepared(const Prepared&);
   void poll();
+  void set_gate(bool closed);
+  /// The causes of the newest step that was measured whole.
+  void compare_now();
   void end(const std::shared_ptr<const TrainingReport>&, const std::string& error);
 
   RunModel model_;
+  TrainingWish wish_;
+  std::shared_ptr<Gate> gate_;
+  bool paused_ = false;
+  int frames_ = 0;  // since the causes were looked at
   std::unique_ptr<LiveReader> reader_;
   std::shared_ptr<LiveSink> live_;
   std::shared_ptr<const TrainingReport> report_;

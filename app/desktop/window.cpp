@@ -19,6 +19,7 @@
 #include "app/desktop/analyse_page.h"
 #include "app/desktop/bottom_panel.h"
 #include "app/desktop/canvas_widget.h"
+#include "app/desktop/compare_perspective.h"
 #include "app/desktop/gallery_page.h"
 #include "app/desktop/icons.h"
 #include "app/desktop/inspector.h"
@@ -70,6 +71,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   make_docks();
   connect_parts();
   connect_commands();
+  connect_compare(*this);
   lay_out();
   refresh_title();
   refresh_perspective();
@@ -80,6 +82,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
 Window::~Window() {
   simulation_.disconnect();
   published_.disconnect();
+  runs_.disconnect();
   training_.disconnect();
   session_.disconnect();
   document_.disconnect();
@@ -193,10 +196,14 @@ void Window::connect_parts() {
   connect(&simulation_, &Simulation::idle, this, [this] { tool_bar_->set_running(false); });
   const auto refresh_training = [this] {
     actions_["run.stop"]->setEnabled(training_.running());
+    actions_["run.pause"]->setEnabled(training_.running());
+    actions_["run.pause"]->setChecked(training_.paused());
     tool_bar_->set_training(training_.running());
   };
   connect(&training_, &TrainingSession::started, this, refresh_training);
   connect(&training_, &TrainingSession::finished, this, refresh_training);
+  connect(&training_, &TrainingSession::changed, this, refresh_training);
+  connect(&training_, &TrainingSession::finished, this, [this] { keep_run(training_, runs_); });
   refresh_training();
   connect(verdict_, &VerdictBar::apply, this, &Window::apply_words);
   connect(bottom_, &BottomPanel::apply, this, &Window::apply_words);

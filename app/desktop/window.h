@@ -6,6 +6,7 @@
 #include "app/desktop/commands.h"
 #include "app/desktop/document.h"
 #include "app/desktop/published.h"
+#include "app/desktop/run_list.h"
 #include "app/desktop/session.h"
 #include "app/desktop/simulation.h"
 #include "app/desktop/training_session.h"
@@ -41,6 +42,8 @@ class Window : public QMainWindow {
   Simulation& simulation() { return simulation_; }
   TrainingSession& training() { return training_; }
   Published& published() { return published_; }
+  /// Where runs are kept; nowhere before RunList::use().
+  RunList& runs() { return runs_; }
   PlannerPage& planner();
   const QList<Page*>& pages() const { return pages_; }
   Actions& actions_of() { return actions_; }
@@ -105,6 +108,7 @@ class Window : public QMainWindow {
   Simulation simulation_;
   TrainingSession training_;
   Published published_;
+  RunList runs_;
   Actions actions_;
   ToolBar* tool_bar_ = nullptr;
   VerdictBar* verdict_ = nullptr;

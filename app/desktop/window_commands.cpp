@@ -134,6 +134,7 @@ void Window::connect_commands() {
     analyse_->show_rows(shown);
   });
   connect(analyse_, &AnalysePage::rows_shown, actions_["view.table"], &QAction::setChecked);
+  on("run.pause", [this](bool pause) { pause ? training_.pause() : training_.resume(); });
   on("export.view", [this] { export_view(); });
   on("export.trace", [this] { export_trace(); });
   on("export.pytorch-csv", [this] { export_as("pytorch-csv"); });

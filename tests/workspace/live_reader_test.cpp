@@ -1,5 +1,5 @@
-// What the window makes of what a run says while it goes on.
-#include "app/desktop/live_reader.h"
+// What a window makes of what a run says while it goes on.
+#include "app/workspace/live_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/desktop/live_reader.h"
+#include "app/workspace/live_reader.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,0 +1,40 @@
+// The Compare perspective: results over each other, and the list of past runs,
+// as tabs.
+#pragma once
+
+#include <array>
+
+#include "app/desktop/compare_page.h"
+#include "app/desktop/runs_page.h"
+#include "app/desktop/tab_page.h"
+
+namespace trainyard {
+
+class Window;
+
+/// The tabs by their names in lower case, as --tab takes them.
+inline constexpr std::array<const char*, 2> kCompareTabs = {"comparison", "runs"};
+
+class ComparePerspective : public TabPage {
+  Q_OBJECT
+
+ public:
+  explicit ComparePerspective(Window&, QWidget* parent = nullptr);
+
+  ComparePage& comparison() { return *comparison_; }
+  RunsPage& runs() { return *runs_; }
+  bool whole() const override { return true; }
+  bool own_verdict() const override { return true; }
+  QWidget* tools() override { return comparison_->tools(); }
+
+ private:
+  ComparePage* comparison_;
+  RunsPage* runs_;
+};
+
+/// The window's own; null in a window without that perspective.
+ComparePerspective* compare_perspective(const Window&);
+/// What the commands "compare.*" of the window do.
+void connect_compare(Window&);
+
+}  // namespace trainyard
