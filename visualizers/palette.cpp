@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdio>
 
+#include "visualizers/heat.h"
+
 namespace trainyard {
 namespace {
 
@@ -73,6 +75,11 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
+constexpr std::array<Rgba, kHeatSteps> kHeat = {
+    {rgb(0x002051), rgb(0x022C65), rgb(0x14386D), rgb(0x2B446E), rgb(0x42506E), rgb(0x575C6E),
+     rgb(0x696970), rgb(0x787573), rgb(0x868276), rgb(0x948F78), rgb(0xA49D78), rgb(0xB6AB73),
+     rgb(0xCABA6A), rgb(0xE0C95D), rgb(0xF2D950), rgb(0xFDEA45)}};
+
 bool is_data(Ink ink) { return ink <= Ink::MemoryActivations; }
 
 Rgba with_alpha(Rgba c, std::uint8_t alpha) { return {c.r, c.g, c.b, alpha}; }
@@ -80,6 +87,7 @@ Rgba with_alpha(Rgba c, std::uint8_t alpha) { return {c.r, c.g, c.b, alpha}; }
 }  // namespace
 
 Rgba colour(Ink ink, Theme theme) {
+  if (is_heat(ink)) return kHeat[static_cast<std::size_t>(ink) - kInks];
   const Entry& entry = kTable[static_cast<std::size_t>(ink)];
   return theme == Theme::Dark ? entry.dark : entry.light;
 }
@@ -122,6 +130,7 @@ Rgba outline_colour(Ink ink, Theme theme) {
 Ink label_ink(Ink on) {
   if (on == Ink::Forward || on == Ink::MemoryActivations) return Ink::White;
   if (on == Ink::MemoryContext || on == Ink::MemoryWeights) return Ink::Text;
+  if (is_heat(on)) return on < heat(kHeatSteps / 2 - 1) ? Ink::White : Ink::Black;
   return is_data(on) ? Ink::Black : Ink::Text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
+#include "visualizers/plan_views.h"
 #include "visualizers/tables.h"
 
 namespace trainyard {
@@ -175,7 +176,7 @@ DataTable table_of_cluster(const ViewData& data, const ViewState&) {
   return cluster_table(data.experiment);
 }
 
-constexpr std::array<View, 10> kViews = {{
+constexpr std::array<View, 15> kViews = {{
     {"analyse",
      "Analyse",
      "timeline and memory waves on one time axis",
@@ -246,6 +247,41 @@ constexpr std::array<View, 10> kViews = {{
      draw_cluster_view,
      describe_cluster_view,
      table_of_cluster},
+    {"communication",
+     "Communication",
+     "who sends how much to whom in a step, device by device",
+     {1082, 620},
+     draw_communication_of,
+     describe_communication_of,
+     table_of_communication},
+    {"mesh",
+     "Mesh",
+     "which rank sits on which device, and which groups cross nodes",
+     {1082, 560},
+     draw_mesh_of,
+     describe_mesh_of,
+     table_of_mesh},
+    {"utilisation",
+     "Utilisation",
+     "how busy each pipeline rank is over time, and what of the peak all reach",
+     {1082, 560},
+     draw_utilisation_of,
+     describe_utilisation_of,
+     table_of_utilisation},
+    {"graph",
+     "Graph",
+     "the model's layers with their stages, and the tensors between them",
+     {1082, 560},
+     draw_graph_of,
+     describe_graph_of,
+     table_of_graph},
+    {"energy",
+     "Energy",
+     "what the devices draw by what they do, and what a training costs",
+     {1082, 520},
+     draw_energy_of,
+     describe_energy_of,
+     table_of_energy},
 }};
 
 }  // namespace
@@ -260,6 +296,12 @@ ViewData view_data(ExperimentPtr experiment, const CostModel& cost) {
   data.waves = waves_model(experiment);
   data.layers = layer_model(experiment->workload, cost);
   data.cluster = cluster_model(*experiment);
+  data.communication = communication_model(*experiment, cost);
+  data.mesh = mesh_model(experiment->workload.scenario.plan.mesh,
+                         experiment->workload.scenario.cluster, experiment->workload.shard);
+  data.utilisation = utilisation_model(data.timeline);
+  data.graph = graph_model(experiment->workload, cost);
+  data.energy = energy_model(*experiment);
   data.experiment = std::move(experiment);
   return data;
 }

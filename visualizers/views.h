@@ -9,14 +9,19 @@
 #include "core/cost/cost_model.h"
 #include "core/result/experiment.h"
 #include "visualizers/cluster_view.h"
+#include "visualizers/communication_view.h"
+#include "visualizers/energy_view.h"
+#include "visualizers/graph_view.h"
 #include "visualizers/layer_view.h"
 #include "visualizers/memory_view.h"
+#include "visualizers/mesh_view.h"
 #include "visualizers/order_view.h"
 #include "visualizers/roofline_view.h"
 #include "visualizers/schedule_lanes.h"
 #include "visualizers/staleness_view.h"
 #include "visualizers/table.h"
 #include "visualizers/timeline_view.h"
+#include "visualizers/utilisation_view.h"
 #include "visualizers/view_state.h"
 #include "visualizers/waves_view.h"
 
@@ -34,6 +39,11 @@ struct ViewData {
   WavesModel waves;
   LayerModel layers;
   ClusterModel cluster;
+  CommunicationModel communication;
+  MeshModel mesh;
+  UtilisationModel utilisation;
+  GraphModel graph;
+  EnergyModel energy;
 };
 /// Linear in the instructions and samples of the experiment; safe on any thread.
 ViewData view_data(ExperimentPtr, const CostModel&);

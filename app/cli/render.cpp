@@ -136,12 +136,36 @@ Rendered waterfall_of(const Words& words, Streams& streams) {
           [both] { return waterfall_table(*both); }};
 }
 
+// With the budget, the price and the overhead that were given.
+Rendered energy_of(const std::shared_ptr<const ViewData>& data, const Words& words, Size usual) {
+  EnergyState own;
+  if (words.has("tokens")) {
+    const std::optional<double> budget = parse_budget(words.text("tokens"), 1, 1e18);
+    if (!budget)
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("expected a count as 15T, 300B or 1e12, found \"{}\"",
+                              words.text("tokens").substr(0, 80)),
+                  {"--tokens"});
+    own.budget = *budget;
+  }
+  if (words.has("device-hour")) own.price = words.number("device-hour", 0.0001, 1e6, 1);
+  own.overhead = words.number("pue", 1, 10, 1);
+  return {usual,
+          [data, own](Size size, const ViewState&) {
+            Drawing drawing(size);
+            draw_energy(drawing, {0, 0, size.width, size.height}, data->energy, own);
+            return drawing;
+          },
+          [data, own] { return energy_table(data->energy, own); }};
+}
+
 Rendered experiment_of(const View& chosen, const Words& words, Streams& streams) {
   const Scenario scenario = open_scenario(words, streams);
   const ExperimentPtr experiment =
       simulate(scenario, {.grain = grain_word(words, scenario), .fixes = false});
   const auto data = std::make_shared<const ViewData>(
       view_data(experiment, *cost_model(experiment->workload.scenario)));
+  if (chosen.name == "energy") return energy_of(data, words, chosen.size);
   return {chosen.size,
           [data, &chosen](Size size, const ViewState& state) {
             return chosen.draw(*data, size, state);
@@ -213,6 +237,9 @@ Verb render_verb() {
            {"bound", "KEY=VALUES", "of pareto: values that a knob may take, as tp=1..8", true},
            {"against", "WORDS", "of waterfall: settings of the other plan, as \"pp=2 zero=1\""},
            {"csv", "FILE", "also writes the rows behind the picture, or only those"},
+           {"tokens", "N", "of energy: tokens (or samples) of the training, as 15T (default 1T)"},
+           {"device-hour", "X", "of energy: US dollars of a device hour"},
+           {"pue", "X", "of energy: overhead of the building (default 1)"},
            {"width", "N", "logical pixels"},
            {"height", "N", "logical pixels"},
            {"scale", "X", "device pixels a logical one, for .png (default 1)"},
@@ -222,6 +249,8 @@ Verb render_verb() {
            "render waterfall --model gpt-tiny --cluster cpu:2 --set pp=2 --set global-batch=8 "
            "--against \"pp=1 zero=1\" --out waterfall.svg",
            "render roofline --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --out roofline.csv",
+           "render energy --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --tokens 15T --out "
+           "energy.svg",
            "render pareto --model llama-3-8b --cluster h100-sxm:8 --set global-batch=16 --out "
            "pareto.svg"},
       .run = run_render};

@@ -7,11 +7,16 @@
 #include <QVBoxLayout>
 
 #include "app/desktop/analyse_scene.h"
+#include "app/desktop/communication_page.h"
+#include "app/desktop/energy_page.h"
+#include "app/desktop/graph_page.h"
+#include "app/desktop/mesh_page.h"
 #include "app/desktop/order_page.h"
 #include "app/desktop/planner_page.h"
 #include "app/desktop/run_scene.h"
 #include "app/desktop/schedules_scene.h"
 #include "app/desktop/theme.h"
+#include "app/desktop/utilisation_page.h"
 #include "app/desktop/view_scene.h"
 #include "app/desktop/view_table.h"
 #include "app/desktop/waves_scene.h"
@@ -22,9 +27,10 @@ namespace trainyard {
 namespace {
 
 // Of views(), by tab; the last tabs are no views of one experiment.
-constexpr std::string_view kViews[] = {"analyse", "roofline", "order",
-                                       "lanes",   "waves",    "staleness"};
-constexpr int kSchedules = 6, kRun = 7, kPlans = 8;
+constexpr std::string_view kViews[] = {"analyse", "roofline",  "order",         "lanes",
+                                       "waves",   "staleness", "communication", "utilisation",
+                                       "mesh",    "graph",     "energy"};
+constexpr int kSchedules = 11, kRun = 12, kPlans = 13;
 
 }  // namespace
 
@@ -71,6 +77,11 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   add("Waves",
       new CanvasWidget("Memory by wave", std::make_unique<WavesScene>(document, session_)));
   add("Staleness", new CanvasWidget("Staleness", std::make_unique<ViewScene>(session_, kViews[5])));
+  add("Communication", new CommunicationPage(session_));
+  add("Utilisation", new UtilisationPage(session_));
+  add("Mesh", new MeshPage(session_));
+  add("Graph", new GraphPage(session_));
+  add("Energy", new EnergyPage(session_));
   add("Schedules",
       new CanvasWidget("Schedules at equal memory", std::make_unique<SchedulesScene>(comparison_)));
   add("Run",
@@ -105,6 +116,12 @@ void AnalysePage::add(const QString& tab, CanvasWidget* canvas, QWidget* page) {
   tabs_->addTab(tab);
   pages_->addWidget(page == nullptr ? canvas : page);
   canvases_ << canvas;
+}
+
+void AnalysePage::add(const QString& tab, ViewPage* page) { add(tab, page->canvas(), page); }
+
+ViewPage* AnalysePage::view_page() const {
+  return qobject_cast<ViewPage*>(pages_->currentWidget());
 }
 
 void AnalysePage::show_tab(const QString& name) {
@@ -142,6 +159,7 @@ std::optional<DataTable> AnalysePage::table() const {
   if (tab == kPlans) return planner_->table();
   if (tab == kRun) return run_table(training_.model());
   if (session_.data() == nullptr) return {};
+  if (const ViewPage* page = view_page()) return page->table();
   if (tab != kSchedules) return view(kViews[tab]).table(*session_.data(), session_.state());
   if (comparison_.model() == nullptr) return {};
   return schedules_table(*comparison_.model());
@@ -164,6 +182,7 @@ void AnalysePage::choose(Item item) {
     session_.select(item);
     return;
   }
+  if (ViewPage* page = view_page()) return page->choose(item);
   if (auto* scene = dynamic_cast<ViewScene*>(&current()->scene())) {
     scene->select(item);
     current()->refresh();
@@ -181,6 +200,7 @@ Size AnalysePage::picture_size() const {
 std::optional<Drawing> AnalysePage::picture() const {
   if (tabs_->currentIndex() == kPlans) return planner_->picture();
   if (session_.data() == nullptr) return std::nullopt;
+  if (const ViewPage* page = view_page()) return page->picture();
   return picture(picture_size());
 }
 

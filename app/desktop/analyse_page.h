@@ -19,11 +19,13 @@ namespace trainyard {
 class CanvasWidget;
 class OrderPage;
 class PlannerPage;
+class ViewPage;
 class ViewTable;
 
 /// The tabs by their names in lower case, as --tab takes them.
-inline constexpr std::array<const char*, 9> kAnalyseTabs = {
-    "timeline", "roofline", "order", "lanes", "waves", "staleness", "schedules", "run", "plans"};
+inline constexpr std::array<const char*, 14> kAnalyseTabs = {
+    "timeline",    "roofline", "order", "lanes",  "waves",     "staleness", "communication",
+    "utilisation", "mesh",     "graph", "energy", "schedules", "run",       "plans"};
 
 class AnalysePage : public Page {
   Q_OBJECT
@@ -57,6 +59,10 @@ class AnalysePage : public Page {
  private:
   /// page: what the tab shows; null: the canvas alone.
   void add(const QString& tab, CanvasWidget*, QWidget* page = nullptr);
+  /// A view with controls of its own.
+  void add(const QString& tab, ViewPage*);
+  /// The shown tab's, where it is one of those; else null.
+  ViewPage* view_page() const;
   void compare_when_seen();
   void refresh_rows();
   void choose(Item);

@@ -7,14 +7,10 @@
 #include <cassert>
 #include <numeric>
 
+#include "core/plan/mesh_axes.h"
+
 namespace trainyard {
 namespace {
-
-/// Members of a group along one direction of the mesh: `count` of them, `stride` devices apart.
-struct Axis {
-  std::int64_t count = 1, stride = 1;
-};
-using Axes = std::vector<Axis>;  // fastest first
 
 std::vector<std::string_view> axis_names(std::string_view order) {
   std::vector<std::string_view> names;
@@ -36,9 +32,9 @@ std::int64_t degree(const Mesh& mesh, std::string_view axis) {
 }
 
 /// The named directions of the mesh, fastest first; neighbours without a gap become one.
-Axes axes(const Mesh& mesh, std::initializer_list<std::string_view> wanted) {
+MeshAxes axes(const Mesh& mesh, std::initializer_list<std::string_view> wanted) {
   throw_if_errors(check_rank_order(mesh.order));
-  Axes found;
+  MeshAxes found;
   std::int64_t stride = 1;
   for (std::string_view name : axis_names(mesh.order)) {
     const std::int64_t count = degree(mesh, name);
@@ -54,14 +50,14 @@ Axes axes(const Mesh& mesh, std::initializer_list<std::string_view> wanted) {
 }
 
 struct Parts {
-  Axes fast, slow;
+  MeshAxes fast, slow;
 };
 
 /// Cuts a group into `parts` members that sit next to each other and the groups of their like.
 /// parts must divide the group.
-Parts cut(const Axes& whole, std::int64_t parts) {
+Parts cut(const MeshAxes& whole, std::int64_t parts) {
   Parts made;
-  for (const Axis& axis : whole) {
+  for (const MeshAxis& axis : whole) {
     const std::int64_t taken = std::gcd(axis.count, parts);
     parts /= taken;
     if (taken > 1) made.fast.push_back({taken, axis.stride});
@@ -72,49 +68,26 @@ Parts cut(const Axes& whole, std::int64_t parts) {
 
 /// Ranks of the expert group are the fast part of dp x cp where ep comes before dp, else the slow
 /// part.
-Axes expert_axes(const Mesh& mesh, bool replicas) {
-  const Axes data = axes(mesh, {"cp", "dp"});
+MeshAxes expert_axes(const Mesh& mesh, bool replicas) {
+  const MeshAxes data = axes(mesh, {"cp", "dp"});
   const bool fast = mesh.order.find("ep") < mesh.order.find("dp");
   const Parts parts = cut(data, fast ? mesh.ep : ranks(mesh, Group::ExpertData));
   return fast != replicas ? parts.fast : parts.slow;
 }
 
-Axes axes_of(const Mesh& mesh, Group group, std::int64_t shard) {
-  switch (group) {
-    case Group::Tensor:
-      return axes(mesh, {"tp"});
-    case Group::Context:
-      return axes(mesh, {"cp"});
-    case Group::Expert:
-      return expert_axes(mesh, false);
-    case Group::Data:
-      return axes(mesh, {"cp", "dp"});
-    case Group::ExpertData:
-      return expert_axes(mesh, true);
-    case Group::Shard:
-      return cut(axes(mesh, {"cp", "dp"}), shard).fast;
-    case Group::Replica:
-      return cut(axes(mesh, {"cp", "dp"}), shard).slow;
-    case Group::Pipeline:
-    case Group::Copies:
-      return axes(mesh, {"pp"});
-  }
-  return {};
-}
-
 /// Members in one node. Where groups straddle nodes unevenly, the largest even share: no group is
 /// closer than it says.
-std::int64_t members_in_node(const Axes& group, std::int64_t node) {
+std::int64_t members_in_node(const MeshAxes& group, std::int64_t node) {
   std::int64_t members = 1;
-  for (const Axis& axis : group)
+  for (const MeshAxis& axis : group)
     members *= std::gcd(axis.count, std::max<std::int64_t>(1, node / axis.stride));
   return members;
 }
 
 /// Mean distance of consecutive members, rounded up; exact where they are evenly spaced.
-std::int64_t mean_stride(const Axes& group, std::int64_t ranks) {
+std::int64_t mean_stride(const MeshAxes& group, std::int64_t ranks) {
   std::int64_t extent = 0;
-  for (const Axis& axis : group) extent += (axis.count - 1) * axis.stride;
+  for (const MeshAxis& axis : group) extent += (axis.count - 1) * axis.stride;
   return ranks > 1 ? (extent + ranks - 2) / (ranks - 1) : 1;
 }
 
@@ -192,6 +165,46 @@ std::int64_t ranks(const Mesh& mesh, Group group, std::int64_t shard) {
   return 1;
 }
 
+MeshAxes group_axes(const Mesh& mesh, Group group, std::int64_t shard) {
+  switch (group) {
+    case Group::Tensor:
+      return axes(mesh, {"tp"});
+    case Group::Context:
+      return axes(mesh, {"cp"});
+    case Group::Expert:
+      return expert_axes(mesh, false);
+    case Group::Data:
+      return axes(mesh, {"cp", "dp"});
+    case Group::ExpertData:
+      return expert_axes(mesh, true);
+    case Group::Shard:
+      return cut(axes(mesh, {"cp", "dp"}), shard).fast;
+    case Group::Replica:
+      return cut(axes(mesh, {"cp", "dp"}), shard).slow;
+    case Group::Pipeline:
+    case Group::Copies:
+      return axes(mesh, {"pp"});
+  }
+  return {};
+}
+
+std::int64_t place_in(const MeshAxes& group, std::int64_t device) {
+  std::int64_t place = 0, size = 1;
+  for (const MeshAxis& axis : group) {
+    place += device / axis.stride % axis.count * size;
+    size *= axis.count;
+  }
+  return place;
+}
+
+std::int64_t member(const MeshAxes& group, std::int64_t device, std::int64_t place) {
+  for (const MeshAxis& axis : group) {
+    device += (place % axis.count - device / axis.stride % axis.count) * axis.stride;
+    place /= axis.count;
+  }
+  return device;
+}
+
 GroupShape group_shape(const Mesh& mesh, Group group, const Cluster& cluster, std::int64_t shard) {
   assert(mesh.dp && "the mesh is complete");
   const std::int64_t node = devices_per_node(cluster);
@@ -201,7 +214,7 @@ GroupShape group_shape(const Mesh& mesh, Group group, const Cluster& cluster, st
     shape.per_node = pipeline_level(mesh, cluster) == 0 ? shape.ranks : 1;
     shape.stride = shape.ranks > 1 ? pipeline_stride(mesh) : 1;
   } else {
-    const Axes members = axes_of(mesh, group, shard);
+    const MeshAxes members = group_axes(mesh, group, shard);
     shape.per_node = members_in_node(members, node);
     shape.stride = mean_stride(members, shape.ranks);
   }

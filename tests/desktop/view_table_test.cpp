@@ -83,7 +83,8 @@ TEST(ViewTable, CtrlTShowsTheRowsOfEachTabAndWhatIsChosenIsSelected) {
   ViewTable& table = page->rows();
   EXPECT_TRUE(table.isVisible());
   EXPECT_TRUE(window->actions_of()["view.table"]->isChecked());
-  for (const char* tab : {"timeline", "roofline", "order", "waves", "staleness"}) {
+  for (const char* tab : {"timeline", "roofline", "order", "waves", "staleness", "communication",
+                          "utilisation", "mesh", "graph", "energy"}) {
     page->show_tab(tab);
     EXPECT_GT(table.table().rows, 0u) << tab;
   }

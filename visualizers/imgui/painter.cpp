@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <vector>
+#include "visualizers/heat.h"
 
 namespace trainyard {
 namespace {
@@ -50,7 +51,7 @@ class Painter {
         white_(fonts.atlas().TexUvWhitePixel),
         texel_{1.f / static_cast<float>(fonts.atlas().TexWidth),
                1.f / static_cast<float>(fonts.atlas().TexHeight)} {
-    for (std::size_t i = 0; i < kInks; ++i) {
+    for (std::size_t i = 0; i < kAllInks; ++i) {
       const Ink ink = static_cast<Ink>(i);
       looks_[i] = {packed(colour(ink, theme), 1), packed(outline_colour(ink, theme), 1),
                    pattern_of(ink), outlined(ink, theme)};
@@ -336,7 +337,7 @@ class Painter {
   ImDrawList& list_;
   ImVec2 white_;
   ImVec2 texel_;
-  std::array<BoxLook, kInks> looks_{};
+  std::array<BoxLook, kAllInks> looks_{};
   std::array<ImU32, kPatterns> strokes_{};
   int batch_ = 1, room_ = 0;  // quads to reserve at once, and left of those reserved
   Cells clip_{};

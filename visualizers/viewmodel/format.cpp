@@ -124,9 +124,11 @@ BandText band_text(const Banded<Bytes>& bytes) {
 
 BandText band_text(const Banded<Joules>& energy) {
   constexpr double kWattHour = 3600;
-  const bool large = energy.value.value >= 999.5 * kWattHour;
-  const double size = large ? 1000 * kWattHour : kWattHour;
-  return in_one_unit(three_digits(energy.value.value / size) + (large ? " kWh" : " Wh"),
+  constexpr std::array<const char*, 4> kUnits = {" Wh", " kWh", " MWh", " GWh"};
+  std::size_t unit = 0;
+  double size = kWattHour;
+  while (unit + 1 < kUnits.size() && energy.value.value >= 999.5 * size) size *= 1000, ++unit;
+  return in_one_unit(three_digits(energy.value.value / size) + kUnits[unit],
                      energy.low.value / size, energy.high.value / size, three_digits);
 }
 

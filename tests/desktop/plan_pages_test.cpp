@@ -1,0 +1,128 @@
+// The tabs with controls of their own: communication, utilisation, mesh, graph and energy.
+#include <gtest/gtest.h>
+
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QMouseEvent>
+
+#include "app/desktop/analyse_page.h"
+#include "app/desktop/communication_page.h"
+#include "app/desktop/energy_page.h"
+#include "app/desktop/graph_page.h"
+#include "app/desktop/mesh_page.h"
+#include "app/desktop/utilisation_page.h"
+#include "app/desktop/widgets.h"
+#include "tests/desktop/support.h"
+
+namespace trainyard {
+namespace {
+
+struct Shown {
+  Folder folder;
+  std::unique_ptr<Window> window = window_with(
+      {folder.file("config.json", kConfig), "h100-sxm:4", "", {"pp=2", "tp=2", "global-batch=8"}});
+
+  template <class PageKind>
+  PageKind* page(const char* tab) {
+    window->document().show_perspective("analyse");
+    window->findChild<AnalysePage*>()->show_tab(tab);
+    auto* found = window->findChild<PageKind*>();
+    found->canvas()->repaint();
+    return found;
+  }
+};
+
+// The middle of the first tile or mark with an item of the kind.
+std::optional<Point> find(const Drawing& drawing, ItemKind kind, std::uint64_t tag) {
+  for (const Mark& mark : plain_marks(drawing))
+    if (mark.style.item == Item{kind, tag})
+      return Point{mark.rect.x + mark.rect.width / 2, mark.rect.y + mark.rect.height / 2};
+  return std::nullopt;
+}
+
+void click(CanvasWidget* canvas, Point at) {
+  const QPointF p(static_cast<double>(at.x), static_cast<double>(at.y));
+  for (const QEvent::Type type :
+       {QEvent::MouseMove, QEvent::MouseButtonPress, QEvent::MouseButtonRelease}) {
+    const bool down = type == QEvent::MouseButtonPress;
+    QMouseEvent event(type, p, canvas->mapToGlobal(p),
+                      type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton,
+                      down ? Qt::LeftButton : Qt::NoButton, Qt::NoModifier);
+    QApplication::sendEvent(canvas, &event);
+  }
+  QApplication::processEvents();
+}
+
+TEST(PlanPages, ACellOfTheMapChoosesItsSendersRankEverywhere) {
+  Shown shown;
+  auto* page = shown.page<CommunicationPage>("communication");
+  // Of four devices the third sends to the fourth: the second stage's tensor ring.
+  const auto at = find(*page->canvas()->drawing(), ItemKind::Cell, 2 * 4 + 3);
+  ASSERT_TRUE(at);
+  click(page->canvas(), *at);
+  EXPECT_EQ(shown.window->session().state().selected, (Item{ItemKind::Lane, 1}));
+}
+
+TEST(PlanPages, QuantityOfTheMapFollowsItsControl) {
+  Shown shown;
+  auto* page = shown.page<CommunicationPage>("communication");
+  Q_EMIT page->findChild<Segment*>()->chosen(3);
+  EXPECT_EQ(page->state().quantity, TrafficQuantity::Bandwidth);
+  ASSERT_TRUE(page->picture());
+  EXPECT_FALSE(page->picture()->marks.empty());
+}
+
+TEST(PlanPages, PointingAtTheUtilisationMovesTheSharedCursor) {
+  Shown shown;
+  auto* page = shown.page<UtilisationPage>("utilisation");
+  const auto at = find(*page->canvas()->drawing(), ItemKind::Lane, 1);
+  ASSERT_TRUE(at);
+  click(page->canvas(), *at);
+  EXPECT_TRUE(shown.window->session().state().cursor);
+  EXPECT_EQ(shown.window->session().state().selected, (Item{ItemKind::Lane, 1}));
+}
+
+TEST(PlanPages, ADeviceOfTheMeshChoosesItsRank) {
+  Shown shown;
+  auto* page = shown.page<MeshPage>("mesh");
+  const auto at = find(*page->canvas()->drawing(), ItemKind::Cell, 3);
+  ASSERT_TRUE(at);
+  click(page->canvas(), *at);
+  EXPECT_EQ(shown.window->session().state().selected, (Item{ItemKind::Lane, 1}));
+}
+
+TEST(PlanPages, LayersOpenByClickAndByArrow) {
+  Shown shown;
+  auto* page = shown.page<GraphPage>("graph");
+  const auto at = find(*page->canvas()->drawing(), ItemKind::Cell, 0);
+  ASSERT_TRUE(at);
+  click(page->canvas(), *at);
+  const QString first = page->canvas()->scene().description();
+  QKeyEvent right(QEvent::KeyPress, Qt::Key_Right, Qt::NoModifier);
+  QApplication::sendEvent(page->canvas(), &right);
+  QApplication::processEvents();
+  EXPECT_NE(page->canvas()->scene().description(), first);
+}
+
+TEST(PlanPages, BudgetAndPriceAreReadAndWhatIsNoneChangesNothing) {
+  Shown shown;
+  auto* page = shown.page<EnergyPage>("energy");
+  const auto enter = [&](const char* name, const char* words) {
+    for (auto* edit : page->findChildren<QLineEdit*>())
+      if (edit->accessibleName() == name) {
+        edit->setText(words);
+        Q_EMIT edit->editingFinished();
+      }
+  };
+  enter("Tokens or samples of the training", "15T");
+  EXPECT_EQ(page->state().budget, 15e12);
+  enter("Tokens or samples of the training", "many");
+  EXPECT_EQ(page->state().budget, 15e12);
+  enter("US dollars of a device hour", "2.5");
+  EXPECT_EQ(page->state().price, 2.5);
+  enter("US dollars of a device hour", "");
+  EXPECT_FALSE(page->state().price);
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "core/timeline/metrics.h"
+#include "visualizers/energy_view.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr double kDay = 86400, kHour = 3600, kMillion = 1e6;
+
+struct State {
+  const char* name;
+  Duration Breakdown::* time;
+  Ink ink;
+  bool idle, busy;
+};
+// Devices that wait for communication are not idle and do not compute.
+constexpr State kStates[] = {
+    {"forward", &Breakdown::forward, Ink::Forward, false, true},
+    {"backward", &Breakdown::backward, Ink::Backward, false, true},
+    {"recompute", &Breakdown::recompute, Ink::Recompute, false, true},
+    {"optimizer", &Breakdown::optimizer, Ink::Optimizer, false, true},
+    {"allocator", &Breakdown::allocator, Ink::Swap, false, true},
+};
+
+Duration exposed_of(const Breakdown& b) { return b.exposed_communication(); }
+
+Banded<double> times(const Banded<Duration>& step, double steps, double unit) {
+  return {to_seconds(step.value) * steps / unit, to_seconds(step.low) * steps / unit,
+          to_seconds(step.high) * steps / unit, step.basis};
+}
+
+EnergyCost cost_of(const EnergyModel& model, const EnergyState& state, std::string name,
+                   double steps) {
+  EnergyCost cost{std::move(name), steps, times(model.step, steps, kDay), {}, {}};
+  const auto devices = static_cast<double>(model.devices);
+  if (model.power.value.value > 0) {
+    const double watts = model.power.value.value * devices * std::max(1.0, state.overhead);
+    cost.energy =
+        Banded<Joules>{{watts * to_seconds(model.step.value) * steps},
+                       {watts * to_seconds(model.step.low) * steps * model.busy},
+                       {watts * to_seconds(model.step.high) * steps},
+                       "value and high end: every device at its board limit all the time; "
+                       "low end: idle and waiting devices draw nothing"};
+  }
+  const double hours = devices / kHour * steps;
+  if (state.price) {
+    cost.money = Banded<double>{hours * to_seconds(model.step.value) * *state.price,
+                                hours * to_seconds(model.step.low) * *state.price,
+                                hours * to_seconds(model.step.high) * *state.price,
+                                "the step's range at the price that was given"};
+  } else if (model.price_low && model.price_high) {
+    const double low = model.price_low->value, high = model.price_high->value;
+    cost.money = Banded<double>{hours * to_seconds(model.step.value) * (low + high) / 2,
+                                hours * to_seconds(model.step.low) * low,
+                                hours * to_seconds(model.step.high) * high,
+                                "between the low and the high price of an hour of this device"};
+  }
+  return cost;
+}
+
+std::string decimal(double value) { return band_number({value, value, value, {}}, "").value; }
+
+}  // namespace
+
+EnergyModel energy_model(const Experiment& e) {
+  EnergyModel model;
+  const Result& result = e.result;
+  const Device& device = e.workload.scenario.cluster.device;
+  model.devices = e.workload.scenario.cluster.count;
+  model.replicas = std::max<std::int64_t>(1, model.devices / std::max(1, e.program.devices));
+  model.device = device.name;
+  model.rank_word = e.program.stages > e.program.devices ? "Rank" : "Stage";
+  model.power = device.power;
+  model.price_low = device.price_low;
+  model.price_high = device.price_high;
+  model.step = result.step;
+  model.counts_tokens = result.counts_tokens;
+  model.units = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
+  model.ranks = breakdowns(e.timeline, e.program, e.prices.recompute_share);
+  if (model.step.value.count() <= 0 && !model.ranks.empty())
+    model.step = {model.ranks.front().sum(), model.ranks.front().sum(), model.ranks.front().sum(),
+                  ""};
+  double busy = 0, all = 0;
+  for (const Breakdown& rank : model.ranks) {
+    for (const State& state : kStates) busy += to_seconds(rank.*state.time);
+    all += to_seconds(rank.sum());
+  }
+  model.busy = all > 0 ? busy / all : 0;
+  return model;
+}
+
+std::optional<double> parse_budget(std::string_view words, double low, double high) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  std::string_view rest = words.substr(static_cast<std::size_t>(end - words.data()));
+  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  if (!rest.empty()) {
+    constexpr std::string_view kLetters = "KMBT";
+    const std::size_t letter = kLetters.find(rest.front());
+    if (rest.size() != 1 || letter == std::string_view::npos) return std::nullopt;
+    value *= std::pow(1e3, static_cast<double>(letter + 1));
+  }
+  return value >= low && value <= high ? std::optional(value) : std::nullopt;
+}
+
+std::vector<EnergyPart> energy_parts(const EnergyModel& model, std::size_t rank) {
+  std::vector<EnergyPart> parts;
+  const double watts = model.power.value.value * static_cast<double>(model.replicas);
+  const auto add = [&](const char* name, Ink ink, bool idle, Duration time) {
+    if (time.count() > 0) parts.push_back({name, ink, idle, time, {watts * to_seconds(time)}});
+  };
+  for (const State& state : kStates)
+    add(state.name, state.ink, state.idle, model.ranks[rank].*state.time);
+  add("exposed communication", Ink::Communication, false, exposed_of(model.ranks[rank]));
+  add("idle", Ink::Idle, true, model.ranks[rank].bubble);
+  return parts;
+}
+
+std::vector<EnergyCost> energy_costs(const EnergyModel& model, const EnergyState& state) {
+  std::vector<EnergyCost> costs = {cost_of(model, state, "One step", 1)};
+  if (model.units <= 0) return costs;
+  const std::string unit = model.counts_tokens ? " tokens" : " samples";
+  costs.push_back(cost_of(model, state, "1 million" + unit, kMillion / model.units));
+  if (state.budget > 0)
+    costs.push_back(
+        cost_of(model, state, format_large(state.budget) + unit, state.budget / model.units));
+  return costs;
+}
+
+std::vector<std::string> energy_sources(const EnergyModel& model, const EnergyState& state) {
+  std::vector<std::string> lines;
+  const Watts power = model.power.value;
+  if (power.value > 0)
+    lines.push_back("power: " + decimal(power.value) + " W a device, its board limit (" +
+                    model.power.source +
+                    "); what it draws when idle is not stated, so the low end "
+                    "counts idle and waiting as nothing");
+  else
+    lines.push_back("missing: the power of " + model.device +
+                    "; give the device a power in its file, and energy is told");
+  if (state.price)
+    lines.push_back("price: " + decimal(*state.price) + " $ a device hour, as given");
+  else if (model.price_low && model.price_high)
+    lines.push_back("price: " + decimal(model.price_low->value) + " to " +
+                    decimal(model.price_high->value) + " $ a device hour (" +
+                    model.price_low->source + ")");
+  else
+    lines.push_back("missing: a price for an hour of " + model.device +
+                    "; give one, and money is told");
+  if (state.overhead > 1)
+    lines.push_back("overhead of the building: \u00D7 " + decimal(state.overhead) + ", as given");
+  else
+    lines.push_back("overhead of the building (PUE) is not counted: it depends on the site");
+  lines.push_back("left out: hosts, network and storage; failures, checkpoints and restarts");
+  return lines;
+}
+
+}  // namespace trainyard
