@@ -1,8 +1,9 @@
 #include "core/timeline/metrics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
+
+#include "core/timeline/breakdown_parts.h"
 
 namespace trainyard {
 namespace {
@@ -26,22 +27,6 @@ std::vector<InstructionId> computations(const Timeline& t, const Program& p, Dev
   return list;
 }
 
-Duration* part_of(Breakdown& b, const Task& task) {
-  if (task.kind != TaskKind::Collective) return &b.pipeline;
-  switch (task.group) {
-    case Group::Tensor:
-      return &b.tensor_parallel;
-    case Group::Context:
-      return &b.context_parallel;
-    case Group::Expert:
-      return &b.expert_parallel;
-    case Group::Pipeline:
-      return &b.pipeline;
-    default:
-      return &b.data_parallel;
-  }
-}
-
 // Why a device stands idle: from the end of a gap back along what was waited for. Communication on
 // the way is exposed; what is left is bubble.
 class IdleReasons {
@@ -61,7 +46,7 @@ class IdleReasons {
       const Span& span = t_.spans[cause.value];
       if (task.kind == TaskKind::Compute || span.end <= from) break;
       const Duration shown = std::min(to, span.end) - std::max(from, span.start);
-      if (shown > Duration{}) *part_of(b, task) += shown, left -= shown;
+      if (shown > Duration{}) transfer_part(b, task) += shown, left -= shown;
       to = std::min(to, span.start);
       if (to <= from) break;
     }
@@ -85,7 +70,7 @@ class IdleReasons {
     const Instant end = std::min(to, span.end);
     b.bubble += to - end;
     const Duration shown = std::max(Duration{}, end - std::max(from, span.start));
-    *part_of(b, p_.task(last)) += shown;
+    transfer_part(b, p_.task(last)) += shown;
     if (span.start > from) explain(from, std::min(to, span.start), last, b);
   }
 
@@ -108,18 +93,6 @@ class IdleReasons {
   const Program& p_;
   std::vector<std::uint32_t> stream_of_;
 };
-
-void add_compute(Breakdown& b, const Task& task, Duration time, double again) {
-  if (task.phase == Phase::Forward) {
-    b.forward += time;
-  } else if (task.phase == Phase::Update) {
-    b.optimizer += time;
-  } else {
-    const Duration recompute{std::llround(static_cast<double>(time.count()) * again)};
-    b.recompute += recompute;
-    b.backward += time - recompute;
-  }
-}
 
 Breakdown break_down(const IdleReasons& reasons, const Timeline& t, const Program& p,
                      DeviceId device, const std::vector<double>& recompute_share,

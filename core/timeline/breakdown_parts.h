@@ -1,0 +1,40 @@
+// To which part of a Breakdown an instruction's time belongs.
+#pragma once
+
+#include <cmath>
+
+#include "core/timeline/metrics.h"
+
+namespace trainyard {
+
+/// The part of a send, a receive or a collective.
+inline Duration& transfer_part(Breakdown& b, const Task& task) {
+  if (task.kind != TaskKind::Collective) return b.pipeline;
+  switch (task.group) {
+    case Group::Tensor:
+      return b.tensor_parallel;
+    case Group::Context:
+      return b.context_parallel;
+    case Group::Expert:
+      return b.expert_parallel;
+    case Group::Pipeline:
+      return b.pipeline;
+    default:
+      return b.data_parallel;
+  }
+}
+
+/// again: the share of the time that is forward done again, [0, 1].
+inline void add_compute(Breakdown& b, const Task& task, Duration time, double again) {
+  if (task.phase == Phase::Forward) {
+    b.forward += time;
+  } else if (task.phase == Phase::Update) {
+    b.optimizer += time;
+  } else {
+    const Duration recompute{std::llround(static_cast<double>(time.count()) * again)};
+    b.recompute += recompute;
+    b.backward += time - recompute;
+  }
+}
+
+}  // namespace trainyard
