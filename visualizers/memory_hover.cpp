@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/timeline/metrics.h"
+#include "visualizers/memory_stack.h"
 #include "visualizers/memory_view.h"
 #include "visualizers/timeline_model.h"
 #include "visualizers/viewmodel/format.h"
@@ -42,7 +43,38 @@ std::string split_text(const CategoryBytes& bytes) {
   return words;
 }
 
-Hover describe_wave(const MemoryModel& model, DeviceId device, Instant at) {
+// The largest first, those that hold something.
+std::string stack_text(const MemoryStack& stack, std::size_t sample) {
+  constexpr std::size_t kTold = 4;
+  std::vector<const StackBand*> bands;
+  for (const StackBand& band : stack.bands)
+    if (band.bytes[sample] > 0) bands.push_back(&band);
+  std::stable_sort(bands.begin(), bands.end(), [&](const StackBand* a, const StackBand* b) {
+    return a->bytes[sample] > b->bytes[sample];
+  });
+  std::string words;
+  for (std::size_t i = 0; i < std::min(kTold, bands.size()); ++i)
+    words += (words.empty() ? "" : "; ") + bands[i]->name + ": " +
+             format_bytes({bands[i]->bytes[sample]});
+  return words + (bands.size() > kTold ? "; \u2026" : "");
+}
+
+// The five largest of what is alive.
+std::string tensors_text(const Experiment& experiment, DeviceId device, Instant at) {
+  constexpr std::size_t kTold = 5;
+  const std::vector<Alive> alive = alive_at(experiment.timeline, experiment.program, device, at);
+  std::string words;
+  for (std::size_t i = 0; i < std::min(kTold, alive.size()); ++i) {
+    const Buffer& buffer = experiment.program.buffers[alive[i].buffer.value];
+    words +=
+        (words.empty() ? "largest: " : ", ") + std::string(experiment.program.name(buffer.name));
+    if (alive[i].instances > 1) words += " \u00D7 " + std::to_string(alive[i].instances);
+    words += " " + format_bytes(alive[i].bytes);
+  }
+  return words;
+}
+
+Hover describe_wave(const MemoryModel& model, DeviceId device, Instant at, const ViewState& state) {
   const Experiment& experiment = *model.experiment;
   const StepCurve& curve = model.totals[device.value];
   const auto after = std::upper_bound(curve.at.begin(), curve.at.end(), at.count());
@@ -53,28 +85,23 @@ Hover describe_wave(const MemoryModel& model, DeviceId device, Instant at) {
               "memory at " + instant_text(at, model.end),
               format_bytes({held}),
               {}};
-  hover.lines.push_back(split_text(experiment.waves[device.value].samples[sample].bytes));
+  hover.lines.push_back(state.stack_by == StackBy::Category
+                            ? split_text(experiment.waves[device.value].samples[sample].bytes)
+                            : stack_text(*stack_of(experiment, device, state), sample));
   hover.lines.push_back(spare_text(spare) + " of " + format_bytes(experiment.result.capacity));
   hover.lines.push_back(sample == curve.peak
                             ? "this is the peak"
                             : format_bytes({peak_bytes(curve) - held}) + " under the peak at " +
                                   instant_text(peak_at(curve), model.end));
+  hover.lines.push_back(tensors_text(experiment, device, at));
   if (std::string words = peak_range_text(experiment, device); !words.empty())
     hover.lines.push_back(std::move(words));
-  const std::vector<Alive> alive = alive_at(experiment.timeline, experiment.program, device, at);
-  for (std::size_t i = 0; i < std::min<std::size_t>(5, alive.size()); ++i) {
-    const Buffer& buffer = experiment.program.buffers[alive[i].buffer.value];
-    std::string words =
-        format_bytes(alive[i].bytes) + " " + std::string(experiment.program.name(buffer.name));
-    if (alive[i].instances > 1) words += " \u00D7 " + std::to_string(alive[i].instances);
-    hover.lines.push_back(words);
-  }
   return hover;
 }
 
 }  // namespace
 
-Hover describe_memory(const MemoryModel& model, Item item, Instant at) {
+Hover describe_memory(const MemoryModel& model, Item item, Instant at, const ViewState& state) {
   const Bytes capacity = model.experiment->result.capacity;
   if (item.kind == ItemKind::Capacity)
     return {"Capacity",
@@ -85,8 +112,8 @@ Hover describe_memory(const MemoryModel& model, Item item, Instant at) {
       item.tag >= model.totals.size())
     return {};
   const DeviceId device{static_cast<std::uint32_t>(item.tag)};
-  return describe_wave(model, device,
-                       item.kind == ItemKind::Peak ? peak_at(model.totals[device.value]) : at);
+  return describe_wave(
+      model, device, item.kind == ItemKind::Peak ? peak_at(model.totals[device.value]) : at, state);
 }
 
 }  // namespace trainyard

@@ -45,7 +45,25 @@ std::string capacity_text(const MemoryModel& model) {
   return words + " = " + format_count(capacity.value >> 20) + " MiB";
 }
 
-void draw_bar(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model) {
+// What the large wave's areas are, in the order in which they lie on one another.
+std::vector<std::pair<std::string, Ink>> legend_of(const MemoryModel& model, DeviceId device,
+                                                   const MemoryStack* stack) {
+  std::vector<std::pair<std::string, Ink>> entries;
+  if (stack != nullptr) {
+    for (const StackBand& band : stack->bands)
+      if (std::any_of(band.bytes.begin(), band.bytes.end(), [](auto bytes) { return bytes > 0; }))
+        entries.emplace_back(band.name, band.ink);
+    return entries;
+  }
+  const MemoryWave& wave = model.experiment->waves[device.value];
+  for (const LegendEntry& entry : kLegend)
+    if (occurs(wave.samples[wave.peak].bytes, entry.ink))
+      entries.emplace_back(entry.name, entry.ink);
+  return entries;
+}
+
+void draw_bar(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
+              const MemoryStack* stack) {
   const Rect& bar = layout.bar;
   fill(drawing, bar, {.ink = Ink::Header});
   const float y = bar.y + bar.height / 2;
@@ -54,15 +72,14 @@ void draw_bar(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& m
   const float end = bar.right() - kPlotMargin - text_width(capacity, 10.5f) - 12;
   write(drawing, capacity, {bar.right() - kPlotMargin, y}, 10.5f, Weight::Medium, Ink::Text2,
         Align::Right);
-  const MemoryWave& wave = model.experiment->waves[layout.large.value];
   float x = layout.shown.plot.x;
-  for (const LegendEntry& entry : kLegend) {
-    if (!occurs(wave.samples[wave.peak].bytes, entry.ink)) continue;
-    const float width = 9 + 6 + text_width(entry.name, 10.5f);
+  for (const auto& [name, ink] : legend_of(model, layout.large, stack)) {
+    const std::string words = fit_text(name, 150, 10.5f, Weight::Medium);
+    const float width = 9 + 6 + text_width(words, 10.5f);
     if (x + width > end) break;
     box(drawing, {x, y - 4.5f, 9, 9},
-        {.ink = entry.ink, .item = {ItemKind::Legend, static_cast<std::uint64_t>(entry.ink)}});
-    write(drawing, entry.name, {x + 15, y}, 10.5f, Weight::Medium, Ink::Text2);
+        {.ink = ink, .item = {ItemKind::Legend, static_cast<std::uint64_t>(ink)}});
+    write(drawing, words, {x + 15, y}, 10.5f, Weight::Medium, Ink::Text2);
     x += width + 16;
   }
 }
@@ -103,6 +120,37 @@ void draw_capacity(Drawing& drawing, const Rect& plot, float y, float stroke) {
         .item = {ItemKind::Capacity, 0}});
 }
 
+// "P3": by time among the device's clear crests.
+std::string crest_name(const MemoryModel& model, DeviceId device, std::size_t sample) {
+  const std::vector<std::size_t>& crests = model.crests[device.value];
+  const auto place = std::lower_bound(crests.begin(), crests.end(), sample);
+  return "P" + std::to_string(place - crests.begin() + 1);
+}
+
+// The other crests in sight, where they are few enough to be told apart.
+void draw_crests(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
+                 const MemoryModel& model, DeviceId device) {
+  constexpr std::ptrdiff_t kMost = 16;
+  const StepCurve& curve = model.totals[device.value];
+  const std::vector<std::size_t>& crests = model.crests[device.value];
+  const auto at_or_after = [&](Instant t) {
+    return std::lower_bound(crests.begin(), crests.end(), t, [&](std::size_t sample, Instant when) {
+      return Instant{curve.at[sample]} < when;
+    });
+  };
+  const auto first = at_or_after(v.from), last = at_or_after(v.to);
+  if (last - first > kMost) return;
+  for (auto crest = first; crest != last; ++crest) {
+    if (*crest == curve.peak) continue;
+    const float x = x_in(v, Instant{curve.at[*crest]});
+    const float tip = std::max(scale.y(curve.value[*crest]) - 1, plot.y + 7);
+    peak_marker(drawing, {x, tip}, {.ink = Ink::Text2});
+    if (tip - 13 > plot.y)
+      write(drawing, crest_name(model, device, *crest), {x, tip - 12}, 10, Weight::Medium,
+            Ink::Text2, Align::Center);
+  }
+}
+
 // The triangle and its tag, beside it where there is room; at the plot's edge when the peak lies
 // outside of it.
 void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
@@ -110,8 +158,8 @@ void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const Byte
   const StepCurve& curve = model.totals[device.value];
   const Instant at = peak_at(curve);
   const Item item{ItemKind::Peak, device.value};
-  std::string words =
-      "P1 " + format_bytes({peak_bytes(curve)}) + " at " + instant_text(at, model.end);
+  std::string words = crest_name(model, device, curve.peak) + " " +
+                      format_bytes({peak_bytes(curve)}) + " at " + instant_text(at, model.end);
   const float x = x_in(v, at), tip = scale.y(peak_bytes(curve)) - 1;
   const bool before = x<plot.x, after = x> plot.right();
   if (before) words = "\u2190 " + words;
@@ -199,7 +247,7 @@ Rect expanded_plot(const MemoryLayout& layout) {
 }
 
 void draw_expanded(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
-                   const ViewState& state) {
+                   const MemoryStack* stack, const ViewState& state) {
   const Rect& area = layout.expanded;
   const ClipScope clip(drawing, area);
   const Rect plot = expanded_plot(layout);
@@ -212,7 +260,10 @@ void draw_expanded(Drawing& drawing, const MemoryLayout& layout, const MemoryMod
        {.ink = Ink::Border});
   const ClipScope inside(drawing, plot);
   WavePainter painter(drawing, model, layout.large, layout.shown, state.scale);
-  painter.stack(plot, scale);
+  if (stack == nullptr)
+    painter.stack(plot, scale);
+  else
+    painter.stack(plot, scale, *stack);
   painter.top_line(plot, scale, 1.2f, Ink::Text);
   painter.overflow(plot, scale, capacity);
   draw_capacity(drawing, plot, scale.y(capacity), 1.4f);
@@ -232,6 +283,7 @@ void draw_readings(Drawing& drawing, const MemoryLayout& layout, const MemoryMod
   if (const float x = x_in(layout.shown, peak_at(curve)); x >= plot.x && x <= plot.right())
     draw_peak_bar(drawing, model, layout.large, std::clamp(x, plot.x + 4, plot.right() - 4), scale,
                   7);
+  draw_crests(drawing, plot, layout.shown, scale, model, layout.large);
   draw_peak(drawing, plot, layout.shown, scale, model, layout.large);
 }
 
@@ -300,8 +352,11 @@ void draw_memory(Drawing& drawing, const Rect& area, const MemoryModel& model,
   if (model.totals.empty()) return;
   const ClipScope clip(drawing, area);
   const MemoryLayout layout = memory_layout(model, area, state);
-  draw_bar(drawing, layout, model);
-  draw_expanded(drawing, layout, model, state);
+  const std::shared_ptr<const MemoryStack> stack =
+      state.stack_by == StackBy::Category ? nullptr
+                                          : stack_of(*model.experiment, layout.large, state);
+  draw_bar(drawing, layout, model, stack.get());
+  draw_expanded(drawing, layout, model, stack.get(), state);
   draw_compact(drawing, layout, model, state);
   const Rect plots{area.x, layout.expanded.y, area.width, area.bottom() - layout.expanded.y};
   draw_time_marks(drawing, plots, layout.shown, state);

@@ -19,7 +19,8 @@ inline constexpr float kWaveCompact = 29;
 struct MemoryModel {
   ExperimentPtr experiment;
   std::vector<StepCurve> totals;  // by device; sample i is sample i of the experiment's wave
-  DeviceId worst;                 // the first device with the highest peak
+  std::vector<std::vector<std::size_t>> crests;  // by device: its clear highs, by time
+  DeviceId worst;                                // the first device with the highest peak
   Instant end{};
 };
 /// Linear in the number of samples.
@@ -45,10 +46,11 @@ MemoryLayout memory_layout(const MemoryModel&, const Rect& area, const ViewState
 /// px that all waves take, with the section bar.
 float memory_height(const MemoryModel&);
 
-/// Items: Wave, tag the device; Peak, tag the device; Capacity.
+/// Items: Wave, tag the device; Peak, tag the device (of its highest crest); Capacity.
 void draw_memory(Drawing&, const Rect& area, const MemoryModel&, const ViewState&);
 
-/// What to say of an item of draw_memory at an instant (of a peak: at its own).
-Hover describe_memory(const MemoryModel&, Item, Instant at);
+/// What to say of an item of draw_memory at an instant (of a peak: at its own), taken apart as the
+/// state's stack is.
+Hover describe_memory(const MemoryModel&, Item, Instant at, const ViewState& = {});
 
 }  // namespace trainyard

@@ -38,6 +38,21 @@ void WavePainter::stack(const Rect& plot, const ByteScale& scale) {
          ink_of(static_cast<Category>(c)), below);
 }
 
+void WavePainter::stack(const Rect& plot, const ByteScale& scale, const MemoryStack& parts) {
+  std::vector<std::int64_t> below(crests_.size());
+  std::vector<Column> list(crests_.size());
+  for (const StackBand& part : parts.bands) {
+    bool any = false;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::int64_t bytes = part.bytes[crests_[i]];
+      list[i] = {scale.y(below[i] + bytes), scale.y(below[i])};
+      below[i] += bytes;
+      any |= bytes > 0;
+    }
+    if (any) columns(drawing_, plot, list, {.ink = part.ink, .item = item_});
+  }
+}
+
 void WavePainter::summary(const Rect& plot, const ByteScale& scale) {
   constexpr auto kFirstTransient = static_cast<std::size_t>(Category::Activations);
   std::vector<std::int64_t> below(crests_.size());

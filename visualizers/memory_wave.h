@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "visualizers/memory_stack.h"
 #include "visualizers/memory_view.h"
 
 namespace trainyard {
@@ -27,6 +28,8 @@ class WavePainter {
 
   /// Every category by itself.
   void stack(const Rect& plot, const ByteScale&);
+  /// Every band of a stack of the same device.
+  void stack(const Rect& plot, const ByteScale&, const MemoryStack&);
   /// What is held all the time, and what comes and goes above it.
   void summary(const Rect& plot, const ByteScale&);
   void top_line(const Rect& plot, const ByteScale&, float thickness, Ink);

@@ -40,11 +40,11 @@ Hover describe_link(const Roofline& roofline, const LinkPoint& link) {
 
 Hover describe_roofline(const Roofline& roofline, Item item) {
   if (item.kind != ItemKind::Dot) return {};
-  if (item.tag < roofline.points.size()) return describe_point(roofline, roofline.points[item.tag]);
-  const std::uint64_t index = item.tag - kTrafficTag;
-  return item.tag >= kTrafficTag && index < roofline.traffic.size()
-             ? describe_link(roofline, roofline.traffic[index])
-             : Hover{};
+  for (const RooflinePoint& point : roofline.points)
+    if (item.tag == point_tag(point)) return describe_point(roofline, point);
+  for (const LinkPoint& link : roofline.traffic)
+    if (item.tag == traffic_tag(link)) return describe_link(roofline, link);
+  return {};
 }
 
 }  // namespace trainyard

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 
+#include "core/base/digest.h"
 #include "visualizers/free_labels.h"
 #include "visualizers/text_metrics.h"
 #include "visualizers/time_plot.h"
@@ -181,14 +182,13 @@ Point place_of(const LogPlot& log, const RooflinePoint& point) {
 
 void draw_points(Drawing& drawing, FreeLabels& labels, const LogPlot& log, const Roofline& roofline,
                  Item selected) {
-  for (std::size_t i = 0; i < roofline.points.size(); ++i) {
-    const RooflinePoint& point = roofline.points[i];
+  for (const RooflinePoint& point : roofline.points) {
     const Point at = place_of(log, point);
     const float r = radius_of(point.share);
     labels.keep_free({at.x - r, at.y - r, 2 * r, 2 * r});
-    draw_dot(drawing, point, at, r, {ItemKind::Dot, i});
-    if (selected == Item{ItemKind::Dot, i})
-      ring(drawing, at, r + 4, {.ink = Ink::Select, .stroke = 2});
+    const Item item{ItemKind::Dot, point_tag(point)};
+    draw_dot(drawing, point, at, r, item);
+    if (selected == item) ring(drawing, at, r + 4, {.ink = Ink::Select, .stroke = 2});
   }
 }
 
@@ -209,7 +209,7 @@ void draw_traffic(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
     const bool off = link.intensity() > log.x_high;
     const Point at{off ? log.plot.right() - 8 : log.x(link.intensity()),
                    log.y(roofline.busy.value) + (off ? 30 + 14 * static_cast<float>(i) : 0)};
-    const Item item{ItemKind::Dot, traffic_tag(i)};
+    const Item item{ItemKind::Dot, traffic_tag(link)};
     if (off)
       polygon(drawing, {{at.x, at.y - 4}, {at.x + 6, at.y}, {at.x, at.y + 4}},
               {.ink = ink, .item = item});
@@ -282,7 +282,16 @@ LogPlot roofline_plot(const Roofline& roofline, const Rect& area) {
   return log;
 }
 
-std::uint64_t traffic_tag(std::size_t index) { return kTrafficTag | index; }
+std::uint64_t point_tag(const RooflinePoint& point) {
+  const std::string words = point.name + "\n" + std::to_string(static_cast<int>(point.kind)) + " " +
+                            std::to_string(static_cast<int>(point.pass)) +
+                            (point.recomputed ? " again" : "");
+  return digest(words) % kTrafficTag;
+}
+
+std::uint64_t traffic_tag(const LinkPoint& link) {
+  return kTrafficTag | digest(link.name) % kTrafficTag;
+}
 
 void draw_roofline(Drawing& drawing, const Rect& area, const Roofline& roofline,
                    const ViewState& state) {

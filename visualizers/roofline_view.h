@@ -17,10 +17,13 @@ struct LogPlot {
 };
 LogPlot roofline_plot(const Roofline&, const Rect& area);
 
-/// Items: Dot, tag the index of the point; or traffic_tag() of what crosses links.
+/// Items: Dot, tag the point_tag(), or the traffic_tag() of what crosses links.
 void draw_roofline(Drawing&, const Rect& area, const Roofline&, const ViewState&);
 inline constexpr std::uint64_t kTrafficTag = std::uint64_t{1} << 32;  // and above: links
-std::uint64_t traffic_tag(std::size_t index);
+/// The same for the same work in every plan, so that what is selected stays so when times change:
+/// made of its name, kind, pass and whether it is done again; of the group's name.
+std::uint64_t point_tag(const RooflinePoint&);
+std::uint64_t traffic_tag(const LinkPoint&);
 Hover describe_roofline(const Roofline&, Item);
 
 }  // namespace trainyard

@@ -65,6 +65,21 @@ void draw_range_bar(Drawing& drawing, const Rect& bar, TimeRange range, Instant 
         Align::Right);
 }
 
+// A pole on the ruler with a flag to the right of it; of a range also a bar to its end.
+void draw_flag(Drawing& drawing, const Rect& ruler, const Viewport& v, const TimeMark& mark,
+               std::uint64_t tag) {
+  const Style style{.ink = Ink::Warn, .item = {ItemKind::Other, tag}};
+  const float x = x_in(v, mark.from), top = ruler.y + 4, bottom = ruler.bottom();
+  line(drawing, {x, top}, {x, bottom}, style);
+  polygon(drawing, {{x, top}, {x + 9, top}, {x + 7, top + 3}, {x + 9, top + 7}, {x, top + 7}},
+          style);
+  const float right = std::min(x_in(v, mark.to), v.plot.right());
+  const float left = std::max(x, v.plot.x);
+  if (right - left > 1) fill(drawing, {left, bottom - 3, right - left, 3}, style);
+  if (!mark.name.empty() && x >= v.plot.x)
+    write(drawing, fit_text(mark.name, 110, 10), {x + 13, top + 4}, 10, Weight::Medium, Ink::Warn);
+}
+
 }  // namespace
 
 Rect plot_of(const Rect& area) {
@@ -119,6 +134,13 @@ void draw_grid(Drawing& drawing, const Rect& area, const Viewport& v) {
 void draw_time_marks(Drawing& drawing, const Rect& area, const Viewport& v,
                      const ViewState& state) {
   const ClipScope clip(drawing, {v.plot.x - 1, area.y, v.plot.width + 2, area.height});
+  for (const TimeMark& mark : state.marks) {
+    if (mark.to < v.from || mark.from > v.to) continue;
+    const float left = x_in(v, mark.from), right = x_in(v, mark.to);
+    fill(drawing, {left, area.y, right - left, area.height}, {.ink = Ink::Warn, .alpha = 0.05f});
+    for (const float x : {left, right})
+      line(drawing, {x, area.y}, {x, area.bottom()}, {.ink = Ink::Warn, .alpha = 0.7f});
+  }
   if (state.range) {
     const float left = x_in(v, state.range->from), right = x_in(v, state.range->to);
     fill(drawing, {left, area.y, right - left, area.height}, {.ink = Ink::Range, .alpha = 0.06f});
@@ -134,11 +156,27 @@ void draw_time_marks(Drawing& drawing, const Rect& area, const Viewport& v,
 
 void draw_time_tags(Drawing& drawing, const Rect& ruler, const Viewport& v, const ViewState& state,
                     Instant end) {
+  for (std::size_t i = 0; i < state.marks.size(); ++i)
+    if (state.marks[i].to >= v.from && state.marks[i].from <= v.to)
+      draw_flag(drawing, ruler, v, state.marks[i], mark_tag(i));
   if (state.range) draw_range_bar(drawing, range_bar(ruler, v, state), *state.range, end);
   const Rect tag = cursor_tag(ruler, v, state, end);
   if (tag.width > 0)
     draw_tag(drawing, instant_text(*state.cursor, end), {tag.x, tag.y + tag.height / 2}, tag.height,
              Ink::Cursor, Ink::Canvas);
+}
+
+Hover describe_mark(const ViewState& state, Item item, Instant end) {
+  if (item.kind != ItemKind::Other || item.tag < kMarkTag) return {};
+  const std::uint64_t index = item.tag - kMarkTag;
+  if (index >= state.marks.size()) return {};
+  const TimeMark& mark = state.marks[index];
+  const bool moment = mark.to <= mark.from;
+  return {mark.name.empty() ? "Mark" : mark.name,
+          moment ? "moment" : "range",
+          moment ? instant_text(mark.from, end) : format_duration(mark.to - mark.from),
+          {moment ? "kept with the plan"
+                  : instant_text(mark.from, end) + " to " + instant_text(mark.to, end)}};
 }
 
 std::string instant_text(Instant t, Duration whole) {

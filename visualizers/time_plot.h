@@ -33,10 +33,16 @@ Extent extent(const Viewport&, Instant start, Instant end);
 void draw_ruler(Drawing&, const Rect& area, const Viewport&, const ViewState&, Instant end);
 /// A line at each major tick, across the height of `area`.
 void draw_grid(Drawing&, const Rect& area, const Viewport&);
-/// The range's tint and borders, and the cursor's line, across the height of `area`.
+/// Marks, the range's tint and borders, and the cursor's line, across the height of `area`.
 void draw_time_marks(Drawing&, const Rect& area, const Viewport&, const ViewState&);
-/// The range's and the cursor's readings, over the ruler, in the unit of a run that ends at `end`.
+/// Flags of the marks, the range's and the cursor's readings, over the ruler, in the unit of a run
+/// that ends at `end`. Items: Other, tag mark_tag().
 void draw_time_tags(Drawing&, const Rect& ruler, const Viewport&, const ViewState&, Instant end);
+
+inline constexpr std::uint64_t kMarkTag = std::uint64_t{1} << 40;  // and above: marks
+inline std::uint64_t mark_tag(std::size_t mark) { return kMarkTag | mark; }
+/// What to say of a mark's item; an empty title for any other.
+Hover describe_mark(const ViewState&, Item, Instant end);
 
 /// An instant to a thousandth of the unit that a run of that length is told in: "0.531 s" in one
 /// of 4.9 s.

@@ -66,6 +66,7 @@ class Teller {
       add_compute(hover, id, span);
     else
       add_transfer(hover, task, span);
+    hover.lines.push_back(path_text(model_, id));
     if (const std::string memory = memory_change(task); !memory.empty())
       hover.lines.push_back(memory);
     hover.lines.push_back(source());
@@ -227,8 +228,16 @@ Hover describe_rank(const TimelineModel& model, std::size_t index, const ViewSta
 
 }  // namespace
 
+std::string path_text(const TimelineModel& model, InstructionId id) {
+  const auto place = place_on(model.path, model.experiment->timeline, id);
+  if (!place) return "not on the critical path";
+  return "on the critical path, step " + format_count(static_cast<std::int64_t>(*place) + 1) +
+         " of " + format_count(static_cast<std::int64_t>(model.path.steps.size()));
+}
+
 Hover describe_timeline(const TimelineModel& model, const Rect& area, const ViewState& state,
                         Item item) {
+  if (item.kind == ItemKind::Other) return describe_mark(state, item, model.end);
   const Program& program = model.experiment->program;
   if (item.kind == ItemKind::Lane) return describe_rank(model, item.tag, state);
   if (item.kind == ItemKind::Idle && item.tag > InstructionId::kNone) {

@@ -116,6 +116,7 @@ TimelineModel timeline_model(ExperimentPtr experiment) {
     add_row(model.spans, union_of(model.spans, rank.compute));
   }
   index_spans(model.spans);
+  model.path = critical_path(experiment->timeline, program);
   model.experiment = std::move(experiment);
   return model;
 }

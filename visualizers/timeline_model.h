@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/result/experiment.h"
+#include "core/timeline/critical_path.h"
 #include "visualizers/palette.h"
 #include "visualizers/viewmodel/span_store.h"
 
@@ -25,7 +26,8 @@ struct TimelineModel {
   SpanStore spans;  // row = stream of the program, span = its instruction; unions of rows after
                     // those
   std::vector<RankLanes> ranks;
-  Instant end{};  // of the last span
+  Instant end{};      // of the last span
+  CriticalPath path;  // through the whole run
 };
 
 /// Linear in the number of instructions. Names of spans are their tasks' NameIds, categories the

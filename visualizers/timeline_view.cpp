@@ -6,16 +6,17 @@
 #include <utility>
 
 #include "visualizers/lane_painter.h"
+#include "visualizers/span_search.h"
 #include "visualizers/text_metrics.h"
+#include "visualizers/timeline_overlays.h"
 #include "visualizers/timeline_selection.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kFirstLane = 5;                        // px below the ruler
-constexpr std::size_t kUsualTiles = 32 * 1024;         // of a full screen; saves moving them
-constexpr float kOverviewRow = 4, kOverviewRows = 36;  // px of one row at most, and of all
+constexpr float kFirstLane = 5;                 // px below the ruler
+constexpr std::size_t kUsualTiles = 32 * 1024;  // of a full screen; saves moving them
 
 std::string whole_percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
@@ -57,30 +58,18 @@ void draw_overview(Drawing& drawing, const TimelineLayout& layout, const Timelin
   write(drawing, "Step", {area.x + 10, area.y + 18}, 11, Weight::SemiBold, Ink::Text);
   write(drawing, format_step_time(model.end), {area.x + 10, area.y + 32}, 10, Weight::Regular,
         Ink::Text3);
-  const float row_height =
-      std::min(kOverviewRow, std::max(1.f, kOverviewRows / static_cast<float>(model.ranks.size())));
-  // More ranks than rows: each row stands for the first of several.
-  const auto rows = std::min<std::size_t>(model.ranks.size(),
-                                          static_cast<std::size_t>(kOverviewRows / row_height));
-  const float top = area.y + (area.height - row_height * static_cast<float>(rows)) / 2;
-  const Rect strip{layout.whole.plot.x, top, layout.whole.plot.width,
-                   row_height * static_cast<float>(rows)};
-  {
-    const ClipScope clip(drawing, strip);
-    LanePainter painter(drawing, model, layout.whole, state.scale);
-    for (std::size_t i = 0; i < rows; ++i)
-      painter.overview(model.ranks[i * model.ranks.size() / rows].busy_row,
-                       top + row_height * static_cast<float>(i), row_height);
+  LanePainter painter(drawing, model, layout.whole, state.scale);
+  std::vector<float> ticks;
+  if (state.hits) {
+    const std::vector<Span>& spans = model.experiment->timeline.spans;
+    ticks = tick_columns(layout.whole, state.scale, state.hits->spans.size(),
+                         [&](std::size_t i) { return spans[state.hits->spans[i].value].start; });
   }
-  const Extent e = extent(layout.whole, layout.shown.from, layout.shown.to);
-  const float left = std::clamp(e.left, strip.x, strip.right());
-  const float right = std::clamp(e.right, left, strip.right());
-  fill(drawing, {strip.x, strip.y, left - strip.x, strip.height},
-       {.ink = Ink::Canvas, .alpha = 0.6f});
-  fill(drawing, {right, strip.y, strip.right() - right, strip.height},
-       {.ink = Ink::Canvas, .alpha = 0.6f});
-  outline(drawing, {left - 1, strip.y - 3, right - left + 2, strip.height + 6},
-          {.ink = Ink::Text, .stroke = 1.5f});
+  draw_overview_strip(drawing, layout.strip, {layout.shown.from, layout.shown.to}, state, ticks,
+                      [&](std::size_t i, float top, float height) {
+                        const std::size_t rank = overview_row(layout.strip, i, model.ranks.size());
+                        painter.overview(model.ranks[rank].busy_row, top, height);
+                      });
   line(drawing, {area.x, area.bottom() - 0.5f}, {area.right(), area.bottom() - 0.5f},
        {.ink = Ink::Border});
 }
@@ -114,6 +103,7 @@ void draw_lanes(Drawing& drawing, const TimelineLayout& layout, const TimelineMo
   }
   const ClipScope plot(drawing,
                        {layout.shown.plot.x - 3, area.y, layout.shown.plot.width + 6, area.height});
+  draw_overlays(drawing, layout, model, state);
   draw_selection(drawing, layout, model, state.selected);
 }
 
@@ -130,7 +120,8 @@ TimelineLayout timeline_layout(const TimelineModel& model, const Rect& area,
   layout.ruler = {area.x, area.y + kOverview, area.width, kRuler};
   const float top = layout.ruler.bottom();
   layout.lanes = {area.x, top, area.width, std::max(0.f, area.bottom() - top)};
-  layout.whole = viewport_of(layout.overview, {}, model.end);
+  layout.strip = overview_strip(layout.overview, model.ranks.size(), model.end);
+  layout.whole = layout.strip.whole;
   layout.shown = viewport_of(layout.lanes, state, model.end);
   return layout;
 }

@@ -3,12 +3,11 @@
 // too narrow to be seen alone is folded.
 #pragma once
 
-#include "visualizers/time_plot.h"
+#include "visualizers/overview_strip.h"
 #include "visualizers/timeline_model.h"
 
 namespace trainyard {
 
-inline constexpr float kOverview = 52;
 inline constexpr float kLanePitch = 30;
 inline constexpr float kComputeLane = 18;
 inline constexpr float kCommLane = 7;
@@ -16,8 +15,9 @@ inline constexpr float kCommLane = 7;
 /// Where the parts of a timeline lie within its area; the window's mouse handling goes by it.
 struct TimelineLayout {
   Rect overview, ruler, lanes;
-  Viewport whole;  // of the overview's plot
-  Viewport shown;  // of the lanes' plot
+  OverviewStrip strip;  // within the overview
+  Viewport whole;       // of the overview's plot
+  Viewport shown;       // of the lanes' plot
 };
 TimelineLayout timeline_layout(const TimelineModel&, const Rect& area, const ViewState&);
 /// px that all lanes take, with overview and ruler.
@@ -27,10 +27,13 @@ float lane_top(const TimelineLayout&, std::size_t rank);
 
 /// Items: Span, tag the instruction; Fold, tag the instruction of its first span; Idle, tag the
 /// instruction that ends the wait, or tail_tag() for what follows a rank's last; Lane, tag the
-/// rank.
+/// rank; Other, tag mark_tag() of a mark.
 void draw_timeline(Drawing&, const Rect& area, const TimelineModel&, const ViewState&);
 
 /// What to say of an item of draw_timeline. The state must be the one it was drawn with.
 Hover describe_timeline(const TimelineModel&, const Rect& area, const ViewState&, Item);
+
+/// "on the critical path, step 12 of 140".
+std::string path_text(const TimelineModel&, InstructionId);
 
 }  // namespace trainyard

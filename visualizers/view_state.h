@@ -3,6 +3,7 @@
 // command line leaves the defaults.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,26 @@ struct TimeRange {
   friend bool operator==(TimeRange, TimeRange) = default;
 };
 
+/// What the areas of a memory wave stand for.
+enum class StackBy : std::uint8_t { Category, Layer, Microbatch, Wave };
+
+/// A moment (from == to) or a range that somebody wants to find again.
+struct TimeMark {
+  Instant from{}, to{};
+  std::string name;  // may be empty
+  friend bool operator==(const TimeMark&, const TimeMark&) = default;
+};
+
+/// A tensor whose lives are drawn under the lane of its device.
+struct ShownLives {
+  DeviceId device;
+  std::string name;
+  std::vector<TimeRange> lives;  // by start
+};
+
+struct MemoryStack;
+struct SpanHits;
+
 struct ViewState {
   std::optional<TimeRange> shown;  // nothing: the whole run
   std::optional<TimeRange> range;  // what statistics follow
@@ -29,6 +50,14 @@ struct ViewState {
   float scroll = 0;                   // px by which rows are scrolled up, >= 0
   std::optional<double> wave_offset;  // a handle being dragged: share of the cycle, [0, 1]
   double scale = 1;                   // device pixels a logical one; folding goes by it
+  StackBy stack_by = StackBy::Category;
+  std::shared_ptr<const MemoryStack> stack;  // kept from frame to frame; made anew where it is of
+                                             // another device or kind
+  bool by_phase = false;                     // waves over one another within one cycle
+  bool critical_path = false;                // drawn over the lanes
+  std::vector<TimeMark> marks;
+  std::shared_ptr<const SpanHits> hits;  // what a search found
+  std::optional<ShownLives> lives;
 };
 
 /// What is said of the thing under the pointer: as a tooltip, in the inspector, and to assistive

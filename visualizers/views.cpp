@@ -85,9 +85,9 @@ Drawing draw_cluster_view(const ViewData& data, Size size, const ViewState& stat
 // Waves are told at the instant under the pointer.
 Hover describe_wave_at(const ViewData& data, Size size, Item item, Point point,
                        const ViewState& state) {
-  return describe_memory(
-      data.memory, item,
-      time_at(viewport_of(whole(size), state, data.memory.end), double{point.x}));
+  return describe_memory(data.memory, item,
+                         time_at(viewport_of(whole(size), state, data.memory.end), double{point.x}),
+                         state);
 }
 
 Hover describe_analyse_view(const ViewData& data, const Drawing& drawing, Point point,

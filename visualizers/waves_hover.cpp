@@ -51,14 +51,25 @@ Hover describe_part(const WavesModel& model, const DeviceWaves& waves, std::size
 
 }  // namespace
 
+Instant waves_instant(const WavesModel& model, const WavesLayout& layout, const ViewState& state,
+                      Point point) {
+  const Viewport v = viewport_of(layout.ruler, state, model.end);
+  const bool phase = state.by_phase && contains(layout.memory, point);
+  return phase ? phase_instant(model.devices[layout.device.value],
+                               {v.plot.x, layout.memory.y, v.plot.width, layout.memory.height},
+                               point.x)
+               : time_at(v, static_cast<double>(point.x));
+}
+
 Hover describe_waves(const WavesModel& model, const TimelineModel& timeline, const Rect& area,
                      const ViewState& state, Item item, Point point) {
   if (model.devices.empty()) return {};
   const WavesLayout layout = waves_layout(model, area, state);
   const DeviceWaves& waves = model.devices[layout.device.value];
   const std::string& where = timeline.ranks[layout.device.value].name;
-  const Instant at =
-      time_at(viewport_of(layout.ruler, state, model.end), static_cast<double>(point.x));
+  const Instant at = waves_instant(model, layout, state, point);
+  if (item.kind == ItemKind::Other && item.tag >= kMarkTag)
+    return describe_mark(state, item, model.end);
   switch (item.kind) {
     case ItemKind::Other:
       return describe_offset(model, layout, point.x);

@@ -1,26 +1,14 @@
 #include "visualizers/waves_model.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
 #include "core/timeline/metrics.h"
+#include "visualizers/memory_stack.h"
 
 namespace trainyard {
 namespace {
-
-// Bytes that come and go with a microbatch, rather than with an update.
-bool of_microbatches(const Buffer& buffer) {
-  switch (buffer.category) {
-    case Category::Framework:
-    case Category::Weights:
-    case Category::OptimizerState:
-      return false;
-    default:
-      return !buffer.persistent;
-  }
-}
 
 struct Change {
   Instant at;
@@ -201,12 +189,7 @@ std::string wave_name(const WavesModel& model, int wave) {
   return "wave " + std::to_string(wave);
 }
 
-Ink wave_ink(int wave) {
-  constexpr std::array<Ink, 7> kInksOfWaves = {
-      Ink::WeightGradient, Ink::Communication, Ink::Backward, Ink::Optimizer,
-      Ink::Forward,        Ink::Recompute,     Ink::Swap};
-  return kInksOfWaves[static_cast<std::size_t>(wave) % kInksOfWaves.size()];
-}
+Ink wave_ink(int wave) { return band_ink(static_cast<std::size_t>(wave)); }
 
 int scanned_waves(const WavesModel& model) { return std::max(2, model.waves); }
 

@@ -17,6 +17,16 @@ void draw_limit(Drawing&, const Rect& plot, float y, const std::string& words, I
 /// Round numbers of GiB between two values, with a line each.
 void draw_bytes_axis(Drawing&, const Rect& plot, const ByteScale&, double from, double to);
 
+/// A line through one height a column, broken into dashes of that many columns where asked for.
+void draw_through(Drawing&, const Rect& plot, const std::vector<float>& ys, float thickness,
+                  int dash, const Style&);
+
+/// One cycle of every wave over one another, each above the state, with their sum.
+void draw_phases(Drawing&, const Rect& plot, const ByteScale&, const WavesModel&,
+                 const DeviceWaves&, const ViewState&);
+/// The instant of the cycle that is drawn at x of that plot.
+Instant phase_instant(const DeviceWaves&, const Rect& plot, float x);
+
 /// The offset curve with its bar, marks and handle.
 void draw_offset(Drawing&, const WavesLayout&, const WavesModel&, const DeviceWaves&,
                  const OffsetScan&, const ViewState&);

@@ -50,18 +50,6 @@ void draw_band(Drawing& drawing, const Plot& plot, std::size_t part, Ink ink,
   if (any) columns(drawing, plot.rect, list, {.ink = ink, .item = {ItemKind::Wave, part}});
 }
 
-// A line through one height a column, broken into dashes where asked for.
-void draw_through(Drawing& drawing, const Rect& plot, const std::vector<float>& ys, float thickness,
-                  int dash, const Style& style) {
-  std::vector<Column> list(ys.size());
-  for (std::size_t i = 0; i < ys.size(); ++i) {
-    if (dash > 0 && (static_cast<int>(i) / dash) % 2 == 1) continue;
-    const float before = i > 0 ? ys[i - 1] : ys[i];
-    list[i] = {std::min(ys[i], before) - thickness / 2, std::max(ys[i], before) + thickness / 2};
-  }
-  columns(drawing, plot, list, style);
-}
-
 // The sum of the waves at an offset other than the program's, over the part of the run after the
 // first cycle began.
 void draw_other_sum(Drawing& drawing, const Plot& plot, double offset, Ink ink) {
@@ -108,7 +96,7 @@ void draw_lanes(Drawing& drawing, const WavesLayout& layout, const WavesModel& m
 }
 
 void draw_bar(Drawing& drawing, const WavesLayout& layout, const WavesModel& model,
-              const TimelineModel& timeline) {
+              const TimelineModel& timeline, bool by_phase) {
   const Rect& bar = layout.bar;
   fill(drawing, bar, {.ink = Ink::Header});
   const float y = bar.y + bar.height / 2;
@@ -126,7 +114,10 @@ void draw_bar(Drawing& drawing, const WavesLayout& layout, const WavesModel& mod
   for (int w = 0; w < model.waves; ++w)
     entry(model.waves == 1 ? "microbatches" : wave_name(model, w), wave_ink(w),
           static_cast<std::uint64_t>(w) + 1);
-  if (model.waves > 1) entry("if aligned, offset 0", Ink::Error, 0);
+  if (model.waves > 1 && !by_phase) entry("if aligned, offset 0", Ink::Error, 0);
+  if (by_phase && x + 90 < bar.right())
+    write(drawing, "aligned by phase of T", {bar.right() - kPlotMargin, y}, 10.5f, Weight::Regular,
+          Ink::Text3, Align::Right);
 }
 
 void draw_reading(Drawing& drawing, const WavesLayout& layout, const DeviceWaves& waves,
@@ -162,6 +153,7 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
   const Banded<Bytes>* band = peak_band(*model.experiment, waves.device);
   draw_reading(drawing, layout, waves, capacity, band);
   draw_bytes_axis(drawing, rect, plot.scale, 0, static_cast<double>(highest));
+  if (state.by_phase) return draw_phases(drawing, rect, plot.scale, model, waves, state);
   draw_grid(drawing, rect, v);
   const ClipScope clip(drawing, rect);
   std::vector<std::int64_t> below(plot.crests.size());
@@ -204,6 +196,17 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
 
 }  // namespace
 
+void draw_through(Drawing& drawing, const Rect& plot, const std::vector<float>& ys, float thickness,
+                  int dash, const Style& style) {
+  std::vector<Column> list(ys.size());
+  for (std::size_t i = 0; i < ys.size(); ++i) {
+    if (dash > 0 && (static_cast<int>(i) / dash) % 2 == 1) continue;
+    const float before = i > 0 ? ys[i - 1] : ys[i];
+    list[i] = {std::min(ys[i], before) - thickness / 2, std::max(ys[i], before) + thickness / 2};
+  }
+  columns(drawing, plot, list, style);
+}
+
 WavesLayout waves_layout(const WavesModel& model, const Rect& area, const ViewState& state) {
   WavesLayout layout;
   const bool chosen = state.expanded && state.expanded->value < model.devices.size();
@@ -236,11 +239,11 @@ void draw_waves(Drawing& drawing, const Rect& area, const WavesModel& model,
   const Viewport v = viewport_of(layout.ruler, state, model.end);
   draw_ruler(drawing, layout.ruler, v, state, model.end);
   draw_lanes(drawing, layout, model, timeline, v, state);
-  draw_bar(drawing, layout, model, timeline);
+  draw_bar(drawing, layout, model, timeline, state.by_phase);
   draw_memory_plot(drawing, layout, model, waves, scan, v, state);
-  draw_time_marks(drawing,
-                  {area.x, layout.lanes.y, area.width, layout.memory.bottom() - layout.lanes.y}, v,
-                  state);
+  // A plot of phases has an axis of its own.
+  const float last = state.by_phase ? layout.bar.y : layout.memory.bottom();
+  draw_time_marks(drawing, {area.x, layout.lanes.y, area.width, last - layout.lanes.y}, v, state);
   draw_time_tags(drawing, layout.ruler, v, state, model.end);
   draw_offset(drawing, layout, model, waves, scan, state);
 }

@@ -22,6 +22,10 @@ WavesLayout waves_layout(const WavesModel&, const Rect& area, const ViewState&);
 /// own, unless free.
 double offset_at(const WavesModel&, const WavesLayout&, float x, bool free = false);
 
+/// The instant of the run under a point of the view; within the memory of a state by phase that of
+/// the cycle.
+Instant waves_instant(const WavesModel&, const WavesLayout&, const ViewState&, Point);
+
 /// Items: Span and its like in the lanes; Wave, tag 0 the state and 1 + wave; Capacity; Peak, tag
 /// the device; Other, tag 0 the offset's curve and 1 its handle.
 void draw_waves(Drawing&, const Rect& area, const WavesModel&, const TimelineModel&,

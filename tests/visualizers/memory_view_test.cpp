@@ -148,10 +148,27 @@ TEST(MemoryView, HoverTellsSplitHeadroomPeakAndTensors) {
             "activations 1.00 GiB");
   EXPECT_EQ(hover.lines[1], "2.00 GiB spare of 20.0 GiB");
   EXPECT_EQ(hover.lines[2], "1.00 GiB under the peak at 2.000 ms");
-  EXPECT_EQ(hover.lines[3], "8.00 GiB optimizer_state");
+  EXPECT_EQ(hover.lines[3],
+            "largest: optimizer_state 8.00 GiB, weights 4.00 GiB, gradients 4.00 GiB, "
+            "framework 1.00 GiB, layers: kept 1.00 GiB");
   const Hover peak = describe_memory(model, {ItemKind::Peak, 0}, 9ms);
   EXPECT_EQ(peak.value, "19.0 GiB");
   EXPECT_EQ(peak.lines[2], "this is the peak");
+  ViewState state;
+  state.stack_by = StackBy::Microbatch;
+  EXPECT_EQ(describe_memory(model, {ItemKind::Wave, 0}, 3ms, state).lines[0],
+            "model state: 17.0 GiB; microbatch 0, 2: 1.00 GiB; microbatch 1, 3: 1.00 GiB");
+}
+
+TEST(MemoryView, StacksByMicrobatchUnderTheSameTop) {
+  const MemoryModel model = memory_model(experiment());
+  ViewState state;
+  state.stack_by = StackBy::Microbatch;
+  const Drawing drawing = draw(model, state);
+  EXPECT_TRUE(says(drawing, "model state"));
+  EXPECT_TRUE(says(drawing, "microbatch 0, 2"));
+  EXPECT_FALSE(says(drawing, "activations"));
+  EXPECT_TRUE(says(drawing, "P1 19.0 GiB at 2.000 ms"));
 }
 
 }  // namespace

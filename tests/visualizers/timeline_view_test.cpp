@@ -9,6 +9,7 @@
 
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/small_experiment.h"
+#include "visualizers/span_search.h"
 #include "visualizers/svg.h"
 
 namespace trainyard {
@@ -111,12 +112,41 @@ TEST(TimelineView, SpanSaysWhatWhereWhenAndWhy) {
   EXPECT_EQ(hover.title, "Backward, microbatch 2");
   EXPECT_EQ(hover.where, "stage 1, node 0, compute");
   EXPECT_EQ(hover.value, "4.00 ms");
-  ASSERT_EQ(hover.lines.size(), 5u);
+  ASSERT_EQ(hover.lines.size(), 6u);
   EXPECT_EQ(hover.lines[0], "16.000 ms to 20.000 ms, 12.5 % of the run");
   EXPECT_EQ(hover.lines[1], "waited for stage 1 F2");
   EXPECT_EQ(hover.lines[2], "1.00 GFLOP, 25.0 % of peak");
-  EXPECT_EQ(hover.lines[3], "frees 1.00 GiB");
-  EXPECT_EQ(hover.lines[4], "simulated by hand");
+  EXPECT_EQ(hover.lines[3], path_text(model, find(model.experiment->program, 1, kBackward, 2)));
+  EXPECT_EQ(hover.lines[4], "frees 1.00 GiB");
+  EXPECT_EQ(hover.lines[5], "simulated by hand");
+}
+
+TEST(TimelineView, PathHitsMarksAndLivesLieOverTheLanes) {
+  const TimelineModel model = timeline_model(experiment());
+  const std::size_t plain = draw(model).marks.size();
+  ViewState state;
+  state.critical_path = true;
+  const Drawing path = draw(model, state);
+  EXPECT_EQ(path.marks.size(), plain + 2) << "a line and what sets it apart";
+  const Mark& line = path.marks.back();
+  ASSERT_EQ(line.kind, MarkKind::Line);
+  EXPECT_FLOAT_EQ(path.points[line.first].x, kGutter);
+  EXPECT_FLOAT_EQ(path.points[line.first + line.count - 1].x, kGutter + 960);
+  state = {};
+  state.hits =
+      std::make_shared<const SpanHits>(find_spans(model, parse_span_query("cat:backward dev:1")));
+  EXPECT_EQ(draw(model, state).marks.size(), plain + 8) << "four boxes and four ticks";
+  state = {};
+  state.marks = {{8ms, 8ms, "here"}, {10ms, 20ms, ""}};
+  const Drawing marked = draw(model, state);
+  EXPECT_TRUE(says(marked, "here"));
+  EXPECT_FALSE(marks_of(marked, {ItemKind::Other, mark_tag(1)}).empty());
+  EXPECT_EQ(describe_timeline(model, kArea, state, {ItemKind::Other, mark_tag(0)}).title, "here");
+  EXPECT_EQ(describe_timeline(model, kArea, state, {ItemKind::Other, mark_tag(1)}).value,
+            "10.0 ms");
+  state = {};
+  state.lives = ShownLives{DeviceId{1}, "layers: kept", {{2ms, 8ms}, {8ms, 14ms}}};
+  EXPECT_TRUE(says(draw(model, state), "layers: kept"));
 }
 
 TEST(TimelineView, CollectiveSaysBytesAndRate) {

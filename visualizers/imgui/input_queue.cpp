@@ -34,6 +34,7 @@ void press(const InputEvent& event, InputFrame& frame, Progress& so_far) {
   if (frame.down[event.button] == event.down) return;
   frame.down[event.button] = event.down;
   (event.down ? frame.pressed : frame.released)[event.button] = true;
+  frame.twice |= event.down && event.twice && event.button == 0;
   so_far.button = so_far.buttons[event.button] = true;
 }
 
@@ -93,6 +94,7 @@ InputFrame InputQueue::next_frame() {
   }
   held_ = frame;
   held_.pressed = held_.released = {};
+  held_.twice = false;
   held_.wheel_x = held_.wheel_y = 0;
   held_.keys.clear();
   held_.text.clear();

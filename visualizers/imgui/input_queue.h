@@ -22,6 +22,7 @@ struct InputEvent {
   Point at{};                  // Move: logical px
   std::size_t button = 0;      // Button: 0 left, 1 right, 2 middle; others are ignored
   bool down = false;           // Button, Key; Focus: gained
+  bool twice = false;          // Button: the second press of a double click
   float dx = 0, dy = 0;        // Wheel: notches to the right and away from the user
   int key = 0;                 // Key: the window system's code
   std::uint8_t modifiers = 0;  // of Modifier; every kind has them
@@ -36,6 +37,7 @@ struct InputFrame {
   std::array<bool, kButtons> down{};      // after this frame's events
   std::array<bool, kButtons> pressed{};   // went down in this frame
   std::array<bool, kButtons> released{};  // went up in this frame
+  bool twice = false;                     // the left button's press was the second of two
   float wheel_x = 0, wheel_y = 0;
   std::uint8_t modifiers = 0;
   std::vector<int> keys{};  // pressed in this frame, in order

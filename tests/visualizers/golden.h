@@ -1,0 +1,57 @@
+// Pictures held against those of the day when somebody last looked at them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/support/source_dir.h"
+#include "visualizers/png.h"
+
+namespace trainyard::testing_golden {
+
+inline std::string golden(const std::string& name) {
+  return std::string(TRAINYARD_SOURCE_DIR) + "/tests/visualizers/golden/" + name;
+}
+inline bool rebase() { return std::getenv("TRAINYARD_REBASE") != nullptr; }
+
+inline std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+inline void write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// Differing pixels white, the others black.
+inline Image difference(const Image& a, const Image& b) {
+  Image out;
+  resize(out, a.width, a.height);
+  for (std::size_t i = 0; i < a.rgba.size(); i += 4) {
+    const bool same = std::equal(&a.rgba[i], &a.rgba[i] + 4, &b.rgba[i]);
+    for (std::size_t c = 0; c < 3; ++c) out.rgba[i + c] = same ? 0 : 255;
+    out.rgba[i + 3] = 255;
+  }
+  return out;
+}
+
+inline void expect_golden(const Image& found, const std::string& name) {
+  if (rebase()) write(golden(name), to_png(found));
+  const std::string bytes = read(golden(name));
+  ASSERT_FALSE(bytes.empty()) << "no " << golden(name) << "; TRAINYARD_REBASE=1 writes it";
+  const Image expected = read_png(bytes);
+  ASSERT_EQ(found.width, expected.width);
+  ASSERT_EQ(found.height, expected.height);
+  if (found == expected) return;
+  const std::string at = ::testing::TempDir() + "trainyard_";
+  write(at + name, to_png(found));
+  write(at + "difference_" + name, to_png(difference(found, expected)));
+  ADD_FAILURE() << name << " is not what it was: see " << at << name << " and " << at
+                << "difference_" << name;
+}
+
+}  // namespace trainyard::testing_golden
