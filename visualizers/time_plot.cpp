@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <utility>
 
 #include "visualizers/text_metrics.h"
@@ -65,6 +64,17 @@ void draw_range_bar(Drawing& drawing, const Rect& bar, TimeRange range, Instant 
         Align::Right);
 }
 
+constexpr float kFlagName = 110;  // px of a mark's name at most
+
+std::string flag_name(const TimeMark& mark) { return fit_text(mark.name, kFlagName, 10); }
+
+// Where a mark's flag and name lie; empty where none of it is shown.
+Rect flag_of(const Rect& ruler, const Viewport& v, const TimeMark& mark) {
+  if (!shows(v, mark.from)) return {};
+  const float name = mark.name.empty() ? 0 : 4 + text_width(flag_name(mark), 10);
+  return {x_in(v, mark.from), ruler.y + 4, 9 + name, 8};
+}
+
 // A pole on the ruler with a flag to the right of it; of a range also a bar to its end.
 void draw_flag(Drawing& drawing, const Rect& ruler, const Viewport& v, const TimeMark& mark,
                std::uint64_t tag) {
@@ -77,7 +87,7 @@ void draw_flag(Drawing& drawing, const Rect& ruler, const Viewport& v, const Tim
   const float left = std::max(x, v.plot.x);
   if (right - left > 1) fill(drawing, {left, bottom - 3, right - left, 3}, style);
   if (!mark.name.empty() && x >= v.plot.x)
-    write(drawing, fit_text(mark.name, 110, 10), {x + 13, top + 4}, 10, Weight::Medium, Ink::Warn);
+    write(drawing, flag_name(mark), {x + 13, top + 4}, 10, Weight::Medium, Ink::Warn);
 }
 
 }  // namespace
@@ -102,7 +112,8 @@ Extent extent(const Viewport& v, Instant start, Instant end) {
 
 void draw_ruler(Drawing& drawing, const Rect& area, const Viewport& v, const ViewState& state,
                 Instant end) {
-  const Rect covered[] = {range_bar(area, v, state), cursor_tag(area, v, state, end)};
+  std::vector<Rect> covered = {range_bar(area, v, state), cursor_tag(area, v, state, end)};
+  for (const TimeMark& mark : state.marks) covered.push_back(flag_of(area, v, mark));
   line(drawing, {area.x, area.bottom() - 0.5f}, {area.right(), area.bottom() - 0.5f},
        {.ink = Ink::Border});
   for (const Tick& tick : time_axis(v).ticks) {
@@ -115,7 +126,7 @@ void draw_ruler(Drawing& drawing, const Rect& area, const Viewport& v, const Vie
     const float half = text_width(tick.label, 10) / 2;
     const float middle =
         std::clamp(x, v.plot.x + half, std::max(v.plot.x + half, v.plot.right() - half));
-    const bool free = std::none_of(std::begin(covered), std::end(covered), [&](const Rect& tag) {
+    const bool free = std::none_of(covered.begin(), covered.end(), [&](const Rect& tag) {
       return tag.width > 0 && middle + half > tag.x && middle - half < tag.right();
     });
     if (free)

@@ -101,7 +101,9 @@ void draw_lives(Drawing& drawing, const TimelineLayout& layout, const ShownLives
     named = true;
     const float last = layout.shown.plot.right() - tag_width(shown.name);
     const float left = std::max(layout.shown.plot.x, std::min(e.left, last));
-    draw_tag(drawing, shown.name, {left, y + 10}, 16, Ink::TipBackground, Ink::Text);
+    const float below = y + kLifeBar + 9;
+    const bool fits = below + 8 <= layout.lanes.bottom();
+    draw_tag(drawing, shown.name, {left, fits ? below : y - 12}, 16, Ink::TipBackground, Ink::Text);
   }
 }
 
