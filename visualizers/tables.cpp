@@ -125,13 +125,14 @@ DataTable staleness_table(const StalenessModel& model) {
 DataTable roofline_table(const Roofline& roofline) {
   std::vector<Row> rows;
   std::vector<Item> items;
-  for (std::size_t i = 0; i < roofline.points.size(); ++i) {
-    items.push_back({ItemKind::Dot, i});
-    rows.push_back(point_row(roofline, roofline.points[i]));
+  for (const RooflinePoint& point : roofline.points) {
+    items.push_back({ItemKind::Dot, point_tag(point)});
+    rows.push_back(point_row(roofline, point));
   }
-  for (std::size_t i = 0; i < roofline.traffic.size() && !roofline.links.empty(); ++i) {
-    items.push_back({ItemKind::Dot, traffic_tag(i)});
-    rows.push_back(traffic_row(roofline, roofline.traffic[i]));
+  for (const LinkPoint& link : roofline.traffic) {
+    if (roofline.links.empty()) break;
+    items.push_back({ItemKind::Dot, traffic_tag(link)});
+    rows.push_back(traffic_row(roofline, link));
   }
   return listed_table("Roofline",
                       {{"work", DataUnit::Words},
