@@ -31,7 +31,9 @@ void add_changes(const Timeline& t, const Program& p, BufferId buffer, Instructi
   }
 }
 
-bool earlier(const HeldChange& a, const HeldChange& b) { return a.at != b.at ? a.at < b.at : a.by < b.by; }
+bool earlier(const HeldChange& a, const HeldChange& b) {
+  return a.at != b.at ? a.at < b.at : a.by < b.by;
+}
 
 }  // namespace
 
