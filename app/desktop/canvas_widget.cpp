@@ -41,6 +41,8 @@ bool canvas_key(const QKeyEvent& event) {
     case Qt::Key_A:
     case Qt::Key_S:
     case Qt::Key_D:
+    case Qt::Key_L:
+    case Qt::Key_X:
     case Qt::Key_F:
     case Qt::Key_P:
     case Qt::Key_B:

@@ -48,11 +48,10 @@ const ProjectPlan* plan_called(const Project& project, const QString& word) {
   return nullptr;
 }
 
-// "A  1f1b" for headings: the plan's letter and its schedule where it says one.
+// What headings call a plan beside its letter: its schedule where it says one.
 std::string heading_of(const ProjectPlan& plan) {
   const std::string schedule = own_setting(plan, "schedule");
-  return schedule.empty() ? plan_title(plan).simplified().toStdString()
-                          : plan.name + "  " + schedule;
+  return schedule.empty() ? plan_title(plan).simplified().toStdString() : schedule;
 }
 
 // Where a stretch lies within its step.
@@ -249,6 +248,18 @@ QList<CanvasWidget*> ComparePage::canvases() const { return {timelines_, cards_,
 std::optional<Drawing> ComparePage::picture() const {
   if (look_.result == nullptr) return std::nullopt;
   return comparison_picture(*look_.result);
+}
+
+std::optional<DataTable> ComparePage::table() const {
+  const WaterfallModel* causes = look_.causes();
+  if (causes == nullptr) return std::nullopt;
+  const DataUnit unit = look_.memory ? DataUnit::ByteCount : DataUnit::Time;
+  std::vector<std::vector<DataCell>> rows;
+  for (const WaterfallPart& part : causes->parts)
+    rows.push_back({part.name, part.a, part.b, part.change()});
+  return listed_table(causes->title,
+                      {{"cause", DataUnit::Words}, {"A", unit}, {"B", unit}, {"difference", unit}},
+                      std::move(rows));
 }
 
 QString ComparePage::a() const { return a_word_; }

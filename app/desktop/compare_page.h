@@ -40,6 +40,8 @@ class ComparePage : public Page {
   bool own_verdict() const override { return true; }
   QWidget* tools() override { return tools_; }
   std::optional<Drawing> picture() const override;
+  /// The causes that are shown.
+  std::optional<DataTable> table() const override;
 
   /// What is compared, as notes and tests call it: "plan:A", "found",
   /// "published:ID", "run:7".

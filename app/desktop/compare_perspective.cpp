@@ -39,6 +39,16 @@ ComparePerspective* compare_perspective(const Window& window) {
   return nullptr;
 }
 
+void keep_run(const TrainingSession& session, RunList& runs) {
+  const auto& report = session.report();
+  if (report == nullptr || report->run.losses.empty()) return;
+  const TrainingWish& wish = session.wish();
+  RunWords words{wish.request, {}, ""};
+  for (const std::string& word : wish.training) apply_training(words.training, word);
+  words.training.steps = wish.steps;
+  runs.record(*report, words);
+}
+
 void connect_compare(Window& window) {
   ComparePerspective* perspective = compare_perspective(window);
   if (perspective == nullptr) return;

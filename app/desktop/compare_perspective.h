@@ -10,6 +10,7 @@
 
 namespace trainyard {
 
+class TrainingSession;
 class Window;
 
 /// The tabs by their names in lower case, as --tab takes them.
@@ -34,6 +35,8 @@ class ComparePerspective : public TabPage {
 
 /// The window's own; null in a window without that perspective.
 ComparePerspective* compare_perspective(const Window&);
+/// Records what the session has trained, where that came to anything.
+void keep_run(const TrainingSession&, RunList&);
 /// What the commands "compare.*" of the window do.
 void connect_compare(Window&);
 

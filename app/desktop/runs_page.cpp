@@ -86,7 +86,7 @@ struct RunsPage::Answer {
   RunModel model;
 };
 
-RunsPage::RunsPage(RunList& runs, QWidget* parent) : Page(parent), runs_(runs) {
+RunsPage::RunsPage(RunList& runs, QWidget* parent) : Page(parent), runs_(runs), alive_(&runs) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   canvas_ = new CanvasWidget("Past run beside its prediction", std::make_unique<RunScene>(model_));
@@ -285,8 +285,9 @@ void RunsPage::choose(std::int64_t id) {
 }
 
 void RunsPage::commit() {
-  const RunEntry* e = entry();
-  if (e == nullptr) return;
+  RunEntry* e = entry();
+  // The last loss of focus may come while the window goes.
+  if (e == nullptr || alive_ == nullptr) return;
   const std::int64_t id = e->id;
   std::vector<std::string> tags;
   for (const QString& tag : tags_->text().split(' ', Qt::SkipEmptyParts))

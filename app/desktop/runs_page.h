@@ -67,7 +67,8 @@ class RunsPage : public Page {
   QPlainTextEdit* note_ = nullptr;
   QPushButton *compare_ = nullptr, *remove_ = nullptr;
   CanvasWidget* canvas_ = nullptr;
-  Background work_{this};  // last: it uses all of the above
+  QPointer<RunList> alive_;  // null once the list is gone
+  Background work_{this};    // last: it uses all of the above
 };
 
 }  // namespace trainyard

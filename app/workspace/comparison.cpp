@@ -129,9 +129,11 @@ void explain_time(const WaterfallModel& time, std::vector<std::string>& reasons)
     if (!with && against == nullptr) against = &part;
     const double share = static_cast<double>(part.change()) / static_cast<double>(whole);
     if (!with || told == 2 || share < 0.05) continue;
-    reasons.push_back(fmt::format("{} wins by {}: {} in A, {} in B, {} of the difference.", quicker,
+    // What stands against it makes a cause more than all.
+    const std::string of = share > 1 ? "more than the whole" : format_percent(share) + " of the";
+    reasons.push_back(fmt::format("{} wins by {}: {} in A, {} in B, {} difference.", quicker,
                                   part.name, format_duration(Duration{part.a}),
-                                  format_duration(Duration{part.b}), format_percent(share)));
+                                  format_duration(Duration{part.b}), of));
     ++told;
   }
   if (against != nullptr && std::abs(against->change()) * 20 >= std::abs(whole))
