@@ -160,20 +160,6 @@ void draw_stack(Drawing& drawing, const Rect& plot, const ByteScale& scale, cons
   }
 }
 
-// What a good prediction may be off by: a peak within it counts as met.
-constexpr double kBand = 0.05;
-
-void draw_band(Drawing& drawing, const Rect& plot, const ByteScale& scale, const MemoryWave& wave,
-               const std::vector<std::size_t>& crest) {
-  std::vector<Column> band;
-  for (const std::size_t s : crest) {
-    const auto bytes = static_cast<double>(total(wave.samples[s].bytes).value);
-    band.push_back(
-        {scale.y(std::llround(bytes * (1 + kBand))), scale.y(std::llround(bytes * (1 - kBand)))});
-  }
-  columns(drawing, plot, band, {.ink = Ink::Ghost, .alpha = 0.16f});
-}
-
 void draw_ghost_line(Drawing& drawing, const Rect& plot, const ByteScale& scale,
                      const MemoryWave& wave, const std::vector<std::size_t>& crest) {
   std::vector<Column> top;
@@ -204,10 +190,8 @@ void draw_wave(Drawing& drawing, const Rect& area, const Viewport& view, const R
   if (there)
     draw_stack(drawing, plot, scale, model.waves[rank], crests(model.waves[rank], view, count),
                rank);
-  if (ghost.samples.empty()) return;
-  const std::vector<std::size_t> crest = crests(ghost, view, count);
-  draw_band(drawing, plot, scale, ghost, crest);
-  draw_ghost_line(drawing, plot, scale, ghost, crest);
+  if (!ghost.samples.empty())
+    draw_ghost_line(drawing, plot, scale, ghost, crests(ghost, view, count));
 }
 
 Bytes peak_of(const MemoryWave& wave) {
@@ -360,17 +344,6 @@ void draw_causes(Drawing& drawing, const Rect& area, const RunModel& model) {
   }
 }
 
-// Where the step was predicted to be over.
-void draw_predicted_end(Drawing& drawing, const Rect& ranks, const Viewport& view, Instant end) {
-  if (end <= view.from || end > view.to) return;
-  const ClipScope clip(drawing, ranks);
-  const float x = cut_x(view, end);
-  line(drawing, {x, ranks.y}, {x, ranks.bottom()},
-       {.ink = Ink::Text2, .dash_on = 3, .dash_off = 3});
-  write(drawing, "predicted end " + instant_text(end, end) + ", band \u00B15 %",
-        {x - 6, ranks.bottom() - 8}, 10, Weight::Medium, Ink::Text2, Align::Right);
-}
-
 }  // namespace
 
 RunLayout run_layout(const RunModel& model, const Rect& area) {
@@ -417,7 +390,6 @@ void draw_run(Drawing& drawing, const Rect& area, const RunModel& model, const V
       draw_wave(drawing, wave_area(rank), view, model, i);
     }
   }
-  draw_predicted_end(drawing, layout.ranks, view, makespan(model.predicted->timeline));
   draw_causes(drawing, layout.causes, model);
 }
 
