@@ -16,8 +16,8 @@ namespace trainyard {
 std::vector<Flag> with_scenario_flags(std::vector<Flag> own) {
   std::vector<Flag> flags = {
       {"model", "M",
-       "a name of \"trainyard models\", a config.json or its folder, a trainyard/model file, or "
-       "published:ID"},
+       "a name of \"trainyard models\", a preset as cnn:classes=10, a config.json or its folder, a "
+       "safetensors, GGUF, ONNX or trainyard/model file, or published:ID"},
       {"cluster", "C",
        "device:count with options, as h100-sxm:64, a trainyard/cluster file, or published:ID"},
       {"plan", "P", "a trainyard/plan file, or published:ID: a row of \"trainyard validate\""},

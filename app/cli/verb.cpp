@@ -188,8 +188,10 @@ std::string help() {
       "[--json]\n\n";
   for (const Verb& verb : verbs()) text += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
   text +=
-      "\nM  a name of \"trainyard models\", a Hugging Face config.json or its folder, or a "
-      "trainyard/model file\n"
+      "\nM  a name of \"trainyard models\", a preset as cnn:classes=10 or "
+      "moe:layers=32,experts=16, "
+      "a Hugging\n"
+      "   Face config.json or its folder, or a safetensors, GGUF, ONNX or trainyard/model file\n"
       "C  device:count with options, as h100-sxm:64 or a100-sxm-80:512,per-node=8,inter=200GB/s, "
       "or a\n"
       "   trainyard/cluster file; devices are those of \"trainyard hardware\"\n"

@@ -66,6 +66,7 @@ void FieldTable::add_row(QGridLayout* grid, int& at, const FieldRow& row) {
   if (row.fact) {
     auto* label = make_label("", 12, QFont::Normal);
     label->setWordWrap(true);
+    label->setMinimumWidth(kFieldWidth);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     control = label;
   } else if (!row.words.isEmpty()) {
