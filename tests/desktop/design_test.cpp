@@ -154,6 +154,7 @@ TEST(DesignPage, KeysAndFieldsBuildTheModelThatIsSimulated) {
   EXPECT_EQ(layer_count(page->builder().model()), 48);
   window->actions_of()["edit.undo"]->trigger();
   EXPECT_EQ(layer_count(page->builder().model()), 24);
+  page->builder().select({1, -1});
   page->model_panel().blocks()->setCurrentRow(0);
   QKeyEvent enter(QEvent::KeyPress, Qt::Key_Return, Qt::NoModifier);
   QApplication::sendEvent(page->model_panel().blocks(), &enter);
