@@ -56,6 +56,11 @@ void FieldTable::build(const QList<FieldRow>& rows) {
     add_row(grid, at, row);
   }
   grid->setRowStretch(at, 1);
+  // A control may still be telling what was entered: it goes when it has done so.
+  if (QWidget* before = takeWidget()) {
+    before->hide();
+    before->deleteLater();
+  }
   setWidget(inside);
 }
 
