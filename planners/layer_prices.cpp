@@ -199,7 +199,8 @@ StageStateSum StatePrices::sum(const BlockRuns& runs, const CostModel& cost) con
   s.forward = weights(&LayerTime::forward, true), s.backward = weights(&LayerTime::backward, false);
   s.backward_input = weights(&LayerTime::backward_input, false);
   s.backward_weight = weights(&LayerTime::backward_weight, false);
-  s.update = cost.phase(update, true, workload_.scenario.cluster).count();
+  if (!workload_.layout.host_optimizer)
+    s.update = cost.phase(update, true, workload_.scenario.cluster).count();
   PhaseBytes traffic;
   add_communication(traffic, workload_, layers);
   s.gathered = traffic.gathered, s.unreduced = traffic.unreduced;

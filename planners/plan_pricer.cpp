@@ -41,9 +41,10 @@ struct KnobIndex {
         tensor_overlap(s.knob("tensor-overlap")),
         micro(s.knob("micro-batch")),
         schedule(s.knob("schedule")),
-        virtual_stages(s.knob("virtual-stages")) {}
+        virtual_stages(s.knob("virtual-stages")),
+        offload(s.knob("offload")) {}
   std::size_t devices, tp, cp, ep, pp, dp, order, zero, hybrid, sequence_parallel, recompute,
-      precision, overlap, tensor_overlap, micro, schedule, virtual_stages;
+      precision, overlap, tensor_overlap, micro, schedule, virtual_stages, offload;
 };
 
 // Calls f with each combination of the digits of knobs [from, to), the last fastest.
@@ -143,6 +144,20 @@ class SpacePricer {
     return space_.base().plan.batch.global % (job.dp * number(at_.micro, d)) == 0;
   }
 
+  // Tables know nothing of copies that forwards wait for, nor of what a host can hold.
+  bool by_tables(const Digits& d) const {
+    const std::string& kept = offload(d);
+    if (kept == "none") return true;
+    return kept == "optimizer" && space_.base().cluster.host_memory.value.value == 0;
+  }
+  const std::string& offload(const Digits& d) const {
+    return space_.knobs()[at_.offload].values[d[at_.offload]];
+  }
+  // Schedules that a host's update cannot follow are refused one by one.
+  bool followed(const Digits& d, const Holdings& h) const {
+    return offload(d) == "none" || !(h.paced || h.shared || copies(h.placement) > 1);
+  }
+
   // Each recomputes every layer alike; other policies are priced one by one.
   bool regular(const Digits& d) const {
     const std::string& policy = space_.knobs()[at_.recompute].values[d[at_.recompute]];
@@ -239,6 +254,7 @@ class SpacePricer {
       set_layers(s, *work.job, work.digits);
       apply_setting(s.plan, "zero", "0", {"search"});
       apply_setting(s.plan, "hybrid", "0", {"search"});
+      apply_setting(s.plan, "offload", "none", {"search"});
       const CostModel& cost = costs_.of(s);
       work.prices = WorkPrices(s, cost);
       if (work.prices.illegal() != Fate::Untried) return;
@@ -340,6 +356,7 @@ class SpacePricer {
     State state;
     set_layers(s, job, d);
     s.plan.batch.micro = 1, s.plan.batch.global = job.dp;
+    s.cluster.host_memory = {};  // these stages are no plan's: what hosts hold is asked one by one
     const CostModel& cost = costs_.of(s);
     StatePrices prices(std::move(s), cost);
     state.illegal = prices.illegal();
@@ -411,8 +428,9 @@ class SpacePricer {
   void price_pipelines(const MeshPrices& mesh, Digits& d, const State& state,
                        const std::vector<Pipeline>& list, Room& room, PriceTable& out) {
     const MeshJob& job = mesh.job;
-    const Work* work =
-        regular(d) && whole_batch(job, d) ? &work_[work_index(job.group, d)] : nullptr;
+    const Work* work = regular(d) && by_tables(d) && whole_batch(job, d)
+                           ? &work_[work_index(job.group, d)]
+                           : nullptr;
     const PlanId base = space_.id(d);
     std::size_t stages_at_hand = 0;
     bool split_at_hand = false;
@@ -427,7 +445,7 @@ class SpacePricer {
       if (work != nullptr && work->prices.illegal() != Fate::Untried)
         plan.fate = work->prices.illegal();
       if (plan.fate != Fate::Untried) continue;
-      if (work == nullptr || p.alters_layers) {
+      if (work == nullptr || p.alters_layers || !followed(d, *p.holds)) {
         price_alone(out.ids.back(), mesh, plan);
         continue;
       }

@@ -87,6 +87,7 @@ std::span<const std::string_view> knob_keys() {
                                                "rank-order",
                                                "zero",
                                                "hybrid",
+                                               "offload",
                                                "sequence-parallel",
                                                "recompute",
                                                "precision",

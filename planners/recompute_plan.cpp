@@ -13,6 +13,7 @@
 #include "core/lowering/phases.h"
 #include "core/lowering/stage_copies.h"
 #include "core/memory/process_bytes.h"
+#include "core/methods/settings.h"
 #include "planners/policy_mix.h"
 #include "planners/recompute_layer.h"
 
@@ -456,6 +457,13 @@ class Search {
 
 RecomputeChoice optimal_recompute(const Scenario& scenario, const CostModel& cost,
                                   const RecomputeOptions& options) {
+  const std::string kept = setting(scenario.plan, "offload");
+  if (kept == "activations" || kept == "both")
+    throw Error(Error::Kind::InvalidInput,
+                "recompute=optimal weighs what the device itself keeps of every microbatch, and "
+                "offload=" +
+                    kept + " has the host keep it; name a policy such as recompute=full",
+                {"plan#/choices/recompute"});
   return Search(scenario, cost, options).run();
 }
 

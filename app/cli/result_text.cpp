@@ -98,6 +98,13 @@ void write_memory(Out& out, const Result& r) {
          readable(of(m, Category::Activations) + of(m, Category::Recomputed)),
          readable(of(m, Category::Communication)), readable(of(m, Category::Workspace)),
          readable(of(m, Category::Framework)));
+  if (r.host) {
+    const Bytes has = r.host->capacity.value;
+    line(out, "  host: {} for a device at most, {} for a node, {}", readable(r.host->device),
+         readable(r.host->node),
+         has.value > 0 ? "of " + readable(has) : std::string("whose memory is not stated"));
+    line(out, "  {}", r.host->basis);
+  }
   for (const StageMemory& m : r.memory)
     if (m.reserved > m.peak.value)
       line(out, "  device {}: {} reserved for it", m.device.value, readable(m.reserved));

@@ -35,7 +35,8 @@ Flag order_flag() {
 
 Scenario open_scenario(const Words& words, Streams& streams) {
   Scenario scenario =
-      open({words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")});
+      open({words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set"),
+            words.has("calibration") ? words.text("calibration") : std::string()});
   if (words.has("order")) scenario.plan.order = to_text(read_order(words.text("order")));
   const Diagnostics found = check(scenario);
   throw_if_errors(found);

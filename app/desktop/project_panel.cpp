@@ -30,7 +30,7 @@ constexpr Kind kKinds[] = {
     {"Exposed comm", Ink::Communication,
      [](const Breakdown& b) { return b.exposed_communication(); }},
     {"Optimizer", Ink::Optimizer, [](const Breakdown& b) { return b.optimizer; }},
-    {"Idle", Ink::Idle, [](const Breakdown& b) { return b.bubble + b.allocator; }},
+    {"Idle", Ink::Idle, [](const Breakdown& b) { return b.bubble + b.host + b.allocator; }},
 };
 
 QString short_name(const std::string& word) {

@@ -81,7 +81,9 @@ std::vector<std::string> setting_keys(const std::vector<std::string>& settings) 
 }
 
 PlanSpace open_space(const PlanQuestion& question) {
-  Scenario base = open(question.request);
+  Request request = question.request;
+  request.calibration = question.calibration;
+  Scenario base = open(request);
   if (!question.calibration.empty()) open_cost_model(question.calibration, base);
   return PlanSpace(base, setting_keys(question.request.settings), question.bounds);
 }

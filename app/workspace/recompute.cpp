@@ -14,9 +14,9 @@ constexpr int kMostRounds = 4;
 
 // By how much the simulator sees the plan over its memory; nothing where it fits, or where it is
 // too large to simulate.
-Bytes simulated_excess(const Scenario& scenario) {
+Bytes simulated_excess(const Scenario& scenario, const CostModel& cost) {
   try {
-    const auto run = run_once(scenario, {.grain = natural_grain(scenario)});
+    const auto run = run_once(scenario, {.grain = natural_grain(scenario), .cost = &cost});
     return std::max(Bytes{}, -run->result.verdict.margin);
   } catch (const Error& error) {
     if (error.kind() != Error::Kind::InvalidInput) throw;
@@ -44,14 +44,13 @@ RecomputeWords split_recompute_words(const std::string& words) {
   return split;
 }
 
-void choose_recompute(Scenario& scenario) {
+void choose_recompute(Scenario& scenario, const CostModel& cost) {
   RecomputeOptions options;
   options.limit = scenario.cluster.device.memory.value;
   for (int round = 0; round < kMostRounds; ++round) {
-    const std::unique_ptr<CostModel> cost = cost_model(scenario);
-    const RecomputeChoice choice = optimal_recompute(scenario, *cost, options);
+    const RecomputeChoice choice = optimal_recompute(scenario, cost, options);
     apply_setting(scenario.plan, "recompute", choice.text);
-    const Bytes over = simulated_excess(scenario);
+    const Bytes over = simulated_excess(scenario, cost);
     if (over.value == 0) return;
     options.limit = options.limit - std::max(Bytes{1}, over);
   }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "core/cost/cost_model.h"
 #include "core/plan/plan.h"
 
 namespace trainyard {
@@ -16,9 +17,9 @@ struct RecomputeWords {
 };
 RecomputeWords split_recompute_words(const std::string& words);
 
-/// Writes the recomputation of least step time into the plan. What the closed form finds is
-/// simulated, and chosen anew with less memory where the simulator sees it over. Throws
+/// Writes the recomputation of least step time by these prices into the plan. What the closed form
+/// finds is simulated, and chosen anew with less memory where the simulator sees it over. Throws
 /// Error{InvalidInput} where nothing fits, and as prepare() does.
-void choose_recompute(Scenario&);
+void choose_recompute(Scenario&, const CostModel&);
 
 }  // namespace trainyard

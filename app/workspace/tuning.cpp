@@ -66,7 +66,9 @@ class Tuner {
  public:
   explicit Tuner(const TuneRequest& request) : request_(request) {
     check_goal();
-    base_ = open(request.base);
+    Request base = request.base;
+    base.calibration = request.calibration;
+    base_ = open(base);
     if (!request.calibration.empty()) cost_ = open_cost_model(request.calibration, base_);
     // A balanced split is worked out anew for every plan.
     if (says_balanced(request.base.settings)) base_.plan.split = balanced_later();

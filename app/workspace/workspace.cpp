@@ -174,9 +174,14 @@ Scenario open_named(const Request& request) {
     if (!split.said || !split.others.empty())
       apply_words(scenario.plan, split.said ? split.others : words);
   }
-  if (is_balanced_later(scenario.plan.split) && !request.model.empty() && !request.cluster.empty())
-    scenario.plan.split = balanced_split(scenario, *cost_model(scenario));
-  if (optimal && !request.model.empty() && !request.cluster.empty()) choose_recompute(scenario);
+  const bool balanced = is_balanced_later(scenario.plan.split);
+  if ((!balanced && !optimal) || request.model.empty() || request.cluster.empty()) return scenario;
+  const auto prices = [&] {
+    return request.calibration.empty() ? cost_model(scenario)
+                                       : open_cost_model(request.calibration, scenario);
+  };
+  if (balanced) scenario.plan.split = balanced_split(scenario, *prices());
+  if (optimal) choose_recompute(scenario, *prices());
   return scenario;
 }
 

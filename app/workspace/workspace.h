@@ -17,6 +17,8 @@ namespace trainyard {
 struct Request {
   std::string model, cluster, plan;   // plan may be empty
   std::vector<std::string> settings;  // "tp=8"
+  std::string calibration = {};  // a file as open_cost_model() reads it, by which prices choose
+                                 // while a plan is opened; empty = the workbench's own
 };
 
 /// Throws Error{InvalidInput} or Error{Io}. The plan is not yet complete. A setting

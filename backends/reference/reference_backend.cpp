@@ -56,6 +56,11 @@ void check_model(const Workload& w, Diagnostics& found) {
 
 void check_program(const Program& p, Diagnostics& found) {
   for (const Task& task : p.tasks) {
+    if (is_host(task.kind)) {
+      add_error(found, "offload is simulated, not executed: its devices are already the host's own",
+                "plan#/choices/offload", "offload=none");
+      return;
+    }
     if (task.kind != TaskKind::Compute || task.phase == Phase::Update || task.node.valid())
       continue;
     add_error(found,

@@ -6,6 +6,7 @@
 
 #include "backends/simulator/simulator.h"
 #include "core/base/saturating.h"
+#include "core/cluster/host.h"
 #include "core/cost/overlap.h"
 #include "core/plan/mesh.h"
 
@@ -83,7 +84,11 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
     }
     Duration time{};
     std::size_t level = pipeline;
-    if (task.kind == TaskKind::Collective) {
+    if (is_host(task.kind)) {
+      time = task.kind == TaskKind::HostCopy ? host_copy_time(task.bytes, cluster)
+                                             : host_update_time(task.bytes, cluster);
+      level = cluster.levels.size();  // beyond all that join devices
+    } else if (task.kind == TaskKind::Collective) {
       std::optional<GroupShape>& group = groups[static_cast<std::size_t>(task.group)];
       if (!group) group = group_shape(mesh, task.group, cluster, program.shard);
       const CollectiveTime one = cost.collective(task.collective, task.bytes, *group, cluster);
@@ -99,7 +104,8 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
       time = cost.transfer(task.bytes, cluster, pipeline);
     }
     prices.time.push_back(time);
-    prices.fill.push_back(1.0);
+    // Down, up and update take nothing from each other.
+    prices.fill.push_back(is_host(task.kind) ? 0.25 : 1.0);
     prices.resource.push_back(static_cast<std::uint8_t>(std::min<std::size_t>(level, 254) + 1));
     prices.recompute_share.push_back(0);
     prices.flops.push_back({});

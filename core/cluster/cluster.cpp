@@ -237,6 +237,8 @@ Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions op
                   .device = device,
                   .count = count,
                   .levels = {}};
+  if (options.host_memory) cluster.host_memory = {*options.host_memory, "given"};
+  if (options.host_bandwidth) cluster.host_bandwidth = {*options.host_bandwidth, "given"};
   cluster.device.memory = given_or(options.memory, device.memory);
   if (options.price)
     cluster.device.price_low = cluster.device.price_high = {*options.price, "given"};

@@ -34,6 +34,9 @@ struct Cluster {
   Device device;
   std::int64_t count = 1;
   std::vector<Level> levels;  // at least one; the last level's size >= count
+  // Of a node's host; 0 = not stated (see host.h for what is assumed instead).
+  Sourced<Bytes> host_memory{};
+  Sourced<BytesPerSecond> host_bandwidth{};  // of its memory
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 

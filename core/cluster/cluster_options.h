@@ -18,7 +18,9 @@ struct ClusterOptions {
   std::vector<int> torus;                          // extents; empty = default
   std::optional<bool> intra_reduce, inter_reduce;  // switches that add up what passes them
   std::optional<Bytes> memory;
-  std::optional<double> price;  // US dollars per device hour
+  std::optional<double> price;                   // US dollars per device hour
+  std::optional<Bytes> host_memory;              // of a node's host
+  std::optional<BytesPerSecond> host_bandwidth;  // of its memory
 };
 
 /// Throws Error{InvalidInput} as make_cluster does, and when torus extents do not multiply to what

@@ -93,6 +93,10 @@ constexpr Option kOptions[] = {
     {"inter-reduce", true, [](ClusterOptions& o, View, View v) { o.inter_reduce = on_or_off(v); }},
     {"memory", true, [](ClusterOptions& o, View name, View v) { o.memory = memory(name, v); }},
     {"price", true, [](ClusterOptions& o, View name, View v) { o.price = price(name, v); }},
+    {"host-memory", true,
+     [](ClusterOptions& o, View name, View v) { o.host_memory = memory(name, v); }},
+    {"host-bandwidth", true,
+     [](ClusterOptions& o, View name, View v) { o.host_bandwidth = rate(name, v); }},
 };
 
 std::size_t find_option(View name) {
@@ -174,7 +178,9 @@ const std::string_view kClusterOptions =
     "the device has them)\n"
     "inter-reduce=on|off   so do those of the network (InfiniBand SHARP; off)\n"
     "memory=SIZE           of one device, as memory=80GiB\n"
-    "price=USD/h           of one device, as price=2.50USD/h\n";
+    "price=USD/h           of one device, as price=2.50USD/h\n"
+    "host-memory=SIZE      of a node's host, as host-memory=2TiB: what offload may put there\n"
+    "host-bandwidth=RATE   of that memory, as host-bandwidth=614GB/s\n";
 
 std::string canonical_name(const Device& device, std::int64_t count,
                            const ClusterOptions& options) {
@@ -195,6 +201,8 @@ std::string canonical_name(const Device& device, std::int64_t count,
   if (options.inter_reduce) add("inter-reduce", on_off(*options.inter_reduce));
   if (options.memory) add("memory", compact(*options.memory));
   if (options.price) add("price", to_text(*options.price) + std::string(kPriceUnit));
+  if (options.host_memory) add("host-memory", compact(*options.host_memory));
+  if (options.host_bandwidth) add("host-bandwidth", compact(*options.host_bandwidth));
   return text;
 }
 

@@ -27,6 +27,16 @@ struct PhaseTime {
   double filled = 0;  // ns of compute times the share of the device that it occupies
 };
 
+/// What a stage has with its host: its activations of one microbatch, one way, and of a step its
+/// gradients, the update and its weights; each alone.
+struct HostTime {
+  Duration activations{};
+  Duration down_others{}, down_last{};  // gradients; last: of the layer that is ready last
+  Duration update_first{}, update_others{};
+  Duration up_others{}, up_last{};  // weights
+  bool overlapped = false;          // gradients of others leave beside backward
+};
+
 /// Everything about one virtual stage that a step's time is made of.
 struct StageTime {
   PhaseTime forward, backward;
@@ -35,6 +45,7 @@ struct StageTime {
   Duration gather_others{}, gather_last{};    // weights after the update
   bool reduce_overlapped = false, gather_overlapped = false;
   Duration update{};
+  HostTime host;
   Duration copies{};  // gradients added up with the stage's other copy
   double fill = 1;    // share of the device that its forward and backward occupy, (0, 1]
 };

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/base/saturating.h"
+#include "core/cluster/host.h"
 #include "core/cost/overlap.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
@@ -148,7 +149,26 @@ class Pricer {
   }
 };
 
-StageTime stage_time(const StageWork& stage, Pricer& pricer, bool split, bool copied) {
+HostTime host_time(const StageWork& stage, const Workload& w) {
+  const Cluster& cluster = w.scenario.cluster;
+  const auto copy = [&](Bytes bytes) { return host_copy_time(bytes, cluster); };
+  HostTime t;
+  if (w.layout.host_activations)
+    t.activations = copy(stage.bytes.until_input + stage.bytes.until_weight);
+  if (!w.layout.host_optimizer) return t;
+  const HostWork& host = stage.host;
+  t.down_others = copy(host.all.gradients - host.first.gradients);
+  t.down_last = copy(host.first.gradients);
+  t.update_first = host_update_time(host.first.touched, cluster);
+  t.update_others = host_update_time(host.all.touched - host.first.touched, cluster);
+  t.up_others = copy(host.all.weights - host.last.weights);
+  t.up_last = copy(host.last.weights);
+  t.overlapped = host.overlapped;
+  return t;
+}
+
+StageTime stage_time(const Workload& w, const StageWork& stage, Pricer& pricer, bool split,
+                     bool copied) {
   const auto phase = [&](Phase p) {
     return pricer.phase(stage.phases[static_cast<std::size_t>(p)]);
   };
@@ -164,7 +184,8 @@ StageTime stage_time(const StageWork& stage, Pricer& pricer, bool split, bool co
   t.reduce_others = pricer.sum(stage.reduce.others), t.reduce_last = pricer.sum(stage.reduce.last);
   t.gather_others = pricer.sum(stage.gather.others), t.gather_last = pricer.sum(stage.gather.last);
   t.reduce_overlapped = stage.reduce.overlapped, t.gather_overlapped = stage.gather.overlapped;
-  t.update = pricer.update(stage);
+  if (!w.layout.host_optimizer) t.update = pricer.update(stage);
+  if (w.layout.host_optimizer || w.layout.host_activations) t.host = host_time(stage, w);
   if (copied)
     t.copies = pricer.collective(
         {CollectiveKind::AllReduce, Group::Copies, stage.state.total.gradients, 1, {}});
@@ -179,7 +200,7 @@ std::vector<StageTime> stage_times(const Workload& w, const CostModel& cost) {
   std::vector<StageTime> kinds;
   for (std::size_t kind = 0; kind < w.kinds.size(); ++kind) {
     pricer.stages(std::count(w.kind_of.begin(), w.kind_of.end(), kind));
-    kinds.push_back(stage_time(w.kinds[kind], pricer, split, copied));
+    kinds.push_back(stage_time(w, w.kinds[kind], pricer, split, copied));
   }
   std::vector<StageTime> times;
   times.reserve(w.kind_of.size());

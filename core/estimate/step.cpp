@@ -46,6 +46,7 @@ PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& st
     reduces = reduces || s.reduce_last + s.reduce_others > Duration{};
     arrives = arrives || (s.gather_overlapped && s.gather_last > Duration{});
     if (s.reduce_last > Duration{}) times.reduce_overlapped = s.reduce_overlapped;
+    if (w.layout.host_activations) times.host_copy.push_back(s.host.activations);
     fill += s.fill;
   }
   times.fill = std::clamp(fill / static_cast<double>(stages.size()), 1e-6, 1.0);
@@ -93,6 +94,29 @@ std::vector<Duration> joined(const std::vector<StageTime>& stages, const Pipelin
   return reduced;
 }
 
+// Of the action that completes gradients.
+Duration last_backward(const StageTime& stage) {
+  const PhaseTime& p =
+      stage.backward_weight.compute > Duration{} ? stage.backward_weight : stage.backward;
+  return std::max(p.compute, p.beside) + p.blocking();
+}
+
+// One device's lanes with its host at the end of a step.
+struct HostClock {
+  Duration down{}, host{}, up{};
+
+  // When the last weights of a stage are back: gradients of the layer that is ready last go once
+  // `reduced`, the others from `begins` on; the host updates after `computed`.
+  Duration update(const HostTime& t, Duration begins, Duration reduced, Duration computed) {
+    down = std::max(down, t.overlapped ? begins : reduced) + t.down_others;
+    down = std::max(down, reduced) + t.down_last;
+    const Duration first = std::max({host, computed, down}) + t.update_first;
+    host = first + t.update_others;
+    up = std::max(up, first) + t.up_others;
+    return up = std::max(up, host) + t.up_last;
+  }
+};
+
 // When each device has updated and sent out the weights of all its stages.
 Duration step_end(const std::vector<StageTime>& stages, const PipelineEstimate& middle,
                   const StageCopies& places, std::size_t devices) {
@@ -101,15 +125,23 @@ Duration step_end(const std::vector<StageTime>& stages, const PipelineEstimate& 
     free[place.device.value] = std::max(free[place.device.value], middle.ends[place.stage.value]);
   const std::vector<Duration> reduced = joined(stages, middle, places, devices);
   std::vector<Duration> sent(devices);
+  std::vector<HostClock> hosts(devices);
   Duration step{};
   for (const StageCopy& place : places) {
     const StageTime& stage = stages[place.stage.value];
     Duration& device = free[place.device.value];
-    device = std::max(device, reduced[place.stage.value]) + stage.update;
-    Duration end = device;
+    Duration end{};
+    if (stage.host.update_first > Duration{}) {
+      const Duration ended = middle.ends[place.stage.value];
+      end = hosts[place.device.value].update(stage.host, ended - last_backward(stage),
+                                             reduced[place.stage.value], device);
+      device = std::max(device, reduced[place.stage.value]);
+    } else {
+      end = device = std::max(device, reduced[place.stage.value]) + stage.update;
+    }
     if (!stage.gather_overlapped) {
       Duration& wire = sent[place.device.value];
-      end = wire = std::max(wire, device) + stage.gather_last + stage.gather_others;
+      end = wire = std::max(wire, end) + stage.gather_last + stage.gather_others;
     }
     step = std::max(step, end);
   }
@@ -121,6 +153,7 @@ struct DeviceShare {
   std::vector<const StageTime*> stages;
   std::int64_t microbatches = 0;
   bool split = false;
+  bool hosted = false;  // the host updates weights
 };
 
 Duration device_compute(const DeviceShare& share) {
@@ -162,10 +195,15 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
   };
   // Weights that arrive while the collectives of the action before still run cost nothing.
   take(b.data_parallel, leads);
+  if (share.hosted) {
+    Duration reduced{};
+    for (const Duration r : middle.reduced) reduced = std::max(reduced, r);
+    take(b.host, step - std::max(middle.span, reduced));
+  }
   if (middle.paced)
     take(b.data_parallel, copied);
   else
-    take(b.data_parallel, step - middle.span - b.optimizer);
+    take(b.data_parallel, step - middle.span - b.optimizer - b.host);
   if (!middle.paced)
     take(b.pipeline, times.transfer * static_cast<std::int64_t>(2 * (times.forward.size() - 1)));
   b.bubble = step - b.sum();
@@ -228,7 +266,8 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const auto devices = static_cast<std::size_t>(w.scenario.plan.mesh.pp);
   const std::int64_t m = microbatches(w.scenario.plan);
   const StageCopies places(w);
-  std::vector<DeviceShare> shares(devices, {{}, m / copies(w.placement), splits_backward(w)});
+  std::vector<DeviceShare> shares(
+      devices, {{}, m / copies(w.placement), splits_backward(w), w.layout.host_optimizer});
   for (const StageCopy& place : places)
     shares[place.device.value].stages.push_back(&stages[place.stage.value]);
 

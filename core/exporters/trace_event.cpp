@@ -48,6 +48,10 @@ std::string_view kind_of(TaskKind kind) {
       return "send";
     case TaskKind::Receive:
       return "receive";
+    case TaskKind::HostCopy:
+      return "host copy";
+    case TaskKind::HostUpdate:
+      return "host update";
   }
   return "";
 }

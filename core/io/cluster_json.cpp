@@ -302,6 +302,10 @@ Json to_json(const Cluster& cluster) {
   Json levels = Json::list();
   for (const Level& level : cluster.levels) levels.push(level_json(level));
   out.set("levels", levels);
+  if (cluster.host_memory.value.value > 0)
+    out.set("host_memory", sourced_json(cluster.host_memory));
+  if (cluster.host_bandwidth.value.value > 0)
+    out.set("host_bandwidth", sourced_json(cluster.host_bandwidth));
   return out;
 }
 
@@ -310,11 +314,15 @@ std::string write_cluster(const Cluster& cluster) { return write_json(to_json(cl
 Cluster read_cluster(std::string_view text, const std::string& source) {
   const Json document = read_document(text, kKind, source);
   const JsonCursor at(document, source);
-  at.expect_keys({"schema", "name", "count", "device", "levels"});
+  at.expect_keys({"schema", "name", "count", "device", "levels", "host_memory", "host_bandwidth"});
   Cluster cluster;
   cluster.device = read_device(at.at("device"));
   cluster.count = at.at("count").integer(1, kMostDevices);
   cluster.levels = read_levels(at, cluster.device, cluster.count);
+  if (const auto member = at.find("host_memory"))
+    cluster.host_memory = read_sourced<Bytes>(*member);
+  if (const auto member = at.find("host_bandwidth"))
+    cluster.host_bandwidth = read_sourced<BytesPerSecond>(*member);
   const auto name = at.find("name");
   cluster.name = name ? name->text() : cluster.device.id + ":" + std::to_string(cluster.count);
   Diagnostics found = check(cluster);

@@ -231,7 +231,14 @@ Json memory_schema() {
                                             {"low", whole()},
                                             {"high", whole()},
                                             {"categories", object(std::move(categories))},
-                                            {"allocator", allocator_schema(), false}}))}});
+                                            {"allocator", allocator_schema(), false}}))},
+                 {"host",
+                  described(object({{"device_bytes", whole()},
+                                    {"node_bytes", whole()},
+                                    {"capacity_bytes", whole(), false},
+                                    {"basis", text()}}),
+                            "memory of the host, where a plan offloads"),
+                  false}});
 }
 
 Json breakdown_schema() {
@@ -240,6 +247,7 @@ Json breakdown_schema() {
        {"forward", "backward", "recompute", "optimizer", "tensor_parallel", "context_parallel",
         "expert_parallel", "pipeline", "data_parallel", "bubble", "allocator"})
     parts.push_back({key, real()});
+  parts.push_back({"host", described(real(), "waiting for what the host keeps or updates"), false});
   return object(std::move(parts));
 }
 

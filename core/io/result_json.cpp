@@ -144,6 +144,15 @@ Json memory(const Result& r) {
   Json json = Json::object();
   json.set("capacity_bytes", number(r.capacity));
   json.set("stages", std::move(stages));
+  if (r.host) {
+    Json host = Json::object();
+    host.set("device_bytes", number(r.host->device));
+    host.set("node_bytes", number(r.host->node));
+    if (r.host->capacity.value.value > 0)
+      host.set("capacity_bytes", number(r.host->capacity.value));
+    host.set("basis", r.host->basis);
+    json.set("host", std::move(host));
+  }
   return json;
 }
 
@@ -160,6 +169,7 @@ Json breakdown(const Breakdown& b) {
   json.set("data_parallel", number(b.data_parallel));
   json.set("bubble", number(b.bubble));
   json.set("allocator", number(b.allocator));
+  if (b.host > Duration{}) json.set("host", number(b.host));
   return json;
 }
 

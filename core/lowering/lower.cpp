@@ -120,7 +120,8 @@ class Lowering {
         asynchronous_(has_updates(order)),
         places_(w),
         boundaries_(w, places_, draft_),
-        transfers_(w, places_, boundaries_, order, draft_, microbatches_ * steps) {
+        transfers_(w, places_, boundaries_, order, draft_, microbatches_ * steps),
+        host_(w, places_, order, options.grain, draft_) {
     for (const Lane& lane : order.lanes) {
       moments_.push_back(moments(lane, stages_));
       held_.push_back(held_versions(lane, stages_));
@@ -128,8 +129,11 @@ class Lowering {
     make_streams();
     HeldState(w, options.framework, draft_).hold_all(places_, order);
     const BackwardKinds kinds = backward_kinds(order);
-    writer_ = options.grain == Grain::Order ? order_grain(w, places_, boundaries_, draft_, kinds)
-                                            : op_grain(w, places_, boundaries_, draft_, kinds);
+    writer_ = options.grain == Grain::Order
+                  ? order_grain(w, places_, boundaries_, draft_, kinds, host_)
+                  : op_grain(w, places_, boundaries_, draft_, kinds, host_);
+    for (std::size_t place = 0; w.layout.host_activations && place < places_.size(); ++place)
+      host_.make_copies(place, writer_->kept(place));
     // One lane a device works in order: only other lanes ask what an action left.
     const std::size_t cells = stages_ * static_cast<std::size_t>(microbatches_ * steps_);
     keeps_cells_ = !order.precedences.empty() ||
@@ -194,6 +198,7 @@ class Lowering {
           first = false;
         }
       transfers_.add_streams(id);
+      if (w_.layout.host_optimizer || w_.layout.host_activations) host_.add_streams(id);
     }
     reduced_.assign(order_.lanes.size(), std::vector<Refs>(places_.size()));
     arrived_ = reduced_;
@@ -215,18 +220,25 @@ class Lowering {
         action.microbatch += pass * microbatches_;
         action.weights = static_cast<std::int16_t>(pass);
       }
-      write(index, action, moments_[index][i]);
+      write(index, action, moments_[index][i], host_.moves(index, i));
     }
   }
 
-  void write(std::size_t index, const Action& a, Moment moment) {
+  void write(std::size_t index, const Action& a, Moment moment, bool moves) {
     const DeviceId device = order_.lanes[index].device;
     const std::size_t place = places_.of(a.stage, device);
     Refs inputs;
     if (a.phase != Phase::BackwardWeight)
       inputs.add(transfers_.received(a.phase, a.stage, a.microbatch));
     if (moment.first_forward) inputs.add(arrived_[index][place]);
+    if (w_.layout.host_activations) {
+      if (moves) inputs.add(host_.before(index, place, a));
+      Refs start = inputs;
+      start.add(lanes_[index].tail);
+      host_.begins(index, a.phase, start);
+    }
     const Written written = writer_->write(a, place, moment, lanes_[index], inputs);
+    if (moves && a.phase == Phase::Forward) host_.take(index, place, a, written.done);
     if (moment.last_backward)
       reduced_[index][place] = written.reduced.empty() ? written.done : written.reduced;
     if (a.phase != Phase::BackwardWeight) send(lanes_[index], a, written.done);
@@ -311,12 +323,26 @@ class Lowering {
       for (std::size_t i = first; i < order_.lanes.size(); ++i)
         if (order_.lanes[i].device == places_[place].device)
           after.add(reduced_[i][place]), after.add(lanes_[i].tail);
-      const Ref updated =
-          draft_.add(lanes_[first].stream, update_task(place, 0), step, after, 0, version);
-      const Refs arrived = finish_update(lanes_[first], place, step, updated);
+      const Refs arrived =
+          w_.layout.host_optimizer
+              ? update_on_host(lanes_[first], place, step, after, version)
+              : finish_update(lanes_[first], place, step,
+                              draft_.add(lanes_[first].stream, update_task(place, 0), step, after,
+                                         0, version));
       for (std::size_t i = first; i < order_.lanes.size(); ++i)
         if (order_.lanes[i].device == places_[place].device) arrived_[i][place] = arrived;
     }
+  }
+
+  // The device has no part in it but to gather what comes back.
+  Refs update_on_host(LaneState& lane, std::size_t place, std::int32_t step, const Refs& after,
+                      std::int16_t version) {
+    const Ref updated = host_.update(place, step, after, version);
+    Refs done;
+    done.add(updated);
+    if (updated.valid()) lane.last_compute = updated;
+    const Refs gathered = writer_->gather(lane, place, step, done);
+    return gathered.empty() ? done : gathered;
   }
 
   // The two copies of a stage add their gradients before either is updated.
@@ -435,6 +461,7 @@ class Lowering {
   StageCopies places_;
   Boundaries boundaries_;
   Transfers transfers_;
+  HostLanes host_;
   std::unique_ptr<PhaseWriter> writer_;
   std::vector<LaneState> lanes_;
   std::vector<std::vector<Moment>> moments_;  // by lane and action

@@ -48,8 +48,8 @@ std::size_t last_computing(const std::vector<BodyOp>& ops, Is is) {
 class OpGrain final : public PhaseWriter {
  public:
   OpGrain(const Workload& w, const StageCopies& places, const Boundaries& boundaries, Draft& draft,
-          BackwardKinds kinds)
-      : w_(w), draft_(draft), split_(kinds.split) {
+          BackwardKinds kinds, HostLanes& host)
+      : w_(w), draft_(draft), split_(kinds.split), host_(host) {
     for (std::size_t i = 0; i < places.size(); ++i)
       stages_.push_back(make_stage(places[i], boundaries[i]));
   }
@@ -63,19 +63,34 @@ class OpGrain final : public PhaseWriter {
     const bool forward = action.phase == Phase::Forward;
     const bool gradients = action.phase == Phase::Backward || action.phase == Phase::BackwardWeight;
     const bool reduce = gradients && (moment.last_backward || w_.layout.reduce_every_microbatch);
+    const bool to_host = gradients && moment.last_backward && w_.layout.host_optimizer;
     Ref reduced;
+    // Gradients go to the host once they are made and, over all replicas, reduced.
+    const auto send_gradients = [&](std::size_t i, Ref own) {
+      Refs ready;
+      if (own.valid())
+        ready.add(own);
+      else
+        ready = walk.chain;
+      host_.send_gradients(place, i, action.microbatch, ready);
+    };
+    const bool leaves_beside = to_host && host_work(w_, host_.stage(place)).overlapped;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      const LayerTasks& layer = layers[forward ? i : layers.size() - 1 - i];
+      const std::size_t at = forward ? i : layers.size() - 1 - i;
+      const LayerTasks& layer = layers[at];
       if (moment.first_forward && overlapped(layer.gather)) prefetch(layer.gather, walk);
       write_layer(forward ? layer.forward : layer.backward, walk);
-      if (reduce && overlapped(layer.reduce)) reduced = collect(layer.reduce, walk.chain, walk);
+      const bool beside = reduce && overlapped(layer.reduce);
+      if (beside) reduced = collect(layer.reduce, walk.chain, walk);
+      if (leaves_beside && (beside || layer.reduce.empty()))
+        send_gradients(at, beside ? reduced : Ref{});
     }
-    if (reduce)
-      for (std::size_t i = layers.size(); i-- > 0;)
-        if (!overlapped(layers[i].reduce)) {
-          const Ref done = collect(layers[i].reduce, walk.chain, walk);
-          if (done.valid()) reduced = done;
-        }
+    for (std::size_t i = layers.size(); reduce && i-- > 0;) {
+      if (overlapped(layers[i].reduce)) continue;
+      const Ref done = collect(layers[i].reduce, walk.chain, walk);
+      if (done.valid()) reduced = done;
+      if (to_host && !(leaves_beside && layers[i].reduce.empty())) send_gradients(i, done);
+    }
     lane.tail = walk.chain;
     lane.last_compute = walk.last_compute.valid() ? walk.last_compute : lane.last_compute;
     Written written{walk.first, walk.chain, {}};
@@ -99,6 +114,8 @@ class OpGrain final : public PhaseWriter {
     done.add(last);
     return done;
   }
+
+  std::vector<BufferId> kept(std::size_t place) const override { return kept_[place]; }
 
  private:
   // Where writing one action stands.
@@ -189,6 +206,7 @@ class OpGrain final : public PhaseWriter {
       for (int i = 0; i < run.count; ++i)
         layers.push_back({&w_.bodies[static_cast<std::size_t>(run.body)], run.first_layer + i});
     std::vector<Lifetimes> lives(layers.size());
+    kept_.emplace_back();
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const Body& body = *layers[i].body;
       for (std::size_t k = 0; k < body.saved.size(); ++k) keep(place, layers[i], k, lives[i]);
@@ -346,6 +364,7 @@ class OpGrain final : public PhaseWriter {
     lives[first].forward.push_back({first_op(layers[first].body->forward), id, true, false});
     lives[last].backward.push_back(
         {last_computing(layers[last].body->backward, ends), id, false, true});
+    kept_.back().push_back(id);
   }
 
   void keep(const StageCopy& place, const LayerOfStage& layer, std::size_t item, Lifetimes& lives) {
@@ -358,6 +377,7 @@ class OpGrain final : public PhaseWriter {
                s.bytes, Holds::Saved, layer.layer, static_cast<std::int32_t>(item));
     (s.recomputed ? lives.backward : lives.forward).push_back({s.from, id, true, false});
     lives.backward.push_back({to, id, false, true});
+    if (!s.recomputed) kept_.back().push_back(id);
   }
 
   // `waits`: for the weight pass of the layer that takes it, which has no other.
@@ -422,15 +442,17 @@ class OpGrain final : public PhaseWriter {
   const Workload& w_;
   Draft& draft_;
   bool split_;
+  HostLanes& host_;
   std::vector<std::vector<LayerTasks>> stages_;
+  std::vector<std::vector<BufferId>> kept_;  // by place
 };
 
 }  // namespace
 
 std::unique_ptr<PhaseWriter> op_grain(const Workload& w, const StageCopies& places,
                                       const Boundaries& boundaries, Draft& draft,
-                                      BackwardKinds kinds) {
-  return std::make_unique<OpGrain>(w, places, boundaries, draft, kinds);
+                                      BackwardKinds kinds, HostLanes& host) {
+  return std::make_unique<OpGrain>(w, places, boundaries, draft, kinds, host);
 }
 
 }  // namespace trainyard

@@ -29,8 +29,8 @@ struct StageBuffers {
 class OrderGrain final : public PhaseWriter {
  public:
   OrderGrain(const Workload& w, const StageCopies& places, const Boundaries& boundaries,
-             Draft& draft, BackwardKinds kinds)
-      : w_(w), draft_(draft), kinds_(kinds) {
+             Draft& draft, BackwardKinds kinds, HostLanes& host)
+      : w_(w), draft_(draft), kinds_(kinds), host_(host) {
     for (std::size_t i = 0; i < places.size(); ++i)
       stages_.push_back(make_stage(places[i], boundaries[i]));
   }
@@ -73,6 +73,8 @@ class OrderGrain final : public PhaseWriter {
         action.phase == Phase::Backward || action.phase == Phase::BackwardWeight;
     if (makes_gradients && (moment.last_backward || w_.layout.reduce_every_microbatch))
       reduce(stage, to, start, moment, written, lane, add);
+    if (makes_gradients && moment.last_backward && w_.layout.host_optimizer)
+      send_gradients(place, action.microbatch, start, written);
     return written;
   }
 
@@ -91,7 +93,18 @@ class OrderGrain final : public PhaseWriter {
     return done;
   }
 
+  std::vector<BufferId> kept(std::size_t place) const override { return kept_[place]; }
+
  private:
+  // Those of the layer that is ready last leave after the others.
+  void send_gradients(std::size_t place, std::int32_t microbatch, const Refs& start,
+                      const Written& written) {
+    const Refs& ready = written.reduced.empty() ? written.done : written.reduced;
+    const bool overlapped = host_work(w_, host_.stage(place)).overlapped;
+    host_.send_gradients(place, 0, microbatch, overlapped ? start : ready);
+    host_.send_gradients(place, 1, microbatch, ready);
+  }
+
   template <class Add>
   static Ref chain(std::uint32_t stream, const std::vector<TaskId>& tasks, Refs after,
                    const Add& add) {
@@ -143,6 +156,7 @@ class OrderGrain final : public PhaseWriter {
     StageTasks made;
     const StageId stage = place.stage;
     const StageBuffers buffers = make_buffers(place);
+    kept_.push_back({buffers.until_input, buffers.until_weight});
     for (Phase phase :
          {Phase::Forward, Phase::Backward, Phase::BackwardInput, Phase::BackwardWeight}) {
       if (phase != Phase::Forward && !(phase == Phase::Backward ? kinds_.whole : kinds_.split))
@@ -299,7 +313,9 @@ class OrderGrain final : public PhaseWriter {
   const Workload& w_;
   Draft& draft_;
   BackwardKinds kinds_;
+  HostLanes& host_;
   std::vector<StageTasks> stages_;
+  std::vector<std::vector<BufferId>> kept_;  // by place
 };
 
 }  // namespace
@@ -322,8 +338,8 @@ std::string_view name_of(Phase phase) {
 
 std::unique_ptr<PhaseWriter> order_grain(const Workload& w, const StageCopies& places,
                                          const Boundaries& boundaries, Draft& draft,
-                                         BackwardKinds kinds) {
-  return std::make_unique<OrderGrain>(w, places, boundaries, draft, kinds);
+                                         BackwardKinds kinds, HostLanes& host) {
+  return std::make_unique<OrderGrain>(w, places, boundaries, draft, kinds, host);
 }
 
 }  // namespace trainyard

@@ -7,6 +7,7 @@
 
 #include "core/lowering/boundaries.h"
 #include "core/lowering/draft.h"
+#include "core/lowering/host_lanes.h"
 #include "core/lowering/stage_copies.h"
 
 namespace trainyard {
@@ -52,12 +53,14 @@ class PhaseWriter {
   /// Weight collectives after the update, when they do not overlap with the next forward.
   virtual Refs gather(const LaneState&, std::size_t place, std::int32_t step,
                       const Refs& updated) = 0;
+  /// What the place keeps of one microbatch from its forward to its backward.
+  virtual std::vector<BufferId> kept(std::size_t place) const = 0;
 };
 
 std::unique_ptr<PhaseWriter> order_grain(const Workload&, const StageCopies&, const Boundaries&,
-                                         Draft&, BackwardKinds);
+                                         Draft&, BackwardKinds, HostLanes&);
 std::unique_ptr<PhaseWriter> op_grain(const Workload&, const StageCopies&, const Boundaries&,
-                                      Draft&, BackwardKinds);
+                                      Draft&, BackwardKinds, HostLanes&);
 
 std::string_view name_of(Phase);  // "forward", "backward", "input gradient" ...
 

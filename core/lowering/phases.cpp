@@ -1,6 +1,7 @@
 #include "core/lowering/phases.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -204,6 +205,21 @@ StateByBlock make_stage_state(const Workload& w, const Runs& runs) {
   return state;
 }
 
+HostWork make_host_work(const Workload& w, const Runs& runs) {
+  HostWork sum;
+  const Choice* overlap = find_choice(w.scenario.plan, "overlap");
+  sum.overlapped = overlap != nullptr && overlap->params.flag("gradients");
+  bool first = true;
+  for (const Workload::Run& run : runs) {
+    const HostShare one = host_share(body(w, run), w.layout);
+    if (one == HostShare{}) continue;
+    if (std::exchange(first, false)) sum.first = one;
+    sum.last = one;
+    sum.all += one.times(run.count);
+  }
+  return sum;
+}
+
 // Index of the work among the kernels, where each of them stands once.
 std::uint32_t index_of(std::vector<Work>& kernels, const Work& work) {
   const auto same = std::find(kernels.begin(), kernels.end(), work);
@@ -241,6 +257,7 @@ StageWork make_stage_work(Workload& w, const Runs& runs) {
   made.update_kernels = indices(w.kernels, made.update);
   made.bytes = make_phase_bytes(w, runs);
   made.state = make_stage_state(w, runs);
+  if (w.layout.host_optimizer) made.host = make_host_work(w, runs);
   return made;
 }
 

@@ -35,6 +35,9 @@ inline const PhaseBytes& phase_bytes(const Workload& w, StageId stage) {
 inline const StateByBlock& stage_state(const Workload& w, StageId stage) {
   return stage_work(w, stage).state;
 }
+inline const HostWork& host_work(const Workload& w, StageId stage) {
+  return stage_work(w, stage).host;
+}
 /// What PhaseBytes::stage_tensors are called.
 inline constexpr std::string_view kStageTensors = "pipeline inputs and outputs";
 

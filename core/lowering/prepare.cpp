@@ -6,6 +6,7 @@
 #include "core/lowering/edited_order.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/split_again.h"
+#include "core/memory/host_memory.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
 #include "core/methods/transients.h"
@@ -240,7 +241,13 @@ Body layer_body(const Workload& w, int block, const LayerPolicy& policy) {
 
 Diagnostics check(const Scenario& scenario) {
   Scenario whole = scenario;
-  return complete_and_check(whole);
+  // Only what the host would hold is known no sooner than all layers are.
+  Diagnostics found;
+  if (find_choice(whole.plan, "offload") != nullptr && whole.cluster.host_memory.value.value > 0)
+    prepare(std::move(whole), found);
+  else
+    found = complete_and_check(whole);
+  return found;
 }
 
 Workload prepare(const Scenario& scenario) {
@@ -264,6 +271,7 @@ Workload prepare(Scenario&& scenario, Diagnostics& found) {
   sum_stages(w);
   seat_groups(w);
   find_largest_message(w);
+  append(found, check_host_memory(w));
   return w;
 }
 

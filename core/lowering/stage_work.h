@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/methods/body.h"
+#include "core/methods/offload.h"
 
 namespace trainyard {
 
@@ -79,6 +80,13 @@ inline constexpr std::size_t kGroups = static_cast<std::size_t>(Group::Copies) +
 inline constexpr std::size_t kPhases = 4;  // Forward, Backward (both parts), BackwardInput,
                                            // BackwardWeight
 
+/// What one step sends to the host and back where it keeps the optimizer: of the first layer with
+/// parameters in order of data flow, of the last, of all. All zero where it does not.
+struct HostWork {
+  HostShare first, last, all;
+  bool overlapped = false;  // gradients leave beside the backward that makes them
+};
+
 struct StageWork {
   std::array<PhaseWork, kPhases> phases;  // by Phase
   StepCollectives reduce, gather;
@@ -86,6 +94,7 @@ struct StageWork {
   std::vector<std::uint32_t> update_kernels;  // as PhaseWork::kernels
   PhaseBytes bytes;
   StateByBlock state;
+  HostWork host;
 };
 
 }  // namespace trainyard

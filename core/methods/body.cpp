@@ -135,7 +135,7 @@ Body write_body(const Model& model, int block, const Layout& layout) {
       share(Bytes{body.parameters.expert}, layout.expert_optimizer_shards).value;
   update.read = Bytes{touched * layout.optimizer_touched_bytes / 2};
   update.written = Bytes{touched * layout.optimizer_touched_bytes} - update.read;
-  if (touched > 0) {
+  if (touched > 0 && !layout.host_optimizer) {
     BodyOp op;
     op.name = "optimizer";
     op.pass_name = "update_weights";
@@ -174,7 +174,8 @@ StateBytes state_bytes(const Body& body, const Layout& layout) {
   const FrameworkMemory& framework = layout.framework;
   const bool mixed = layout.precision.master_weights;
   const auto weights = [&](std::int64_t elements, std::int64_t shards) {
-    const bool master = framework.shards_are_master && mixed && shards > 1;
+    const bool master =
+        framework.shards_are_master && mixed && shards > 1 && !layout.host_optimizer;
     return master ? Bytes{} : times(share(Bytes{elements}, shards).value, body.kept_weight, layout);
   };
   const auto gradients = [&](std::int64_t elements, std::int64_t shards, std::int64_t parts) {
@@ -185,8 +186,9 @@ StateBytes state_bytes(const Body& body, const Layout& layout) {
   return {weights(p.dense, layout.weight_shards) + weights(p.expert, layout.expert_weight_shards),
           gradients(p.dense, layout.gradient_shards, layout.optimizer_shards) +
               gradients(p.expert, layout.expert_gradient_shards, layout.expert_optimizer_shards),
-          part(p.dense, optimizer, layout.optimizer_shards) +
-              part(p.expert, optimizer, layout.expert_optimizer_shards),
+          layout.host_optimizer ? Bytes{}
+                                : part(p.dense, optimizer, layout.optimizer_shards) +
+                                      part(p.expert, optimizer, layout.expert_optimizer_shards),
           body.resident};
 }
 

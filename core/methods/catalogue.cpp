@@ -59,6 +59,7 @@ std::span<const Method> methods() {
       context_parallel(),
       expert_parallel(),  //
       recompute(),        //
+      offload(),          //
       data_parallel_method(),
       gradient_accumulation(),
       zero(),  //

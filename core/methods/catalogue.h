@@ -47,6 +47,7 @@ Method zero();
 Method gradient_accumulation();
 // Memory
 Method recompute();
+Method offload();
 // Communication
 Method overlap();
 

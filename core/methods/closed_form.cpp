@@ -172,7 +172,7 @@ PipelineEstimate follow_one_f_one_b(int microbatches, const PipelineTimes& times
 
 PipelineEstimate estimate_pipeline(const Method& m, const Params& params,
                                    const ScheduleShape& shape, const PipelineTimes& times) {
-  if (m.closed_form) return m.closed_form(shape, times);
+  if (m.closed_form && times.host_copy.empty()) return m.closed_form(shape, times);
   if (m.settles) {
     ScheduleShape settled = shape;
     settled.steps = m.settles(shape, params) + 1;

@@ -22,10 +22,12 @@ struct Layout {
   // own replicas.
   std::int64_t weight_shards = 1, gradient_shards = 1, optimizer_shards = 1;
   std::int64_t expert_weight_shards = 1, expert_gradient_shards = 1, expert_optimizer_shards = 1;
-  bool blocking_sends = false;  // a stage's computation waits until its message has left
-  std::int64_t send_parts = 1;  // parts of a message, each sent by a rank of the tensor group
-  FrameworkMemory framework{};  // what the plan's framework holds beside
-  bool tied_copies = false;     // tied tensors sit on another stage: each end holds its own
+  bool host_optimizer = false;    // optimizer state lives with the host, which updates the weights
+  bool host_activations = false;  // what forward keeps waits with the host for its backward
+  bool blocking_sends = false;    // a stage's computation waits until its message has left
+  std::int64_t send_parts = 1;    // parts of a message, each sent by a rank of the tensor group
+  FrameworkMemory framework{};    // what the plan's framework holds beside
+  bool tied_copies = false;       // tied tensors sit on another stage: each end holds its own
   bool reduce_every_microbatch = false;  // gradients leave the device with every microbatch (ZeRO 2
                                          // and 3)
 };

@@ -67,6 +67,8 @@ struct PipelineTimes {
   bool reduce_overlapped = true;     // else after the backward, and the next action waits
   Duration transfer{};               // one message to a neighbouring stage
   bool blocking_sends = false;       // the stage's next action waits until it has left
+  std::vector<Duration> host_copy;   // one microbatch's activations to the host, or back; empty =
+                                     // they stay
   double contention = 0;  // of the shorter: what computation and traffic beside it, while both run,
                           // take longer
 };

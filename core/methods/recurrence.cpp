@@ -1,10 +1,12 @@
 #include "core/methods/recurrence.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
 #include "core/methods/action_clock.h"
+#include "core/program/offloaded.h"
 
 namespace trainyard {
 namespace {
@@ -20,6 +22,13 @@ struct FollowedLane : ActionClock {
   Duration links[2][2] = {};       // its ports, by direction of the data and of the neighbour
   std::vector<Duration> reducing;  // by stage: when its gradients are reduced
   std::vector<bool> completes;     // by action: the last backward before its stage's update
+  // Activations that wait with the host, where a plan has them there.
+  std::vector<bool> moves;                    // by action
+  Duration down{}, up{};                      // when the lanes to and from the host are idle again
+  std::array<Duration, kHostBuffers> gone{};  // the newest copies down, in turn
+  std::size_t copies = 0;
+  Duration window{};  // what the next copy up may begin after
+  bool backward = false;
 };
 
 // What an action does to the microbatches that its device holds, when it ends (or begins).
@@ -55,13 +64,17 @@ class Recurrence {
                                      static_cast<int>(c)));
     lanes_on_.assign(weights_.size(), 0);
     for (const Lane& lane : order.lanes) {
-      clocks_.push_back({{lane.delay, lane.delay}, &lane, 0, {}, {}, {}});
-      clocks_.back().reducing.resize(stages_);
+      FollowedLane& clock = clocks_.emplace_back();
+      clock.free = clock.computed = lane.delay;
+      clock.lane = &lane;
+      clock.reducing.resize(stages_);
+      if (!times.host_copy.empty()) clock.moves = offloaded(lane);
       ++lanes_on_[lane.device.value];
     }
     for (FollowedLane& clock : clocks_) find_last_backwards(clock);
     arrived_.assign(stages_ * copies_, Duration{});
     waiting_.assign(arrived_.size(), true);
+    if (!times.host_copy.empty()) there_.resize(cells);
     found_.ends.resize(stages_), found_.reduced.resize(stages_);
     older_.resize(arrived_.size());
     for (const Precedence& p : order.precedences) before_.insert({p.after, p.before});
@@ -173,6 +186,10 @@ class Recurrence {
       if (!times_.arrive.empty()) arriving = times_.arrive[s];
     }
     const bool makes = a.phase == Phase::Backward || a.phase == Phase::BackwardWeight;
+    const bool moves = !clock.moves.empty() && clock.moves[clock.next];
+    if (moves)
+      ready = std::max(
+          ready, forward ? clock.gone[clock.copies % kHostBuffers] : come_back(clock, a, here));
     const ActionClock::Ran ran =
         clock.run(t, shared(t.compute, clock.lane->device), ready, arriving,
                   weights_[clock.lane->device.value], beside(clock, a.stage, makes));
@@ -181,6 +198,27 @@ class Recurrence {
     if (is_backward(a.phase)) found_.ends[s] = std::max(found_.ends[s], done);
     if (a.phase != Phase::BackwardWeight) send(clock, a, done);
     if (holdings_) note_live(a, here, ran.start, done);
+    if (!forward || !clock.backward) clock.window = ran.ready, clock.backward = !forward;
+    if (moves && forward) go(clock, a, here, done);
+  }
+
+  // Copies of what a forward kept, down after it and up before its backward (core/lowering/
+  // host_lanes.h).
+  void go(FollowedLane& clock, const Action& a, std::size_t here, Duration done) {
+    const std::size_t s = a.stage.value;
+    clock.down = std::max(clock.down, done) + times_.host_copy[s];
+    clock.gone[clock.copies++ % kHostBuffers] = there_[cell(s, a.microbatch)] = clock.down;
+    if (holdings_) note_both(here, clock.down, false);
+  }
+  Duration come_back(FollowedLane& clock, const Action& a, std::size_t here) {
+    const std::size_t s = a.stage.value;
+    const Duration begin = std::max({clock.up, clock.window, there_[cell(s, a.microbatch)]});
+    if (holdings_) note_both(here, begin, true);
+    return clock.up = begin + times_.host_copy[s];
+  }
+  void note_both(std::size_t here, Duration at, bool begins) {
+    for (const bool for_weight : {false, true})
+      live_[device_index(here)].push_back({at, begins, here, for_weight});
   }
 
   // Gradients under way while the lane's next action runs, its own included.
@@ -316,6 +354,7 @@ class Recurrence {
   std::vector<Duration> arrived_;             // by copy of a stage: weights of its last update
   std::vector<bool> waiting_;                 // for the first forward after it
   std::vector<std::pair<std::int32_t, Duration>> updates_;  // index and end of each
+  std::vector<Duration> there_;  // by cell: its activations are with the host
   std::multimap<Action, Action> before_;
   std::map<Action, Duration> ended_;                     // only where there are precedences
   std::map<std::size_t, std::vector<LiveChange>> live_;  // by device

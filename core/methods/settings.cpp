@@ -216,6 +216,17 @@ std::string read_recompute(const Plan& plan) {
   return policy == "blocks" ? "blocks=" + read_param(plan, "recompute", "blocks") : policy;
 }
 
+// A plan that keeps all on its devices says nothing of hosts.
+void set_offload(Plan& plan, std::string_view value, const Place& place) {
+  set_param(plan, "offload", "host", value, place);
+  if (value == "none") remove_choice(plan, "offload");
+}
+
+std::string read_offload(const Plan& plan) {
+  const std::string kept = read_param(plan, "offload", "host");
+  return kept.empty() ? "none" : kept;
+}
+
 void set_overlap(Plan& plan, std::string_view value, const Place& place) {
   const bool on = on_off(value, place);
   for (const ParamSpec& spec : method("overlap").params)
@@ -418,6 +429,13 @@ std::vector<Setting> make_settings() {
        {"none", "selective", "op", "full"},
        set_recompute,
        read_recompute},
+      {"offload",
+       {"cpu-offload", "offload-optimizer", "offload-to-host"},
+       "what the host keeps: optimizer state and the update of weights, activations until their "
+       "backward, or both",
+       {"none", "optimizer", "activations", "both"},
+       set_offload,
+       read_offload},
       {"precision",
        {"dtype", "mixed-precision"},
        "number format of weights and products",

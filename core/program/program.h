@@ -87,7 +87,12 @@ struct MemoryEffect {
   bool at_end = false;   // when the instruction ends, else when it starts
 };
 
-enum class TaskKind : std::uint8_t { Compute, Collective, Send, Receive };
+/// HostCopy: over the link between the device and its host, one way. HostUpdate: the host updates
+/// weights while the device does as it pleases.
+enum class TaskKind : std::uint8_t { Compute, Collective, Send, Receive, HostCopy, HostUpdate };
+inline bool is_host(TaskKind kind) {
+  return kind == TaskKind::HostCopy || kind == TaskKind::HostUpdate;
+}
 
 /// Which list of a Body an op-grain task was written from.
 enum class BodyList : std::uint8_t { None, Forward, Backward, Reduce, Gather };
@@ -107,9 +112,10 @@ struct Task {
   CollectiveKind collective = CollectiveKind::AllReduce;
   Group group = Group::Data;  // Collective: among whom
   std::int32_t repeats = 1;   // Collective: that many in a row, one a layer
-  Bytes bytes{};              // Collective, Send: of one
-  TensorId tensor;            // op grain, Collective: what it works on; invalid: parameters
-  bool of_gradient = false;   // its gradient
+  Bytes bytes{};    // Collective, Send: of one; HostCopy: all; HostUpdate: host memory read
+                    // and written
+  TensorId tensor;  // op grain, Collective: what it works on; invalid: parameters
+  bool of_gradient = false;  // its gradient
   BodyList list = BodyList::None;
   std::int32_t op = -1;                         // op grain: index into that list
   std::uint32_t first_effect = 0, effects = 0;  // slice of Program::effects

@@ -49,7 +49,8 @@ const Words& words_of(DType) {
   return words;
 }
 const Words& words_of(TaskKind) {
-  static const Words words = {"compute", "collective", "send", "receive"};
+  static const Words words = {"compute", "collective", "send",
+                              "receive", "host-copy",  "host-update"};
   return words;
 }
 const Words& words_of(Phase) {

@@ -53,6 +53,10 @@ void to_save_memory(Changes& changes, const Workload& workload) {
   if (recompute_policy(plan) == "none" && attention && !plan.flash_attention)
     changes.add("recompute", "selective");
   if (recompute_policy(plan) != "full") changes.add("recompute", "full");
+  if (setting(plan, "offload") == "none") {
+    changes.add("offload", "optimizer");
+    if (plan.mesh.pp > 3) changes.add("offload", "activations");
+  }
   if (plan.batch.micro % 2 == 0) changes.add("micro-batch", plan.batch.micro / 2);
   if (find_choice(plan, "gpipe")) changes.add("schedule", "1f1b");
   if (workload.layout.precision.activation == DType::F32) changes.add("precision", "bf16");

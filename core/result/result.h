@@ -79,6 +79,14 @@ struct Evidence {
   std::vector<std::string> unchecked;  // parts of the plan that no row has
 };
 
+/// What the host holds for a plan that offloads.
+struct HostMemory {
+  Bytes device{};             // for the device that needs most of it
+  Bytes node{};               // for all devices of a node, were each to need as much
+  Sourced<Bytes> capacity{};  // of a node's host; 0 = not stated
+  std::string basis;          // which figures of the host were taken, and from where
+};
+
 struct StageMemory {
   StageId stage;
   DeviceId device;
@@ -109,6 +117,7 @@ struct Result {
   double bubble_fraction = 0, exposed_communication_fraction = 0;
   Bytes capacity{};
   std::vector<StageMemory> memory;  // one a device (its first stage) in order
+  std::optional<HostMemory> host;   // nothing where the device keeps everything
   Breakdown breakdown;              // of the critical device
   DeviceId critical_device;
   std::optional<Banded<Joules>> energy;  // of one step, all devices at board power

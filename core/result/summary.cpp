@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/digest.h"
+#include "core/memory/host_memory.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings.h"
 #include "core/result/scenario_text.h"
@@ -175,6 +176,10 @@ void state_common(Result& result, const Workload& workload, const CostModel& cos
                                "input pipeline and host work between steps",
                                "allocator fragmentation beyond the framework's share"})
     result.leaves_out.emplace_back(sentence);
+  result.host = host_memory(workload);
+  if (result.host)
+    result.leaves_out.emplace_back(
+        "what devices that share a host take from each other's link, and the norm of gradients");
 }
 
 Result summarize(const Workload& workload, Grain grain, const Program& program,

@@ -43,6 +43,7 @@ std::string limit(const Breakdown& b) {
   if (whole <= 0) return "";
   const std::pair<std::string_view, Duration> losses[] = {
       {"bubble", b.bubble},
+      {"the host that keeps what is offloaded", b.host},
       {"the allocator of nearly full memory", b.allocator},
       {"recomputation", b.recompute},
       {"optimizer", b.optimizer},

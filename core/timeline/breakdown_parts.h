@@ -9,6 +9,7 @@ namespace trainyard {
 
 /// The part of a send, a receive or a collective.
 inline Duration& transfer_part(Breakdown& b, const Task& task) {
+  if (is_host(task.kind)) return b.host;
   if (task.kind != TaskKind::Collective) return b.pipeline;
   switch (task.group) {
     case Group::Tensor:

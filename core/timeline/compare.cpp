@@ -92,6 +92,7 @@ const std::vector<NamedPart>& breakdown_parts() {
                                                {"pipeline", &Breakdown::pipeline},
                                                {"data parallel", &Breakdown::data_parallel},
                                                {"bubble", &Breakdown::bubble},
+                                               {"host", &Breakdown::host},
                                                {"allocator", &Breakdown::allocator}};
   return parts;
 }

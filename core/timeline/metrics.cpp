@@ -57,8 +57,7 @@ class IdleReasons {
   void explain_tail(Instant from, Instant to, DeviceId device, Breakdown& b) const {
     InstructionId last;
     for (const Stream& s : p_.streams)
-      if (s.device == device && !s.compute &&
-          p_.task(InstructionId{end_of(s) - 1}).kind == TaskKind::Collective)
+      if (s.device == device && !s.compute && lasts(p_.task(InstructionId{end_of(s) - 1}).kind))
         if (const InstructionId id{end_of(s) - 1};
             !last.valid() || t_.spans[id.value].end > t_.spans[last.value].end)
           last = id;
@@ -75,6 +74,9 @@ class IdleReasons {
   }
 
  private:
+  // What may still run when a step's computation is over.
+  static bool lasts(TaskKind kind) { return kind == TaskKind::Collective || is_host(kind); }
+
   // Of what `id` waited for and the instruction before it in its stream, the one that ended last,
   // not after `to`.
   InstructionId latest_before(InstructionId id, Instant to) const {

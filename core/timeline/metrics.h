@@ -43,12 +43,13 @@ struct Breakdown {
   Duration forward{}, backward{}, recompute{}, optimizer{};
   Duration tensor_parallel{}, context_parallel{}, expert_parallel{}, pipeline{}, data_parallel{};
   Duration bubble{};
+  Duration host{};  // what the host keeps is under way, or updated there, and nothing else runs
   Duration allocator{};  // memory nearly full: what its allocator frees and asks for again
   Duration exposed_communication() const {
     return tensor_parallel + context_parallel + expert_parallel + pipeline + data_parallel;
   }
   Duration sum() const {
-    return forward + backward + recompute + optimizer + exposed_communication() + bubble +
+    return forward + backward + recompute + optimizer + exposed_communication() + bubble + host +
            allocator;
   }
 };

@@ -30,6 +30,7 @@ const std::vector<Values> kFree = {
     {"schedule", {"gpipe", "1f1b", "interleaved"}},
     {"zero", {"0", "1", "2", "3"}},
     {"hybrid", {"0", "2", "8"}},
+    {"offload", {"none", "optimizer", "activations", "both"}},
     {"reshard-after-forward", {"on", "off"}},
     {"sequence-parallel", {"on", "off"}},
     {"recompute",

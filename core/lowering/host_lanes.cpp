@@ -1,0 +1,133 @@
+#include "core/lowering/host_lanes.h"
+
+#include "core/lowering/phases.h"
+
+namespace trainyard {
+
+HostLanes::HostLanes(const Workload& w, const StageCopies& places, const Order& order, Grain grain,
+                     Draft& draft)
+    : w_(w), places_(places), draft_(draft) {
+  if (!w.layout.host_optimizer && !w.layout.host_activations) return;
+  streams_.resize(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
+  list_.resize(places.size());
+  if (w.layout.host_optimizer)
+    for (std::size_t place = 0; place < places.size(); ++place) make_update(place, grain);
+  if (!w.layout.host_activations) return;
+  for (const Lane& lane : order.lanes) moves_.push_back(offloaded(lane));
+  moving_.resize(order.lanes.size());
+}
+
+void HostLanes::add_streams(DeviceId id) {
+  streams_[id.value] = {draft_.stream(id, "to host", false), draft_.stream(id, "from host", false),
+                        draft_.stream(id, "host", false)};
+}
+
+TaskId HostLanes::task(std::size_t place, TaskKind kind, Phase phase, std::string_view name,
+                       Bytes bytes) {
+  if (bytes.value == 0) return {};
+  Task made;
+  made.kind = kind;
+  made.phase = phase;
+  made.stage = stage(place);
+  made.name = draft_.name(name);
+  made.pass = draft_.name("offload");
+  made.bytes = bytes;
+  return draft_.task(made);
+}
+
+void HostLanes::make_update(std::size_t place, Grain grain) {
+  const HostWork& work = host_work(w_, stage(place));
+  const auto copy = [&](Phase phase, std::string_view name, Bytes bytes) {
+    return task(place, TaskKind::HostCopy, phase, name, bytes);
+  };
+  Place& made = list_[place];
+  if (grain == Grain::Order) {
+    made.gradients = {
+        copy(Phase::Backward, "gradients to host", work.all.gradients - work.first.gradients),
+        copy(Phase::Backward, "gradients to host", work.first.gradients)};
+  } else {
+    for (const Workload::Run& run : w_.runs[stage(place).value]) {
+      const Body& body = w_.bodies[static_cast<std::size_t>(run.body)];
+      const TaskId one =
+          copy(Phase::Backward, "gradients to host", host_share(body, w_.layout).gradients);
+      made.gradients.insert(made.gradients.end(), static_cast<std::size_t>(run.count), one);
+    }
+  }
+  const auto update = [&](Bytes touched) {
+    return task(place, TaskKind::HostUpdate, Phase::Update, "optimizer on the host", touched);
+  };
+  made.update_first = update(work.first.touched);
+  made.update_others = update(work.all.touched - work.first.touched);
+  made.up_others = copy(Phase::Update, "weights from host", work.all.weights - work.last.weights);
+  made.up_last = copy(Phase::Update, "weights from host", work.last.weights);
+}
+
+void HostLanes::make_copies(std::size_t place, const std::vector<BufferId>& kept) {
+  Bytes bytes{};
+  for (const BufferId id : kept)
+    if (id.valid()) bytes += draft_.program.buffers[id.value].bytes;
+  const auto copy = [&](Phase phase, std::string_view name, bool down) {
+    const TaskId id = task(place, TaskKind::HostCopy, phase, name, bytes);
+    for (const BufferId buffer : kept)
+      if (id.valid() && buffer.valid()) draft_.effect(id, buffer, !down, down);
+    return id;
+  };
+  list_[place].down = copy(Phase::Forward, "activations to host", true);
+  list_[place].up = copy(Phase::Backward, "activations from host", false);
+}
+
+Ref HostLanes::before(std::size_t lane, std::size_t place, const Action& a) {
+  Moving& moving = moving_[lane];
+  if (a.phase == Phase::Forward) return moving.down[moving.count % kHostBuffers];
+  const auto at = moving.there.find({a.stage.value, a.microbatch});
+  if (at == moving.there.end()) return {};
+  Refs after = moving.window;
+  after.add(at->second);
+  moving.there.erase(at);
+  return draft_.add(streams(place).up, list_[place].up, a.microbatch, after, a.wave, a.weights);
+}
+
+void HostLanes::begins(std::size_t lane, Phase phase, const Refs& start) {
+  Moving& moving = moving_[lane];
+  const bool backward = phase != Phase::Forward;
+  if (moving.backward && !backward) return;
+  moving.backward = backward;
+  moving.window = start;
+}
+
+void HostLanes::take(std::size_t lane, std::size_t place, const Action& a, const Refs& done) {
+  if (!list_[place].down.valid()) return;
+  Moving& moving = moving_[lane];
+  const Ref down =
+      draft_.add(streams(place).down, list_[place].down, a.microbatch, done, a.wave, a.weights);
+  moving.down[moving.count++ % kHostBuffers] = down;
+  moving.there[{a.stage.value, a.microbatch}] = down;
+}
+
+void HostLanes::send_gradients(std::size_t place, std::size_t part, std::int32_t microbatch,
+                               const Refs& after) {
+  const TaskId id = list_[place].gradients[part];
+  if (!id.valid()) return;
+  const Ref sent = draft_.add(streams(place).down, id, microbatch, after);
+  list_[place].sent = {};
+  list_[place].sent.add(sent);
+}
+
+Ref HostLanes::update(std::size_t place, std::int32_t step, const Refs& after,
+                      std::int16_t version) {
+  const Place& tasks = list_[place];
+  const auto add = [&](std::uint32_t stream, TaskId id, const Refs& waits) {
+    return id.valid() ? draft_.add(stream, id, step, waits, 0, version) : Ref{};
+  };
+  Refs ready = after;
+  ready.add(tasks.sent);
+  const Ref first = add(streams(place).host, tasks.update_first, ready);
+  Refs updated;
+  updated.add(first);
+  const Ref others = add(streams(place).host, tasks.update_others, updated);
+  add(streams(place).up, tasks.up_others, updated);
+  updated.add(others);
+  return add(streams(place).up, tasks.up_last, updated);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,77 @@
+// HostLanes write what a device has with its host: activations that wait there for their backward,
+// gradients that go down, the host's update and the weights that come up (core/methods/offload.cpp
+// has the rules). Each device has a lane down, a lane up and one of the host's own work.
+#pragma once
+
+#include <array>
+#include <map>
+#include <vector>
+
+#include "core/lowering/draft.h"
+#include "core/lowering/stage_copies.h"
+#include "core/program/offloaded.h"
+
+namespace trainyard {
+
+class HostLanes {
+ public:
+  HostLanes(const Workload&, const StageCopies&, const Order&, Grain, Draft&);
+
+  void add_streams(DeviceId);
+  StageId stage(std::size_t place) const { return places_[place].stage; }
+
+  /// Whether what this action of the lane makes (or, a backward, needs) goes to the host.
+  bool moves(std::size_t lane, std::size_t action) const {
+    return !moves_.empty() && moves_[lane][action];
+  }
+  /// Once a place, with what moves, before any action is written.
+  void make_copies(std::size_t place, const std::vector<BufferId>& kept);
+  /// What an action that moves waits for: a forward for the copy that has its room, a backward for
+  /// the copy that this writes.
+  Ref before(std::size_t lane, std::size_t place, const Action&);
+  /// The lane's next action starts after these; the next copy up need not wait for more.
+  void begins(std::size_t lane, Phase, const Refs& start);
+  /// The copy down of a forward that has left `done`.
+  void take(std::size_t lane, std::size_t place, const Action&, const Refs& done);
+
+  /// Gradients of a part of the place: at order grain of all layers but the one that is ready last
+  /// (0) and of that one (1), at op grain of the layer with that index in the stage.
+  void send_gradients(std::size_t place, std::size_t part, std::int32_t microbatch,
+                      const Refs& after);
+  /// After all gradients are there and `after`; returns the copy that brings the last weights.
+  /// Invalid where the place has no parameters.
+  Ref update(std::size_t place, std::int32_t step, const Refs& after, std::int16_t version);
+
+ private:
+  struct Streams {
+    std::uint32_t down = 0, up = 0, host = 0;
+  };
+  struct Place {
+    TaskId down, up;  // activations
+    std::vector<TaskId> gradients;
+    TaskId update_first, update_others, up_others, up_last;
+    Refs sent;  // the newest copy of gradients
+  };
+  /// One lane's copies under way.
+  struct Moving {
+    std::array<Ref, kHostBuffers> down{};  // the newest, in turn
+    std::size_t count = 0;
+    Refs window;  // what the next copy up may begin after
+    bool backward = false;
+    std::map<std::pair<std::uint32_t, std::int32_t>, Ref> there;  // by stage and microbatch
+  };
+
+  TaskId task(std::size_t place, TaskKind, Phase, std::string_view name, Bytes);
+  void make_update(std::size_t place, Grain);
+  const Streams& streams(std::size_t place) const { return streams_[places_[place].device.value]; }
+
+  const Workload& w_;
+  const StageCopies& places_;
+  Draft& draft_;
+  std::vector<Streams> streams_;  // by device
+  std::vector<Place> list_;       // by place
+  std::vector<std::vector<bool>> moves_;
+  std::vector<Moving> moving_;  // by lane
+};
+
+}  // namespace trainyard

@@ -1,0 +1,229 @@
+// Plans that keep state or activations on the host, simulated: what the device holds, and the three
+// fidelities against each other.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "core/base/random.h"
+#include "core/cluster/host.h"
+#include "core/estimate/estimate.h"
+#include "core/memory/process_bytes.h"
+#include "core/model/zoo.h"
+#include "core/program/offloaded.h"
+#include "tests/support/layers.h"
+#include "tests/support/scenarios.h"
+
+namespace trainyard {
+namespace {
+
+using testing::gpt;
+using testing::scenario;
+
+std::uint64_t cases() {
+  const char* given = std::getenv("TRAINYARD_PROPERTY_CASES");
+  return given != nullptr ? std::min<std::uint64_t>(std::strtoull(given, nullptr, 10), 1000) : 1000;
+}
+
+// Each kind of traffic on a port of its own: what the closed form assumes.
+Timeline alone(const Workload& w, const Program& p, const CostModel& cost) {
+  TaskPrices prices = price(p, w.scenario.plan.mesh, w.scenario.cluster, cost);
+  for (std::size_t t = 0; t < p.tasks.size(); ++t)
+    if (p.tasks[t].kind != TaskKind::Compute && !is_host(p.tasks[t].kind))
+      prices.resource[t] =
+          static_cast<std::uint8_t>(10 + 4 * static_cast<int>(p.tasks[t].group) +
+                                    2 * (p.tasks[t].collective == CollectiveKind::AllGather) +
+                                    (p.tasks[t].phase == Phase::Forward));
+  return simulate(p, prices);
+}
+
+struct Simulated {
+  Workload workload;
+  Program program;
+  Timeline timeline;
+
+  explicit Simulated(const Scenario& s, Grain grain = Grain::Order)
+      : workload(prepare(s)), program(lower(workload, {.grain = grain})) {
+    timeline = alone(workload, program, *roofline_cost_model());
+  }
+  CategoryBytes peak(std::uint32_t device) const {
+    const MemoryWave wave = memory_wave(timeline, program, DeviceId{device});
+    return wave.samples[wave.peak].bytes;
+  }
+  Bytes most(std::uint32_t device, Category category) const {
+    Bytes found{};
+    for (const MemoryWave::Sample& s : memory_wave(timeline, program, DeviceId{device}).samples)
+      found = std::max(found, s.bytes[static_cast<std::size_t>(category)]);
+    return found;
+  }
+  Bytes sent(std::string_view name) const {
+    Bytes sum{};
+    for (const Instruction& in : program.instructions)
+      if (program.name(program.task(in).name) == name) sum += program.task(in).bytes;
+    return sum;
+  }
+};
+
+class EachGrain : public ::testing::TestWithParam<Grain> {};
+INSTANTIATE_TEST_SUITE_P(Offload, EachGrain, ::testing::Values(Grain::Order, Grain::Op));
+
+TEST_P(EachGrain, TheHostUpdatesWhatTheDeviceDoesNotHold) {
+  const Simulated here(scenario(gpt(), 1, {"precision=bf16"}), GetParam());
+  const Simulated there(scenario(gpt(), 1, {"precision=bf16", "offload=optimizer"}), GetParam());
+  const std::int64_t n = parameters(there.workload.scenario.model);
+  EXPECT_EQ(here.most(0, Category::OptimizerState).value, 12 * n);
+  EXPECT_EQ(there.most(0, Category::OptimizerState).value, 0);
+  EXPECT_EQ(there.sent("gradients to host").value, 2 * n);
+  EXPECT_EQ(there.sent("weights from host").value, 2 * n);
+  EXPECT_EQ(there.sent("optimizer on the host").value, optimizer("adam").touched_bytes * n);
+  // Nothing of the update is the device's, and the step waits for it.
+  const Breakdown parts = breakdown(there.timeline, there.program, DeviceId{0});
+  EXPECT_EQ(parts.optimizer, Duration{});
+  const Duration update =
+      host_update_time(there.sent("optimizer on the host"), there.workload.scenario.cluster);
+  EXPECT_GE(parts.host, update - Duration{2});
+  EXPECT_EQ(parts.sum(), makespan(there.timeline));
+}
+
+TEST_P(EachGrain, TheDeviceHoldsWhatItsBuffersBound) {
+  const testing::Settings plain = {"pp=8", "global-batch=32", "precision=bf16", "tp=1"};
+  testing::Settings moved = plain;
+  moved.push_back("offload=activations");
+  const Model model = gpt({.layers = 16});
+  const Simulated here(scenario(model, 8, plain), GetParam()),
+      there(scenario(model, 8, moved), GetParam());
+  for (std::uint32_t d = 0; d < 8; ++d) {
+    const Bytes before = here.most(d, Category::Activations),
+                after = there.most(d, Category::Activations);
+    const PhaseBytes& bytes = there.workload.kinds[there.workload.kind_of[d]].bytes;
+    const Bytes each = bytes.until_input + bytes.until_weight;
+    EXPECT_LE(after.value, before.value) << d;
+    // Two going, two coming; what is worked on is one of them, and its gradient's room is its own.
+    EXPECT_LE(after.value, (each * (2 * static_cast<int>(kHostBuffers) + 1)).value) << d;
+  }
+  EXPECT_LT(there.most(0, Category::Activations).value,
+            here.most(0, Category::Activations).value * 6 / 10);
+}
+
+// With a link that takes its time the step is longer, and memory is bounded all the same.
+TEST(Offload, ASlowLinkHoldsForwardsUp) {
+  Scenario s = scenario(gpt({.layers = 16}), 8,
+                        {"pp=8", "global-batch=32", "precision=bf16", "offload=activations"});
+  const Simulated fast(s);
+  s.cluster.device.host_link.value = {1e8};
+  const Simulated slow(s);
+  EXPECT_GT(makespan(slow.timeline), 2 * makespan(fast.timeline));
+  const PhaseBytes& bytes = slow.workload.kinds[slow.workload.kind_of[0]].bytes;
+  const Bytes each = bytes.until_input + bytes.until_weight;
+  EXPECT_LE(slow.most(0, Category::Activations).value, (each * 5).value);
+  EXPECT_GT(breakdown(slow.timeline, slow.program, DeviceId{0}).host, Duration{});
+}
+
+// The closed form against order grain, on random plans.
+class DrawOffload {
+ public:
+  explicit DrawOffload(std::uint64_t seed) : random_(seed) {}
+  Scenario scenario() {
+    for (;;) {
+      static const Model models[] = {zoo_model("gpt2"), zoo_model("llama-3-8b"),
+                                     zoo_model("megatron-1.7b"), zoo_model("mixtral-8x7b")};
+      Scenario s{models[pick(0, 3)], {}, {}};
+      const char* devices[] = {"a100-sxm-80", "h100-sxm", "gh200", "v100-sxm3-32"};
+      s.cluster = make_cluster(device(devices[pick(0, 3)]), std::int64_t{8} << pick(0, 3));
+      Plan& p = s.plan;
+      p.mesh.tp = 1 << pick(0, 2);
+      p.mesh.pp = static_cast<int>(pick(1, 8));
+      p.batch.micro = pick(1, 2);
+      p.batch.sequence = std::int64_t{128} << pick(0, 4);
+      const char* schedules[] = {"1f1b", "1f1b", "gpipe", "interleaved", "zb-h1"};
+      const std::string_view schedule = schedules[pick(0, 4)];
+      if (schedule == "interleaved") p.virtual_stages = static_cast<int>(pick(2, 3));
+      apply_setting(p, "schedule", schedule);
+      apply_setting(p, "zero", std::to_string(pick(0, 3)));
+      const char* recompute[] = {"none", "none", "full", "op"};
+      apply_setting(p, "recompute", recompute[pick(0, 3)]);
+      apply_setting(p, "overlap", pick(0, 1) == 0 ? "on" : "off");
+      const char* kept[] = {"optimizer", "activations", "both"};
+      apply_setting(p, "offload", kept[pick(0, 2)]);
+      if (s.cluster.count % (p.mesh.tp * p.mesh.pp) != 0) continue;
+      p.batch.global = p.batch.micro * (s.cluster.count / (p.mesh.tp * p.mesh.pp)) * pick(1, 24);
+      if (!has_errors(check(s))) return s;
+    }
+  }
+
+ private:
+  std::int64_t pick(std::int64_t low, std::int64_t high) {
+    return random_.between(next_++, low, high);
+  }
+  Random random_;
+  std::uint64_t next_ = 0;
+};
+
+std::string words(const Scenario& s) {
+  std::string text = s.model.name + " on " + s.cluster.name;
+  for (const Setting& one : settings()) text += " " + std::string(one.key) + "=" + one.read(s.plan);
+  return text;
+}
+
+struct OffloadSpread {
+  int count = 0;
+  double worst = 0, sum = 0;
+  void add(double error) { ++count, sum += error, worst = std::max(worst, std::abs(error)); }
+};
+
+TEST(Offload, ClosedFormAgreesWithOrderGrain) {
+  const auto cost = roofline_cost_model();
+  std::map<std::string, OffloadSpread> time, memory;
+  for (std::uint64_t i = 0; i < cases(); ++i) {
+    const Scenario s = DrawOffload(i).scenario();
+    const Workload w = prepare(s);
+    const Program p =
+        lower(w, {.times = phase_times(w, *cost),
+                  .framework = process_bytes(w, cost->process_memory(s.cluster.device))});
+    const Timeline t = alone(w, p, *cost);
+    const StepEstimate e = estimate_step(w, *cost);
+    const double error = to_seconds(e.step) / to_seconds(makespan(t)) - 1;
+    const std::string kind = setting(s.plan, "offload") + ", " + setting(s.plan, "schedule");
+    time[kind].add(error);
+    EXPECT_LE(std::abs(error), 0.02) << words(s) << "\nclosed form " << to_seconds(e.step)
+                                     << " s, order grain " << to_seconds(makespan(t)) << " s";
+    Bytes most{}, guess{};
+    for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d) {
+      const MemoryWave wave = memory_wave(t, p, DeviceId{d});
+      most = std::max(most, total(wave.samples[wave.peak].bytes));
+      guess = std::max(guess, total(e.memory[d]));
+    }
+    memory[kind].add(static_cast<double>(guess.value) / static_cast<double>(most.value) - 1);
+  }
+  const auto print = [](const char* title, const std::map<std::string, OffloadSpread>& table) {
+    std::printf("%s\n", title);
+    for (const auto& [name, spread] : table)
+      std::printf("  %-30s %5d scenarios  mean %+7.3f %%  worst %6.3f %%\n", name.c_str(),
+                  spread.count, 100 * spread.sum / spread.count, 100 * spread.worst);
+  };
+  print("closed form against order grain, step time", time);
+  print("closed form against order grain, peak of the fullest device", memory);
+}
+
+// Order grain sends the gradients of all layers but one beside the whole backward, op grain each
+// after its own: both end within a layer of each other.
+TEST(Offload, GrainsAgree) {
+  for (const char* kept : {"optimizer", "activations", "both"}) {
+    const std::string offload = std::string("offload=") + kept;
+    const Scenario s =
+        scenario(gpt({.layers = 16}), 8,
+                 {"pp=8", "global-batch=32", "precision=bf16", std::string_view(offload)});
+    const Simulated order(s), op(s, Grain::Op);
+    EXPECT_NEAR(to_seconds(makespan(op.timeline)) / to_seconds(makespan(order.timeline)), 1, 0.05)
+        << kept;
+    for (std::uint32_t d = 0; d < 8; ++d)
+      for (const Category c : {Category::Weights, Category::OptimizerState, Category::Gradients})
+        EXPECT_EQ(op.most(d, c), order.most(d, c)) << kept;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard

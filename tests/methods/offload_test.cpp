@@ -1,0 +1,124 @@
+// What the host keeps: bytes, refusals, and the words that choose it.
+#include "core/methods/offload.h"
+
+#include <gtest/gtest.h>
+
+#include "core/memory/host_memory.h"
+#include "tests/support/layers.h"
+
+namespace trainyard {
+namespace {
+
+using testing::check_of;
+using testing::gpt;
+using testing::layer;
+using testing::scenario;
+
+Body of_parameters(std::int64_t count) {
+  Body body;
+  body.parameters.dense = count;
+  return body;
+}
+
+Workload opened(const testing::Settings& settings, std::int64_t devices = 8) {
+  return prepare(scenario(gpt({.layers = 8}), devices, settings));
+}
+
+// Adam in mixed precision: 8 bytes of moments and 4 of master weights leave; gradients (2) and
+// weights (2) stay.
+TEST(Offload, OptimizerStateLeavesTheDevice) {
+  constexpr std::int64_t n = 1000;
+  const Workload w = opened({"precision=bf16", "offload=optimizer"});
+  const StateBytes held = state_bytes(of_parameters(n), w.layout);
+  EXPECT_EQ(held.weights.value, 2 * n);
+  EXPECT_EQ(held.gradients.value, 2 * n);
+  EXPECT_EQ(held.optimizer.value, 0);
+  const HostShare host = host_share(of_parameters(n), w.layout);
+  EXPECT_EQ(host.gradients.value, 2 * n);
+  EXPECT_EQ(host.weights.value, 2 * n);
+  EXPECT_EQ(host.state.value, (8 + 4 + 2) * n);
+  EXPECT_EQ(host.touched.value, optimizer("adam").touched_bytes * n);
+  EXPECT_TRUE(layer(w).update.empty());
+}
+
+TEST(Offload, ShardsOfTheOptimizerAreShardsOfTheTraffic) {
+  constexpr std::int64_t n = 1024;
+  const Workload w = opened({"precision=bf16", "offload=optimizer", "zero=1"});
+  const HostShare host = host_share(of_parameters(n), w.layout);
+  EXPECT_EQ(host.gradients.value, 2 * n / 8);
+  EXPECT_EQ(host.state.value, 14 * n / 8);
+}
+
+TEST(Offload, NothingMovesUnlessAsked) {
+  for (const char* kept : {"none", "activations"}) {
+    const Workload w =
+        opened({"pp=4", std::string_view(kept) == "none" ? "offload=none" : "offload=activations"});
+    EXPECT_EQ(host_share(of_parameters(1000), w.layout), HostShare{}) << kept;
+    EXPECT_FALSE(layer(w).update.empty()) << kept;
+  }
+}
+
+TEST(Offload, NoneIsAPlanThatSaysNothingOfHosts) {
+  Plan plan, other;
+  apply_setting(plan, "offload=both");
+  EXPECT_NE(plan, other);
+  EXPECT_EQ(setting(plan, "offload"), "both");
+  apply_setting(plan, "offload=none");
+  EXPECT_EQ(plan, other);
+  EXPECT_EQ(setting(plan, "offload"), "none");
+  EXPECT_THROW(apply_setting(plan, "offload=optimiser"), Error);
+}
+
+std::string refusal(const testing::Settings& settings) {
+  for (const Diagnostic& d : check_of("offload", scenario(gpt({.layers = 8}), 8, settings)))
+    if (d.severity == Diagnostic::Severity::Error) return d.message;
+  return "";
+}
+
+TEST(Offload, RefusesWhatIsNotModelled) {
+  EXPECT_EQ(refusal({"pp=4", "offload=both"}), "");
+  EXPECT_EQ(refusal({"pp=4", "schedule=zb-h1", "offload=optimizer"}), "");
+  EXPECT_EQ(refusal({"pp=4", "schedule=zb-h1", "offload=activations"}),
+            "offload=activations is modelled for backwards in one part, and zb-h1 keeps some "
+            "activations on until their weight gradient");
+  EXPECT_EQ(refusal({"pp=4", "schedule=pipedream", "offload=optimizer"}),
+            "offload=optimizer is modelled for schedules that update once a step, and pipedream "
+            "updates while microbatches are under way");
+  EXPECT_EQ(refusal({"pp=4", "schedule=chimera", "offload=optimizer"}),
+            "offload=optimizer is modelled for one copy of every stage, and chimera has two");
+  EXPECT_EQ(refusal({"schedule=tick-tock", "offload=activations"}),
+            "offload=activations is modelled for one flow of microbatches a device, and tick-tock "
+            "has several");
+}
+
+TEST(Offload, AnEditedOrderIsNotFollowed) {
+  Scenario s = scenario(gpt({.layers = 4}), 4, {"pp=4", "offload=activations"});
+  s.plan.order = "d0/compute  0F0 0B0";
+  const Diagnostics found = check_of("offload", s);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].fix, "order=own");
+}
+
+TEST(Offload, AHostThatIsStatedMustHoldIt) {
+  Scenario s = scenario(gpt({.layers = 8}), 8, {"offload=optimizer"});
+  const std::optional<HostMemory> held = host_memory(prepare(s));
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->node.value, 8 * held->device.value);
+  s.cluster.host_memory = {held->node, "given"};
+  EXPECT_FALSE(has_errors(check(s)));
+  s.cluster.host_memory.value -= Bytes{1};
+  const Diagnostics found = check(s);
+  ASSERT_TRUE(has_errors(found));
+  EXPECT_EQ(found.back().place.text, "plan#/choices/offload");
+  EXPECT_THROW(prepare(s), Error);
+}
+
+// Moments, 4-byte weights and the gradients as they arrive: 14 bytes a parameter.
+TEST(Offload, TheHostHoldsFourteenBytesAParameter) {
+  const Scenario s = scenario(gpt({.layers = 8}), 1, {"precision=bf16", "offload=optimizer"});
+  const Workload w = prepare(s);
+  EXPECT_EQ(host_memory(w)->device.value, 14 * parameters(s.model));
+}
+
+}  // namespace
+}  // namespace trainyard
