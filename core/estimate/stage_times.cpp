@@ -44,6 +44,12 @@ class Pricer {
     return total;
   }
 
+  // Each microbatch's, there and back.
+  Duration host(Duration one) {
+    counted(one, 2);
+    return one;
+  }
+
   Duration update(const StageWork& stage) {
     return whole(stage.update, stage.update_kernels, true);
   }
@@ -149,9 +155,12 @@ class Pricer {
   }
 };
 
-HostTime host_time(const StageWork& stage, const Workload& w) {
+HostTime host_time(const StageWork& stage, const Workload& w, Pricer& pricer) {
   const Cluster& cluster = w.scenario.cluster;
-  const auto copy = [&](Bytes bytes) { return host_copy_time(bytes, cluster); };
+  const auto copy = [&](Bytes bytes) { return pricer.host(host_copy_time(bytes, cluster)); };
+  const auto update = [&](Bytes touched) {
+    return pricer.host(host_update_time(touched, cluster));
+  };
   HostTime t;
   if (w.layout.host_activations)
     t.activations = copy(stage.bytes.until_input + stage.bytes.until_weight);
@@ -159,8 +168,8 @@ HostTime host_time(const StageWork& stage, const Workload& w) {
   const HostWork& host = stage.host;
   t.down_others = copy(host.all.gradients - host.first.gradients);
   t.down_last = copy(host.first.gradients);
-  t.update_first = host_update_time(host.first.touched, cluster);
-  t.update_others = host_update_time(host.all.touched - host.first.touched, cluster);
+  t.update_first = update(host.first.touched);
+  t.update_others = update(host.all.touched - host.first.touched);
   t.up_others = copy(host.all.weights - host.last.weights);
   t.up_last = copy(host.last.weights);
   t.overlapped = host.overlapped;
@@ -185,7 +194,7 @@ StageTime stage_time(const Workload& w, const StageWork& stage, Pricer& pricer, 
   t.gather_others = pricer.sum(stage.gather.others), t.gather_last = pricer.sum(stage.gather.last);
   t.reduce_overlapped = stage.reduce.overlapped, t.gather_overlapped = stage.gather.overlapped;
   if (!w.layout.host_optimizer) t.update = pricer.update(stage);
-  if (w.layout.host_optimizer || w.layout.host_activations) t.host = host_time(stage, w);
+  if (w.layout.host_optimizer || w.layout.host_activations) t.host = host_time(stage, w, pricer);
   if (copied)
     t.copies = pricer.collective(
         {CollectiveKind::AllReduce, Group::Copies, stage.state.total.gradients, 1, {}});

@@ -105,17 +105,39 @@ Duration last_backward(const StageTime& stage) {
 struct HostClock {
   Duration down{}, host{}, up{};
 
-  // When the last weights of a stage are back: gradients of the layer that is ready last go once
-  // `reduced`, the others from `begins` on; the host updates after `computed`.
-  Duration update(const HostTime& t, Duration begins, Duration reduced, Duration computed) {
+  // When the gradients of a stage are all with the host: those of the layer that is ready last go
+  // once `reduced`, the others from `begins` on.
+  Duration send(const HostTime& t, Duration begins, Duration reduced) {
     down = std::max(down, t.overlapped ? begins : reduced) + t.down_others;
-    down = std::max(down, reduced) + t.down_last;
-    const Duration first = std::max({host, computed, down}) + t.update_first;
+    return down = std::max(down, reduced) + t.down_last;
+  }
+  // When its last weights are back.
+  Duration update(const HostTime& t, Duration sent, Duration computed) {
+    const Duration first = std::max({host, computed, sent}) + t.update_first;
     host = first + t.update_others;
     up = std::max(up, first) + t.up_others;
     return up = std::max(up, host) + t.up_last;
   }
 };
+
+// When the host has each stage's gradients: stages of a device send them in the order in which
+// their backwards end.
+std::vector<Duration> sent_to_host(const std::vector<StageTime>& stages,
+                                   const PipelineEstimate& middle, const StageCopies& places,
+                                   const std::vector<Duration>& reduced,
+                                   std::vector<HostClock>& hosts) {
+  std::vector<StageCopy> order(places.begin(), places.end());
+  std::stable_sort(order.begin(), order.end(), [&](const StageCopy& a, const StageCopy& b) {
+    return middle.ends[a.stage.value] < middle.ends[b.stage.value];
+  });
+  std::vector<Duration> sent(stages.size());
+  for (const StageCopy& place : order) {
+    const std::size_t s = place.stage.value;
+    sent[s] = hosts[place.device.value].send(stages[s].host,
+                                             middle.ends[s] - last_backward(stages[s]), reduced[s]);
+  }
+  return sent;
+}
 
 // When each device has updated and sent out the weights of all its stages.
 Duration step_end(const std::vector<StageTime>& stages, const PipelineEstimate& middle,
@@ -126,16 +148,19 @@ Duration step_end(const std::vector<StageTime>& stages, const PipelineEstimate& 
   const std::vector<Duration> reduced = joined(stages, middle, places, devices);
   std::vector<Duration> sent(devices);
   std::vector<HostClock> hosts(devices);
+  const bool hosted = std::any_of(stages.begin(), stages.end(), [](const StageTime& s) {
+    return s.host.update_first > Duration{};
+  });
+  const std::vector<Duration> with_host =
+      hosted ? sent_to_host(stages, middle, places, reduced, hosts) : std::vector<Duration>{};
   Duration step{};
   for (const StageCopy& place : places) {
     const StageTime& stage = stages[place.stage.value];
     Duration& device = free[place.device.value];
     Duration end{};
     if (stage.host.update_first > Duration{}) {
-      const Duration ended = middle.ends[place.stage.value];
-      end = hosts[place.device.value].update(stage.host, ended - last_backward(stage),
-                                             reduced[place.stage.value], device);
       device = std::max(device, reduced[place.stage.value]);
+      end = hosts[place.device.value].update(stage.host, with_host[place.stage.value], device);
     } else {
       end = device = std::max(device, reduced[place.stage.value]) + stage.update;
     }

@@ -42,8 +42,6 @@ std::string not_followed(const Method& schedule, std::string_view what) {
            " updates while microbatches are under way";
   if (copies(schedule.placement) > 1)
     return begins + "one copy of every stage, and " + name + " has two";
-  if (schedule.name == "tick-tock")
-    return begins + "one flow of microbatches a device, and " + name + " has several";
   if (what == "activations" && schedule.splits_backward)
     return begins + "backwards in one part, and " + name +
            " keeps some activations on until their weight gradient";
