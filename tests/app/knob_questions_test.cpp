@@ -126,8 +126,8 @@ TEST(Questions, WidthOfDataParallelism) {
 }
 
 TEST(Questions, OptimizerOnTheHost) {
-  if (find_setting("offload") == nullptr) GTEST_SKIP() << "no setting says where state is kept";
   EXPECT_GT(compared(document(5), "offload"), 0);
+  EXPECT_LT(reserved(estimated({"offload=optimizer"})), reserved(estimated({})));
 }
 
 TEST(Questions, CheckpointingPolicy) {

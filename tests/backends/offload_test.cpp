@@ -197,7 +197,14 @@ TEST(Offload, ClosedFormAgreesWithOrderGrain) {
       most = std::max(most, total(wave.samples[wave.peak].bytes));
       guess = std::max(guess, total(e.memory[d]));
     }
-    memory[kind].add(static_cast<double>(guess.value) / static_cast<double>(most.value) - 1);
+    const double off = static_cast<double>(guess.value) / static_cast<double>(most.value) - 1;
+    memory[kind].add(off);
+    // Which of several chunks' microbatches are alive at the fullest moment hangs on their bytes,
+    // and what waits for a weight gradient on each layer's: there the closed form counts
+    // microbatches.
+    const std::string schedule = setting(s.plan, "schedule");
+    const bool counts = schedule == "interleaved" || schedule == "zb-h1";
+    EXPECT_LE(std::abs(off), counts ? 0.2 : 0.03) << words(s);
   }
   const auto print = [](const char* title, const std::map<std::string, OffloadSpread>& table) {
     std::printf("%s\n", title);

@@ -74,6 +74,18 @@ std::vector<Case> cases() {
        {},
        {{"kernels", "eager,compiled"}, {"optimizer", "adam,sgd"}, {"micro-batch", "1"}}},
       {"llama-3-8b", "h100-sxm:16", {"global-batch=32", "pp=1"}, {"pp"}, {}},
+      {"gpt3-2.7b",
+       "a100-sxm-80:8",
+       {"global-batch=32"},
+       {},
+       {{"offload", "activations,none,both,optimizer"},
+        {"micro-batch", "1"},
+        {"schedule", "1f1b,zb-h1,chimera,pipedream"}}},
+      {"gpt3-2.7b",
+       "a100-sxm-80:8,host-memory=48GiB",
+       {"global-batch=32"},
+       {},
+       {{"offload", "any"}, {"micro-batch", "1"}, {"schedule", "1f1b"}}},
   };
 }
 
