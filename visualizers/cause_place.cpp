@@ -10,6 +10,7 @@ namespace {
 
 bool communicates(const Task& task, std::string_view cause) {
   if (task.kind == TaskKind::Compute) return false;
+  if (is_host(task.kind)) return cause == "host";
   if (task.kind != TaskKind::Collective) return cause == "pipeline";
   switch (task.group) {
     case Group::Tensor:

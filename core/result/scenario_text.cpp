@@ -25,6 +25,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "framework" && plan.software.framework.empty()) ||
          (key == "kernels" && plan.software.kernels.empty()) ||
          (key == "attention" && plan.software.attention.empty()) ||
+         (key == "offload" && find_choice(plan, "offload") == nullptr) ||
          (key == "reshard-after-forward" && setting(plan, key) != "off");
 }
 
@@ -40,6 +41,10 @@ std::string scenario_text(const Scenario& scenario) {
   text += fmt::format("cluster {} {} {}\n", scenario.cluster.name, scenario.cluster.device.id,
                       scenario.cluster.count);
   for (const Level& level : scenario.cluster.levels) write(text, level);
+  const Cluster& cluster = scenario.cluster;
+  if (cluster.host_memory.value.value > 0 || cluster.host_bandwidth.value.value > 0)
+    text += fmt::format("host {} {}\n", cluster.host_memory.value.value,
+                        static_cast<std::int64_t>(cluster.host_bandwidth.value.value));
   for (const Setting& one : settings())
     if (!unsaid(one.key, scenario.plan))
       text += fmt::format("{}={}\n", one.key, one.read(scenario.plan));
