@@ -18,6 +18,10 @@ std::string_view kind_word(TaskKind kind) {
       return "send";
     case TaskKind::Receive:
       return "receive";
+    case TaskKind::HostCopy:
+      return "host copy";
+    case TaskKind::HostUpdate:
+      return "host update";
   }
   return "";
 }
