@@ -11,7 +11,7 @@ Bytes sent_within(const TimelineModel& model, DeviceId device, TimeRange range) 
     const SpanWindow seen = window(model.spans, row, range.from, range.to);
     for (std::uint32_t i = seen.first; i < seen.last; ++i) {
       const Task& task = program.task(instruction_at(model, row, i));
-      if (task.kind == TaskKind::Receive) continue;
+      if (task.kind == TaskKind::Receive || task.kind == TaskKind::HostUpdate) continue;
       const RowSpan span = span_at(model.spans, row, i);
       const Duration length = span.end - span.start;
       const Duration inside = std::min(span.end, range.to) - std::max(span.start, range.from);
