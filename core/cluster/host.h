@@ -13,6 +13,14 @@ struct Host {
   double link_share = 1, bandwidth_share = 1;  // that copies and updates reach, (0, 1]
 };
 
+/// What the host holds for a plan that offloads.
+struct HostMemory {
+  Bytes device{};             // for the device that needs most of it
+  Bytes node{};               // for all devices of a node, were each to need as much
+  Sourced<Bytes> capacity{};  // of a node's host; 0 = not stated
+  std::string basis;          // which figures of the host were taken, and from where
+};
+
 Host host_of(const Cluster&);
 
 /// Pinned and large, as the copies of a training step are: no start. 0 for no bytes.

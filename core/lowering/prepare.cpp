@@ -4,9 +4,9 @@
 #include <tuple>
 
 #include "core/lowering/edited_order.h"
+#include "core/lowering/host_memory.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/split_again.h"
-#include "core/memory/host_memory.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
 #include "core/methods/transients.h"

@@ -12,6 +12,7 @@
 
 #include "core/base/banded.h"
 #include "core/base/units.h"
+#include "core/cluster/host.h"
 #include "core/memory/replay_allocator.h"
 #include "core/plan/plan.h"
 #include "core/result/assumed.h"
@@ -77,14 +78,6 @@ struct Evidence {
   bool outside = false;                // of what was validated
   std::string sentence;                // says so, or which rows are near
   std::vector<std::string> unchecked;  // parts of the plan that no row has
-};
-
-/// What the host holds for a plan that offloads.
-struct HostMemory {
-  Bytes device{};             // for the device that needs most of it
-  Bytes node{};               // for all devices of a node, were each to need as much
-  Sourced<Bytes> capacity{};  // of a node's host; 0 = not stated
-  std::string basis;          // which figures of the host were taken, and from where
 };
 
 struct StageMemory {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/base/digest.h"
-#include "core/memory/host_memory.h"
+#include "core/lowering/host_memory.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings.h"
 #include "core/result/scenario_text.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/memory/host_memory.h"
+#include "core/lowering/host_memory.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {

@@ -3,8 +3,8 @@
 
 #include <optional>
 
+#include "core/cluster/host.h"
 #include "core/lowering/lower.h"
-#include "core/result/result.h"
 
 namespace trainyard {
 

@@ -1,4 +1,4 @@
-#include "core/memory/host_memory.h"
+#include "core/lowering/host_memory.h"
 
 #include <fmt/format.h>
 
