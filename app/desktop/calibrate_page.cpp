@@ -1,12 +1,19 @@
 #include "app/desktop/calibrate_page.h"
 
 #include "app/desktop/gallery_page.h"
+#include "app/desktop/links_page.h"
+#include "app/desktop/recorded_page.h"
+#include "app/desktop/snapshot_page.h"
 
 namespace trainyard {
 
-CalibratePage::CalibratePage(Document& document, Published& published, QWidget* parent)
+CalibratePage::CalibratePage(Document& document, Published& published, Session& session,
+                             QWidget* parent)
     : TabPage("Measurements", parent) {
   add("Published", new GalleryPage(document, published));
+  add("Recorded", new RecordedPage(session));
+  add("Snapshot", new SnapshotPage(session));
+  add("Links", new LinksPage);
 }
 
 }  // namespace trainyard

@@ -9,15 +9,17 @@ namespace trainyard {
 
 class Document;
 class Published;
+class Session;
 
 /// The tabs by their names in lower case, as --tab takes them.
-inline constexpr std::array<const char*, 1> kCalibrateTabs = {"published"};
+inline constexpr std::array<const char*, 4> kCalibrateTabs = {"published", "recorded", "snapshot",
+                                                              "links"};
 
 class CalibratePage : public TabPage {
   Q_OBJECT
 
  public:
-  CalibratePage(Document&, Published&, QWidget* parent = nullptr);
+  CalibratePage(Document&, Published&, Session&, QWidget* parent = nullptr);
 };
 
 }  // namespace trainyard

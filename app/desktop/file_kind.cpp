@@ -2,15 +2,42 @@
 
 #include <QFileInfo>
 
+#include <algorithm>
+#include <fstream>
+#include <optional>
+
 #include "core/io/files.h"
 #include "core/io/json.h"
+#include "core/io/memory_snapshot_import.h"
+#include "core/io/recorded_trace_file.h"
 #include "core/io/tensor_header.h"
 
 namespace trainyard {
+namespace {
+
+// Recordings may be gigabytes: how they begin must be enough.
+std::optional<FileKind> recording_kind(const std::string& path) {
+  std::string head(std::size_t{64} << 10, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  const auto holds = [&](const char* words) { return head.find(words) != std::string::npos; };
+  if (is_pickle(head)) return FileKind::Snapshot;
+  if (is_recorded_trace(head) || head.starts_with("\x1f\x8b")) return FileKind::Trace;
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  const char begins = first == std::string::npos ? '\0' : head[first];
+  if (begins == '[' || (begins == '{' && (holds("\"traceEvents\"") || holds("\"schemaVersion\""))))
+    return FileKind::Trace;
+  if (begins != '{' && holds("algbw") && holds("busbw")) return FileKind::NcclTests;
+  return {};
+}
+
+}  // namespace
 
 FileKind file_kind(const std::string& path) {
   if (QFileInfo(QString::fromStdString(path)).isDir()) return FileKind::Model;
   if (is_tensor_file(path) || path.ends_with(".onnx")) return FileKind::Model;
+  if (const auto kind = recording_kind(path)) return *kind;
   const Json document = parse_json(read_file(path), path);
   const Json* name = document.find("schema");
   const std::string* text = name == nullptr ? nullptr : name->text();

@@ -5,11 +5,11 @@
 
 namespace trainyard {
 
-enum class FileKind { Project, Model, Cluster, Plan };
+enum class FileKind { Project, Model, Cluster, Plan, Trace, Snapshot, NcclTests };
 
-/// By its "schema"; JSON without one is taken for a model's config, and so is a folder. Throws
-/// Error{InvalidInput} when it cannot be read, is not JSON, or is a document of ours that the
-/// window cannot open.
+/// Recordings by how they begin; documents by their "schema"; JSON without one is taken for a
+/// model's config, and so is a folder. Throws Error{InvalidInput} when it cannot be read, is not
+/// JSON, or is a document of ours that the window cannot open.
 FileKind file_kind(const std::string& path);
 
 }  // namespace trainyard

@@ -44,7 +44,9 @@ constexpr Perspective kPerspectives[] = {
      {},
      kCalibrateTabs,
      false,
-     [](Window& w) -> Page* { return new CalibratePage(w.document(), w.published()); }},
+     [](Window& w) -> Page* {
+       return new CalibratePage(w.document(), w.published(), w.session());
+     }},
 };
 
 QString in_words(QStringList names) {

@@ -17,12 +17,15 @@
 #include "app/desktop/file_kind.h"
 #include "app/desktop/first_plan.h"
 #include "app/desktop/import_sheet.h"
+#include "app/desktop/links_page.h"
 #include "app/desktop/model_commands.h"
 #include "app/desktop/order_page.h"
 #include "app/desktop/palette_dialog.h"
 #include "app/desktop/perspective.h"
 #include "app/desktop/planner_page.h"
+#include "app/desktop/recorded_page.h"
 #include "app/desktop/run_dialog.h"
+#include "app/desktop/snapshot_page.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/window.h"
 #include "app/workspace/exchange.h"
@@ -43,8 +46,8 @@ namespace {
 
 constexpr const char* kProjectFilter = "Trainyard project (*.trainyard)";
 constexpr const char* kAnyFilter =
-    "Projects, models, clusters, plans (*.trainyard *.json *.safetensors *.gguf *.onnx);;All files "
-    "(*)";
+    "Projects, models, clusters, plans (*.trainyard *.json *.safetensors *.gguf *.onnx);;"
+    "Recordings (*.json *.gz *.tybin *.pickle *.pkl *.txt *.log);;All files (*)";
 constexpr const char* kDefaultCluster = "h100-sxm:64";
 
 // Opens it with stand-ins for what is not chosen yet; throws what is wrong with the file.
@@ -208,6 +211,18 @@ void Window::open_file(const QString& path) {
         project.current = 0;
         try_open(project);
         document_.use_plan_file(QString::fromStdString(file));
+        break;
+      case FileKind::Trace:
+        show_tab("recorded");
+        findChild<RecordedPage*>()->open(QString::fromStdString(file));
+        break;
+      case FileKind::Snapshot:
+        show_tab("snapshot");
+        findChild<SnapshotPage*>()->open(QString::fromStdString(file));
+        break;
+      case FileKind::NcclTests:
+        show_tab("links");
+        findChild<LinksPage*>()->open(QString::fromStdString(file));
         break;
     }
     remember_file(QString::fromStdString(file));

@@ -2,9 +2,11 @@
 // streams with what they belong to, marks of steps, memory. Equal seeds give equal bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "core/base/random.h"
 

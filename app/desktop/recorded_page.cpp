@@ -1,0 +1,237 @@
+#include "app/desktop/recorded_page.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QShortcut>
+#include <QSplitter>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "app/desktop/canvas_widget.h"
+#include "app/desktop/recorded_scene.h"
+#include "app/desktop/session.h"
+#include "app/desktop/table.h"
+#include "app/desktop/theme.h"
+#include "app/desktop/widgets.h"
+#include "app/workspace/open_trace.h"
+#include "core/base/error.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t kRowsShown = 500;
+const char* const kEmpty =
+    "Open or drop a trace of a profiler: Chrome or "
+    "Kineto JSON, also .gz, or a .tybin.";
+
+QString q(const std::string& text) { return QString::fromStdString(text); }
+
+QPushButton* button(const QString& words, QWidget* parent) {
+  auto* made = new QPushButton(words, parent);
+  made->setAccessibleName(words);
+  made->setFixedHeight(kFieldHeight);
+  return made;
+}
+
+}  // namespace
+
+RecordedPage::RecordedPage(Session& session, QWidget* parent)
+    : Page(parent), session_(session), background_(this) {
+  setObjectName("page");
+  setAttribute(Qt::WA_StyledBackground);
+  auto scene = std::make_unique<RecordedScene>([this] { fill_table(); });
+  scene_ = scene.get();
+  scene_->set_model(nullptr, kEmpty);
+  canvas_ = new CanvasWidget("Recorded trace", std::move(scene));
+  canvas_->setMinimumHeight(200);
+  auto* bar = new Header("Recorded trace");
+  state_ = make_label("", 11, QFont::Normal, "second");
+  found_ = make_label("", 11, QFont::Normal, "second");
+  search_ = new QLineEdit;
+  search_->setPlaceholderText("Search names: gemm, nccl …");
+  search_->setAccessibleName("Words of a span's name");
+  search_->setClearButtonEnabled(true);
+  search_->setFixedSize(220, kFieldHeight);
+  open_ = button("Open trace…", this);
+  cancel_ = button("Cancel", this);
+  for (QWidget* part : std::initializer_list<QWidget*>{state_, found_, search_, cancel_, open_})
+    bar->row()->addWidget(part);
+  table_ = make_table(
+      "Statistics of the recording",
+      {"name", "kind", "count", "sum", "self", "average", "p50", "p95", "min", "max", "% of range"},
+      {420, 110});
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(3, Qt::DescendingOrder);
+  auto* lower = new QWidget;
+  auto* lower_column = new QVBoxLayout(lower);
+  lower_column->setContentsMargins(0, 0, 0, 0);
+  lower_column->setSpacing(0);
+  auto* lower_bar = new Header("Statistics");
+  range_ = make_label("", 11, QFont::Normal, "second");
+  lower_bar->row()->addWidget(range_);
+  lower_column->addWidget(lower_bar);
+  lower_column->addWidget(table_, 1);
+  auto* halves = new QSplitter(Qt::Vertical);
+  halves->addWidget(canvas_);
+  halves->addWidget(lower);
+  halves->setSizes({620, 220});
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(bar);
+  column->addWidget(halves, 1);
+  connect(open_, &QPushButton::clicked, this, &RecordedPage::ask_for_file);
+  connect(cancel_, &QPushButton::clicked, this, &RecordedPage::cancel);
+  connect(search_, &QLineEdit::textChanged, this, &RecordedPage::search);
+  connect(search_, &QLineEdit::returnPressed, this, [this] { walk(true); });
+  auto* back = new QShortcut(QKeySequence("Shift+Return"), search_);
+  back->setContext(Qt::WidgetShortcut);
+  connect(back, &QShortcut::activated, this, [this] { walk(false); });
+  connect(&session_, &Session::experiment_changed, this, &RecordedPage::refresh);
+  refresh();
+}
+
+void RecordedPage::ask_for_file() {
+  const QString path = QFileDialog::getOpenFileName(
+      this, "Open trace", {}, "Traces (*.json *.json.gz *.gz *.tybin);;All files (*)");
+  if (!path.isEmpty()) open(path);
+}
+
+void RecordedPage::open(const QString& path) {
+  path_ = path;
+  error_.clear();
+  background_.ask(
+      [this, file = path.toStdString()](std::stop_token stop, const auto& tell) {
+        int told = -1;
+        const auto progress = [&](double share) {
+          const int percent = static_cast<int>(100 * share);
+          if (percent == told) return;
+          told = percent;
+          tell([this, percent] {
+            state_->setText("reading " + QFileInfo(path_).fileName() + ", " +
+                            QString::number(percent) + " %");
+          });
+        };
+        Read read;
+        try {
+          read.model = recorded_model(open_trace(file, {stop, progress}));
+        } catch (const Error& error) {
+          read.error = q(describe(error));
+        } catch (const std::bad_alloc&) {
+          read.error = "This machine has not the memory to hold the trace.";
+        }
+        return read;
+      },
+      [this](Read read) { take(std::move(read)); });
+  refresh();
+  state_->setText("reading " + QFileInfo(path).fileName());
+}
+
+void RecordedPage::cancel() {
+  background_.stop();
+  refresh();
+}
+
+void RecordedPage::take(Read read) {
+  error_ = read.error;
+  // A file that cannot be read takes nothing away.
+  if (read.model) model_ = std::move(read.model);
+  refresh();
+}
+
+void RecordedPage::refresh() {
+  cancel_->setVisible(background_.running());
+  scene_->set_model(model_, error_.isEmpty() ? QString(kEmpty) : error_);
+  RecordedMarks marks = scene_->marks();
+  marks.predicted_step =
+      session_.experiment() ? session_.experiment()->result.step.value : Duration{};
+  scene_->set_marks(std::move(marks));
+  search_->setEnabled(model_ != nullptr);
+  if (background_.running()) return;
+  QString words = error_;
+  if (words.isEmpty() && model_) {
+    words = QFileInfo(q(model_->trace.source)).fileName();
+    if (!model_->trace.defects.empty())
+      words += "  ·  " + QString::number(model_->trace.defects.size()) + " kinds of defects";
+  }
+  state_->setText(words);
+  QString tip;
+  if (model_)
+    for (const TraceDefect& defect : model_->trace.defects) tip += q(describe(defect)) + "\n";
+  state_->setToolTip(tip.trimmed());
+  fill_table();
+  search(search_->text());
+  Q_EMIT turned();
+}
+
+void RecordedPage::fill_table() {
+  canvas_->refresh();
+  table_->clear();
+  range_->clear();
+  if (!model_) return;
+  const TimeRange range = scene_->state().range.value_or(TimeRange{Instant{}, model_->end});
+  range_->setText((scene_->state().range ? "range of " : "whole recording, ") +
+                  q(format_duration(range.length())));
+  const std::vector<NameStatistics> list = recorded_statistics(*model_, range.from, range.to);
+  table_->setSortingEnabled(false);
+  for (std::size_t i = 0; i < std::min(kRowsShown, list.size()); ++i) {
+    const NameStatistics& s = list[i];
+    auto* row = new SortedRow(table_);
+    const double share = share_of_range(s.sum, range.from, range.to);
+    const Duration figures[] = {s.sum, s.self, s.average(), s.median, s.p95, s.shortest, s.longest};
+    row->setText(0, q(model_->trace.names[s.name]));
+    row->setToolTip(0, q(model_->trace.names[s.name]));
+    row->setText(1, to_string(static_cast<RecordedKind>(s.category)));
+    row->setText(2, q(format_count(static_cast<std::int64_t>(s.count))));
+    row->set_figure(2, static_cast<double>(s.count));
+    int column = 3;
+    for (const Duration figure : figures) {
+      row->setText(column, q(format_duration(figure)));
+      row->set_figure(column++, to_seconds(figure));
+    }
+    row->setText(column, q(format_percent(share)));
+    row->set_figure(column, share);
+    for (int c = 2; c <= column; ++c) row->setTextAlignment(c, Qt::AlignRight | Qt::AlignVCenter);
+  }
+  table_->setSortingEnabled(true);
+}
+
+void RecordedPage::search(const QString& words) {
+  RecordedMarks marks = scene_->marks();
+  marks.found.clear();
+  found_->clear();
+  if (model_ && !words.isEmpty()) {
+    marks.found = names_holding(*model_, words.toStdString());
+    const auto count = static_cast<std::int64_t>(count_of(*model_, marks.found));
+    found_->setText(q(format_count(count)) + (count == 1 ? " span" : " spans"));
+  }
+  scene_->set_marks(std::move(marks));
+  canvas_->refresh();
+}
+
+void RecordedPage::walk(bool forwards) {
+  if (!model_ || scene_->marks().found.empty()) return;
+  std::optional<std::uint64_t> from;
+  if (scene_->state().selected.kind == ItemKind::Span) from = scene_->state().selected.tag;
+  if (const auto next = next_of(*model_, scene_->marks().found, from, forwards))
+    scene_->show_span(*next);
+  canvas_->refresh();
+}
+
+QList<CanvasWidget*> RecordedPage::canvases() const { return {canvas_}; }
+
+std::optional<Drawing> RecordedPage::picture() const {
+  if (!model_) return std::nullopt;
+  return recorded_picture(*model_, scene_->state().shown);
+}
+
+}  // namespace trainyard

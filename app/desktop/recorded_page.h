@@ -1,0 +1,63 @@
+// A recorded trace of somebody's run: read in the background, looked at,
+// searched and counted, beside the step that the plan predicts.
+#pragma once
+
+#include <memory>
+
+#include "app/desktop/background.h"
+#include "app/desktop/page.h"
+#include "visualizers/recorded_model.h"
+
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QTreeWidget;
+
+namespace trainyard {
+
+class RecordedScene;
+class Session;
+
+class RecordedPage : public Page {
+  Q_OBJECT
+
+ public:
+  explicit RecordedPage(Session&, QWidget* parent = nullptr);
+  /// Stops what is being read and reads this. Chrome or Kineto JSON, .gz,
+  /// .tybin.
+  void open(const QString& path);
+  void cancel();
+  const RecordedModel* model() const { return model_.get(); }
+  /// Why the last file could not be opened; empty: it could.
+  const QString& error() const { return error_; }
+
+  QList<CanvasWidget*> canvases() const override;
+  bool settled() const override { return !background_.running(); }
+  bool whole() const override { return true; }
+  std::optional<Drawing> picture() const override;
+
+ private:
+  struct Read {
+    std::shared_ptr<const RecordedModel> model;
+    QString error;
+  };
+  void take(Read);
+  void ask_for_file();
+  void refresh();
+  void fill_table();
+  void search(const QString& words);
+  void walk(bool forwards);
+
+  Session& session_;
+  std::shared_ptr<const RecordedModel> model_;
+  QString path_, error_;
+  CanvasWidget* canvas_;
+  RecordedScene* scene_;  // of the canvas
+  QLabel *state_, *found_, *range_;
+  QLineEdit* search_;
+  QPushButton *open_, *cancel_;
+  QTreeWidget* table_;
+  Background background_;  // ends first
+};
+
+}  // namespace trainyard

@@ -1,0 +1,122 @@
+// Recordings opened in the window, as a person would.
+#include "app/desktop/recorded_page.h"
+
+#include <gtest/gtest.h>
+
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QTreeWidget>
+
+#include "app/desktop/canvas_widget.h"
+#include "app/desktop/links_page.h"
+#include "app/desktop/recorded_scene.h"
+#include "app/desktop/snapshot_page.h"
+#include "app/workspace/fixes.h"
+#include "app/workspace/workspace.h"
+#include "tests/desktop/support.h"
+#include "tests/support/kineto_trace.h"
+#include "tests/support/snapshot_pickle.h"
+
+namespace trainyard {
+namespace {
+
+void type(QWidget* to, int key) {
+  for (const QEvent::Type what : {QEvent::KeyPress, QEvent::KeyRelease}) {
+    QKeyEvent event(what, key, Qt::NoModifier);
+    QApplication::sendEvent(to, &event);
+  }
+  QApplication::processEvents();
+}
+
+TEST(RecordedPage, OpensATraceWithoutAModelAndFindsNamesInIt) {
+  const Folder folder;
+  Window window;
+  window.resize(1600, 1000);
+  window.show();
+  auto* page = window.findChild<RecordedPage*>();
+  ASSERT_NE(page, nullptr);
+  window.open_file(QString::fromStdString(folder.file("t.json", kineto_trace())));
+  ASSERT_TRUE(happens([&] { return page->settled() && page->model() != nullptr; }));
+  EXPECT_EQ(window.document().project().perspective, "calibrate");
+  EXPECT_TRUE(page->isVisible());
+  EXPECT_TRUE(page->picture().has_value());
+  auto* table = page->findChild<QTreeWidget*>();
+  EXPECT_GT(table->topLevelItemCount(), 4);
+  auto* search = page->findChild<QLineEdit*>();
+  search->setText("reducescatter");
+  auto& scene = dynamic_cast<RecordedScene&>(page->canvases().front()->scene());
+  type(search, Qt::Key_Return);
+  ASSERT_EQ(scene.state().selected.kind, ItemKind::Span);
+  const std::uint64_t first = scene.state().selected.tag;
+  type(search, Qt::Key_Return);
+  EXPECT_NE(scene.state().selected.tag, first);
+  // A click on the canvas and its keys.
+  page->canvases().front()->setFocus();
+  for (const int key : {Qt::Key_W, Qt::Key_A, Qt::Key_D, Qt::Key_S, Qt::Key_Down, Qt::Key_F,
+                        Qt::Key_Escape, Qt::Key_Home})
+    type(page->canvases().front(), key);
+  EXPECT_FALSE(page->canvases().front()->scene().description().isEmpty());
+}
+
+TEST(RecordedPage, AFileThatIsNoneTakesNothingAway) {
+  const Folder folder;
+  Window window;
+  auto* page = window.findChild<RecordedPage*>();
+  page->open(QString::fromStdString(folder.file("t.json", kineto_trace())));
+  ASSERT_TRUE(happens([&] { return page->settled() && page->model() != nullptr; }));
+  page->open(QString::fromStdString(folder.file("bad.json", "[1, 2, {\"ph\"")));
+  ASSERT_TRUE(happens([&] { return page->settled(); }));
+  EXPECT_TRUE(page->error().contains("expected events that can be shown"))
+      << page->error().toStdString();
+  EXPECT_NE(page->model(), nullptr);
+  page->open(QString::fromStdString(folder.file("t.json", kineto_trace({.steps = 200}))));
+  page->cancel();
+  EXPECT_TRUE(page->settled());
+  EXPECT_NE(page->model(), nullptr);
+}
+
+TEST(SnapshotPage, HoldsASnapshotAgainstThePlan) {
+  const Folder folder;
+  const std::string model = folder.file("config.json", kConfig);
+  const std::vector<std::string> settings = {"pp=2", "global-batch=64", "micro-batch=8", "seq=512",
+                                             "recompute=full"};
+  auto window = window_with({model, "h100-sxm:2", "", settings});
+  Scenario real = open({model, "h100-sxm:2", "", settings});
+  apply_words(real.plan, "recompute=none");
+  const std::string pickle = snapshot_pickle(*run_once(real, {}), DeviceId{0});
+  auto* page = window->findChild<SnapshotPage*>();
+  window->open_file(QString::fromStdString(folder.file("s.pickle", pickle)));
+  ASSERT_TRUE(happens([&] { return page->settled() && page->model() != nullptr; }));
+  EXPECT_TRUE(page->isVisible());
+  EXPECT_TRUE(page->model()->planned.has_value());
+  EXPECT_TRUE(page->model()->divergence.has_value());
+  EXPECT_FALSE(page->model()->sentence.empty());
+  EXPECT_TRUE(page->picture().has_value());
+  page->open(QString::fromStdString(folder.file("bad.pickle",
+                                                "\x80\x04"
+                                                "cos\nsystem\n.")));
+  ASSERT_TRUE(happens([&] { return page->settled(); }));
+  EXPECT_TRUE(page->error().contains("GLOBAL")) << page->error().toStdString();
+}
+
+TEST(LinksPage, FitsWhatNcclTestsPrinted) {
+  const Folder folder;
+  Window window;
+  window.show();
+  auto* page = window.findChild<LinksPage*>();
+  window.open_file(QString::fromStdString(folder.file(
+      "n.txt",
+      "# Collective test starting: all_reduce_perf\n#  Rank  1 Group 0\n# time algbw busbw\n"
+      " 1024 256 float sum -1 10 0.10 0.10 0 10 0.10 0.10 0\n"
+      " 1048576 262144 float sum -1 100 10.49 10.49 0 100 10.49 10.49 N/A\n")));
+  ASSERT_NE(page->fit(), nullptr) << page->error().toStdString();
+  EXPECT_EQ(page->fit()->residuals.size(), 4u);
+  EXPECT_TRUE(page->picture().has_value());
+  EXPECT_EQ(page->findChild<QTreeWidget*>()->topLevelItemCount(), 4);
+  page->open("/nowhere/at all");
+  EXPECT_FALSE(page->error().isEmpty());
+  EXPECT_NE(page->fit(), nullptr);
+}
+
+}  // namespace
+}  // namespace trainyard
