@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/cost/bus_bandwidth.h"
+#include "visualizers/communication_rate.h"
 #include "visualizers/communication_view.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -82,13 +83,15 @@ Hover describe_flow(const CommunicationModel& model, const CommunicationFlow& fl
                         std::string(bus_formula(flow.collective)) +
                         ", p = " + std::to_string(flow.ranks));
   hover.lines.push_back("priced as " + std::string(to_string(flow.algorithm)) + "; " + link.name +
-                        " binds, " + format_bandwidth(link.bandwidth) + " a device and direction");
+                        " binds, " + format_bandwidth(link_rate(model, flow)) +
+                        " a device and direction");
   return hover;
 }
 
 std::vector<DataCell> call_cells(const CommunicationModel& model, const CommunicationFlow& flow) {
   const bool message = flow.kind == TaskKind::Send;
   const CommunicationLevel& link = model.levels[flow.level];
+  const BytesPerSecond rate = link_rate(model, flow);
   return {flow_name(flow),
           std::int64_t{flow.from.value},
           {},
@@ -102,7 +105,7 @@ std::vector<DataCell> call_cells(const CommunicationModel& model, const Communic
           seconds(flow.seconds).count(),
           algorithm_bandwidth(flow).value,
           bus_bandwidth(flow).value,
-          link.bandwidth.value,
+          rate.value,
           link.name};
 }
 

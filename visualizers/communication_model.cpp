@@ -6,6 +6,7 @@
 
 #include "core/cost/bus_bandwidth.h"
 #include "core/result/roofline_points.h"
+#include "visualizers/communication_rate.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -113,6 +114,18 @@ BytesPerSecond bus_bandwidth(const CommunicationFlow& flow) {
 DeviceId rank_of(const CommunicationModel& model, std::int64_t device) {
   return DeviceId{
       static_cast<std::uint32_t>(device / model.pipeline_stride % std::max(1, model.mesh.pp))};
+}
+
+BytesPerSecond link_rate(const CommunicationModel& model, const CommunicationFlow& flow) {
+  const BytesPerSecond rate = model.levels[flow.level].bandwidth;
+  if (flow.level == 0 || is_pair(flow) || flow.collective == CollectiveKind::AllToAll) return rate;
+  const std::int64_t device = std::int64_t{flow.from.value} * model.pipeline_stride;
+  std::int64_t beside = 0;
+  for (std::int64_t place = 0; place < flow.ranks; ++place)
+    beside += member(flow.axes, device, place) / model.per_node == device / model.per_node;
+  const double together = rate.value * static_cast<double>(std::max<std::int64_t>(1, beside));
+  return {beside > 1 ? std::max(rate.value, std::min(together, model.levels[0].bandwidth.value))
+                     : rate.value};
 }
 
 CommunicationModel communication_model(const Experiment& experiment, const CostModel& cost) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "visualizers/communication_rate.h"
 #include "visualizers/heat.h"
 #include "visualizers/text_metrics.h"
 #include "visualizers/time_plot.h"
@@ -58,7 +59,7 @@ struct Plot {
 
 void draw_cells(Drawing& drawing, const Plot& plot, const Scale& scale,
                 const CommunicationState& state) {
-  fill(drawing, plot.layout.map, {.ink = Ink::Input});
+  fill(drawing, plot.layout.map, {.ink = Ink::Grid});
   const std::size_t first = drawing.tiles.size();
   const float gap = plot.side() >= 6 ? 1.f : 0.f;
   for (std::size_t i = 0; i < plot.grid.cell.size(); ++i) {
@@ -91,9 +92,9 @@ void draw_separators(Drawing& drawing, const Plot& plot, const CommunicationMode
   const std::int64_t count = by_device ? model.devices : nodes;
   const float pitch = by_device ? plot.side() : node;
   const auto step =
-      static_cast<std::int64_t>(std::max(1.f, std::ceil(42 / std::max(0.01f, pitch))));
+      static_cast<std::int64_t>(std::max(1.f, std::ceil(56 / std::max(0.01f, pitch))));
   for (std::int64_t n = 0; n < count; n += step) {
-    const float middle = pitch * (static_cast<float>(n) + (by_device ? 0.5f : 0.5f));
+    const float middle = pitch * (static_cast<float>(n) + 0.5f);
     const std::string number = (by_device ? "" : n == 0 ? "node " : "") + std::to_string(n);
     if (middle > map.height - 5) break;
     write(drawing, number, {map.x + std::max(middle, 16.f), map.y - 9}, 10, Weight::Medium,
@@ -128,8 +129,8 @@ void draw_totals(Drawing& drawing, const Plot& plot, const CommunicationState& s
   write(drawing, "received", {layout.map.x - 6, layout.received.y + 6}, 10, Weight::Medium,
         Ink::Text2, Align::Right);
   if (most > 0)
-    write(drawing, "bars to " + quantity_text(most, quantity),
-          {layout.map.x - 6 + 6, layout.received.bottom() - 5}, 10, Weight::Regular, Ink::Text3);
+    write(drawing, "longest " + quantity_text(most, quantity),
+          {layout.sent.x, layout.received.y + 6}, 10, Weight::Regular, Ink::Text3);
 }
 
 // The devices of the rank that is selected in other views.
@@ -235,7 +236,7 @@ void draw_calls(Drawing& drawing, const Rect& area, const CommunicationModel& mo
     const BytesPerSecond reached = bus_bandwidth(flow);
     write(drawing, format_bandwidth(reached), {link, middle}, 10.5f, Weight::Medium, Ink::Text,
           Align::Right);
-    const BytesPerSecond rate = model.levels[flow.level].bandwidth;
+    const BytesPerSecond rate = link_rate(model, flow);
     if (rate.value > 0)
       write(drawing, format_percent(reached / rate), {bus, middle}, 10.5f, Weight::Regular,
             Ink::Text2, Align::Right);

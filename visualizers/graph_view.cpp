@@ -58,7 +58,7 @@ void draw_edge(Drawing& drawing, const Wrap& wrap, const GraphModel& model, std:
               {b.x - 8, b.y + b.height / 2},
               {b.x, b.y + b.height / 2}},
              style);
-    write(drawing, bytes, {a.right() + 20, y - 8}, 10, Weight::Medium, ink);
+    write(drawing, bytes, {a.right(), a.bottom() + 6}, 10, Weight::Medium, ink, Align::Right);
   } else {
     line(drawing, {a.right(), y}, {b.x, y}, style);
     polygon(drawing, {{b.x - 5, y - 3.5f}, {b.x, y}, {b.x - 5, y + 3.5f}},
@@ -204,12 +204,10 @@ void draw_graph(Drawing& drawing, const Rect& area, const GraphModel& model,
   write(drawing, "Model graph", {area.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
   const auto cuts = std::count_if(model.pieces.begin(), model.pieces.end(),
                                   [](const GraphPiece& piece) { return piece.cut; });
-  const std::string words = cuts == 0
-                                ? "no tensor crosses between devices of the pipeline"
-                                : std::to_string(cuts) + (cuts == 1 ? " edge is" : " edges are") +
-                                      " cut (dashed): its tensor is sent over " + model.link +
-                                      ", once a microbatch "
-                                      "forward and once back";
+  const std::string words = cuts == 0 ? "no tensor crosses between devices of the pipeline"
+                                      : std::to_string(cuts) + (cuts == 1 ? " edge" : " edges") +
+                                            " cut (dashed): sent over " + model.link +
+                                            " once a microbatch, and back as gradients";
   write(drawing, fit_text(words, area.width - kGutter - 20, 10.5f, Weight::Regular),
         {area.x + kGutter, y}, 10.5f, Weight::Regular, Ink::Text2);
   const float below = std::min(ops_height(model, state), (area.height - kHeader) * 0.6f);

@@ -1,6 +1,6 @@
 // Inks of heat maps, low to high: cividis, which reads the same to colour-blind people and in grey,
 // in both themes (Nunez, Anderton, Renslow, PLoS ONE 13(7), 2018). They lie behind the inks that
-// have a meaning of their own; no traffic at all is Ink::Input.
+// have a meaning of their own; no traffic at all is Ink::Grid.
 #pragma once
 
 #include "visualizers/palette.h"

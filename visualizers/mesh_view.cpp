@@ -12,7 +12,7 @@ namespace trainyard {
 namespace {
 
 constexpr float kHeader = 26, kSide = 300, kNodeGap = 8, kRowHeight = 38;
-constexpr std::array<float, 12> kCellSizes = {34, 30, 26, 22, 18, 14, 11, 9, 7, 5, 4, 3};
+constexpr std::array<float, 14> kCellSizes = {48, 40, 34, 30, 26, 22, 18, 14, 11, 9, 7, 5, 4, 3};
 constexpr std::size_t kMembersTold = 8;
 
 // Devices between neighbours along a kind of parallelism, and how many there are.
@@ -48,7 +48,9 @@ struct Boxes {
   std::int64_t across = 1, down = 1;  // cells of a node
   std::int64_t columns = 1, fitting = 1;
 
-  float width() const { return cell * static_cast<float>(across) + label + kNodeGap; }
+  float width() const {
+    return cell * static_cast<float>(across) + label + (cell >= 9 ? kNodeGap : 3);
+  }
   float height() const { return cell * static_cast<float>(down) + (cell >= 9 ? kNodeGap : 3); }
   Rect cell_of(std::int64_t device, std::int64_t per_node) const {
     const std::int64_t node = device / per_node, within = device % per_node;
@@ -117,7 +119,7 @@ void draw_nodes(Drawing& drawing, const Boxes& boxes, const MeshModel& model,
     }
   if (shown < nodes)
     write(drawing, format_count(nodes - shown) + " more nodes not shown; the table has them",
-          {boxes.area.x, boxes.area.bottom() - 6}, 10.5f, Weight::Regular, Ink::Warn);
+          {boxes.area.x, boxes.area.bottom() + 8}, 10.5f, Weight::Regular, Ink::Warn);
 }
 
 bool is_coloured(const MeshGroup& group, std::size_t colour) {
@@ -154,18 +156,18 @@ void draw_groups(Drawing& drawing, const Rect& area, const MeshModel& model,
   y += 24;
   for (std::size_t i = 0; i < model.groups.size(); ++i) {
     const MeshGroup& group = model.groups[i];
-    const Rect row{area.x - 8, y, area.width, kRowHeight - 4};
+    const Rect row{area.x, y, area.width, kRowHeight - 4};
     fill(drawing, row,
          {.ink = is_coloured(group, state.colour) ? Ink::AccentBackground : Ink::Panel,
           .item = {ItemKind::Legend, i}});
     const std::string name(to_string(group.group));
-    write(drawing, capital(name) + " \u00D7 " + format_count(group.ranks), {area.x, y + 11}, 11,
+    write(drawing, capital(name) + " \u00D7 " + format_count(group.ranks), {area.x + 8, y + 11}, 11,
           Weight::SemiBold, Ink::Text);
     const std::string where = group.crosses ? "crosses nodes" : "inside a node";
     write(drawing, where, {row.right() - 8, y + 11}, 10.5f, Weight::Medium,
           group.crosses ? Ink::Warn : Ink::Ok, Align::Right);
     write(drawing, fit_text(group_words(group), row.width - 16, 10, Weight::Regular),
-          {area.x, y + 25}, 10, Weight::Regular, Ink::Text2);
+          {area.x + 8, y + 25}, 10, Weight::Regular, Ink::Text2);
     y += kRowHeight;
   }
 }
@@ -181,7 +183,8 @@ MeshModel mesh_model(const Mesh& mesh, const Cluster& cluster, std::int64_t shar
   std::vector<Group> kinds = {Group::Tensor, Group::Context, Group::Expert, Group::Data,
                               Group::Pipeline};
   if (mesh.ep > 1) kinds.push_back(Group::ExpertData);
-  if (shard > 1) kinds.insert(kinds.end(), {Group::Shard, Group::Replica});
+  if (shard > 1 && shard < ranks(mesh, Group::Data))
+    kinds.insert(kinds.end(), {Group::Shard, Group::Replica});
   for (const Group kind : kinds) {
     MeshGroup group;
     group.group = kind;
@@ -219,7 +222,7 @@ std::string group_words(const MeshGroup& group) {
   const std::string name(to_string(group.group));
   const std::string ranks = format_count(group.ranks);
   if (group.group == Group::Pipeline)
-    return group.crosses ? "boundaries between stages cross nodes, at least some of them"
+    return group.crosses ? "some or all boundaries between stages cross nodes"
                          : "all " + ranks + " stages sit in one node";
   if (!group.crosses) return name + " groups of " + ranks + " stay inside a node";
   return name + " groups of " + ranks + " span " + format_count(group.ranks / group.per_node) +

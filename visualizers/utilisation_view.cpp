@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kHeader = 26, kAll = 84, kGap = 6, kTallest = 44, kLowest = 8, kLink = 4;
+constexpr float kHeader = 26, kAll = 84, kGap = 6, kTallest = 52, kLowest = 8, kLink = 4;
 constexpr double kWhole = 1e9;  // parts of a share
 
 struct StackPart {
@@ -123,17 +123,18 @@ void draw_all(Drawing& drawing, const Rect& area, const TimelineModel& timeline,
   if (model.peak.value > 0 && curve.size() > 1)
     polyline(drawing, curve, {.ink = Ink::Text, .stroke = 1.5f});
   const Result& result = timeline.experiment->result;
-  float taken = -100;
-  for (const auto& [share, name] : {std::pair(result.mfu, "MFU"), std::pair(result.hfu, "HFU")}) {
-    if (share <= 0) continue;
+  const auto mark = [&](double share, const std::string& name, float lift) {
+    if (share <= 0) return;
     line(drawing, {plot.x, y(share)}, {plot.right(), y(share)},
          {.ink = Ink::Cursor, .dash_on = 5, .dash_off = 3});
-    const std::string words = std::string(name) + " " + format_percent(share);
-    float at = y(share) - 8;
-    if (std::fabs(at - taken) < 15) at = taken - 16;
-    draw_tag(drawing, words, {plot.right() - tag_width(words) - 4, at}, 14, Ink::Panel, Ink::Text);
-    taken = at;
-  }
+    const std::string words = name + " " + format_percent(share);
+    draw_tag(drawing, words, {plot.right() - tag_width(words) - 4, y(share) - 8 - lift}, 14,
+             Ink::Panel, Ink::Text);
+  };
+  // Without recomputation both are the same line.
+  const bool same = result.hfu - result.mfu < 5e-4;
+  mark(result.mfu, same ? "MFU = HFU" : "MFU", 0);
+  if (!same) mark(result.hfu, "HFU", std::max(0.f, 15 - (y(result.mfu) - y(result.hfu))));
   for (const double share : {0.0, 0.5, 1.0})
     write(drawing, format_percent(share).substr(0, share > 0 ? (share < 1 ? 2 : 3) : 1) + " %",
           {plot.x - 8, std::clamp(y(share), plot.y + 5, plot.bottom() - 5)}, 10, Weight::Regular,
