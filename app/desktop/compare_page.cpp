@@ -112,6 +112,14 @@ ComparePage::ComparePage(Document& document, RunList& runs,
   connect(&runs_, &RunList::changed, this, [this] {
     if (isVisible()) fill_choices();
   });
+  // The choices stand in the tool bar, which may be seen while another tab is. Later, when what is
+  // shown has changed.
+  connect(
+      &document_, &Document::view_changed, this,
+      [this] {
+        if (!isVisible() && tools_->isVisible()) fill_choices();
+      },
+      Qt::QueuedConnection);
   refresh();
 }
 
@@ -122,7 +130,11 @@ QWidget* ComparePage::make_tools() {
   row->setSpacing(8);
   a_ = new Field("Result A");
   b_ = new Field("Result B");
-  for (Field* field : {a_, b_}) field->setFixedSize(190, 26);
+  for (Field* field : {a_, b_}) {
+    field->setFixedHeight(26);
+    field->setMinimumWidth(96);
+    field->setMaximumWidth(190);
+  }
   row->addWidget(make_label("A", 12, QFont::Normal, "third"));
   row->addWidget(a_);
   row->addWidget(make_label("against", 12, QFont::Normal, "third"));
