@@ -15,6 +15,7 @@
 #include "app/desktop/planner_page.h"
 #include "app/desktop/run_scene.h"
 #include "app/desktop/schedules_scene.h"
+#include "app/desktop/search_bar.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/utilisation_page.h"
 #include "app/desktop/view_scene.h"
@@ -30,7 +31,7 @@ namespace {
 constexpr std::string_view kViews[] = {"analyse", "roofline",  "order",         "lanes",
                                        "waves",   "staleness", "communication", "utilisation",
                                        "mesh",    "graph",     "energy"};
-constexpr int kSchedules = 11, kRun = 12, kPlans = 13;
+constexpr int kWaves = 4, kSchedules = 11, kRun = 12, kPlans = 13;
 
 }  // namespace
 
@@ -38,6 +39,8 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
                          QWidget* parent)
     : Page(parent),
       session_(session),
+      exploration_(document, session),
+      search_(new SearchBar(exploration_)),
       training_(training),
       tabs_(new QTabBar),
       pages_(new QStackedWidget),
@@ -60,6 +63,7 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   row->addWidget(tabs_);
   row->addStretch(1);
   column->addWidget(bar);
+  column->addWidget(search_);
   splitter_->addWidget(pages_);
   splitter_->addWidget(rows_);
   splitter_->setChildrenCollapsible(false);
@@ -67,15 +71,15 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   splitter_->setStretchFactor(1, 2);
   rows_->hide();
   column->addWidget(splitter_, 1);
-  add("Timeline",
-      new CanvasWidget("Timeline and memory", std::make_unique<AnalyseScene>(session_)));
+  add("Timeline", new CanvasWidget("Timeline and memory",
+                                   std::make_unique<AnalyseScene>(session_, exploration_)));
   add("Roofline", new CanvasWidget("Roofline", std::make_unique<ViewScene>(session_, kViews[1])));
   order_ = new OrderPage(document, session_);
   add("Order", order_->canvas(), order_);
   add("Lanes",
       new CanvasWidget("Lanes and memory", std::make_unique<ViewScene>(session_, kViews[3])));
-  add("Waves",
-      new CanvasWidget("Memory by wave", std::make_unique<WavesScene>(document, session_)));
+  add("Waves", new CanvasWidget("Memory by wave",
+                                std::make_unique<WavesScene>(document, session_, exploration_)));
   add("Staleness", new CanvasWidget("Staleness", std::make_unique<ViewScene>(session_, kViews[5])));
   add("Communication", new CommunicationPage(session_));
   add("Utilisation", new UtilisationPage(session_));
@@ -109,7 +113,9 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   connect(&session_, &Session::experiment_changed, this, &AnalysePage::refresh_rows);
   for (const auto signal :
        {&Session::view_changed, &Session::range_changed, &Session::selection_changed})
-    connect(&session_, signal, canvases_[0], &CanvasWidget::refresh);
+    for (const int canvas : {0, kWaves})
+      connect(&session_, signal, canvases_[canvas], &CanvasWidget::refresh);
+  connect(search_, &SearchBar::closed, this, [this] { current()->setFocus(); });
 }
 
 void AnalysePage::add(const QString& tab, CanvasWidget* canvas, QWidget* page) {

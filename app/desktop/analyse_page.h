@@ -6,6 +6,7 @@
 
 #include "app/desktop/comparison.h"
 #include "app/desktop/document.h"
+#include "app/desktop/exploration.h"
 #include "app/desktop/page.h"
 #include "app/desktop/session.h"
 #include "app/desktop/training_session.h"
@@ -19,6 +20,7 @@ namespace trainyard {
 class CanvasWidget;
 class OrderPage;
 class PlannerPage;
+class SearchBar;
 class ViewPage;
 class ViewTable;
 
@@ -51,6 +53,8 @@ class AnalysePage : public Page {
   ViewTable& rows() const { return *rows_; }
   OrderPage& order() const { return *order_; }
   PlannerPage& planner() const { return *planner_; }
+  Exploration& exploration() { return exploration_; }
+  SearchBar& search_bar() const { return *search_; }
   const Comparison& comparison() const { return comparison_; }
 
  Q_SIGNALS:
@@ -67,6 +71,8 @@ class AnalysePage : public Page {
   void refresh_rows();
   void choose(Item);
   Session& session_;
+  Exploration exploration_;
+  SearchBar* search_;
   const TrainingSession& training_;
   Comparison comparison_;
   QTabBar* tabs_;

@@ -12,7 +12,7 @@ namespace {
 constexpr float kClick = 4;  // px that the pointer may move in a click
 constexpr double kSnap = 6;  // px
 constexpr double kZoomStep = 1.25;
-constexpr std::size_t kTipLines = 3;
+constexpr std::size_t kTipLines = 4;
 
 TimeLimits limits(Instant end) { return {.first = Instant{}, .last = end}; }
 
@@ -26,9 +26,10 @@ QString tip_html(const Hover& hover) {
                      .arg(text_of(hover.title), pale, text_of(hover.where), text_of(hover.value));
   for (std::size_t i = 0; i < std::min(hover.lines.size(), kTipLines); ++i)
     html += QString("<br><span style='color:%1'>%2</span>").arg(pale, text_of(hover.lines[i]));
-  return html +
-         QString("<br><span style='color:%1'>click pins &nbsp; B next bubble &nbsp; F fits</span>")
-             .arg(qcolor(Ink::Text3, current_theme()).name());
+  return html + QString(
+                    "<br><span style='color:%1'>click pins &nbsp; B next bubble &nbsp; C critical "
+                    "path</span>")
+                    .arg(qcolor(Ink::Text3, current_theme()).name());
 }
 
 Rect AnalyseScene::timeline_area() const {
@@ -45,6 +46,7 @@ Drawing AnalyseScene::draw(Size size, double scale) {
   scale_ = scale;
   last_ = Drawing(size);
   if (session_.data() == nullptr) return last_;
+  follow_selection();
   ViewState state = session_.state();
   state.scale = scale;
   draw_timeline(last_, timeline_area(), session_.data()->timeline, state);
@@ -60,8 +62,9 @@ QString AnalyseScene::tooltip(Point p) {
   if (item.kind == ItemKind::None) return {};
   const bool above = contains(timeline_area(), p);
   const Hover hover =
-      above ? describe_timeline(session_.data()->timeline, timeline_area(), session_.state(), item)
-            : describe_memory(session_.data()->memory, item, time_at(shown(), p.x));
+      above
+          ? describe_timeline(session_.data()->timeline, timeline_area(), session_.state(), item)
+          : describe_memory(session_.data()->memory, item, time_at(shown(), p.x), session_.state());
   return hover.title.empty() ? QString() : tip_html(hover);
 }
 
@@ -94,23 +97,49 @@ Qt::CursorShape AnalyseScene::cursor(Point p) {
 
 bool AnalyseScene::input(const InputFrame& frame) {
   if (session_.data() == nullptr) return false;
+  const bool steps = frame.pressed[0] || frame.pressed[2];
+  if (steps) exploration_.rest();
   if (frame.wheel_x != 0 || frame.wheel_y != 0) wheel(frame);
   for (int k : frame.keys) key(k, frame);
-  if (frame.pressed[0] || frame.pressed[2]) press(frame);
+  if (steps) press(frame);
   if (frame.down[0] || frame.down[2]) drag(frame);
   if (frame.released[0] || frame.released[2]) release(frame);
-  const Viewport view = shown();
-  const bool over_plot =
-      frame.inside && frame.at.x >= view.plot.x && frame.at.x < view.plot.right();
-  if (drag_ != Drag::Pan)
-    session_.set_cursor(over_plot ? std::optional<Instant>(time_at(view, frame.at.x))
-                                  : std::nullopt);
+  follow_pointer(frame);
+  exploration_.record(true);
   before_ = frame.at;
   return true;
 }
 
+// The cursor goes where the pointer goes, and stays where a key has put it until that moves.
+void AnalyseScene::follow_pointer(const InputFrame& frame) {
+  const bool moved = !(frame.at == before_) || frame.inside != inside_;
+  inside_ = frame.inside;
+  if (!moved || drag_ == Drag::Pan) return;
+  const Viewport view = shown();
+  const bool over_plot =
+      frame.inside && frame.at.x >= view.plot.x && frame.at.x < view.plot.right();
+  session_.set_cursor(over_plot ? std::optional<Instant>(time_at(view, frame.at.x)) : std::nullopt);
+}
+
+// What was selected since the last picture, by whomever, has its lane in sight.
+void AnalyseScene::follow_selection() {
+  const Item selected = session_.state().selected;
+  if (selected == followed_) return;
+  followed_ = selected;
+  if (selected.kind != ItemKind::Span) return;
+  const TimelineLayout layout =
+      timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
+  const float top = lane_top(layout, session_.selected_rank());
+  const float above = layout.lanes.y - (top - 2), below = top + kLanePitch - layout.lanes.bottom();
+  if (above > 0)
+    session_.scroll_to(session_.state().scroll - above);
+  else if (below > 0)
+    session_.scroll_to(session_.state().scroll + below);
+}
+
 void AnalyseScene::press(const InputFrame& frame) {
-  pressed_ = before_ = frame.at;
+  pressed_ = frame.at;
+  if (frame.twice) fit_span(item_at(frame.at));
   const TimelineLayout layout =
       timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
   if (frame.pressed[2]) {
@@ -130,13 +159,8 @@ void AnalyseScene::drag(const InputFrame& frame) {
   } else if (drag_ == Drag::Window) {
     const TimelineLayout layout =
         timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
-    const Instant middle = time_at(layout.whole, frame.at.x);
-    const Duration length = layout.shown.to - layout.shown.from;
-    Viewport moved_view = layout.shown;
-    moved_view.from = middle - length / 2;
-    moved_view.to = moved_view.from + length;
-    moved_view = clamp(moved_view, limits(session_.end()));
-    session_.show(TimeRange{moved_view.from, moved_view.to});
+    session_.show(
+        dragged_to(layout.strip, {layout.shown.from, layout.shown.to}, frame.at.x, session_.end()));
   } else if (drag_ == Drag::Range && moved > kClick) {
     const Instant here = snapped(frame.at, frame.modifiers & kAlt);
     session_.set_range(TimeRange{std::min(anchor_, here), std::max(anchor_, here)});
@@ -154,11 +178,22 @@ void AnalyseScene::release(const InputFrame& frame) {
 
 void AnalyseScene::click(Point p) {
   const Item item = item_at(p);
+  if (item.kind == ItemKind::Other && item.tag >= kMarkTag)
+    return exploration_.go_to_mark(item.tag - kMarkTag);
   if (item.kind == ItemKind::Wave || item.kind == ItemKind::Peak) {
-    session_.expand(DeviceId{static_cast<std::uint32_t>(item.tag)});
+    const DeviceId device{static_cast<std::uint32_t>(item.tag)};
+    const StepCurve& curve = session_.data()->memory.totals[device.value];
+    session_.expand(device);
+    exploration_.pin(device, item.kind == ItemKind::Peak ? peak_at(curve) : time_at(shown(), p.x));
   } else if (contains(timeline_area(), p)) {
     session_.select(item);
   }
+}
+
+void AnalyseScene::fit_span(Item item) {
+  if (item.kind != ItemKind::Span) return;
+  session_.select(item);
+  fit_selection();
 }
 
 void AnalyseScene::wheel(const InputFrame& frame) {
@@ -195,9 +230,24 @@ void AnalyseScene::key(int key, const InputFrame& frame) {
     case Qt::Key_F:
       return fit_selection();
     case Qt::Key_P:
-      return next_peak();
+      return exploration_.next_peak();
     case Qt::Key_B:
-      return next_bubble();
+      return exploration_.next_bubble();
+    case Qt::Key_C:
+      return exploration_.walk_path(frame.modifiers & kShift ? -1 : +1);
+    case Qt::Key_BracketLeft:
+      return exploration_.walk_name(-1);
+    case Qt::Key_BracketRight:
+      return exploration_.walk_name(+1);
+    case Qt::Key_Comma:
+      return exploration_.walk_device(-1);
+    case Qt::Key_Period:
+      return exploration_.walk_device(+1);
+    case Qt::Key_M:
+      if (frame.modifiers & kShift) return Q_EMIT exploration_.note_wanted();
+      return exploration_.toggle_mark();
+    case Qt::Key_Slash:
+      return Q_EMIT exploration_.search_wanted();
     case Qt::Key_Left:
       return walk(-1, 0);
     case Qt::Key_Right:
@@ -208,6 +258,8 @@ void AnalyseScene::key(int key, const InputFrame& frame) {
       return walk(0, +1);
     case Qt::Key_Escape:
       session_.set_range({});
+      exploration_.set_critical_path(false);
+      exploration_.unpin();
       return session_.select({});
     default:
       return;
@@ -235,39 +287,6 @@ void AnalyseScene::fit_selection() {
   session_.show(TimeRange{view.from, view.to});
 }
 
-// From device to device, each at its highest crest.
-void AnalyseScene::next_peak() {
-  const MemoryModel& memory = session_.data()->memory;
-  if (memory.totals.empty()) return;
-  const DeviceId now = session_.state().expanded.value_or(memory.worst);
-  const bool at_worst_first = !session_.state().expanded.has_value();
-  const auto next = at_worst_first
-                        ? memory.worst.value
-                        : (now.value + 1) % static_cast<std::uint32_t>(memory.totals.size());
-  session_.expand(DeviceId{next});
-  const StepCurve& curve = memory.totals[next];
-  session_.set_cursor(Instant{curve.at[curve.peak]});
-}
-
-// The next gap between spans of the selected rank's compute lane, after the range or the left end.
-void AnalyseScene::next_bubble() {
-  const TimelineModel& model = session_.data()->timeline;
-  const auto rank = session_.selected_rank();
-  if (rank >= model.ranks.size() || model.ranks[rank].compute.empty()) return;
-  const std::uint32_t row = model.ranks[rank].busy_row;
-  const Instant after = session_.state().range ? session_.state().range->to : Instant{};
-  const std::uint32_t count = model.spans.rows[row].count;
-  for (int round = 0; round < 2; ++round) {
-    Instant end{};
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const RowSpan span = span_at(model.spans, row, i);
-      if (span.start > end && (round == 1 || end >= after))
-        return session_.set_range(TimeRange{end, span.start});
-      end = std::max(end, span.end);
-    }
-  }
-}
-
 void AnalyseScene::walk(int columns, int rows) {
   const TimelineModel& model = session_.data()->timeline;
   if (model.ranks.empty()) return;
@@ -289,7 +308,7 @@ void AnalyseScene::walk(int columns, int rows) {
   if (on_span && rows == 0)
     index = static_cast<std::uint32_t>(
         std::clamp<std::int64_t>(std::int64_t{index} + columns, 0, std::int64_t{count} - 1));
-  session_.select({ItemKind::Span, instruction_at(model, row, index).value});
+  exploration_.select_span(instruction_at(model, row, index));
 }
 
 // To the nearest end of a span in the row under the pointer, else to where the pointer is.

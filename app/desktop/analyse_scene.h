@@ -3,13 +3,14 @@
 #pragma once
 
 #include "app/desktop/canvas_widget.h"
-#include "app/desktop/session.h"
+#include "app/desktop/exploration.h"
 
 namespace trainyard {
 
 class AnalyseScene : public Scene {
  public:
-  explicit AnalyseScene(Session& session) : session_(session) {}
+  AnalyseScene(Session& session, Exploration& exploration)
+      : session_(session), exploration_(exploration) {}
 
   Drawing draw(Size, double scale) override;
   bool input(const InputFrame&) override;
@@ -28,8 +29,9 @@ class AnalyseScene : public Scene {
   void zoom_by(double factor, double x);
   void pan_by(double dx);
   void fit_selection();
-  void next_peak();
-  void next_bubble();
+  void fit_span(Item);
+  void follow_pointer(const InputFrame&);
+  void follow_selection();
   void walk(int columns, int rows);
   Instant snapped(Point, bool free) const;
   Rect timeline_area() const;
@@ -38,11 +40,14 @@ class AnalyseScene : public Scene {
   Item item_at(Point) const;
 
   Session& session_;
+  Exploration& exploration_;
   Size size_{};
   double scale_ = 1;
   Drawing last_{Size{}};
   Drag drag_ = Drag::None;
   Point pressed_{}, before_{};
+  bool inside_ = false;
+  Item followed_;
   Instant anchor_{};
 };
 

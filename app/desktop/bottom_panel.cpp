@@ -2,13 +2,13 @@
 
 #include <QHeaderView>
 #include <QLabel>
-#include <QPainter>
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
 #include "app/desktop/icons.h"
+#include "app/desktop/reading_tables.h"
 #include "app/desktop/swatch.h"
 #include "app/desktop/table.h"
 #include "app/desktop/theme.h"
@@ -20,6 +20,7 @@ namespace trainyard {
 namespace {
 
 constexpr int kMostRows = 200;
+constexpr int kAlive = 2, kWaves = 3, kPath = 4;  // tabs
 
 QString q(std::string_view text) {
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
@@ -44,27 +45,24 @@ QString ink_word(Ink ink) {
   }
 }
 
-QIcon swatch_icon(Ink ink) {
-  QPixmap image(10, 10);
-  image.fill(Qt::transparent);
-  QPainter p(&image);
-  paint_swatch(p, QRectF(0, 0, 10, 10), ink);
-  return image;
-}
-
 }  // namespace
 
-BottomPanel::BottomPanel(Session& session, QWidget* parent)
-    : QWidget(parent), session_(session), tabs_(new QTabBar), pages_(new QStackedWidget) {
+BottomPanel::BottomPanel(Session& session, Exploration& exploration, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      exploration_(exploration),
+      tabs_(new QTabBar),
+      pages_(new QStackedWidget) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
-  statistics_ = make_table(
-      "Statistics of the range",
-      {"Name", "Category", "Count", "Sum", "Self", "Average", "p50", "p95", "Max", "Of range"},
-      {400, 200});
+  statistics_ = make_table("Statistics of the range",
+                           {"Name", "Category", "Count", "Sum", "Self", "Average", "Min", "p50",
+                            "p95", "Max", "Of range"},
+                           {400, 200});
   problems_ = make_table("Problems", {"Problem", "Where", "What helps"}, {700, 260, 260});
-  alive_ = make_table("Alive at the cursor", {"What", "Category", "Copies", "Bytes", "Of all"},
-                      {420, 160});
+  alive_ = make_alive_table();
+  waves_ = make_wave_table();
+  path_ = make_path_table();
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -77,24 +75,36 @@ BottomPanel::BottomPanel(Session& session, QWidget* parent)
   tabs_->setDrawBase(false);
   tabs_->setExpanding(false);
   tabs_->setAccessibleName("Bottom panel");
-  for (const char* name : {"Statistics", "Problems", "Alive at t"}) tabs_->addTab(name);
+  for (const char* name : {"Statistics", "Problems", "Alive at t", "Waves", "Critical path"})
+    tabs_->addTab(name);
   row->addWidget(tabs_);
   row->addStretch(1);
   column->addWidget(bar);
-  for (QTreeWidget* table : {statistics_, problems_, alive_}) pages_->addWidget(table);
+  for (QTreeWidget* table : {statistics_, problems_, alive_, waves_, path_})
+    pages_->addWidget(table);
   column->addWidget(pages_, 1);
   connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
     pages_->setCurrentIndex(index);
-    if (index == 2) refresh_alive();
+    refresh_readings();
   });
   connect(&session_, &Session::experiment_changed, this, [this] {
     refresh_statistics();
     refresh_problems();
     refresh_alive();
+    tabs_->setTabText(kWaves, fill_waves(waves_, session_));
+    tabs_->setTabText(kPath, fill_path(path_, session_));
   });
   connect(&session_, &Session::range_changed, this, &BottomPanel::refresh_statistics);
+  connect(&session_, &Session::range_changed, this, &BottomPanel::refresh_readings);
   connect(&session_, &Session::view_changed, this, [this] {
-    if (tabs_->currentIndex() == 2) refresh_alive();
+    if (tabs_->currentIndex() == kAlive && !exploration_.pinned()) refresh_alive();
+  });
+  connect(&exploration_, &Exploration::pin_changed, this, [this] {
+    if (exploration_.pinned()) tabs_->setCurrentIndex(kAlive);
+    refresh_alive();
+  });
+  connect(alive_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) {
+    exploration_.show_lives({item->data(0, Qt::UserRole).toUInt()});
   });
   connect(problems_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) {
     if (const QString set = item->data(2, Qt::UserRole).toString(); !set.isEmpty())
@@ -125,8 +135,9 @@ void BottomPanel::refresh_statistics() {
         statistics_,
         {q(model.experiment->program.names[NameId{s.name}]), ink_word(ink),
          q(format_count(static_cast<std::int64_t>(s.count))), q(format_duration(s.sum)),
-         q(format_duration(s.self)), q(format_duration(s.average())), q(format_duration(s.median)),
-         q(format_duration(s.p95)), q(format_duration(s.longest)),
+         q(format_duration(s.self)), q(format_duration(s.average())),
+         q(format_duration(s.shortest)), q(format_duration(s.median)), q(format_duration(s.p95)),
+         q(format_duration(s.longest)),
          q(format_percent(share_of_range(s.sum, range.from, range.to, model.ranks.size())))});
     item->setIcon(0, swatch_icon(ink));
   }
@@ -171,26 +182,12 @@ void BottomPanel::refresh_problems() {
 }
 
 void BottomPanel::refresh_alive() {
-  alive_->clear();
-  if (!session_.experiment()) return;
-  const Experiment& run = *session_.experiment();
-  const DeviceId device{static_cast<std::uint32_t>(session_.selected_rank())};
-  const Verdict& verdict = run.result.verdict;
-  const Instant at = session_.state().cursor.value_or(verdict.at);
-  const std::vector<Alive> list = alive_at(run.timeline, run.program, device, at);
-  Bytes all{};
-  for (const Alive& a : list) all += a.bytes;
-  tabs_->setTabText(
-      2, QString("Alive at %1 on rank %2").arg(q(format_duration(at))).arg(device.value));
-  for (const Alive& a : list) {
-    if (alive_->topLevelItemCount() >= kMostRows) break;
-    const Buffer& buffer = run.program.buffers[a.buffer.value];
-    auto* item = add_table_row(
-        alive_, {q(run.program.name(buffer.name)), q(to_string(buffer.category)).replace('_', ' '),
-                 QString::number(a.instances), q(format_bytes(a.bytes)),
-                 q(format_percent(a.bytes / std::max(all, 1_B)))});
-    item->setIcon(0, swatch_icon(ink_of(buffer.category)));
-  }
+  tabs_->setTabText(kAlive, fill_alive(alive_, session_, exploration_));
+}
+
+void BottomPanel::refresh_readings() {
+  if (tabs_->currentIndex() == kAlive) refresh_alive();
+  if (tabs_->currentIndex() == kWaves) tabs_->setTabText(kWaves, fill_waves(waves_, session_));
 }
 
 }  // namespace trainyard

@@ -4,6 +4,7 @@
 
 #include <QWidget>
 
+#include "app/desktop/exploration.h"
 #include "app/desktop/session.h"
 
 class QLabel;
@@ -17,7 +18,7 @@ class BottomPanel : public QWidget {
   Q_OBJECT
 
  public:
-  BottomPanel(Session&, QWidget* parent = nullptr);
+  BottomPanel(Session&, Exploration&, QWidget* parent = nullptr);
   void show_problems();
 
  Q_SIGNALS:
@@ -27,10 +28,12 @@ class BottomPanel : public QWidget {
   void refresh_statistics();
   void refresh_problems();
   void refresh_alive();
+  void refresh_readings();
   Session& session_;
+  Exploration& exploration_;
   QTabBar* tabs_;
   QStackedWidget* pages_;
-  QTreeWidget *statistics_, *problems_, *alive_;
+  QTreeWidget *statistics_, *problems_, *alive_, *waves_, *path_;
 };
 
 }  // namespace trainyard

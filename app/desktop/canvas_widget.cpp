@@ -46,6 +46,13 @@ bool canvas_key(const QKeyEvent& event) {
     case Qt::Key_F:
     case Qt::Key_P:
     case Qt::Key_B:
+    case Qt::Key_C:
+    case Qt::Key_M:
+    case Qt::Key_Slash:
+    case Qt::Key_BracketLeft:
+    case Qt::Key_BracketRight:
+    case Qt::Key_Comma:
+    case Qt::Key_Period:
     case Qt::Key_Plus:
     case Qt::Key_Minus:
     case Qt::Key_Equal:
@@ -179,19 +186,20 @@ void CanvasWidget::mouseMoveEvent(QMouseEvent* event) {
   if (event->buttons() == Qt::NoButton) show_tip(event->position().toPoint());
 }
 
-void CanvasWidget::button(QMouseEvent* event, bool down) {
+void CanvasWidget::button(QMouseEvent* event, bool down, bool twice) {
   hide_tip();
   const std::uint8_t held = modifiers_of(event->modifiers());
   push({.kind = InputEvent::Kind::Move, .at = point_of(event->position()), .modifiers = held});
   push({.kind = InputEvent::Kind::Button,
         .button = button_of(event->button()),
         .down = down,
+        .twice = twice,
         .modifiers = held});
 }
 
 void CanvasWidget::mousePressEvent(QMouseEvent* event) { button(event, true); }
 void CanvasWidget::mouseReleaseEvent(QMouseEvent* event) { button(event, false); }
-void CanvasWidget::mouseDoubleClickEvent(QMouseEvent* event) { button(event, true); }
+void CanvasWidget::mouseDoubleClickEvent(QMouseEvent* event) { button(event, true, true); }
 
 void CanvasWidget::wheelEvent(QWheelEvent* event) {
   const QPointF notches = event->pixelDelta().isNull() ? QPointF(event->angleDelta()) / 120.0

@@ -70,7 +70,7 @@ class CanvasWidget : public QWidget {
   Canvas& canvas();
   void take_input();
   void push(InputEvent);
-  void button(QMouseEvent*, bool down);
+  void button(QMouseEvent*, bool down, bool twice = false);
   void show_tip(QPoint);
   void hide_tip();
 

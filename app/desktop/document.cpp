@@ -83,7 +83,9 @@ void Document::put(const Project& content) {
   next.perspective = project_.perspective;
   next.tab = project_.tab;
   next.automatic = project_.automatic;
+  const bool marks_only = same_but_marks(next, project_);
   project_ = std::move(next);
+  if (marks_only) return Q_EMIT marks_changed();
   Q_EMIT changed();
 }
 

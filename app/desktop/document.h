@@ -54,9 +54,10 @@ class Document : public QObject {
   void save(const QString& path);
 
  Q_SIGNALS:
-  void changed();       // the project, by a command
-  void view_changed();  // what is looked at
-  void renamed();       // path or modified
+  void changed();        // the project, by a command
+  void marks_changed();  // nothing but marks, so that no result is out of date
+  void view_changed();   // what is looked at
+  void renamed();        // path or modified
 
  private:
   friend class ProjectCommand;

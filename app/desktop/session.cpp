@@ -102,6 +102,11 @@ void Session::expand(DeviceId device) {
   Q_EMIT view_changed();
 }
 
+void Session::look(const std::function<void(ViewState&)>& change) {
+  change(state_);
+  Q_EMIT view_changed();
+}
+
 void Session::scroll_to(float scroll) {
   state_.scroll = std::max(0.0F, scroll);
   Q_EMIT view_changed();

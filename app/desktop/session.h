@@ -5,6 +5,7 @@
 
 #include <QObject>
 
+#include <functional>
 #include <memory>
 
 #include "app/desktop/simulation.h"
@@ -47,6 +48,8 @@ class Session : public QObject {
   void select(Item);
   void expand(DeviceId);
   void scroll_to(float);
+  /// What else is looked at, changed in one go; view_changed follows.
+  void look(const std::function<void(ViewState&)>&);
 
  Q_SIGNALS:
   void experiment_changed();

@@ -1,6 +1,7 @@
 #include "app/desktop/swatch.h"
 
 #include <QPainter>
+#include <QPixmap>
 
 #include "app/desktop/theme.h"
 
@@ -44,6 +45,14 @@ void paint_swatch(QPainter& p, const QRectF& r, Ink ink) {
     p.drawRect(r.adjusted(0.5, 0.5, -0.5, -0.5));
   }
   p.restore();
+}
+
+QIcon swatch_icon(Ink ink) {
+  QPixmap image(10, 10);
+  image.fill(Qt::transparent);
+  QPainter p(&image);
+  paint_swatch(p, QRectF(0, 0, 10, 10), ink);
+  return image;
 }
 
 void Swatch::paintEvent(QPaintEvent*) {

@@ -1,6 +1,7 @@
 // A square of a data colour with its pattern and outline, as legends show it.
 #pragma once
 
+#include <QIcon>
 #include <QWidget>
 
 #include "visualizers/palette.h"
@@ -11,6 +12,9 @@ namespace trainyard {
 
 /// Fills the rectangle as a box of that ink: colour, pattern and, in the light theme, outline.
 void paint_swatch(QPainter&, const QRectF&, Ink);
+
+/// The same as an icon of 10 px, for rows of tables.
+QIcon swatch_icon(Ink);
 
 class Swatch : public QWidget {
  public:

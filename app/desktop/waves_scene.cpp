@@ -10,6 +10,7 @@ namespace trainyard {
 namespace {
 
 constexpr double kStep = 0.01;  // of a cycle, by an arrow key
+constexpr float kClick = 4;     // px that the pointer may move in a click
 
 }  // namespace
 
@@ -66,22 +67,71 @@ bool WavesScene::input(const InputFrame& frame) {
   if (model() == nullptr) return false;
   bool changed = false;
   for (const int key : frame.keys) {
+    if (key == Qt::Key_P) exploration_.next_peak(), changed = true;
+    if (key == Qt::Key_Escape) session_.set_range({}), exploration_.unpin(), changed = true;
+    if (key == Qt::Key_M && !(frame.modifiers & kShift)) exploration_.toggle_mark(), changed = true;
     if (!movable() || (key != Qt::Key_Left && key != Qt::Key_Right)) continue;
     step(key == Qt::Key_Left ? -kStep : kStep);
     changed = true;
   }
+  if (read_time(frame)) changed = true;
   if (frame.pressed[0]) {
     dragging_ = movable() && on_slider(frame.at);
-    const Item item = hit(last_, frame.at);
-    if (!dragging_ && item.kind == ItemKind::Span) session_.select(item);
     changed = true;
   }
   if (dragging_ && frame.down[0]) {
     move_to(offset_at(*model(), layout(), frame.at.x, frame.modifiers & kAlt));
     changed = true;
   }
-  if (frame.released[0]) dragging_ = false;
+  if (frame.released[0]) {
+    if (!dragging_ && std::abs(frame.at.x - pressed_.x) <= kClick) click(frame.at);
+    dragging_ = false;
+    changed = true;
+  }
   return changed;
+}
+
+bool WavesScene::read_time(const InputFrame& frame) {
+  const WavesLayout at = layout();
+  const Viewport v = viewport_of(at.ruler, state(), session_.end());
+  const float bottom = state().by_phase ? at.bar.y : at.memory.bottom();
+  const bool over =
+      frame.inside && frame.at.x >= v.plot.x && frame.at.x < v.plot.right() && frame.at.y < bottom;
+  if (frame.pressed[0]) {
+    ranging_ = over;
+    pressed_ = frame.at;
+    // One cycle of the wave is the period that one compares.
+    const DeviceWaves& waves = model()->devices[at.device.value];
+    if (frame.twice && hit(last_, frame.at).kind == ItemKind::Wave) {
+      ranging_ = false;
+      session_.set_range(TimeRange{waves.cycle_from, waves.cycle_from + waves.cycle.period});
+    }
+  }
+  if (!frame.down[0]) ranging_ = false;
+  if (frame.at == before_) return false;
+  before_ = frame.at;
+  if (!over || dragging_) return false;
+  const Instant here = time_at(v, static_cast<double>(frame.at.x));
+  if (ranging_ && std::abs(frame.at.x - pressed_.x) > kClick) {
+    const Instant from = time_at(v, static_cast<double>(pressed_.x));
+    session_.set_range(TimeRange{std::min(from, here), std::max(from, here)});
+  }
+  session_.set_cursor(here);
+  return true;
+}
+
+// A crest tells what is alive there.
+void WavesScene::click(Point p) {
+  const Item item = hit(last_, p);
+  if (item.kind == ItemKind::Span) return session_.select(item);
+  if (item.kind == ItemKind::Other && item.tag >= kMarkTag)
+    return exploration_.go_to_mark(item.tag - kMarkTag);
+  if (item.kind != ItemKind::Wave && item.kind != ItemKind::Peak) return;
+  const DeviceWaves& waves = model()->devices[layout().device.value];
+  const Instant at = item.kind == ItemKind::Peak ? Instant{waves.total.at[waves.total.peak]}
+                                                 : waves_instant(*model(), layout(), state(), p);
+  session_.set_cursor(at);
+  exploration_.pin(waves.device, at);
 }
 
 QString WavesScene::tooltip(Point p) {

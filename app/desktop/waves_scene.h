@@ -4,13 +4,14 @@
 
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/document.h"
-#include "app/desktop/session.h"
+#include "app/desktop/exploration.h"
 
 namespace trainyard {
 
 class WavesScene : public Scene {
  public:
-  WavesScene(Document& document, Session& session) : document_(document), session_(session) {}
+  WavesScene(Document& document, Session& session, Exploration& exploration)
+      : document_(document), session_(session), exploration_(exploration) {}
 
   Drawing draw(Size, double scale) override;
   bool input(const InputFrame&) override;
@@ -28,11 +29,18 @@ class WavesScene : public Scene {
   void move_to(double share);
   void step(double by);
 
+  void click(Point);
+  /// The cursor under the pointer and the range that is dragged, where the plot is of time.
+  bool read_time(const InputFrame&);
+
   Document& document_;
   Session& session_;
+  Exploration& exploration_;
   Drawing last_{Size{}};
   double scale_ = 1;
   bool dragging_ = false;
+  bool ranging_ = false;
+  Point before_{}, pressed_{};
   std::optional<double> wanted_;  // until an experiment has it
 };
 

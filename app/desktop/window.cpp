@@ -143,7 +143,7 @@ QDockWidget* Window::make_dock(const QString& title, QWidget* content, Qt::DockW
 
 void Window::make_docks() {
   strategy_ = new StrategyPanel(document_, session_);
-  bottom_ = new BottomPanel(session_);
+  bottom_ = new BottomPanel(session_, analyse_->exploration());
   project_dock_ = make_dock("Project", new ProjectPanel(document_, session_),
                             Qt::LeftDockWidgetArea, "project");
   inspector_dock_ =
@@ -190,6 +190,7 @@ void Window::connect_parts() {
     if (document_.project().automatic && session_.stale()) simulate();
   });
   connect(&document_, &Document::renamed, this, &Window::refresh_title);
+  connect(&document_, &Document::marks_changed, this, &Window::refresh_title);
   connect(&simulation_, &Simulation::finished, &session_, &Session::set_outcome);
   connect(&simulation_, &Simulation::priced, &session_, &Session::set_neighbours);
   connect(&simulation_, &Simulation::finished, this, [this] { tool_bar_->set_running(false); });

@@ -72,6 +72,7 @@ class Window : public QMainWindow {
   void make_docks();
   QDockWidget* make_dock(const QString& title, QWidget*, Qt::DockWidgetArea, const QString& name);
   void connect_commands();
+  void connect_exploration();
   void connect_parts();
   void lay_out();
   void simulate();

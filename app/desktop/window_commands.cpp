@@ -149,6 +149,7 @@ void Window::connect_commands() {
   on("help.commands", [this] { PaletteDialog(this).exec(); });
   on("help.keys", [this] { show_keys(); });
   on("help.about", [this] { show_about(); });
+  connect_exploration();
   actions_["view.dark"]->setChecked(current_theme() == Theme::Dark);
 }
 

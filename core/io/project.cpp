@@ -55,6 +55,13 @@ Project with_note(Project project, std::string_view a, std::string_view b, std::
   return project;
 }
 
+bool same_but_marks(const Project& a, const Project& b) {
+  Project x = a, y = b;
+  for (ProjectPlan& plan : x.plans) plan.marks.clear();
+  for (ProjectPlan& plan : y.plans) plan.marks.clear();
+  return x == y;
+}
+
 std::string own_setting(const ProjectPlan& plan, std::string_view key) {
   for (const std::string& assignment : plan.settings)
     if (sets(assignment, key)) return assignment.substr(key.size() + 1);

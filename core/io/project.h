@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,10 +12,19 @@
 
 namespace trainyard {
 
+/// A place in a plan's run that somebody wants to find again: a moment where both ends are the
+/// same, else a range. Nanoseconds from the start of the run, 0 <= from <= to.
+struct ProjectMark {
+  std::int64_t from = 0, to = 0;
+  std::string name;  // may be empty
+  friend bool operator==(const ProjectMark&, const ProjectMark&) = default;
+};
+
 struct ProjectPlan {
   std::string name;                   // "A", what the window lists it as
   std::string file;                   // what --plan says; empty: a plan of settings alone
   std::vector<std::string> settings;  // what --set says, "tp=8", each key at most once
+  std::vector<ProjectMark> marks{};
   friend bool operator==(const ProjectPlan&, const ProjectPlan&) = default;
 };
 
@@ -57,6 +67,8 @@ Project with_setting(Project, int plan, std::string_view key, std::string_view v
 std::string note_on(const Project&, std::string_view a, std::string_view b);
 /// The project with that note of the pair; an empty one takes it away.
 Project with_note(Project, std::string_view a, std::string_view b, std::string_view text);
+/// Whether both give the same results: all but the marks is the same.
+bool same_but_marks(const Project&, const Project&);
 /// The value that the plan's own settings give the key, or "".
 std::string own_setting(const ProjectPlan&, std::string_view key);
 

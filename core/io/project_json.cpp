@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kSchema = "trainyard/project";
 constexpr std::size_t kMostPlans = 1000;
+constexpr std::int64_t kLastInstant = std::int64_t{1} << 53;  // as whole numbers of JSON go
 
 Json texts(const std::vector<std::string>& words) {
   Json list = Json::list();
@@ -19,21 +20,44 @@ Json texts(const std::vector<std::string>& words) {
   return list;
 }
 
+Json json_of(const ProjectMark& mark) {
+  Json object = Json::object();
+  object.set("from_ns", mark.from);
+  object.set("to_ns", mark.to);
+  if (!mark.name.empty()) object.set("name", mark.name);
+  return object;
+}
+
 Json json_of(const ProjectPlan& plan) {
   Json object = Json::object();
   object.set("name", plan.name);
   if (!plan.file.empty()) object.set("file", plan.file);
   object.set("settings", texts(plan.settings));
+  if (plan.marks.empty()) return object;
+  Json marks = Json::list();
+  for (const ProjectMark& mark : plan.marks) marks.push(json_of(mark));
+  object.set("marks", std::move(marks));
   return object;
 }
 
+ProjectMark mark_of(const JsonCursor& cursor) {
+  cursor.expect_keys({"from_ns", "to_ns", "name"});
+  ProjectMark mark;
+  mark.from = cursor.at("from_ns").integer(0, kLastInstant);
+  mark.to = cursor.at("to_ns").integer(mark.from, kLastInstant);
+  if (const auto name = cursor.find("name")) mark.name = name->text();
+  return mark;
+}
+
 ProjectPlan plan_of(const JsonCursor& cursor) {
-  cursor.expect_keys({"name", "file", "settings"});
+  cursor.expect_keys({"name", "file", "settings", "marks"});
   ProjectPlan plan;
   plan.name = cursor.at("name").text();
   if (const auto file = cursor.find("file")) plan.file = file->text();
   if (const auto settings = cursor.find("settings"))
     for (const JsonCursor& word : settings->items()) plan.settings.push_back(word.text());
+  if (const auto marks = cursor.find("marks"))
+    for (const JsonCursor& mark : marks->items()) plan.marks.push_back(mark_of(mark));
   return plan;
 }
 

@@ -137,6 +137,11 @@ TEST(Document, AWrongProjectIsRefusedAndChangesNothing) {
       {R"({"schema": "trainyard/project@1", "plans": [{"settings": []}]})", "name"},
       {R"({"schema": "trainyard/project@1", "plans": [{"name": "A", "settings": [8]}]})",
        "#/plans/0/settings/0"},
+      {R"({"schema": "trainyard/project@1", "plans": [{"name": "A", "marks": [{"from_ns": 1}]}]})",
+       "to_ns"},
+      {R"({"schema": "trainyard/project@1", "plans":
+           [{"name": "A", "marks": [{"from_ns": 9, "to_ns": 8}]}]})",
+       "#/plans/0/marks/0/to_ns"},
       {R"({"schema": "trainyard/project@1", "current": 1})", "#/current"},
       {R"({"schema": "trainyard/project@1", "perspective": "analyze"})", "#/perspective"},
       {R"({"schema": "trainyard/project@1", "automatic": "yes"})", "#/automatic"},
