@@ -45,6 +45,7 @@ CommandLine parse_command_line(const QStringList& arguments) {
   parser.addOption({"perspective", perspective_names(), "name"});
   parser.addOption({"search", "searches for plans at once"});
   parser.addOption({"tab", tab_names(), "name"});
+  parser.addOption({"lesson", "opens a lesson, a number or a name, at a step: 3:4", "lesson"});
   parser.addOption({"screenshot", "saves the window as PNG when all is drawn, and leaves", "file"});
   parser.addOption({"size", "of the window", "WxH"});
   if (!parser.parse(arguments))
@@ -69,6 +70,7 @@ CommandLine parse_command_line(const QStringList& arguments) {
   line.tab = parser.value("tab");
   if (!line.tab.isEmpty() && perspective_of_tab(line.tab) == nullptr)
     refuse("tab", tab_names(), line.tab);
+  line.lesson = parser.value("lesson");
   line.screenshot = parser.value("screenshot");
   if (parser.isSet("size")) line.size = size_of(parser.value("size"));
   return line;

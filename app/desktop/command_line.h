@@ -21,6 +21,7 @@ struct CommandLine {
   QString perspective;  // empty, or one of perspectives()
   bool search = false;  // for plans, at once
   QString tab;          // of whichever perspective has it
+  QString lesson;       // "3:4"; empty: none
   QString screenshot;   // a PNG file: show, wait until all is drawn, save, leave
   QSize size{1600, 1000};
 };

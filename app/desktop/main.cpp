@@ -57,6 +57,7 @@ int run(QApplication& application) {
   for (const QString& file : line.files) window.open_file(file);
   if (!line.perspective.isEmpty()) window.document().show_perspective(line.perspective);
   if (!line.tab.isEmpty()) window.show_tab(line.tab);
+  if (!line.lesson.isEmpty()) window.show_lesson(line.lesson);
   window.show();
   if (line.search) window.actions_of()["plan.search"]->trigger();
   if (!line.screenshot.isEmpty()) take_screenshot(window, line.screenshot);

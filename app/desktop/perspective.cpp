@@ -4,6 +4,7 @@
 #include "app/desktop/calibrate_page.h"
 #include "app/desktop/compare_perspective.h"
 #include "app/desktop/design_page.h"
+#include "app/desktop/learn_page.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/window.h"
 
@@ -47,6 +48,14 @@ constexpr Perspective kPerspectives[] = {
      [](Window& w) -> Page* {
        return new CalibratePage(w.document(), w.published(), w.session());
      }},
+    {"learn",
+     "Learn",
+     "Ctrl+5",
+     "Shows lessons that ask before they show.",
+     {},
+     {},
+     false,
+     [](Window&) -> Page* { return new LearnPage; }},
 };
 
 QString in_words(QStringList names) {

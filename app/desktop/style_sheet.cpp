@@ -68,6 +68,11 @@ QPushButton[kind="small"]:focus { min-height: 18px; max-height: 18px; padding: 0
 QPushButton[kind="search"] { min-height: 20px; max-height: 20px; padding: 0 8px; background: @input; color: @text3;
                              text-align: left; font-weight: 400; }
 QPushButton[kind="search"]:focus { min-height: 18px; max-height: 18px; padding: 0 7px; }
+QPushButton[kind="choice"] { text-align: left; min-height: 30px; padding: 0 12px; background: @input; }
+QPushButton[kind="choice"]:checked { background: @accentBg; color: @accentText; border-color: @accent; }
+QPushButton[kind="step"] { text-align: left; min-height: 24px; padding: 0 8px; background: transparent; border: 1px solid transparent; }
+QPushButton[kind="step"]:hover { background: @hover; }
+QPushButton[kind="step"]:focus { border: 1px solid @accent; }
 QPushButton[kind="tile"] { min-height: 72px; max-height: 72px; text-align: left; padding: 0 16px; font-size: 13px; }
 QPushButton[kind="tile"]:focus { min-height: 70px; max-height: 70px; padding: 0 15px; }
 

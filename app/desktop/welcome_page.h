@@ -16,6 +16,7 @@ class WelcomePage : public QWidget {
   void refresh();
 
  Q_SIGNALS:
+  void lesson();
   void open();
   void open_file(const QString& path);
   void published();

@@ -23,6 +23,7 @@
 #include "app/desktop/gallery_page.h"
 #include "app/desktop/icons.h"
 #include "app/desktop/inspector.h"
+#include "app/desktop/learn_page.h"
 #include "app/desktop/perspective.h"
 #include "app/desktop/planner_page.h"
 #include "app/desktop/project_panel.h"
@@ -72,6 +73,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   connect_parts();
   connect_commands();
   connect_compare(*this);
+  centre_->findChild<LearnPage*>()->connect_commands(actions_);
   lay_out();
   refresh_title();
   refresh_perspective();
@@ -208,6 +210,7 @@ void Window::connect_parts() {
   refresh_training();
   connect(verdict_, &VerdictBar::apply, this, &Window::apply_words);
   connect(bottom_, &BottomPanel::apply, this, &Window::apply_words);
+  connect(welcome_, &WelcomePage::lesson, this, [this] { show_lesson({}); });
   connect(welcome_, &WelcomePage::published, actions_["view.published"], &QAction::trigger);
   connect(centre_->findChild<GalleryPage*>(), &GalleryPage::open_row, this,
           &Window::open_published);
@@ -259,6 +262,11 @@ Page* Window::page() const {
 void Window::show_tab(const QString& name) {
   if (const Perspective* perspective = perspective_of_tab(name))
     document_.show_perspective(perspective->id, name);
+}
+
+void Window::show_lesson(const QString& words) {
+  if (!words.isEmpty()) centre_->findChild<LearnPage*>()->open(words);
+  document_.show_perspective("learn");
 }
 
 // Somebody turned the page to another tab.

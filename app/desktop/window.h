@@ -58,6 +58,8 @@ class Window : public QMainWindow {
   void open_published(const QString& id);
   /// Of whichever perspective has it.
   void show_tab(const QString&);
+  /// "3:4": step 4 of lesson 3. Throws Error{InvalidInput} with what there is.
+  void show_lesson(const QString&);
   /// Everything asked for has been simulated.
   bool settled() const;
 

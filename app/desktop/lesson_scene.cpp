@@ -1,0 +1,27 @@
+#include "app/desktop/lesson_scene.h"
+
+#include <algorithm>
+
+namespace trainyard {
+
+Drawing LessonScene::draw(Size size, double) {
+  Drawing drawing(size);
+  Rect area{0, 8, size.width, std::max(1.f, size.height - 16)};
+  if (const std::optional<AnswerHistogram> class_answers = session_.histogram()) {
+    const float height = std::min(250 * large_, area.height * 0.4f);
+    draw_histogram(drawing, {area.x, area.bottom() - height, area.width, height},
+                   histogram_model(*class_answers), large_);
+    line(drawing, {0, area.bottom() - height - 6}, {size.width, area.bottom() - height - 6},
+         {.ink = Ink::Border});
+    area.height -= height + 12;
+  }
+  if (!session_.screen().pictures.empty())
+    draw_lesson_panels(drawing, area, session_.screen().pictures, large_);
+  return drawing;
+}
+
+QString LessonScene::description() const {
+  return QString::fromStdString(panel_words(session_.screen().pictures));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,24 @@
+// The pictures of a lesson's step on a canvas, and below them how the class answered.
+#pragma once
+
+#include "app/desktop/canvas_widget.h"
+#include "app/desktop/lesson_session.h"
+#include "app/workspace/lesson_histogram.h"
+
+namespace trainyard {
+
+class LessonScene : public Scene {
+ public:
+  explicit LessonScene(const LessonSession& session) : session_(session) {}
+
+  /// How much larger than usual text is: 1.5 for a projector.
+  void set_large(float large) { large_ = large; }
+  Drawing draw(Size, double scale) override;
+  QString description() const override;
+
+ private:
+  const LessonSession& session_;
+  float large_ = 1;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,154 @@
+// The Learn perspective: a student predicts before the picture is told, turns what is free, undoes,
+// and keeps answers; the project stays as it is.
+#include "app/desktop/learn_page.h"
+
+#include <gtest/gtest.h>
+
+#include <QLineEdit>
+#include <QPushButton>
+
+#include <algorithm>
+
+#include "app/desktop/lesson_question.h"
+#include "core/lesson/answers.h"
+#include "core/lesson/lesson_text.h"
+#include "tests/desktop/support.h"
+
+namespace trainyard {
+namespace {
+
+struct Shown {
+  Folder folder;
+  LearnPage page;
+  Shown() {
+    page.session().keep_in(folder.place.filePath("answers.json"));
+    page.resize(1500, 900);
+    page.show();
+    wait();
+  }
+  void wait() {
+    EXPECT_TRUE(happens([&] { return page.settled(); }));
+  }
+  void open(const char* words) {
+    page.open(words);
+    wait();
+  }
+  const LessonScreen& screen() { return page.session().screen(); }
+};
+
+TEST(LearnPage, APredictionComesBeforeThePicture) {
+  Shown shown;
+  shown.open("3:3");
+  const auto hidden = [&] {
+    return std::count_if(
+        shown.screen().pictures.begin(), shown.screen().pictures.end(),
+        [](const LessonPicture& p) { return p.kind == LessonPicture::Kind::Hidden; });
+  };
+  EXPECT_EQ(hidden(), 2);
+  auto* edit = shown.page.findChild<QLineEdit*>(QString(), Qt::FindChildrenRecursively);
+  for (QLineEdit* each : shown.page.findChildren<QLineEdit*>())
+    if (each->accessibleName() == "Your prediction") edit = each;
+  ASSERT_NE(edit, nullptr);
+  edit->setText("900");
+  shown.page.question().lock_in();
+  EXPECT_EQ(shown.page.session().answer(), nullptr) << "out of range is told, not taken";
+  shown.page.question().choose(2);
+  EXPECT_EQ(edit->text(), "22");
+  shown.page.question().lock_in();
+  shown.wait();
+  ASSERT_NE(shown.page.session().answer(), nullptr);
+  EXPECT_EQ(shown.page.session().answer()->value, 22);
+  EXPECT_EQ(hidden(), 0);
+  ASSERT_EQ(shown.screen().pictures[0].curve.marks.size(), 2u);
+  EXPECT_FALSE(shown.screen().after.isEmpty());
+  shown.page.session().answer(9, "certain");
+  EXPECT_EQ(shown.page.session().answer()->value, 22) << "predictions are made once";
+}
+
+TEST(LearnPage, OnlyTheFreeKnobTurnsAndUndoTakesItBack) {
+  Shown shown;
+  shown.open("3:1");
+  shown.page.session().turn("microbatches", "8");
+  EXPECT_EQ(shown.page.session().settings().at("microbatches"), "4") << "locked";
+  shown.open("3:4");
+  shown.page.session().turn("microbatches", "8");
+  shown.page.session().turn("microbatches", "9");  // no such value
+  EXPECT_EQ(shown.page.session().settings().at("microbatches"), "8");
+  shown.page.session().turn("microbatches", "16");
+  shown.page.session().undo();
+  EXPECT_EQ(shown.page.session().settings().at("microbatches"), "8");
+  shown.page.session().reset();
+  EXPECT_EQ(shown.page.session().settings().at("microbatches"), "4");
+  shown.page.session().undo();
+  EXPECT_EQ(shown.page.session().settings().at("microbatches"), "8");
+}
+
+TEST(LearnPage, OnesOwnPlanIsChecked) {
+  Shown shown;
+  shown.open("3:6");
+  EXPECT_FALSE(shown.page.session().check());
+  shown.page.session().turn("schedule", "1f1b");
+  shown.page.session().turn("microbatches", "32");
+  shown.wait();
+  EXPECT_TRUE(shown.page.session().check());
+  EXPECT_TRUE(shown.page.session().answers().progress[0].passed);
+}
+
+TEST(LearnPage, AnswersAreKeptAndAClassIsShownAfterReveal) {
+  Shown shown;
+  shown.open("10:2");
+  shown.page.session().answer(5, "guess");
+  shown.wait();
+  const QString path = shown.page.session().path();
+  {
+    LearnPage again;
+    again.session().keep_in(path);
+    EXPECT_EQ(again.session().answers(), shown.page.session().answers());
+  }
+  shown.page.session().save_as(shown.folder.place.filePath("class/ada.json").replace("class/", ""),
+                               "Ada");
+  shown.page.session().read_class_of(shown.folder.place.path());
+  ASSERT_TRUE(shown.page.session().histogram().has_value());
+  EXPECT_EQ(shown.page.session().histogram()->answered, 2);
+  shown.page.next();
+  shown.wait();
+  EXPECT_FALSE(shown.page.session().histogram().has_value()) << "not before one's own answer";
+}
+
+TEST(LearnPage, EveryStepOpensAndEveryControlHasAName) {
+  Shown shown;
+  for (const QWidget* each : shown.page.findChildren<QWidget*>())
+    if (each->focusPolicy() != Qt::NoFocus && each->isEnabled() && !each->inherits("QScrollBar") &&
+        !each->inherits("QComboBoxListView") &&
+        !each->parentWidget()->inherits("trainyard::Stepper")) {
+      EXPECT_FALSE(each->accessibleName().isEmpty()) << each->metaObject()->className();
+    }
+  // Without simulated plans, which have a test of their own.
+  for (const int lesson : {3, 5, 6, 10})
+    for (std::size_t step = 0;
+         step < shipped_lessons()[static_cast<std::size_t>(lesson - 1)].steps.size(); ++step) {
+      shown.open(QString("%1:%2").arg(lesson).arg(step + 1).toUtf8().constData());
+      EXPECT_TRUE(shown.screen().wrong.isEmpty()) << shown.screen().wrong.toStdString();
+    }
+  shown.page.set_projector(true);
+  shown.page.resize(1280, 700);
+  EXPECT_THROW(shown.page.open("3:77"), Error);
+  EXPECT_THROW(shown.page.open("bubles"), Error);
+}
+
+TEST(LearnPage, TheProjectIsUntouched) {
+  Window window;
+  const Project before = window.document().project();
+  window.show_lesson("3:4");
+  window.findChild<LearnPage*>()->session().turn("microbatches", "8");
+  EXPECT_TRUE(happens([&] { return window.settled(); }));
+  Project after = window.document().project();
+  EXPECT_EQ(after.perspective, "learn");
+  after.perspective = before.perspective;
+  after.tab = before.tab;
+  EXPECT_EQ(after, before);
+  EXPECT_FALSE(window.document().modified());
+}
+
+}  // namespace
+}  // namespace trainyard
