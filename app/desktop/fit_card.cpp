@@ -119,7 +119,10 @@ void FitCard::refresh() {
 void FitCard::list_fixes(const std::vector<Fix>& fixes) {
   auto* grid = static_cast<QGridLayout*>(fixes_->layout());
   while (QLayoutItem* item = grid->takeAt(0)) {
-    if (item->widget() != nullptr) item->widget()->deleteLater();
+    if (item->widget() != nullptr) {
+      item->widget()->hide();  // it goes later, and must not be drawn over what comes now
+      item->widget()->deleteLater();
+    }
     delete item;
   }
   grid->setContentsMargins(0, 0, 0, 0);

@@ -149,6 +149,7 @@ void ToolBar::refresh_freshness() {
   const auto say = [&](const QString& text, const char* tone) {
     chip_->setText(text);
     set_tone(chip_, tone);
+    layout()->activate();  // before the next frame, or texts are cut for a moment
   };
   if (!session_.outcome().error.empty()) return say("not simulated", "error");
   if (session_.stale() || !session_.experiment())

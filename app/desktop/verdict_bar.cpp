@@ -149,6 +149,7 @@ void VerdictBar::offer(const Verdict* verdict) {
   why_->setText(verdict->fits ? "Cheapest gain" : best->fits ? "Best fix" : "Nearest fix");
   button_->setText(change_text(*best, session_.experiment()->result));
   button_->setToolTip(QString::fromStdString(best->sentence));
+  layout()->activate();  // before the next frame, or texts are cut for a moment
 }
 
 void VerdictBar::set_published(const PreparedRow* row) {

@@ -51,9 +51,6 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   column->addWidget(open_tile);
   column->addWidget(example_tile);
   column->addWidget(published_tile);
-  auto* lesson_tile = tile("Start a lesson", "ten lessons that ask before they show", "model");
-  column->addWidget(lesson_tile);
-  connect(lesson_tile, &QPushButton::clicked, this, &WelcomePage::lesson);
   column->addSpacing(8);
   column->addWidget(make_label("Recent", 12, QFont::DemiBold));
   recent_ = new QVBoxLayout;
@@ -71,7 +68,10 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
 
 void WelcomePage::refresh() {
   while (QLayoutItem* item = recent_->takeAt(0)) {
-    if (item->widget() != nullptr) item->widget()->deleteLater();
+    if (item->widget() != nullptr) {
+      item->widget()->hide();  // it goes later, and must not be drawn over what comes now
+      item->widget()->deleteLater();
+    }
     delete item;
   }
   const QStringList files = recent_files();
