@@ -51,6 +51,9 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   column->addWidget(open_tile);
   column->addWidget(example_tile);
   column->addWidget(published_tile);
+  auto* lesson_tile = tile("Start a lesson", "ten lessons that ask before they show", "model");
+  column->addWidget(lesson_tile);
+  connect(lesson_tile, &QPushButton::clicked, this, &WelcomePage::lesson);
   column->addSpacing(8);
   column->addWidget(make_label("Recent", 12, QFont::DemiBold));
   recent_ = new QVBoxLayout;
