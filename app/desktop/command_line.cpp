@@ -3,7 +3,13 @@
 #include <QCommandLineParser>
 #include <QRegularExpression>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "app/desktop/commands.h"
 #include "app/desktop/perspective.h"
+#include "core/base/nearest.h"
 
 namespace trainyard {
 namespace {
@@ -12,6 +18,17 @@ namespace {
   throw Error(Error::Kind::InvalidInput,
               "expected " + expected.toStdString() + ", found \"" + found.toStdString() + "\"",
               {std::string("--") + option});
+}
+
+void expect_command(const QString& name) {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.emplace_back(command.id);
+  const std::string word = name.toStdString();
+  if (std::find(names.begin(), names.end(), word) == names.end())
+    throw Error(
+        Error::Kind::InvalidInput,
+        "expected the name of a command, found \"" + word + "\"" + did_you_mean(word, names),
+        {"--command"});
 }
 
 QSize size_of(const QString& text) {
@@ -47,6 +64,11 @@ CommandLine parse_command_line(const QStringList& arguments) {
   parser.addOption({"tab", tab_names(), "name"});
   parser.addOption({"lesson", "opens a lesson, a number or a name, at a step: 3:4", "lesson"});
   parser.addOption({"screenshot", "saves the window as PNG when all is drawn, and leaves", "file"});
+  parser.addOption(
+      {"command", "runs a command by its name, such as edit.undo; may be given again", "name"});
+  parser.addOption({"fresh", "keeps no journal of edits, and offers none that was left"});
+  parser.addOption(
+      {"state", "a JSON file that says what the window shows, after every change", "file"});
   parser.addOption({"size", "of the window", "WxH"});
   if (!parser.parse(arguments))
     throw Error(Error::Kind::InvalidInput, parser.errorText().toStdString(), {"command line"});
@@ -71,6 +93,10 @@ CommandLine parse_command_line(const QStringList& arguments) {
   if (!line.tab.isEmpty() && perspective_of_tab(line.tab) == nullptr)
     refuse("tab", tab_names(), line.tab);
   line.lesson = parser.value("lesson");
+  line.commands = parser.values("command");
+  for (const QString& name : line.commands) expect_command(name);
+  line.fresh = parser.isSet("fresh");
+  line.state = parser.value("state");
   line.screenshot = parser.value("screenshot");
   if (parser.isSet("size")) line.size = size_of(parser.value("size"));
   return line;

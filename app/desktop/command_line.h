@@ -18,11 +18,14 @@ struct CommandLine {
   Request request;  // model empty: none was named
   std::optional<RendererChoice> renderer;
   std::optional<Theme> theme;
-  QString perspective;  // empty, or one of perspectives()
-  bool search = false;  // for plans, at once
-  QString tab;          // of whichever perspective has it
-  QString lesson;       // "3:4"; empty: none
-  QString screenshot;   // a PNG file: show, wait until all is drawn, save, leave
+  QString perspective;   // empty, or one of perspectives()
+  bool search = false;   // for plans, at once
+  QString tab;           // of whichever perspective has it
+  QString lesson;        // "3:4"; empty: none
+  QStringList commands;  // by name; run when all is there, in this order
+  QString state;         // a JSON file that always says what the window shows
+  bool fresh = false;    // no journal is kept, none is offered
+  QString screenshot;    // a PNG file: show, wait until all is drawn, save, leave
   QSize size{1600, 1000};
 };
 

@@ -3,12 +3,16 @@
 #include <QApplication>
 #include <QMetaType>
 #include <QSettings>
+#include <QStatusBar>
 #include <QTimer>
 
 #include <cstdio>
 
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/command_line.h"
+#include "app/desktop/journal_keeper.h"
+#include "app/desktop/recovery_dialog.h"
+#include "app/desktop/state_file.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/window.h"
 
@@ -46,6 +50,31 @@ void keep_runs(Window& window) {
   }
 }
 
+// What an unattended start must not touch: the journals of a person.
+bool unattended(const CommandLine& line) { return line.fresh || !line.screenshot.isEmpty(); }
+
+void offer_lost_work(Window& window) {
+  std::vector<LostWork> works = lost_work(journal_folder());
+  if (works.empty()) return;
+  RecoveryDialog dialog(std::move(works), &window);
+  if (dialog.exec() != QDialog::Accepted) return;
+  if (const auto work = dialog.chosen()) {
+    recover(window.document(), work->end.last);
+    forget(*work);  // the new journal has it by now
+  }
+}
+
+void run_commands(Window& window, const QStringList& names) {
+  auto* timer = new QTimer(&window);
+  timer->setInterval(50);
+  QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, names] {
+    if (!window.settled()) return;
+    timer->stop();
+    for (const QString& name : names) window.actions_of()[name]->trigger();
+  });
+  timer->start();
+}
+
 int run(QApplication& application) {
   const CommandLine line = parse_command_line(QApplication::arguments());
   use_renderer(line.renderer.value_or(RendererChoice::Auto));
@@ -53,6 +82,13 @@ int run(QApplication& application) {
   Window window;
   keep_runs(window);
   window.resize(line.size);
+  JournalKeeper* keeper = nullptr;
+  if (!unattended(line)) {
+    keeper = new JournalKeeper(window.document(), journal_folder());
+    QObject::connect(keeper, &JournalKeeper::not_kept, &window, [&window](const QString& why) {
+      window.statusBar()->showMessage("The edit stands, but no journal could keep it: " + why);
+    });
+  }
   if (!line.request.model.empty()) window.start_with(line.request);
   for (const QString& file : line.files) window.open_file(file);
   if (!line.perspective.isEmpty()) window.document().show_perspective(line.perspective);
@@ -60,8 +96,13 @@ int run(QApplication& application) {
   if (!line.lesson.isEmpty()) window.show_lesson(line.lesson);
   window.show();
   if (line.search) window.actions_of()["plan.search"]->trigger();
+  if (keeper != nullptr) QTimer::singleShot(0, &window, [&window] { offer_lost_work(window); });
+  if (!line.commands.isEmpty()) run_commands(window, line.commands);
+  if (!line.state.isEmpty()) new StateFile(window, line.state);
   if (!line.screenshot.isEmpty()) take_screenshot(window, line.screenshot);
-  return QApplication::exec();
+  const int code = QApplication::exec();
+  if (keeper != nullptr) keeper->discard();  // whoever closed it was asked whether to save
+  return code;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "app/desktop/icons.h"
 #include "app/desktop/theme.h"
+#include "tests/desktop/editor.h"
 
 namespace trainyard {
 namespace {
@@ -43,6 +44,10 @@ TEST(Icons, EachDrawsSomething) {
 }  // namespace trainyard
 
 int main(int argc, char** argv) {
+  if (qEnvironmentVariableIsSet(trainyard::kEditorFolder)) {
+    const QCoreApplication application(argc, argv);
+    return trainyard::edit_until_killed(qEnvironmentVariable(trainyard::kEditorFolder));
+  }
   testing::InitGoogleTest(&argc, argv);
   QApplication application(argc, argv);
   QApplication::setApplicationName("trainyard-tests");

@@ -1,0 +1,15 @@
+// A process that edits a document until it is killed, for the tests of recovery.
+#pragma once
+
+#include <QString>
+
+namespace trainyard {
+
+/// Where its journal goes; set in the environment of a test program, it makes that program an
+/// editor.
+inline constexpr const char* kEditorFolder = "TRAINYARD_EDITOR_FOLDER";
+
+/// Sets global-batch to 1, 2, 3 ... and prints each number when its edit is confirmed.
+int edit_until_killed(const QString& folder);
+
+}  // namespace trainyard
