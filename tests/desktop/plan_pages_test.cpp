@@ -27,7 +27,8 @@ struct Shown {
     window->document().show_perspective("analyse");
     window->findChild<AnalysePage*>()->show_tab(tab);
     auto* found = window->findChild<PageKind*>();
-    found->canvas()->repaint();
+    found->canvas()->refresh();
+    happens([&] { return found->canvas()->drawing() != nullptr; });
     return found;
   }
 };
