@@ -184,6 +184,8 @@ void Document::set_automatic(bool on) {
 
 void Document::clear() {
   undo_.clear();
+  newer_ = {};
+  guarded_.clear();
   path_.clear();
   project_ = Project{};
   Q_EMIT changed();
@@ -192,7 +194,10 @@ void Document::clear() {
 
 void Document::load(const QString& path) {
   const std::string file = path.toStdString();
-  project_ = parse_project(read_file(file), file);
+  ProjectFile found = read_project(read_file(file), file);
+  project_ = found.project;
+  guarded_ = found.newer ? path : QString();
+  newer_ = found.newer ? std::move(found) : ProjectFile{};
   undo_.clear();
   path_ = path;
   remember_file(path);
@@ -201,7 +206,14 @@ void Document::load(const QString& path) {
 }
 
 void Document::save(const QString& path) {
-  write_file_atomically(path.toStdString(), project_document(project_));
+  if (newer_.newer && QFileInfo(path) == QFileInfo(guarded_))
+    throw Error(Error::Kind::InvalidInput,
+                "a newer Trainyard wrote this file; expected another name, which keeps what is not "
+                "understood here",
+                {path.toStdString()});
+  write_file_atomically(path.toStdString(), newer_.newer
+                                                ? project_document(project_, newer_.original)
+                                                : project_document(project_));
   path_ = path;
   undo_.setClean();
   remember_file(path);

@@ -24,6 +24,10 @@ class Document : public QObject {
   const QString& path() const { return path_; }
   QString title() const;  // file name, or "untitled"
   bool modified() const { return !undo_.isClean(); }
+  /// A newer Trainyard wrote the file: save() wants another path.
+  bool read_only() const { return newer_.newer && path_ == guarded_; }
+  /// What of a newer file is not understood; it is kept.
+  const std::vector<std::string>& unknown() const { return newer_.unknown; }
 
   /// Puts `after` in place as one step of undo. Steps with the same key that follow each other
   /// become one.
@@ -50,7 +54,7 @@ class Document : public QObject {
   /// Throws Error{Io} or Error{InvalidInput}; the document is then what it was.
   void load(const QString& path);
   /// Writes a file beside it and renames it over: a reader sees the old project or the new one.
-  /// Throws Error{Io}.
+  /// Throws Error{Io}; Error{InvalidInput} for the path of a newer file.
   void save(const QString& path);
 
  Q_SIGNALS:
@@ -65,6 +69,8 @@ class Document : public QObject {
   Project project_;
   QString path_;
   QUndoStack undo_;
+  ProjectFile newer_;  // where it was opened from, if that was newer
+  QString guarded_;    // that file
 };
 
 /// "A   1f1b TP 4 PP 8": a plan's name and what it sets first.

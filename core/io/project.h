@@ -61,6 +61,24 @@ ShownPart shown_part(std::string_view name);
 std::string project_document(const Project&);
 /// Throws Error{InvalidInput} naming the field, what was expected and what was found.
 Project parse_project(std::string_view text, const std::string& source);
+/// The members of a project document and of a plan in it.
+const std::vector<std::string>& project_keys();
+const std::vector<std::string>& project_plan_keys();
+
+/// A project file as it was found. A newer Trainyard's file is read as far as it is understood and
+/// kept whole, so that saving it under another name loses nothing.
+struct ProjectFile {
+  Project project;
+  int version = 0;                   // of the file
+  bool newer = false;                // than what is written here: not to be overwritten
+  std::vector<std::string> unknown;  // what was not understood: "#/shapes", "#/plans/0/colour"
+  std::string original;              // its text where newer, else empty
+};
+/// Throws Error{InvalidInput} as parse_project does; a newer file's unknown members are no errors.
+ProjectFile read_project(std::string_view text, const std::string& source);
+/// The project as a document of the original's version with the original's unknown members; those
+/// of a plan follow the plan's name.
+std::string project_document(const Project&, const std::string& original);
 /// The project with that setting of a plan at that value; the key's place in the list is kept.
 Project with_setting(Project, int plan, std::string_view key, std::string_view value);
 /// What is noted of the pair, in either order; "" for nothing.

@@ -13,6 +13,9 @@ namespace {
 constexpr const char* kSchema = "trainyard/project";
 constexpr std::size_t kMostPlans = 1000;
 constexpr std::int64_t kLastInstant = std::int64_t{1} << 53;  // as whole numbers of JSON go
+const std::vector<std::string> kProjectKeys = {
+    "schema", "model", "cluster", "plans", "notes", "current", "perspective", "tab", "automatic"};
+const std::vector<std::string> kPlanKeys = {"name", "file", "settings", "marks"};
 
 Json texts(const std::vector<std::string>& words) {
   Json list = Json::list();
@@ -50,7 +53,7 @@ ProjectMark mark_of(const JsonCursor& cursor) {
 }
 
 ProjectPlan plan_of(const JsonCursor& cursor) {
-  cursor.expect_keys({"name", "file", "settings", "marks"});
+  cursor.expect_keys(kPlanKeys);
   ProjectPlan plan;
   plan.name = cursor.at("name").text();
   if (const auto file = cursor.find("file")) plan.file = file->text();
@@ -100,6 +103,9 @@ ComparisonNote note_of(const JsonCursor& cursor) {
 
 }  // namespace
 
+const std::vector<std::string>& project_keys() { return kProjectKeys; }
+const std::vector<std::string>& project_plan_keys() { return kPlanKeys; }
+
 std::string project_document(const Project& project) {
   Json plans = Json::list();
   for (const ProjectPlan& plan : project.plans) plans.push(json_of(plan));
@@ -123,8 +129,7 @@ std::string project_document(const Project& project) {
 Project parse_project(std::string_view text, const std::string& source) {
   const Json document = read_document(text, kSchema, source);
   const JsonCursor root(document, source);
-  root.expect_keys({"schema", "model", "cluster", "plans", "notes", "current", "perspective", "tab",
-                    "automatic"});
+  root.expect_keys(kProjectKeys);
   Project project;
   if (const auto model = root.find("model")) project.model = model_word(*model);
   if (const auto cluster = root.find("cluster")) project.cluster = cluster_word(*cluster);

@@ -130,7 +130,6 @@ TEST(Document, AWrongProjectIsRefusedAndChangesNothing) {
       {"{", "1:2"},
       {"[]", "expected"},
       {R"({"schema": "trainyard/plan@1"})", "project"},
-      {R"({"schema": "trainyard/project@99"})", "99"},
       {R"({"schema": "trainyard/project@1", "modle": "x"})", "model"},
       {R"({"schema": "trainyard/project@1", "model": 3})", "#/model"},
       {R"({"schema": "trainyard/project@1", "plans": {}})", "#/plans"},
@@ -161,6 +160,27 @@ TEST(Document, AWrongProjectIsRefusedAndChangesNothing) {
     }
     EXPECT_EQ(text(document), before);
   }
+}
+
+TEST(NewerDocument, IsReadOnlyAndKeptWhole) {
+  const Folder folder;
+  const QString path = QString::fromStdString(folder.file("new.trainyard", R"({"schema":
+    "trainyard/project@99", "model": "gpt2", "plans": [{"name": "A", "settings": []}],
+    "shape": {"a": 1}})"));
+  Document document;
+  document.load(path);
+  EXPECT_TRUE(document.read_only());
+  document.set_setting("tp", "2");
+  EXPECT_THROW(document.save(path), Error);
+  const QString copy = folder.place.filePath("copy.trainyard");
+  document.save(copy);
+  EXPECT_FALSE(document.read_only());
+  document.set_setting("tp", "4");
+  document.save(copy);
+  Document again;
+  again.load(copy);
+  EXPECT_EQ(again.unknown(), std::vector<std::string>{"#/shape"});
+  EXPECT_EQ(own_setting(*again.plan(), "tp"), "4");
 }
 
 }  // namespace
