@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <span>
@@ -26,6 +27,15 @@ constexpr std::array<Unit, 6> kBytes = {{{1, "B", "bytes"},
                                          {1073741824.0, "GiB", "gibibytes"},
                                          {1099511627776.0, "TiB", "tebibytes"},
                                          {1125899906842624.0, "PiB", "pebibytes"}}};
+constexpr std::array<Unit, 6> kSiBytes = {{{1, "B", "bytes"},
+                                           {1e3, "kB", "kilobytes"},
+                                           {1e6, "MB", "megabytes"},
+                                           {1e9, "GB", "gigabytes"},
+                                           {1e12, "TB", "terabytes"},
+                                           {1e15, "PB", "petabytes"}}};
+// Views are drawn on more than one thread.
+std::atomic<NumberStyle> number_style = NumberStyle::Usual;
+
 constexpr std::array<Unit, 4> kTimes = {{{1, "ns", "nanoseconds"},
                                          {1e3, "\u00B5s", "microseconds"},
                                          {1e6, "ms", "milliseconds"},
@@ -114,6 +124,15 @@ BandText band_text(const Banded<Duration>& time) {
 
 BandText band_text(const Banded<Bytes>& bytes) {
   const double value = std::fabs(static_cast<double>(bytes.value.value));
+  if (number_style == NumberStyle::Exact)
+    return in_one_unit(format_bytes(bytes.value), static_cast<double>(bytes.low.value),
+                       static_cast<double>(bytes.high.value),
+                       [](double n) { return format_count(std::llround(n)); });
+  if (number_style == NumberStyle::Si) {
+    const double unit = unit_for(value, kSiBytes).size;
+    return in_one_unit(format_bytes(bytes.value), static_cast<double>(bytes.low.value) / unit,
+                       static_cast<double>(bytes.high.value) / unit, three_digits);
+  }
   // As format_bytes: differences of hundreds of MiB stay in GiB.
   const double size = value >= 0.0995 * 1073741824.0
                           ? std::max(1073741824.0, unit_for(value, kBytes).size)
@@ -141,7 +160,11 @@ BandText band_number(const Banded<double>& number, const char* unit) {
                      number.low, number.high, plain_number);
 }
 
+void use_number_style(NumberStyle style) { number_style = style; }
+
 std::string format_bytes(Bytes b) {
+  if (number_style == NumberStyle::Exact) return format_count(b.value) + " B";
+  if (number_style == NumberStyle::Si) return with_unit(static_cast<double>(b.value), kSiBytes);
   // Differences of hundreds of MiB stay in GiB, the unit of every capacity beside them.
   const double value = static_cast<double>(b.value), size = std::fabs(value);
   if (size >= 0.0995 * 1073741824.0 && size < 0.9995 * 1073741824.0)
@@ -193,7 +216,11 @@ std::string format_signed(double value, int decimals) {
   return (value < 0 ? kMinus : "+") + digits;
 }
 
-std::string spell_bytes(Bytes b) { return spelled(static_cast<double>(b.value), kBytes); }
+std::string spell_bytes(Bytes b) {
+  if (number_style == NumberStyle::Exact) return std::to_string(b.value) + " bytes";
+  return number_style == NumberStyle::Si ? spelled(static_cast<double>(b.value), kSiBytes)
+                                         : spelled(static_cast<double>(b.value), kBytes);
+}
 std::string spell_duration(Duration d) { return spelled(static_cast<double>(d.count()), kTimes); }
 std::string spell_percent(double fraction) {
   if (std::isnan(fraction)) return "unknown";

@@ -10,6 +10,11 @@
 
 namespace trainyard {
 
+/// How memory is written, here and in everything made from it.
+enum class NumberStyle { Usual, Si, Exact };  // "71.7 GiB", "77.0 GB", "76 987 000 000 B"
+/// For the whole program; a person's choice, read once at the start.
+void use_number_style(NumberStyle);
+
 std::string format_bytes(Bytes);         // "71.7 GiB", "33.6 MiB", "512 B", "−0.66 GiB"
 std::string format_duration(Duration);   // "282 µs", "130 ms", "4.94 s", "0 s"
 std::string format_step_time(Duration);  // seconds to the millisecond from 1 s on: "4.938 s"; else
