@@ -132,7 +132,10 @@ ViewPage* AnalysePage::view_page() const {
 
 void AnalysePage::show_tab(const QString& name) {
   for (int i = 0; i < tabs_->count(); ++i)
-    if (tabs_->tabText(i).toLower() == name) tabs_->setCurrentIndex(i);
+    if (tabs_->tabText(i).toLower() == name) {
+      tabs_->setTabVisible(i, true);
+      tabs_->setCurrentIndex(i);
+    }
 }
 
 QList<CanvasWidget*> AnalysePage::canvases() const {

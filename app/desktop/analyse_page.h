@@ -9,6 +9,7 @@
 #include "app/desktop/exploration.h"
 #include "app/desktop/page.h"
 #include "app/desktop/session.h"
+#include "app/desktop/tab_page.h"
 #include "app/desktop/training_session.h"
 
 class QSplitter;
@@ -42,6 +43,8 @@ class AnalysePage : public Page {
   std::optional<Drawing> picture() const override;
   CanvasWidget* current() const;
   void show_tab(const QString&) override;
+  bool close_tab() override { return closed_.close(*tabs_); }
+  bool reopen_tab() override { return closed_.reopen(*tabs_); }
   /// The drawing that the shown tab has at a size, as for a file.
   Drawing picture(Size) const;
   /// A size that suits it in a file.
@@ -76,6 +79,7 @@ class AnalysePage : public Page {
   const TrainingSession& training_;
   Comparison comparison_;
   QTabBar* tabs_;
+  ClosedTabs closed_;
   QStackedWidget* pages_;
   QSplitter* splitter_;
   ViewTable* rows_;

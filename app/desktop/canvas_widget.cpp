@@ -10,6 +10,7 @@
 
 #include <cmath>
 
+#include "app/desktop/preferences.h"
 #include "app/desktop/theme.h"
 
 namespace trainyard {
@@ -25,7 +26,10 @@ std::size_t button_of(Qt::MouseButton button) {
   return button == Qt::MiddleButton ? 2 : 0;
 }
 
-Point point_of(const QPointF& p) { return {static_cast<float>(p.x()), static_cast<float>(p.y())}; }
+// Of the drawing, which ui_scale() enlarges.
+Point point_of(const QPointF& p) {
+  return {static_cast<float>(p.x() / ui_scale()), static_cast<float>(p.y() / ui_scale())};
+}
 
 // Keys with these belong to the commands of the window; Alt with Left and Right moves what is
 // chosen.
@@ -120,6 +124,12 @@ void CanvasWidget::refresh() {
   update();
 }
 
+void CanvasWidget::set_dimmed(bool dimmed) {
+  if (dimmed_ == dimmed) return;
+  dimmed_ = dimmed;
+  update();
+}
+
 void CanvasWidget::take_input() {
   InputQueue& queue = canvas().input();
   while (queue.pending())
@@ -127,18 +137,19 @@ void CanvasWidget::take_input() {
 }
 
 void CanvasWidget::paintEvent(QPaintEvent*) {
-  const double scale = devicePixelRatioF();
+  const double scale = devicePixelRatioF() * ui_scale();
   take_input();
   if (dirty_ && width() > 0 && height() > 0) {
     QElapsedTimer clock;
     clock.start();
     const std::string before = canvas().why();
-    drawing_ = std::make_unique<Drawing>(
-        scene_->draw({static_cast<float>(width()), static_cast<float>(height())}, scale));
+    drawing_ = std::make_unique<Drawing>(scene_->draw(
+        {static_cast<float>(width() / ui_scale()), static_cast<float>(height() / ui_scale())},
+        scale));
     const Image& pixels = canvas().paint(*drawing_, scale, current_theme());
     image_ = QImage(pixels.rgba.data(), pixels.width, pixels.height, 4 * pixels.width,
                     QImage::Format_RGBX8888);
-    image_.setDevicePixelRatio(scale);
+    image_.setDevicePixelRatio(devicePixelRatioF());
     frame_time_ = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
     dirty_ = false;
     if (before != canvas().why()) Q_EMIT renderer_changed();
@@ -147,7 +158,9 @@ void CanvasWidget::paintEvent(QPaintEvent*) {
   }
   QPainter p(this);
   p.fillRect(rect(), qcolor(Ink::Canvas, current_theme()));
+  if (dimmed_) p.setOpacity(0.45);
   p.drawImage(QPointF(0, 0), image_);
+  p.setOpacity(1);
   if (hasFocus()) {
     p.setPen(qcolor(Ink::Accent, current_theme()));
     p.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
@@ -207,7 +220,8 @@ void CanvasWidget::wheelEvent(QWheelEvent* event) {
   push({.kind = InputEvent::Kind::Wheel,
         .dx = static_cast<float>(notches.x()),
         .dy = static_cast<float>(notches.y()),
-        .modifiers = modifiers_of(event->modifiers())});
+        .modifiers = modifiers_of(wheel_zooms() ? event->modifiers() ^ Qt::ControlModifier
+                                                : event->modifiers())});
   event->accept();
 }
 

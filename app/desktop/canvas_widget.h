@@ -44,6 +44,8 @@ class CanvasWidget : public QWidget {
   QString why() const;
   QString renderer() const;
   void try_gpu_again();
+  /// Paler than usual: what it shows is not true any more.
+  void set_dimmed(bool);
   /// Of the last picture, in milliseconds.
   double frame_time() const { return frame_time_; }
   const Drawing* drawing() const { return drawing_.get(); }
@@ -79,6 +81,7 @@ class CanvasWidget : public QWidget {
   std::unique_ptr<Drawing> drawing_;
   QImage image_;  // wraps the canvas's pixels
   bool dirty_ = true;
+  bool dimmed_ = false;
   double frame_time_ = 0;
   QString told_;
   QLabel* tip_ = nullptr;

@@ -66,7 +66,8 @@ CommandLine parse_command_line(const QStringList& arguments) {
   parser.addOption({"screenshot", "saves the window as PNG when all is drawn, and leaves", "file"});
   parser.addOption(
       {"command", "runs a command by its name, such as edit.undo; may be given again", "name"});
-  parser.addOption({"fresh", "keeps no journal of edits, and offers none that was left"});
+  parser.addOption(
+      {"fresh", "starts with no settings and nothing of the last session, and keeps no journal"});
   parser.addOption(
       {"state", "a JSON file that says what the window shows, after every change", "file"});
   parser.addOption({"size", "of the window", "WxH"});

@@ -24,7 +24,7 @@ struct CommandLine {
   QString lesson;        // "3:4"; empty: none
   QStringList commands;  // by name; run when all is there, in this order
   QString state;         // a JSON file that always says what the window shows
-  bool fresh = false;    // no journal is kept, none is offered
+  bool fresh = false;    // no settings, nothing of the last session, no journal
   QString screenshot;    // a PNG file: show, wait until all is drawn, save, leave
   QSize size{1600, 1000};
 };

@@ -15,8 +15,8 @@
 namespace trainyard {
 namespace {
 
-// Recordings may be gigabytes: how they begin must be enough.
-std::optional<FileKind> recording_kind(const std::string& path) {
+// Of what is no document in JSON. Recordings may be gigabytes: how they begin must be enough.
+std::optional<FileKind> plain_kind(const std::string& path) {
   std::string head(std::size_t{64} << 10, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
@@ -29,6 +29,8 @@ std::optional<FileKind> recording_kind(const std::string& path) {
   if (begins == '[' || (begins == '{' && (holds("\"traceEvents\"") || holds("\"schemaVersion\""))))
     return FileKind::Trace;
   if (begins != '{' && holds("algbw") && holds("busbw")) return FileKind::NcclTests;
+  const QString ending = QFileInfo(QString::fromStdString(path)).suffix().toLower();
+  if (begins != '{' && (ending == "csv" || ending == "txt")) return FileKind::Pipeline;
   return {};
 }
 
@@ -37,7 +39,7 @@ std::optional<FileKind> recording_kind(const std::string& path) {
 FileKind file_kind(const std::string& path) {
   if (QFileInfo(QString::fromStdString(path)).isDir()) return FileKind::Model;
   if (is_tensor_file(path) || path.ends_with(".onnx")) return FileKind::Model;
-  if (const auto kind = recording_kind(path)) return *kind;
+  if (const auto kind = plain_kind(path)) return *kind;
   const Json document = parse_json(read_file(path), path);
   const Json* name = document.find("schema");
   const std::string* text = name == nullptr ? nullptr : name->text();

@@ -2,7 +2,6 @@
 #include <QAction>
 #include <QApplication>
 #include <QMetaType>
-#include <QSettings>
 #include <QStatusBar>
 #include <QTimer>
 
@@ -11,6 +10,8 @@
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/command_line.h"
 #include "app/desktop/journal_keeper.h"
+#include "app/desktop/key_bindings.h"
+#include "app/desktop/preferences.h"
 #include "app/desktop/recovery_dialog.h"
 #include "app/desktop/state_file.h"
 #include "app/desktop/theme.h"
@@ -18,13 +19,6 @@
 
 namespace trainyard {
 namespace {
-
-Theme theme_of(const CommandLine& line) {
-  if (line.theme) return *line.theme;
-  const QString kept = QSettings().value("theme").toString();
-  if (kept.isEmpty()) return system_theme();
-  return kept == "light" ? Theme::Light : Theme::Dark;
-}
 
 // Looks every so often whether all is drawn; then saves the picture and leaves.
 void take_screenshot(Window& window, const QString& file) {
@@ -50,7 +44,7 @@ void keep_runs(Window& window) {
   }
 }
 
-// What an unattended start must not touch: the journals of a person.
+// What an unattended start must not touch: the session and journals of a person.
 bool unattended(const CommandLine& line) { return line.fresh || !line.screenshot.isEmpty(); }
 
 void offer_lost_work(Window& window) {
@@ -77,13 +71,19 @@ void run_commands(Window& window, const QStringList& names) {
 
 int run(QApplication& application) {
   const CommandLine line = parse_command_line(QApplication::arguments());
-  use_renderer(line.renderer.value_or(RendererChoice::Auto));
-  apply_theme(application, theme_of(line));
+  const Preferences preferences = unattended(line) ? Preferences{} : load_preferences();
+  use(preferences);
+  if (line.renderer) use_renderer(*line.renderer);
+  apply_theme(application, line.theme.value_or(theme_of(preferences.theme)));
   Window window;
   keep_runs(window);
   window.resize(line.size);
   JournalKeeper* keeper = nullptr;
   if (!unattended(line)) {
+    const bool asked = !line.request.model.empty() || !line.files.isEmpty();
+    load_keys(window.actions_of());
+    window.restore_session(preferences.restore && !asked);
+    if (line.size != CommandLine{}.size) window.resize(line.size);  // asked for, not the last one
     keeper = new JournalKeeper(window.document(), journal_folder());
     QObject::connect(keeper, &JournalKeeper::not_kept, &window, [&window](const QString& why) {
       window.statusBar()->showMessage("The edit stands, but no journal could keep it: " + why);

@@ -32,6 +32,10 @@ class Page : public QWidget {
   virtual QString tab() const { return {}; }
   /// Others change nothing.
   virtual void show_tab(const QString&) {}
+  /// Hides the tab that is shown; the last one stays. False: nothing happened.
+  virtual bool close_tab() { return false; }
+  /// Shows the tab that was closed last.
+  virtual bool reopen_tab() { return false; }
 
   /// It has panels of its own: the docks make room. May depend on the tab.
   virtual bool whole() const { return false; }

@@ -11,6 +11,28 @@
 
 namespace trainyard {
 
+bool ClosedTabs::close(QTabBar& tabs) {
+  int visible = 0;
+  for (int i = 0; i < tabs.count(); ++i) visible += tabs.isTabVisible(i) ? 1 : 0;
+  if (visible < 2) return false;
+  const int now = tabs.currentIndex();
+  closed_.removeAll(now);
+  closed_ << now;
+  tabs.setTabVisible(now, false);
+  return true;
+}
+
+bool ClosedTabs::reopen(QTabBar& tabs) {
+  while (!closed_.isEmpty()) {
+    const int last = closed_.takeLast();
+    if (tabs.isTabVisible(last)) continue;  // shown by name meanwhile
+    tabs.setTabVisible(last, true);
+    tabs.setCurrentIndex(last);
+    return true;
+  }
+  return false;
+}
+
 TabPage::TabPage(const QString& accessible_name, QWidget* parent)
     : Page(parent), tabs_(new QTabBar), pages_(new QStackedWidget) {
   setObjectName("page");
@@ -65,8 +87,10 @@ QStringList TabPage::tabs() const {
 QString TabPage::tab() const { return tabs_->tabText(tabs_->currentIndex()).toLower(); }
 
 void TabPage::show_tab(const QString& name) {
-  if (const auto index = tabs().indexOf(name); index >= 0)
-    tabs_->setCurrentIndex(static_cast<int>(index));
+  const int index = static_cast<int>(tabs().indexOf(name));
+  if (index < 0) return;
+  tabs_->setTabVisible(index, true);
+  tabs_->setCurrentIndex(index);
 }
 
 std::optional<Drawing> TabPage::picture() const {

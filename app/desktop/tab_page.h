@@ -8,6 +8,16 @@ class QTabBar;
 
 namespace trainyard {
 
+/// Tabs that were closed and can be had back.
+class ClosedTabs {
+ public:
+  bool close(QTabBar&);   // the current one; never the last
+  bool reopen(QTabBar&);  // the one closed last
+
+ private:
+  QList<int> closed_;
+};
+
 class TabPage : public Page {
   Q_OBJECT
 
@@ -22,6 +32,8 @@ class TabPage : public Page {
   QStringList tabs() const override;
   QString tab() const override;
   void show_tab(const QString&) override;
+  bool close_tab() override { return closed_.close(*tabs_); }
+  bool reopen_tab() override { return closed_.reopen(*tabs_); }
   bool whole() const override { return current() != nullptr && current()->whole(); }
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
@@ -30,6 +42,7 @@ class TabPage : public Page {
   QTabBar* tabs_;
   QStackedWidget* pages_;
   QList<Page*> list_;
+  ClosedTabs closed_;
 };
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QFontDatabase>
 #include <QPalette>
+#include <QRegularExpression>
 
 #include "app/desktop/control_style.h"
 
@@ -12,6 +13,27 @@ namespace {
 Theme& theme_in_use() {
   static Theme theme = Theme::Dark;
   return theme;
+}
+
+double& scale_in_use() {
+  static double scale = 1;
+  return scale;
+}
+
+int scaled(double pixels) { return static_cast<int>(pixels * scale_in_use() + 0.5); }
+
+// Every size of the sheet that is written in pixels.
+QString scaled_sheet(const QString& sheet) {
+  static const QRegularExpression size("(\\d+)px");
+  QString out;
+  qsizetype done = 0;
+  for (auto at = size.globalMatch(sheet); at.hasNext();) {
+    const QRegularExpressionMatch match = at.next();
+    out += sheet.mid(done, match.capturedStart() - done) +
+           QString::number(scaled(match.captured(1).toDouble())) + "px";
+    done = match.capturedEnd();
+  }
+  return out + sheet.mid(done);
 }
 
 QString first_family(const QStringList& wanted) {
@@ -54,7 +76,7 @@ QColor qcolor(Ink ink, Theme theme) {
 QFont ui_font(double pixels, QFont::Weight weight) {
   static const QString family = first_family({"Inter", "DejaVu Sans"});
   QFont font(family);
-  font.setPixelSize(static_cast<int>(pixels + 0.5));
+  font.setPixelSize(scaled(pixels));
   font.setWeight(weight);
   return font;
 }
@@ -62,9 +84,13 @@ QFont ui_font(double pixels, QFont::Weight weight) {
 QFont code_font(double pixels) {
   static const QString family = first_family({"JetBrains Mono", "DejaVu Sans Mono"});
   QFont font(family);
-  font.setPixelSize(static_cast<int>(pixels + 0.5));
+  font.setPixelSize(scaled(pixels));
   return font;
 }
+
+double ui_scale() { return scale_in_use(); }
+
+void set_ui_scale(double scale) { scale_in_use() = scale; }
 
 Theme current_theme() { return theme_in_use(); }
 
@@ -78,7 +104,8 @@ void apply_theme(QApplication& application, Theme theme) {
     QApplication::setStyle(new ControlStyle);
   QApplication::setFont(ui_font(12));
   QApplication::setPalette(palette_of(theme));
-  application.setStyleSheet(style_sheet(theme));
+  application.setStyleSheet(ui_scale() == 1 ? style_sheet(theme)
+                                            : scaled_sheet(style_sheet(theme)));
 }
 
 }  // namespace trainyard

@@ -21,7 +21,12 @@ inline constexpr int kTitleHeight = 28, kTreeRow = 23, kTableRow = 21, kTableHea
                      kFieldHeight = 22;
 inline constexpr int kLeftDock = 208, kRightDock = 316, kRightDockDesign = 398, kBottomDock = 172;
 
-/// Inter where it is installed, else DejaVu Sans. pixels: 10, 11, 12, 13, 15, 20.
+/// How much larger than usual all text and every line is: 1, or 1.5 for a projector.
+double ui_scale();
+void set_ui_scale(double);
+
+/// Inter where it is installed, else DejaVu Sans. pixels: 10, 11, 12, 13, 15, 20,
+/// at scale 1.
 QFont ui_font(double pixels, QFont::Weight = QFont::Normal);
 QFont code_font(double pixels = 11);
 

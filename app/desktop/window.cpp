@@ -74,6 +74,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   connect_commands();
   connect_compare(*this);
   centre_->findChild<LearnPage*>()->connect_commands(actions_);
+  connect_shell();
   lay_out();
   refresh_title();
   refresh_perspective();
@@ -282,7 +283,8 @@ bool Window::settled() const {
 }
 
 void Window::refresh_title() {
-  const QString name = document_.title() + (document_.modified() ? "*" : "");
+  const QString name = document_.title() + (document_.modified() ? "*" : "") +
+                       (document_.read_only() ? " (newer, read only)" : "");
   setWindowTitle(name + " – Trainyard");
   file_->setText(name);
   actions_["edit.undo"]->setEnabled(document_.undo_stack().canUndo());
@@ -301,14 +303,14 @@ void Window::refresh_perspective() {
   if (shown != nullptr && !tab.isEmpty()) shown->show_tab(tab);
   if (shown == nullptr) welcome_->refresh();
   QWidget* widget = shown == nullptr ? static_cast<QWidget*>(welcome_) : shown;
-  const QString now = QString::fromStdString(document_.project().perspective) +
-                      (shown != nullptr && shown->whole() ? " alone" : "");
+  const QString now = shown == nullptr ? QString("start")
+                                       : QString::fromStdString(document_.project().perspective) +
+                                             (shown->whole() ? " alone" : "");
   if (centre_->currentWidget() != widget || laid_out_ != now) {
     centre_->setCurrentWidget(widget);
-    laid_out_ = now;
     tool_bar_->show_tools(shown == nullptr ? nullptr : shown->tools());
+    place_docks(now);
     verdict_bar_->setVisible(shown == nullptr || !shown->own_verdict());
-    lay_out();
   }
   actions_["simulate.auto"]->setChecked(document_.project().automatic);
 }
@@ -337,7 +339,11 @@ void Window::refresh_renderer() {
     if (!canvas->renderer().isEmpty()) readings_->set_renderer(canvas->renderer(), canvas->why());
 }
 
-void Window::closeEvent(QCloseEvent* event) { may_discard() ? event->accept() : event->ignore(); }
+void Window::closeEvent(QCloseEvent* event) {
+  if (!may_discard()) return event->ignore();
+  save_session();
+  event->accept();
+}
 
 void Window::dragEnterEvent(QDragEnterEvent* event) {
   if (event->mimeData()->hasUrls()) event->acceptProposedAction();

@@ -1,10 +1,13 @@
 // The window: puts document, session, simulation and panels together and carries out commands.
 #pragma once
 
+#include <QByteArray>
+#include <QHash>
 #include <QMainWindow>
 
 #include "app/desktop/commands.h"
 #include "app/desktop/document.h"
+#include "app/desktop/preferences.h"
 #include "app/desktop/published.h"
 #include "app/desktop/run_list.h"
 #include "app/desktop/session.h"
@@ -60,6 +63,8 @@ class Window : public QMainWindow {
   void show_tab(const QString&);
   /// "3:4": step 4 of lesson 3. Throws Error{InvalidInput} with what there is.
   void show_lesson(const QString&);
+  /// Puts back, and from now on keeps, where the window was, its docks and what was open.
+  void restore_session(bool last_project);
   /// Everything asked for has been simulated.
   bool settled() const;
 
@@ -83,6 +88,18 @@ class Window : public QMainWindow {
   void refresh_renderer();
   void refresh_published();
   void refresh_search();
+  void connect_shell();
+  void tell_newer();
+  void refresh_recent();
+  void refresh_stale();
+  void place_docks(const QString& layout);
+  void save_session();
+  void cycle_panels(int step);
+  void show_history();
+  void show_settings();
+  void say_focus();
+  void set_presentation(bool);
+  void use_preferences(const Preferences&);
   QList<CanvasWidget*> canvases() const;
   /// What the perspective shows; null: the start page.
   Page* page() const;
@@ -103,6 +120,7 @@ class Window : public QMainWindow {
   void show_keys();
   void show_about();
   void set_theme(Theme);
+  void export_plan();
   /// One sentence with Continue: nothing was changed.
   void complain(const QString& title, const QString& sentence);
 
@@ -126,7 +144,9 @@ class Window : public QMainWindow {
               *bottom_dock_ = nullptr;
   QToolBar* verdict_bar_ = nullptr;
   QLabel* file_ = nullptr;
-  QString laid_out_;  // what the docks are placed for
+  QString laid_out_;                  // what the docks are placed for
+  QHash<QString, QByteArray> docks_;  // how they were left, by that
+  bool remembers_ = false;            // the session, for the next start
 };
 
 }  // namespace trainyard

@@ -25,6 +25,7 @@
 #include "app/desktop/planner_page.h"
 #include "app/desktop/recorded_page.h"
 #include "app/desktop/run_dialog.h"
+#include "app/desktop/shortcut_sheet.h"
 #include "app/desktop/snapshot_page.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/window.h"
@@ -84,7 +85,10 @@ void Window::connect_commands() {
     for (const QString tab : perspective.tabs)
       connect(actions_["view." + tab], &QAction::triggered, this, [this, tab] { show_tab(tab); });
   }
-  on("view.reset", [this] { lay_out(); });
+  on("view.reset", [this] {
+    docks_.clear();
+    lay_out();
+  });
   on("view.dark",
      [this] { set_theme(actions_["view.dark"]->isChecked() ? Theme::Dark : Theme::Light); });
   on("view.gpu", [this] {
@@ -190,10 +194,14 @@ void Window::open_file(const QString& path) {
   try {
     Project project = document_.project();
     switch (file_kind(file)) {
+      case FileKind::Pipeline:
+        import_file(QString::fromStdString(file));
+        return;
       case FileKind::Project:
         if (!may_discard()) return;
         session_.clear();
         document_.load(QString::fromStdString(file));
+        tell_newer();
         break;
       case FileKind::Model:
         project.model = file;
@@ -243,6 +251,17 @@ void Window::report_import(const std::string& file) {
   sheet->open();
 }
 
+// A newer project is shown as far as it is understood, and never overwritten.
+void Window::tell_newer() {
+  if (!document_.read_only()) return;
+  QStringList names;
+  for (const std::string& place : document_.unknown()) names << QString::fromStdString(place);
+  complain("A newer Trainyard wrote this project",
+           QString("It is open to be read; save it under another name to change it. %1")
+               .arg(names.isEmpty() ? QString("All of it is understood.")
+                                    : "Not understood, but kept: " + names.join(", ") + "."));
+}
+
 void Window::start_with(const Request& request) {
   Project project = document_.project();
   project.model = request.model;
@@ -267,7 +286,7 @@ void Window::open_published(const QString& id) {
 
 bool Window::save(bool ask) {
   QString path = document_.path();
-  if (ask || path.isEmpty())
+  if (ask || path.isEmpty() || document_.read_only())
     path = QFileDialog::getSaveFileName(this, "Save project", path, kProjectFilter);
   if (path.isEmpty()) return false;
   if (QFileInfo(path).suffix().isEmpty()) path += ".trainyard";
@@ -386,21 +405,7 @@ void Window::import_file(const QString& path) {
   }
 }
 
-void Window::show_keys() {
-  QString html = "<table cellspacing=6>";
-  for (const Command& command : commands())
-    if (const QString keys = actions_[command.id]->shortcut().toString(QKeySequence::NativeText);
-        !keys.isEmpty())
-      html += QString("<tr><td><b>%1</b></td><td>%2</td></tr>")
-                  .arg(keys, QString::fromUtf8(command.text));
-  html += "<tr><td></td><td><i>on a canvas</i></td></tr>";
-  for (const CanvasKey& key : canvas_keys())
-    html += QString("<tr><td><b>%1</b></td><td>%2</td></tr>")
-                .arg(QString::fromUtf8(key.keys), QString::fromUtf8(key.help));
-  QMessageBox(QMessageBox::NoIcon, "Keyboard shortcuts", html + "</table>", QMessageBox::Close,
-              this)
-      .exec();
-}
+void Window::show_keys() { ShortcutSheet(actions_, this).exec(); }
 
 void Window::show_about() {
   QString drawn = "nothing yet";

@@ -2,6 +2,8 @@
 
 #include <QApplication>
 #include <QPalette>
+#include <QSettings>
+#include <QTemporaryDir>
 
 #include "app/desktop/icons.h"
 #include "app/desktop/theme.h"
@@ -52,6 +54,10 @@ int main(int argc, char** argv) {
   QApplication application(argc, argv);
   QApplication::setApplicationName("trainyard-tests");
   QApplication::setOrganizationName("trainyard");
+  // Nobody's settings are read or changed, and those of programs that run beside this one neither.
+  const QTemporaryDir settings;
+  QSettings::setDefaultFormat(QSettings::IniFormat);
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());
   trainyard::apply_theme(application, trainyard::Theme::Dark);
   return RUN_ALL_TESTS();
 }

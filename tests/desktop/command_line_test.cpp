@@ -40,6 +40,12 @@ TEST(CommandLine, RefusesWithThePlace) {
       EXPECT_EQ(describe(error), sentence);
     }
   }
+  try {
+    parse({"--command", "edit.undoo"});
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(describe(error).find("\"edit.undo\""), std::string::npos) << describe(error);
+  }
   EXPECT_THROW(parse({"--renderer", "glide"}), Error);
   EXPECT_THROW(parse({"--no-such-option"}), Error);
 }
