@@ -91,7 +91,8 @@ TEST(ProgramText, RefusalsSayLineColumnExpectedAndFound) {
   EXPECT_EQ(refusal("program\ntask name=\"\\xg0\""),
             "program:2:12: expected two hexadecimal digits after \\x, found \"g0\"");
   EXPECT_EQ(refusal("program\ntask kind=sending"),
-            "program:2:11: expected one of compute, collective, send, receive, found \"sending\"");
+            "program:2:11: expected one of compute, collective, send, receive, host-copy, "
+            "host-update, found \"sending\"");
   EXPECT_EQ(refusal("program\nbuffer persistent=yes"),
             "program:2:19: expected no value: the key alone says yes, found \"yes\"");
   EXPECT_EQ(refusal("program\nstream delay=5"),
