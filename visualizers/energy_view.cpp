@@ -236,14 +236,16 @@ DataTable energy_table(const EnergyModel& model, const EnergyState& state) {
     std::vector<DataCell> row = {std::string("all devices"), cost.name,
                                  seconds(cost.days.value * 86400).count()};
     const auto add = [&](bool there, double value, double low, double high) {
-      for (const double figure : {value, low, high})
-        row.push_back(there ? DataCell{figure} : DataCell{});
+      for (const double figure : {value, low, high}) {
+        DataCell& cell = row.emplace_back();
+        if (there) cell = figure;
+      }
     };
     const Banded<Joules> energy = cost.energy.value_or(Banded<Joules>{});
     const Banded<double> money = cost.money.value_or(Banded<double>{});
     add(cost.energy.has_value(), energy.value.value, energy.low.value, energy.high.value);
     add(cost.money.has_value(), money.value, money.low, money.high);
-    row.push_back(cost.steps);
+    row.emplace_back(cost.steps);
     rows.push_back(std::move(row));
     items.push_back({ItemKind::Legend, index++});
   }

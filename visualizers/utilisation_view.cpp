@@ -351,8 +351,8 @@ DataTable utilisation_table(const TimelineModel& timeline, const UtilisationMode
       if (model.peak.value > 0) cells[6] = utilisation_of(done, model, to_seconds(range.length()));
     }
     for (const StackPart& category : kStack)
-      cells.push_back(times[static_cast<std::size_t>(category.ink)]);
-    cells.push_back(times[static_cast<std::size_t>(Ink::Communication)]);
+      cells.emplace_back(times[static_cast<std::size_t>(category.ink)]);
+    cells.emplace_back(times[static_cast<std::size_t>(Ink::Communication)]);
     rows.push_back(std::move(cells));
     items.push_back({ItemKind::Lane, rank});
   };

@@ -152,8 +152,10 @@ class Query {
   Query& add(std::int64_t number) {
     return bound(sqlite3_bind_int64(statement_, ++values_, number));
   }
-  Query& add(std::optional<double> number) {
-    return number ? bound(sqlite3_bind_double(statement_, ++values_, *number)) : add_nothing();
+  /// Nothing where it is not finite.
+  Query& add_finite(double number) {
+    return std::isfinite(number) ? bound(sqlite3_bind_double(statement_, ++values_, number))
+                                 : add_nothing();
   }
   Query& add(std::optional<Duration> time) { return time ? add(time->count()) : add_nothing(); }
   Query& add(std::optional<Bytes> bytes) { return bytes ? add(bytes->value) : add_nothing(); }
@@ -304,8 +306,8 @@ std::int64_t RunStore::add(const RecordedRun& run) {
   for (const std::string* text : {&e.started, &e.name, &e.model, &e.cluster, &e.plan, &settings,
                                   &training, &e.calibration, &e.data, &e.outcome})
     insert.add(*text);
-  const std::optional<double> loss = e.loss && std::isfinite(*e.loss) ? e.loss : std::nullopt;
-  insert.add(e.steps).add(loss).add(e.step).add(e.predicted_step).add(e.peak).add(e.predicted_peak);
+  insert.add(e.steps).add_finite(e.loss.value_or(std::nan("")));
+  insert.add(e.step).add(e.predicted_step).add(e.peak).add(e.predicted_peak);
   insert.add(e.note).add(run.document).add(run.timeline).step();
   const std::int64_t id = sqlite3_last_insert_rowid(db_->handle);
   for (const std::string& tag : e.tags)

@@ -26,8 +26,12 @@ void write_kineto_trace(const KinetoOptions& options, const Put& put) {
   std::uint64_t drawn = 0;
   char line[1024];
   const auto emit = [&](const char* form, auto... values) {
-    const int size = std::snprintf(line, sizeof line, form, values...);
-    put(std::string_view(line, static_cast<std::size_t>(size)));
+    if constexpr (sizeof...(values) == 0) {
+      put(std::string_view(form));
+    } else {
+      const int size = std::snprintf(line, sizeof line, form, values...);
+      put(std::string_view(line, static_cast<std::size_t>(size)));
+    }
   };
   emit(
       "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [\n    {\"id\": 0, \"name\": \"NVIDIA "
