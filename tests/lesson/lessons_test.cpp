@@ -129,14 +129,15 @@ TEST(ShippedLessons, AreTheFilesInTheirFolder) {
 // The two wrong numbers that were found in teaching material.
 TEST(ShippedLessons, RefuteWhatIsPublishedWrong) {
   int refuted = 0;
-  for (const int number : {3, 5})
-    for (const ComputedFigure& each :
-         LessonEngine(shipped_lessons()[static_cast<std::size_t>(number - 1)]).figures())
+  for (const int number : {3, 5}) {
+    LessonEngine engine(shipped_lessons()[static_cast<std::size_t>(number - 1)]);
+    for (const ComputedFigure& each : engine.figures())
       for (const ComputedFigure::Against& against : each.against)
         if (against.claim->refuted) {
           ++refuted;
           EXPECT_GT(std::abs(against.deviation), 0.05) << each.figure->name;
         }
+  }
   EXPECT_EQ(refuted, 2);
 }
 
