@@ -34,8 +34,8 @@ TEST(Program, EveryExampleOfTheHelpRuns) {
     }
 }
 
-// Without what a line is for, files of our own for the reader's, and trainings that take minutes for
-// one step and without their evaluation.
+// Without what a line is for, files of our own for the reader's, and trainings that take minutes
+// for one step and without their evaluation.
 std::string shortened(std::string line) {
   line.erase(std::min(line.find("  #"), line.size()));  // what the line is for
   for (const auto& [theirs, ours] :
