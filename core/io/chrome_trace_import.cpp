@@ -1,5 +1,7 @@
 #include "core/io/chrome_trace_import.h"
 
+#include <fmt/format.h>
+
 #ifdef __clang__
 // The reader adds to the null pointer of its empty stack; its sizes are right all the same.
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
@@ -396,11 +398,13 @@ class EventReader {
     const Event& e = event_;
     if (e.numbers.empty()) return defect("a number to count", "none");
     const std::uint32_t process = builder_.process(e.process);
-    const std::string name = e.id.empty() ? e.name : e.name + " " + e.id;
+    const std::string name = e.id.empty() ? e.name : fmt::format("{} {}", e.name, e.id);
     const bool bytes = contains(e.name, "bytes") || contains(e.name, "emory");
     for (const auto& [key, value] : e.numbers)
-      builder_.count(process, e.numbers.size() == 1 && key == "value" ? name : name + ": " + key,
-                     bytes, *at, value);
+      builder_.count(
+          process,
+          e.numbers.size() == 1 && key == "value" ? name : fmt::format("{}: {}", name, key), bytes,
+          *at, value);
     ++shown_;
   }
 

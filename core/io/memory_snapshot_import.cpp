@@ -15,7 +15,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 // What a folded value stands for is in its highest byte.
-enum Folded : std::uint64_t { kFrame = 1, kStack, kEvent, kBlock };
+enum Folded : std::uint64_t { Frame = 1, Stack, Event, Block };
 constexpr int kTagShift = 56;
 constexpr std::uint64_t kNumber = (std::uint64_t{1} << kTagShift) - 1;
 
@@ -87,7 +87,7 @@ class SnapshotReader {
       if (key == "name") frame.function = pickle.text(value);
       if (key == "line" && value.kind == Kind::Integer) frame.line = value.integer;
     });
-    folded = tagged(kFrame, snapshot_.frames.size());
+    folded = tagged(Frame, snapshot_.frames.size());
     snapshot_.frames.push_back(std::move(frame));
     return true;
   }
@@ -96,7 +96,7 @@ class SnapshotReader {
     // A longer list comes in parts.
     if (items.size() >= 1000) return false;
     for (const PickleValue& item : items)
-      if (!is(item, kFrame)) return false;
+      if (!is(item, Frame)) return false;
     key_.clear();
     for (const PickleValue& item : items) {
       const auto frame = static_cast<std::uint32_t>(item.number & kNumber);
@@ -110,7 +110,7 @@ class SnapshotReader {
         frames.push_back(static_cast<std::uint32_t>(item.number & kNumber));
       snapshot_.stacks.push_back(std::move(frames));
     }
-    folded = tagged(kStack, found->second);
+    folded = tagged(Stack, found->second);
     return true;
   }
 
@@ -135,19 +135,19 @@ class SnapshotReader {
     bool sized = false;
     each(pickle, items, [&](std::string_view key, const PickleValue& value) {
       if (key == "action") action = action_of(pickle.text(value));
-      if (key == "frames" && is(value, kStack))
+      if (key == "frames" && is(value, Stack))
         event.stack = static_cast<std::uint32_t>(value.number & kNumber);
       if (value.kind != Kind::Integer) return;
       if (key == "addr") event.address = static_cast<std::uint64_t>(value.integer);
       if (key == "size" && plain_size(value.integer)) event.bytes = {value.integer}, sized = true;
       if (key == "time_us") event.time_us = std::clamp<std::int64_t>(value.integer, 0, kLatest);
     });
-    folded = tagged(kEvent, kNumber);
+    folded = tagged(Event, kNumber);
     if (!action) return ++unknown_actions_, true;
     if (!sized) return ++without_size_, true;
     event.action = *action;
     count(event.bytes);
-    folded = tagged(kEvent, events_.size());
+    folded = tagged(Event, events_.size());
     events_.push_back(event);
     return true;
   }
@@ -161,7 +161,7 @@ class SnapshotReader {
         block.bytes = {value.integer};
       if (key == "state") block.free = pickle.text(value) == "inactive";
     });
-    folded = tagged(kBlock, blocks_.size());
+    folded = tagged(Block, blocks_.size());
     blocks_.push_back(block);
     return true;
   }
@@ -176,7 +176,7 @@ class SnapshotReader {
   void take_device(const Pickle& pickle, const PickleValue& list) {
     std::vector<SnapshotEvent>& events = snapshot_.devices.emplace_back();
     for (const PickleValue& item : pickle.items(list))
-      if (is(item, kEvent) && (item.number & kNumber) < events_.size())
+      if (is(item, Event) && (item.number & kNumber) < events_.size())
         events.push_back(events_[item.number & kNumber]);
   }
 
@@ -195,7 +195,7 @@ class SnapshotReader {
     count(segment.allocated);
     if (const PickleValue* blocks = pickle.find(value, "blocks"))
       for (const PickleValue& item : pickle.items(*blocks))
-        if (is(item, kBlock) && blocks_[item.number & kNumber].free)
+        if (is(item, Block) && blocks_[item.number & kNumber].free)
           segment.largest_free =
               std::max(segment.largest_free, blocks_[item.number & kNumber].bytes);
     snapshot_.segments.push_back(segment);

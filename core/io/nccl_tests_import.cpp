@@ -43,8 +43,7 @@ class TableReader {
     number_ = number_of;
     const std::size_t hash = text.find('#');
     // Launchers put a rank before each line: "0: #  size".
-    if (hash != std::string_view::npos &&
-        text.substr(0, hash).find_first_of(".") == std::string_view::npos)
+    if (hash != std::string_view::npos && text.substr(0, hash).find('.') == std::string_view::npos)
       return comment(text.substr(hash + 1));
     const auto words = words_of(text);
     const bool row = words.size() >= 11 && number(words[0]) && number(words[1]);

@@ -35,16 +35,16 @@ constexpr std::size_t kHead = 64, kEntry = 32, kAlign = 64;
 constexpr std::size_t kPiece = std::size_t{8} << 20;  // summed and copied between two looks up
 
 enum Part : std::uint32_t {
-  kAbout = 1,
-  kNames,
-  kStarts,
-  kEnds,
-  kSpanNames,
-  kKinds,
-  kSampleTimes,
-  kSampleValues,
+  About = 1,
+  Names,
+  Starts,
+  Ends,
+  SpanNames,
+  Kinds,
+  SampleTimes,
+  SampleValues,
 };
-constexpr std::uint32_t kParts = kSampleValues;
+constexpr std::uint32_t kParts = SampleValues;
 
 struct Section {
   std::uint32_t part = 0, sum = 0;
@@ -332,25 +332,25 @@ RecordedTrace read_all(const Fetch& fetch, std::uint64_t size, const std::string
   std::exception_ptr trouble;
   std::jthread beside([&] {
     try {
-      take_list(fetch, of(kEnds), source, t.end, stop);
-      take_list(fetch, of(kKinds), source, t.category, stop);
+      take_list(fetch, of(Ends), source, t.end, stop);
+      take_list(fetch, of(Kinds), source, t.category, stop);
     } catch (...) {
       trouble = std::current_exception();
     }
   });
   std::string text, names;
-  take_list(fetch, of(kAbout), source, text, stop);
+  take_list(fetch, of(About), source, text, stop);
   const Json json = read_document(text, "trainyard/recorded-trace", source);
   const std::vector<std::uint64_t> samples = take_about(JsonCursor(json, source), t);
-  take_list(fetch, of(kNames), source, names, stop);
-  take_names(names, source, of(kNames).at, t.names);
-  take_list(fetch, of(kStarts), source, t.start, stop);
-  take_list(fetch, of(kSpanNames), source, t.name, stop);
+  take_list(fetch, of(Names), source, names, stop);
+  take_names(names, source, of(Names).at, t.names);
+  take_list(fetch, of(Starts), source, t.start, stop);
+  take_list(fetch, of(SpanNames), source, t.name, stop);
   std::vector<std::int64_t> times;
   std::vector<double> values;
-  take_list(fetch, of(kSampleTimes), source, times, stop);
-  take_list(fetch, of(kSampleValues), source, values, stop);
-  take_samples(samples, times, values, of(kSampleTimes).at, t);
+  take_list(fetch, of(SampleTimes), source, times, stop);
+  take_list(fetch, of(SampleValues), source, values, stop);
+  take_samples(samples, times, values, of(SampleTimes).at, t);
   beside.join();
   if (trouble) std::rethrow_exception(trouble);
   check(t);

@@ -177,7 +177,7 @@ void TraceBuilder::defect(TraceDefect defect) {
 
 // A clock that started over, or a time of 0 among times since 1970, must not hide the rest: what is
 // years from the middle is left out.
-void TraceBuilder::leave_out_far(std::stop_token stop) {
+void TraceBuilder::leave_out_far(const std::stop_token& stop) {
   constexpr std::int64_t kReach = kFarthestRecorded.count() / 2;
   if (first_ > last_ || last_ - first_ <= kFarthestRecorded.count()) return;
   std::vector<std::int64_t> starts;
@@ -224,7 +224,7 @@ void TraceBuilder::close_open() {
 
 // Kernels take the kind of the pass that launched them: autograd's own thread runs the backward
 // pass, and an optimizer announces its step.
-void TraceBuilder::tell_kernels(std::stop_token stop) {
+void TraceBuilder::tell_kernels(const std::stop_token& stop) {
   struct Launch {
     std::uint32_t correlation, thread;
     std::int64_t at;
@@ -271,7 +271,7 @@ void TraceBuilder::tell_kernels(std::stop_token stop) {
 
 // Each span goes to the first row of its thread that is free when it starts: nested ones to their
 // depth, and such as overlap without nesting below.
-void TraceBuilder::lay_out(std::uint32_t thread, std::stop_token stop) {
+void TraceBuilder::lay_out(std::uint32_t thread, const std::stop_token& stop) {
   std::vector<TraceSpan> spans = std::move(threads_[thread].spans);
   threads_[thread].spans = {};
   sort_spans(spans, stop);
@@ -415,7 +415,7 @@ void TraceBuilder::name_what_has_none() {
   }
 }
 
-RecordedTrace TraceBuilder::finish(const std::string& source, std::stop_token stop) {
+RecordedTrace TraceBuilder::finish(const std::string& source, const std::stop_token& stop) {
   close_open();
   leave_out_far(stop);
   if (first_ > last_) first_ = last_ = 0;

@@ -60,7 +60,7 @@ class TraceBuilder {
   int rank = -1;
 
   /// The trace; the builder is then empty. Throws Error{Cancelled} when stopped.
-  RecordedTrace finish(const std::string& source, std::stop_token stop);
+  RecordedTrace finish(const std::string& source, const std::stop_token& stop);
 
  private:
   struct Thread {
@@ -76,9 +76,9 @@ class TraceBuilder {
   };
   void see(std::int64_t from, std::int64_t to);
   void close_open();
-  void leave_out_far(std::stop_token);
-  void tell_kernels(std::stop_token);
-  void lay_out(std::uint32_t thread, std::stop_token);
+  void leave_out_far(const std::stop_token&);
+  void tell_kernels(const std::stop_token&);
+  void lay_out(std::uint32_t thread, const std::stop_token&);
   std::vector<std::uint32_t> order_of_threads() const;
   void find_steps();
   void gather_counters();

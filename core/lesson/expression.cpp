@@ -1,5 +1,7 @@
 #include "core/lesson/expression.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -247,7 +249,8 @@ LessonSettings with_settings(LessonSettings first, const LessonSettings& second)
 
 std::string to_text(const LessonSettings& settings) {
   std::string text;
-  for (const auto& [key, value] : settings) text += (text.empty() ? "" : " ") + key + "=" + value;
+  for (const auto& [key, value] : settings)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
   return text;
 }
 

@@ -44,12 +44,12 @@ class Reader {
   void take(const LessonLine& line) {
     if (line.word.empty()) return prose(line);
     if (head(line) || body(line)) return;
-    static const std::vector<std::string_view> kWords = {
+    static const std::vector<std::string_view> words = {
         "lesson", "title",         "goal",   "minutes",    "world", "settings",      "knob",
         "source", "misconception", "figure", "leaves-out", "notes", "open-question", "step",
         "set",    "free",          "show",   "ask",        "after", "check",         "button"};
     refuse(line, fmt::format("no directive is called \"@{}\"{}", line.word,
-                             did_you_mean(line.word, kWords)));
+                             did_you_mean(line.word, words)));
   }
 
   bool head(const LessonLine& line) {
@@ -131,11 +131,11 @@ class Reader {
   void prose(const LessonLine& line) { step(line).prose.push_back(text(line.rest, line)); }
 
   LessonWorld world(const LessonLine& line) const {
-    static const std::vector<std::string_view> kWorlds = {"numbers", "schedule", "plan"};
+    static const std::vector<std::string_view> worlds = {"numbers", "schedule", "plan"};
     for (const LessonWorld each : {LessonWorld::Numbers, LessonWorld::Schedule, LessonWorld::Plan})
       if (line.rest == to_string(each)) return each;
     refuse(line, fmt::format("expected numbers, schedule or plan, found \"{}\"{}", line.rest,
-                             did_you_mean(line.rest, kWorlds)));
+                             did_you_mean(line.rest, worlds)));
   }
 
   void knob(const LessonLine& line) {
@@ -346,11 +346,11 @@ class Reader {
     const auto [ink, name] = line.named_in(line.rest.substr(0, colon));
     if (colon == std::string::npos || name.empty())
       refuse(line, "expected INK NAME: EXPRESSION, found \"" + line.rest + "\"");
-    static const std::vector<std::string_view> kInks = {
+    static const std::vector<std::string_view> inks = {
         "forward", "backward",  "wgrad",     "recompute",   "comm",  "optimizer", "swap",
         "weights", "gradients", "optimizer", "activations", "ghost", "idle"};
-    if (std::find(kInks.begin(), kInks.end(), ink) == kInks.end())
-      refuse(line, fmt::format("no ink is called \"{}\"{}", ink, did_you_mean(ink, kInks)));
+    if (std::find(inks.begin(), inks.end(), ink) == inks.end())
+      refuse(line, fmt::format("no ink is called \"{}\"{}", ink, did_you_mean(ink, inks)));
     panel.parts.push_back({name, ink, expression(line.rest.substr(colon + 2), line)});
   }
 
