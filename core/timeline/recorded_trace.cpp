@@ -47,39 +47,76 @@ void check_counter(const RecordedTrace& trace, const RecordedCounter& counter) {
 }
 
 // What streams do at an instant counts once: computing hides the rest, communication hides copies.
-enum Layer : std::uint8_t { kCompute, kComm, kCopy };
+enum Layer : std::uint8_t { Compute, Comm, Copy };
+constexpr std::size_t kLayers = 3;
 
 Layer layer_of(RecordedKind kind) {
-  if (kind == RecordedKind::Communication) return kComm;
-  return kind == RecordedKind::Transfer ? kCopy : kCompute;
+  if (kind == RecordedKind::Communication) return Comm;
+  return kind == RecordedKind::Transfer ? Copy : Compute;
 }
 
-struct Edge {
-  std::int64_t at;
-  std::uint8_t layer;
-  std::int8_t change;
-  friend bool operator<(const Edge& a, const Edge& b) { return a.at < b.at; }
+struct Stretch {
+  std::int64_t from = 0, to = 0;  // half-open, not empty
+};
+// In order, apart from each other.
+using Stretches = std::vector<Stretch>;
+
+// One that begins no sooner than all before.
+void append(Stretches& all, Stretch next) {
+  if (!all.empty() && next.from <= all.back().to)
+    all.back().to = std::max(all.back().to, next.to);
+  else
+    all.push_back(next);
+}
+
+Stretches united(const Stretches& a, const Stretches& b) {
+  Stretches all;
+  auto left = a.begin(), right = b.begin();
+  while (left != a.end() || right != b.end()) {
+    const bool take_left = right == b.end() || (left != a.end() && left->from <= right->from);
+    append(all, take_left ? *left++ : *right++);
+  }
+  return all;
+}
+
+std::int64_t length(const Stretches& all) {
+  std::int64_t sum = 0;
+  for (const Stretch& each : all) sum += each.to - each.from;
+  return sum;
+}
+
+// When at least one of many rows is busy. Rows are united in pairs, pairs of pairs and so on, since
+// busy rows soon leave few gaps: quicker than to sort all that begins and ends.
+class Busy {
+ public:
+  void add(Stretches row) {
+    if (row.empty()) return;
+    for (std::size_t rows = ++rows_; rows % 2 == 0; rows /= 2) {
+      row = united(pending_.back(), row);
+      pending_.pop_back();
+    }
+    pending_.push_back(std::move(row));
+  }
+  Stretches all() const {
+    Stretches sum;
+    for (auto each = pending_.rbegin(); each != pending_.rend(); ++each) sum = united(*each, sum);
+    return sum;
+  }
+
+ private:
+  std::size_t rows_ = 0;
+  std::vector<Stretches> pending_;  // of ever fewer rows, powers of two
 };
 
-void sweep(std::vector<Edge>& edges, std::int64_t from, std::int64_t to, RecordedShare& share) {
-  std::sort(edges.begin(), edges.end());
-  std::array<std::int64_t, 3> open{}, time{};
-  std::int64_t idle = 0, before = from;
-  const auto until = [&](std::int64_t at) {
-    const auto layer = std::find_if(open.begin(), open.end(), [](auto n) { return n > 0; });
-    (layer == open.end() ? idle : time[static_cast<std::size_t>(layer - open.begin())]) +=
-        at - before;
-    before = at;
-  };
-  for (const Edge& edge : edges) {
-    until(edge.at);
-    open[edge.layer] += edge.change;
-  }
-  until(to);
-  share.compute = Duration{time[kCompute]};
-  share.communication = Duration{time[kComm]};
-  share.transfer = Duration{time[kCopy]};
-  share.idle = Duration{idle};
+void divide_time(const std::array<Busy, kLayers>& busy, Duration whole, RecordedShare& share) {
+  const Stretches compute = busy[Compute].all();
+  const Stretches shown = united(compute, busy[Comm].all());
+  const Duration computes{length(compute)}, either{length(shown)},
+      any{length(united(shown, busy[Copy].all()))};
+  share.compute = computes;
+  share.communication = either - computes;
+  share.transfer = any - either;
+  share.idle = whole - any;
 }
 
 }  // namespace
@@ -113,31 +150,32 @@ std::vector<RecordedShare> recorded_shares(const RecordedTrace& trace, Instant f
   const bool streams = std::any_of(trace.threads.begin(), trace.threads.end(),
                                    [](const RecordedThread& t) { return t.device; });
   std::vector<RecordedShare> shares(trace.processes.size());
-  std::vector<std::vector<Edge>> edges(trace.processes.size());
+  std::vector<std::array<Busy, kLayers>> busy(trace.processes.size());
   std::vector<bool> seen(trace.processes.size());
   for (const RecordedRow& row : trace.rows) {
     const RecordedThread& thread = trace.threads[row.thread];
     if (thread.device != streams) continue;
     RecordedShare& share = shares[thread.process];
     seen[thread.process] = seen[thread.process] || row.count > 0;
+    std::array<Stretches, kLayers> layers;
     for (std::uint64_t i = row.first; i < row.first + row.count; ++i) {
       const std::int64_t low = std::max(trace.start[i], from.count());
       const std::int64_t high = std::min(trace.end[i], to.count());
       if (low > high || trace.start[i] >= to.count() || trace.end[i] < from.count()) continue;
       ++share.spans;
-      Duration& busy = share.busy[trace.category[i]];
-      busy = saturating_sum(busy, Duration{high - low});
+      Duration& of_kind = share.busy[trace.category[i]];
+      of_kind = saturating_sum(of_kind, Duration{high - low});
       const auto kind = static_cast<RecordedKind>(trace.category[i]);
       if (low == high || (streams && kind == RecordedKind::Host)) continue;
-      edges[thread.process].push_back({low, layer_of(kind), 1});
-      edges[thread.process].push_back({high, layer_of(kind), -1});
+      append(layers[layer_of(kind)], {low, high});
     }
+    for (std::size_t i = 0; i < kLayers; ++i) busy[thread.process][i].add(std::move(layers[i]));
   }
   std::vector<RecordedShare> found;
   for (std::uint32_t p = 0; p < shares.size(); ++p) {
     if (!seen[p]) continue;
     shares[p].process = p;
-    sweep(edges[p], from.count(), to.count(), shares[p]);
+    divide_time(busy[p], to - from, shares[p]);
     found.push_back(shares[p]);
   }
   return found;
