@@ -301,7 +301,8 @@ void measure_statistics(const TimelineModel& model) {
     tables.push_back(table(model.end * (10 + i) / 10'000));
   }
   const bool found = names > 0 && busy > 0;
-  report("V12", "table by name of a range over 10 M spans", 20, found ? whole.cpu : 1e9, "ms",
+  // On every core: what a person waits for.
+  report("V12", "table by name of a range over 10 M spans", 20, found ? whole.wall : 1e9, "ms",
          whole.wall);
   report_frames("V12", "time by category while dragging over 10 M spans", totals, {{}, 2, {}, {}});
   report_frames("V12", "table by name while dragging over 50 000 spans", tables, {{}, 2, {}, {}});
