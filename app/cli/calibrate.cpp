@@ -13,38 +13,18 @@
 #include "app/cli/calibrate_files.h"
 #include "app/cli/scenario_words.h"
 #include "app/workspace/local_cluster.h"
+#include "app/workspace/machine_calibration.h"
 #include "app/workspace/workspace.h"
 #include "backends/cpu/calibrate.h"
 #include "core/base/units_text.h"
 #include "core/io/calibration_json.h"
 #include "core/io/files.h"
 #include "core/io/profile_json.h"
-#include "core/methods/settings.h"
 #include "core/model/ops.h"
-#include "core/model/zoo.h"
 #include "core/validation/calibrate_rows.h"
 
 namespace trainyard {
 namespace {
-
-// What is measured where no model is named: those of the zoo that are small enough to train here,
-// at three sizes of a microbatch.
-constexpr std::string_view kStandard[] = {"mlp-small", "resnet-20", "gpt-tiny", "lstm-tiny",
-                                          "dlrm-tiny"};
-
-std::vector<Workload> standard_workloads() {
-  std::vector<Workload> list;
-  for (const std::string_view name : kStandard) {
-    if (find_in_zoo(name) == nullptr) continue;
-    for (const char* micro : {"micro-batch=1", "micro-batch=4", "micro-batch=16"}) {
-      Scenario scenario{.model = zoo_model(name), .cluster = local_cluster(1, {}), .plan = {}};
-      for (const char* setting : {"precision=fp32", "global-batch=16", micro})
-        apply_setting(scenario.plan, setting);
-      list.push_back(prepare(scenario));
-    }
-  }
-  return list;
-}
 
 std::vector<Workload> workloads_of(const Words& words, Streams& streams) {
   if (!words.has("model")) {

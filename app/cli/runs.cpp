@@ -10,7 +10,9 @@
 #include "app/workspace/run_store.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "core/io/inline_document.h"
 #include "core/io/json.h"
+#include "core/io/measured_prices.h"
 #include "core/io/schema.h"
 
 namespace trainyard {
@@ -125,7 +127,9 @@ std::string entry_text(const RunEntry& e) {
   line("plan", e.plan);
   line("settings", joined(e.settings));
   line("training", joined(e.training));
-  line("calibration", e.calibration);
+  line("calibration", is_inline_document(e.calibration)
+                          ? provenance(open_measured_prices(e.calibration))
+                          : e.calibration);
   line("data", e.data);
   line("outcome", fmt::format("{}, {} updates, loss {}", e.outcome, e.steps, loss_text(e)));
   if (e.step && e.predicted_step)

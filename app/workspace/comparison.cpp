@@ -233,11 +233,13 @@ ComparedResult compared(ExperimentPtr experiment, std::string title) {
   return side;
 }
 
-ComparedResult compared_plan(Scenario scenario, std::string title, std::stop_token stop) {
+ComparedResult compared_plan(Scenario scenario, std::string title, std::stop_token stop,
+                             const CostModel* cost) {
   throw_if_errors(check(scenario));
   const Grain grain = natural_grain(scenario);
   ComparedResult side = compared(
-      simulate(scenario, {.grain = grain, .fixes = false, .stop = std::move(stop)}), title);
+      simulate(scenario, {.grain = grain, .fixes = false, .cost = cost, .stop = std::move(stop)}),
+      title);
   side.name += " with " + std::move(title);
   side.scenario = std::move(scenario);
   return side;

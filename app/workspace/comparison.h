@@ -49,8 +49,10 @@ ComparedResult compared(ExperimentPtr, std::string title);
 /// A trainyard/result or trainyard/run document. Throws Error{InvalidInput}, also for an estimate,
 /// which does not say where its time goes.
 ComparedResult compared_document(const Json&, const std::string& path);
-/// Simulates at the plan's natural grain. Throws as simulate does.
-ComparedResult compared_plan(Scenario, std::string title, std::stop_token = {});
+/// Simulates at the plan's natural grain; cost: null = cost_model(scenario). Throws as simulate
+/// does.
+ComparedResult compared_plan(Scenario, std::string title, std::stop_token = {},
+                             const CostModel* cost = nullptr);
 /// What it measured. Throws as open_run does.
 ComparedResult compared_run(const RecordedRun&);
 /// What a word of the command line names: "published:ID", "run:ID" of the list of runs, settings

@@ -17,7 +17,7 @@ namespace trainyard {
 struct RunWords {
   Request request;
   Training training;
-  std::string calibration;  // a file; empty = none
+  std::string calibration;  // as open_cost_model() reads it; empty = none
 };
 
 /// started: see utc_text(). Its id is not set, and note and tags are empty.

@@ -13,14 +13,12 @@
 #include "core/cost/physical.h"
 #include "core/estimate/assumptions.h"
 #include "core/estimate/estimate.h"
-#include "core/io/calibration_json.h"
 #include "core/io/cluster_json.h"
 #include "core/io/files.h"
 #include "core/io/inline_document.h"
 #include "core/io/load_model.h"
+#include "core/io/measured_prices.h"
 #include "core/io/plan_json.h"
-#include "core/io/profile_json.h"
-#include "core/io/schema.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings.h"
 #include "core/plan/balanced.h"
@@ -249,11 +247,11 @@ Result estimate(const Scenario& scenario, const CostModel* cost, bool micro_batc
   return result;
 }
 
-std::unique_ptr<CostModel> open_cost_model(const std::string& path, Scenario& scenario) {
-  const std::string text = read_file(path);
-  if (has_schema(parse_json(text, path), "trainyard/profile"))
-    return physical_cost_model(scenario, read_profile(text, path).parameters);
-  Calibration calibration = read_calibration(text, path);
+std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario& scenario) {
+  MeasuredPrices prices = open_measured_prices(word);
+  if (const auto* profile = std::get_if<ParameterProfile>(&prices))
+    return physical_cost_model(scenario, profile->parameters);
+  auto& calibration = std::get<Calibration>(prices);
   calibrate_cluster(scenario.cluster, calibration);
   return calibrated_cost_model(std::move(calibration));
 }

@@ -17,8 +17,8 @@ namespace trainyard {
 struct Request {
   std::string model, cluster, plan;   // plan may be empty
   std::vector<std::string> settings;  // "tp=8"
-  std::string calibration = {};  // a file as open_cost_model() reads it, by which prices choose
-                                 // while a plan is opened; empty = the workbench's own
+  std::string calibration = {};  // as open_cost_model() reads it: by it prices choose while a plan
+                                 // is opened; empty = the workbench's own
 };
 
 /// Throws Error{InvalidInput} or Error{Io}. The plan is not yet complete. A setting
@@ -55,10 +55,10 @@ bool gives_micro_batch(const Request&);
 /// The cost model of the workbench where no calibration is given: physical_cost_model().
 std::unique_ptr<CostModel> cost_model(const Scenario&);
 
-/// What a file prices the scenario with, by the document that it is: a trainyard/calibration prices
-/// this machine (see calibrate_cluster), a trainyard/profile sets the parameters of the physical
-/// model. Throws Error{InvalidInput} or Error{Io}.
-std::unique_ptr<CostModel> open_cost_model(const std::string& path, Scenario&);
+/// What a file, or a document on one line, prices the scenario with, by the document that it is: a
+/// trainyard/calibration prices this machine (see calibrate_cluster), a trainyard/profile sets the
+/// parameters of the physical model. Throws Error{InvalidInput} or Error{Io}.
+std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario&);
 /// A calibration prices this machine's own devices: raises the cluster's peaks to what was
 /// measured, so that no share of them is above one. Throws Error{InvalidInput} for a cluster of
 /// others.

@@ -39,6 +39,9 @@ struct Project {
   /// What --model and --cluster say, or a whole document on one line where the project keeps its
   /// own (core/io/inline_document.h); empty: not chosen yet.
   std::string model, cluster;
+  /// The prices that somebody measured and accepted, as a whole document on one line
+  /// (core/io/measured_prices.h); empty: the workbench's own.
+  std::string calibration;
   std::vector<ProjectPlan> plans;
   std::vector<ComparisonNote> notes;   // none empty, at most one a pair
   int current = 0;                     // index into plans; 0 where there is none

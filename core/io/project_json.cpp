@@ -3,6 +3,7 @@
 #include "core/io/cluster_json.h"
 #include "core/io/inline_document.h"
 #include "core/io/json.h"
+#include "core/io/measured_prices.h"
 #include "core/io/model_json.h"
 #include "core/io/project.h"
 #include "core/io/schema.h"
@@ -13,8 +14,9 @@ namespace {
 constexpr const char* kSchema = "trainyard/project";
 constexpr std::size_t kMostPlans = 1000;
 constexpr std::int64_t kLastInstant = std::int64_t{1} << 53;  // as whole numbers of JSON go
-const std::vector<std::string> kProjectKeys = {
-    "schema", "model", "cluster", "plans", "notes", "current", "perspective", "tab", "automatic"};
+const std::vector<std::string> kProjectKeys = {"schema", "model",    "cluster", "calibration",
+                                               "plans",  "notes",    "current", "perspective",
+                                               "tab",    "automatic"};
 const std::vector<std::string> kPlanKeys = {"name", "file", "settings", "marks"};
 
 Json texts(const std::vector<std::string>& words) {
@@ -88,6 +90,13 @@ std::string cluster_word(const JsonCursor& cursor) {
       to_json(read_cluster(write_json_line(cursor.value()), cursor.place().text)));
 }
 
+// A file beside the project would be another one tomorrow: what was accepted is kept whole.
+std::string calibration_word(const JsonCursor& cursor) {
+  if (!cursor.value().as_object()) cursor.expected("a calibration or a profile as an object");
+  return measured_prices_word(
+      read_measured_prices(write_json_line(cursor.value()), cursor.place().text));
+}
+
 Json json_of(const ComparisonNote& note) {
   Json object = Json::object();
   object.set("a", note.a);
@@ -113,6 +122,8 @@ std::string project_document(const Project& project) {
   document.set("schema", schema_name(schema(kSchema)));
   document.set("model", word_json(project.model));
   document.set("cluster", word_json(project.cluster));
+  if (!project.calibration.empty())
+    document.set("calibration", parse_json(project.calibration, "project"));
   document.set("plans", std::move(plans));
   if (!project.notes.empty()) {
     Json notes = Json::list();
@@ -133,6 +144,8 @@ Project parse_project(std::string_view text, const std::string& source) {
   Project project;
   if (const auto model = root.find("model")) project.model = model_word(*model);
   if (const auto cluster = root.find("cluster")) project.cluster = cluster_word(*cluster);
+  if (const auto calibration = root.find("calibration"))
+    project.calibration = calibration_word(*calibration);
   if (const auto plans = root.find("plans")) {
     const std::vector<JsonCursor> items = plans->items();
     if (items.size() > kMostPlans) plans->expected("at most 1000 plans");
