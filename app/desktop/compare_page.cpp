@@ -17,6 +17,7 @@
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "app/workspace/comparison_files.h"
+#include "app/workspace/priced_scenario.h"
 #include "app/workspace/published.h"
 #include "core/base/error.h"
 #include "core/io/files.h"
@@ -35,10 +36,6 @@ constexpr std::size_t kRecentRuns = 8;
 constexpr const char* kPublished = "published…";
 
 QString q(const std::string& text) { return QString::fromStdString(text); }
-
-Request request_of(const Project& project, const ProjectPlan& plan) {
-  return {project.model, project.cluster, plan.file, plan.settings};
-}
 
 const ProjectPlan* plan_called(const Project& project, const QString& word) {
   if (!word.startsWith("plan:")) return nullptr;
@@ -356,7 +353,8 @@ QString ComparePage::fingerprint(const QString& word) const {
   const Project& project = document_.project();
   QString text = word;
   if (const ProjectPlan* plan = plan_called(project, word)) {
-    text += '\n' + q(project.model) + '\n' + q(project.cluster) + '\n' + q(plan->file);
+    text += '\n' + q(project.model) + '\n' + q(project.cluster) + '\n' + q(plan->file) + '\n' +
+            q(project.calibration);
     for (const std::string& setting : plan->settings) text += '\n' + q(setting);
   }
   if (word == "found")
@@ -368,7 +366,8 @@ std::function<ComparedResult(std::stop_token)> ComparePage::opener(const QString
   if (const ProjectPlan* plan = plan_called(document_.project(), word)) {
     const Request request = request_of(document_.project(), *plan);
     return [request, title = heading_of(*plan)](std::stop_token stop) {
-      return compared_plan(open(request), title, std::move(stop));
+      PricedScenario priced = open_priced(request);
+      return compared_plan(std::move(priced.scenario), title, std::move(stop), priced.cost.get());
     };
   }
   if (word == "found")

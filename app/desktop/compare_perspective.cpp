@@ -43,7 +43,7 @@ void keep_run(const TrainingSession& session, RunList& runs) {
   const auto& report = session.report();
   if (report == nullptr || report->run.losses.empty()) return;
   const TrainingWish& wish = session.wish();
-  RunWords words{wish.request, {}, ""};
+  RunWords words{wish.request, {}, wish.request.calibration};
   for (const std::string& word : wish.training) apply_training(words.training, word);
   words.training.steps = wish.steps;
   runs.record(*report, words);

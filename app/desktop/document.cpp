@@ -128,6 +128,12 @@ void Document::use_plan_file(const QString& file) {
   change("Add plan", std::move(after));
 }
 
+void Document::set_calibration(const std::string& word) {
+  Project after = project_;
+  after.calibration = word;
+  change(word.empty() ? "Remove calibration" : "Accept calibration", std::move(after));
+}
+
 void Document::duplicate_plan() {
   if (plan() == nullptr) return;
   Project after = project_;
@@ -218,6 +224,10 @@ void Document::save(const QString& path) {
   undo_.setClean();
   remember_file(path);
   Q_EMIT renamed();
+}
+
+Request request_of(const Project& project, const ProjectPlan& plan) {
+  return {project.model, project.cluster, plan.file, plan.settings, project.calibration};
 }
 
 QString plan_title(const ProjectPlan& plan) {

@@ -8,6 +8,7 @@
 #include <QStringList>
 #include <QUndoStack>
 
+#include "app/workspace/workspace.h"
 #include "core/io/project.h"
 
 namespace trainyard {
@@ -38,6 +39,8 @@ class Document : public QObject {
   /// Several "key=value" as one step; steps with the same key as in change().
   void apply(const QString& text, const QStringList& assignments, const QString& merge_key = {});
   void use_plan_file(const QString&);
+  /// Measured prices as one document (core/io/measured_prices.h); empty: the workbench's own again.
+  void set_calibration(const std::string& word);
   void duplicate_plan();
   void rename_plan(const QString&);
   void remove_plan();
@@ -73,6 +76,8 @@ class Document : public QObject {
   QString guarded_;    // that file
 };
 
+/// What the project asks of a plan, with its calibration.
+Request request_of(const Project&, const ProjectPlan&);
 /// "A   1f1b TP 4 PP 8": a plan's name and what it sets first.
 QString plan_title(const ProjectPlan&);
 

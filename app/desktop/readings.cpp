@@ -114,7 +114,9 @@ void Readings::refresh() {
     values_[i]->setText(texts[i]);
     values_[i]->setToolTip(bands_html(session_.experiment()->result));
   }
-  source_->setText(q(session_.experiment()->result.fidelity));
+  const Outcome& outcome = session_.outcome();
+  source_->setText(q(session_.experiment()->result.fidelity) +
+                   (outcome.calibrated.empty() ? "" : ", calibrated"));
   source_->setToolTip("Left out: " + [&] {
     QStringList words;
     for (const std::string& s : session_.experiment()->result.leaves_out) words << q(s);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/workspace/priced_scenario.h"
+
 namespace trainyard {
 namespace {
 
@@ -15,14 +17,14 @@ std::int64_t number_in(std::string_view text) {
   return failure == std::errc() && end == text.data() + text.size() ? n : -1;
 }
 
-NeighbourPlan price(const Scenario& base, std::string_view key, const std::string& value,
-                    std::stop_token stop) {
+NeighbourPlan price(const Scenario& base, const CostModel* cost, std::string_view key,
+                    const std::string& value, std::stop_token stop) {
   NeighbourPlan out{std::string(key), value, false, false, {}, {}, {}};
   try {
     Scenario changed = base;
     apply_setting(changed.plan, key, value, {"strategy"});
-    const ExperimentPtr experiment =
-        simulate(changed, {.grain = natural_grain(changed), .fixes = false, .stop = stop});
+    const ExperimentPtr experiment = simulate(
+        changed, {.grain = natural_grain(changed), .fixes = false, .cost = cost, .stop = stop});
     out.legal = true;
     out.fits = experiment->result.verdict.fits;
     out.step = experiment->result.step.value;
@@ -35,15 +37,21 @@ NeighbourPlan price(const Scenario& base, std::string_view key, const std::strin
   return out;
 }
 
-std::vector<NeighbourPlan> neighbours(const Scenario& base, const Plan& complete_plan,
-                                      std::stop_token stop) {
+std::vector<NeighbourPlan> neighbours(const Scenario& base, const CostModel* cost,
+                                      const Plan& complete_plan, std::stop_token stop) {
   std::vector<NeighbourPlan> out;
   for (const Setting& setting : settings()) {
     const Steps steps = steps_of(setting, complete_plan);
     for (const std::string& value : {steps.down, steps.up})
-      if (!value.empty()) out.push_back(price(base, setting.key, value, stop));
+      if (!value.empty()) out.push_back(price(base, cost, setting.key, value, stop));
   }
   return out;
+}
+
+std::shared_ptr<const ViewData> data_of(const ExperimentPtr& experiment, const CostModel* cost) {
+  const std::unique_ptr<CostModel> own =
+      cost == nullptr ? cost_model(experiment->workload.scenario) : nullptr;
+  return std::make_shared<const ViewData>(view_data(experiment, cost == nullptr ? *own : *cost));
 }
 
 }  // namespace
@@ -121,24 +129,28 @@ void Simulation::run(const Job& job) {
   clock.start();
   Outcome outcome;
   try {
-    const Scenario scenario = open(job.request);
+    const PricedScenario priced_scenario = open_priced(job.request);
+    const Scenario& scenario = priced_scenario.scenario;
+    const CostModel* cost = priced_scenario.cost.get();
+    outcome.calibrated = priced_scenario.by;
+    outcome.not_calibrated = priced_scenario.why_not;
     outcome.diagnostics = check(scenario);
     const Grain grain = natural_grain(scenario);
-    outcome.experiment = simulate(scenario, {.grain = grain, .fixes = false, .stop = job.stop});
-    outcome.data = std::make_shared<const ViewData>(
-        view_data(outcome.experiment, *cost_model(outcome.experiment->workload.scenario)));
+    outcome.experiment =
+        simulate(scenario, {.grain = grain, .fixes = false, .cost = cost, .stop = job.stop});
+    outcome.data = data_of(outcome.experiment, cost);
     outcome.milliseconds = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
     tell([this, outcome] { Q_EMIT finished(outcome); });
     const Plan plan = outcome.experiment->workload.scenario.plan;
     outcome.experiment = simulate(scenario, {.grain = grain,
                                              .fixes = true,
+                                             .cost = cost,
                                              .micro_batch_given = gives_micro_batch(job.request),
                                              .stop = job.stop});
-    outcome.data = std::make_shared<const ViewData>(
-        view_data(outcome.experiment, *cost_model(outcome.experiment->workload.scenario)));
+    outcome.data = data_of(outcome.experiment, cost);
     outcome.priced = true;
     tell([this, outcome] { Q_EMIT finished(outcome); });
-    tell([this, list = neighbours(scenario, plan, job.stop)] { Q_EMIT priced(list); });
+    tell([this, list = neighbours(scenario, cost, plan, job.stop)] { Q_EMIT priced(list); });
   } catch (const Error& error) {
     if (error.kind() == Error::Kind::Cancelled) return;
     outcome.experiment = nullptr;

@@ -36,6 +36,8 @@ struct Outcome {
   Diagnostics diagnostics;               // all that check() says, warnings too
   double milliseconds = 0;               // from the request to the experiment
   bool priced = false;                   // its verdict carries fixes or the gain
+  std::string calibrated;                // by what: a machine, somebody's rows; empty: not
+  std::string not_calibrated;            // why a given calibration was not used
 };
 
 class Simulation : public QObject {

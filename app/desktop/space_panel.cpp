@@ -15,6 +15,7 @@
 #include "app/desktop/icons.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
+#include "app/workspace/priced_scenario.h"
 #include "core/base/error.h"
 #include "core/methods/settings.h"
 #include "visualizers/viewmodel/format.h"
@@ -339,6 +340,11 @@ std::optional<PlanQuestion> SpacePanel::question() const {
   if (!plan->file.empty())
     for (const char* reset : {"order=own", "split=even", "dp=rest"})
       asked.request.settings.emplace_back(reset);
+  try {
+    asked.calibration = calibration_for(document_.project().calibration, asked.request.cluster);
+  } catch (const Error&) {
+    // What is wrong with the cluster is told where it is searched on.
+  }
   for (const Title& t : kRows) {
     const Row& row = rows_.at(t.key);
     if (!row.mine || *row.mine == row.usual) continue;
@@ -359,7 +365,7 @@ QString SpacePanel::fingerprint() const {
   const auto asked = question();
   if (!asked) return {};
   QString text = q(asked->request.model) + "\n" + q(asked->request.cluster) + "\n" +
-                 q(asked->request.plan) + "\n";
+                 q(asked->request.plan) + "\n" + q(asked->calibration) + "\n";
   for (const std::string& word : asked->request.settings) text += q(word) + " ";
   for (const Bound& bound : asked->bounds) text += "\n" + q(bound.key) + " in " + q(bound.values);
   return text + QString("\n%1 %2").arg(objective_->currentIndex()).arg(spare_->currentIndex());

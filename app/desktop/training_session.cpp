@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/workspace/priced_scenario.h"
 #include "core/base/error.h"
 
 namespace trainyard {
@@ -103,7 +104,9 @@ void TrainingSession::work(std::stop_token stop, const TrainingWish& wish,
                            const std::shared_ptr<Gate>& gate) {
   try {
     TrainingRequest request;
-    request.scenario = open(wish.request);
+    PricedScenario priced = open_priced(wish.request);
+    request.scenario = std::move(priced.scenario);
+    request.cost = std::move(priced.cost);
     throw_if_errors(check(request.scenario));
     for (const std::string& words : wish.training)
       apply_training(request.training, words, {"training"});

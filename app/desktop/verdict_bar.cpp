@@ -48,6 +48,13 @@ QString published_text(const PreparedRow& row, const Result& result) {
            QString::fromStdString(format_percent(std::abs(off))), off < 0 ? "below" : "above");
 }
 
+// "Calibrated by a machine, 2 cores. ".
+QString calibrated_text(const Outcome& outcome) {
+  return outcome.calibrated.empty()
+             ? QString()
+             : "Calibrated by " + QString::fromStdString(outcome.calibrated) + ". ";
+}
+
 // What of the fullest device's band the capacity leaves out.
 QString unsure_text(const Result& result) {
   if (!fit_is_unsure(result)) return {};
@@ -192,9 +199,13 @@ void VerdictBar::refresh() {
       !result.verdict.fits ? "error"
       : tight              ? "warning"
                            : "check",
-      head, rest, published_ + limit_text(result));
+      head, rest, published_ + calibrated_text(session_.outcome()) + limit_text(result));
   evidence_->setToolTip(bands_html(result));
-  limit_->setToolTip(limit_->text().toHtmlEscaped() + "<br>" + bands_html(result));
+  QString tip = limit_->text().toHtmlEscaped() + "<br>" + bands_html(result);
+  if (!session_.outcome().not_calibrated.empty())
+    tip += "<br>The accepted calibration is not used: " +
+           QString::fromStdString(session_.outcome().not_calibrated).toHtmlEscaped();
+  limit_->setToolTip(tip);
   offer(session_.stale() ? nullptr : &result.verdict);
 }
 
