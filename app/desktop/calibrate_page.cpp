@@ -2,6 +2,7 @@
 
 #include "app/desktop/gallery_page.h"
 #include "app/desktop/links_page.h"
+#include "app/desktop/machine_page.h"
 #include "app/desktop/recorded_page.h"
 #include "app/desktop/snapshot_page.h"
 
@@ -11,6 +12,7 @@ CalibratePage::CalibratePage(Document& document, Published& published, Session& 
                              QWidget* parent)
     : TabPage("Measurements", parent) {
   add("Published", new GalleryPage(document, published));
+  add("Machine", new MachinePage(document, session));
   add("Recorded", new RecordedPage(session));
   add("Snapshot", new SnapshotPage(session));
   add("Links", new LinksPage);

@@ -49,11 +49,12 @@ FileKind file_kind(const std::string& path) {
   if (kind == "trainyard/cluster") return FileKind::Cluster;
   if (kind == "trainyard/plan") return FileKind::Plan;
   if (kind == "trainyard/model") return FileKind::Model;
-  throw Error(
-      Error::Kind::InvalidInput,
-      "expected a project, a model's config.json, a cluster or a plan, found a document \"" +
-          kind.substr(0, 60) + "\"",
-      {path});
+  if (kind == "trainyard/calibration" || kind == "trainyard/profile") return FileKind::Calibration;
+  throw Error(Error::Kind::InvalidInput,
+              "expected a project, a model's config.json, a cluster, a plan or a calibration, "
+              "found a document \"" +
+                  kind.substr(0, 60) + "\"",
+              {path});
 }
 
 }  // namespace trainyard

@@ -5,7 +5,17 @@
 
 namespace trainyard {
 
-enum class FileKind { Project, Model, Cluster, Plan, Pipeline, Trace, Snapshot, NcclTests };
+enum class FileKind {
+  Project,
+  Model,
+  Cluster,
+  Plan,
+  Calibration,  // or a profile: measured prices
+  Pipeline,
+  Trace,
+  Snapshot,
+  NcclTests
+};
 
 /// Recordings by how they begin; PyTorch's pipeline CSV and Megatron's layout by their endings .csv
 /// and .txt; documents by their "schema"; JSON without one is taken for a model's config, and so is

@@ -46,6 +46,8 @@ class Page : public QWidget {
   virtual QWidget* tools() { return nullptr; }
   /// What it shows, as for a file; none where there is nothing to show yet.
   virtual std::optional<Drawing> picture() const { return std::nullopt; }
+  /// Shows or hides rows that it has under its picture; false: it has no place for them.
+  virtual bool toggle_rows() { return false; }
   /// The rows behind that, as for a CSV file.
   virtual std::optional<DataTable> table() const { return std::nullopt; }
 

@@ -35,6 +35,7 @@ class TabPage : public Page {
   bool close_tab() override { return closed_.close(*tabs_); }
   bool reopen_tab() override { return closed_.reopen(*tabs_); }
   bool whole() const override { return current() != nullptr && current()->whole(); }
+  bool toggle_rows() override { return current() != nullptr && current()->toggle_rows(); }
   std::optional<Drawing> picture() const override;
   std::optional<DataTable> table() const override;
 

@@ -24,6 +24,7 @@
 #include "app/desktop/icons.h"
 #include "app/desktop/inspector.h"
 #include "app/desktop/learn_page.h"
+#include "app/desktop/machine_page.h"
 #include "app/desktop/perspective.h"
 #include "app/desktop/planner_page.h"
 #include "app/desktop/project_panel.h"
@@ -74,6 +75,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   connect_commands();
   connect_compare(*this);
   centre_->findChild<LearnPage*>()->connect_commands(actions_);
+  centre_->findChild<MachinePage*>()->connect_commands(actions_);
   connect_shell();
   lay_out();
   refresh_title();
@@ -243,8 +245,7 @@ QList<CanvasWidget*> Window::canvases() const {
 void Window::simulate() {
   const ProjectPlan* plan = document_.plan();
   if (plan == nullptr || document_.project().model.empty()) return;
-  simulation_.start(
-      {document_.project().model, document_.project().cluster, plan->file, plan->settings});
+  simulation_.start(request_of(document_.project(), *plan));
   tool_bar_->set_running(true);
 }
 

@@ -18,6 +18,7 @@
 #include "app/desktop/first_plan.h"
 #include "app/desktop/import_sheet.h"
 #include "app/desktop/links_page.h"
+#include "app/desktop/machine_page.h"
 #include "app/desktop/model_commands.h"
 #include "app/desktop/order_page.h"
 #include "app/desktop/palette_dialog.h"
@@ -31,6 +32,7 @@
 #include "app/desktop/window.h"
 #include "app/workspace/exchange.h"
 #include "app/workspace/fixes.h"
+#include "app/workspace/priced_scenario.h"
 #include "app/workspace/published.h"
 #include "app/workspace/workspace.h"
 #include "core/cost/physical.h"
@@ -137,6 +139,8 @@ void Window::connect_commands() {
   on("run.start", [this] { train(); });
   on("run.stop", [this] { training_.stop(); });
   on("view.table", [this](bool shown) {
+    if (page() != nullptr && page() != analyse_ && page()->toggle_rows())
+      return actions_["view.table"]->setChecked(!shown);  // it is about Analyse
     document_.show_perspective("analyse");
     analyse_->show_rows(shown);
   });
@@ -160,10 +164,9 @@ void Window::connect_commands() {
 void Window::train() {
   const ProjectPlan* plan = document_.plan();
   if (plan == nullptr || document_.project().model.empty() || training_.running()) return;
-  const Request request{document_.project().model, document_.project().cluster, plan->file,
-                        plan->settings};
+  const Request request = request_of(document_.project(), *plan);
   try {
-    Scenario scenario = open(request);
+    Scenario scenario = open_priced(request).scenario;
     throw_if_errors(check(scenario));
     scenario.plan = complete(scenario);
     RunDialog dialog(request, scenario, this);
@@ -228,6 +231,10 @@ void Window::open_file(const QString& path) {
       case FileKind::Snapshot:
         show_tab("snapshot");
         findChild<SnapshotPage*>()->open(QString::fromStdString(file));
+        break;
+      case FileKind::Calibration:
+        show_tab("machine");
+        findChild<MachinePage*>()->open(QString::fromStdString(file));
         break;
       case FileKind::NcclTests:
         show_tab("links");
