@@ -1,6 +1,7 @@
 #include "core/io/memory_snapshot_import.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -24,6 +25,44 @@ bool is(const PickleValue& value, Folded tag) {
   return value.kind == Kind::Folded && value.number >> kTagShift == tag;
 }
 
+// Keys of dictionaries that say something here.
+enum class Key : std::uint8_t {
+  Unread,  // not looked at yet
+  Other,
+  Action,
+  Address,
+  Blocks,
+  FileName,
+  Frames,
+  FunctionName,
+  Line,
+  Size,
+  State,
+  TimeUs,
+};
+
+Key key_named(std::string_view name) {
+  constexpr std::pair<std::string_view, Key> kKeys[] = {
+      {"action", Key::Action},     {"addr", Key::Address},  {"blocks", Key::Blocks},
+      {"filename", Key::FileName}, {"frames", Key::Frames}, {"line", Key::Line},
+      {"name", Key::FunctionName}, {"size", Key::Size},     {"state", Key::State},
+      {"time_us", Key::TimeUs}};
+  const auto* const found = std::find_if(std::begin(kKeys), std::end(kKeys),
+                                         [&](const auto& each) { return each.first == name; });
+  return found == std::end(kKeys) ? Key::Other : found->second;
+}
+
+// A set of keys.
+class Keys {
+ public:
+  void add(Key key) { bits_ |= bit(key); }
+  bool has(Key key) const { return (bits_ & bit(key)) != 0; }
+
+ private:
+  static std::uint32_t bit(Key key) { return std::uint32_t{1} << static_cast<int>(key); }
+  std::uint32_t bits_ = 0;
+};
+
 struct FreeBlock {
   Bytes bytes{};
   bool free = false;
@@ -38,8 +77,19 @@ class SnapshotReader {
 
   bool fold(Pickle& pickle, Kind kind, std::span<const PickleValue> items, std::uint64_t& folded) {
     if (kind == Kind::List) return fold_stack(items, folded);
-    return fold_frame(pickle, items, folded) || fold_event(pickle, items, folded) ||
-           fold_block(pickle, items, folded);
+    Keys keys;
+    each(pickle, items, [&](Key key, const PickleValue&) { keys.add(key); });
+    if (keys.has(Key::FileName) && keys.has(Key::FunctionName)) {
+      folded = fold_frame(pickle, items);
+      return true;
+    }
+    if (keys.has(Key::Action)) {
+      folded = fold_event(pickle, items);
+      return true;
+    }
+    if (!keys.has(Key::State) || !keys.has(Key::Size) || keys.has(Key::Blocks)) return false;
+    folded = fold_block(pickle, items);
+    return true;
   }
 
   MemorySnapshot finish(const Pickle& pickle) {
@@ -67,29 +117,42 @@ class SnapshotReader {
     throw Error(Error::Kind::InvalidInput, sentence, {source_});
   }
 
-  // Calls with(key, value) for each item of a dictionary with keys of text.
-  template <class With>
-  static void each(const Pickle& pickle, std::span<const PickleValue> items, const With& with) {
-    for (std::size_t i = 0; i + 1 < items.size(); i += 2)
-      if (items[i].kind == Kind::Text) with(pickle.text(items[i]), items[i + 1]);
-  }
-  static bool has(const Pickle& pickle, std::span<const PickleValue> items, std::string_view key) {
-    for (std::size_t i = 0; i + 1 < items.size(); i += 2)
-      if (items[i].kind == Kind::Text && pickle.text(items[i]) == key) return true;
-    return false;
+  // Writers name a key once and refer to it from then on: each text is compared once.
+  Key key_of(const Pickle& pickle, const PickleValue& name) {
+    if (name.kind != Kind::Text) return Key::Other;
+    if (name.number >= keys_.size()) keys_.resize(name.number + 1, Key::Unread);
+    Key& key = keys_[name.number];
+    if (key == Key::Unread) key = key_named(pickle.text(name));
+    return key;
   }
 
-  bool fold_frame(const Pickle& pickle, std::span<const PickleValue> items, std::uint64_t& folded) {
-    if (!has(pickle, items, "filename") || !has(pickle, items, "name")) return false;
-    SnapshotFrame frame;
-    each(pickle, items, [&](std::string_view key, const PickleValue& value) {
-      if (key == "filename") frame.file = pickle.text(value);
-      if (key == "name") frame.function = pickle.text(value);
-      if (key == "line" && value.kind == Kind::Integer) frame.line = value.integer;
+  // Calls with(key, value) for each item of a dictionary.
+  template <class With>
+  void each(const Pickle& pickle, std::span<const PickleValue> items, const With& with) {
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2)
+      with(key_of(pickle, items[i]), items[i + 1]);
+  }
+
+  // Some writers repeat a frame at every event: it is kept once.
+  std::uint64_t fold_frame(const Pickle& pickle, std::span<const PickleValue> items) {
+    std::array<std::uint64_t, 3> parts{};  // texts of the file and of the function, line
+    each(pickle, items, [&](Key key, const PickleValue& value) {
+      if (key == Key::FileName && value.kind == Kind::Text) parts[0] = value.number + 1;
+      if (key == Key::FunctionName && value.kind == Kind::Text) parts[1] = value.number + 1;
+      if (key == Key::Line && value.kind == Kind::Integer)
+        parts[2] = static_cast<std::uint64_t>(value.integer);
     });
-    folded = tagged(Frame, snapshot_.frames.size());
-    snapshot_.frames.push_back(std::move(frame));
-    return true;
+    key_.assign(reinterpret_cast<const char*>(parts.data()), sizeof parts);
+    auto found = frames_.find(key_);
+    if (found == frames_.end()) {
+      found = frames_.emplace(key_, snapshot_.frames.size()).first;
+      SnapshotFrame frame;
+      if (parts[0] > 0) frame.file = pickle.texts[parts[0] - 1];
+      if (parts[1] > 0) frame.function = pickle.texts[parts[1] - 1];
+      frame.line = static_cast<std::int64_t>(parts[2]);
+      snapshot_.frames.push_back(std::move(frame));
+    }
+    return tagged(Frame, found->second);
   }
 
   bool fold_stack(std::span<const PickleValue> items, std::uint64_t& folded) {
@@ -102,9 +165,9 @@ class SnapshotReader {
       const auto frame = static_cast<std::uint32_t>(item.number & kNumber);
       key_.append(reinterpret_cast<const char*>(&frame), sizeof frame);
     }
-    const auto [found, fresh] =
-        stacks_.emplace(key_, static_cast<std::uint32_t>(snapshot_.stacks.size()));
-    if (fresh) {
+    auto found = stacks_.find(key_);
+    if (found == stacks_.end()) {
+      found = stacks_.emplace(key_, static_cast<std::uint32_t>(snapshot_.stacks.size())).first;
       std::vector<std::uint32_t> frames;
       for (const PickleValue& item : items)
         frames.push_back(static_cast<std::uint32_t>(item.number & kNumber));
@@ -128,42 +191,39 @@ class SnapshotReader {
     return bytes >= 0 && bytes <= std::int64_t{1} << 50;
   }
 
-  bool fold_event(const Pickle& pickle, std::span<const PickleValue> items, std::uint64_t& folded) {
-    if (!has(pickle, items, "action")) return false;
+  std::uint64_t fold_event(const Pickle& pickle, std::span<const PickleValue> items) {
     SnapshotEvent event;
     std::optional<SnapshotAction> action;
     bool sized = false;
-    each(pickle, items, [&](std::string_view key, const PickleValue& value) {
-      if (key == "action") action = action_of(pickle.text(value));
-      if (key == "frames" && is(value, Stack))
+    each(pickle, items, [&](Key key, const PickleValue& value) {
+      if (key == Key::Action) action = action_of(pickle.text(value));
+      if (key == Key::Frames && is(value, Stack))
         event.stack = static_cast<std::uint32_t>(value.number & kNumber);
       if (value.kind != Kind::Integer) return;
-      if (key == "addr") event.address = static_cast<std::uint64_t>(value.integer);
-      if (key == "size" && plain_size(value.integer)) event.bytes = {value.integer}, sized = true;
-      if (key == "time_us") event.time_us = std::clamp<std::int64_t>(value.integer, 0, kLatest);
+      if (key == Key::Address) event.address = static_cast<std::uint64_t>(value.integer);
+      if (key == Key::Size && plain_size(value.integer))
+        event.bytes = {value.integer}, sized = true;
+      if (key == Key::TimeUs) event.time_us = std::clamp<std::int64_t>(value.integer, 0, kLatest);
     });
-    folded = tagged(Event, kNumber);
-    if (!action) return ++unknown_actions_, true;
-    if (!sized) return ++without_size_, true;
+    if (!action || !sized) {
+      ++(action ? without_size_ : unknown_actions_);
+      return tagged(Event, kNumber);
+    }
     event.action = *action;
     count(event.bytes);
-    folded = tagged(Event, events_.size());
     events_.push_back(event);
-    return true;
+    return tagged(Event, events_.size() - 1);
   }
 
-  bool fold_block(const Pickle& pickle, std::span<const PickleValue> items, std::uint64_t& folded) {
-    if (!has(pickle, items, "state") || !has(pickle, items, "size") || has(pickle, items, "blocks"))
-      return false;
+  std::uint64_t fold_block(const Pickle& pickle, std::span<const PickleValue> items) {
     FreeBlock block;
-    each(pickle, items, [&](std::string_view key, const PickleValue& value) {
-      if (key == "size" && value.kind == Kind::Integer && plain_size(value.integer))
+    each(pickle, items, [&](Key key, const PickleValue& value) {
+      if (key == Key::Size && value.kind == Kind::Integer && plain_size(value.integer))
         block.bytes = {value.integer};
-      if (key == "state") block.free = pickle.text(value) == "inactive";
+      if (key == Key::State) block.free = pickle.text(value) == "inactive";
     });
-    folded = tagged(Block, blocks_.size());
     blocks_.push_back(block);
-    return true;
+    return tagged(Block, blocks_.size() - 1);
   }
 
   // Sums of what is read stay far within 64 bits.
@@ -207,8 +267,10 @@ class SnapshotReader {
   MemorySnapshot snapshot_;
   std::vector<SnapshotEvent> events_;
   std::vector<FreeBlock> blocks_;
+  std::unordered_map<std::string, std::uint64_t> frames_;
   std::unordered_map<std::string, std::uint32_t> stacks_;
   std::string key_;
+  std::vector<Key> keys_;  // of texts, by number
   Bytes bytes_{};
   std::uint64_t unknown_actions_ = 0, without_size_ = 0;
 };

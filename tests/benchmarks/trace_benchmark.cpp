@@ -158,6 +158,7 @@ void measure_snapshot(const std::string& folder, double bytes) {
   }
   const double begun = now();
   const MemorySnapshot snapshot = import_memory_snapshot(path);
+  report("S2", "of which reading", {}, false, now() - begun, "s");
   const SnapshotFindings found = snapshot_findings(snapshot, 0);
   const double took = now() - begun;
   report("S2",
