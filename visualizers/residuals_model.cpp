@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -31,6 +32,16 @@ std::optional<Duration> fitted_by_others(const NcclTable& table, Bytes size) {
   } catch (const Error&) {
     return std::nullopt;  // fewer than two sizes are left
   }
+}
+
+// "q_proj, down_proj and 3 more".
+std::string nodes_text(const std::vector<std::string>& nodes) {
+  constexpr std::size_t kShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, nodes.size()); ++i)
+    text += (i > 0 ? ", " : "") + nodes[i];
+  if (nodes.size() > kShown) text += " and " + std::to_string(nodes.size() - kShown) + " more";
+  return text;
 }
 
 DataCell ratio_cell(std::optional<Duration> predicted, Duration measured) {
@@ -73,6 +84,7 @@ ResidualsModel residuals_model(const NcclTable& table, const LinkFit& fit) {
   model.title = "Messages of " + (fit.collective.empty() ? table.source : fit.collective);
   model.what = "messages";
   model.by = "fitted to all";
+  model.name_head = "size", model.shape_head = "placement";
   std::vector<double> by_all, by_others;
   for (const LinkResidual& row : fit.residuals) {
     ResidualPoint point{format_bytes(row.bytes), row.in_place ? "in place" : "out of place",
@@ -84,6 +96,39 @@ ResidualsModel residuals_model(const NcclTable& table, const LinkFit& fit) {
   model.predicted = residual_shares(std::move(by_all));
   model.held_out = residual_shares(std::move(by_others));
   return model;
+}
+
+ResidualsModel residuals_model(const TraceMatch& match, const std::string& title) {
+  ResidualsModel model;
+  model.title = title;
+  model.what = "kinds of work";
+  model.by = "predicted by the plan";
+  model.name_head = "kind of work", model.shape_head = "nodes";
+  std::vector<double> by_plan, by_others;
+  for (const MatchedFamily& family : match.families) {
+    model.points.push_back({to_string(family.family), nodes_text(family.nodes), family.measured,
+                            family.predicted, family.held_out, family.measured_calls});
+    by_plan.push_back(off(family.predicted, family.measured));
+    if (family.held_out) by_others.push_back(off(*family.held_out, family.measured));
+  }
+  model.predicted = residual_shares(std::move(by_plan));
+  model.held_out = residual_shares(std::move(by_others));
+  return model;
+}
+
+DataTable unmatched_table(const TraceMatch& match) {
+  std::vector<std::vector<DataCell>> rows;
+  for (const UnmatchedWork& one : match.kernels)
+    rows.push_back({one.name, std::string("recording"), one.why, one.time.count(), one.count});
+  for (const UnmatchedWork& one : match.nodes)
+    rows.push_back({one.name, std::string("plan"), one.why, one.time.count(), one.count});
+  return listed_table("Unmatched",
+                      {{"name", DataUnit::Words},
+                       {"of", DataUnit::Words},
+                       {"why", DataUnit::Words},
+                       {"time of a step", DataUnit::Time},
+                       {"count of a step", DataUnit::Count}},
+                      std::move(rows));
 }
 
 std::string residuals_words(const ResidualsModel& model) {
@@ -110,8 +155,8 @@ DataTable residuals_table(const ResidualsModel& model) {
                     ratio_cell(p.held_out, p.measured), p.count});
   }
   return listed_table(model.title,
-                      {{model.what == "kernels" ? "kernel" : "name", DataUnit::Words},
-                       {"shape", DataUnit::Words},
+                      {{model.name_head, DataUnit::Words},
+                       {model.shape_head, DataUnit::Words},
                        {"measured", DataUnit::Time},
                        {model.by, DataUnit::Time},
                        {"ratio to measured", DataUnit::Share},

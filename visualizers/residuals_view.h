@@ -11,6 +11,7 @@
 #include "core/cost/calibrated.h"
 #include "core/io/nccl_tests_import.h"
 #include "core/validation/kernel_residuals.h"
+#include "core/validation/trace_match.h"
 #include "visualizers/table.h"
 #include "visualizers/view_state.h"
 
@@ -27,6 +28,7 @@ struct ResidualsModel {
   std::string title;  // "Kernels of this machine"
   std::string what;   // "kernels": what one point is, in the plural
   std::string by;     // "predicted before": what the rings are
+  std::string name_head = "kernel", shape_head = "shape";  // of the table
   std::vector<ResidualPoint> points;
   ResidualShares predicted, held_out;
   double band = 0;  // share that predictions are stated to be within; 0: none is stated
@@ -34,6 +36,8 @@ struct ResidualsModel {
 ResidualsModel residuals_model(const Calibration&, const KernelResiduals&);
 /// Each row by the link fitted to all rows, and by that fitted to the rows of other sizes.
 ResidualsModel residuals_model(const NcclTable&, const LinkFit&);
+/// Each kind of work of a step on one device, by the plan and by what the other kinds say of it.
+ResidualsModel residuals_model(const TraceMatch&, const std::string& title);
 
 /// Items: Dot, tag the point. A selected point has a bar from its ring to its disc.
 void draw_residuals(Drawing&, const Rect& area, const ResidualsModel&, const ViewState&);
@@ -44,6 +48,9 @@ std::string residuals_words(const ResidualsModel&);
 DataTable residuals_table(const ResidualsModel&);
 /// The whole picture, as for a file.
 Drawing residuals_picture(const ResidualsModel&);
+
+/// What of recording and plan answers to nothing on the other side, most time first.
+DataTable unmatched_table(const TraceMatch&);
 
 /// "2 of 784 x 512 x 64"; empty where a kernel has no sizes.
 std::string shape_text(const Work&);

@@ -80,13 +80,16 @@ class Collector {
       point.share = compute_time.count() ? to_seconds(point.time) / to_seconds(compute_time) : 0;
       if (point.flops.value > 0 && point.bytes.value > 0 && point.time.count() > 0)
         roofline.points.push_back(std::move(point));
+      else if (point.time.count() > 0)
+        roofline.bare.push_back(std::move(point));
     }
     for (auto& [name, link] : links_) {
       link.flops = flops;
       roofline.traffic.push_back(std::move(link));
     }
-    std::stable_sort(roofline.points.begin(), roofline.points.end(),
-                     [](const auto& a, const auto& b) { return a.time > b.time; });
+    for (auto* list : {&roofline.points, &roofline.bare})
+      std::stable_sort(list->begin(), list->end(),
+                       [](const auto& a, const auto& b) { return a.time > b.time; });
     std::stable_sort(roofline.traffic.begin(), roofline.traffic.end(),
                      [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
     if (compute_time.count()) roofline.busy = {flops.value / to_seconds(compute_time)};

@@ -58,6 +58,7 @@ struct Roofline {
   SlopeRoof memory;
   std::vector<SlopeRoof> links;       // one a cluster level
   std::vector<RooflinePoint> points;  // most time first; only what has FLOPs and bytes
+  std::vector<RooflinePoint> bare;    // what takes time without FLOPs or bytes, most time first
   std::vector<LinkPoint> traffic;     // most bytes first
   FlopsPerSecond busy{};              // all FLOPs over all compute time
 };

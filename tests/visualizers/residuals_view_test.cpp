@@ -96,5 +96,25 @@ TEST(ResidualsModel, OfLinksHoldsEachSizeOut) {
   EXPECT_GE(m.held_out.worst, m.predicted.worst);
 }
 
+TEST(ResidualsModel, OfARecordingListsWhatWasNotMatched) {
+  TraceMatch match;
+  match.families = {
+      {KernelFamily::Product, {"q", "k", "v", "o", "up"}, {"gemm"}, 20ms, 10ms, 40ms, 8},
+      {KernelFamily::Attention, {"attention"}, {"flash"}, 10ms, 5ms, {}, 2}};
+  match.kernels = {{"odd", "its name does not say what it does", 3ms, 4}};
+  match.nodes = {{"optimizer", "the recording has no kernels of optimizer", 1ms, 1}};
+  const ResidualsModel m = residuals_model(match, "Kernels of t.json");
+  ASSERT_EQ(m.points.size(), 2u);
+  EXPECT_EQ(m.points[0].name, "products");
+  EXPECT_EQ(m.points[0].shape, "q, k, v and 2 more");
+  EXPECT_DOUBLE_EQ(m.predicted.worst, 0.5);
+  EXPECT_EQ(m.held_out.points, 1u);
+  EXPECT_DOUBLE_EQ(m.held_out.worst, 1);
+  const std::string csv = to_csv(unmatched_table(match));
+  EXPECT_NE(csv.find("odd,recording,its name does not say what it does,0.003,4"), std::string::npos)
+      << csv;
+  EXPECT_NE(csv.find("optimizer,plan,"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace trainyard
