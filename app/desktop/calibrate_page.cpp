@@ -1,6 +1,7 @@
 #include "app/desktop/calibrate_page.h"
 
 #include "app/desktop/gallery_page.h"
+#include "app/desktop/kernels_page.h"
 #include "app/desktop/links_page.h"
 #include "app/desktop/machine_page.h"
 #include "app/desktop/recorded_page.h"
@@ -13,7 +14,9 @@ CalibratePage::CalibratePage(Document& document, Published& published, Session& 
     : TabPage("Measurements", parent) {
   add("Published", new GalleryPage(document, published));
   add("Machine", new MachinePage(document, session));
-  add("Recorded", new RecordedPage(session));
+  auto* recorded = new RecordedPage(session);
+  add("Recorded", recorded);
+  add("Kernels", new KernelsPage(session, *recorded));
   add("Snapshot", new SnapshotPage(session));
   add("Links", new LinksPage);
 }

@@ -5,11 +5,13 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QSplitter>
+#include <QStackedWidget>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
 #include "app/desktop/analyse_scene.h"
 #include "app/desktop/canvas_widget.h"
+#include "app/desktop/residuals_scene.h"
 #include "app/desktop/table.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
@@ -58,7 +60,19 @@ LinksPage::LinksPage(QWidget* parent) : Page(parent) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   canvas_ = new CanvasWidget("Measured and fitted bandwidth", std::make_unique<LinksScene>(fit_));
-  canvas_->setMinimumHeight(180);
+  scatter_ = new CanvasWidget("Messages, measured against fitted",
+                              std::make_unique<ResidualsScene>(
+                                  [this]() -> const ResidualsModel* {
+                                    return residuals_.points.empty() ? nullptr : &residuals_;
+                                  },
+                                  [] { return QString(kEmpty); }, [](Item) {}));
+  pictures_ = new QStackedWidget;
+  for (CanvasWidget* each : {canvas_, scatter_}) {
+    each->setMinimumHeight(180);
+    pictures_->addWidget(each);
+  }
+  which_ = new Segment("What is drawn", {"Bandwidth", "Residuals"});
+  which_->set_current(0);
   auto* bar = new Header("Links");
   state_ = make_label("", 11, QFont::Normal, "second");
   figures_ = make_label("", 12, QFont::DemiBold);
@@ -67,12 +81,13 @@ LinksPage::LinksPage(QWidget* parent) : Page(parent) {
   open_button->setFixedHeight(kFieldHeight);
   bar->row()->addWidget(state_);
   bar->row()->addWidget(figures_);
+  bar->row()->addWidget(which_);
   bar->row()->addWidget(open_button);
   rows_ = make_table("Rows of the table",
                      {"size", "placement", "measured", "algbw", "busbw", "fitted", "error"},
                      {120, 110});
   auto* halves = new QSplitter(Qt::Vertical);
-  halves->addWidget(canvas_);
+  halves->addWidget(pictures_);
   halves->addWidget(rows_);
   halves->setSizes({420, 380});
   auto* column = new QVBoxLayout(this);
@@ -80,6 +95,7 @@ LinksPage::LinksPage(QWidget* parent) : Page(parent) {
   column->setSpacing(0);
   column->addWidget(bar);
   column->addWidget(halves, 1);
+  connect(which_, &Segment::chosen, this, [this](int index) { show_residuals(index == 1); });
   connect(open_button, &QPushButton::clicked, this, [this] {
     const QString path = QFileDialog::getOpenFileName(this, "Open nccl-tests", {},
                                                       "Texts (*.txt *.log);;All files (*)");
@@ -91,6 +107,7 @@ void LinksPage::open(const QString& path) {
   try {
     NcclTable table = parse_nccl_tests(read_file(path.toStdString()), path.toStdString());
     fit_ = fit_links(table);
+    residuals_ = residuals_model(table, fit_);
     table_of_ = std::move(table);
     error_.clear();
   } catch (const Error& error) {
@@ -101,6 +118,7 @@ void LinksPage::open(const QString& path) {
 
 void LinksPage::refresh() {
   canvas_->refresh();
+  scatter_->refresh();
   state_->setText(error_.isEmpty() ? QFileInfo(q(table_of_.source)).fileName() : error_);
   rows_->clear();
   if (table_of_.rows.empty()) return;
@@ -119,8 +137,25 @@ void LinksPage::refresh() {
   Q_EMIT turned();
 }
 
+void LinksPage::show_residuals(bool on) {
+  which_->set_current(on ? 1 : 0);
+  pictures_->setCurrentIndex(on ? 1 : 0);
+}
+
+bool LinksPage::toggle_rows() {
+  rows_->setVisible(rows_->isHidden());
+  (rows_->isHidden() ? pictures_->currentWidget() : rows_)->setFocus();
+  return true;
+}
+
+std::optional<DataTable> LinksPage::table() const {
+  if (table_of_.rows.empty()) return std::nullopt;
+  return residuals_table(residuals_);
+}
+
 std::optional<Drawing> LinksPage::picture() const {
   if (table_of_.rows.empty()) return std::nullopt;
+  if (pictures_->currentIndex() == 1) return residuals_picture(residuals_);
   Drawing drawing({900, 420});
   draw_links(drawing, {0, 0, 900, 420}, fit_);
   return drawing;

@@ -4,11 +4,15 @@
 
 #include "app/desktop/page.h"
 #include "core/io/nccl_tests_import.h"
+#include "visualizers/residuals_view.h"
 
 class QLabel;
+class QStackedWidget;
 class QTreeWidget;
 
 namespace trainyard {
+
+class Segment;
 
 class LinksPage : public Page {
   Q_OBJECT
@@ -18,18 +22,26 @@ class LinksPage : public Page {
   void open(const QString& path);
   const LinkFit* fit() const { return table_of_.rows.empty() ? nullptr : &fit_; }
   const QString& error() const { return error_; }
+  /// Measured against fitted, in place of the bandwidth over the size.
+  void show_residuals(bool);
+  const ResidualsModel& residuals() const { return residuals_; }
 
-  QList<CanvasWidget*> canvases() const override { return {canvas_}; }
+  QList<CanvasWidget*> canvases() const override { return {canvas_, scatter_}; }
   bool whole() const override { return true; }
+  bool toggle_rows() override;
   std::optional<Drawing> picture() const override;
+  std::optional<DataTable> table() const override;
 
  private:
   void refresh();
 
   NcclTable table_of_;
   LinkFit fit_;
+  ResidualsModel residuals_;
   QString error_;
-  CanvasWidget* canvas_;
+  CanvasWidget *canvas_, *scatter_;
+  QStackedWidget* pictures_;
+  Segment* which_;
   QLabel *state_, *figures_;
   QTreeWidget* rows_;
 };

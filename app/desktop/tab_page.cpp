@@ -49,8 +49,7 @@ TabPage::TabPage(const QString& accessible_name, QWidget* parent)
   tabs_->setDrawBase(false);
   tabs_->setExpanding(false);
   tabs_->setAccessibleName(accessible_name);
-  row->addWidget(tabs_);
-  row->addStretch(1);
+  row->addWidget(tabs_, 1);
   column->addWidget(bar);
   column->addWidget(pages_, 1);
   connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {

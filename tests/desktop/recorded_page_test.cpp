@@ -8,9 +8,11 @@
 #include <QTreeWidget>
 
 #include "app/desktop/canvas_widget.h"
+#include "app/desktop/kernels_page.h"
 #include "app/desktop/links_page.h"
 #include "app/desktop/recorded_scene.h"
 #include "app/desktop/snapshot_page.h"
+#include "app/desktop/view_table.h"
 #include "app/workspace/fixes.h"
 #include "app/workspace/workspace.h"
 #include "tests/desktop/support.h"
@@ -75,6 +77,36 @@ TEST(RecordedPage, AFileThatIsNoneTakesNothingAway) {
   EXPECT_NE(page->model(), nullptr);
 }
 
+TEST(KernelsPage, HoldsARecordingAgainstThePlan) {
+  const Folder folder;
+  auto window = window_with(small_plan());
+  auto* page = window->findChild<KernelsPage*>();
+  window->show_tab("kernels");
+  EXPECT_EQ(page->match(), nullptr);
+  EXPECT_FALSE(page->picture().has_value());
+  auto* recorded = window->findChild<RecordedPage*>();
+  recorded->open(QString::fromStdString(folder.file("t.json", kineto_trace())));
+  ASSERT_TRUE(happens([&] { return recorded->settled() && recorded->model() != nullptr; }));
+  ASSERT_NE(page->match(), nullptr);
+  const TraceMatch& match = *page->match();
+  EXPECT_GT(match.matched, 0.5);
+  ASSERT_GE(match.families.size(), 3u);
+  for (const MatchedFamily& family : match.families) {
+    EXPECT_FALSE(family.nodes.empty());
+    EXPECT_FALSE(family.kernels.empty());
+    EXPECT_GT(family.measured.count(), 0);
+    EXPECT_GT(family.predicted.count(), 0);
+  }
+  EXPECT_EQ(page->rows().table().rows, match.families.size());
+  EXPECT_EQ(page->unmatched().table().rows, match.kernels.size() + match.nodes.size());
+  EXPECT_TRUE(page->picture().has_value());
+  // Another plan is held against the same recording.
+  const Duration before = match.families.front().predicted;
+  window->document().set_setting("tp", "4");
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  EXPECT_NE(page->match()->families.front().predicted, before);
+}
+
 TEST(SnapshotPage, HoldsASnapshotAgainstThePlan) {
   const Folder folder;
   const std::string model = folder.file("config.json", kConfig);
@@ -113,6 +145,14 @@ TEST(LinksPage, FitsWhatNcclTestsPrinted) {
   EXPECT_EQ(page->fit()->residuals.size(), 4u);
   EXPECT_TRUE(page->picture().has_value());
   EXPECT_EQ(page->findChild<QTreeWidget*>()->topLevelItemCount(), 4);
+  // Measured against fitted is another picture of the same rows.
+  const std::size_t marks = page->picture()->marks.size();
+  page->show_residuals(true);
+  EXPECT_NE(page->picture()->marks.size(), marks);
+  EXPECT_TRUE(page->canvases().back()->isVisible());
+  EXPECT_EQ(page->residuals().points.size(), 4u);
+  ASSERT_TRUE(page->table().has_value());
+  EXPECT_EQ(page->table()->rows, 4u);
   page->open("/nowhere/at all");
   EXPECT_FALSE(page->error().isEmpty());
   EXPECT_NE(page->fit(), nullptr);
