@@ -87,7 +87,9 @@ Readings::Readings(Session& session, QWidget* parent) : QStatusBar(parent), sess
   }
   source_ = make_label("", 11, QFont::Medium);
   frame_ = make_label("", 11, QFont::Medium);
-  renderer_ = make_label("", 11, QFont::Medium);
+  // Readings that follow do not move when one has a digit more.
+  frame_->setMinimumWidth(frame_->fontMetrics().horizontalAdvance("0000.0 ms/frame"));
+  renderer_ = new ElidedLabel(11, "");
   renderer_->setAccessibleName("Renderer");
   renderer_->setContentsMargins(2, 0, 10, 0);
   addPermanentWidget(source_);
@@ -126,7 +128,7 @@ void Readings::refresh() {
 
 void Readings::set_renderer(const QString& name, const QString& why) {
   // "software: no Vulkan driver found" says both what draws and why.
-  renderer_->setText("renderer: " + (why.startsWith(name) ? why : name).left(60));
+  renderer_->setText("renderer: " + (why.startsWith(name) ? why : name));
   renderer_->setToolTip(why);
   renderer_->setAccessibleDescription(why);
 }

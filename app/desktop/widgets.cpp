@@ -2,9 +2,11 @@
 
 #include <QButtonGroup>
 #include <QHBoxLayout>
+#include <QHelpEvent>
 #include <QPainter>
 #include <QStyle>
 #include <QToolButton>
+#include <QToolTip>
 #include <QWheelEvent>
 
 #include "app/desktop/icons.h"
@@ -143,6 +145,13 @@ ElidedLabel::ElidedLabel(double pixels, const char* tone) {
   setFont(ui_font(pixels));
   setProperty("tone", tone);
   setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+}
+
+bool ElidedLabel::event(QEvent* event) {
+  const bool cut = fontMetrics().horizontalAdvance(text()) > width();
+  if (event->type() != QEvent::ToolTip || !toolTip().isEmpty() || !cut) return QLabel::event(event);
+  QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
+  return true;
 }
 
 void ElidedLabel::paintEvent(QPaintEvent*) {

@@ -79,6 +79,7 @@ class ElidedLabel : public QLabel {
   QSize minimumSizeHint() const override { return {0, 0}; }
 
  protected:
+  bool event(QEvent*) override;
   void paintEvent(QPaintEvent*) override;
 };
 

@@ -1,0 +1,129 @@
+// How every screen looks, in both themes: nothing is cut off, whatever takes the focus has a name,
+// the Tab key leaves every canvas. ctest runs these again at the scales that screens have.
+#include <gtest/gtest.h>
+
+#include <QAccessible>
+#include <QApplication>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QScrollArea>
+#include <QToolButton>
+#include <cmath>
+
+#include "app/desktop/canvas_widget.h"
+#include "app/desktop/page.h"
+#include "app/desktop/perspective.h"
+#include "app/desktop/theme.h"
+#include "app/desktop/widgets.h"
+#include "tests/desktop/support.h"
+
+namespace trainyard {
+namespace {
+
+std::string told(const QWidget* widget, const QString& text) {
+  return std::string(widget->metaObject()->className()) + " \"" + text.left(60).toStdString() +
+         "\" in " +
+         (widget->parentWidget() == nullptr ? ""
+                                            : widget->parentWidget()->metaObject()->className());
+}
+
+// Whether scrolling brings the rest of it to light.
+bool scrolls(const QWidget* widget) {
+  for (const QWidget* up = widget->parentWidget(); up != nullptr; up = up->parentWidget())
+    if (qobject_cast<const QAbstractScrollArea*>(up) != nullptr) return true;
+  return false;
+}
+
+// A point for what styles round.
+constexpr int kSlack = 2;
+
+void expect_whole(const QWidget& window) {
+  for (const QLabel* label : window.findChildren<QLabel*>()) {
+    // Some end in dots where they must, and say the rest when pointed at.
+    if (!label->isVisible() || label->text().isEmpty() || label->wordWrap() || scrolls(label) ||
+        qobject_cast<const ElidedLabel*>(label) != nullptr)
+      continue;
+    EXPECT_GE(label->width() + kSlack, label->sizeHint().width()) << told(label, label->text());
+  }
+  for (const QAbstractButton* button : window.findChildren<QAbstractButton*>()) {
+    if (!button->isVisible() || button->text().isEmpty() || scrolls(button)) continue;
+    const auto* tool = qobject_cast<const QToolButton*>(button);
+    if (tool != nullptr && tool->toolButtonStyle() == Qt::ToolButtonIconOnly) continue;
+    const int words = button->fontMetrics().size(Qt::TextShowMnemonic, button->text()).width();
+    EXPECT_GE(button->width() + kSlack, words) << told(button, button->text());
+  }
+}
+
+void expect_names(const QWidget& window) {
+  for (QWidget* widget : window.findChildren<QWidget*>()) {
+    // What Qt's own fields are made of speaks by the field's name.
+    if (!widget->isVisible() || (widget->focusPolicy() & Qt::TabFocus) == 0 ||
+        widget->objectName().startsWith("qt_"))
+      continue;
+    QAccessibleInterface* face = QAccessible::queryAccessibleInterface(widget);
+    const bool named = !widget->accessibleName().isEmpty() ||
+                       (face != nullptr && !face->text(QAccessible::Name).isEmpty());
+    EXPECT_TRUE(named) << told(widget, widget->objectName());
+  }
+}
+
+// Pixels for every point of the screen, and no fewer.
+void expect_sharp(const QWidget& window) {
+  for (CanvasWidget* canvas : window.findChildren<CanvasWidget*>()) {
+    if (!canvas->isVisible() || canvas->width() == 0 || canvas->height() == 0) continue;
+    const double scale = canvas->devicePixelRatioF();
+    const QImage image = canvas->grab().toImage();
+    EXPECT_NEAR(image.width(), canvas->width() * scale, 1) << told(canvas, {});
+    ASSERT_NE(canvas->drawing(), nullptr);
+    EXPECT_NEAR(canvas->drawing()->size.width, canvas->width(), 1) << told(canvas, {});
+  }
+}
+
+// Calls with() on each tab of each perspective, in both themes.
+template <class With>
+void on_every_screen(Window& window, const With& with) {
+  auto& application = *static_cast<QApplication*>(QApplication::instance());
+  const Theme before = current_theme();
+  for (const Theme theme : {Theme::Dark, Theme::Light}) {
+    apply_theme(application, theme);
+    for (const Perspective& p : perspectives()) {
+      window.actions_of()[QString("view.") + p.id]->trigger();
+      std::vector<const char*> tabs(p.tabs.begin(), p.tabs.end());
+      if (tabs.empty()) tabs.push_back("");
+      for (const char* tab : tabs) {
+        if (*tab != 0) window.actions_of()[QString("view.") + tab]->trigger();
+        ASSERT_TRUE(happens([&] { return window.settled(); })) << p.id << " " << tab;
+        SCOPED_TRACE(std::string(p.id) + " " + tab + (theme == Theme::Dark ? " dark" : " light"));
+        with();
+      }
+    }
+  }
+  apply_theme(application, before);
+}
+
+TEST(Look, EveryScreenIsWholeNamedAndSharp) {
+  const auto window = window_with(small_plan());
+  on_every_screen(*window, [&] {
+    expect_whole(*window);
+    expect_names(*window);
+    expect_sharp(*window);
+  });
+}
+
+TEST(Look, TabLeavesEveryCanvas) {
+  const auto window = window_with(small_plan());
+  window->activateWindow();
+  on_every_screen(*window, [&] {
+    for (CanvasWidget* canvas : window->findChildren<CanvasWidget*>()) {
+      if (!canvas->isVisible() || (canvas->focusPolicy() & Qt::TabFocus) == 0) continue;
+      canvas->setFocus(Qt::TabFocusReason);
+      if (QApplication::focusWidget() != canvas) continue;
+      QKeyEvent press(QEvent::KeyPress, Qt::Key_Tab, Qt::NoModifier);
+      QApplication::sendEvent(canvas, &press);
+      EXPECT_NE(QApplication::focusWidget(), canvas) << canvas->accessibleName().toStdString();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace trainyard
