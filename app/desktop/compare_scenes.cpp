@@ -153,6 +153,11 @@ QString CompareScene::description() const {
   QString text = q(look_.result->headline) + ". A is " + q(look_.result->a.name) + ", B is " +
                  q(look_.result->b.name) + ".";
   for (const std::string& reason : look_.result->reasons) text += " " + q(reason);
+  if (look_.timelines == nullptr) return text;
+  if (const auto& range = look_.state.b.range)
+    text += QString(" Shown is %1 to %2.")
+                .arg(q(instant_text(range->from, look_.timelines->end)),
+                     q(instant_text(range->to, look_.timelines->end)));
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QPlainTextEdit>
 #include <QTabBar>
 #include <QTimer>
 
@@ -32,6 +33,10 @@ std::string text_of(const QWidget& widget) {
   if (const auto* edit = qobject_cast<const QLineEdit*>(&widget)) return edit->text().toStdString();
   if (const auto* box = qobject_cast<const QComboBox*>(&widget))
     return box->currentText().toStdString();
+  if (const auto* text = qobject_cast<const QPlainTextEdit*>(&widget))
+    return text->toPlainText().toStdString();
+  if (qobject_cast<const CanvasWidget*>(&widget) != nullptr)
+    return widget.accessibleDescription().toStdString();
   return {};
 }
 
@@ -42,6 +47,16 @@ Json place_of_rect(const QWidget& widget, const QRect& rect) {
   return list;
 }
 
+// Not scrolled away, nor cut off by what it lies in.
+bool in_sight(const QWidget& widget, QPoint at) {
+  for (const QWidget* each = &widget; each != nullptr; each = each->parentWidget()) {
+    if (!each->rect().contains(at)) return false;
+    if (each->isWindow()) break;
+    at = each->mapToParent(at);
+  }
+  return true;
+}
+
 void add(Json& list, const char* kind, const std::string& name, const QWidget& widget,
          const QRect& rect, const std::string& text = {}) {
   Json entry = Json::object();
@@ -50,6 +65,7 @@ void add(Json& list, const char* kind, const std::string& name, const QWidget& w
   if (!text.empty()) entry.set("text", text);
   entry.set("rect", place_of_rect(widget, rect));
   entry.set("enabled", widget.isEnabled());
+  entry.set("seen", in_sight(widget, rect.center()));
   list.push(std::move(entry));
 }
 
@@ -152,6 +168,7 @@ std::string window_state(Window& window, qint64 frames) {
   state.set("fixes", fixes(session));
   state.set("readings", readings(session));
   state.set("selection", static_cast<std::int64_t>(session.state().selected.tag));
+  state.set("active", QApplication::activeWindow() != nullptr);
   state.set("focus", named(QApplication::focusWidget()));
   const QWidget* dialog = QApplication::activeModalWidget();
   state.set("dialog", dialog == nullptr ? std::string() : dialog->windowTitle().toStdString());

@@ -28,8 +28,9 @@ def free_display():
 
 
 class Desk:
-    def __init__(self, program, arguments=(), size=(1600, 1000), patience=60.0):
-        self.program, self.arguments, self.size, self.patience = str(program), list(arguments), size, patience
+    def __init__(self, program, arguments=(), size=(1600, 1000), patience=None):
+        self.program, self.arguments, self.size = str(program), list(arguments), size
+        self.patience = patience or float(os.environ.get("PATIENCE", 60))
         self.clicks = self.keys = 0
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="desk-"))
         self.state_file = self.work / "state.json"
@@ -50,13 +51,22 @@ class Desk:
             self.begin = time.monotonic()
             self.start(self.program, "--fresh", "--size", f"{width}x{height - 40}", "--state", str(self.state_file),
                        *self.arguments)
-            self.wait(lambda s: True)
+            self.until(self.activated, "the window to have the keyboard")
         except BaseException:
             self.__exit__()
             raise
         return self
 
-    def __exit__(self, *_):
+    def activated(self):
+        state = self.state()
+        if state is not None and not state["active"]:
+            self.xdotool("search", "--onlyvisible", "--name", "Trainyard", "windowactivate", "--sync", check=False)
+        return state is not None and state["active"]
+
+    def __exit__(self, error=None, *_):
+        # What was there instead, for whoever mends it: STUCK=FILE.png.
+        if error is not None and "STUCK" in os.environ:
+            self.picture(os.environ["STUCK"])
         for process in reversed(self.processes):
             process.terminate()
             try:
@@ -104,15 +114,32 @@ class Desk:
             time.sleep(0.02)
 
     def find(self, name, kind=None):
-        """Where the first thing of that name is; a name may be given by its beginning with a '*' at the end."""
+        """Where the first thing of that name (or button of that text) is; a name may be given by its beginning with a '*' at the end."""
         def named(entry):
-            same = entry["name"].startswith(name[:-1]) if name.endswith("*") else entry["name"] == name
+            names = [entry["name"]] + ([entry.get("text")] if entry["kind"].endswith("Button") else [])
+            same = entry["name"].startswith(name[:-1]) if name.endswith("*") else name in names
             return same and (kind is None or entry["kind"] == kind) and entry["enabled"]
 
         state = self.wait(lambda s: any(map(named, s["widgets"])), f'"{name}"')
         return next(filter(named, state["widgets"]))
 
+    def scroll_to(self, name, over, kind=None):
+        """Turns the wheel over a place until the thing of that name is in sight."""
+        self.xdotool("mousemove", "--sync", *over)
+        for _ in range(200):
+            if self.find(name, kind)["seen"]:
+                break
+            self.xdotool("click", 5)
+            time.sleep(0.06)
+        for _ in range(50):  # until it stands still
+            found = self.find(name, kind)
+            time.sleep(0.15)
+            if found["seen"] and found == self.find(name, kind):
+                return
+        raise Missed(f'"{name}" does not come into sight')
+
     def click(self, name, kind=None):
+        self.wait(lambda s: self.find(name, kind)["seen"], f'"{name}" in sight')
         x, y, width, height = self.find(name, kind)["rect"]
         self.click_at(x + width // 2, y + height // 2)
 
@@ -125,6 +152,31 @@ class Desk:
         self.xdotool("click", 1)
         self.clicks += 1
 
+    def point(self, name, across=0.5, down=0.5, kind=None):
+        """A place within the thing of that name, as shares of its sides."""
+        x, y, width, height = self.find(name, kind)["rect"]
+        return round(x + across * width), round(y + down * height)
+
+    def text(self, name, kind=None):
+        """What the thing says; a canvas says what assistive tools are told."""
+        return self.find(name, kind).get("text", "")
+
+    def says(self, name, words, patience=None):
+        """The state in which a thing of that name has the words in its text."""
+        return self.wait(lambda s: any(entry["name"] == name and words in entry.get("text", "")
+                                       for entry in s["widgets"]), f'"{words}" in "{name}"', patience)
+
+    def drag(self, start, end, steps=8):
+        self.xdotool("mousemove", "--sync", *start, "mousedown", 1)
+        for i in range(1, steps + 1):
+            self.xdotool("mousemove", "--sync", *(round(a + (b - a) * i / steps) for a, b in zip(start, end)))
+            time.sleep(0.016)
+        self.xdotool("mouseup", 1)
+        self.clicks += 1
+
+    def settled(self, patience=None):
+        return self.wait(lambda s: s["settled"] and not s["stale"], "the window to settle", patience)
+
     def key(self, *keys):
         self.xdotool("key", *keys)
         self.keys += len(keys)
@@ -134,16 +186,18 @@ class Desk:
         self.keys += len(text)
 
     def choose_file(self, path):
-        """Types the path into the dialog for files that is open, and opens it."""
+        """Types the path into the dialog for files that is open, and opens it; the moment of the key that did."""
         def typed(state):
             return any(entry.get("text") == str(path) for entry in state["widgets"])
 
         self.type(str(path))
         self.wait(typed, f"{path} in the dialog")
         for _ in range(3):  # the first Return may only close the list of completions
+            begin = time.monotonic()
             self.key("Return")
             try:
-                return self.wait(lambda s: s["dialog"] == "", "the dialog to close", patience=2)
+                self.wait(lambda s: s["dialog"] == "", "the dialog to close", patience=2)
+                return begin
             except Missed:
                 continue
         raise Missed(f"the dialog stays open with {path}")
