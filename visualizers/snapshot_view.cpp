@@ -10,6 +10,7 @@
 namespace trainyard {
 namespace {
 
+constexpr std::size_t kStretch = 1024;  // samples
 constexpr float kSentence = 30, kOwners = 132, kOwnerRow = 16;
 
 // Bottom to top.
@@ -48,10 +49,18 @@ std::size_t sample_at(const MemoryWave& wave, Instant t) {
 }
 
 // The sample of a column with most in all: one that really was.
-std::size_t crest(const MemoryWave& wave, Instant from, Instant to) {
-  std::size_t best = sample_at(wave, from);
-  for (std::size_t i = best; i < wave.samples.size() && wave.samples[i].at < to; ++i)
-    if (total(wave.samples[i].bytes) > total(wave.samples[best].bytes)) best = i;
+std::size_t crest(const SnapshotModel& m, Instant from, Instant to) {
+  const std::vector<MemoryWave::Sample>& samples = m.measured.samples;
+  std::size_t best = sample_at(m.measured, from);
+  const auto look = [&](std::size_t i) {
+    if (total(samples[i].bytes) > total(samples[best].bytes)) best = i;
+  };
+  for (std::size_t i = best; i < samples.size() && samples[i].at < to;) {
+    const std::size_t end = std::min(i + kStretch, samples.size());
+    const bool whole = i % kStretch == 0 && samples[end - 1].at < to;
+    look(whole ? m.crests[i / kStretch] : i);
+    i = whole ? end : i + 1;
+  }
   return best;
 }
 
@@ -70,7 +79,7 @@ void draw_wave(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m
       return time_at(v, double{v.plot.x} + double{v.plot.width} * static_cast<double>(n) /
                                                static_cast<double>(count));
     };
-    crests.push_back(crest(m.measured, edge(i), edge(i + 1)));
+    crests.push_back(crest(m, edge(i), edge(i + 1)));
   }
   const Rect plot{v.plot.x, l.wave.y, v.plot.width, l.wave.height};
   std::vector<float> below(count, l.wave.bottom());
@@ -95,21 +104,24 @@ void draw_wave(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m
     polyline(drawing, line_of_reserved, {.ink = Ink::Text2, .dash_on = 4, .dash_off = 2});
 }
 
-// The plan's step stretched over the recording.
+// The plan's steps stretched over the recording; where they are narrower than columns, their peak.
 void draw_planned(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m) {
   if (!m.planned || m.planned->samples.empty()) return;
   const std::int64_t most = m.highest.value;
-  const double stretch =
-      static_cast<double>(end_of(m).count()) /
+  const auto step =
       static_cast<double>(std::max<std::int64_t>(1, m.planned->samples.back().at.count()));
+  const double stretch =
+      static_cast<double>(end_of(m).count()) / (step * static_cast<double>(m.steps));
+  const bool narrow = (l.shown.to - l.shown.from).count() > stretch * step * l.shown.plot.width / 2;
   const auto count = static_cast<std::size_t>(std::clamp(l.shown.plot.width, 2.f, 8192.f));
   std::vector<Point> points;
   for (std::size_t i = 0; i < count; ++i) {
     const float x =
         l.shown.plot.x + l.shown.plot.width * static_cast<float>(i) / static_cast<float>(count - 1);
     const auto t = static_cast<double>(time_at(l.shown, x).count()) / stretch;
-    const Instant at{static_cast<std::int64_t>(std::clamp(t, 0.0, 9e18))};
-    const Bytes held = total(m.planned->samples[sample_at(*m.planned, at)].bytes);
+    const Instant at{static_cast<std::int64_t>(std::fmod(std::clamp(t, 0.0, 9e18), step))};
+    const std::size_t sample = narrow ? m.planned->peak : sample_at(*m.planned, at);
+    const Bytes held = total(m.planned->samples[sample].bytes);
     points.push_back({x, l.wave.bottom() - height_of(held, most, l.wave)});
   }
   polyline(drawing, points, {.ink = Ink::Ghost, .stroke = 1.5f});
@@ -181,11 +193,14 @@ void draw_owners(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel&
 }  // namespace
 
 void finish_snapshot(SnapshotModel& m) {
+  m.crests.clear();
   m.highest = {1};
   for (std::size_t i = 0; i < m.measured.samples.size(); ++i) {
     const CategoryBytes& bytes = m.measured.samples[i].bytes;
     for (std::size_t c = 0; c < kCategories; ++c) m.most[c] = std::max(m.most[c], bytes[c]);
     if (m.reserved[i] > m.reserved[m.most_reserved]) m.most_reserved = i;
+    if (i % kStretch == 0) m.crests.push_back(i);
+    if (total(bytes) > total(m.measured.samples[m.crests.back()].bytes)) m.crests.back() = i;
   }
   m.highest = std::max(
       {m.highest, m.reserved[m.most_reserved], total(m.measured.samples[m.measured.peak].bytes)});

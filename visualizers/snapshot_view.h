@@ -15,7 +15,9 @@ namespace trainyard {
 struct SnapshotModel {
   MemoryWave measured;                // at least one sample
   std::vector<Bytes> reserved;        // one a sample
-  std::optional<MemoryWave> planned;  // of a step; drawn over the same width
+  std::optional<MemoryWave> planned;  // of a step; drawn over the same width, as often as there
+                                      // are steps
+  std::int64_t steps = 1;             // that the recording holds, about
   bool timed = false;                 // the snapshot's times are of a clock, else they count events
   std::optional<Instant> divergence;
   std::string divergence_owner, sentence;
@@ -28,6 +30,7 @@ struct SnapshotModel {
   CategoryBytes most{};       // of the measured, each category at its own; see finish_snapshot
   Bytes highest{};            // of all that is drawn
   std::size_t most_reserved = 0;
+  std::vector<std::size_t> crests;  // of each stretch of samples, the one with most in all
 };
 /// Fills what every frame asks for, once the rest is there. Linear in the samples.
 void finish_snapshot(SnapshotModel&);

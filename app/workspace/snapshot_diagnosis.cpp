@@ -19,6 +19,7 @@ constexpr double kChangeCosts = 0.015;  // so that a change must explain somethi
 constexpr double kLost = 0.12;          // of what is reserved, from which on it is fragmented
 constexpr double kNear = 0.08;          // of the peak: as planned
 constexpr double kHigh = 0.5, kLow = 0.03;  // of activations at their most: they came, they went
+constexpr double kFewSteps = 8;             // from here on, a recording's length says nothing
 constexpr double kGrowth = 0.05;            // of the peak, from one step to the last
 
 // What a wave is told by: each category at its most, and how much of activations came in all for
@@ -89,11 +90,17 @@ WaveShape shape_of(const Experiment& e, std::size_t device) {
   return shape;
 }
 
-double distance(const WaveShape& measured, const WaveShape& planned) {
+// Of the measured peak, what the plan's categories do not explain.
+double unexplained(const WaveShape& measured, const WaveShape& planned) {
   double apart = 0;
   for (std::size_t c = 0; c < kCategories; ++c)
     if (counts(c)) apart += std::abs(measured.most[c] - planned.most[c]);
-  apart /= std::max(1.0, measured.peak);
+  return apart / std::max(1.0, measured.peak);
+}
+
+// What causes are ranked by.
+double distance(const WaveShape& measured, const WaveShape& planned) {
+  double apart = unexplained(measured, planned);
   if (measured.churn > 0 && planned.churn > 0)
     apart += 0.15 * std::abs(std::log(measured.churn / planned.churn));
   // A recording holds whole steps, rather few of them: a plan whose activations go so often in a
@@ -101,10 +108,15 @@ double distance(const WaveShape& measured, const WaveShape& planned) {
   if (measured.gone > 0 && planned.gone > 0) {
     const double steps = static_cast<double>(measured.gone) / planned.gone;
     const double whole = std::max(1.0, std::round(steps));
-    apart += 0.1 * std::abs(steps / whole - 1) + 0.004 * (whole - 1);
+    apart += 0.1 * std::abs(steps / whole - 1) + 0.004 * std::min(kFewSteps, whole - 1);
   }
   return apart;
 }
+
+struct Ranked {
+  double distance = 0;
+  SnapshotCause cause;
+};
 
 struct Change {
   std::string name, setting, words;
@@ -294,9 +306,12 @@ SnapshotDiagnosis diagnose(const MemorySnapshot& snapshot, const Scenario& scena
   const WaveShape planned = shape_of(*d.predicted, rank);
   d.measured_peak = {static_cast<std::int64_t>(measured.peak)};
   d.planned_peak = {static_cast<std::int64_t>(planned.peak)};
+  if (measured.gone > 0 && planned.gone > 0)
+    d.steps = std::max<std::int64_t>(1, std::llround(1.0 * measured.gone / planned.gone));
   d.divergence = divergence_of(snapshot, d.found.wave, planned);
   const double as_planned = distance(measured, planned);
-  std::vector<SnapshotCause> causes = {{"as planned", "", "the plan as it is", as_planned}};
+  std::vector<Ranked> causes = {
+      {as_planned, {"as planned", "", "the plan as it is", unexplained(measured, planned)}}};
   constexpr auto kActivations = static_cast<std::size_t>(Category::Activations);
   const double ratio = measured.most[kActivations] / std::max(1.0, planned.most[kActivations]);
   for (const Change& change : changes_of(complete, rank, ratio)) {
@@ -308,26 +323,25 @@ SnapshotDiagnosis diagnose(const MemorySnapshot& snapshot, const Scenario& scena
       const auto e = run_once(changed, once);
       if (e->waves.size() <= rank) continue;
       const WaveShape shape = shape_of(*e, rank);
-      SnapshotCause cause{change.name, change.setting, change.words, distance(measured, shape)};
+      SnapshotCause cause{change.name, change.setting, change.words, unexplained(measured, shape)};
       name_sharding(cause, planned, shape);
-      causes.push_back(std::move(cause));
+      causes.push_back({distance(measured, shape), std::move(cause)});
     } catch (const Error& error) {
       if (error.kind() == Error::Kind::Cancelled) throw;  // else the change is not legal here
     }
   }
-  const auto weight = [](const SnapshotCause& c) {
-    return c.apart + (c.name == "as planned" ? 0 : kChangeCosts);
+  const auto weight = [](const Ranked& r) {
+    return r.distance + (r.cause.name == "as planned" ? 0 : kChangeCosts);
   };
-  std::stable_sort(
-      causes.begin(), causes.end(),
-      [&](const SnapshotCause& a, const SnapshotCause& b) { return weight(a) < weight(b); });
-  d.cause = causes.front();
+  std::stable_sort(causes.begin(), causes.end(),
+                   [&](const Ranked& a, const Ranked& b) { return weight(a) < weight(b); });
+  d.cause = causes.front().cause;
   if (grows(d.found.wave, measured.peak))
-    d.cause = {"growth from step to step", "", "", as_planned};
+    d.cause = {"growth from step to step", "", "", unexplained(measured, planned)};
   else if (d.found.used_share < 1 - kLost && std::abs(measured.peak / planned.peak - 1) < kNear)
     d.cause = {"fragmentation", "", "", 1 - d.found.used_share};
-  for (const SnapshotCause& c : causes)
-    if (c.name != d.cause.name && d.others.size() < 3) d.others.push_back(c);
+  for (const Ranked& r : causes)
+    if (r.cause.name != d.cause.name && d.others.size() < 3) d.others.push_back(r.cause);
   d.sentence = sentence_of(d);
   return d;
 }

@@ -32,6 +32,7 @@ struct SnapshotDiagnosis {
   ExperimentPtr predicted;
   DeviceId rank;  // of the plan, that the snapshot is held against
   Bytes measured_peak{}, planned_peak{};
+  std::int64_t steps = 1;  // of the plan that the recording holds, about
   std::optional<SnapshotDivergence> divergence;
   SnapshotCause cause;
   std::vector<SnapshotCause> others;  // the next best, at most three

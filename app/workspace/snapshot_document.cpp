@@ -61,6 +61,7 @@ SnapshotModel snapshot_model(const SnapshotDiagnosis& d) {
   model.reserved = d.found.wave.reserved;
   model.timed = d.found.wave.timed;
   model.sentence = d.sentence;
+  model.steps = d.steps;
   if (d.predicted) model.planned = d.predicted->waves[d.rank.value];
   if (d.divergence) {
     model.divergence = d.divergence->at;

@@ -229,6 +229,10 @@ SnapshotFindings snapshot_findings(const MemorySnapshot& snapshot, int device) {
 }
 
 int fullest_device(const MemorySnapshot& snapshot) {
+  const auto recorded = [](const std::vector<SnapshotEvent>& events) { return !events.empty(); };
+  const auto first = std::find_if(snapshot.devices.begin(), snapshot.devices.end(), recorded);
+  if (first != snapshot.devices.end() && std::none_of(first + 1, snapshot.devices.end(), recorded))
+    return static_cast<int>(first - snapshot.devices.begin());
   int fullest = 0;
   Bytes most{};
   for (std::size_t d = 0; d < snapshot.devices.size(); ++d) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/workspace/fixes.h"
+#include "app/workspace/snapshot_document.h"
 #include "app/workspace/workspace.h"
 #include "core/base/error.h"
 #include "core/io/memory_snapshot_import.h"
@@ -112,6 +113,30 @@ TEST(SnapshotDiagnosis, MarksWhereThePlanIsLeft) {
   EXPECT_EQ(d.cause.setting, "seq=8192");
   EXPECT_NE(d.sentence.find("a sequence of 8192 instead of 4096 (seq=8192)"), std::string::npos)
       << d.sentence;
+}
+
+TEST(SnapshotDiagnosis, ALongRecordingLeavesNoMoreUnexplainedThanOneStep) {
+  const SnapshotDiagnosis once = diagnosed(plans()[1], "seq=8192", {.steps = 1});
+  const SnapshotDiagnosis often = diagnosed(plans()[1], "seq=8192", {.steps = 60});
+  EXPECT_EQ(often.cause.setting, once.cause.setting);
+  EXPECT_NEAR(often.cause.apart, once.cause.apart, 0.01);
+  EXPECT_EQ(often.steps, 60 * once.steps);
+}
+
+// Columns look at stretches of samples; what they show is what a look at every sample would.
+TEST(SnapshotDiagnosis, DrawsThePeakOfALongRecordingAtItsHeight) {
+  const SnapshotModel model = snapshot_model(diagnosed(plans()[1], "seq=8192", {.steps = 60}));
+  ASSERT_GT(model.measured.samples.size(), 4096u);
+  const Drawing drawing = snapshot_picture(model);
+  const Bytes peak = total(model.measured.samples[model.measured.peak].bytes);
+  bool there = false;
+  for (const std::size_t crest : model.crests)
+    there = there || total(model.measured.samples[crest].bytes) == peak;
+  EXPECT_TRUE(there);
+  for (std::size_t i = 0; i < model.measured.samples.size(); ++i)
+    EXPECT_GE(total(model.measured.samples[model.crests[i / 1024]].bytes),
+              total(model.measured.samples[i].bytes));
+  EXPECT_FALSE(drawing.marks.empty());
 }
 
 TEST(SnapshotDiagnosis, RefusesARankThatThePlanHasNot) {
