@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/desktop/perspective.h"
+#include "core/lesson/lesson_text.h"
 
 namespace trainyard {
 namespace {
@@ -190,6 +191,15 @@ void add_perspectives(std::vector<Command>& all) {
                      kept(QString("Shows the tab %1 of %2.").arg(tab, p.title))});
 }
 
+QString words(const std::string& text) { return QString::fromStdString(text); }
+
+void add_lessons(std::vector<Command>& all) {
+  for (const Lesson& lesson : shipped_lessons())
+    all.push_back({kept(lesson_command(lesson)), "Learn/Lessons",
+                   kept(QString("Lesson %1: %2").arg(lesson.number).arg(words(lesson.title))), "",
+                   kept(words(lesson.goal))});
+}
+
 // Perspectives and their tabs come before the first command of View.
 std::vector<Command> every_command() {
   std::vector<Command> all;
@@ -201,10 +211,13 @@ std::vector<Command> every_command() {
     }
     all.push_back(command);
   }
+  add_lessons(all);
   return all;
 }
 
 }  // namespace
+
+QString lesson_command(const Lesson& lesson) { return QString("learn.%1").arg(lesson.number); }
 
 std::span<const Command> commands() {
   static const std::vector<Command> all = every_command();

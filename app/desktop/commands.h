@@ -24,8 +24,11 @@ struct Command {
   const char* help;      // one sentence
   bool checkable = false;
 };
-/// Those of perspectives and their tabs among them: "view.analyse", "view.timeline".
+/// Those of perspectives, their tabs and lessons among them: "view.analyse", "view.timeline",
+/// "learn.3".
 std::span<const Command> commands();
+struct Lesson;
+QString lesson_command(const Lesson&);
 
 /// Keys that work while a canvas has the focus; the canvas reads them itself.
 struct CanvasKey {

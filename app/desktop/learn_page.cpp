@@ -1,12 +1,15 @@
 #include "app/desktop/learn_page.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QCheckBox>
 #include <QDir>
 #include <QFileDialog>
 #include <QHBoxLayout>
 #include <QInputDialog>
+#include <QKeyEvent>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QScrollArea>
@@ -99,11 +102,14 @@ QWidget* LearnPage::make_tools() {
   row->setSpacing(8);
   row->addWidget(make_label("Lesson", 12, QFont::Normal, "second"));
   chooser_ = new Field("Lesson");
-  chooser_->setFixedSize(230, 26);
+  chooser_->setFixedHeight(26);
+  chooser_->setMinimumWidth(100);
+  chooser_->setMaximumWidth(230);
   for (const Lesson& lesson : shipped_lessons())
     chooser_->addItem(QString("%1  %2").arg(lesson.number).arg(q(lesson.title)));
   row->addWidget(chooser_);
-  row->addWidget(make_chip("predict before reveal", "plain"));
+  motto_ = make_chip("predict before reveal", "plain");
+  row->addWidget(motto_);
   connect(chooser_, &QComboBox::activated, this,
           [this](int lesson) { session_.open(static_cast<std::size_t>(lesson), 0); });
   return tools;
@@ -227,7 +233,8 @@ QWidget* LearnPage::make_right() {
   key_column->setSpacing(5);
   for (const auto& [key, words] :
        {std::pair{"PgUp PgDn", "step before and after"}, std::pair{"1 to 9", "choose an answer"},
-        std::pair{"Enter", "lock in, check"}, std::pair{"[ ]", "the free knob down and up"},
+        std::pair{"Enter", "predict, lock in, check"},
+        std::pair{"[ ]", "the free knob down and up"}, std::pair{"{ }", "the second free knob"},
         std::pair{", .", "a round of the ring back and on"}, std::pair{"U", "undo"}}) {
     auto* line = new QHBoxLayout;
     line->addWidget(make_key(key));
@@ -264,13 +271,23 @@ void LearnPage::make_keys() {
   };
   key(Qt::Key_PageDown, [this] { next(); });
   key(Qt::Key_PageUp, [this] { back(); });
-  key(Qt::Key_BracketLeft, [this] { knobs_->step_free(-1); });
-  key(Qt::Key_BracketRight, [this] { knobs_->step_free(1); });
+  key(Qt::Key_BracketLeft, [this] { knobs_->step_free(0, -1); });
+  key(Qt::Key_BracketRight, [this] { knobs_->step_free(0, 1); });
+  key(Qt::Key_BraceLeft, [this] { knobs_->step_free(1, -1); });
+  key(Qt::Key_BraceRight, [this] { knobs_->step_free(1, 1); });
   key(Qt::Key_Comma, [this] { session_.turn_round(-1); });
   key(Qt::Key_Period, [this] { session_.turn_round(1); });
   key(Qt::Key_U, [this] { session_.undo(); });
   for (int n = 1; n <= 9; ++n)
     key(QKeySequence(static_cast<Qt::Key>(Qt::Key_0 + n)), [this, n] { question_->choose(n); });
+}
+
+// A field takes it first: its own Enter locks in, or commits what was typed.
+void LearnPage::keyPressEvent(QKeyEvent* event) {
+  const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+  if (!enter || qobject_cast<QLineEdit*>(QApplication::focusWidget()) != nullptr)
+    return Page::keyPressEvent(event);
+  question_->enter();
 }
 
 void LearnPage::connect_commands(const Actions& actions) {
@@ -347,12 +364,20 @@ void LearnPage::showEvent(QShowEvent* event) {
   }
 }
 
+void LearnPage::changeEvent(QEvent* event) {
+  Page::changeEvent(event);
+  // A projector's tool bar has no room for it.
+  if (event->type() == QEvent::StyleChange && motto_ != nullptr)
+    motto_->setVisible(ui_scale() == 1);
+}
+
 void LearnPage::resizeEvent(QResizeEvent* event) {
   Page::resizeEvent(event);
   right_->setVisible(!projector_->isChecked() || width() >= kNarrow);
 }
 
 void LearnPage::refresh() {
+  const QString before = built_;
   const Lesson& lesson = session_.lesson();
   chooser_->setCurrentIndex(static_cast<int>(session_.lesson_index()));
   place_->setText(QString("%1 min, step %2 of %3")
@@ -368,7 +393,11 @@ void LearnPage::refresh() {
   refresh_text();
   refresh_steps();
   knobs_->refresh();
+  const bool asked = question_->isAncestorOf(QApplication::focusWidget());
   question_->refresh();
+  // The keys of the page need the focus in it, and the field that had it may be gone or locked.
+  const bool gone = asked && (built_ != before || session_.answer() != nullptr);
+  if (isActiveWindow() && (gone || QApplication::focusWidget() == nullptr)) setFocus();
   canvas_->refresh();
 }
 

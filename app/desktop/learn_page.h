@@ -33,6 +33,7 @@ class LearnPage : public Page {
 
   LessonSession& session() { return session_; }
   LessonQuestionPanel& question() { return *question_; }
+  LessonKnobs& knobs() { return *knobs_; }
   /// "3:4" is step 4 of lesson 3, "3" and "bubbles" its first. Throws Error{InvalidInput} with what
   /// there is.
   void open(const QString& words);
@@ -44,6 +45,8 @@ class LearnPage : public Page {
 
  protected:
   void showEvent(QShowEvent*) override;
+  void keyPressEvent(QKeyEvent*) override;
+  void changeEvent(QEvent*) override;
   void resizeEvent(QResizeEvent*) override;
 
  private:
@@ -66,6 +69,7 @@ class LearnPage : public Page {
   LessonQuestionPanel* question_;
   LessonKnobs* knobs_;
   QCheckBox* projector_;
+  QLabel* motto_ = nullptr;
   QLabel *line_, *place_, *title_, *goal_, *prose_, *class_, *leaves_out_, *sources_;
   QPushButton *undo_, *back_, *next_;
   QVBoxLayout *buttons_, *steps_;

@@ -42,12 +42,12 @@ void LessonKnobs::rebuild() {
     auto* row = new QHBoxLayout(line);
     row->setContentsMargins(0, 0, 0, 0);
     Row made{knob.key, new Stepper(q(knob.label)), new QLabel};
-    made.lock->setFixedWidth(20);
+    made.lock->setFixedWidth(ui_pixels(20));
     row->addWidget(make_label(q(knob.label), 12, QFont::Normal));
     row->addStretch(1);
     row->addWidget(made.stepper);
     row->addWidget(made.lock);
-    made.stepper->setFixedWidth(150);
+    made.stepper->setFixedWidth(ui_pixels(150));
     connect(made.stepper, &Stepper::stepped, this,
             [this, key = knob.key](int direction) { step(key, direction); });
     connect(made.stepper, &Stepper::entered, this,
@@ -90,8 +90,8 @@ void LessonKnobs::enter(const std::string& key, const QString& value) {
   refresh();  // what is not among the values goes back
 }
 
-void LessonKnobs::step_free(int direction) {
-  if (!session_.current().free.empty()) step(session_.current().free[0], direction);
+void LessonKnobs::step_free(std::size_t which, int direction) {
+  if (which < session_.current().free.size()) step(session_.current().free[which], direction);
 }
 
 }  // namespace trainyard

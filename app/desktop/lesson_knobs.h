@@ -19,8 +19,8 @@ class LessonKnobs : public QWidget {
 
  public:
   explicit LessonKnobs(LessonSession&, QWidget* parent = nullptr);
-  /// Turns the first free knob to its value before or after.
-  void step_free(int direction);
+  /// Turns the free knob of that place, where there is one, to its value before or after.
+  void step_free(std::size_t which, int direction);
   void refresh();
 
  private:

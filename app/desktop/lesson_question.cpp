@@ -74,7 +74,7 @@ void LessonQuestionPanel::rebuild() {
     edit_ = new QLineEdit;
     edit_->setAccessibleName("Your prediction");
     edit_->setFont(ui_font(14 * large_));
-    edit_->setFixedWidth(static_cast<int>(110 * large_));
+    edit_->setFixedWidth(ui_pixels(110 * large_));
     edit_->setPlaceholderText("your guess");
     row->addWidget(edit_);
     row->addWidget(make_label(q(std::string(question.unit.name)), 14 * large_, QFont::DemiBold));
@@ -198,8 +198,9 @@ void LessonQuestionPanel::lock_in() {
   session_.answer(value, kSure.value(sure_->current()));
 }
 
-void LessonQuestionPanel::focus() {
-  if (edit_ != nullptr && edit_->isEnabled()) edit_->setFocus();
+void LessonQuestionPanel::enter() {
+  const bool unsaid = edit_ != nullptr && edit_->isEnabled() && edit_->text().isEmpty();
+  unsaid ? edit_->setFocus() : lock_in();
 }
 
 }  // namespace trainyard

@@ -27,7 +27,8 @@ class LessonQuestionPanel : public QWidget {
   void choose(int choice);
   /// Takes the prediction, or looks at the task; what is typed that is no number is told.
   void lock_in();
-  void focus();
+  /// Enter: the field where nothing is predicted yet, else lock_in().
+  void enter();
 
  private:
   void rebuild();

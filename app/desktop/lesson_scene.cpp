@@ -21,7 +21,13 @@ Drawing LessonScene::draw(Size size, double) {
 }
 
 QString LessonScene::description() const {
-  return QString::fromStdString(panel_words(session_.screen().pictures));
+  const QString told = QString::fromStdString(panel_words(session_.screen().pictures));
+  const std::optional<AnswerHistogram> students = session_.histogram();
+  if (!students) return told;
+  const HistogramModel class_answers = histogram_model(*students);
+  return told + QString(" The class: %1; the truth is %2.")
+                    .arg(QString::fromStdString(class_answers.words),
+                         QString::fromStdString(panel_number(students->truth, class_answers.unit)));
 }
 
 }  // namespace trainyard

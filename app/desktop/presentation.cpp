@@ -4,6 +4,9 @@
 #include <QVariant>
 #include <QWidget>
 
+#include <utility>
+#include <vector>
+
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/theme.h"
 
@@ -12,10 +15,10 @@ namespace {
 
 constexpr const char* kScale = "scale that it has";
 
-// What the widget has by now; widgets made before the first change were made at 1.
-double scale_of(const QWidget& widget) {
-  const QVariant kept = widget.property(kScale);
-  return kept.isValid() ? kept.toDouble() : 1;
+// What the widget, or the application before this change, has by now; at first all is made at 1.
+double scale_of(const QObject& object, double otherwise) {
+  const QVariant kept = object.property(kScale);
+  return kept.isValid() ? kept.toDouble() : otherwise;
 }
 
 QSize times(QSize size, double factor) {
@@ -26,11 +29,6 @@ QSize times(QSize size, double factor) {
 }
 
 void rescale(QWidget& widget, double factor) {
-  if (widget.testAttribute(Qt::WA_SetFont) && widget.font().pixelSize() > 0) {
-    QFont font = widget.font();
-    font.setPixelSize(static_cast<int>(font.pixelSize() * factor + 0.5));
-    widget.setFont(font);
-  }
   const QSize least = times(widget.minimumSize(), factor);
   const QSize most = times(widget.maximumSize(), factor);
   widget.setMinimumSize(0, 0);
@@ -41,14 +39,25 @@ void rescale(QWidget& widget, double factor) {
 }  // namespace
 
 void follow_scale(QApplication& application, QWidget& window) {
-  const double wanted = ui_scale();
+  const double wanted = ui_scale(), before = scale_of(application, 1);
+  application.setProperty(kScale, wanted);
+  // A new style sheet takes fonts away that were set on widgets.
+  std::vector<std::pair<QWidget*, QFont>> fonts;
+  for (QWidget* widget : window.findChildren<QWidget*>())
+    if (widget->testAttribute(Qt::WA_SetFont) && widget->font().pixelSize() > 0)
+      fonts.emplace_back(widget, widget->font());
+  apply_theme(application, current_theme());
+  for (auto& [widget, font] : fonts) {
+    const double factor = wanted / scale_of(*widget, before);
+    font.setPixelSize(static_cast<int>(font.pixelSize() * factor + 0.5));
+    widget->setFont(font);
+  }
   for (QWidget* widget : window.findChildren<QWidget*>()) {
-    const double factor = wanted / scale_of(*widget);
+    const double factor = wanted / scale_of(*widget, before);
     if (factor != 1) rescale(*widget, factor);
     widget->setProperty(kScale, wanted);
     if (auto* canvas = qobject_cast<CanvasWidget*>(widget)) canvas->refresh();
   }
-  apply_theme(application, current_theme());
 }
 
 }  // namespace trainyard

@@ -90,6 +90,8 @@ QFont code_font(double pixels) {
 
 double ui_scale() { return scale_in_use(); }
 
+int ui_pixels(double pixels) { return scaled(pixels); }
+
 void set_ui_scale(double scale) { scale_in_use() = scale; }
 
 Theme current_theme() { return theme_in_use(); }

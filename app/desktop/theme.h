@@ -24,6 +24,8 @@ inline constexpr int kLeftDock = 208, kRightDock = 316, kRightDockDesign = 398, 
 /// How much larger than usual all text and every line is: 1, or 1.5 for a projector.
 double ui_scale();
 void set_ui_scale(double);
+/// What is so many pixels at scale 1, for widgets that are made later than the window.
+int ui_pixels(double);
 
 /// Inter where it is installed, else DejaVu Sans. pixels: 10, 11, 12, 13, 15, 20,
 /// at scale 1.

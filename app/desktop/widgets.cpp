@@ -41,14 +41,14 @@ void Field::wheelEvent(QWheelEvent* event) { event->ignore(); }
 Stepper::Stepper(const QString& accessible_name, QWidget* parent) : QWidget(parent) {
   setObjectName("stepper");
   setAttribute(Qt::WA_StyledBackground);
-  setFixedHeight(kFieldHeight);
+  setFixedHeight(ui_pixels(kFieldHeight));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(1, 1, 1, 1);
   row->setSpacing(0);
   const auto button = [&](const QString& name, const QString& spoken, int direction) {
     auto* b = new QToolButton;
     b->setText(name);
-    b->setFixedSize(18, 20);
+    b->setFixedSize(ui_pixels(18), ui_pixels(20));
     b->setAccessibleName(accessible_name + ", " + spoken);
     connect(b, &QToolButton::clicked, this, [this, direction] { Q_EMIT stepped(direction); });
     return b;
@@ -90,7 +90,7 @@ Segment::Segment(const QString& accessible_name, const QStringList& words, QWidg
   setObjectName("segment");
   setAttribute(Qt::WA_StyledBackground);
   setAccessibleName(accessible_name);
-  setFixedHeight(26);
+  setFixedHeight(ui_pixels(26));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(1, 1, 1, 1);
   row->setSpacing(0);
@@ -137,7 +137,7 @@ QLabel* make_key(const QString& text) {
   auto* key = new QLabel(text);
   key->setFont(code_font(10));
   key->setProperty("role", "key");
-  key->setFixedHeight(16);
+  key->setFixedHeight(ui_pixels(16));
   return key;
 }
 

@@ -18,6 +18,7 @@
 #include "app/desktop/presentation.h"
 #include "app/desktop/settings_dialog.h"
 #include "app/desktop/window.h"
+#include "core/lesson/lesson_text.h"
 
 namespace trainyard {
 namespace {
@@ -53,6 +54,9 @@ void Window::connect_shell() {
   });
   on("view.full-screen", [this](bool full) { full ? showFullScreen() : showNormal(); });
   on("view.presentation", [this](bool large) { set_presentation(large); });
+  for (const Lesson& lesson : shipped_lessons())
+    connect(actions_[lesson_command(lesson)], &QAction::triggered, this,
+            [this, number = lesson.number] { show_lesson(QString::number(number)); });
   connect(&document_, &Document::renamed, this, &Window::refresh_recent);
   connect(&session_, &Session::freshness_changed, this, &Window::refresh_stale);
   connect(&document_, &Document::view_changed, this, &Window::refresh_stale);

@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <QAction>
+#include <QKeyEvent>
 #include <QLineEdit>
 #include <QPushButton>
 
 #include <algorithm>
 
+#include "app/desktop/lesson_knobs.h"
 #include "app/desktop/lesson_question.h"
 #include "core/lesson/answers.h"
 #include "core/lesson/lesson_text.h"
@@ -63,6 +66,42 @@ TEST(LearnPage, APredictionComesBeforeThePicture) {
   EXPECT_FALSE(shown.screen().after.isEmpty());
   shown.page.session().answer(9, "certain");
   EXPECT_EQ(shown.page.session().answer()->value, 22) << "predictions are made once";
+}
+
+TEST(LearnPage, EnterLeadsToThePredictionAndLocksItIn) {
+  Shown shown;
+  shown.open("3:2");
+  const auto enter = [](QWidget* widget) {
+    QKeyEvent press(QEvent::KeyPress, Qt::Key_Return, Qt::NoModifier, "\r");
+    QApplication::sendEvent(widget, &press);
+  };
+  enter(&shown.page);
+  auto* edit = qobject_cast<QLineEdit*>(shown.page.focusWidget());
+  ASSERT_NE(edit, nullptr);
+  EXPECT_EQ(edit->accessibleName(), "Your prediction");
+  EXPECT_EQ(shown.page.session().answer(), nullptr);
+  edit->setText("43");
+  enter(edit);
+  ASSERT_NE(shown.page.session().answer(), nullptr);
+  EXPECT_EQ(shown.page.session().answer()->value, 43);
+  shown.open("3:6");
+  EXPECT_FALSE(shown.screen().passed);
+  shown.page.knobs().step_free(0, 2);  // to 32 microbatches
+  shown.page.knobs().step_free(1, 1);  // to 1f1b
+  shown.page.knobs().step_free(2, 1);  // there is no third
+  shown.wait();
+  EXPECT_TRUE(shown.page.session().check());
+}
+
+TEST(LearnPage, EveryLessonIsACommand) {
+  Window window;
+  window.show();
+  for (const Lesson& lesson : shipped_lessons()) {
+    window.actions_of()[lesson_command(lesson)]->trigger();
+    EXPECT_EQ(window.findChild<LearnPage*>()->session().lesson().number, lesson.number);
+    EXPECT_TRUE(window.findChild<LearnPage*>()->isVisible());
+  }
+  EXPECT_TRUE(happens([&] { return window.settled(); }));
 }
 
 TEST(LearnPage, OnlyTheFreeKnobTurnsAndUndoTakesItBack) {

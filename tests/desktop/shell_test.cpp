@@ -14,10 +14,13 @@
 #include "app/desktop/export_dialog.h"
 #include "app/desktop/file_kind.h"
 #include "app/desktop/key_bindings.h"
+#include "app/desktop/learn_page.h"
+#include "app/desktop/lesson_question.h"
 #include "app/desktop/palette_dialog.h"
 #include "app/desktop/settings_dialog.h"
 #include "app/desktop/shortcut_sheet.h"
 #include "app/desktop/tool_bar.h"
+#include "app/desktop/widgets.h"
 #include "app/workspace/exchange.h"
 #include "tests/desktop/support.h"
 
@@ -159,6 +162,10 @@ TEST(Shell, PresentationIsLargerAndComesBack) {
   window->show_tab("timeline");
   const auto* bar = window->findChild<ToolBar*>();
   const int before = bar->height();
+  const QLabel* title = nullptr;  // of the lesson's step
+  for (const QLabel* label : window->findChild<LearnPage*>()->findChildren<QLabel*>())
+    if (label->font().pixelSize() == 20) title = label;
+  ASSERT_NE(title, nullptr);
   CanvasWidget* canvas = window->findChild<AnalysePage*>()->current();
   canvas->grab();
   const float width = canvas->drawing()->size.width;
@@ -166,8 +173,17 @@ TEST(Shell, PresentationIsLargerAndComesBack) {
   EXPECT_TRUE(happens([&] { return std::abs(bar->height() - 1.5 * before) <= 2; }));
   canvas->grab();
   EXPECT_LT(canvas->drawing()->size.width, width);
+  // What is made meanwhile is as large, and smaller again with the rest.
+  window->show_lesson("3:2");
+  EXPECT_TRUE(happens([&] { return window->settled(); }));
+  const auto* sure = window->findChild<LessonQuestionPanel*>()->findChild<Segment*>();
+  ASSERT_NE(sure, nullptr);
+  EXPECT_EQ(sure->height(), 39);
+  EXPECT_EQ(title->font().pixelSize(), 30);
   window->actions_of()["view.presentation"]->trigger();
   EXPECT_TRUE(happens([&] { return bar->height() == before; }));
+  EXPECT_EQ(sure->height(), 26);
+  EXPECT_EQ(title->font().pixelSize(), 20);
 }
 
 TEST(Shell, AStaleResultIsPale) {
