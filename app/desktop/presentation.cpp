@@ -41,23 +41,23 @@ void rescale(QWidget& widget, double factor) {
 void follow_scale(QApplication& application, QWidget& window) {
   const double wanted = ui_scale(), before = scale_of(application, 1);
   application.setProperty(kScale, wanted);
-  // A new style sheet takes fonts away that were set on widgets.
+  const QList<QWidget*> widgets = window.findChildren<QWidget*>();
   std::vector<std::pair<QWidget*, QFont>> fonts;
-  for (QWidget* widget : window.findChildren<QWidget*>())
-    if (widget->testAttribute(Qt::WA_SetFont) && widget->font().pixelSize() > 0)
-      fonts.emplace_back(widget, widget->font());
-  apply_theme(application, current_theme());
-  for (auto& [widget, font] : fonts) {
+  for (QWidget* widget : widgets) {
     const double factor = wanted / scale_of(*widget, before);
-    font.setPixelSize(static_cast<int>(font.pixelSize() * factor + 0.5));
-    widget->setFont(font);
-  }
-  for (QWidget* widget : window.findChildren<QWidget*>()) {
-    const double factor = wanted / scale_of(*widget, before);
+    if (widget->testAttribute(Qt::WA_SetFont) && widget->font().pixelSize() > 0) {
+      QFont font = widget->font();
+      font.setPixelSize(static_cast<int>(font.pixelSize() * factor + 0.5));
+      fonts.emplace_back(widget, font);
+    }
     if (factor != 1) rescale(*widget, factor);
     widget->setProperty(kScale, wanted);
-    if (auto* canvas = qobject_cast<CanvasWidget*>(widget)) canvas->refresh();
   }
+  // The sheet has sizes of its own, and takes fonts away that were set on widgets.
+  apply_theme(application, current_theme());
+  for (auto& [widget, font] : fonts) widget->setFont(font);
+  for (QWidget* widget : widgets)
+    if (auto* canvas = qobject_cast<CanvasWidget*>(widget)) canvas->refresh();
 }
 
 }  // namespace trainyard

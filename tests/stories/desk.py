@@ -145,7 +145,7 @@ class Desk:
 
     def dialog(self, title):
         """Waits until the dialog is there and has the keyboard."""
-        return self.wait(lambda s: s["dialog"] == title and s["focus"], f'the dialog "{title}"')
+        return self.wait(lambda s: s["dialog"] == title and s["focus"] is not None, f'the dialog "{title}"')
 
     def click_at(self, x, y):
         self.xdotool("mousemove", "--sync", x, y)
