@@ -90,6 +90,7 @@ Readings::Readings(Session& session, QWidget* parent) : QStatusBar(parent), sess
   // Readings that follow do not move when one has a digit more.
   frame_->setMinimumWidth(frame_->fontMetrics().horizontalAdvance("0000.0 ms/frame"));
   renderer_ = new ElidedLabel(11, "");
+  renderer_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
   renderer_->setAccessibleName("Renderer");
   renderer_->setContentsMargins(2, 0, 10, 0);
   addPermanentWidget(source_);
