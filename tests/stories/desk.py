@@ -139,7 +139,13 @@ class Desk:
         raise Missed(f'"{name}" does not come into sight')
 
     def click(self, name, kind=None):
-        self.wait(lambda s: self.find(name, kind)["seen"], f'"{name}" in sight')
+        """What a press before has set off may still move it: a person, too, waits until it stands still."""
+        def stands(state):
+            before = self.find(name, kind)
+            time.sleep(0.1)
+            return before["seen"] and before == self.find(name, kind) and self.state()["settled"]
+
+        self.wait(stands, f'"{name}" in sight')
         x, y, width, height = self.find(name, kind)["rect"]
         self.click_at(x + width // 2, y + height // 2)
 
