@@ -65,8 +65,8 @@ void measure_json(const std::string& folder, double bytes) {
   double written = 0;
   {
     std::ofstream file(path, std::ios::binary);
-    // A step of 64 layers is some half a megabyte.
-    const int steps = std::max(1, static_cast<int>(bytes / 572'000));
+    // A step of 64 layers is some 300 kB.
+    const int steps = std::max(1, static_cast<int>(bytes / 300'000));
     write_kineto_trace({.steps = steps, .layers = 64}, [&](std::string_view piece) {
       file.write(piece.data(), static_cast<std::streamsize>(piece.size()));
       written += static_cast<double>(piece.size());
