@@ -89,17 +89,9 @@ std::string text(const ParameterProfile& profile) {
       profile.rows, 100 * profile.before.median, 100 * profile.before.p90,
       100 * profile.before.worst, 100 * profile.after.median, 100 * profile.after.p90,
       100 * profile.after.worst);
-  std::vector<const ParameterInfo*> moved;
-  for (const ParameterInfo& row : parameter_table())
-    if (profile.parameters[row.parameter] != profile.shipped[row.parameter]) moved.push_back(&row);
-  const auto by = [&](const ParameterInfo* row) {
-    return std::abs(profile.parameters[row->parameter] / profile.shipped[row->parameter] - 1);
-  };
-  std::stable_sort(moved.begin(), moved.end(),
-                   [&](const ParameterInfo* a, const ParameterInfo* b) { return by(a) > by(b); });
   out += fmt::format("  {:<28}{:>10}{:>10}  {:<9}{}\n", "parameter", "shipped", "fitted", "unit",
                      "uncertainty left");
-  for (const ParameterInfo* row : moved)
+  for (const ParameterInfo* row : moved_parameters(profile))
     out +=
         fmt::format("  {:<28}{:>10.4g}{:>10.4g}  {:<9}{:.0f} %\n", row->name,
                     profile.shipped[row->parameter], profile.parameters[row->parameter], row->unit,

@@ -100,16 +100,8 @@ void MachineMeasurement::open(const std::string& word) {
 }
 
 DataTable profile_table(const ParameterProfile& profile) {
-  std::vector<const ParameterInfo*> moved;
-  for (const ParameterInfo& row : parameter_table())
-    if (profile.parameters[row.parameter] != profile.shipped[row.parameter]) moved.push_back(&row);
-  const auto by = [&](const ParameterInfo* row) {
-    return std::abs(profile.parameters[row->parameter] / profile.shipped[row->parameter] - 1);
-  };
-  std::stable_sort(moved.begin(), moved.end(),
-                   [&](const ParameterInfo* a, const ParameterInfo* b) { return by(a) > by(b); });
   std::vector<std::vector<DataCell>> rows;
-  for (const ParameterInfo* row : moved) {
+  for (const ParameterInfo* row : moved_parameters(profile)) {
     const double shipped = profile.shipped[row->parameter];
     const double fitted = profile.parameters[row->parameter];
     rows.push_back({std::string(row->name), std::string(row->unit), shipped, fitted,

@@ -88,10 +88,14 @@ PlanSpace open_space(const PlanQuestion& question) {
   return PlanSpace(base, setting_keys(question.request.settings), question.bounds);
 }
 
+PlanPrices::PlanPrices(const std::string& calibration) {
+  if (!calibration.empty()) calibration_ = open_measured_prices(calibration);
+}
+
 std::unique_ptr<CostModel> PlanPrices::cost(const Scenario& scenario) const {
-  if (calibration_.empty()) return cost_model(scenario);
+  if (!calibration_) return cost_model(scenario);
   Scenario own = scenario;
-  return open_cost_model(calibration_, own);
+  return priced_by(*calibration_, own);
 }
 
 void PlanPrices::equip(SearchOptions& options) {
@@ -123,7 +127,7 @@ Result PlanPrices::simulated(const Scenario& scenario, std::stop_token stop) {
 
 Result PlanPrices::estimated(const Scenario& scenario) const {
   const std::unique_ptr<CostModel> by = cost(scenario);
-  return estimate(scenario, calibration_.empty() ? nullptr : by.get());
+  return estimate(scenario, calibration_ ? by.get() : nullptr);
 }
 
 Result PlanPrices::result(const PlanSpace& space, const Candidate& candidate) {

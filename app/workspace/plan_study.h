@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/workspace/priced_scenario.h"
 #include "app/workspace/workspace.h"
 #include "planners/plan_search.h"
 
@@ -33,7 +34,8 @@ std::vector<std::string> setting_keys(const std::vector<std::string>& settings);
 /// results that it simulated. Must outlive the searches that it equips.
 class PlanPrices {
  public:
-  explicit PlanPrices(std::string calibration) : calibration_(std::move(calibration)) {}
+  /// The calibration is read once. Throws as open_measured_prices() does.
+  explicit PlanPrices(const std::string& calibration);
   /// Fills `cost` and `simulator`; the latter stops with options.stop.
   void equip(SearchOptions&);
 
@@ -47,7 +49,7 @@ class PlanPrices {
   /// Throws Error{InvalidInput} for more than can be simulated.
   Result simulated(const Scenario&, std::stop_token);
 
-  std::string calibration_;
+  std::optional<MeasuredPrices> calibration_;
   std::mutex lock_;
   std::map<std::string, Result> simulated_;  // by document of plan and cluster
 };

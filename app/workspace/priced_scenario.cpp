@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
+#include "core/cost/physical.h"
+
 namespace trainyard {
 
 std::string why_not_priced(const MeasuredPrices& prices, const Cluster& cluster) {
@@ -16,20 +21,31 @@ std::string calibration_for(const std::string& calibration, const std::string& c
   return why_not_priced(open_measured_prices(calibration), opened).empty() ? calibration : "";
 }
 
+std::unique_ptr<CostModel> priced_by(MeasuredPrices prices, Scenario& scenario) {
+  if (const auto* profile = std::get_if<ParameterProfile>(&prices))
+    return physical_cost_model(scenario, profile->parameters);
+  auto& calibration = std::get<Calibration>(prices);
+  calibrate_cluster(scenario.cluster, calibration);
+  return calibrated_cost_model(std::move(calibration));
+}
+
 PricedScenario open_priced(const Request& request) {
   PricedScenario out;
   Request asked = request;
+  std::optional<MeasuredPrices> prices;
   if (!request.calibration.empty() && !request.cluster.empty()) {
-    const MeasuredPrices prices = open_measured_prices(request.calibration);
+    prices = open_measured_prices(request.calibration);
     const Cluster cluster = open_named({"", request.cluster, "", {}}).cluster;
-    out.why_not = why_not_priced(prices, cluster);
-    if (out.why_not.empty())
-      out.by = provenance(prices);
-    else
+    out.why_not = why_not_priced(*prices, cluster);
+    if (out.why_not.empty()) {
+      out.by = provenance(*prices);
+    } else {
       asked.calibration.clear();
+      prices.reset();
+    }
   }
   out.scenario = open(asked);
-  if (!out.by.empty()) out.cost = open_cost_model(asked.calibration, out.scenario);
+  if (prices) out.cost = priced_by(*std::move(prices), out.scenario);
   return out;
 }
 

@@ -15,6 +15,9 @@ std::string why_not_priced(const MeasuredPrices&, const Cluster&);
 /// The calibration where it prices what the words say of a cluster, else "". Throws as open() does.
 std::string calibration_for(const std::string& calibration, const std::string& cluster);
 
+/// What the prices make of the scenario: see open_cost_model().
+std::unique_ptr<CostModel> priced_by(MeasuredPrices, Scenario&);
+
 struct PricedScenario {
   Scenario scenario;
   std::shared_ptr<const CostModel> cost;  // null: the workbench's own

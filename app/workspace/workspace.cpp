@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/workspace/fixes.h"
+#include "app/workspace/priced_scenario.h"
 #include "app/workspace/published.h"
 #include "app/workspace/recompute.h"
 #include "backends/simulator/simulator.h"
@@ -17,7 +18,6 @@
 #include "core/io/files.h"
 #include "core/io/inline_document.h"
 #include "core/io/load_model.h"
-#include "core/io/measured_prices.h"
 #include "core/io/plan_json.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings.h"
@@ -248,12 +248,7 @@ Result estimate(const Scenario& scenario, const CostModel* cost, bool micro_batc
 }
 
 std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario& scenario) {
-  MeasuredPrices prices = open_measured_prices(word);
-  if (const auto* profile = std::get_if<ParameterProfile>(&prices))
-    return physical_cost_model(scenario, profile->parameters);
-  auto& calibration = std::get<Calibration>(prices);
-  calibrate_cluster(scenario.cluster, calibration);
-  return calibrated_cost_model(std::move(calibration));
+  return priced_by(open_measured_prices(word), scenario);
 }
 
 void calibrate_cluster(Cluster& cluster, const Calibration& calibration) {

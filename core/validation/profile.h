@@ -32,4 +32,7 @@ struct ParameterProfile {
   }
 };
 
+/// The parameters that the rows moved, the farthest in proportion first.
+std::vector<const ParameterInfo*> moved_parameters(const ParameterProfile&);
+
 }  // namespace trainyard
