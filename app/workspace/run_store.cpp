@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -318,7 +320,7 @@ std::int64_t RunStore::add(const RecordedRun& run) {
 
 std::vector<RunEntry> RunStore::list(std::string_view words) const {
   std::vector<std::string> values;
-  std::string sql = std::string("SELECT ") + kEntry + " FROM runs WHERE 1";
+  std::string sql = fmt::format("SELECT {} FROM runs WHERE 1", kEntry);
   for (const std::string& word : words_of(words)) {
     const bool tag = word.starts_with("tag:");
     sql += tag ? " AND EXISTS (SELECT 1 FROM tags WHERE run = id AND tag = ?)"
@@ -334,8 +336,7 @@ std::vector<RunEntry> RunStore::list(std::string_view words) const {
 
 RecordedRun RunStore::get(std::int64_t id) const {
   expect_run(id);
-  Query query(*db_,
-              std::string("SELECT ") + kEntry + ", document, timeline FROM runs WHERE id = ?");
+  Query query(*db_, fmt::format("SELECT {}, document, timeline FROM runs WHERE id = ?", kEntry));
   if (!query.add(id).step()) expect_run(id);  // removed by another process since
   return {entry_of(query, path_), query.text(19), query.text(20)};
 }
