@@ -1,5 +1,7 @@
 #include "visualizers/schedules_view.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -15,13 +17,24 @@ constexpr float kPanelGap = 6;
 const Result& result_of(const SchedulePanel& panel) { return panel.memory.experiment->result; }
 bool is_legal(const SchedulePanel& panel) { return !panel.timeline.ranks.empty(); }
 
-// "step 4.123 s", "bubble 21.8 %", "peak 73.1 of 79.6 GiB".
+// Of the same progress, so that a quick step on stale weights stands beside what it takes in all.
+double days_per_trillion(const Result& result) {
+  const double rate =
+      result.counts_tokens && result.step.value > Duration{} ? tokens_per_second(result) : 0;
+  if (result.asynchrony) return days_per_trillion_tokens(rate, *result.asynchrony);
+  return rate > 0 ? 1e12 / rate / 86400 : 0;
+}
+
+// "step 4.123 s", "12.3 days a 10^12 tokens", "bubble 21.8 %", "peak 73.1 of 79.6 GiB".
 std::vector<std::pair<std::string, Ink>> readings(const SchedulePanel& panel, Bytes budget) {
   const Result& result = result_of(panel);
   const std::int64_t peak = peak_bytes(panel.memory.totals[panel.memory.worst.value]);
   std::vector<std::pair<std::string, Ink>> list;
   list.emplace_back("step " + band_text(result.step).text(), Ink::Text);
   if (!panel.tokens.empty()) list.emplace_back(panel.tokens, Ink::Warn);
+  if (const double days = days_per_trillion(result); days > 0)
+    list.emplace_back(fmt::format("{:.3g} days a trillion tokens", days),
+                      panel.tokens.empty() ? Ink::Text2 : Ink::Warn);
   list.emplace_back("bubble " + format_percent(result.bubble_fraction), Ink::Text2);
   const Banded<Bytes>* band = peak_band(*panel.memory.experiment, panel.memory.worst);
   list.emplace_back("peak " + (band == nullptr ? format_bytes({peak}) : band_text(*band).text()),
@@ -31,8 +44,9 @@ std::vector<std::pair<std::string, Ink>> readings(const SchedulePanel& panel, By
 }
 
 void draw_header(Drawing& drawing, const Rect& bar, const SchedulePanel& panel, Bytes budget,
-                 std::size_t index) {
+                 std::size_t index, bool chosen) {
   fill(drawing, bar, {.ink = Ink::Header, .item = {ItemKind::Other, index}});
+  if (chosen) fill(drawing, {bar.x, bar.y, 3, bar.height}, {.ink = Ink::Accent});
   const ClipScope clip(drawing, bar);
   const float y = bar.y + bar.height / 2;
   float right = bar.right() - kPlotMargin;
@@ -96,7 +110,8 @@ void draw_panel(Drawing& drawing, const Rect& area, const SchedulesModel& model,
                 const ViewState& state) {
   const SchedulePanel& panel = model.panels[index];
   const ClipScope clip(drawing, area);
-  draw_header(drawing, {area.x, area.y, area.width, kPanelHeader}, panel, model.budget, index);
+  draw_header(drawing, {area.x, area.y, area.width, kPanelHeader}, panel, model.budget, index,
+              state.selected.kind == ItemKind::Other && state.selected.tag == index);
   if (!is_legal(panel)) return;
   const Rect rows = rows_of(area);
   const Viewport v = viewport_of(rows, state, model.end);

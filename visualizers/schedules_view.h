@@ -12,12 +12,13 @@
 namespace trainyard {
 
 struct SchedulePanel {
-  std::string name;        // "interleaved"
-  std::string changed;     // against the plan that all start from: "virtual-stages=2"; may be empty
-  std::string why_not;     // "needs 3.20 GiB more ...", or why it is not legal; empty: it fits
-  std::string tokens;      // "" for a synchronous schedule, else what its tokens are worth
-  TimeRange step;          // the part of the run that is compared: its steady step
-  TimelineModel timeline;  // no ranks where the schedule is not legal
+  std::string name;     // "interleaved"
+  std::string changed;  // against the plan that all start from: "virtual-stages=2"; may be empty
+  std::string why_not;  // "needs 3.20 GiB more ...", or why it is not legal; empty: it fits
+  std::string tokens;   // "" for a synchronous schedule, else what its tokens are worth
+  std::vector<std::string> settings;  // that make the plan so: "schedule=zb-h1"; the plan is: none
+  TimeRange step;                     // the part of the run that is compared: its steady step
+  TimelineModel timeline;             // no ranks where the schedule is not legal
   MemoryModel memory;
 };
 
@@ -41,6 +42,7 @@ float schedules_content(const SchedulesModel&, const Rect& area);
 /// A height at which lanes and curves are comfortable.
 float schedules_height(const SchedulesModel&);
 
+/// The chosen panel is state.selected: an Other whose tag is its number.
 void draw_schedules(Drawing&, const Rect& area, const SchedulesModel&, const ViewState&);
 /// What to say of the thing at a point of that drawing.
 Hover describe_schedules(const SchedulesModel&, const Rect& area, const ViewState&, Item, Point);

@@ -126,17 +126,17 @@ void draw_reading(Drawing& drawing, const WavesLayout& layout, const DeviceWaves
   const Rect& area = layout.memory;
   write(drawing, format_bytes({peak}), {area.x + 10, area.y + 18}, 15, Weight::SemiBold, Ink::Text);
   write(drawing, "peak of the sum", {area.x + 10, area.y + 35}, 10, Weight::Regular, Ink::Text3);
-  write(drawing, spare_text(capacity - peak), {area.x + 10, area.y + 53}, 10.5f, Weight::Medium,
-        peak > capacity ? Ink::Error : Ink::Ok);
   if (band != nullptr)
-    write(drawing, band_text(*band).range, {area.x + 64, area.y + 18}, 10, Weight::Regular,
+    write(drawing, band_text(*band).range, {area.x + 10, area.y + 49}, 10, Weight::Regular,
           Ink::Text2);
+  write(drawing, spare_text(capacity - peak), {area.x + 10, area.y + 66}, 10.5f, Weight::Medium,
+        peak > capacity ? Ink::Error : Ink::Ok);
   const std::int64_t solo = peak_of(waves.cycle);
   if (solo <= 0) return;
   const double share = static_cast<double>(peak - waves.state) / static_cast<double>(solo);
-  write(drawing, two_digits(share) + " A", {area.x + 10, area.y + 75}, 13, Weight::SemiBold,
+  write(drawing, two_digits(share) + " A", {area.x + 10, area.y + 87}, 13, Weight::SemiBold,
         Ink::Text);
-  write(drawing, "A = " + format_bytes({solo}), {area.x + 10, area.y + 91}, 10, Weight::Regular,
+  write(drawing, "A = " + format_bytes({solo}), {area.x + 10, area.y + 103}, 10, Weight::Regular,
         Ink::Text3);
 }
 

@@ -7,7 +7,7 @@
 
 #include "app/cli/scenario_words.h"
 #include "app/cli/verb.h"
-#include "app/workspace/schedule_comparison.h"
+#include "app/workspace/schedule_panels.h"
 #include "app/workspace/workspace.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
@@ -15,7 +15,6 @@
 #include "core/io/schema.h"
 #include "visualizers/png.h"
 #include "visualizers/render.h"
-#include "visualizers/schedules_view.h"
 #include "visualizers/svg.h"
 
 namespace trainyard {
@@ -33,26 +32,27 @@ std::string table(const ScheduleComparison& comparison) {
       comparison_knobs());
   std::size_t name = 8, step = 4;
   for (const ComparedSchedule& s : comparison.schedules) {
-    name = std::max(name, s.name.size());
+    name = std::max(name, shown_name(s).size());
     if (s.experiment != nullptr) step = std::max(step, step_words(s).size());
   }
   text += fmt::format("{:<{}}  {:<4}  {:>{}}  {:>7}  {:>10}  {}\n", "schedule", name, "fits",
                       "step", step, "bubble", "peak", "changed");
   for (const ComparedSchedule& s : comparison.schedules) {
     if (s.experiment == nullptr) {
-      text += fmt::format("{:<{}}  {:<4}  not legal: {}\n", s.name, name, "\u2013", s.why_not);
+      text +=
+          fmt::format("{:<{}}  {:<4}  not legal: {}\n", shown_name(s), name, "\u2013", s.why_not);
       continue;
     }
     std::string words = s.changed;
     if (!s.why_not.empty()) words += (words.empty() ? "" : "; ") + s.why_not;
-    text += fmt::format("{:<{}}  {:<4}  {:>{}}  {:>5.1f} %  {:>10}  {}\n", s.name, name,
+    text += fmt::format("{:<{}}  {:<4}  {:>{}}  {:>5.1f} %  {:>10}  {}\n", shown_name(s), name,
                         s.fits ? "yes" : "no", step_words(s), step, 100 * s.bubble,
                         readable(s.peak), words);
   }
   bool first = true;
   for (const ComparedSchedule& s : comparison.schedules) {
     if (s.staleness.empty()) continue;
-    text += fmt::format("{}{}: {}\n", first ? "\n" : "", s.name, s.staleness);
+    text += fmt::format("{}{}: {}\n", first ? "\n" : "", shown_name(s), s.staleness);
     first = false;
   }
   return text;
@@ -61,6 +61,7 @@ std::string table(const ScheduleComparison& comparison) {
 Json row(const ComparedSchedule& s) {
   Json json = Json::object();
   json.set("schedule", s.name);
+  if (s.own_order) json.set("own_order", true);
   json.set("legal", s.legal);
   json.set("fits", s.fits);
   json.set("asynchronous", s.asynchronous);
@@ -85,15 +86,6 @@ std::string document(const ScheduleComparison& comparison) {
   for (const ComparedSchedule& s : comparison.schedules) rows.push(row(s));
   json.set("schedules", std::move(rows));
   return write_json(json);
-}
-
-SchedulePanel panel_of(const ComparedSchedule& s) {
-  SchedulePanel panel = s.experiment == nullptr ? SchedulePanel{} : schedule_panel(s.experiment);
-  panel.name = s.name;
-  panel.changed = s.changed;
-  panel.why_not = s.why_not;
-  panel.tokens = s.tokens;
-  return panel;
 }
 
 void paint(const ScheduleComparison& comparison, const Words& words, Streams& streams) {

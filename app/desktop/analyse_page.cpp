@@ -14,7 +14,6 @@
 #include "app/desktop/order_page.h"
 #include "app/desktop/planner_page.h"
 #include "app/desktop/run_scene.h"
-#include "app/desktop/schedules_scene.h"
 #include "app/desktop/search_bar.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/utilisation_page.h"
@@ -86,26 +85,23 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   add("Mesh", new MeshPage(session_));
   add("Graph", new GraphPage(session_));
   add("Energy", new EnergyPage(session_));
-  add("Schedules",
-      new CanvasWidget("Schedules at equal memory", std::make_unique<SchedulesScene>(comparison_)));
+  schedules_ = new SchedulesPage(document, session_);
+  add("Schedules", schedules_->canvas(), schedules_);
   add("Run",
       new CanvasWidget("Run beside its prediction", std::make_unique<RunScene>(training.model())));
   planner_ = new PlannerPage(document);
   add("Plans", planner_->canvases().front(), planner_);
   connect(&training, &TrainingSession::changed, canvases_[kRun], &CanvasWidget::refresh);
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
-  connect(tabs_, &QTabBar::currentChanged, this, &AnalysePage::compare_when_seen);
   connect(tabs_, &QTabBar::currentChanged, this, &Page::turned);
   connect(tabs_, &QTabBar::currentChanged, this, &AnalysePage::refresh_rows);
   connect(&session_, &Session::range_changed, this, &AnalysePage::refresh_rows);
-  connect(&comparison_, &Comparison::changed, this, &AnalysePage::refresh_rows);
+  connect(&schedules_->comparison(), &Comparison::changed, this, &AnalysePage::refresh_rows);
   connect(&session_, &Session::selection_changed, this, [this] {
     if (rows_->isVisible() && tabs_->currentIndex() == 0) rows_->choose(session_.state().selected);
   });
   connect(rows_, &ViewTable::closed, this, [this] { show_rows(false); });
   connect(rows_, &ViewTable::chosen, this, &AnalysePage::choose);
-  connect(&session_, &Session::experiment_changed, this, &AnalysePage::compare_when_seen);
-  connect(&comparison_, &Comparison::changed, canvases_[kSchedules], &CanvasWidget::refresh);
   const auto refresh = [this] {
     for (CanvasWidget* canvas : canvases_) canvas->refresh();
   };
@@ -142,7 +138,7 @@ QList<CanvasWidget*> AnalysePage::canvases() const {
   return canvases_.mid(0, kPlans) + planner_->canvases();
 }
 
-bool AnalysePage::settled() const { return !comparison_.running() && planner_->settled(); }
+bool AnalysePage::settled() const { return schedules_->settled() && planner_->settled(); }
 
 QStringList AnalysePage::tabs() const {
   QStringList names;
@@ -156,22 +152,14 @@ bool AnalysePage::whole() const { return tabs_->currentIndex() == kPlans; }
 
 CanvasWidget* AnalysePage::current() const { return canvases_[tabs_->currentIndex()]; }
 
-// Only the comparison that somebody looks at is worth its time.
-void AnalysePage::compare_when_seen() {
-  if (tabs_->currentIndex() == kSchedules && session_.experiment())
-    comparison_.start(session_.experiment());
-  canvases_[kSchedules]->refresh();
-}
-
 std::optional<DataTable> AnalysePage::table() const {
   const int tab = tabs_->currentIndex();
   if (tab == kPlans) return planner_->table();
   if (tab == kRun) return run_table(training_.model());
   if (session_.data() == nullptr) return {};
   if (const ViewPage* page = view_page()) return page->table();
-  if (tab != kSchedules) return view(kViews[tab]).table(*session_.data(), session_.state());
-  if (comparison_.model() == nullptr) return {};
-  return schedules_table(*comparison_.model());
+  if (tab == kSchedules) return schedules_->table();
+  return view(kViews[tab]).table(*session_.data(), session_.state());
 }
 
 void AnalysePage::show_rows(bool shown) {
@@ -201,9 +189,8 @@ void AnalysePage::choose(Item item) {
 Size AnalysePage::picture_size() const {
   if (tabs_->currentIndex() == kPlans) return kParetoSize;
   if (tabs_->currentIndex() == kRun) return {1400, 900};
-  if (tabs_->currentIndex() != kSchedules) return view(kViews[tabs_->currentIndex()]).size;
-  const SchedulesModel* model = comparison_.model();
-  return {1400, model == nullptr ? 200 : schedules_height(*model)};
+  if (tabs_->currentIndex() == kSchedules) return schedules_->picture_size();
+  return view(kViews[tabs_->currentIndex()]).size;
 }
 
 std::optional<Drawing> AnalysePage::picture() const {
@@ -220,12 +207,8 @@ Drawing AnalysePage::picture(Size size) const {
     draw_run(run, {0, 0, size.width, size.height}, training_.model(), {});
     return run;
   }
-  if (tabs_->currentIndex() != kSchedules)
-    return view(kViews[tabs_->currentIndex()]).draw(*session_.data(), size, session_.state());
-  Drawing drawing(size);
-  if (comparison_.model() != nullptr)
-    draw_schedules(drawing, {0, 0, size.width, size.height}, *comparison_.model(), {});
-  return drawing;
+  if (tabs_->currentIndex() == kSchedules) return schedules_->picture().value_or(Drawing(size));
+  return view(kViews[tabs_->currentIndex()]).draw(*session_.data(), size, session_.state());
 }
 
 }  // namespace trainyard

@@ -4,10 +4,10 @@
 #include <array>
 #include <optional>
 
-#include "app/desktop/comparison.h"
 #include "app/desktop/document.h"
 #include "app/desktop/exploration.h"
 #include "app/desktop/page.h"
+#include "app/desktop/schedules_page.h"
 #include "app/desktop/session.h"
 #include "app/desktop/tab_page.h"
 #include "app/desktop/training_session.h"
@@ -58,7 +58,7 @@ class AnalysePage : public Page {
   PlannerPage& planner() const { return *planner_; }
   Exploration& exploration() { return exploration_; }
   SearchBar& search_bar() const { return *search_; }
-  const Comparison& comparison() const { return comparison_; }
+  SchedulesPage& schedules() const { return *schedules_; }
 
  Q_SIGNALS:
   void rows_shown(bool);
@@ -70,20 +70,19 @@ class AnalysePage : public Page {
   void add(const QString& tab, ViewPage*);
   /// The shown tab's, where it is one of those; else null.
   ViewPage* view_page() const;
-  void compare_when_seen();
   void refresh_rows();
   void choose(Item);
   Session& session_;
   Exploration exploration_;
   SearchBar* search_;
   const TrainingSession& training_;
-  Comparison comparison_;
   QTabBar* tabs_;
   ClosedTabs closed_;
   QStackedWidget* pages_;
   QSplitter* splitter_;
   ViewTable* rows_;
   OrderPage* order_;
+  SchedulesPage* schedules_;
   PlannerPage* planner_;
   QList<CanvasWidget*> canvases_;  // of each tab the one that speaks for it
 };

@@ -84,6 +84,11 @@ QString AnalyseScene::description() const {
                 .arg(QString::fromStdString(hover.title), QString::fromStdString(hover.where),
                      QString::fromStdString(hover.value));
   }
+  if (const auto& shown_lives = session_.state().lives)
+    text += QString(" Drawn: the lives of %1 on rank %2, %3 of them.")
+                .arg(QString::fromStdString(shown_lives->name))
+                .arg(shown_lives->device.value)
+                .arg(shown_lives->lives.size());
   return text;
 }
 

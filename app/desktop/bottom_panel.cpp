@@ -105,6 +105,7 @@ BottomPanel::BottomPanel(Session& session, Exploration& exploration, QWidget* pa
   });
   connect(alive_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) {
     exploration_.show_lives({item->data(0, Qt::UserRole).toUInt()});
+    Q_EMIT lives_shown();
   });
   connect(problems_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) {
     if (const QString set = item->data(2, Qt::UserRole).toString(); !set.isEmpty())

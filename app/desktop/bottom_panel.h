@@ -23,6 +23,8 @@ class BottomPanel : public QWidget {
 
  Q_SIGNALS:
   void apply(const QString& assignments);
+  /// When a tensor lives has been asked for: the timeline has it.
+  void lives_shown();
 
  private:
   void refresh_statistics();

@@ -2,8 +2,6 @@
 
 #include <QMetaObject>
 
-#include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "core/base/error.h"
@@ -11,70 +9,51 @@
 
 namespace trainyard {
 
-std::vector<SchedulePanel> panels_of(const ScheduleComparison& comparison, std::string_view own) {
-  std::vector<const ComparedSchedule*> order;
-  for (const ComparedSchedule& s : comparison.schedules) order.push_back(&s);
-  const auto rank = [&](const ComparedSchedule* s) {
-    const int kind = s->name == own ? 0 : !s->legal ? 4 : !s->fits ? 3 : s->asynchronous ? 2 : 1;
-    return std::pair(kind, kind == 1 ? s->step.count() : 0);
-  };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
-  std::vector<SchedulePanel> panels;
-  for (const ComparedSchedule* s : order) {
-    SchedulePanel panel =
-        s->experiment == nullptr ? SchedulePanel{} : schedule_panel(s->experiment);
-    panel.name = s->name;
-    panel.changed = s->changed;
-    panel.why_not = s->why_not;
-    panel.tokens = s->tokens;
-    panels.push_back(std::move(panel));
-  }
-  return panels;
-}
-
-Comparison::~Comparison() { stop(); }
-
-void Comparison::stop() {
-  ++ticket_;
+Comparison::~Comparison() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
-  running_ = false;
 }
 
-void Comparison::start(const ExperimentPtr& experiment) {
-  if (experiment == nullptr || experiment == asked_) return;
-  stop();
-  asked_ = experiment;
+void Comparison::start(const ExperimentPtr& experiment, Bytes budget,
+                       std::vector<std::string> schedules) {
+  if (experiment == nullptr) return;
+  Question question{experiment, budget, std::move(schedules)};
+  if (question == wanted_) return;
+  wanted_ = std::move(question);
+  // The window never waits for what it has stopped: hear() goes on with what is wanted then.
+  running_ ? void(thread_.request_stop()) : begin();
+}
+
+void Comparison::begin() {
+  asked_ = wanted_;
   running_ = true;
-  thread_ = std::jthread([this, ticket = ticket_, scenario = experiment->workload.scenario](
-                             std::stop_token stop) { work(std::move(stop), scenario, ticket); });
+  if (thread_.joinable()) thread_.join();  // it has said its last word
+  thread_ = std::jthread([this, question = asked_](const std::stop_token& stop) {
+    Answer answer;
+    try {
+      const Scenario& scenario = question.experiment->workload.scenario;
+      const ScheduleComparison compared =
+          compare_schedules(scenario, {question.budget, question.schedules, stop});
+      answer.model = std::make_shared<const SchedulesModel>(schedules_model(
+          ranked_panels(compared, schedule_of(scenario.plan).name), compared.budget));
+    } catch (const Error& wrong) {
+      answer.stopped = wrong.kind() == Error::Kind::Cancelled;
+      answer.error = describe(wrong);
+    } catch (const std::exception& wrong) {
+      answer.error = std::string("the comparison failed: ") + wrong.what();
+    }
+    QMetaObject::invokeMethod(
+        this, [this, answer = std::move(answer)] { hear(answer); }, Qt::QueuedConnection);
+  });
 }
 
-void Comparison::work(std::stop_token stop, const Scenario& scenario, quint64 ticket) {
-  std::shared_ptr<const SchedulesModel> model;
-  std::string error;
-  try {
-    const ScheduleComparison compared = compare_schedules(scenario, {.stop = std::move(stop)});
-    model = std::make_shared<const SchedulesModel>(
-        schedules_model(panels_of(compared, schedule_of(scenario.plan).name), compared.budget));
-  } catch (const Error& wrong) {
-    if (wrong.kind() == Error::Kind::Cancelled) return;
-    error = describe(wrong);
-  } catch (const std::exception& wrong) {
-    error = std::string("the comparison failed: ") + wrong.what();
-  }
-  // What was stopped is not heard: its ticket is old when the message arrives.
-  QMetaObject::invokeMethod(
-      this,
-      [this, ticket, model = std::move(model), error = std::move(error)] {
-        if (ticket != ticket_) return;
-        running_ = false;
-        model_ = model;
-        error_ = error;
-        Q_EMIT changed();
-      },
-      Qt::QueuedConnection);
+void Comparison::hear(const Answer& answer) {
+  running_ = false;
+  if (wanted_ != asked_) return begin();
+  if (answer.stopped) return;
+  model_ = answer.model;
+  error_ = answer.error;
+  Q_EMIT changed();
 }
 
 }  // namespace trainyard

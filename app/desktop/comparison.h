@@ -6,15 +6,11 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
-#include "app/workspace/schedule_comparison.h"
-#include "visualizers/schedules_view.h"
+#include "app/workspace/schedule_panels.h"
 
 namespace trainyard {
-
-/// Panels of a comparison: the plan's own schedule first, then what fits by step time, then what
-/// is asynchronous and fits (never ranked by step time), then the rest.
-std::vector<SchedulePanel> panels_of(const ScheduleComparison&, std::string_view own);
 
 class Comparison : public QObject {
   Q_OBJECT
@@ -23,9 +19,9 @@ class Comparison : public QObject {
   using QObject::QObject;
   ~Comparison() override;  // stops and waits
 
-  /// Compares the schedules of the experiment's plan at what its devices hold; returns at once.
-  /// What is under way for an older experiment is stopped; one that is compared already is kept.
-  void start(const ExperimentPtr&);
+  /// Compares schedules for the experiment's plan; returns at once. What is under way for another
+  /// question is stopped and this begun when it has ended; one that is answered already is kept.
+  void start(const ExperimentPtr&, Bytes budget, std::vector<std::string> schedules);
   bool running() const { return running_; }
   /// Of the newest experiment that was compared; null before the first.
   const SchedulesModel* model() const { return model_.get(); }
@@ -36,14 +32,24 @@ class Comparison : public QObject {
   void changed();
 
  private:
-  void stop();
-  void work(std::stop_token, const Scenario&, quint64 ticket);
+  struct Question {
+    ExperimentPtr experiment;
+    Bytes budget{};
+    std::vector<std::string> schedules;
+    friend bool operator==(const Question&, const Question&) = default;
+  };
+  struct Answer {
+    std::shared_ptr<const SchedulesModel> model;
+    std::string error;
+    bool stopped = false;
+  };
+  void begin();
+  void hear(const Answer&);
 
   std::shared_ptr<const SchedulesModel> model_;
   std::string error_;
-  ExperimentPtr asked_;
+  Question wanted_, asked_;
   bool running_ = false;
-  quint64 ticket_ = 0;
   std::jthread thread_;  // last: it uses all of the above
 };
 

@@ -23,6 +23,10 @@ Drawing SchedulesScene::draw(Size size, double scale) {
     return last_;
   }
   scroll_by(0);
+  if (const SchedulePanel* chosen = chosen_panel())
+    state_.selected.tag = static_cast<std::size_t>(chosen - model->panels.data());
+  else
+    state_.selected = {};
   state_.scale = scale;
   draw_schedules(last_, area(), *model, state_);
   return last_;
@@ -36,15 +40,52 @@ void SchedulesScene::scroll_by(float dy) {
   state_.scroll = std::clamp(state_.scroll + dy, 0.F, hidden);
 }
 
+const SchedulePanel* SchedulesScene::chosen_panel() const {
+  const SchedulesModel* model = comparison_.model();
+  if (model == nullptr || state_.selected.kind != ItemKind::Other) return nullptr;
+  // By name: panels change places from one comparison to the next.
+  for (const SchedulePanel& panel : model->panels)
+    if (panel.name == chosen_) return &panel;
+  return nullptr;
+}
+
+void SchedulesScene::choose(std::size_t panel) {
+  state_.selected = {ItemKind::Other, panel};
+  chosen_ = comparison_.model()->panels[panel].name;
+  if (on_chosen) on_chosen();
+}
+
+void SchedulesScene::bring_into_sight(std::size_t panel) {
+  const Rect place = panel_area(*comparison_.model(), area(), panel, state_.scroll);
+  if (place.y < kRuler) scroll_by(place.y - kRuler);
+  if (place.bottom() > last_.size.height)
+    scroll_by(std::min(place.y - kRuler, place.bottom() - last_.size.height));
+}
+
 bool SchedulesScene::input(const InputFrame& frame) {
+  const SchedulesModel* model = comparison_.model();
+  if (model == nullptr || model->panels.empty()) return false;
   const float before = state_.scroll;
+  const Item chosen = state_.selected;
   if (frame.wheel_y != 0) scroll_by(-kStep * frame.wheel_y);
+  if (frame.pressed[0])
+    for (std::size_t i = 0; i < model->panels.size(); ++i)
+      if (frame.at.y >= kRuler && contains(panel_area(*model, area(), i, state_.scroll), frame.at))
+        choose(i);
   for (const int key : frame.keys) {
-    if (key == Qt::Key_Down) scroll_by(kStep);
-    if (key == Qt::Key_Up) scroll_by(-kStep);
-    if (key == Qt::Key_Home) scroll_by(-1e9F);
+    const std::size_t last = model->panels.size() - 1;
+    const std::size_t now = chosen_panel() == nullptr
+                                ? (key == Qt::Key_Up ? last + 1 : std::size_t(-1))
+                                : static_cast<std::size_t>(chosen_panel() - model->panels.data());
+    if (key == Qt::Key_Down && now != last) choose(now + 1), bring_into_sight(now + 1);
+    if (key == Qt::Key_Up && now > 0) choose(now - 1), bring_into_sight(now - 1);
+    if (key == Qt::Key_Home) choose(0), bring_into_sight(0);
+    if (key == Qt::Key_End) choose(last), bring_into_sight(last);
+    if (key == Qt::Key_PageDown) scroll_by(0.9F * last_.size.height);
+    if (key == Qt::Key_PageUp) scroll_by(-0.9F * last_.size.height);
+    if ((key == Qt::Key_Return || key == Qt::Key_Enter) && on_taken) on_taken();
   }
-  return state_.scroll != before;
+  return state_.scroll != before || state_.selected != chosen;
 }
 
 QString SchedulesScene::tooltip(Point p) {
@@ -59,6 +100,8 @@ QString SchedulesScene::description() const {
   QString text = QString("%1 schedules under a budget of %2 a device.")
                      .arg(model->panels.size())
                      .arg(QString::fromStdString(spell_bytes(model->budget)));
+  if (const SchedulePanel* chosen = chosen_panel())
+    text += " Chosen: " + QString::fromStdString(chosen->name) + "; Enter takes it.";
   for (const SchedulePanel& panel : model->panels) {
     text += " " + QString::fromStdString(panel.name) + ": ";
     if (!panel.timeline.ranks.empty()) {

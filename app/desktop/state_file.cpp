@@ -57,8 +57,8 @@ bool in_sight(const QWidget& widget, QPoint at) {
   return true;
 }
 
-void add(Json& list, const char* kind, const std::string& name, const QWidget& widget,
-         const QRect& rect, const std::string& text = {}) {
+Json entry_of(const char* kind, const std::string& name, const QWidget& widget, const QRect& rect,
+              const std::string& text = {}) {
   Json entry = Json::object();
   entry.set("kind", kind);
   entry.set("name", name);
@@ -66,7 +66,12 @@ void add(Json& list, const char* kind, const std::string& name, const QWidget& w
   entry.set("rect", place_of_rect(widget, rect));
   entry.set("enabled", widget.isEnabled());
   entry.set("seen", in_sight(widget, rect.center()));
-  list.push(std::move(entry));
+  return entry;
+}
+
+void add(Json& list, const char* kind, const std::string& name, const QWidget& widget,
+         const QRect& rect, const std::string& text = {}) {
+  list.push(entry_of(kind, name, widget, rect, text));
 }
 
 void add_rows(Json& list, const QAbstractItemView& view) {
@@ -80,8 +85,13 @@ void add_rows(Json& list, const QAbstractItemView& view) {
     const QRect rect = view.visualRect(at);
     if (rect.top() > view.viewport()->height()) break;
     if (rect.isEmpty()) continue;
-    add(list, "row", at.data().toString().toStdString(), *view.viewport(), rect,
-        view.accessibleName().toStdString());
+    Json entry = entry_of("row", at.data().toString().toStdString(), *view.viewport(), rect,
+                          view.accessibleName().toStdString());
+    Json cells = Json::list();
+    for (int column = 1; column < model->columnCount(index.parent()); ++column)
+      cells.push(at.siblingAtColumn(column).data().toString().toStdString());
+    entry.set("cells", std::move(cells));
+    list.push(std::move(entry));
     ++seen;
   }
 }

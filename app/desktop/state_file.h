@@ -15,7 +15,7 @@ class Window;
 /// the keyboard is the window's, the focus, the dialog that is open, frames painted so far, and
 /// every visible widget, tab and row that has a name, with its rectangle on the screen in logical
 /// pixels, its text, and whether its centre is in sight; a canvas's text is what it tells assistive
-/// tools. Equal windows give equal bytes.
+/// tools, a row's cells are its other columns. Equal windows give equal bytes.
 std::string window_state(Window&, qint64 frames);
 
 class StateFile : public QObject {

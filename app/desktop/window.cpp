@@ -213,6 +213,7 @@ void Window::connect_parts() {
   refresh_training();
   connect(verdict_, &VerdictBar::apply, this, &Window::apply_words);
   connect(bottom_, &BottomPanel::apply, this, &Window::apply_words);
+  connect(bottom_, &BottomPanel::lives_shown, this, [this] { show_tab("timeline"); });
   connect(welcome_, &WelcomePage::lesson, this, [this] { show_lesson({}); });
   connect(welcome_, &WelcomePage::published, actions_["view.published"], &QAction::trigger);
   connect(centre_->findChild<GalleryPage*>(), &GalleryPage::open_row, this,

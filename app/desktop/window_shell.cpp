@@ -5,6 +5,7 @@
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QMenu>
+#include <QMenuBar>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QToolTip>
@@ -193,6 +194,9 @@ void Window::say_focus() {
 void Window::set_presentation(bool large) {
   set_ui_scale(large ? kPresentationScale : 1);
   follow_scale(*static_cast<QApplication*>(QApplication::instance()), *this);
+  // A menu bar gives its corners room only when its own font changes.
+  QEvent font(QEvent::FontChange);
+  QApplication::sendEvent(menuBar(), &font);
   actions_["view.presentation"]->setChecked(large);
   Q_EMIT session_.experiment_changed();  // rows have fonts of their own
   Q_EMIT document_.view_changed();

@@ -73,6 +73,18 @@ class Comparer {
     return found;
   }
 
+  /// The plan as it is, in the order that somebody gave it.
+  ComparedSchedule run_own_order() {
+    ComparedSchedule found;
+    found.name = schedule_of(scenario_.plan).name;
+    found.own_order = true;
+    const Diagnostics wrong = check(scenario_);
+    found.legal = !has_errors(wrong);
+    found.why_not = errors(wrong).second;
+    if (found.legal) simulate_best({{scenario_, "", 0, {}, {}}}, found);
+    return found;
+  }
+
  private:
   Bytes budget() const { return scenario_.cluster.device.memory.value; }
 
@@ -198,9 +210,9 @@ ScheduleComparison compare_schedules(const Scenario& scenario, const ComparisonR
   comparison.global_batch = base.plan.batch.global;
   comparison.sequence = base.plan.batch.sequence;
   Comparer comparer(base, request.stop);
-  for (const Method* schedule : schedules) {
-    comparison.schedules.push_back(comparer.run(*schedule));
-    ComparedSchedule& made = comparison.schedules.back();
+  if (!base.plan.order.empty()) comparison.schedules.push_back(comparer.run_own_order());
+  for (const Method* schedule : schedules) comparison.schedules.push_back(comparer.run(*schedule));
+  for (ComparedSchedule& made : comparison.schedules) {
     if (made.experiment == nullptr) continue;
     const std::optional<Asynchrony>& stale = made.experiment->result.asynchrony;
     made.asynchronous = stale.has_value();

@@ -21,9 +21,10 @@ struct ComparisonRequest {
 /// null where no variant is legal.
 struct ComparedSchedule {
   std::string name;
-  std::string changed;  // settings that differ from the plan: "virtual-stages=2
-                        // recompute=selective"
-  std::string why_not;  // empty where it fits; else how much is missing, or why it is illegal
+  bool own_order = false;  // the order that the plan has instead of the schedule's, as it is
+  std::string changed;     // settings that differ from the plan: "virtual-stages=2
+                           // recompute=selective"
+  std::string why_not;     // empty where it fits; else how much is missing, or why it is illegal
   bool legal = false, fits = false;
   bool asynchronous = false;
   ExperimentPtr experiment;
@@ -38,16 +39,17 @@ struct ComparedSchedule {
 struct ScheduleComparison {
   Bytes budget{};
   std::int64_t global_batch = 0, sequence = 0;  // the same in all
-  std::vector<ComparedSchedule> schedules;      // as asked for
+  std::vector<ComparedSchedule> schedules;      // an own order first, then as asked for
 };
 
 /// The knobs, for help and tables: "virtual stages 1, 2 and the plan's; micro-batch half, same and
 /// double; recompute none, selective, full".
 std::string_view comparison_knobs();
 
-/// Global batch and sequence are the plan's. Throws Error{InvalidInput}: an unknown schedule
-/// (nearest), a budget that is not positive, a scenario whose plan cannot be completed;
-/// Error{Cancelled} when stopped.
+/// Global batch and sequence are the plan's; where it has an order of its own, that is compared
+/// too, with none of its settings changed: they would make it another. Throws Error{InvalidInput}:
+/// an unknown schedule (nearest), a budget that is not positive, a scenario whose plan cannot be
+/// completed; Error{Cancelled} when stopped.
 ScheduleComparison compare_schedules(const Scenario&, const ComparisonRequest& = {});
 
 }  // namespace trainyard

@@ -483,6 +483,7 @@ Json schedules_schema() {
               {"schedules",
                list_of(object(
                    {{"schedule", text()},
+                    {"own_order", described(truth(), "the plan's, not the schedule's"), false},
                     {"legal", truth()},
                     {"fits", truth()},
                     {"asynchronous", truth()},

@@ -204,23 +204,6 @@ TEST(Window, EverySettingsNeighboursArePriced) {
   EXPECT_EQ(window->session().experiment()->result.step.value, up.step);
 }
 
-// Only where somebody looks: the tab compares when it is shown, and again after a change.
-TEST(Window, SchedulesAreComparedWhereTheyAreLookedAt) {
-  const auto window = window_with(small_plan());
-  auto* page = window->findChild<AnalysePage*>();
-  ASSERT_NE(page, nullptr);
-  EXPECT_EQ(page->comparison().model(), nullptr);
-  window->show_tab("schedules");
-  ASSERT_TRUE(happens([&] { return page->comparison().model() != nullptr; }));
-  const SchedulesModel* before = page->comparison().model();
-  EXPECT_GT(before->panels.size(), 2u);
-  EXPECT_EQ(before->panels.front().name, "1f1b");
-  EXPECT_TRUE(
-      page->current()->scene().description().startsWith(QString::number(before->panels.size())));
-  window->document().set_setting("micro-batch", "2");
-  ASSERT_TRUE(happens([&] { return window->settled() && page->comparison().model() != before; }));
-}
-
 // The plan follows the handle; steps that follow each other are one step of undo.
 TEST(Window, TheOffsetBetweenWavesIsDraggedAndUndone) {
   Folder folder;

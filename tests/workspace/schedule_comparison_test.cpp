@@ -1,11 +1,13 @@
 // Schedules at equal memory: what is compared keeps the budget, batch and sequence, and who does
 // not fit says by how much.
-#include "app/workspace/schedule_comparison.h"
+#include "app/workspace/schedule_panels.h"
 
 #include <gtest/gtest.h>
 
 #include "app/workspace/workspace.h"
 #include "core/base/error.h"
+#include "core/estimate/estimate.h"
+#include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
 
@@ -86,6 +88,43 @@ TEST(ScheduleComparison, WhatNeverFitsSaysByHowMuch) {
   EXPECT_EQ(s.why_not.substr(0, 17), "no variant fits: ") << s.why_not;
   ASSERT_NE(s.experiment, nullptr);
   EXPECT_GT(s.peak, 8_GiB);
+}
+
+// An edited order keeps its settings and stands beside what the schedule itself would do.
+TEST(ScheduleComparison, AnOwnOrderIsComparedAsItIs) {
+  const Scenario before = scenario({"schedule=1f1b"});
+  EXPECT_FALSE(compare_schedules(before, {.schedules = {"1f1b"}}).schedules.front().own_order);
+  // All forwards first: legal on the same stages, and it holds more.
+  const Workload w = prepare(scenario({"schedule=gpipe"}));
+  const std::string gpipe =
+      to_text(order(w, schedule_shape(w, phase_times(w, *cost_model(w.scenario)))));
+  const ScheduleComparison comparison = compare_schedules(
+      scenario({"schedule=1f1b", "order=" + gpipe}), {.schedules = {"1f1b", "gpipe"}});
+  ASSERT_EQ(comparison.schedules.size(), 3u);
+  const ComparedSchedule &own = comparison.schedules[0], &gpipe_itself = comparison.schedules[2];
+  EXPECT_TRUE(own.own_order);
+  EXPECT_EQ(own.name, "1f1b");
+  EXPECT_EQ(own.changed, "");
+  ASSERT_TRUE(own.legal) << own.why_not;
+  EXPECT_EQ(own.tried, 1);
+  EXPECT_FALSE(comparison.schedules[1].own_order);
+  if (gpipe_itself.changed.empty()) {
+    EXPECT_EQ(own.step, gpipe_itself.step);
+    EXPECT_EQ(own.peak, gpipe_itself.peak);
+  }
+  EXPECT_GT(own.peak, comparison.schedules[1].peak);
+}
+
+TEST(ScheduleComparison, PanelsCarryTheSettingsThatMakeThePlanSo) {
+  const ScheduleComparison comparison =
+      compare_schedules(scenario(), {.schedules = {"interleaved", "1f1b"}});
+  const std::vector<SchedulePanel> panels = ranked_panels(comparison, "1f1b");
+  ASSERT_EQ(panels.size(), 2u);
+  EXPECT_EQ(panels[0].name, "1f1b");
+  EXPECT_EQ(panels[0].settings.front(), "schedule=1f1b");
+  EXPECT_EQ(panels[1].settings.front(), "schedule=interleaved");
+  ASSERT_GT(panels[1].settings.size(), 1u);
+  EXPECT_EQ(panels[1].settings[1].substr(0, 15), "virtual-stages=");
 }
 
 TEST(ScheduleComparison, WhatIsNotASchedulesNameIsRefused) {
