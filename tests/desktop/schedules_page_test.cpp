@@ -65,8 +65,9 @@ TEST(SchedulesPage, SchedulesKeepABudgetAndOneOfThemIsTaken) {
   page.take();
   EXPECT_EQ(window->document().undo_stack().index(), steps + 1);
   ASSERT_TRUE(happens([&] { return window->settled(); }));
-  EXPECT_EQ("schedule=" + schedule_of(window->session().experiment()->result.plan).name,
-            settings.front());
+  EXPECT_EQ(
+      "schedule=" + std::string(schedule_of(window->session().experiment()->result.plan).name),
+      settings.front());
 }
 
 // An order that somebody edited is a panel of its own, before what its schedule would do.
