@@ -5,7 +5,10 @@
 #include <QStatusBar>
 #include <QTimer>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/command_line.h"
@@ -105,11 +108,34 @@ int run(QApplication& application) {
   return code;
 }
 
+// Qt ends a program that finds no display by a crash; a sentence is kinder.
+void say_no_display(QtMsgType type, const QMessageLogContext&, const QString&) {
+  if (type != QtFatalMsg) return;
+  std::fputs(
+      "There is no display to open the window on. On the terminal, trainyard does the same; a "
+      "picture of the window needs none: QT_QPA_PLATFORM=offscreen trainyard-desktop --screenshot "
+      "FILE.png\n",
+      stderr);
+  std::_Exit(1);
+}
+
+bool asks_for_help(int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [](const char* word) {
+    return std::string_view(word) == "--help" || std::string_view(word) == "-h";
+  });
+}
+
 }  // namespace
 }  // namespace trainyard
 
 int main(int argc, char** argv) {
+  if (trainyard::asks_for_help(argc, argv)) {
+    QCoreApplication words(argc, argv);
+    trainyard::parse_command_line({QString::fromLocal8Bit(argv[0]), "--help"});
+  }
+  const QtMessageHandler usual = qInstallMessageHandler(trainyard::say_no_display);
   QApplication application(argc, argv);
+  qInstallMessageHandler(usual);
   QApplication::setApplicationName("trainyard");
   QApplication::setOrganizationName("trainyard");
   try {

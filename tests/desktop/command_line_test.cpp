@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <QProcess>
+
 #include "app/desktop/perspective.h"
 
 namespace trainyard {
@@ -48,6 +50,34 @@ TEST(CommandLine, RefusesWithThePlace) {
   }
   EXPECT_THROW(parse({"--renderer", "glide"}), Error);
   EXPECT_THROW(parse({"--no-such-option"}), Error);
+}
+
+struct Ended {
+  int code = 0;
+  QString out, err;
+};
+
+// The program where no display can be found.
+Ended without_display(const QStringList& words) {
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+    environment.remove(name);
+  QProcess program;
+  program.setProcessEnvironment(environment);
+  program.start(TRAINYARD_DESKTOP_PROGRAM, words);
+  EXPECT_TRUE(program.waitForFinished(60'000));
+  EXPECT_EQ(program.exitStatus(), QProcess::NormalExit);
+  return {program.exitCode(), program.readAllStandardOutput(), program.readAllStandardError()};
+}
+
+TEST(CommandLine, WithoutADisplayThereIsASentence) {
+  const Ended window = without_display({});
+  EXPECT_EQ(window.code, 1);
+  EXPECT_TRUE(window.err.startsWith("There is no display")) << window.err.toStdString();
+  const Ended help = without_display({"--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_TRUE(help.out.contains("--perspective"));
+  EXPECT_TRUE(help.err.isEmpty()) << help.err.toStdString();
 }
 
 }  // namespace
