@@ -1,0 +1,97 @@
+#include "core/exporters/exported.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/methods/catalogue.h"
+#include "core/methods/settings.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t kWidth = 96;
+
+std::string printable(std::string_view text) {
+  std::string plain(text);
+  for (char& c : plain)
+    if (c < ' ' || c > '~') c = '?';
+  return plain;
+}
+
+}  // namespace
+
+void Limits::refuse(std::string_view place, std::string sentence, std::string fix) {
+  found_.push_back({Diagnostic::Severity::Error,
+                    fmt::format("{} cannot say it: {}", target_, sentence),
+                    {std::string(place)},
+                    std::move(fix)});
+}
+
+void Limits::warn(std::string_view place, std::string sentence, std::string fix) {
+  found_.push_back(
+      {Diagnostic::Severity::Warning, std::move(sentence), {std::string(place)}, std::move(fix)});
+}
+
+void Limits::throw_if_refused() const {
+  try {
+    throw_if_errors(found_);
+  } catch (const Error& all) {
+    throw Error(Error::Kind::Unsupported, all.what(), all.place());
+  }
+}
+
+Diagnostics Limits::warnings() const {
+  Diagnostics warnings;
+  std::copy_if(found_.begin(), found_.end(), std::back_inserter(warnings),
+               [](const Diagnostic& d) { return d.severity == Diagnostic::Severity::Warning; });
+  return warnings;
+}
+
+World world_of(const Scenario& s, Limits& limits) {
+  World world{s.cluster.count, 1, std::min(devices_per_node(s.cluster), s.cluster.count)};
+  world.nodes = (world.devices + world.per_node - 1) / world.per_node;
+  if (world.devices % world.per_node != 0)
+    limits.refuse("cluster",
+                  fmt::format("launchers start as many processes on every node, and {} devices "
+                              "leave a node of {} filled in part",
+                              world.devices, world.per_node),
+                  fmt::format("{} devices", world.devices / world.per_node * world.per_node));
+  return world;
+}
+
+std::vector<std::string> about_lines(const Scenario& s, std::string_view program) {
+  std::vector<std::string> lines = {fmt::format("{} on {} x {}", printable(s.model.name),
+                                                s.cluster.count, printable(s.cluster.device.name)),
+                                    fmt::format("For {}.", program),
+                                    "Written by Trainyard from this plan:", ""};
+  for (const Setting& setting : settings()) {
+    const std::string value = printable(setting.read(s.plan));
+    if (value.empty() || value == "own") continue;
+    const std::string word = fmt::format("{}={}", setting.key, value);
+    std::string& line = lines.back();
+    if (line.empty())
+      line = fmt::format("  {}", word);
+    else if (line.size() + 1 + word.size() <= kWidth)
+      line += fmt::format(" {}", word);
+    else
+      lines.push_back(fmt::format("  {}", word));
+  }
+  return lines;
+}
+
+std::string plain_name(std::string_view text) {
+  std::string plain(text.substr(0, 64));
+  for (char& c : plain) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!letter && c != '.' && c != '-' && c != '_') c = '-';
+  }
+  return plain.empty() ? "plan" : plain;
+}
+
+Params params_of(const Plan& plan, std::string_view name) {
+  const Choice* chosen = find_choice(plan, name);
+  return with_defaults(chosen == nullptr ? Params{} : chosen->params, method(name).params);
+}
+
+}  // namespace trainyard
