@@ -1,0 +1,87 @@
+#include "core/exporters/megatron_lm.h"
+
+#include <fmt/format.h>
+
+#include "core/exporters/megatron_model.h"
+#include "core/exporters/megatron_plan.h"
+
+namespace trainyard {
+namespace {
+
+// Hopper and older start kernels of one queue in order, which tensor and context parallel count
+// on; Megatron-FSDP needs several queues.
+std::vector<std::string> environment(const Scenario& s, Limits& limits) {
+  const Mesh& mesh = s.plan.mesh;
+  const bool ordered = (mesh.tp > 1 || mesh.cp > 1) && !supports(s.cluster.device, DType::F4);
+  if (!needs_megatron_fsdp(s.plan))
+    return ordered ? std::vector<std::string>{"export CUDA_DEVICE_MAX_CONNECTIONS=1"}
+                   : std::vector<std::string>{};
+  if (ordered)
+    limits.warn("plan#/choices/zero",
+                "tensor and context parallel want CUDA_DEVICE_MAX_CONNECTIONS=1 and Megatron-FSDP "
+                "wants it unset: traffic of one of them may not run beside computation",
+                "zero=1");
+  return {"unset CUDA_DEVICE_MAX_CONNECTIONS"};
+}
+
+std::string launch_array(const World& world) {
+  if (world.nodes == 1)
+    return fmt::format("LAUNCH=(\n  --standalone\n  --nproc-per-node {}\n)\n", world.per_node);
+  return fmt::format(
+      "LAUNCH=(\n  --nnodes {}\n  --nproc-per-node {}\n"
+      "  --node-rank \"${{NODE_RANK:?expected the number of this node, 0 to {}}}\"\n"
+      "  --master-addr \"${{MASTER_ADDR:?expected the name of node 0}}\"\n"
+      "  --master-port \"${{MASTER_PORT:-29500}}\"\n)\n",
+      world.nodes, world.per_node, world.nodes - 1);
+}
+
+}  // namespace
+
+MegatronCommand megatron_command(const Scenario& s) {
+  Limits limits("Megatron-LM");
+  MegatronCommand command;
+  command.world = world_of(s, limits);
+  command.groups.push_back({"MODEL", megatron_model(s, limits)});
+  command.groups.push_back({"PARALLELISM", megatron_parallelism(s, limits)});
+  command.groups.push_back({"BATCH", megatron_batch(s, limits)});
+  command.groups.push_back({"SHARDING", megatron_sharding(s, limits)});
+  command.groups.push_back({"PRECISION", megatron_precision(s, limits)});
+  command.groups.push_back({"MEMORY", megatron_memory(s, limits)});
+  command.groups.push_back({"OPTIMIZER", megatron_optimizer(s, limits)});
+  command.groups.push_back({"DATA", megatron_data(s)});
+  command.environment = environment(s, limits);
+  limits.throw_if_refused();
+  std::erase_if(command.groups, [](const ArgumentGroup& g) { return g.arguments.empty(); });
+  command.warnings = limits.warnings();
+  return command;
+}
+
+std::string megatron_call(const MegatronCommand& command, std::string_view before) {
+  std::string text, arrays;
+  for (const ArgumentGroup& group : command.groups) {
+    text += fmt::format("{}=(\n  {}\n)\n", group.name, fmt::join(group.arguments, "\n  "));
+    arrays += fmt::format(" \\\n  \"${{{}[@]}}\"", group.name);
+  }
+  return fmt::format("{}\n{}torchrun \"${{LAUNCH[@]}}\" pretrain_gpt.py{}\n", text, before, arrays);
+}
+
+Exported megatron_lm(const Scenario& s) {
+  const MegatronCommand command = megatron_command(s);
+  std::string text = "#!/usr/bin/env bash\n";
+  for (const std::string& line :
+       about_lines(s, "Megatron-LM with Megatron Core 0.20 (pretrain_gpt.py)"))
+    text += fmt::format("# {}\n", line);
+  text += command.world.nodes == 1
+              ? "# Start it in Megatron-LM's folder.\n"
+              : fmt::format(
+                    "# Start it on each of the {} nodes, in Megatron-LM's folder, with "
+                    "MASTER_ADDR and NODE_RANK set.\n",
+                    command.world.nodes);
+  text += "set -euo pipefail\n\n";
+  for (const std::string& line : command.environment) text += fmt::format("{}\n", line);
+  text += launch_array(command.world);
+  text += megatron_call(command, "");
+  return {std::move(text), command.warnings};
+}
+
+}  // namespace trainyard

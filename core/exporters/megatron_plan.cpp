@@ -1,0 +1,372 @@
+#include "core/exporters/megatron_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/io/megatron_layout.h"
+#include "core/methods/catalogue.h"
+#include "core/methods/layer_policy.h"
+#include "core/plan/stages.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kOverlap = "plan#/choices/overlap";
+constexpr std::string_view kZero = "plan#/choices/zero";
+constexpr std::string_view kRecompute = "plan#/choices/recompute";
+
+// Which axes lie in which order, those of one rank left out.
+std::string order_of(const Mesh& mesh, std::string_view order) {
+  std::string kept;
+  for (std::string_view rest = order; !rest.empty();) {
+    const std::size_t dash = std::min(rest.find('-'), rest.size());
+    const std::string_view axis = rest.substr(0, dash);
+    const int degree = axis == "tp"   ? mesh.tp
+                       : axis == "cp" ? mesh.cp
+                       : axis == "ep" ? mesh.ep
+                       : axis == "pp" ? mesh.pp
+                                      : mesh.dp.value_or(1);
+    if (degree > 1) kept += fmt::format("{} ", axis);
+    rest.remove_prefix(std::min(dash + 1, rest.size()));
+  }
+  return kept;
+}
+
+void rank_order(const Mesh& mesh, MegatronWords& to, Limits& limits) {
+  const std::string order = order_of(mesh, mesh.order);
+  if (order == order_of(mesh, "tp-cp-ep-dp-pp")) return;
+  if (order == order_of(mesh, "tp-cp-ep-pp-dp"))
+    to.emplace_back("--use-tp-pp-dp-mapping");
+  else
+    limits.refuse("plan#/mesh/order",
+                  fmt::format("ranks lie as tp-cp-ep-dp-pp or tp-cp-ep-pp-dp there, and the plan's "
+                              "as {}",
+                              mesh.order),
+                  "rank-order=tp-cp-ep-dp-pp");
+}
+
+std::vector<int> layers_of_stages(const Scenario& s) {
+  std::vector<int> layers;
+  for (const Stage& stage : stages(s.model, s.plan)) {
+    int count = 0;
+    for (const LayerRun& run : stage.runs)
+      if (s.model.blocks[static_cast<std::size_t>(run.block)].layer) count += run.count;
+    layers.push_back(count);
+  }
+  return layers;
+}
+
+void pipeline(const Scenario& s, MegatronWords& to, Limits& limits) {
+  const Plan& plan = s.plan;
+  const Method& schedule = schedule_of(plan);
+  if (!plan.order.empty()) {
+    limits.refuse("plan#/order", "it runs 1F1B, and the plan has an edited order", "order=own");
+    return;
+  }
+  const std::string_view implied = plan.virtual_stages > 1 ? "interleaved" : "1f1b";
+  if (schedule.name != implied) {
+    limits.refuse("plan#/choices",
+                  fmt::format("its schedule follows from the degrees and is {} here, and the plan "
+                              "runs {}",
+                              implied, schedule.name),
+                  fmt::format("schedule={}", implied));
+    return;
+  }
+  if (plan.virtual_stages > 1 && plan.mesh.pp == 1) {
+    limits.refuse("plan#/virtual_stages", "it interleaves two pipeline stages and more, found pp 1",
+                  "virtual-stages=1");
+    return;
+  }
+  const std::vector<int> layers = layers_of_stages(s);
+  const bool even =
+      std::all_of(layers.begin(), layers.end(), [&](int count) { return count == layers.front(); });
+  if (!even) {
+    std::string layout = megatron_layout(s);
+    layout.pop_back();  // the end of its line
+    to.push_back(fmt::format("--pipeline-model-parallel-layout '{}'", layout));
+  } else if (plan.virtual_stages > 1) {
+    to.push_back(fmt::format("--num-virtual-stages-per-pipeline-rank {}", plan.virtual_stages));
+  }
+}
+
+void context(const Scenario& s, MegatronWords& to, Limits& limits) {
+  const std::int64_t cp = s.plan.mesh.cp, sequence = s.plan.batch.sequence;
+  if (cp == 1) return;
+  to.push_back(fmt::format("--context-parallel-size {}", cp));
+  to.emplace_back("--cp-comm-type p2p");
+  if (sequence % (2 * cp) != 0)
+    limits.refuse("plan#/batch/sequence",
+                  fmt::format("a rank holds two parts of a causal sequence, so that 2 x cp {} "
+                              "divides it; found {} tokens",
+                              cp, sequence),
+                  fmt::format("seq={}", (sequence / (2 * cp) + 1) * 2 * cp));
+  if (!params_of(s.plan, "overlap").flag("context"))
+    limits.warn(kOverlap, "keys and values travel beside attention there, and the plan waits");
+}
+
+// Whether a token travels once to each rank that holds some of its experts.
+bool once_to_a_rank(const Scenario& s) {
+  const std::string copies = params_of(s.plan, "expert-parallel").text("copies");
+  return copies == "framework" ? framework(s.plan.software.framework).distinct_tokens
+                               : copies == "rank";
+}
+
+void experts(const Scenario& s, bool sequence_parallel, MegatronWords& to, Limits& limits) {
+  const Mesh& mesh = s.plan.mesh;
+  if (mesh.ep == 1) return;
+  to.push_back(fmt::format("--expert-model-parallel-size {}", mesh.ep));
+  to.push_back(fmt::format("--expert-tensor-parallel-size {}", mesh.tp));
+  if (once_to_a_rank(s)) {
+    to.emplace_back("--moe-token-dispatcher-type flex");
+    to.emplace_back("--moe-enable-deepep");
+    limits.warn("plan#/choices/expert-parallel",
+                "a token travels once to each rank with DeepEP only, which must be installed",
+                "copies=expert");
+  } else {
+    to.emplace_back("--moe-token-dispatcher-type alltoall");
+  }
+  if (mesh.tp > 1 && !sequence_parallel)
+    limits.refuse("plan#/choices/tensor-parallel",
+                  fmt::format("experts (ep {}) beside tensor parallel (tp {}) need sequence "
+                              "parallel",
+                              mesh.ep, mesh.tp),
+                  "sequence-parallel=on");
+  const std::int64_t world = s.cluster.count, inner = std::int64_t{mesh.tp} * mesh.ep * mesh.pp;
+  if (world % inner != 0)
+    limits.refuse("plan#/mesh/ep",
+                  fmt::format("tp {} x ep {} x pp {} = {} must divide the {} devices", mesh.tp,
+                              mesh.ep, mesh.pp, inner, world));
+  if (find_choice(s.plan, "fp16") != nullptr)
+    limits.refuse("plan#/choices/fp16", "it has no expert parallel in fp16", "precision=bf16");
+}
+
+// Whether the tensor parallel traffic of all products runs beside them.
+bool overlaps_tensor(const Scenario& s) {
+  const std::string word = params_of(s.plan, "overlap").text("tensor");
+  return word == "on" ||
+         (word == "framework" &&
+          framework(s.plan.software.framework).overlaps_tensor == TensorOverlap::All);
+}
+
+void tensor(const Scenario& s, bool sequence_parallel, MegatronWords& to, Limits& limits) {
+  const int tp = s.plan.mesh.tp;
+  if (tp == 1) return;
+  if (sequence_parallel) to.emplace_back("--sequence-parallel");
+  if (params_of(s.plan, "overlap").text("tensor") == "off")
+    limits.warn(kOverlap,
+                "backward gathers and reduces beside the weight gradient there, and the plan waits",
+                "tensor-overlap=backward");
+  if (!overlaps_tensor(s)) return;
+  to.emplace_back("--tp-comm-overlap");
+  if (!sequence_parallel)
+    limits.refuse(kOverlap, "--tp-comm-overlap needs sequence parallel", "sequence-parallel=on");
+}
+
+void software(const Scenario& s, Limits& limits) {
+  const std::string& framework = s.plan.software.framework;
+  const bool own = framework.empty() || framework == "typical" || framework == "megatron" ||
+                   framework == "megatron-core";
+  if (!own)
+    limits.warn("plan#/software/framework",
+                fmt::format("the plan is priced as {} runs it", framework),
+                "framework=megatron-core");
+  const std::string& kernels = s.plan.software.kernels;
+  if (!kernels.empty() && kernels != "fused")
+    limits.warn("plan#/software/kernels",
+                fmt::format("kernels are fused by hand there, and the plan has them {}", kernels),
+                "kernels=fused");
+  if (s.cluster.device.vendor != "NVIDIA")
+    limits.warn("cluster",
+                fmt::format("Megatron-LM is written for NVIDIA's devices, and {} is {}'s",
+                            s.cluster.device.name, s.cluster.device.vendor));
+}
+
+void attention_kernel(const Scenario& s, MegatronWords& to, Limits& limits) {
+  const AttentionKernel kernel = settle(s.plan.software, s.cluster.device).attention;
+  if (s.plan.software.attention == "triton")
+    limits.refuse("plan#/software/attention", "it has no attention kernel in Triton",
+                  "attention=flash-2");
+  to.push_back(fmt::format("--attention-backend {}", !s.plan.flash_attention            ? "unfused"
+                                                     : kernel == AttentionKernel::Cudnn ? "fused"
+                                                                                        : "flash"));
+}
+
+// The arguments of ZeRO's stages; stage 0 has none.
+void stage(std::int64_t stage, MegatronWords& to) {
+  if (stage == 0) return;
+  to.emplace_back("--use-distributed-optimizer");
+  if (stage == 1) return;
+  to.emplace_back("--use-megatron-fsdp");
+  to.push_back(fmt::format("--data-parallel-sharding-strategy {}",
+                           stage == 2 ? "optim_grads" : "optim_grads_params"));
+  to.emplace_back("--no-gradient-accumulation-fusion");
+  to.emplace_back("--ckpt-format fsdp_dtensor");
+}
+
+// How many of the first layers of every stage are recomputed in full; -1 where the text says more.
+std::int64_t full_layers(const RecomputePolicies& policies, std::int64_t most) {
+  if (policies.stages.size() != 1) return -1;
+  std::int64_t full = 0;
+  bool over = false;
+  for (const PolicyRun& run : policies.stages.front()) {
+    const bool none = run.policy.kind == LayerPolicy::Kind::None;
+    if (!none && (over || run.policy.kind != LayerPolicy::Kind::Full)) return -1;
+    if (none)
+      over = true;
+    else
+      full = run.layers == 0 ? most : full + run.layers;
+  }
+  return std::min(full, most);
+}
+
+bool recomputes_attention(const RecomputePolicies& policies) {
+  return policies.stages.size() == 1 && policies.stages.front().size() == 1 &&
+         policies.stages.front().front().policy.kind == LayerPolicy::Kind::Selective;
+}
+
+void recomputation(const Scenario& s, MegatronWords& to, Limits& limits) {
+  const Params params = params_of(s.plan, "recompute");
+  const std::string& text = params.text("policy");
+  const std::vector<int> layers = layers_of_stages(s);
+  const std::int64_t most = *std::max_element(layers.begin(), layers.end());
+  const bool blocks = text == "blocks";
+  const RecomputePolicies policies = blocks ? RecomputePolicies{} : policies_of(s.plan);
+  if (!blocks && recomputes_attention(policies)) {
+    to.emplace_back("--recompute-granularity selective");
+    if (s.plan.flash_attention)
+      limits.warn(kRecompute,
+                  "fused attention runs twice there though it keeps no scores, and the plan does "
+                  "not count that",
+                  "recompute=none");
+    return;
+  }
+  const std::int64_t full =
+      blocks ? std::min(params.integer("blocks"), most) : full_layers(policies, most);
+  if (full < 0) {
+    limits.refuse(kRecompute,
+                  fmt::format("it recomputes nothing, the attention core, all layers or the first "
+                              "layers of every stage, and the plan says {}",
+                              text),
+                  "recompute=full");
+  } else if (full > 0) {
+    to.emplace_back("--recompute-granularity full");
+    to.push_back(fmt::format("--recompute-method {}", full == most ? "uniform" : "block"));
+    to.push_back(fmt::format("--recompute-num-layers {}", full == most ? 1 : full));
+  }
+}
+
+void offloading(const Scenario& s, MegatronWords& to, Limits& limits) {
+  constexpr std::string_view kPlace = "plan#/choices/offload";
+  const std::string host = params_of(s.plan, "offload").text("host");
+  if (host == "activations" || host == "both")
+    limits.refuse(kPlace,
+                  "it moves activations of named modules or of whole layers without a pipeline, "
+                  "not those that wait for their backward",
+                  host == "both" ? "offload=optimizer" : "offload=none");
+  if (host != "optimizer" && host != "both") return;
+  if (params_of(s.plan, "zero").integer("stage") != 1)
+    limits.refuse(kPlace, "the host updates weights for the distributed optimizer only", "zero=1");
+  to.emplace_back("--optimizer-cpu-offload");
+  to.emplace_back("--optimizer-offload-fraction 1.0");
+  to.emplace_back("--use-precision-aware-optimizer");
+}
+
+}  // namespace
+
+bool needs_megatron_fsdp(const Plan& plan) { return params_of(plan, "zero").integer("stage") >= 2; }
+
+MegatronWords megatron_parallelism(const Scenario& s, Limits& limits) {
+  const Mesh& mesh = s.plan.mesh;
+  const bool sequence_parallel =
+      mesh.tp > 1 && params_of(s.plan, "tensor-parallel").flag("sequence-parallel");
+  MegatronWords to = {fmt::format("--tensor-model-parallel-size {}", mesh.tp),
+                      fmt::format("--pipeline-model-parallel-size {}", mesh.pp)};
+  tensor(s, sequence_parallel, to, limits);
+  pipeline(s, to, limits);
+  context(s, to, limits);
+  experts(s, sequence_parallel, to, limits);
+  rank_order(mesh, to, limits);
+  software(s, limits);
+  attention_kernel(s, to, limits);
+  return to;
+}
+
+MegatronWords megatron_batch(const Scenario& s, Limits& limits) {
+  const Batch& batch = s.plan.batch;
+  const std::int64_t of_one = batch.micro * s.plan.mesh.dp.value_or(1);
+  if (batch.global % of_one != 0)
+    limits.refuse("plan#/batch/global",
+                  fmt::format("micro {} x dp {} = {} must divide the global batch, found {}",
+                              batch.micro, s.plan.mesh.dp.value_or(1), of_one, batch.global),
+                  fmt::format("global-batch={}", (batch.global / of_one + 1) * of_one));
+  limits.warn("plan",
+              "a plan says nothing of data, learning rate and length: a trial of 20 steps on mock "
+              "data is written, to be replaced by your own");
+  return {fmt::format("--micro-batch-size {}", batch.micro),
+          fmt::format("--global-batch-size {}", batch.global),
+          fmt::format("--seq-length {}", batch.sequence),
+          "--train-iters 20",
+          "--eval-iters 0",
+          "--log-interval 1"};
+}
+
+MegatronWords megatron_sharding(const Scenario& s, Limits& limits) {
+  MegatronWords to;
+  const std::int64_t data = ranks(s.plan.mesh, Group::Data);
+  const Params zero = params_of(s.plan, "zero"), overlap = params_of(s.plan, "overlap");
+  const std::int64_t divides = zero.integer("stage"), shard = zero.integer("shard");
+  stage(divides, to);
+  if (divides > 0 && shard > 0 && shard < data) {
+    to.push_back(fmt::format("--num-distributed-optimizer-instances {}", data / shard));
+    if (divides > 1) to.emplace_back("--outer-dp-sharding-strategy no_shard");
+  }
+  if (divides == 3 && data > 1 && !zero.flag("reshard"))
+    limits.refuse(kZero, "it lets go of gathered weights after forward",
+                  "reshard-after-forward=on");
+  if (data == 1) return to;
+  if (overlap.flag("gradients")) to.emplace_back("--overlap-grad-reduce");
+  if (divides == 0 || !overlap.flag("weights")) return to;
+  to.emplace_back("--overlap-param-gather");
+  if (!overlap.flag("gradients"))
+    limits.refuse(kOverlap,
+                  "it gathers weights beside computation only where it reduces gradients so",
+                  "overlap=on");
+  return to;
+}
+
+MegatronWords megatron_memory(const Scenario& s, Limits& limits) {
+  MegatronWords to;
+  recomputation(s, to, limits);
+  offloading(s, to, limits);
+  return to;
+}
+
+MegatronWords megatron_optimizer(const Scenario& s, Limits& limits) {
+  const std::string& name = s.plan.optimizer;
+  MegatronWords to;
+  if (name == "adam" || name == "adamw") {
+    to = {"--optimizer adam", "--adam-beta1 0.9", "--adam-beta2 0.95",
+          fmt::format("--weight-decay {}", name == "adamw" ? "0.1" : "0.0")};
+  } else if (name == "sgd" || name == "momentum") {
+    to = {"--optimizer sgd", fmt::format("--sgd-momentum {}", name == "sgd" ? "0.0" : "0.9"),
+          "--weight-decay 0.0"};
+  } else if (name == "lion") {
+    to = {"--optimizer lion", "--weight-decay 0.1"};
+  } else {
+    limits.refuse("plan#/optimizer",
+                  fmt::format("it has adam, sgd and lion of the plan's optimizers, found {}", name),
+                  "optimizer=adamw");
+  }
+  if (name != "adam" && name != "adamw" && params_of(s.plan, "zero").integer("stage") > 0)
+    limits.refuse(
+        "plan#/optimizer",
+        fmt::format("its distributed optimizer divides the state of Adam only, found {}", name),
+        "zero=0");
+  for (const char* word : {"--lr 1.0e-4", "--min-lr 1.0e-5", "--lr-decay-style cosine",
+                           "--lr-warmup-iters 2", "--clip-grad 1.0"})
+    to.emplace_back(word);
+  return to;
+}
+
+}  // namespace trainyard

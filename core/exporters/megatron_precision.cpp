@@ -1,0 +1,113 @@
+// The formats that pretrain_gpt.py trains in: fp32, fp16 and bf16, and products in 8 and 4 bits
+// beside bf16.
+#include <fmt/format.h>
+
+#include "core/exporters/megatron_plan.h"
+#include "core/methods/catalogue.h"
+
+namespace trainyard {
+namespace {
+
+class Words {
+ public:
+  Words(const Scenario& s, Limits& limits, const Choice& precision)
+      : plan_(s.plan),
+        limits_(limits),
+        name_(precision.method),
+        place_(fmt::format("plan#/choices/{}", name_)),
+        params_(params_of(s.plan, precision.method)) {}
+
+  MegatronWords of() {
+    if (name_ == "fp32") return {};
+    if (name_ == "fp16") return half();
+    if (name_ == "bf16") return brain();
+    if (name_ == "fp8") return eight();
+    if (name_ == "mxfp8") return blocks();
+    if (name_ == "nvfp4") return four();
+    limits_.refuse(
+        place_, fmt::format("it trains in fp32, fp16, bf16, fp8, mxfp8 and nvfp4, found {}", name_),
+        "precision=bf16");
+    return {};
+  }
+
+ private:
+  MegatronWords half() {
+    MegatronWords to = {"--fp16"};
+    const std::int64_t scale = params_.integer("loss-scale");
+    if (params_.flag("dynamic")) {
+      to.push_back(fmt::format("--initial-loss-scale {}", scale));
+      to.push_back(fmt::format("--loss-scale-window {}", params_.integer("window")));
+    } else {
+      to.push_back(fmt::format("--loss-scale {}", scale));
+    }
+    if (params_.text("gradient-dtype") == "fp32")
+      to.emplace_back("--accumulate-allreduce-grads-in-fp32");
+    return to;
+  }
+
+  MegatronWords brain() {
+    MegatronWords to = {"--bf16"};
+    const bool narrow = params_.text("gradient-dtype") == "bf16";
+    to.emplace_back(narrow ? "--grad-reduce-in-bf16" : "--accumulate-allreduce-grads-in-fp32");
+    const std::string host = params_of(plan_, "offload").text("host");
+    if (narrow && host != "none") to.emplace_back("--main-grads-dtype bf16");
+    return to;
+  }
+
+  MegatronWords eight() {
+    MegatronWords to = brain();
+    to.emplace_back("--fp8-format hybrid");
+    const std::string& scaling = params_.text("scaling");
+    if (scaling == "row")
+      limits_.refuse(place_, "it has no scale for each row of a tensor", "fp8.scaling=tensor");
+    to.push_back(fmt::format("--fp8-recipe {}", scaling == "block" ? "blockwise" : "tensorwise"));
+    if (params_.text("keeps") != "fp8")
+      limits_.refuse(place_, "products keep their 8-bit operand for backward there",
+                     "fp8.keeps=fp8");
+    const bool kept = params_.text("weights") == "fp8";
+    if (params_.flag("gather-fp8") && !kept)
+      limits_.refuse(place_, "it gathers weights in 8 bits only where it keeps them so",
+                     "fp8.weights=fp8");
+    if (!kept) return to;
+    to.emplace_back("--fp8-param-gather");
+    if (params_of(plan_, "zero").integer("stage") == 0)
+      limits_.refuse(place_, "weights are kept in 8 bits beside a distributed optimizer only",
+                     "zero=1");
+    if (params_of(plan_, "offload").text("host") != "none")
+      limits_.refuse(place_, "weights kept in 8 bits are not updated by the host",
+                     "fp8.weights=bf16");
+    return to;
+  }
+
+  MegatronWords blocks() {
+    MegatronWords to = brain();
+    to.emplace_back("--fp8-format e4m3");
+    to.emplace_back("--fp8-recipe mxfp8");
+    if (params_.text("weights") != "bf16" || params_.flag("gather-mxfp8"))
+      limits_.refuse(place_,
+                     "weights kept in mxfp8 share a buffer with gradients there, which a plan does "
+                     "not price",
+                     "mxfp8.weights=bf16");
+    return to;
+  }
+
+  MegatronWords four() {
+    MegatronWords to = brain();
+    to.emplace_back("--fp4-format e2m1");
+    return to;
+  }
+
+  const Plan& plan_;
+  Limits& limits_;
+  std::string name_, place_;
+  Params params_;
+};
+
+}  // namespace
+
+MegatronWords megatron_precision(const Scenario& s, Limits& limits) {
+  const Choice* precision = chosen_on(s.plan, MethodAxis::Precision);
+  return precision == nullptr ? MegatronWords{} : Words(s, limits, *precision).of();
+}
+
+}  // namespace trainyard

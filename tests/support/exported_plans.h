@@ -1,0 +1,64 @@
+// Plans as words, and the scripts and arguments they become.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/lowering/lower.h"
+#include "core/methods/settings.h"
+#include "core/model/zoo.h"
+
+namespace trainyard::testing {
+
+inline Scenario planned(const std::string& model, const std::string& cluster,
+                        const std::vector<std::string>& settings) {
+  Scenario s{zoo_model(model), parse_cluster(cluster), {}};
+  for (const std::string& setting : settings) apply_setting(s.plan, setting);
+  return prepare(s).scenario;
+}
+
+/// The sentence that refuses; "" where nothing is refused.
+template <class Write>
+std::string refusal(Write write, const Scenario& s) {
+  try {
+    write(s);
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::Unsupported);
+    return describe(error);
+  }
+}
+
+/// The arguments of every shell array of a script, as "--flag" -> "values"; each once.
+inline std::map<std::string, std::string> arguments_of(const std::string& script) {
+  std::map<std::string, std::string> found;
+  std::istringstream lines(script);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t start = line.find_first_not_of(' ');
+    if (start == std::string::npos || line.compare(start, 2, "--") != 0) continue;
+    const std::size_t end = line.find(' ', start);
+    const std::string flag = line.substr(start, end - start);
+    const std::string value = end == std::string::npos ? "" : line.substr(end + 1);
+    EXPECT_TRUE(found.emplace(flag, value).second) << flag << " is there twice";
+  }
+  return found;
+}
+
+inline std::int64_t number(const std::map<std::string, std::string>& arguments,
+                           const std::string& flag, std::int64_t fallback = 1) {
+  const auto at = arguments.find(flag);
+  return at == arguments.end() ? fallback : std::stoll(at->second);
+}
+
+/// The sentences of warnings, a line each.
+inline std::string sentences(const Diagnostics& warnings) {
+  std::string text;
+  for (const Diagnostic& d : warnings) text += d.message + "\n";
+  return text;
+}
+
+}  // namespace trainyard::testing
