@@ -1,0 +1,330 @@
+#include "core/exporters/deepspeed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "core/io/json.h"
+#include "core/methods/catalogue.h"
+#include "core/methods/layer_policy.h"
+#include "core/plan/stages.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kZero = "plan#/choices/zero";
+constexpr std::string_view kRecompute = "plan#/choices/recompute";
+constexpr std::string_view kOffload = "plan#/choices/offload";
+constexpr std::string_view kTensor = "plan#/choices/tensor-parallel";
+
+class Writer {
+ public:
+  explicit Writer(const Scenario& s)
+      : s_(s), plan_(s.plan), zero_(params_of(s.plan, "zero")), stage_(zero_.integer("stage")) {}
+
+  Exported write() {
+    const World world = world_of(s_, limits_);
+    about(world);
+    batch();
+    tensor();
+    pipeline();
+    others();
+    sharding();
+    offloading();
+    recomputation();
+    precision();
+    optimizer();
+    config_.set("steps_per_print", 1);
+    limits_.throw_if_refused();
+    return {write_json(config_), limits_.warnings()};
+  }
+
+ private:
+  bool has_pipeline() const { return plan_.mesh.pp > 1; }
+
+  void about(const World& world) {
+    Json lines = Json::list();
+    for (const std::string& line : about_lines(s_, "DeepSpeed 0.19")) lines.push(line);
+    const bool many = world.nodes > 1;
+    lines.push(fmt::format(
+        "Launch: deepspeed {}--num_gpus {} train.py --deepspeed "
+        "--deepspeed_config THIS_FILE",
+        many ? fmt::format("--hostfile HOSTS --num_nodes {} ", world.nodes) : "", world.per_node));
+    config_.set("_comment", std::move(lines));
+  }
+
+  void batch() {
+    const Batch& batch = plan_.batch;
+    config_.set("train_batch_size", batch.global);
+    config_.set("train_micro_batch_size_per_gpu", batch.micro);
+    const std::int64_t of_one = batch.micro * plan_.mesh.dp.value_or(1);
+    if (batch.global % of_one != 0)
+      limits_.refuse("plan#/batch/global",
+                     fmt::format("micro {} x dp {} = {} must divide the global batch, found {}",
+                                 batch.micro, plan_.mesh.dp.value_or(1), of_one, batch.global),
+                     fmt::format("global-batch={}", (batch.global / of_one + 1) * of_one));
+    config_.set("gradient_accumulation_steps", batch.global / of_one);
+  }
+
+  // Beside a pipeline the training program divides layers itself.
+  void tensor() {
+    const int tp = plan_.mesh.tp;
+    if (tp == 1) return;
+    if (has_pipeline()) {
+      limits_.warn(kTensor,
+                   fmt::format("layers of a PipelineModule are divided over tp {} by hand, with "
+                               "PipeModelDataParallelTopology(num_pp={}, num_mp={}, num_dp={})",
+                               tp, plan_.mesh.pp, tp, plan_.mesh.dp.value_or(1)));
+      return;
+    }
+    config_.set("tensor_parallel", Json::object().set("autotp_size", tp));
+    if (params_of(plan_, "tensor-parallel").flag("sequence-parallel"))
+      limits_.refuse(kTensor, "its tensor parallel leaves norms and residuals whole",
+                     "sequence-parallel=off");
+    if (stage_ == 3)
+      limits_.refuse(kZero, fmt::format("tensor_parallel (tp {}) goes with ZeRO 0, 1 and 2", tp),
+                     "zero=2");
+  }
+
+  bool divides_evenly() const {
+    std::vector<int> layers;
+    for (const Stage& stage : stages(s_.model, plan_)) {
+      int count = 0;
+      for (const LayerRun& run : stage.runs)
+        if (s_.model.blocks[static_cast<std::size_t>(run.block)].layer) count += run.count;
+      layers.push_back(count);
+    }
+    return std::all_of(layers.begin(), layers.end(), [&](int n) { return n == layers.front(); });
+  }
+
+  void pipeline() {
+    if (!plan_.order.empty())
+      limits_.refuse("plan#/order", "it runs 1F1B, and the plan has an edited order", "order=own");
+    const Method& schedule = schedule_of(plan_);
+    if (schedule.name != "1f1b")
+      limits_.refuse("plan#/choices", fmt::format("it runs 1F1B, and the plan {}", schedule.name),
+                     plan_.virtual_stages > 1 ? "virtual-stages=1" : "schedule=1f1b");
+    if (!has_pipeline()) return;
+    if (plan_.virtual_stages > 1)
+      limits_.refuse("plan#/virtual_stages",
+                     fmt::format("a device holds one stage of its pipeline, found {} chunks",
+                                 plan_.virtual_stages),
+                     "virtual-stages=1");
+    if (!divides_evenly())
+      limits_.refuse("plan#/split",
+                     "its PipelineModule takes no list of layers, only rules for a split",
+                     "split=even");
+    if (stage_ > 1)
+      limits_.refuse(kZero, fmt::format("its pipeline goes with ZeRO 0 and 1, found {}", stage_),
+                     "zero=1");
+    limits_.warn("plan#/mesh/pp",
+                 fmt::format("the stages are the program's: PipelineModule(layers, num_stages={}, "
+                             "partition_method=\"type:LAYER\") with the name of its layers' class",
+                             plan_.mesh.pp));
+  }
+
+  void others() {
+    const Mesh& mesh = plan_.mesh;
+    if (mesh.cp > 1)
+      limits_.refuse("plan#/mesh/cp",
+                     fmt::format("it divides a sequence by heads (Ulysses) and not round a ring, "
+                                 "found cp {}",
+                                 mesh.cp),
+                     "cp=1");
+    if (mesh.ep > 1)
+      limits_.warn(
+          "plan#/mesh/ep",
+          fmt::format("experts are the program's: deepspeed.moe.layer.MoE(ep_size={})", mesh.ep));
+    if ((mesh.tp > 1 || has_pipeline()) && mesh.order.find("tp") > mesh.order.find("dp"))
+      limits_.refuse("plan#/mesh/order",
+                     fmt::format("tensor parallel ranks lie next to each other there, and the plan "
+                                 "has {}",
+                                 mesh.order),
+                     "rank-order=tp-cp-ep-dp-pp");
+    if (has_pipeline() && mesh.order.find("dp") > mesh.order.find("pp"))
+      limits_.refuse(
+          "plan#/mesh/order",
+          fmt::format("stages lie farthest apart there, and the plan has {}", mesh.order),
+          "rank-order=tp-cp-ep-dp-pp");
+    const std::string& framework = plan_.software.framework;
+    if (!framework.empty() && framework.find("deepspeed") == std::string::npos)
+      limits_.warn("plan#/software/framework",
+                   fmt::format("the plan is priced as {} runs it", framework),
+                   "framework=deepspeed");
+    limits_.warn(
+        "model",
+        fmt::format(
+            "the configuration says nothing of the model: train.py builds {}{}", s_.model.name,
+            s_.model.tokens ? fmt::format(", with {} tokens a sample", plan_.batch.sequence) : ""));
+  }
+
+  void sharding() {
+    const Params overlap = params_of(plan_, "overlap");
+    Json zero = Json::object();
+    zero.set("stage", stage_).set("overlap_comm", overlap.flag("gradients"));
+    zero.set("contiguous_gradients", true).set("reduce_scatter", true);
+    const std::int64_t data = ranks(plan_.mesh, Group::Data), shard = zero_.integer("shard");
+    if (stage_ > 0 && shard > 0 && shard < data) hybrid(shard, zero);
+    if (stage_ == 3) {
+      if (!overlap.flag("weights")) zero.set("stage3_prefetch_bucket_size", 0);
+      if (!zero_.flag("reshard") && data > 1)
+        limits_.refuse(kZero, "it lets go of gathered weights after forward",
+                       "reshard-after-forward=on");
+    }
+    config_.set("zero_optimization", std::move(zero));
+  }
+
+  void hybrid(std::int64_t shard, Json& zero) {
+    if (stage_ != 3) {
+      limits_.refuse("plan#/choices/zero/shard",
+                     fmt::format("groups of {} ranks that divide state among them (MiCS) are of "
+                                 "ZeRO 3, found {}",
+                                 shard, stage_),
+                     "zero=3");
+      return;
+    }
+    zero.set("mics_shard_size", shard);
+    limits_.warn("plan#/choices/zero/shard",
+                 "the program makes the model within deepspeed.zero.MiCS_Init()");
+  }
+
+  void offloading() {
+    const std::string host = params_of(plan_, "offload").text("host");
+    if (host == "activations" || host == "both")
+      limits_.refuse(kOffload,
+                     "of activations it moves only what recomputation keeps (cpu_checkpointing)",
+                     host == "both" ? "offload=optimizer" : "offload=none");
+    if (host != "optimizer" && host != "both") return;
+    if (stage_ == 0)
+      limits_.refuse(kOffload, "the host keeps optimizer state from ZeRO 1 on, found 0", "zero=1");
+    const std::string& rule = plan_.optimizer;
+    if (rule == "sgd" || rule == "momentum" || rule == "lamb")
+      limits_.refuse(kOffload, fmt::format("the host has no update by {}", rule),
+                     "optimizer=adamw");
+    Json* zero = member("zero_optimization");
+    if (zero != nullptr)
+      zero->set("offload_optimizer", Json::object().set("device", "cpu").set("pin_memory", true));
+  }
+
+  Json* member(std::string_view key) {
+    for (JsonMember& m : *config_.as_object())
+      if (m.key == key) return &m.value;
+    return nullptr;
+  }
+
+  void recomputation() {
+    const Params params = params_of(plan_, "recompute");
+    const std::string& text = params.text("policy");
+    if (text == "none") return;
+    if (text != "full") {
+      limits_.refuse(kRecompute,
+                     fmt::format("it recomputes whole layers, all of them or none, and the plan "
+                                 "says {}",
+                                 text),
+                     "recompute=full");
+    } else if (has_pipeline()) {
+      config_.set("pipeline", Json::object().set("activation_checkpoint_interval", 1));
+      limits_.warn(kRecompute,
+                   "the program gives PipelineModule(activation_checkpoint_interval=1) too");
+    } else {
+      limits_.warn(kRecompute,
+                   "the program recomputes: model.gradient_checkpointing_enable(), or "
+                   "deepspeed.checkpointing.checkpoint around every layer");
+    }
+  }
+
+  void precision() {
+    const Choice* chosen = chosen_on(plan_, MethodAxis::Precision);
+    const std::string name = chosen == nullptr ? "fp32" : chosen->method;
+    const std::string place = fmt::format("plan#/choices/{}", name);
+    const Params params = params_of(plan_, name);
+    const bool narrow = name == "fp8" || name == "mxfp8" || name == "nvfp4";
+    if (name == "fp32" || name == "tf32") {
+      if (name == "tf32")
+        limits_.warn(place, "the program sets torch.backends.cuda.matmul.allow_tf32 = True");
+      return;
+    }
+    if (name != "fp16" && name != "bf16" && !narrow) {
+      limits_.refuse(place, fmt::format("it trains in fp32, fp16 and bf16, found {}", name),
+                     "precision=bf16");
+      return;
+    }
+    if (narrow)
+      limits_.warn(place, fmt::format("the configuration has no word for {}: the program uses "
+                                      "Transformer Engine's layers, and the rest is bf16",
+                                      name));
+    const std::string& gradient = params.text("gradient-dtype");
+    if (name == "fp16") {
+      half(params);
+    } else {
+      config_.set("bf16", Json::object().set("enabled", true));
+    }
+    config_.set("communication_data_type", gradient);
+    config_.set("data_types", Json::object().set("grad_accum_dtype", gradient));
+    if (stage_ > 0 || gradient != "fp32") return;
+    if (name == "fp16")
+      limits_.refuse(place, "without ZeRO gradients add up in the format of the weights",
+                     "gradient-dtype=fp16");
+    else
+      limits_.warn(kZero,
+                   "its optimizer of bf16 divides its state over the replicas even without ZeRO: "
+                   "less memory than the plan has",
+                   "zero=1");
+  }
+
+  void half(const Params& params) {
+    const std::int64_t scale = params.integer("loss-scale");
+    Json half = Json::object();
+    half.set("enabled", true);
+    if (params.flag("dynamic"))
+      half.set("loss_scale", 0)
+          .set("initial_scale_power", std::bit_width(static_cast<std::uint64_t>(scale)) - 1)
+          .set("loss_scale_window", params.integer("window"));
+    else
+      half.set("loss_scale", scale);
+    config_.set("fp16", std::move(half));
+  }
+
+  void optimizer() {
+    const std::string& rule = plan_.optimizer;
+    Json params = Json::object();
+    params.set("lr", 1e-4);
+    const bool adam = rule == "adam" || rule == "adamw";
+    if (adam || rule == "lamb" || rule == "lion")
+      params.set("betas", Json(Json::List{0.9, rule == "lion" ? 0.99 : 0.95}));
+    if (adam || rule == "lamb") params.set("eps", 1e-8);
+    if (rule == "momentum") params.set("momentum", 0.9);
+    params.set("weight_decay", rule == "adamw" || rule == "lamb" || rule == "lion" ? 0.1 : 0.0);
+    const std::string_view type = rule == "adam"                        ? "Adam"
+                                  : rule == "adamw"                     ? "AdamW"
+                                  : rule == "sgd" || rule == "momentum" ? "SGD"
+                                  : rule == "adagrad"                   ? "Adagrad"
+                                  : rule == "lamb"                      ? "Lamb"
+                                  : rule == "lion"                      ? "Lion"
+                                                                        : "";
+    if (type.empty())
+      limits_.refuse("plan#/optimizer", fmt::format("it has no update by {}", rule),
+                     "optimizer=adamw");
+    if (stage_ > 0 && (type == "SGD" || type == "Lamb"))
+      config_.set("zero_allow_untested_optimizer", true);
+    config_.set("optimizer", Json::object().set("type", type).set("params", std::move(params)));
+    config_.set("gradient_clipping", 1.0);
+    limits_.warn("plan#/optimizer",
+                 "a plan says nothing of the learning rate and its course: lr 0.0001 is a stand-in "
+                 "and there is no scheduler");
+  }
+
+  const Scenario& s_;
+  const Plan& plan_;
+  Params zero_;
+  std::int64_t stage_;
+  Limits limits_{"DeepSpeed"};
+  Json config_ = Json::object();
+};
+
+}  // namespace
+
+Exported deepspeed(const Scenario& s) { return Writer(s).write(); }
+
+}  // namespace trainyard
