@@ -1,0 +1,338 @@
+#include "core/exporters/torchtitan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/exporters/decoder_spec.h"
+#include "core/methods/catalogue.h"
+#include "core/plan/stages.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kZero = "plan#/choices/zero";
+
+// What it ships and the workbench knows, by size.
+struct Flavor {
+  std::string_view name, flavor;
+  std::int64_t layers, hidden, heads, kv_heads, ffn, vocab, experts;
+};
+constexpr Flavor kFlavors[] = {
+    {"llama3", "8B", 32, 4096, 32, 8, 14336, 128256, 0},
+    {"llama3", "70B", 80, 8192, 64, 8, 28672, 128256, 0},
+    {"llama3", "405B", 126, 16384, 128, 8, 53248, 128256, 0},
+    {"qwen3", "8B", 36, 4096, 32, 8, 12288, 151936, 0},
+    {"deepseek_v3", "671B", 61, 7168, 128, 128, 18432, 129280, 256},
+};
+
+const Flavor* flavor_of(const Model& model) {
+  const std::optional<TransformerSpec> spec = decoder_spec(model);
+  if (!spec) return nullptr;
+  for (const Flavor& f : kFlavors)
+    if (f.layers == spec->layers && f.hidden == spec->hidden && f.heads == spec->heads &&
+        f.kv_heads == spec->kv_heads && f.ffn == spec->ffn && f.vocab == spec->vocab &&
+        f.experts == spec->experts.count)
+      return &f;
+  return nullptr;
+}
+
+struct ScheduleName {
+  std::string_view ours, theirs;
+};
+constexpr ScheduleName kSchedules[] = {{"1f1b", "1F1B"},
+                                       {"gpipe", "GPipe"},
+                                       {"interleaved", "Interleaved1F1B"},
+                                       {"zb-v", "ZBVZeroBubble"},
+                                       {"dualpipe-v", "DualPipeV"}};
+
+class Writer {
+ public:
+  explicit Writer(const Scenario& s) : s_(s), plan_(s.plan), zero_(params_of(s.plan, "zero")) {}
+
+  Exported write() {
+    const World world = world_of(s_, limits_);
+    about(world);
+    model();
+    training();
+    parallelism();
+    activations();
+    precision();
+    optimizer();
+    software();
+    limits_.throw_if_refused();
+    return {std::move(text_), limits_.warnings()};
+  }
+
+ private:
+  void table(std::string_view name) { text_ += fmt::format("\n[{}]\n", name); }
+  void word(std::string_view key, std::string_view value) {
+    text_ += fmt::format("{} = \"{}\"\n", key, value);
+  }
+  void number(std::string_view key, std::int64_t value) {
+    text_ += fmt::format("{} = {}\n", key, value);
+  }
+  void raw(std::string_view key, std::string_view value) {
+    text_ += fmt::format("{} = {}\n", key, value);
+  }
+
+  void about(const World& world) {
+    for (const std::string& line : about_lines(s_, "torchtitan 0.2 (v0.2.2)"))
+      text_ += fmt::format("# {}\n", line);
+    text_ += fmt::format(
+        "# Launch: torchrun --nnodes {} --nproc-per-node {} --rdzv-backend c10d "
+        "--rdzv-endpoint HEAD:29500 -m torchtitan.train --job.config_file "
+        "THIS_FILE\n",
+        world.nodes, world.per_node);
+  }
+
+  void model() {
+    const Flavor* flavor = flavor_of(s_.model);
+    if (flavor == nullptr) {
+      limits_.refuse("model", fmt::format("it has the models it ships (llama3 8B, 70B and 405B, "
+                                          "qwen3 8B, deepseek_v3 671B), and {} has other sizes",
+                                          s_.model.name));
+      return;
+    }
+    table("model");
+    word("name", flavor->name);
+    word("flavor", flavor->flavor);
+    limits_.warn("model",
+                 "its tokenizer is downloaded first: [model] hf_assets_path is to be added");
+  }
+
+  void training() {
+    const Batch& batch = plan_.batch;
+    const std::int64_t data = plan_.mesh.dp.value_or(1);
+    const bool pipeline = plan_.mesh.pp > 1;
+    table("training");
+    // A pipeline divides the local batch into its microbatches; without one gradients accumulate.
+    number("local_batch_size", pipeline ? batch.global / data : batch.micro);
+    number("global_batch_size", batch.global);
+    number("seq_len", batch.sequence);
+    number("steps", 20);
+    word("dataset", "c4_test");
+    const std::int64_t parts = std::int64_t{plan_.mesh.tp} * 2 * plan_.mesh.cp;
+    if (batch.sequence % parts != 0)
+      limits_.refuse("plan#/batch/sequence",
+                     fmt::format("tp x 2 cp = {} must divide a sample, found {} tokens", parts,
+                                 batch.sequence),
+                     fmt::format("seq={}", (batch.sequence / parts + 1) * parts));
+    limits_.warn("plan",
+                 "a plan says nothing of data, learning rate and length: a trial of 20 steps is "
+                 "written, to be replaced by your own");
+    mixed_precision();
+  }
+
+  void mixed_precision() {
+    const Choice* chosen = chosen_on(plan_, MethodAxis::Precision);
+    const std::string name = chosen == nullptr ? "fp32" : chosen->method;
+    if (name == "fp32") {
+      word("mixed_precision_param", "float32");
+      word("mixed_precision_reduce", "float32");
+      return;
+    }
+    if (name != "bf16" && name != "fp8" && name != "mxfp8") {
+      limits_.refuse(fmt::format("plan#/choices/{}", name),
+                     fmt::format("it trains in fp32, bf16, fp8 and mxfp8, found {}", name),
+                     "precision=bf16");
+      return;
+    }
+    const bool narrow = params_of(plan_, name).text("gradient-dtype") == "bf16";
+    word("mixed_precision_param", "bfloat16");
+    word("mixed_precision_reduce", narrow ? "bfloat16" : "float32");
+  }
+
+  // dp_replicate x dp_shard, of which only stages 0 and 3 of ZeRO have words.
+  void data_parallel() {
+    const std::int64_t data = plan_.mesh.dp.value_or(1), cp = plan_.mesh.cp,
+                       divides = zero_.integer("stage"), group = zero_.integer("shard");
+    std::int64_t shard = divides == 3 ? data : 1;
+    if (divides == 3 && group > 0 && group < data * cp) {
+      shard = group / cp;
+      if (group % cp != 0)
+        limits_.refuse(
+            "plan#/choices/zero/shard",
+            fmt::format("a group that divides state holds all cp {} ranks, found {}", cp, group),
+            fmt::format("hybrid={}", (group / cp + 1) * cp));
+    }
+    if (divides == 1 || divides == 2)
+      limits_.refuse(kZero,
+                     fmt::format("it replicates state or divides all of it (FSDP), found "
+                                 "ZeRO {}",
+                                 divides),
+                     "zero=3");
+    if (divides == 0 && cp > 1)
+      limits_.refuse(kZero,
+                     fmt::format("ranks of context parallel (cp {}) divide weights there", cp),
+                     "zero=3");
+    number("data_parallel_replicate_degree", data / std::max<std::int64_t>(1, shard));
+    number("data_parallel_shard_degree", shard);
+    if (divides == 3)
+      word("fsdp_reshard_after_forward", zero_.flag("reshard") ? "always" : "never");
+  }
+
+  void tensor() {
+    const int tp = plan_.mesh.tp;
+    number("tensor_parallel_degree", tp);
+    if (tp == 1) return;
+    if (!params_of(plan_, "tensor-parallel").flag("sequence-parallel"))
+      limits_.refuse("plan#/choices/tensor-parallel",
+                     "its tensor parallel divides norms and residuals too", "sequence-parallel=on");
+    const bool beside = params_of(plan_, "overlap").text("tensor") == "on";
+    raw("enable_async_tensor_parallel", beside ? "true" : "false");
+  }
+
+  void pipeline() {
+    const Mesh& mesh = plan_.mesh;
+    number("pipeline_parallel_degree", mesh.pp);
+    if (!plan_.order.empty())
+      limits_.refuse("plan#/order", "it has schedules by name, and the plan has an edited order",
+                     "order=own");
+    if (mesh.pp == 1) return;
+    const Method& schedule = schedule_of(plan_);
+    const ScheduleName* known =
+        std::find_if(std::begin(kSchedules), std::end(kSchedules),
+                     [&](const ScheduleName& name) { return name.ours == schedule.name; });
+    if (known == std::end(kSchedules)) {
+      limits_.refuse("plan#/choices",
+                     fmt::format("it has 1F1B, GPipe, interleaved 1F1B, ZB-V and "
+                                 "DualPipeV, and the plan runs {}",
+                                 schedule.name),
+                     "schedule=1f1b");
+      return;
+    }
+    word("pipeline_parallel_schedule", known->theirs);
+    number("pipeline_parallel_microbatch_size", plan_.batch.micro);
+    split(schedule.placement);
+    if (microbatches(plan_) < std::int64_t{mesh.pp} * plan_.virtual_stages)
+      limits_.warn("plan#/batch/global",
+                   fmt::format("{} microbatches for {} stages leave devices idle",
+                               microbatches(plan_), mesh.pp * plan_.virtual_stages));
+  }
+
+  // By name: what is at the ends of the model is no layer, and its own rule counts it as one.
+  void split(Placement placement) {
+    const std::vector<Stage> all = stages(s_.model, plan_, placement);
+    std::string parts;
+    int layer = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      std::vector<std::string> names;
+      if (i == 0) names.emplace_back("\"tok_embeddings\"");
+      for (const LayerRun& run : all[i].runs)
+        if (s_.model.blocks[static_cast<std::size_t>(run.block)].layer)
+          for (int n = 0; n < run.count; ++n)
+            names.push_back(fmt::format("\"layers.{}\"", layer++));
+      if (i + 1 == all.size()) {
+        names.emplace_back("\"norm\"");
+        names.emplace_back("\"output\"");
+      }
+      parts += fmt::format("  [{}],\n", fmt::join(names, ", "));
+    }
+    raw("module_fqns_per_model_part", fmt::format("[\n{}]", parts));
+  }
+
+  void parallelism() {
+    const Mesh& mesh = plan_.mesh;
+    table("parallelism");
+    data_parallel();
+    tensor();
+    pipeline();
+    number("context_parallel_degree", mesh.cp);
+    if (mesh.cp > 1) {
+      word("context_parallel_load_balancer", "headtail");
+      word("context_parallel_rotate_method", "alltoall");  // keys and values go round
+    }
+    number("expert_parallel_degree", mesh.ep);
+    if (mesh.ep > 1) number("expert_tensor_parallel_degree", mesh.tp);
+    if (mesh.order != "tp-cp-ep-dp-pp")
+      limits_.refuse(
+          "plan#/mesh/order",
+          fmt::format("ranks lie as tp-cp-ep-dp-pp there, and the plan's as {}", mesh.order),
+          "rank-order=tp-cp-ep-dp-pp");
+  }
+
+  void activations() {
+    const std::string policy = params_of(plan_, "recompute").text("policy");
+    table("activation_checkpoint");
+    if (policy != "none" && policy != "full" && policy != "op")
+      limits_.refuse(
+          "plan#/choices/recompute",
+          fmt::format("it recomputes nothing, by operator or all, and the plan says {}", policy),
+          "recompute=op");
+    word("mode", policy == "op" ? "selective" : policy);
+    if (policy == "op") word("selective_ac_option", "op");
+    if (params_of(plan_, "offload").text("host") != "none")
+      limits_.refuse("plan#/choices/offload",
+                     "its host keeps weights, gradients and optimizer state together",
+                     "offload=none");
+  }
+
+  void precision() {
+    const Choice* chosen = chosen_on(plan_, MethodAxis::Precision);
+    if (chosen == nullptr || (chosen->method != "fp8" && chosen->method != "mxfp8")) return;
+    const Params params = params_of(plan_, chosen->method);
+    const bool blocks = chosen->method == "mxfp8";
+    const std::string place = fmt::format("plan#/choices/{}", chosen->method);
+    if (params.text("weights") != "bf16")
+      limits_.refuse(place, "it keeps weights in 16 bits beside their master copy",
+                     fmt::format("{}.weights=bf16", chosen->method));
+    if (blocks && params.flag("gather-mxfp8"))
+      limits_.refuse(place, "it gathers weights in 16 bits", "mxfp8.gather-mxfp8=false");
+    if (!blocks && params.text("scaling") == "block")
+      limits_.refuse(place, "it scales tensors and rows, not blocks of a row", "fp8.scaling=row");
+    if (!blocks && params.text("keeps") == "fp8")
+      limits_.warn(place,
+                   "products keep their 16-bit operand for backward there: more memory than "
+                   "the plan has",
+                   "fp8.keeps=bf16");
+    const std::string name = blocks ? "quantize.linear.mx" : "quantize.linear.float8";
+    converter_ = name;
+    table(name);
+    if (blocks) return word("recipe_name", "mxfp8_cublas");
+    word("recipe_name", params.text("scaling") == "row" ? "rowwise" : "tensorwise");
+    raw("enable_fsdp_float8_all_gather", params.flag("gather-fp8") ? "true" : "false");
+    raw("filter_fqns", "[\"output\"]");
+  }
+
+  void optimizer() {
+    const std::string& rule = plan_.optimizer;
+    table("optimizer");
+    word("name", rule == "adam" ? "Adam" : "AdamW");
+    raw("lr", "1e-4");
+    if (rule != "adam" && rule != "adamw")
+      limits_.refuse("plan#/optimizer", fmt::format("it has Adam and AdamW, found {}", rule),
+                     "optimizer=adamw");
+  }
+
+  void software() {
+    const SettledSoftware settled = settle(plan_.software, s_.cluster.device);
+    const bool compiled = settled.kernels == KernelClass::Compiled;
+    table("compile");
+    raw("enable", compiled ? "true" : "false");
+    if (settled.kernels == KernelClass::Fused)
+      limits_.warn("plan#/software/kernels",
+                   "the plan has kernels fused by hand; there they are eager, or a compiler's",
+                   "framework=torchtitan");
+    if (!plan_.flash_attention)
+      limits_.warn("plan",
+                   "attention is fused there and keeps no scores: less memory than the "
+                   "plan has",
+                   "flash-attention=on");
+    if (!converter_.empty())
+      text_.insert(text_.find("\n[training]"), fmt::format("converters = [\"{}\"]\n", converter_));
+  }
+
+  const Scenario& s_;
+  const Plan& plan_;
+  Params zero_;
+  Limits limits_{"torchtitan"};
+  std::string text_, converter_;
+};
+
+}  // namespace
+
+Exported torchtitan(const Scenario& s) { return Writer(s).write(); }
+
+}  // namespace trainyard

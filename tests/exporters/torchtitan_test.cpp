@@ -1,0 +1,201 @@
+// torchtitan's TOML: every word is one of its own, and what has none is refused.
+#include "core/exporters/torchtitan.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/methods/catalogue.h"
+#include "tests/support/exported_plans.h"
+
+namespace trainyard {
+namespace {
+
+using testing::planned;
+using testing::sentences;
+
+using Settings = std::vector<std::string>;
+using Words = std::map<std::string, std::string>;  // "table.key" -> value
+
+// Its own reader drops what it does not know, so this one does not.
+Words read(const std::string& toml) {
+  Words words;
+  std::istringstream lines(toml);
+  std::string table, open;
+  for (std::string line; std::getline(lines, line);) {
+    if (!open.empty()) {
+      words[open] += line;
+      if (line == "]") open.clear();
+    } else if (line.empty() || line[0] == '#') {
+      continue;
+    } else if (line[0] == '[') {
+      EXPECT_EQ(line.back(), ']') << line;
+      table = line.substr(1, line.size() - 2);
+    } else {
+      const std::size_t equals = line.find(" = ");
+      EXPECT_NE(equals, std::string::npos) << line;
+      const std::string key = table + "." + line.substr(0, equals);
+      EXPECT_TRUE(words.emplace(key, line.substr(equals + 3)).second) << key << " is there twice";
+      if (words[key] == "[") open = key;
+    }
+  }
+  EXPECT_TRUE(open.empty());
+  return words;
+}
+
+Words written(const std::string& model, const std::string& cluster, const Settings& settings) {
+  return read(torchtitan(planned(model, cluster, settings)).text);
+}
+
+TEST(Torchtitan, WritesTheWholeFile) {
+  const std::string text =
+      torchtitan(planned("llama-3-8b", "h100-sxm:8",
+                         {"zero=3", "tp=2", "framework=torchtitan", "global-batch=16", "seq=4096",
+                          "recompute=op", "optimizer=adamw"}))
+          .text;
+  EXPECT_EQ(text.substr(0, text.find('\n')), "# llama-3-8b on 8 x H100 SXM5");
+  EXPECT_EQ(text.substr(text.find("\n[model]")), R"(
+[model]
+name = "llama3"
+flavor = "8B"
+
+[training]
+local_batch_size = 1
+global_batch_size = 16
+seq_len = 4096
+steps = 20
+dataset = "c4_test"
+mixed_precision_param = "bfloat16"
+mixed_precision_reduce = "float32"
+
+[parallelism]
+data_parallel_replicate_degree = 1
+data_parallel_shard_degree = 4
+fsdp_reshard_after_forward = "always"
+tensor_parallel_degree = 2
+enable_async_tensor_parallel = false
+pipeline_parallel_degree = 1
+context_parallel_degree = 1
+expert_parallel_degree = 1
+
+[activation_checkpoint]
+mode = "selective"
+selective_ac_option = "op"
+
+[optimizer]
+name = "AdamW"
+lr = 1e-4
+
+[compile]
+enable = true
+)");
+}
+
+TEST(Torchtitan, APipelineNamesTheLayersOfItsStages) {
+  const Words words = written("llama-3-8b", "h100-sxm:8",
+                              {"pp=2", "zero=3", "split=1,31", "global-batch=32", "micro-batch=2"});
+  EXPECT_EQ(words.at("parallelism.pipeline_parallel_schedule"), "\"1F1B\"");
+  EXPECT_EQ(words.at("parallelism.pipeline_parallel_microbatch_size"), "2");
+  EXPECT_EQ(words.at("training.local_batch_size"), "8");
+  const std::string& parts = words.at("parallelism.module_fqns_per_model_part");
+  EXPECT_EQ(parts.substr(0, 60),
+            "[  [\"tok_embeddings\", \"layers.0\"],  [\"layers.1\", \"layers.2\",");
+  EXPECT_EQ(parts.substr(parts.size() - 32), "\"layers.31\", \"norm\", \"output\"],]");
+}
+
+TEST(Torchtitan, EightBitsAreConverters) {
+  const Words words = written("llama-3-8b", "h100-sxm:8",
+                              {"zero=3", "precision=fp8", "fp8.scaling=row", "fp8.keeps=bf16"});
+  EXPECT_EQ(words.at("model.converters"), "[\"quantize.linear.float8\"]");
+  EXPECT_EQ(words.at("quantize.linear.float8.recipe_name"), "\"rowwise\"");
+}
+
+struct Refused {
+  std::string model;
+  Settings settings;
+  std::string sentence;
+};
+
+TEST(Torchtitan, RefusesWhatItHasNoWordFor) {
+  const Refused cases[] = {
+      {"llama-3-8b",
+       {"zero=1"},
+       "plan#/choices/zero: torchtitan cannot say it: it replicates state or divides all of it "
+       "(FSDP), found ZeRO 1; try zero=3"},
+      {"llama-3-8b",
+       {"cp=2"},
+       "plan#/choices/zero: torchtitan cannot say it: ranks of context parallel (cp 2) divide "
+       "weights there; try zero=3"},
+      {"llama-3-8b",
+       {"tp=2", "sequence-parallel=off"},
+       "plan#/choices/tensor-parallel: torchtitan cannot say it: its tensor parallel divides norms "
+       "and residuals too; try sequence-parallel=on"},
+      {"llama-3-8b",
+       {"pp=2", "schedule=zb-h1"},
+       "plan#/choices: torchtitan cannot say it: it has 1F1B, GPipe, interleaved 1F1B, ZB-V and "
+       "DualPipeV, and the plan runs zb-h1; try schedule=1f1b"},
+      {"llama-3-8b",
+       {"recompute=selective"},
+       "plan#/choices/recompute: torchtitan cannot say it: it recomputes nothing, by operator or "
+       "all, and the plan says selective; try recompute=op"},
+      {"llama-3-8b",
+       {"precision=fp16"},
+       "plan#/choices/fp16: torchtitan cannot say it: it trains in fp32, bf16, fp8 and mxfp8, "
+       "found fp16; try precision=bf16"},
+      {"llama-3-8b",
+       {"optimizer=lion"},
+       "plan#/optimizer: torchtitan cannot say it: it has Adam and AdamW, found lion; try "
+       "optimizer=adamw"},
+      {"llama-3-8b",
+       {"zero=1", "offload=optimizer", "hybrid=4"},
+       "plan#/choices/zero: torchtitan cannot say it: it replicates state or divides all of it "
+       "(FSDP), found ZeRO 1; try zero=3\n"
+       "plan#/choices/offload: torchtitan cannot say it: its host keeps weights, gradients and "
+       "optimizer state together; try offload=none"},
+      {"llama-3-8b",
+       {"rank-order=dp-tp-cp-ep-pp"},
+       "plan#/mesh/order: torchtitan cannot say it: ranks lie as tp-cp-ep-dp-pp there, and the "
+       "plan's as dp-tp-cp-ep-pp; try rank-order=tp-cp-ep-dp-pp"},
+      {"gpt2",
+       {},
+       "model: torchtitan cannot say it: it has the models it ships (llama3 8B, 70B and 405B, "
+       "qwen3 8B, deepseek_v3 671B), and gpt2 has other sizes"}};
+  for (const Refused& c : cases)
+    EXPECT_EQ(testing::refusal(torchtitan, planned(c.model, "h100-sxm:8", c.settings)), c.sentence);
+}
+
+RC_GTEST_PROP(Torchtitan, DegreesFillTheWorld, ()) {
+  const auto degree = rc::gen::element(1, 2, 4);
+  const Settings settings = {"tp=" + std::to_string(*degree),
+                             "cp=" + std::to_string(*degree),
+                             "pp=" + std::to_string(*degree),
+                             "global-batch=256",
+                             "zero=" + std::to_string(*rc::gen::element(0, 3)),
+                             "hybrid=" + std::to_string(*rc::gen::element(0, 4, 8))};
+  Scenario s{zoo_model("llama-3-8b"), parse_cluster("h100-sxm:64"), {}};
+  for (const std::string& setting : settings) apply_setting(s.plan, setting);
+  RC_PRE(!has_errors(check(s)));
+  s = prepare(s).scenario;
+  std::string text;
+  try {
+    text = torchtitan(s).text;
+  } catch (const Error& error) {
+    RC_ASSERT(error.kind() == Error::Kind::Unsupported);
+    RC_DISCARD("refused");
+  }
+  const Words words = read(text);
+  std::int64_t world = 1;
+  for (const char* axis : {"data_parallel_replicate", "data_parallel_shard", "tensor_parallel",
+                           "pipeline_parallel", "context_parallel"})
+    world *= std::stoll(words.at(fmt::format("parallelism.{}_degree", axis)));
+  RC_ASSERT(world == 64);
+  const std::int64_t data = std::stoll(words.at("parallelism.data_parallel_replicate_degree")) *
+                            std::stoll(words.at("parallelism.data_parallel_shard_degree"));
+  RC_ASSERT(std::stoll(words.at("training.global_batch_size")) %
+                (std::stoll(words.at("training.local_batch_size")) * data) ==
+            0);
+  RC_ASSERT(text == torchtitan(s).text);
+}
+
+}  // namespace
+}  // namespace trainyard
