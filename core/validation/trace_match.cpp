@@ -83,8 +83,41 @@ KernelFamily family_of_work(WorkKind kind) {
   return KernelFamily::Elementwise;
 }
 
-std::optional<KernelFamily> family_of(const RecordedKernel& kernel) {
+// "mlp.c_fc 3" of microbatch 3 is "mlp.c_fc".
+std::string_view without_number(std::string_view name) {
+  const std::size_t blank = name.rfind(' ');
+  if (blank == std::string_view::npos || blank + 1 == name.size()) return name;
+  const std::string_view rest = name.substr(blank + 1);
+  const bool digits =
+      std::all_of(rest.begin(), rest.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return digits ? name.substr(0, blank) : name;
+}
+
+// Whether a point's name, "gate_proj, up_proj weight gradient", has the node among its own.
+bool is_of_node(std::string_view point, std::string_view node) {
+  for (std::size_t at = point.find(node); at != std::string_view::npos;
+       at = point.find(node, at + 1)) {
+    const std::size_t end = at + node.size();
+    const bool begins = at == 0 || (at >= 2 && point.substr(at - 2, 2) == ", ");
+    const bool ends = end == point.size() || point[end] == ' ' || point[end] == ',';
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+// A recording of a run of the plan itself calls its spans as the plan calls its nodes.
+std::optional<KernelFamily> family_of_node(std::string_view kernel, const Roofline& roofline) {
+  const std::string_view node = without_number(kernel);
+  if (node.empty()) return std::nullopt;
+  for (const auto* points : {&roofline.points, &roofline.bare})
+    for (const RooflinePoint& p : *points)
+      if (is_of_node(p.name, node)) return family_of_work(p.kind);
+  return std::nullopt;
+}
+
+std::optional<KernelFamily> family_of(const RecordedKernel& kernel, const Roofline& roofline) {
   if (kernel.kind == RecordedKind::Communication) return KernelFamily::Communication;
+  if (const auto family = family_of_node(kernel.name, roofline)) return family;
   return family_of_kernel(kernel.name);
 }
 
@@ -157,7 +190,7 @@ TraceMatch match_trace(const std::vector<RecordedKernel>& recorded, std::int64_t
   Duration whole{}, matched{};
   for (const RecordedKernel& kernel : kernels) {
     whole += kernel.time;
-    const auto family = family_of(kernel);
+    const auto family = family_of(kernel, roofline);
     if (!family || of(*family).predicted.count() <= 0) {
       match.kernels.push_back({kernel.name,
                                family ? std::string("the plan has no ") + to_string(*family)

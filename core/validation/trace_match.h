@@ -1,7 +1,8 @@
 // The kernels that a profiler recorded, matched to the work that a plan predicts. A kernel's name
 // tells what kind of work it is ("sm90_xmma_gemm_bf16..." is a product) and seldom which node it is
 // of, so nodes of one kind are held against the kernels of that kind together, and names that say
-// nothing are listed.
+// nothing are listed. A recording of the plan's own run calls its spans as the plan calls its
+// nodes, with the microbatch behind: "mlp.c_fc 3".
 #pragma once
 
 #include <cstdint>

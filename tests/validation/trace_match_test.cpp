@@ -74,6 +74,27 @@ TEST(TraceMatch, IsOfOneStepOnOneDevice) {
   EXPECT_DOUBLE_EQ(m.matched, 160.0 / 200);
 }
 
+// A run of the plan itself has the plan's names, each with its microbatch. What another name only
+// begins like, or a library's name says otherwise, is another node.
+TEST(TraceMatch, TheNamesOfThePlanAreKnown) {
+  Roofline r = planned();
+  r.points.push_back(point("gate_proj, up_proj weight gradient", WorkKind::Product, 1ms, 8));
+  r.points.push_back(point("attention_dropout", WorkKind::Elementwise, 1ms, 8));
+  const TraceMatch m = match_trace({{"q_proj 11", RecordedKind::Forward, 1ms, 1},
+                                    {"up_proj 0", RecordedKind::Backward, 2ms, 1},
+                                    {"gate_proj", RecordedKind::Backward, 4ms, 1},
+                                    {"attention_dropout 3", RecordedKind::Forward, 8ms, 1},
+                                    {"proj 3", RecordedKind::Forward, 16ms, 1},
+                                    {"q_proj 1b", RecordedKind::Forward, 32ms, 1}},
+                                   1, 1, r, 1);
+  ASSERT_EQ(m.families.size(), 2u);
+  EXPECT_EQ(m.families[0].family, KernelFamily::Product);
+  EXPECT_EQ(m.families[0].measured, 7ms);
+  EXPECT_EQ(m.families[1].family, KernelFamily::Elementwise);
+  EXPECT_EQ(m.families[1].measured, 8ms);
+  EXPECT_EQ(m.kernels.size(), 2u);
+}
+
 TEST(TraceMatch, WorkThatThePlanHasNotIsListed) {
   const TraceMatch m =
       match_trace({{"embedding_dense", RecordedKind::Forward, 5ms, 5}}, 1, 1, planned(), 1);
