@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "core/timeline/metrics.h"
 #include "visualizers/memory_view.h"
 #include "visualizers/memory_wave.h"
+#include "visualizers/run_loss.h"
+#include "visualizers/run_panels.h"
 #include "visualizers/text_metrics.h"
 #include "visualizers/timeline_model.h"
 #include "visualizers/viewmodel/format.h"
@@ -15,12 +16,8 @@
 namespace trainyard {
 namespace {
 
-constexpr float kHeader = 28, kCause = 15, kGhostLane = 7, kLane = 15, kComm = 4, kLeastWave = 34,
-                kMostWave = 150, kGap = 8;
-
-std::string signed_percent(double share) {
-  return (share < 0 ? "\u2212" : "+") + format_percent(std::abs(share));
-}
+constexpr float kHeader = 28, kSide = 236, kLeastWithSide = 860, kGhostLane = 7, kLane = 15,
+                kComm = 4, kLeastWave = 34, kMostWave = 150, kGap = 8;
 
 Instant end_of(const RunModel& model) {
   Instant end = makespan(model.predicted->timeline);
@@ -172,6 +169,18 @@ void draw_ghost_line(Drawing& drawing, const Rect& plot, const ByteScale& scale,
   columns(drawing, plot, top, {.ink = Ink::Ghost});
 }
 
+// What the peak may lie from its prediction, all along the wave.
+void draw_band(Drawing& drawing, const Rect& plot, const ByteScale& scale, const MemoryWave& wave,
+               const std::vector<std::size_t>& crest) {
+  std::vector<Column> band;
+  for (const std::size_t s : crest) {
+    const auto bytes = static_cast<double>(total(wave.samples[s].bytes).value);
+    band.push_back({scale.y(std::llround(bytes * (1 + kPeakLimit))),
+                    scale.y(std::llround(bytes * (1 - kPeakLimit)))});
+  }
+  columns(drawing, plot, band, {.ink = Ink::Ghost, .alpha = 0.22f});
+}
+
 void draw_wave(Drawing& drawing, const Rect& area, const Viewport& view, const RunModel& model,
                std::size_t rank) {
   const Rect plot{view.plot.x, area.y, view.plot.width, area.height};
@@ -190,8 +199,10 @@ void draw_wave(Drawing& drawing, const Rect& area, const Viewport& view, const R
   if (there)
     draw_stack(drawing, plot, scale, model.waves[rank], crests(model.waves[rank], view, count),
                rank);
-  if (!ghost.samples.empty())
-    draw_ghost_line(drawing, plot, scale, ghost, crests(ghost, view, count));
+  if (ghost.samples.empty()) return;
+  const std::vector<std::size_t> crest = crests(ghost, view, count);
+  draw_band(drawing, plot, scale, ghost, crest);
+  draw_ghost_line(drawing, plot, scale, ghost, crest);
 }
 
 Bytes peak_of(const MemoryWave& wave) {
@@ -219,74 +230,14 @@ void draw_names(Drawing& drawing, const Rect& rank, const RunModel& model, std::
           {x, wave.y + 36}, 10, Weight::Regular, Ink::Text3);
 }
 
-std::string number_text(double value) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.4g", value);
-  return digits;
-}
-
-void draw_loss(Drawing& drawing, const Rect& area, const RunModel& model) {
-  const Rect plot = plot_of(area);
-  fill(drawing, plot, {.ink = Ink::Panel});
-  write(drawing, "Loss", {area.x + 10, area.y + 10}, 11, Weight::SemiBold, Ink::Text);
-  if (model.losses.empty()) {
-    write(drawing, "no update yet", {area.x + 10, area.y + 26}, 10, Weight::Regular, Ink::Text3);
-    return;
-  }
-  write(drawing, number_text(model.losses.back()), {area.x + 10, area.y + 28}, 13, Weight::SemiBold,
-        Ink::Text);
-  double low = INFINITY, high = -INFINITY;
-  for (const double loss : model.losses)
-    if (std::isfinite(loss)) low = std::min(low, loss), high = std::max(high, loss);
-  if (!(high >= low)) {
-    write(drawing, "not finite", {area.x + 10, area.y + 44}, 10, Weight::Medium, Ink::Error);
-    return;
-  }
-  const double span = high > low ? high - low : 1;
-  const auto y_of = [&](double loss) {
-    return plot.bottom() - 6 -
-           static_cast<float>((loss - low) / span) * std::max(1.f, plot.height - 12);
-  };
-  const auto steps = static_cast<double>(std::max<std::int64_t>(
-      2, std::max<std::int64_t>(model.steps, static_cast<std::int64_t>(model.losses.size()))));
-  // At most two points a pixel: the lowest and the highest of what falls into it.
-  const auto n = model.losses.size();
-  const std::size_t bins = std::max<std::size_t>(1, static_cast<std::size_t>(plot.width));
-  std::vector<Point> points;
-  for (std::size_t b = 0; b < std::min(bins, n); ++b) {
-    const std::size_t from = b * n / std::min(bins, n), to = (b + 1) * n / std::min(bins, n);
-    std::size_t least = from, most = from;
-    for (std::size_t i = from; i < to; ++i) {
-      if (model.losses[i] < model.losses[least]) least = i;
-      if (model.losses[i] > model.losses[most]) most = i;
-    }
-    for (const std::size_t i : {std::min(least, most), std::max(least, most)}) {
-      if (!std::isfinite(model.losses[i])) continue;
-      const Point p{plot.x + plot.width * static_cast<float>(static_cast<double>(i) / (steps - 1)),
-                    y_of(model.losses[i])};
-      if (points.empty() || !(points.back() == p)) points.push_back(p);
-    }
-  }
-  const ClipScope clip(drawing, area);
-  if (points.size() > 1) polyline(drawing, points, {.ink = Ink::Accent, .stroke = 1.5f});
-  if (!points.empty())
-    disc(drawing, points.back(), 3,
-         {.ink = Ink::Accent, .item = {ItemKind::Dot, static_cast<std::uint64_t>(n - 1)}});
-  write(drawing, number_text(high), {plot.right() - 4, plot.y + 8}, 10, Weight::Regular, Ink::Text3,
-        Align::Right);
-  write(drawing, number_text(low), {plot.x + 4, plot.bottom() - 8}, 10, Weight::Regular,
-        Ink::Text3);
-}
-
 void draw_header(Drawing& drawing, const Rect& area, const RunModel& model) {
   const float y = area.y + area.height / 2;
   const Ink ink = model.failed ? Ink::Error : Ink::Text;
-  std::string right = "predicted " + band_text(model.predicted->result.step).text() + " a step";
-  if (model.step > Duration{}) {
-    right += ", measured " + format_step_time(model.step);
-    if (model.comparison)
-      right += " (" + signed_percent(model.comparison->step_share()) + " of the step shown)";
-  }
+  const std::optional<RunJudgement> judgement = judge_run(model);
+  const std::string right =
+      judgement ? judgement->sentence
+                : "predicted " + band_text(model.predicted->result.step).text() + " a step";
+  const Ink tone = !judgement ? Ink::Text2 : judgement->holds ? Ink::Ok : Ink::Warn;
   const float room = area.width - 36 - text_width(right, 11);
   write(drawing, fit_text(model.status, room, 12, Weight::SemiBold), {area.x + 10, y}, 12,
         Weight::SemiBold, ink);
@@ -295,53 +246,7 @@ void draw_header(Drawing& drawing, const Rect& area, const RunModel& model) {
   if (!model.outcome.empty() && used + 24 < room)
     write(drawing, fit_text(model.outcome, room - used - 16, 11), {area.x + 10 + used + 12, y}, 11,
           Weight::Medium, Ink::Text2);
-  write(drawing, right, {area.right() - kPlotMargin, y}, 11, Weight::Medium, Ink::Text2,
-        Align::Right);
-}
-
-std::size_t shown_causes(const RunModel& model) {
-  if (!model.comparison) return 0;
-  return static_cast<std::size_t>(std::count_if(
-      model.comparison->causes.begin(), model.comparison->causes.end(),
-      [](const auto& c) { return c.predicted.count() != 0 || c.measured.count() != 0; }));
-}
-
-void draw_causes(Drawing& drawing, const Rect& area, const RunModel& model) {
-  if (!model.comparison || area.height <= 0) return;
-  const TimelineComparison& c = *model.comparison;
-  line(drawing, {area.x, area.y}, {area.right(), area.y}, {.ink = Ink::Border});
-  write(drawing,
-        "Time of " + rank_name(model.predicted->program, c.device) +
-            " by cause: measured, and predicted as an outline; the differences sum to that of the "
-            "step",
-        {area.x + 10, area.y + 10}, 10, Weight::Medium, Ink::Text2);
-  Duration longest{1};
-  for (const CauseResidual& cause : c.causes)
-    longest = std::max({longest, cause.predicted, cause.measured});
-  const Rect plot = plot_of(area);
-  const float room = std::max(10.f, plot.width - 190);
-  float y = area.y + 20;
-  for (const CauseResidual& cause : c.causes) {
-    if (cause.predicted.count() == 0 && cause.measured.count() == 0) continue;
-    const auto width = [&](Duration d) {
-      return room * static_cast<float>(static_cast<double>(d.count()) /
-                                       static_cast<double>(longest.count()));
-    };
-    write(drawing, std::string(cause.name), {area.x + 10, y + kCause / 2}, 10.5f, Weight::Medium,
-          Ink::Text);
-    fill(drawing, {plot.x, y + 3, width(cause.measured), kCause - 6}, {.ink = Ink::Accent});
-    outline(drawing, {plot.x, y + 1, std::max(1.f, width(cause.predicted)), kCause - 2},
-            {.ink = Ink::Ghost, .stroke = 1.5f});
-    const double share = c.measured_step.count() > 0
-                             ? static_cast<double>(cause.difference().count()) /
-                                   static_cast<double>(c.measured_step.count())
-                             : 0;
-    write(drawing,
-          format_duration(cause.measured) + ", predicted " + format_duration(cause.predicted) +
-              "  " + signed_percent(share),
-          {plot.right(), y + kCause / 2}, 10, Weight::Regular, Ink::Text2, Align::Right);
-    y += kCause;
-  }
+  write(drawing, right, {area.right() - kPlotMargin, y}, 11, Weight::Medium, tone, Align::Right);
 }
 
 }  // namespace
@@ -349,13 +254,16 @@ void draw_causes(Drawing& drawing, const Rect& area, const RunModel& model) {
 RunLayout run_layout(const RunModel& model, const Rect& area) {
   RunLayout l;
   l.header = {area.x, area.y, area.width, kHeader};
-  const float causes = model.comparison ? 26 + kCause * static_cast<float>(shown_causes(model)) : 0;
-  l.causes = {area.x, area.bottom() - causes, area.width, causes};
-  const float loss = std::clamp(area.height * 0.2f, 56.f, 150.f);
-  l.loss = {area.x, l.header.bottom(), area.width, loss};
-  l.ruler = {area.x, l.loss.bottom() + 6, area.width, kRuler};
-  const float top = l.ruler.bottom() + 6;
-  l.ranks = {area.x, top, area.width, std::max(0.f, l.causes.y - top)};
+  const float side = area.width >= kLeastWithSide ? kSide : 0;
+  const float width = area.width - side;
+  const float top = l.header.bottom();
+  l.side = {area.x + width, top, side, std::max(0.f, area.bottom() - top)};
+  const float residuals = run_residuals_height(model);
+  l.residuals = {area.x, area.bottom() - residuals, width, residuals};
+  l.loss = {area.x, top, width, std::clamp(area.height * 0.2f, 56.f, 150.f)};
+  l.ruler = {area.x, l.loss.bottom() + 6, width, kRuler};
+  const float ranks_top = l.ruler.bottom() + 6;
+  l.ranks = {area.x, ranks_top, width, std::max(0.f, l.residuals.y - ranks_top)};
   const float lanes = kGhostLane + kLane + kComm + 6 + kGap;
   const auto ranks = static_cast<float>(std::max<std::size_t>(1, rank_count(model)));
   l.pitch = std::clamp(l.ranks.height / ranks, lanes + kLeastWave, lanes + kMostWave);
@@ -372,7 +280,7 @@ void draw_run(Drawing& drawing, const Rect& area, const RunModel& model, const V
   if (!model.predicted) return;
   const RunLayout layout = run_layout(model, area);
   draw_header(drawing, layout.header, model);
-  draw_loss(drawing, layout.loss, model);
+  draw_run_loss(drawing, layout.loss, model);
   const Instant end = end_of(model);
   const Viewport view = viewport_of(layout.ranks, state, end);
   draw_ruler(drawing, layout.ruler, view, state, end);
@@ -390,7 +298,8 @@ void draw_run(Drawing& drawing, const Rect& area, const RunModel& model, const V
       draw_wave(drawing, wave_area(rank), view, model, i);
     }
   }
-  draw_causes(drawing, layout.causes, model);
+  draw_run_residuals(drawing, layout.residuals, model);
+  if (layout.side.width > 0) draw_run_side(drawing, layout.side, model);
 }
 
 Hover describe_run(const RunModel& model, const Rect& area, const ViewState& state, Item item,
@@ -398,6 +307,7 @@ Hover describe_run(const RunModel& model, const Rect& area, const ViewState& sta
   Hover hover;
   if (!model.predicted) return hover;
   const Experiment& predicted = *model.predicted;
+  if (item.kind == ItemKind::Other) return describe_run_panel(model, item);
   if (item.kind == ItemKind::Span && item.tag < predicted.program.instructions.size()) {
     const InstructionId id{static_cast<std::uint32_t>(item.tag)};
     hover.title = describe(predicted.program, id);
@@ -420,7 +330,7 @@ Hover describe_run(const RunModel& model, const Rect& area, const ViewState& sta
     hover.lines.push_back("predicted " + format_bytes(held(predicted.waves[item.tag])));
   } else if (item.kind == ItemKind::Dot && item.tag < model.losses.size()) {
     hover.title = "Update " + std::to_string(item.tag + 1);
-    hover.value = "loss " + number_text(model.losses[item.tag]);
+    hover.value = "loss " + loss_text(model.losses[item.tag]);
   }
   return hover;
 }
@@ -429,8 +339,9 @@ std::string spell_run(const RunModel& model) {
   if (!model.predicted) return "Nothing has been trained yet.";
   std::string text = model.status + ".";
   if (!model.losses.empty())
-    text += " Loss " + number_text(model.losses.back()) + " after " +
-            std::to_string(model.losses.size()) + " updates.";
+    text += " Loss " + loss_text(model.losses.back()) + " after " +
+            std::to_string(model.losses.size()) + " updates, at first " +
+            loss_text(model.losses.front()) + ".";
   text += " Predicted " + spell_duration(model.predicted->result.step.value) + " a step";
   if (model.step > Duration{}) text += ", measured " + spell_duration(model.step);
   text += ".";
@@ -439,7 +350,7 @@ std::string spell_run(const RunModel& model) {
       text += " " + rank_name(model.predicted->program, DeviceId{static_cast<std::uint32_t>(i)}) +
               " held " + spell_bytes(peak_of(model.waves[i])) + ", predicted " +
               spell_bytes(peak_of(model.predicted->waves[i])) + ".";
-  return text;
+  return text + spell_run_readings(model);
 }
 
 }  // namespace trainyard

@@ -92,6 +92,7 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   planner_ = new PlannerPage(document);
   add("Plans", planner_->canvases().front(), planner_);
   connect(&training, &TrainingSession::changed, canvases_[kRun], &CanvasWidget::refresh);
+  connect(canvases_[kRun], &CanvasWidget::painted, &training, &TrainingSession::count_frame);
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
   connect(tabs_, &QTabBar::currentChanged, this, &Page::turned);
   connect(tabs_, &QTabBar::currentChanged, this, &AnalysePage::refresh_rows);

@@ -58,7 +58,7 @@ void RunScene::pan_by(double dx) {
 
 bool RunScene::input(const InputFrame& frame) {
   if (!model_.predicted) return false;
-  const Rect plot = plot_of(area());
+  const Rect plot = plot_of(run_layout(model_, area()).ranks);
   const double x = frame.inside ? frame.at.x : plot.x + plot.width / 2;
   bool moved = false;
   if (frame.wheel_y != 0) {

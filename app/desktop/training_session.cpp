@@ -58,6 +58,9 @@ void TrainingSession::start(const TrainingWish& wish) {
   wish_ = wish;
   paused_ = false;
   frames_ = 0;
+  asked_.start(), going_.invalidate();
+  before_ = {};
+  rate_ = {};
   gate_ = std::make_shared<Gate>();
   thread_ = std::jthread(
       [this, wish, gate = gate_](std::stop_token stop) { work(std::move(stop), wish, gate); });
@@ -84,6 +87,9 @@ void TrainingSession::set_gate(bool closed) {
 void TrainingSession::pause() {
   if (!model_.running || paused_ || thread_.get_stop_token().stop_requested()) return;
   set_gate(true);
+  take_time();
+  before_ = model_.so_far;
+  going_.invalidate();
   model_.status = "paused after " + steps_text(static_cast<std::int64_t>(model_.losses.size()));
   Q_EMIT changed();
 }
@@ -91,6 +97,8 @@ void TrainingSession::pause() {
 void TrainingSession::resume() {
   if (!model_.running || !paused_) return;
   set_gate(false);
+  if (model_.first_sample > Duration{}) going_.start();
+  rate_ = {};
   model_.status = "going on";
   Q_EMIT changed();
 }
@@ -148,6 +156,11 @@ void TrainingSession::poll() {
   live_->drain(spans_, memory_, steps_);
   if (spans_.empty() && steps_.empty()) return;
   reader_->take(spans_, memory_, steps_);
+  if (model_.first_sample == Duration{} && !spans_.empty()) {
+    model_.first_sample = Duration{asked_.nsecsElapsed()};
+    if (!paused_) going_.start();
+  }
+  take_time();
   const auto done = static_cast<std::int64_t>(model_.losses.size());
   if (paused_)
     model_.status = "paused after " + steps_text(done);
@@ -155,6 +168,16 @@ void TrainingSession::poll() {
     model_.status = "update " + std::to_string(done) + " of " + std::to_string(model_.steps);
   if (++frames_ % kCauses == 0) compare_now();
   Q_EMIT changed();
+}
+
+void TrainingSession::take_time() {
+  if (going_.isValid()) model_.so_far = before_ + Duration{going_.nsecsElapsed()};
+}
+
+void TrainingSession::count_frame() {
+  if (!model_.running || !asked_.isValid()) return;
+  rate_.tick(Duration{asked_.nsecsElapsed()});
+  model_.frames_per_second = rate_.per_second();
 }
 
 void TrainingSession::compare_now() {

@@ -2,6 +2,7 @@
 // says of itself sixty times a second.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
 
@@ -11,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "app/desktop/frame_rate.h"
 #include "app/workspace/live_reader.h"
 #include "app/workspace/training_run.h"
 #include "app/workspace/workspace.h"
@@ -47,6 +49,8 @@ class TrainingSession : public QObject {
   /// Of the run that is under way or was the last.
   const TrainingWish& wish() const { return wish_; }
   const RunModel& model() const { return model_; }
+  /// The picture of the model was painted once more.
+  void count_frame();
   /// Null before a run has ended.
   const std::shared_ptr<const TrainingReport>& report() const { return report_; }
 
@@ -71,6 +75,7 @@ class TrainingSession : public QObject {
   void tell(F);
   void prepared(const Prepared&);
   void poll();
+  void take_time();
   void set_gate(bool closed);
   /// The causes of the newest step that was measured whole.
   void compare_now();
@@ -80,7 +85,11 @@ class TrainingSession : public QObject {
   TrainingWish wish_;
   std::shared_ptr<Gate> gate_;
   bool paused_ = false;
-  int frames_ = 0;  // since the causes were looked at
+  int frames_ = 0;       // since the causes were looked at
+  QElapsedTimer asked_;  // since start()
+  QElapsedTimer going_;  // since the first span or the last resume()
+  Duration before_{};    // of training, before going_
+  FrameRate rate_;
   std::unique_ptr<LiveReader> reader_;
   std::shared_ptr<LiveSink> live_;
   std::shared_ptr<const TrainingReport> report_;

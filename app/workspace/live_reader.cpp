@@ -4,6 +4,17 @@
 #include <iterator>
 
 namespace trainyard {
+namespace {
+
+constexpr std::size_t kNewest = 20;  // steps: what one of them does not change
+
+Duration median(std::vector<Duration> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+}  // namespace
 
 LiveReader::LiveReader(RunModel& model)
     : model_(model), memory_(static_cast<std::size_t>(model.predicted->program.devices)) {
@@ -32,9 +43,11 @@ void LiveReader::take(const std::vector<LiveSpan>& spans, const std::vector<Live
   }
   for (const LiveStep& step : steps) {
     model_.losses.push_back(step.loss);
-    model_.step = step.at - last_step_;
+    step_times_.push_back(step.at - last_step_);
+    if (step_times_.size() > kNewest) step_times_.erase(step_times_.begin());
     last_step_ = step.at;
   }
+  if (!steps.empty()) model_.step = median(step_times_);
 }
 
 void LiveReader::show_spans(const std::vector<LiveSpan>& spans, std::int32_t repetition) {

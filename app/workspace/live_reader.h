@@ -14,7 +14,8 @@ class LiveReader {
   /// The model must outlive it and have its prediction.
   explicit LiveReader(RunModel&);
   /// Whatever has happened since the last call, in any order between devices. Spans and waves are
-  /// of the first device of each rank; a wave is shown once its step is over.
+  /// of the first device of each rank; a wave is shown once its step is over. The step's time is
+  /// the median of the newest 20: the lower of two.
   void take(const std::vector<LiveSpan>&, const std::vector<LiveMemory>&,
             const std::vector<LiveStep>&);
 
@@ -26,6 +27,7 @@ class LiveReader {
   std::map<std::int32_t, Instant> begin_;        // of the newest repetitions
   std::vector<std::vector<LiveMemory>> memory_;  // by rank, not shown yet; with the one before
   Instant last_step_{};
+  std::vector<Duration> step_times_;  // of the newest steps
 };
 
 }  // namespace trainyard

@@ -72,6 +72,12 @@ Bytes peak_of(const MemoryWave& wave) {
   return wave.samples.empty() ? Bytes{} : total(wave.samples[wave.peak].bytes);
 }
 
+double busy_share(const Breakdown& b, Duration step) {
+  const Duration work = b.forward + b.backward + b.recompute + b.optimizer;
+  return step.count() > 0 ? static_cast<double>(work.count()) / static_cast<double>(step.count())
+                          : 0;
+}
+
 }  // namespace
 
 double TimelineComparison::step_share() const {
@@ -79,6 +85,13 @@ double TimelineComparison::step_share() const {
                                               static_cast<double>(predicted_step.count()) -
                                           1
                                     : 0;
+}
+
+double TimelineComparison::peak_share() const {
+  double most = 0;
+  for (const WaveResidual& wave : waves)
+    if (std::abs(wave.peak_share()) > std::abs(most)) most = wave.peak_share();
+  return most;
 }
 
 const std::vector<NamedPart>& breakdown_parts() {
@@ -104,9 +117,10 @@ TimelineComparison compare(const Program& program, const TimedWaves& predicted,
   const StepWindow mw = step_window(measured.timeline, program);
   c.predicted_step = pw.length(), c.measured_step = mw.length();
   const std::vector<Breakdown> ours = breakdowns(measured.timeline, program, recompute_share);
+  const std::vector<Breakdown> theirs = breakdowns(predicted.timeline, program, recompute_share);
+  c.predicted_bubble = bubble_fraction(theirs), c.measured_bubble = bubble_fraction(ours);
   c.device = critical_device(ours);
-  const Breakdown& m = ours[c.device.value];
-  const Breakdown p = breakdown(predicted.timeline, program, c.device, recompute_share);
+  const Breakdown &m = ours[c.device.value], &p = theirs[c.device.value];
   for (const NamedPart& part : breakdown_parts())
     c.causes.push_back({part.name, p.*part.part, m.*part.part});
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d) {
@@ -120,6 +134,8 @@ TimelineComparison compare(const Program& program, const TimedWaves& predicted,
       w.over_work = over_work(program, w.device, predicted, measured);
     }
     c.waves.push_back(w);
+    c.busy.push_back(
+        {busy_share(theirs[d], c.predicted_step), busy_share(ours[d], c.measured_step)});
   }
   return c;
 }

@@ -39,13 +39,22 @@ struct WaveResidual {
   }
 };
 
+/// How much of its step a device works, [0, 1].
+struct BusyShares {
+  double predicted = 0, measured = 0;
+};
+
 struct TimelineComparison {
   Duration predicted_step{}, measured_step{};
+  double predicted_bubble = 0, measured_bubble = 0;  // as bubble_fraction() has it
   /// Of the step: measured over predicted, minus 1; 0 where nothing was predicted.
   double step_share() const;
   DeviceId device;                    // the causes are of: the measured step's critical one
   std::vector<CauseResidual> causes;  // in the order of Breakdown
   std::vector<WaveResidual> waves;    // one a device
+  std::vector<BusyShares> busy;       // one a device
+  /// Of the device whose peaks lie furthest apart, signed; 0 without waves.
+  double peak_share() const;
 };
 
 /// A timeline and its waves, one a device of the program.

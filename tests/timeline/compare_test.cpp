@@ -75,6 +75,33 @@ TEST(Compare, CausesSumToTheDifference) {
   }));
 }
 
+// Two devices, forwards of one, backwards and updates of two: each works 4 x 3 + 2 of 17 units, and
+// waits for three.
+TEST(Compare, SharesOfWorkAndWaitAreOfTheWholeStep) {
+  const Program program = pipeline({.devices = 2, .microbatches = 4});
+  const TimelineComparison c = compare(program, played(program, milliseconds(1), milliseconds(2)),
+                                       played(program, milliseconds(2), milliseconds(4)));
+  EXPECT_EQ(c.predicted_step, milliseconds(17));
+  EXPECT_EQ(c.measured_step, milliseconds(34));
+  EXPECT_DOUBLE_EQ(c.predicted_bubble, 3.0 / 17);
+  EXPECT_DOUBLE_EQ(c.measured_bubble, 3.0 / 17);
+  ASSERT_EQ(c.busy.size(), 2u);
+  for (const BusyShares& busy : c.busy) {
+    EXPECT_DOUBLE_EQ(busy.predicted, 14.0 / 17);
+    EXPECT_DOUBLE_EQ(busy.measured, 14.0 / 17);
+  }
+}
+
+TEST(Compare, ThePeakFurthestApartIsTold) {
+  const Program program = pipeline({.devices = 2, .microbatches = 4});
+  const Played predicted = played(program, milliseconds(1), milliseconds(2));
+  EXPECT_EQ(compare(program, predicted, predicted).peak_share(), 0);
+  Played measured = predicted;
+  for (MemoryWave::Sample& sample : measured.waves[1].samples)
+    for (Bytes& bytes : sample.bytes) bytes = Bytes{bytes.value / 2};
+  EXPECT_DOUBLE_EQ(compare(program, predicted, measured).peak_share(), -0.5);
+}
+
 TEST(Compare, BytesThatWereNotPredictedAreFound) {
   const Program program = pipeline({.devices = 2, .microbatches = 4});
   const Played predicted = played(program, milliseconds(1), milliseconds(2));

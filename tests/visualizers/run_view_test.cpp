@@ -9,53 +9,17 @@
 #include <iterator>
 
 #include "tests/support/source_dir.h"
-#include "tests/visualizers/small_experiment.h"
+#include "tests/visualizers/run_models.h"
 #include "visualizers/svg.h"
 
 namespace trainyard {
 namespace {
 
 using namespace std::chrono_literals;
-using testing_experiment::experiment;
+using testing_run::done;
+using testing_run::half_way;
 
 const Rect kArea{0, 0, 900, 520};
-
-// A run that takes a tenth longer than was predicted, half of a step into its second update.
-RunModel half_way() {
-  RunModel model;
-  model.predicted = experiment({.stages = 2, .microbatches = 4, .capacity = 20_GiB});
-  model.status = "step 2 of 4";
-  model.running = true;
-  model.steps = 4;
-  model.losses = {2.3, 1.7};
-  const auto slower = [](Instant t) { return t + t / 10; };
-  for (const Span& span : model.predicted->timeline.spans)
-    model.spans.push_back(span.start < 14ms ? Span{slower(span.start), slower(span.end)}
-                                            : kUnmeasured);
-  model.waves.resize(2);
-  model.waves[0] = model.predicted->waves[0];
-  for (MemoryWave::Sample& sample : model.waves[0].samples) sample.at = slower(sample.at);
-  return model;
-}
-
-RunModel done() {
-  RunModel model = half_way();
-  const Experiment& predicted = *model.predicted;
-  model.running = false;
-  model.status = "trained for 4 updates";
-  model.outcome = "92.4 % right";
-  model.losses = {2.3, 1.7, 1.2, 1.1};
-  Timeline measured = predicted.timeline;
-  model.waves = predicted.waves;
-  for (Span& span : measured.spans) span = {span.start * 11 / 10, span.end * 11 / 10};
-  for (MemoryWave& wave : model.waves)
-    for (MemoryWave::Sample& sample : wave.samples) sample.at = sample.at * 11 / 10;
-  model.spans = measured.spans;
-  model.comparison =
-      compare(predicted.program, {predicted.timeline, predicted.waves}, {measured, model.waves});
-  model.step = makespan(measured);
-  return model;
-}
 
 Drawing drawn(const RunModel& model, const ViewState& state = {}) {
   Drawing drawing({kArea.width, kArea.height});
@@ -110,6 +74,7 @@ TEST(RunView, CausesAreShownOnceItIsOver) {
   EXPECT_FALSE(says(drawn(half_way()), "bubble"));
   const Drawing drawing = drawn(done());
   EXPECT_TRUE(says(drawing, "bubble"));
+  EXPECT_TRUE(says(drawing, "optimizer"));
   EXPECT_TRUE(says(drawing, "92.4 % right"));
   EXPECT_TRUE(says(drawing, "+10.0 %"));
   EXPECT_TRUE(says(drawing, "apart 0.0 %"));
@@ -121,6 +86,17 @@ TEST(RunView, LossesThatAreNotNumbersAreNoPoints) {
   for (const Point& p : drawn(model).points) EXPECT_TRUE(std::isfinite(p.y));
   model.losses = {NAN};
   EXPECT_TRUE(says(drawn(model), "not finite"));
+}
+
+// A narrow area keeps its width for lanes.
+TEST(RunView, ReadingsStandBesideWhereThereIsRoom) {
+  const RunModel model = done();
+  EXPECT_EQ(run_layout(model, {0, 0, 859, 520}).side.width, 0);
+  const RunLayout wide = run_layout(model, kArea);
+  EXPECT_EQ(wide.side.right(), kArea.right());
+  EXPECT_EQ(wide.ranks.right(), wide.side.x);
+  EXPECT_EQ(wide.residuals.bottom(), kArea.bottom());
+  EXPECT_TRUE(says(drawn(model), "Peak memory"));
 }
 
 TEST(RunView, RanksThatDoNotFitScroll) {

@@ -78,5 +78,23 @@ TEST(LiveReader, StepsGiveLossAndTime) {
   EXPECT_EQ(model.step, 3ms);
 }
 
+// One step that another program held up does not move what is shown.
+TEST(LiveReader, TheStepIsTheMedianOfTheNewest) {
+  RunModel model = predicted();
+  LiveReader reader(model);
+  Instant at{};
+  const auto steps = [&](int count, Duration each) {
+    for (int i = 0; i < count; ++i) {
+      at += each;
+      reader.take({}, {}, {{.step = 1, .loss = 1, .at = at}});
+    }
+  };
+  steps(2, 4ms);
+  steps(1, 90ms);
+  EXPECT_EQ(model.step, 4ms);
+  steps(20, 7ms);
+  EXPECT_EQ(model.step, 7ms);
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -1,0 +1,36 @@
+// A training run as its picture knows it: what was predicted, and what has been measured so far.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result/experiment.h"
+#include "core/timeline/compare.h"
+
+namespace trainyard {
+
+struct RunModel {
+  ExperimentPtr predicted;  // null: nothing was started
+  /// Measured, by instruction of the program; one that ends before it starts is not there yet. They
+  /// count from the beginning of their step.
+  std::vector<Span> spans;
+  std::vector<MemoryWave> waves;  // one a rank; without samples where none is there yet
+  std::vector<double> losses;     // by update
+  std::int64_t steps = 0;         // to be done in all
+  Duration step{};                // measured; 0 = none yet
+  std::string status;             // "step 12 of 100", "stopped at step 12", why it failed
+  std::string outcome;            // in words, once it is over: "92.4 % right"
+  bool running = false, failed = false;
+  std::optional<TimelineComparison> comparison;  // of the newest step that was measured whole
+  // On the wall's clock; 0 where nobody looked at it.
+  Duration first_sample{};    // from when it was asked for until its first span was there
+  Duration so_far{};          // since its first span, pauses left out
+  int frames_per_second = 0;  // of the picture, while it runs
+};
+
+/// A span that is not there yet.
+inline constexpr Span kUnmeasured{Instant{1}, Instant{0}};
+
+}  // namespace trainyard

@@ -1,0 +1,25 @@
+// What stands beside and below the lanes of a run: its readings with how busy each rank is, and the
+// residuals of step and peak as tables whose rows sum to the last.
+#pragma once
+
+#include "visualizers/drawing.h"
+#include "visualizers/run_readings.h"
+#include "visualizers/view_state.h"
+
+namespace trainyard {
+
+/// Readings two in a row, the ranks' busy shares under them as far as there is room, notes last.
+/// Items: Other, tag kReadingTag and the reading.
+void draw_run_side(Drawing&, const Rect& area, const RunModel&);
+
+/// px that both tables take; 0 before a step was measured whole.
+float run_residuals_height(const RunModel&);
+/// Time at the left, memory at the right where both have room. Items: Other, tag kTimeTag or
+/// kMemoryTag and the row.
+void draw_run_residuals(Drawing&, const Rect& area, const RunModel&);
+
+inline constexpr std::uint64_t kReadingTag = 0x100, kTimeTag = 0x200, kMemoryTag = 0x300;
+/// What to say of an item of either; an empty title for any other.
+Hover describe_run_panel(const RunModel&, Item);
+
+}  // namespace trainyard
