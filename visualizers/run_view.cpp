@@ -16,7 +16,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kHeader = 28, kSide = 236, kLeastWithSide = 860, kGhostLane = 7, kLane = 15,
+constexpr float kHeader = 28, kSide = 304, kLeastWithSide = 860, kGhostLane = 7, kLane = 15,
                 kComm = 4, kLeastWave = 34, kMostWave = 150, kGap = 8;
 
 Instant end_of(const RunModel& model) {
