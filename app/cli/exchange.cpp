@@ -1,4 +1,5 @@
-// import and export: what other programs write about pipelines, as a plan and back.
+// import and export: what other programs write about pipelines as a plan, and a plan in their
+// words.
 #include "app/workspace/exchange.h"
 
 #include <ostream>
@@ -26,10 +27,11 @@ int run_import(const Words& words, Streams& streams) {
 
 int run_export(const Words& words, Streams& streams) {
   if (!words.has("to"))
-    throw Error(Error::Kind::InvalidInput, "expected a format: pytorch-csv or megatron-layout",
-                {"--to"});
+    throw Error(Error::Kind::InvalidInput, "expected a format: " + export_names(), {"--to"});
   const ExportFormat& format = export_format(words.text("to"));
-  deliver(format.write(prepare(open_scenario(words, streams))), words, streams);
+  const Exported exported = format.write(prepare(open_scenario(words, streams)));
+  if (!words.has("quiet")) warn(exported.warnings, streams);
+  deliver(exported.text, words, streams);
   return kDone;
 }
 
@@ -47,10 +49,19 @@ Verb import_verb() {
 
 Verb export_verb() {
   return {.name = "export",
-          .summary = "Writes a plan's order as PyTorch's pipeline CSV, or its split as Megatron's.",
+          .summary =
+              "Writes a plan in another program's words: a launch script, a configuration, a "
+              "job, an order, a split.",
           .flags = with_scenario_flags(
-              {order_flag(), {"to", "FORMAT", "pytorch-csv or megatron-layout"}}),
-          .examples = {"export --to pytorch-csv --model llama-3-8b --cluster h100-sxm:8 --set pp=4 "
+              {order_flag(),
+               {"to", "FORMAT",
+                "megatron-lm, deepspeed, slurm, torchtitan, pytorch-csv or megatron-layout"}}),
+          .examples = {"export --to megatron-lm --model llama-3-70b --cluster h100-sxm:64 --set "
+                       "tp=8 --set pp=4 --set zero=1",
+                       "export --to slurm --model llama-3-70b --cluster h100-sxm:64 --set tp=8 "
+                       "--set pp=4 --set zero=1 --out job.sbatch",
+                       "export --to deepspeed --model llama-3-8b --cluster h100-sxm:8 --set zero=3",
+                       "export --to pytorch-csv --model llama-3-8b --cluster h100-sxm:8 --set pp=4 "
                        "--set global-batch=16",
                        "export --to megatron-layout --model llama-3-8b --cluster h100-sxm:8 --set "
                        "pp=4 --set split=7,9,9,7 --set global-batch=16"},

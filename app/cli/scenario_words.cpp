@@ -41,12 +41,16 @@ Scenario open_scenario(const Words& words, Streams& streams) {
   const Diagnostics found = check(scenario);
   throw_if_errors(found);
   if (words.has("quiet")) return scenario;
+  warn(found, streams);
+  return scenario;
+}
+
+void warn(const Diagnostics& found, Streams& streams) {
   for (const Diagnostic& d : found) {
     if (d.severity == Diagnostic::Severity::Note) continue;
     streams.err << "warning: " << (d.place.text.empty() ? "" : d.place.text + ": ") << d.message
                 << (d.fix.empty() ? "" : "; try " + d.fix) << "\n";
   }
-  return scenario;
 }
 
 Scenario open_parts(const Words& words) {

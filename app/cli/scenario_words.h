@@ -19,6 +19,8 @@ Flag order_flag();
 /// Opens what the words name and checks it. Warnings go to err unless --quiet. Throws
 /// Error{InvalidInput} with all that is wrong.
 Scenario open_scenario(const Words&, Streams&);
+/// A line each on err; notes are left out.
+void warn(const Diagnostics&, Streams&);
 
 /// The same of what is named only, the model and the cluster left empty where they are not, and
 /// checks nothing.

@@ -27,6 +27,23 @@ const ExportFormat& format_at(int row) {
   return export_formats()[static_cast<std::size_t>(std::max(0, row))];
 }
 
+QLabel* line(const QString& name) {
+  QLabel* label = make_label("", 12, QFont::Normal, "warn");
+  label->setTextFormat(Qt::PlainText);
+  label->setWordWrap(true);
+  label->setAccessibleName(name);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  return label;
+}
+
+// "• vocabulary padded ...; try tp=4", a line each.
+QString lines(const Diagnostics& warnings) {
+  QStringList list;
+  for (const Diagnostic& d : warnings)
+    list << QString::fromStdString("• " + d.message + (d.fix.empty() ? "" : "; try " + d.fix));
+  return list.join("\n");
+}
+
 }  // namespace
 
 ExportDialog::ExportDialog(ExperimentPtr experiment, QWidget* parent)
@@ -36,7 +53,7 @@ ExportDialog::ExportDialog(ExperimentPtr experiment, QWidget* parent)
       text_(new QPlainTextEdit) {
   setWindowTitle("Export plan");
   setModal(true);
-  resize(880, 560);
+  resize(1000, 700);
   auto* column = new QVBoxLayout(this);
   auto* row = new QHBoxLayout;
   targets_->setAccessibleName("Programs that can be given the plan");
@@ -44,10 +61,10 @@ ExportDialog::ExportDialog(ExperimentPtr experiment, QWidget* parent)
   for (const ExportFormat& format : export_formats()) targets_->addItem(words(format.title));
   row->addWidget(targets_);
   auto* right = new QVBoxLayout;
-  warning_ = make_label("", 12, QFont::Normal, "warn");
-  warning_->setWordWrap(true);
-  warning_->setAccessibleName("What cannot be said there");
-  right->addWidget(warning_);
+  refusal_ = line("What cannot be said there");
+  warnings_ = line("What is left to be done by hand");
+  right->addWidget(refusal_);
+  right->addWidget(warnings_);
   text_->setAccessibleName("What is written");
   text_->setReadOnly(true);
   text_->setFont(code_font());
@@ -72,18 +89,23 @@ void ExportDialog::choose(int target) { targets_->setCurrentRow(target); }
 
 QString ExportDialog::preview() const { return text_->toPlainText(); }
 
-QString ExportDialog::warning() const { return warning_->text(); }
+QString ExportDialog::refusal() const { return refusal_->text(); }
+
+QString ExportDialog::warnings() const { return warnings_->text(); }
 
 void ExportDialog::refresh() {
-  std::string text, refusal;
+  Exported exported;
+  std::string refusal;
   try {
-    text = format_at(targets_->currentRow()).write(experiment_->workload);
+    exported = format_at(targets_->currentRow()).write(experiment_->workload);
   } catch (const Error& error) {
     refusal = describe(error);
   }
-  text_->setPlainText(QString::fromStdString(text));
-  warning_->setText(QString::fromStdString(refusal));
-  warning_->setVisible(!refusal.empty());
+  text_->setPlainText(QString::fromStdString(exported.text));
+  refusal_->setText(QString::fromStdString(refusal));
+  refusal_->setVisible(!refusal.empty());
+  warnings_->setText(lines(exported.warnings));
+  warnings_->setVisible(!exported.warnings.empty());
   save_->setEnabled(refusal.empty());
   copy_->setEnabled(refusal.empty());
 }
@@ -98,8 +120,8 @@ void ExportDialog::save() {
     write_file_atomically(path.toStdString(), text_->toPlainText().toStdString());
     accept();
   } catch (const Error& error) {
-    warning_->setText(QString::fromStdString(describe(error)));
-    warning_->show();
+    refusal_->setText(QString::fromStdString(describe(error)));
+    refusal_->show();
   }
 }
 

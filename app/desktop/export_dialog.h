@@ -1,5 +1,5 @@
-// The plan in another program's words: which program, what it would be given, and what cannot be
-// said there. Nothing is written before Save or Copy.
+// The plan in another program's words: which program, what it would be given, what cannot be said
+// there and what is left to be done by hand. Nothing is written before Save or Copy.
 #pragma once
 
 #include <QDialog>
@@ -21,7 +21,9 @@ class ExportDialog : public QDialog {
   void choose(int target);
   QString preview() const;
   /// Why the target cannot be given the plan; empty where it can.
-  QString warning() const;
+  QString refusal() const;
+  /// What the text says only in part or leaves to be done, a line each.
+  QString warnings() const;
 
  private:
   void refresh();
@@ -30,7 +32,7 @@ class ExportDialog : public QDialog {
   ExperimentPtr experiment_;
   QListWidget* targets_;
   QPlainTextEdit* text_;
-  QLabel* warning_;
+  QLabel *refusal_, *warnings_;
   QPushButton *save_, *copy_;
 };
 

@@ -371,7 +371,7 @@ void Window::export_as(const char* name) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
   };
   try {
-    const std::string text = format.write(session_.experiment()->workload);
+    const std::string text = format.write(session_.experiment()->workload).text;
     const QString path = QFileDialog::getSaveFileName(
         this, "Export " + words(format.title), "pipeline." + words(format.ending),
         QString("%1 (*.%2)").arg(words(format.title), words(format.ending)));

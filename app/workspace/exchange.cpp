@@ -8,6 +8,10 @@
 #include "app/workspace/workspace.h"
 #include "core/base/nearest.h"
 #include "core/estimate/estimate.h"
+#include "core/exporters/deepspeed.h"
+#include "core/exporters/megatron_lm.h"
+#include "core/exporters/slurm.h"
+#include "core/exporters/torchtitan.h"
 #include "core/io/megatron_layout.h"
 #include "core/io/pipeline_csv.h"
 #include "core/methods/catalogue.h"
@@ -114,13 +118,22 @@ Import import_layout(std::string_view content, const std::string& source, const 
   return found;
 }
 
-std::string write_csv(const Workload& w) {
-  return pipeline_csv(order(w, schedule_shape(w, phase_times(w, *cost_model(w.scenario)))));
+Exported write_csv(const Workload& w) {
+  return {pipeline_csv(order(w, schedule_shape(w, phase_times(w, *cost_model(w.scenario)))))};
 }
 
-std::string write_layout(const Workload& w) { return megatron_layout(w.scenario); }
+Exported write_layout(const Workload& w) { return {megatron_layout(w.scenario)}; }
+
+template <Exported (*write)(const Scenario&)>
+Exported of_scenario(const Workload& w) {
+  return write(w.scenario);
+}
 
 constexpr std::array kFormats = {
+    ExportFormat{"megatron-lm", "Megatron-LM launch script", "sh", of_scenario<megatron_lm>},
+    ExportFormat{"deepspeed", "DeepSpeed configuration", "json", of_scenario<deepspeed>},
+    ExportFormat{"slurm", "Slurm job", "sbatch", of_scenario<slurm>},
+    ExportFormat{"torchtitan", "torchtitan configuration", "toml", of_scenario<torchtitan>},
     ExportFormat{"pytorch-csv", "PyTorch pipeline CSV", "csv", write_csv},
     ExportFormat{"megatron-layout", "Megatron pipeline layout", "txt", write_layout}};
 
@@ -147,6 +160,15 @@ Import import_text(std::string_view content, const std::string& source, const Sc
 
 std::span<const ExportFormat> export_formats() { return kFormats; }
 
+std::string export_names() {
+  std::string text;
+  for (const ExportFormat& format : kFormats) {
+    if (&format != &kFormats.front()) text += &format == &kFormats.back() ? " or " : ", ";
+    text += format.name;
+  }
+  return text;
+}
+
 const ExportFormat& export_format(std::string_view name) {
   std::vector<std::string_view> names;
   for (const ExportFormat& format : kFormats) {
@@ -154,8 +176,8 @@ const ExportFormat& export_format(std::string_view name) {
     names.push_back(format.name);
   }
   throw Error(Error::Kind::InvalidInput,
-              fmt::format("expected {}, found \"{}\"{}", fmt::join(names, " or "),
-                          name.substr(0, 80), did_you_mean(name.substr(0, 80), names)),
+              fmt::format("expected {}, found \"{}\"{}", export_names(), name.substr(0, 80),
+                          did_you_mean(name.substr(0, 80), names)),
               {"--to"});
 }
 

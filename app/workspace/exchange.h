@@ -1,5 +1,4 @@
-// What other programs write about pipelines, in and out: PyTorch's schedules and Megatron's
-// layouts.
+// What other programs are given of a plan, and what they write about pipelines.
 #pragma once
 
 #include <span>
@@ -7,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/exporters/exported.h"
 #include "core/lowering/lower.h"
 
 namespace trainyard {
@@ -25,12 +25,15 @@ struct Import {
 Import import_text(std::string_view content, const std::string& source, const Scenario&);
 
 struct ExportFormat {
-  std::string_view name;                  // of `export --to`
-  std::string_view title;                 // "PyTorch pipeline CSV"
-  std::string_view ending;                // "csv"
-  std::string (*write)(const Workload&);  // throws Error{Unsupported} with what cannot be said
+  std::string_view name;    // of `export --to`
+  std::string_view title;   // "PyTorch pipeline CSV"
+  std::string_view ending;  // "csv"
+  /// Equal plans give equal bytes. Throws Error{Unsupported} with what cannot be said.
+  Exported (*write)(const Workload&);
 };
 std::span<const ExportFormat> export_formats();
+/// Their names as a sentence has them: "a, b or c".
+std::string export_names();
 /// Throws Error{InvalidInput} with the nearest names.
 const ExportFormat& export_format(std::string_view name);
 

@@ -202,7 +202,7 @@ TEST(Shell, EveryTargetSaysWhatItWouldBeGivenOrWhyNot) {
   ExportDialog dialog(window->session().experiment(), window.get());
   for (std::size_t i = 0; i < export_formats().size(); ++i) {
     dialog.choose(static_cast<int>(i));
-    EXPECT_NE(dialog.preview().isEmpty(), dialog.warning().isEmpty()) << export_formats()[i].name;
+    EXPECT_NE(dialog.preview().isEmpty(), dialog.refusal().isEmpty()) << export_formats()[i].name;
   }
 }
 

@@ -29,7 +29,7 @@ TEST(Exchange, WhatIsExportedIsImportedAgain) {
       const Workload w = prepare(s);
       std::string text;
       try {
-        text = export_format("pytorch-csv").write(w);
+        text = export_format("pytorch-csv").write(w).text;
       } catch (const Error& e) {
         EXPECT_EQ(e.kind(), Error::Kind::Unsupported) << m.name;
         EXPECT_TRUE(m.settles || copies(m.placement) > 1) << m.name << ": " << e.what();
@@ -58,7 +58,7 @@ TEST(Exchange, LayoutsAreSplits) {
   EXPECT_EQ(found.settings, (std::vector<std::string>{"pp=2", "virtual-stages=2",
                                                       "schedule=interleaved", "split=2,4,4,2"}));
   s = with(found, s);
-  EXPECT_EQ(export_format("megatron-layout").write(prepare(s)), "Ett|t*4|t*4|ttL\n");
+  EXPECT_EQ(export_format("megatron-layout").write(prepare(s)).text, "Ett|t*4|t*4|ttL\n");
 }
 
 TEST(Exchange, SaysWhatWasLeftOut) {
