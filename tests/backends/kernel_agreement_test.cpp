@@ -429,6 +429,28 @@ TEST(RunKernel, EveryOpHasAKernelAndRoutedOnesAreRefused) {
             (std::set<std::string_view>{"router", "dispatch", "routed_matmul", "combine"}));
 }
 
+// They would make a kernel tens of times slower and say nothing that a training hears; the thread's
+// own arithmetic stays as it is.
+TEST(RunKernel, SubnormalNumbersAreZerosToAKernelAndToNobodyElse) {
+  float small = std::ldexp(1.F, -100), smaller = std::ldexp(1.F, -40), product = 7;
+  Graph graph;
+  Tensor x = activation(sizes({1, 1})), w = parameter(sizes({1, 1}));
+  x.name = "x", w.name = "w";
+  const TensorId x_id = graph.add(x), w_id = graph.add(w);
+  graph.add("product", matmul(), {x_id, w_id});
+  const View in[] = {{&small, DType::F32, 2, {1, 1}}, {&smaller, DType::F32, 2, {1, 1}}};
+  const View out{&product, DType::F32, 2, {1, 1}};
+  Scratch scratch;
+  const Binding binding;
+  KernelCall call{.graph = graph, .node = graph.nodes[0], .binding = binding, .scratch = scratch};
+  call.inputs = in, call.outputs = {&out, 1};
+  run_kernel(call, Pass::Forward);
+  EXPECT_EQ(product, 0);
+  volatile float here = small;
+  here = here * smaller;
+  EXPECT_EQ(here, std::ldexp(1.F, -140)) << "the mode outlived the kernel";
+}
+
 // What a thread keeps of oneDNN is its own, and of no influence on what comes out.
 TEST(RunKernel, ThreadsGiveTheSameBits) {
   Graph graph;

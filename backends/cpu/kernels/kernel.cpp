@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/convert.h"
+#include "backends/cpu/kernels/flush_subnormals.h"
 #include "backends/cpu/kernels/one_thread.h"
 #include "backends/cpu/kernels/operands.h"
 #include "core/base/error.h"
@@ -132,6 +133,7 @@ void run_kernel(const KernelCall& call, Pass pass) {
   const KernelFunction function = kernel.of(pass);
   if (function == nullptr) return;
   stay_on_one_thread();
+  const FlushSubnormals flush;
   const Scratch::Frame frame(call.scratch);
   if (Conversion::needed(call, kernel))
     Conversion(call, kernel).run(function, pass == Pass::Forward);

@@ -1,0 +1,33 @@
+// Numbers below 1.2e-38 (4 bytes) as zeros while kernels run. Late in a training the gradients of
+// attention fall that low, and a processor takes a hundred cycles for each: a backward pass of the
+// smallest GPT took 2.4 times as long after 80 updates as with zeros in their place.
+#pragma once
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+namespace trainyard {
+
+/// On the calling thread, for its own lifetime; the float environment is then what it was. Nothing
+/// where the processor has no such mode.
+class FlushSubnormals {
+ public:
+#if defined(__SSE2__)
+  FlushSubnormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | kFlushToZero | kReadAsZero); }
+  ~FlushSubnormals() { _mm_setcsr(before_); }
+#else
+  FlushSubnormals() = default;
+  ~FlushSubnormals() {}
+#endif
+  FlushSubnormals(const FlushSubnormals&) = delete;
+  FlushSubnormals& operator=(const FlushSubnormals&) = delete;
+
+ private:
+#if defined(__SSE2__)
+  static constexpr unsigned kFlushToZero = 0x8000, kReadAsZero = 0x0040;
+  unsigned before_;
+#endif
+};
+
+}  // namespace trainyard
