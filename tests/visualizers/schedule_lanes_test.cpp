@@ -107,7 +107,7 @@ SchedulesModel three() {
   std::vector<SchedulePanel> panels;
   panels.push_back(panel({2, 4}, "first"));
   panels.push_back(panel({2, 8}, "second"));
-  panels.push_back({"third", "", "needs two chunks a device", "", {}, {}, {}});
+  panels.push_back({"third", "", "needs two chunks a device", "", {}, {}, {}, {}});
   return schedules_model(std::move(panels), 19_GiB);
 }
 
