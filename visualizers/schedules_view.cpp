@@ -19,10 +19,10 @@ bool is_legal(const SchedulePanel& panel) { return !panel.timeline.ranks.empty()
 
 // Of the same progress, so that a quick step on stale weights stands beside what it takes in all.
 double days_per_trillion(const Result& result) {
-  const double rate =
-      result.counts_tokens && result.step.value > Duration{} ? tokens_per_second(result) : 0;
-  if (result.asynchrony) return days_per_trillion_tokens(rate, *result.asynchrony);
-  return rate > 0 ? 1e12 / rate / 86400 : 0;
+  if (!result.counts_tokens || result.step.value <= Duration{}) return 0;
+  Asynchrony none;
+  none.token_overhead.value = 1;
+  return days_per_trillion_tokens(tokens_per_second(result), result.asynchrony.value_or(none));
 }
 
 // "step 4.123 s", "12.3 days a 10^12 tokens", "bubble 21.8 %", "peak 73.1 of 79.6 GiB".

@@ -1,6 +1,6 @@
 // Numbers below 1.2e-38 (4 bytes) as zeros while kernels run. Late in a training the gradients of
-// attention fall that low, and a processor takes a hundred cycles for each: a backward pass of the
-// smallest GPT took 2.4 times as long after 80 updates as with zeros in their place.
+// attention fall that low, and a processor takes a hundred cycles for each: after 80 updates the
+// backward of the smallest GPT took 34 ms a step, and 19 with zeros in their place.
 #pragma once
 
 #if defined(__SSE2__)

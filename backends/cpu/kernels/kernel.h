@@ -90,9 +90,9 @@ const CpuKernel& cpu_kernel(const Op&);
 
 /// Runs one pass. Operands in 16 bits are converted to 4-byte floats before, and what was written
 /// is rounded to nearest even after, where the kernel does not do so itself. Subnormal numbers are
-/// zeros to it. A pass that the op
-/// does not have does nothing. Throws Error{Internal} naming op and operand where one that the pass
-/// needs is not there, and Error{Unsupported} where the op is refused.
+/// zeros to it. A pass that the op does not have does nothing. Throws Error{Internal} naming op and
+/// operand where one that the pass needs is not there, and Error{Unsupported} where the op is
+/// refused.
 void run_kernel(const KernelCall&, Pass);
 
 }  // namespace trainyard
