@@ -88,13 +88,7 @@ class Writer {
   }
 
   bool divides_evenly() const {
-    std::vector<int> layers;
-    for (const Stage& stage : stages(s_.model, plan_)) {
-      int count = 0;
-      for (const LayerRun& run : stage.runs)
-        if (s_.model.blocks[static_cast<std::size_t>(run.block)].layer) count += run.count;
-      layers.push_back(count);
-    }
+    const std::vector<int> layers = stage_layers(s_.model, plan_);
     return std::all_of(layers.begin(), layers.end(), [&](int n) { return n == layers.front(); });
   }
 

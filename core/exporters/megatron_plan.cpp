@@ -46,17 +46,6 @@ void rank_order(const Mesh& mesh, MegatronWords& to, Limits& limits) {
                   "rank-order=tp-cp-ep-dp-pp");
 }
 
-std::vector<int> layers_of_stages(const Scenario& s) {
-  std::vector<int> layers;
-  for (const Stage& stage : stages(s.model, s.plan)) {
-    int count = 0;
-    for (const LayerRun& run : stage.runs)
-      if (s.model.blocks[static_cast<std::size_t>(run.block)].layer) count += run.count;
-    layers.push_back(count);
-  }
-  return layers;
-}
-
 void pipeline(const Scenario& s, MegatronWords& to, Limits& limits) {
   const Plan& plan = s.plan;
   const Method& schedule = schedule_of(plan);
@@ -78,7 +67,7 @@ void pipeline(const Scenario& s, MegatronWords& to, Limits& limits) {
                   "virtual-stages=1");
     return;
   }
-  const std::vector<int> layers = layers_of_stages(s);
+  const std::vector<int> layers = stage_layers(s.model, s.plan);
   const bool even =
       std::all_of(layers.begin(), layers.end(), [&](int count) { return count == layers.front(); });
   if (!even) {
@@ -228,7 +217,7 @@ bool recomputes_attention(const RecomputePolicies& policies) {
 void recomputation(const Scenario& s, MegatronWords& to, Limits& limits) {
   const Params params = params_of(s.plan, "recompute");
   const std::string& text = params.text("policy");
-  const std::vector<int> layers = layers_of_stages(s);
+  const std::vector<int> layers = stage_layers(s.model, s.plan);
   const std::int64_t most = *std::max_element(layers.begin(), layers.end());
   const bool blocks = text == "blocks";
   const RecomputePolicies policies = blocks ? RecomputePolicies{} : policies_of(s.plan);

@@ -244,18 +244,6 @@ std::int64_t most_layers(const Scenario& scenario) {
   return (layer_count(scenario.model) + stages - 1) / stages;
 }
 
-// Of each virtual stage.
-std::vector<int> stage_layers(const Scenario& scenario) {
-  std::vector<int> layers;
-  for (const Stage& stage : stages(scenario.model, scenario.plan)) {
-    int count = 0;
-    for (const LayerRun& run : stage.runs)
-      if (scenario.model.blocks[static_cast<std::size_t>(run.block)].layer) count += run.count;
-    layers.push_back(count);
-  }
-  return layers;
-}
-
 Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
   const std::string& policy = params.text("policy");
   const Place place{"plan#/choices/recompute"};
@@ -265,8 +253,8 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
              "nothing is saved",
              place, "recompute=none"}};
   if (policy != "blocks")
-    return check_policies(parse_policies(policy, place), scenario.model, stage_layers(scenario),
-                          place);
+    return check_policies(parse_policies(policy, place), scenario.model,
+                          stage_layers(scenario.model, scenario.plan), place);
   const std::int64_t most = most_layers(scenario);
   if (params.integer("blocks") > most)
     return {{Diagnostic::Severity::Error,

@@ -161,6 +161,17 @@ void add(Stage& stage, int block, int first, int count) {
 
 }  // namespace
 
+std::vector<int> stage_layers(const Model& model, const Plan& plan) {
+  std::vector<int> layers;
+  for (const Stage& stage : stages(model, plan)) {
+    int count = 0;
+    for (const LayerRun& run : stage.runs)
+      if (model.blocks[static_cast<std::size_t>(run.block)].layer) count += run.count;
+    layers.push_back(count);
+  }
+  return layers;
+}
+
 Diagnostics check_split(const Model& model, const Plan& plan) {
   if (plan.mesh.pp < 1)
     return {error(fmt::format("expected pp of at least 1, found {}", plan.mesh.pp), "plan#/mesh/pp",

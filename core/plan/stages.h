@@ -26,6 +26,8 @@ struct Stage {
 /// of all layers with the first stage, those after all with the last. Throws Error{InvalidInput}
 /// when the split does not add up (see check_split).
 std::vector<Stage> stages(const Model&, const Plan&, Placement = Placement::Cyclic);
+/// How many layers each of those has.
+std::vector<int> stage_layers(const Model&, const Plan&);
 /// What is wrong with the split: layers that do not divide, a sum that is not the model's, a
 /// negative number, a stage without any layer or block.
 Diagnostics check_split(const Model&, const Plan&);
