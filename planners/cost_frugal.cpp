@@ -38,11 +38,11 @@ class Ledger {
     return !found_.stopped && spent_ < options_.most_cost &&
            static_cast<std::int64_t>(found_.trials.size()) < options_.most_evaluations;
   }
-  const Loss* known(std::size_t arm, const Point& point) const {
+  const Loss* known(std::size_t arm, const SearchPoint& point) const {
     const auto found = known_[arm].find(point);
     return found == known_[arm].end() ? nullptr : &found->second;
   }
-  Loss evaluate(std::size_t arm, const Point& point, int walk) {
+  Loss evaluate(std::size_t arm, const SearchPoint& point, int walk) {
     Trial trial{arm, point, evaluate_(arm, point), 0, false, walk};
     const Loss loss = trial.evaluation.loss;
     known_[arm].emplace(point, loss);
@@ -71,8 +71,8 @@ class Ledger {
 
   const EvaluatePoint& evaluate_;
   const FrugalOptions& options_;
-  std::vector<std::map<Point, Loss>> known_;  // by arm
-  std::vector<double> left_;                  // by arm: points nobody has tried; kMany = no end
+  std::vector<std::map<SearchPoint, Loss>> known_;  // by arm
+  std::vector<double> left_;  // by arm: points nobody has tried; kMany = no end
   FrugalSearch found_;
   double spent_ = 0;
 };
@@ -89,7 +89,7 @@ class Walks {
     constexpr int kKnown = 64, kWalks = 16;
     for (int walks = 0; walks < kWalks; ++walks) {
       for (int known = 0; known < kKnown && !walk_.converged(); ++known) {
-        const Point point = walk_.propose();
+        const SearchPoint point = walk_.propose();
         if (const Loss* loss = ledger.known(index_, point)) {
           walk_.told(*loss);
           continue;
@@ -111,7 +111,7 @@ class Walks {
     if (rest_.empty())
       for (const Dimension& d : arm_.space) rest_.push_back(d.low);
     for (bool more = true; more;) {
-      const Point point = rest_;
+      const SearchPoint point = rest_;
       more = false;
       for (std::size_t i = 0; i < rest_.size() && !more; ++i) {
         more = rest_[i] < arm_.space[i].high;
@@ -138,7 +138,7 @@ class Walks {
   std::size_t index_;
   int number_ = 0;
   Flow2 walk_;
-  Point rest_;  // the next of those that no walk came by
+  SearchPoint rest_;  // the next of those that no walk came by
 };
 
 // Which arm is next, of those that have points left; nothing where none has.
@@ -234,7 +234,7 @@ FrugalSearch random_search(const std::vector<Arm>& arms, const EvaluatePoint& ev
     for (int draw = 0; draw < kDraws && !tried; ++draw) {
       const auto arm = static_cast<std::size_t>(
           random.between(drawn++, 0, static_cast<std::int64_t>(arms.size()) - 1));
-      Point point;
+      SearchPoint point;
       for (const Dimension& d : arms[arm].space)
         point.push_back(
             d.kind == Dimension::Kind::Integer

@@ -22,7 +22,7 @@ struct Evaluation {
   double cost = 0;      // of finding out, >= 0; points that have no loss cost too
   std::string why_not;  // has no loss because
 };
-using EvaluatePoint = std::function<Evaluation(std::size_t arm, const Point&)>;
+using EvaluatePoint = std::function<Evaluation(std::size_t arm, const SearchPoint&)>;
 
 /// What is known of an arm, in the unit of cost, and what it says of the next improvement.
 class ArmCost {
@@ -54,7 +54,7 @@ class ArmCost {
 
 struct Trial {
   std::size_t arm = 0;
-  Point point;
+  SearchPoint point;
   Evaluation evaluation;
   double spent = 0;     // on all arms, this one included
   bool better = false;  // than all before

@@ -65,7 +65,7 @@ Flow2::Flow2(const std::vector<Dimension>& space, std::vector<double> place, Ran
   if (step_ < least_step()) step_ = std::min(root, 2 * least_step());
 }
 
-Point Flow2::propose() {
+SearchPoint Flow2::propose() {
   if (told_ == 0) {
     proposal_ = place_;
   } else {
@@ -76,7 +76,7 @@ Point Flow2::propose() {
       proposal_[i] = std::clamp(place_[i] + (opposite ? -step[i] : step[i]), 0.0, 1.0);
     if (!opposite) other_side_ = step;
   }
-  Point point;
+  SearchPoint point;
   for (std::size_t i = 0; i < space_.size(); ++i)
     point.push_back(value_at(space_[i], proposal_[i]));
   return point;

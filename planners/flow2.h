@@ -22,7 +22,7 @@ struct Dimension {
   bool log = false;  // equal steps are equal ratios; low > 0
   double start = 0;  // where an evaluation is cheap; from low to high
 };
-using Point = std::vector<double>;  // a value a dimension, whole where its kind is Integer
+using SearchPoint = std::vector<double>;  // a value a dimension, whole where its kind is Integer
 
 /// Throws Error{InvalidInput} for bounds, scales and starts that make no sense, naming the
 /// dimension.
@@ -53,7 +53,7 @@ class Flow2 {
 
   /// First the start; then the best so far plus a step of random direction, and where that was no
   /// better, minus it.
-  Point propose();
+  SearchPoint propose();
   /// What became of the proposal. Moves there when it is better; after 2^min(9, d) that were not,
   /// the step shrinks by sqrt(K_old / K), K the evaluations so far and K_old those at the last
   /// shrinking (at first: when the best was found).
@@ -63,7 +63,7 @@ class Flow2 {
   /// (1e-4 of a dimension where all are real).
   bool converged() const { return space_.empty() ? told_ > 0 : step_ < least_step(); }
   double step() const { return step_; }
-  const Point& best() const { return best_; }
+  const SearchPoint& best() const { return best_; }
   const Loss& best_loss() const { return best_loss_; }
 
  private:
@@ -77,7 +77,7 @@ class Flow2 {
   std::vector<double> proposal_;    // place
   std::vector<double> other_side_;  // the step whose opposite comes next; empty = none
   bool forward_ = false;            // the proposal is a first step, not its opposite
-  Point best_;
+  SearchPoint best_;
   Loss best_loss_{std::nullopt, 1e300};
   double step_ = 0;
   std::int64_t told_ = 0, worse_ = 0, found_at_ = 0, shrunk_at_ = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kRow = 54, kBar = 22, kHead = 30, kAxis = 30, kPad = 14;
 
-struct Axis {
+struct BarsAxis {
   Rect plot;
   double high = 1;
   float x(double value) const {
@@ -27,7 +27,7 @@ double end_of(const BarsModel::Row& row) {
   return sum;
 }
 
-Axis axis_of(const BarsModel& model, const Rect& area, float large) {
+BarsAxis axis_of(const BarsModel& model, const Rect& area, float large) {
   float names = 40;
   double high = 0;
   for (const BarsModel::Row& row : model.rows) {
@@ -37,7 +37,7 @@ Axis axis_of(const BarsModel& model, const Rect& area, float large) {
   for (const BarsModel::Mark& mark : model.marks) high = std::max(high, mark.value);
   names = std::min(names + 16, area.width * 0.3f);
   const float figures = 84 * large;
-  Axis axis;
+  BarsAxis axis;
   axis.plot = {area.x + kPad + names, area.y + kHead * large,
                std::max(20.f, area.width - 2 * kPad - names - figures),
                std::max(1.f, area.height - (kHead + kAxis) * large)};
@@ -65,7 +65,7 @@ void draw_legend(Drawing& drawing, const Rect& area, const BarsModel& model, flo
   }
 }
 
-void draw_axis(Drawing& drawing, const Axis& axis, const std::string& unit, float large) {
+void draw_axis(Drawing& drawing, const BarsAxis& axis, const std::string& unit, float large) {
   for (const double tick : axis_ticks(0, axis.high, static_cast<int>(axis.plot.width / 90) + 2)) {
     const float x = axis.x(tick);
     if (tick > axis.high) continue;
@@ -76,8 +76,8 @@ void draw_axis(Drawing& drawing, const Axis& axis, const std::string& unit, floa
   line(drawing, {axis.plot.x, axis.plot.y}, {axis.plot.x, axis.plot.bottom()}, {.ink = Ink::Axis});
 }
 
-void draw_row(Drawing& drawing, const Axis& axis, const BarsModel& model, std::size_t i, float y,
-              float bar, float large) {
+void draw_row(Drawing& drawing, const BarsAxis& axis, const BarsModel& model, std::size_t i,
+              float y, float bar, float large) {
   const BarsModel::Row& row = model.rows[i];
   const float left = axis.plot.x;
   write(drawing, fit_text(row.label, left - kPad - 4, 12 * large, Weight::SemiBold), {left - 10, y},
@@ -111,8 +111,8 @@ void draw_row(Drawing& drawing, const Axis& axis, const BarsModel& model, std::s
 }
 
 // A person's mark is a dashed accent with a dot, the truth a solid line: told by shape too.
-void draw_mark(Drawing& drawing, const Axis& axis, const BarsModel::Mark& mark, float y, float bar,
-               float large) {
+void draw_mark(Drawing& drawing, const BarsAxis& axis, const BarsModel::Mark& mark, float y,
+               float bar, float large) {
   const float x = axis.x(mark.value);
   const Ink ink = mark.truth ? Ink::Select : Ink::Accent;
   const float reach = bar / 2 + 5;
@@ -173,7 +173,7 @@ void draw_bars(Drawing& drawing, const Rect& area, const BarsModel& model, float
         {area.x + kPad, area.y + kHead * large / 2}, 12 * large, Weight::SemiBold, Ink::Text);
   draw_legend(drawing, area, model, large);
   if (model.rows.empty()) return;
-  const Axis axis = axis_of(model, area, large);
+  const BarsAxis axis = axis_of(model, area, large);
   draw_axis(drawing, axis, model.unit, large);
   const float row =
       std::min(72.f * large, axis.plot.height / static_cast<float>(model.rows.size()));

@@ -15,7 +15,7 @@ constexpr float kHead = 34, kAxis = 36, kRow = 26, kFoot = 10;
 constexpr float kName = 138, kNow = 112, kBest = 236, kMargin = 12;
 constexpr double kFastest = 0.5, kSlowest = 2;  // times the plan's; the rest stands at the ends
 
-struct Plot {
+struct KnobsPlot {
   Rect rect;
   double low = 0.9, high = 1.1;  // times the plan's
 
@@ -25,8 +25,8 @@ struct Plot {
   }
 };
 
-Plot plot_of(const KnobsModel& model, const Rect& area) {
-  Plot plot;
+KnobsPlot plot_of(const KnobsModel& model, const Rect& area) {
+  KnobsPlot plot;
   plot.rect = {area.x + kMargin + kName + kNow, area.y + kHead + kAxis,
                std::max(1.f, area.width - 2 * kMargin - kName - kNow - kBest),
                std::max(1.f, area.height - kHead - kAxis - kFoot)};
@@ -42,11 +42,9 @@ Duration times(Duration step, double ratio) {
   return Duration{std::llround(static_cast<double>(step.count()) * ratio)};
 }
 
-std::string signed_percent(double change) {
-  return (change > 0 ? "+" : "") + format_percent(change);
-}
+std::string change_text(double change) { return (change > 0 ? "+" : "") + format_percent(change); }
 
-void draw_axis(Drawing& drawing, const Plot& plot, const KnobsModel& model) {
+void draw_axis(Drawing& drawing, const KnobsPlot& plot, const KnobsModel& model) {
   constexpr std::array<double, 16> kTicks = {0.2, 0.3, 0.4, 0.5,  0.6, 0.7,  0.8, 0.9,
                                              1,   1.1, 1.2, 1.35, 1.5, 1.75, 2,   2.5};
   const float y = plot.rect.y;
@@ -63,7 +61,7 @@ void draw_axis(Drawing& drawing, const Plot& plot, const KnobsModel& model) {
       continue;
     taken.push_back({x - half, x + half});
     write(drawing, step, {x, y - 22}, 10, Weight::Medium, Ink::Text2, Align::Center);
-    write(drawing, tick == 1 ? "now" : signed_percent(tick - 1), {x, y - 9}, 10, Weight::Medium,
+    write(drawing, tick == 1 ? "now" : change_text(tick - 1), {x, y - 9}, 10, Weight::Medium,
           Ink::Text3, Align::Center);
   }
 }
@@ -79,8 +77,8 @@ void draw_dot(Drawing& drawing, Point at, const KnobDot& dot, Item item) {
 }
 
 // Dots by place; a word beside each where there is room.
-void draw_dots(Drawing& drawing, const Plot& plot, const KnobRow& row, std::size_t index, float y,
-               const ViewState& state) {
+void draw_dots(Drawing& drawing, const KnobsPlot& plot, const KnobRow& row, std::size_t index,
+               float y, const ViewState& state) {
   std::vector<std::size_t> order(row.dots.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -115,7 +113,7 @@ const KnobDot* best_of(const KnobRow& row) {
   return best;
 }
 
-void draw_row(Drawing& drawing, const Rect& bar, const Plot& plot, const KnobRow& row,
+void draw_row(Drawing& drawing, const Rect& bar, const KnobsPlot& plot, const KnobRow& row,
               std::size_t index, const ViewState& state) {
   const Item item{ItemKind::Legend, index};
   const float y = bar.y + bar.height / 2;
@@ -135,7 +133,7 @@ void draw_row(Drawing& drawing, const Rect& bar, const Plot& plot, const KnobRow
           10.5f, Weight::Medium, Ink::Text3);
     return;
   }
-  const std::string gain = signed_percent(best->change);
+  const std::string gain = change_text(best->change);
   const bool gains = best->change < -0.0005;  // what reads as more than nothing
   write(drawing, gain, {left + 56, y}, 10.5f, Weight::SemiBold, gains ? Ink::Ok : Ink::Text2,
         Align::Right);
@@ -184,7 +182,7 @@ void draw_knobs(Drawing& drawing, const Rect& area, const KnobsModel& model,
         {area.x + kMargin, area.y + kHead / 2}, 11.5f, Weight::SemiBold, Ink::Text);
   draw_legend(drawing, area);
   if (model.rows.empty()) return;
-  const Plot plot = plot_of(model, area);
+  const KnobsPlot plot = plot_of(model, area);
   draw_axis(drawing, plot, model);
   write(drawing, "time of the same work", {plot.rect.right() + 14, plot.rect.y - 22}, 10,
         Weight::Medium, Ink::Text3);
@@ -212,7 +210,7 @@ Hover describe_knobs(const KnobsModel& model, Item item) {
   const KnobDot& dot = row.dots[item.tag % kKnobDots];
   Hover hover{row.knob + " = " + dot.value, row.doc, format_step_time(dot.step) + " a step", {}};
   if (!dot.beside.empty()) hover.lines.push_back("with " + dot.beside);
-  hover.lines.push_back(signed_percent(dot.change) + " time for the same work");
+  hover.lines.push_back(change_text(dot.change) + " time for the same work");
   hover.lines.push_back(
       format_bytes(dot.reserved) + ", " +
       (dot.fits ? format_bytes(dot.margin) + " spare" : format_bytes(-dot.margin) + " over"));

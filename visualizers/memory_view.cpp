@@ -19,7 +19,7 @@ constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr float kHeadroom = 9;  // px between the top of a wave's area and the highest of capacity
                                 // and peak
 
-float x_in(const Viewport& v, Instant t) { return static_cast<float>(x_of(v, t)); }
+float x_at(const Viewport& v, Instant t) { return static_cast<float>(x_of(v, t)); }
 
 struct LegendEntry {
   const char* name;
@@ -142,7 +142,7 @@ void draw_crests(Drawing& drawing, const Rect& plot, const Viewport& v, const By
   if (last - first > kMost) return;
   for (auto crest = first; crest != last; ++crest) {
     if (*crest == curve.peak) continue;
-    const float x = x_in(v, Instant{curve.at[*crest]});
+    const float x = x_at(v, Instant{curve.at[*crest]});
     const float tip = std::max(scale.y(curve.value[*crest]) - 1, plot.y + 7);
     peak_marker(drawing, {x, tip}, {.ink = Ink::Text2});
     if (tip - 13 > plot.y)
@@ -160,7 +160,7 @@ void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const Byte
   const Item item{ItemKind::Peak, device.value};
   std::string words = crest_name(model, device, curve.peak) + " " +
                       format_bytes({peak_bytes(curve)}) + " at " + instant_text(at, model.end);
-  const float x = x_in(v, at), tip = scale.y(peak_bytes(curve)) - 1;
+  const float x = x_at(v, at), tip = scale.y(peak_bytes(curve)) - 1;
   const bool before = x<plot.x, after = x> plot.right();
   if (before) words = "\u2190 " + words;
   if (after) words += " \u2192";
@@ -213,7 +213,7 @@ void draw_expanded_gutter(Drawing& drawing, const Rect& area, const MemoryModel&
 void draw_cursor_ring(Drawing& drawing, const Viewport& v, const ByteScale& scale,
                       const StepCurve& curve, const ViewState& state) {
   if (!state.cursor || *state.cursor < v.from || *state.cursor > v.to) return;
-  ring(drawing, {x_in(v, *state.cursor), scale.y(value_at(curve, *state.cursor))}, 3.5f,
+  ring(drawing, {x_at(v, *state.cursor), scale.y(value_at(curve, *state.cursor))}, 3.5f,
        {.ink = Ink::Cursor, .stroke = 1.5f});
 }
 
@@ -277,10 +277,10 @@ void draw_readings(Drawing& drawing, const MemoryLayout& layout, const MemoryMod
   const StepCurve& curve = model.totals[layout.large.value];
   const std::int64_t capacity = model.experiment->result.capacity.value;
   const ByteScale scale = expanded_scale(layout, model);
-  const bool peak_right = x_in(layout.shown, peak_at(curve)) > plot.x + plot.width * 0.75f;
+  const bool peak_right = x_at(layout.shown, peak_at(curve)) > plot.x + plot.width * 0.75f;
   draw_cursor_ring(drawing, layout.shown, scale, curve, state);
   draw_headroom(drawing, plot, scale.y(capacity), capacity - peak_bytes(curve), peak_right);
-  if (const float x = x_in(layout.shown, peak_at(curve)); x >= plot.x && x <= plot.right())
+  if (const float x = x_at(layout.shown, peak_at(curve)); x >= plot.x && x <= plot.right())
     draw_peak_bar(drawing, model, layout.large, std::clamp(x, plot.x + 4, plot.right() - 4), scale,
                   7);
   draw_crests(drawing, plot, layout.shown, scale, model, layout.large);
@@ -307,7 +307,7 @@ void draw_compact_row(Drawing& drawing, const Rect& row, const MemoryLayout& lay
   painter.overflow(plot, scale, capacity);
   draw_capacity(drawing, plot, scale.y(capacity), 1);
   // A smaller triangle than the large wave's; kept inside the row.
-  const float x = x_in(layout.shown, peak_at(curve)), tip = std::max(scale.y(peak), row.y + 5);
+  const float x = x_at(layout.shown, peak_at(curve)), tip = std::max(scale.y(peak), row.y + 5);
   polygon(drawing, {{x - 3, tip - 5}, {x + 3, tip - 5}, {x, tip}},
           {.ink = Ink::Text, .item = {ItemKind::Peak, device.value}});
   draw_peak_bar(drawing, model, device, x, scale, 5);

@@ -13,10 +13,6 @@ namespace {
 
 constexpr float kHead = 22, kRow = 22, kAxis = 22, kPad = 12, kFigure = 62, kRadius = 4;
 
-Bytes peak_of(const MemoryWave& wave) {
-  return wave.samples.empty() ? Bytes{} : total(wave.samples[wave.peak].bytes);
-}
-
 std::string change_of(Duration change) {
   return change == Duration{} ? "0 s" : (change > Duration{} ? "+" : "") + format_duration(change);
 }

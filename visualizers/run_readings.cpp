@@ -25,10 +25,6 @@ std::string against(const std::string& predicted, double share) {
   return "predicted " + predicted + ", " + signed_percent(share);
 }
 
-Bytes peak_of(const MemoryWave& wave) {
-  return wave.samples.empty() ? Bytes{} : total(wave.samples[wave.peak].bytes);
-}
-
 // The rank that held most; the first of equals. No rank where nothing was measured.
 std::optional<std::size_t> fullest(const RunModel& model) {
   std::optional<std::size_t> most;

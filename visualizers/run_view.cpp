@@ -205,12 +205,6 @@ void draw_wave(Drawing& drawing, const Rect& area, const Viewport& view, const R
   draw_ghost_line(drawing, plot, scale, ghost, crest);
 }
 
-Bytes peak_of(const MemoryWave& wave) {
-  Bytes most{};
-  for (const MemoryWave::Sample& s : wave.samples) most = std::max(most, total(s.bytes));
-  return most;
-}
-
 void draw_names(Drawing& drawing, const Rect& rank, const RunModel& model, std::size_t i) {
   const float x = rank.x + 10;
   const Program& program = model.predicted->program;

@@ -26,7 +26,7 @@ std::string_view kind_word(TaskKind kind) {
   return "";
 }
 
-enum class Column {
+enum class TimelineColumn {
   Rank,
   Line,
   What,
@@ -80,34 +80,34 @@ struct Rows {
     const Program& program = experiment->program;
     const Instruction& instruction = program.instructions[id];
     const Task& task = program.task(instruction);
-    switch (static_cast<Column>(column)) {
-      case Column::Rank:
+    switch (static_cast<TimelineColumn>(column)) {
+      case TimelineColumn::Rank:
         return std::int64_t{stream_of(id).device.value};
-      case Column::Line:
+      case TimelineColumn::Line:
         return stream_of(id).name;
-      case Column::What:
+      case TimelineColumn::What:
         return std::string(program.name(task.name));
-      case Column::Kind:
+      case TimelineColumn::Kind:
         return std::string(kind_word(task.kind));
-      case Column::Part:
+      case TimelineColumn::Part:
         return std::int64_t{task.stage.value};
-      case Column::Microbatch:
+      case TimelineColumn::Microbatch:
         if (task.phase == Phase::Update) return {};
         return std::int64_t{instruction.microbatch};
-      case Column::Start:
+      case TimelineColumn::Start:
         return span(id).start.count();
-      case Column::End:
+      case TimelineColumn::End:
         return span(id).end.count();
-      case Column::Length:
+      case TimelineColumn::Length:
         return span(id).length().count();
-      case Column::Idle:
+      case TimelineColumn::Idle:
         return idle_before(id).count();
-      case Column::Done:
+      case TimelineColumn::Done:
         return work_done(instruction.task.value);
-      case Column::Moved:
+      case TimelineColumn::Moved:
         if (task.bytes.value <= 0) return {};
         return (task.bytes * task.repeats).value;
-      case Column::Cause:
+      case TimelineColumn::Cause:
         if (const InstructionId cause = awaited(*experiment, InstructionId{id}); cause.valid())
           return describe(program, cause);
         return {};

@@ -53,7 +53,7 @@ void draw_point(Drawing& drawing, Point at, float r, std::size_t source, Style s
 }
 
 // Both axes over the same range, so that the diagonal is where both agree.
-struct Plot {
+struct ErrorsPlot {
   Rect rect;
   double low = 1, high = 10;
   bool memory = false;
@@ -65,8 +65,8 @@ struct Plot {
   float y(double value) const { return rect.bottom() - rect.height * share(value); }
 };
 
-Plot plot_of_points(const ValidationModel& model, const Rect& rect, bool memory) {
-  Plot plot{rect, 1e300, 0, memory};
+ErrorsPlot plot_of_points(const ValidationModel& model, const Rect& rect, bool memory) {
+  ErrorsPlot plot{rect, 1e300, 0, memory};
   for (const ValidationPoint& p : model.points)
     if (p.memory == memory && p.measured > 0 && p.predicted > 0) {
       plot.low = std::min({plot.low, p.measured, p.predicted});
@@ -84,7 +84,7 @@ std::string tick_text(double value, bool memory) {
   return digits + std::string(memory ? " GiB" : value < 0.9 ? " ms" : " s");
 }
 
-void draw_axes(Drawing& drawing, const Plot& plot, const std::string& title) {
+void draw_axes(Drawing& drawing, const ErrorsPlot& plot, const std::string& title) {
   const Rect& r = plot.rect;
   const double unit = plot.memory ? 1 << 30 : 1;
   const bool close = plot.high < 50 * plot.low;  // few decades: more of their digits have labels
@@ -108,7 +108,7 @@ void draw_axes(Drawing& drawing, const Plot& plot, const std::string& title) {
         Align::Right);
 }
 
-void draw_diagonals(Drawing& drawing, const Plot& plot) {
+void draw_diagonals(Drawing& drawing, const ErrorsPlot& plot) {
   const auto along = [&](double factor, const Style& style) {
     line(drawing, {plot.x(plot.low), plot.y(plot.low * factor)},
          {plot.x(plot.high), plot.y(plot.high * factor)}, style);
@@ -128,7 +128,7 @@ void draw_scatter(Drawing& drawing, const Rect& area, const ValidationModel& mod
                   const ViewState& state) {
   const Rect rect{area.x + kLeft, area.y + 22, std::max(1.f, area.width - kLeft - 8),
                   std::max(1.f, area.height - 22 - kBottom)};
-  const Plot plot = plot_of_points(model, rect, memory);
+  const ErrorsPlot plot = plot_of_points(model, rect, memory);
   if (plot.high <= plot.low) return;
   draw_axes(drawing, plot, memory ? "Memory of a device" : "Time of a step");
   const ClipScope clip(drawing, rect);

@@ -21,7 +21,7 @@ float y_in(const ByteScale& scale, double bytes) {
 }
 
 /// What one picture of the memory is drawn from.
-struct Plot {
+struct WavesPlot {
   const WavesModel& model;
   const DeviceWaves& waves;
   Rect rect;
@@ -37,7 +37,7 @@ std::int64_t highest_of(const WavesModel& model, const DeviceWaves& waves, const
                    band == nullptr ? 0 : band->high.value});
 }
 
-void draw_band(Drawing& drawing, const Plot& plot, std::size_t part, Ink ink,
+void draw_band(Drawing& drawing, const WavesPlot& plot, std::size_t part, Ink ink,
                std::vector<std::int64_t>& below) {
   std::vector<Column> list(plot.crests.size());
   bool any = false;
@@ -52,7 +52,7 @@ void draw_band(Drawing& drawing, const Plot& plot, std::size_t part, Ink ink,
 
 // The sum of the waves at an offset other than the program's, over the part of the run after the
 // first cycle began.
-void draw_other_sum(Drawing& drawing, const Plot& plot, double offset, Ink ink) {
+void draw_other_sum(Drawing& drawing, const WavesPlot& plot, double offset, Ink ink) {
   const WaveCycle& cycle = plot.waves.cycle;
   const auto shift =
       Duration{static_cast<std::int64_t>(offset * static_cast<double>(cycle.period.count()))};
@@ -145,8 +145,8 @@ void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesMo
                       const ViewState& state) {
   const Rect rect{v.plot.x, layout.memory.y, v.plot.width, layout.memory.height};
   const std::int64_t capacity = capacity_of(model), highest = highest_of(model, waves, scan);
-  Plot plot{model, waves, rect, v, scale_of(rect, highest, std::min(kHeadroom, rect.height / 4)),
-            {}};
+  WavesPlot plot{
+      model, waves, rect, v, scale_of(rect, highest, std::min(kHeadroom, rect.height / 4)), {}};
   const long pixels =
       std::clamp(std::lround(static_cast<double>(rect.width) * state.scale), 1L, 16384L);
   crests_of(waves.total, v.from, v.to, static_cast<int>(pixels), plot.crests);

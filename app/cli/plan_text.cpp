@@ -30,10 +30,6 @@ std::string plural(std::uint64_t n, std::string_view word) {
   return fmt::format("{} {}{}", grouped(n), word, n == 1 ? "" : "s");
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
 void write_headline(std::string& out, const PlanAnswer& a) {
   const SearchResult& found = a.found;
   const Scenario& base = a.space.base();
@@ -281,7 +277,8 @@ std::string why_text(const PlanAnswer& a) {
   if (why.id && why.matches > 1)
     line(out, "of {} with these words the one that does best", plural(why.matches, "plan"));
   if (!why.outside.empty()) line(out, "outside the space: {}", why.outside);
-  line(out, "plan     {}", why.id ? telling_words(a.space, *why.id) : joined(why.words));
+  line(out, "plan     {}",
+       why.id ? telling_words(a.space, *why.id) : fmt::format("{}", fmt::join(why.words, " ")));
   const bool outside_fits = !why.id && why.reason.fate == Fate::Untried;
   line(out, "fate     {}", outside_fits ? "not in the space" : to_string(why.reason.fate));
   line(out, "reason   {}", why.reason.sentence);

@@ -26,14 +26,15 @@ struct Question {
   double microbatches(Bytes b) const { return static_cast<double>(b.value) / chunks; }
 };
 
-[[noreturn]] void refuse(std::string_view flag, const std::string& message) {
+[[noreturn]] void refuse_word(std::string_view flag, const std::string& message) {
   throw Error(Error::Kind::InvalidInput, message, {"--" + std::string(flag)});
 }
 
 Duration time_word(std::string_view text, std::string_view flag) {
   constexpr Duration kMost = std::chrono::hours(24 * 365);
   const Duration time = parse_duration(text, {"--" + std::string(flag)});
-  if (time > kMost) refuse(flag, fmt::format("expected at most 365 d, found {}", to_text(time)));
+  if (time > kMost)
+    refuse_word(flag, fmt::format("expected at most 365 d, found {}", to_text(time)));
   return time;
 }
 
@@ -54,15 +55,16 @@ std::vector<StageCost> stage_times(const std::string& text, int stages, int chun
   for (const std::string& stage : parts_of(text, ',')) {
     const std::vector<std::string> times = parts_of(stage, '/');
     if (times.size() != 3)
-      refuse(kFlag, fmt::format("expected forward/backward-input/backward-weight of stage {}, as "
-                                "1ms/1ms/1ms, found \"{}\"",
-                                costs.size(), stage));
+      refuse_word(kFlag,
+                  fmt::format("expected forward/backward-input/backward-weight of stage {}, as "
+                              "1ms/1ms/1ms, found \"{}\"",
+                              costs.size(), stage));
     costs.push_back({chunks * time_word(times[0], kFlag), chunks * time_word(times[1], kFlag),
                      chunks * time_word(times[2], kFlag), 0_B, 1_B});
   }
   if (costs.size() != static_cast<std::size_t>(stages))
-    refuse(kFlag, fmt::format("expected times of {} stages, a comma between two, found {}", stages,
-                              costs.size()));
+    refuse_word(kFlag, fmt::format("expected times of {} stages, a comma between two, found {}",
+                                   stages, costs.size()));
   return costs;
 }
 
@@ -79,7 +81,7 @@ Question question_of(const Words& words) {
   const int stages = p.devices * q.chunks;
   if (words.has("stage-times")) {
     for (const std::string_view flag : {"forward", "backward-input", "backward-weight"})
-      if (words.has(flag)) refuse(flag, "expected either this or --stage-times, found both");
+      if (words.has(flag)) refuse_word(flag, "expected either this or --stage-times, found both");
     p.stages = stage_times(words.text("stage-times"), stages, q.chunks);
   } else {
     const auto time = [&](std::string_view flag) {
@@ -89,7 +91,8 @@ Question question_of(const Words& words) {
                     {time("forward"), time("backward-input"), time("backward-weight"), 0_B, 1_B});
   }
   if (words.has("memory-limit")) {
-    if (words.has("sweep")) refuse("memory-limit", "expected either this or --sweep, found both");
+    if (words.has("sweep"))
+      refuse_word("memory-limit", "expected either this or --sweep, found both");
     const double limit = words.number("memory-limit", 1, 1e6, 1);
     p.limits.assign(static_cast<std::size_t>(p.devices),
                     Bytes{static_cast<std::int64_t>(limit * q.chunks + 1e-9)});

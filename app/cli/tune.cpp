@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& flag, const std::string& message) {
+[[noreturn]] void refuse_flag(const std::string& flag, const std::string& message) {
   throw Error(Error::Kind::InvalidInput, message, {"--" + flag});
 }
 
@@ -18,7 +18,7 @@ namespace {
 void add_arms(const std::string& text, std::vector<std::string>& arms) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos)
-    refuse("arms", "expected KEY=WORD,WORD, found \"" + text.substr(0, 80) + "\"");
+    refuse_flag("arms", "expected KEY=WORD,WORD, found \"" + text.substr(0, 80) + "\"");
   const std::string key = text.substr(0, equals + 1);
   for (std::size_t from = equals + 1; from <= text.size();) {
     const std::size_t end = std::min(text.find(',', from), text.size());
@@ -27,7 +27,7 @@ void add_arms(const std::string& text, std::vector<std::string>& arms) {
   }
 }
 
-TuneRequest request_of(const Words& words) {
+TuneRequest tuning_of(const Words& words) {
   TuneRequest request;
   request.base = {words.text("model"), words.text("cluster"), words.text("plan"),
                   words.texts("set")};
@@ -40,14 +40,14 @@ TuneRequest request_of(const Words& words) {
   request.measure = words.has("measure");
   if (!request.measure)
     for (const char* flag : {"train", "data"})
-      if (words.has(flag)) refuse(flag, "expected --measure beside it, which trains for real");
+      if (words.has(flag)) refuse_flag(flag, "expected --measure beside it, which trains for real");
   for (const std::string& assignment : words.texts("train"))
     apply_training(request.training, assignment);
   request.training.steps = words.integer("steps", 1, 1'000'000, request.measure ? 20 : 1);
   request.data = words.text("data");
   request.calibration = words.text("calibration");
   if (request.measure && !request.calibration.empty())
-    refuse("calibration", "expected none with --measure: nothing is predicted");
+    refuse_flag("calibration", "expected none with --measure: nothing is predicted");
   request.options.most_evaluations = words.integer("trials", 1, 1'000'000, 100);
   if (words.has("budget")) request.options.most_cost = words.number("budget", 1e-9, 1e12, 1);
   request.options.seed = static_cast<std::uint64_t>(words.integer("seed", 0, INT64_MAX, 0));
@@ -55,7 +55,7 @@ TuneRequest request_of(const Words& words) {
 }
 
 int run_tune(const Words& words, Streams& streams) {
-  TuneRequest request = request_of(words);
+  TuneRequest request = tuning_of(words);
   const InterruptStop interrupt;
   request.options.stop = interrupt.token();
   if (!words.has("quiet"))

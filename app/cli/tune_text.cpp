@@ -11,14 +11,10 @@
 namespace trainyard {
 namespace {
 
-std::string joined(const std::vector<std::string>& words, std::string_view between = " ") {
-  return fmt::format("{}", fmt::join(words, between));
-}
-
-std::vector<std::string> varied(const TuneTrial& trial) {
+std::string settings_text(const TuneTrial& trial) {
   std::vector<std::string> words = trial.set;
   for (const std::string& word : trial.train) words.push_back("train." + word);
-  return words;
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 std::string_view goal_words(TuneGoal goal) {
@@ -40,7 +36,7 @@ std::string cost_text(double cost) { return readable(seconds(cost)); }
 std::string trials_text(const TuneReport& report) {
   std::size_t family = 6, settings = 8;
   for (const TuneArm& arm : report.arms) family = std::max(family, arm.settings.size());
-  for (const TuneTrial& t : report.trials) settings = std::max(settings, joined(varied(t)).size());
+  for (const TuneTrial& t : report.trials) settings = std::max(settings, settings_text(t).size());
   const bool families = report.arms.size() > 1;
   std::string text = fmt::format("{:>4}  ", "#");
   if (families) text += fmt::format("{:<{}}  ", "family", family);
@@ -50,7 +46,7 @@ std::string trials_text(const TuneReport& report) {
     const TuneTrial& t = report.trials[i];
     text += fmt::format("{:>4}  ", i + 1);
     if (families) text += fmt::format("{:<{}}  ", report.arms[t.arm].settings, family);
-    text += fmt::format("{:<{}}  {:>9}  {:>9}  {:>9}", joined(varied(t)), settings,
+    text += fmt::format("{:<{}}  {:>9}  {:>9}  {:>9}", settings_text(t), settings,
                         t.value ? goal_text(report.goal, *t.value) : "-", cost_text(t.cost),
                         cost_text(t.spent));
     if (t.better) text += "  best so far";
@@ -130,7 +126,7 @@ std::string words_of(const TuneReport& report, const TuneTrial& trial) {
   }
   for (const std::string& word : trial.set) words.push_back("--set " + word);
   for (const std::string& word : trial.train) words.push_back("--train " + word);
-  return joined(words);
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 std::string tune_text(const TuneReport& report) {

@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
+std::string in_percent(double share) { return fmt::format("{:.1f}", 100 * share); }
 
 std::string assumed_text(const PreparedRow& row) {
   std::string text;
@@ -29,10 +29,10 @@ std::string score_table(const std::string& title, const std::vector<Score>& scor
       fmt::format("\n{:<44}{:>6}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}\n", title, "rows", "groups",
                   "mean", "median", "p90", "max", "bias", "in band");
   for (const Score& s : scores)
-    text +=
-        fmt::format("  {:<42}{:>6}{:>8}{:>8}{:>8}{:>8}{:>8}{:>+8.1f}{:>9}\n",
-                    s.metric + ": " + s.name, s.rows, s.groups, percent(s.mean), percent(s.median),
-                    percent(s.p90), percent(s.max), 100 * s.bias, percent(s.inside_band));
+    text += fmt::format("  {:<42}{:>6}{:>8}{:>8}{:>8}{:>8}{:>8}{:>+8.1f}{:>9}\n",
+                        s.metric + ": " + s.name, s.rows, s.groups, in_percent(s.mean),
+                        in_percent(s.median), in_percent(s.p90), in_percent(s.max), 100 * s.bias,
+                        in_percent(s.inside_band));
   return text;
 }
 
@@ -95,7 +95,7 @@ std::string difference_table(const RowSet& set, const std::vector<SimulatedRow>&
                                  "bias", "what the simulator has more of, in percent of a step");
   for (const DifferenceScore& s : difference_scores(set, rows))
     text += fmt::format("  {:<42}{:>6}{:>8}{:>8}{:>8}{:>+8.1f}   {} {:+.1f}\n", s.name, s.rows,
-                        percent(s.median), percent(s.p90), percent(s.max), 100 * s.bias,
+                        in_percent(s.median), in_percent(s.p90), in_percent(s.max), 100 * s.bias,
                         s.cause.name, 100 * s.cause.share);
   std::vector<const SimulatedRow*> farthest;
   for (const SimulatedRow& row : rows) farthest.push_back(&row);

@@ -9,7 +9,6 @@
 namespace trainyard {
 namespace {
 
-constexpr float kClick = 4;  // px that the pointer may move in a click
 constexpr double kSnap = 6;  // px
 constexpr double kZoomStep = 1.25;
 constexpr std::size_t kTipLines = 4;

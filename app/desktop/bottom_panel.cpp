@@ -11,6 +11,7 @@
 #include "app/desktop/reading_tables.h"
 #include "app/desktop/swatch.h"
 #include "app/desktop/table.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "visualizers/viewmodel/format.h"
@@ -21,10 +22,6 @@ namespace {
 
 constexpr int kMostRows = 200;
 constexpr int kAlive = 2, kWaves = 3, kPath = 4;  // tabs
-
-QString q(std::string_view text) {
-  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
 
 QString ink_word(Ink ink) {
   switch (ink) {

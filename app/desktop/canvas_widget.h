@@ -14,6 +14,9 @@ class QLabel;
 
 namespace trainyard {
 
+/// px that the pointer may move in a click.
+constexpr float kClick = 4;
+
 /// A picture with behaviour. Owned by its widget; called on the window's thread.
 class Scene {
  public:

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "app/desktop/cluster_numbers.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "app/workspace/workspace.h"
@@ -16,8 +17,6 @@
 
 namespace trainyard {
 namespace {
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 std::int64_t stepped(std::int64_t n, int direction) {
   return direction > 0 ? 2 * n : std::max<std::int64_t>(1, n % 2 == 0 ? n / 2 : n - 1);

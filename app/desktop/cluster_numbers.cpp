@@ -1,5 +1,6 @@
 #include "app/desktop/cluster_numbers.h"
 
+#include "app/desktop/text.h"
 #include "app/workspace/workspace.h"
 #include "core/cluster/cluster_fields.h"
 #include "core/io/cluster_json.h"
@@ -7,8 +8,6 @@
 
 namespace trainyard {
 namespace {
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 Cluster cluster_of(const Document& document) {
   return open_named(

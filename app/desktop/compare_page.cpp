@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "app/workspace/comparison_files.h"
@@ -34,8 +35,6 @@ constexpr int kRight = 372,
               kNotePause = 700;  // px; ms after the last key until a note is kept
 constexpr std::size_t kRecentRuns = 8;
 constexpr const char* kPublished = "published…";
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 const ProjectPlan* plan_called(const Project& project, const QString& word) {
   if (!word.startsWith("plan:")) return nullptr;

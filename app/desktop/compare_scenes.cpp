@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/desktop/analyse_scene.h"
+#include "app/desktop/text.h"
 #include "visualizers/time_plot.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 constexpr float kStep = 48;  // px that a notch pans
 constexpr double kZoomStep = 1.25;
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 QString tip_of(const Hover& hover) { return hover.title.empty() ? QString() : tip_html(hover); }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/desktop/table.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "app/workspace/published.h"
@@ -18,12 +19,10 @@
 namespace trainyard {
 namespace {
 
-QString q(const std::string& text) { return QString::fromStdString(text); }
-
 QString added(Duration time) { return (time > Duration{} ? "+" : "") + q(format_duration(time)); }
 QString added(Bytes bytes) { return (bytes > 0_B ? "+" : "") + q(format_bytes(bytes)); }
 
-struct Answer {
+struct Differences {
   Difference difference;
   std::string error;
 };
@@ -71,7 +70,7 @@ void DifferenceTable::compare_with(const Scenario& theirs) {
                      plan->settings};
   work_.ask(
       [mine, theirs](const std::stop_token&, const auto&) {
-        Answer answer;
+        Differences answer;
         try {
           answer.difference = difference(open(mine), theirs, estimated_cost);
         } catch (const Error& wrong) {
@@ -81,7 +80,7 @@ void DifferenceTable::compare_with(const Scenario& theirs) {
         }
         return answer;
       },
-      [this](const Answer& answer) {
+      [this](const Differences& answer) {
         answer.error.empty() ? show_difference(answer.difference) : say(q(answer.error));
       });
 }

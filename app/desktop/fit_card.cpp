@@ -10,6 +10,7 @@
 
 #include "app/desktop/readings.h"
 #include "app/desktop/swatch.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/verdict_bar.h"
 #include "app/desktop/widgets.h"
@@ -18,12 +19,6 @@
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
-namespace {
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
-
-}  // namespace
-
 void FitBar::paintEvent(QPaintEvent*) {
   if (!session_.experiment()) return;
   const Result& result = session_.experiment()->result;

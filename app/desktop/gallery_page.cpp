@@ -14,6 +14,7 @@
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/difference_table.h"
 #include "app/desktop/table.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/validation_scene.h"
 #include "app/desktop/widgets.h"
@@ -22,8 +23,6 @@
 
 namespace trainyard {
 namespace {
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 enum Column { kId, kSource, kModel, kCluster, kPlan, kMeasured, kPredicted, kError };
 constexpr int kCard = 372;

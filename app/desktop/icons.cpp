@@ -11,11 +11,11 @@ namespace {
 
 // Each icon is strokes separated by ';': "M x y L x y ..." with Z to close, or "O x y r" for a
 // circle.
-struct Shape {
+struct IconShape {
   const char* name;
   const char* strokes;
 };
-constexpr Shape kShapes[] = {
+constexpr IconShape kShapes[] = {
     {"play", "M 5 3.5 L 12.5 8 L 5 12.5 Z"},
     {"stop", "M 4.5 4.5 L 11.5 4.5 L 11.5 11.5 L 4.5 11.5 Z"},
     {"search", "O 7 7 4;M 10 10 L 13.5 13.5"},
@@ -81,7 +81,7 @@ QPixmap pixmap(const QString& name, const QColor& colour, int scale) {
 }  // namespace
 
 void draw_icon(QPainter& p, const QString& name, const QRectF& box, const QColor& colour) {
-  for (const Shape& shape : kShapes) {
+  for (const IconShape& shape : kShapes) {
     if (name != QLatin1String(shape.name)) continue;
     p.save();
     p.setRenderHint(QPainter::Antialiasing);
@@ -107,7 +107,7 @@ QIcon icon(const QString& name, const QColor& colour) {
 
 QStringList icon_names() {
   QStringList names;
-  for (const Shape& shape : kShapes) names << QString::fromLatin1(shape.name);
+  for (const IconShape& shape : kShapes) names << QString::fromLatin1(shape.name);
   return names;
 }
 

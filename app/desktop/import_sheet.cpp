@@ -6,14 +6,13 @@
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 QString list_of(const QString& head, const std::vector<std::string>& items) {
   if (items.empty()) return "";

@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 
 #include "app/desktop/readings.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "visualizers/timeline_view.h"
@@ -13,10 +14,6 @@
 
 namespace trainyard {
 namespace {
-
-QString q(std::string_view text) {
-  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
 
 Bytes memory_change(const Program& program, const Task& task) {
   Bytes change{};

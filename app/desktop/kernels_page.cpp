@@ -14,14 +14,13 @@
 #include "app/desktop/recorded_page.h"
 #include "app/desktop/residuals_scene.h"
 #include "app/desktop/session.h"
+#include "app/desktop/text.h"
 #include "app/desktop/view_table.h"
 #include "app/desktop/widgets.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 /// The steps that are counted: all that are marked, the first of each process left out where it
 /// has others, because it warms up; the whole recording as one where none is marked.

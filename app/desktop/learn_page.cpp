@@ -24,6 +24,7 @@
 #include "app/desktop/lesson_knobs.h"
 #include "app/desktop/lesson_question.h"
 #include "app/desktop/lesson_scene.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "core/lesson/lesson_text.h"
@@ -34,8 +35,6 @@ namespace {
 constexpr int kLeft = 392, kRight = 300;
 constexpr double kProjector = 1.5;
 constexpr int kNarrow = 1500;  // below that a projector's page has no right panel
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 QWidget* panel(int width) {
   auto* widget = new QWidget;

@@ -6,13 +6,12 @@
 #include <algorithm>
 
 #include "app/desktop/icons.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 
 namespace trainyard {
 namespace {
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 // Of the value in the knob's list; -1 where it is not there.
 int place_of(const LessonKnob& knob, const LessonSettings& settings) {

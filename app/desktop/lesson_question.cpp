@@ -6,13 +6,12 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 
 namespace trainyard {
 namespace {
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 QString told(double value, const LessonUnit& unit) {
   const QString digits = q(digits_in_unit(value, unit));

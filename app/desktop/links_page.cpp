@@ -13,6 +13,7 @@
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/residuals_scene.h"
 #include "app/desktop/table.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "core/base/error.h"
@@ -26,8 +27,6 @@ namespace {
 const char* const kEmpty =
     "Open or drop what nccl-tests printed, as "
     "all_reduce_perf -b 8 -e 8G -f 2 > all_reduce.txt.";
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 class LinksScene : public Scene {
  public:

@@ -17,6 +17,7 @@
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/commands.h"
 #include "app/desktop/residuals_scene.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/view_table.h"
 #include "app/desktop/widgets.h"
@@ -29,8 +30,6 @@ namespace {
 
 constexpr int kCard = 336;
 constexpr const char* kFilter = "Calibrations and profiles (*.json);;All files (*)";
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 QPushButton* button(const QString& words, const QString& tip) {
   auto* made = new QPushButton(words);

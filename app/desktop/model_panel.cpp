@@ -8,14 +8,13 @@
 #include "app/desktop/building_list.h"
 #include "app/desktop/field_table.h"
 #include "app/desktop/model_tree.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "core/model/fields.h"
 
 namespace trainyard {
 namespace {
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 FieldRow row_of(const ModelField& field, int index) {
   FieldRow row;

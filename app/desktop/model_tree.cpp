@@ -8,6 +8,7 @@
 #include <array>
 
 #include "app/desktop/bar_delegate.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "core/base/units_text.h"
 #include "core/model/fields.h"
@@ -19,8 +20,6 @@ namespace {
 enum TreeColumn { kName, kFlow, kCount, kCountBar, kWork, kWorkBar, kKept, kKeptBar, kTreeColumns };
 constexpr int kBlockRole = Qt::UserRole + 2, kNodeRole = Qt::UserRole + 3;
 constexpr int kTreeBar = 48;
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 // "s × b × 8192": what the workload leaves open by its initial.
 QString short_text(const Shape& shape) {

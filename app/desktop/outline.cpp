@@ -6,6 +6,7 @@
 #include <array>
 
 #include "app/desktop/bar_delegate.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -24,8 +25,6 @@ enum Column {
   kColumns
 };
 constexpr int kBarWidth = 92;
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 std::array<double, 3> amounts(const LayerRow& row) {
   return {static_cast<double>(row.parameters), static_cast<double>(row.saved.value),

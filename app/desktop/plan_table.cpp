@@ -14,6 +14,7 @@
 #include "app/desktop/fate_list.h"
 #include "app/desktop/strip_panel.h"
 #include "app/desktop/table.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "app/workspace/plan_points.h"
@@ -21,8 +22,6 @@
 
 namespace trainyard {
 namespace {
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 enum Column {
   kNumber,

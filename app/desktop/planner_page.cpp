@@ -14,6 +14,7 @@
 #include "app/desktop/reason_panel.h"
 #include "app/desktop/space_panel.h"
 #include "app/desktop/strip_panel.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "app/workspace/plan_points.h"
@@ -26,8 +27,6 @@ namespace trainyard {
 namespace {
 
 constexpr int kRight = 372;
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 // A knob of one value that the complete plan has otherwise, where it says something in that plan;
 // "" for none.

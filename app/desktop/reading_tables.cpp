@@ -7,6 +7,7 @@
 
 #include "app/desktop/swatch.h"
 #include "app/desktop/table.h"
+#include "app/desktop/text.h"
 #include "core/timeline/compare.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/viewmodel/format.h"
@@ -17,10 +18,6 @@ namespace trainyard {
 namespace {
 
 constexpr int kMostRows = 200;
-
-QString q(std::string_view text) {
-  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
 
 QString owner_of(const Buffer& buffer) {
   QString owner = QString("stage %1").arg(buffer.stage.value);

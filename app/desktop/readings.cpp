@@ -2,6 +2,7 @@
 
 #include <QLabel>
 
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "core/result/figures.h"
@@ -10,7 +11,6 @@
 namespace trainyard {
 namespace {
 
-QString q(const std::string& text) { return QString::fromStdString(text); }
 QString bold(const std::string& text) { return "<b>" + q(text) + "</b>"; }
 
 // A step of stale gradients is not told without what it costs in tokens.

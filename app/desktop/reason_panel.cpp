@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "app/desktop/canvas_widget.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/waterfall_scene.h"
 #include "app/desktop/widgets.h"
@@ -17,8 +18,6 @@
 
 namespace trainyard {
 namespace {
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 MemorySide memory_of(const std::string& name, const Result& result) {
   MemorySide side;

@@ -19,6 +19,7 @@
 #include "app/desktop/recorded_scene.h"
 #include "app/desktop/session.h"
 #include "app/desktop/table.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "app/workspace/open_trace.h"
@@ -32,8 +33,6 @@ constexpr std::size_t kRowsShown = 500;
 const char* const kEmpty =
     "Open or drop a trace of a profiler: Chrome or "
     "Kineto JSON, also .gz, or a .tybin.";
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 QPushButton* button(const QString& words, QWidget* parent) {
   auto* made = new QPushButton(words, parent);

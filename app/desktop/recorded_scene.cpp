@@ -10,7 +10,6 @@ namespace trainyard {
 namespace {
 
 constexpr float kStep = 48;  // px that an arrow key or a notch scrolls
-constexpr float kClick = 4;  // px that the pointer may move in a click
 constexpr double kZoomStep = 1.25;
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "app/desktop/text.h"
 #include "app/desktop/widgets.h"
 #include "app/workspace/local_cluster.h"
 #include "core/base/units_text.h"
@@ -20,10 +21,6 @@ namespace trainyard {
 namespace {
 
 constexpr std::int64_t kMostHere = 16;  // devices that nobody has asked for
-
-QString q(std::string_view text) {
-  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
 
 template <class W>
 W* named(W* widget, const QString& name) {

@@ -19,6 +19,7 @@
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/run_scene.h"
 #include "app/desktop/table.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "core/base/error.h"
@@ -28,8 +29,6 @@ namespace trainyard {
 namespace {
 
 constexpr int kCardWidth = 316;
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 QString joined(const std::vector<std::string>& words) {
   QStringList list;

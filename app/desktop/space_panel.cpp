@@ -13,6 +13,7 @@
 
 #include "app/desktop/chip_row.h"
 #include "app/desktop/icons.h"
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "app/workspace/priced_scenario.h"
@@ -23,9 +24,6 @@
 namespace trainyard {
 namespace {
 
-QString q(std::string_view text) {
-  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
 QString count_text(std::uint64_t n) { return q(format_count(static_cast<std::int64_t>(n))); }
 
 struct Title {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "core/methods/catalogue.h"
@@ -32,17 +33,7 @@ constexpr Title kTitles[] = {{"tp", "Tensor"},
                              {"gradient-dtype", "Gradients"},
                              {"rank-order", "Rank order"}};
 
-QString q(std::string_view text) {
-  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
 double gib(Bytes bytes) { return static_cast<double>(bytes.value) / (1 << 30); }
-
-Bytes peak_of(const Result& result) {
-  Bytes peak{};
-  for (const StageMemory& m : result.memory) peak = std::max(peak, m.peak.value);
-  return peak;
-}
 
 QString colour_name(Ink ink) { return qcolor(ink, current_theme()).name(); }
 
@@ -230,7 +221,7 @@ void StrategyRow::show_neighbour(const NeighbourPlan& n) {
   step_->setText(
       QString::fromStdString(format_signed(to_seconds(n.step) - to_seconds(now.step.value), 2)));
   peak_->setText((n.fits ? QString() : QString::fromUtf8("⚠ ")) +
-                 QString::fromStdString(format_signed(gib(n.peak) - gib(peak_of(now)), 1)));
+                 QString::fromStdString(format_signed(gib(n.peak) - gib(worst_peak(now)), 1)));
   set_tone(peak_, n.fits ? "" : "error");
   peak_->setToolTip(n.fits ? QString() : "does not fit");
 }

@@ -73,13 +73,13 @@ class KnobsScene : public Scene {
 
 namespace {
 
-struct Answer {
+struct StripsAnswer {
   std::optional<KnobsModel> model;
   QString words;
 };
 
-Answer strips_of(const PlanFindings& findings, PlanId id) {
-  Answer answer;
+StripsAnswer strips_of(const PlanFindings& findings, PlanId id) {
+  StripsAnswer answer;
   try {
     const CostOf cost = [](const Scenario& s) {
       return std::shared_ptr<const CostModel>(cost_model(s));
@@ -136,7 +136,7 @@ void StripPanel::price() {
   canvas_->refresh();
   work_.ask([findings = findings_, id = *plan_](const std::stop_token&,
                                                 const auto&) { return strips_of(*findings, id); },
-            [this](Answer answer) {
+            [this](StripsAnswer answer) {
               scene_->show(std::move(answer.model), answer.words);
               if (scene_->model())
                 canvas_->setMinimumHeight(static_cast<int>(knobs_size(*scene_->model()).height));

@@ -14,6 +14,7 @@
 #include <limits>
 #include <numeric>
 
+#include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "visualizers/viewmodel/format.h"
@@ -23,8 +24,6 @@ namespace {
 
 constexpr int kNarrowest = 64, kWidest = 320, kPadding = 20;
 constexpr std::size_t kMeasured = 200;  // rows by which the width of a column is chosen
-
-QString q(const std::string& text) { return QString::fromStdString(text); }
 
 bool is_words(const DataColumn& column) { return column.unit == DataUnit::Words; }
 

@@ -9,8 +9,7 @@
 namespace trainyard {
 namespace {
 
-constexpr double kStep = 0.01;  // of a cycle, by an arrow key
-constexpr float kClick = 4;     // px that the pointer may move in a click
+constexpr double kPhaseStep = 0.01;  // of a cycle, by an arrow key
 
 }  // namespace
 
@@ -71,7 +70,7 @@ bool WavesScene::input(const InputFrame& frame) {
     if (key == Qt::Key_Escape) session_.set_range({}), exploration_.unpin(), changed = true;
     if (key == Qt::Key_M && !(frame.modifiers & kShift)) exploration_.toggle_mark(), changed = true;
     if (!movable() || (key != Qt::Key_Left && key != Qt::Key_Right)) continue;
-    step(key == Qt::Key_Left ? -kStep : kStep);
+    step(key == Qt::Key_Left ? -kPhaseStep : kPhaseStep);
     changed = true;
   }
   if (read_time(frame)) changed = true;

@@ -17,7 +17,7 @@ namespace {
 // Simulated instructions that a verdict may cost on top of its own run: a fifth of a second on one
 // core.
 constexpr std::size_t kInstructionBudget = 400'000;
-constexpr std::size_t kMostSimulated = 6;
+constexpr std::size_t kMostSimulatedFixes = 6;
 constexpr std::size_t kShown = 3;
 
 // How changes are priced.
@@ -32,12 +32,6 @@ struct Change {
   Duration step{};  // of the closed form
   Bytes peak{};     // of its worst device
 };
-
-Bytes worst_peak(const Result& result) {
-  Bytes most{};
-  for (const StageMemory& stage : result.memory) most = std::max(most, stage.peak.value);
-  return most;
-}
 
 // The scenario with the words applied; nothing when they are not legal in it.
 std::optional<Change> changed(const Scenario& scenario, const Plan& complete,
@@ -101,7 +95,7 @@ std::vector<Fix> simulate_all(const Changes& changes, const Experiment& before, 
   std::vector<Fix> fixes;
   const std::size_t each = std::max<std::size_t>(1, before.program.instructions.size());
   const std::size_t affordable =
-      std::clamp<std::size_t>(kInstructionBudget / each, 1, kMostSimulated);
+      std::clamp<std::size_t>(kInstructionBudget / each, 1, kMostSimulatedFixes);
   for (const Change& change : changes) {
     if (fixes.size() == affordable) break;
     try {

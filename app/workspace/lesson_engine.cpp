@@ -112,12 +112,12 @@ double of_device(std::string_view name, const Device& device, const LessonSettin
   if (name == "network_rate") return device.network.value.value;
   const std::string* format = find(settings, "format");
   if (format == nullptr) return peak(device, DType::BF16).value;
-  static const std::vector<std::pair<std::string_view, DType>> kFormats = {{"bf16", DType::BF16},
-                                                                           {"fp16", DType::F16},
-                                                                           {"tf32", DType::TF32},
-                                                                           {"fp32", DType::F32},
-                                                                           {"fp8", DType::F8}};
-  for (const auto& [word, type] : kFormats)
+  static const std::vector<std::pair<std::string_view, DType>> kTypes = {{"bf16", DType::BF16},
+                                                                         {"fp16", DType::F16},
+                                                                         {"tf32", DType::TF32},
+                                                                         {"fp32", DType::F32},
+                                                                         {"fp8", DType::F8}};
+  for (const auto& [word, type] : kTypes)
     if (word == *format) return peak(device, type).value;
   throw Error(Error::Kind::InvalidInput, "expected bf16, fp16, tf32, fp32 or fp8, found " + *format,
               place_of("format", *format));
@@ -217,8 +217,7 @@ double LessonEngine::of_plan(std::string_view name, const LessonSettings& settin
   const Result& r = closed != nullptr ? *closed : simulated->experiment->result;
   const Breakdown& b = r.breakdown;
   const StageMemory& first = r.memory.front();
-  Bytes fullest{};
-  for (const StageMemory& each : r.memory) fullest = std::max(fullest, each.peak.value);
+  const Bytes fullest = worst_peak(r);
   const std::pair<std::string_view, double> values[] = {
       {"step", to_seconds(r.step.value)},
       {"bubble", r.bubble_fraction},

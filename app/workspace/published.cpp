@@ -57,9 +57,7 @@ std::vector<std::string> assumed_sentences(const PreparedRow& row) {
 
 PlanCost estimated_cost(const Scenario& scenario) {
   const Result result = estimate(scenario);
-  PlanCost cost{result.step.value, {}};
-  for (const StageMemory& stage : result.memory) cost.peak = std::max(cost.peak, stage.peak.value);
-  return cost;
+  return {result.step.value, worst_peak(result)};
 }
 
 }  // namespace trainyard

@@ -28,12 +28,6 @@ struct Variant {
   Bytes peak{};     // of its worst device
 };
 
-Bytes worst_peak(const Result& result) {
-  Bytes most{};
-  for (const StageMemory& stage : result.memory) most = std::max(most, stage.peak.value);
-  return most;
-}
-
 std::vector<std::string> values(const std::string& own, std::vector<std::string> others) {
   std::vector<std::string> list = {own};
   for (std::string& other : others)

@@ -118,7 +118,7 @@ struct Ranked {
   SnapshotCause cause;
 };
 
-struct Change {
+struct Remedy {
   std::string name, setting, words;
 };
 
@@ -126,7 +126,7 @@ std::string setting_text(const char* key, std::int64_t value) {
   return std::string(key) + "=" + std::to_string(value);
 }
 
-void add_scaled(std::vector<Change>& list, const Plan& plan, double ratio) {
+void add_scaled(std::vector<Remedy>& list, const Plan& plan, double ratio) {
   const std::int64_t seq = plan.batch.sequence, micro = plan.batch.micro;
   std::set<std::int64_t> sequences, micros;
   const auto fitted = static_cast<std::int64_t>(
@@ -145,7 +145,7 @@ void add_scaled(std::vector<Change>& list, const Plan& plan, double ratio) {
 }
 
 // More layers on this stage, taken from the one with most of the others.
-void add_splits(std::vector<Change>& list, const Scenario& scenario, std::size_t rank) {
+void add_splits(std::vector<Remedy>& list, const Scenario& scenario, std::size_t rank) {
   std::vector<std::int64_t> layers;
   for (const Stage& stage : stages(scenario.model, scenario.plan)) {
     std::int64_t sum = 0;
@@ -173,8 +173,8 @@ void add_splits(std::vector<Change>& list, const Scenario& scenario, std::size_t
   }
 }
 
-std::vector<Change> changes_of(const Scenario& scenario, std::size_t rank, double ratio) {
-  std::vector<Change> list;
+std::vector<Remedy> changes_of(const Scenario& scenario, std::size_t rank, double ratio) {
+  std::vector<Remedy> list;
   add_scaled(list, scenario.plan, ratio);
   for (const char* how : {"none", "selective", "full"})
     list.push_back({std::string(how) == "none" ? "recomputation off" : "other recomputation",
@@ -314,7 +314,7 @@ SnapshotDiagnosis diagnose(const MemorySnapshot& snapshot, const Scenario& scena
       {as_planned, {"as planned", "", "the plan as it is", unexplained(measured, planned)}}};
   constexpr auto kActivations = static_cast<std::size_t>(Category::Activations);
   const double ratio = measured.most[kActivations] / std::max(1.0, planned.most[kActivations]);
-  for (const Change& change : changes_of(complete, rank, ratio)) {
+  for (const Remedy& change : changes_of(complete, rank, ratio)) {
     if (options.stop.stop_requested())
       throw Error(Error::Kind::Cancelled, "the comparison was cancelled");
     try {

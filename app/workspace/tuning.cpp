@@ -21,12 +21,12 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& flag, const std::string& message) {
+[[noreturn]] void refuse_flag(const std::string& flag, const std::string& message) {
   throw Error(Error::Kind::InvalidInput, message, {"--" + flag});
 }
 
 // One family: its plan, and which of the request's settings are varied in it.
-struct Family {
+struct TunedFamily {
   Plan plan;
   std::vector<const Vary*> vary;
 };
@@ -87,7 +87,8 @@ class Tuner {
     FrugalOptions options = request_.options;
     options.progress = [&](const Trial& trial) { add(trial); };
     const FrugalSearch found = search(
-        arms, [&](std::size_t arm, const Point& point) { return evaluate(arm, point); }, options);
+        arms, [&](std::size_t arm, const SearchPoint& point) { return evaluate(arm, point); },
+        options);
     report_.exhausted = found.exhausted;
     report_.stopped = found.stopped || interrupted_;
     return std::move(report_);
@@ -96,9 +97,10 @@ class Tuner {
  private:
   void check_goal() const {
     if (request_.goal == TuneGoal::Loss && !request_.measure)
-      refuse("objective", "a loss is not simulated; --measure trains for real");
+      refuse_flag("objective", "a loss is not simulated; --measure trains for real");
     if (request_.goal == TuneGoal::Money && request_.measure)
-      refuse("objective", "money is not measured; expected time, memory or loss with --measure");
+      refuse_flag("objective",
+                  "money is not measured; expected time, memory or loss with --measure");
     throw_if_errors(check(request_.training));
   }
 
@@ -115,25 +117,26 @@ class Tuner {
       varied_.push_back(parse_vary(text, plans));
       const Vary& vary = varied_.back();
       if (vary.training && !request_.measure)
-        refuse("vary", fmt::format("train.{} is of training for real; expected --measure beside it",
-                                   vary.key));
+        refuse_flag("vary",
+                    fmt::format("train.{} is of training for real; expected --measure beside it",
+                                vary.key));
       for (std::size_t i = 0; i + 1 < varied_.size(); ++i)
         if (varied_[i].key == vary.key && varied_[i].training == vary.training)
-          refuse("vary", fmt::format("{} is varied twice", vary.key));
+          refuse_flag("vary", fmt::format("{} is varied twice", vary.key));
     }
     for (const Plan& plan : plans) {
-      Family family{plan, {}};
+      TunedFamily family{plan, {}};
       for (const Vary& vary : varied_)
         if (takes(plan, vary, value_text(vary, vary.dimension.start))) family.vary.push_back(&vary);
       families_.push_back(std::move(family));
     }
     if (varied_.empty() && families_.size() == 1)
-      refuse("vary",
-             "expected settings to vary, as micro-batch=1..64, or several families (--arms)");
+      refuse_flag("vary",
+                  "expected settings to vary, as micro-batch=1..64, or several families (--arms)");
   }
 
-  Evaluation evaluate(std::size_t arm, const Point& point) {
-    const Family& family = families_[arm];
+  Evaluation evaluate(std::size_t arm, const SearchPoint& point) {
+    const TunedFamily& family = families_[arm];
     Scenario scenario{base_.model, base_.cluster, family.plan};
     Training training = request_.training;
     Evaluation found;
@@ -225,7 +228,7 @@ class Tuner {
     if (request_.goal == TuneGoal::Time) return to_seconds(result.step.value);
     if (request_.goal == TuneGoal::Money) {
       if (!result.money)
-        refuse("objective", "what a step on " + result.device_name + " costs is not known");
+        refuse_flag("objective", "what a step on " + result.device_name + " costs is not known");
       return result.money->value;
     }
     const StageMemory* most = fullest(result);
@@ -250,7 +253,7 @@ class Tuner {
   Scenario base_;
   std::unique_ptr<CostModel> cost_;  // null = each scenario's own
   std::vector<Vary> varied_;
-  std::vector<Family> families_;
+  std::vector<TunedFamily> families_;
   TuneReport report_;
   TuneTrial now_;
   std::optional<double> cheapest_;

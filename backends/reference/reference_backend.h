@@ -43,7 +43,7 @@ struct ReferenceOptions {
   /// Initial weights; the given tensor has the right shape. Empty: random, in the size of its
   /// inputs.
   std::function<void(ReferenceParameter&)> weights = {};
-  std::vector<UpdateRule> rules = {UpdateRule{}};  // one a stage, or one for all
+  std::vector<UpdateRule> rules = std::vector<UpdateRule>(1);  // one a stage, or one for all
   /// Called after each update with what the stage's parameters are now, in the order of its layers.
   std::function<void(StageId, int version, std::span<const ParameterState>)> updated = {};
   std::stop_token stop = {};

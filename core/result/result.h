@@ -122,5 +122,7 @@ struct Result {
 };
 
 double tokens_per_second(const Result&);
+/// Of its fullest device.
+Bytes worst_peak(const Result&);
 
 }  // namespace trainyard

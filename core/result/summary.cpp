@@ -217,4 +217,10 @@ double tokens_per_second(const Result& result) {
   return s > 0 ? result.tokens_per_step / s : 0.0;
 }
 
+Bytes worst_peak(const Result& result) {
+  Bytes most{};
+  for (const StageMemory& stage : result.memory) most = std::max(most, stage.peak.value);
+  return most;
+}
+
 }  // namespace trainyard

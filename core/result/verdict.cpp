@@ -12,10 +12,6 @@
 namespace trainyard {
 namespace {
 
-Bytes peak_of(const MemoryWave& wave) {
-  return wave.samples.empty() ? Bytes{} : total(wave.samples[wave.peak].bytes);
-}
-
 std::size_t worst(const std::vector<MemoryWave>& waves) {
   std::size_t found = 0;
   for (std::size_t d = 1; d < waves.size(); ++d)

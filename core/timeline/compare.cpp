@@ -68,10 +68,6 @@ CategoryBytes most_of(const MemoryWave& wave) {
   return most;
 }
 
-Bytes peak_of(const MemoryWave& wave) {
-  return wave.samples.empty() ? Bytes{} : total(wave.samples[wave.peak].bytes);
-}
-
 double busy_share(const Breakdown& b, Duration step) {
   const Duration work = b.forward + b.backward + b.recompute + b.optimizer;
   return step.count() > 0 ? static_cast<double>(work.count()) / static_cast<double>(step.count())

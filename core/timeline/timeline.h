@@ -40,5 +40,9 @@ struct MemoryWave {
   std::vector<Sample> samples;  // strictly increasing `at`, the first at 0
   std::size_t peak = 0;         // index of the first sample with the largest total
 };
+/// 0 B where nothing was sampled.
+inline Bytes peak_of(const MemoryWave& wave) {
+  return wave.samples.empty() ? Bytes{} : total(wave.samples[wave.peak].bytes);
+}
 
 }  // namespace trainyard

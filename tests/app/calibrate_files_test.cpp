@@ -8,14 +8,14 @@
 #include "app/workspace/workspace.h"
 #include "core/io/json_schemas.h"
 #include "tests/app/conforms.h"
-#include "tests/app/run_program.h"
+#include "tests/app/trainyard.h"
 #include "tests/support/snapshot_pickle.h"
 
 namespace trainyard {
 namespace {
 
 Ran calibrate(const std::string& words, const TemporaryFolder& folder) {
-  return run_program(TRAINYARD_PROGRAM, split_words("calibrate " + words), folder.path());
+  return trainyard("calibrate " + words, folder);
 }
 
 TEST(CalibrateVerb, FitsALinkToNcclTests) {

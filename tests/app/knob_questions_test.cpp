@@ -9,7 +9,8 @@
 #include "core/base/units_text.h"
 #include "core/io/json.h"
 #include "core/methods/settings.h"
-#include "tests/app/run_program.h"
+#include "tests/app/documents.h"
+#include "tests/app/trainyard.h"
 
 namespace trainyard {
 namespace {
@@ -19,16 +20,12 @@ constexpr std::size_t kTuning = 14;
 std::string answer(std::size_t question, const std::string& more = "") {
   const TemporaryFolder folder;
   const std::string line = command_of(questions()[question], kQuestionScenario) + more;
-  const Ran ran = run_program(TRAINYARD_PROGRAM, split_words(line), folder.path());
+  const Ran ran = trainyard(line, folder);
   EXPECT_TRUE(ran.exit == kDone || ran.exit == kNotMet) << line << "\n" << ran.err;
   return ran.out;
 }
 
 Json document(std::size_t question) { return parse_json(answer(question, " --json"), "answer"); }
-
-double number(const Json& json) {
-  return json.real() ? *json.real() : static_cast<double>(*json.integer());
-}
 
 Result estimated(const std::vector<std::string>& more) {
   Request request{"llama-3-8b", "h100-sxm:64", "", {"zero=3", "global-batch=512", "seq=8192"}};

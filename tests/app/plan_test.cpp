@@ -13,7 +13,8 @@
 #include "core/io/json.h"
 #include "core/io/json_schemas.h"
 #include "tests/app/conforms.h"
-#include "tests/app/run_program.h"
+#include "tests/app/documents.h"
+#include "tests/app/trainyard.h"
 
 namespace trainyard {
 namespace {
@@ -27,10 +28,6 @@ const std::string kNone =
 const std::string kNoneJob = " --model llama-3-70b --cluster h100-sxm:8 --set global-batch=64";
 const std::string kJobWords = " --model llama-3-8b --cluster h100-sxm:16";
 
-Ran trainyard(const std::string& line, const TemporaryFolder& folder) {
-  return run_program(TRAINYARD_PROGRAM, split_words(line), folder.path());
-}
-
 Json document(const std::string& line, int exit = kDone) {
   const TemporaryFolder folder;
   const Ran ran = trainyard(line + " --json", folder);
@@ -38,10 +35,6 @@ Json document(const std::string& line, int exit = kDone) {
   Json json = parse_json(ran.out, "plan");
   conforms(json, parse_json(json_schema("search"), "schema"), "search");
   return json;
-}
-
-double number(const Json& json) {
-  return json.real() ? *json.real() : static_cast<double>(*json.integer());
 }
 
 std::int64_t whole(const Json& json, const char* key) { return *json.find(key)->integer(); }

@@ -7,12 +7,12 @@
 #include <cstdlib>
 
 #include "app/cli/verb.h"
-#include "tests/app/run_program.h"
+#include "tests/app/trainyard.h"
 
 namespace trainyard {
 namespace {
 
-const std::string kJob =
+const std::string kRanksJob =
     "plan --model llama-3-8b --cluster h100-sxm:16 --global-batch 64 --set schedule=1f1b "
     "--bound zero=0,1 --bound micro-batch=1,2 --threads 1";
 
@@ -35,8 +35,7 @@ Ran on_ranks(int count, const std::string& line, const TemporaryFolder& folder,
   return run_program("/usr/bin/env", words, folder.path());
 }
 
-// Without the lines of speed.
-std::string comparable(const std::string& text) {
+std::string without_speed(const std::string& text) {
   std::string kept;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size() - 1);
@@ -49,7 +48,7 @@ std::string comparable(const std::string& text) {
   return kept;
 }
 
-class PlanOnRanks : public testing::Test {
+class PlanOnRanks : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!has_mpirun()) GTEST_SKIP() << "no mpirun here: it is part of openmpi-bin";
@@ -59,18 +58,17 @@ class PlanOnRanks : public testing::Test {
 
 TEST_F(PlanOnRanks, SayWhatOneProcessSays) {
   for (const std::string how : {"", " --json", " --why tp=8,pp=2"}) {
-    const Ran one = run_program(TRAINYARD_PROGRAM, split_words(kJob + how), folder.path());
-    const Ran three = on_ranks(3, kJob + how, folder);
+    const Ran one = trainyard(kRanksJob + how, folder);
+    const Ran three = on_ranks(3, kRanksJob + how, folder);
     ASSERT_EQ(one.exit, kDone) << one.err;
     EXPECT_EQ(three.exit, kDone) << three.err;
-    EXPECT_EQ(comparable(three.out), comparable(one.out)) << how;
+    EXPECT_EQ(without_speed(three.out), without_speed(one.out)) << how;
   }
 }
 
 TEST_F(PlanOnRanks, WriteEachFileOnce) {
-  const Ran one = run_program(TRAINYARD_PROGRAM, split_words(kJob + " --all a.csv --out a.json"),
-                              folder.path());
-  const Ran two = on_ranks(2, kJob + " --all b.csv --out b.json", folder);
+  const Ran one = trainyard(kRanksJob + " --all a.csv --out a.json", folder);
+  const Ran two = on_ranks(2, kRanksJob + " --all b.csv --out b.json", folder);
   ASSERT_EQ(one.exit, kDone) << one.err;
   ASSERT_EQ(two.exit, kDone) << two.err;
   EXPECT_EQ(file_text(folder.path() / "a.csv"), file_text(folder.path() / "b.csv"));
@@ -86,7 +84,7 @@ std::size_t occurrences(const std::string& text, const std::string& of) {
 
 TEST_F(PlanOnRanks, AWrongWordIsSaidOnce) {
   for (const std::string wrong : {" --bound tpp=8", " --tpp 8"}) {
-    const Ran ran = on_ranks(3, kJob + wrong, folder);
+    const Ran ran = on_ranks(3, kRanksJob + wrong, folder);
     EXPECT_EQ(ran.exit, kWrongInput) << ran.err;
     EXPECT_EQ(occurrences(ran.err, "tpp\""), 1u) << ran.err;
     EXPECT_EQ(ran.out, "");
@@ -94,7 +92,7 @@ TEST_F(PlanOnRanks, AWrongWordIsSaidOnce) {
 }
 
 TEST_F(PlanOnRanks, WhatOneOfThemCannotDoEndsAll) {
-  const Ran ran = on_ranks(3, kJob + " --all /proc/none/there", folder);
+  const Ran ran = on_ranks(3, kRanksJob + " --all /proc/none/there", folder);
   EXPECT_EQ(ran.exit, kFailed) << ran.err;
   EXPECT_EQ(occurrences(ran.err, "/proc/none/there"), 1u) << ran.err;
 }
@@ -102,10 +100,11 @@ TEST_F(PlanOnRanks, WhatOneOfThemCannotDoEndsAll) {
 // Behind ":" stand the words of another rank.
 TEST_F(PlanOnRanks, ARankThatCannotBeginIsNamed) {
   const std::string rest = " : -n 1 " TRAINYARD_PROGRAM " ";
-  const Ran missing = on_ranks(1, kJob + rest + kJob + " --calibration there.json", folder);
+  const Ran missing =
+      on_ranks(1, kRanksJob + rest + kRanksJob + " --calibration there.json", folder);
   EXPECT_EQ(missing.exit, kWrongInput) << missing.err;
   EXPECT_EQ(missing.err.rfind("rank 1: there.json: expected a file", 0), 0u) << missing.err;
-  const Ran other = on_ranks(1, kJob + rest + kJob + " --top 3", folder);
+  const Ran other = on_ranks(1, kRanksJob + rest + kRanksJob + " --top 3", folder);
   EXPECT_EQ(other.exit, kWrongInput) << other.err;
   EXPECT_EQ(other.err.rfind("plan: rank 1 was asked for another search than rank 0", 0), 0u)
       << other.err;
@@ -122,8 +121,7 @@ TEST_F(PlanOnRanks, NothingFitsOnAll) {
 
 TEST_F(PlanOnRanks, OtherVerbsSayThatTheyDoNotSplit) {
   const Ran ran = on_ranks(3, "schedule 1f1b --stages 2 --microbatches 2", folder);
-  const Ran one = run_program(
-      TRAINYARD_PROGRAM, split_words("schedule 1f1b --stages 2 --microbatches 2"), folder.path());
+  const Ran one = trainyard("schedule 1f1b --stages 2 --microbatches 2", folder);
   EXPECT_EQ(ran.exit, kDone) << ran.err;
   EXPECT_EQ(ran.out, one.out);
   EXPECT_EQ(ran.err,

@@ -6,14 +6,14 @@
 #include "app/cli/verb.h"
 #include "core/io/json_schemas.h"
 #include "tests/app/conforms.h"
-#include "tests/app/run_program.h"
+#include "tests/app/trainyard.h"
 #include "tests/support/kineto_trace.h"
 
 namespace trainyard {
 namespace {
 
 Ran trace(const std::string& words, const TemporaryFolder& folder) {
-  return run_program(TRAINYARD_PROGRAM, split_words("trace " + words), folder.path());
+  return trainyard("trace " + words, folder);
 }
 
 TEST(TraceVerb, ItsOwnFileSaysTheSame) {

@@ -63,7 +63,7 @@ Model quadratic(int stages) {
   });
 }
 
-struct Case {
+struct ScheduleCase {
   std::string schedule;
   int stages = 1, microbatches = 1, steps = 1;
   Params params = {};
@@ -72,7 +72,7 @@ struct Case {
 // A program of a schedule, and the rule that its facts give to its stages.
 class Subject {
  public:
-  Subject(const Model& model, const Case& setup) {
+  Subject(const Model& model, const ScheduleCase& setup) {
     Scenario s{
         model, parse_cluster("a100-sxm-80:" + std::to_string(setup.stages) + ",per-node=1"), {}};
     s.plan.mesh.pp = setup.stages;
@@ -231,7 +231,7 @@ TEST(Asynchrony, AWaveThatIsOneUpdateLateHalvesTheRate) {
 
 TEST(Asynchrony, WavesThatAccumulateTrainAsOneDevice) {
   const Params accumulate = {{"sync", std::string("accumulate")}};
-  const auto trained = [](const Case& c) {
+  const auto trained = [](const ScheduleCase& c) {
     const Subject s(testing::tiny_mlp(4), c);
     ReferenceOptions options;
     options.rules[0].rate = 0.1;
@@ -292,7 +292,7 @@ TEST(Asynchrony, StashedBackwardsReadWhatTheirForwardRead) {
 }
 
 TEST(Asynchrony, VersionsHeldAreThoseOfTheFacts) {
-  const Case setups[] = {
+  const ScheduleCase setups[] = {
       {"pipedream", 4, 4, 6},
       {"pipedream", 2, 5, 6, {{"sync", std::string("vertical")}}},
       {"pipedream-2bw", 4, 4, 6},
@@ -306,7 +306,7 @@ TEST(Asynchrony, VersionsHeldAreThoseOfTheFacts) {
       {"tick-tock", 1, 6, 8, {{"waves", std::int64_t{3}}}},
       {"tick-tock", 1, 4, 8, {{"sync", std::string("accumulate")}}},
   };
-  for (const Case& setup : setups) {
+  for (const ScheduleCase& setup : setups) {
     const Subject s(testing::tiny_mlp(4), setup);
     ReferenceOptions options = s.options(0.01);
     options.data = {}, options.weights = {};

@@ -13,16 +13,11 @@
 #include "core/estimate/estimate.h"
 #include "core/methods/catalogue.h"
 #include "core/model/zoo.h"
+#include "tests/support/cases.h"
 #include "tests/support/scenarios.h"
 
 namespace trainyard {
 namespace {
-
-// Fewer under sanitizers, which are ten times slower: the same scenarios, from the first.
-std::uint64_t cases() {
-  const char* given = std::getenv("TRAINYARD_PROPERTY_CASES");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : 2000;
-}
 
 const Model& model(std::int64_t i) {
   static const Model list[] = {zoo_model("gpt2"),       zoo_model("bert-large"),
@@ -148,7 +143,7 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereNothingContends) {
   const auto cost = roofline_cost_model();
   std::map<std::string, Spread> table;
   int contended = 0;
-  const std::uint64_t n = cases();
+  const std::uint64_t n = testing::cases(2000, 150);
   for (std::uint64_t i = 0; i < n; ++i) {
     const Scenario s = Draw(i).scenario();
     const Workload w = prepare(s);
@@ -178,7 +173,7 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereNothingContends) {
 TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereTrafficSlowsComputation) {
   std::map<std::string, Spread> table;
   int slowed = 0;
-  for (std::uint64_t i = 0; i < cases() / 4; ++i) {
+  for (std::uint64_t i = 0; i < testing::cases(2000, 150) / 4; ++i) {
     const Workload w = prepare(Draw(i).scenario());
     const auto cost = physical_cost_model(w.scenario);
     const Program p = lower(w, {.times = phase_times(w, *cost)});
@@ -200,7 +195,7 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereTrafficSlowsComputation) {
 TEST(Fidelity, ClosedFormKeepsThePaceOfAsynchronousPipelines) {
   const auto cost = roofline_cost_model();
   std::map<std::string, Spread> table;
-  for (std::uint64_t i = 0; i < cases() / 10; ++i) {
+  for (std::uint64_t i = 0; i < testing::cases(2000, 150) / 10; ++i) {
     const Workload w = prepare(Draw(i, kAsynchronous).scenario());
     const Program p = lower(w, {.times = phase_times(w, *cost)});
     const Duration pace = step_window(run(w, p, *cost, false), p).length();
@@ -216,7 +211,7 @@ TEST(Fidelity, ClosedFormKeepsThePaceOfAsynchronousPipelines) {
 TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
   const auto cost = roofline_cost_model();
   std::map<std::string, Spread> table;
-  const std::uint64_t n = cases();
+  const std::uint64_t n = testing::cases(2000, 150);
   for (std::uint64_t i = 0; i < n; ++i) {
     const Workload w = prepare(Draw(i).scenario());
     const Program order = lower(w);

@@ -14,6 +14,7 @@
 #include "core/memory/process_bytes.h"
 #include "core/model/zoo.h"
 #include "core/program/offloaded.h"
+#include "tests/support/cases.h"
 #include "tests/support/layers.h"
 #include "tests/support/scenarios.h"
 
@@ -22,11 +23,6 @@ namespace {
 
 using testing::gpt;
 using testing::scenario;
-
-std::uint64_t cases() {
-  const char* given = std::getenv("TRAINYARD_PROPERTY_CASES");
-  return given != nullptr ? std::min<std::uint64_t>(std::strtoull(given, nullptr, 10), 1000) : 1000;
-}
 
 // Each kind of traffic on a port of its own: what the closed form assumes.
 Timeline alone(const Workload& w, const Program& p, const CostModel& cost) {
@@ -178,7 +174,7 @@ struct OffloadSpread {
 TEST(Offload, ClosedFormAgreesWithOrderGrain) {
   const auto cost = roofline_cost_model();
   std::map<std::string, OffloadSpread> time, memory;
-  for (std::uint64_t i = 0; i < cases(); ++i) {
+  for (std::uint64_t i = 0; i < testing::cases(1000, 150); ++i) {
     const Scenario s = DrawOffload(i).scenario();
     const Workload w = prepare(s);
     const Program p =

@@ -116,7 +116,7 @@ std::vector<std::vector<double>> weights_of_copies(const Trained& t) {
 }
 
 // The first of a few shapes that the schedule finds legal.
-std::optional<Settings> legal_shape(const Model& model, std::string_view schedule) {
+std::optional<Settings> legal_settings(const Model& model, std::string_view schedule) {
   for (const char* stages : {"1", "2"})
     for (const char* devices : {"4", "2"})
       for (const char* batch : {"8", "4"}) {
@@ -143,7 +143,7 @@ TEST(ReferenceBackend, EverySynchronousScheduleTrainsAsOneDevice) {
     ++schedules;
     for (const Model& model : {tiny_mlp(8), tiny_convnet(8), tiny_transformer({.layers = 8})}) {
       SCOPED_TRACE(std::string(method.name) + ", " + model.name);
-      const std::optional<Settings> settings = legal_shape(model, method.name);
+      const std::optional<Settings> settings = legal_settings(model, method.name);
       ASSERT_TRUE(settings.has_value()) << "no shape of the list is legal";
       const Trained t = train(model, devices_of(*settings), *settings, 3, momentum());
       Settings one = {"schedule=1f1b", (*settings)[3], "micro-batch=1"};
@@ -212,7 +212,7 @@ TEST(ReferenceBackend, SchedulesGoTogetherWithRecomputeAndSharding) {
          {"recompute=full", "recompute=keep=input", "zero=1", "zero=2", "zero=3"}) {
       SCOPED_TRACE(std::string(method.name) + " " + extra);
       const bool divided = std::string_view(extra).starts_with("zero");
-      std::optional<Settings> settings = legal_shape(model, method.name);
+      std::optional<Settings> settings = legal_settings(model, method.name);
       ASSERT_TRUE(settings.has_value());
       (*settings)[3] = "global-batch=16";
       settings->push_back(extra);

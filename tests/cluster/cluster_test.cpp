@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string refusal(std::string_view text) {
+std::string cluster_refusal(std::string_view text) {
   try {
     parse_cluster(text);
   } catch (const Error& error) {
@@ -89,45 +89,47 @@ TEST(Cluster, MemoryAndPriceCanBeGiven) {
 }
 
 TEST(Cluster, RefusalsAreSentences) {
-  EXPECT_EQ(refusal(""), "a cluster is written DEVICE:COUNT, as h100-sxm:64, not \"\"");
-  EXPECT_EQ(refusal("h100"), "a cluster is written DEVICE:COUNT, as h100-sxm:64, not \"h100\"");
-  EXPECT_EQ(refusal("h100x:8"), "no device is called \"h100x\"; did you mean \"h100\"?");
-  EXPECT_EQ(refusal("h100:0"), "a cluster has 1 to 10000000 devices, not 0");
-  EXPECT_EQ(refusal("h100:-8"), "a cluster has 1 to 10000000 devices, not -8");
-  EXPECT_EQ(refusal("h100:10000008"), "a cluster has 1 to 10000000 devices, not 10000008");
+  EXPECT_EQ(cluster_refusal(""), "a cluster is written DEVICE:COUNT, as h100-sxm:64, not \"\"");
+  EXPECT_EQ(cluster_refusal("h100"),
+            "a cluster is written DEVICE:COUNT, as h100-sxm:64, not \"h100\"");
+  EXPECT_EQ(cluster_refusal("h100x:8"), "no device is called \"h100x\"; did you mean \"h100\"?");
+  EXPECT_EQ(cluster_refusal("h100:0"), "a cluster has 1 to 10000000 devices, not 0");
+  EXPECT_EQ(cluster_refusal("h100:-8"), "a cluster has 1 to 10000000 devices, not -8");
+  EXPECT_EQ(cluster_refusal("h100:10000008"), "a cluster has 1 to 10000000 devices, not 10000008");
   EXPECT_EQ(
-      refusal("h100:12"),
+      cluster_refusal("h100:12"),
       "12 devices do not fill nodes of 8; write a count of 8 or 16, or per-node= a divisor of 12");
   EXPECT_EQ(
-      refusal("h100:16,per-node=5"),
+      cluster_refusal("h100:16,per-node=5"),
       "16 devices do not fill nodes of 5; write a count of 15 or 20, or per-node= a divisor of 16");
-  EXPECT_EQ(refusal("h100:16,per-node=0"), "per-node must be at least 1, not 0");
-  EXPECT_EQ(refusal("h100:16,pernode=8"),
+  EXPECT_EQ(cluster_refusal("h100:16,per-node=0"), "per-node must be at least 1, not 0");
+  EXPECT_EQ(cluster_refusal("h100:16,pernode=8"),
             "no cluster option is called \"pernode\"; did you mean \"per-node\"?");
-  EXPECT_EQ(refusal("h100:16,rail,rail"), "rail is given twice");
-  EXPECT_EQ(refusal("h100:16,rail=2"), "rail takes no value");
-  EXPECT_EQ(refusal("h100:16,inter"), "inter needs a value: inter=...");
-  EXPECT_EQ(refusal("h100:16,inter=0GB/s"), "inter: inter must be above 0, not \"0GB/s\"");
-  EXPECT_EQ(refusal("h100:16,price=3"),
+  EXPECT_EQ(cluster_refusal("h100:16,rail,rail"), "rail is given twice");
+  EXPECT_EQ(cluster_refusal("h100:16,rail=2"), "rail takes no value");
+  EXPECT_EQ(cluster_refusal("h100:16,inter"), "inter needs a value: inter=...");
+  EXPECT_EQ(cluster_refusal("h100:16,inter=0GB/s"), "inter: inter must be above 0, not \"0GB/s\"");
+  EXPECT_EQ(cluster_refusal("h100:16,price=3"),
             "price: expected US dollars an hour such as \"2.5USD/h\", found \"3\"");
-  EXPECT_EQ(refusal("h100:16,rail,fat-tree"),
+  EXPECT_EQ(cluster_refusal("h100:16,rail,fat-tree"),
             "fat-tree: the network is either rail or fat-tree, not both");
-  EXPECT_EQ(refusal("h100:16,inter-reduce=maybe"),
+  EXPECT_EQ(cluster_refusal("h100:16,inter-reduce=maybe"),
             "inter-reduce: expected on or off, found \"maybe\"");
-  EXPECT_EQ(refusal("h100:16,rail,oversubscription=2"),
+  EXPECT_EQ(cluster_refusal("h100:16,rail,oversubscription=2"),
             "oversubscription belongs to a fat-tree, and this network is a rail");
-  EXPECT_EQ(refusal("h100:16,oversubscription=0.5"),
+  EXPECT_EQ(cluster_refusal("h100:16,oversubscription=0.5"),
             "oversubscription: oversubscription must be 1 to 1000, not \"0.5\"");
-  EXPECT_EQ(refusal("h100:16,torus=3x3"), "torus=3x3 joins 9, but there are 2 nodes to join");
-  EXPECT_EQ(refusal("tpu-v5e:16,torus=4x5"),
+  EXPECT_EQ(cluster_refusal("h100:16,torus=3x3"),
+            "torus=3x3 joins 9, but there are 2 nodes to join");
+  EXPECT_EQ(cluster_refusal("tpu-v5e:16,torus=4x5"),
             "torus=4x5 joins 20, but there are 16 devices in a node to join");
   EXPECT_EQ(
-      refusal("h100:16,torus=2x1x1x1"),
+      cluster_refusal("h100:16,torus=2x1x1x1"),
       "torus: expected one to three extents of at least 1 such as \"16x16\", found \"2x1x1x1\"");
 }
 
 TEST(Cluster, ABareNumberIsRefusedWithWhatToWrite) {
-  EXPECT_EQ(refusal("h100:16,inter=200"),
+  EXPECT_EQ(cluster_refusal("h100:16,inter=200"),
             "inter: expected a bandwidth such as \"25 GB/s\", found \"200\", which has no unit: "
             "write 200 GB/s or 200 "
             "GiB/s");

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string refusal(std::string_view id) {
+std::string device_refusal(std::string_view id) {
   try {
     device(id);
   } catch (const Error& error) {
@@ -185,8 +185,9 @@ TEST(Devices, AliasesAndNearestNames) {
   EXPECT_EQ(device("h100").id, "h100-sxm");
   EXPECT_EQ(device("H100-SXM").id, "h100-sxm");
   EXPECT_EQ(device("a100-80gb").id, "a100-sxm-80");
-  EXPECT_EQ(refusal("h100-smx"), "no device is called \"h100-smx\"; did you mean \"h100-sxm\"?");
-  EXPECT_EQ(refusal("abacus"), "no device is called \"abacus\"");
+  EXPECT_EQ(device_refusal("h100-smx"),
+            "no device is called \"h100-smx\"; did you mean \"h100-sxm\"?");
+  EXPECT_EQ(device_refusal("abacus"), "no device is called \"abacus\"");
 }
 
 TEST(Devices, EfficienciesOfTheFittedFamilies) {

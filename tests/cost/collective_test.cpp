@@ -2,15 +2,13 @@
 #include <rapidcheck.h>
 
 #include "core/cost/cost_model.h"
+#include "tests/cost/every_collective.h"
 
 namespace trainyard {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr CollectiveKind kAll[] = {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
-                                   CollectiveKind::AllGather, CollectiveKind::AllToAll,
-                                   CollectiveKind::Broadcast};
+using testing::kEveryCollective;
 
 CollectiveTime run(CollectiveKind kind, std::int64_t bytes, const GroupShape& group,
                    const Cluster& cluster) {
@@ -24,7 +22,7 @@ double limit(CollectiveKind kind, std::int64_t bytes, const GroupShape& group,
 
 TEST(Collective, OneRankAndNoBytesTakeNoTime) {
   const Cluster c = parse_cluster("h100:64");
-  for (const CollectiveKind kind : kAll) {
+  for (const CollectiveKind kind : kEveryCollective) {
     EXPECT_EQ(run(kind, 1'000'000, {}, c).time, 0ns);
     EXPECT_EQ(run(kind, 0, {.ranks = 64, .per_node = 8}, c).time, 0ns);
   }
@@ -123,7 +121,8 @@ TEST(Collective, GrowsWithBytes) {
     const Device& d = all[*rc::gen::inRange<std::size_t>(0, all.size())];
     const Cluster c =
         make_cluster(d, d.scale_up_domain * *rc::gen::element<std::int64_t>(1, 2, 4, 7));
-    const auto kind = kAll[*rc::gen::inRange<std::size_t>(0, std::size(kAll))];
+    const auto kind =
+        kEveryCollective[*rc::gen::inRange<std::size_t>(0, std::size(kEveryCollective))];
     const auto per_node = *rc::gen::inRange<std::int64_t>(1, devices_per_node(c) + 1);
     const GroupShape group{.ranks = per_node * nodes(c), .per_node = per_node};
     const auto bytes = *rc::gen::inRange<std::int64_t>(0, 100'000'000'000);

@@ -5,15 +5,13 @@
 
 #include "core/cost/bus_bandwidth.h"
 #include "core/cost/physical.h"
+#include "tests/cost/every_collective.h"
 
 namespace trainyard {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr CollectiveKind kAll[] = {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
-                                   CollectiveKind::AllGather, CollectiveKind::AllToAll,
-                                   CollectiveKind::Broadcast};
+using testing::kEveryCollective;
 
 Parameters round_figures() {
   Parameters p;
@@ -25,8 +23,8 @@ Parameters round_figures() {
   return p;
 }
 
-CollectiveTime run(CollectiveKind kind, std::int64_t bytes, const GroupShape& group,
-                   const Cluster& cluster) {
+CollectiveTime on_links(CollectiveKind kind, std::int64_t bytes, const GroupShape& group,
+                        const Cluster& cluster) {
   return physical_collective(kind, {bytes}, group, cluster,
                              link_terms(cluster.device, round_figures()));
 }
@@ -34,27 +32,27 @@ CollectiveTime run(CollectiveKind kind, std::int64_t bytes, const GroupShape& gr
 TEST(PhysicalLinks, ANodeReducesInARing) {
   const Cluster c = parse_cluster("a100:8");
   const GroupShape eight{.ranks = 8, .per_node = 8};
-  const CollectiveTime t = run(CollectiveKind::AllReduce, 240'000'000, eight, c);
+  const CollectiveTime t = on_links(CollectiveKind::AllReduce, 240'000'000, eight, c);
   EXPECT_EQ(t.algorithm, CollectiveAlgorithm::Ring);
   EXPECT_NEAR(to_seconds(t.time), 40e-6 + 14 * 4e-6 + 2 * 7.0 / 8 * 1e-3, 2e-9);
-  const CollectiveTime half = run(CollectiveKind::ReduceScatter, 240'000'000, eight, c);
+  const CollectiveTime half = on_links(CollectiveKind::ReduceScatter, 240'000'000, eight, c);
   EXPECT_NEAR(to_seconds(half.time), 40e-6 + 7 * 4e-6 + 7.0 / 8 * 1e-3, 2e-9);
-  EXPECT_EQ(run(CollectiveKind::AllGather, 240'000'000, eight, c).time, half.time);
+  EXPECT_EQ(on_links(CollectiveKind::AllGather, 240'000'000, eight, c).time, half.time);
 }
 
 // NVLink SHARP: 9/8 of the bytes a direction instead of 14/8.
 TEST(PhysicalLinks, SwitchesThatAddUpDoSoInsideHopperNodes) {
   const GroupShape eight{.ranks = 8, .per_node = 8};
   const CollectiveTime t =
-      run(CollectiveKind::AllReduce, 360'000'000, eight, parse_cluster("h100:8"));
+      on_links(CollectiveKind::AllReduce, 360'000'000, eight, parse_cluster("h100:8"));
   EXPECT_EQ(t.algorithm, CollectiveAlgorithm::InNetwork);
   EXPECT_NEAR(to_seconds(t.time), 40e-6 + 2 * 4e-6 + 9.0 / 8 * 1e-3, 2e-9);
-  const CollectiveTime off =
-      run(CollectiveKind::AllReduce, 360'000'000, eight, parse_cluster("h100:8,intra-reduce=off"));
+  const CollectiveTime off = on_links(CollectiveKind::AllReduce, 360'000'000, eight,
+                                      parse_cluster("h100:8,intra-reduce=off"));
   EXPECT_EQ(off.algorithm, CollectiveAlgorithm::Ring);
   // Two ranks have nothing to add up on the way.
-  EXPECT_EQ(run(CollectiveKind::AllReduce, 360'000'000, {.ranks = 2, .per_node = 2},
-                parse_cluster("h100:8"))
+  EXPECT_EQ(on_links(CollectiveKind::AllReduce, 360'000'000, {.ranks = 2, .per_node = 2},
+                     parse_cluster("h100:8"))
                 .algorithm,
             CollectiveAlgorithm::Ring);
 }
@@ -64,11 +62,11 @@ TEST(PhysicalLinks, SwitchesThatAddUpDoSoInsideHopperNodes) {
 TEST(PhysicalLinks, NodesReduceSmallVectorsByTreesAndLargeOnesByRings) {
   const Cluster c = parse_cluster("a100:128,inter=200GB/s");
   const GroupShape one_a_node{.ranks = 16, .per_node = 1, .neighbours = 8, .stride = 8};
-  const CollectiveTime small = run(CollectiveKind::AllReduce, 1'000'000, one_a_node, c);
+  const CollectiveTime small = on_links(CollectiveKind::AllReduce, 1'000'000, one_a_node, c);
   EXPECT_EQ(small.algorithm, CollectiveAlgorithm::Tree);
   // By flags in every 128 bytes: half the latency, 8 bytes of flags.
   EXPECT_NEAR(to_seconds(small.time), 60e-6 + 4 * 8e-6 + 2 * 1e6 / 12.5e9 * 128 / 120, 2e-9);
-  const CollectiveTime large = run(CollectiveKind::AllReduce, 1'000'000'000, one_a_node, c);
+  const CollectiveTime large = on_links(CollectiveKind::AllReduce, 1'000'000'000, one_a_node, c);
   EXPECT_EQ(large.algorithm, CollectiveAlgorithm::Ring);
   EXPECT_NEAR(to_seconds(large.time), 60e-6 + 2 * 15 * 8e-6 + 2 * 15.0 / 16 * 1e9 / 12.5e9, 2e-9);
   EXPECT_EQ(large.level, 1u);
@@ -76,15 +74,15 @@ TEST(PhysicalLinks, NodesReduceSmallVectorsByTreesAndLargeOnesByRings) {
 
 // By flags in every 16 bytes: a fifth of the latency, twice the bytes.
 TEST(PhysicalLinks, TheSmallestWaitLeast) {
-  const CollectiveTime t =
-      run(CollectiveKind::AllReduce, 1000, {.ranks = 8, .per_node = 8}, parse_cluster("a100:8"));
+  const CollectiveTime t = on_links(CollectiveKind::AllReduce, 1000, {.ranks = 8, .per_node = 8},
+                                    parse_cluster("a100:8"));
   EXPECT_NEAR(to_seconds(t.time), 40e-6 + 14 * 0.8e-6 + 2 * 7.0 / 8 * 2000 / 240e9, 2e-9);
 }
 
 TEST(PhysicalLinks, ARingOfWholeNodesHopsInsideAndBetweenThem) {
   const Cluster c = parse_cluster("a100:128,inter=200GB/s");
   const CollectiveTime t =
-      run(CollectiveKind::AllGather, 1'000'000'000, {.ranks = 128, .per_node = 8}, c);
+      on_links(CollectiveKind::AllGather, 1'000'000'000, {.ranks = 128, .per_node = 8}, c);
   const double hops = (128 - 16) * 4e-6 + 15 * 8e-6;
   EXPECT_NEAR(to_seconds(t.time), 60e-6 + hops + 127.0 / 128 * 1e9 / 100e9, 2e-9);
 }
@@ -93,8 +91,8 @@ TEST(PhysicalLinks, ActivationsReachMoreOfTheNetworkThanState) {
   const Cluster c = parse_cluster("a100:16,inter=200GB/s");
   GroupShape sixteen{.ranks = 16, .per_node = 8};
   const auto wire = [&] {
-    return to_seconds(run(CollectiveKind::AllReduce, 2'000'000'000, sixteen, c).time -
-                      run(CollectiveKind::AllReduce, 1'000'000'000, sixteen, c).time);
+    return to_seconds(on_links(CollectiveKind::AllReduce, 2'000'000'000, sixteen, c).time -
+                      on_links(CollectiveKind::AllReduce, 1'000'000'000, sixteen, c).time);
   };
   EXPECT_NEAR(wire(), 2 * 15.0 / 16 * 1e9 / 100e9, 1e-8);
   sixteen.traffic = Traffic::Activations;
@@ -104,8 +102,8 @@ TEST(PhysicalLinks, ActivationsReachMoreOfTheNetworkThanState) {
 // SHARP: bytes go up and come down once, whatever the number of nodes.
 TEST(PhysicalLinks, ANetworkThatAddsUpCarriesEveryByteOnce) {
   const GroupShape one_a_node{.ranks = 16, .per_node = 1, .neighbours = 8, .stride = 8};
-  const CollectiveTime t = run(CollectiveKind::AllReduce, 1'000'000'000, one_a_node,
-                               parse_cluster("a100:128,inter=200GB/s,inter-reduce=on"));
+  const CollectiveTime t = on_links(CollectiveKind::AllReduce, 1'000'000'000, one_a_node,
+                                    parse_cluster("a100:128,inter=200GB/s,inter-reduce=on"));
   EXPECT_EQ(t.algorithm, CollectiveAlgorithm::InNetwork);
   EXPECT_NEAR(to_seconds(t.time), 60e-6 + 2 * 8e-6 + 1e9 / 12.5e9, 2e-9);
 }
@@ -155,13 +153,14 @@ TEST(PhysicalLinks, GrowWithBytesAndOneRankTakesNoTime) {
     const Device& d = all[*rc::gen::inRange<std::size_t>(0, all.size())];
     const Cluster c =
         make_cluster(d, d.scale_up_domain * *rc::gen::element<std::int64_t>(1, 2, 4, 7));
-    const auto kind = kAll[*rc::gen::inRange<std::size_t>(0, std::size(kAll))];
+    const auto kind =
+        kEveryCollective[*rc::gen::inRange<std::size_t>(0, std::size(kEveryCollective))];
     const auto per_node = *rc::gen::inRange<std::int64_t>(1, devices_per_node(c) + 1);
     const GroupShape group{.ranks = per_node * nodes(c), .per_node = per_node};
     const auto bytes = *rc::gen::inRange<std::int64_t>(0, 100'000'000'000);
     const auto more = bytes + *rc::gen::inRange<std::int64_t>(0, 1'000'000'000);
-    RC_ASSERT(run(kind, bytes, group, c).time <= run(kind, more, group, c).time);
-    RC_ASSERT(run(kind, more, {}, c).time == 0ns);
+    RC_ASSERT(on_links(kind, bytes, group, c).time <= on_links(kind, more, group, c).time);
+    RC_ASSERT(on_links(kind, more, {}, c).time == 0ns);
   }));
 }
 

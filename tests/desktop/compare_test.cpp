@@ -1,7 +1,6 @@
 // The Compare perspective: two results over each other, notes kept with the project, files; the
 // list of past runs; and a run that waits between two steps.
 #include <QAction>
-#include <QKeyEvent>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QTemporaryDir>
@@ -25,13 +24,6 @@ std::unique_ptr<Window> two_plans() {
   window->document().show_perspective("compare");
   happens([&] { return window->settled(); });
   return window;
-}
-
-void press(QWidget* widget, int key) {
-  for (const auto type : {QEvent::KeyPress, QEvent::KeyRelease}) {
-    QKeyEvent event(type, key, Qt::NoModifier);
-    QApplication::sendEvent(widget, &event);
-  }
 }
 
 ComparePage& page_of(const Window& window) { return compare_perspective(window)->comparison(); }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QTabBar>
@@ -27,16 +26,9 @@ std::unique_ptr<Window> analysed() {
 
 AnalysePage& page_of(Window& window) { return *window.findChild<AnalysePage*>(); }
 
-void press(QWidget* widget, int key, Qt::KeyboardModifiers held = Qt::NoModifier) {
-  QKeyEvent event(QEvent::KeyPress, key, held);
-  QApplication::sendEvent(widget, &event);
+void press_and_grab(QWidget* widget, int key, Qt::KeyboardModifiers held = Qt::NoModifier) {
+  press(widget, key, held);
   widget->grab();
-}
-
-QTreeWidget* table(Window& window, const char* name) {
-  for (auto* each : window.findChildren<QTreeWidget*>())
-    if (each->accessibleName() == name) return each;
-  return nullptr;
 }
 
 TEST(Exploration, TheSearchBarFindsCountsAndWalks) {
@@ -50,17 +42,17 @@ TEST(Exploration, TheSearchBarFindsCountsAndWalks) {
   edit->setText("cat:backward dev:1");
   Q_EMIT edit->textEdited(edit->text());
   EXPECT_EQ(way.hits(), 8u) << "two stages, sixteen sequences in eight microbatches";
-  press(edit, Qt::Key_Return);
+  press_and_grab(edit, Qt::Key_Return);
   EXPECT_EQ(way.hit(), 1u);
-  press(edit, Qt::Key_Return);
+  press_and_grab(edit, Qt::Key_Return);
   EXPECT_EQ(way.hit(), 2u);
-  press(edit, Qt::Key_Return, Qt::ShiftModifier);
+  press_and_grab(edit, Qt::Key_Return, Qt::ShiftModifier);
   EXPECT_EQ(way.hit(), 1u);
   edit->setText("cat:bakward");
   Q_EMIT edit->textEdited(edit->text());
   EXPECT_EQ(way.hits(), 0u);
   EXPECT_TRUE(way.problem().contains("backward")) << way.problem().toStdString();
-  press(&bar, Qt::Key_Escape);
+  press_and_grab(&bar, Qt::Key_Escape);
   EXPECT_FALSE(bar.isVisible());
   EXPECT_TRUE(way.words().isEmpty());
 }
@@ -84,8 +76,8 @@ TEST(Exploration, TheHistoryGoesBackThroughZoomAndSearch) {
   CanvasWidget* canvas = page_of(*window).canvases().front();
   canvas->setFocus();
   canvas->grab();
-  press(canvas, Qt::Key_W);
-  press(canvas, Qt::Key_W);
+  press_and_grab(canvas, Qt::Key_W);
+  press_and_grab(canvas, Qt::Key_W);
   const TimeRange zoomed = window->session().shown();
   page_of(*window).exploration().go_to("90 %");
   EXPECT_NE(window->session().shown(), zoomed);
@@ -106,7 +98,7 @@ TEST(Exploration, MarksAreKeptWithThePlanAndUndone) {
   const ExperimentPtr before = window->session().experiment();
   const TimeRange range{Instant{1'000'000}, Instant{5'000'000}};
   window->session().set_range(range);
-  press(canvas, Qt::Key_M);
+  press_and_grab(canvas, Qt::Key_M);
   ASSERT_EQ(window->session().state().marks.size(), 1u);
   EXPECT_EQ(window->session().state().marks[0].to, range.to);
   EXPECT_FALSE(window->session().stale()) << "a mark changes no result";
@@ -118,7 +110,7 @@ TEST(Exploration, MarksAreKeptWithThePlanAndUndone) {
   Window second;
   second.open_file(path);
   EXPECT_EQ(second.document().project(), window->document().project());
-  press(canvas, Qt::Key_M);
+  press_and_grab(canvas, Qt::Key_M);
   EXPECT_TRUE(window->session().state().marks.empty()) << "the same place again";
   window->actions_of()["edit.undo"]->trigger();
   EXPECT_EQ(window->session().state().marks.size(), 1u);
@@ -138,33 +130,33 @@ TEST(Exploration, KeysWalkNamesDevicesPathAndBubbles) {
     const Program& p = window->session().experiment()->program;
     return p.task(InstructionId{static_cast<std::uint32_t>(selected().tag)}).name;
   };
-  press(canvas, Qt::Key_C);
+  press_and_grab(canvas, Qt::Key_C);
   EXPECT_TRUE(window->session().state().critical_path);
   EXPECT_TRUE(window->actions_of()["view.path"]->isChecked());
   const auto& path = window->session().data()->timeline.path.steps;
   EXPECT_EQ(selected(), (Item{ItemKind::Span, path[0].id.value}));
-  press(canvas, Qt::Key_C);
+  press_and_grab(canvas, Qt::Key_C);
   EXPECT_EQ(selected(), (Item{ItemKind::Span, path[1].id.value}));
-  press(canvas, Qt::Key_C, Qt::ShiftModifier);
+  press_and_grab(canvas, Qt::Key_C, Qt::ShiftModifier);
   const NameId first = name();
   const Item at = selected();
-  press(canvas, Qt::Key_BracketRight);
+  press_and_grab(canvas, Qt::Key_BracketRight);
   EXPECT_NE(selected(), at);
   EXPECT_EQ(name(), first);
-  press(canvas, Qt::Key_BracketLeft);
+  press_and_grab(canvas, Qt::Key_BracketLeft);
   EXPECT_EQ(selected(), at);
   const std::size_t rank = window->session().selected_rank();
-  press(canvas, rank == 0 ? Qt::Key_Period : Qt::Key_Comma);
+  press_and_grab(canvas, rank == 0 ? Qt::Key_Period : Qt::Key_Comma);
   EXPECT_NE(window->session().selected_rank(), rank);
-  press(canvas, Qt::Key_B);
+  press_and_grab(canvas, Qt::Key_B);
   const auto bubble = window->session().state().range;
   ASSERT_TRUE(bubble.has_value());
-  press(canvas, Qt::Key_Escape);
+  press_and_grab(canvas, Qt::Key_Escape);
   EXPECT_FALSE(window->session().state().critical_path);
   bool asked = false;
   QObject::connect(&page_of(*window).exploration(), &Exploration::search_wanted,
                    [&] { asked = true; });
-  press(canvas, Qt::Key_Slash);
+  press_and_grab(canvas, Qt::Key_Slash);
   EXPECT_TRUE(asked);
 }
 
@@ -173,14 +165,14 @@ TEST(Exploration, ACrestTellsWhatIsAliveAndItsTensorsLivesAreDrawn) {
   CanvasWidget* canvas = page_of(*window).canvases().front();
   canvas->setFocus();
   canvas->grab();
-  press(canvas, Qt::Key_P);
+  press_and_grab(canvas, Qt::Key_P);
   Exploration& way = page_of(*window).exploration();
   ASSERT_TRUE(way.pinned().has_value());
-  QTreeWidget* alive = table(*window, "Alive at the cursor");
+  QTreeWidget* alive = named<QTreeWidget>(*window, "Alive at the cursor");
   ASSERT_NE(alive, nullptr);
   ASSERT_GT(alive->topLevelItemCount(), 2);
   const Exploration::Pinned first = *way.pinned();
-  press(canvas, Qt::Key_P);
+  press_and_grab(canvas, Qt::Key_P);
   EXPECT_TRUE(way.pinned()->at != first.at || way.pinned()->device != first.device);
   Q_EMIT alive->itemActivated(alive->topLevelItem(0), 0);
   ASSERT_TRUE(window->session().state().lives.has_value());
@@ -205,8 +197,8 @@ TEST(Exploration, TheStackAndThePhaseAreSwitches) {
 
 TEST(Exploration, TablesTellWavesAndPathOverTheRange) {
   const auto window = analysed();
-  QTreeWidget* waves = table(*window, "Memory over the range");
-  QTreeWidget* path = table(*window, "Critical path by category");
+  QTreeWidget* waves = named<QTreeWidget>(*window, "Memory over the range");
+  QTreeWidget* path = named<QTreeWidget>(*window, "Critical path by category");
   ASSERT_NE(waves, nullptr);
   ASSERT_NE(path, nullptr);
   EXPECT_EQ(waves->topLevelItemCount(), 2);

@@ -24,12 +24,6 @@ std::shared_ptr<const RowSet> hand_rows() {
   return std::make_shared<const RowSet>(testing_rows::rows().first);
 }
 
-QTreeWidget* table(Window& window, const char* name) {
-  for (QTreeWidget* each : window.findChildren<QTreeWidget*>())
-    if (each->accessibleName() == name) return each;
-  return nullptr;
-}
-
 QStringList column(const QTreeWidget* table, int c) {
   QStringList texts;
   for (int i = 0; i < table->topLevelItemCount(); ++i)
@@ -67,7 +61,7 @@ TEST(Gallery, PredictsOnlyWhereSomebodyLooks) {
 
 TEST(Gallery, ListsSearchesAndSorts) {
   const auto window = gallery_with(hand_rows);
-  QTreeWidget* rows = table(*window, "Published rows");
+  QTreeWidget* rows = named<QTreeWidget>(*window, "Published rows");
   ASSERT_EQ(rows->topLevelItemCount(), 7);
   EXPECT_EQ(column(rows, 0).front(), "alpha-1");
   EXPECT_EQ(column(rows, 5).front(), "1.00 s");
@@ -87,12 +81,12 @@ TEST(Gallery, ListsSearchesAndSorts) {
 TEST(Gallery, TheChosenRowSaysWhatWasAssumedAndWhatLiesBetween) {
   const auto window = gallery_with(hand_rows);
   auto* page = window->findChild<GalleryPage*>();
-  QTreeWidget* rows = table(*window, "Published rows");
+  QTreeWidget* rows = named<QTreeWidget>(*window, "Published rows");
   rows->setCurrentItem(rows->topLevelItem(2));
   EXPECT_EQ(page->chosen(), 2);
-  EXPECT_EQ(column(table(*window, "Assumptions"), 0), QStringList{"micro-batch"});
+  EXPECT_EQ(column(named<QTreeWidget>(*window, "Assumptions"), 0), QStringList{"micro-batch"});
   ASSERT_TRUE(happens([&] { return window->settled(); }));
-  const QTreeWidget* parts = table(*window, "Difference to my plan");
+  const QTreeWidget* parts = named<QTreeWidget>(*window, "Difference to my plan");
   // Mine has the model's own sequence, the row 2048.
   EXPECT_EQ(column(parts, 0), (QStringList{"seq", "together"}));
   EXPECT_EQ(column(parts, 3).front(), column(parts, 3).back());
@@ -108,8 +102,8 @@ TEST(Gallery, WithoutAPlanTheRowIsStillShown) {
   auto* page = window->findChild<GalleryPage*>();
   page->choose(0);
   ASSERT_TRUE(page->isVisible());
-  EXPECT_TRUE(table(*window, "Difference to my plan")->isHidden());
-  EXPECT_EQ(table(*window, "Published rows")->currentItem()->text(0), "alpha-1");
+  EXPECT_TRUE(named<QTreeWidget>(*window, "Difference to my plan")->isHidden());
+  EXPECT_EQ(named<QTreeWidget>(*window, "Published rows")->currentItem()->text(0), "alpha-1");
 }
 
 TEST(Gallery, APointOfThePictureIsARowOfTheTable) {
@@ -128,7 +122,7 @@ TEST(Gallery, APointOfThePictureIsARowOfTheTable) {
   click.at = at;
   EXPECT_TRUE(canvas->scene().input(click));
   EXPECT_EQ(page->chosen(), 5);
-  EXPECT_EQ(table(*window, "Published rows")->currentItem()->text(0), "beta-1-mem");
+  EXPECT_EQ(named<QTreeWidget>(*window, "Published rows")->currentItem()->text(0), "beta-1-mem");
   EXPECT_TRUE(canvas->scene().description().contains("90th percentile"));
 }
 
@@ -141,7 +135,7 @@ TEST(Gallery, SaysWhatIsWrongAndWhatIsMissing) {
       "expected a header"));
   const auto empty = gallery_with([] { return std::make_shared<const RowSet>(); });
   ASSERT_NE(empty->published().results(), nullptr);
-  EXPECT_EQ(table(*empty, "Published rows")->topLevelItemCount(), 0);
+  EXPECT_EQ(named<QTreeWidget>(*empty, "Published rows")->topLevelItemCount(), 0);
 }
 
 TEST(Gallery, AnOpenedRowIsTheDocument) {

@@ -38,12 +38,6 @@ Calibration machine_of(Duration each, const std::string& name) {
   return c;
 }
 
-QPushButton* button(QWidget* page, const char* name) {
-  for (QPushButton* each : page->findChildren<QPushButton*>())
-    if (each->accessibleName() == name) return each;
-  return nullptr;
-}
-
 MachinePage* page_of(Window& window) { return window.findChild<MachinePage*>(); }
 
 bool opened(Window& window, const std::string& file) {
@@ -56,7 +50,7 @@ TEST(MachinePage, MeasuresNothingBeforeSomebodyAgreed) {
   MachinePage* page = page_of(*window);
   window->show_tab("machine");
   EXPECT_TRUE(page->isVisible());
-  EXPECT_FALSE(button(page, "Measure")->isEnabled());
+  EXPECT_FALSE(named<QPushButton>(*page, "Measure")->isEnabled());
   page->start();
   window->actions_of()["calibrate.measure"]->trigger();
   EXPECT_FALSE(page->measurement().running());
@@ -64,9 +58,9 @@ TEST(MachinePage, MeasuresNothingBeforeSomebodyAgreed) {
   page->consent()->setChecked(true);
   page->measure_plan(true);
   page->box()->setValue(0.1);
-  button(page, "Measure")->click();
+  named<QPushButton>(*page, "Measure")->click();
   EXPECT_TRUE(page->measurement().running());
-  EXPECT_TRUE(button(page, "Stop")->isEnabled());
+  EXPECT_TRUE(named<QPushButton>(*page, "Stop")->isEnabled());
   ASSERT_TRUE(happens([&] { return page->settled(); }));
   const auto found = page->measurement().found();
   ASSERT_NE(found, nullptr) << page->measurement().error();
@@ -110,7 +104,7 @@ TEST(MachinePage, WhatIsAcceptedPricesThePlanUntilItIsUndone) {
       folder.file("slow.json", write_measured_prices(machine_of(1ms, "a slow machine, 2 cores")));
   ASSERT_TRUE(opened(*window, file));
   EXPECT_TRUE(page->isVisible());
-  button(page, "Accept for this project")->click();
+  named<QPushButton>(*page, "Accept for this project")->click();
   ASSERT_TRUE(happens([&] { return window->settled(); }));
   const Result after = window->session().experiment()->result;
   EXPECT_GT(after.step.value, before.step.value);

@@ -5,7 +5,6 @@
 
 #include <QAction>
 #include <QClipboard>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMouseEvent>
@@ -27,14 +26,6 @@
 
 namespace trainyard {
 namespace {
-
-template <class Widget>
-Widget* named(QWidget& within, const QString& name) {
-  for (Widget* each : within.findChildren<Widget*>())
-    if (each->accessibleName() == name) return each;
-  ADD_FAILURE() << "nothing is called " << name.toStdString();
-  return nullptr;
-}
 
 QStringList column(const QTreeWidget* table, int c) {
   QStringList texts;
@@ -84,13 +75,6 @@ void drag(QWidget* widget, QPointF from, QPointF to) {
   mouse(widget, QEvent::MouseMove, (from + to) / 2, Qt::LeftButton);
   mouse(widget, QEvent::MouseMove, to, Qt::LeftButton);
   mouse(widget, QEvent::MouseButtonRelease, to, Qt::NoButton);
-}
-void press(QWidget* widget, int key) {
-  for (const QEvent::Type type : {QEvent::KeyPress, QEvent::KeyRelease}) {
-    QKeyEvent event(type, key, Qt::NoModifier);
-    QApplication::sendEvent(widget, &event);
-  }
-  widget->repaint();
 }
 QPointF place(Window& window, std::size_t point) {
   const ParetoModel& model = scene(window).model();

@@ -28,7 +28,7 @@ namespace trainyard {
 namespace {
 
 // Settings of this test alone, and none left behind.
-class Keys : public testing::Test {
+class Keys : public ::testing::Test {
  protected:
   Keys() { QSettings().clear(); }
   ~Keys() override { QSettings().clear(); }

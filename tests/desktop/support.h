@@ -1,10 +1,13 @@
 // What the tests of the window share.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <QApplication>
 #include <QDir>
 #include <QElapsedTimer>
 #include <QFile>
+#include <QKeyEvent>
 #include <QTemporaryDir>
 #include <QThread>
 #include <functional>
@@ -27,6 +30,24 @@ inline bool happens(const std::function<bool()>& it) {
   }
   QApplication::processEvents();
   return true;
+}
+
+/// The widget of a kind that a screen reader calls so.
+template <class Widget>
+Widget* named(QWidget& within, const QString& name) {
+  for (Widget* each : within.findChildren<Widget*>())
+    if (each->accessibleName() == name) return each;
+  ADD_FAILURE() << "nothing is called " << name.toStdString();
+  return nullptr;
+}
+
+/// A key, down and up again; the widget is painted before the next.
+inline void press(QWidget* widget, int key, Qt::KeyboardModifiers held = Qt::NoModifier) {
+  for (const QEvent::Type type : {QEvent::KeyPress, QEvent::KeyRelease}) {
+    QKeyEvent event(type, key, held);
+    QApplication::sendEvent(widget, &event);
+  }
+  widget->repaint();
 }
 
 /// A folder that is gone after the test.

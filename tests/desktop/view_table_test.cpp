@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
-#include <QKeyEvent>
 #include <QTableView>
 
 #include "app/desktop/analyse_page.h"
@@ -11,11 +10,6 @@
 
 namespace trainyard {
 namespace {
-
-void press(QWidget* widget, int key) {
-  QKeyEvent event(QEvent::KeyPress, key, Qt::NoModifier);
-  QApplication::sendEvent(widget, &event);
-}
 
 DataTable small_table() {
   return listed_table("Small", {{"name", DataUnit::Words}, {"bytes", DataUnit::ByteCount}},

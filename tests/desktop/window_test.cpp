@@ -56,12 +56,6 @@ QString said_while(const std::function<void()>& act) {
   return said;
 }
 
-CanvasWidget* canvas(Window& window, const char* name) {
-  for (CanvasWidget* each : window.findChildren<CanvasWidget*>())
-    if (each->accessibleName() == name) return each;
-  return nullptr;
-}
-
 TEST(Window, StartsEmptyWithTheVerdictInSight) {
   Window window;
   window.show();
@@ -79,7 +73,7 @@ TEST(Window, ADroppedConfigIsDrawnInThreeActions) {
   window.document().set_cluster("h100-sxm:16");            // 2: cluster
   window.actions_of()["view.analyse"]->trigger();          // 3: look
   ASSERT_TRUE(happens([&] { return window.settled() && window.session().experiment(); }));
-  CanvasWidget* waves = canvas(window, "Timeline and memory");
+  CanvasWidget* waves = named<CanvasWidget>(window, "Timeline and memory");
   ASSERT_TRUE(happens([&] { return waves->drawing() != nullptr; }));
   std::set<ItemKind> kinds;
   for (const Mark& mark : plain_marks(*waves->drawing())) kinds.insert(mark.style.item.kind);
@@ -345,7 +339,7 @@ TEST(Window, TheDialogOffersAPlanOnThisMachine) {
 TEST(Window, CanvasesLetTabGoAndKeepTheirLetters) {
   const auto window = window_with(small_plan());
   window->document().show_perspective("analyse");
-  CanvasWidget* waves = canvas(*window, "Timeline and memory");
+  CanvasWidget* waves = named<CanvasWidget>(*window, "Timeline and memory");
   waves->setFocus();
   ASSERT_TRUE(happens([&] { return waves->hasFocus(); }));
   const auto press = [&](int key) {
@@ -429,7 +423,7 @@ TEST(Canvas, WithoutADriverItDrawsInSoftwareAndSaysWhy) {
   use_renderer(RendererChoice::Vulkan);
   const auto window = window_with(small_plan());
   window->document().show_perspective("analyse");
-  CanvasWidget* waves = canvas(*window, "Timeline and memory");
+  CanvasWidget* waves = named<CanvasWidget>(*window, "Timeline and memory");
   EXPECT_FALSE(waves->grab().isNull());
   EXPECT_EQ(waves->renderer(), "software");
   EXPECT_FALSE(waves->why().isEmpty());
@@ -441,7 +435,7 @@ TEST(Canvas, WithoutADriverItDrawsInSoftwareAndSaysWhy) {
 TEST(Canvas, SaysWhatItShows) {
   const auto window = window_with(small_plan());
   window->document().show_perspective("analyse");
-  CanvasWidget* waves = canvas(*window, "Timeline and memory");
+  CanvasWidget* waves = named<CanvasWidget>(*window, "Timeline and memory");
   waves->grab();
   const QString sentence =
       QString::fromStdString(window->session().experiment()->result.verdict.sentence);

@@ -15,11 +15,12 @@ namespace {
 
 using nlohmann::json;
 using testing::planned;
+using testing::Refused;
 using testing::sentences;
 
 using Settings = std::vector<std::string>;
 
-json written(const std::string& model, const std::string& cluster, const Settings& settings) {
+json config_of(const std::string& model, const std::string& cluster, const Settings& settings) {
   return json::parse(deepspeed(planned(model, cluster, settings)).text);
 }
 
@@ -46,12 +47,6 @@ TEST(DeepSpeed, WritesTheWholeConfiguration) {
                           "reduce_scatter": true,
                           "offload_optimizer": {"device": "cpu", "pin_memory": true}}})"));
 }
-
-struct Refused {
-  std::string model;
-  Settings settings;
-  std::string sentence;
-};
 
 TEST(DeepSpeed, RefusesWhatItHasNoWordFor) {
   const Refused cases[] = {
@@ -146,20 +141,20 @@ TEST(DeepSpeed, WarnsOfWhatTheProgramDoes) {
 }
 
 TEST(DeepSpeed, FormatsAndUpdatesHaveTheirWords) {
-  const json half = written("gpt2", "h100-sxm:8", {"precision=fp16"});
+  const json half = config_of("gpt2", "h100-sxm:8", {"precision=fp16"});
   EXPECT_EQ(half.at("fp16").at("initial_scale_power"), 16);
   EXPECT_EQ(half.count("bf16"), 0u);
-  const json fixed = written("gpt2", "h100-sxm:8", {"precision=fp16", "loss-scale=512"});
+  const json fixed = config_of("gpt2", "h100-sxm:8", {"precision=fp16", "loss-scale=512"});
   EXPECT_EQ(fixed.at("fp16").at("loss_scale"), 512);
-  EXPECT_EQ(written("gpt2", "h100-sxm:8", {"precision=fp32"}).count("bf16"), 0u);
-  const json momentum = written("resnet-50", "h100-sxm:8", {"optimizer=momentum", "zero=1"});
+  EXPECT_EQ(config_of("gpt2", "h100-sxm:8", {"precision=fp32"}).count("bf16"), 0u);
+  const json momentum = config_of("resnet-50", "h100-sxm:8", {"optimizer=momentum", "zero=1"});
   EXPECT_EQ(momentum.at("optimizer").at("type"), "SGD");
   EXPECT_EQ(momentum.at("zero_allow_untested_optimizer"), true);
-  const json mics = written("llama-3-8b", "h100-sxm:64", {"zero=3", "hybrid=8", "overlap=off"});
+  const json mics = config_of("llama-3-8b", "h100-sxm:64", {"zero=3", "hybrid=8", "overlap=off"});
   EXPECT_EQ(mics.at("zero_optimization").at("mics_shard_size"), 8);
   EXPECT_EQ(mics.at("zero_optimization").at("stage3_prefetch_bucket_size"), 0);
   EXPECT_EQ(mics.at("zero_optimization").at("overlap_comm"), false);
-  const json cut = written("llama-3-8b", "h100-sxm:8", {"tp=4", "sequence-parallel=off"});
+  const json cut = config_of("llama-3-8b", "h100-sxm:8", {"tp=4", "sequence-parallel=off"});
   EXPECT_EQ(cut.at("tensor_parallel"), json({{"autotp_size", 4}}));
 }
 

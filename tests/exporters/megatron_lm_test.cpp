@@ -18,8 +18,8 @@ using testing::sentences;
 
 using Settings = std::vector<std::string>;
 
-std::map<std::string, std::string> written(const std::string& model, const std::string& cluster,
-                                           const Settings& settings) {
+std::map<std::string, std::string> flags_of(const std::string& model, const std::string& cluster,
+                                            const Settings& settings) {
   return arguments_of(megatron_lm(planned(model, cluster, settings)).text);
 }
 
@@ -122,14 +122,14 @@ torchrun "${LAUNCH[@]}" pretrain_gpt.py \
 )");
 }
 
-struct Refused {
+struct RefusedOnCluster {
   std::string model, cluster;
   Settings settings;
   std::string sentence;
 };
 
 TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
-  const Refused cases[] = {
+  const RefusedOnCluster cases[] = {
       {"llama-3-8b",
        "h100-sxm:8",
        {"pp=4", "schedule=zb-h1", "global-batch=16"},
@@ -222,7 +222,8 @@ TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
        {},
        "model: Megatron-LM cannot say it: pretrain_gpt.py builds decoders of equal layers, and "
        "bert-base is none"}};
-  for (const Refused& c : cases) EXPECT_EQ(refusal(c.model, c.cluster, c.settings), c.sentence);
+  for (const RefusedOnCluster& c : cases)
+    EXPECT_EQ(refusal(c.model, c.cluster, c.settings), c.sentence);
 }
 
 // The workbench refuses these before; a scenario that was not checked is not written either.
@@ -253,13 +254,13 @@ TEST(MegatronLm, SaysAllThatItCannotSayAtOnce) {
 }
 
 TEST(MegatronLm, ZeroIsItsDistributedOptimizerOrFsdp) {
-  const auto none = written("llama-3-8b", "h100-sxm:8", {"zero=0"});
+  const auto none = flags_of("llama-3-8b", "h100-sxm:8", {"zero=0"});
   EXPECT_EQ(none.count("--use-distributed-optimizer"), 0u);
-  const auto one = written("llama-3-8b", "h100-sxm:8", {"zero=1", "hybrid=4"});
+  const auto one = flags_of("llama-3-8b", "h100-sxm:8", {"zero=1", "hybrid=4"});
   EXPECT_EQ(one.count("--use-distributed-optimizer"), 1u);
   EXPECT_EQ(one.count("--use-megatron-fsdp"), 0u);
   EXPECT_EQ(one.at("--num-distributed-optimizer-instances"), "2");
-  const auto three = written("llama-3-8b", "h100-sxm:8", {"zero=3"});
+  const auto three = flags_of("llama-3-8b", "h100-sxm:8", {"zero=3"});
   EXPECT_EQ(three.at("--data-parallel-sharding-strategy"), "optim_grads_params");
   EXPECT_EQ(three.at("--ckpt-format"), "fsdp_dtensor");
   const std::string script = megatron_lm(planned("llama-3-8b", "h100-sxm:8", {"zero=2"})).text;
@@ -267,30 +268,30 @@ TEST(MegatronLm, ZeroIsItsDistributedOptimizerOrFsdp) {
 }
 
 TEST(MegatronLm, OverlapsWhatThePlanOverlaps) {
-  const auto on = written("llama-3-8b", "h100-sxm:8", {"zero=1"});
+  const auto on = flags_of("llama-3-8b", "h100-sxm:8", {"zero=1"});
   EXPECT_EQ(on.count("--overlap-grad-reduce") + on.count("--overlap-param-gather"), 2u);
-  const auto off = written("llama-3-8b", "h100-sxm:8", {"zero=1", "overlap=off"});
+  const auto off = flags_of("llama-3-8b", "h100-sxm:8", {"zero=1", "overlap=off"});
   EXPECT_EQ(off.count("--overlap-grad-reduce") + off.count("--overlap-param-gather"), 0u);
 }
 
 TEST(MegatronLm, RecomputesAllOrTheFirstLayersOfAStage) {
-  const auto full = written("llama-3-8b", "h100-sxm:8", {"recompute=full"});
+  const auto full = flags_of("llama-3-8b", "h100-sxm:8", {"recompute=full"});
   EXPECT_EQ(full.at("--recompute-method"), "uniform");
   EXPECT_EQ(full.at("--recompute-num-layers"), "1");
   for (const char* first : {"recompute=blocks=3", "recompute=full*3,none"}) {
-    const auto blocks = written("llama-3-8b", "h100-sxm:8", {"pp=2", first});
+    const auto blocks = flags_of("llama-3-8b", "h100-sxm:8", {"pp=2", first});
     EXPECT_EQ(blocks.at("--recompute-method"), "block");
     EXPECT_EQ(blocks.at("--recompute-num-layers"), "3");
   }
   const auto core =
-      written("llama-3-8b", "h100-sxm:8", {"recompute=selective", "flash-attention=off"});
+      flags_of("llama-3-8b", "h100-sxm:8", {"recompute=selective", "flash-attention=off"});
   EXPECT_EQ(core.at("--recompute-granularity"), "selective");
   EXPECT_EQ(core.count("--recompute-method"), 0u);
   EXPECT_EQ(core.at("--attention-backend"), "unfused");
 }
 
 TEST(MegatronLm, AnUnevenSplitIsALayout) {
-  const auto even = written("llama-3-8b", "h100-sxm:8", {"pp=4", "global-batch=16"});
+  const auto even = flags_of("llama-3-8b", "h100-sxm:8", {"pp=4", "global-batch=16"});
   EXPECT_EQ(even.count("--pipeline-model-parallel-layout"), 0u);
   const Scenario s =
       planned("llama-3-8b", "h100-sxm:8", {"pp=4", "split=7,9,9,7", "global-batch=16"});
@@ -299,48 +300,48 @@ TEST(MegatronLm, AnUnevenSplitIsALayout) {
       "'" + megatron_layout(s),
       uneven.at("--pipeline-model-parallel-layout").substr(0, megatron_layout(s).size()) + "\n");
   const auto chunks =
-      written("llama-3-8b", "h100-sxm:8", {"pp=4", "virtual-stages=2", "global-batch=16"});
+      flags_of("llama-3-8b", "h100-sxm:8", {"pp=4", "virtual-stages=2", "global-batch=16"});
   EXPECT_EQ(chunks.at("--num-virtual-stages-per-pipeline-rank"), "2");
 }
 
 TEST(MegatronLm, TheOtherOrderOfRanksHasAFlag) {
-  const auto own = written("llama-3-8b", "h100-sxm:8",
-                           {"tp=2", "pp=2", "rank-order=tp-cp-ep-pp-dp", "global-batch=16"});
+  const auto own = flags_of("llama-3-8b", "h100-sxm:8",
+                            {"tp=2", "pp=2", "rank-order=tp-cp-ep-pp-dp", "global-batch=16"});
   EXPECT_EQ(own.count("--use-tp-pp-dp-mapping"), 1u);
   // An axis of one rank lies anywhere.
-  const auto same = written("llama-3-8b", "h100-sxm:8",
-                            {"tp=2", "pp=2", "rank-order=cp-tp-dp-pp-ep", "global-batch=16"});
+  const auto same = flags_of("llama-3-8b", "h100-sxm:8",
+                             {"tp=2", "pp=2", "rank-order=cp-tp-dp-pp-ep", "global-batch=16"});
   EXPECT_EQ(same.count("--use-tp-pp-dp-mapping"), 0u);
 }
 
 TEST(MegatronLm, FormatsHaveTheirRecipes) {
-  const auto eight = written("llama-3-8b", "h100-sxm:8", {"precision=fp8", "fp8.scaling=block"});
+  const auto eight = flags_of("llama-3-8b", "h100-sxm:8", {"precision=fp8", "fp8.scaling=block"});
   EXPECT_EQ(eight.at("--fp8-recipe"), "blockwise");
   EXPECT_EQ(eight.count("--bf16"), 1u);
-  const auto half = written("llama-3-8b", "h100-sxm:8", {"precision=fp16", "loss-scale=1024"});
+  const auto half = flags_of("llama-3-8b", "h100-sxm:8", {"precision=fp16", "loss-scale=1024"});
   EXPECT_EQ(half.at("--loss-scale"), "1024");
   EXPECT_EQ(half.count("--bf16"), 0u);
   const auto narrow =
-      written("llama-3-8b", "h100-sxm:8", {"precision=bf16", "gradient-dtype=bf16"});
+      flags_of("llama-3-8b", "h100-sxm:8", {"precision=bf16", "gradient-dtype=bf16"});
   EXPECT_EQ(narrow.count("--grad-reduce-in-bf16"), 1u);
-  const auto four = written("llama-3-8b", "b200-hgx:8", {"precision=nvfp4"});
+  const auto four = flags_of("llama-3-8b", "b200-hgx:8", {"precision=nvfp4"});
   EXPECT_EQ(four.at("--fp4-format"), "e2m1");
 }
 
 TEST(MegatronLm, ModelsAreTheirArguments) {
-  const auto gpt = written("gpt2", "h100-sxm:8", {});
+  const auto gpt = flags_of("gpt2", "h100-sxm:8", {});
   EXPECT_EQ(gpt.at("--position-embedding-type"), "learned_absolute");
   EXPECT_EQ(gpt.count("--disable-bias-linear"), 0u);
   EXPECT_EQ(gpt.at("--hidden-dropout"), "0.1");
   EXPECT_EQ(gpt.count("--untie-embeddings-and-output-weights"), 0u);
-  const auto qwen = written("qwen2-7b", "h100-sxm:8", {});
+  const auto qwen = flags_of("qwen2-7b", "h100-sxm:8", {});
   EXPECT_EQ(qwen.count("--disable-bias-linear") + qwen.count("--add-qkv-bias"), 2u);
-  const auto moe = written("deepseek-v3", "h100-sxm:512", {"ep=64", "tp=8"});
+  const auto moe = flags_of("deepseek-v3", "h100-sxm:512", {"ep=64", "tp=8"});
   EXPECT_EQ(moe.at("--moe-layer-freq"), "'([0]*3+[1]*58)'");
   EXPECT_EQ(moe.at("--kv-lora-rank"), "512");
   EXPECT_EQ(moe.at("--moe-shared-expert-intermediate-size"), "2048");
   EXPECT_EQ(moe.count("--group-query-attention"), 0u);
-  EXPECT_EQ(written("mistral-7b", "h100-sxm:8", {}).at("--window-size"), "'4095,0'");
+  EXPECT_EQ(flags_of("mistral-7b", "h100-sxm:8", {}).at("--window-size"), "'4095,0'");
 }
 
 TEST(MegatronLm, WarnsOfWhatIsLeftToBeDone) {

@@ -12,6 +12,7 @@ namespace trainyard {
 namespace {
 
 using testing::planned;
+using testing::Refused;
 using testing::sentences;
 
 using Settings = std::vector<std::string>;
@@ -43,7 +44,7 @@ Words read(const std::string& toml) {
   return words;
 }
 
-Words written(const std::string& model, const std::string& cluster, const Settings& settings) {
+Words words_of(const std::string& model, const std::string& cluster, const Settings& settings) {
   return read(torchtitan(planned(model, cluster, settings)).text);
 }
 
@@ -92,8 +93,9 @@ enable = true
 }
 
 TEST(Torchtitan, APipelineNamesTheLayersOfItsStages) {
-  const Words words = written("llama-3-8b", "h100-sxm:8",
-                              {"pp=2", "zero=3", "split=1,31", "global-batch=32", "micro-batch=2"});
+  const Words words =
+      words_of("llama-3-8b", "h100-sxm:8",
+               {"pp=2", "zero=3", "split=1,31", "global-batch=32", "micro-batch=2"});
   EXPECT_EQ(words.at("parallelism.pipeline_parallel_schedule"), "\"1F1B\"");
   EXPECT_EQ(words.at("parallelism.pipeline_parallel_microbatch_size"), "2");
   EXPECT_EQ(words.at("training.local_batch_size"), "8");
@@ -104,17 +106,11 @@ TEST(Torchtitan, APipelineNamesTheLayersOfItsStages) {
 }
 
 TEST(Torchtitan, EightBitsAreConverters) {
-  const Words words = written("llama-3-8b", "h100-sxm:8",
-                              {"zero=3", "precision=fp8", "fp8.scaling=row", "fp8.keeps=bf16"});
+  const Words words = words_of("llama-3-8b", "h100-sxm:8",
+                               {"zero=3", "precision=fp8", "fp8.scaling=row", "fp8.keeps=bf16"});
   EXPECT_EQ(words.at("model.converters"), "[\"quantize.linear.float8\"]");
   EXPECT_EQ(words.at("quantize.linear.float8.recipe_name"), "\"rowwise\"");
 }
-
-struct Refused {
-  std::string model;
-  Settings settings;
-  std::string sentence;
-};
 
 TEST(Torchtitan, RefusesWhatItHasNoWordFor) {
   const Refused cases[] = {

@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string arena_refusal(const std::string& text) {
   try {
     parse_arena_csv(text, "b.csv");
   } catch (const Error& error) {
@@ -47,34 +47,36 @@ TEST(ArenaCsv, EndIsInclusive) {
 
 TEST(ArenaCsv, RefusesWithLineAndReason) {
   const std::string header = "id,lower,upper,size\n";
-  EXPECT_EQ(refusal(""), "b.csv:1: expected a header id,lower,upper,size, found nothing");
-  EXPECT_EQ(refusal("id,lower,uper,size\n"),
+  EXPECT_EQ(arena_refusal(""), "b.csv:1: expected a header id,lower,upper,size, found nothing");
+  EXPECT_EQ(arena_refusal("id,lower,uper,size\n"),
             "b.csv:1: no column is called \"uper\"; did you mean \"upper\"?");
-  EXPECT_EQ(refusal("id,lower,upper\n"),
+  EXPECT_EQ(arena_refusal("id,lower,upper\n"),
             "b.csv:1: expected a column size, found \"id,lower,upper\"");
-  EXPECT_EQ(refusal("id,lower,upper,size,end\n"),
+  EXPECT_EQ(arena_refusal("id,lower,upper,size,end\n"),
             "b.csv:1: expected one column of upper, found \"upper\" and \"end\"");
-  EXPECT_EQ(refusal("id,lower,upper,size,alignment\n"),
+  EXPECT_EQ(arena_refusal("id,lower,upper,size,alignment\n"),
             "b.csv:1: a column alignment is not supported; expected id, lower, upper, size and "
             "perhaps offset");
-  EXPECT_EQ(refusal(header + "a,0,1,4\nb,0,1\n"), "b.csv:3: expected 4 cells, found 3");
-  EXPECT_EQ(refusal(header + "a,0,1,4\n\nb,0,1,4\n"), "b.csv:3: expected 4 cells, found 1");
-  EXPECT_EQ(refusal(header + "a,0,1,4\na,0,1,4\n"),
+  EXPECT_EQ(arena_refusal(header + "a,0,1,4\nb,0,1\n"), "b.csv:3: expected 4 cells, found 3");
+  EXPECT_EQ(arena_refusal(header + "a,0,1,4\n\nb,0,1,4\n"), "b.csv:3: expected 4 cells, found 1");
+  EXPECT_EQ(arena_refusal(header + "a,0,1,4\na,0,1,4\n"),
             "b.csv:3: expected each id once, found \"a\" again");
-  EXPECT_EQ(refusal(header + ",0,1,4\n"), "b.csv:2: expected an id, found nothing");
-  EXPECT_EQ(refusal(header + "a,0,1.5,4\n"),
+  EXPECT_EQ(arena_refusal(header + ",0,1,4\n"), "b.csv:2: expected an id, found nothing");
+  EXPECT_EQ(arena_refusal(header + "a,0,1.5,4\n"),
             "b.csv:2: expected a whole number as upper, found \"1.5\"");
-  EXPECT_EQ(refusal(header + "a,0,,4\n"), "b.csv:2: expected a whole number as upper, found \"\"");
-  EXPECT_EQ(refusal(header + "a,0,1,-4\n"), "b.csv:2: expected a size, found -4");
-  EXPECT_EQ(refusal(header + "a,5,1,4\n"), "b.csv:2: expected an upper from 5 on, found 1");
-  EXPECT_EQ(refusal("id,start,end,size\na,5,3,4\n"), "b.csv:2: expected an end from 5 on, found 3");
-  EXPECT_EQ(refusal(header + "a,0,99999999999999999999,4\n"),
+  EXPECT_EQ(arena_refusal(header + "a,0,,4\n"),
+            "b.csv:2: expected a whole number as upper, found \"\"");
+  EXPECT_EQ(arena_refusal(header + "a,0,1,-4\n"), "b.csv:2: expected a size, found -4");
+  EXPECT_EQ(arena_refusal(header + "a,5,1,4\n"), "b.csv:2: expected an upper from 5 on, found 1");
+  EXPECT_EQ(arena_refusal("id,start,end,size\na,5,3,4\n"),
+            "b.csv:2: expected an end from 5 on, found 3");
+  EXPECT_EQ(arena_refusal(header + "a,0,99999999999999999999,4\n"),
             "b.csv:2: expected a whole number as upper, found \"99999999999999999999\"");
-  EXPECT_EQ(refusal(header + "a,0,1,4611686018427387904\n"),
+  EXPECT_EQ(arena_refusal(header + "a,0,1,4611686018427387904\n"),
             "b.csv:2: expected a size of less than 2^62, found 4611686018427387904");
-  EXPECT_EQ(refusal(header + "a,0,1,4611686018427387903\nb,0,1,9\n"),
+  EXPECT_EQ(arena_refusal(header + "a,0,1,4611686018427387903\nb,0,1,9\n"),
             "b.csv:3: expected sizes that sum up to less than 2^62");
-  EXPECT_EQ(refusal("id,lower,upper,size,offset\na,0,1,4,-1\n"),
+  EXPECT_EQ(arena_refusal("id,lower,upper,size,offset\na,0,1,4,-1\n"),
             "b.csv:2: expected an offset, found -1");
 }
 

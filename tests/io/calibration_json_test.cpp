@@ -31,7 +31,7 @@ Calibration example() {
   return c;
 }
 
-std::string refusal(std::string text, const std::string& from, const std::string& to) {
+std::string calibration_refusal(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   if (at == std::string::npos) return "\"" + from + "\" is not there";
   text.replace(at, from.size(), to);
@@ -56,14 +56,14 @@ TEST(CalibrationJson, ReadsBackWhatItWrote) {
 
 TEST(CalibrationJson, RefusesWhatItDoesNotKnow) {
   const std::string text = write_calibration(example());
-  EXPECT_EQ(refusal(text, "matmul weight gradient", "matmul weight gradent"),
+  EXPECT_EQ(calibration_refusal(text, "matmul weight gradient", "matmul weight gradent"),
             "c.json#/kernels/0/kernel: expected the name of a kernel, found \"matmul weight "
             "gradent\"; did you mean \"matmul weight gradient\"?");
   EXPECT_EQ(
-      refusal(text, "\"17 GB/s\"", "17.25"),
+      calibration_refusal(text, "\"17 GB/s\"", "17.25"),
       "c.json#/copy/rate: expected a bandwidth such as \"25 GB/s\", found \"17.25\", which has "
       "no unit: write 17.25 GB/s or 17.25 GiB/s");
-  EXPECT_EQ(refusal(text, "\"spread\"", "\"spraed\""),
+  EXPECT_EQ(calibration_refusal(text, "\"spread\"", "\"spraed\""),
             "c.json#/kernels/0/spraed: unknown key \"spraed\"; did you mean \"spread\"?");
 }
 

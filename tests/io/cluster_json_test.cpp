@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string cluster_refusal(const std::string& text) {
   try {
     read_cluster(text, "c.json");
   } catch (const Error& error) {
@@ -83,22 +83,23 @@ TEST(ClusterJson, ShippedClustersAreCanonical) {
 }
 
 TEST(ClusterJson, Refusals) {
-  EXPECT_EQ(refusal(with(R"("device": "h100x", "count": 8)")),
+  EXPECT_EQ(cluster_refusal(with(R"("device": "h100x", "count": 8)")),
             "c.json#/device: no device is called \"h100x\"; did you mean \"h100\"?");
-  EXPECT_EQ(refusal(with(R"("device": "h100", "count": 12)")),
+  EXPECT_EQ(cluster_refusal(with(R"("device": "h100", "count": 12)")),
             "c.json#: 12 devices do not fill nodes of 8; write a count of 8 or 16, or per-node= a "
             "divisor of 12");
+  EXPECT_EQ(cluster_refusal(
+                with(R"("device": {"base": "h100", "efficiency": {"product": 1.5}}, "count": 8)")),
+            "c.json#/device/efficiency/product: expected a share above 0 and at most 1");
   EXPECT_EQ(
-      refusal(with(R"("device": {"base": "h100", "efficiency": {"product": 1.5}}, "count": 8)")),
-      "c.json#/device/efficiency/product: expected a share above 0 and at most 1");
-  EXPECT_EQ(
-      refusal(with(R"("device": {"base": "h100", "peaks": {"bf17": "1 TFLOP/s"}}, "count": 8)")),
+      cluster_refusal(
+          with(R"("device": {"base": "h100", "peaks": {"bf17": "1 TFLOP/s"}}, "count": 8)")),
       "c.json#/device/peaks/bf17: \"bf17\" is no number format; expected fp32, tf32, fp16, bf16, "
       "fp8, nvfp4, int8 or fp64");
-  EXPECT_EQ(refusal(with(R"("device": "h100", "count": 8, "levels": [])")),
+  EXPECT_EQ(cluster_refusal(with(R"("device": "h100", "count": 8, "levels": [])")),
             "c.json#: a cluster needs at least one level of links");
   EXPECT_EQ(
-      refusal(with(
+      cluster_refusal(with(
           R"("device": "h100", "count": 64, "levels": [{"name": "node", "size": 8, "bandwidth": "0 GB/s", "latency": "4 us"}])")),
       "c.json#: level \"node\" needs a bandwidth above 0\nc.json#: the top level joins 8 devices, "
       "but there are 64");

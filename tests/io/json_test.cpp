@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string json_refusal(const std::string& text) {
   try {
     parse_json(text, "f.json");
   } catch (const Error& error) {
@@ -30,18 +30,18 @@ TEST(Json, ReadsEveryKindOfValue) {
 }
 
 TEST(Json, SyntaxErrorsSayLineAndColumn) {
-  EXPECT_EQ(refusal("{\n  \"a\": 1,\n  \"b\" 2\n}"),
+  EXPECT_EQ(json_refusal("{\n  \"a\": 1,\n  \"b\" 2\n}"),
             "f.json:3:8: expected JSON with ':' here, found \"2\"");
-  EXPECT_EQ(refusal("[1, 2"), "f.json:1:6: expected JSON, found the end of the text");
-  EXPECT_EQ(refusal(""), "f.json:1:1: expected JSON, found the end of the text");
-  EXPECT_EQ(refusal("{\"a\": 1, \"a\": 2}"),
+  EXPECT_EQ(json_refusal("[1, 2"), "f.json:1:6: expected JSON, found the end of the text");
+  EXPECT_EQ(json_refusal(""), "f.json:1:1: expected JSON, found the end of the text");
+  EXPECT_EQ(json_refusal("{\"a\": 1, \"a\": 2}"),
             "f.json:1:12: found the key \"a\" twice in one object");
 }
 
 TEST(Json, NestingIsLimitedQuickly) {
-  EXPECT_NE(refusal(std::string(199, '[') + std::string(199, ']')).find("accepted"),
+  EXPECT_NE(json_refusal(std::string(199, '[') + std::string(199, ']')).find("accepted"),
             std::string::npos);
-  EXPECT_EQ(refusal(std::string(50'000'000, '[')),
+  EXPECT_EQ(json_refusal(std::string(50'000'000, '[')),
             "f.json:1:201: expected at most 200 levels of nesting, found more");
 }
 
@@ -49,7 +49,7 @@ TEST(Json, WhatOtherReadersForgiveIsRefused) {
   for (const char* text :
        {"[1,]", "{\"a\":1,}", "// x\n1", "NaN", "Infinity", "'a'", "01", "1 2", "\"\xff\"", "1e999",
         "{a:1}", "[1 2]", "\"\t\"", "tru", "+1", ".5", "\"\\ud800\""})
-    EXPECT_NE(refusal(text), "accepted") << text;
+    EXPECT_NE(json_refusal(text), "accepted") << text;
 }
 
 TEST(Json, PlacesArePointers) {

@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string layout_refusal(const std::string& text) {
   try {
     parse_megatron_layout(text, "layout");
   } catch (const Error& e) {
@@ -58,21 +58,23 @@ TEST(MegatronLayout, UnrollsGroupsAndLetters) {
 }
 
 TEST(MegatronLayout, RefusalsSayTheColumn) {
-  EXPECT_EQ(refusal("tE|L"), "layout:1:1: expected E first, found \"t\"");
-  EXPECT_EQ(refusal("EtE|L"), "layout:1:3: expected E once and first, found another");
-  EXPECT_EQ(refusal("Et|Lt"), "layout:1:5: expected L last, found more behind it");
-  EXPECT_EQ(refusal("Et|t"), "layout:1:5: expected L at the end, found the end");
-  EXPECT_EQ(refusal(""), "layout:1:1: expected L at the end, found the end");
-  EXPECT_EQ(refusal("Et|x|L"), "layout:1:4: expected E, t, m, L, | or a group, found \"x\"");
-  EXPECT_EQ(refusal("E (tt|)*2L"), "layout:1:2: expected E, t, m, L, | or a group, found \" \"");
-  EXPECT_EQ(refusal("E(tt|)L"), "layout:1:7: expected \"*\" and a number after a group");
-  EXPECT_EQ(refusal("E(t(t|)*2)*2L"), "layout:1:4: expected no group within a group");
-  EXPECT_EQ(refusal("E(tt|"), "layout:1:2: expected \")\" after the group, found the end");
-  EXPECT_EQ(refusal("E()*2L"), "layout:1:2: expected something in the group, found nothing");
-  EXPECT_EQ(refusal("Et*|L"),
+  EXPECT_EQ(layout_refusal("tE|L"), "layout:1:1: expected E first, found \"t\"");
+  EXPECT_EQ(layout_refusal("EtE|L"), "layout:1:3: expected E once and first, found another");
+  EXPECT_EQ(layout_refusal("Et|Lt"), "layout:1:5: expected L last, found more behind it");
+  EXPECT_EQ(layout_refusal("Et|t"), "layout:1:5: expected L at the end, found the end");
+  EXPECT_EQ(layout_refusal(""), "layout:1:1: expected L at the end, found the end");
+  EXPECT_EQ(layout_refusal("Et|x|L"), "layout:1:4: expected E, t, m, L, | or a group, found \"x\"");
+  EXPECT_EQ(layout_refusal("E (tt|)*2L"),
+            "layout:1:2: expected E, t, m, L, | or a group, found \" \"");
+  EXPECT_EQ(layout_refusal("E(tt|)L"), "layout:1:7: expected \"*\" and a number after a group");
+  EXPECT_EQ(layout_refusal("E(t(t|)*2)*2L"), "layout:1:4: expected no group within a group");
+  EXPECT_EQ(layout_refusal("E(tt|"), "layout:1:2: expected \")\" after the group, found the end");
+  EXPECT_EQ(layout_refusal("E()*2L"), "layout:1:2: expected something in the group, found nothing");
+  EXPECT_EQ(layout_refusal("Et*|L"),
             "layout:1:4: expected how often after \"*\", at most a million times");
-  EXPECT_EQ(refusal("E(t*1000000)*1000000L"), "layout:1:2: expected at most a million layers");
-  EXPECT_EQ(refusal("[['embedding'],['loss']]"),
+  EXPECT_EQ(layout_refusal("E(t*1000000)*1000000L"),
+            "layout:1:2: expected at most a million layers");
+  EXPECT_EQ(layout_refusal("[['embedding'],['loss']]"),
             "layout:1:1: expected E, t, m, L, | or a group, found \"[\"");
 }
 

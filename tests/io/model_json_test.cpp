@@ -26,7 +26,7 @@ const Model& small() {
 }
 
 // The small model with one piece of its text replaced.
-std::string refusal(const std::string& from, const std::string& to) {
+std::string model_refusal(const std::string& from, const std::string& to) {
   std::string text = write_model(small());
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -41,32 +41,33 @@ std::string refusal(const std::string& from, const std::string& to) {
 }
 
 TEST(ModelJson, WhatIsNotAModelIsRefused) {
-  EXPECT_EQ(refusal("\"op\": \"matmul\"", "\"op\": \"matmull\""),
+  EXPECT_EQ(model_refusal("\"op\": \"matmul\"", "\"op\": \"matmull\""),
             "m.json#/blocks/0/nodes/0/op: expected the name of an op, found \"matmull\"; did you "
             "mean \"matmul\"?");
-  EXPECT_EQ(refusal("\"inputs\": [\"input\", \"fc.weight\", \"fc.bias\"]",
-                    "\"inputs\": [\"inptu\", \"fc.weight\"]"),
+  EXPECT_EQ(model_refusal("\"inputs\": [\"input\", \"fc.weight\", \"fc.bias\"]",
+                          "\"inputs\": [\"inptu\", \"fc.weight\"]"),
             "m.json#/blocks/0/nodes/0/inputs/0: expected the name of a tensor of the block, found "
             "\"inptu\"; did you mean "
             "\"input\"?");
-  EXPECT_EQ(refusal("\"inputs\": [\"input\"", "\"inputs\": [\"fc.relu\""),
+  EXPECT_EQ(model_refusal("\"inputs\": [\"input\"", "\"inputs\": [\"fc.relu\""),
             "m.json#/blocks/0/nodes/0/inputs/0: expected a tensor that an earlier node makes");
-  EXPECT_EQ(refusal("\"count\": 2", "\"count\": 0"),
+  EXPECT_EQ(model_refusal("\"count\": 2", "\"count\": 0"),
             "m.json#/blocks/1/count: expected a whole number from 1 to 100000, found 0");
-  EXPECT_EQ(refusal("\"layer\": true", "\"layer\": false"),
+  EXPECT_EQ(model_refusal("\"layer\": true", "\"layer\": false"),
             "m.json#/blocks: expected at least one block that is a layer, found none");
-  EXPECT_EQ(refusal("\"blocks\":", "\"bloks\":"),
+  EXPECT_EQ(model_refusal("\"blocks\":", "\"bloks\":"),
             "m.json#/bloks: unknown key \"bloks\"; did you mean \"blocks\"?");
   EXPECT_EQ(
-      refusal("\"shape\": [4]", "\"shape\": [-4]"),
+      model_refusal("\"shape\": [4]", "\"shape\": [-4]"),
       "m.json#/blocks/0/tensors/2/shape/0: expected a whole number from 1 to 2147483648, found -4");
-  EXPECT_EQ(refusal("\"shape\": [4]", "\"shape\": [5]"),
+  EXPECT_EQ(model_refusal("\"shape\": [4]", "\"shape\": [5]"),
             "m.json#/blocks/0/nodes/0: fc (matmul): expected input 2 of shape [4], found [5]");
-  EXPECT_EQ(refusal("trainyard/model@1", "trainyard/plan@1"),
+  EXPECT_EQ(model_refusal("trainyard/model@1", "trainyard/plan@1"),
             "m.json#/schema: expected a model (\"schema\": \"trainyard/model@1\"), found "
             "\"trainyard/plan@1\"");
-  EXPECT_NE(refusal("\"name\": \"head\"", "\"name\": \"layers\"").find("found \"layers\" twice"),
-            std::string::npos);
+  EXPECT_NE(
+      model_refusal("\"name\": \"head\"", "\"name\": \"layers\"").find("found \"layers\" twice"),
+      std::string::npos);
 }
 
 TEST(ModelJson, TiesMustLeadToAParameter) {

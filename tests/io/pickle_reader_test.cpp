@@ -18,7 +18,7 @@ std::string bytes(std::initializer_list<int> list) {
   return text;
 }
 
-std::string refusal(const std::string& text) {
+std::string pickle_refusal(const std::string& text) {
   try {
     parse_pickle(text, "p");
   } catch (const Error& error) {
@@ -72,22 +72,23 @@ TEST(PickleReader, ReadsEveryOpcodeOfData) {
 }
 
 TEST(PickleReader, NeverCarriesAnythingOut) {
-  EXPECT_EQ(refusal("cos\nsystem\n(S'echo'\ntR."),
+  EXPECT_EQ(pickle_refusal("cos\nsystem\n(S'echo'\ntR."),
             "p (byte 0): expected plain data, found the opcode GLOBAL, which is more than data: it "
             "is not carried out");
-  EXPECT_NE(refusal(bytes({0x80, 4, 'N', 'N', 0x93, '.'})).find("(byte 4)"), std::string::npos);
+  EXPECT_NE(pickle_refusal(bytes({0x80, 4, 'N', 'N', 0x93, '.'})).find("(byte 4)"),
+            std::string::npos);
   for (const int op :
        std::initializer_list<int>{'R', 'b', 'i', 'o', 0x81, 0x92, 'P', 'Q', 0x82, 0x83, 0x84, 0x97})
-    EXPECT_NE(refusal(bytes({0x80, 4, 'N', 'N', op, '.'})).find("not carried out"),
+    EXPECT_NE(pickle_refusal(bytes({0x80, 4, 'N', 'N', op, '.'})).find("not carried out"),
               std::string::npos)
         << op;
-  EXPECT_EQ(refusal(bytes({0x80, 9})), "p (byte 0): expected protocol 0 to 5, found 9");
+  EXPECT_EQ(pickle_refusal(bytes({0x80, 9})), "p (byte 0): expected protocol 0 to 5, found 9");
 }
 
 TEST(PickleReader, RefusesStacksThatDoNotHoldWhatIsTaken) {
   for (const char* text : {"", ".", "a.", "e.", "u.", "]a.", "(e.", "N(e.", "}(Nu.", "s.", "h\x05.",
                            "t.", "\x85.", "1.", "0.", "]N", "(]Ne.", "K"})
-    EXPECT_NE(refusal(text).find("expected"), std::string::npos) << text;
+    EXPECT_NE(pickle_refusal(text).find("expected"), std::string::npos) << text;
 }
 
 // Who folds a list sees it once, and who remembers it finds what was made of it.

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string pipeline_refusal(const std::string& text) {
   try {
     parse_pipeline_csv(text, "pp.csv");
   } catch (const Error& e) {
@@ -61,23 +61,24 @@ TEST(PipelineCsv, LettersOfOlderFiles) {
   EXPECT_TRUE(with_w.older);
   const PipelineCsv mixed = parse_pipeline_csv("0F0,0F1,0BW0,0B1,0W1\n", "pp.csv");
   EXPECT_EQ(to_text(mixed.order), "d0/compute  0F0 0F1 0B0 0I1 0W1\n");
-  EXPECT_EQ(refusal("0F0,0BW0,0F1,0I1,0W1\n"),
+  EXPECT_EQ(pipeline_refusal("0F0,0BW0,0F1,0I1,0W1\n"),
             "pp.csv: \"BW\" and \"I\" are of different releases of PyTorch");
 }
 
 TEST(PipelineCsv, RefusalsSayRowAndCell) {
   const std::string action = "expected an action such as 2F0, 2I0, 2W0, 2B0 or 2SEND_F0, found ";
-  EXPECT_EQ(refusal("0F0,0X0\n"), "pp.csv:1:2: " + action + "\"0X0\"");
-  EXPECT_EQ(refusal("0F0\n1F0,1F\n"), "pp.csv:2:2: " + action + "\"1F\"");
-  EXPECT_EQ(refusal("0F0,0F0x\n"), "pp.csv:1:2: " + action + "\"0F0x\"");
-  EXPECT_EQ(refusal("0F99999999999\n"), "pp.csv:1:1: " + action + "\"0F99999999999\"");
-  EXPECT_EQ(refusal("0F-1\n"), "pp.csv:1:1: " + action + "\"0F-1\"");
-  EXPECT_EQ(refusal("(0F0)OVERLAP_F_B\n"),
+  EXPECT_EQ(pipeline_refusal("0F0,0X0\n"), "pp.csv:1:2: " + action + "\"0X0\"");
+  EXPECT_EQ(pipeline_refusal("0F0\n1F0,1F\n"), "pp.csv:2:2: " + action + "\"1F\"");
+  EXPECT_EQ(pipeline_refusal("0F0,0F0x\n"), "pp.csv:1:2: " + action + "\"0F0x\"");
+  EXPECT_EQ(pipeline_refusal("0F99999999999\n"), "pp.csv:1:1: " + action + "\"0F99999999999\"");
+  EXPECT_EQ(pipeline_refusal("0F-1\n"), "pp.csv:1:1: " + action + "\"0F-1\"");
+  EXPECT_EQ(pipeline_refusal("(0F0)OVERLAP_F_B\n"),
             "pp.csv:1:1: expected two actions in \"(0F0)OVERLAP_F_B\"");
-  EXPECT_EQ(refusal("(0F0;0B1\n"),
+  EXPECT_EQ(pipeline_refusal("(0F0;0B1\n"),
             "pp.csv:1:1: expected a pair such as (0F7;7B3)OVERLAP_F_B, found \"(0F0;0B1\"");
-  EXPECT_EQ(refusal("0F0\n\n1F0\n"), "pp.csv:2: expected the cells of a rank, found an empty line");
-  EXPECT_EQ(refusal(" \n"), "pp.csv: expected one row a rank, found nothing");
+  EXPECT_EQ(pipeline_refusal("0F0\n\n1F0\n"),
+            "pp.csv:2: expected the cells of a rank, found an empty line");
+  EXPECT_EQ(pipeline_refusal(" \n"), "pp.csv: expected one row a rank, found nothing");
 }
 
 // A rank works one step after its neighbour has made what it needs, so that even a reader that

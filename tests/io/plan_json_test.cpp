@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string plan_refusal(const std::string& text) {
   try {
     parse_plan(text, "plan.json");
   } catch (const Error& error) {
@@ -71,13 +71,13 @@ TEST(PlanJson, ASplitMayBeAWord) {
   EXPECT_EQ(parse_plan(with(R"("split": "balanced")"), "plan.json"), plan);
   EXPECT_EQ(parse_plan(plan_document(plan), "again"), plan);
   EXPECT_EQ(parse_plan(with(R"("split": "even")"), "plan.json"), Plan{});
-  EXPECT_NE(refusal(with(R"("split": "balancd")")).find("did you mean \"balanced\""),
+  EXPECT_NE(plan_refusal(with(R"("split": "balancd")")).find("did you mean \"balanced\""),
             std::string::npos);
 }
 
 TEST(PlanJson, AllThatIsWrongIsSaidAtOnce) {
   EXPECT_EQ(
-      refusal(with(
+      plan_refusal(with(
           R"("mesh": {"tp": 0, "ppp": 2}, "choices": [{"method": "ticktock"}, {"method": "zero", "stage": 7}])")),
       "plan.json#/mesh/ppp: unknown key \"ppp\"; did you mean \"pp\"?\n"
       "plan.json#/mesh/tp: expected a whole number from 1 to 1000000, found \"0\"\n"
@@ -90,7 +90,7 @@ TEST(PlanJson, AnOrderIsItsLines) {
   EXPECT_EQ(parse_plan(with(order), "plan.json").order,
             "d0/compute  0F0 0B0\nd1/compute  1F0 1B0\n");
   EXPECT_EQ(parse_plan(with("\"order\": []"), "plan.json").order, "");
-  EXPECT_EQ(refusal(with("\"order\": [\"d0/compute  0F0\", \"d1/compute  1X0\"]")),
+  EXPECT_EQ(plan_refusal(with("\"order\": [\"d0/compute  0F0\", \"d1/compute  1X0\"]")),
             "plan.json#/order:2:14: expected F, B, I, W or U after the stage, found \"X0\"");
 }
 
@@ -101,14 +101,14 @@ TEST(PlanJson, SoftwareIsWrittenWhereItIsStated) {
   const std::string text = plan_document(plan);
   EXPECT_NE(text.find("\"software\": {\n    \"kernels\": \"compiled\"\n  }"), std::string::npos)
       << text;
-  EXPECT_EQ(refusal(with(R"("software": {"framework": "megaton", "kernel": "fused"})")),
+  EXPECT_EQ(plan_refusal(with(R"("software": {"framework": "megaton", "kernel": "fused"})")),
             "plan.json#/software/kernel: unknown key \"kernel\"; did you mean \"kernels\"?\n"
             "plan.json#/software/framework: expected a framework, found \"megaton\"; did you mean "
             "\"megatron\"?");
 }
 
 TEST(PlanJson, RefusesAMethodTwice) {
-  EXPECT_EQ(refusal(with(R"("choices": [{"method": "zero"}, {"method": "zero"}])")),
+  EXPECT_EQ(plan_refusal(with(R"("choices": [{"method": "zero"}, {"method": "zero"}])")),
             "plan.json#/choices/1/method: \"zero\" is chosen twice");
 }
 

@@ -20,7 +20,7 @@ ParameterProfile example() {
   return profile;
 }
 
-std::string refusal(std::string text, const std::string& from, const std::string& to) {
+std::string profile_refusal(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   if (at == std::string::npos) return "\"" + from + "\" is not there";
   text.replace(at, from.size(), to);
@@ -49,16 +49,16 @@ TEST(ProfileJson, WhatItDoesNotNameKeepsTheValueThatShips) {
 
 TEST(ProfileJson, RefusesWhatItDoesNotKnow) {
   const std::string text = write_profile(example());
-  EXPECT_EQ(refusal(text, "product.ampere", "product.amper"),
+  EXPECT_EQ(profile_refusal(text, "product.ampere", "product.amper"),
             "p.json#/parameters/product.amper: unknown key \"product.amper\"; did you mean "
             "\"product.ampere\"?");
-  EXPECT_EQ(refusal(text, "0.8125", "1.25"),
+  EXPECT_EQ(profile_refusal(text, "0.8125", "1.25"),
             "p.json#/parameters/product.ampere/value: expected product.ampere within 0.1 to 1 "
             "(share), found 1.25");
-  EXPECT_EQ(refusal(text, "0.4375", "0"),
+  EXPECT_EQ(profile_refusal(text, "0.4375", "0"),
             "p.json#/parameters/product.ampere/determined: expected a number above 0 and at most "
             "1, found 0");
-  EXPECT_EQ(refusal(text, "0.11", "-1"),
+  EXPECT_EQ(profile_refusal(text, "0.11", "-1"),
             "p.json#/residual/shipped/median: expected a number of at least 0, found -1");
 }
 

@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-std::string refusal(const char* text) {
+std::string schema_refusal(const char* text) {
   try {
     read_document(text, "trainyard/plan", "p.json");
   } catch (const Error& error) {
@@ -15,22 +15,22 @@ std::string refusal(const char* text) {
 }
 
 TEST(Schema, ADocumentSaysWhatItIs) {
-  EXPECT_EQ(refusal(R"({"schema": "trainyard/plan@1"})"), "accepted");
-  EXPECT_EQ(refusal("{}"),
+  EXPECT_EQ(schema_refusal(R"({"schema": "trainyard/plan@1"})"), "accepted");
+  EXPECT_EQ(schema_refusal("{}"),
             "p.json#: expected a plan (\"schema\": \"trainyard/plan@1\"), found no key \"schema\"");
-  EXPECT_EQ(refusal(R"({"schema": "trainyard/model@1"})"),
+  EXPECT_EQ(schema_refusal(R"({"schema": "trainyard/model@1"})"),
             "p.json#/schema: expected a plan (\"schema\": \"trainyard/plan@1\"), found "
             "\"trainyard/model@1\"");
-  EXPECT_EQ(refusal(R"({"schema": "trainyard/plam@1"})"),
+  EXPECT_EQ(schema_refusal(R"({"schema": "trainyard/plam@1"})"),
             "p.json#/schema: expected a plan (\"schema\": \"trainyard/plan@1\"), found "
             "\"trainyard/plam@1\"; did you "
             "mean \"trainyard/plan@1\"?");
-  EXPECT_EQ(refusal(R"({"schema": "trainyard/plan@7"})"),
+  EXPECT_EQ(schema_refusal(R"({"schema": "trainyard/plan@7"})"),
             "p.json#/schema: expected a plan (\"schema\": \"trainyard/plan@1\"), found version 7, "
             "which a newer "
             "Trainyard wrote");
-  EXPECT_NE(refusal(R"({"schema": "trainyard/plan@x"})"), "accepted");
-  EXPECT_NE(refusal(R"({"schema": 1})"), "accepted");
+  EXPECT_NE(schema_refusal(R"({"schema": "trainyard/plan@x"})"), "accepted");
+  EXPECT_NE(schema_refusal(R"({"schema": 1})"), "accepted");
 }
 
 TEST(Schema, OldVersionsAreUpgradedStepByStep) {

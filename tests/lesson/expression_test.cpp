@@ -23,7 +23,7 @@ double worth(const std::string& text, const LessonSettings& settings = {}) {
   return evaluate(Expression(text, {"test"}), Given(), settings);
 }
 
-std::string refusal(const std::string& text) {
+std::string expression_refusal(const std::string& text) {
   try {
     Expression(text, {"file:3"});
   } catch (const Error& error) {
@@ -57,14 +57,16 @@ TEST(LessonExpression, AtChangesSettingsInsideItOnly) {
 }
 
 TEST(LessonExpression, RefusalsSayWhereAndWhat) {
-  EXPECT_EQ(refusal("1 +"),
+  EXPECT_EQ(expression_refusal("1 +"),
             "file:3: expected a number, a name or \"(\" at character 4 of \"1 +\", found the end");
-  EXPECT_EQ(refusal("(1"), "file:3: expected \")\" at character 3 of \"(1\", found the end");
-  EXPECT_NE(refusal("1 2").find("expected an operator or the end"), std::string::npos);
-  EXPECT_NE(refusal("min(1)").find("expected 2 arguments of min, found 1"), std::string::npos);
-  EXPECT_NE(refusal("at(n, 1)").find("settings as 'key=value'"), std::string::npos);
-  EXPECT_NE(refusal(std::string(500, '1')).find("at most 400"), std::string::npos);
-  EXPECT_NE(refusal(std::string(200, '(')).find("fewer parentheses"), std::string::npos);
+  EXPECT_EQ(expression_refusal("(1"),
+            "file:3: expected \")\" at character 3 of \"(1\", found the end");
+  EXPECT_NE(expression_refusal("1 2").find("expected an operator or the end"), std::string::npos);
+  EXPECT_NE(expression_refusal("min(1)").find("expected 2 arguments of min, found 1"),
+            std::string::npos);
+  EXPECT_NE(expression_refusal("at(n, 1)").find("settings as 'key=value'"), std::string::npos);
+  EXPECT_NE(expression_refusal(std::string(500, '1')).find("at most 400"), std::string::npos);
+  EXPECT_NE(expression_refusal(std::string(200, '(')).find("fewer parentheses"), std::string::npos);
 }
 
 TEST(LessonExpression, FormulasAreThoseOfTheirPapers) {

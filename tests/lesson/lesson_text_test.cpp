@@ -11,7 +11,7 @@ const std::string kHead =
     "@figure now bubble\n  unit %\n  source zb 42.9 within 1%\n@misconception wrong A belief\n";
 const std::string kStep = "@step Look\nSome words\nthat go on: {now} and {=makespan * 2 units}.\n";
 
-std::string refusal(const std::string& text) {
+std::string lesson_refusal(const std::string& text) {
   try {
     parse_lesson(text, "x.lesson");
   } catch (const Error& error) {
@@ -46,28 +46,31 @@ TEST(LessonText, IsReadWhole) {
 }
 
 TEST(LessonText, RefusalsNameThePlaceAndTheNearest) {
-  EXPECT_EQ(refusal(kHead + kStep + "@shwo bars\n"),
+  EXPECT_EQ(lesson_refusal(kHead + kStep + "@shwo bars\n"),
             "x.lesson:15: no directive is called \"@shwo\"; did you mean \"show\"?");
-  EXPECT_NE(refusal(kHead + "@step Look\n{nwo}\n").find("did you mean \"now\""), std::string::npos);
-  EXPECT_NE(refusal(kHead + kStep + "@set stage=4\n").find("did you mean \"stages\""),
+  EXPECT_NE(lesson_refusal(kHead + "@step Look\n{nwo}\n").find("did you mean \"now\""),
             std::string::npos);
-  EXPECT_NE(refusal(kHead + "@figure b bubbel\n").find("did you mean \"bubble\""),
+  EXPECT_NE(lesson_refusal(kHead + kStep + "@set stage=4\n").find("did you mean \"stages\""),
             std::string::npos);
-  EXPECT_NE(refusal(kHead + "@figure b bubble\n  unit percent\n").find("expected a unit"),
+  EXPECT_NE(lesson_refusal(kHead + "@figure b bubbel\n").find("did you mean \"bubble\""),
+            std::string::npos);
+  EXPECT_NE(lesson_refusal(kHead + "@figure b bubble\n  unit percent\n").find("expected a unit"),
+            std::string::npos);
+  EXPECT_NE(lesson_refusal(kHead + "@figure b bubble\n  source zp 1 within 1%\n")
+                .find("did you mean \"zb\""),
+            std::string::npos);
+  EXPECT_NE(lesson_refusal(kHead + kStep + "@ask a B?\n  answer now\n  within 1\n")
+                .find("range LOW HIGH"),
             std::string::npos);
   EXPECT_NE(
-      refusal(kHead + "@figure b bubble\n  source zp 1 within 1%\n").find("did you mean \"zb\""),
+      lesson_refusal(kHead + kStep + "@show view Timeline\n  view timeline\n").find("@world plan"),
       std::string::npos);
-  EXPECT_NE(refusal(kHead + kStep + "@ask a B?\n  answer now\n  within 1\n").find("range LOW HIGH"),
+  EXPECT_NE(lesson_refusal(kHead).find("expected @step"), std::string::npos);
+  EXPECT_NE(lesson_refusal("words\n").find("expected @step before"), std::string::npos);
+  EXPECT_NE(lesson_refusal(kHead + "@step A\n\n  unit %\n").find("right below a directive"),
             std::string::npos);
-  EXPECT_NE(refusal(kHead + kStep + "@show view Timeline\n  view timeline\n").find("@world plan"),
-            std::string::npos);
-  EXPECT_NE(refusal(kHead).find("expected @step"), std::string::npos);
-  EXPECT_NE(refusal("words\n").find("expected @step before"), std::string::npos);
-  EXPECT_NE(refusal(kHead + "@step A\n\n  unit %\n").find("right below a directive"),
-            std::string::npos);
-  EXPECT_NE(refusal("@lesson 1 a\x01\n").find("expected UTF-8 text"), std::string::npos);
-  EXPECT_NE(refusal("").find("expected @lesson"), std::string::npos);
+  EXPECT_NE(lesson_refusal("@lesson 1 a\x01\n").find("expected UTF-8 text"), std::string::npos);
+  EXPECT_NE(lesson_refusal("").find("expected @lesson"), std::string::npos);
 }
 
 TEST(LessonUnits, TellThreeDigits) {

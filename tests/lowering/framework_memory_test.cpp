@@ -7,22 +7,12 @@
 #include "core/lowering/phases.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings.h"
-#include "core/model/builders.h"
+#include "tests/support/layers.h"
 
 namespace trainyard {
 namespace {
 
-struct Shape {
-  std::int64_t layers, hidden, heads, sequence = 2048, vocab = 51200;
-};
-
-Model gpt(const Shape& shape) {
-  TransformerSpec spec = family_spec("gpt2");
-  spec.name = "gpt";
-  spec.layers = shape.layers, spec.hidden = shape.hidden, spec.heads = shape.heads;
-  spec.ffn = 4 * shape.hidden, spec.vocab = shape.vocab, spec.sequence = shape.sequence;
-  return build_decoder(spec);
-}
+using testing::gpt;
 
 Workload planned(const Model& model, std::int64_t devices, const std::string& settings) {
   Scenario s{model, make_cluster(device("a100-sxm-80"), devices), {}};
@@ -38,7 +28,7 @@ Bytes sum(const StateBytes& s) { return s.weights + s.gradients + s.optimizer; }
 
 struct Published {
   const char* name;
-  Shape shape;
+  testing::GptSizes sizes;
   int pp;
   double gib;  // weights, gradients and optimizer state of the layers of a device, 18 bytes each
 };
@@ -49,7 +39,7 @@ class WeightsAndState : public ::testing::TestWithParam<Published> {};
 TEST_P(WeightsAndState, AreThePapersWithinAHundredth) {
   const Published& p = GetParam();
   const Workload w =
-      planned(gpt(p.shape), 8 * p.pp,
+      planned(gpt(p.sizes), 8 * p.pp,
               "tp=8 pp=" + std::to_string(p.pp) +
                   " precision=fp16 gradient-dtype=fp32 framework=megatron flash-attention=off");
   Bytes layers{};
@@ -59,16 +49,17 @@ TEST_P(WeightsAndState, AreThePapersWithinAHundredth) {
   EXPECT_NEAR(gib / p.gib, 1.0, 0.01);
 }
 
-INSTANTIATE_TEST_SUITE_P(Korthikanti, WeightsAndState,
-                         ::testing::Values(Published{"22B", {48, 6144, 64}, 1, 45.5625},
-                                           Published{"175B", {96, 12288, 96}, 8, 45.5625},
-                                           Published{"530B", {105, 20480, 128}, 35, 31.640625},
-                                           Published{"1T", {128, 25600, 160}, 64, 32.958984375}),
-                         [](const auto& p) { return std::string(p.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Korthikanti, WeightsAndState,
+    ::testing::Values(Published{"22B", {48, 6144, 64, 2048}, 1, 45.5625},
+                      Published{"175B", {96, 12288, 96, 2048}, 8, 45.5625},
+                      Published{"530B", {105, 20480, 128, 2048}, 35, 31.640625},
+                      Published{"1T", {128, 25600, 160, 2048}, 64, 32.958984375}),
+    [](const auto& p) { return std::string(p.param.name); });
 
 // Bytes a parameter of a rank, of d replicas.
 double bytes_each(const std::string& settings, std::int64_t d) {
-  const Workload w = planned(gpt({4, 1024, 16}), d, settings);
+  const Workload w = planned(gpt({4, 1024, 16, 2048}), d, settings);
   std::int64_t parameters = 0;
   for (const Workload::Run& run : w.runs[0])
     parameters += w.bodies[static_cast<std::size_t>(run.body)].parameters.dense * run.count;
@@ -88,7 +79,7 @@ TEST(FrameworkMemory, BytesAParameterAreTheDocumentedOnes) {
 }
 
 TEST(FrameworkMemory, DeepSpeedKeepsTheOutputOfAStage) {
-  const Model model = gpt({8, 1024, 16});
+  const Model model = gpt({8, 1024, 16, 2048});
   const std::string plan = "pp=4 micro-batch=2 global-batch=16 precision=fp16 recompute=full";
   const Workload plain = planned(model, 4, plan),
                  deepspeed = planned(model, 4, plan + " framework=deepspeed");
@@ -109,7 +100,7 @@ TEST(FrameworkMemory, DeepSpeedKeepsTheOutputOfAStage) {
 }
 
 TEST(FrameworkMemory, NanotronKeepsGatheredInputsAndGathersOnce) {
-  const Model model = gpt({4, 1024, 16});
+  const Model model = gpt({4, 1024, 16, 2048});
   const std::string plan = "tp=4 sequence-parallel=on micro-batch=2 global-batch=2";
   const auto gathers = [](const Workload& w) {
     int count = 0;
@@ -172,7 +163,7 @@ TEST(FrameworkMemory, RecomputationByOperatorKeepsEverySecondProduct) {
 }
 
 TEST(ProcessBytes, AreTheContextOfAPlanWithoutFramework) {
-  const Workload w = planned(gpt({4, 1024, 16}), 1, "global-batch=4");
+  const Workload w = planned(gpt({4, 1024, 16, 2048}), 1, "global-batch=4");
   const auto cost = physical_cost_model(w.scenario);
   const ProcessMemory process = cost->process_memory(w.scenario.cluster.device);
   EXPECT_EQ(process, plain_process(w.scenario.cluster.device));
@@ -182,7 +173,7 @@ TEST(ProcessBytes, AreTheContextOfAPlanWithoutFramework) {
 }
 
 TEST(ProcessBytes, OfAFrameworkStandInEstimateAndProgramAlike) {
-  const Workload w = planned(gpt({8, 1024, 16}), 8,
+  const Workload w = planned(gpt({8, 1024, 16, 2048}), 8,
                              "pp=2 tp=2 zero=1 framework=megatron-deepspeed "
                              "recompute=full sequence-parallel=on global-batch=16");
   const auto cost = physical_cost_model(w.scenario);

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/memory/best_fit.h"
 #include "tests/memory/random_lives.h"
+#include "tests/support/cases.h"
 
 namespace trainyard {
 namespace {
@@ -56,7 +57,7 @@ std::vector<Lifetime> small(std::uint64_t seed) {
 
 TEST(ArenaSolver, LeastReachIsThatOfBruteForce) {
   int above_bound = 0, above_fit = 0, at_bound_by_search = 0;
-  for (std::uint64_t seed = 0; seed < testing::memory_cases() / 5; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases(2000, 300); ++seed) {
     const std::vector<Lifetime> lives = small(seed);
     ASSERT_LE(lives.size(), 12u);
     const SolvedArena solved = solve_arena(lives);
@@ -75,7 +76,7 @@ TEST(ArenaSolver, LeastReachIsThatOfBruteForce) {
 }
 
 TEST(ArenaSolver, NeverWorseThanBestFit) {
-  for (std::uint64_t seed = 0; seed < testing::memory_cases(); ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases(10000, 1500); ++seed) {
     const std::vector<Lifetime> lives = testing::trace(seed);
     const Placement1D fitted = place(lives);
     const SolvedArena solved = solve_arena(lives, {.alignment = 64_B, .nodes = 300});

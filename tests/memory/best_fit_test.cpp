@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/memory/random_lives.h"
+#include "tests/support/cases.h"
 
 namespace trainyard {
 namespace {
 
 TEST(BestFit, NothingOverlapsAndLittleIsLost) {
   std::uint64_t close = 0;
-  const std::uint64_t n = testing::memory_cases();
+  const std::uint64_t n = testing::cases(10000, 1500);
   for (std::uint64_t seed = 0; seed < n; ++seed) {
     const std::vector<Lifetime> lives = testing::trace(seed);
     const Placement1D placed = place(lives);

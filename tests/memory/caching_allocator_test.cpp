@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "tests/support/cases.h"
 
 namespace trainyard {
 namespace {
@@ -118,11 +119,6 @@ TEST(CachingAllocator, ExpandableSegmentsMapWholePages) {
   EXPECT_EQ(a.reserved(), 40_MiB);
 }
 
-std::uint64_t cases() {
-  const char* given = std::getenv("TRAINYARD_PROPERTY_CASES");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : 600;
-}
-
 struct Held {
   CachingAllocator::Handle handle;
   Bytes asked;
@@ -146,7 +142,7 @@ void expect_apart(const CachingAllocator& a, const std::vector<Held>& held) {
 
 // Any stream: sizes of all kinds, freed in any order, with and without a limit.
 TEST(CachingAllocator, AnyStreamKeepsItsPromises) {
-  for (std::uint64_t seed = 0; seed < cases(); ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases(600, 150); ++seed) {
     const Random random(seed);
     std::uint64_t next = 0;
     const auto pick = [&](std::int64_t low, std::int64_t high) {

@@ -68,11 +68,6 @@ inline std::vector<Lifetime> without_room(std::uint64_t seed, std::int64_t times
   return lives;
 }
 
-inline std::uint64_t memory_cases() {
-  const char* given = std::getenv("TRAINYARD_PROPERTY_CASES");
-  return given != nullptr ? 10 * std::strtoull(given, nullptr, 10) : 10000;
-}
-
 /// One sentence, or empty.
 inline std::string wrong_with(const std::vector<Lifetime>& lives, const std::vector<Bytes>& offsets,
                               Bytes reach, Bytes alignment) {

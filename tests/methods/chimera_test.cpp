@@ -1,26 +1,17 @@
 #include <gtest/gtest.h>
 
 #include "core/methods/catalogue.h"
+#include "tests/support/shapes.h"
 #include "tests/support/timed_order.h"
-#include "tests/support/v_shape.h"
 
 namespace trainyard {
 namespace {
 
 using namespace testing;
 
-ScheduleShape shape_of(int p, int m) {
-  return {.devices = p,
-          .stages = p,
-          .microbatches = m,
-          .steps = 1,
-          .times = {},
-          .placement = Placement::Bidirectional};
-}
-
 // The figure of the paper: 0 and 1 go down, 2 and 3 come up.
 TEST(Chimera, FillsTheGapsOfTheOtherPipeline) {
-  EXPECT_EQ(to_text(chimera().order(shape_of(4, 4), {})),
+  EXPECT_EQ(to_text(chimera().order(both_ways(4, 4), {})),
             "d0/compute  0F0 0F1 3F2/1 3B2/1 3F3/1 3B3/1 0B0 0B1\n"
             "d1/compute  1F0 2F2/1 1F1 2F3/1 2B2/1 1B0 2B3/1 1B1\n"
             "d2/compute  1F2/1 2F0 1F3/1 2F1 2B0 1B2/1 2B1 1B3/1\n"
@@ -30,7 +21,7 @@ TEST(Chimera, FillsTheGapsOfTheOtherPipeline) {
 TEST(Chimera, EveryShapeIsAValidOrder) {
   for (int p : {2, 4, 6, 8, 16, 40})
     for (int m : {1, 2, 3, 7, 8, 16, 33}) {
-      const ScheduleShape shape = shape_of(p, m);
+      const ScheduleShape shape = both_ways(p, m);
       const Order order = chimera().order(shape, {});
       EXPECT_TRUE(check(order, shape).empty()) << p << " " << m;
       EXPECT_TRUE(on_their_devices(order, shape)) << p << " " << m;
@@ -46,7 +37,7 @@ TEST(Chimera, BubbleIsTheFormula) {
   for (int p : {2, 4, 8, 16})
     for (int units : {1, 2, 3, 5}) {
       const int m = units * p;
-      const ScheduleShape shape = shape_of(p, m);
+      const ScheduleShape shape = both_ways(p, m);
       const Order order = chimera().order(shape, {});
       for (const PhaseTimes& t : {kEqual, kUneven, kLongInput, kShortWeight, same, long_forward}) {
         const Duration full = t.backward_input + t.backward_weight,
@@ -70,7 +61,7 @@ TEST(Chimera, BubbleIsTheFormula) {
 // Between p/2+1 microbatches, at the ends, and p, in the middle, are alive.
 TEST(Chimera, MemoryIsMostInTheMiddle) {
   for (int p : {2, 4, 8, 16}) {
-    const ScheduleShape shape = shape_of(p, 3 * p);
+    const ScheduleShape shape = both_ways(p, 3 * p);
     const TimedOrder found = timed(chimera().order(shape, {}), shape, kEqual);
     EXPECT_EQ(found.least_live(), p / 2 + 1) << p;
     EXPECT_EQ(found.most_live(), p) << p;

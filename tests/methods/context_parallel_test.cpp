@@ -13,7 +13,7 @@ using testing::layer;
 using testing::scenario;
 using testing::Words;
 
-constexpr std::int64_t s = 512, b = 2;
+constexpr std::int64_t kTokens = 2 * 512;  // of a microbatch
 
 std::string ring(CollectiveKind kind, std::int64_t bytes) {
   return testing::words(kind, Group::Context, bytes);
@@ -22,7 +22,7 @@ std::string ring(CollectiveKind kind, std::int64_t bytes) {
 // Keys and values of the whole sequence, 2 x 2sbh bytes; backward they come round again and their
 // gradients with them.
 TEST(ContextParallel, KeysAndValuesPassEveryRank) {
-  const std::int64_t bytes = 2 * 2 * s * b * 1024;
+  const std::int64_t bytes = 2 * 2 * kTokens * 1024;
   const Workload w = prepare(scenario(gpt(), 4, {"cp=4", "micro-batch=2"}));
   EXPECT_EQ(collectives(layer(w).forward), (Words{ring(CollectiveKind::AllGather, bytes)}));
   EXPECT_EQ(collectives(layer(w).backward), (Words{ring(CollectiveKind::AllGather, bytes),
@@ -30,7 +30,7 @@ TEST(ContextParallel, KeysAndValuesPassEveryRank) {
 }
 
 TEST(ContextParallel, GroupedQueriesPassFewerAndTensorRanksDivideThem) {
-  const std::int64_t head = 32, kv_heads = 4, bytes = 2 * 2 * s * b * kv_heads * head;
+  const std::int64_t head = 32, kv_heads = 4, bytes = 2 * 2 * kTokens * kv_heads * head;
   const auto first = [](const Workload& w) {
     for (const BodyOp& op : layer(w).forward)
       if (op.communication && op.group == Group::Context) return op.bytes.value;

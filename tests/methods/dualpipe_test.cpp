@@ -1,26 +1,17 @@
 #include <gtest/gtest.h>
 
 #include "core/methods/catalogue.h"
+#include "tests/support/shapes.h"
 #include "tests/support/timed_order.h"
-#include "tests/support/v_shape.h"
 
 namespace trainyard {
 namespace {
 
 using namespace testing;
 
-ScheduleShape shape_of(int p, int m) {
-  return {.devices = p,
-          .stages = p,
-          .microbatches = m,
-          .steps = 1,
-          .times = {},
-          .placement = Placement::Bidirectional};
-}
-
 // Microbatches 0 and 1 go down, 2 and 3 come up.
 TEST(DualPipe, StartsAtBothEnds) {
-  EXPECT_EQ(to_text(dualpipe().order(shape_of(2, 4), {})),
+  EXPECT_EQ(to_text(dualpipe().order(both_ways(2, 4), {})),
             "d0/compute  0F0 1F2/1 0F1 1B2/1 1F3/1 0B0 1B3/1 0I1 0W1\n"
             "d1/compute  0F2/1 1F0 0F3/1 1B0 1F1 0B2/1 1B1 0I3/1 0W3/1\n");
 }
@@ -28,7 +19,7 @@ TEST(DualPipe, StartsAtBothEnds) {
 TEST(DualPipe, EveryShapeIsAValidOrder) {
   for (int p : {2, 4, 6, 8, 16, 40})
     for (int m : {1, 2, 3, 7, 8, 16, 33}) {
-      const ScheduleShape shape = shape_of(p, m);
+      const ScheduleShape shape = both_ways(p, m);
       const Order order = dualpipe().order(shape, {});
       EXPECT_TRUE(check(order, shape).empty()) << p << " " << m;
       EXPECT_TRUE(on_their_devices(order, shape)) << p << " " << m;
@@ -42,7 +33,7 @@ TEST(DualPipe, EveryShapeIsAValidOrder) {
 TEST(DualPipe, BubbleAndMemoryKeepTheFormulas) {
   for (int p : {2, 4, 8, 16})
     for (int m : {2 * p, 2 * p + 6, 4 * p}) {
-      const ScheduleShape shape = shape_of(p, m);
+      const ScheduleShape shape = both_ways(p, m);
       const Order order = dualpipe().order(shape, {});
       const auto formula = [&](const PhaseTimes& t) {
         const Duration full = t.backward_input + t.backward_weight;

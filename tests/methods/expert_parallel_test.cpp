@@ -12,7 +12,8 @@ using testing::mixture;
 using testing::scenario;
 using testing::Words;
 
-constexpr std::int64_t s = 512, b = 2, h = 512, f = 1024, kExperts = 8, top_k = 2;
+constexpr std::int64_t kTokens = 2 * 512;  // of a microbatch
+constexpr std::int64_t kWidth = 512, kInner = 1024, kExperts = 8, kTopK = 2;
 
 Words exchanges(const std::vector<BodyOp>& ops) {
   Words found;
@@ -23,12 +24,12 @@ Words exchanges(const std::vector<BodyOp>& ops) {
 }
 
 std::string all_to_all(std::int64_t tokens) {
-  return testing::words(CollectiveKind::AllToAll, Group::Expert, tokens * top_k * h * 2);
+  return testing::words(CollectiveKind::AllToAll, Group::Expert, tokens * kTopK * kWidth * 2);
 }
 
 TEST(ExpertParallel, EveryRoutedTokenTravelsThereAndBack) {
   const Workload w = prepare(scenario(mixture(), 8, {"ep=4", "micro-batch=2"}));
-  const Words two = {all_to_all(s * b), all_to_all(s * b)};
+  const Words two = {all_to_all(kTokens), all_to_all(kTokens)};
   EXPECT_EQ(exchanges(layer(w).forward), two);
   EXPECT_EQ(exchanges(layer(w).backward), two);
 }
@@ -44,9 +45,9 @@ TEST(ExpertParallel, TokensMayTravelOnceARankOrOnceANode) {
       if (op.group == Group::Expert) return op.bytes.value;
     return std::int64_t{0};
   };
-  constexpr std::int64_t token = h * 2;
-  EXPECT_EQ(bytes(8, {"ep=4", "micro-batch=2"}), s * b * token * 7 / 4);
-  EXPECT_EQ(bytes(16, {"ep=8", "tp=2", "micro-batch=2", "sp=off"}), s * b * token * 3 / 2);
+  constexpr std::int64_t token = kWidth * 2;
+  EXPECT_EQ(bytes(8, {"ep=4", "micro-batch=2"}), kTokens * token * 7 / 4);
+  EXPECT_EQ(bytes(16, {"ep=8", "tp=2", "micro-batch=2", "sp=off"}), kTokens * token * 3 / 2);
 }
 
 // What a rank dispatches is divided with its tokens.
@@ -54,9 +55,9 @@ TEST(ExpertParallel, TensorAndContextRanksSendTheirOwnTokens) {
   const auto first = [](const testing::Settings& settings) {
     return exchanges(layer(prepare(scenario(mixture(), 16, settings))).forward).at(0);
   };
-  EXPECT_EQ(first({"ep=4", "micro-batch=2", "cp=2"}), all_to_all(s * b / 2));
-  EXPECT_EQ(first({"ep=4", "micro-batch=2", "tp=2"}), all_to_all(s * b / 2));
-  EXPECT_EQ(first({"ep=4", "micro-batch=2", "tp=2", "sp=off"}), all_to_all(s * b));
+  EXPECT_EQ(first({"ep=4", "micro-batch=2", "cp=2"}), all_to_all(kTokens / 2));
+  EXPECT_EQ(first({"ep=4", "micro-batch=2", "tp=2"}), all_to_all(kTokens / 2));
+  EXPECT_EQ(first({"ep=4", "micro-batch=2", "tp=2", "sp=off"}), all_to_all(kTokens));
 }
 
 TEST(ExpertParallel, ExchangesStandAtDispatchAndCombine) {
@@ -83,9 +84,9 @@ TEST(ExpertParallel, DividesExpertsAndNothingElse) {
   const LocalParameters whole = layer(prepare(scenario(mixture(), 8, {}))).parameters,
                         cut = layer(prepare(scenario(mixture(), 8, {"ep=4"}))).parameters,
                         both = layer(prepare(scenario(mixture(), 8, {"ep=4", "tp=2"}))).parameters;
-  EXPECT_EQ(whole.expert, kExperts * 3 * h * f);
-  EXPECT_EQ(cut.expert, kExperts / 4 * 3 * h * f);
-  EXPECT_EQ(both.expert, kExperts / 4 * 3 * h * f / 2);
+  EXPECT_EQ(whole.expert, kExperts * 3 * kWidth * kInner);
+  EXPECT_EQ(cut.expert, kExperts / 4 * 3 * kWidth * kInner);
+  EXPECT_EQ(both.expert, kExperts / 4 * 3 * kWidth * kInner / 2);
   EXPECT_EQ(cut.dense, whole.dense);
 }
 

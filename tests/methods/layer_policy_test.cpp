@@ -109,23 +109,23 @@ TEST(LayerPolicies, BlocksByStageAreRuns) {
   EXPECT_EQ(to_text(policies_of(plan)), "full*3,none");
 }
 
-std::string refusal(const testing::Settings& settings) {
+std::string policy_refusal(const testing::Settings& settings) {
   const Diagnostics found = check_of("recompute", scenario(gpt(), 8, settings));
   return found.empty() ? "" : found[0].place.text + ": " + found[0].message;
 }
 
 TEST(LayerPolicies, AreCheckedAgainstStagesAndLayers) {
-  EXPECT_EQ(refusal({"pp=2", "recompute=full*2/full*1,none"}), "");
-  EXPECT_EQ(refusal({"pp=2", "recompute=full*3,none/none", "split=3,1"}), "");
-  EXPECT_EQ(refusal({"pp=2", "recompute=full*2,op*1"}),
+  EXPECT_EQ(policy_refusal({"pp=2", "recompute=full*2/full*1,none"}), "");
+  EXPECT_EQ(policy_refusal({"pp=2", "recompute=full*3,none/none", "split=3,1"}), "");
+  EXPECT_EQ(policy_refusal({"pp=2", "recompute=full*2,op*1"}),
             "plan#/choices/recompute: recompute=full*2,op*1 asks for more layers than a stage has "
             "(3 of 2)");
-  EXPECT_EQ(refusal({"pp=2", "recompute=none/full*3"}),
+  EXPECT_EQ(policy_refusal({"pp=2", "recompute=none/full*3"}),
             "plan#/choices/recompute: recompute=full*3 asks for more layers than stage 1 has (3 of "
             "2)");
-  EXPECT_EQ(refusal({"pp=4", "recompute=none/full"}),
+  EXPECT_EQ(policy_refusal({"pp=4", "recompute=none/full"}),
             "plan#/choices/recompute: recompute lists 2 stages, and the plan has 4");
-  EXPECT_EQ(refusal({"recompute=keep=atention"}),
+  EXPECT_EQ(policy_refusal({"recompute=keep=atention"}),
             "plan#/choices/recompute: no layer of gpt has a node \"atention\"; did you mean "
             "\"attention\"?");
 }

@@ -69,22 +69,22 @@ TEST(Offload, NoneIsAPlanThatSaysNothingOfHosts) {
   EXPECT_THROW(apply_setting(plan, "offload=optimiser"), Error);
 }
 
-std::string refusal(const testing::Settings& settings) {
+std::string offload_refusal(const testing::Settings& settings) {
   for (const Diagnostic& d : check_of("offload", scenario(gpt({.layers = 8}), 8, settings)))
     if (d.severity == Diagnostic::Severity::Error) return d.message;
   return "";
 }
 
 TEST(Offload, RefusesWhatIsNotModelled) {
-  EXPECT_EQ(refusal({"pp=4", "offload=both"}), "");
-  EXPECT_EQ(refusal({"pp=4", "schedule=zb-h1", "offload=optimizer"}), "");
-  EXPECT_EQ(refusal({"pp=4", "schedule=zb-h1", "offload=activations"}),
+  EXPECT_EQ(offload_refusal({"pp=4", "offload=both"}), "");
+  EXPECT_EQ(offload_refusal({"pp=4", "schedule=zb-h1", "offload=optimizer"}), "");
+  EXPECT_EQ(offload_refusal({"pp=4", "schedule=zb-h1", "offload=activations"}),
             "offload=activations is modelled for backwards in one part, and zb-h1 keeps some "
             "activations on until their weight gradient");
-  EXPECT_EQ(refusal({"pp=4", "schedule=pipedream", "offload=optimizer"}),
+  EXPECT_EQ(offload_refusal({"pp=4", "schedule=pipedream", "offload=optimizer"}),
             "offload=optimizer is modelled for schedules that update once a step, and pipedream "
             "updates while microbatches are under way");
-  EXPECT_EQ(refusal({"pp=4", "schedule=chimera", "offload=optimizer"}),
+  EXPECT_EQ(offload_refusal({"pp=4", "schedule=chimera", "offload=optimizer"}),
             "offload=optimizer is modelled for one copy of every stage, and chimera has two");
 }
 

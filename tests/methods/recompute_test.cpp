@@ -14,8 +14,9 @@ using testing::names;
 using testing::scenario;
 using testing::Words;
 
-constexpr std::int64_t s = 512, b = 2, h = 1024, a = 16;
-constexpr std::int64_t kWhole = 34 * s * b * h + 5 * a * s * s * b + 2 * 8 * s * b;
+// A microbatch's s b h and 5 a s^2 b of the paper, and all that a layer keeps.
+constexpr std::int64_t kElements = 512 * 2 * 1024, kScores = 5 * 16 * 512 * 512 * 2;
+constexpr std::int64_t kWhole = 34 * kElements + kScores + 2 * 8 * 512 * 2;
 
 Workload workload(std::initializer_list<std::string_view> more) {
   testing::Settings settings = {"micro-batch=2", "flash-attention=off"};
@@ -39,8 +40,8 @@ TEST(Recompute, NoneKeepsEverything) {
 
 TEST(Recompute, SelectiveDropsTheAttentionCoreAndRepeatsAttentionOnly) {
   const Workload w = workload({"recompute=selective"});
-  EXPECT_EQ(saved_bytes(layer(w)).value, kWhole - 5 * a * s * s * b);
-  EXPECT_EQ(recomputed_bytes(layer(w)).value, 5 * a * s * s * b);
+  EXPECT_EQ(saved_bytes(layer(w)).value, kWhole - kScores);
+  EXPECT_EQ(recomputed_bytes(layer(w)).value, kScores);
   EXPECT_EQ(repeated(layer(w)), Words{"attention"});
   // Just before the backward that reads it.
   const Words order = names(layer(w).backward);
@@ -51,8 +52,8 @@ TEST(Recompute, SelectiveDropsTheAttentionCoreAndRepeatsAttentionOnly) {
 
 TEST(Recompute, FullKeepsTheInputOfALayer) {
   const Workload w = workload({"recompute=full"});
-  EXPECT_EQ(saved_bytes(layer(w)).value, 2 * s * b * h);
-  EXPECT_EQ(recomputed_bytes(layer(w)).value, kWhole - 2 * s * b * h);
+  EXPECT_EQ(saved_bytes(layer(w)).value, 2 * kElements);
+  EXPECT_EQ(recomputed_bytes(layer(w)).value, kWhole - 2 * kElements);
   EXPECT_EQ(repeated(layer(w)), names(layer(w).forward));
 }
 
@@ -74,9 +75,9 @@ TEST(Recompute, FullRepeatsTheTensorCollectivesToo) {
   const Words backward = collectives(layer(none).backward);
   expected.insert(expected.end(), backward.begin(), backward.end());
   EXPECT_EQ(collectives(layer(full).backward), expected);
-  EXPECT_EQ(saved_bytes(layer(full)).value, 2 * s * b * h / 8);
+  EXPECT_EQ(saved_bytes(layer(full)).value, 2 * kElements / 8);
   const Workload whole = workload({"tp=8", "sp=off", "recompute=full"});
-  EXPECT_EQ(saved_bytes(layer(whole)).value, 2 * s * b * h);
+  EXPECT_EQ(saved_bytes(layer(whole)).value, 2 * kElements);
 }
 
 // A layer whose ops need nothing of its input still keeps it: the second forward starts there.
@@ -143,7 +144,7 @@ TEST(Recompute, RunsByStageGiveEachLayerItsPolicy) {
 // What backward reads is kept or done again; what it does not read is neither.
 TEST(Recompute, KeepRunsAgainWhatBackwardReadsAndNothingElse) {
   const Workload w = workload({"recompute=keep=input"});
-  EXPECT_EQ(saved_bytes(layer(w)).value, 2 * s * b * h);
+  EXPECT_EQ(saved_bytes(layer(w)).value, 2 * kElements);
   Words expected = names(layer(w).forward);
   ASSERT_EQ(expected.back(), "mlp_add");
   expected.pop_back();
@@ -156,7 +157,7 @@ TEST(Recompute, KeepHoldsWhatItsNodesMakeAndTheOpsThatRunAgainRead) {
   for (const char* kept : {"attn.c_attn", "attention"})
     EXPECT_EQ(std::count(again.begin(), again.end(), kept), 0) << kept;
   // Input, q k v, attention's output, scores and mask.
-  EXPECT_EQ(saved_bytes(layer(w)).value, (2 + 6 + 2) * s * b * h + 5 * a * s * s * b);
+  EXPECT_EQ(saved_bytes(layer(w)).value, (2 + 6 + 2) * kElements + kScores);
   const Workload all = workload({"recompute=none"}), fused = workload({"flash-attention=on"});
   EXPECT_LT(saved_bytes(layer(w)), saved_bytes(layer(all)));
   EXPECT_EQ(recomputed_bytes(layer(w)), saved_bytes(layer(all)) - saved_bytes(layer(w)));

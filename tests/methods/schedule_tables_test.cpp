@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "core/methods/catalogue.h"
+#include "tests/support/shapes.h"
 #include "tests/support/timed_order.h"
-#include "tests/support/v_shape.h"
 
 namespace trainyard {
 namespace {
@@ -12,15 +12,13 @@ using namespace testing;
 
 constexpr PhaseTimes kRatios[] = {kEqual, kUneven, kLongInput, kShortWeight};
 
-ScheduleShape plain(int p, int m) { return {.devices = p, .stages = p, .microbatches = m}; }
-
 // (p-1)(F+B+W) of both, per device and of the whole: m + p - 1 rounds. 1F1B is not quicker; it
 // keeps min(m, p-s) microbatches where GPipe keeps m.
 TEST(FlushPipelines, GPipeAnd1F1BHaveOneBubbleAndTwoMemories) {
   for (const PhaseTimes& t : kRatios)
     for (int p : {2, 4, 8, 16})
       for (int m : {1, p, 2 * p + 1, 4 * p}) {
-        const ScheduleShape shape = plain(p, m);
+        const ScheduleShape shape = plain_shape(p, m);
         for (const bool alternates : {false, true}) {
           const Method schedule = alternates ? one_f_one_b() : gpipe();
           const TimedOrder found = timed(schedule.order(shape, {}), shape, t);
@@ -39,7 +37,7 @@ TEST(FlushPipelines, GPipeAnd1F1BHaveOneBubbleAndTwoMemories) {
 // The bubble fractions that the sheet found with an executor of its own.
 TEST(FlushPipelines, FractionsOfTheSheet) {
   const auto bubble_of_1000 = [](int p, int m) {
-    const ScheduleShape shape = plain(p, m);
+    const ScheduleShape shape = plain_shape(p, m);
     const Duration span = timed(one_f_one_b().order(shape, {}), shape, kEqual).makespan;
     return (10000 * (span - m * kEqual.cycle()) + span / 2) / span;
   };
@@ -91,18 +89,10 @@ TEST(FlushPipelines, MessagesBetweenDevices) {
     return 2 * count;
   };
   for (int p : {2, 4, 8, 16}) {
-    EXPECT_EQ(messages(plain(p, 1), 0), 2 * (p - 1));
+    EXPECT_EQ(messages(plain_shape(p, 1), 0), 2 * (p - 1));
     EXPECT_EQ(messages({.devices = p, .stages = 3 * p}, 0), 2 * (3 * p - 1));
     EXPECT_EQ(messages(v_shape(p, 1), 0), 2 * 2 * (p - 1));
-    for (int copy : {0, 1})
-      EXPECT_EQ(messages({.devices = p,
-                          .stages = p,
-                          .microbatches = 1,
-                          .steps = 1,
-                          .times = {},
-                          .placement = Placement::Bidirectional},
-                         copy),
-                2 * (p - 1));
+    for (int copy : {0, 1}) EXPECT_EQ(messages(both_ways(p, 1), copy), 2 * (p - 1));
   }
 }
 
@@ -119,7 +109,7 @@ TEST(ZeroBubble, BubbleAgainstMemory) {
                       {dualpipe_v(), 7, 17},   {dualpipe(), 6, 18}, {chimera(), 60, 16}};
   for (const Row& row : rows) {
     const bool v = row.method.placement == Placement::V;
-    ScheduleShape shape = v ? v_shape(p, m, chunk(kEqual)) : plain(p, m);
+    ScheduleShape shape = v ? v_shape(p, m, chunk(kEqual)) : plain_shape(p, m);
     shape.placement = row.method.placement;
     const TimedOrder found = timed(row.method.order(shape, {}), shape, v ? chunk(kEqual) : kEqual);
     EXPECT_EQ(found.longest_bubble(), row.bubble * kEqual.forward / 2) << row.method.name;

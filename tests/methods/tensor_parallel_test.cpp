@@ -15,8 +15,8 @@ using testing::layer;
 using testing::scenario;
 using testing::Words;
 
-constexpr std::int64_t s = 512, b = 2, h = 1024, a = 16, t = 8;
-constexpr std::int64_t kStream = 2 * s * b * h;  // the residual stream of one microbatch, 16 bit
+// The residual stream of one microbatch, 16 bit.
+constexpr std::int64_t kStream = 2 * 512 * 2 * 1024;
 
 Workload workload(const char* sequence_parallel, const char* flash = "flash-attention=off") {
   return prepare(scenario(gpt(), 8, {"tp=8", "micro-batch=2", sequence_parallel, flash}));
@@ -62,7 +62,8 @@ TEST(TensorParallel, ProductsOfOneInputShareItsGather) {
 }
 
 TEST(TensorParallel, SavedBytesOfALayer) {
-  const std::int64_t statistics = 2 * 8 * s * b;  // of the two norms
+  constexpr std::int64_t s = 512, b = 2, h = 1024, a = 16, t = 8;
+  constexpr std::int64_t statistics = 2 * 8 * s * b;  // of the two norms
   EXPECT_EQ(saved_bytes(layer(workload("sequence-parallel=off"))).value,
             10 * s * b * h + 24 * s * b * h / t + 5 * a * s * s * b / t + statistics);
   EXPECT_EQ(saved_bytes(layer(workload("sequence-parallel=on"))).value,
@@ -71,11 +72,13 @@ TEST(TensorParallel, SavedBytesOfALayer) {
 
 // 12 h^2 of products, their biases but those of the two outputs; norms and output biases are whole.
 TEST(TensorParallel, ParametersOfALayer) {
+  constexpr std::int64_t h = 1024, t = 8;
   EXPECT_EQ(layer(workload("sequence-parallel=on")).parameters.dense,
             (12 * h * h + 3 * h + 4 * h) / t + 2 * h + 4 * h);
 }
 
 TEST(TensorParallel, EmbeddingAndLossOverACutVocabulary) {
+  constexpr std::int64_t s = 512, b = 2, h = 1024, t = 8;
   const Workload w = workload("sequence-parallel=on");
   const Body &embedding = w.bodies.front(), &head = w.bodies.back();
   EXPECT_EQ(collectives(embedding.forward), (Words{kScatter}));

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/methods/catalogue.h"
+#include "tests/support/shapes.h"
 #include "tests/support/timed_order.h"
 
 namespace trainyard {
@@ -8,10 +9,8 @@ namespace {
 
 using namespace testing;
 
-ScheduleShape shape_of(int p, int m) { return {.devices = p, .stages = p, .microbatches = m}; }
-
 TEST(ZbH1, PutsWeightGradientsIntoTheDrain) {
-  EXPECT_EQ(to_text(zb_h1().order(shape_of(3, 4), {})),
+  EXPECT_EQ(to_text(zb_h1().order(plain_shape(3, 4), {})),
             "d0/compute  0F0 0F1 0F2 0I0 0W0 0F3 0I1 0W1 0I2 0W2 0I3 0W3\n"
             "d1/compute  1F0 1F1 1I0 1F2 1I1 1W0 1F3 1I2 1W1 1I3 1W2 1W3\n"
             "d2/compute  2F0 2I0 2F1 2I1 2F2 2I2 2W0 2F3 2I3 2W1 2W2 2W3\n");
@@ -20,7 +19,7 @@ TEST(ZbH1, PutsWeightGradientsIntoTheDrain) {
 TEST(ZbH1, EveryShapeIsAValidOrder) {
   for (int p : {1, 2, 3, 4, 5, 7, 8, 11, 16, 40})
     for (int m : {1, 2, 3, 7, 8, 16, 33}) {
-      const ScheduleShape shape = shape_of(p, m);
+      const ScheduleShape shape = plain_shape(p, m);
       EXPECT_TRUE(check(zb_h1().order(shape, {}), shape).empty()) << p << " " << m;
     }
 }
@@ -31,7 +30,7 @@ TEST(ZbH1, BubbleAndMemoryAreTheFormulas) {
   for (const PhaseTimes& t : {kEqual, kUneven, kLongInput, kShortWeight})
     for (int p : {2, 4, 8, 16})
       for (int m : {p, 2 * p + 1, 4 * p}) {
-        const ScheduleShape shape = shape_of(p, m);
+        const ScheduleShape shape = plain_shape(p, m);
         const TimedOrder found = timed(zb_h1().order(shape, {}), shape, t);
         const Duration bubble = (p - 1) * (t.forward + t.backward_input - t.backward_weight);
         EXPECT_EQ(found.makespan, m * t.cycle() + bubble) << p << " " << m;
@@ -90,7 +89,7 @@ Order greedy(int p, int m, const PhaseTimes& t) {
 TEST(ZbH1, AGreedySchedulerDoesNotFindIt) {
   const auto bubbles = [](int p, const PhaseTimes& t) {
     const int m = 4 * p;
-    const ScheduleShape shape = shape_of(p, m);
+    const ScheduleShape shape = plain_shape(p, m);
     const Order searched = greedy(p, m, t);
     EXPECT_TRUE(check(searched, shape).empty());
     const TimedOrder found = timed(searched, shape, t);

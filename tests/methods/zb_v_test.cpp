@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "core/methods/catalogue.h"
+#include "tests/support/shapes.h"
 #include "tests/support/timed_order.h"
-#include "tests/support/v_shape.h"
 
 namespace trainyard {
 namespace {

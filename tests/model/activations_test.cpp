@@ -7,6 +7,7 @@
 #include "core/model/builders.h"
 #include "core/model/op.h"
 #include "core/model/zoo.h"
+#include "tests/model/half.h"
 
 namespace trainyard {
 namespace {
@@ -15,7 +16,7 @@ struct Kept {
   std::int64_t bytes = 0, core = 0, statistics = 0;
 };
 
-const Precision kHalf{DType::BF16, DType::BF16, DType::F32, DType::BF16, true};
+using testing::kHalf;
 
 // Tensors that two ops keep count once; statistics are apart, because the paper leaves them out.
 Kept kept(const Graph& graph, const Binding& binding, bool flash,

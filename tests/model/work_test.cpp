@@ -5,11 +5,12 @@
 #include "core/model/op.h"
 #include "core/model/ops.h"
 #include "core/model/zoo.h"
+#include "tests/model/half.h"
 
 namespace trainyard {
 namespace {
 
-const Precision kHalf{DType::BF16, DType::BF16, DType::F32, DType::BF16, true};
+using testing::kHalf;
 
 double products(const Graph& graph, const Binding& binding, Pass pass, bool flash) {
   double flops = 0;

@@ -55,7 +55,7 @@ std::vector<Arm> families() {
           {"b", {integer("n", 0, 30), integer("m", 0, 30)}},
           {"c", {integer("n", 0, 30), integer("m", 0, 30)}}};
 }
-Evaluation evaluate(std::size_t arm, const Point& p) {
+Evaluation evaluate(std::size_t arm, const SearchPoint& p) {
   const double cost = 1 + p[0] + p[1];
   if (p[0] + p[1] > 45) return {{std::nullopt, p[0] + p[1] - 45}, cost, "does not fit"};
   const double floor = arm == 1 ? 5 : 10, n = p[0] - 12, m = p[1] - 20;
@@ -63,9 +63,9 @@ Evaluation evaluate(std::size_t arm, const Point& p) {
 }
 
 TEST(CostFrugal, EvaluatesNoPointTwiceAndFindsTheBestOfAll) {
-  std::set<std::pair<std::size_t, Point>> seen;
+  std::set<std::pair<std::size_t, SearchPoint>> seen;
   const FrugalSearch found = search(families(),
-                                    [&](std::size_t arm, const Point& p) {
+                                    [&](std::size_t arm, const SearchPoint& p) {
                                       EXPECT_TRUE(seen.insert({arm, p}).second);
                                       return evaluate(arm, p);
                                     },
@@ -74,7 +74,7 @@ TEST(CostFrugal, EvaluatesNoPointTwiceAndFindsTheBestOfAll) {
   EXPECT_EQ(found.trials.size(), 3u * 31 * 31);
   ASSERT_TRUE(found.best);
   EXPECT_EQ(found.trials[*found.best].arm, 1u);
-  EXPECT_EQ(found.trials[*found.best].point, (Point{12, 20}));
+  EXPECT_EQ(found.trials[*found.best].point, (SearchPoint{12, 20}));
 }
 
 TEST(CostFrugal, SpendsMostOnTheFamilyThatPays) {
@@ -84,7 +84,7 @@ TEST(CostFrugal, SpendsMostOnTheFamilyThatPays) {
     right += found.arms[1].spent() > found.arms[0].spent() &&
              found.arms[1].spent() > found.arms[2].spent();
     // The first points of each arm are its cheap ones.
-    EXPECT_EQ(found.trials.front().point, (Point{0, 0}));
+    EXPECT_EQ(found.trials.front().point, (SearchPoint{0, 0}));
     double spent = 0;
     std::int64_t evaluations = 0;
     for (const ArmCost& arm : found.arms) spent += arm.spent(), evaluations += arm.evaluations();
@@ -97,7 +97,7 @@ TEST(CostFrugal, SpendsMostOnTheFamilyThatPays) {
 
 TEST(CostFrugal, TheSameSeedTheSameTrials) {
   const auto points = [](std::uint64_t seed) {
-    std::vector<std::pair<std::size_t, Point>> all;
+    std::vector<std::pair<std::size_t, SearchPoint>> all;
     for (const Trial& t :
          search(families(), evaluate, {.most_evaluations = 60, .seed = seed}).trials)
       all.emplace_back(t.arm, t.point);
@@ -119,9 +119,10 @@ TEST(CostFrugal, StopsWhereItIsTold) {
 }
 
 TEST(CostFrugal, NothingFits) {
-  const FrugalSearch found = search(
-      {{"a", {integer("n", 0, 3)}}, {"b", {}}},
-      [](std::size_t, const Point&) { return Evaluation{{std::nullopt, 1}, 0, "too large"}; });
+  const FrugalSearch found =
+      search({{"a", {integer("n", 0, 3)}}, {"b", {}}}, [](std::size_t, const SearchPoint&) {
+        return Evaluation{{std::nullopt, 1}, 0, "too large"};
+      });
   EXPECT_FALSE(found.best);
   EXPECT_TRUE(found.exhausted);
   EXPECT_EQ(found.trials.size(), 5u);
@@ -131,7 +132,7 @@ TEST(CostFrugal, NothingFits) {
 TEST(CostFrugal, RandomSearchTriesTheSamePlaces) {
   const FrugalSearch found = random_search(families(), evaluate, {.most_evaluations = 300});
   EXPECT_EQ(found.trials.size(), 300u);
-  std::set<std::pair<std::size_t, Point>> seen;
+  std::set<std::pair<std::size_t, SearchPoint>> seen;
   for (const Trial& t : found.trials) EXPECT_TRUE(seen.insert({t.arm, t.point}).second);
 }
 

@@ -37,17 +37,17 @@ TEST(Flow2, TriesAStepThenItsOpposite) {
   const std::vector<Dimension> space = {real(0, 1, 0.5), real(0, 1, 0.5)};
   Flow2 walk(space, Random(3));
   EXPECT_DOUBLE_EQ(walk.step(), 0.1 * std::sqrt(2.0));
-  EXPECT_EQ(walk.propose(), (Point{0.5, 0.5}));
+  EXPECT_EQ(walk.propose(), (SearchPoint{0.5, 0.5}));
   walk.told({1.0});
-  const Point one = walk.propose();
+  const SearchPoint one = walk.propose();
   EXPECT_NEAR(std::hypot(one[0] - 0.5, one[1] - 0.5), walk.step(), 1e-12);
   walk.told({2.0});
-  const Point other = walk.propose();
+  const SearchPoint other = walk.propose();
   EXPECT_NEAR(one[0] + other[0], 1, 1e-12);
   EXPECT_NEAR(one[1] + other[1], 1, 1e-12);
   walk.told({0.5});
   EXPECT_EQ(walk.best(), other);
-  const Point next = walk.propose();
+  const SearchPoint next = walk.propose();
   EXPECT_NEAR(std::hypot(next[0] - other[0], next[1] - other[1]), walk.step(), 1e-12);
 }
 
@@ -72,7 +72,7 @@ TEST(Flow2, FindsTheBottomOfABowl) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Flow2 walk({real(0, 1, 0), real(1e-4, 1, 1e-4, true), integer(1, 100, 1)}, Random(seed));
     for (int i = 0; i < 400 && !walk.converged(); ++i) {
-      const Point p = walk.propose();
+      const SearchPoint p = walk.propose();
       const double a = p[0] - 0.7, b = std::log10(p[1]) + 2, c = (p[2] - 40) / 100;
       walk.told({a * a + b * b + c * c});
     }
@@ -85,7 +85,7 @@ TEST(Flow2, FindsTheBottomOfABowl) {
 TEST(Flow2, WalksOutOfWhatHasNoLoss) {
   Flow2 walk({real(0, 1, 1), real(0, 1, 1)}, Random(4));
   for (int i = 0; i < 200; ++i) {
-    const Point p = walk.propose();
+    const SearchPoint p = walk.propose();
     walk.told(p[0] > 0.1 ? Loss{std::nullopt, p[0]} : Loss{1 + p[1]});
   }
   EXPECT_LT(walk.best_loss().value.value_or(9), 1.2);
@@ -94,7 +94,7 @@ TEST(Flow2, WalksOutOfWhatHasNoLoss) {
 TEST(Flow2, TheSameNumbersTheSameWalk) {
   const auto walk = [](std::uint64_t seed) {
     Flow2 w({real(0, 1, 0), integer(1, 64, 1, true)}, Random(seed));
-    std::vector<Point> points;
+    std::vector<SearchPoint> points;
     for (int i = 0; i < 50; ++i) {
       points.push_back(w.propose());
       w.told({std::abs(points.back()[0] - 0.3) + std::abs(points.back()[1] - 9)});

@@ -12,14 +12,12 @@
 #include "core/model/zoo.h"
 #include "core/timeline/metrics.h"
 #include "planners/cost_frugal.h"
+#include "planners/plan_space.h"
 
 namespace trainyard {
 namespace {
 
-struct Knob {
-  const char* key;
-  std::vector<std::string> values;  // what is cheap to try first
-};
+// Of each the value first that is cheap to try.
 const std::vector<Knob> kKnobs = {{"tp", {"1", "2", "4", "8"}},
                                   {"pp", {"2", "4", "8", "16"}},
                                   {"micro-batch", {"1", "2", "4", "8", "16"}},
@@ -59,7 +57,7 @@ Evaluation simulated(Scenario s) {
 // Every plan once.
 struct Space {
   std::vector<Arm> arms;
-  std::vector<std::map<Point, Evaluation>> table;
+  std::vector<std::map<SearchPoint, Evaluation>> table;
   double cost = 0, best = 1e300;
   int plans = 0, fit = 0;
 };
@@ -73,8 +71,8 @@ Space explored() {
     for (const Knob& knob : kKnobs)
       arm.space.push_back({knob.key, 0, static_cast<double>(knob.values.size() - 1),
                            Dimension::Kind::Integer, false, 0});
-    std::map<Point, Evaluation> table;
-    Point point(kKnobs.size());
+    std::map<SearchPoint, Evaluation> table;
+    SearchPoint point(kKnobs.size());
     for (bool more = true; more;) {
       Scenario s{model, cluster, {}};
       apply_setting(s.plan, "global-batch=256");
@@ -109,7 +107,7 @@ TEST(FrugalPlans, NearTheBestForATenthOfTheCostAndBetterThanDrawingAtEveryBudget
   const Space space = explored();
   ASSERT_GE(space.plans, 2000);
   ASSERT_GE(space.fit, 200);
-  const EvaluatePoint evaluate = [&](std::size_t arm, const Point& point) {
+  const EvaluatePoint evaluate = [&](std::size_t arm, const SearchPoint& point) {
     return space.table[arm].at(point);
   };
   std::vector<FrugalSearch> frugal, drawn;

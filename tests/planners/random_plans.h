@@ -1,7 +1,6 @@
 // Random legal plans of several kinds of models and clusters, by seed.
 #pragma once
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -9,13 +8,9 @@
 #include "app/workspace/workspace.h"
 #include "core/base/random.h"
 #include "core/estimate/assumptions.h"
+#include "tests/support/cases.h"
 
 namespace trainyard::testing {
-
-/// Sanitizers make it ten times slower: they get a part.
-inline std::uint64_t cases(std::uint64_t all, std::uint64_t some) {
-  return std::getenv("TRAINYARD_PROPERTY_CASES") == nullptr ? all : some;
-}
 
 inline CostOf costs() {
   return [](const Scenario& s) { return std::shared_ptr<const CostModel>(cost_model(s)); };

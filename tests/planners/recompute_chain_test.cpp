@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "tests/support/cases.h"
 
 namespace trainyard {
 namespace {
@@ -23,7 +24,7 @@ Chain equal(int layers, std::int64_t input, std::int64_t tape, int forward = 1, 
   return chain;
 }
 
-Chain drawn(std::uint64_t seed, int layers, std::int64_t most) {
+Chain drawn_chain(std::uint64_t seed, int layers, std::int64_t most) {
   const Random random(seed);
   std::uint64_t i = 0;
   Chain chain;
@@ -115,7 +116,7 @@ void expect_as_brute_force(const Chain& chain, std::int64_t limit) {
 // Every limit of small chains, in both directions of each step of the front.
 TEST(RecomputeChain, IsWhatAnExhaustiveSearchFindsAtEveryLimit) {
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
-    const Chain chain = drawn(seed, 1 + static_cast<int>(seed % 6), seed % 3 == 0 ? 3 : 12);
+    const Chain chain = drawn_chain(seed, 1 + static_cast<int>(seed % 6), seed % 3 == 0 ? 3 : 12);
     SCOPED_TRACE("seed " + std::to_string(seed));
     for (const ChainPoint& point : chain_front(chain, Bytes{1'000}))
       for (const std::int64_t limit : {point.peak.value - 1, point.peak.value})
@@ -124,8 +125,8 @@ TEST(RecomputeChain, IsWhatAnExhaustiveSearchFindsAtEveryLimit) {
 }
 
 TEST(RecomputeChain, IsWhatAnExhaustiveSearchFindsOnFourteenLayers) {
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
-    const Chain chain = drawn(1000 + seed, 9 + static_cast<int>(seed), 6);
+  for (std::uint64_t seed = 0; seed < testing::cases(6, 3); ++seed) {
+    const Chain chain = drawn_chain(1000 + seed, 9 + static_cast<int>(seed), 6);
     SCOPED_TRACE("seed " + std::to_string(seed));
     const std::int64_t least = least_bytes(chain);
     expect_as_brute_force(chain, least);
@@ -135,7 +136,7 @@ TEST(RecomputeChain, IsWhatAnExhaustiveSearchFindsOnFourteenLayers) {
 
 TEST(RecomputeChain, FrontNeverRisesAndEndsWithNothingRunTwice) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const Chain chain = drawn(seed, 20, 50);
+    const Chain chain = drawn_chain(seed, 20, 50);
     const std::vector<ChainPoint> front = chain_front(chain, Bytes{100'000});
     Duration once{};
     for (const RecomputeLayerCost& l : chain.layers) once += l.forward + l.backward;
@@ -150,7 +151,7 @@ TEST(RecomputeChain, FrontNeverRisesAndEndsWithNothingRunTwice) {
 // Rounding bytes up never claims what does not fit.
 TEST(RecomputeChain, CountingInPartsStaysWithinTheLimit) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const Chain chain = drawn(seed, 20, 5'000);
+    const Chain chain = drawn_chain(seed, 20, 5'000);
     const Bytes limit = Bytes{least_bytes(chain)} * 2;
     const ChainSchedule exact = best_chain_schedule(chain, limit),
                         coarse = best_chain_schedule(chain, limit, {.parts = 500});

@@ -14,7 +14,7 @@
 namespace trainyard {
 namespace {
 
-OpGraph drawn(std::uint64_t seed, int ops) {
+OpGraph drawn_graph(std::uint64_t seed, int ops) {
   const Random random(seed);
   std::uint64_t i = 0;
   OpGraph graph;
@@ -97,7 +97,7 @@ TEST(RecomputeGraph, IsWhatAnExhaustiveSearchFindsOnEightOps) {
   int dropped = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const OpGraph graph = seed % 4 == 0 ? training(2 + static_cast<int>(seed / 4 % 3))
-                                        : drawn(seed, 4 + static_cast<int>(seed % 5));
+                                        : drawn_graph(seed, 4 + static_cast<int>(seed % 5));
     const Bytes all = peak_of_all(graph);
     for (const std::int64_t less : {4, 8, 12, 16}) {
       const Bytes limit{all.value - less};
@@ -126,7 +126,7 @@ TEST(RecomputeGraph, IsWhatAnExhaustiveSearchFindsOnEightOps) {
 TEST(RecomputeGraph, RoundingFitsAndItsBoundHolds) {
   int fits = 0;
   for (std::uint64_t seed = 100; seed < 112; ++seed) {
-    const OpGraph graph = drawn(seed, 8);
+    const OpGraph graph = drawn_graph(seed, 8);
     const Bytes limit{peak_of_all(graph).value - 4};
     const std::int64_t expected = brute_force(graph, limit.value);
     try {

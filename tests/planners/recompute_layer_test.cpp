@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-std::vector<LayerNode> drawn(std::uint64_t seed, int nodes) {
+std::vector<LayerNode> drawn_layer(std::uint64_t seed, int nodes) {
   const Random random(seed);
   std::uint64_t i = 0;
   std::vector<LayerNode> list;
@@ -48,7 +48,7 @@ std::pair<std::int64_t, std::int64_t> cost_of(const std::vector<LayerNode>& node
 TEST(RecomputeLayer, FrontIsThatOfEverySet) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const int count = 1 + static_cast<int>(seed % 11);
-    const std::vector<LayerNode> nodes = drawn(seed, count);
+    const std::vector<LayerNode> nodes = drawn_layer(seed, count);
     const std::vector<KeptSet> front = kept_sets(nodes);
     ASSERT_FALSE(front.empty());
     for (const KeptSet& set : front) {
@@ -73,7 +73,7 @@ TEST(RecomputeLayer, FrontIsThatOfEverySet) {
 // has its inputs.
 TEST(RecomputeLayer, FrontIsThatOfTheIntegerProgram) {
   for (std::uint64_t seed = 500; seed < 504; ++seed) {
-    const std::vector<LayerNode> nodes = drawn(seed, 12);
+    const std::vector<LayerNode> nodes = drawn_layer(seed, 12);
     const std::vector<KeptSet> front = kept_sets(nodes);
     for (std::size_t f = 0; f < front.size(); f += 1 + front.size() / 4) {
       IntegerProgram program;

@@ -27,7 +27,7 @@ Point priced(Scenario s, std::string_view policy, const CostModel& cost) {
   return {e.step, *std::max_element(e.reserved.begin(), e.reserved.end())};
 }
 
-Scenario drawn(std::uint64_t seed) {
+Scenario drawn_plan(std::uint64_t seed) {
   const Random random(seed);
   std::uint64_t i = 0;
   const auto pick = [&](std::int64_t low, std::int64_t high) {
@@ -57,7 +57,7 @@ constexpr const char* kUniform[] = {"none", "selective",  "op",
 TEST(RecomputePlan, IsNeverSlowerThanAnyPolicyThatFits) {
   int mixed = 0, several = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Scenario s = drawn(seed);
+    const Scenario s = drawn_plan(seed);
     const auto cost = physical_cost_model(s);
     const Point none = priced(s, "none", *cost), full = priced(s, "full", *cost);
     for (const double share : {0.15, 0.5, 0.85, 1.1}) {

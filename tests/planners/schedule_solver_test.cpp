@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "core/base/error.h"
 #include "core/methods/catalogue.h"
 #include "planners/list_scheduling.h"
 #include "tests/planners/problems.h"
 #include "tests/planners/zero_bubble_rows.h"
+#include "tests/support/cases.h"
 
 namespace trainyard {
 namespace {
@@ -37,11 +36,8 @@ bool legal(const Method& method, const ScheduleProblem& problem) {
 }
 
 TEST(ScheduleSolver, IsNeverWorseThanAScheduleOfTheCatalogue) {
-  // Sanitizers make it ten times slower: they get a part.
-  const char* some = std::getenv("TRAINYARD_PROPERTY_CASES");
-  const std::uint64_t cases = some == nullptr ? 200 : 40;
   int compared = 0;
-  for (std::uint64_t seed = 0; seed < cases; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases(200, 40); ++seed) {
     const ScheduleProblem problem = random_problem(1000 + seed, 16, 64);
     const SolvedSchedule solved = solve(problem, {.exhaustive_nodes = 2000});
     ASSERT_TRUE(check(solved.order, shape_of(problem)).empty()) << seed;
@@ -61,7 +57,7 @@ TEST(ScheduleSolver, IsNeverWorseThanAScheduleOfTheCatalogue) {
       ASSERT_LE(solved.timing.makespan, timing.makespan) << seed << " " << method.name;
     }
   }
-  EXPECT_GT(compared, static_cast<int>(cases) / 2);
+  EXPECT_GT(compared, static_cast<int>(testing::cases(200, 40)) / 2);
 }
 
 // Qi et al., ICLR 2024: (p-1)(F+B-W) of bubble at 1F1B's memory.

@@ -8,9 +8,7 @@
 namespace trainyard {
 namespace {
 
-constexpr ScheduleShape kThree{.devices = 3, .stages = 3, .microbatches = 4};
-
-std::string refusal(std::string_view text) {
+std::string order_refusal(std::string_view text) {
   try {
     parse_order(text);
   } catch (const Error& e) {
@@ -40,34 +38,40 @@ TEST(OrderText, LanesDelaysWavesWeightsAndPrecedences) {
 }
 
 TEST(OrderText, RefusalsSayLineAndColumn) {
-  EXPECT_EQ(refusal("d0/compute  0F0\nd1/compute  1X0"),
+  EXPECT_EQ(order_refusal("d0/compute  0F0\nd1/compute  1X0"),
             "order:2:14: expected F, B, I, W or U after the stage, found \"X0\"");
-  EXPECT_EQ(refusal("compute 0F0"),
+  EXPECT_EQ(order_refusal("compute 0F0"),
             "order:1:1: expected a lane such as \"d0/compute  0F0 0B0\" or a precedence such as "
             "\"0F0 < 1F0\", found \"compute\"");
-  EXPECT_EQ(refusal("d0 0F0"),
+  EXPECT_EQ(order_refusal("d0 0F0"),
             "order:1:3: expected \"/\" and the lane's name after the device, found \" 0F0\"");
-  EXPECT_EQ(refusal("d0/a\tb  0F0"),
+  EXPECT_EQ(order_refusal("d0/a\tb  0F0"),
             "order:1:3: expected a lane's name in plain text, found \"/a\tb\"");
-  EXPECT_EQ(refusal("dx/compute"), "order:1:2: expected a device after \"d\", found \"x/compute\"");
-  EXPECT_EQ(refusal("d0/a  0F"),
+  EXPECT_EQ(order_refusal("dx/compute"),
+            "order:1:2: expected a device after \"d\", found \"x/compute\"");
+  EXPECT_EQ(order_refusal("d0/a  0F"),
             "order:1:9: expected a microbatch after the phase, found the end of the line");
-  EXPECT_EQ(refusal("d0/a  0F99999999999"),
+  EXPECT_EQ(order_refusal("d0/a  0F99999999999"),
             "order:1:9: expected a microbatch after the phase, found \"99999999999\"");
-  EXPECT_EQ(refusal("d0/a  0F-1"),
+  EXPECT_EQ(order_refusal("d0/a  0F-1"),
             "order:1:9: expected a microbatch after the phase, found \"-1\"");
-  EXPECT_EQ(refusal("d0/a  0F1x"), "order:1:7: expected an action such as 3F12, found \"0F1x\"");
-  EXPECT_EQ(refusal("d0/a  0F1/40000"), "order:1:11: expected a wave after \"/\", found \"40000\"");
-  EXPECT_EQ(refusal("0F0 0F1"), "order:1:4: expected \"<\" and a second action, found \" 0F1\"");
-  EXPECT_EQ(refusal("0F0 < 0F1 0F2"), "order:1:11: expected the end of the line, found \"0F2\"");
-  EXPECT_EQ(refusal("0F0 < 0F1\nd0/a  0F0"),
+  EXPECT_EQ(order_refusal("d0/a  0F1x"),
+            "order:1:7: expected an action such as 3F12, found \"0F1x\"");
+  EXPECT_EQ(order_refusal("d0/a  0F1/40000"),
+            "order:1:11: expected a wave after \"/\", found \"40000\"");
+  EXPECT_EQ(order_refusal("0F0 0F1"),
+            "order:1:4: expected \"<\" and a second action, found \" 0F1\"");
+  EXPECT_EQ(order_refusal("0F0 < 0F1 0F2"),
+            "order:1:11: expected the end of the line, found \"0F2\"");
+  EXPECT_EQ(order_refusal("0F0 < 0F1\nd0/a  0F0"),
             "order:2:2: expected lanes before the precedences, found \"0/a\"");
 }
 
 // A lane's name is a text of documents and pictures.
 TEST(OrderText, NamesAreUtf8) {
   EXPECT_EQ(parse_order("d0/Stufe \xc3\xa4  0F0").lanes[0].name, "Stufe \xc3\xa4");
-  EXPECT_EQ(refusal("d0/\xb2  0F0"), "order:1:3: expected a lane's name in UTF-8, found \"/\xb2\"");
+  EXPECT_EQ(order_refusal("d0/\xb2  0F0"),
+            "order:1:3: expected a lane's name in UTF-8, found \"/\xb2\"");
 }
 
 TEST(OrderText, AnyOrderReadsBackAsItself) {
@@ -94,8 +98,9 @@ TEST(OrderText, AnyOrderReadsBackAsItself) {
 }
 
 TEST(OrderCheck, AcceptsTheThreeSchedules) {
-  EXPECT_TRUE(check(gpipe().order(kThree, {}), kThree).empty());
-  EXPECT_TRUE(check(one_f_one_b().order(kThree, {}), kThree).empty());
+  constexpr ScheduleShape plain{.devices = 3, .stages = 3, .microbatches = 4};
+  EXPECT_TRUE(check(gpipe().order(plain, {}), plain).empty());
+  EXPECT_TRUE(check(one_f_one_b().order(plain, {}), plain).empty());
   constexpr ScheduleShape interleaved{.devices = 2, .stages = 6, .microbatches = 8};
   EXPECT_TRUE(check(interleaved_1f1b().order(interleaved, {}), interleaved).empty());
 }

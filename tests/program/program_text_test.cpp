@@ -10,7 +10,7 @@ namespace {
 
 using testing::pipeline;
 
-std::string refusal(std::string_view text) {
+std::string program_refusal(std::string_view text) {
   try {
     parse_program(text);
   } catch (const Error& e) {
@@ -62,46 +62,48 @@ TEST(ProgramText, DefaultsCommentsAndIndentationMayBeLeftOut) {
 }
 
 TEST(ProgramText, RefusalsSayLineColumnExpectedAndFound) {
-  EXPECT_EQ(refusal(""), "program: expected \"program\" in the first line, found an empty text");
-  EXPECT_EQ(refusal("\ntask"),
+  EXPECT_EQ(program_refusal(""),
+            "program: expected \"program\" in the first line, found an empty text");
+  EXPECT_EQ(program_refusal("\ntask"),
             "program:2:1: expected \"program\" in the first line, found \"task\"");
-  EXPECT_EQ(refusal("program\nprogram"), "program:2:1: expected one program, found \"program\"");
-  EXPECT_EQ(refusal("program\n  do task=1"),
+  EXPECT_EQ(program_refusal("program\nprogram"),
+            "program:2:1: expected one program, found \"program\"");
+  EXPECT_EQ(program_refusal("program\n  do task=1"),
             "program:2:3: expected a stream before its instructions, found \"do\"");
-  EXPECT_EQ(refusal("program\n  part"),
+  EXPECT_EQ(program_refusal("program\n  part"),
             "program:2:3: expected a buffer before its parts, found \"part\"");
-  EXPECT_EQ(refusal("program\neffect"),
+  EXPECT_EQ(program_refusal("program\neffect"),
             "program:2:1: expected a task before its works and effects, found \"effect\"");
-  EXPECT_EQ(refusal("program\nloop"),
+  EXPECT_EQ(program_refusal("program\nloop"),
             "program:2:1: expected buffer, part, task, work, effect, stream or do, found \"loop\"");
-  EXPECT_EQ(refusal("program device=2"),
+  EXPECT_EQ(program_refusal("program device=2"),
             "program:1:9: expected a key of program, found \"device\"; did you mean \"devices\"?");
-  EXPECT_EQ(refusal("program devices=2 devices=3"),
+  EXPECT_EQ(program_refusal("program devices=2 devices=3"),
             "program:1:19: expected each key once, found \"devices\"");
-  EXPECT_EQ(refusal("program devices=two"),
+  EXPECT_EQ(program_refusal("program devices=two"),
             "program:1:17: expected a whole number in 32 bits, found \"two\"");
-  EXPECT_EQ(refusal("program devices="),
+  EXPECT_EQ(program_refusal("program devices="),
             "program:1:17: expected a whole number in 32 bits, found nothing");
-  EXPECT_EQ(refusal("program\ntask stage=-1"),
+  EXPECT_EQ(program_refusal("program\ntask stage=-1"),
             "program:2:12: expected a whole number from 0 to 4294967295, found \"-1\"");
-  EXPECT_EQ(refusal("program\ntask name=forward"),
+  EXPECT_EQ(program_refusal("program\ntask name=forward"),
             "program:2:11: expected text in quotes, found \"forward\"");
-  EXPECT_EQ(refusal("program\ntask name=\"forward"),
+  EXPECT_EQ(program_refusal("program\ntask name=\"forward"),
             "program:2:11: expected a closing quote, found \"\"forward\"");
-  EXPECT_EQ(refusal("program\ntask name=\"\\xg0\""),
+  EXPECT_EQ(program_refusal("program\ntask name=\"\\xg0\""),
             "program:2:12: expected two hexadecimal digits after \\x, found \"g0\"");
-  EXPECT_EQ(refusal("program\ntask kind=sending"),
+  EXPECT_EQ(program_refusal("program\ntask kind=sending"),
             "program:2:11: expected one of compute, collective, send, receive, host-copy, "
             "host-update, found \"sending\"");
-  EXPECT_EQ(refusal("program\nbuffer persistent=yes"),
+  EXPECT_EQ(program_refusal("program\nbuffer persistent=yes"),
             "program:2:19: expected no value: the key alone says yes, found \"yes\"");
-  EXPECT_EQ(refusal("program\nstream delay=5"),
+  EXPECT_EQ(program_refusal("program\nstream delay=5"),
             "program:2:14: expected nanoseconds, as in 1500ns, found \"5\"");
-  EXPECT_EQ(refusal("program\nstream\ndo after=1,,2"),
+  EXPECT_EQ(program_refusal("program\nstream\ndo after=1,,2"),
             "program:3:12: expected a whole number from 0 to 4294967295, found nothing");
-  EXPECT_EQ(refusal("program\ntask\nwork flops=inf"),
+  EXPECT_EQ(program_refusal("program\ntask\nwork flops=inf"),
             "program:3:12: expected a number, found \"inf\"");
-  EXPECT_EQ(refusal("program =3"), "program:1:9: expected a word, found \"=\"");
+  EXPECT_EQ(program_refusal("program =3"), "program:1:9: expected a word, found \"=\"");
 }
 
 TEST(ProgramText, AnyProgramReadsBackToItsDigest) {

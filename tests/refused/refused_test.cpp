@@ -84,7 +84,7 @@ std::vector<std::string> cases() {
   return names;
 }
 
-class Refused : public testing::TestWithParam<std::string> {};
+class Refused : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Refused, SaysWhy) {
   const TemporaryFolder folder;

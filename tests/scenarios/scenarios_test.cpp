@@ -53,7 +53,7 @@ std::vector<std::string> scenarios() {
   return names;
 }
 
-class Scenarios : public testing::TestWithParam<std::string> {};
+class Scenarios : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Scenarios, ComeOutAsWritten) {
   const Expected expected =

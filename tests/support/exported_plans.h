@@ -21,6 +21,13 @@ inline Scenario planned(const std::string& model, const std::string& cluster,
   return prepare(s).scenario;
 }
 
+/// A plan that a format has no word for, and the sentence that says so.
+struct Refused {
+  std::string model;
+  std::vector<std::string> settings;
+  std::string sentence;
+};
+
 /// The sentence that refuses; "" where nothing is refused.
 template <class Write>
 std::string refusal(Write write, const Scenario& s) {

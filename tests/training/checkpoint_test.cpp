@@ -41,7 +41,7 @@ void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   }
 }
 
-std::string refusal(const std::string& bytes) {
+std::string checkpoint_refusal(const std::string& bytes) {
   try {
     parse_checkpoint(bytes, "run.state");
   } catch (const Error& error) {
@@ -94,31 +94,34 @@ TEST(Checkpoint, EveryFlippedBitIsRefused) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string damaged = whole;
       damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
-      EXPECT_NE(refusal(damaged), "") << i << " " << bit;
+      EXPECT_NE(checkpoint_refusal(damaged), "") << i << " " << bit;
     }
 }
 
 TEST(Checkpoint, EveryPrefixAndAnythingMoreIsRefused) {
   const std::string whole = to_bytes(small());
-  for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_NE(refusal(whole.substr(0, n)), "") << n;
-  EXPECT_NE(refusal(whole + '\0'), "");
+  for (std::size_t n = 0; n < whole.size(); ++n)
+    EXPECT_NE(checkpoint_refusal(whole.substr(0, n)), "") << n;
+  EXPECT_NE(checkpoint_refusal(whole + '\0'), "");
 }
 
 TEST(Checkpoint, SaysWhatIsWrong) {
   const std::string whole = to_bytes(small());
-  EXPECT_EQ(refusal(""), "run.state: expected a checkpoint, found an empty file");
-  EXPECT_EQ(refusal("{}"), "run.state: expected a checkpoint, found a file of another kind");
-  EXPECT_EQ(refusal(whole.substr(0, whole.size() - 1)),
+  EXPECT_EQ(checkpoint_refusal(""), "run.state: expected a checkpoint, found an empty file");
+  EXPECT_EQ(checkpoint_refusal("{}"),
+            "run.state: expected a checkpoint, found a file of another kind");
+  EXPECT_EQ(checkpoint_refusal(whole.substr(0, whole.size() - 1)),
             "run.state: expected a whole checkpoint, found one that is cut off");
   std::string damaged = whole;
   damaged[whole.size() - 5] ^= 1;
-  EXPECT_EQ(refusal(damaged),
+  EXPECT_EQ(checkpoint_refusal(damaged),
             "run.state: expected a whole checkpoint, found one whose part \"weights of stage 0\" "
             "is damaged");
   damaged = whole, damaged[16] = 9;
-  EXPECT_EQ(refusal(damaged), "run.state: expected a checkpoint of version 1, found version 9");
+  EXPECT_EQ(checkpoint_refusal(damaged),
+            "run.state: expected a checkpoint of version 1, found version 9");
   damaged = whole, damaged[40] ^= 1;
-  EXPECT_EQ(refusal(damaged),
+  EXPECT_EQ(checkpoint_refusal(damaged),
             "run.state: expected a whole checkpoint, found one whose head is damaged");
 }
 

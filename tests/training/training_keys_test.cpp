@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-std::string refusal(std::string_view assignment) {
+std::string key_refusal(std::string_view assignment) {
   Training training;
   try {
     apply_training(training, assignment);
@@ -51,16 +51,16 @@ TEST(TrainingKeys, OneFieldEach) {
 }
 
 TEST(TrainingKeys, RefuseInASentence) {
-  EXPECT_EQ(refusal("ratte=1"),
+  EXPECT_EQ(key_refusal("ratte=1"),
             "--train: no training setting is called \"ratte\"; did you mean \"rate\"?");
-  EXPECT_EQ(refusal("rate"), "--train: expected key=value, found \"rate\"");
-  EXPECT_EQ(refusal("schedule=cosin"),
+  EXPECT_EQ(key_refusal("rate"), "--train: expected key=value, found \"rate\"");
+  EXPECT_EQ(key_refusal("schedule=cosin"),
             "--train schedule: expected constant, linear, cosine, step, polynomial, inverse-root, "
             "found \"cosin\"; did you mean \"cosine\"?");
   for (std::string_view wrong :
        {"rate=fast", "rate=-1", "rate=nan", "warmup=1.5", "steps=0", "milestones=2", "nesterov=yes",
         "seed=-1", "beta1=1.5", "hysteresis=0"})
-    EXPECT_NE(refusal(wrong), "") << wrong;
+    EXPECT_NE(key_refusal(wrong), "") << wrong;
 }
 
 TEST(TrainingKeys, AWholeIsChecked) {

@@ -27,7 +27,7 @@ RowSet slower(const Parameters& truth) {
   return set;
 }
 
-Parameters truth() {
+Parameters slow_machine() {
   Parameters p;
   p[Parameter::ProductAmpere] *= 0.93;
   p[Parameter::BusAmpere] *= 0.9;
@@ -35,7 +35,7 @@ Parameters truth() {
 }
 
 TEST(RowFit, GroupsWeighTheSameAndRowsThatDoNotCountNothing) {
-  RowSet set = slower(truth());
+  RowSet set = slower(slow_machine());
   set.rows.front().tunable = false;
   const RowFit fit(set);
   EXPECT_TRUE(std::is_sorted(fit.sources.begin(), fit.sources.end()));
@@ -52,7 +52,7 @@ TEST(RowFit, GroupsWeighTheSameAndRowsThatDoNotCountNothing) {
 }
 
 TEST(ThreeRows, SpreadOverASource) {
-  const RowSet set = slower(truth());
+  const RowSet set = slower(slow_machine());
   const auto three = three_rows(set, "sc21-table1");
   ASSERT_TRUE(three);
   EXPECT_EQ((std::set<std::size_t>{three->begin(), three->end()}).size(), 3u);
@@ -61,7 +61,7 @@ TEST(ThreeRows, SpreadOverASource) {
 }
 
 TEST(CalibrateToRows, FindsTheSlowerMachine) {
-  const RowSet set = slower(truth());
+  const RowSet set = slower(slow_machine());
   const ParameterProfile profile = calibrate_to_rows(set, "own.csv", 2);
   EXPECT_GT(profile.before.median, 0.03);
   EXPECT_LT(profile.after.median, 0.01);
@@ -84,7 +84,7 @@ TEST(CalibrateToRows, NeedsARowThatCounts) {
 }
 
 TEST(CrossValidateRows, ThreeRowsOfASourceHelpTheOthers) {
-  const RowSet set = slower(truth());
+  const RowSet set = slower(slow_machine());
   const CrossReport report = cross_validate_rows(set, Parameters(), 2);
   ASSERT_EQ(report.log_errors.size(), set.rows.size());
   double before = 0, after = 0;

@@ -5,15 +5,12 @@
 #include "core/base/error.h"
 #include "core/model/zoo.h"
 #include "core/validation/row_parts.h"
-#include "core/validation/shipped.h"
+#include "tests/validation/prepared_rows.h"
 
 namespace trainyard {
 namespace {
 
-const RowSet& shipped() {
-  static const RowSet set = prepare_rows(published_rows());
-  return set;
-}
+using testing::shipped;
 
 // "mfu_pct=41.25;hfu_pct=55.0".
 std::optional<double> stated(const std::string& also, const std::string& key) {

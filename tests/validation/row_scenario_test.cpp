@@ -8,15 +8,12 @@
 #include <set>
 
 #include "core/methods/settings.h"
-#include "core/validation/shipped.h"
+#include "tests/validation/prepared_rows.h"
 
 namespace trainyard {
 namespace {
 
-const RowSet& shipped() {
-  static const RowSet set = prepare_rows(published_rows());
-  return set;
-}
+using testing::shipped;
 
 const PreparedRow& row(const std::string& id) {
   for (const PreparedRow& r : shipped().rows)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "tests/visualizers/labels.h"
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/cause_place.h"
 #include "visualizers/figure_cards.h"
@@ -17,10 +18,11 @@ namespace trainyard {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::says;
 using testing_experiment::experiment;
 using testing_experiment::Shape;
 
-constexpr Rect kArea{0, 0, 1000, 640};
+constexpr Rect kComparisonArea{0, 0, 1000, 640};
 
 ComparisonModel slow_and_quick() {
   return comparison_model(experiment({.stages = 4, .microbatches = 8}), "eight",
@@ -28,15 +30,9 @@ ComparisonModel slow_and_quick() {
 }
 
 Drawing drawn(const ComparisonModel& model, const ComparisonState& state) {
-  Drawing drawing({kArea.width, kArea.height});
-  draw_comparison(drawing, kArea, model, state);
+  Drawing drawing({kComparisonArea.width, kComparisonArea.height});
+  draw_comparison(drawing, kComparisonArea, model, state);
   return drawing;
-}
-
-bool says(const Drawing& drawing, const std::string& words) {
-  return std::any_of(drawing.labels.begin(), drawing.labels.end(), [&](const Label& label) {
-    return label.text.find(words) != std::string::npos;
-  });
 }
 
 TEST(ComparisonView, PartsFollowEachOtherWithinTheArea) {
@@ -99,19 +95,20 @@ TEST(ComparisonView, PeaksOfTheChosenRankAreNamed) {
 TEST(ComparisonView, HoversSayWhichSideTheyAreOf) {
   const ComparisonModel model = slow_and_quick();
   const Drawing drawing = drawn(model, {});
-  const ComparisonLayout l = comparison_layout(model, kArea, {});
+  const ComparisonLayout l = comparison_layout(model, kComparisonArea, {});
   const auto over = [&](const Rect& lanes) {
     for (float x = kGutter + 5; x < 900; x += 3) {
       const Point p{x, lanes.y + 8};
       const Item item = hit(drawing, p);
-      if (item.kind == ItemKind::Span) return describe_comparison(model, kArea, {}, item, p).where;
+      if (item.kind == ItemKind::Span)
+        return describe_comparison(model, kComparisonArea, {}, item, p).where;
     }
     return std::string();
   };
   EXPECT_EQ(over(l.a_lanes).substr(0, 3), "A, ");
   EXPECT_EQ(over(l.b_lanes).substr(0, 3), "B, ");
   const Point p{500, l.memory.y + 40};
-  EXPECT_EQ(describe_comparison(model, kArea, {}, hit(drawing, p), p).title.substr(0, 10),
+  EXPECT_EQ(describe_comparison(model, kComparisonArea, {}, hit(drawing, p), p).title.substr(0, 10),
             "Memory at ");
 }
 

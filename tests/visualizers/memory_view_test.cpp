@@ -4,24 +4,21 @@
 
 #include <algorithm>
 
+#include "tests/visualizers/labels.h"
 #include "tests/visualizers/small_experiment.h"
 
 namespace trainyard {
 namespace {
 
 using namespace testing_experiment;
+using testing::has_label;
 
-constexpr Rect kArea{0, 0, 960 + kGutter + kPlotMargin, 200};
+constexpr Rect kMemoryArea{0, 0, 960 + kGutter + kPlotMargin, 200};
 
 Drawing draw(const MemoryModel& model, const ViewState& state = {}) {
-  Drawing drawing({kArea.width, kArea.height});
-  draw_memory(drawing, kArea, model, state);
+  Drawing drawing({kMemoryArea.width, kMemoryArea.height});
+  draw_memory(drawing, kMemoryArea, model, state);
   return drawing;
-}
-
-bool says(const Drawing& drawing, const std::string& words) {
-  return std::any_of(drawing.labels.begin(), drawing.labels.end(),
-                     [&](const Label& label) { return label.text == words; });
 }
 
 int count(const Drawing& drawing, MarkKind kind, Pattern pattern = Pattern::None) {
@@ -36,7 +33,7 @@ TEST(MemoryView, PeakIsTheStoredFact) {
   EXPECT_EQ(model.worst, DeviceId{0});
   EXPECT_EQ(peak_bytes(model.totals[0]), (19_GiB).value);
   EXPECT_EQ(peak_at(model.totals[0]), 2ms);
-  EXPECT_TRUE(says(draw(model), "P1 19.0 GiB at 2.000 ms"));
+  EXPECT_TRUE(has_label(draw(model), "P1 19.0 GiB at 2.000 ms"));
 }
 
 TEST(MemoryView, PeakIsToldAtAnyZoomAndWidth) {
@@ -44,25 +41,25 @@ TEST(MemoryView, PeakIsToldAtAnyZoomAndWidth) {
   for (const float width : {200.f, 700.f, 3000.f}) {
     Drawing drawing({width, 200});
     draw_memory(drawing, {0, 0, width, 200}, model, {});
-    EXPECT_TRUE(says(drawing, "P1 19.0 GiB at 0.002 s")) << width;
+    EXPECT_TRUE(has_label(drawing, "P1 19.0 GiB at 0.002 s")) << width;
   }
   ViewState later;
   later.shown = TimeRange{20ms, 24ms};
-  EXPECT_TRUE(says(draw(model, later), "\u2190 P1 19.0 GiB at 0.002 s"));
+  EXPECT_TRUE(has_label(draw(model, later), "\u2190 P1 19.0 GiB at 0.002 s"));
 }
 
 TEST(MemoryView, HeadroomAndCapacityAreAlwaysThere) {
   const Drawing drawing = draw(memory_model(experiment()));
-  EXPECT_TRUE(says(drawing, "headroom 1.00 GiB"));
-  EXPECT_TRUE(says(drawing, "1.00 GiB spare"));
-  EXPECT_TRUE(says(drawing, "capacity 20.0 GiB = 20\u2009480 MiB"));
+  EXPECT_TRUE(has_label(drawing, "headroom 1.00 GiB"));
+  EXPECT_TRUE(has_label(drawing, "1.00 GiB spare"));
+  EXPECT_TRUE(has_label(drawing, "capacity 20.0 GiB = 20\u2009480 MiB"));
   EXPECT_EQ(count(drawing, MarkKind::Hatch, Pattern::Overflow), 0);
 }
 
 TEST(MemoryView, OverflowIsHatchedAboveTheCapacityOnly) {
   const MemoryModel model = memory_model(experiment({2, 4, 18_GiB + 512_MiB}));
   const Drawing drawing = draw(model);
-  EXPECT_TRUE(says(drawing, "0.50 GiB over"));
+  EXPECT_TRUE(has_label(drawing, "0.50 GiB over"));
   EXPECT_GT(count(drawing, MarkKind::Hatch, Pattern::Overflow), 0);
   float limit = 0;
   for (const Mark& mark : drawing.marks)
@@ -99,7 +96,7 @@ TEST(MemoryView, ThePeakHasItsErrorBar) {
   const auto [high, low] = std::minmax_element(ys.begin(), ys.end());
   // 20 GiB is the height of the plot under its headroom.
   EXPECT_NEAR((*low - *high) / (kWaveExpanded - 9), 1.5 / 20, 0.01);
-  EXPECT_TRUE(says(drawing, "18.0 to 19.5"));
+  EXPECT_TRUE(has_label(drawing, "18.0 to 19.5"));
   const Hover hover = describe_memory(model, {ItemKind::Peak, 0}, {});
   EXPECT_TRUE(std::any_of(hover.lines.begin(), hover.lines.end(), [](const std::string& line) {
     return line == "peak 19.0 GiB (18.0 to 19.5): the nearest rows";
@@ -112,7 +109,7 @@ TEST(MemoryView, ThePeakHasItsErrorBar) {
 TEST(MemoryView, CategoriesStackToTheTotal) {
   const MemoryModel model = memory_model(experiment());
   const Drawing drawing = draw(model);
-  const MemoryLayout layout = memory_layout(model, kArea, {});
+  const MemoryLayout layout = memory_layout(model, kMemoryArea, {});
   float bottom = layout.expanded.bottom();
   int bands = 0;
   for (const Mark& mark : drawing.marks) {
@@ -130,10 +127,10 @@ TEST(MemoryView, ChosenDeviceIsDrawnLarge) {
   const MemoryModel model = memory_model(experiment());
   ViewState state;
   state.expanded = DeviceId{1};
-  EXPECT_EQ(memory_layout(model, kArea, state).large, DeviceId{1});
-  EXPECT_TRUE(says(draw(model, state), "P1 18.0 GiB at 2.000 ms"));
+  EXPECT_EQ(memory_layout(model, kMemoryArea, state).large, DeviceId{1});
+  EXPECT_TRUE(has_label(draw(model, state), "P1 18.0 GiB at 2.000 ms"));
   state.expanded = DeviceId{7};  // of another experiment
-  EXPECT_EQ(memory_layout(model, kArea, state).large, DeviceId{0});
+  EXPECT_EQ(memory_layout(model, kMemoryArea, state).large, DeviceId{0});
 }
 
 TEST(MemoryView, HoverTellsSplitHeadroomPeakAndTensors) {
@@ -165,10 +162,10 @@ TEST(MemoryView, StacksByMicrobatchUnderTheSameTop) {
   ViewState state;
   state.stack_by = StackBy::Microbatch;
   const Drawing drawing = draw(model, state);
-  EXPECT_TRUE(says(drawing, "model state"));
-  EXPECT_TRUE(says(drawing, "microbatch 0, 2"));
-  EXPECT_FALSE(says(drawing, "activations"));
-  EXPECT_TRUE(says(drawing, "P1 19.0 GiB at 2.000 ms"));
+  EXPECT_TRUE(has_label(drawing, "model state"));
+  EXPECT_TRUE(has_label(drawing, "microbatch 0, 2"));
+  EXPECT_FALSE(has_label(drawing, "activations"));
+  EXPECT_TRUE(has_label(drawing, "P1 19.0 GiB at 2.000 ms"));
 }
 
 }  // namespace

@@ -9,11 +9,11 @@
 namespace trainyard {
 namespace {
 
-constexpr Rect kArea{0, 0, 1000 + kGutter + kPlotMargin, kOverview};
+constexpr Rect kStripArea{0, 0, 1000 + kGutter + kPlotMargin, kOverview};
 
 TEST(OverviewStrip, HasARowForEachWhileThereIsRoom) {
   for (const std::size_t rows : {1U, 8U, 9U, 36U, 37U, 1000U}) {
-    const OverviewStrip strip = overview_strip(kArea, rows, Instant{1000});
+    const OverviewStrip strip = overview_strip(kStripArea, rows, Instant{1000});
     EXPECT_LE(strip.strip.height, 36.f);
     EXPECT_EQ(strip.rows, std::min<std::size_t>(rows, 36));
     std::size_t before = 0;
@@ -24,7 +24,7 @@ TEST(OverviewStrip, HasARowForEachWhileThereIsRoom) {
       before = row;
     }
   }
-  EXPECT_EQ(overview_strip(kArea, 0, Instant{1000}).rows, 0U);
+  EXPECT_EQ(overview_strip(kStripArea, 0, Instant{1000}).rows, 0U);
 }
 
 // Of every device pixel that holds an instant, the first of them.
@@ -33,7 +33,7 @@ TEST(OverviewStrip, TicksAreOneAPixel) {
     std::vector<std::int64_t> at =
         *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 100'000));
     std::sort(at.begin(), at.end());
-    const OverviewStrip strip = overview_strip(kArea, 4, Instant{100'000});
+    const OverviewStrip strip = overview_strip(kStripArea, 4, Instant{100'000});
     const double scale = *rc::gen::element(1.0, 2.0);
     const std::vector<float> xs =
         tick_columns(strip.whole, scale, at.size(), [&](std::size_t i) { return Instant{at[i]}; });
@@ -51,7 +51,7 @@ TEST(OverviewStrip, TicksAreOneAPixel) {
 }
 
 TEST(OverviewStrip, DraggingKeepsTheLength) {
-  const OverviewStrip strip = overview_strip(kArea, 4, Instant{100'000});
+  const OverviewStrip strip = overview_strip(kStripArea, 4, Instant{100'000});
   const TimeRange shown{Instant{20'000}, Instant{40'000}};
   for (const float x : {0.f, kGutter, kGutter + 500, kGutter + 1000, 5000.f}) {
     const TimeRange moved = dragged_to(strip, shown, x, Instant{100'000});

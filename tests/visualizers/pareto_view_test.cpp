@@ -10,12 +10,14 @@
 #include <set>
 
 #include "tests/support/source_dir.h"
+#include "tests/visualizers/labels.h"
 #include "tests/visualizers/pareto_points.h"
 #include "visualizers/svg.h"
 
 namespace trainyard {
 namespace {
 
+using testing::says;
 using testing_pareto::kGib;
 using testing_pareto::random;
 using testing_pareto::small;
@@ -38,12 +40,6 @@ std::set<std::uint64_t> tags(const Drawing& drawing, ItemKind kind) {
 Point place(const ParetoModel& m, std::size_t i, const ParetoState& state = {}) {
   const ParetoPlot plot = pareto_plot(m, whole(), state);
   return plot.at(value_of(m, m.points[i], state.x), value_of(m, m.points[i], state.y));
-}
-
-bool says(const Drawing& drawing, const std::string& words) {
-  return std::any_of(drawing.labels.begin(), drawing.labels.end(), [&](const Label& label) {
-    return label.text.find(words) != std::string::npos;
-  });
 }
 
 TEST(ParetoModel, TheFrontIsByTimeAndTheStairGoesDown) {

@@ -8,9 +8,12 @@
 
 #include "core/methods/settings.h"
 #include "core/model/zoo.h"
+#include "tests/visualizers/labels.h"
 
 namespace trainyard {
 namespace {
+
+using testing::says;
 
 Roofline of(const std::vector<std::string>& settings) {
   Scenario scenario{zoo_model("llama-3-8b"), parse_cluster("h100-sxm:16"), {}};
@@ -18,12 +21,6 @@ Roofline of(const std::vector<std::string>& settings) {
   scenario.plan = complete(scenario);
   const auto cost = roofline_cost_model();
   return roofline(prepare(scenario), *cost);
-}
-
-bool says(const Drawing& drawing, const std::string& part) {
-  return std::any_of(drawing.labels.begin(), drawing.labels.end(), [&](const Label& label) {
-    return label.text.find(part) != std::string::npos;
-  });
 }
 
 TEST(RooflineView, DotsKeepTheirIdentityFromPlanToPlan) {

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "tests/support/source_dir.h"
+#include "tests/visualizers/labels.h"
 #include "tests/visualizers/run_models.h"
 #include "visualizers/svg.h"
 
@@ -16,21 +17,16 @@ namespace trainyard {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::says;
 using testing_run::done;
 using testing_run::half_way;
 
-const Rect kArea{0, 0, 900, 520};
+const Rect kRunArea{0, 0, 900, 520};
 
 Drawing drawn(const RunModel& model, const ViewState& state = {}) {
-  Drawing drawing({kArea.width, kArea.height});
-  draw_run(drawing, kArea, model, state);
+  Drawing drawing({kRunArea.width, kRunArea.height});
+  draw_run(drawing, kRunArea, model, state);
   return drawing;
-}
-
-bool says(const Drawing& drawing, const std::string& words) {
-  return std::any_of(drawing.labels.begin(), drawing.labels.end(), [&](const Label& label) {
-    return label.text.find(words) != std::string::npos;
-  });
 }
 
 std::size_t tiles(const Drawing& drawing, Tile::Kind kind) {
@@ -64,7 +60,7 @@ TEST(RunView, NothingStartedDrawsNothing) {
 
 TEST(RunView, ASpanSaysBothTimes) {
   const RunModel model = done();
-  const Hover hover = describe_run(model, kArea, {}, {ItemKind::Span, 0}, {});
+  const Hover hover = describe_run(model, kRunArea, {}, {ItemKind::Span, 0}, {});
   EXPECT_EQ(hover.value, "measured 2.20 ms");
   ASSERT_EQ(hover.lines.size(), 1u);
   EXPECT_EQ(hover.lines[0], "predicted 2.00 ms");
@@ -92,16 +88,16 @@ TEST(RunView, LossesThatAreNotNumbersAreNoPoints) {
 TEST(RunView, ReadingsStandBesideWhereThereIsRoom) {
   const RunModel model = done();
   EXPECT_EQ(run_layout(model, {0, 0, 859, 520}).side.width, 0);
-  const RunLayout wide = run_layout(model, kArea);
-  EXPECT_EQ(wide.side.right(), kArea.right());
+  const RunLayout wide = run_layout(model, kRunArea);
+  EXPECT_EQ(wide.side.right(), kRunArea.right());
   EXPECT_EQ(wide.ranks.right(), wide.side.x);
-  EXPECT_EQ(wide.residuals.bottom(), kArea.bottom());
+  EXPECT_EQ(wide.residuals.bottom(), kRunArea.bottom());
   EXPECT_TRUE(says(drawn(model), "Peak memory"));
 }
 
 TEST(RunView, RanksThatDoNotFitScroll) {
   RunModel model = half_way();
-  EXPECT_EQ(run_overhang(model, kArea), 0);
+  EXPECT_EQ(run_overhang(model, kRunArea), 0);
   const Rect low{0, 0, 900, 200};
   EXPECT_GT(run_overhang(model, low), 0);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/visualizers/labels.h"
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/schedules_view.h"
 #include "visualizers/svg.h"
@@ -12,8 +13,9 @@ namespace trainyard {
 namespace {
 
 using namespace testing_experiment;
+using testing::has_label;
 
-constexpr Rect kArea{0, 0, 960 + kGutter + kPlotMargin, 2 * kSchedulePitch};
+constexpr Rect kLanesArea{0, 0, 960 + kGutter + kPlotMargin, 2 * kSchedulePitch};
 
 struct Models {
   TimelineModel timeline;
@@ -24,7 +26,7 @@ Models models(const testing_experiment::Shape& shape = {}) {
   return {timeline_model(e), memory_model(e)};
 }
 
-Drawing draw(const Models& m, const Rect& area = kArea) {
+Drawing draw(const Models& m, const Rect& area = kLanesArea) {
   Drawing drawing({area.width, area.height});
   draw_schedule_lanes(drawing, area, schedule_lanes(m.timeline, m.memory), {}, m.timeline.end);
   return drawing;
@@ -37,19 +39,14 @@ int count(const Drawing& drawing, MarkKind kind, ItemKind item) {
   }));
 }
 
-bool says(const Drawing& drawing, const std::string& words) {
-  return std::any_of(drawing.labels.begin(), drawing.labels.end(),
-                     [&](const Label& label) { return label.text == words; });
-}
-
 TEST(ScheduleLanes, EveryActionIsABoxAndEveryDeviceHasItsCurve) {
   const Drawing drawing = draw(models());
   EXPECT_EQ(count(drawing, MarkKind::Box, ItemKind::Span), 2 * (2 * 4 + 1));
   EXPECT_EQ(count(drawing, MarkKind::Line, ItemKind::Capacity), 2);
   EXPECT_EQ(count(drawing, MarkKind::Polygon, ItemKind::Peak), 2);
-  EXPECT_TRUE(says(drawing, "19.0 GiB"));  // stage 0 holds two microbatches
-  EXPECT_TRUE(says(drawing, "18.0 GiB"));
-  EXPECT_TRUE(says(drawing, "B3"));
+  EXPECT_TRUE(has_label(drawing, "19.0 GiB"));  // stage 0 holds two microbatches
+  EXPECT_TRUE(has_label(drawing, "18.0 GiB"));
+  EXPECT_TRUE(has_label(drawing, "B3"));
 }
 
 // The line lies where budget over highest says, in every lane.
@@ -59,8 +56,8 @@ TEST(ScheduleLanes, BudgetIsToScale) {
   EXPECT_EQ(lanes.budget, 20_GiB);
   EXPECT_EQ(lanes.highest, (20_GiB).value);
   lanes.highest = (40_GiB).value;
-  Drawing drawing({kArea.width, kArea.height});
-  draw_schedule_lanes(drawing, kArea, lanes, {}, m.timeline.end);
+  Drawing drawing({kLanesArea.width, kLanesArea.height});
+  draw_schedule_lanes(drawing, kLanesArea, lanes, {}, m.timeline.end);
   for (const Mark& mark : drawing.marks)
     if (mark.style.item.kind == ItemKind::Capacity) {
       const float bottom =
@@ -81,7 +78,7 @@ TEST(ScheduleLanes, WhatIsOverTheBudgetIsHatched) {
 // Where lanes are too low for curves, the worst device's is the only one.
 TEST(ScheduleLanes, LowLanesShareOneCurve) {
   const Models m = models({8, 8});
-  const Drawing drawing = draw(m, {0, 0, kArea.width, 8 * 9 + kScheduleCurveAll});
+  const Drawing drawing = draw(m, {0, 0, kLanesArea.width, 8 * 9 + kScheduleCurveAll});
   EXPECT_EQ(count(drawing, MarkKind::Polygon, ItemKind::Peak), 1);
 }
 
@@ -89,11 +86,11 @@ TEST(ScheduleLanes, HoverTellsWorkAndMemory) {
   const Models m = models();
   const ScheduleLanes lanes = schedule_lanes(m.timeline, m.memory);
   const Hover span = describe_schedule_lanes(
-      lanes, kArea, {}, m.timeline.end,
+      lanes, kLanesArea, {}, m.timeline.end,
       {ItemKind::Span, find(m.timeline.experiment->program, 0, kForward, 1).value}, 200);
   EXPECT_EQ(span.title, "Forward, microbatch 1");
   const Hover wave =
-      describe_schedule_lanes(lanes, kArea, {}, m.timeline.end, {ItemKind::Peak, 0}, 200);
+      describe_schedule_lanes(lanes, kLanesArea, {}, m.timeline.end, {ItemKind::Peak, 0}, 200);
   EXPECT_EQ(wave.value, "19.0 GiB");
 }
 
@@ -146,7 +143,7 @@ TEST(SchedulesView, StepTimeOfAnAsynchronousScheduleHasItsTokensBesideIt) {
   model.panels[0].tokens = "1.08 times the tokens";
   Drawing drawing({kAll.width, kAll.height});
   draw_schedules(drawing, kAll, model, {});
-  EXPECT_TRUE(says(drawing, "1.08 times the tokens"));
+  EXPECT_TRUE(has_label(drawing, "1.08 times the tokens"));
   const Rect header = panel_area(model, kAll, 0);
   const Hover hover =
       describe_schedules(model, kAll, {}, {ItemKind::Other, 0}, {header.x + 20, header.y + 10});
@@ -159,7 +156,7 @@ TEST(SchedulesView, WhatIsNotLegalSaysWhy) {
   const SchedulesModel model = three();
   Drawing drawing({kAll.width, kAll.height});
   draw_schedules(drawing, kAll, model, {});
-  EXPECT_TRUE(says(drawing, "needs two chunks a device"));
+  EXPECT_TRUE(has_label(drawing, "needs two chunks a device"));
   const Rect place = panel_area(model, kAll, 2);
   const Hover hover =
       describe_schedules(model, kAll, {}, {ItemKind::Other, 2}, {place.x + 20, place.y + 5});
@@ -177,7 +174,7 @@ TEST(SchedulesView, SaysHowMuchSoonerAStepIsOver) {
     Drawing drawing({kAll.width, kAll.height});
     draw_schedules(drawing, kAll, model, {});
     // 56 ms against 32 ms
-    return says(drawing, "\u221224.0 ms, \u221242.9 % against first");
+    return has_label(drawing, "\u221224.0 ms, \u221242.9 % against first");
   };
   EXPECT_TRUE(gap({2, 8}, {2, 4}));
   EXPECT_FALSE(gap({2, 4}, {2, 8}));

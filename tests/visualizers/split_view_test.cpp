@@ -16,11 +16,11 @@ SplitModel uneven() {
   return model;
 }
 
-const Rect kArea{0, 0, 1000, 70};
+const Rect kSplitArea{0, 0, 1000, 70};
 
 TEST(SplitView, EveryLayerIsEquallyWideBetweenEmbeddingAndHead) {
   const SplitModel model = uneven();
-  const SplitLayout layout = split_layout(model, kArea);
+  const SplitLayout layout = split_layout(model, kSplitArea);
   EXPECT_FLOAT_EQ(layout.ahead.right(), layout.bar.x);
   EXPECT_FLOAT_EQ(layout.bar.right(), layout.behind.x);
   EXPECT_FLOAT_EQ(layout.layer * 12, layout.bar.width);
@@ -28,12 +28,12 @@ TEST(SplitView, EveryLayerIsEquallyWideBetweenEmbeddingAndHead) {
   EXPECT_FLOAT_EQ(boundary_x(model, layout, 1), layout.bar.x + 5 * layout.layer);
   SplitModel bare = model;
   bare.ahead.clear(), bare.behind.clear();
-  EXPECT_GT(split_layout(bare, kArea).bar.width, layout.bar.width);
+  EXPECT_GT(split_layout(bare, kSplitArea).bar.width, layout.bar.width);
 }
 
 TEST(SplitView, AHandleIsTakenWithinReach) {
   const SplitModel model = uneven();
-  const SplitLayout layout = split_layout(model, kArea);
+  const SplitLayout layout = split_layout(model, kSplitArea);
   const float y = layout.bar.y + 3;
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(boundary_at(model, layout, {boundary_x(model, layout, i) + 4, y}), i);
@@ -45,7 +45,7 @@ TEST(SplitView, AHandleIsTakenWithinReach) {
 TEST(SplitView, DrawsAStageAndAHandleEachAndSaysWhatTheyAre) {
   const SplitModel model = uneven();
   Drawing drawing({1000, 70});
-  draw_split(drawing, kArea, model, {ItemKind::Ruler, 1});
+  draw_split(drawing, kSplitArea, model, {ItemKind::Ruler, 1});
   std::set<std::pair<ItemKind, std::uint64_t>> items;
   for (const Mark& mark : plain_marks(drawing))
     items.insert({mark.style.item.kind, mark.style.item.tag});

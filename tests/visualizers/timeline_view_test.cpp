@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "tests/support/source_dir.h"
+#include "tests/visualizers/labels.h"
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/span_search.h"
 #include "visualizers/svg.h"
@@ -16,13 +17,14 @@ namespace trainyard {
 namespace {
 
 using namespace testing_experiment;
+using testing::has_label;
 
 // 32 ms over 960 px: 30 px a millisecond.
-constexpr Rect kArea{0, 0, 960 + kGutter + kPlotMargin, 160};
+constexpr Rect kTimelineArea{0, 0, 960 + kGutter + kPlotMargin, 160};
 
 Drawing draw(const TimelineModel& model, const ViewState& state = {}) {
-  Drawing drawing({kArea.width, kArea.height});
-  draw_timeline(drawing, kArea, model, state);
+  Drawing drawing({kTimelineArea.width, kTimelineArea.height});
+  draw_timeline(drawing, kTimelineArea, model, state);
   return drawing;
 }
 
@@ -31,11 +33,6 @@ std::vector<Mark> marks_of(const Drawing& drawing, Item item) {
   for (const Mark& mark : plain_marks(drawing))
     if (mark.style.item == item) found.push_back(mark);
   return found;
-}
-
-bool says(const Drawing& drawing, const std::string& words) {
-  return std::any_of(drawing.labels.begin(), drawing.labels.end(),
-                     [&](const Label& label) { return label.text == words; });
 }
 
 Item span_item(const TimelineModel& model, int stage, std::uint32_t kind, int microbatch) {
@@ -57,9 +54,9 @@ TEST(TimelineView, BoxesLieAtTheirTimes) {
   EXPECT_EQ(boxes[0].style.ink, Ink::Backward);
   EXPECT_EQ(boxes[0].rect, (Rect{kGutter + 4 * 30, kOverview + kRuler + 5 + kLanePitch, 4 * 30 - 1,
                                  kComputeLane}));
-  EXPECT_TRUE(says(drawing, "B0"));
-  EXPECT_TRUE(says(drawing, "3"));
-  EXPECT_TRUE(says(drawing, "Stage 1"));
+  EXPECT_TRUE(has_label(drawing, "B0"));
+  EXPECT_TRUE(has_label(drawing, "3"));
+  EXPECT_TRUE(has_label(drawing, "Stage 1"));
 }
 
 TEST(TimelineView, EveryInstructionIsDrawnOnceWhenThereIsRoom) {
@@ -84,10 +81,10 @@ TEST(TimelineView, IdleIsHatchedAndSaysWhatItWaitsFor) {
   const Drawing drawing = draw(model);
   // Stage 0 has its two forwards done at 4 ms and waits for stage 1's first backward, which ends at
   // 8 ms.
-  const Point middle{kGutter + 6 * 30, lane_top(timeline_layout(model, kArea, {}), 0) + 9};
+  const Point middle{kGutter + 6 * 30, lane_top(timeline_layout(model, kTimelineArea, {}), 0) + 9};
   const Item item = hit(drawing, middle);
   EXPECT_EQ(item, (Item{ItemKind::Idle, find(model.experiment->program, 0, kBackward, 0).value}));
-  const Hover hover = describe_timeline(model, kArea, {}, item);
+  const Hover hover = describe_timeline(model, kTimelineArea, {}, item);
   EXPECT_EQ(hover.title, "Idle");
   EXPECT_EQ(hover.where, "Stage 0, compute");
   EXPECT_EQ(hover.value, "4.00 ms");
@@ -100,15 +97,17 @@ TEST(TimelineView, IdleIsHatchedAndSaysWhatItWaitsFor) {
 TEST(TimelineView, WhatFollowsTheLastInstructionIsIdleToo) {
   const TimelineModel model = timeline_model(experiment());
   // Stage 1 ends at 28 ms with its update at 30 ms; stage 0 at 32 ms.
-  const Item item =
-      hit(draw(model), {kGutter + 31 * 30, lane_top(timeline_layout(model, kArea, {}), 1) + 9});
+  const Item item = hit(
+      draw(model), {kGutter + 31 * 30, lane_top(timeline_layout(model, kTimelineArea, {}), 1) + 9});
   EXPECT_EQ(item, (Item{ItemKind::Idle, tail_tag(DeviceId{1})}));
-  EXPECT_EQ(describe_timeline(model, kArea, {}, item).lines.back(), "cause: pipeline drain");
+  EXPECT_EQ(describe_timeline(model, kTimelineArea, {}, item).lines.back(),
+            "cause: pipeline drain");
 }
 
 TEST(TimelineView, SpanSaysWhatWhereWhenAndWhy) {
   const TimelineModel model = timeline_model(experiment());
-  const Hover hover = describe_timeline(model, kArea, {}, span_item(model, 1, kBackward, 2));
+  const Hover hover =
+      describe_timeline(model, kTimelineArea, {}, span_item(model, 1, kBackward, 2));
   EXPECT_EQ(hover.title, "Backward, microbatch 2");
   EXPECT_EQ(hover.where, "stage 1, node 0, compute");
   EXPECT_EQ(hover.value, "4.00 ms");
@@ -139,19 +138,20 @@ TEST(TimelineView, PathHitsMarksAndLivesLieOverTheLanes) {
   state = {};
   state.marks = {{8ms, 8ms, "here"}, {10ms, 20ms, ""}};
   const Drawing marked = draw(model, state);
-  EXPECT_TRUE(says(marked, "here"));
+  EXPECT_TRUE(has_label(marked, "here"));
   EXPECT_FALSE(marks_of(marked, {ItemKind::Other, mark_tag(1)}).empty());
-  EXPECT_EQ(describe_timeline(model, kArea, state, {ItemKind::Other, mark_tag(0)}).title, "here");
-  EXPECT_EQ(describe_timeline(model, kArea, state, {ItemKind::Other, mark_tag(1)}).value,
+  EXPECT_EQ(describe_timeline(model, kTimelineArea, state, {ItemKind::Other, mark_tag(0)}).title,
+            "here");
+  EXPECT_EQ(describe_timeline(model, kTimelineArea, state, {ItemKind::Other, mark_tag(1)}).value,
             "10.0 ms");
   state = {};
   state.lives = ShownLives{DeviceId{1}, "layers: kept", {{2ms, 8ms}, {8ms, 14ms}}};
-  EXPECT_TRUE(says(draw(model, state), "layers: kept"));
+  EXPECT_TRUE(has_label(draw(model, state), "layers: kept"));
 }
 
 TEST(TimelineView, CollectiveSaysBytesAndRate) {
   const TimelineModel model = timeline_model(experiment());
-  const Hover hover = describe_timeline(model, kArea, {}, span_item(model, 0, kReduce, 0));
+  const Hover hover = describe_timeline(model, kTimelineArea, {}, span_item(model, 0, kReduce, 0));
   EXPECT_EQ(hover.title, "All-reduce gradients");
   EXPECT_EQ(hover.lines[2], "4.00 GiB, 4.29 TB/s among data ranks");
 }
@@ -165,7 +165,7 @@ TEST(TimelineView, NarrowSpansAreFoldedAndCounted) {
   });
   ASSERT_NE(fold, marks.end());
   EXPECT_EQ(fold->style.ink, Ink::Backward);  // two thirds of the time
-  const Hover hover = describe_timeline(model, kArea, {}, fold->style.item);
+  const Hover hover = describe_timeline(model, kTimelineArea, {}, fold->style.item);
   EXPECT_NE(hover.title.find("narrow spans"), std::string::npos);
   EXPECT_EQ(hover.lines[0].substr(0, 5), "busy ");
   EXPECT_EQ(hover.lines[1].substr(0, 16), "mostly backward,");
@@ -209,24 +209,24 @@ TEST(TimelineView, ElbowsLeadFromWhatItWaitedForAndToWhatWaitedForIt) {
   state.selected = span_item(model, 1, kForward, 0);  // 2 to 4 ms, after F0 of stage 0, before
                                                       // stage 2
   const Drawing drawing = draw(model, state);
-  const Viewport v = timeline_layout(model, kArea, state).shown;
+  const Viewport v = timeline_layout(model, kTimelineArea, state).shown;
   std::vector<std::pair<Point, Point>> elbows;
   for (const Mark& mark : drawing.marks)
     if (mark.kind == MarkKind::Line && mark.count == 3)
       elbows.emplace_back(drawing.points[mark.first], drawing.points[mark.first + 2]);
   ASSERT_EQ(elbows.size(), 2u);
-  const float top = lane_top(timeline_layout(model, kArea, state), 0);
+  const float top = lane_top(timeline_layout(model, kTimelineArea, state), 0);
   EXPECT_EQ(elbows[0].first, (Point{static_cast<float>(x_of(v, 2ms)), top + kComputeLane}));
   EXPECT_EQ(elbows[1].second, (Point{static_cast<float>(x_of(v, 4ms)), top + 2 * kLanePitch}));
 }
 
 TEST(TimelineView, BusyShareFollowsTheRange) {
   const TimelineModel model = timeline_model(experiment());
-  EXPECT_TRUE(says(draw(model), "78 %"));  // 25 of 32 ms
+  EXPECT_TRUE(has_label(draw(model), "78 %"));  // 25 of 32 ms
   ViewState state;
   state.range = TimeRange{0ms, 4ms};
-  EXPECT_TRUE(says(draw(model, state), "100 %"));
-  EXPECT_TRUE(says(draw(model, state), "4.00 ms"));  // the range's own length
+  EXPECT_TRUE(has_label(draw(model, state), "100 %"));
+  EXPECT_TRUE(has_label(draw(model, state), "4.00 ms"));  // the range's own length
 }
 
 TEST(TimelineView, AnySizeAndAnyMomentCanBeDrawn) {

@@ -9,12 +9,14 @@
 #include "core/timeline/metrics.h"
 #include "tests/support/orders.h"
 #include "tests/support/programs.h"
+#include "tests/visualizers/labels.h"
 #include "visualizers/memory_view.h"
 
 namespace trainyard {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::has_label;
 
 struct Ramps {
   int waves = 2, layers = 100, cycles = 5;
@@ -149,25 +151,20 @@ TEST(WavesModel, HalfACycleIsTheLowest) {
   EXPECT_NEAR(static_cast<double>(model.scan.best) / kOffsetSteps, 0.5, 0.02);
 }
 
-constexpr Rect kArea{0, 0, 1082, 620};
+constexpr Rect kWavesArea{0, 0, 1082, 620};
 
 Drawing draw(const WavesModel& model, const ViewState& state = {}) {
-  Drawing drawing({kArea.width, kArea.height});
-  draw_waves(drawing, kArea, model, timeline_model(model.experiment), state);
+  Drawing drawing({kWavesArea.width, kWavesArea.height});
+  draw_waves(drawing, kWavesArea, model, timeline_model(model.experiment), state);
   return drawing;
-}
-
-bool says(const Drawing& drawing, const std::string& words) {
-  return std::any_of(drawing.labels.begin(), drawing.labels.end(),
-                     [&](const Label& label) { return label.text == words; });
 }
 
 TEST(WavesView, SaysPeakInSoloPeaksAndBothNames) {
   const Drawing drawing = draw(waves_model(experiment({})));
-  EXPECT_TRUE(says(drawing, "1.26 A"));
-  EXPECT_TRUE(says(drawing, "tick"));
-  EXPECT_TRUE(says(drawing, "tock"));
-  EXPECT_TRUE(says(drawing, "0.50 T = 150 ms"));
+  EXPECT_TRUE(has_label(drawing, "1.26 A"));
+  EXPECT_TRUE(has_label(drawing, "tick"));
+  EXPECT_TRUE(has_label(drawing, "tock"));
+  EXPECT_TRUE(has_label(drawing, "0.50 T = 150 ms"));
   for (int part = 0; part < 3; ++part)
     EXPECT_TRUE(std::any_of(drawing.marks.begin(), drawing.marks.end(), [&](const Mark& mark) {
       return mark.kind == MarkKind::Columns &&
@@ -179,7 +176,7 @@ TEST(WavesView, HandleFollowsWhatIsDragged) {
   const WavesModel model = waves_model(experiment({}));
   ViewState state;
   state.wave_offset = 0.25;
-  const WavesLayout layout = waves_layout(model, kArea, state);
+  const WavesLayout layout = waves_layout(model, kWavesArea, state);
   const Drawing drawing = draw(model, state);
   const auto handle =
       std::find_if(drawing.marks.begin(), drawing.marks.end(),
@@ -191,7 +188,7 @@ TEST(WavesView, HandleFollowsWhatIsDragged) {
 
 TEST(WavesView, OffsetSnapsToItsMarksUnlessFree) {
   const WavesModel model = waves_model(experiment({}));
-  const WavesLayout layout = waves_layout(model, kArea, {});
+  const WavesLayout layout = waves_layout(model, kWavesArea, {});
   const auto x = [&](double share) {
     return layout.slider.x + layout.slider.width * static_cast<float>(share);
   };
@@ -205,14 +202,15 @@ TEST(WavesView, OffsetSnapsToItsMarksUnlessFree) {
 TEST(WavesView, HoverTellsOffsetAndParts) {
   const WavesModel model = waves_model(experiment({}));
   const TimelineModel timeline = timeline_model(model.experiment);
-  const WavesLayout layout = waves_layout(model, kArea, {});
+  const WavesLayout layout = waves_layout(model, kWavesArea, {});
   const Point middle{layout.slider.x + layout.slider.width / 2, layout.slider.y + 10};
-  const Hover offset = describe_waves(model, timeline, kArea, {}, {ItemKind::Other, 0}, middle);
+  const Hover offset =
+      describe_waves(model, timeline, kWavesArea, {}, {ItemKind::Other, 0}, middle);
   EXPECT_EQ(offset.title, "Offset 0.50 T");
-  const Hover tock = describe_waves(model, timeline, kArea, {}, {ItemKind::Wave, 2},
+  const Hover tock = describe_waves(model, timeline, kWavesArea, {}, {ItemKind::Wave, 2},
                                     {layout.memory.x + 500, layout.memory.y + 50});
   EXPECT_EQ(tock.title, "tock");
-  EXPECT_EQ(describe_waves(model, timeline, kArea, {}, {ItemKind::Wave, 9}, middle).title, "");
+  EXPECT_EQ(describe_waves(model, timeline, kWavesArea, {}, {ItemKind::Wave, 9}, middle).title, "");
 }
 
 TEST(WavesView, OneWaveAsksWhatASecondWouldNeed) {
@@ -220,7 +218,7 @@ TEST(WavesView, OneWaveAsksWhatASecondWouldNeed) {
   EXPECT_EQ(model.waves, 1);
   EXPECT_NEAR(static_cast<double>(model.scan.bytes.front() - kState.value),
               2.0 * static_cast<double>(peak_of(model.devices.front().cycle)), 1);
-  EXPECT_TRUE(says(draw(model), "If a second wave ran beside it"));
+  EXPECT_TRUE(has_label(draw(model), "If a second wave ran beside it"));
 }
 
 }  // namespace

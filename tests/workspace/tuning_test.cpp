@@ -15,22 +15,22 @@ namespace {
 
 using Kind = Dimension::Kind;
 
-std::vector<Plan> plans(const std::string& words = "tp=1") {
+std::vector<Plan> one_plan(const std::string& words = "tp=1") {
   Plan plan;
   apply_words(plan, words);
   return {plan};
 }
 
 TEST(Vary, ReadsRangesAndWords) {
-  const Vary micro = parse_vary("micro-batch=1..64", plans());
+  const Vary micro = parse_vary("micro-batch=1..64", one_plan());
   EXPECT_EQ(micro.dimension.kind, Kind::Integer);
   EXPECT_TRUE(micro.dimension.log);
   EXPECT_EQ(micro.dimension.start, 1);
-  const Vary few = parse_vary("micro-batch=2..6@4", plans());
+  const Vary few = parse_vary("micro-batch=2..6@4", one_plan());
   EXPECT_FALSE(few.dimension.log);
   EXPECT_EQ(few.dimension.start, 4);
   // A whole range of a key that takes fractions is real.
-  const Vary offset = parse_vary("tick-tock.offset=0..1", plans("schedule=tick-tock"));
+  const Vary offset = parse_vary("tick-tock.offset=0..1", one_plan("schedule=tick-tock"));
   EXPECT_EQ(offset.dimension.kind, Kind::Real);
   EXPECT_EQ(value_text(offset, 1.0 / 3), "0.3333");
   const Vary rate = parse_vary("train.rate=1e-4..0.1@0.01", {});
@@ -38,7 +38,7 @@ TEST(Vary, ReadsRangesAndWords) {
   EXPECT_EQ(rate.dimension.kind, Kind::Real);
   EXPECT_EQ(value_text(rate, 0.01), "0.01");
   EXPECT_EQ(parse_vary("train.warmup=0..20", {}).dimension.kind, Kind::Integer);
-  const Vary tp = parse_vary("tp=1,2,4,8@4", plans());
+  const Vary tp = parse_vary("tp=1,2,4,8@4", one_plan());
   EXPECT_EQ(tp.words, (std::vector<std::string>{"1", "2", "4", "8"}));
   EXPECT_EQ(tp.dimension.start, 2);
   EXPECT_EQ(value_text(tp, 3), "8");
@@ -46,7 +46,7 @@ TEST(Vary, ReadsRangesAndWords) {
 
 std::string refused(const std::string& text) {
   try {
-    parse_vary(text, plans());
+    parse_vary(text, one_plan());
   } catch (const Error& e) {
     return e.place().text + ": " + e.what();
   }

@@ -9,8 +9,8 @@ namespace trainyard {
 namespace {
 
 using Count = std::int64_t;
-constexpr std::size_t kBlock = 16;
-constexpr std::size_t kFan = 4;
+constexpr std::size_t kSamplesInBlock = 16;
+constexpr std::size_t kBlocksInNode = 4;
 
 void widen(ValueRange& range, const ValueRange& by) {
   range.low = std::min(range.low, by.low);
@@ -31,12 +31,12 @@ std::size_t crest_of_samples(const StepCurve& curve, std::size_t first, std::siz
 }
 
 void index_blocks(StepCurve& curve) {
-  const std::size_t samples = curve.value.size(), blocks = samples / kBlock + 1;
+  const std::size_t samples = curve.value.size(), blocks = samples / kSamplesInBlock + 1;
   curve.levels.emplace_back().reserve(blocks);
   curve.crests.emplace_back().reserve(blocks);
   curve.block_at.reserve(blocks);
-  for (std::size_t i = 0; i < samples; i += kBlock) {
-    const std::size_t end = std::min(samples, i + kBlock);
+  for (std::size_t i = 0; i < samples; i += kSamplesInBlock) {
+    const std::size_t end = std::min(samples, i + kSamplesInBlock);
     curve.levels.back().push_back(of_samples(curve, i, end));
     curve.crests.back().push_back(static_cast<std::uint32_t>(crest_of_samples(curve, i, end)));
     curve.block_at.push_back(curve.at[i]);
@@ -49,12 +49,12 @@ void index_level(StepCurve& curve) {
   const std::vector<std::uint32_t>& crests_below = curve.crests.back();
   std::vector<ValueRange> ranges;
   std::vector<std::uint32_t> crests;
-  ranges.reserve(below.size() / kFan + 1);
-  crests.reserve(below.size() / kFan + 1);
-  for (std::size_t i = 0; i < below.size(); i += kFan) {
+  ranges.reserve(below.size() / kBlocksInNode + 1);
+  crests.reserve(below.size() / kBlocksInNode + 1);
+  for (std::size_t i = 0; i < below.size(); i += kBlocksInNode) {
     ValueRange range = below[i];
     std::size_t best = i;
-    for (std::size_t k = i + 1; k < std::min(below.size(), i + kFan); ++k) {
+    for (std::size_t k = i + 1; k < std::min(below.size(), i + kBlocksInNode); ++k) {
       widen(range, below[k]);
       if (below[k].high > below[best].high) best = k;
     }
@@ -67,7 +67,7 @@ void index_level(StepCurve& curve) {
 
 void index_curve(StepCurve& curve) {
   index_blocks(curve);
-  while (curve.levels.back().size() > kFan) index_level(curve);
+  while (curve.levels.back().size() > kBlocksInNode) index_level(curve);
 }
 
 // The sample in effect at t: the last with at <= t, or the first.
@@ -130,10 +130,11 @@ template <class Visit>
 void coarse_parts(const StepCurve& curve, Count from, Count width, int count, std::size_t density,
                   const Visit& visit) {
   std::size_t level = 0, node_blocks = 1;
-  while (level + 1 < curve.levels.size() && density >= 4 * kBlock * node_blocks * kFan)
-    ++level, node_blocks *= kFan;
+  while (level + 1 < curve.levels.size() &&
+         density >= 4 * kSamplesInBlock * node_blocks * kBlocksInNode)
+    ++level, node_blocks *= kBlocksInNode;
   std::size_t block = block_at(curve, from, 0, curve.block_at.size() / 2),
-              stride = density / kBlock;
+              stride = density / kSamplesInBlock;
   for (int i = 0; i < count; ++i) {
     const std::size_t next =
         block_at(curve, part_start(from, width, count, i + 1) - 1, block, stride);
@@ -164,7 +165,7 @@ void each_part(const StepCurve& curve, Instant from, Instant to, int count, cons
   const Count width = std::max<Count>(1, to.count() - from.count());
   const Samples all = samples_in(curve, from.count(), from.count() + width);
   const std::size_t density = (all.last - all.first) / static_cast<std::size_t>(count);
-  if (density >= 4 * kBlock)
+  if (density >= 4 * kSamplesInBlock)
     coarse_parts(curve, from.count(), width, count, density, by_nodes);
   else
     exact_parts(curve, from.count(), width, count, by_samples);
@@ -198,15 +199,17 @@ Count value_at(const StepCurve& curve, Instant t) {
 ValueRange range_of(const StepCurve& curve, Instant from, Instant to) {
   Samples part = samples_in(curve, from.count(), to.count());
   ValueRange range{curve.value[part.first], curve.value[part.first]};
-  while (part.first < part.last && part.first % kBlock != 0)
+  while (part.first < part.last && part.first % kSamplesInBlock != 0)
     widen(range, of_samples(curve, part.first, part.first + 1)), ++part.first;
-  while (part.first < part.last && part.last % kBlock != 0)
+  while (part.first < part.last && part.last % kSamplesInBlock != 0)
     --part.last, widen(range, of_samples(curve, part.last, part.last + 1));
-  std::size_t first = part.first / kBlock, last = part.last / kBlock;
-  for (std::size_t level = 0; first < last; ++level, first /= kFan, last /= kFan) {
+  std::size_t first = part.first / kSamplesInBlock, last = part.last / kSamplesInBlock;
+  for (std::size_t level = 0; first < last;
+       ++level, first /= kBlocksInNode, last /= kBlocksInNode) {
     const bool top = level + 1 == curve.levels.size();
-    while (first < last && (top || first % kFan != 0)) widen(range, curve.levels[level][first++]);
-    while (first < last && last % kFan != 0) widen(range, curve.levels[level][--last]);
+    while (first < last && (top || first % kBlocksInNode != 0))
+      widen(range, curve.levels[level][first++]);
+    while (first < last && last % kBlocksInNode != 0) widen(range, curve.levels[level][--last]);
   }
   return range;
 }

@@ -11,12 +11,12 @@ namespace {
 
 using Count = std::int64_t;
 
-struct Unit {
+struct AxisUnit {
   Count ns;
   int power;  // 10^power ns
   const char* name;
 };
-constexpr std::array<Unit, 4> kUnits = {
+constexpr std::array<AxisUnit, 4> kUnits = {
     {{1, 0, "ns"}, {1'000, 3, "\u00B5s"}, {1'000'000, 6, "ms"}, {1'000'000'000, 9, "s"}}};
 
 struct Step {
@@ -39,15 +39,15 @@ Step round_step(double ns) {
 }
 
 // The unit in which the farther end of the axis has at most four digits before the point.
-const Unit& unit_of(const Viewport& v) {
+const AxisUnit& unit_of(const Viewport& v) {
   const double reach = std::max(std::fabs(static_cast<double>(v.from.count())),
                                 std::fabs(static_cast<double>(v.to.count())));
-  for (const Unit& unit : kUnits)
+  for (const AxisUnit& unit : kUnits)
     if (reach < 1000.0 * static_cast<double>(unit.ns)) return unit;
   return kUnits.back();
 }
 
-std::string in_unit(Count ns, const Unit& unit, int step_power) {
+std::string in_unit(Count ns, const AxisUnit& unit, int step_power) {
   const int decimals = std::max(0, unit.power - step_power);
   char digits[64];
   std::snprintf(digits, sizeof digits, "%.*f", decimals,
@@ -65,7 +65,7 @@ Count floor_to(Count t, Count step) {
 TimeAxis time_axis(const Viewport& v, float spacing) {
   const double least = ns_per_px(v) * std::max(1.0, double{spacing});
   const Step step = round_step(least);
-  const Unit& unit = unit_of(v);
+  const AxisUnit& unit = unit_of(v);
   TimeAxis axis{Duration{step.ns}, Duration{step.minor}, {}};
   Tick* first = nullptr;
   Tick* last = nullptr;

@@ -1,9 +1,23 @@
-// Shapes of schedules on a V, and the times of one of the two chunks.
+// Shapes of schedules: a stage a device, two pipelines that meet, and a V with the times of one of
+// its two chunks.
 #pragma once
 
 #include "core/program/order.h"
 
 namespace trainyard::testing {
+
+inline ScheduleShape plain_shape(int p, int m) {
+  return {.devices = p, .stages = p, .microbatches = m};
+}
+
+inline ScheduleShape both_ways(int p, int m) {
+  return {.devices = p,
+          .stages = p,
+          .microbatches = m,
+          .steps = 1,
+          .times = {},
+          .placement = Placement::Bidirectional};
+}
 
 inline ScheduleShape v_shape(int p, int m, const PhaseTimes& whole = {}) {
   return {.devices = p,

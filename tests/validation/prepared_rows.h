@@ -1,0 +1,14 @@
+// The rows that ship, prepared once for all tests.
+#pragma once
+
+#include "core/validation/row_scenario.h"
+#include "core/validation/shipped.h"
+
+namespace trainyard::testing {
+
+inline const RowSet& shipped() {
+  static const RowSet set = prepare_rows(published_rows());
+  return set;
+}
+
+}  // namespace trainyard::testing
