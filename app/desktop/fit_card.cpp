@@ -30,7 +30,8 @@ void FitBar::paintEvent(QPaintEvent*) {
       static_cast<double>(std::max({result.capacity, stage->peak.value, stage->peak.high}).value) *
       1.02;
   const auto x_of_bytes = [&](double bytes) { return bytes / whole * width(); };
-  const QRectF bar(0, 12, width(), 18);
+  const double scale = ui_scale();
+  const QRectF bar(0, 12 * scale, width(), 18 * scale);
   p.fillRect(bar, qcolor(Ink::Canvas, theme));
   double at = 0;
   for (int c = 0; c < kCategories; ++c) {
@@ -54,14 +55,15 @@ void FitBar::paintEvent(QPaintEvent*) {
     for (const auto& [ink, width] : {std::pair(Ink::Canvas, 3.6), std::pair(Ink::Text, 1.6)}) {
       p.setPen(QPen(qcolor(ink, theme), width));
       p.drawLine(QPointF(low, y), QPointF(high, y));
-      for (const double end : {low, high}) p.drawLine(QPointF(end, y - 4), QPointF(end, y + 4));
+      for (const double end : {low, high})
+        p.drawLine(QPointF(end, y - 4 * scale), QPointF(end, y + 4 * scale));
     }
   }
   p.setPen(QPen(qcolor(Ink::Text, theme), 1.4));
-  p.drawLine(QPointF(limit, 9), QPointF(limit, 32));
+  p.drawLine(QPointF(limit, 9 * scale), QPointF(limit, 32 * scale));
   p.setFont(ui_font(10));
   p.setPen(qcolor(Ink::Text2, theme));
-  p.drawText(QRectF(0, -1, limit + 2, 11), Qt::AlignRight | Qt::AlignVCenter,
+  p.drawText(QRectF(0, -scale, limit + 2, 11 * scale), Qt::AlignRight | Qt::AlignVCenter,
              "capacity " + q(format_bytes(result.capacity)));
 }
 

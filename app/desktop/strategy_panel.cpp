@@ -6,7 +6,6 @@
 
 #include "app/desktop/fit_card.h"
 #include "app/desktop/strategy_row.h"
-#include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "app/workspace/linked_degrees.h"
 
@@ -16,10 +15,10 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
     : QWidget(parent), document_(document), session_(session), card_(new FitCard(session)) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
+  setMinimumWidth(360);  // what a row of the card needs beside the scroll bar
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->setSpacing(0);
-  outer->addWidget(card_);
   complaint_ = make_label("", 12, QFont::Normal, "error");
   complaint_->setWordWrap(true);
   complaint_->setContentsMargins(12, 2, 12, 4);
@@ -34,8 +33,10 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   scroll->setFocusPolicy(Qt::NoFocus);
   auto* inside = new QWidget;
   auto* column = new QVBoxLayout(inside);
-  column->setContentsMargins(0, 4, 0, 8);
+  column->setContentsMargins(0, 0, 0, 8);
   column->setSpacing(0);
+  // It scrolls with the rows: where text is large or the window low, its fixes are not squeezed.
+  column->addWidget(card_);
   heading_ = make_label("if set to       step, s    peak, GiB", 11, QFont::Normal, "third");
   heading_->setAlignment(Qt::AlignRight);
   heading_->setContentsMargins(12, 2, 12, 2);

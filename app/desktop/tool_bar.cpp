@@ -40,7 +40,12 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   perspective_ = new Segment("Perspective", titles());
   plan_ = new Field("Plan");
-  plan_->setFixedSize(180, 26);
+  plan_->setFixedHeight(26);
+  // Gives way where the window is narrow or its text large, before any word is cut.
+  plan_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  plan_->setMinimumContentsLength(24);
+  plan_->setMinimumWidth(96);
+  plan_->setMaximumWidth(180);
   simulate_ = new QPushButton("Simulate");
   simulate_->setProperty("kind", "primary");
   simulate_->setAccessibleName("Simulate");

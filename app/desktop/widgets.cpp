@@ -171,7 +171,7 @@ Header::Header(const QString& title) : row_(new QHBoxLayout(this)) {
   row_->addStretch(1);
 }
 
-QSize Header::sizeHint() const { return {QWidget::sizeHint().width(), kTitleHeight}; }
+QSize Header::sizeHint() const { return {QWidget::sizeHint().width(), minimumHeight()}; }
 
 QWidget* make_rule(int height) {
   auto* rule = new QFrame;

@@ -114,9 +114,9 @@ void Window::make_bars() {
   right_row->setContentsMargins(8, 2, 8, 2);
   right_row->setSpacing(12);
   file_ = make_label("", 12, QFont::Normal, "second");
-  auto* search = new QPushButton("Search or run a command             Ctrl K");
+  auto* search = new QPushButton("Search or run a command     Ctrl K");
   search->setProperty("kind", "search");
-  search->setFixedWidth(280);
+  search->setFixedWidth(240);
   search->setIcon(icon("search", qcolor(Ink::Text3, current_theme())));
   search->setAccessibleName("Search or run a command");
   connect(search, &QPushButton::clicked, actions_["help.commands"], &QAction::trigger);
