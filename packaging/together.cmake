@@ -1,5 +1,5 @@
 # With TRAINYARD_TOGETHER, files are compiled about ten at once, which reads every header once for the ten of them: all of
-# the house in a third of the time, one changed file in ten times as long. Which files go together follows from their names
+# the house in about half the time, one changed file in ten times as long. Which files go together follows from their names
 # alone, so that a new file moves no other. Two that do cannot have a local name in common.
 # Words after the target are the folders that this is done in; without any, all.
 function(trainyard_together target)

@@ -144,7 +144,7 @@ void draw_divergence(Drawing& drawing, const SnapshotLayout& l, const SnapshotMo
 void draw_legend(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m) {
   const Rect& area = l.wave;
   float y = area.y + 12;
-  const Bytes peak = total(m.measured.samples[m.measured.peak].bytes);
+  const Bytes peak = peak_of(m.measured);
   write(drawing, "Measured", {area.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
   write(drawing, "peak " + format_bytes(peak), {area.x + 10, y += 14}, 10, Weight::Medium,
         Ink::Text2);
@@ -152,8 +152,8 @@ void draw_legend(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel&
         10, Weight::Regular, Ink::Text2);
   if (m.planned && !m.planned->samples.empty()) {
     write(drawing, "Planned", {area.x + 10, y += 20}, 11, Weight::SemiBold, Ink::Ghost);
-    write(drawing, "peak " + format_bytes(total(m.planned->samples[m.planned->peak].bytes)),
-          {area.x + 10, y += 14}, 10, Weight::Medium, Ink::Text2);
+    write(drawing, "peak " + format_bytes(peak_of(*m.planned)), {area.x + 10, y += 14}, 10,
+          Weight::Medium, Ink::Text2);
   }
   y += 20;
   for (const auto& [category, ink] : kStack) {
@@ -171,7 +171,7 @@ void draw_owners(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel&
   const Rect& area = l.owners;
   line(drawing, {area.x, area.y}, {area.right(), area.y}, {.ink = Ink::Border});
   write(drawing, "Alive at the peak", {area.x + 10, area.y + 11}, 11, Weight::SemiBold, Ink::Text);
-  const Bytes peak = total(m.measured.samples[m.measured.peak].bytes);
+  const Bytes peak = peak_of(m.measured);
   float y = area.y + 20;
   for (std::size_t i = 0; i < m.owners.size() && y + kOwnerRow <= area.bottom(); ++i) {
     const SnapshotModel::Owner& owner = m.owners[i];
@@ -202,10 +202,9 @@ void finish_snapshot(SnapshotModel& m) {
     if (i % kStretch == 0) m.crests.push_back(i);
     if (total(bytes) > total(m.measured.samples[m.crests.back()].bytes)) m.crests.back() = i;
   }
-  m.highest = std::max(
-      {m.highest, m.reserved[m.most_reserved], total(m.measured.samples[m.measured.peak].bytes)});
+  m.highest = std::max({m.highest, m.reserved[m.most_reserved], peak_of(m.measured)});
   if (m.planned && !m.planned->samples.empty())
-    m.highest = std::max(m.highest, total(m.planned->samples[m.planned->peak].bytes));
+    m.highest = std::max(m.highest, peak_of(*m.planned));
 }
 
 void draw_snapshot(Drawing& drawing, const Rect& area, const SnapshotModel& m,
@@ -230,8 +229,7 @@ void draw_snapshot(Drawing& drawing, const Rect& area, const SnapshotModel& m,
                            m.measured.samples[m.measured.peak].at)
                         .left;
     peak_marker(drawing,
-                {x, l.wave.bottom() - height_of(total(m.measured.samples[m.measured.peak].bytes),
-                                                m.highest.value, l.wave)},
+                {x, l.wave.bottom() - height_of(peak_of(m.measured), m.highest.value, l.wave)},
                 {.ink = Ink::Text, .item = {ItemKind::Peak, 0}});
   }
   draw_owners(drawing, l, m);
@@ -281,8 +279,7 @@ Drawing snapshot_picture(const SnapshotModel& m) {
 }
 
 std::string spell_snapshot(const SnapshotModel& m) {
-  return "Memory snapshot, peak " + spell_bytes(total(m.measured.samples[m.measured.peak].bytes)) +
-         ". " + m.sentence;
+  return "Memory snapshot, peak " + spell_bytes(peak_of(m.measured)) + ". " + m.sentence;
 }
 
 }  // namespace trainyard

@@ -238,7 +238,7 @@ int fullest_device(const MemorySnapshot& snapshot) {
   for (std::size_t d = 0; d < snapshot.devices.size(); ++d) {
     if (snapshot.devices[d].empty()) continue;
     const SnapshotWave wave = snapshot_findings(snapshot, static_cast<int>(d)).wave;
-    const Bytes peak = total(wave.wave.samples[wave.wave.peak].bytes);
+    const Bytes peak = peak_of(wave.wave);
     if (peak > most) most = peak, fullest = static_cast<int>(d);
   }
   return fullest;

@@ -65,7 +65,7 @@ void largest_first(List& list, Size size) {
 
 std::size_t fullest_wave(const Experiment& e) {
   std::size_t found = 0;
-  const auto peak = [&](std::size_t d) { return total(e.waves[d].samples[e.waves[d].peak].bytes); };
+  const auto peak = [&](std::size_t d) { return peak_of(e.waves[d]); };
   for (std::size_t d = 1; d < e.waves.size(); ++d)
     if (peak(d) > peak(found)) found = d;
   return found;

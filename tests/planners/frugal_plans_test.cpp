@@ -13,7 +13,6 @@
 #include "core/timeline/metrics.h"
 #include "planners/cost_frugal.h"
 #include "planners/plan_space.h"
-#include "tests/support/cases.h"
 
 namespace trainyard {
 namespace {
@@ -104,8 +103,6 @@ double best_by(const FrugalSearch& found, double spent) {
 }
 
 TEST(FrugalPlans, NearTheBestForATenthOfTheCostAndBetterThanDrawingAtEveryBudget) {
-  if (testing::sanitized())
-    GTEST_SKIP() << "minutes of arithmetic that other tests show to be sound";
   constexpr std::uint64_t kSeeds = 10;
   const Space space = explored();
   ASSERT_GE(space.plans, 2000);

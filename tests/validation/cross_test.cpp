@@ -9,7 +9,6 @@
 #include "core/base/error.h"
 #include "core/validation/calibrate_rows.h"
 #include "core/validation/shipped.h"
-#include "tests/support/cases.h"
 
 namespace trainyard {
 namespace {
@@ -62,8 +61,6 @@ TEST(ThreeRows, SpreadOverASource) {
 }
 
 TEST(CalibrateToRows, FindsTheSlowerMachine) {
-  if (testing::sanitized())
-    GTEST_SKIP() << "minutes of arithmetic that other tests show to be sound";
   const RowSet set = slower(slow_machine());
   const ParameterProfile profile = calibrate_to_rows(set, "own.csv", 2);
   EXPECT_GT(profile.before.median, 0.03);
@@ -87,8 +84,6 @@ TEST(CalibrateToRows, NeedsARowThatCounts) {
 }
 
 TEST(CrossValidateRows, ThreeRowsOfASourceHelpTheOthers) {
-  if (testing::sanitized())
-    GTEST_SKIP() << "minutes of arithmetic that other tests show to be sound";
   const RowSet set = slower(slow_machine());
   const CrossReport report = cross_validate_rows(set, Parameters(), 2);
   ASSERT_EQ(report.log_errors.size(), set.rows.size());
