@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "app/cli/scenario_words.h"
+#include "app/workspace/refuse_flag.h"
 #include "app/workspace/schedule_study.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
@@ -26,15 +27,11 @@ struct Question {
   double microbatches(Bytes b) const { return static_cast<double>(b.value) / chunks; }
 };
 
-[[noreturn]] void refuse_word(std::string_view flag, const std::string& message) {
-  throw Error(Error::Kind::InvalidInput, message, {"--" + std::string(flag)});
-}
-
 Duration time_word(std::string_view text, std::string_view flag) {
   constexpr Duration kMost = std::chrono::hours(24 * 365);
   const Duration time = parse_duration(text, {"--" + std::string(flag)});
   if (time > kMost)
-    refuse_word(flag, fmt::format("expected at most 365 d, found {}", to_text(time)));
+    refuse_flag(flag, fmt::format("expected at most 365 d, found {}", to_text(time)));
   return time;
 }
 
@@ -55,7 +52,7 @@ std::vector<StageCost> stage_times(const std::string& text, int stages, int chun
   for (const std::string& stage : parts_of(text, ',')) {
     const std::vector<std::string> times = parts_of(stage, '/');
     if (times.size() != 3)
-      refuse_word(kFlag,
+      refuse_flag(kFlag,
                   fmt::format("expected forward/backward-input/backward-weight of stage {}, as "
                               "1ms/1ms/1ms, found \"{}\"",
                               costs.size(), stage));
@@ -63,7 +60,7 @@ std::vector<StageCost> stage_times(const std::string& text, int stages, int chun
                      chunks * time_word(times[2], kFlag), 0_B, 1_B});
   }
   if (costs.size() != static_cast<std::size_t>(stages))
-    refuse_word(kFlag, fmt::format("expected times of {} stages, a comma between two, found {}",
+    refuse_flag(kFlag, fmt::format("expected times of {} stages, a comma between two, found {}",
                                    stages, costs.size()));
   return costs;
 }
@@ -81,7 +78,7 @@ Question question_of(const Words& words) {
   const int stages = p.devices * q.chunks;
   if (words.has("stage-times")) {
     for (const std::string_view flag : {"forward", "backward-input", "backward-weight"})
-      if (words.has(flag)) refuse_word(flag, "expected either this or --stage-times, found both");
+      if (words.has(flag)) refuse_flag(flag, "expected either this or --stage-times, found both");
     p.stages = stage_times(words.text("stage-times"), stages, q.chunks);
   } else {
     const auto time = [&](std::string_view flag) {
@@ -92,7 +89,7 @@ Question question_of(const Words& words) {
   }
   if (words.has("memory-limit")) {
     if (words.has("sweep"))
-      refuse_word("memory-limit", "expected either this or --sweep, found both");
+      refuse_flag("memory-limit", "expected either this or --sweep, found both");
     const double limit = words.number("memory-limit", 1, 1e6, 1);
     p.limits.assign(static_cast<std::size_t>(p.devices),
                     Bytes{static_cast<std::int64_t>(limit * q.chunks + 1e-9)});

@@ -5,14 +5,11 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/scenario_words.h"
 #include "app/cli/tune_text.h"
+#include "app/workspace/refuse_flag.h"
 #include "core/base/error.h"
 
 namespace trainyard {
 namespace {
-
-[[noreturn]] void refuse_flag(const std::string& flag, const std::string& message) {
-  throw Error(Error::Kind::InvalidInput, message, {"--" + flag});
-}
 
 // "schedule=1f1b,interleaved" as one family a word.
 void add_arms(const std::string& text, std::vector<std::string>& arms) {

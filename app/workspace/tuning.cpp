@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/workspace/fixes.h"
+#include "app/workspace/refuse_flag.h"
 #include "app/workspace/training_run.h"
 #include "core/base/error.h"
 #include "core/base/units_text.h"
@@ -20,10 +21,6 @@
 
 namespace trainyard {
 namespace {
-
-[[noreturn]] void refuse_flag(const std::string& flag, const std::string& message) {
-  throw Error(Error::Kind::InvalidInput, message, {"--" + flag});
-}
 
 // One family: its plan, and which of the request's settings are varied in it.
 struct TunedFamily {
