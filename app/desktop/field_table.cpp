@@ -44,6 +44,9 @@ void FieldTable::build(const QList<FieldRow>& rows) {
   grid->setHorizontalSpacing(8);
   grid->setVerticalSpacing(3);
   grid->setColumnStretch(1, 1);
+  // Of the column and not of its labels: a label that asks for less than its minimum is given none
+  // by a grid.
+  grid->setColumnMinimumWidth(2, kNoteWidth);
   int at = 0;
   QString group;
   for (const FieldRow& row : rows) {
@@ -96,7 +99,6 @@ void FieldTable::add_row(QGridLayout* grid, int& at, const FieldRow& row) {
   grid->addWidget(control, at, 1, 1, row.fact ? 2 : 1);
   if (!row.fact) {
     auto* note = new ElidedLabel(11, "third");
-    note->setMinimumWidth(kNoteWidth);
     grid->addWidget(note, at, 2);
     notes_.insert(row.key, note);
   }
@@ -118,7 +120,10 @@ void FieldTable::fill(const FieldRow& row) {
   } else if (auto* field = qobject_cast<Field*>(control)) {
     field->setCurrentText(row.value);
   } else if (auto* edit = qobject_cast<QLineEdit*>(control)) {
-    if (edit->text() != row.value) edit->setText(row.value);
+    if (edit->text() != row.value) {
+      edit->setText(row.value);
+      edit->setCursorPosition(0);  // a long word shows its beginning
+    }
     edit->setModified(false);
   }
   if (QLabel* note = notes_.value(row.key)) {
