@@ -122,6 +122,24 @@ Rect bounds_of(const Rect& a, const Rect& b) {
   return {x, y, std::max(a.right(), b.right()) - x, std::max(a.bottom(), b.bottom()) - y};
 }
 
+// Where the parts of a mark of this kind begin when what it is made of stands after so many others.
+std::uint32_t offset_of(MarkKind kind, std::uint32_t points, std::uint32_t columns,
+                        std::uint32_t tiles, std::uint32_t labels) {
+  switch (kind) {
+    case MarkKind::Line:
+    case MarkKind::Polygon:
+      return points;
+    case MarkKind::Columns:
+      return columns;
+    case MarkKind::Strip:
+      return tiles;
+    case MarkKind::Text:
+      return labels;
+    default:
+      return 0;
+  }
+}
+
 // The strip that another tile may join.
 Mark* open_strip(Drawing& drawing) {
   if (drawing.marks.empty()) return nullptr;
@@ -251,6 +269,33 @@ std::vector<Mark> plain_marks(const Drawing& drawing) {
       marks.push_back(mark_of(mark, drawing.tiles[mark.first + i]));
   }
   return marks;
+}
+
+Drawing part_of(const Drawing& whole) {
+  Drawing part(whole.size);
+  part.clips[0] = whole.clips[whole.clip];
+  part.origin = whole.origin;
+  part.background = whole.background;
+  return part;
+}
+
+void append(Drawing& drawing, const Drawing& part) {
+  const auto moved = [](const auto& from, auto& to) {
+    const auto before = static_cast<std::uint32_t>(to.size());
+    to.insert(to.end(), from.begin(), from.end());
+    return before;
+  };
+  const std::uint32_t points = moved(part.points, drawing.points);
+  const std::uint32_t columns = moved(part.columns, drawing.columns);
+  const std::uint32_t tiles = moved(part.tiles, drawing.tiles);
+  const std::uint32_t labels = moved(part.labels, drawing.labels);
+  const auto clips = static_cast<std::uint32_t>(drawing.clips.size() - 1);
+  drawing.clips.insert(drawing.clips.end(), part.clips.begin() + 1, part.clips.end());
+  for (Mark mark : part.marks) {
+    mark.first += offset_of(mark.kind, points, columns, tiles, labels);
+    mark.clip = mark.clip == 0 ? drawing.clip : clips + mark.clip;
+    drawing.marks.push_back(mark);
+  }
 }
 
 ClipScope::ClipScope(Drawing& drawing, const Rect& rect)

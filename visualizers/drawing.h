@@ -173,6 +173,12 @@ Mark mark_of(const Mark& strip, const Tile&);
 /// The marks with strips taken apart.
 std::vector<Mark> plain_marks(const Drawing&);
 
+/// An empty drawing to draw on elsewhere (on another thread, say) and to append: clipped and with
+/// patterns placed as the next mark of the whole would be.
+Drawing part_of(const Drawing& whole);
+/// Appends what was drawn on part_of(drawing), as if it had been drawn here.
+void append(Drawing&, const Drawing& part);
+
 /// While it lives, marks are clipped to the rectangle (and to what they were clipped to before).
 class ClipScope {
  public:

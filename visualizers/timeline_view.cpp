@@ -11,11 +11,14 @@
 #include "visualizers/timeline_overlays.h"
 #include "visualizers/timeline_selection.h"
 #include "visualizers/viewmodel/format.h"
+#include "visualizers/viewmodel/in_parallel.h"
 
 namespace trainyard {
 namespace {
 
 constexpr float kFirstLane = 5;                 // px below the ruler
+constexpr std::size_t kManySpans = 100'000;     // from which on threads are worth their start
+constexpr std::size_t kRanksTogether = 4;       // drawn by one thread
 constexpr std::size_t kUsualTiles = 32 * 1024;  // of a full screen; saves moving them
 
 std::string whole_percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
@@ -82,16 +85,13 @@ void draw_lane(LanePainter& painter, const RankLanes& rank, float top) {
   for (const std::uint32_t row : rank.comm) painter.comm(row, top + kComputeLane + 1, kCommLane);
 }
 
-void draw_lanes(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
-                const ViewState& state) {
+// Ranks [first, last), one below the other.
+void draw_ranks(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
+                const ViewState& state, std::size_t first, std::size_t last) {
   const Rect& area = layout.lanes;
-  const ClipScope clip(drawing, area);
-  draw_grid(drawing, area, layout.shown);
   LanePainter painter(drawing, model, layout.shown, state.scale);
-  drawing.origin = {static_cast<float>(extent(layout.shown, Instant{0}, Instant{0}).left), area.y};
-  for (std::size_t i = 0; i < model.ranks.size(); ++i) {
+  for (std::size_t i = first; i < last; ++i) {
     const float top = lane_top(layout, i);
-    if (top + kLanePitch < area.y || top > area.bottom()) continue;
     fill(drawing, {area.x, top - 2, kGutter, kLanePitch - 3},
          {.ink = Ink::Canvas, .item = {ItemKind::Lane, i}});
     draw_gutter(drawing, model, model.ranks[i], {area.x, top + kComputeLane / 2}, state);
@@ -101,6 +101,31 @@ void draw_lanes(Drawing& drawing, const TimelineLayout& layout, const TimelineMo
                          {layout.shown.plot.x, top - 3, layout.shown.plot.width, kLanePitch});
     draw_lane(painter, model.ranks[i], top);
   }
+}
+
+// The same on all processors, a few ranks at a time.
+void draw_ranks_together(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
+                         const ViewState& state, std::size_t first, std::size_t last) {
+  std::vector<Drawing> parts((last - first + kRanksTogether - 1) / kRanksTogether,
+                             part_of(drawing));
+  in_parallel(parts.size(), [&](std::size_t part) {
+    const std::size_t from = first + part * kRanksTogether;
+    draw_ranks(parts[part], layout, model, state, from, std::min(last, from + kRanksTogether));
+  });
+  for (const Drawing& part : parts) append(drawing, part);
+}
+
+void draw_lanes(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
+                const ViewState& state) {
+  const Rect& area = layout.lanes;
+  const ClipScope clip(drawing, area);
+  draw_grid(drawing, area, layout.shown);
+  drawing.origin = {static_cast<float>(extent(layout.shown, Instant{0}, Instant{0}).left), area.y};
+  std::size_t first = 0, last = model.ranks.size();
+  while (first < last && lane_top(layout, first) + kLanePitch < area.y) ++first;
+  while (first < last && lane_top(layout, last - 1) > area.bottom()) --last;
+  const bool many = model.spans.start.size() >= kManySpans && last - first > kRanksTogether;
+  (many ? draw_ranks_together : draw_ranks)(drawing, layout, model, state, first, last);
   const ClipScope plot(drawing,
                        {layout.shown.plot.x - 3, area.y, layout.shown.plot.width + 6, area.height});
   draw_overlays(drawing, layout, model, state);

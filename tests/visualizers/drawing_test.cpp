@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "visualizers/palette.h"
+#include "visualizers/svg.h"
 
 namespace trainyard {
 namespace {
@@ -63,6 +64,41 @@ TEST(Drawing, AnythingBetweenTilesEndsTheirStrip) {
   add_strip(d, {});
   EXPECT_EQ(d.marks.size(), 5u);
   EXPECT_EQ(d.tiles.size(), 4u);
+}
+
+// One mark of every kind that keeps its parts elsewhere, and clips within clips.
+void draw_all_kinds(Drawing& d) {
+  fill(d, {1, 1, 5, 5}, {.ink = Ink::Grid});
+  add_strip(d, {{{10, 10, 20, 10}, 7, ItemKind::Span, Ink::Forward, Tile::Kind::Box}});
+  const ClipScope clip(d, {5, 5, 60, 60});
+  line(d, {0, 0}, {50, 50}, {.ink = Ink::Text});
+  polygon(d, {{0, 0}, {9, 0}, {4, 8}}, {.ink = Ink::Warn});
+  columns(d, {10, 0, 40, 100}, {{50, 100}, {80, 100}}, {.item = {ItemKind::Wave, 9}});
+  const ClipScope inner(d, {20, 20, 60, 60});
+  text(d, {"B2", {22, 25}}, {.ink = Ink::Black});
+  add_strip(d, {{{30, 30, 20, 10}, 8, ItemKind::Fold, Ink::Backward, Tile::Kind::Fill}});
+}
+
+TEST(Drawing, PartsAppendedLookAsIfDrawnHere) {
+  Drawing whole({100, 100}), joined({100, 100});
+  for (Drawing* d : {&whole, &joined}) {
+    draw_all_kinds(*d);
+    d->origin = {3, 4};
+  }
+  {
+    const ClipScope clip(whole, {0, 0, 40, 90}), same(joined, {0, 0, 40, 90});
+    Drawing first = part_of(joined), second = part_of(joined);
+    draw_all_kinds(whole);
+    draw_all_kinds(whole);
+    draw_all_kinds(second);
+    draw_all_kinds(first);
+    append(joined, first);
+    append(joined, second);
+  }
+  EXPECT_EQ(to_svg(joined, Theme::Dark), to_svg(whole, Theme::Dark));
+  EXPECT_EQ(joined.marks.size(), whole.marks.size());
+  for (float y = 0.5f; y < 100; ++y)
+    for (float x = 0.5f; x < 100; ++x) ASSERT_EQ(hit(joined, {x, y}), hit(whole, {x, y}));
 }
 
 TEST(Drawing, WhatIsClippedAwayIsNotHit) {

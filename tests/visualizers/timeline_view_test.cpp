@@ -191,6 +191,26 @@ TEST(TimelineView, OnlyWhatIsShownIsDrawn) {
       1u);
 }
 
+TEST(TimelineView, ManyRanksDrawnTogetherLookLikeFewDrawnInTurn) {
+  const TimelineModel model = timeline_model(experiment({8, 8000}));
+  ASSERT_GT(model.spans.start.size(), 100'000u);
+  const auto drawn = [&](int ranks) {
+    Drawing d({900, kOverview + kRuler + kLanePitch * static_cast<float>(ranks)});
+    ViewState state;
+    state.shown = TimeRange{100ms, 40s};
+    draw_timeline(d, {0, 0, d.size.width, d.size.height}, model, state);
+    return d;
+  };
+  const Drawing few = drawn(3), all = drawn(8);
+  ASSERT_GT(few.tiles.size(), 300u);
+  ASSERT_GT(all.tiles.size(), few.tiles.size());
+  for (std::size_t i = 0; i < few.tiles.size(); ++i) {
+    ASSERT_EQ(all.tiles[i].rect, few.tiles[i].rect) << i;
+    ASSERT_EQ(all.tiles[i].tag, few.tiles[i].tag) << i;
+    ASSERT_EQ(all.tiles[i].ink, few.tiles[i].ink) << i;
+  }
+}
+
 TEST(TimelineView, SelectionIsARingOutsideAGap) {
   const TimelineModel model = timeline_model(experiment());
   ViewState state;

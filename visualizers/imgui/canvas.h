@@ -41,6 +41,7 @@ class Canvas {
 
  private:
   struct State;
+  static ImDrawData& gather(State&, std::size_t parts);
   std::unique_ptr<State> state_;
   InputQueue input_;
 };

@@ -60,9 +60,10 @@ class Painter {
       strokes_[i] = packed(colour(static_cast<Pattern>(i), theme), 1);
   }
 
-  void paint() {
+  void paint(std::size_t first, std::size_t last) {
     std::uint32_t clip = kNoClip;
-    for (const Mark& mark : drawing_.marks) {
+    for (std::size_t i = first; i < last; ++i) {
+      const Mark& mark = drawing_.marks[i];
       if (mark.clip != clip) {
         if (clip != kNoClip) list_.PopClipRect();
         clip = mark.clip;
@@ -346,9 +347,9 @@ class Painter {
 
 }  // namespace
 
-void paint_marks(const Drawing& drawing, double scale, Theme theme, FontAtlas& fonts,
-                 ImDrawList& list) {
-  Painter(drawing, scale, theme, fonts, list).paint();
+void paint_marks(const Drawing& drawing, std::size_t first, std::size_t last, double scale,
+                 Theme theme, FontAtlas& fonts, ImDrawList& list) {
+  Painter(drawing, scale, theme, fonts, list).paint(first, last);
 }
 
 }  // namespace trainyard

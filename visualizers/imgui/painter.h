@@ -10,6 +10,8 @@
 
 namespace trainyard {
 
-void paint_marks(const Drawing&, double scale, Theme, FontAtlas&, ImDrawList&);
+/// Marks [first, last). Several threads may paint parts of one drawing, each on a list of its own.
+void paint_marks(const Drawing&, std::size_t first, std::size_t last, double scale, Theme,
+                 FontAtlas&, ImDrawList&);
 
 }  // namespace trainyard
