@@ -166,23 +166,24 @@ int run_trace(const Words& words, Streams& streams) {
 }  // namespace
 
 Verb trace_verb() {
-  return {.name = "trace",
-          .summary = "Reads a recorded trace: where the time of each process and step went.",
-          .positional = "FILE",
-          .positional_doc =
-              "Chrome or Kineto JSON, plain or .gz, or a .tybin of --out; \"example\" is one that "
-              "ships",
-          .positional_required = true,
-          .flags = {{"range", "FROM..TO", "only this part of it, as 1.2s..1.5s"},
-                    {"out", "FILE.tybin", "keeps it in a form that opens at once"},
-                    {"svg", "FILE", "draws it there"},
-                    {"png", "FILE", "the same as pixels, two a logical one"},
-                    {"theme", "T", "of the picture: dark or light; else dark"},
-                    {"json", "", "the trainyard/trace@1 document and nothing else"},
-                    {"quiet", "", "says nothing on the way"}},
-          .examples = {"trace example",
-                       "trace example --range 100ms..300ms --svg trace.svg --out trace.tybin"},
-          .run = run_trace};
+  return {
+      .name = "trace",
+      .summary = "Reads a recorded trace: where the time of each process and step went.",
+      .positional = "FILE",
+      .positional_doc =
+          "Chrome or Kineto JSON or the CSV of nsys stats (NVTX ranges, kernels), plain or .gz, "
+          "or a .tybin of --out; \"example\" is one that ships",
+      .positional_required = true,
+      .flags = {{"range", "FROM..TO", "only this part of it, as 1.2s..1.5s"},
+                {"out", "FILE.tybin", "keeps it in a form that opens at once"},
+                {"svg", "FILE", "draws it there"},
+                {"png", "FILE", "the same as pixels, two a logical one"},
+                {"theme", "T", "of the picture: dark or light; else dark"},
+                {"json", "", "the trainyard/trace@1 document and nothing else"},
+                {"quiet", "", "says nothing on the way"}},
+      .examples = {"trace example",
+                   "trace example --range 100ms..300ms --svg trace.svg --out trace.tybin"},
+      .run = run_trace};
 }
 
 }  // namespace trainyard

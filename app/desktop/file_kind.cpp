@@ -9,6 +9,7 @@
 #include "core/io/files.h"
 #include "core/io/json.h"
 #include "core/io/memory_snapshot_import.h"
+#include "core/io/nsys_csv_import.h"
 #include "core/io/recorded_trace_file.h"
 #include "core/io/tensor_header.h"
 
@@ -29,6 +30,7 @@ std::optional<FileKind> plain_kind(const std::string& path) {
   if (begins == '[' || (begins == '{' && (holds("\"traceEvents\"") || holds("\"schemaVersion\""))))
     return FileKind::Trace;
   if (begins != '{' && holds("algbw") && holds("busbw")) return FileKind::NcclTests;
+  if (begins != '{' && is_nsys_csv(head)) return FileKind::Trace;
   const QString ending = QFileInfo(QString::fromStdString(path)).suffix().toLower();
   if (begins != '{' && (ending == "csv" || ending == "txt")) return FileKind::Pipeline;
   return {};

@@ -31,8 +31,8 @@ namespace {
 
 constexpr std::size_t kRowsShown = 500;
 const char* const kEmpty =
-    "Open or drop a trace of a profiler: Chrome or "
-    "Kineto JSON, also .gz, or a .tybin.";
+    "Open or drop a trace of a profiler: Chrome or Kineto JSON, NVTX ranges and kernels as CSV of "
+    "nsys stats, also .gz, or a .tybin.";
 
 QPushButton* button(const QString& words, QWidget* parent) {
   auto* made = new QPushButton(words, parent);
@@ -101,7 +101,7 @@ RecordedPage::RecordedPage(Session& session, QWidget* parent)
 
 void RecordedPage::ask_for_file() {
   const QString path = QFileDialog::getOpenFileName(
-      this, "Open trace", {}, "Traces (*.json *.json.gz *.gz *.tybin);;All files (*)");
+      this, "Open trace", {}, "Traces (*.json *.json.gz *.csv *.gz *.tybin);;All files (*)");
   if (!path.isEmpty()) open(path);
 }
 

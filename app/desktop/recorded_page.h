@@ -23,7 +23,7 @@ class RecordedPage : public Page {
 
  public:
   explicit RecordedPage(Session&, QWidget* parent = nullptr);
-  /// Stops what is being read and reads this. Chrome or Kineto JSON, .gz,
+  /// Stops what is being read and reads this. Chrome or Kineto JSON, the CSV of nsys stats, .gz,
   /// .tybin.
   void open(const QString& path);
   void cancel();

@@ -50,7 +50,7 @@ namespace {
 constexpr const char* kProjectFilter = "Trainyard project (*.trainyard)";
 constexpr const char* kAnyFilter =
     "Projects, models, clusters, plans (*.trainyard *.json *.safetensors *.gguf *.onnx);;"
-    "Recordings (*.json *.gz *.tybin *.pickle *.pkl *.txt *.log);;All files (*)";
+    "Recordings (*.json *.csv *.gz *.tybin *.pickle *.pkl *.txt *.log);;All files (*)";
 constexpr const char* kDefaultCluster = "h100-sxm:64";
 
 // Opens it with stand-ins for what is not chosen yet; throws what is wrong with the file.

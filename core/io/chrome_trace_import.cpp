@@ -23,6 +23,7 @@
 
 #include "core/base/error.h"
 #include "core/io/byte_source.h"
+#include "core/io/decimal_time.h"
 #include "core/io/trace_builder.h"
 
 namespace trainyard {
@@ -30,7 +31,7 @@ namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 18;
 constexpr int kDeepestJson = 200;
-constexpr std::int64_t kFarthestTime = std::int64_t{1} << 61;
+constexpr std::int64_t kMicrosecond = 1000;  // ns
 
 // The bytes as RapidJSON asks for them; names are the library's.
 // NOLINTBEGIN(readability-identifier-naming)
@@ -94,39 +95,6 @@ class JsonStream {
 };
 // NOLINTEND(readability-identifier-naming)
 
-/// Nanoseconds of a number of microseconds, exact to the third decimal.
-std::optional<std::int64_t> nanoseconds_of(std::string_view text) {
-  const bool minus = !text.empty() && text.front() == '-';
-  if (minus) text.remove_prefix(1);
-  std::int64_t whole = 0;
-  std::size_t i = 0;
-  for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
-    if (whole > kFarthestTime / 10'000) return {};
-    whole = whole * 10 + (text[i] - '0');
-  }
-  if (i == 0) return {};
-  std::int64_t ns = whole * 1000;
-  if (i < text.size() && text[i] == '.') {
-    std::int64_t unit = 100;
-    std::size_t digits = 0;
-    for (++i; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i, ++digits) {
-      if (digits == 3 && text[i] >= '5') ++ns;
-      ns += unit * (text[i] - '0');
-      unit /= 10;
-    }
-  }
-  if (i < text.size()) {  // an exponent
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return {};
-    value *= 1000;
-    if (!(value < static_cast<double>(kFarthestTime))) return {};
-    ns = std::llround(value);
-  }
-  if (ns > kFarthestTime) return {};
-  return minus ? -ns : ns;
-}
-
 std::optional<double> real_of(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -150,16 +118,6 @@ struct EventKind {
   RecordedKind kind = RecordedKind::Host;
   bool device = false, launches = false, annotations = false;
 };
-
-RecordedKind kind_of_kernel(std::string_view name) {
-  if (name.starts_with("nccl") || name.starts_with("rccl") || contains(name, "ncclDevKernel") ||
-      contains(name, "ncclKernel"))
-    return RecordedKind::Communication;
-  if (name.starts_with("Memcpy") || name.starts_with("Memset")) return RecordedKind::Transfer;
-  if (contains(name, "multi_tensor_apply") || contains(name, "FusedAdam"))
-    return RecordedKind::Optimizer;
-  return RecordedKind::Forward;
-}
 
 // Of Trainyard's own traces, by the letter of the phase.
 RecordedKind kind_of_phase(std::string_view phase) {
@@ -291,7 +249,7 @@ class EventReader {
   }
 
   std::optional<std::int64_t> time() {
-    if (const auto at = nanoseconds_of(event_.time)) return at;
+    if (const auto at = nanoseconds_of(event_.time, kMicrosecond)) return at;
     defect("a time in microseconds as ts", event_.time.empty() ? "none" : "another text");
     return {};
   }
@@ -332,7 +290,7 @@ class EventReader {
     if (!at) return;
     const char phase = e.phase[0];
     if (phase == 'X') {
-      const auto taken = nanoseconds_of(e.duration);
+      const auto taken = nanoseconds_of(e.duration, kMicrosecond);
       if (!taken || *taken < 0)
         return defect("a duration from 0 on as dur", e.duration.empty() ? "none" : "another text");
       return add(*at, *at + *taken);

@@ -7,20 +7,13 @@
 // microseconds with decimals, kept to the nanosecond.
 #pragma once
 
-#include <functional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "core/io/trace_import_options.h"
 #include "core/timeline/recorded_trace.h"
 
 namespace trainyard {
-
-struct TraceImportOptions {
-  std::stop_token stop = {};
-  /// Of the file, [0, 1], a few times for each megabyte and never after the call.
-  std::function<void(double)> progress = {};
-};
 
 /// Blocks. What single events lack is gathered as defects and the rest is kept, also of a file that
 /// ends early. Throws Error{InvalidInput} with line and offset when it is no trace or none of its

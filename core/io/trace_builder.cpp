@@ -21,22 +21,6 @@ void stop_if(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Error(Error::Kind::Cancelled, "the import was cancelled");
 }
 
-std::string clean(std::string_view text) {
-  if (is_utf8(text) && std::none_of(text.begin(), text.end(),
-                                    [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
-    return std::string(text);
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0 || static_cast<unsigned char>(text.front()) < 0x20)
-      out += '?';
-    else
-      out += text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(1, length));
-  }
-  return out;
-}
-
 // Sorts by start, the enclosing of two before the enclosed; looks up now and then.
 void sort_spans(std::vector<TraceSpan>& spans, const std::stop_token& stop) {
   std::uint64_t looked = 0;
@@ -71,13 +55,43 @@ bool natural_less(const std::string& a, const std::string& b) {
   return a < b;
 }
 
+bool holds_words(std::string_view text, std::string_view words) {
+  return text.find(words) != std::string_view::npos;
+}
+
 }  // namespace
+
+std::string clean_text(std::string_view text) {
+  if (is_utf8(text) && std::none_of(text.begin(), text.end(),
+                                    [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
+    return std::string(text);
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0 || static_cast<unsigned char>(text.front()) < 0x20)
+      out += '?';
+    else
+      out += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return out;
+}
+
+RecordedKind kind_of_kernel(std::string_view name) {
+  if (name.starts_with("nccl") || name.starts_with("rccl") || holds_words(name, "ncclDevKernel") ||
+      holds_words(name, "ncclKernel"))
+    return RecordedKind::Communication;
+  if (name.starts_with("Memcpy") || name.starts_with("Memset")) return RecordedKind::Transfer;
+  if (holds_words(name, "multi_tensor_apply") || holds_words(name, "FusedAdam"))
+    return RecordedKind::Optimizer;
+  return RecordedKind::Forward;
+}
 
 std::uint32_t TraceBuilder::name(std::string_view text) {
   key_.assign(text);
   if (const auto found = names_.find(key_); found != names_.end()) return found->second;
   const auto number = static_cast<std::uint32_t>(trace_.names.size());
-  trace_.names.push_back(clean(text));
+  trace_.names.push_back(clean_text(text));
   names_.emplace(key_, number);
   return number;
 }
@@ -88,7 +102,7 @@ std::uint32_t TraceBuilder::process(std::string_view id) {
   const auto number = static_cast<std::uint32_t>(trace_.processes.size());
   trace_.processes.push_back({});
   orders_.push_back(std::numeric_limits<std::int64_t>::max());
-  process_ids_.push_back(clean(id));
+  process_ids_.push_back(clean_text(id));
   process_numbers_.emplace(std::string(id), number);
   return number;
 }
@@ -112,12 +126,12 @@ std::uint32_t TraceBuilder::thread(std::string_view process_id, std::string_view
 }
 
 void TraceBuilder::name_thread(std::uint32_t thread, std::string_view name) {
-  trace_.threads[thread].name = clean(name);
+  trace_.threads[thread].name = clean_text(name);
 }
 
 void TraceBuilder::name_process(std::uint32_t process, std::string_view name) {
   RecordedProcess& named = trace_.processes[process];
-  named.name = clean(name);
+  named.name = clean_text(name);
   if (const auto number = number_after(name, "rank "); number && *number >= 0 && *number < 1 << 24)
     named.rank = static_cast<int>(*number);
 }
@@ -152,7 +166,7 @@ bool TraceBuilder::end(std::uint32_t thread, std::int64_t at) {
 void TraceBuilder::count(std::uint32_t process, std::string_view counter, bool bytes,
                          std::int64_t at, double value) {
   if (!std::isfinite(value)) return;
-  const auto key = std::pair(process, clean(counter));
+  const auto key = std::pair(process, clean_text(counter));
   auto found = counter_numbers_.find(key);
   if (found == counter_numbers_.end()) {
     found = counter_numbers_.emplace(key, static_cast<std::uint32_t>(trace_.counters.size())).first;
@@ -410,7 +424,7 @@ void TraceBuilder::name_what_has_none() {
     RecordedThread& thread = trace_.threads[t];
     std::string id = thread_ids_[t].substr(thread_ids_[t].find('\0') + 1);
     if (!id.empty() && id.back() == '\1') id.pop_back();
-    if (thread.name.empty()) thread.name = (thread.device ? "stream " : "thread ") + clean(id);
+    if (thread.name.empty()) thread.name = (thread.device ? "stream " : "thread ") + clean_text(id);
     if (threads_[t].annotations) thread.name += " marks";
   }
 }
@@ -422,7 +436,7 @@ RecordedTrace TraceBuilder::finish(const std::string& source, const std::stop_to
   trace_.source = source;
   trace_.base = first_;
   trace_.events = events;
-  trace_.device = clean(device);
+  trace_.device = clean_text(device);
   trace_.ranks = ranks;
   tell_kernels(stop);
   std::size_t spans = 0;

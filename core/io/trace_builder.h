@@ -26,6 +26,11 @@ struct TraceSpan {
   bool launches = false;  // this is the host's side of the correlation
 };
 
+/// The text, with "?" for what is not UTF-8 and for control characters.
+std::string clean_text(std::string_view);
+/// What the name of a device's kernel says of it; Forward where it says nothing.
+RecordedKind kind_of_kernel(std::string_view name);
+
 class TraceBuilder {
  public:
   /// The number of the text, the same for the same text. What is not UTF-8 becomes "?".

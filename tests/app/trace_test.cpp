@@ -31,6 +31,30 @@ TEST(TraceVerb, ItsOwnFileSaysTheSame) {
   EXPECT_EQ(again.out, expected);
 }
 
+TEST(TraceVerb, ReadsWhatNsysPrints) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "t.csv")
+      << "Processing [r.sqlite] with [cuda_gpu_trace.py]... \n"
+         "Start (us),Duration (us),CorrId,Device,Ctx,Strm,Name\n"
+         "10,30,1,NVIDIA H100 (0),1,7,gemm\n40,10,2,NVIDIA H100 (0),1,7,ncclDevKernel\n";
+  const Ran ran = trace("t.csv --json", folder);
+  ASSERT_EQ(ran.exit, kDone) << ran.err;
+  const Json json = parse_json(ran.out, "trace");
+  conforms(json, parse_json(json_schema("trace"), "schema"), "trace");
+  EXPECT_EQ(*json.find("device")->text(), "NVIDIA H100");
+  EXPECT_EQ(*json.find("spans")->integer(), 2);
+  const Json& process = json.find("processes")->as_list()->at(0);
+  EXPECT_EQ(*process.find("process")->text(), "NVIDIA H100 (0)");
+  EXPECT_DOUBLE_EQ(*process.find("compute_seconds")->real(), 30e-6);
+  EXPECT_DOUBLE_EQ(*process.find("exposed_communication_seconds")->real(), 10e-6);
+  std::ofstream(folder.path() / "bad.csv") << "Start (ns),Duration (ns),Name,PID,TID\n5,x,a,1,1\n";
+  const Ran bad = trace("bad.csv", folder);
+  EXPECT_EQ(bad.exit, kWrongInput);
+  EXPECT_NE(bad.err.find("bad.csv:2:2: expected a number from 0 on as Duration (ns)"),
+            std::string::npos)
+      << bad.err;
+}
+
 TEST(TraceVerb, RefusesInASentence) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "t.json") << kineto_trace();

@@ -60,6 +60,28 @@ TEST(RecordedPage, OpensATraceWithoutAModelAndFindsNamesInIt) {
   EXPECT_FALSE(page->canvases().front()->scene().description().isEmpty());
 }
 
+TEST(RecordedPage, ADroppedReportOfNsysIsARecording) {
+  const Folder folder;
+  Window window;
+  window.show();
+  auto* page = window.findChild<RecordedPage*>();
+  drop(window, {folder.file("ranges.csv",
+                            "Processing [r.sqlite] with [nvtx_pushpop_trace.py]... \n"
+                            "Start (ns),End (ns),Duration (ns),Name,PID,TID,Lvl,NumChild\n"
+                            "1000,5000,4000,ProfilerStep#3,42,43,0,1\n"
+                            "2000,3500,1500,:mlp.c_fc,42,43,1,0\n")});
+  ASSERT_TRUE(happens([&] { return page->settled() && page->model() != nullptr; }))
+      << page->error().toStdString();
+  EXPECT_EQ(window.document().project().perspective, "calibrate");
+  EXPECT_TRUE(page->isVisible());
+  const RecordedModel& model = *page->model();
+  EXPECT_EQ(model.end, Instant{4000});
+  EXPECT_EQ(model.step, Duration{4000});
+  ASSERT_EQ(model.lanes.size(), 1u);
+  EXPECT_EQ(model.lanes[0].rows, 2u);
+  EXPECT_EQ(page->findChild<QTreeWidget*>()->topLevelItemCount(), 2);
+}
+
 TEST(RecordedPage, AFileThatIsNoneTakesNothingAway) {
   const Folder folder;
   Window window;

@@ -219,6 +219,8 @@ TEST(Shell, ThePaletteHasEveryAction) {
 TEST(FileKind, PipelinesAreKnownByTheirEndings) {
   const Folder folder;
   EXPECT_EQ(file_kind(folder.file("pp.csv", "0F0,0F1,0B0,0B1\n")), FileKind::Pipeline);
+  EXPECT_EQ(file_kind(folder.file("r.csv", "Start (ns),Duration (ns),Name,PID,TID\n")),
+            FileKind::Trace);
   EXPECT_EQ(file_kind(folder.file("layout.TXT", "Et*10|t*22L\n")), FileKind::Pipeline);
   EXPECT_EQ(file_kind(folder.file("p.txt", project_document(Project{}))), FileKind::Project);
 }

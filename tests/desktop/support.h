@@ -5,14 +5,19 @@
 
 #include <QApplication>
 #include <QDir>
+#include <QDragEnterEvent>
+#include <QDropEvent>
 #include <QElapsedTimer>
 #include <QFile>
 #include <QKeyEvent>
+#include <QMimeData>
 #include <QTemporaryDir>
 #include <QThread>
+#include <QUrl>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/desktop/window.h"
 
@@ -48,6 +53,20 @@ inline void press(QWidget* widget, int key, Qt::KeyboardModifiers held = Qt::NoM
     QApplication::sendEvent(widget, &event);
   }
   widget->repaint();
+}
+
+/// Files dragged onto the window and let go there.
+inline void drop(Window& window, const std::vector<std::string>& files) {
+  QMimeData data;
+  QList<QUrl> urls;
+  for (const std::string& file : files)
+    urls.append(QUrl::fromLocalFile(QString::fromStdString(file)));
+  data.setUrls(urls);
+  QDragEnterEvent enter(QPoint(400, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window, &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent event(QPointF(400, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window, &event);
 }
 
 /// A folder that is gone after the test.

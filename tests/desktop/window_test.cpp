@@ -3,16 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
-#include <QDropEvent>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMenuBar>
 #include <QMessageBox>
-#include <QMimeData>
 #include <QPushButton>
 #include <QTableWidget>
 #include <QTimer>
-#include <QUrl>
 #include <map>
 #include <set>
 
@@ -30,16 +27,6 @@
 
 namespace trainyard {
 namespace {
-
-void drop(Window& window, const std::string& file) {
-  QMimeData data;
-  data.setUrls({QUrl::fromLocalFile(QString::fromStdString(file))});
-  QDragEnterEvent enter(QPoint(400, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-  QApplication::sendEvent(&window, &enter);
-  EXPECT_TRUE(enter.isAccepted());
-  QDropEvent event(QPointF(400, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-  QApplication::sendEvent(&window, &event);
-}
 
 // Answers the next dialog and keeps what it said.
 QString said_while(const std::function<void()>& act) {
@@ -69,9 +56,9 @@ TEST(Window, ADroppedConfigIsDrawnInThreeActions) {
   Window window;
   window.resize(1600, 1000);
   window.show();
-  drop(window, folder.file("tiny/config.json", kConfig));  // 1: drop
-  window.document().set_cluster("h100-sxm:16");            // 2: cluster
-  window.actions_of()["view.analyse"]->trigger();          // 3: look
+  drop(window, {folder.file("tiny/config.json", kConfig)});  // 1: drop
+  window.document().set_cluster("h100-sxm:16");              // 2: cluster
+  window.actions_of()["view.analyse"]->trigger();            // 3: look
   ASSERT_TRUE(happens([&] { return window.settled() && window.session().experiment(); }));
   CanvasWidget* waves = named<CanvasWidget>(window, "Timeline and memory");
   ASSERT_TRUE(happens([&] { return waves->drawing() != nullptr; }));
@@ -109,7 +96,7 @@ TEST(Window, WrongFilesGetASentenceAndChangeNothing) {
   Window window;
   for (const auto& [content, sentence] : wrong) {
     const std::string file = folder.file("wrong.json", content);
-    const QString said = said_while([&] { drop(window, file); });
+    const QString said = said_while([&] { drop(window, {file}); });
     EXPECT_TRUE(said.contains(sentence)) << content << ": " << said.toStdString();
     EXPECT_EQ(window.document().project(), Project{}) << content;
   }
