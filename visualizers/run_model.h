@@ -11,12 +11,22 @@
 
 namespace trainyard {
 
+/// How far the step that is under way has come, counted from its beginning.
+struct RunNow {
+  Instant at{};
+  /// Slow enough to be watched: the model's spans are of this step alone, and the waves beside are
+  /// its own. Else what it has not come to is still as the step before measured it.
+  bool alone = false;
+  std::vector<MemoryWave> waves;  // one a rank, where alone: as far as it has come
+};
+
 struct RunModel {
   ExperimentPtr predicted;  // null: nothing was started
   /// Measured, by instruction of the program; one that ends before it starts is not there yet. They
   /// count from the beginning of their step.
   std::vector<Span> spans;
-  std::vector<MemoryWave> waves;  // one a rank; without samples where none is there yet
+  std::optional<RunNow> now;      // nothing: no step is under way
+  std::vector<MemoryWave> waves;  // of a whole step, one a rank; without samples: none yet
   std::vector<double> losses;     // by update
   std::int64_t steps = 0;         // to be done in all
   Duration step{};                // measured; 0 = none yet

@@ -15,7 +15,8 @@ namespace trainyard {
 namespace {
 
 constexpr float kPad = 12, kTitle = 26, kCell = 60, kBusy = 18, kNote = 16, kRow = 16,
-                kHeadings = 18, kLeastTable = 330;
+                kHeadings = 18, kLeastTable = 330, kLeastCause = 140, kLeastBar = 60,
+                kMostBar = 160;
 
 using Format = std::function<std::string(std::int64_t)>;
 
@@ -86,17 +87,29 @@ void draw_difference(Drawing& drawing, const Rect& row, const RunResidual& part,
   line(drawing, {axis, row.y}, {axis, row.bottom()}, {.ink = Ink::Axis});
 }
 
-struct Columns4 {
-  float name, predicted, measured, residual, share, bar;  // right ends but of name and bar
+// Right ends but of name, bar and cause, which begin there. No cause and no bar: no room.
+struct ResidualColumns {
+  float name, predicted, measured, residual, share, bar, bar_end, cause, end;
+  bool has_bar() const { return bar_end - bar >= 24; }
+  bool has_cause() const { return end - cause >= kLeastCause; }
 };
-Columns4 columns_of(const Rect& area) {
-  const float x = area.x + kPad;
-  return {x, x + 156, x + 222, x + 292, x + 346, x + 356};
+ResidualColumns columns_of(const Rect& area) {
+  const float x = area.x + kPad, end = area.right() - kPad;
+  // A narrow table keeps its figures and leaves out shares.
+  if (area.width < kLeastTable) {
+    const float each = (area.width - 2 * kPad - 84) / 3;
+    return {x, x + 84 + each, x + 84 + 2 * each, end, end, end, end, end, end};
+  }
+  ResidualColumns at{x, x + 156, x + 222, x + 292, x + 346, x + 356, end, end, end};
+  const float left = end - at.bar - 12;
+  const float bar = std::clamp(left * 0.3f, kLeastBar, kMostBar);
+  if (left - bar >= kLeastCause) at.bar_end = at.bar + bar, at.cause = at.bar_end + 12;
+  return at;
 }
 
 void draw_row(Drawing& drawing, const Rect& row, const RunResidual& part, const Format& format,
               std::int64_t largest, Weight weight, Item item) {
-  const Columns4 at = columns_of(row);
+  const ResidualColumns at = columns_of(row);
   const float y = row.y + row.height / 2;
   fill(drawing, row, {.ink = Ink::Panel, .alpha = 0, .item = item});
   if (weight != Weight::SemiBold) {
@@ -108,7 +121,8 @@ void draw_row(Drawing& drawing, const Rect& row, const RunResidual& part, const 
       fill(drawing, swatch, {.ink = part.ink});
     }
   }
-  write(drawing, fit_text(part.name, 92, 10.5f, weight), {at.name + 14, y}, 10.5f, weight,
+  const float name = row.width < kLeastTable ? 70 : 92;
+  write(drawing, fit_text(part.name, name, 10.5f, weight), {at.name + 14, y}, 10.5f, weight,
         Ink::Text);
   const auto cell = [&](const std::string& words, float right, Ink ink, Weight heavy) {
     write(drawing, words, {right, y}, 10.5f, heavy, ink, Align::Right);
@@ -116,21 +130,26 @@ void draw_row(Drawing& drawing, const Rect& row, const RunResidual& part, const 
   cell(format(part.predicted), at.predicted, Ink::Text2, Weight::Regular);
   cell(format(part.measured), at.measured, Ink::Text, Weight::Regular);
   cell(signed_text(part, format), at.residual, Ink::Text, Weight::SemiBold);
-  cell(share_text(part), at.share, Ink::Text2, Weight::Regular);
-  const float bar = row.right() - kPad - at.bar;
-  if (bar >= 24) draw_difference(drawing, {at.bar, row.y, bar, row.height}, part, largest);
+  if (at.share > at.residual) cell(share_text(part), at.share, Ink::Text2, Weight::Regular);
+  if (at.has_bar())
+    draw_difference(drawing, {at.bar, row.y, at.bar_end - at.bar, row.height}, part, largest);
+  if (at.has_cause())
+    write(drawing, fit_text(part.cause, at.end - at.cause, 10.5f, Weight::Regular), {at.cause, y},
+          10.5f, Weight::Regular, Ink::Text2);
 }
 
 void draw_table(Drawing& drawing, const Rect& area, const RunResiduals& residuals,
                 const Format& format, std::uint64_t tag) {
   const ClipScope clip(drawing, area);
   draw_title(drawing, area, residuals.of + " by cause");
-  const Columns4 at = columns_of(area);
+  const ResidualColumns at = columns_of(area);
   float y = area.y + kTitle;
   const std::pair<const char*, float> headings[] = {
       {"predicted", at.predicted}, {"measured", at.measured}, {"residual", at.residual}};
   for (const auto& [words, right] : headings)
     write(drawing, words, {right, y + kHeadings / 2}, 10, Weight::Medium, Ink::Text3, Align::Right);
+  if (at.has_cause())
+    write(drawing, "likely cause", {at.cause, y + kHeadings / 2}, 10, Weight::Medium, Ink::Text3);
   y += kHeadings;
   std::int64_t largest = std::abs(residuals.sum.difference());
   for (const RunResidual& part : residuals.parts)
@@ -159,12 +178,14 @@ Hover hover_of(const std::optional<RunResiduals>& residuals, std::uint64_t row,
   hover.lines.push_back("predicted " + format(part.predicted));
   hover.lines.push_back(signed_text(part, format) + " of " + signed_text(residuals->sum, format) +
                         " in all");
+  for (const std::string& words : {part.cause, part.figures})
+    if (!words.empty()) hover.lines.push_back(words);
   return hover;
 }
 
 }  // namespace
 
-void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model) {
+void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model, bool memory) {
   const ClipScope clip(drawing, area);
   fill(drawing, area, {.ink = Ink::Panel});
   line(drawing, {area.x + 0.5f, area.y}, {area.x + 0.5f, area.bottom()}, {.ink = Ink::Border});
@@ -176,7 +197,14 @@ void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model) {
     if (i % 2 == 1) y += kCell;
   }
   const std::vector<std::string> notes = run_notes(model);
-  const float low = area.bottom() - kNote * static_cast<float>(notes.size()) - 6;
+  float low = area.bottom() - kNote * static_cast<float>(notes.size()) - 6;
+  const float notes_top = low;
+  if (const auto residuals = memory ? memory_residuals(model) : std::nullopt;
+      model.comparison && residuals && y + height_of(residuals) <= low) {
+    low -= height_of(residuals);
+    draw_table(drawing, {area.x, low, area.width, height_of(residuals)}, *residuals, bytes_text,
+               kMemoryTag);
+  }
   if (model.comparison && y + kTitle + kBusy <= low) {
     draw_title(drawing, {area.x, y, area.width, kTitle}, "At work, of the step");
     y += kTitle;
@@ -187,7 +215,7 @@ void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model) {
                 busy[i]);
   }
   if (y > low) return;
-  y = low;
+  y = notes_top;
   for (const std::string& note : notes) {
     write(drawing, fit_text(note, area.width - 2 * kPad, 10), {area.x + kPad, y + kNote / 2}, 10,
           Weight::Medium, Ink::Text2);
@@ -195,20 +223,25 @@ void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model) {
   }
 }
 
-float run_residuals_height(const RunModel& model) {
-  if (!model.comparison) return 0;
-  return std::max(height_of(time_residuals(model)), height_of(memory_residuals(model)));
+bool run_residuals_fit_both(float width) {
+  return columns_of({0, 0, std::floor(width / 2), 0}).has_cause();
 }
 
-void draw_run_residuals(Drawing& drawing, const Rect& area, const RunModel& model) {
-  const std::optional<RunResiduals> time = time_residuals(model), memory = memory_residuals(model);
+float run_residuals_height(const RunModel& model, bool memory) {
+  if (!model.comparison) return 0;
+  const float time = height_of(time_residuals(model));
+  return memory ? std::max(time, height_of(memory_residuals(model))) : time;
+}
+
+void draw_run_residuals(Drawing& drawing, const Rect& area, const RunModel& model, bool memory) {
+  const std::optional<RunResiduals> time = time_residuals(model), held = memory_residuals(model);
   if (!time || area.height <= 0) return;
-  const bool both = memory && area.width >= 2 * kLeastTable;
+  const bool both = memory && held && area.width >= 2 * kLeastTable;
   const float half = both ? std::floor(area.width / 2) : area.width;
   fill(drawing, area, {.ink = Ink::Panel});
   draw_table(drawing, {area.x, area.y, half, area.height}, *time, time_text, kTimeTag);
   if (!both) return;
-  draw_table(drawing, {area.x + half, area.y, area.width - half, area.height}, *memory, bytes_text,
+  draw_table(drawing, {area.x + half, area.y, area.width - half, area.height}, *held, bytes_text,
              kMemoryTag);
   line(drawing, {area.x + half + 0.5f, area.y}, {area.x + half + 0.5f, area.bottom()},
        {.ink = Ink::Border});

@@ -1,5 +1,7 @@
 #include "visualizers/run_readings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "visualizers/memory_view.h"
+#include "visualizers/run_causes.h"
 #include "visualizers/run_loss.h"
 #include "visualizers/timeline_model.h"
 #include "visualizers/viewmodel/format.h"
@@ -15,6 +18,7 @@ namespace trainyard {
 namespace {
 
 constexpr const char* kNone = "\u2013";
+constexpr const char* kSum = "sum of the rows, exact";
 
 double share_of(double measured, double predicted) {
   return predicted > 0 ? measured / predicted - 1 : 0;
@@ -106,8 +110,8 @@ Ink ink_of_cause(std::string_view name) {
 std::string spell_residuals(const RunResiduals& residuals, const auto& format) {
   std::string text = " " + residuals.of + " by cause:";
   const auto add = [&](const RunResidual& part) {
-    text += " " + part.name + " " + format(part.measured) + ", predicted " +
-            format(part.predicted) + ";";
+    text += fmt::format(" {} {}, predicted {}{}{};", part.name, format(part.measured),
+                        format(part.predicted), part.cause.empty() ? "" : ", ", part.cause);
   };
   for (const RunResidual& part : residuals.parts) add(part);
   add(residuals.sum);
@@ -151,8 +155,11 @@ std::optional<RunResiduals> time_residuals(const RunModel& model) {
   for (const CauseResidual& cause : c.causes)
     if (cause.predicted.count() != 0 || cause.measured.count() != 0)
       residuals.parts.push_back({std::string(cause.name), ink_of_cause(cause.name),
-                                 cause.predicted.count(), cause.measured.count()});
-  residuals.sum = {"step", Ink::Text, c.predicted_step.count(), c.measured_step.count()};
+                                 cause.predicted.count(), cause.measured.count(),
+                                 cause_words(cause, model.predicted->program),
+                                 cause_figures(cause, model.predicted->program)});
+  residuals.sum = {"step", Ink::Text,    c.predicted_step.count(), c.measured_step.count(),
+                   kSum,   std::string()};
   return residuals;
 }
 
@@ -170,10 +177,15 @@ std::optional<RunResiduals> memory_residuals(const RunModel& model) {
     const std::int64_t measured = m.samples[m.peak].bytes[at].value;
     std::string name(to_string(category));
     std::replace(name.begin(), name.end(), '_', ' ');
-    if (predicted != 0 || measured != 0)
-      residuals.parts.push_back({std::move(name), ink_of(category), predicted, measured});
+    if (predicted == 0 && measured == 0) continue;
+    const bool known = model.comparison && *rank < model.comparison->waves.size();
+    residuals.parts.push_back({std::move(name), ink_of(category), predicted, measured,
+                               known ? memory_cause(model.comparison->waves[*rank], category,
+                                                    Bytes{predicted}, Bytes{measured})
+                                     : std::string(),
+                               std::string()});
   }
-  residuals.sum = {"peak", Ink::Text, peak_of(p).value, peak_of(m).value};
+  residuals.sum = {"peak", Ink::Text, peak_of(p).value, peak_of(m).value, kSum, std::string()};
   return residuals;
 }
 
@@ -183,6 +195,9 @@ std::vector<std::string> run_notes(const RunModel& model) {
     notes.push_back("first sample after " + format_duration(model.first_sample));
   if (model.running && model.frames_per_second > 0)
     notes.push_back(std::to_string(model.frames_per_second) + " frames a second");
+  if (const auto furthest = largest_deviation(model))
+    notes.push_back(
+        fmt::format("furthest off: {}, {}", furthest->name, signed_percent(furthest->share())));
   return notes;
 }
 
@@ -199,6 +214,8 @@ std::string spell_run_readings(const RunModel& model) {
   if (const auto memory = memory_residuals(model))
     text += spell_residuals(*memory, [](std::int64_t n) { return format_bytes(Bytes{n}); });
   for (const std::string& note : run_notes(model)) text += " " + note + ".";
+  if (const auto furthest = largest_deviation(model))
+    text += " " + deviation_words(*furthest) + ".";
   return text;
 }
 

@@ -35,6 +35,8 @@ struct RunResidual {
   std::string name;
   Ink ink = Ink::Text;
   std::int64_t predicted = 0, measured = 0;
+  std::string cause;    // where most of the difference lies, "mostly q_proj, +34.0 %"; may be empty
+  std::string figures;  // behind it: "q_proj 5.12 ms, predicted 3.82 ms"; may be empty
   std::int64_t difference() const { return measured - predicted; }
 };
 struct RunResiduals {
@@ -49,7 +51,8 @@ std::optional<RunResiduals> memory_residuals(const RunModel&);
 
 /// "+3.8 %", "−0.4 %", "±0.0 %".
 std::string signed_percent(double share);
-/// "first sample after 0.31 s", "61 frames a second": what was looked at.
+/// "first sample after 0.31 s", "61 frames a second": what was looked at; and what is furthest from
+/// its prediction.
 std::vector<std::string> run_notes(const RunModel&);
 /// All of the above in words.
 std::string spell_run_readings(const RunModel&);

@@ -7,7 +7,10 @@
 #include "core/timeline/metrics.h"
 #include "visualizers/memory_view.h"
 #include "visualizers/memory_wave.h"
+#include "visualizers/run_causes.h"
+#include "visualizers/run_lanes.h"
 #include "visualizers/run_loss.h"
+#include "visualizers/run_now.h"
 #include "visualizers/run_panels.h"
 #include "visualizers/text_metrics.h"
 #include "visualizers/timeline_model.h"
@@ -16,14 +19,8 @@
 namespace trainyard {
 namespace {
 
-constexpr float kHeader = 28, kSide = 304, kLeastWithSide = 860, kGhostLane = 7, kLane = 15,
-                kComm = 4, kLeastWave = 34, kMostWave = 150, kGap = 8;
-
-Instant end_of(const RunModel& model) {
-  Instant end = makespan(model.predicted->timeline);
-  for (const Span& span : model.spans) end = std::max(end, span.end);
-  return std::max(end, Instant{1});
-}
+constexpr float kHeader = 28, kSide = 304, kLeastWithSide = 860, kLeastWave = 34, kMostWave = 150,
+                kGap = 8;
 
 std::size_t rank_count(const RunModel& model) {
   return static_cast<std::size_t>(model.predicted->program.devices);
@@ -34,91 +31,8 @@ Rect rank_area(const RunLayout& layout, std::size_t rank, float scroll) {
           layout.ranks.width, layout.pitch};
 }
 Rect wave_area(const Rect& rank) {
-  const float top = kGhostLane + kLane + kComm + 6;
+  const float top = kRunLanes + 6;
   return {rank.x, rank.y + top, rank.width, rank.height - top - kGap};
-}
-
-// Spans of one row, in order of time. What is narrower than a pixel shares one: the longest shows.
-class RowPainter {
- public:
-  RowPainter(Drawing& drawing, const Viewport& view, float y, float height, Tile::Kind kind)
-      : drawing_(drawing), view_(view), y_(y), height_(height), kind_(kind) {}
-  ~RowPainter() {
-    flush();
-    if (first_ < drawing_.tiles.size())
-      strip(drawing_, first_,
-            {view_.plot.x - kBeyondPlot, y_, view_.plot.width + 2 * kBeyondPlot, height_});
-  }
-  RowPainter(const RowPainter&) = delete;
-  RowPainter& operator=(const RowPainter&) = delete;
-
-  void add(const Span& span, Ink ink, std::uint32_t tag) {
-    if (span.end <= view_.from || span.start >= view_.to) return;
-    const Extent e = extent(view_, span.start, span.end);
-    if (e.width() >= 1.5f) {
-      flush();
-      tile(e.left, e.width(), ink, tag);
-      return;
-    }
-    const float pixel = std::floor(e.left);
-    if (pixel != pixel_) flush();
-    pixel_ = pixel;
-    if (span.length() < longest_) return;
-    longest_ = span.length(), ink_ = ink, tag_ = tag;
-  }
-
- private:
-  void tile(float x, float width, Ink ink, std::uint32_t tag) {
-    drawing_.tiles.push_back({{x, y_, width, height_}, tag, ItemKind::Span, ink, kind_});
-  }
-  void flush() {
-    if (longest_ >= Duration{}) tile(pixel_, 1, ink_, tag_);
-    longest_ = Duration{-1}, pixel_ = -1e9f;
-  }
-
-  Drawing& drawing_;
-  const Viewport& view_;
-  float y_, height_, pixel_ = -1e9f;
-  Tile::Kind kind_;
-  std::size_t first_ = drawing_.tiles.size();
-  Duration longest_{-1};
-  Ink ink_ = Ink::Forward;
-  std::uint32_t tag_ = 0;
-};
-
-// Rows of several streams lie in one: by start, whichever stream they are of.
-void draw_row(Drawing& drawing, const Viewport& view, const Program& program,
-              const std::vector<Span>& spans, DeviceId device, bool compute, float y, float height,
-              Tile::Kind kind) {
-  std::vector<std::uint32_t> list;
-  int streams = 0;
-  for (const Stream& stream : program.streams) {
-    if (stream.device != device || stream.compute != compute) continue;
-    ++streams;
-    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i)
-      if (i < spans.size() && spans[i].end >= spans[i].start) list.push_back(i);
-  }
-  if (streams > 1)
-    std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return spans[a].start < spans[b].start;
-    });
-  RowPainter painter(drawing, view, y, height, kind);
-  for (const std::uint32_t i : list)
-    painter.add(spans[i], ink_of(program.task(InstructionId{i})), i);
-}
-
-void draw_lanes(Drawing& drawing, const Rect& rank, const Viewport& view, const RunModel& model,
-                DeviceId device) {
-  const Program& program = model.predicted->program;
-  const float measured = rank.y + kGhostLane + 1;
-  hatch(drawing, {view.plot.x, measured, view.plot.width, kLane}, Pattern::Idle);
-  draw_row(drawing, view, program, model.predicted->timeline.spans, device, true, rank.y,
-           kGhostLane, Tile::Kind::Fill);
-  fill(drawing, {view.plot.x, rank.y, view.plot.width, kGhostLane},
-       {.ink = Ink::Canvas, .alpha = 0.5f});
-  draw_row(drawing, view, program, model.spans, device, true, measured, kLane, Tile::Kind::Box);
-  draw_row(drawing, view, program, model.spans, device, false, measured + kLane + 1, kComm,
-           Tile::Kind::Fill);
 }
 
 // The sample in effect with the most bytes within each pixel.
@@ -189,16 +103,22 @@ void draw_wave(Drawing& drawing, const Rect& area, const Viewport& view, const R
   std::int64_t highest = 1;
   for (const MemoryWave::Sample& s : ghost.samples)
     highest = std::max(highest, total(s.bytes).value);
-  const bool there = rank < model.waves.size() && !model.waves[rank].samples.empty();
-  if (there)
-    for (const MemoryWave::Sample& s : model.waves[rank].samples)
-      highest = std::max(highest, total(s.bytes).value);
+  // Of the step under way where that is shown alone, else of the newest that is over.
+  const bool rising = model.now && model.now->alone;
+  const std::vector<MemoryWave>& waves = rising ? model.now->waves : model.waves;
+  const bool there = rank < waves.size() && !waves[rank].samples.empty();
+  for (const std::vector<MemoryWave>* known : {&waves, &model.waves})
+    if (rank < known->size())
+      for (const MemoryWave::Sample& s : (*known)[rank].samples)
+        highest = std::max(highest, total(s.bytes).value);
   const ByteScale scale = scale_of(plot, highest, 6);
   const int count = std::max(1, static_cast<int>(plot.width));
   const ClipScope clip(drawing, plot);
-  if (there)
-    draw_stack(drawing, plot, scale, model.waves[rank], crests(model.waves[rank], view, count),
-               rank);
+  if (there) {
+    const float right = rising ? std::max(plot.x, cut_x(view, model.now->at)) : plot.right();
+    const ClipScope come(drawing, {plot.x, plot.y, right - plot.x, plot.height});
+    draw_stack(drawing, plot, scale, waves[rank], crests(waves[rank], view, count), rank);
+  }
   if (ghost.samples.empty()) return;
   const std::vector<std::size_t> crest = crests(ghost, view, count);
   draw_band(drawing, plot, scale, ghost, crest);
@@ -209,7 +129,7 @@ void draw_names(Drawing& drawing, const Rect& rank, const RunModel& model, std::
   const float x = rank.x + 10;
   const Program& program = model.predicted->program;
   write(drawing, rank_name(program, DeviceId{static_cast<std::uint32_t>(i)}),
-        {x, rank.y + kGhostLane + 1 + kLane / 2}, 11, Weight::SemiBold, Ink::Text);
+        {x, rank.y + kGhostLane + 1 + kMeasuredLane / 2}, 11, Weight::SemiBold, Ink::Text);
   write(drawing, "predicted", {rank.x + kGutter - 8, rank.y + kGhostLane / 2}, 9, Weight::Regular,
         Ink::Text3, Align::Right);
   const Rect wave = wave_area(rank);
@@ -252,13 +172,14 @@ RunLayout run_layout(const RunModel& model, const Rect& area) {
   const float width = area.width - side;
   const float top = l.header.bottom();
   l.side = {area.x + width, top, side, std::max(0.f, area.bottom() - top)};
-  const float residuals = run_residuals_height(model);
+  l.memory_aside = side > 0 && !run_residuals_fit_both(width);
+  const float residuals = run_residuals_height(model, !l.memory_aside);
   l.residuals = {area.x, area.bottom() - residuals, width, residuals};
   l.loss = {area.x, top, width, std::clamp(area.height * 0.2f, 56.f, 150.f)};
   l.ruler = {area.x, l.loss.bottom() + 6, width, kRuler};
   const float ranks_top = l.ruler.bottom() + 6;
   l.ranks = {area.x, ranks_top, width, std::max(0.f, l.residuals.y - ranks_top)};
-  const float lanes = kGhostLane + kLane + kComm + 6 + kGap;
+  const float lanes = kRunLanes + 6 + kGap;
   const auto ranks = static_cast<float>(std::max<std::size_t>(1, rank_count(model)));
   l.pitch = std::clamp(l.ranks.height / ranks, lanes + kLeastWave, lanes + kMostWave);
   return l;
@@ -275,9 +196,10 @@ void draw_run(Drawing& drawing, const Rect& area, const RunModel& model, const V
   const RunLayout layout = run_layout(model, area);
   draw_header(drawing, layout.header, model);
   draw_run_loss(drawing, layout.loss, model);
-  const Instant end = end_of(model);
+  const Instant end = run_end(model);
   const Viewport view = viewport_of(layout.ranks, state, end);
-  draw_ruler(drawing, layout.ruler, view, state, end);
+  draw_run_ruler(drawing, layout.ruler, view, model, state, end);
+  const std::optional<RunDeviation> furthest = largest_deviation(model);
   {
     const ClipScope clip(drawing, layout.ranks);
     draw_grid(drawing, layout.ranks, view);
@@ -288,12 +210,14 @@ void draw_run(Drawing& drawing, const Rect& area, const RunModel& model, const V
       draw_names(drawing, rank, model, i);
       const ClipScope inside(drawing,
                              {view.plot.x, layout.ranks.y, view.plot.width, layout.ranks.height});
-      draw_lanes(drawing, rank, view, model, DeviceId{static_cast<std::uint32_t>(i)});
+      draw_run_lanes(drawing, rank, view, model, DeviceId{static_cast<std::uint32_t>(i)});
       draw_wave(drawing, wave_area(rank), view, model, i);
+      if (furthest && furthest->device.value == i) draw_deviation(drawing, rank, view, *furthest);
     }
+    draw_run_lines(drawing, layout.ranks, view, model);
   }
-  draw_run_residuals(drawing, layout.residuals, model);
-  if (layout.side.width > 0) draw_run_side(drawing, layout.side, model);
+  draw_run_residuals(drawing, layout.residuals, model, !layout.memory_aside);
+  if (layout.side.width > 0) draw_run_side(drawing, layout.side, model, layout.memory_aside);
 }
 
 Hover describe_run(const RunModel& model, const Rect& area, const ViewState& state, Item item,
@@ -302,6 +226,7 @@ Hover describe_run(const RunModel& model, const Rect& area, const ViewState& sta
   if (!model.predicted) return hover;
   const Experiment& predicted = *model.predicted;
   if (item.kind == ItemKind::Other) return describe_run_panel(model, item);
+  if (item.kind == ItemKind::Cursor) return describe_run_line(model, item, run_end(model));
   if (item.kind == ItemKind::Span && item.tag < predicted.program.instructions.size()) {
     const InstructionId id{static_cast<std::uint32_t>(item.tag)};
     hover.title = describe(predicted.program, id);
@@ -309,8 +234,11 @@ Hover describe_run(const RunModel& model, const Rect& area, const ViewState& sta
                           format_duration(predicted.timeline.spans[id.value].length()));
     if (id.value < model.spans.size() && model.spans[id.value].end >= model.spans[id.value].start)
       hover.value = "measured " + format_duration(model.spans[id.value].length());
+    const std::optional<RunDeviation> furthest = largest_deviation(model);
+    if (furthest && id >= furthest->first && id <= furthest->last)
+      hover.lines.push_back("furthest from its prediction: " + deviation_words(*furthest));
   } else if (item.kind == ItemKind::Wave && item.tag < model.waves.size()) {
-    const Viewport view = viewport_of(run_layout(model, area).ranks, state, end_of(model));
+    const Viewport view = viewport_of(run_layout(model, area).ranks, state, run_end(model));
     const Instant when = time_at(view, at.x);
     hover.title =
         "Memory of " + rank_name(predicted.program, DeviceId{static_cast<std::uint32_t>(item.tag)});
@@ -339,6 +267,7 @@ std::string spell_run(const RunModel& model) {
   text += " Predicted " + spell_duration(model.predicted->result.step.value) + " a step";
   if (model.step > Duration{}) text += ", measured " + spell_duration(model.step);
   text += ".";
+  if (model.now) text += " The step under way has come to " + spell_duration(model.now->at) + ".";
   for (std::size_t i = 0; i < model.waves.size() && i < model.predicted->waves.size(); ++i)
     if (!model.waves[i].samples.empty())
       text += " " + rank_name(model.predicted->program, DeviceId{static_cast<std::uint32_t>(i)}) +

@@ -40,7 +40,8 @@ DataTable pareto_table(const ParetoModel&, const std::function<std::string(std::
 DataTable validation_table(const ValidationModel&);
 /// Schedules in the order of their panels.
 DataTable schedules_table(const SchedulesModel&);
-/// Losses by update.
+/// What differs from the prediction, by cause, and what is furthest from it, as far as a step was
+/// measured; then losses by update.
 DataTable run_table(const RunModel&);
 /// Causes by model, then in its order.
 DataTable waterfall_table(const std::vector<WaterfallModel>&);

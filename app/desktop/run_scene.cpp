@@ -3,19 +3,13 @@
 #include <algorithm>
 
 #include "app/desktop/analyse_scene.h"
-#include "core/timeline/metrics.h"
+#include "visualizers/run_now.h"
 
 namespace trainyard {
 namespace {
 
 constexpr float kStep = 48;  // px that an arrow key or a notch scrolls
 constexpr double kZoomStep = 1.25;
-
-Instant end_of(const RunModel& model) {
-  Instant end = makespan(model.predicted->timeline);
-  for (const Span& span : model.spans) end = std::max(end, span.end);
-  return std::max(end, Instant{1});
-}
 
 }  // namespace
 
@@ -41,19 +35,19 @@ void RunScene::scroll_by(float dy) {
 }
 
 void RunScene::show(const Viewport& view) {
-  const TimeLimits limits{.first = Instant{}, .last = end_of(model_)};
+  const TimeLimits limits{.first = Instant{}, .last = run_end(model_)};
   const Viewport kept = clamp(view, limits);
   state_.shown = TimeRange{kept.from, kept.to};
 }
 
 void RunScene::zoom_by(double factor, double x) {
-  const Viewport now = viewport_of(run_layout(model_, area()).ranks, state_, end_of(model_));
-  show(zoom(now, factor, x, {.first = Instant{}, .last = end_of(model_)}));
+  const Viewport now = viewport_of(run_layout(model_, area()).ranks, state_, run_end(model_));
+  show(zoom(now, factor, x, {.first = Instant{}, .last = run_end(model_)}));
 }
 
 void RunScene::pan_by(double dx) {
-  const Viewport now = viewport_of(run_layout(model_, area()).ranks, state_, end_of(model_));
-  show(pan(now, dx, {.first = Instant{}, .last = end_of(model_)}));
+  const Viewport now = viewport_of(run_layout(model_, area()).ranks, state_, run_end(model_));
+  show(pan(now, dx, {.first = Instant{}, .last = run_end(model_)}));
 }
 
 bool RunScene::input(const InputFrame& frame) {

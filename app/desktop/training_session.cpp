@@ -13,8 +13,11 @@
 namespace trainyard {
 namespace {
 
-constexpr int kFrame = 16;                             // ms
-constexpr int kCauses = 30;                            // frames between two looks at causes
+constexpr int kFrame = 16;   // ms
+constexpr int kCauses = 30;  // frames between two looks at causes
+// Lanes that empty and fill more often than three times a second flash: such steps are drawn over
+// the ones before them.
+constexpr Duration kWatched = std::chrono::milliseconds(333);
 constexpr std::size_t kEvents = std::size_t{1} << 15;  // of a device between two frames
 
 std::string steps_text(std::int64_t n) {
@@ -155,6 +158,8 @@ void TrainingSession::poll() {
   spans_.clear(), memory_.clear(), steps_.clear();
   live_->drain(spans_, memory_, steps_);
   if (spans_.empty() && steps_.empty()) return;
+  const auto before = static_cast<std::int64_t>(model_.losses.size());
+  reader_->show_alone(before == 0 || model_.so_far / before >= kWatched);
   reader_->take(spans_, memory_, steps_);
   if (model_.first_sample == Duration{} && !spans_.empty()) {
     model_.first_sample = Duration{asked_.nsecsElapsed()};
@@ -182,16 +187,15 @@ void TrainingSession::count_frame() {
 
 void TrainingSession::compare_now() {
   const Experiment& predicted = *model_.predicted;
-  const bool whole = std::all_of(model_.spans.begin(), model_.spans.end(),
-                                 [](const Span& span) { return span.end >= span.start; }) &&
+  const bool whole = !reader_->whole().empty() &&
                      std::none_of(model_.waves.begin(), model_.waves.end(),
                                   [](const MemoryWave& wave) { return wave.samples.empty(); });
   if (!whole) return;
-  Timeline now;
-  now.clock = Timeline::Clock::Measured;
-  now.spans = model_.spans;
+  Timeline newest;
+  newest.clock = Timeline::Clock::Measured;
+  newest.spans = reader_->whole();
   model_.comparison = compare(predicted.program, {predicted.timeline, predicted.waves},
-                              {now, model_.waves}, predicted.prices.recompute_share);
+                              {newest, model_.waves}, predicted.prices.recompute_share);
 }
 
 void TrainingSession::end(const std::shared_ptr<const TrainingReport>& report,
@@ -199,6 +203,7 @@ void TrainingSession::end(const std::shared_ptr<const TrainingReport>& report,
   frame_.stop();
   if (live_) poll();
   model_.running = false;
+  model_.now.reset();
   paused_ = false;
   model_.failed = !error.empty();
   report_ = report;

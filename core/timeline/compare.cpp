@@ -118,7 +118,9 @@ TimelineComparison compare(const Program& program, const TimedWaves& predicted,
   c.device = critical_device(ours);
   const Breakdown &m = ours[c.device.value], &p = theirs[c.device.value];
   for (const NamedPart& part : breakdown_parts())
-    c.causes.push_back({part.name, p.*part.part, m.*part.part});
+    c.causes.push_back({part.name, p.*part.part, m.*part.part,
+                        residual_origin(part.part, m.*part.part - p.*part.part, program, c.device,
+                                        predicted.timeline, measured.timeline, recompute_share)});
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d) {
     const MemoryWave &pwave = predicted.waves[d], &mwave = measured.waves[d];
     WaveResidual w;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/timeline/metrics.h"
+#include "core/timeline/residual_origin.h"
 
 namespace trainyard {
 
@@ -14,6 +15,7 @@ namespace trainyard {
 struct CauseResidual {
   std::string_view name;  // "forward", "pipeline", "bubble"
   Duration predicted{}, measured{};
+  ResidualOrigin origin;  // where most of the difference lies
   Duration difference() const { return measured - predicted; }
 };
 

@@ -43,13 +43,14 @@ TEST(RunReadings, WhatIsNotThereYetIsADash) {
   RunModel model = half_way();
   model.losses.clear();
   model.waves.clear();
+  model.spans.clear();
   for (const RunReading& reading : run_readings(model))
     EXPECT_EQ(reading.value, "\u2013") << reading.name;
   EXPECT_FALSE(judge_run(model));
   EXPECT_FALSE(time_residuals(model));
   EXPECT_FALSE(memory_residuals(model));
   EXPECT_TRUE(run_notes(model).empty());
-  EXPECT_EQ(run_residuals_height(model), 0);
+  EXPECT_EQ(run_residuals_height(model, true), 0);
 }
 
 TEST(RunReadings, WhatIsLeftGoesOnAtThePaceSoFar) {
@@ -108,8 +109,11 @@ TEST(RunReadings, InWordsForWhoDoesNotSeeIt) {
   model.frames_per_second = 61;
   const std::string words = spell_run_readings(model);
   for (const char* part :
-       {"Prediction ", "Step time ", "by cause: forward 8.80 ms, predicted 8.00 ms;",
-        "first sample after 310 ms.", "61 frames a second.", "step 35.2 ms, predicted 32.0 ms."})
+       {"Prediction ", "Step time ",
+        "by cause: forward 8.80 ms, predicted 8.00 ms, mostly forward, +10.0 %;",
+        "first sample after 310 ms.", "61 frames a second.",
+        "step 35.2 ms, predicted 32.0 ms, sum of the rows, exact.",
+        "furthest off: Stage 0, B0, +10.0 %.", "Stage 0, B0: 4.40 ms, predicted 4.00 ms, +10.0 %."})
     EXPECT_NE(words.find(part), std::string::npos) << part << " in " << words;
 }
 
@@ -118,8 +122,10 @@ TEST(RunReadings, ARowIsToldUnderThePointer) {
   const Hover row = describe_run_panel(model, {ItemKind::Other, kTimeTag});
   EXPECT_EQ(row.title, "forward");
   EXPECT_EQ(row.value, "measured 8.80 ms");
-  ASSERT_EQ(row.lines.size(), 2u);
+  ASSERT_EQ(row.lines.size(), 4u);
   EXPECT_EQ(row.lines[0], "predicted 8.00 ms");
+  EXPECT_EQ(row.lines[2], "mostly forward, +10.0 %");
+  EXPECT_EQ(row.lines[3], "forward 8.80 ms, predicted 8.00 ms");
   const Hover reading = describe_run_panel(model, {ItemKind::Other, kReadingTag + 4});
   EXPECT_EQ(reading.title, "Loss");
   EXPECT_EQ(describe_run_panel(model, {ItemKind::Other, kReadingTag + 6}).title, "");

@@ -66,6 +66,92 @@ TEST(RunView, ASpanSaysBothTimes) {
   EXPECT_EQ(hover.lines[0], "predicted 2.00 ms");
 }
 
+RunModel under_way(bool alone) {
+  RunModel model = half_way();
+  model.now = RunNow{14ms, alone, std::vector<MemoryWave>(2)};
+  for (Span& span : model.spans)
+    if (span.end > 14ms) span = kUnmeasured;
+  model.now->waves[0] = model.waves[0];
+  return model;
+}
+
+TEST(RunView, NowIsALineWithATag) {
+  const RunModel model = under_way(true);
+  const Drawing drawing = drawn(model);
+  EXPECT_TRUE(says(drawing, "now 14.000 ms"));
+  const RunLayout layout = run_layout(model, kRunArea);
+  const Rect plot = plot_of(layout.ranks);
+  const float x = static_cast<float>(plot.x + plot.width * 14.0 / 32);
+  for (const float share : {0.2f, 0.5f, 0.9f})
+    EXPECT_EQ(hit(drawing, {x, plot.y + share * plot.height}).kind, ItemKind::Cursor) << share;
+  const Hover hover = describe_run(model, kRunArea, {}, {ItemKind::Cursor, 0}, {});
+  EXPECT_EQ(hover.title, "Now");
+  EXPECT_EQ(hover.value, "14.000 ms");
+  EXPECT_EQ(hover.lines.back(), "to the right of it nothing was measured yet");
+  EXPECT_NE(spell_run(model).find("has come to 14.0 milliseconds."), std::string::npos);
+  EXPECT_FALSE(says(drawn(half_way()), "now "));
+}
+
+// The axis is of the prediction, 32 ms.
+TEST(RunView, NothingMeasuredIsRightOfNow) {
+  const RunModel model = under_way(true);
+  const Drawing drawing = drawn(model);
+  const Rect plot = plot_of(run_layout(model, kRunArea).ranks);
+  const float x = static_cast<float>(plot.x + plot.width * 14.0 / 32);
+  for (const Tile& tile : drawing.tiles)
+    EXPECT_TRUE(tile.kind != Tile::Kind::Box || tile.rect.right() <= x + 0.5f);
+  int waves = 0;
+  for (const Mark& mark : drawing.marks) {
+    if (mark.kind != MarkKind::Columns || mark.style.item.kind != ItemKind::Wave) continue;
+    ++waves;
+    EXPECT_LE(drawing.clips[mark.clip].right(), x + 0.5f);
+  }
+  EXPECT_GT(waves, 0);
+}
+
+TEST(RunView, TheEndOfThePredictionIsALine) {
+  const RunModel model = done();
+  const Hover hover = describe_run(model, kRunArea, {}, {ItemKind::Cursor, 1}, {});
+  EXPECT_EQ(hover.title, "End of the prediction");
+  EXPECT_EQ(hover.value, "32.000 ms");
+  EXPECT_EQ(describe_run(model, kRunArea, {}, {ItemKind::Cursor, 0}, {}).title, "");
+}
+
+std::size_t marks_of(const Drawing& drawing, MarkKind kind, Ink ink) {
+  return static_cast<std::size_t>(
+      std::count_if(drawing.marks.begin(), drawing.marks.end(),
+                    [&](const Mark& mark) { return mark.kind == kind && mark.style.ink == ink; }));
+}
+
+TEST(RunView, TheLargestDeviationHasARing) {
+  RunModel model = done();
+  const Drawing drawing = drawn(model);
+  EXPECT_EQ(marks_of(drawing, MarkKind::Outline, Ink::Select), 1u);
+  // A tenth is less than a step may be off.
+  EXPECT_EQ(marks_of(drawing, MarkKind::Polygon, Ink::Warn), 0u);
+  model.spans[0].end += 5ms;
+  const Drawing slow = drawn(model);
+  EXPECT_EQ(marks_of(slow, MarkKind::Outline, Ink::Select), 1u);
+  EXPECT_EQ(marks_of(slow, MarkKind::Polygon, Ink::Warn), 1u);
+  const Hover hover = describe_run(model, kRunArea, {}, {ItemKind::Span, 0}, {});
+  EXPECT_EQ(hover.lines.back(),
+            "furthest from its prediction: Stage 0, F0: 7.20 ms, predicted 2.00 ms, +260.0 %");
+  model.spans = model.predicted->timeline.spans;
+  EXPECT_EQ(marks_of(drawn(model), MarkKind::Outline, Ink::Select), 0u);
+}
+
+TEST(RunView, CausesStandBesideTheirResiduals) {
+  const RunModel model = done();
+  const Drawing drawing = drawn(model);
+  EXPECT_TRUE(says(drawing, "likely cause"));
+  EXPECT_TRUE(says(drawing, "mostly backward, +10.0 %"));
+  EXPECT_TRUE(says(drawing, "sum of the rows, exact"));
+  // Memory stands beside the lanes, where it has room.
+  EXPECT_TRUE(run_layout(model, kRunArea).memory_aside);
+  EXPECT_FALSE(run_layout(model, {0, 0, 1700, 520}).memory_aside);
+  EXPECT_FALSE(run_layout(model, {0, 0, 859, 520}).memory_aside);
+}
+
 TEST(RunView, CausesAreShownOnceItIsOver) {
   EXPECT_FALSE(says(drawn(half_way()), "bubble"));
   const Drawing drawing = drawn(done());

@@ -7,7 +7,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/units_text.h"
-#include "tests/visualizers/small_experiment.h"
+#include "tests/visualizers/run_models.h"
 #include "visualizers/views.h"
 
 namespace trainyard {
@@ -134,6 +134,31 @@ TEST(Tables, WaterfallEndsWithItsSums) {
   ASSERT_EQ(table.rows, 3u);
   EXPECT_EQ(whole(table, 2, "time of A"), 15);
   EXPECT_EQ(whole(table, 2, "time, B less A"), -2);
+}
+
+TEST(Tables, ARunHasItsResidualsThenItsLosses) {
+  const RunModel model = testing_run::done();
+  const DataTable table = run_table(model);
+  const auto words = [&](std::size_t row, const std::string& column) {
+    const DataCell cell = table.cell(row, column_of(table, column));
+    return std::get<std::string>(cell);
+  };
+  EXPECT_EQ(words(0, "what"), "Step of Stage 0: forward");
+  EXPECT_EQ(whole(table, 0, "time predicted"), 8'000'000);
+  EXPECT_EQ(whole(table, 0, "time measured"), 8'800'000);
+  EXPECT_EQ(words(0, "likely cause"), "mostly forward, +10.0 %");
+  std::size_t losses = 0, far = 0;
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    losses += words(row, "what").starts_with("update ") ? 1 : 0;
+    if (!words(row, "what").ends_with("furthest from its prediction")) continue;
+    ++far;
+    EXPECT_EQ(whole(table, row, "time measured"), 4'400'000);
+  }
+  EXPECT_EQ(losses, 4u);
+  EXPECT_EQ(far, 1u);
+  EXPECT_EQ(words(table.rows - 1, "what"), "update 4");
+  EXPECT_EQ(table.item(table.rows - 1), (Item{ItemKind::Dot, 3}));
+  EXPECT_EQ(run_table({}).rows, 0u);
 }
 
 }  // namespace

@@ -37,10 +37,68 @@ TEST(LiveReader, SpansCountFromTheBeginningOfTheirStep) {
   reader.take({span(1, 0, 3ms, 4ms), span(0, 0, 1ms, 3ms)}, {}, {});
   EXPECT_EQ(model.spans[0], (Span{0ms, 2ms}));
   EXPECT_EQ(model.spans[1], (Span{2ms, 3ms}));
-  // The next step overwrites one span after another; what it has not come to stays.
+  ASSERT_TRUE(model.now);
+  EXPECT_EQ(model.now->at, Instant{3ms});
+  // A step that is shown alone begins with nothing.
   reader.take({span(0, 1, 10ms, 13ms)}, {}, {});
   EXPECT_EQ(model.spans[0], (Span{0ms, 3ms}));
-  EXPECT_EQ(model.spans[1], (Span{2ms, 3ms}));
+  EXPECT_EQ(model.spans[1], kUnmeasured);
+  EXPECT_EQ(model.now->at, Instant{3ms});
+  EXPECT_TRUE(model.now->alone);
+}
+
+// Quick steps overwrite one span after another; what one has not come to stays.
+TEST(LiveReader, QuickStepsAreShownOverThoseBefore) {
+  RunModel model = predicted();
+  LiveReader reader(model);
+  reader.show_alone(false);
+  reader.take({span(0, 0, 1ms, 3ms), span(1, 0, 3ms, 6ms)}, {}, {});
+  reader.take({span(0, 1, 10ms, 13ms)}, {}, {});
+  EXPECT_EQ(model.spans[0], (Span{0ms, 3ms}));
+  EXPECT_EQ(model.spans[1], (Span{2ms, 5ms}));
+  EXPECT_EQ(model.now->at, Instant{3ms});
+  EXPECT_FALSE(model.now->alone);
+  // What comes late is of a step that is over.
+  reader.take({span(1, 0, 4ms, 90ms)}, {}, {});
+  EXPECT_EQ(model.spans[1], (Span{2ms, 5ms}));
+}
+
+TEST(LiveReader, AWholeStepIsKept) {
+  RunModel model = predicted();
+  LiveReader reader(model);
+  const auto step = [&](int repetition, Duration begin, std::uint32_t count) {
+    std::vector<LiveSpan> spans;
+    for (std::uint32_t i = 0; i < count; ++i)
+      spans.push_back(span(i, repetition, begin + i * 1ms, begin + i * 1ms + 1ms));
+    reader.take(spans, {}, {});
+  };
+  const auto all = static_cast<std::uint32_t>(model.spans.size());
+  step(0, 5ms, all);
+  EXPECT_TRUE(reader.whole().empty());
+  step(1, 2000ms, all - 1);
+  ASSERT_EQ(reader.whole().size(), model.spans.size());
+  EXPECT_EQ(reader.whole()[1], (Span{1ms, 2ms}));
+  // One of the next has not come: the step before it stays the newest whole one.
+  step(2, 4000ms, 1);
+  EXPECT_EQ(reader.whole()[1], (Span{1ms, 2ms}));
+}
+
+TEST(LiveReader, AWaveRisesWithItsStep) {
+  RunModel model = predicted();
+  LiveReader reader(model);
+  reader.take({span(0, 0, 1ms, 3ms)}, {memory(0, 1ms, 100), memory(0, 2ms, 300)}, {});
+  ASSERT_EQ(model.now->waves[0].samples.size(), 2u);
+  EXPECT_EQ(model.now->waves[0].samples[1].at, Instant{1ms});
+  EXPECT_EQ(model.now->waves[0].peak, 1u);
+  reader.take({}, {memory(0, 4ms, 200)}, {});
+  EXPECT_EQ(model.now->waves[0].samples.size(), 3u);
+  EXPECT_EQ(peak_of(model.now->waves[0]), Bytes{300});
+  // The next begins with what was held.
+  reader.take({span(0, 1, 7ms, 9ms)}, {memory(0, 8ms, 250)}, {});
+  ASSERT_EQ(model.now->waves[0].samples.size(), 2u);
+  EXPECT_EQ(total(model.now->waves[0].samples[0].bytes), Bytes{200});
+  EXPECT_EQ(peak_of(model.now->waves[0]), Bytes{250});
+  EXPECT_EQ(peak_of(model.waves[0]), Bytes{300});
 }
 
 TEST(LiveReader, AWaveIsShownOnceItsStepIsOver) {
