@@ -13,7 +13,7 @@
 #include "app/desktop/mesh_page.h"
 #include "app/desktop/order_page.h"
 #include "app/desktop/planner_page.h"
-#include "app/desktop/run_scene.h"
+#include "app/desktop/run_page.h"
 #include "app/desktop/search_bar.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/utilisation_page.h"
@@ -21,6 +21,7 @@
 #include "app/desktop/view_table.h"
 #include "app/desktop/waves_scene.h"
 #include "visualizers/pareto_view.h"
+#include "visualizers/run_view.h"
 #include "visualizers/tables.h"
 
 namespace trainyard {
@@ -87,12 +88,10 @@ AnalysePage::AnalysePage(Document& document, Session& session, TrainingSession& 
   add("Energy", new EnergyPage(session_));
   schedules_ = new SchedulesPage(document, session_);
   add("Schedules", schedules_->canvas(), schedules_);
-  add("Run",
-      new CanvasWidget("Run beside its prediction", std::make_unique<RunScene>(training.model())));
+  run_ = new RunPage(document, training);
+  add("Run", run_->canvas(), run_);
   planner_ = new PlannerPage(document);
   add("Plans", planner_->canvases().front(), planner_);
-  connect(&training, &TrainingSession::changed, canvases_[kRun], &CanvasWidget::refresh);
-  connect(canvases_[kRun], &CanvasWidget::painted, &training, &TrainingSession::count_frame);
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
   connect(tabs_, &QTabBar::currentChanged, this, &Page::turned);
   connect(tabs_, &QTabBar::currentChanged, this, &AnalysePage::refresh_rows);
@@ -139,7 +138,9 @@ QList<CanvasWidget*> AnalysePage::canvases() const {
   return canvases_.mid(0, kPlans) + planner_->canvases();
 }
 
-bool AnalysePage::settled() const { return schedules_->settled() && planner_->settled(); }
+bool AnalysePage::settled() const {
+  return schedules_->settled() && planner_->settled() && run_->settled();
+}
 
 QStringList AnalysePage::tabs() const {
   QStringList names;

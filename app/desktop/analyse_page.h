@@ -21,6 +21,7 @@ namespace trainyard {
 class CanvasWidget;
 class OrderPage;
 class PlannerPage;
+class RunPage;
 class SearchBar;
 class ViewPage;
 class ViewTable;
@@ -59,6 +60,7 @@ class AnalysePage : public Page {
   Exploration& exploration() { return exploration_; }
   SearchBar& search_bar() const { return *search_; }
   SchedulesPage& schedules() const { return *schedules_; }
+  RunPage& run() const { return *run_; }
 
  Q_SIGNALS:
   void rows_shown(bool);
@@ -83,6 +85,7 @@ class AnalysePage : public Page {
   ViewTable* rows_;
   OrderPage* order_;
   SchedulesPage* schedules_;
+  RunPage* run_;
   PlannerPage* planner_;
   QList<CanvasWidget*> canvases_;  // of each tab the one that speaks for it
 };

@@ -105,6 +105,8 @@ constexpr Command kCommands[] = {
     {"run.stop", "Run", "Stop training", "Ctrl+Shift+R", "Ends after the step that is under way."},
     {"run.pause", "Run", "Pause training", "F8",
      "Waits after the step that is under way; again goes on with the same bits.", true},
+    {"run.accept", "Run", "Accept what the run measured", "",
+     "The project's predictions go by the run's own kernels from now on."},
     {"compare.swap", "Compare", "Swap A and B", "", "A becomes B and B becomes A."},
     {"compare.link", "Compare", "Link axes", "", "One time axis for both results.", true},
     {"compare.deltas", "Compare", "Deltas only", "",

@@ -39,14 +39,14 @@ ComparePerspective* compare_perspective(const Window& window) {
   return nullptr;
 }
 
-void keep_run(const TrainingSession& session, RunList& runs) {
+std::optional<std::int64_t> keep_run(const TrainingSession& session, RunList& runs) {
   const auto& report = session.report();
-  if (report == nullptr || report->run.losses.empty()) return;
+  if (report == nullptr || report->run.losses.empty()) return {};
   const TrainingWish& wish = session.wish();
   RunWords words{wish.request, {}, wish.request.calibration};
   for (const std::string& word : wish.training) apply_training(words.training, word);
   words.training.steps = wish.steps;
-  runs.record(*report, words);
+  return runs.record(*report, words);
 }
 
 void connect_compare(Window& window) {

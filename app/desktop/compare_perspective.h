@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
 
 #include "app/desktop/compare_page.h"
 #include "app/desktop/runs_page.h"
@@ -35,8 +37,9 @@ class ComparePerspective : public TabPage {
 
 /// The window's own; null in a window without that perspective.
 ComparePerspective* compare_perspective(const Window&);
-/// Records what the session has trained, where that came to anything.
-void keep_run(const TrainingSession&, RunList&);
+/// Records what the session has trained, where that came to anything: the number it is listed
+/// under.
+std::optional<std::int64_t> keep_run(const TrainingSession&, RunList&);
 /// What the commands "compare.*" of the window do.
 void connect_compare(Window&);
 

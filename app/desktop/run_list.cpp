@@ -43,10 +43,12 @@ void RunList::change(F with_store) {
   Q_EMIT changed();
 }
 
-void RunList::record(const TrainingReport& report, const RunWords& words) {
+std::optional<std::int64_t> RunList::record(const TrainingReport& report, const RunWords& words) {
+  std::optional<std::int64_t> id;
   change([&](RunStore& store) {
-    store.add(record_of(report, words, utc_text(std::chrono::system_clock::now())));
+    id = store.add(record_of(report, words, utc_text(std::chrono::system_clock::now())));
   });
+  return id;
 }
 
 void RunList::set_note(std::int64_t id, const std::string& note) {

@@ -5,6 +5,7 @@
 #include <QObject>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,8 @@ class RunList : public QObject {
   std::vector<RunEntry> entries(std::string_view words = {});
   /// Throws as RunStore::get does.
   RecordedRun get(std::int64_t id) const;
-  void record(const TrainingReport&, const RunWords&);
+  /// The number that the run has on it; nothing where it is not kept.
+  std::optional<std::int64_t> record(const TrainingReport&, const RunWords&);
   void set_note(std::int64_t id, const std::string& note);
   /// Puts exactly these on it.
   void set_tags(std::int64_t id, const std::vector<std::string>& tags);

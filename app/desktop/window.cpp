@@ -29,6 +29,7 @@
 #include "app/desktop/planner_page.h"
 #include "app/desktop/project_panel.h"
 #include "app/desktop/readings.h"
+#include "app/desktop/run_page.h"
 #include "app/desktop/strategy_panel.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/tool_bar.h"
@@ -76,6 +77,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   connect_compare(*this);
   centre_->findChild<LearnPage*>()->connect_commands(actions_);
   centre_->findChild<MachinePage*>()->connect_commands(actions_);
+  analyse_->run().connect_commands(actions_);
   connect_shell();
   lay_out();
   refresh_title();
@@ -209,7 +211,8 @@ void Window::connect_parts() {
   connect(&training_, &TrainingSession::started, this, refresh_training);
   connect(&training_, &TrainingSession::finished, this, refresh_training);
   connect(&training_, &TrainingSession::changed, this, refresh_training);
-  connect(&training_, &TrainingSession::finished, this, [this] { keep_run(training_, runs_); });
+  connect(&training_, &TrainingSession::finished, this,
+          [this] { analyse_->run().set_number(keep_run(training_, runs_)); });
   refresh_training();
   connect(verdict_, &VerdictBar::apply, this, &Window::apply_words);
   connect(bottom_, &BottomPanel::apply, this, &Window::apply_words);
