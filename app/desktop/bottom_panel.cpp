@@ -48,6 +48,7 @@ BottomPanel::BottomPanel(Session& session, Exploration& exploration, QWidget* pa
     : QWidget(parent),
       session_(session),
       exploration_(exploration),
+      names_(this),
       tabs_(new QTabBar),
       pages_(new QStackedWidget) {
   setObjectName("panel");
@@ -114,19 +115,32 @@ BottomPanel::BottomPanel(Session& session, Exploration& exploration, QWidget* pa
 void BottomPanel::show_problems() { tabs_->setCurrentIndex(1); }
 
 void BottomPanel::refresh_statistics() {
-  statistics_->clear();
-  if (session_.data() == nullptr) return tabs_->setTabText(0, "Statistics");
-  const TimelineModel& model = session_.data()->timeline;
+  const std::shared_ptr<const ViewData> views = session_.shared_data();
+  if (views == nullptr) {
+    names_.stop();
+    statistics_->clear();
+    return tabs_->setTabText(0, "Statistics");
+  }
   const TimeRange range = session_.range();
   tabs_->setTabText(0, QString("Statistics   %1 %2 to %3")
                            .arg(session_.state().range ? "range" : "whole step",
                                 q(format_duration(range.from)), q(format_duration(range.to))));
   std::vector<std::uint32_t> rows;
-  for (const RankLanes& rank : model.ranks) {
+  for (const RankLanes& rank : views->timeline.ranks) {
     rows.insert(rows.end(), rank.compute.begin(), rank.compute.end());
     rows.insert(rows.end(), rank.comm.begin(), rank.comm.end());
   }
-  for (const NameStatistics& s : range_statistics(model.spans, rows, range.from, range.to)) {
+  names_.ask(views, views->timeline.spans, std::move(rows), range.from, range.to,
+             [this, views, range](const std::vector<NameStatistics>& list, bool exact) {
+               show_statistics(views->timeline, range, list, exact);
+             });
+}
+
+void BottomPanel::show_statistics(const TimelineModel& model, const TimeRange& range,
+                                  const std::vector<NameStatistics>& list, bool exact) {
+  statistics_->clear();
+  const QString about = exact ? "" : "\u2248 ";
+  for (const NameStatistics& s : list) {
     if (statistics_->topLevelItemCount() >= kMostRows) break;
     const Ink ink = static_cast<Ink>(s.category);
     auto* item = add_table_row(
@@ -134,8 +148,8 @@ void BottomPanel::refresh_statistics() {
         {q(model.experiment->program.names[NameId{s.name}]), ink_word(ink),
          q(format_count(static_cast<std::int64_t>(s.count))), q(format_duration(s.sum)),
          q(format_duration(s.self)), q(format_duration(s.average())),
-         q(format_duration(s.shortest)), q(format_duration(s.median)), q(format_duration(s.p95)),
-         q(format_duration(s.longest)),
+         q(format_duration(s.shortest)), about + q(format_duration(s.median)),
+         about + q(format_duration(s.p95)), q(format_duration(s.longest)),
          q(format_percent(share_of_range(s.sum, range.from, range.to, model.ranks.size())))});
     item->setIcon(0, swatch_icon(ink));
   }

@@ -5,6 +5,7 @@
 #include <QWidget>
 
 #include "app/desktop/exploration.h"
+#include "app/desktop/name_tables.h"
 #include "app/desktop/session.h"
 
 class QLabel;
@@ -28,11 +29,14 @@ class BottomPanel : public QWidget {
 
  private:
   void refresh_statistics();
+  void show_statistics(const TimelineModel&, const TimeRange&, const std::vector<NameStatistics>&,
+                       bool exact);
   void refresh_problems();
   void refresh_alive();
   void refresh_readings();
   Session& session_;
   Exploration& exploration_;
+  NameTables names_;
   QTabBar* tabs_;
   QStackedWidget* pages_;
   QTreeWidget *statistics_, *problems_, *alive_, *waves_, *path_;

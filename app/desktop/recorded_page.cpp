@@ -44,7 +44,7 @@ QPushButton* button(const QString& words, QWidget* parent) {
 }  // namespace
 
 RecordedPage::RecordedPage(Session& session, QWidget* parent)
-    : Page(parent), session_(session), background_(this) {
+    : Page(parent), session_(session), background_(this), names_(this) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   auto scene = std::make_unique<RecordedScene>([this] { fill_table(); });
@@ -174,18 +174,27 @@ void RecordedPage::refresh() {
 
 void RecordedPage::fill_table() {
   canvas_->refresh();
-  table_->clear();
+  names_.stop();
   range_->clear();
-  if (!model_) return;
+  if (!model_) return table_->clear();
   const TimeRange range = scene_->state().range.value_or(TimeRange{Instant{}, model_->end});
   range_->setText((scene_->state().range ? "range of " : "whole recording, ") +
                   q(format_duration(range.length())));
-  const std::vector<NameStatistics> list = recorded_statistics(*model_, range.from, range.to);
+  names_.ask(model_, model_->spans, model_->busy_rows, range.from, range.to,
+             [this, range](const std::vector<NameStatistics>& list, bool exact) {
+               show_names(list, range, exact);
+             });
+}
+
+void RecordedPage::show_names(const std::vector<NameStatistics>& list, const TimeRange& range,
+                              bool exact) {
+  table_->clear();
   table_->setSortingEnabled(false);
   for (std::size_t i = 0; i < std::min(kRowsShown, list.size()); ++i) {
     const NameStatistics& s = list[i];
     auto* row = new SortedRow(table_);
     const double share = share_of_range(s.sum, range.from, range.to);
+    constexpr int kMedian = 3, kP95 = 4;
     const Duration figures[] = {s.sum, s.self, s.average(), s.median, s.p95, s.shortest, s.longest};
     row->setText(0, q(model_->trace.names[s.name]));
     row->setToolTip(0, q(model_->trace.names[s.name]));
@@ -194,7 +203,8 @@ void RecordedPage::fill_table() {
     row->set_figure(2, static_cast<double>(s.count));
     int column = 3;
     for (const Duration figure : figures) {
-      row->setText(column, q(format_duration(figure)));
+      const bool about = !exact && (&figure == &figures[kMedian] || &figure == &figures[kP95]);
+      row->setText(column, (about ? "\u2248 " : "") + q(format_duration(figure)));
       row->set_figure(column++, to_seconds(figure));
     }
     row->setText(column, q(format_percent(share)));

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/desktop/background.h"
+#include "app/desktop/name_tables.h"
 #include "app/desktop/page.h"
 #include "visualizers/recorded_model.h"
 
@@ -32,7 +33,7 @@ class RecordedPage : public Page {
   const QString& error() const { return error_; }
 
   QList<CanvasWidget*> canvases() const override;
-  bool settled() const override { return !background_.running(); }
+  bool settled() const override { return !background_.running() && !names_.running(); }
   bool whole() const override { return true; }
   std::optional<Drawing> picture() const override;
 
@@ -45,6 +46,7 @@ class RecordedPage : public Page {
   void ask_for_file();
   void refresh();
   void fill_table();
+  void show_names(const std::vector<NameStatistics>&, const TimeRange&, bool exact);
   void search(const QString& words);
   void walk(bool forwards);
 
@@ -57,7 +59,8 @@ class RecordedPage : public Page {
   QLineEdit* search_;
   QPushButton *open_, *cancel_;
   QTreeWidget* table_;
-  Background background_;  // ends first
+  Background background_;  // ends first, but for the tables
+  NameTables names_;
 };
 
 }  // namespace trainyard

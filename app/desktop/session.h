@@ -24,6 +24,8 @@ class Session : public QObject {
   const ExperimentPtr& experiment() const { return experiment_; }
   /// What views derived from it; null before the first.
   const ViewData* data() const { return data_.get(); }
+  /// The same, to be kept by who works on it elsewhere.
+  std::shared_ptr<const ViewData> shared_data() const { return data_; }
   /// The rank of the selected span or lane, else that of the expanded wave, else the worst.
   std::size_t selected_rank() const;
   const std::vector<NeighbourPlan>& neighbours() const { return neighbours_; }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tests/visualizers/span_rows.h"
+#include "visualizers/viewmodel/length_histogram.h"
 
 namespace trainyard {
 namespace {
@@ -72,6 +73,65 @@ TEST(Statistics, EqualTheLoop) {
       RC_ASSERT(facts.p95 == lengths[(lengths.size() * 95 + 99) / 100 - 1]);
     }
   }));
+}
+
+// Percentiles of sums: the middle of the bucket in which the exact one lies.
+bool near(Duration quick, Duration exact) {
+  return std::abs(quick.count() - exact.count()) * 32 <= std::max(exact.count(), quick.count());
+}
+
+void expect_quick_as_exact(const SpanStore& store, const std::vector<std::uint32_t>& rows,
+                           Instant from, Instant to) {
+  const auto quick = quick_statistics(store, sum_names(store), rows, from, to);
+  const auto exact = range_statistics(store, rows, from, to);
+  RC_ASSERT(quick.size() == exact.size());
+  for (std::size_t i = 0; i < quick.size(); ++i) {
+    NameStatistics same = quick[i];
+    RC_ASSERT(near(same.median, exact[i].median));
+    RC_ASSERT(near(same.p95, exact[i].p95));
+    same.median = exact[i].median;
+    same.p95 = exact[i].p95;
+    RC_ASSERT(same == exact[i]);
+  }
+}
+
+TEST(Statistics, OfSumsAreThoseOfTheSpans) {
+  EXPECT_TRUE(rc::check([] {
+    const auto seed = *rc::gen::arbitrary<std::uint32_t>();
+    const auto children = random_row(seed, *rc::gen::inRange(0, 9000));
+    SpanStore store;
+    add_row(store, children);
+    add_row(store, random_row(seed + 1, *rc::gen::inRange(4000, 14'000)), 0);
+    index_spans(store);
+    const std::int64_t end = store.end.back();
+    const Instant from{*rc::gen::inRange<std::int64_t>(-1000, end)};
+    const Instant to = from + Duration{*rc::gen::inRange<std::int64_t>(1, 2 * end)};
+    expect_quick_as_exact(store, {0, 1}, from, to);
+    expect_quick_as_exact(store, {1}, Instant{-1}, Instant{end + 1});
+  }));
+}
+
+TEST(Statistics, BlocksOfTooManyNamesAreLookedAt) {
+  std::vector<RowSpan> row;
+  for (std::uint32_t i = 0; i < 9000; ++i)
+    row.push_back({Instant{10 * i}, Instant{10 * i + i % 7}, i < 4096 ? i % 65 : i % 64, 0});
+  SpanStore store;
+  add_row(store, row);
+  index_spans(store);
+  const NameSums sums = sum_names(store);
+  ASSERT_EQ(sums.rows[0].blocks, (std::vector<std::uint32_t>{0, 0, 0, 64, 128, 192}));
+  EXPECT_TRUE(rc::check([&] { expect_quick_as_exact(store, {0}, Instant{5}, Instant{89'000}); }));
+}
+
+TEST(Statistics, ABucketsMiddleIsAHalfOfItFromItsEnds) {
+  for (int octave = 0; octave < 62; ++octave)
+    for (const std::int64_t more : {0, 1, 3}) {
+      const std::int64_t length = (std::int64_t{1} << octave) + ((more << octave) / 4);
+      const std::int64_t middle = middle_of<kSummedBits>(bucket_of<kSummedBits>(length));
+      EXPECT_LE(std::abs(middle - length), length / 32) << length;
+      EXPECT_EQ(bucket_of<kSummedBits>(middle), bucket_of<kSummedBits>(length));
+      EXPECT_LT(bucket_of<kSummedBits>(length), kBuckets<kSummedBits>);
+    }
 }
 
 TEST(Statistics, AnEmptyRangeIsEmpty) {

@@ -1,8 +1,10 @@
 // What happened in a range of time, by name: the table under the timeline.
 #pragma once
 
+#include <stop_token>
 #include <vector>
 
+#include "visualizers/viewmodel/name_sums.h"
 #include "visualizers/viewmodel/span_store.h"
 
 namespace trainyard {
@@ -25,8 +27,15 @@ struct NameStatistics {
 };
 
 /// One entry a pair of name and category that occurs in the rows within [from, to), by sum, largest
-/// first, ties by name and category. Exact; O(spans in the range).
+/// first, ties by name and category. Exact; O(spans in the range), on all processors. Once stopped
+/// it comes back soon, with a table that says nothing.
 std::vector<NameStatistics> range_statistics(const SpanStore&,
+                                             const std::vector<std::uint32_t>& rows, Instant from,
+                                             Instant to, const std::stop_token& = {});
+
+/// The same from the store's sums, some ten times as fast where the range holds many spans.
+/// Exact but for median and p95, which are within 1/64 of themselves, one bucket's width.
+std::vector<NameStatistics> quick_statistics(const SpanStore&, const NameSums&,
                                              const std::vector<std::uint32_t>& rows, Instant from,
                                              Instant to);
 
