@@ -97,6 +97,11 @@ class Busy {
     }
     pending_.push_back(std::move(row));
   }
+  /// A part of all(), that of most rows at once; until the next row is added.
+  const Stretches& most() const {
+    static const Stretches none;
+    return pending_.empty() ? none : pending_.front();
+  }
   Stretches all() const {
     Stretches sum;
     for (auto each = pending_.rbegin(); each != pending_.rend(); ++each) sum = united(*each, sum);
@@ -106,6 +111,20 @@ class Busy {
  private:
   std::size_t rows_ = 0;
   std::vector<Stretches> pending_;  // of ever fewer rows, powers of two
+};
+
+// Whether stretches that are asked for in order lie within one of those that are known.
+class Within {
+ public:
+  explicit Within(const Stretches& known) : at_(known.data()), end_(at_ + known.size()) {}
+  bool holds(Stretch asked) {
+    while (at_ != end_ && at_->to < asked.to) ++at_;
+    return at_ != end_ && at_->from <= asked.from;
+  }
+
+ private:
+  const Stretch* at_;
+  const Stretch* end_;
 };
 
 void divide_time(const std::array<Busy, kLayers>& busy, Duration whole, RecordedShare& share) {
@@ -157,6 +176,11 @@ std::vector<RecordedShare> recorded_shares(const RecordedTrace& trace, Instant f
     if (thread.device != streams) continue;
     RecordedShare& share = shares[thread.process];
     seen[thread.process] = seen[thread.process] || row.count > 0;
+    // What rows before have covered is left out here: it changes nothing, and soon it is nearly
+    // all.
+    std::array<Busy, kLayers>& known = busy[thread.process];
+    std::array<Within, kLayers> within = {Within(known[Compute].most()), Within(known[Comm].most()),
+                                          Within(known[Copy].most())};
     std::array<Stretches, kLayers> layers;
     for (std::uint64_t i = row.first; i < row.first + row.count; ++i) {
       const std::int64_t low = std::max(trace.start[i], from.count());
@@ -167,9 +191,10 @@ std::vector<RecordedShare> recorded_shares(const RecordedTrace& trace, Instant f
       of_kind = saturating_sum(of_kind, Duration{high - low});
       const auto kind = static_cast<RecordedKind>(trace.category[i]);
       if (low == high || (streams && kind == RecordedKind::Host)) continue;
-      append(layers[layer_of(kind)], {low, high});
+      const Layer layer = layer_of(kind);
+      if (!within[layer].holds({low, high})) append(layers[layer], {low, high});
     }
-    for (std::size_t i = 0; i < kLayers; ++i) busy[thread.process][i].add(std::move(layers[i]));
+    for (std::size_t i = 0; i < kLayers; ++i) known[i].add(std::move(layers[i]));
   }
   std::vector<RecordedShare> found;
   for (std::uint32_t p = 0; p < shares.size(); ++p) {
