@@ -127,11 +127,12 @@ Walk walk_of(const SpanStore& store, std::uint32_t row, int shift, std::uint32_t
 }
 
 // The folds of the row in bins of 2^shift, with their times by category.
-void first_level(SpanStore& store, std::uint32_t row, int shift, std::vector<BusyTimes>& busy) {
+void first_level(const SpanStore& store, std::uint32_t row, int shift, std::vector<Fold>& folds,
+                 std::vector<BusyTimes>& busy) {
   Walk walk = walk_of(store, row, shift, store.rows[row].count);
   for (std::uint32_t i = 0; i < walk.last;) {
     const std::uint32_t next = walk.take(i, busy.emplace_back());
-    store.folds.push_back(walk.fold(i, next, busy.back()));
+    folds.push_back(walk.fold(i, next, busy.back()));
     i = next;
   }
 }
@@ -216,24 +217,22 @@ void fold_row(const SpanStore& store, std::uint32_t row, Instant from, Instant t
   }
 }
 
-void index_folds(SpanStore& store, std::uint32_t row) {
-  SpanRow& r = store.rows[row];
-  r.first_level = static_cast<std::uint32_t>(store.fold_levels.size());
-  r.levels = 0;
-  if (r.count < kFewSpans) return;
+RowFolds index_folds(const SpanStore& store, std::uint32_t row) {
+  const SpanRow& r = store.rows[row];
+  RowFolds made;
+  if (r.count < kFewSpans) return made;
   const Count whole = store.end[r.first + r.count - 1] - store.start[r.first];
   int shift = std::bit_width(static_cast<std::uint64_t>(whole / (r.count / kDense)));
   std::vector<BusyTimes> busy;
   busy.reserve(r.count / kDense * 2);
-  std::size_t first = store.folds.size();
-  first_level(store, row, shift, busy);
-  while (true) {
-    const FoldLevel level{shift, first, static_cast<std::uint32_t>(store.folds.size() - first)};
-    store.fold_levels.push_back(level);
-    ++r.levels;
-    if (level.count <= kFewFolds || ++shift > kWidestShift) return;
-    first = store.folds.size();
-    next_level(store.folds, level, busy);
+  made.folds.reserve(r.count / 14);
+  first_level(store, row, shift, made.folds, busy);
+  for (std::size_t first = 0;;) {
+    const FoldLevel level{shift, first, static_cast<std::uint32_t>(made.folds.size() - first)};
+    made.levels.push_back(level);
+    if (level.count <= kFewFolds || ++shift > kWidestShift) return made;
+    first = made.folds.size();
+    next_level(made.folds, level, busy);
   }
 }
 

@@ -23,8 +23,12 @@ FoldStep fold_step(const Viewport&, double scale);
 void fold_row(const SpanStore&, std::uint32_t row, Instant from, Instant to, FoldStep,
               std::vector<Fold>& out);
 
-/// Part of index_spans: the folds of a row for all zooms at which a bin holds many spans, once its
-/// other indices are made. Linear in the row's spans.
-void index_folds(SpanStore&, std::uint32_t row);
+/// The folds of one row at the zooms that are kept, for SpanStore::fold_levels and folds; places
+/// are counted from the row's own. The row's other indices must be there.
+struct RowFolds {
+  std::vector<FoldLevel> levels;
+  std::vector<Fold> folds;
+};
+RowFolds index_folds(const SpanStore&, std::uint32_t row);
 
 }  // namespace trainyard

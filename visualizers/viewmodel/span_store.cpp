@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "visualizers/viewmodel/folding.h"
+#include "visualizers/viewmodel/in_parallel.h"
 
 namespace trainyard {
 namespace {
@@ -34,6 +35,15 @@ std::int64_t length(const SpanStore& store, std::size_t global) {
   return store.end[global] - store.start[global];
 }
 
+// Nodes of a row's levels, all together.
+std::size_t nodes_of(const SpanRow& row) {
+  std::size_t nodes = 0;
+  for (std::uint32_t level = ceil_div(row.count, kFan);; level = ceil_div(level, kFan)) {
+    nodes += level;
+    if (level < kFan) return nodes;
+  }
+}
+
 // Indices of one block of at most 64 spans: its time by category, and the longest of each 16.
 void index_block(SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
                  BusyTimes& busy) {
@@ -45,38 +55,59 @@ void index_block(SpanStore& store, const SpanRow& row, std::uint32_t first, std:
       busy[store.category[row.first + i]] += taken;
       if (taken > most) most = taken, best = i;
     }
-    store.longest.push_back(best);
+    store.longest[row.longest + group / kFan] = best;
   }
 }
 
 // The levels above the first, each from the one below.
 void index_upper_levels(SpanStore& store, const SpanRow& row) {
-  std::size_t below = row.longest;
+  std::size_t below = row.longest, next = row.longest + ceil_div(row.count, kFan);
   for (std::uint32_t nodes = ceil_div(row.count, kFan); nodes >= kFan;
        nodes = ceil_div(nodes, kFan)) {
-    const std::size_t level = store.longest.size();
+    const std::size_t level = next;
     for (std::uint32_t n = 0; n < nodes; n += kFan) {
       std::uint32_t best = store.longest[below + n];
       for (std::uint32_t i = n + 1; i < std::min(nodes, n + kFan); ++i) {
         const std::uint32_t other = store.longest[below + i];
         if (length(store, row.first + other) > length(store, row.first + best)) best = other;
       }
-      store.longest.push_back(best);
+      store.longest[next++] = best;
     }
     below = level;
   }
 }
 
-void index_row(SpanStore& store, SpanRow& row) {
-  row.longest = store.longest.size();
-  row.blocks = store.busy_before.size();
+// Into the row's parts of the arrays.
+void index_row(SpanStore& store, const SpanRow& row) {
   BusyTimes busy{};
+  BusyTimes* before = &store.busy_before[row.blocks];
   for (std::uint32_t first = 0; first < row.count; first += kBlock) {
-    store.busy_before.push_back(busy);
+    *before++ = busy;
     index_block(store, row, first, std::min(row.count, first + kBlock), busy);
   }
-  store.busy_before.push_back(busy);
+  *before = busy;
   index_upper_levels(store, row);
+}
+
+// Puts the folds of the rows one behind the other.
+void keep_folds(SpanStore& store, std::vector<RowFolds>& rows) {
+  std::size_t levels = 0, folds = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    store.rows[i].first_level = static_cast<std::uint32_t>(levels);
+    store.rows[i].levels = static_cast<std::uint32_t>(rows[i].levels.size());
+    for (FoldLevel& level : rows[i].levels) level.first += folds;
+    levels += rows[i].levels.size();
+    folds += rows[i].folds.size();
+  }
+  store.fold_levels.clear();
+  store.folds.clear();
+  store.fold_levels.reserve(levels);
+  store.folds.reserve(folds);
+  for (RowFolds& row : rows) {
+    store.fold_levels.insert(store.fold_levels.end(), row.levels.begin(), row.levels.end());
+    store.folds.insert(store.folds.end(), row.folds.begin(), row.folds.end());
+    row = {};
+  }
 }
 
 void add_scan(const SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
@@ -123,24 +154,21 @@ void add_row(SpanStore& store, const std::vector<RowSpan>& spans, std::uint32_t 
 
 void index_spans(SpanStore& store) {
   std::size_t nodes = 0, blocks = 0;
-  for (const SpanRow& row : store.rows) {
-    for (std::uint32_t level = ceil_div(row.count, kFan);; level = ceil_div(level, kFan)) {
-      nodes += level;
-      if (level < kFan) break;
-    }
+  for (SpanRow& row : store.rows) {
+    row.longest = nodes;
+    row.blocks = blocks;
+    nodes += nodes_of(row);
     blocks += ceil_div(row.count, kBlock) + 1;
   }
-  store.longest.clear();
-  store.busy_before.clear();
-  store.longest.reserve(nodes);
-  store.busy_before.reserve(blocks);
-  store.fold_levels.clear();
-  store.folds.clear();
-  store.folds.reserve(store.start.size() / 14);
-  for (std::uint32_t row = 0; row < store.rows.size(); ++row) {
-    index_row(store, store.rows[row]);
-    index_folds(store, row);  // while the row's spans are still in the processor's cache
-  }
+  store.longest.resize(nodes);
+  store.busy_before.resize(blocks);
+  std::vector<RowFolds> folds(store.rows.size());
+  in_parallel(store.rows.size(), [&](std::size_t i) {
+    index_row(store, store.rows[i]);
+    // While the row's spans are still in the processor's cache.
+    folds[i] = index_folds(store, static_cast<std::uint32_t>(i));
+  });
+  keep_folds(store, folds);
   // A copy of millions of spans costs more than a few spare ones.
   if (store.start.capacity() - store.start.size() <= store.start.size() / 16) return;
   store.start.shrink_to_fit();

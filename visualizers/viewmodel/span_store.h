@@ -79,7 +79,8 @@ void add_row(SpanStore&, std::uint32_t count, const SpanOf& span_of,
              std::uint32_t covered_by = kNoRow);
 /// Makes room for that many spans; saves moving them while rows are added.
 void reserve_spans(SpanStore&, std::size_t);
-/// Builds the indices of all rows; call it once, after the last add_row. Everything below needs it.
+/// Builds the indices of all rows, on all processors; call it once, after the last add_row.
+/// Everything below needs it.
 void index_spans(SpanStore&);
 
 RowSpan span_at(const SpanStore&, std::uint32_t row, std::uint32_t index);
