@@ -128,18 +128,29 @@ SnapshotPage::SnapshotPage(Session& session, QWidget* parent)
 void SnapshotPage::open(const QString& path) {
   path_ = path;
   error_.clear();
+  first_ = false;
   background_.ask(
-      [file = path.toStdString(), planned = session_.experiment()](std::stop_token stop,
-                                                                   const auto&) {
-        Read read;
-        try {
-          const MemorySnapshot snapshot = import_memory_snapshot(file, {stop, {}});
+      [this, file = path.toStdString(), planned = session_.experiment()](
+          const std::stop_token& stop, const auto& tell) {
+        const auto model_of = [&](const MemorySnapshot& snapshot) {
           SnapshotDiagnosis d;
           if (planned)
             d = diagnose(snapshot, planned->workload.scenario, {.stop = stop});
           else
             d.found = snapshot_findings(snapshot, fullest_device(snapshot));
-          read.model = std::make_shared<const SnapshotModel>(snapshot_model(d));
+          return std::make_shared<const SnapshotModel>(snapshot_model(d));
+        };
+        Read read;
+        try {
+          const auto first_look = [&](const MemorySnapshot& snapshot) {
+            if (stop.stop_requested()) return;
+            tell([this, model = model_of(snapshot)] {
+              model_ = model;
+              first_ = true;
+              refresh();
+            });
+          };
+          read.model = model_of(import_memory_snapshot(file, {stop, {}, first_look}));
         } catch (const Error& error) {
           read.error = QString::fromStdString(describe(error));
         } catch (const std::bad_alloc&) {
@@ -149,6 +160,7 @@ void SnapshotPage::open(const QString& path) {
       },
       [this](Read read) {
         error_ = read.error;
+        first_ = first_ && !read.model;
         if (read.model) model_ = std::move(read.model);
         refresh();
       });
@@ -161,7 +173,10 @@ void SnapshotPage::refresh() {
   again_->setEnabled(!reading && !path_.isEmpty() && session_.experiment() != nullptr);
   QString words = error_;
   if (reading)
-    words = "reading " + QFileInfo(path_).fileName();
+    words = "reading " + QFileInfo(path_).fileName() + (first_ ? "; this is its beginning" : "");
+  else if (first_)  // cancelled, or broken further on
+    words =
+        "the beginning of " + QFileInfo(path_).fileName() + (words.isEmpty() ? "" : ": ") + words;
   else if (words.isEmpty() && model_)
     words = QFileInfo(path_).fileName() + (model_->planned ? "" : ", without a plan beside it");
   state_->setText(words);

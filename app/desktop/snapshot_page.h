@@ -41,6 +41,7 @@ class SnapshotPage : public Page {
   Session& session_;
   std::shared_ptr<const SnapshotModel> model_;
   QString path_, error_;
+  bool first_ = false;  // the model is of the beginning of the file
   CanvasWidget* canvas_;
   QLabel* state_;
   QPushButton *open_, *again_, *cancel_;

@@ -70,7 +70,8 @@ struct FreeBlock {
 
 class SnapshotReader {
  public:
-  explicit SnapshotReader(const std::string& source) : source_(source) {
+  SnapshotReader(const std::string& source, const SnapshotImportOptions& options)
+      : source_(source), options_(options) {
     snapshot_.source = source;
     snapshot_.stacks.emplace_back();
   }
@@ -91,6 +92,8 @@ class SnapshotReader {
     folded = fold_block(pickle, items);
     return true;
   }
+
+  double share = 0;  // of the file that is read
 
   MemorySnapshot finish(const Pickle& pickle) {
     const PickleValue* segments = pickle.find(pickle.root, "segments");
@@ -211,8 +214,28 @@ class SnapshotReader {
     }
     event.action = *action;
     count(event.bytes);
+    in_turn_ = in_turn_ && event.time_us > 0 &&
+               (events_.empty() || event.time_us >= events_.back().time_us);
+    if (events_.size() == events_.capacity()) make_room();
     events_.push_back(event);
+    if (events_.size() == options_.first_events && options_.first_look && in_turn_) show_first();
     return tagged(Event, events_.size() - 1);
+  }
+
+  // Of millions of events the file tells how many more there will be, about.
+  void make_room() {
+    constexpr std::size_t kMany = 1 << 20;
+    if (events_.size() < kMany || share <= 0) return;
+    const double more = std::clamp(1.02 / share, 1.05, 64.0);
+    events_.reserve(static_cast<std::size_t>(static_cast<double>(events_.size()) * more));
+  }
+
+  // Lends what is read so far.
+  void show_first() {
+    snapshot_.devices.push_back(std::move(events_));
+    options_.first_look(snapshot_);
+    events_ = std::move(snapshot_.devices.back());
+    snapshot_.devices.pop_back();
   }
 
   std::uint64_t fold_block(const Pickle& pickle, std::span<const PickleValue> items) {
@@ -235,7 +258,18 @@ class SnapshotReader {
 
   void take_device(const Pickle& pickle, const PickleValue& list) {
     std::vector<SnapshotEvent>& events = snapshot_.devices.emplace_back();
-    for (const PickleValue& item : pickle.items(list))
+    const std::span<const PickleValue> items = pickle.items(list);
+    std::uint64_t next = 0;
+    const bool all = items.size() == events_.size() &&
+                     std::all_of(items.begin(), items.end(), [&](const PickleValue& item) {
+                       return is(item, Event) && (item.number & kNumber) == next++;
+                     });
+    if (all) {  // of gigabytes there is no copy
+      events = std::move(events_);
+      events_.clear();
+      return;
+    }
+    for (const PickleValue& item : items)
       if (is(item, Event) && (item.number & kNumber) < events_.size())
         events.push_back(events_[item.number & kNumber]);
   }
@@ -264,6 +298,8 @@ class SnapshotReader {
   static constexpr std::int64_t kLatest = std::int64_t{1} << 52;  // microseconds since 1970
 
   const std::string& source_;
+  const SnapshotImportOptions& options_;
+  bool in_turn_ = true;  // each event is no earlier than the one before
   MemorySnapshot snapshot_;
   std::vector<SnapshotEvent> events_;
   std::vector<FreeBlock> blocks_;
@@ -277,10 +313,14 @@ class SnapshotReader {
 
 MemorySnapshot read_snapshot(ByteSource& bytes, const std::string& source,
                              const SnapshotImportOptions& options) {
-  SnapshotReader reader(source);
+  SnapshotReader reader(source, options);
   const Pickle pickle =
       read_pickle(bytes, source,
-                  {options.stop, options.progress,
+                  {options.stop,
+                   [&](double share) {
+                     reader.share = share;
+                     if (options.progress) options.progress(share);
+                   },
                    [&](Pickle& p, Kind kind, std::span<const PickleValue> items,
                        std::uint64_t& folded) { return reader.fold(p, kind, items, folded); }});
   return reader.finish(pickle);

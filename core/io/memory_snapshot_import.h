@@ -13,6 +13,12 @@ namespace trainyard {
 struct SnapshotImportOptions {
   std::stop_token stop = {};
   std::function<void(double)> progress = {};  // of the file, [0, 1]
+  /// Called once when so many events are read, with them as the events of device 0, so that a
+  /// picture of the beginning can be had while the rest is read; not where fewer are there, where
+  /// events have no times, or where the times say that they are those of several devices. Reading
+  /// waits for it.
+  std::function<void(const MemorySnapshot&)> first_look = {};
+  std::size_t first_events = 1'000'000;
 };
 
 /// Whether the bytes begin as a pickle does (protocol 2 or later).

@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "core/base/error.h"
@@ -62,6 +63,23 @@ const char* refused_name(unsigned char op) {
       return nullptr;
   }
 }
+
+// What a pickle remembers by number: gigabytes of them are never moved to make room.
+class Memo {
+ public:
+  std::size_t size() const { return size_; }
+  PickleValue& operator[](std::size_t at) { return chunks_[at >> kShift][at & kMask]; }
+  void resize(std::size_t size) {
+    while (chunks_.size() << kShift < size)
+      chunks_.push_back(std::make_unique<PickleValue[]>(kMask + 1));
+    size_ = size;
+  }
+
+ private:
+  static constexpr std::size_t kShift = 16, kMask = (std::size_t{1} << kShift) - 1;
+  std::vector<std::unique_ptr<PickleValue[]>> chunks_;
+  std::size_t size_ = 0;
+};
 
 class Machine {
  public:
@@ -523,7 +541,8 @@ class Machine {
   std::vector<char> block_;
   std::size_t at_ = 0, end_ = 0;
   std::uint64_t before_ = 0, at_opcode_ = 0, kept_ = 0, memoized_ = 0;
-  std::vector<PickleValue> stack_, memo_;
+  std::vector<PickleValue> stack_;
+  Memo memo_;
   std::vector<std::size_t> marks_;
   std::vector<Made> open_;  // containers that may still be filled, and where they are remembered
   std::uint64_t unshared_from_ = 0;  // containers before it may be spoken of twice

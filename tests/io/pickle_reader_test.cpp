@@ -170,6 +170,68 @@ TEST(MemorySnapshot, WavesPeakAndOwnersFollowFromTheEvents) {
   EXPECT_THROW(snapshot_findings(s, 1), Error);
 }
 
+std::string many_events(int buffers) {
+  SnapshotMaker maker({});
+  for (int i = 0; i < buffers; ++i) {
+    maker.allocate(static_cast<std::uint32_t>(i), 0, 64 << 20, Category::Activations);
+    if (i >= 5) maker.release(static_cast<std::uint32_t>(i - 5), 0);
+  }
+  return std::move(maker).done();
+}
+
+TEST(MemorySnapshot, ShowsItsBeginningOnce) {
+  std::vector<MemorySnapshot> shown;
+  SnapshotImportOptions options;
+  options.first_look = [&](const MemorySnapshot& first) { shown.push_back(first); };
+  options.first_events = 100;
+  const std::string pickle = many_events(40);
+  const MemorySnapshot s = parse_memory_snapshot(pickle, "s", options);
+  ASSERT_EQ(s.devices.size(), 1u);
+  ASSERT_GT(s.devices[0].size(), 200u);
+  ASSERT_EQ(shown.size(), 1u);
+  ASSERT_EQ(shown[0].devices.size(), 1u);
+  EXPECT_EQ(shown[0].devices[0],
+            std::vector<SnapshotEvent>(s.devices[0].begin(), s.devices[0].begin() + 100));
+  EXPECT_EQ(s, parse_memory_snapshot(pickle, "s")) << "the rest is read as ever";
+  options.first_events = s.devices[0].size() + 1;
+  parse_memory_snapshot(pickle, "s", options);
+  EXPECT_EQ(shown.size(), 1u) << "there are fewer";
+}
+
+TEST(MemorySnapshot, ShowsNoBeginningOfSeveralDevices) {
+  PickleWriter w;
+  w.begin_dict();
+  w.text("device_traces");
+  w.begin_list();
+  for (const std::int64_t begun : {2000, 1000}) {
+    w.begin_list();
+    for (int i = 0; i < 60; ++i) {
+      w.begin_dict();
+      w.text("action"), w.text("alloc");
+      w.text("addr"), w.integer(4096 * (i + 1));
+      w.text("size"), w.integer(512);
+      w.text("time_us"), w.integer(begun + i);
+      w.end_dict();
+    }
+    w.end_list();
+  }
+  w.end_list();
+  w.end_dict();
+  int shown = 0;
+  SnapshotImportOptions options;
+  options.first_look = [&](const MemorySnapshot&) { ++shown; };
+  options.first_events = 100;
+  const std::string pickle = std::move(w).done();
+  const MemorySnapshot s = parse_memory_snapshot(pickle, "s", options);
+  ASSERT_EQ(s.devices.size(), 2u);
+  EXPECT_EQ(s.devices[0].size(), 60u);
+  EXPECT_EQ(s.devices[1].size(), 60u);
+  EXPECT_EQ(shown, 0) << "the hundredth is the second device's";
+  options.first_events = 60;
+  parse_memory_snapshot(pickle, "s", options);
+  EXPECT_EQ(shown, 1);
+}
+
 TEST(MemorySnapshot, RefusesOtherPickles) {
   PickleWriter w;
   w.begin_dict();
