@@ -25,6 +25,8 @@ float wanted(const LessonPicture& picture, float large) {
       return 420 * large;
     case Kind::View:
       return 420;
+    case Kind::Run:
+      return picture.run != nullptr ? 520 : 110 * large;
     case Kind::Hidden:
       return 110 * large;
     case Kind::Failed:
@@ -41,7 +43,8 @@ void draw_hidden(Drawing& drawing, const Rect& area, const LessonPicture& pictur
   outline(drawing, frame, {.ink = Ink::BorderStrong});
   const bool failed = picture.kind == Kind::Failed;
   write(drawing,
-        fit_text(failed ? picture.words : "hidden until you predict", frame.width - 20, 12 * large),
+        fit_text(picture.kind == Kind::Hidden ? "hidden until you predict" : picture.words,
+                 frame.width - 20, 12 * large),
         {frame.x + frame.width / 2, frame.y + frame.height / 2}, 12 * large, Weight::Medium,
         failed ? Ink::Error : Ink::Text3, Align::Center);
 }
@@ -114,6 +117,18 @@ void draw_view(Drawing& drawing, const Rect& area, const LessonPicture& picture,
         {body.x, body.y});
 }
 
+void draw_run_panel(Drawing& drawing, const Rect& area, const LessonPicture& picture, float large) {
+  if (picture.run == nullptr || !picture.run->predicted) {
+    draw_hidden(drawing, area, picture, large);
+    return;
+  }
+  write(drawing, picture.title, {area.x + kPad, area.y + kHead * large / 2}, 12 * large,
+        Weight::SemiBold, Ink::Text);
+  draw_run(drawing,
+           {area.x, area.y + kHead * large, area.width, std::max(1.f, area.height - kHead * large)},
+           *picture.run, {});
+}
+
 }  // namespace
 
 std::vector<Rect> panel_areas(const std::vector<LessonPicture>& pictures, const Rect& area,
@@ -163,6 +178,9 @@ void draw_lesson_panels(Drawing& drawing, const Rect& area,
       case Kind::View:
         draw_view(drawing, rect, each, large);
         break;
+      case Kind::Run:
+        draw_run_panel(drawing, rect, each, large);
+        break;
       case Kind::Hidden:
       case Kind::Failed:
         draw_hidden(drawing, rect, each, large);
@@ -202,6 +220,9 @@ std::string panel_words(const std::vector<LessonPicture>& pictures) {
         one = each.lanes.title + ": " + each.lanes.words;
         break;
       case Kind::View:
+        break;
+      case Kind::Run:
+        one += ": " + (each.run != nullptr ? spell_run(*each.run) : each.words);
         break;
       case Kind::Hidden:
         one += ": hidden until you predict";

@@ -10,6 +10,7 @@
 #include "visualizers/curve_view.h"
 #include "visualizers/lesson_lanes_view.h"
 #include "visualizers/ring_view.h"
+#include "visualizers/run_view.h"
 #include "visualizers/views.h"
 
 namespace trainyard {
@@ -21,17 +22,19 @@ struct LessonPicture {
     Ring,
     Lanes,
     View,
+    Run,
     Hidden,
     Failed
   } kind = Kind::Bars;
-  std::string title;  // of Hidden, Failed and View
-  std::string words;  // Failed: what is wrong
+  std::string title;  // of Hidden, Failed, View and Run
+  std::string words;  // Failed: what is wrong; Run: what is said where none was
   BarsModel bars;
   CurveModel curve;
   RingModel ring;
   LessonLanes lanes;
   std::string view;
   std::shared_ptr<const ViewData> data;  // of a View
+  const RunModel* run = nullptr;         // of a Run; null: none was; outlives the drawing
 };
 
 /// Where each lies: by how much each needs, across the whole height. At least one.

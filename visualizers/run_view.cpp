@@ -19,7 +19,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kHeader = 28, kSide = 304, kLeastWithSide = 860, kLeastWave = 34, kMostWave = 150,
+constexpr float kHeader = 28, kSide = 304, kLeastWithSide = 860, kLeastWave = 30, kMostWave = 150,
                 kGap = 8;
 
 std::size_t rank_count(const RunModel& model) {

@@ -94,6 +94,16 @@ std::string claim_text(const Lesson& lesson, const ComputedFigure& computed,
          (source == nullptr ? " (no source)" : "");
 }
 
+// The same run by this program.
+std::string run_command(const LessonRun& run) {
+  std::string text = "To train it here:\n  trainyard run --model " + run.model + " --cluster " +
+                     run.cluster + fmt::format(" --steps {}", run.steps);
+  if (!run.data.empty()) text += " --data " + run.data;
+  for (const std::string& setting : run.settings) text += " --set " + setting;
+  for (const std::string& training : run.training) text += " --train " + training;
+  return text + "\n\n";
+}
+
 }  // namespace
 
 std::string lesson_title(const Lesson& lesson) {
@@ -110,6 +120,7 @@ std::string step_text(const LessonEngine& engine, std::size_t index) {
   const LessonSettings settings = settings_of(lesson, index);
   std::string text = fmt::format("--- {}. {} ---\n\n", index + 1, step.title);
   text += figure_prose(engine, step.prose, settings);
+  if (step.run) text += run_command(filled(*step.run, settings));
   if (step.check) text += wrapped("To do: " + step.check->words) + "\n";
   return text;
 }
@@ -339,7 +350,9 @@ CheckedLesson check_lesson(const LessonEngine& engine) {
     attempt(name, [&] {
       if (engine.value(step.check->passes, look.settings) != 0)
         checked.wrong.push_back(name + ": the task is done before anything was turned");
-      if (engine.value(step.check->passes, with_settings(look.settings, step.check->solution)) == 0)
+      // What a run measures is not known before it.
+      if (!step.run &&
+          engine.value(step.check->passes, with_settings(look.settings, step.check->solution)) == 0)
         checked.wrong.push_back(name + ": its solution does not pass");
     });
   }

@@ -143,6 +143,8 @@ constexpr Command kCommands[] = {
     {"learn.back", "Learn", "Step before", "", "Goes a step back; also Page Up in the lesson."},
     {"learn.answer", "Learn", "Lock in the answer", "",
      "Takes the prediction and reveals what it is, or looks at your own plan."},
+    {"learn.run", "Learn", "Train the step's run", "",
+     "Trains on this machine what the step asks for, where it asks for a run."},
     {"learn.reset", "Learn", "Reset step", "", "The lesson's step as it began."},
     {"learn.projector", "Learn", "Projector size", "", "Larger text and pictures in lessons."},
     {"learn.save", "Learn", "Save answers…", "", "Writes your answers for the lecturer."},

@@ -64,7 +64,8 @@ QPushButton* button(const QString& text) {
 
 }  // namespace
 
-LearnPage::LearnPage(QWidget* parent) : Page(parent) {
+LearnPage::LearnPage(TrainingSession* training, QWidget* parent)
+    : Page(parent), session_(training) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   setAccessibleName("Lesson");
@@ -87,6 +88,12 @@ LearnPage::LearnPage(QWidget* parent) : Page(parent) {
   column->addWidget(make_bar());
   column->addLayout(row, 1);
   make_keys();
+  if (training != nullptr)
+    connect(training, &TrainingSession::changed, this, [this] {
+      if (session_.live() == nullptr || !isVisible()) return;
+      question_->refresh();
+      canvas_->refresh();
+    });
   connect(&session_, &LessonSession::changed, this, &LearnPage::refresh);
   connect(&session_, &LessonSession::computed, this, &LearnPage::refresh);
   refresh();
@@ -294,6 +301,7 @@ void LearnPage::connect_commands(const Actions& actions) {
   connect(actions["learn.back"], &QAction::triggered, this, &LearnPage::back);
   connect(actions["learn.reset"], &QAction::triggered, &session_, &LessonSession::reset);
   connect(actions["learn.answer"], &QAction::triggered, question_, &LessonQuestionPanel::lock_in);
+  connect(actions["learn.run"], &QAction::triggered, &session_, &LessonSession::run);
   connect(actions["learn.projector"], &QAction::triggered, this, [this] { projector_->toggle(); });
   connect(actions["learn.save"], &QAction::triggered, this, &LearnPage::save_answers);
   connect(actions["learn.class"], &QAction::triggered, this, &LearnPage::choose_class);

@@ -22,7 +22,8 @@ class LearnPage : public Page {
   Q_OBJECT
 
  public:
-  explicit LearnPage(QWidget* parent = nullptr);
+  /// training: where the runs of lessons go on; null: there are none.
+  explicit LearnPage(TrainingSession* training = nullptr, QWidget* parent = nullptr);
 
   QList<CanvasWidget*> canvases() const override { return {canvas_}; }
   bool settled() const override { return session_.settled(); }

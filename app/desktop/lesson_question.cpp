@@ -49,6 +49,7 @@ void LessonQuestionPanel::rebuild() {
     delete item;
   }
   edit_ = nullptr, sure_ = nullptr, lock_ = nullptr, check_ = nullptr;
+  run_ = nullptr, run_words_ = nullptr;
   result_ = after_ = hint_ = told_ = nullptr;
   choices_.clear();
   const LessonStep& step = session_.current();
@@ -116,6 +117,13 @@ void LessonQuestionPanel::rebuild() {
     result_ = line("", 14, QFont::DemiBold, "");
     after_ = line("", 14, QFont::Normal, "");
   }
+  if (step.run) {
+    run_ = new QPushButton(q(step.run->words));
+    run_->setAccessibleName(q(step.run->words));
+    connect(run_, &QPushButton::clicked, &session_, &LessonSession::run);
+    column_->addWidget(run_, 0, Qt::AlignLeft);
+    run_words_ = line("", 14, QFont::Normal, "second");
+  }
   if (step.check) {
     line("Your own plan", 15, QFont::DemiBold, "");
     line(q(step.check->words).toHtmlEscaped(), 14, QFont::Normal, "");
@@ -135,6 +143,7 @@ void LessonQuestionPanel::refresh() {
     built_ = now;
   }
   if (session_.current().question) refresh_answer();
+  if (run_ != nullptr) refresh_run();
   if (session_.current().check && told_ != nullptr && !session_.settled()) told_->clear();
 }
 
@@ -166,6 +175,13 @@ void LessonQuestionPanel::refresh_answer() {
   after_->setText(session_.screen().after);
 }
 
+void LessonQuestionPanel::refresh_run() {
+  const QString why = session_.why_no_run();
+  run_->setEnabled(why.isEmpty());
+  run_->setToolTip(why.isEmpty() ? QString("On this machine, in the background") : why);
+  run_words_->setText(session_.run_words().toHtmlEscaped());
+}
+
 void LessonQuestionPanel::choose(int choice) {
   if (choice < 1 || choice > choices_.size() || session_.answer() != nullptr) return;
   for (qsizetype i = 0; i < choices_.size(); ++i) choices_[i]->setChecked(i + 1 == choice);
@@ -177,8 +193,10 @@ void LessonQuestionPanel::choose(int choice) {
 void LessonQuestionPanel::lock_in() {
   if (check_ != nullptr) {
     const bool passed = session_.check();
-    told_->setText(passed ? q(session_.current().check->praise).toHtmlEscaped()
-                          : "Not yet: turn the free knobs and look at the picture.");
+    const bool unrun = session_.current().run && !session_.has_run();
+    told_->setText(passed  ? q(session_.current().check->praise).toHtmlEscaped()
+                   : unrun ? session_.run_words().toHtmlEscaped()
+                           : "Not yet: turn the free knobs and look at the picture.");
     set_tone(told_, passed ? "ok" : "warn");
     return;
   }
@@ -199,7 +217,12 @@ void LessonQuestionPanel::lock_in() {
 
 void LessonQuestionPanel::enter() {
   const bool unsaid = edit_ != nullptr && edit_->isEnabled() && edit_->text().isEmpty();
-  unsaid ? edit_->setFocus() : lock_in();
+  if (unsaid)
+    edit_->setFocus();
+  else if (run_ != nullptr && !session_.has_run() && session_.why_no_run().isEmpty())
+    session_.run();
+  else
+    lock_in();
 }
 
 }  // namespace trainyard

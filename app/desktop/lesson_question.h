@@ -27,19 +27,22 @@ class LessonQuestionPanel : public QWidget {
   void choose(int choice);
   /// Takes the prediction, or looks at the task; what is typed that is no number is told.
   void lock_in();
-  /// Enter: the field where nothing is predicted yet, else lock_in().
+  /// Enter: the field where nothing is predicted yet, the run where it is asked for and was not
+  /// done, else lock_in().
   void enter();
 
  private:
   void rebuild();
   void refresh_answer();
+  void refresh_run();
   QLabel* line(const QString& text, double pixels, int weight, const char* tone);
 
   LessonSession& session_;
   QVBoxLayout* column_;
   QLineEdit* edit_ = nullptr;
   Segment* sure_ = nullptr;
-  QPushButton *lock_ = nullptr, *check_ = nullptr;
+  QPushButton *lock_ = nullptr, *check_ = nullptr, *run_ = nullptr;
+  QLabel* run_words_ = nullptr;
   QLabel *result_ = nullptr, *after_ = nullptr, *hint_ = nullptr, *told_ = nullptr;
   QList<QPushButton*> choices_;
   double large_ = 1;

@@ -4,6 +4,13 @@
 
 namespace trainyard {
 
+std::vector<LessonPicture> LessonScene::pictures() const {
+  std::vector<LessonPicture> all = session_.screen().pictures;
+  for (LessonPicture& each : all)
+    if (each.kind == LessonPicture::Kind::Run) each.run = session_.live();
+  return all;
+}
+
 Drawing LessonScene::draw(Size size, double) {
   Drawing drawing(size);
   Rect area{0, 8, size.width, std::max(1.f, size.height - 16)};
@@ -15,13 +22,12 @@ Drawing LessonScene::draw(Size size, double) {
          {.ink = Ink::Border});
     area.height -= height + 12;
   }
-  if (!session_.screen().pictures.empty())
-    draw_lesson_panels(drawing, area, session_.screen().pictures, large_);
+  if (!session_.screen().pictures.empty()) draw_lesson_panels(drawing, area, pictures(), large_);
   return drawing;
 }
 
 QString LessonScene::description() const {
-  const QString told = QString::fromStdString(panel_words(session_.screen().pictures));
+  const QString told = QString::fromStdString(panel_words(pictures()));
   const std::optional<AnswerHistogram> students = session_.histogram();
   if (!students) return told;
   const HistogramModel class_answers = histogram_model(*students);

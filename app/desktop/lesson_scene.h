@@ -17,6 +17,9 @@ class LessonScene : public Scene {
   QString description() const override;
 
  private:
+  /// Those of the screen, with the run that they show.
+  std::vector<LessonPicture> pictures() const;
+
   const LessonSession& session_;
   float large_ = 1;
 };

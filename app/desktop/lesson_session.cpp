@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/workspace/lesson_run.h"
 #include "core/io/files.h"
 #include "core/lesson/lesson_text.h"
 
@@ -46,7 +47,15 @@ LessonScreen compute(const LessonEngine& engine, const LessonLook& look) {
 
 }  // namespace
 
-LessonSession::LessonSession(QObject* parent) : QObject(parent), background_(this) {
+LessonSession::LessonSession(TrainingSession* training, QObject* parent)
+    : QObject(parent), training_(training), background_(this) {
+  if (training_ != nullptr) {
+    connect(training_, &TrainingSession::started, this, [this] {
+      own_ = starting_;
+      Q_EMIT changed();
+    });
+    connect(training_, &TrainingSession::finished, this, &LessonSession::end_run);
+  }
   engine_ = std::make_shared<const LessonEngine>(shipped_lessons()[0]);
   settings_ = settings_of(lesson(), 0);
 }
@@ -115,6 +124,63 @@ bool LessonSession::check() {
   return screen_.passed;
 }
 
+std::optional<LessonRun> LessonSession::wanted() const {
+  if (!current().run) return {};
+  return filled(*current().run, settings_);
+}
+
+LessonSettings LessonSession::facts() const {
+  return asked_ && wanted() == asked_ ? found_ : LessonSettings{};
+}
+
+QString LessonSession::why_no_run() const {
+  if (!current().run) return "This step asks for no run.";
+  if (training_ == nullptr) return "There is nothing here that trains.";
+  if (!training_->running()) return {};
+  return own_ ? "The run is under way." : "Something else is trained now: wait for its end.";
+}
+
+void LessonSession::run() {
+  if (!why_no_run().isEmpty()) return;
+  asked_ = wanted();
+  found_.clear(), failed_.clear();
+  TrainingWish wish;
+  wish.request = run_request(*asked_);
+  wish.training = asked_->training;
+  wish.steps = asked_->steps;
+  wish.data = asked_->data;
+  starting_ = true;
+  training_->start(wish);
+  starting_ = false;
+  refresh();
+}
+
+void LessonSession::end_run() {
+  if (!own_ || !asked_) return Q_EMIT changed();
+  if (training_->report() != nullptr)
+    found_ = run_facts(*training_->report(), *asked_);
+  else
+    failed_ = QString::fromStdString(training_->model().status);
+  refresh();
+}
+
+const RunModel* LessonSession::live() const {
+  return own_ && asked_ && wanted() == asked_ ? &training_->model() : nullptr;
+}
+
+QString LessonSession::run_words() const {
+  const std::optional<LessonRun> run = wanted();
+  if (!run) return {};
+  if (const LessonSettings found = facts(); !found.empty())
+    return QString::fromStdString(run_facts_text(found));
+  if (live() != nullptr && live()->running)
+    return "Training here: " + QString::fromStdString(live()->status) + ".";
+  if (run == asked_ && !failed_.isEmpty()) return "It could not be trained: " + failed_;
+  if (const QString why = why_no_run(); !why.isEmpty()) return why;
+  return QString("Not trained yet: press \u201C%1\u201D and wait some seconds.")
+      .arg(QString::fromStdString(run->words));
+}
+
 void LessonSession::keep_in(const QString& path) {
   path_.clear();
   if (QFileInfo::exists(path))
@@ -159,7 +225,7 @@ std::optional<AnswerHistogram> LessonSession::histogram() const {
 void LessonSession::refresh() {
   LessonLook look;
   look.step = step_;
-  look.settings = settings_;
+  look.settings = with_settings(settings_, facts());
   look.revealed = answer() != nullptr;
   if (look.revealed) look.answer = answer()->value;
   look.round = round_;

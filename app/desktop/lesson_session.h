@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/desktop/background.h"
+#include "app/desktop/training_session.h"
 #include "app/workspace/lesson_panels.h"
 #include "core/lesson/answers.h"
 
@@ -29,7 +30,8 @@ class LessonSession : public QObject {
   Q_OBJECT
 
  public:
-  explicit LessonSession(QObject* parent = nullptr);
+  /// training: where a step's run goes on, null: nowhere; it must outlive it.
+  explicit LessonSession(TrainingSession* training = nullptr, QObject* parent = nullptr);
 
   const Lesson& lesson() const { return engine_->lesson(); }
   std::size_t step() const { return step_; }
@@ -59,6 +61,17 @@ class LessonSession : public QObject {
   void turn_round(int by);
   /// Whether the student's task is done, told and kept.
   bool check();
+  /// Trains what the step asks for, as the knobs stand; returns at once. Nothing happens while
+  /// something is trained.
+  void run();
+  /// Why run() would do nothing, as a sentence; empty: it would.
+  QString why_no_run() const;
+  /// What is to be done, what is under way or what came of it, of the step's run as things stand.
+  QString run_words() const;
+  /// The step's run has ended, as the knobs stand now.
+  bool has_run() const { return !facts().empty(); }
+  /// The step's run that is under way or was the last; null where something else was trained since.
+  const RunModel* live() const;
 
   /// Where answers are kept; read now where it is there. Empty: nowhere. Throws Error{InvalidInput}
   /// where it holds something else.
@@ -81,6 +94,10 @@ class LessonSession : public QObject {
  private:
   void refresh();
   void keep();
+  void end_run();
+  /// Of the last run, where it is what the step asks for as things stand; else empty.
+  LessonSettings facts() const;
+  std::optional<LessonRun> wanted() const;
 
   std::shared_ptr<const LessonEngine> engine_;
   std::size_t lesson_ = 0, step_ = 0;
@@ -91,6 +108,11 @@ class LessonSession : public QObject {
   LessonClass students_;
   QString path_;
   LessonScreen screen_;
+  TrainingSession* training_;
+  bool starting_ = false, own_ = false;  // what is trained now or was the last is a lesson's
+  std::optional<LessonRun> asked_;       // the last run of a lesson
+  LessonSettings found_;                 // by it; empty before it has ended
+  QString failed_;                       // why it has not
   Background background_;
 };
 

@@ -55,7 +55,7 @@ constexpr Perspective kPerspectives[] = {
      {},
      {},
      false,
-     [](Window&) -> Page* { return new LearnPage; }},
+     [](Window& window) -> Page* { return new LearnPage(&window.training()); }},
 };
 
 QString in_words(QStringList names) {

@@ -66,7 +66,7 @@ RunPage::RunPage(Document& document, TrainingSession& training, QWidget* parent)
   accept_->setProperty("kind", "primary");
   accept_->setFixedHeight(kFieldHeight);
   auto* bar = new Header("This machine");
-  bar->row()->addWidget(words_, 1);
+  bar->row()->addWidget(words_, 100);  // the title takes what it needs
   bar->row()->addWidget(accept_);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);

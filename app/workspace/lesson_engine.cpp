@@ -259,7 +259,12 @@ double LessonEngine::quantity(std::string_view name, const LessonSettings& setti
                   "expected a setting device= for \"" + std::string(name) + "\"");
     return of_device(name, device(*id), settings);
   }
-  if (find_lesson_quantity(name, lesson_.world, false) != nullptr)
+  const LessonQuantity* known = find_lesson_quantity(name, lesson_.world, false);
+  if (known != nullptr && known->run) {
+    const std::string* measured = find(settings, name);
+    return measured == nullptr ? 0 : parse_number(*measured, place_of(name, *measured));
+  }
+  if (known != nullptr)
     return lesson_.world == LessonWorld::Schedule ? of_schedule(name, settings)
                                                   : of_plan(name, settings);
   std::string key(name);

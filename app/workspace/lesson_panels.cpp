@@ -142,6 +142,10 @@ class Pictures {
             static_cast<int>(std::clamp(engine_.quantity("n", settings), 2.0, 256.0));
         picture.ring.round = std::clamp(look_.round, 0, ring_rounds(picture.ring.ranks));
         return;
+      case LessonPanel::Kind::Run:
+        picture.kind = Kind::Run;
+        picture.words = "nothing was trained here yet";
+        return;
       case LessonPanel::Kind::View:
         break;
     }

@@ -73,6 +73,8 @@ std::string_view to_string(LessonPanel::Kind kind) {
       return "curve";
     case LessonPanel::Kind::Ring:
       return "ring";
+    case LessonPanel::Kind::Run:
+      return "run";
     case LessonPanel::Kind::View:
       break;
   }
@@ -125,6 +127,20 @@ LessonSettings settings_of(const Lesson& lesson, std::size_t step) {
   for (std::size_t i = 0; i <= step && i < lesson.steps.size(); ++i)
     settings = with_settings(std::move(settings), lesson.steps[i].set);
   return settings;
+}
+
+LessonRun filled(LessonRun run, const LessonSettings& settings) {
+  for (std::vector<std::string>* list : {&run.settings, &run.training})
+    for (std::string& words : *list) {
+      const std::size_t open = words.find('{'), close = words.find('}', open);
+      if (open == std::string::npos || close == std::string::npos) continue;
+      const std::string key = words.substr(open + 1, close - open - 1);
+      const auto found = settings.find(key);
+      if (found == settings.end())
+        throw Error(Error::Kind::InvalidInput, "no setting is called \"" + key + "\"", {words});
+      words.replace(open, close - open + 1, found->second);
+    }
+  return run;
 }
 
 AnswerMark mark_answer(const LessonQuestion& question, double answer, double truth) {
@@ -187,6 +203,17 @@ const std::vector<LessonQuantity>& lesson_quantities() {
       {"memory_size", "bytes", false, true, true},
       {"link_rate", "bytes a second, inside a node, a direction", false, true, true},
       {"network_rate", "the same between nodes", false, true, true},
+      // A run of this machine, where the step asks for one.
+      {.name = "ran", .doc = "1 where it has done all its updates", .run = true},
+      {.name = "run_updates", .doc = "that it has done", .run = true},
+      {.name = "run_first_loss", .doc = "after its first update", .run = true},
+      {.name = "run_loss", .doc = "after its last; 1e24 where it is no number", .run = true},
+      {.name = "run_step", .doc = "seconds of its middle step", .run = true},
+      {.name = "run_predicted_step", .doc = "the same as predicted", .run = true},
+      {.name = "run_bubble", .doc = "idle share of device time of a step", .run = true},
+      {.name = "run_predicted_bubble", .doc = "the same as predicted", .run = true},
+      {.name = "run_peak", .doc = "bytes of the fullest device", .run = true},
+      {.name = "run_predicted_peak", .doc = "the same as predicted", .run = true},
   };
   return list;
 }
@@ -196,7 +223,7 @@ const LessonQuantity* find_lesson_quantity(std::string_view name, LessonWorld wo
     const bool has = world == LessonWorld::Schedule ? each.schedule
                      : world == LessonWorld::Plan   ? each.plan
                                                     : each.numbers;
-    if (each.name == name && has && each.indexed == indexed) return &each;
+    if (each.name == name && (has || each.run) && each.indexed == indexed) return &each;
   }
   return nullptr;
 }

@@ -95,7 +95,7 @@ struct LessonQuestion {
 };
 
 struct LessonPanel {
-  enum class Kind : std::uint8_t { Lanes, Bars, Curve, Ring, View };
+  enum class Kind : std::uint8_t { Lanes, Bars, Curve, Ring, View, Run };
   Kind kind = Kind::Bars;
   std::string title;
   std::string view;     // View: of views()
@@ -119,6 +119,19 @@ struct LessonPanel {
 };
 std::string_view to_string(LessonPanel::Kind);
 
+/// A training run that a step asks for: of a small model on this machine, some seconds long.
+/// "{key}" in settings and training stands for that setting of the lesson.
+struct LessonRun {
+  std::string words;  // of its button: "Train it here"
+  std::string model, cluster;
+  std::vector<std::string> settings, training;  // "pp=4", "rate={rate}"
+  std::int64_t steps = 40;
+  std::string data;  // as --data has it; empty = what suits the model
+  friend bool operator==(const LessonRun&, const LessonRun&) = default;
+};
+/// The run with what the settings say. Throws Error{InvalidInput} for a key that they do not have.
+LessonRun filled(LessonRun, const LessonSettings&);
+
 /// What students build themselves.
 struct LessonCheck {
   std::string words;
@@ -136,6 +149,7 @@ struct LessonStep {
   std::vector<LessonPanel> panels;
   std::optional<LessonQuestion> question;
   std::vector<LessonText> after;  // told after the answer
+  std::optional<LessonRun> run;
   std::optional<LessonCheck> check;
   struct Button {
     std::string words;  // "Show me 32 microbatches"
@@ -180,6 +194,7 @@ struct LessonQuantity {
   std::string_view name, doc;
   bool schedule = false, plan = false, numbers = false;
   bool indexed = false;
+  bool run = false;  // of a run that the step asked for: in every world, 0 before it has ended
 };
 const std::vector<LessonQuantity>& lesson_quantities();
 const LessonQuantity* find_lesson_quantity(std::string_view name, LessonWorld, bool indexed);

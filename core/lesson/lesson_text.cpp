@@ -45,9 +45,10 @@ class Reader {
     if (line.word.empty()) return prose(line);
     if (head(line) || body(line)) return;
     static const std::vector<std::string_view> words = {
-        "lesson", "title",         "goal",   "minutes",    "world", "settings",      "knob",
-        "source", "misconception", "figure", "leaves-out", "notes", "open-question", "step",
-        "set",    "free",          "show",   "ask",        "after", "check",         "button"};
+        "lesson",        "title",  "goal",          "minutes", "world",      "settings",
+        "knob",          "source", "misconception", "figure",  "leaves-out", "notes",
+        "open-question", "step",   "set",           "free",    "show",       "ask",
+        "after",         "check",  "button",        "run"};
     refuse(line, fmt::format("no directive is called \"@{}\"{}", line.word,
                              did_you_mean(line.word, words)));
   }
@@ -116,6 +117,8 @@ class Reader {
       step(line).after.push_back(text(line.some_text(), line));
     } else if (line.word == "check") {
       check(line);
+    } else if (line.word == "run") {
+      run(line);
     } else if (line.word == "button") {
       const std::size_t at = line.rest.rfind(" set ");
       if (at == std::string::npos)
@@ -297,6 +300,8 @@ class Reader {
     if (panel.kind == LessonPanel::Kind::Lanes && lesson_.world != LessonWorld::Schedule)
       refuse(line,
              "expected @world schedule for lanes, found " + std::string(to_string(lesson_.world)));
+    if (panel.kind == LessonPanel::Kind::Run && !step(line).run)
+      refuse(line, "expected @run before it in this step, found none");
     if (panel.kind == LessonPanel::Kind::Ring && !known_setting(lesson_, "n"))
       refuse(line, "expected a setting \"n\", the ranks of the ring, found none");
     step(line).panels.push_back(std::move(panel));
@@ -304,7 +309,8 @@ class Reader {
   static LessonPanel::Kind panel_kind(const std::string& word, const LessonLine& line) {
     using Kind = LessonPanel::Kind;
     std::vector<std::string_view> names;
-    for (const Kind each : {Kind::Lanes, Kind::Bars, Kind::Curve, Kind::Ring, Kind::View}) {
+    for (const Kind each :
+         {Kind::Lanes, Kind::Bars, Kind::Curve, Kind::Ring, Kind::View, Kind::Run}) {
       if (word == to_string(each)) return each;
       names.push_back(to_string(each));
     }
@@ -408,6 +414,37 @@ class Reader {
     if (!passes) refuse(line, "expected \"passes EXPRESSION\", found none");
     if (step(line).check) refuse(line, "expected one @check a step, found another");
     step(line).check = std::move(check);
+  }
+
+  void run(const LessonLine& line) {
+    if (step(line).run) refuse(line, "expected one @run a step, found another");
+    LessonRun run;
+    run.words = line.some_head();
+    for (const LessonLine& each : line.attributes) {
+      each.expect_word({"model", "cluster", "set", "train", "steps", "data"});
+      if (each.word == "model") run.model = each.some_text();
+      if (each.word == "cluster") run.cluster = each.some_text();
+      if (each.word == "steps") run.steps = each.integer(each.rest, 1, 100'000);
+      if (each.word == "data") run.data = each.some_text();
+      if (each.word != "set" && each.word != "train") continue;
+      const LessonWords words(each.rest);
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        check_filling(words[i], each);
+        (each.word == "set" ? run.settings : run.training).push_back(words[i]);
+      }
+    }
+    if (run.model.empty() || run.cluster.empty())
+      refuse(line, "expected \"model\" and \"cluster\", found " +
+                       std::string(run.model.empty() ? "no model" : "no cluster"));
+    step(line).run = std::move(run);
+  }
+  // "rate={rate}": the setting must be there from the beginning.
+  void check_filling(const std::string& words, const LessonLine& line) const {
+    const std::size_t open = words.find('{'), close = words.find('}');
+    if (open == std::string::npos && close == std::string::npos) return;
+    if (open == std::string::npos || close == std::string::npos || close < open)
+      refuse(line, "expected KEY={SETTING}, found \"" + words + "\"");
+    check_setting(words.substr(open + 1, close - open - 1), line);
   }
 
   void finish() {

@@ -6,11 +6,14 @@
 
 #include <QAction>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 
 #include <algorithm>
+#include <cmath>
 
+#include "app/desktop/canvas_widget.h"
 #include "app/desktop/lesson_knobs.h"
 #include "app/desktop/lesson_question.h"
 #include "core/lesson/answers.h"
@@ -131,6 +134,74 @@ TEST(LearnPage, OnesOwnPlanIsChecked) {
   shown.wait();
   EXPECT_TRUE(shown.page.session().check());
   EXPECT_TRUE(shown.page.session().answers().progress[0].passed);
+}
+
+// Lesson 9's last step trains for real in the window; the page waits for it without blocking.
+TEST(LearnPage, ARunOfALessonIsTrainedInTheWindow) {
+  Window window;
+  window.resize(1600, 1000);
+  window.show();
+  window.show_lesson("9:7");
+  auto* page = window.findChild<LearnPage*>();
+  LessonSession& lesson = page->session();
+  ASSERT_TRUE(happens([&] { return window.settled(); }));
+  ASSERT_TRUE(lesson.current().run.has_value());
+  auto* run = named<QPushButton>(*page, "Train it here");
+  auto* check = named<QPushButton>(*page, "Check my plan");
+  const auto said = [&](const QString& words) {
+    const QList<QLabel*> labels = page->findChildren<QLabel*>();
+    return std::any_of(labels.begin(), labels.end(),
+                       [&](const QLabel* label) { return label->text().contains(words); });
+  };
+  // Before a run the step says what to do.
+  EXPECT_FALSE(lesson.has_run());
+  check->click();
+  EXPECT_FALSE(lesson.check());
+  EXPECT_TRUE(said("Not trained yet: press"));
+  EXPECT_EQ(lesson.live(), nullptr);
+
+  lesson.turn("rewound", "on");
+  ASSERT_TRUE(happens([&] { return window.settled(); }));
+  run->click();
+  EXPECT_TRUE(window.training().running());
+  EXPECT_FALSE(run->isEnabled());
+  EXPECT_EQ(run->toolTip(), "The run is under way.");
+  EXPECT_NE(lesson.live(), nullptr);
+  EXPECT_FALSE(lesson.has_run());
+  ASSERT_TRUE(happens([&] { return !window.training().running() && window.settled(); }));
+  EXPECT_TRUE(lesson.has_run());
+  EXPECT_TRUE(said("The loss went from"));
+  EXPECT_TRUE(run->isEnabled());
+  const RunModel& model = window.training().model();
+  EXPECT_EQ(model.losses.size(), 40u);
+  EXPECT_LT(model.losses.back(), model.losses.front());
+  ASSERT_TRUE(model.comparison);
+  const bool as_predicted =
+      std::abs(model.comparison->measured_bubble - model.comparison->predicted_bubble) < 0.1;
+  EXPECT_EQ(lesson.check(), as_predicted);
+  const std::optional<Drawing> picture = page->picture();
+  ASSERT_TRUE(picture.has_value());
+  EXPECT_TRUE(page->canvases().front()->scene().description().contains("trained for 40 updates"));
+
+  // Another knob, another run: what was measured is of the first.
+  lesson.turn("rewound", "off");
+  ASSERT_TRUE(happens([&] { return window.settled(); }));
+  EXPECT_FALSE(lesson.has_run());
+  EXPECT_FALSE(lesson.check());
+  EXPECT_EQ(lesson.live(), nullptr);
+  lesson.turn("rewound", "on");
+  ASSERT_TRUE(happens([&] { return window.settled(); }));
+  EXPECT_TRUE(lesson.has_run());
+  EXPECT_FALSE(window.document().modified());
+}
+
+TEST(LearnPage, WithoutSomethingThatTrainsTheStepSaysSo) {
+  Shown shown;
+  shown.open("9:7");
+  EXPECT_FALSE(named<QPushButton>(shown.page, "Train it here")->isEnabled());
+  EXPECT_EQ(shown.page.session().run_words(), "There is nothing here that trains.");
+  shown.page.session().run();
+  EXPECT_FALSE(shown.page.session().has_run());
 }
 
 TEST(LearnPage, AnswersAreKeptAndAClassIsShownAfterReveal) {

@@ -73,6 +73,38 @@ TEST(LessonText, RefusalsNameThePlaceAndTheNearest) {
   EXPECT_NE(lesson_refusal("").find("expected @lesson"), std::string::npos);
 }
 
+TEST(LessonText, ARunIsReadAndFilledWithTheSettings) {
+  const std::string run =
+      "@run Train it\n  model gpt-tiny\n  cluster cpu:2\n  set pp=2 global-batch={microbatches}\n"
+      "  train rate=0.1\n  steps 7\n  data random\n";
+  const Lesson lesson = parse_lesson(kHead + kStep + run +
+                                         "@check Run.\n  passes ran and run_loss < run_first_loss\n"
+                                         "@show run Here\n",
+                                     "x.lesson");
+  const LessonStep& step = lesson.steps[0];
+  ASSERT_TRUE(step.run);
+  EXPECT_EQ(step.run->words, "Train it");
+  EXPECT_EQ(step.run->steps, 7);
+  EXPECT_EQ(step.panels[0].kind, LessonPanel::Kind::Run);
+  const LessonRun now = filled(*step.run, settings_of(lesson, 0));
+  EXPECT_EQ(now.settings, (std::vector<std::string>{"pp=2", "global-batch=4"}));
+  EXPECT_EQ(now.training, std::vector<std::string>{"rate=0.1"});
+  EXPECT_THROW(filled(*step.run, {}), Error);
+  EXPECT_NE(lesson_refusal(kHead + kStep +
+                           "@run Train it\n  model gpt-tiny\n  cluster cpu:2\n"
+                           "  set global-batch={microbatchs}\n")
+                .find("did you mean \"microbatches\""),
+            std::string::npos);
+  EXPECT_NE(lesson_refusal(kHead + kStep + "@run Train it\n  cluster cpu:2\n").find("no model"),
+            std::string::npos);
+  EXPECT_NE(lesson_refusal(kHead + kStep + "@run A\n  model m\n  cluster c\n  set a={b\n")
+                .find("expected KEY={SETTING}"),
+            std::string::npos);
+  EXPECT_NE(lesson_refusal(kHead + kStep + run + run).find("one @run a step"), std::string::npos);
+  EXPECT_NE(lesson_refusal(kHead + kStep + "@show run Here\n").find("expected @run before it"),
+            std::string::npos);
+}
+
 TEST(LessonUnits, TellThreeDigits) {
   const auto told = [](double value, const char* unit) {
     return in_unit(value, lesson_unit(unit, {}));

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "app/workspace/lesson_panels.h"
+#include "app/workspace/lesson_run.h"
 #include "core/lesson/lesson_text.h"
 #include "tests/support/source_dir.h"
 
@@ -55,6 +56,15 @@ TEST_P(ShippedLesson, EveryQuestionCanBeAnsweredAndEveryTaskSolved) {
     if (!step.check) continue;
     ++tasks;
     EXPECT_EQ(engine.value(step.check->passes, settings), 0) << "done before it is begun";
+    if (step.run) {
+      // What it measures is tested where it is run; that it can be run, here.
+      const LessonRun run = filled(*step.run, with_settings(settings, step.check->solution));
+      EXPECT_NE(run, filled(*step.run, settings)) << "the solution is another run";
+      const Scenario scenario = open(run_request(run));
+      EXPECT_TRUE(check(scenario).empty());
+      EXPECT_EQ(run_training(run).steps, run.steps);
+      continue;
+    }
     EXPECT_NE(engine.value(step.check->passes, with_settings(settings, step.check->solution)), 0);
   }
   EXPECT_GE(questions, 3);
