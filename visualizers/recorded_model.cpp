@@ -88,8 +88,10 @@ bool holds(std::string_view text, std::string_view words) {
 std::shared_ptr<const RecordedModel> recorded_model(RecordedTrace trace) {
   check(trace);
   auto model = std::make_shared<RecordedModel>();
-  model->end = end_of(trace);
-  model->shares = recorded_shares(trace, Instant{0}, model->end);
+  const RecordedPart all = recorded_part(trace);
+  model->begin = all.from;
+  model->end = all.to;
+  model->shares = recorded_shares(trace, model->begin, model->end);
   model->step = median_step(trace);
   model->spans = take_spans(trace);
   for (const RecordedCounter& counter : trace.counters) model->curves.push_back(curve_of(counter));
@@ -152,14 +154,17 @@ std::vector<NameStatistics> recorded_statistics(const RecordedModel& model, Inst
 
 std::string spell_recorded(const RecordedModel& model) {
   const RecordedTrace& t = model.trace;
-  std::string text = "Recorded trace of " + spell_duration(model.end) + ", " +
-                     std::to_string(model.spans.start.size()) + " spans";
+  const Duration length = model.end - model.begin;
+  std::string text = "Recorded trace of " + spell_duration(length);
+  if (t.part)
+    text += ", from " + spell_duration(model.begin) + " on, of " + spell_duration(t.part->whole);
+  text += ", " + std::to_string(model.spans.start.size()) + " spans";
   if (model.step > Duration{})
     text += ", " + spell_duration(model.step) + " a step, the middle of " +
             std::to_string(t.steps.size());
   text += ".";
   for (const RecordedShare& share : model.shares) {
-    const double whole = to_seconds(model.end);
+    const double whole = to_seconds(length);
     text += " " + t.processes[share.process].name + ": computes " +
             spell_percent(to_seconds(share.compute) / whole) + ", waits for communication " +
             spell_percent(to_seconds(share.communication) / whole) + ", idle " +

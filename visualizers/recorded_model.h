@@ -30,9 +30,9 @@ struct RecordedModel {
   std::vector<StepCurve> curves;  // of the counters, rounded to whole numbers
   std::vector<RecordedLane> lanes;
   std::vector<std::uint32_t> busy_rows;  // of streams, or of all where there are none
-  std::vector<RecordedShare> shares;     // of the whole recording
+  std::vector<RecordedShare> shares;     // from begin to end
   Duration step{};                       // median_step()
-  Instant end{};
+  Instant begin{}, end{};                // of the recording, or of the part of it that was read
 };
 /// Takes the trace apart, so that no span is held twice. Linear in it, and as shares are. Throws as
 /// check() does.

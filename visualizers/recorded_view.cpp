@@ -163,7 +163,9 @@ void draw_header(Drawing& drawing, const Rect& area, const RecordedModel& m,
   };
   if (m.trace.ranks > 0) part(std::to_string(m.trace.ranks) + " ranks");
   part(format_count(static_cast<std::int64_t>(m.spans.start.size())) + " spans in " +
-       format_duration(m.end));
+       format_duration(m.end - m.begin));
+  if (m.trace.part)
+    part("from " + instant_text(m.begin, m.end) + ", of " + format_duration(m.trace.part->whole));
   std::string right;
   if (m.step > Duration{}) {
     right = "measured " + format_step_time(m.step) + " a step";
@@ -185,7 +187,7 @@ void draw_overview(Drawing& drawing, const RecordedLayout& l, const RecordedMode
                    const ViewState& state) {
   const Rect& area = l.overview;
   write(drawing, "Recording", {area.x + 10, area.y + 14}, 11, Weight::SemiBold, Ink::Text);
-  write(drawing, format_step_time(m.end), {area.x + 10, area.y + 28}, 10, Weight::Regular,
+  write(drawing, format_step_time(m.end - m.begin), {area.x + 10, area.y + 28}, 10, Weight::Regular,
         Ink::Text3);
   const std::size_t rows = std::min(m.busy_rows.size(), kOverviewRows);
   const float height = rows == 0 ? 0 : std::min(6.f, (area.height - 8) / static_cast<float>(rows));
@@ -369,8 +371,12 @@ RecordedLayout recorded_layout(const RecordedModel& m, const Rect& area, const V
   l.overview = {area.x, l.header.bottom(), area.width, kStrip};
   l.ruler = {area.x, l.overview.bottom(), area.width, kRuler};
   l.lanes = {area.x, l.ruler.bottom(), area.width, std::max(0.f, area.bottom() - l.ruler.bottom())};
-  l.whole = viewport_of(l.overview, {}, m.end);
-  l.shown = viewport_of(l.lanes, state, m.end);
+  ViewState all;
+  all.shown = TimeRange{m.begin, m.end};
+  l.whole = viewport_of(l.overview, all, m.end);
+  ViewState now = state;
+  if (!now.shown) now.shown = all.shown;
+  l.shown = viewport_of(l.lanes, now, m.end);
   return l;
 }
 

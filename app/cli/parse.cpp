@@ -71,7 +71,8 @@ Words parse(const Verb& verb, const std::vector<std::string>& arguments) {
       refuse_extra(verb, word);
     words.add("", word);
   }
-  if (verb.positional_required && words.texts("").size() < verb.positionals)
+  const std::size_t least = verb.fewer ? 1 : verb.positionals;
+  if (verb.positional_required && words.texts("").size() < least)
     refuse(verb, fmt::format("expected {}: {}", verb.positional, verb.positional_doc));
   return words;
 }

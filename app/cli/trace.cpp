@@ -26,24 +26,19 @@ namespace {
 
 constexpr std::size_t kNamesShown = 12, kStepsShown = 8;
 
-TimeRange range_of(const Words& words, Instant end) {
-  if (!words.has("range")) return {Instant{0}, end};
+TraceRange range_of(const Words& words, const TraceExtent& extent) {
+  const Place place{"--range"};
   const std::string text = words.text("range");
   const std::size_t dots = text.find("..");
   if (dots == std::string::npos)
     throw Error(Error::Kind::InvalidInput,
                 fmt::format("expected FROM..TO as 1.2s..1.5s, found \"{}\"", text.substr(0, 60)),
-                {"--range"});
+                place);
   const auto bound = [&](const std::string& word, Instant otherwise) {
-    return word.empty() ? otherwise : parse_duration(word, {"--range"});
+    return word.empty() ? otherwise : parse_duration(word, place);
   };
-  const TimeRange range{bound(text.substr(0, dots), Instant{0}), bound(text.substr(dots + 2), end)};
-  if (range.to <= range.from || range.from >= end)
-    throw Error(Error::Kind::InvalidInput,
-                fmt::format("expected a range within the recording, which ends at {}; found \"{}\"",
-                            readable(end), text.substr(0, 60)),
-                {"--range"});
-  return {range.from, std::min(range.to, end)};
+  return range_within(extent, bound(text.substr(0, dots), Instant{0}),
+                      bound(text.substr(dots + 2), extent.end), place);
 }
 
 std::string percent(Duration part, Duration whole) {
@@ -122,10 +117,11 @@ std::string text_of(const RecordedModel& m, TimeRange range,
   std::string out = t.source + "\n";
   if (!t.device.empty()) out += "device        " + t.device + "\n";
   if (t.ranks > 0) out += fmt::format("ranks         {}\n", t.ranks);
-  out += fmt::format("recorded      {} events, {} spans, {}\n", t.events, m.spans.start.size(),
-                     readable(m.end));
-  if (range.from > Instant{0} || range.to < m.end)
+  out += fmt::format("recorded      {} events, {} spans{}, {}\n", t.events, m.spans.start.size(),
+                     t.part ? " of the range" : "", readable(t.part ? t.part->whole : m.end));
+  if (t.part)
     out += fmt::format("range         {} to {}\n", readable(range.from), readable(range.to));
+  for (const std::string& note : t.notes) out += "note          " + note + "\n";
   out += steps_text(t) + shares_text(t, shares, range.length()) + names_text(m, range) +
          counters_text(t);
   if (t.defects.empty()) return out;
@@ -134,18 +130,31 @@ std::string text_of(const RecordedModel& m, TimeRange range,
   return out;
 }
 
-int run_trace(const Words& words, Streams& streams) {
-  const std::string path = words.text("");
-  const bool shown = !words.has("quiet") && &streams.err == &std::cerr && isatty(STDERR_FILENO);
+// Of several files the extent is known when all are read.
+RecordedTrace read_asked(const Words& words, Streams& streams, bool shown) {
+  const std::vector<std::string> paths = words.texts("");
   const InterruptStop interrupt;
-  RecordedTrace trace = open_trace(
-      path, {interrupt.token(), [&](double share) {
-               if (shown)
-                 streams.err << fmt::format("\rreading {:3.0f} %", 100 * share) << std::flush;
-             }});
+  const auto told = [&](const char* doing) {
+    return [&streams, shown, doing](double share) {
+      if (shown) streams.err << fmt::format("\r{} {:3.0f} %", doing, 100 * share) << std::flush;
+    };
+  };
+  TraceImportOptions options{interrupt.token(), told("looking through"), {}};
+  const bool ranged = words.has("range"), single = paths.size() == 1;
+  if (ranged && single) options.range = range_of(words, trace_extent(paths.front(), options));
+  options.progress = told("reading        ");
+  RecordedTrace trace = open_traces(paths, options);
+  if (!ranged || single) return trace;
+  const TraceRange range = range_of(words, extent_of(trace));
+  return asked_part(std::move(trace), range);
+}
+
+int run_trace(const Words& words, Streams& streams) {
+  const bool shown = !words.has("quiet") && &streams.err == &std::cerr && isatty(STDERR_FILENO);
+  RecordedTrace trace = read_asked(words, streams, shown);
   if (shown) streams.err << "\r\x1b[K";
-  const Instant end = end_of(trace);
-  const TimeRange range = range_of(words, end);
+  const RecordedPart part = recorded_part(trace);
+  const TimeRange range{part.from, part.to};
   const std::string document =
       words.has("json") ? trace_document(trace, range.from, range.to) : std::string();
   if (words.has("out")) {
@@ -169,12 +178,15 @@ Verb trace_verb() {
   return {
       .name = "trace",
       .summary = "Reads a recorded trace: where the time of each process and step went.",
-      .positional = "FILE",
+      .positional = "FILE...",
       .positional_doc =
           "Chrome or Kineto JSON or the CSV of nsys stats (NVTX ranges, kernels), plain or .gz, "
-          "or a .tybin of --out; \"example\" is one that ships",
+          "or a .tybin of --out; several of one run, a file a rank, are one recording; "
+          "\"example\" is one that ships",
       .positional_required = true,
-      .flags = {{"range", "FROM..TO", "only this part of it, as 1.2s..1.5s"},
+      .positionals = 4096,
+      .fewer = true,
+      .flags = {{"range", "FROM..TO", "reads only what touches this part of it, as 1.2s..1.5s"},
                 {"out", "FILE.tybin", "keeps it in a form that opens at once"},
                 {"svg", "FILE", "draws it there"},
                 {"png", "FILE", "the same as pixels, two a logical one"},

@@ -58,6 +58,7 @@ struct Verb {
   std::string_view positional_doc = {};
   bool positional_required = false;
   std::size_t positionals = 1;  // words that it takes, where it takes any
+  bool fewer = false;           // one of them is enough
   std::vector<Flag> flags = {};
   std::vector<std::string_view> examples = {};  // without the program's name
   bool splits = false;  // over the processes that mpirun or srun started; else the first alone

@@ -1,13 +1,19 @@
 #include "app/workspace/open_trace.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "app/workspace/workspace.h"
+#include "core/base/error.h"
+#include "core/base/units_text.h"
 #include "core/exporters/trace_event.h"
 #include "core/io/byte_source.h"
 #include "core/io/nsys_csv_import.h"
 #include "core/io/recorded_trace_file.h"
+#include "core/timeline/merged_trace.h"
 
 namespace trainyard {
 namespace {
@@ -21,27 +27,94 @@ bool is_csv(const std::string& path, std::string_view head) {
   return is_nsys_csv(head) || path.ends_with(".csv") || path.ends_with(".csv.gz");
 }
 
-RecordedTrace example(const TraceImportOptions& options) {
+const char* const kExampleSource = "example: a simulated step of llama-3-8b on h100-sxm:8";
+
+std::string example_text() {
   const Scenario scenario =
       open({"llama-3-8b",
             "h100-sxm:8",
             "",
             {"tp=2", "pp=4", "micro-batch=1", "global-batch=16", "seq=4096"}});
-  return parse_chrome_trace(
-      trace_event(*simulate(scenario, {.grain = Grain::Order, .fixes = false})),
-      "example: a simulated step of llama-3-8b on h100-sxm:8", options);
+  return trace_event(*simulate(scenario, {.grain = Grain::Order, .fixes = false}));
+}
+
+enum class Form { Example, Own, Csv, Json };
+
+Form form_of(const std::string& path) {
+  std::error_code ignored;
+  if (path == "example" && !std::filesystem::exists(path, ignored)) return Form::Example;
+  std::string head(kHeadRead, '\0');
+  head.resize(file_bytes(path)->read(head.data(), head.size()));
+  if (is_recorded_trace(head)) return Form::Own;
+  return is_csv(path, head) ? Form::Csv : Form::Json;
+}
+
+RecordedTrace read_form(const std::string& path, const TraceImportOptions& options) {
+  switch (form_of(path)) {
+    case Form::Example:
+      return parse_chrome_trace(example_text(), kExampleSource, options);
+    case Form::Csv:
+      return import_nsys_csv(path, options);
+    case Form::Json:
+      return import_chrome_trace(path, options);
+    case Form::Own:
+      break;
+  }
+  RecordedTrace trace = read_recorded_trace(path, options.stop);
+  if (!options.range) return trace;
+  return part_of(std::move(trace), options.range->from, options.range->to);
+}
+
+void expect_spans(const RecordedTrace& trace, const TraceRange& range) {
+  if (!trace.start.empty()) return;
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("expected a range that a span touches, found none in {} to {}; the "
+                          "recording is from 0 s to {}",
+                          readable(range.from), readable(range.to), readable(range.whole)),
+              {trace.source});
 }
 
 }  // namespace
 
 RecordedTrace open_trace(const std::string& path, const TraceImportOptions& options) {
-  std::error_code ignored;
-  if (path == "example" && !std::filesystem::exists(path, ignored)) return example(options);
-  std::string head(kHeadRead, '\0');
-  head.resize(file_bytes(path)->read(head.data(), head.size()));
-  if (is_recorded_trace(head)) return read_recorded_trace(path, options.stop);
-  if (is_csv(path, head)) return import_nsys_csv(path, options);
-  return import_chrome_trace(path, options);
+  RecordedTrace trace = read_form(path, options);
+  if (options.range) expect_spans(trace, *options.range);
+  return trace;
+}
+
+RecordedTrace open_traces(const std::vector<std::string>& paths,
+                          const TraceImportOptions& options) {
+  if (paths.size() == 1) return open_trace(paths.front(), options);
+  std::vector<RecordedTrace> traces;
+  const auto progress = [&](double share) {
+    if (options.progress)
+      options.progress((static_cast<double>(traces.size()) + share) /
+                       static_cast<double>(paths.size()));
+  };
+  for (const std::string& path : paths)
+    traces.push_back(read_form(path, {options.stop, progress, {}}));
+  RecordedTrace whole = merged_trace(std::move(traces));
+  return options.range ? asked_part(std::move(whole), *options.range) : whole;
+}
+
+RecordedTrace asked_part(RecordedTrace whole, const TraceRange& range) {
+  RecordedTrace part = part_of(std::move(whole), range.from, range.to);
+  expect_spans(part, range);
+  return part;
+}
+
+TraceExtent trace_extent(const std::string& path, const TraceImportOptions& options) {
+  switch (form_of(path)) {
+    case Form::Example:
+      return parse_chrome_trace_extent(example_text(), kExampleSource, options);
+    case Form::Csv:
+      return nsys_csv_extent(path, options);
+    case Form::Json:
+      return chrome_trace_extent(path, options);
+    case Form::Own:
+      break;
+  }
+  return extent_of(read_recorded_trace(path, options.stop));
 }
 
 }  // namespace trainyard

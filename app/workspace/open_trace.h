@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/io/chrome_trace_import.h"
 
@@ -9,7 +10,15 @@ namespace trainyard {
 
 /// Chrome's trace events or the CSV of nsys stats, plain or packed, or a .tybin; "example" where no
 /// file is called so is a simulated step, written as a trace and read back. Blocks; throws as those
-/// readers do.
+/// readers do, and Error{InvalidInput} where no span touches the range that is asked for.
 RecordedTrace open_trace(const std::string& path, const TraceImportOptions& = {});
+/// The files that the ranks of one run wrote as one trace (see merged_trace), cut to the range once
+/// they are one; a single file as open_trace reads it. At least one.
+RecordedTrace open_traces(const std::vector<std::string>& paths, const TraceImportOptions& = {});
+/// part_of() where a span touches the range; else throws as open_trace does.
+RecordedTrace asked_part(RecordedTrace whole, const TraceRange&);
+/// What such a file covers, so that a range of it can be asked for: read as far as that takes, and
+/// nothing kept of it. Blocks and throws as open_trace does.
+TraceExtent trace_extent(const std::string& path, const TraceImportOptions& = {});
 
 }  // namespace trainyard

@@ -23,6 +23,7 @@
 
 #include "core/base/error.h"
 #include "core/io/byte_source.h"
+#include "core/io/chrome_trace_scan.h"
 #include "core/io/decimal_time.h"
 #include "core/io/trace_builder.h"
 
@@ -471,6 +472,9 @@ class Handler {
       case Where::Distributed:
         set_distributed(text);
         break;
+      case Where::Document:
+        set_epoch(text);
+        break;
       default:
         break;
     }
@@ -508,6 +512,11 @@ class Handler {
       e.reserved = real_of(text);
   }
 
+  void set_epoch(std::string_view text) {
+    const auto value = key_ == "baseTimeNanoseconds" ? whole_of(text) : std::nullopt;
+    if (value && *value >= 0 && *value <= kFarthestTime) builder_.epoch = value;
+  }
+
   void set_distributed(std::string_view text) {
     const auto value = whole_of(text);
     if (!value || *value < 0 || *value >= 1 << 24) return;
@@ -524,10 +533,10 @@ class Handler {
 };
 // NOLINTEND(readability-identifier-naming)
 
-RecordedTrace read_trace(ByteSource& bytes, const std::string& source,
-                         const TraceImportOptions& options) {
+// Gives all events to the builder, and how many bytes they were; refuses what is no trace.
+Bytes read_events(ByteSource& bytes, const std::string& source, const TraceImportOptions& options,
+                  TraceBuilder& builder) {
   using namespace rapidjson;
-  TraceBuilder builder;
   JsonStream stream(bytes, options);
   // A byte order mark says nothing here.
   for (const char mark : {'\xEF', '\xBB', '\xBF'})
@@ -556,7 +565,21 @@ RecordedTrace read_trace(ByteSource& bytes, const std::string& source,
          stream.line(), stream.Tell(), 1, "what comes before it is kept"});
   if (handler.shown() == 0)
     refuse("expected events that can be shown, found none among " + std::to_string(builder.events));
+  return Bytes{static_cast<std::int64_t>(stream.Tell())};
+}
+
+RecordedTrace read_trace(ByteSource& bytes, const std::string& source,
+                         const TraceImportOptions& options) {
+  TraceBuilder builder(options);
+  read_events(bytes, source, options, builder);
   return builder.finish(source, options.stop);
+}
+
+TraceExtent measure_trace(ByteSource& bytes, const std::string& source,
+                          const TraceImportOptions& options) {
+  TraceBuilder builder = TraceBuilder::of_extent();
+  const Bytes text = read_events(bytes, source, options, builder);
+  return builder.extent(text);
 }
 
 }  // namespace
@@ -570,6 +593,19 @@ RecordedTrace parse_chrome_trace(std::string_view text, const std::string& sourc
                                  const TraceImportOptions& options) {
   const auto bytes = text_bytes(text);
   return read_trace(*bytes, source, options);
+}
+
+TraceExtent chrome_trace_extent(const std::string& path, const TraceImportOptions& options) {
+  if (const auto found = scan_chrome_trace(*file_bytes(path), options)) return *found;
+  const auto bytes = file_bytes(path);  // what cannot be scanned is refused as it is read
+  return measure_trace(*bytes, path, options);
+}
+
+TraceExtent parse_chrome_trace_extent(std::string_view text, const std::string& source,
+                                      const TraceImportOptions& options) {
+  if (const auto found = scan_chrome_trace(*text_bytes(text), options)) return *found;
+  const auto bytes = text_bytes(text);
+  return measure_trace(*bytes, source, options);
 }
 
 }  // namespace trainyard

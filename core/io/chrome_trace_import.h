@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/io/trace_extent.h"
 #include "core/io/trace_import_options.h"
 #include "core/timeline/recorded_trace.h"
 
@@ -22,5 +23,11 @@ RecordedTrace import_chrome_trace(const std::string& path, const TraceImportOpti
 /// The same of a text.
 RecordedTrace parse_chrome_trace(std::string_view text, const std::string& source,
                                  const TraceImportOptions& = {});
+
+/// What it covers, by a scan that keeps nothing and is several times as quick as the import. Throws
+/// as the import does.
+TraceExtent chrome_trace_extent(const std::string& path, const TraceImportOptions& = {});
+TraceExtent parse_chrome_trace_extent(std::string_view text, const std::string& source,
+                                      const TraceImportOptions& = {});
 
 }  // namespace trainyard

@@ -31,6 +31,7 @@ class CsvRows {
   bool blank() const { return text_.empty() && ends_.size() <= 1; }
   std::uint64_t line() const { return row_line_; }      // of its first cell, from 1
   std::uint64_t offset() const { return row_offset_; }  // bytes before it, of the unpacked text
+  std::uint64_t bytes_read() const { return before_ + at_; }
 
  private:
   bool refill();

@@ -987,6 +987,7 @@ Json trace_schema() {
            {"counters",
             list_of(object(
                 {{"process", text()}, {"name", text()}, {"samples", whole(1)}, {"peak", real()}}))},
+           {"notes", described(list_of(text()), "what was done with it"), false},
            {"defects", list_of(defect)}}));
 }
 

@@ -154,16 +154,18 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 
 class NsysReader {
  public:
-  NsysReader(ByteSource& bytes, const std::string& source, const TraceImportOptions& options)
-      : rows_(bytes, source, options), source_(source), stop_(options.stop) {}
+  NsysReader(ByteSource& bytes, const std::string& source, const TraceImportOptions& options,
+             TraceBuilder& builder)
+      : rows_(bytes, source, options), source_(source), builder_(builder) {}
 
-  RecordedTrace read() {
+  /// How many bytes it was.
+  Bytes read() {
     while (rows_.next()) take_row();
     if (!found_) refuse(0, 0, no_report());
     if (shown_ == 0)
       refuse(first_bad_line_, first_bad_cell_,
              first_bad_.empty() ? "expected rows below the head, found none" : first_bad_);
-    return builder_.finish(source_, stop_);
+    return Bytes{static_cast<std::int64_t>(rows_.bytes_read())};
   }
 
  private:
@@ -301,14 +303,27 @@ class NsysReader {
 
   CsvRows rows_;
   std::string source_;
-  std::stop_token stop_;
-  TraceBuilder builder_;
+  TraceBuilder& builder_;
   std::optional<ReportHead> head_;  // of the report that is being read
   bool found_ = false;              // any head
   std::uint64_t shown_ = 0, summary_line_ = 0, first_bad_line_ = 0;
   std::size_t first_bad_cell_ = 0;
   std::string first_bad_;
 };
+
+RecordedTrace read_reports(ByteSource& bytes, const std::string& source,
+                           const TraceImportOptions& options) {
+  TraceBuilder builder(options);
+  NsysReader(bytes, source, options, builder).read();
+  return builder.finish(source, options.stop);
+}
+
+TraceExtent measure_reports(ByteSource& bytes, const std::string& source,
+                            const TraceImportOptions& options) {
+  TraceBuilder builder = TraceBuilder::of_extent();
+  const Bytes text = NsysReader(bytes, source, options, builder).read();
+  return builder.extent(text);
+}
 
 }  // namespace
 
@@ -327,13 +342,24 @@ bool is_nsys_csv(std::string_view head) {
 
 RecordedTrace import_nsys_csv(const std::string& path, const TraceImportOptions& options) {
   const auto bytes = file_bytes(path);
-  return NsysReader(*bytes, path, options).read();
+  return read_reports(*bytes, path, options);
 }
 
 RecordedTrace parse_nsys_csv(std::string_view text, const std::string& source,
                              const TraceImportOptions& options) {
   const auto bytes = text_bytes(text);
-  return NsysReader(*bytes, source, options).read();
+  return read_reports(*bytes, source, options);
+}
+
+TraceExtent nsys_csv_extent(const std::string& path, const TraceImportOptions& options) {
+  const auto bytes = file_bytes(path);
+  return measure_reports(*bytes, path, options);
+}
+
+TraceExtent parse_nsys_csv_extent(std::string_view text, const std::string& source,
+                                  const TraceImportOptions& options) {
+  const auto bytes = text_bytes(text);
+  return measure_reports(*bytes, source, options);
 }
 
 }  // namespace trainyard

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/io/trace_extent.h"
 #include "core/io/trace_import_options.h"
 #include "core/timeline/recorded_trace.h"
 
@@ -29,5 +30,10 @@ RecordedTrace import_nsys_csv(const std::string& path, const TraceImportOptions&
 /// The same of a text.
 RecordedTrace parse_nsys_csv(std::string_view text, const std::string& source,
                              const TraceImportOptions& = {});
+
+/// What it covers, read as it is imported but nothing kept. Throws as the import does.
+TraceExtent nsys_csv_extent(const std::string& path, const TraceImportOptions& = {});
+TraceExtent parse_nsys_csv_extent(std::string_view text, const std::string& source,
+                                  const TraceImportOptions& = {});
 
 }  // namespace trainyard

@@ -87,6 +87,18 @@ Json about(const RecordedTrace& t) {
   json.set("schema", schema_name(schema("trainyard/recorded-trace")));
   json.set("device", t.device).set("ranks", t.ranks).set("base", t.base);
   json.set("events", static_cast<std::int64_t>(t.events));
+  if (t.epoch) json.set("epoch", *t.epoch);
+  if (!t.notes.empty()) {
+    Json notes = Json::list();
+    for (const std::string& note : t.notes) notes.push(note);
+    json.set("notes", std::move(notes));
+  }
+  if (t.part) {
+    Json part = Json::object();
+    part.set("from", t.part->from.count()).set("to", t.part->to.count());
+    part.set("whole", t.part->whole.count());
+    json.set("part", std::move(part));
+  }
   Json processes = Json::list(), threads = Json::list(), rows = Json::list();
   for (const RecordedProcess& p : t.processes) {
     Json one = Json::object();
@@ -141,6 +153,12 @@ std::vector<std::uint64_t> take_about(const JsonCursor& json, RecordedTrace& t) 
   t.ranks = json.at("ranks").integer(0);
   t.base = json.at("base").integer();
   t.events = whole(json, "events");
+  if (const auto epoch = json.find("epoch")) t.epoch = epoch->integer();
+  if (const auto notes = json.find("notes"))
+    for (const JsonCursor& note : notes->items()) t.notes.push_back(note.text());
+  if (const auto part = json.find("part"))
+    t.part = RecordedPart{Instant{part->at("from").integer(0)}, Instant{part->at("to").integer(0)},
+                          Instant{part->at("whole").integer(0)}};
   for (const JsonCursor& one : json.at("processes").items())
     t.processes.push_back({one.at("name").text(), number<int>(one, "rank")});
   for (const JsonCursor& one : json.at("threads").items())

@@ -45,7 +45,7 @@ std::string trace_document(const RecordedTrace& trace, Instant from, Instant to)
   if (trace.ranks > 0) json.set("ranks", trace.ranks);
   json.set("events", static_cast<std::int64_t>(trace.events));
   json.set("spans", static_cast<std::int64_t>(trace.start.size()));
-  json.set("seconds", to_seconds(end_of(trace)));
+  json.set("seconds", to_seconds(recorded_part(trace).whole));
   Json range = Json::object();
   range.set("from", to_seconds(from)).set("to", to_seconds(to));
   json.set("range", std::move(range));
@@ -70,6 +70,11 @@ std::string trace_document(const RecordedTrace& trace, Instant from, Instant to)
     counters.push(std::move(one));
   }
   for (const TraceDefect& d : trace.defects) defects.push(to_json(d));
+  if (!trace.notes.empty()) {
+    Json notes = Json::list();
+    for (const std::string& note : trace.notes) notes.push(note);
+    json.set("notes", std::move(notes));
+  }
   json.set("steps", std::move(steps)).set("processes", std::move(processes));
   json.set("counters", std::move(counters)).set("defects", std::move(defects));
   return write_json(json);

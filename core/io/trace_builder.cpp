@@ -13,8 +13,9 @@
 namespace trainyard {
 namespace {
 
-constexpr std::uint32_t kDeepest = 96;        // rows of one thread
-constexpr std::size_t kDefectKinds = 50;      // told apart; more are counted with the last
+constexpr std::uint32_t kDeepest = 96;    // rows of one thread
+constexpr std::size_t kDefectKinds = 50;  // told apart; more are counted with the last
+constexpr const char* kUpdates = "Optimizer.step";
 constexpr std::uint64_t kStopEvery = 0xFFFF;  // comparisons between two looks at the stop token
 
 void stop_if(const std::stop_token& stop) {
@@ -92,6 +93,7 @@ std::uint32_t TraceBuilder::name(std::string_view text) {
   if (const auto found = names_.find(key_); found != names_.end()) return found->second;
   const auto number = static_cast<std::uint32_t>(trace_.names.size());
   trace_.names.push_back(clean_text(text));
+  steps_of_names_.push_back(step_number(trace_.names.back()));
   names_.emplace(key_, number);
   return number;
 }
@@ -141,15 +143,35 @@ void TraceBuilder::see(std::int64_t from, std::int64_t to) {
   last_ = std::max(last_, to);
 }
 
+bool TraceBuilder::is_kept(std::int64_t from, std::int64_t to) const {
+  if (!range_) return true;
+  const std::int64_t first = range_->base + range_->from.count();
+  const std::int64_t last = range_->base + range_->to.count();
+  return from < last && (to > first || (from == to && from == first));
+}
+
+void TraceBuilder::leave_out(std::uint32_t thread, const TraceSpan& span) {
+  if (span.launches) launches_.push_back({span.correlation, thread, span.start});
+  if (text(span.name).starts_with(kUpdates)) updates_.emplace_back(thread, span.start, span.end);
+}
+
 void TraceBuilder::add(std::uint32_t thread, const TraceSpan& span) {
-  see(span.start, span.end);
+  if (measure_) {
+    measure_->span(span.start, span.end);
+    if (const auto& step = steps_of_names_[span.name])
+      measure_->step(*step, threads_[thread].annotations, span.start, span.end);
+    return;
+  }
   Thread& t = threads_[thread];
   if (!t.backward && !span.launches && span.kind == RecordedKind::Host)
     t.backward = text(span.name).starts_with("autograd::engine::");
+  if (!is_kept(span.start, span.end)) return leave_out(thread, span);
+  see(span.start, span.end);
   t.spans.push_back(span);
 }
 
 void TraceBuilder::begin(std::uint32_t thread, const TraceSpan& span) {
+  if (measure_) measure_->time(span.start, span.start);
   threads_[thread].open.push_back(span);
 }
 
@@ -172,6 +194,14 @@ void TraceBuilder::count(std::uint32_t process, std::string_view counter, bool b
     found = counter_numbers_.emplace(key, static_cast<std::uint32_t>(trace_.counters.size())).first;
     trace_.counters.push_back({process, key.second, bytes, {}, {}});
     samples_.emplace_back();
+    before_.emplace_back();
+  }
+  if (measure_) return measure_->time(at, at);
+  if (!is_kept(at, at)) {
+    std::optional<Sample>& before = before_[found->second];
+    const bool earlier = at < range_->base + range_->from.count();
+    if (earlier && (!before || before->at <= at)) before = Sample{at, value};
+    return;
   }
   see(at, at);
   samples_[found->second].push_back({at, value});
@@ -224,6 +254,7 @@ void TraceBuilder::leave_out_far(const std::stop_token& stop) {
 // What was begun and never ended lasts to the end of the trace.
 void TraceBuilder::close_open() {
   std::uint64_t unended = 0;
+  if (range_) last_ = std::max(last_, range_->base + range_->whole.count());
   for (const Thread& t : threads_)
     for (const TraceSpan& span : t.open) see(span.start, span.start);
   for (std::uint32_t t = 0; t < threads_.size(); ++t)
@@ -239,16 +270,12 @@ void TraceBuilder::close_open() {
 // Kernels take the kind of the pass that launched them: autograd's own thread runs the backward
 // pass, and an optimizer announces its step.
 void TraceBuilder::tell_kernels(const std::stop_token& stop) {
-  struct Launch {
-    std::uint32_t correlation, thread;
-    std::int64_t at;
-    bool operator<(const Launch& other) const { return correlation < other.correlation; }
-  };
-  std::vector<Launch> launches;
+  std::vector<Launch> launches = std::move(launches_);
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> updates(threads_.size());
+  for (const auto& [thread, from, to] : updates_) updates[thread].emplace_back(from, to);
   std::vector<bool> updates_by_name(trace_.names.size());
   for (std::size_t n = 0; n < trace_.names.size(); ++n)
-    updates_by_name[n] = trace_.names[n].starts_with("Optimizer.step");
+    updates_by_name[n] = trace_.names[n].starts_with(kUpdates);
   bool several = false;
   for (std::uint32_t t = 0; t < threads_.size(); ++t) {
     stop_if(stop);
@@ -363,20 +390,21 @@ std::vector<std::uint32_t> TraceBuilder::order_of_threads() const {
   return order;
 }
 
+// A step of which only a part was kept would be counted as one that did little.
+bool TraceBuilder::lies_within(const RecordedStep& step) const {
+  return !range_ || (step.from >= range_->from && step.to <= range_->to);
+}
+
 void TraceBuilder::find_steps() {
   // Marks of the host and of its streams say the same of one rank: streams are nearer to the work.
-  std::vector<std::optional<std::int64_t>> numbers(trace_.names.size());
-  bool any = false;
-  for (std::size_t n = 0; n < trace_.names.size(); ++n) {
-    numbers[n] = number_after(trace_.names[n], "ProfilerStep#");
-    any = any || numbers[n].has_value();
-  }
-  if (!any) return;
+  if (std::none_of(steps_of_names_.begin(), steps_of_names_.end(),
+                   [](const auto& number) { return number.has_value(); }))
+    return;
   std::map<std::pair<std::uint32_t, std::int64_t>, RecordedStep> of_streams, of_host;
   for (const RecordedRow& row : trace_.rows) {
     const std::uint32_t process = trace_.threads[row.thread].process;
     for (std::uint64_t i = row.first; i < row.first + row.count; ++i) {
-      const auto& number = numbers[trace_.name[i]];
+      const auto& number = steps_of_names_[trace_.name[i]];
       if (!number) continue;
       auto& steps = threads_[row.thread].annotations ? of_streams : of_host;
       const RecordedStep step{process, *number, Instant{trace_.start[i]}, Instant{trace_.end[i]}};
@@ -387,7 +415,7 @@ void TraceBuilder::find_steps() {
     }
   }
   for (const auto& [key, step] : of_streams.empty() ? of_host : of_streams)
-    trace_.steps.push_back(step);
+    if (lies_within(step)) trace_.steps.push_back(step);
   std::stable_sort(trace_.steps.begin(), trace_.steps.end(),
                    [](const RecordedStep& a, const RecordedStep& b) {
                      return std::pair(a.process, a.from) < std::pair(b.process, b.from);
@@ -401,6 +429,10 @@ void TraceBuilder::gather_counters() {
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.at < b.at; });
     RecordedCounter& counter = trace_.counters[c];
+    if (before_[c]) {  // the value that it has where the range begins
+      counter.at.push_back(range_->from.count());
+      counter.value.push_back(before_[c]->value);
+    }
     for (const Sample& sample : samples) {
       const std::int64_t at = sample.at - first_;
       if (!counter.at.empty() && counter.at.back() == at) {
@@ -429,15 +461,26 @@ void TraceBuilder::name_what_has_none() {
   }
 }
 
+TraceBuilder TraceBuilder::of_extent() {
+  TraceBuilder made;
+  made.measure_.emplace();
+  return made;
+}
+
 RecordedTrace TraceBuilder::finish(const std::string& source, const std::stop_token& stop) {
   close_open();
   leave_out_far(stop);
   if (first_ > last_) first_ = last_ = 0;
+  if (range_) {
+    first_ = range_->base;
+    trace_.part = RecordedPart{range_->from, range_->to, range_->whole};
+  }
   trace_.source = source;
   trace_.base = first_;
   trace_.events = events;
   trace_.device = clean_text(device);
   trace_.ranks = ranks;
+  trace_.epoch = epoch;
   tell_kernels(stop);
   std::size_t spans = 0;
   for (const Thread& t : threads_) spans += t.spans.size();

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "core/io/trace_measure.h"
 #include "core/timeline/recorded_trace.h"
 
 namespace trainyard {
@@ -33,6 +36,12 @@ RecordedKind kind_of_kernel(std::string_view name);
 
 class TraceBuilder {
  public:
+  TraceBuilder() = default;
+  /// Keeps only what the range of the options asks for, where they have one.
+  explicit TraceBuilder(const TraceImportOptions& options) : range_(options.range) {}
+  /// Keeps nothing: extent() is all that is asked for then.
+  static TraceBuilder of_extent();
+
   /// The number of the text, the same for the same text. What is not UTF-8 becomes "?".
   std::uint32_t name(std::string_view);
   const std::string& text(std::uint32_t name) const { return trace_.names[name]; }
@@ -63,7 +72,10 @@ class TraceBuilder {
   std::string device;
   std::int64_t ranks = 0;
   int rank = -1;
+  std::optional<std::int64_t> epoch;
 
+  /// What the events cover that were added, of of_extent()'s; text: bytes that they were read from.
+  TraceExtent extent(Bytes text) const { return measure_->extent(events, text); }
   /// The trace; the builder is then empty. Throws Error{Cancelled} when stopped.
   RecordedTrace finish(const std::string& source, const std::stop_token& stop);
 
@@ -79,12 +91,20 @@ class TraceBuilder {
     std::int64_t at;
     double value;
   };
+  struct Launch {
+    std::uint32_t correlation, thread;
+    std::int64_t at;
+    bool operator<(const Launch& other) const { return correlation < other.correlation; }
+  };
   void see(std::int64_t from, std::int64_t to);
+  bool is_kept(std::int64_t from, std::int64_t to) const;
+  void leave_out(std::uint32_t thread, const TraceSpan&);
   void close_open();
   void leave_out_far(const std::stop_token&);
   void tell_kernels(const std::stop_token&);
   void lay_out(std::uint32_t thread, const std::stop_token&);
   std::vector<std::uint32_t> order_of_threads() const;
+  bool lies_within(const RecordedStep&) const;
   void find_steps();
   void gather_counters();
   void name_what_has_none();
@@ -97,6 +117,13 @@ class TraceBuilder {
   std::map<std::string, std::uint32_t, std::less<>> process_numbers_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> counter_numbers_;
   std::vector<std::vector<Sample>> samples_;
+  std::vector<std::optional<Sample>> before_;  // the last of each counter before the range
+  std::vector<std::optional<std::int64_t>> steps_of_names_;
+  std::optional<TraceRange> range_;
+  // Of what is left out: which pass kernels are of is told by launches that may lie before them.
+  std::vector<Launch> launches_;
+  std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> updates_;
+  std::optional<TraceMeasure> measure_;  // nothing: all is kept that is added
   std::string key_;
   std::uint32_t last_thread_ = 0;
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max();

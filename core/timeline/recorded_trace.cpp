@@ -165,6 +165,12 @@ Instant end_of(const RecordedTrace& trace) {
   return Instant{end};
 }
 
+RecordedPart recorded_part(const RecordedTrace& trace) {
+  if (trace.part) return *trace.part;
+  const Instant end = end_of(trace);
+  return {Instant{0}, end, end};
+}
+
 std::vector<RecordedShare> recorded_shares(const RecordedTrace& trace, Instant from, Instant to) {
   const bool streams = std::any_of(trace.threads.begin(), trace.threads.end(),
                                    [](const RecordedThread& t) { return t.device; });
@@ -235,6 +241,9 @@ void check(const RecordedTrace& trace) {
   }
   if (next != spans) refuse(trace, "expected every span in a row");
   for (const RecordedCounter& counter : trace.counters) check_counter(trace, counter);
+  if (trace.part && (trace.part->from < Instant{0} || trace.part->to <= trace.part->from ||
+                     trace.part->whole < trace.part->to || trace.part->whole > kFarthestRecorded))
+    refuse(trace, "expected a part within the recording");
   for (const RecordedStep& step : trace.steps)
     if (step.process >= trace.processes.size() || step.to < step.from ||
         step.from.count() < -kFarthest || step.to.count() > kFarthest)

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,13 @@ struct TraceDefect {
 /// "line 12: expected a duration, found none (3 times); left out"
 std::string describe(const TraceDefect&);
 
+/// Which part of a recording was read: [from, to) of one that ends at `whole`. Spans that stick out
+/// of it are whole.
+struct RecordedPart {
+  Instant from{}, to{}, whole{};
+  friend bool operator==(const RecordedPart&, const RecordedPart&) = default;
+};
+
 /// No time of a trace is farther from its first event: 417 days.
 inline constexpr Duration kFarthestRecorded{std::int64_t{1} << 55};
 
@@ -85,8 +93,12 @@ struct RecordedTrace {
   std::string source;      // the file's name
   std::string device;      // "NVIDIA H100 80GB HBM3", empty where the trace does not say
   std::int64_t ranks = 0;  // of the whole run, 0 where the trace does not say
-  /// Nanoseconds from the epoch of the trace's own clock to the first event, which is at 0 here.
+  /// Nanoseconds from the epoch of the trace's own clock to the first event of the recording, which
+  /// is at 0 here.
   std::int64_t base = 0;
+  /// Where that epoch lies, ns since 1970, where the trace says it.
+  std::optional<std::int64_t> epoch;
+  std::optional<RecordedPart> part;  // nothing: all of it
   std::vector<RecordedProcess> processes;
   std::vector<RecordedThread> threads;
   std::vector<RecordedRow> rows;  // threads in the order in which they are shown, depths ascending
@@ -98,12 +110,19 @@ struct RecordedTrace {
   std::vector<RecordedCounter> counters;
   std::vector<RecordedStep> steps;  // by process and start
   std::vector<TraceDefect> defects;
-  std::uint64_t events = 0;  // that the file held
+  std::vector<std::string> notes;  // sentences on what was done with it: how clocks were aligned
+  std::uint64_t events = 0;        // that the file held
   friend bool operator==(const RecordedTrace&, const RecordedTrace&) = default;
 };
 
 /// End of the last span or sample, at least 1 ns.
 Instant end_of(const RecordedTrace&);
+/// The time that the trace is of: its part, or from 0 to its end.
+RecordedPart recorded_part(const RecordedTrace&);
+
+/// What touches [from, to) and nothing else, as a reader keeps it that is given the range. from <
+/// to.
+RecordedTrace part_of(RecordedTrace, Instant from, Instant to);
 
 /// Where the time of one process went within a range: what its streams do, once where they overlap.
 /// The parts but `busy` sum to the range.

@@ -6,6 +6,7 @@
 
 #include "core/io/chrome_trace_import.h"
 #include "tests/support/kineto_trace.h"
+#include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
@@ -49,6 +50,27 @@ TEST(RecordedModel, SearchGoesAroundInOrderOfTime) {
   EXPECT_EQ(next_of(*m, found, first, false), at);
   EXPECT_EQ(count_of(*m, names_holding(*m, "")), 0u);
   EXPECT_FALSE(next_of(*m, names_holding(*m, "nothing of that name"), {}, true));
+}
+
+// A part is shown from its own beginning to its own end, by the times of the whole.
+TEST(RecordedView, APartOfARecordingFillsThePicture) {
+  const RecordedTrace whole = parse_chrome_trace(kineto_trace(), "t.json");
+  const Instant from{1'000'000}, to{2'000'000};
+  const auto m = recorded_model(part_of(whole, from, to));
+  EXPECT_EQ(m->begin, from);
+  EXPECT_EQ(m->end, to);
+  const RecordedLayout l = recorded_layout(*m, {0, 0, 1600, 900}, {});
+  for (const Viewport& view : {l.whole, l.shown}) {
+    EXPECT_EQ(view.from, from);
+    EXPECT_EQ(view.to, to);
+  }
+  Duration sum{};
+  for (const RecordedShare& s : m->shares) sum += s.compute + s.communication + s.transfer + s.idle;
+  EXPECT_EQ(sum, (to - from) * static_cast<std::int64_t>(m->shares.size()));
+  EXPECT_TRUE(spell_recorded(*m).starts_with("Recorded trace of " + spell_duration(to - from) +
+                                             ", from " + spell_duration(from) + " on, of " +
+                                             spell_duration(end_of(whole)) + ", "))
+      << spell_recorded(*m);
 }
 
 TEST(RecordedView, EverySpanIsHitWhereItIsDrawn) {
