@@ -32,7 +32,7 @@ struct CountedSteps {
 CountedSteps counted_steps(const RecordedModel& model) {
   std::map<std::uint32_t, std::vector<const RecordedStep*>> by_process;
   for (const RecordedStep& step : model.trace.steps) by_process[step.process].push_back(&step);
-  if (by_process.empty()) return {{Instant{}, model.end}, 1};
+  if (by_process.empty()) return {{model.begin, model.end}, 1};
   CountedSteps counted{{model.end, Instant{}}, 0};
   for (const auto& [process, steps] : by_process) {
     const std::size_t first = steps.size() > 1 ? 1 : 0;

@@ -93,7 +93,7 @@ int run(QApplication& application) {
     });
   }
   if (!line.request.model.empty()) window.start_with(line.request);
-  for (const QString& file : line.files) window.open_file(file);
+  window.open_files(line.files);
   if (!line.perspective.isEmpty()) window.document().show_perspective(line.perspective);
   if (!line.tab.isEmpty()) window.show_tab(line.tab);
   if (!line.lesson.isEmpty()) window.show_lesson(line.lesson);

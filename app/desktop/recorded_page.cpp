@@ -14,8 +14,10 @@
 #include <algorithm>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "app/desktop/canvas_widget.h"
+#include "app/desktop/range_sheet.h"
 #include "app/desktop/recorded_scene.h"
 #include "app/desktop/session.h"
 #include "app/desktop/table.h"
@@ -30,6 +32,7 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t kRowsShown = 500;
+constexpr qint64 kPacked = 8;  // times as much text as bytes
 const char* const kEmpty =
     "Open or drop a trace of a profiler: Chrome or Kineto JSON, NVTX ranges and kernels as CSV of "
     "nsys stats, also .gz, or a .tybin.";
@@ -39,6 +42,31 @@ QPushButton* button(const QString& words, QWidget* parent) {
   made->setAccessibleName(words);
   made->setFixedHeight(kFieldHeight);
   return made;
+}
+
+// What stops a reading, in a sentence; empty: nothing did.
+QString trouble_in(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return q(describe(error));
+  } catch (const std::bad_alloc&) {
+    return "This machine has not the memory to hold the trace.";
+  }
+  return {};
+}
+
+// Says each percent of it in the label.
+template <class Tell>
+std::function<void(double)> told(const Tell& tell, QLabel* label, const QString& words) {
+  return [&tell, label, words, last = -1](double share) mutable {
+    const int percent = static_cast<int>(100 * share);
+    if (percent == last) return;
+    last = percent;
+    tell([label, words, percent] {
+      label->setText(words + ", " + QString::number(percent) + " %");
+    });
+  };
 }
 
 }  // namespace
@@ -100,39 +128,77 @@ RecordedPage::RecordedPage(Session& session, QWidget* parent)
 }
 
 void RecordedPage::ask_for_file() {
-  const QString path = QFileDialog::getOpenFileName(
+  const QStringList paths = QFileDialog::getOpenFileNames(
       this, "Open trace", {}, "Traces (*.json *.json.gz *.csv *.gz *.tybin);;All files (*)");
-  if (!path.isEmpty()) open(path);
+  if (paths.size() == 1)
+    open(paths.front());
+  else if (!paths.isEmpty())
+    open_together(paths);
 }
 
-void RecordedPage::open(const QString& path) {
-  path_ = path;
-  error_.clear();
+void RecordedPage::open(const QString& path, std::function<void()> put_back) {
+  put_back_ = std::move(put_back);
+  const bool packed = path.endsWith(".gz"), own = path.endsWith(".tybin");
+  if (!own && QFileInfo(path).size() * (packed ? kPacked : 1) >= ask_from_)
+    look_through(path);
+  else
+    read({path}, {});
+}
+
+void RecordedPage::look_through(const QString& path) {
+  struct Found {
+    TraceExtent extent;
+    QString error;
+  };
+  const QString words = "looking through " + QFileInfo(path).fileName();
   background_.ask(
-      [this, file = path.toStdString()](std::stop_token stop, const auto& tell) {
-        int told = -1;
-        const auto progress = [&](double share) {
-          const int percent = static_cast<int>(100 * share);
-          if (percent == told) return;
-          told = percent;
-          tell([this, percent] {
-            state_->setText("reading " + QFileInfo(path_).fileName() + ", " +
-                            QString::number(percent) + " %");
-          });
-        };
-        Read read;
-        try {
-          read.model = recorded_model(open_trace(file, {stop, progress}));
-        } catch (const Error& error) {
-          read.error = q(describe(error));
-        } catch (const std::bad_alloc&) {
-          read.error = "This machine has not the memory to hold the trace.";
-        }
-        return read;
+      [this, path, words](std::stop_token stop, const auto& tell) {
+        Found found;
+        found.error = trouble_in([&] {
+          found.extent = trace_extent(path.toStdString(), {stop, told(tell, state_, words), {}});
+        });
+        return found;
       },
-      [this](Read read) { take(std::move(read)); });
+      [this, path](const Found& found) {
+        refresh();
+        if (found.error.isEmpty()) return ask_for_range(path, found.extent);
+        take({nullptr, found.error});
+      });
   refresh();
-  state_->setText("reading " + QFileInfo(path).fileName());
+  state_->setText(words);
+}
+
+void RecordedPage::ask_for_range(const QString& path, const TraceExtent& extent) {
+  auto* sheet = new RangeSheet(extent, path, QFileInfo(path).size(), window());
+  connect(sheet, &QDialog::accepted, this, [this, sheet, path] { read({path}, sheet->range()); });
+  connect(sheet, &QDialog::rejected, this, [this] {
+    if (put_back_) put_back_();
+  });
+  sheet->open();
+}
+
+void RecordedPage::open_together(const QStringList& paths) {
+  put_back_ = {};
+  read(paths, {});
+}
+
+void RecordedPage::read(const QStringList& paths, const std::optional<TraceRange>& range) {
+  error_.clear();
+  QString words = "reading " + QFileInfo(paths.front()).fileName();
+  if (paths.size() > 1) words += " and " + QString::number(paths.size() - 1) + " more";
+  background_.ask(
+      [this, paths, range, words](std::stop_token stop, const auto& tell) {
+        Read done;
+        done.error = trouble_in([&] {
+          std::vector<std::string> files;
+          for (const QString& path : paths) files.push_back(path.toStdString());
+          done.model = recorded_model(open_traces(files, {stop, told(tell, state_, words), range}));
+        });
+        return done;
+      },
+      [this](Read done) { take(std::move(done)); });
+  refresh();
+  state_->setText(words);
 }
 
 void RecordedPage::cancel() {
@@ -165,6 +231,8 @@ void RecordedPage::refresh() {
   state_->setText(words);
   QString tip;
   if (model_)
+    for (const std::string& note : model_->trace.notes) tip += q(note) + "\n";
+  if (model_)
     for (const TraceDefect& defect : model_->trace.defects) tip += q(describe(defect)) + "\n";
   state_->setToolTip(tip.trimmed());
   fill_table();
@@ -177,8 +245,10 @@ void RecordedPage::fill_table() {
   names_.stop();
   range_->clear();
   if (!model_) return table_->clear();
-  const TimeRange range = scene_->state().range.value_or(TimeRange{Instant{}, model_->end});
-  range_->setText((scene_->state().range ? "range of " : "whole recording, ") +
+  const TimeRange range = scene_->state().range.value_or(TimeRange{model_->begin, model_->end});
+  range_->setText((scene_->state().range ? "range of "
+                   : model_->trace.part  ? "what was read of it, "
+                                         : "whole recording, ") +
                   q(format_duration(range.length())));
   names_.ask(model_, model_->spans, model_->busy_rows, range.from, range.to,
              [this, range](const std::vector<NameStatistics>& list, bool exact) {

@@ -2,11 +2,14 @@
 // searched and counted, beside the step that the plan predicts.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "app/desktop/background.h"
 #include "app/desktop/name_tables.h"
 #include "app/desktop/page.h"
+#include "core/io/trace_extent.h"
 #include "visualizers/recorded_model.h"
 
 class QLabel;
@@ -25,8 +28,13 @@ class RecordedPage : public Page {
  public:
   explicit RecordedPage(Session&, QWidget* parent = nullptr);
   /// Stops what is being read and reads this. Chrome or Kineto JSON, the CSV of nsys stats, .gz,
-  /// .tybin.
-  void open(const QString& path);
+  /// .tybin. A large file is looked through first, and a sheet asks which part of it is wanted; on
+  /// its Cancel everything is as it was and `put_back` is called.
+  void open(const QString& path, std::function<void()> put_back = {});
+  /// Files that the ranks of one run wrote, as one recording; read at once, whatever their size.
+  void open_together(const QStringList& paths);
+  /// What is large: bytes of text from which on the sheet asks. Packed text counts eight times.
+  void ask_from(qint64 bytes) { ask_from_ = bytes; }
   void cancel();
   const RecordedModel* model() const { return model_.get(); }
   /// Why the last file could not be opened; empty: it could.
@@ -42,6 +50,9 @@ class RecordedPage : public Page {
     std::shared_ptr<const RecordedModel> model;
     QString error;
   };
+  void look_through(const QString& path);
+  void ask_for_range(const QString& path, const TraceExtent&);
+  void read(const QStringList& paths, const std::optional<TraceRange>&);
   void take(Read);
   void ask_for_file();
   void refresh();
@@ -52,7 +63,9 @@ class RecordedPage : public Page {
 
   Session& session_;
   std::shared_ptr<const RecordedModel> model_;
-  QString path_, error_;
+  std::function<void()> put_back_;
+  qint64 ask_from_ = 64'000'000;
+  QString error_;  // of what was tried last
   CanvasWidget* canvas_;
   RecordedScene* scene_;  // of the canvas
   QLabel *state_, *found_, *range_;

@@ -127,8 +127,8 @@ bool RecordedScene::mouse(const InputFrame& frame) {
     return true;
   }
   if (frame.down[0] && dragging_ && std::abs(frame.at.x - pressed_.x) > kClick) {
-    const Instant a = std::clamp(time_at(l.shown, pressed_.x), Instant{}, model_->end);
-    const Instant b = std::clamp(time_at(l.shown, frame.at.x), Instant{}, model_->end);
+    const Instant a = std::clamp(time_at(l.shown, pressed_.x), model_->begin, model_->end);
+    const Instant b = std::clamp(time_at(l.shown, frame.at.x), model_->begin, model_->end);
     state_.range = TimeRange{std::min(a, b), std::max({a, b, std::min(a, b) + Duration{1}})};
     return true;
   }

@@ -31,7 +31,7 @@ class RecordedScene : public Scene {
  private:
   Rect area() const { return {0, 0, last_.size.width, last_.size.height}; }
   RecordedLayout layout() const { return recorded_layout(*model_, area(), state_); }
-  TimeLimits limits() const { return {.first = Instant{}, .last = model_->end}; }
+  TimeLimits limits() const { return {.first = model_->begin, .last = model_->end}; }
   void show(const Viewport&);
   void scroll_by(float);
   bool key(int key, double x);

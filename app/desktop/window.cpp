@@ -356,8 +356,10 @@ void Window::dragEnterEvent(QDragEnterEvent* event) {
 
 void Window::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
+  QStringList files;
   for (const QUrl& url : event->mimeData()->urls())
-    if (url.isLocalFile()) open_file(url.toLocalFile());
+    if (url.isLocalFile()) files << url.toLocalFile();
+  open_files(files);
 }
 
 void Window::changeEvent(QEvent* event) {

@@ -53,6 +53,8 @@ class Window : public QMainWindow {
   /// Opens a project, model, cluster or plan, whichever the file is. What is wrong with it is told
   /// in a sentence.
   void open_file(const QString& path);
+  /// Each of them; several traces together, as the ranks of one run.
+  void open_files(const QStringList& paths);
   /// PyTorch's pipeline CSV or Megatron's pipeline layout, into the plan; else a sentence.
   void import_file(const QString& path);
   /// The model, cluster and settings that the command line named.

@@ -226,7 +226,12 @@ void Window::open_file(const QString& path) {
         break;
       case FileKind::Trace:
         show_tab("recorded");
-        findChild<RecordedPage*>()->open(QString::fromStdString(file));
+        findChild<RecordedPage*>()->open(
+            QString::fromStdString(file),
+            [this, perspective = QString::fromStdString(project.perspective),
+             tab = QString::fromStdString(project.tab)] {
+              document_.show_perspective(perspective, tab);
+            });
         break;
       case FileKind::Snapshot:
         show_tab("snapshot");
@@ -245,6 +250,27 @@ void Window::open_file(const QString& path) {
   } catch (const Error& error) {
     complain("This file cannot be opened", QString::fromStdString(describe(error)));
   }
+}
+
+void Window::open_files(const QStringList& paths) {
+  const auto is_trace = [](const QString& path) {
+    try {
+      return file_kind(path.toStdString()) == FileKind::Trace;
+    } catch (const Error&) {
+      return false;  // open_file() says what is wrong with it
+    }
+  };
+  QStringList traces;
+  if (paths.size() > 1)
+    for (const QString& path : paths)
+      if (is_trace(path)) traces << QFileInfo(path).absoluteFilePath();
+  const bool together = traces.size() > 1;
+  for (const QString& path : paths)
+    if (!together || !traces.contains(QFileInfo(path).absoluteFilePath())) open_file(path);
+  if (!together) return;
+  show_tab("recorded");
+  findChild<RecordedPage*>()->open_together(traces);
+  for (const QString& path : traces) remember_file(path);
 }
 
 // Cancel takes the opening back, unless something was done since.

@@ -82,6 +82,24 @@ TEST(RecordedPage, ADroppedReportOfNsysIsARecording) {
   EXPECT_EQ(page->findChild<QTreeWidget*>()->topLevelItemCount(), 2);
 }
 
+TEST(RecordedPage, DroppedFilesOfRanksAreOneRecording) {
+  const Folder folder;
+  Window window;
+  window.show();
+  auto* page = window.findChild<RecordedPage*>();
+  drop(window, {folder.file("a.json", kineto_trace({.rank = 1, .ranks = 2})),
+                folder.file("b.json", kineto_trace({.rank = 0, .ranks = 2}))});
+  ASSERT_TRUE(happens([&] { return page->settled() && page->model() != nullptr; }))
+      << page->error().toStdString();
+  const RecordedTrace& trace = page->model()->trace;
+  EXPECT_EQ(trace.processes, (std::vector<RecordedProcess>{{"rank 0", 0}, {"rank 1", 1}}));
+  EXPECT_EQ(page->model()->shares.size(), 2U);
+  ASSERT_EQ(trace.notes.size(), 1U);
+  EXPECT_TRUE(
+      trace.notes[0].starts_with("the clocks of the ranks are aligned by the start of step 5"))
+      << trace.notes[0];
+}
+
 TEST(RecordedPage, AFileThatIsNoneTakesNothingAway) {
   const Folder folder;
   Window window;
