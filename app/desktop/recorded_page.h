@@ -11,6 +11,7 @@
 #include "app/desktop/page.h"
 #include "core/io/trace_extent.h"
 #include "visualizers/recorded_model.h"
+#include "visualizers/view_state.h"
 
 class QLabel;
 class QLineEdit;

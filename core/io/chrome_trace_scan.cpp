@@ -65,7 +65,9 @@ class TraceScan {
       at_ = next_mark(at_, end_, kEndsText);
       if (looked_at) look_at(first, at_);
       if (at_ == end_) break;
-      if (*at_++ == '"') {
+      const bool ends = *at_ == '"';
+      ++at_;
+      if (ends) {
         in_string_ = false;
         break;
       }
@@ -79,7 +81,10 @@ class TraceScan {
     const char* const first = at_;
     at_ = next_mark(at_, end_, looked_at ? kLookedAt : kPassedOver);
     if (looked_at && at_ > first) look_at(first, at_);
-    return at_ == end_ || take_char(*at_++);
+    if (at_ == end_) return true;
+    const char c = *at_;
+    ++at_;
+    return take_char(c);
   }
 
   bool take_char(char c) {
