@@ -130,7 +130,7 @@ std::string text_of(const RecordedModel& m, TimeRange range,
   return out;
 }
 
-// Of several files the extent is known when all are read.
+// Of several files, and of one that is quickly read, the extent is known when all is read.
 RecordedTrace read_asked(const Words& words, Streams& streams, bool shown) {
   const std::vector<std::string> paths = words.texts("");
   const InterruptStop interrupt;
@@ -140,11 +140,12 @@ RecordedTrace read_asked(const Words& words, Streams& streams, bool shown) {
     };
   };
   TraceImportOptions options{interrupt.token(), told("looking through"), {}};
-  const bool ranged = words.has("range"), single = paths.size() == 1;
-  if (ranged && single) options.range = range_of(words, trace_extent(paths.front(), options));
+  const bool ranged = words.has("range");
+  const bool scanned = ranged && paths.size() == 1 && extent_comes_first(paths.front());
+  if (scanned) options.range = range_of(words, trace_extent(paths.front(), options));
   options.progress = told("reading        ");
   RecordedTrace trace = open_traces(paths, options);
-  if (!ranged || single) return trace;
+  if (!ranged || scanned) return trace;
   const TraceRange range = range_of(words, extent_of(trace));
   return asked_part(std::move(trace), range);
 }

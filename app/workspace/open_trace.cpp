@@ -103,6 +103,11 @@ RecordedTrace asked_part(RecordedTrace whole, const TraceRange& range) {
   return part;
 }
 
+bool extent_comes_first(const std::string& path) {
+  const Form form = form_of(path);
+  return form == Form::Csv || form == Form::Json;
+}
+
 TraceExtent trace_extent(const std::string& path, const TraceImportOptions& options) {
   switch (form_of(path)) {
     case Form::Example:

@@ -20,5 +20,7 @@ RecordedTrace asked_part(RecordedTrace whole, const TraceRange&);
 /// What such a file covers, so that a range of it can be asked for: read as far as that takes, and
 /// nothing kept of it. Blocks and throws as open_trace does.
 TraceExtent trace_extent(const std::string& path, const TraceImportOptions& = {});
+/// Whether that is quicker to find out than to read the file: a .tybin is there at once.
+bool extent_comes_first(const std::string& path);
 
 }  // namespace trainyard

@@ -4,44 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
-#include <tuple>
 #include <utility>
 
 #include "app/workspace/priced_scenario.h"
 #include "backends/cpu/calibrate.h"
+#include "backends/cpu/kernel_times.h"
 
 namespace trainyard {
 namespace {
-
-using ShapeKey = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::int64_t, std::int64_t,
-                            std::int64_t, double, std::int64_t, std::int64_t>;
-ShapeKey shape_key(const Work& w) {
-  return {w.kernel, w.kind,  w.math,        w.m,          w.n,
-          w.k,      w.count, w.flops.value, w.read.value, w.written.value};
-}
-
-struct Seen {
-  Work work;
-  std::vector<std::int64_t> times;  // ns
-};
-
-std::int64_t quantile(std::vector<std::int64_t> times, double share) {
-  const auto nth =
-      times.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(times.size() - 1));
-  std::nth_element(times.begin(), nth, times.end());
-  return *nth;
-}
-
-KernelTiming timing_of_run(const Seen& seen) {
-  KernelTiming timing{.work = seen.work,
-                      .time = Duration{std::max<std::int64_t>(1, quantile(seen.times, 0.5))}};
-  timing.spread = static_cast<double>(quantile(seen.times, 0.75) - quantile(seen.times, 0.25)) / 2 /
-                  static_cast<double>(timing.time.count());
-  timing.repeats = static_cast<int>(seen.times.size());
-  return timing;
-}
 
 // Shares that the medians of the other steps' parts are off from the kept one.
 std::vector<double> held_back(Duration kept, const std::vector<Duration>& step_times) {
@@ -72,7 +43,7 @@ Calibration run_calibration(const Experiment& predicted, const Timeline& measure
                             const RunMachine& machine) {
   const Program& p = predicted.program;
   const Device& device = predicted.workload.scenario.cluster.device;
-  std::map<ShapeKey, Seen> seen;
+  KernelTable seen;
   for (std::uint32_t i = 0; i < p.instructions.size(); ++i) {
     const Task& task = p.task(InstructionId{i});
     const auto took = static_cast<double>(measured.spans[i].length().count());
@@ -87,7 +58,7 @@ Calibration run_calibration(const Experiment& predicted, const Timeline& measure
     for (std::uint32_t w = 0; w < task.works; ++w) {
       if (prices[w] <= 0) continue;
       const Work& work = p.works[task.first_work + w].work;
-      Seen& one = seen[shape_key(work)];
+      KernelTimes& one = seen[kernel_key(work)];
       one.work = work;
       one.times.push_back(std::llround(took * prices[w] / sum));
     }
@@ -96,7 +67,7 @@ Calibration run_calibration(const Experiment& predicted, const Timeline& measure
   c.machine = machine.name;
   c.copy = machine.copy;
   c.reduce = machine.reduce;
-  for (const auto& [key, one] : seen) c.kernels.push_back(timing_of_run(one));
+  for (const auto& [key, one] : seen) c.kernels.push_back(timing_of(one));
   const std::vector<double> off = held_back(step_window(measured, p).length(), step_times);
   if (!off.empty()) c.residual_median = off[off.size() / 2], c.residual_worst = off.back();
   c.notes.push_back("times are of a training run, with what its executor adds to each kernel");

@@ -11,57 +11,28 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "backends/cpu/cpu_clock.h"
+#include "backends/cpu/kernel_times.h"
 #include "backends/cpu/rehearsal.h"
 #include "core/base/error.h"
 
 namespace trainyard {
 namespace {
 
-using Key = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::int64_t, std::int64_t,
-                       std::int64_t, double, std::int64_t, std::int64_t>;
-Key key_of(const Work& w) {
-  return {w.kernel, w.kind,  w.math,        w.m,          w.n,
-          w.k,      w.count, w.flops.value, w.read.value, w.written.value};
-}
-
-struct Measured {
-  Work work;
-  std::vector<std::int64_t> times;  // nanoseconds
-};
-using Table = std::map<Key, Measured>;
-
-std::int64_t at_share(std::vector<std::int64_t> times, double share) {
-  const auto nth =
-      times.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(times.size() - 1));
-  std::nth_element(times.begin(), nth, times.end());
-  return *nth;
-}
-
-KernelTiming timing_of(const Measured& m) {
-  KernelTiming timing{.work = m.work,
-                      .time = Duration{std::max<std::int64_t>(1, at_share(m.times, 0.5))}};
-  timing.spread = static_cast<double>(at_share(m.times, 0.75) - at_share(m.times, 0.25)) / 2 /
-                  static_cast<double>(timing.time.count());
-  timing.repeats = static_cast<int>(m.times.size());
-  return timing;
-}
-
 // Whole steps that were held back, against what the table of the others says.
 class HeldBack {
  public:
-  explicit HeldBack(const Table& table) {
-    for (const auto& [key, m] : table) medians_[key] = at_share(m.times, 0.5);
+  explicit HeldBack(const KernelTable& table) {
+    for (const auto& [key, m] : table) medians_[key] = quantile(m.times, 0.5);
   }
   void run(Rehearsal& rehearsal) {
     std::int64_t predicted = 0, measured = 0;
     rehearsal.run([&](const Work& work, Duration took) {
       measured += took.count();
-      predicted += medians_.at(key_of(work));
+      predicted += medians_.at(kernel_key(work));
     });
     if (measured <= 0) return;
     predicted_.push_back(predicted), measured_.push_back(measured);
@@ -69,13 +40,13 @@ class HeldBack {
   /// Of the step in the middle.
   double error() const {
     if (measured_.empty()) return 0;
-    return std::abs(static_cast<double>(at_share(predicted_, 0.5)) /
-                        static_cast<double>(at_share(measured_, 0.5)) -
+    return std::abs(static_cast<double>(quantile(predicted_, 0.5)) /
+                        static_cast<double>(quantile(measured_, 0.5)) -
                     1);
   }
 
  private:
-  std::map<Key, std::int64_t> medians_;
+  std::map<KernelKey, std::int64_t> medians_;
   std::vector<std::int64_t> predicted_, measured_;
 };
 
@@ -97,23 +68,23 @@ double time_of(const std::function<void()>& work) {
     work();
     times.push_back((thread_processor_time() - before).count());
   }
-  return static_cast<double>(std::max<std::int64_t>(1, at_share(times, 0.5)));
+  return static_cast<double>(std::max<std::int64_t>(1, quantile(times, 0.5)));
 }
 
 // Adds what one workload's kernels take to the table; gives what the steps that were held back were
 // off by. done: of the workload's part of the box, from 0.
-double rehearse(const Workload& workload, Table& table, const std::stop_token& stop,
+double rehearse(const Workload& workload, KernelTable& table, const std::stop_token& stop,
                 const std::function<double()>& done) {
   Rehearsal rehearsal(workload, kOperands);
   rehearsal.run([](const Work&, Duration) {});  // makes oneDNN's kernels
-  Table own;
+  KernelTable own;
   for (int pass = 0; pass < kLeastPasses || done() < 0.75; ++pass) {
     if (stop.stop_requested()) {
       if (pass > 0) break;
       throw Error(Error::Kind::Cancelled, "stopped before everything was measured once");
     }
     rehearsal.run([&own](const Work& work, Duration took) {
-      Measured& m = own[key_of(work)];
+      KernelTimes& m = own[kernel_key(work)];
       m.work = work;
       m.times.push_back(took.count());
     });
@@ -122,7 +93,7 @@ double rehearse(const Workload& workload, Table& table, const std::stop_token& s
   for (int pass = 0; pass < 1 || (done() < 1 && !stop.stop_requested()); ++pass)
     held_back.run(rehearsal);
   for (const auto& [key, m] : own) {
-    Measured& into = table[key];
+    KernelTimes& into = table[key];
     into.work = m.work;
     into.times.insert(into.times.end(), m.times.begin(), m.times.end());
   }
@@ -184,7 +155,7 @@ Calibration calibrate(std::span<const Workload> workloads, const CalibrateOption
   c.reduce = measure_reduction();
   c.overhead = measure_overhead();
 
-  Table table;
+  KernelTable table;
   std::vector<double> errors;
   for (std::size_t w = 0; w < workloads.size(); ++w) {
     const double from = elapsed_share(start, options.box);

@@ -28,36 +28,33 @@ struct Group {
   std::vector<Count> about_median, about_p95;  // the lengths in those buckets
 
   void add(Count length, Count self) {
-    facts.shortest =
-        facts.count == 0 ? Duration{length} : std::min(facts.shortest, Duration{length});
-    facts.longest = std::max(facts.longest, Duration{length});
-    ++facts.count;
-    facts.sum += Duration{length};
-    facts.self += Duration{self};
+    add_all(1, Duration{length}, Duration{self}, Duration{length}, Duration{length});
     histogram.add(length);
   }
   void add(const Group& other) {
-    facts.shortest =
-        facts.count == 0 ? other.facts.shortest : std::min(facts.shortest, other.facts.shortest);
-    facts.longest = std::max(facts.longest, other.facts.longest);
-    facts.count += other.facts.count;
-    facts.sum += other.facts.sum;
-    facts.self += other.facts.self;
+    add_all(other.facts.count, other.facts.sum, other.facts.self, other.facts.shortest,
+            other.facts.longest);
     histogram.add(other.histogram);
   }
   void add(const NameSum& sum, const LengthCount* counts) {
-    facts.shortest = facts.count == 0 ? Duration{sum.shortest}
-                                      : std::min(facts.shortest, Duration{sum.shortest});
-    facts.longest = std::max(facts.longest, Duration{sum.longest});
-    facts.count += sum.count;
-    facts.sum += Duration{sum.sum};
-    facts.self += Duration{sum.self};
+    add_all(sum.count, Duration{sum.sum}, Duration{sum.self}, Duration{sum.shortest},
+            Duration{sum.longest});
     for (const LengthCount* c = counts; c != counts + sum.counts; ++c)
       histogram.add_bucket(c->bucket, c->count);
   }
   void seek() {
     median = histogram.find((facts.count * 50 + 99) / 100 - 1);
     p95 = histogram.find((facts.count * 95 + 99) / 100 - 1);
+  }
+
+ private:
+  void add_all(std::uint64_t count, Duration sum, Duration self, Duration shortest,
+               Duration longest) {
+    facts.shortest = facts.count == 0 ? shortest : std::min(facts.shortest, shortest);
+    facts.longest = std::max(facts.longest, longest);
+    facts.count += count;
+    facts.sum += sum;
+    facts.self += self;
   }
 };
 
