@@ -4,6 +4,9 @@
 #include <QFontDatabase>
 #include <QPalette>
 #include <QRegularExpression>
+#include <QWidget>
+
+#include <algorithm>
 
 #include "app/desktop/control_style.h"
 
@@ -108,6 +111,21 @@ void apply_theme(QApplication& application, Theme theme) {
   QApplication::setPalette(palette_of(theme));
   application.setStyleSheet(ui_scale() == 1 ? style_sheet(theme)
                                             : scaled_sheet(style_sheet(theme)));
+}
+
+SheetAtOnce::SheetAtOnce() {
+  const QWidgetList all = QApplication::allWidgets();
+  // Taking a sheet away takes with it the fonts that were set on widgets which have it.
+  const bool seen = std::any_of(all.begin(), all.end(), [](const QWidget* widget) {
+    return widget->testAttribute(Qt::WA_WState_Polished);
+  });
+  if (seen) return;
+  sheet_ = qApp->styleSheet();
+  qApp->setStyleSheet({});
+}
+
+SheetAtOnce::~SheetAtOnce() {
+  if (!sheet_.isEmpty()) qApp->setStyleSheet(sheet_);
 }
 
 }  // namespace trainyard

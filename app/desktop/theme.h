@@ -34,6 +34,20 @@ QFont code_font(double pixels = 11);
 
 /// Loads fonts once, then sets style, palette and style sheet of the whole application.
 void apply_theme(QApplication&, Theme);
+/// While it lives, widgets are made without the style sheet; at its end all get it at once. With a
+/// sheet in force Qt styles a whole subtree anew each time that it is given a parent, so that a
+/// widget is styled once for every box around it. Where widgets are already seen the sheet stays.
+class SheetAtOnce {
+ public:
+  SheetAtOnce();
+  ~SheetAtOnce();
+  SheetAtOnce(const SheetAtOnce&) = delete;
+  SheetAtOnce& operator=(const SheetAtOnce&) = delete;
+
+ private:
+  QString sheet_;  // empty: it stays
+};
+
 /// The theme that apply_theme set last.
 Theme current_theme();
 /// Whether the desktop's own palette is dark: the theme of the first start.

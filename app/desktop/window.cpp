@@ -56,6 +56,7 @@ QToolBar* bar_of(QWidget* content, const QString& name, int height) {
 }  // namespace
 
 Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(this) {
+  const SheetAtOnce style;
   setWindowIcon(program_icon());
   setAcceptDrops(true);
   setMinimumSize(1280, 760);
