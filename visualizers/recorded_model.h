@@ -34,8 +34,8 @@ struct RecordedModel {
   Duration step{};                       // median_step()
   Instant begin{}, end{};                // of the recording, or of the part of it that was read
 };
-/// Takes the trace apart, so that no span is held twice. Linear in it, and as shares are. Throws as
-/// check() does.
+/// Takes the trace apart, so that no span is held twice. Linear in it, and as shares are. The trace
+/// keeps the laws of check(), which every reader of a file has seen to.
 std::shared_ptr<const RecordedModel> recorded_model(RecordedTrace);
 
 /// What a span of that kind is drawn as.

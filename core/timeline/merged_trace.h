@@ -13,7 +13,8 @@ namespace trainyard {
 /// where all have one; else by the start of the first step that all mark; else all begin at 0.
 /// Which it was is the last of the notes.
 ///
-/// At least one. Throws Error{InvalidInput} naming both files where two are of one rank.
+/// At least one. Throws Error{InvalidInput} naming both files where two are of one rank, and as
+/// check() where the one clock makes a time that is too far away.
 RecordedTrace merged_trace(std::vector<RecordedTrace>);
 
 }  // namespace trainyard

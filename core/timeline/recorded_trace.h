@@ -134,7 +134,7 @@ struct RecordedShare {
   Duration idle{};
   /// Of each kind, streams side by side counted each.
   std::array<Duration, kRecordedKinds> busy{};
-  std::uint64_t spans = 0;
+  std::uint64_t spans = 0;  // that touch the range
 };
 /// One entry a process that has a stream of an accelerator (or, where none has, a span), by its
 /// number. from < to. O(n log r) for n spans in r rows of streams, O(n) where rows leave few gaps.
@@ -145,7 +145,8 @@ std::vector<RecordedShare> recorded_shares(const RecordedTrace&, Instant from, I
 Duration median_step(const RecordedTrace&);
 
 /// Throws Error{InvalidInput} naming the row: spans out of order or overlapping, indices out of
-/// range, counters that do not increase.
+/// range, counters that do not increase. What reads or merges traces gives none that it refuses;
+/// all else may rely on that.
 void check(const RecordedTrace&);
 
 }  // namespace trainyard

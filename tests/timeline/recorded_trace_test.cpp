@@ -6,7 +6,8 @@
 namespace trainyard {
 namespace {
 
-// Rows of streams with small random spans, of which some touch and some take no time.
+// Rows of streams with small random spans, of which some touch and some take no time. What is long
+// in one row lies over many of another.
 RecordedTrace random_trace() {
   RecordedTrace t;
   t.source = "made up";
@@ -15,13 +16,14 @@ RecordedTrace random_trace() {
   const auto rows = *rc::gen::inRange<std::uint32_t>(1, 10);
   for (std::uint32_t r = 0; r < rows; ++r) {
     t.threads.push_back({*rc::gen::inRange<std::uint32_t>(0, 2), "stream", true});
-    const auto count = *rc::gen::inRange<std::uint32_t>(0, 9);
+    const auto count = *rc::gen::inRange<std::uint32_t>(0, 20);
+    const auto longest = *rc::gen::element(1, 3, 7, 40);
     t.rows.push_back({r, 0, t.start.size(), count});
     std::int64_t at = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
-      at += *rc::gen::inRange(0, 7);
+      at += *rc::gen::inRange(0, 3);
       t.start.push_back(at);
-      at += *rc::gen::inRange(0, 7);
+      at += *rc::gen::inRange(0, longest + 1);
       t.end.push_back(at);
       t.name.push_back(0);
       t.category.push_back(
@@ -35,6 +37,11 @@ RecordedTrace random_trace() {
 RecordedShare counted(const RecordedTrace& t, std::uint32_t process, std::int64_t from,
                       std::int64_t to) {
   RecordedShare share;
+  for (const RecordedRow& row : t.rows)
+    for (std::uint64_t i = row.first; i < row.first + row.count; ++i)
+      if (t.threads[row.thread].process == process && t.start[i] < to &&
+          (t.end[i] > from || t.start[i] >= from))
+        ++share.spans;
   for (std::int64_t at = from; at < to; ++at) {
     bool compute = false, communication = false, transfer = false;
     for (const RecordedRow& row : t.rows) {
@@ -70,6 +77,7 @@ TEST(RecordedTrace, SharesAreWhatIsCountedInstantByInstant) {
       RC_ASSERT(share.transfer == expected.transfer);
       RC_ASSERT(share.idle == expected.idle);
       RC_ASSERT(share.busy == expected.busy);
+      RC_ASSERT(share.spans == expected.spans);
     }
   }));
 }
