@@ -2,204 +2,41 @@
 
 #include <fmt/format.h>
 
-#ifdef __clang__
-// The reader adds to the null pointer of its empty stack; its sizes are right all the same.
-#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
-#endif
-#include <rapidjson/error/en.h>
-#include <rapidjson/reader.h>
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
-
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstring>
+#include <cstdlib>
 #include <optional>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/io/byte_source.h"
+#include "core/io/chrome_event.h"
 #include "core/io/chrome_trace_scan.h"
 #include "core/io/decimal_time.h"
+#include "core/io/json_tokens.h"
 #include "core/io/trace_builder.h"
 
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 18;
-constexpr int kDeepestJson = 200;
 constexpr std::int64_t kMicrosecond = 1000;  // ns
-
-// The bytes as RapidJSON asks for them; names are the library's.
-// NOLINTBEGIN(readability-identifier-naming)
-class JsonStream {
- public:
-  using Ch = char;
-  JsonStream(ByteSource& bytes, const TraceImportOptions& options)
-      : bytes_(bytes), options_(options), block_(kBlock) {
-    refill();
-  }
-  Ch Peek() const { return *at_; }
-  Ch Take() {
-    const Ch c = *at_;
-    if (++at_ == end_) refill();
-    return c;
-  }
-  std::size_t Tell() const { return before_ + static_cast<std::size_t>(at_ - block_.data()); }
-  // Only readers that change the text in place write.
-  void Put(Ch) {}
-  void Flush() {}
-  Ch* PutBegin() { return nullptr; }
-  std::size_t PutEnd(Ch*) { return 0; }
-
-  std::uint64_t line() const {
-    const char* const first = block_.data();
-    const char* const here = at_;
-    return lines_ + static_cast<std::uint64_t>(std::count(first, here, '\n'));
-  }
-  bool ended() const { return ended_ && *at_ == '\0'; }
-
- private:
-  void refill() {
-    if (ended_) return stay_at_end();
-    if (options_.stop.stop_requested())
-      throw Error(Error::Kind::Cancelled, "the import was cancelled");
-    if (end_ != nullptr) {
-      lines_ += static_cast<std::uint64_t>(std::count(block_.data(), end_, '\n'));
-      before_ += static_cast<std::size_t>(end_ - block_.data());
-    }
-    const std::size_t got = bytes_.read(block_.data(), block_.size());
-    at_ = block_.data();
-    end_ = at_ + got;
-    if (options_.progress) options_.progress(bytes_.share());
-    if (got == 0) stay_at_end();
-  }
-  // A zero byte is what the library takes for the end.
-  void stay_at_end() {
-    ended_ = true;
-    block_[0] = '\0';
-    at_ = block_.data();
-    end_ = at_ + 1;
-  }
-
-  ByteSource& bytes_;
-  const TraceImportOptions& options_;
-  std::vector<char> block_;
-  char *at_ = nullptr, *end_ = nullptr;
-  std::size_t before_ = 0;
-  std::uint64_t lines_ = 1;
-  bool ended_ = false;
-};
-// NOLINTEND(readability-identifier-naming)
-
-std::optional<double> real_of(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
-  return value;
-}
-
-std::optional<std::int64_t> whole_of(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
 
 bool contains(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
 }
 
-// What an event's category and name say of it.
-struct EventKind {
-  RecordedKind kind = RecordedKind::Host;
-  bool device = false, launches = false, annotations = false;
-};
-
-// Of Trainyard's own traces, by the letter of the phase.
-RecordedKind kind_of_phase(std::string_view phase) {
-  if (phase == "W") return RecordedKind::WeightGradient;
-  if (phase == "U") return RecordedKind::Optimizer;
-  return phase.starts_with("B") ? RecordedKind::Backward : RecordedKind::Forward;
-}
-
-EventKind kind_of(std::string_view category, std::string_view name, std::string_view phase) {
-  if (category == "kernel") return {kind_of_kernel(name), true};
-  if (category == "gpu_memcpy" || category == "gpu_memset") return {RecordedKind::Transfer, true};
-  if (category == "gpu_user_annotation") return {RecordedKind::Host, true, false, true};
-  if (category == "cuda_runtime" || category == "cuda_driver" || category == "hip_runtime")
-    return {RecordedKind::Host, false, true};
-  if (category == "compute") return {kind_of_phase(phase), true};
-  if (category == "collective" || category == "send" || category == "receive")
-    return {RecordedKind::Communication, true};
-  return {};
-}
-
-// Where in the document the parser is.
-enum class Where : std::uint8_t {
-  Top,          // before anything
-  Document,     // in the outer object
-  Events,       // in the list of events
-  Event,        // in one of them
-  Args,         // in its arguments
-  Device,       // in the list of devices or in one of them
-  Distributed,  // in what the trace says of its run
-  Ignored,
-};
-
-enum class Field : std::uint8_t {
-  None,
-  Name,
-  Phase,
-  Category,
-  Time,
-  Duration,
-  Process,
-  Thread,
-  Id
-};
-
-Field field_of(std::string_view key) {
-  constexpr std::pair<std::string_view, Field> kFields[] = {
-      {"name", Field::Name},  {"ph", Field::Phase},     {"cat", Field::Category},
-      {"ts", Field::Time},    {"dur", Field::Duration}, {"pid", Field::Process},
-      {"tid", Field::Thread}, {"id", Field::Id},        {"id2", Field::Id}};
-  for (const auto& [name, field] : kFields)
-    if (name == key) return field;
-  return Field::None;
-}
-
-struct Event {
-  std::string name, phase, category, time, duration, process, thread, id;
-  std::string arg_name, arg_phase;  // of a name's or a step's arguments
-  std::optional<std::int64_t> correlation, sort_index, device_id, device_type;
-  std::optional<double> allocated, reserved;
-  std::vector<std::pair<std::string, double>> numbers;  // of a counter
-  void clear() {
-    for (std::string* text : {&name, &phase, &category, &time, &duration, &process, &thread, &id,
-                              &arg_name, &arg_phase})
-      text->clear();
-    correlation = sort_index = device_id = device_type = {};
-    allocated = reserved = {};
-    numbers.clear();
-  }
-};
-
+// Gives the events to the builder, one by one as they are read.
 class EventReader {
  public:
-  EventReader(TraceBuilder& builder, const JsonStream& stream)
-      : builder_(builder), stream_(stream) {}
+  EventReader(TraceBuilder& builder, const JsonTokens& tokens)
+      : builder_(builder), tokens_(tokens) {}
 
-  Event& event() { return event_; }
+  ChromeEvent& event() { return event_; }
   std::uint64_t shown() const { return shown_; }
 
   void take() {
     ++builder_.events;
-    const Event& e = event_;
+    const ChromeEvent& e = event_;
     if (e.phase.size() != 1)
       return defect("a phase of one letter as ph", e.phase.empty() ? "none" : "another text");
     switch (e.phase[0]) {
@@ -246,7 +83,7 @@ class EventReader {
               const std::string& assumed = "the event is left out") {
     // Lines are counted for the first of its kind only: a broken trace has millions.
     if (builder_.repeats(expected, found)) return;
-    builder_.defect({expected, found, stream_.line(), stream_.Tell(), 1, assumed});
+    builder_.defect({expected, found, tokens_.line(), tokens_.offset(), 1, assumed});
   }
 
   std::optional<std::int64_t> time() {
@@ -256,7 +93,7 @@ class EventReader {
   }
 
   void take_name() {
-    const Event& e = event_;
+    const ChromeEvent& e = event_;
     if (e.name == "process_name")
       builder_.name_process(builder_.process(e.process), e.arg_name);
     else if (e.name == "thread_name")
@@ -267,14 +104,14 @@ class EventReader {
       builder_.sort_thread(builder_.thread(e.process, e.thread), *e.sort_index);
   }
 
-  std::uint32_t thread_of(const EventKind& kind) {
+  std::uint32_t thread_of(const ChromeEventKind& kind) {
     const std::uint32_t thread = builder_.thread(event_.process, event_.thread, kind.annotations);
     if (kind.device) builder_.on_device(thread);
     return thread;
   }
 
   void take_memory(std::int64_t at) {
-    const Event& e = event_;
+    const ChromeEvent& e = event_;
     const std::uint32_t process = builder_.process(e.process);
     const std::string where =
         e.device_type.value_or(1) == 0
@@ -286,7 +123,7 @@ class EventReader {
   }
 
   void take_span() {
-    const Event& e = event_;
+    const ChromeEvent& e = event_;
     const auto at = time();
     if (!at) return;
     const char phase = e.phase[0];
@@ -301,7 +138,7 @@ class EventReader {
     add(*at, *at);
   }
 
-  TraceSpan span_of(std::int64_t from, std::int64_t to, const EventKind& kind) {
+  TraceSpan span_of(std::int64_t from, std::int64_t to, const ChromeEventKind& kind) {
     TraceSpan span{from, to, builder_.name(event_.name), kNoCorrelation, kind.kind, false};
     if (event_.correlation && *event_.correlation > 0 &&
         *event_.correlation < std::int64_t{kNoCorrelation}) {
@@ -314,13 +151,13 @@ class EventReader {
   void add(std::int64_t from, std::int64_t to) {
     if (std::abs(from) > kFarthestTime || std::abs(to) > kFarthestTime)
       return defect("a time within 73 years", "one beyond");
-    const EventKind kind = kind_of(event_.category, event_.name, event_.arg_phase);
+    const ChromeEventKind kind = kind_of(event_);
     builder_.add(thread_of(kind), span_of(from, to, kind));
     ++shown_;
   }
 
   void take_begin_or_end(std::int64_t at, bool begins) {
-    const EventKind kind = kind_of(event_.category, event_.name, event_.arg_phase);
+    const ChromeEventKind kind = kind_of(event_);
     const std::uint32_t thread = thread_of(kind);
     if (begins) {
       builder_.begin(thread, span_of(at, at, kind));
@@ -334,7 +171,7 @@ class EventReader {
   void take_by_id() {
     const auto at = time();
     if (!at) return;
-    const Event& e = event_;
+    const ChromeEvent& e = event_;
     const std::string key = e.process + '\0' + e.category + '\0' + e.id + '\0' + e.name;
     if (e.phase[0] == 'b' || e.phase[0] == 'S') {
       open_[key] = *at;
@@ -342,7 +179,7 @@ class EventReader {
     }
     const auto found = open_.find(key);
     if (found == open_.end()) return defect("a begin before every end", "an end alone");
-    const EventKind kind = kind_of(e.category, e.name, e.arg_phase);
+    const ChromeEventKind kind = kind_of(e);
     const std::string words = "by id: " + (e.category.empty() ? "events" : e.category);
     const std::uint32_t thread = builder_.thread(e.process, words);
     builder_.name_thread(thread, words);
@@ -354,7 +191,7 @@ class EventReader {
   void take_counter() {
     const auto at = time();
     if (!at) return;
-    const Event& e = event_;
+    const ChromeEvent& e = event_;
     if (e.numbers.empty()) return defect("a number to count", "none");
     const std::uint32_t process = builder_.process(e.process);
     const std::string name = e.id.empty() ? e.name : fmt::format("{} {}", e.name, e.id);
@@ -368,204 +205,156 @@ class EventReader {
   }
 
   TraceBuilder& builder_;
-  const JsonStream& stream_;
-  Event event_;
+  const JsonTokens& tokens_;
+  ChromeEvent event_;
   std::unordered_map<std::string, std::int64_t> open_;
   std::uint64_t shown_ = 0;
 };
 
-// What RapidJSON calls as it reads; names are the library's.
-// NOLINTBEGIN(readability-identifier-naming)
-class Handler {
+// The document around the events, and what it says of the run.
+class TraceDocument {
  public:
-  Handler(TraceBuilder& builder, const JsonStream& stream)
-      : builder_(builder), events_(builder, stream), where_{Where::Top} {}
+  TraceDocument(JsonTokens& tokens, TraceBuilder& builder)
+      : tokens_(tokens), builder_(builder), events_(builder, tokens) {}
 
+  void read() {
+    const Token first = tokens_.next();
+    if (first == Token::ListBegin) return take_events();
+    if (first == Token::ObjectBegin)
+      take_members([&](const std::string& key, Token value) { take_member(key, value); });
+  }
   bool found_events() const { return found_events_; }
   std::uint64_t shown() const { return events_.shown(); }
-  bool too_deep() const { return too_deep_; }
-
-  bool Null() { return plain(""); }
-  bool Bool(bool value) { return plain(value ? "1" : "0"); }
-  bool Int(int) { return true; }  // numbers come as their text
-  bool Uint(unsigned) { return true; }
-  bool Int64(std::int64_t) { return true; }
-  bool Uint64(std::uint64_t) { return true; }
-  bool Double(double) { return true; }
-  bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return plain({text, size}); }
-  bool String(const char* text, rapidjson::SizeType size, bool) { return plain({text, size}); }
-
-  bool Key(const char* text, rapidjson::SizeType size, bool) {
-    const std::string_view key(text, size);
-    switch (where_.back()) {
-      case Where::Event:
-        field_ = field_of(key);
-        in_args_ = key == "args";
-        break;
-      case Where::Document:
-      case Where::Args:
-      case Where::Device:
-      case Where::Distributed:
-        key_.assign(key);
-        break;
-      default:
-        break;
-    }
-    return true;
-  }
-
-  bool StartObject() {
-    switch (where_.back()) {
-      case Where::Top:
-        return enter(Where::Document);
-      case Where::Events:
-        events_.event().clear();
-        return enter(Where::Event);
-      case Where::Event:
-        return enter(in_args_ ? Where::Args : Where::Ignored);
-      case Where::Device:
-        return enter(Where::Device);
-      case Where::Document:
-        return enter(key_ == "distributedInfo" ? Where::Distributed : Where::Ignored);
-      default:
-        return enter(Where::Ignored);
-    }
-  }
-  bool EndObject(rapidjson::SizeType) {
-    if (where_.back() == Where::Event) events_.take();
-    where_.pop_back();
-    return true;
-  }
-  bool StartArray() {
-    if (where_.back() == Where::Top ||
-        (where_.back() == Where::Document && key_ == "traceEvents")) {
-      found_events_ = true;
-      return enter(Where::Events);
-    }
-    if (where_.back() == Where::Document && key_ == "deviceProperties") return enter(Where::Device);
-    return enter(Where::Ignored);
-  }
-  bool EndArray(rapidjson::SizeType) {
-    where_.pop_back();
-    return true;
-  }
 
  private:
-  // The parser goes down by recursion: how deep is for us to say.
-  bool enter(Where where) {
-    where_.push_back(where);
-    too_deep_ = where_.size() > kDeepestJson;
-    return !too_deep_;
+  using Token = JsonTokens::Token;
+
+  static bool is_plain(Token token) {
+    return token == Token::Text || token == Token::Number || token == Token::Word;
+  }
+  // True and false are numbers; lists and objects have none.
+  std::string_view plain_text(Token token) const {
+    if (!is_plain(token)) return "";
+    const std::string_view text = tokens_.text();
+    if (token != Token::Word) return text;
+    return text == "true" ? "1" : text == "false" ? "0" : "";
   }
 
-  bool plain(std::string_view text) {
-    switch (where_.back()) {
-      case Where::Event:
-        set_field(text);
-        break;
-      case Where::Args:
-        set_argument(text);
-        break;
-      case Where::Device:
-        if (key_ == "name" && builder_.device.empty()) builder_.device.assign(text);
-        break;
-      case Where::Distributed:
-        set_distributed(text);
-        break;
-      case Where::Document:
-        set_epoch(text);
-        break;
-      default:
-        break;
+  // Calls take(key, first token of the value), which reads the value to its end.
+  template <class Take>
+  void take_members(const Take& take) {
+    std::string key;
+    while (tokens_.next() == Token::Key) {
+      key.assign(tokens_.text());
+      take(key, tokens_.next());
     }
-    return true;
   }
 
-  void set_field(std::string_view text) {
-    Event& e = events_.event();
-    std::string* const fields[] = {nullptr,     &e.name,    &e.phase,  &e.category, &e.time,
-                                   &e.duration, &e.process, &e.thread, &e.id};
-    if (std::string* field = fields[static_cast<std::size_t>(field_)]) field->assign(text);
+  void take_member(const std::string& key, Token value) {
+    if (key == "traceEvents" && value == Token::ListBegin) return take_events();
+    if (key == "deviceProperties") return take_device(value);
+    if (key == "distributedInfo" && value == Token::ObjectBegin)
+      return take_members([&](const std::string& of, Token token) { take_distributed(of, token); });
+    if (key == "baseTimeNanoseconds") take_epoch(value);
+    tokens_.pass(value);
   }
 
-  void set_argument(std::string_view text) {
-    Event& e = events_.event();
-    if (e.phase.empty() || e.phase == "C") {
-      if (const auto value = real_of(text); value && e.numbers.size() < 64)
-        e.numbers.emplace_back(key_, *value);
+  void take_events() {
+    found_events_ = true;
+    for (Token token = tokens_.next(); token != Token::ListEnd && token != Token::End;
+         token = tokens_.next())
+      if (token == Token::ObjectBegin)
+        take_event();
+      else
+        tokens_.pass(token);
+  }
+
+  void take_event() {
+    ChromeEvent& event = events_.event();
+    clear(event);
+    Token token = tokens_.next();
+    for (; token == Token::Key; token = tokens_.next()) {
+      const std::string_view key = tokens_.text();
+      if (key == "args") {
+        take_arguments(event);
+        continue;
+      }
+      std::string* const field = field_of(event, key);
+      const Token value = tokens_.next();
+      if (field != nullptr && is_plain(value)) field->assign(plain_text(value));
+      tokens_.pass(value);
     }
-    if (key_ == "name")
-      e.arg_name.assign(text);
-    else if (key_ == "phase")
-      e.arg_phase.assign(text);
-    else if (key_ == "correlation")
-      e.correlation = whole_of(text);
-    else if (key_ == "sort_index")
-      e.sort_index = whole_of(text);
-    else if (key_ == "Device Id")
-      e.device_id = whole_of(text);
-    else if (key_ == "Device Type")
-      e.device_type = whole_of(text);
-    else if (key_ == "Total Allocated")
-      e.allocated = real_of(text);
-    else if (key_ == "Total Reserved")
-      e.reserved = real_of(text);
+    if (token == Token::ObjectEnd) events_.take();
   }
 
-  void set_epoch(std::string_view text) {
-    const auto value = key_ == "baseTimeNanoseconds" ? whole_of(text) : std::nullopt;
-    if (value && *value >= 0 && *value <= kFarthestTime) builder_.epoch = value;
+  void take_arguments(ChromeEvent& event) {
+    const Token begun = tokens_.next();
+    if (begun != Token::ObjectBegin) return tokens_.pass(begun);
+    while (tokens_.next() == Token::Key) {
+      key_.assign(tokens_.text());
+      const Token value = tokens_.next();
+      if (is_plain(value)) set_argument(event, key_, plain_text(value));
+      tokens_.pass(value);
+    }
   }
 
-  void set_distributed(std::string_view text) {
-    const auto value = whole_of(text);
-    if (!value || *value < 0 || *value >= 1 << 24) return;
-    if (key_ == "rank") builder_.rank = static_cast<int>(*value);
-    if (key_ == "world_size") builder_.ranks = *value;
+  // Of the first device that has a name, however deep.
+  void take_device(Token value) {
+    if (value == Token::ObjectBegin)
+      return take_members([&](const std::string& key, Token token) {
+        if (key == "name" && is_plain(token) && builder_.device.empty())
+          builder_.device.assign(plain_text(token));
+        take_device(token);
+      });
+    if (value != Token::ListBegin) return;
+    for (Token token = tokens_.next(); token != Token::ListEnd && token != Token::End;
+         token = tokens_.next())
+      take_device(token);
   }
 
+  void take_epoch(Token value) {
+    const std::int64_t epoch = whole_number(plain_text(value)).value_or(-1);
+    if (epoch >= 0 && epoch <= kFarthestTime) builder_.epoch = epoch;
+  }
+
+  void take_distributed(const std::string& key, Token value) {
+    const std::int64_t number = whole_number(plain_text(value)).value_or(-1);
+    tokens_.pass(value);
+    if (number < 0 || number >= 1 << 24) return;
+    if (key == "rank") builder_.rank = static_cast<int>(number);
+    if (key == "world_size") builder_.ranks = number;
+  }
+
+  JsonTokens& tokens_;
   TraceBuilder& builder_;
   EventReader events_;
-  std::vector<Where> where_;
   std::string key_;
-  Field field_ = Field::None;
-  bool in_args_ = false, found_events_ = false, too_deep_ = false;
+  bool found_events_ = false;
 };
-// NOLINTEND(readability-identifier-naming)
 
 // Gives all events to the builder, and how many bytes they were; refuses what is no trace.
 Bytes read_events(ByteSource& bytes, const std::string& source, const TraceImportOptions& options,
                   TraceBuilder& builder) {
-  using namespace rapidjson;
-  JsonStream stream(bytes, options);
-  // A byte order mark says nothing here.
-  for (const char mark : {'\xEF', '\xBB', '\xBF'})
-    if (stream.Peek() == mark) stream.Take();
-  Handler handler(builder, stream);
-  Reader reader;
-  constexpr unsigned kFlags = kParseNumbersAsStringsFlag | kParseNanAndInfFlag |
-                              kParseTrailingCommasFlag | kParseStopWhenDoneFlag;
-  reader.Parse<kFlags>(stream, handler);
+  JsonTokens tokens(bytes, options);
+  TraceDocument document(tokens, builder);
+  document.read();
   const auto refuse = [&](const std::string& sentence) {
     throw Error(Error::Kind::InvalidInput, sentence,
-                {source + ":" + std::to_string(stream.line()) + " (byte " +
-                 std::to_string(stream.Tell()) + ")"});
+                {fmt::format("{}:{} (byte {})", source, tokens.line(), tokens.offset())});
   };
-  if (handler.too_deep())
-    refuse("expected at most " + std::to_string(kDeepestJson) + " lists and objects in each other");
-  if (!handler.found_events())
-    refuse(reader.HasParseError()
-               ? std::string("expected trace events as JSON, found: ") +
-                     GetParseError_En(reader.GetParseErrorCode())
-               : "expected a list of events or an object with traceEvents, found neither");
-  if (reader.HasParseError())
-    builder.defect(
-        {stream.ended() ? "the end of the list of events" : "JSON",
-         stream.ended() ? "the end of the file" : GetParseError_En(reader.GetParseErrorCode()),
-         stream.line(), stream.Tell(), 1, "what comes before it is kept"});
-  if (handler.shown() == 0)
-    refuse("expected events that can be shown, found none among " + std::to_string(builder.events));
-  return Bytes{static_cast<std::int64_t>(stream.Tell())};
+  if (tokens.is_too_deep())
+    refuse(fmt::format("expected at most {} lists and objects in each other", kDeepestTokens));
+  if (!document.found_events())
+    refuse(tokens.fault().empty()
+               ? "expected a list of events or an object with traceEvents, found neither"
+               : "expected trace events as JSON, found " + tokens.fault());
+  if (!tokens.fault().empty())
+    builder.defect({tokens.is_cut_short() ? "the end of the list of events" : "JSON",
+                    tokens.fault(), tokens.line(), tokens.offset(), 1,
+                    "what comes before it is kept"});
+  if (document.shown() == 0)
+    refuse(fmt::format("expected events that can be shown, found none among {}", builder.events));
+  return Bytes{static_cast<std::int64_t>(tokens.offset())};
 }
 
 RecordedTrace read_trace(ByteSource& bytes, const std::string& source,

@@ -140,8 +140,9 @@ TEST(ChromeTrace, AFileThatEndsEarlyKeepsWhatItHolds) {
 }
 
 TEST(ChromeTrace, RefusesWhatIsNoTraceWithItsPlace) {
-  EXPECT_EQ(refusal_of(""),
-            "t.json:1 (byte 0): expected trace events as JSON, found: The document is empty.");
+  EXPECT_EQ(refusal_of(""), "t.json:1 (byte 0): expected trace events as JSON, found nothing");
+  EXPECT_EQ(refusal_of("{\"a\" 1}"),
+            "t.json:1 (byte 5): expected trace events as JSON, found no colon behind a key");
   EXPECT_EQ(refusal_of("{\"a\":1}"),
             "t.json:1 (byte 7): expected a list of events or an object with traceEvents, found "
             "neither");
