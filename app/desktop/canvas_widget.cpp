@@ -157,7 +157,9 @@ void CanvasWidget::paintEvent(QPaintEvent*) {
     if (described != told_) setAccessibleDescription(told_ = described);
   }
   QPainter p(this);
-  p.fillRect(rect(), qcolor(Ink::Canvas, current_theme()));
+  const bool covered = image_.width() >= width() * devicePixelRatioF() &&
+                       image_.height() >= height() * devicePixelRatioF();
+  if (dimmed_ || !covered) p.fillRect(rect(), qcolor(Ink::Canvas, current_theme()));
   if (dimmed_) p.setOpacity(0.45);
   p.drawImage(QPointF(0, 0), image_);
   p.setOpacity(1);

@@ -98,6 +98,9 @@ Readings::Readings(Session& session, QWidget* parent) : QStatusBar(parent), sess
   addPermanentWidget(frame_);
   addPermanentWidget(make_rule(12));
   addPermanentWidget(renderer_);
+  frame_shown_.setSingleShot(true);
+  frame_shown_.setInterval(250);
+  connect(&frame_shown_, &QTimer::timeout, this, &Readings::show_frame_time);
   connect(&session_, &Session::experiment_changed, this, &Readings::refresh);
   connect(&session_, &Session::freshness_changed, this, &Readings::refresh);
   refresh();
@@ -135,7 +138,14 @@ void Readings::set_renderer(const QString& name, const QString& why) {
 }
 
 void Readings::set_frame_time(double milliseconds) {
-  frame_->setText(QString("%1 ms/frame").arg(milliseconds, 0, 'f', 1));
+  frame_time_ = milliseconds;
+  if (frame_shown_.isActive()) return;
+  show_frame_time();
+  frame_shown_.start();
+}
+
+void Readings::show_frame_time() {
+  frame_->setText(QString("%1 ms/frame").arg(frame_time_, 0, 'f', 1));
 }
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QStatusBar>
+#include <QTimer>
 
 #include "app/desktop/session.h"
 
@@ -16,13 +17,17 @@ class Readings : public QStatusBar {
  public:
   Readings(Session&, QWidget* parent = nullptr);
   void set_renderer(const QString& name, const QString& why);
+  /// Shown four times a second at most: nobody reads faster, and the bar is laid out for each.
   void set_frame_time(double milliseconds);
 
  private:
   void refresh();
+  void show_frame_time();
   Session& session_;
   QList<QLabel*> values_;
   QLabel *source_, *frame_, *renderer_;
+  double frame_time_ = 0;  // milliseconds
+  QTimer frame_shown_;     // while it runs, the newest waits
 };
 
 /// The six, each with its unit and range: "step <b>4.938 s</b> (4.59 to 5.28)".

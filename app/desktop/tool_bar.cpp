@@ -123,6 +123,7 @@ void ToolBar::set_running(bool running) {
 }
 
 void ToolBar::set_training(bool training) {
+  if (training_ == training) return;  // asked at every frame of a run
   training_ = training;
   train_->setText(training ? "Stop training" : "Train…");
   refresh_icons();

@@ -42,6 +42,19 @@ void blend(std::uint8_t* to, ImU32 colour, std::uint32_t alpha) {
       (channel(colour, IM_COL32_B_SHIFT) * alpha + to[2] * rest + 127) / 255);
 }
 
+// The same pixel `count` times. Large areas of one colour are most of a picture, and whole blocks
+// of them are copied faster than pixels are stored.
+void repeat(std::uint8_t* to, const std::uint8_t (&pixel)[4], std::size_t count) {
+  constexpr std::size_t kSingly = 8;
+  const std::size_t singly = std::min(count, kSingly);
+  for (std::size_t i = 0; i < singly; ++i) std::memcpy(to + 4 * i, pixel, 4);
+  for (std::size_t done = singly; done < count;) {
+    const std::size_t more = std::min(done, count - done);
+    std::memcpy(to + 4 * done, to, 4 * more);
+    done += more;
+  }
+}
+
 // The first pixel whose centre is at or right of x.
 int first_pixel(double x) { return static_cast<int>(std::ceil(std::clamp(x, -1e8, 1e8) - 0.5)); }
 
@@ -50,11 +63,12 @@ struct Texture {
   const unsigned char* texels = nullptr;
   int width = 0, height = 0;
 
+  const unsigned char* place(int x, int y) const {
+    return texels + static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+           static_cast<std::size_t>(x);
+  }
   std::uint32_t at(int x, int y) const {
-    x = std::clamp(x, 0, width - 1);
-    y = std::clamp(y, 0, height - 1);
-    return texels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
-                  static_cast<std::size_t>(x)];
+    return *place(std::clamp(x, 0, width - 1), std::clamp(y, 0, height - 1));
   }
   double linear(double u, double v) const {
     const double x = u * width - 0.5, y = v * height - 0.5;
@@ -111,12 +125,11 @@ class Raster {
     const std::uint8_t opaque[4] = {channel(colour, IM_COL32_R_SHIFT),
                                     channel(colour, IM_COL32_G_SHIFT),
                                     channel(colour, IM_COL32_B_SHIFT), 255};
-    std::uint32_t word = 0;
-    std::memcpy(&word, opaque, 4);
+    const auto width = static_cast<std::size_t>(area.right - area.left);
     for (int y = area.top; y < area.bottom; ++y) {
       std::uint8_t* row = pixels(area.left, y);
       if (alpha == 255)
-        for (int x = area.left; x < area.right; ++x, row += 4) std::memcpy(row, &word, 4);
+        repeat(row, opaque, width);
       else
         for (int x = area.left; x < area.right; ++x, row += 4) blend(row, colour, alpha);
     }
@@ -135,10 +148,18 @@ class Raster {
     const int du = static_cast<int>(std::lround(low.u * texture_.width - low.x));
     const int dv = static_cast<int>(std::lround(low.v * texture_.height - low.y));
     const std::uint32_t alpha = alpha_of(low.colour);
+    const bool inside = area.left + du >= 0 && area.right + du <= texture_.width &&
+                        area.top + dv >= 0 && area.bottom + dv <= texture_.height;
     for (int y = area.top; y < area.bottom; ++y) {
       std::uint8_t* row = pixels(area.left, y);
-      for (int x = area.left; x < area.right; ++x, row += 4)
-        blend(row, low.colour, scaled(alpha, texture_.at(x + du, y + dv)));
+      if (inside) {
+        const unsigned char* texel = texture_.place(area.left + du, y + dv);
+        for (int x = area.left; x < area.right; ++x, row += 4, ++texel)
+          if (*texel != 0) blend(row, low.colour, scaled(alpha, *texel));
+      } else {
+        for (int x = area.left; x < area.right; ++x, row += 4)
+          blend(row, low.colour, scaled(alpha, texture_.at(x + du, y + dv)));
+      }
     }
   }
 
@@ -268,7 +289,7 @@ class SoftwareRenderer : public Renderer {
 
   static void clear(Image& out, Rgba c) {
     const std::uint8_t pixel[4] = {c.r, c.g, c.b, 255};
-    for (std::size_t i = 0; i < out.rgba.size(); i += 4) std::memcpy(&out.rgba[i], pixel, 4);
+    repeat(out.rgba.data(), pixel, out.rgba.size() / 4);
   }
 
   Vertex vertex(const ImDrawVert& v) const {
