@@ -52,15 +52,18 @@ Key key_named(std::string_view name) {
   return found == std::end(kKeys) ? Key::Other : found->second;
 }
 
-// A set of keys.
-class Keys {
+// The values of a dictionary by key; null where it has none.
+class Values {
  public:
-  void add(Key key) { bits_ |= bit(key); }
-  bool has(Key key) const { return (bits_ & bit(key)) != 0; }
+  const PickleValue*& operator[](Key key) { return of_[static_cast<std::size_t>(key)]; }
+  const PickleValue* operator[](Key key) const { return of_[static_cast<std::size_t>(key)]; }
+  bool has(Key key) const { return (*this)[key] != nullptr; }
+  /// Zero where there is no integer.
+  std::int64_t integer(Key key) const { return is_integer(key) ? (*this)[key]->integer : 0; }
+  bool is_integer(Key key) const { return has(key) && (*this)[key]->kind == Kind::Integer; }
 
  private:
-  static std::uint32_t bit(Key key) { return std::uint32_t{1} << static_cast<int>(key); }
-  std::uint32_t bits_ = 0;
+  std::array<const PickleValue*, static_cast<std::size_t>(Key::TimeUs) + 1> of_{};
 };
 
 struct FreeBlock {
@@ -78,18 +81,19 @@ class SnapshotReader {
 
   bool fold(Pickle& pickle, Kind kind, std::span<const PickleValue> items, std::uint64_t& folded) {
     if (kind == Kind::List) return fold_stack(items, folded);
-    Keys keys;
-    each(pickle, items, [&](Key key, const PickleValue&) { keys.add(key); });
-    if (keys.has(Key::FileName) && keys.has(Key::FunctionName)) {
-      folded = fold_frame(pickle, items);
+    Values values;
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2)
+      values[word_of(pickle, items[i]).key] = &items[i + 1];
+    if (values.has(Key::FileName) && values.has(Key::FunctionName)) {
+      folded = fold_frame(pickle, values);
       return true;
     }
-    if (keys.has(Key::Action)) {
-      folded = fold_event(pickle, items);
+    if (values.has(Key::Action)) {
+      folded = fold_event(pickle, values);
       return true;
     }
-    if (!keys.has(Key::State) || !keys.has(Key::Size) || keys.has(Key::Blocks)) return false;
-    folded = fold_block(pickle, items);
+    if (!values.has(Key::State) || !values.has(Key::Size) || values.has(Key::Blocks)) return false;
+    folded = fold_block(pickle, values);
     return true;
   }
 
@@ -120,31 +124,32 @@ class SnapshotReader {
     throw Error(Error::Kind::InvalidInput, sentence, {source_});
   }
 
+  // What a text means as a key, and as what happened.
+  struct Word {
+    Key key = Key::Unread;
+    std::optional<SnapshotAction> action;
+  };
   // Writers name a key once and refer to it from then on: each text is compared once.
-  Key key_of(const Pickle& pickle, const PickleValue& name) {
-    if (name.kind != Kind::Text) return Key::Other;
-    if (name.number >= keys_.size()) keys_.resize(name.number + 1, Key::Unread);
-    Key& key = keys_[name.number];
-    if (key == Key::Unread) key = key_named(pickle.text(name));
-    return key;
-  }
-
-  // Calls with(key, value) for each item of a dictionary.
-  template <class With>
-  void each(const Pickle& pickle, std::span<const PickleValue> items, const With& with) {
-    for (std::size_t i = 0; i + 1 < items.size(); i += 2)
-      with(key_of(pickle, items[i]), items[i + 1]);
+  const Word& word_of(const Pickle& pickle, const PickleValue& text) {
+    static const Word other{Key::Other, {}};
+    if (text.kind != Kind::Text) return other;
+    if (text.number >= words_.size()) words_.resize(text.number + 1);
+    Word& word = words_[text.number];
+    if (word.key == Key::Unread)
+      word = {key_named(pickle.text(text)), action_of(pickle.text(text))};
+    return word;
   }
 
   // Some writers repeat a frame at every event: it is kept once.
-  std::uint64_t fold_frame(const Pickle& pickle, std::span<const PickleValue> items) {
-    std::array<std::uint64_t, 3> parts{};  // texts of the file and of the function, line
-    each(pickle, items, [&](Key key, const PickleValue& value) {
-      if (key == Key::FileName && value.kind == Kind::Text) parts[0] = value.number + 1;
-      if (key == Key::FunctionName && value.kind == Kind::Text) parts[1] = value.number + 1;
-      if (key == Key::Line && value.kind == Kind::Integer)
-        parts[2] = static_cast<std::uint64_t>(value.integer);
-    });
+  std::uint64_t fold_frame(const Pickle& pickle, const Values& values) {
+    const auto text = [&](Key key) {
+      return values[key]->kind == Kind::Text ? values[key]->number + 1 : 0;
+    };
+    // Texts of the file and of the function, line.
+    const FrameParts parts = {text(Key::FileName), text(Key::FunctionName),
+                              static_cast<std::uint64_t>(values.integer(Key::Line))};
+    LastFrame& last = last_frames_[(parts[0] ^ parts[1] << 2 ^ parts[2]) % last_frames_.size()];
+    if (last.parts == parts) return tagged(Frame, last.number);
     key_.assign(reinterpret_cast<const char*>(parts.data()), sizeof parts);
     auto found = frames_.find(key_);
     if (found == frames_.end()) {
@@ -155,6 +160,7 @@ class SnapshotReader {
       frame.line = static_cast<std::int64_t>(parts[2]);
       snapshot_.frames.push_back(std::move(frame));
     }
+    last = {parts, found->second};
     return tagged(Frame, found->second);
   }
 
@@ -163,21 +169,28 @@ class SnapshotReader {
     if (items.size() >= 1000) return false;
     for (const PickleValue& item : items)
       if (!is(item, Frame)) return false;
-    key_.clear();
-    for (const PickleValue& item : items) {
-      const auto frame = static_cast<std::uint32_t>(item.number & kNumber);
-      key_.append(reinterpret_cast<const char*>(&frame), sizeof frame);
-    }
-    auto found = stacks_.find(key_);
-    if (found == stacks_.end()) {
-      found = stacks_.emplace(key_, static_cast<std::uint32_t>(snapshot_.stacks.size())).first;
-      std::vector<std::uint32_t> frames;
-      for (const PickleValue& item : items)
-        frames.push_back(static_cast<std::uint32_t>(item.number & kNumber));
-      snapshot_.stacks.push_back(std::move(frames));
-    }
-    folded = tagged(Stack, found->second);
+    const std::uint64_t first = items.empty() ? 0 : items[0].number & kNumber;
+    std::uint32_t& last = last_stacks_[first % last_stacks_.size()];
+    if (!is_stack(items, last)) last = stack_of(items);
+    folded = tagged(Stack, last);
     return true;
+  }
+  bool is_stack(std::span<const PickleValue> items, std::uint32_t stack) const {
+    const std::vector<std::uint32_t>& frames = snapshot_.stacks[stack];
+    return std::equal(items.begin(), items.end(), frames.begin(), frames.end(),
+                      [](const PickleValue& item, std::uint32_t frame) {
+                        return (item.number & kNumber) == frame;
+                      });
+  }
+  std::uint32_t stack_of(std::span<const PickleValue> items) {
+    std::vector<std::uint32_t> frames;
+    for (const PickleValue& item : items)
+      frames.push_back(static_cast<std::uint32_t>(item.number & kNumber));
+    key_.assign(reinterpret_cast<const char*>(frames.data()), frames.size() * sizeof frames[0]);
+    const auto [found, fresh] =
+        stacks_.emplace(key_, static_cast<std::uint32_t>(snapshot_.stacks.size()));
+    if (fresh) snapshot_.stacks.push_back(std::move(frames));
+    return found->second;
   }
 
   static std::optional<SnapshotAction> action_of(std::string_view word) {
@@ -194,25 +207,20 @@ class SnapshotReader {
     return bytes >= 0 && bytes <= std::int64_t{1} << 50;
   }
 
-  std::uint64_t fold_event(const Pickle& pickle, std::span<const PickleValue> items) {
+  std::uint64_t fold_event(const Pickle& pickle, const Values& values) {
     SnapshotEvent event;
-    std::optional<SnapshotAction> action;
-    bool sized = false;
-    each(pickle, items, [&](Key key, const PickleValue& value) {
-      if (key == Key::Action) action = action_of(pickle.text(value));
-      if (key == Key::Frames && is(value, Stack))
-        event.stack = static_cast<std::uint32_t>(value.number & kNumber);
-      if (value.kind != Kind::Integer) return;
-      if (key == Key::Address) event.address = static_cast<std::uint64_t>(value.integer);
-      if (key == Key::Size && plain_size(value.integer))
-        event.bytes = {value.integer}, sized = true;
-      if (key == Key::TimeUs) event.time_us = std::clamp<std::int64_t>(value.integer, 0, kLatest);
-    });
+    const std::optional<SnapshotAction> action = word_of(pickle, *values[Key::Action]).action;
+    const bool sized = values.is_integer(Key::Size) && plain_size(values.integer(Key::Size));
     if (!action || !sized) {
       ++(action ? without_size_ : unknown_actions_);
       return tagged(Event, kNumber);
     }
     event.action = *action;
+    event.bytes = {values.integer(Key::Size)};
+    event.address = static_cast<std::uint64_t>(values.integer(Key::Address));
+    event.time_us = std::clamp<std::int64_t>(values.integer(Key::TimeUs), 0, kLatest);
+    if (const PickleValue* stack = values[Key::Frames]; stack != nullptr && is(*stack, Stack))
+      event.stack = static_cast<std::uint32_t>(stack->number & kNumber);
     count(event.bytes);
     in_turn_ = in_turn_ && event.time_us > 0 &&
                (events_.empty() || event.time_us >= events_.back().time_us);
@@ -238,13 +246,10 @@ class SnapshotReader {
     snapshot_.devices.pop_back();
   }
 
-  std::uint64_t fold_block(const Pickle& pickle, std::span<const PickleValue> items) {
+  std::uint64_t fold_block(const Pickle& pickle, const Values& values) {
     FreeBlock block;
-    each(pickle, items, [&](Key key, const PickleValue& value) {
-      if (key == Key::Size && value.kind == Kind::Integer && plain_size(value.integer))
-        block.bytes = {value.integer};
-      if (key == Key::State) block.free = pickle.text(value) == "inactive";
-    });
+    if (plain_size(values.integer(Key::Size))) block.bytes = {values.integer(Key::Size)};
+    block.free = pickle.text(*values[Key::State]) == "inactive";
     blocks_.push_back(block);
     return tagged(Block, blocks_.size() - 1);
   }
@@ -306,7 +311,15 @@ class SnapshotReader {
   std::unordered_map<std::string, std::uint64_t> frames_;
   std::unordered_map<std::string, std::uint32_t> stacks_;
   std::string key_;
-  std::vector<Key> keys_;  // of texts, by number
+  std::vector<Word> words_;  // of texts, by number
+  using FrameParts = std::array<std::uint64_t, 3>;
+  struct LastFrame {
+    FrameParts parts{~std::uint64_t{0}};  // as no frame has them
+    std::uint64_t number = 0;
+  };
+  // What came last of those that share a place.
+  std::array<LastFrame, 256> last_frames_{};
+  std::array<std::uint32_t, 256> last_stacks_{};
   Bytes bytes_{};
   std::uint64_t unknown_actions_ = 0, without_size_ = 0;
 };

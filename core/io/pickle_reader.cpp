@@ -69,6 +69,10 @@ class Memo {
  public:
   std::size_t size() const { return size_; }
   PickleValue& operator[](std::size_t at) { return chunks_[at >> kShift][at & kMask]; }
+  void push(const PickleValue& value) {
+    resize(size_ + 1);
+    (*this)[size_ - 1] = value;
+  }
   void resize(std::size_t size) {
     while (chunks_.size() << kShift < size)
       chunks_.push_back(std::make_unique<PickleValue[]>(kMask + 1));
@@ -81,13 +85,51 @@ class Memo {
   std::size_t size_ = 0;
 };
 
+// Values that belong to nothing yet; room is made for many at a time.
+class Stack {
+ public:
+  bool empty() const { return top_ == values_.get(); }
+  std::size_t size() const { return static_cast<std::size_t>(top_ - values_.get()); }
+  PickleValue* data() { return values_.get(); }
+  PickleValue& operator[](std::size_t at) { return values_[at]; }
+  PickleValue& back() { return top_[-1]; }
+  PickleValue* end() { return top_; }
+  /// How many fit as it is.
+  std::size_t room() const { return capacity_ - size(); }
+  void push(const PickleValue& value) {
+    if (room() == 0) grow();
+    *top_++ = value;
+  }
+  void pop() { --top_; }
+  /// `end` is within the room.
+  void end_at(PickleValue* end) { top_ = end; }
+  /// At most its size.
+  void shrink(std::size_t size) { top_ = values_.get() + size; }
+
+ private:
+  void grow() {
+    const std::size_t held = size();
+    capacity_ = std::max<std::size_t>(1024, 2 * capacity_);
+    auto larger = std::make_unique<PickleValue[]>(capacity_);
+    std::copy(values_.get(), top_, larger.get());
+    values_ = std::move(larger);
+    top_ = values_.get() + held;
+  }
+  std::unique_ptr<PickleValue[]> values_;
+  PickleValue* top_ = nullptr;
+  std::size_t capacity_ = 0;
+};
+
 class Machine {
  public:
   Machine(ByteSource& bytes, const std::string& source, const PickleOptions& options)
       : bytes_(bytes), source_(source), options_(options), block_(kBlock) {}
 
   Pickle run() {
-    for (bool stopped = false; !stopped;) stopped = step();
+    for (bool stopped = false; !stopped;) {
+      plain_steps();
+      stopped = step();
+    }
     if (stack_.empty()) refuse("expected a value before STOP, found none");
     pickle_.root = stack_.back();
     return std::move(pickle_);
@@ -159,13 +201,13 @@ class Machine {
 
   void push(PickleValue value) {
     if (stack_.size() >= kMostOnStack) refuse("expected fewer values that belong to nothing");
-    stack_.push_back(value);
+    stack_.push(value);
   }
   PickleValue pop() {
     if (stack_.size() <= (marks_.empty() ? 0 : marks_.back()))
       refuse("expected a value on the stack, found none");
     const PickleValue value = stack_.back();
-    stack_.pop_back();
+    stack_.pop();
     return value;
   }
   PickleValue& top() {
@@ -219,8 +261,8 @@ class Machine {
     const PickleValue value = numbered(kind, pickle_.containers.size() - 1);
     if (from < stack_.size()) {
       keep((stack_.size() - from) * sizeof(PickleValue));
-      made.assign(stack_.begin() + static_cast<std::ptrdiff_t>(from), stack_.end());
-      stack_.resize(from);
+      made.assign(stack_.data() + from, stack_.end());
+      stack_.shrink(from);
     }
     push(value);
   }
@@ -247,7 +289,7 @@ class Machine {
       keep(count * sizeof(PickleValue));
       items.insert(items.end(), given.begin(), given.end());
     }
-    stack_.resize(from);
+    stack_.shrink(from);
   }
 
   // Who remembers the container finds what was made of it. Containers close in the order opposite
@@ -328,6 +370,97 @@ class Machine {
     push(real(value));
   }
 
+  // What most of a large pickle is, as long as all is as it should be and the block does not end;
+  // the rest is for step() to carry out or to refuse.
+  void plain_steps() {
+    constexpr std::size_t kLongest = 2 + 9;  // bytes of one
+    if (end_ - at_ < kLongest) return;
+    const char* at = block_.data() + at_;
+    const char* const last = block_.data() + end_ - kLongest;
+    PickleValue* top = stack_.end();
+    const PickleValue* const full = top + std::min(stack_.room(), kMostOnStack - stack_.size());
+    const auto operand = [&](auto value) {
+      std::memcpy(&value, at + 1, sizeof value);
+      at += 1 + sizeof value;
+      return value;
+    };
+    for (; at <= last && top != full; ++top) {
+      const auto byte = static_cast<unsigned char>(at[1]);
+      switch (static_cast<unsigned char>(*at)) {
+        case 'h':
+          if (byte >= memo_.size()) break;
+          at += 2;
+          share(*top = memo_[byte]);
+          continue;
+        case 'j':
+          if (const auto number = operand(std::uint32_t{}); number < memo_.size()) {
+            share(*top = memo_[number]);
+            continue;
+          }
+          at -= 1 + sizeof(std::uint32_t);
+          break;
+        case 'K':
+          at += 2;
+          *top = integer(byte);
+          continue;
+        case 'M':
+          *top = integer(operand(std::uint16_t{}));
+          continue;
+        case 'J':
+          *top = integer(operand(std::int32_t{}));
+          continue;
+        case 0x8A: {  // a ninth zero byte says that the value is not negative
+          if (byte == 0 || byte > 9 || (byte == 9 && at[2 + 8] != 0)) break;
+          std::uint64_t value = 0;
+          std::memcpy(&value, at + 2, sizeof value);
+          const int unused = byte < 8 ? 64 - 8 * byte : 0;
+          *top = integer(static_cast<std::int64_t>(value << unused) >> unused);
+          at += 2 + byte;
+          continue;
+        }
+        case '}':
+        case ']':
+          // A container that is remembered, and the mark before its items.
+          if (byte != 0x94 || at[2] != '(' || !has_room_for_container()) break;
+          *top = open_container(*at == '}' ? Kind::Dict : Kind::List);
+          marks_.push_back(static_cast<std::size_t>(top + 1 - stack_.data()));
+          at += 3;
+          continue;
+        case 'u':
+        case 'e':
+          if (marks_.empty()) break;
+          at_ = static_cast<std::size_t>(at - block_.data());
+          at_opcode_ = before_ + at_;
+          stack_.end_at(top);
+          fill(*at == 'u' ? Kind::Dict : Kind::List, pop_mark());
+          top = stack_.end() - 1;
+          ++at;
+          continue;
+        default:
+          break;
+      }
+      break;
+    }
+    stack_.end_at(top);
+    at_ = static_cast<std::size_t>(at - block_.data());
+  }
+  static constexpr std::uint64_t kOfContainer =
+      sizeof(std::vector<PickleValue>) + sizeof(PickleValue) + sizeof(std::size_t);
+  bool has_room_for_container() const {
+    return kept_ + kOfContainer <= static_cast<std::uint64_t>(options_.limit.value) &&
+           memoized_ == memo_.size();
+  }
+  PickleValue open_container(Kind kind) {
+    kept_ += kOfContainer;
+    const PickleValue made = numbered(kind, pickle_.containers.size());
+    pickle_.containers.emplace_back();
+    if (!open_.empty() && open_.back().container == made.number) share(made);
+    open_.push_back({made.number, memoized_});
+    memo_.push(made);
+    ++memoized_;
+    return made;
+  }
+
   // One opcode; true: STOP. What events are made of comes first.
   bool step() {
     at_opcode_ = before_ + at_;
@@ -360,6 +493,18 @@ class Machine {
       case 0x8A:  // LONG1
         push(integer(long_of(byte())));
         return false;
+      case '}':
+        push_container(Kind::Dict, stack_.size());
+        return false;
+      case ']':
+        push_container(Kind::List, stack_.size());
+        return false;
+      case 'u':  // SETITEMS
+        fill(Kind::Dict, pop_mark());
+        return false;
+      case 'e':  // APPENDS
+        fill(Kind::List, pop_mark());
+        return false;
       case '.':
         return true;
       case 0x80:  // PROTO
@@ -380,7 +525,7 @@ class Machine {
           pop();
         return false;
       case '1':  // POP_MARK
-        stack_.resize(pop_mark());
+        stack_.shrink(pop_mark());
         return false;
       case '2':  // DUP
         share(top());
@@ -461,12 +606,6 @@ class Machine {
 
   bool step_container(unsigned char op) {
     switch (op) {
-      case ']':
-        push_container(Kind::List, stack_.size());
-        return false;
-      case '}':
-        push_container(Kind::Dict, stack_.size());
-        return false;
       case ')':
         push_container(Kind::Tuple, stack_.size());
         return false;
@@ -495,12 +634,6 @@ class Machine {
         fill(op == 'a' ? Kind::List : Kind::Dict, stack_.size() - count);
         return false;
       }
-      case 'e':  // APPENDS
-        fill(Kind::List, pop_mark());
-        return false;
-      case 'u':  // SETITEMS
-        fill(Kind::Dict, pop_mark());
-        return false;
       default:
         return step_memo(op);
     }
@@ -541,7 +674,7 @@ class Machine {
   std::vector<char> block_;
   std::size_t at_ = 0, end_ = 0;
   std::uint64_t before_ = 0, at_opcode_ = 0, kept_ = 0, memoized_ = 0;
-  std::vector<PickleValue> stack_;
+  Stack stack_;
   Memo memo_;
   std::vector<std::size_t> marks_;
   std::vector<Made> open_;  // containers that may still be filled, and where they are remembered
