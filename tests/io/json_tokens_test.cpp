@@ -1,30 +1,11 @@
 #include "core/io/json_tokens.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
-#include <algorithm>
-#include <cstring>
+#include "tests/support/trickle.h"
 
 namespace trainyard {
 namespace {
-
-// A text that comes a few bytes at a time.
-class Trickle : public ByteSource {
- public:
-  Trickle(std::string_view text, std::size_t most) : text_(text), most_(most) {}
-  std::size_t read(char* block, std::size_t size) override {
-    const std::size_t got = std::min({size, most_, text_.size()});
-    if (got > 0) std::memcpy(block, text_.data(), got);
-    text_.remove_prefix(got);
-    return got;
-  }
-  double share() const override { return 0; }
-
- private:
-  std::string_view text_;
-  std::size_t most_;
-};
 
 // "{ k:name t:gemm } " and where it ends: "3:17 " and the fault, if any.
 std::string tokens_text(std::string_view text, std::size_t most = 1 << 20) {

@@ -1,11 +1,13 @@
 #include "core/io/pickle_reader.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include "core/base/error.h"
 #include "core/io/memory_snapshot_import.h"
 #include "tests/support/snapshot_pickle.h"
+#include "tests/support/trickle.h"
 
 namespace trainyard {
 namespace {
@@ -243,6 +245,69 @@ TEST(MemorySnapshot, RefusesOtherPickles) {
   } catch (const Error& error) {
     EXPECT_NE(describe(error).find("expected a memory snapshot"), std::string::npos);
   }
+}
+
+// All that was made of a pickle, or why it was refused. Dictionaries of two entries are folded.
+std::string pickle_text(std::string_view text, std::size_t at_once) {
+  Trickle source(text, at_once);
+  std::uint64_t folds = 0;
+  PickleOptions options;
+  options.fold = [&](Pickle&, Kind kind, std::span<const PickleValue> items,
+                     std::uint64_t& folded) {
+    folded = folds;
+    return kind == Kind::Dict && items.size() == 4 && ++folds > 0;
+  };
+  std::string made;
+  const auto add = [&](const PickleValue& value) {
+    made += fmt::format(" {}:{}", static_cast<int>(value.kind), value.number);
+  };
+  try {
+    const Pickle p = read_pickle(source, "p", options);
+    add(p.root);
+    for (const auto& items : p.containers) {
+      made += " (";
+      for (const PickleValue& item : items) add(item);
+      made += " )";
+    }
+    for (const std::string& each : p.texts) made += " " + each;
+  } catch (const Error& error) {
+    made = describe(error);
+  }
+  return made;
+}
+
+// Whether opcodes come whole or in parts, also where the bytes are not as a writer has them.
+TEST(PickleReader, BlocksLeaveNoTrace) {
+  PickleWriter w;
+  w.begin_list();
+  for (int i = 0; i < 3; ++i) {
+    w.begin_dict();
+    w.text("a"), w.integer(-3 + i), w.text("b"), w.integer(std::int64_t{0x7f} << 40);
+    w.end_dict();
+    w.begin_dict();
+    w.text("c"), w.integer(300), w.text("d"), w.none(), w.text("a");
+    w.begin_list();
+    w.integer(7), w.get(1);
+    w.end_list();
+    w.end_dict();
+  }
+  w.end_list();
+  const std::string whole = std::move(w).done();
+  EXPECT_EQ(pickle_text(whole, 1), pickle_text(whole, whole.size()));
+  EXPECT_NE(pickle_text(whole, 1).find(" 8:2"), std::string::npos);
+  EXPECT_TRUE(rc::check([&] {
+    std::string broken = whole;
+    const auto changes = *rc::gen::inRange(1, 4);
+    for (int i = 0; i < changes; ++i) {
+      const auto at = *rc::gen::inRange<std::size_t>(2, broken.size());
+      // Mostly what the opcodes are, for other bytes are soon refused.
+      broken[at] = *rc::gen::oneOf(rc::gen::element('h', 'j', 'K', 'M', 'J', '\x8A', '}', ']', 'u',
+                                                    'e', '(', '\x94', '0', '2', '.'),
+                                   rc::gen::arbitrary<char>());
+    }
+    const auto at_once = *rc::gen::inRange<std::size_t>(1, 40);
+    RC_ASSERT(pickle_text(broken, at_once) == pickle_text(broken, broken.size()));
+  }));
 }
 
 }  // namespace
