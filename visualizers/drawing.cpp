@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -279,10 +281,10 @@ Drawing part_of(const Drawing& whole) {
   return part;
 }
 
-void append(Drawing& drawing, const Drawing& part) {
-  const auto moved = [](const auto& from, auto& to) {
+void append(Drawing& drawing, Drawing&& part) {
+  const auto moved = [](auto& from, auto& to) {
     const auto before = static_cast<std::uint32_t>(to.size());
-    to.insert(to.end(), from.begin(), from.end());
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
     return before;
   };
   const std::uint32_t points = moved(part.points, drawing.points);
@@ -296,6 +298,21 @@ void append(Drawing& drawing, const Drawing& part) {
     mark.clip = mark.clip == 0 ? drawing.clip : clips + mark.clip;
     drawing.marks.push_back(mark);
   }
+}
+
+void append(Drawing& drawing, std::vector<Drawing>&& parts) {
+  const auto make_room = [&](const auto& of) {
+    std::size_t sum = of(drawing).size();
+    for (Drawing& part : parts) sum += of(part).size();
+    of(drawing).reserve(sum);
+  };
+  make_room([](Drawing& d) -> auto& { return d.marks; });
+  make_room([](Drawing& d) -> auto& { return d.points; });
+  make_room([](Drawing& d) -> auto& { return d.columns; });
+  make_room([](Drawing& d) -> auto& { return d.tiles; });
+  make_room([](Drawing& d) -> auto& { return d.labels; });
+  make_room([](Drawing& d) -> auto& { return d.clips; });
+  for (Drawing& part : parts) append(drawing, std::move(part));
 }
 
 ClipScope::ClipScope(Drawing& drawing, const Rect& rect)

@@ -177,7 +177,9 @@ std::vector<Mark> plain_marks(const Drawing&);
 /// patterns placed as the next mark of the whole would be.
 Drawing part_of(const Drawing& whole);
 /// Appends what was drawn on part_of(drawing), as if it had been drawn here.
-void append(Drawing&, const Drawing& part);
+void append(Drawing&, Drawing&& part);
+/// The same with several, one after the other.
+void append(Drawing&, std::vector<Drawing>&& parts);
 
 /// While it lives, marks are clipped to the rectangle (and to what they were clipped to before).
 class ClipScope {

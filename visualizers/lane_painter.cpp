@@ -1,6 +1,7 @@
 #include "visualizers/lane_painter.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -61,21 +62,26 @@ LanePainter::LanePainter(Drawing& drawing, const TimelineModel& model, const Vie
       scale_(scale),
       step_(fold_step(v, scale)),
       from_(std::clamp(v.from, -kFarthest, kFarthest)),
-      ns_per_px_(ns_per_px(v)),
+      px_per_ns_(1 / ns_per_px(v)),
       low_(double{v.plot.x} - kBeyondPlot),
       high_(double{v.plot.right()} + kBeyondPlot),
       flushed_(drawing.tiles.size()) {}
 
-// push_back of what has a name is small enough for compilers to inline, that of what has none is
-// not; it is called for every box.
+// Called for every box, so that a vector's own push_back is too much.
 [[gnu::always_inline]] inline void LanePainter::put(const Tile& tile) {
-  drawing_.tiles.push_back(tile);
+  if (waits_ == waiting_.size()) move_on();
+  waiting_[waits_++] = tile;
+}
+
+void LanePainter::move_on() {
+  drawing_.tiles.insert(drawing_.tiles.end(), waiting_.data(), waiting_.data() + waits_);
+  waits_ = 0;
 }
 
 // As extent(), but what does not change from box to box is worked out once.
 inline float LanePainter::place(Instant t) const {
-  const double x = double{v_.plot.x} + static_cast<double>((t - from_).count()) / ns_per_px_;
-  return static_cast<float>(std::clamp(x, low_, high_));
+  const double x = double{v_.plot.x} + static_cast<double>((t - from_).count()) * px_per_ns_;
+  return static_cast<float>(std::min(high_, std::max(low_, x)));
 }
 
 // To be called before a row is drawn.
@@ -87,6 +93,7 @@ void LanePainter::begin(std::uint32_t row, float top, float height) {
 
 // Makes a mark of the tiles so far; to be called before anything else is drawn.
 void LanePainter::flush() {
+  move_on();
   strip(drawing_, flushed_, bounds_);
   flushed_ = drawing_.tiles.size();
 }
@@ -214,11 +221,13 @@ void LanePainter::folded(const Fold& f, const Extent& e, float top, float height
     return stack(top + height - h, h, ink_at(f.category));
   }
   float bottom = top + height;
-  for (std::uint8_t c = 0; c < kCategorySlots; ++c) {
-    if (f.share[c] == 0) continue;
-    const float h = height * static_cast<float>(f.share[c]) / 255;
+  // From one category that has any time to the next.
+  for (auto left = std::bit_cast<std::uint64_t>(f.share); left != 0;) {
+    const int c = std::countr_zero(left) / 8;
+    left &= ~(std::uint64_t{255} << (8 * c));
+    const float h = height * static_cast<float>(f.share[static_cast<std::size_t>(c)]) / 255;
     bottom -= h;
-    stack(bottom, h, ink_at(c));
+    stack(bottom, h, ink_at(static_cast<std::uint8_t>(c)));
   }
 }
 

@@ -2,6 +2,7 @@
 // idle hatched, what is too narrow to be seen alone folded.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "visualizers/time_plot.h"
@@ -27,6 +28,7 @@ class LanePainter {
  private:
   void begin(std::uint32_t row, float top, float height);
   void flush();
+  void move_on();
   void put(const Tile&);
   bool joins(const Fold&, const Fold& next, float right) const;
   Instant end_before(std::uint32_t row, std::uint32_t index) const;
@@ -45,9 +47,11 @@ class LanePainter {
   double scale_;
   FoldStep step_;
   Instant from_;
-  double ns_per_px_;
+  double px_per_ns_;
   double low_, high_;  // where boxes are cut
   std::vector<Fold> folds_;
+  std::array<Tile, 64> waiting_;  // before they go to the drawing, many at once
+  std::size_t waits_ = 0;
   std::size_t flushed_;  // of the drawing's tiles: those before it are in strips
   Rect bounds_;          // of the row's tiles
 };

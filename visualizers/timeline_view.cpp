@@ -112,7 +112,7 @@ void draw_ranks_together(Drawing& drawing, const TimelineLayout& layout, const T
     const std::size_t from = first + part * kRanksTogether;
     draw_ranks(parts[part], layout, model, state, from, std::min(last, from + kRanksTogether));
   });
-  for (const Drawing& part : parts) append(drawing, part);
+  append(drawing, std::move(parts));
 }
 
 void draw_lanes(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,

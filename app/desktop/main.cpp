@@ -19,6 +19,7 @@
 #include "app/desktop/state_file.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/window.h"
+#include "visualizers/kept_memory.h"
 
 namespace trainyard {
 namespace {
@@ -129,6 +130,7 @@ bool asks_for_help(int argc, char** argv) {
 }  // namespace trainyard
 
 int main(int argc, char** argv) {
+  trainyard::keep_freed_memory();
   if (trainyard::asks_for_help(argc, argv)) {
     QCoreApplication words(argc, argv);
     trainyard::parse_command_line({QString::fromLocal8Bit(argv[0]), "--help"});

@@ -11,6 +11,7 @@
 #include "app/workspace/workspace.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/imgui/canvas.h"
+#include "visualizers/kept_memory.h"
 
 namespace trainyard {
 namespace {
@@ -101,4 +102,7 @@ int run() {
 }  // namespace
 }  // namespace trainyard
 
-int main() { return trainyard::run(); }
+int main() {
+  trainyard::keep_freed_memory();
+  return trainyard::run();
+}

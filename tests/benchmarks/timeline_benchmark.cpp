@@ -25,6 +25,7 @@
 #include "core/cluster/cluster.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/imgui/canvas.h"
+#include "visualizers/kept_memory.h"
 #include "visualizers/memory_view.h"
 #include "visualizers/timeline_view.h"
 #include "visualizers/viewmodel/folding.h"
@@ -435,6 +436,7 @@ int run(bool brief) {
 }  // namespace trainyard
 
 int main(int argc, char** argv) {
+  trainyard::keep_freed_memory();
   const std::string word = argc > 1 ? argv[1] : "";
   const trainyard::Pinned pinned;
   return word == "--huge" ? trainyard::run_huge() : trainyard::run(word == "--brief");

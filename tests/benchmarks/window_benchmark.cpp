@@ -25,6 +25,7 @@
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/window.h"
+#include "visualizers/kept_memory.h"
 
 namespace trainyard {
 namespace {
@@ -214,4 +215,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace trainyard
 
-int main(int argc, char** argv) { return trainyard::run(argc, argv); }
+int main(int argc, char** argv) {
+  trainyard::keep_freed_memory();
+  return trainyard::run(argc, argv);
+}

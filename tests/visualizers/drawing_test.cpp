@@ -92,8 +92,8 @@ TEST(Drawing, PartsAppendedLookAsIfDrawnHere) {
     draw_all_kinds(whole);
     draw_all_kinds(second);
     draw_all_kinds(first);
-    append(joined, first);
-    append(joined, second);
+    append(joined, std::move(first));
+    append(joined, std::move(second));
   }
   EXPECT_EQ(to_svg(joined, Theme::Dark), to_svg(whole, Theme::Dark));
   EXPECT_EQ(joined.marks.size(), whole.marks.size());

@@ -34,7 +34,7 @@ std::vector<Fold> naive_folds(const std::vector<RowSpan>& row, Instant from, Ins
     if (same)
       folds.back().count++, folds.back().end = row[i].end;
     else
-      folds.push_back({i, 1, row[i].start, row[i].end, {}, row[i].category});
+      folds.push_back({i, 1, row[i].category & 7u, row[i].start, row[i].end, {}});
     open = small;
   }
   return folds;

@@ -27,11 +27,11 @@ ImU32 packed(Rgba c, float alpha) {
 }
 
 // To the nearest, halves upwards. By hand because floor() is a call on processors of 2003, for
-// which programs are still compiled.
+// which programs are still compiled: what is positive is rounded down by cutting it off.
 int rounded(double value) {
-  const double up = std::clamp(value, -1e6, 1e6) + 0.5;
-  const int whole = static_cast<int>(up);
-  return whole - (whole > up ? 1 : 0);
+  constexpr int kUp = 1 << 20;
+  // In this order the bounds are single instructions.
+  return static_cast<int>(std::min(1e6, std::max(-1e6, value)) + (kUp + 0.5)) - kUp;
 }
 
 // How boxes of one ink look at full strength.
@@ -92,12 +92,18 @@ class Painter {
     return {px(r.x), px(r.y), px(r.right()), px(r.bottom())};
   }
 
-  // What has any extent covers at least one pixel each way.
+  // From `begin` to `begin + length`: what has any extent covers at least one pixel.
+  struct Side {
+    int first, last;
+  };
+  [[gnu::always_inline]] Side side(float begin, float length) const {
+    const int first = px(begin), last = px(begin + length);
+    return {first, length > 0 && last == first ? first + 1 : last};
+  }
+
   [[gnu::always_inline]] Cells cells(const Rect& r) const {
-    Cells c = clip_cells(r);
-    if (r.width > 0 && c.right == c.left) c.right = c.left + 1;
-    if (r.height > 0 && c.bottom == c.top) c.bottom = c.top + 1;
-    return c;
+    const Side x = side(r.x, r.width), y = side(r.y, r.height);
+    return {x.first, y.first, x.last, y.last};
   }
 
   [[gnu::always_inline]] void quad(Cells c, ImU32 colour) {
@@ -116,13 +122,21 @@ class Painter {
     --room_;
     const auto left = static_cast<float>(c.left), top = static_cast<float>(c.top);
     const auto right = static_cast<float>(c.right), bottom = static_cast<float>(c.bottom);
+    // As PrimWriteIdx and PrimWriteVtx, but the list is read and written once.
     const auto base = static_cast<ImDrawIdx>(list_._VtxCurrentIdx);
-    for (const int corner : {0, 1, 2, 0, 2, 3})
-      list_.PrimWriteIdx(static_cast<ImDrawIdx>(base + corner));
-    list_.PrimWriteVtx({left, top}, from, colour);
-    list_.PrimWriteVtx({right, top}, {to.x, from.y}, colour);
-    list_.PrimWriteVtx({right, bottom}, to, colour);
-    list_.PrimWriteVtx({left, bottom}, {from.x, to.y}, colour);
+    ImDrawIdx* index = list_._IdxWritePtr;
+    index[0] = index[3] = base;
+    index[1] = static_cast<ImDrawIdx>(base + 1);
+    index[2] = index[4] = static_cast<ImDrawIdx>(base + 2);
+    index[5] = static_cast<ImDrawIdx>(base + 3);
+    ImDrawVert* vertex = list_._VtxWritePtr;
+    vertex[0] = {{left, top}, from, colour};
+    vertex[1] = {{right, top}, {to.x, from.y}, colour};
+    vertex[2] = {{right, bottom}, to, colour};
+    vertex[3] = {{left, bottom}, {from.x, to.y}, colour};
+    list_._IdxWritePtr = index + 6;
+    list_._VtxWritePtr = vertex + 4;
+    list_._VtxCurrentIdx += 4;
   }
 
   // emit() reserves that many at once until end_batch(); nothing else may draw in between.
@@ -140,11 +154,10 @@ class Painter {
     quad({std::max(c.left, c.right - width), c.top + width, c.right, c.bottom - width}, colour);
   }
 
-  void box(const Rect& rect, Ink ink, float alpha, Point origin) {
+  [[gnu::always_inline]] void box(const Cells& c, float width, Ink ink, float alpha, Point origin) {
     const BoxLook& of = look(ink);
-    const Cells c = cells(rect);
     quad(c, faded(of.ink, alpha));
-    if (of.pattern != Pattern::None && rect.width >= 4) tiles(c, of.pattern, alpha, origin);
+    if (of.pattern != Pattern::None && width >= 4) tiles(c, of.pattern, alpha, origin);
     if (!of.outlined) return;
     const int edge = thickness(1);
     if (c.right - c.left > 2 * edge && c.bottom - c.top > 2 * edge)
@@ -154,16 +167,27 @@ class Painter {
   void strip(const Mark& mark) {
     begin_batch(mark.count);
     const Tile* tile = &drawing_.tiles[mark.first];
+    // Most tiles stand as high as the one before them.
+    float top = tile->rect.y, height = tile->rect.height;
+    Side y = side(top, height);
     for (const Tile* end = tile + mark.count; tile != end; ++tile) {
+      const Rect& r = tile->rect;
+      if (r.y != top || r.height != height) {
+        top = r.y;
+        height = r.height;
+        y = side(top, height);
+      }
+      const Side x = side(r.x, r.width);
+      const Cells c{x.first, y.first, x.last, y.last};
       switch (tile->kind) {
         case Tile::Kind::Fill:
-          quad(cells(tile->rect), look(tile->ink).ink);
+          quad(c, look(tile->ink).ink);
           break;
         case Tile::Kind::Box:
-          box(tile->rect, tile->ink, 1, mark.origin);
+          box(c, r.width, tile->ink, 1, mark.origin);
           break;
         case Tile::Kind::Idle:
-          tiles(cells(tile->rect), Pattern::Idle, 1, mark.origin);
+          tiles(c, Pattern::Idle, 1, mark.origin);
           break;
       }
     }
@@ -176,14 +200,15 @@ class Painter {
     const ImU32 colour_here = faded(strokes_[static_cast<std::size_t>(pattern)], alpha);
     const Cells seen = {std::max(c.left, clip_.left), std::max(c.top, clip_.top),
                         std::min(c.right, clip_.right), std::min(c.bottom, clip_.bottom)};
-    const auto phase = [&](int position, double start) {
-      const int offset = (position - px(start)) % tile.period;
+    const int left = px(origin.x), top = px(origin.y);
+    const auto phase = [&](int position, int start) {
+      const int offset = (position - start) % tile.period;
       return offset < 0 ? offset + tile.period : offset;
     };
     for (int y = seen.top; y < seen.bottom;) {
-      const int v = phase(y, origin.y), below = std::min(seen.bottom, y + tile.height - v);
+      const int v = phase(y, top), below = std::min(seen.bottom, y + tile.height - v);
       for (int x = seen.left; x < seen.right;) {
-        const int u = phase(x, origin.x), beyond = std::min(seen.right, x + tile.width - u);
+        const int u = phase(x, left), beyond = std::min(seen.right, x + tile.width - u);
         tile_part({x, y, beyond, below}, tile.x + u, tile.y + v, colour_here);
         x = beyond;
       }
@@ -307,7 +332,8 @@ class Painter {
       case MarkKind::Fill:
         return quad(cells(mark.rect), ink(mark));
       case MarkKind::Box:
-        return box(mark.rect, mark.style.ink, mark.style.alpha, mark.origin);
+        return box(cells(mark.rect), mark.rect.width, mark.style.ink, mark.style.alpha,
+                   mark.origin);
       case MarkKind::Outline:
         return frame(cells(mark.rect), thickness(mark.style.stroke), ink(mark));
       case MarkKind::Hatch:

@@ -13,8 +13,9 @@ constexpr int kWidestShift = 61;      // of any bin
 constexpr std::uint32_t kNode = 256;  // spans under a node of the second level of
                                       // SpanStore::longest
 
-constexpr std::uint32_t kDense = 32;  // spans a bin on average from which on folds are kept
+constexpr std::uint32_t kDense = 16;  // spans a bin on average from which on folds are kept
 constexpr std::uint32_t kFewSpans = 1024, kFewFolds = 8;  // so few are not worth a level
+constexpr std::uint32_t kSpansAFold = 9;  // at least, over all levels, so that they stay small
 
 void add(BusyTimes& sum, const BusyTimes& more) {
   for (std::size_t c = 0; c < kCategorySlots; ++c) sum[c] += more[c];
@@ -23,11 +24,17 @@ void add(BusyTimes& sum, const BusyTimes& more) {
 void set_shares(Fold& fold, const BusyTimes& busy) {
   const Count whole = std::max<Count>(1, (fold.end - fold.start).count());
   const double scale = 255.0 / static_cast<double>(whole);
-  for (std::size_t c = 0; c < kCategorySlots; ++c)
-    if (busy[c] != 0)
-      fold.share[c] = static_cast<std::uint8_t>(static_cast<double>(busy[c]) * scale + 0.5);
-  fold.category =
-      static_cast<std::uint8_t>(std::max_element(busy.begin(), busy.end()) - busy.begin());
+  // In one word, because what is stored byte by byte cannot be read as a whole at once.
+  std::uint64_t shares = 0;
+  std::uint32_t most = 0;
+  for (std::uint32_t c = 0; c < kCategorySlots; ++c) {
+    const auto share = static_cast<std::uint8_t>(static_cast<double>(busy[c]) * scale + 0.5);
+    shares |= std::uint64_t{share}
+              << (std::endian::native == std::endian::little ? 8 * c : 56 - 8 * c);
+    most = busy[c] > busy[most] ? c : most;
+  }
+  fold.share = std::bit_cast<std::array<std::uint8_t, kCategorySlots>>(shares);
+  fold.category = most & 7u;
   if (fold.end == fold.start) fold.share[fold.category] = 255;
 }
 
@@ -97,26 +104,37 @@ struct Walk {
     }
     const Count bin_end = ((start[i] >> shift) + 1) << shift;
     const std::uint32_t stop = last - i < kScan ? last : i + kScan;
-    BusyTimes odd{};  // two sums side by side: neighbours often share a category and would wait for
-                      // each other
-    for (; i < stop && start[i] < bin_end && !wide(i); ++i)
-      (i % 2 == 0 ? busy : odd)[category[i]] += end[i] - start[i];
-    add(busy, odd);
+    // Two sums a category, because neighbours often share one and would wait for each other.
+    BusyTimes odd{};
+    unsigned met = 0;  // categories, a bit each
+    for (; i < stop && start[i] < bin_end; ++i) {
+      const Count taken = end[i] - start[i];
+      if (taken >= narrow) break;
+      (i % 2 == 0 ? busy : odd)[category[i]] += taken;
+      met |= 1u << category[i];
+    }
+    for (; met != 0; met &= met - 1) {
+      const auto c = static_cast<std::size_t>(std::countr_zero(met));
+      busy[c] += odd[c];
+    }
     if (i < stop || i == last) return i;
     const std::uint32_t next = first_wide(i, first_from(i, bin_end));
     add(busy, busy_times(store, row_index, i, next));
     return next;
   }
 
-  Fold fold(std::uint32_t first, std::uint32_t to, const BusyTimes& busy) const {
-    Fold made{first, to - first, Instant{start[first]}, Instant{end[to - 1]}, {}, 0};
+  void fold(std::uint32_t first, std::uint32_t to, const BusyTimes& busy, Fold& made) const {
+    made.first = first;
+    made.count = (to - first) & kMostSpans;
+    made.start = Instant{start[first]};
+    made.end = Instant{end[to - 1]};
+    made.share = {};
     if (to - first == 1) {
-      made.category = store.category[row.first + first];
+      made.category = store.category[row.first + first] & 7u;
       made.share[made.category] = 255;
     } else {
       set_shares(made, busy);
     }
-    return made;
   }
 };
 
@@ -132,7 +150,7 @@ void first_level(const SpanStore& store, std::uint32_t row, int shift, std::vect
   Walk walk = walk_of(store, row, shift, store.rows[row].count);
   for (std::uint32_t i = 0; i < walk.last;) {
     const std::uint32_t next = walk.take(i, busy.emplace_back());
-    folds.push_back(walk.fold(i, next, busy.back()));
+    walk.fold(i, next, busy.back(), folds.emplace_back());
     i = next;
   }
 }
@@ -152,7 +170,7 @@ void next_level(std::vector<Fold>& folds, const FoldLevel& below, std::vector<Bu
     const bool small = joins(f);
     if (open && small && folds.back().start.count() >> shift == f.start.count() >> shift) {
       Fold& whole = folds.back();
-      whole.count += f.count;
+      whole.count = (whole.count + f.count) & kMostSpans;
       whole.end = f.end;
       add(busy[made - 1], busy[i]);
     } else {
@@ -186,10 +204,21 @@ void take_level(const SpanStore& store, const FoldLevel& level, const Walk& walk
   const auto cut = [&](Fold& f) {
     const std::uint32_t from = std::max(f.first, seen.first),
                         to = std::min(f.first + f.count, seen.last);
-    if (to - from != f.count) f = walk.fold(from, to, busy_times(store, walk.row_index, from, to));
+    if (to - from != f.count) walk.fold(from, to, busy_times(store, walk.row_index, from, to), f);
   };
   cut(out[first]);
   cut(out.back());
+}
+
+// Leaves out the finest levels until no more folds are kept than that.
+void keep_few(RowFolds& made, std::size_t most) {
+  std::size_t dropped = 0, folds = 0;
+  for (; dropped < made.levels.size() && made.folds.size() - folds > most; ++dropped)
+    folds += made.levels[dropped].count;
+  made.levels.erase(made.levels.begin(),
+                    made.levels.begin() + static_cast<std::ptrdiff_t>(dropped));
+  made.folds.erase(made.folds.begin(), made.folds.begin() + static_cast<std::ptrdiff_t>(folds));
+  for (FoldLevel& level : made.levels) level.first -= folds;
 }
 
 }  // namespace
@@ -212,7 +241,7 @@ void fold_row(const SpanStore& store, std::uint32_t row, Instant from, Instant t
   BusyTimes busy;
   for (std::uint32_t i = seen.first; i < seen.last;) {
     const std::uint32_t next = walk.take(i, busy);
-    out.push_back(walk.fold(i, next, busy));
+    walk.fold(i, next, busy, out.emplace_back());
     i = next;
   }
 }
@@ -225,15 +254,17 @@ RowFolds index_folds(const SpanStore& store, std::uint32_t row) {
   int shift = std::bit_width(static_cast<std::uint64_t>(whole / (r.count / kDense)));
   std::vector<BusyTimes> busy;
   busy.reserve(r.count / kDense * 2);
-  made.folds.reserve(r.count / 14);
+  made.folds.reserve(r.count / 7);
   first_level(store, row, shift, made.folds, busy);
   for (std::size_t first = 0;;) {
     const FoldLevel level{shift, first, static_cast<std::uint32_t>(made.folds.size() - first)};
     made.levels.push_back(level);
-    if (level.count <= kFewFolds || ++shift > kWidestShift) return made;
+    if (level.count <= kFewFolds || ++shift > kWidestShift) break;
     first = made.folds.size();
     next_level(made.folds, level, busy);
   }
+  keep_few(made, r.count / kSpansAFold);
+  return made;
 }
 
 }  // namespace trainyard

@@ -25,6 +25,9 @@ constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
     why = "a span starts before the one before it ends; expected spans in order, side by side";
   else if (span.start.count() < -kFarthest || span.end.count() > kFarthest)
     why = "a time is beyond 73 years";
+  else if (index >= kMostSpans)
+    why = "a row has more than " + std::to_string(kMostSpans) +
+          " spans; expected no more, so read a range of it";
   throw Error(Error::Kind::InvalidInput, why,
               {"row " + std::to_string(row) + ", span " + std::to_string(index)});
 }
@@ -133,7 +136,8 @@ void add_whole(const SpanStore& store, const SpanRow& row, std::uint32_t first, 
 void check_span(const RowSpan& span, Instant before, std::size_t row, std::size_t index) {
   const bool in_order = span.end >= span.start && span.start >= before;
   const bool in_reach = span.start.count() >= -kFarthest && span.end.count() <= kFarthest;
-  if (!in_order || !in_reach || span.category >= kCategorySlots) refuse(span, before, row, index);
+  if (!in_order || !in_reach || span.category >= kCategorySlots || index >= kMostSpans)
+    refuse(span, before, row, index);
 }
 
 void reserve_spans(SpanStore& store, std::size_t spans) {

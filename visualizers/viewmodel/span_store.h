@@ -23,15 +23,17 @@ struct RowSpan {
   friend bool operator==(const RowSpan&, const RowSpan&) = default;
 };
 
-/// One box to draw: a span (count 1) or several narrow neighbours; see folding.h.
+/// One box to draw: a span (count 1) or several narrow neighbours; see folding.h. Half a cache
+/// line, because a frame goes over tens of thousands.
 struct Fold {
-  std::uint32_t first = 0;  // spans [first, first + count) of the row
-  std::uint32_t count = 1;
+  std::uint32_t first = 0;                           // spans [first, first + count) of the row
+  std::uint32_t count : 29 = 1;                      // as many as a row may have
+  std::uint32_t category : 3 = 0;                    // the one with most time, the lowest of equals
   Instant start{}, end{};                            // of the first and of the last
   std::array<std::uint8_t, kCategorySlots> share{};  // time in each category, 255: all of it
-  std::uint8_t category = 0;                         // the one with most time, the lowest of equals
   friend bool operator==(const Fold&, const Fold&) = default;
 };
+static_assert(sizeof(Fold) == 32);
 
 /// The folds of a whole row in bins of 2^shift ns.
 struct FoldLevel {
@@ -39,6 +41,8 @@ struct FoldLevel {
   std::size_t first = 0;  // of its part of SpanStore::folds
   std::uint32_t count = 0;
 };
+
+inline constexpr std::uint32_t kMostSpans = (1u << 29) - 1;  // of a row
 
 inline constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
@@ -64,14 +68,14 @@ struct SpanStore {
                                        // ...
   std::vector<BusyTimes> busy_before;  // a row's time before each block of 64 spans, and after the
                                        // last
-  // Folds of zooms at which a bin holds 32 spans and more, so that a frame never reads them all.
+  // Folds of zooms at which a bin holds 16 spans and more, so that a frame never reads them all.
   std::vector<FoldLevel> fold_levels;
   std::vector<Fold> folds;
 };
 
 /// Appends a row. Spans are sorted by start and do not overlap; throws Error{InvalidInput}
-/// otherwise, naming the span, also for a category out of range and for times beyond 2^61 ns (73
-/// years).
+/// otherwise, naming the span, also for a category out of range, for times beyond 2^61 ns (73
+/// years) and for more than kMostSpans.
 void add_row(SpanStore&, const std::vector<RowSpan>&, std::uint32_t covered_by = kNoRow);
 /// The same from span_of(0) to span_of(count - 1), with no copy between.
 template <class SpanOf>
