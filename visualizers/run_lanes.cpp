@@ -12,8 +12,9 @@ namespace {
 // Spans of one row, in order of time. What is narrower than a pixel shares one: the longest shows.
 class RowPainter {
  public:
-  RowPainter(Drawing& drawing, const Viewport& view, float y, float height, Tile::Kind kind)
-      : drawing_(drawing), view_(view), y_(y), height_(height), kind_(kind) {}
+  RowPainter(Drawing& drawing, const Viewport& view, const Program& program, float y, float height,
+             Tile::Kind kind)
+      : drawing_(drawing), view_(view), program_(program), y_(y), height_(height), kind_(kind) {}
   ~RowPainter() {
     flush();
     if (first_ < drawing_.tiles.size())
@@ -23,37 +24,51 @@ class RowPainter {
   RowPainter(const RowPainter&) = delete;
   RowPainter& operator=(const RowPainter&) = delete;
 
-  void add(const Span& span, Ink ink, std::uint32_t tag) {
+  void add(const Span& span, std::uint32_t tag) {
     if (span.end <= view_.from || span.start >= view_.to) return;
-    const Extent e = extent(view_, span.start, span.end);
-    if (e.width() >= 1.5f) {
-      flush();
-      tile(e.left, e.width(), ink, tag);
-      return;
+    if (span.start < within_.from || span.end > within_.to) {
+      const Extent e = extent(view_, span.start, span.end);
+      if (e.width() >= 1.5f) {
+        flush();
+        tile(e.left, e.width(), tag);
+        return;
+      }
+      const float pixel = std::floor(e.left);
+      if (pixel != pixel_) enter(pixel);
     }
-    const float pixel = std::floor(e.left);
-    if (pixel != pixel_) flush();
-    pixel_ = pixel;
     if (span.length() < longest_) return;
-    longest_ = span.length(), ink_ = ink, tag_ = tag;
+    longest_ = span.length(), tag_ = tag;
   }
 
  private:
-  void tile(float x, float width, Ink ink, std::uint32_t tag) {
-    drawing_.tiles.push_back({{x, y_, width, height_}, tag, ItemKind::Span, ink, kind_});
+  void tile(float x, float width, std::uint32_t tag) {
+    drawing_.tiles.push_back({{x, y_, width, height_},
+                              tag,
+                              ItemKind::Span,
+                              ink_of(program_.task(InstructionId{tag})),
+                              kind_});
   }
   void flush() {
-    if (longest_ >= Duration{}) tile(pixel_, 1, ink_, tag_);
+    if (longest_ >= Duration{}) tile(pixel_, 1, tag_);
     longest_ = Duration{-1}, pixel_ = -1e9f;
+    within_ = kNowhere;
+  }
+  void enter(float pixel) {
+    flush();
+    pixel_ = pixel;
+    within_ = {time_at(view_, double{pixel} + 1e-3), time_at(view_, double{pixel} + 1 - 1e-3)};
   }
 
+  static constexpr TimeRange kNowhere{Instant{1}, Instant{0}};
   Drawing& drawing_;
   const Viewport& view_;
+  const Program& program_;
   float y_, height_, pixel_ = -1e9f;
   Tile::Kind kind_;
   std::size_t first_ = drawing_.tiles.size();
+  // Surely in the pixel: of a long run nearly all spans are, and need no place of their own.
+  TimeRange within_ = kNowhere;
   Duration longest_{-1};
-  Ink ink_ = Ink::Forward;
   std::uint32_t tag_ = 0;
 };
 
@@ -61,21 +76,22 @@ class RowPainter {
 void draw_row(Drawing& drawing, const Viewport& view, const Program& program,
               const std::vector<Span>& spans, DeviceId device, bool compute, float y, float height,
               Tile::Kind kind) {
+  std::vector<const Stream*> streams;
+  for (const Stream& stream : program.streams)
+    if (stream.device == device && stream.compute == compute) streams.push_back(&stream);
+  RowPainter painter(drawing, view, program, y, height, kind);
+  const auto measured = [&](const auto& take) {
+    for (const Stream* stream : streams)
+      for (std::uint32_t i = stream->first; i < stream->first + stream->count; ++i)
+        if (i < spans.size() && spans[i].end >= spans[i].start) take(i);
+  };
+  if (streams.size() < 2) return measured([&](std::uint32_t i) { painter.add(spans[i], i); });
   std::vector<std::uint32_t> list;
-  int streams = 0;
-  for (const Stream& stream : program.streams) {
-    if (stream.device != device || stream.compute != compute) continue;
-    ++streams;
-    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i)
-      if (i < spans.size() && spans[i].end >= spans[i].start) list.push_back(i);
-  }
-  if (streams > 1)
-    std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return spans[a].start < spans[b].start;
-    });
-  RowPainter painter(drawing, view, y, height, kind);
-  for (const std::uint32_t i : list)
-    painter.add(spans[i], ink_of(program.task(InstructionId{i})), i);
+  measured([&](std::uint32_t i) { list.push_back(i); });
+  std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return spans[a].start < spans[b].start;
+  });
+  for (const std::uint32_t i : list) painter.add(spans[i], i);
 }
 
 }  // namespace

@@ -185,7 +185,8 @@ Hover hover_of(const std::optional<RunResiduals>& residuals, std::uint64_t row,
 
 }  // namespace
 
-void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model, bool memory) {
+void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model,
+                   const std::optional<RunDeviation>& furthest, bool memory) {
   const ClipScope clip(drawing, area);
   fill(drawing, area, {.ink = Ink::Panel});
   line(drawing, {area.x + 0.5f, area.y}, {area.x + 0.5f, area.bottom()}, {.ink = Ink::Border});
@@ -196,7 +197,7 @@ void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model, bo
     draw_reading(drawing, {area.x + (i % 2 == 0 ? 0 : width), y, width, kCell}, readings[i], i);
     if (i % 2 == 1) y += kCell;
   }
-  const std::vector<std::string> notes = run_notes(model);
+  const std::vector<std::string> notes = run_notes(model, furthest);
   float low = area.bottom() - kNote * static_cast<float>(notes.size()) - 6;
   const float notes_top = low;
   if (const auto residuals = memory ? memory_residuals(model) : std::nullopt;

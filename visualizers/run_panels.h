@@ -11,7 +11,8 @@ namespace trainyard {
 /// Readings two in a row, the ranks' busy shares under them as far as there is room, notes last.
 /// memory: with the table of memory above those. Items: Other, tag kReadingTag and the reading, or
 /// kMemoryTag and the row.
-void draw_run_side(Drawing&, const Rect& area, const RunModel&, bool memory);
+void draw_run_side(Drawing&, const Rect& area, const RunModel&,
+                   const std::optional<RunDeviation>& furthest, bool memory);
 
 /// px that the tables take; 0 before a step was measured whole. memory: both do.
 float run_residuals_height(const RunModel&, bool memory);

@@ -190,12 +190,17 @@ std::optional<RunResiduals> memory_residuals(const RunModel& model) {
 }
 
 std::vector<std::string> run_notes(const RunModel& model) {
+  return run_notes(model, largest_deviation(model));
+}
+
+std::vector<std::string> run_notes(const RunModel& model,
+                                   const std::optional<RunDeviation>& furthest) {
   std::vector<std::string> notes;
   if (model.first_sample > Duration{})
     notes.push_back("first sample after " + format_duration(model.first_sample));
   if (model.running && model.frames_per_second > 0)
     notes.push_back(std::to_string(model.frames_per_second) + " frames a second");
-  if (const auto furthest = largest_deviation(model))
+  if (furthest)
     notes.push_back(
         fmt::format("furthest off: {}, {}", furthest->name, signed_percent(furthest->share())));
   return notes;
@@ -213,9 +218,9 @@ std::string spell_run_readings(const RunModel& model) {
     text += spell_residuals(*time, [](std::int64_t n) { return format_duration(Duration{n}); });
   if (const auto memory = memory_residuals(model))
     text += spell_residuals(*memory, [](std::int64_t n) { return format_bytes(Bytes{n}); });
-  for (const std::string& note : run_notes(model)) text += " " + note + ".";
-  if (const auto furthest = largest_deviation(model))
-    text += " " + deviation_words(*furthest) + ".";
+  const std::optional<RunDeviation> furthest = largest_deviation(model);
+  for (const std::string& note : run_notes(model, furthest)) text += " " + note + ".";
+  if (furthest) text += " " + deviation_words(*furthest) + ".";
   return text;
 }
 

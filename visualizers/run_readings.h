@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "visualizers/palette.h"
+#include "visualizers/run_causes.h"
 #include "visualizers/run_model.h"
 
 namespace trainyard {
@@ -54,6 +55,8 @@ std::string signed_percent(double share);
 /// "first sample after 0.31 s", "61 frames a second": what was looked at; and what is furthest from
 /// its prediction.
 std::vector<std::string> run_notes(const RunModel&);
+/// The same for whoever knows largest_deviation() of it already: that looks at every span.
+std::vector<std::string> run_notes(const RunModel&, const std::optional<RunDeviation>& furthest);
 /// All of the above in words.
 std::string spell_run_readings(const RunModel&);
 

@@ -45,8 +45,9 @@ std::vector<std::size_t> crests(const MemoryWave& wave, const Viewport& view, in
     const Instant to = view.from + Duration{std::llround(step * (i + 1))};
     while (at + 1 < wave.samples.size() && wave.samples[at + 1].at <= from) ++at;
     std::size_t best = at;
+    Bytes most = wave.samples.empty() ? Bytes{} : total(wave.samples[at].bytes);
     for (std::size_t s = at + 1; s < wave.samples.size() && wave.samples[s].at < to; ++s)
-      if (total(wave.samples[s].bytes) > total(wave.samples[best].bytes)) best = s;
+      if (const Bytes held = total(wave.samples[s].bytes); held > most) best = s, most = held;
     list.push_back(best);
   }
   return list;
@@ -100,17 +101,13 @@ void draw_wave(Drawing& drawing, const Rect& area, const Viewport& view, const R
   const Rect plot{view.plot.x, area.y, view.plot.width, area.height};
   fill(drawing, plot, {.ink = Ink::Panel});
   const MemoryWave& ghost = model.predicted->waves[rank];
-  std::int64_t highest = 1;
-  for (const MemoryWave::Sample& s : ghost.samples)
-    highest = std::max(highest, total(s.bytes).value);
+  std::int64_t highest = std::max<std::int64_t>(1, peak_of(ghost).value);
   // Of the step under way where that is shown alone, else of the newest that is over.
   const bool rising = model.now && model.now->alone;
   const std::vector<MemoryWave>& waves = rising ? model.now->waves : model.waves;
   const bool there = rank < waves.size() && !waves[rank].samples.empty();
   for (const std::vector<MemoryWave>* known : {&waves, &model.waves})
-    if (rank < known->size())
-      for (const MemoryWave::Sample& s : (*known)[rank].samples)
-        highest = std::max(highest, total(s.bytes).value);
+    if (rank < known->size()) highest = std::max(highest, peak_of((*known)[rank]).value);
   const ByteScale scale = scale_of(plot, highest, 6);
   const int count = std::max(1, static_cast<int>(plot.width));
   const ClipScope clip(drawing, plot);
@@ -217,7 +214,8 @@ void draw_run(Drawing& drawing, const Rect& area, const RunModel& model, const V
     draw_run_lines(drawing, layout.ranks, view, model);
   }
   draw_run_residuals(drawing, layout.residuals, model, !layout.memory_aside);
-  if (layout.side.width > 0) draw_run_side(drawing, layout.side, model, layout.memory_aside);
+  if (layout.side.width > 0)
+    draw_run_side(drawing, layout.side, model, furthest, layout.memory_aside);
 }
 
 Hover describe_run(const RunModel& model, const Rect& area, const ViewState& state, Item item,

@@ -116,7 +116,10 @@ void LiveReader::raise_waves(Instant from) {
     for (; raised_[rank] < memory_[rank].size(); ++raised_[rank]) {
       append(wave, memory_[rank][raised_[rank]], from);
       const std::size_t last = wave.samples.size() - 1;
-      if (total(wave.samples[last].bytes) > total(wave.samples[wave.peak].bytes)) wave.peak = last;
+      if (wave.peak == last)
+        find_peak(wave);  // the highest so far was said anew
+      else if (total(wave.samples[last].bytes) > total(wave.samples[wave.peak].bytes))
+        wave.peak = last;
     }
   }
 }
