@@ -11,6 +11,7 @@
 #include "visualizers/text_metrics.h"
 #include "visualizers/timeline_model.h"
 #include "visualizers/viewmodel/format.h"
+#include "visualizers/viewmodel/in_parallel.h"
 
 namespace trainyard {
 namespace {
@@ -18,6 +19,9 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr float kHeadroom = 9;  // px between the top of a wave's area and the highest of capacity
                                 // and peak
+
+constexpr std::size_t kManySamples = 1'000'000;  // in sight together, so that one processor is not
+                                                 // enough
 
 float x_at(const Viewport& v, Instant t) { return static_cast<float>(x_of(v, t)); }
 
@@ -314,16 +318,40 @@ void draw_compact_row(Drawing& drawing, const Rect& row, const MemoryLayout& lay
   draw_cursor_ring(drawing, layout.shown, scale, curve, state);
 }
 
+struct CompactRow {
+  DeviceId device;
+  Rect at;
+};
+
+std::vector<CompactRow> compact_rows(const MemoryLayout& layout, const ViewState& state) {
+  std::vector<CompactRow> rows;
+  const Rect& area = layout.compact;
+  float y = area.y - state.scroll;
+  for (const DeviceId device : layout.others) {
+    if (y + kWaveCompact > area.y && y < area.bottom())
+      rows.push_back({device, {area.x, y, area.width, kWaveCompact}});
+    y += kWaveCompact;
+  }
+  return rows;
+}
+
+// Long waves on all processors, as samples far from one another take long to be fetched.
 void draw_compact(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
                   const ViewState& state) {
   const ClipScope clip(drawing, layout.compact);
-  float y = layout.compact.y - state.scroll;
-  for (const DeviceId device : layout.others) {
-    if (y + kWaveCompact > layout.compact.y && y < layout.compact.bottom())
-      draw_compact_row(drawing, {layout.compact.x, y, layout.compact.width, kWaveCompact}, layout,
-                       model, device, state);
-    y += kWaveCompact;
+  const std::vector<CompactRow> rows = compact_rows(layout, state);
+  std::size_t samples = 0;
+  for (const CompactRow& row : rows) samples += model.totals[row.device.value].at.size();
+  const auto draw = [&](Drawing& on, const CompactRow& row) {
+    draw_compact_row(on, row.at, layout, model, row.device, state);
+  };
+  if (samples < kManySamples) {
+    for (const CompactRow& row : rows) draw(drawing, row);
+    return;
   }
+  std::vector<Drawing> parts(rows.size(), part_of(drawing));
+  in_parallel(rows.size(), [&](std::size_t i) { draw(parts[i], rows[i]); });
+  append(drawing, std::move(parts));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "visualizers/imgui/renderer.h"
+#include "visualizers/viewmodel/in_parallel.h"
 
 namespace trainyard {
 namespace {
@@ -96,6 +97,7 @@ class Raster {
   }
 
   void rectangle(const Vertex& low, const Vertex& high, const Clip& clip) {
+    if (high.y <= clip.top || low.y >= clip.bottom) return;
     const Clip area = {
         std::max(clip.left, first_pixel(low.x)), std::max(clip.top, first_pixel(low.y)),
         std::min(clip.right, first_pixel(high.x)), std::min(clip.bottom, first_pixel(high.y))};
@@ -116,9 +118,14 @@ class Raster {
                              static_cast<std::size_t>(x))];
   }
 
-  std::uint32_t whole_alpha(const Vertex& v) const {
-    return scaled(alpha_of(v.colour),
-                  static_cast<std::uint32_t>(std::lround(texture_.linear(v.u, v.v))));
+  // Nearly always of the same white texel.
+  std::uint32_t whole_alpha(const Vertex& v) {
+    if (v.u != texel_u_ || v.v != texel_v_) {
+      texel_u_ = v.u;
+      texel_v_ = v.v;
+      texel_ = static_cast<std::uint32_t>(std::lround(texture_.linear(v.u, v.v)));
+    }
+    return scaled(alpha_of(v.colour), texel_);
   }
 
   void fill(const Clip& area, ImU32 colour, std::uint32_t alpha) {
@@ -199,6 +206,8 @@ class Raster {
 
   Image& image_;
   Texture texture_;
+  double texel_u_ = -1, texel_v_ = -1;
+  std::uint32_t texel_ = 0;
 };
 
 // Points in 1/256 pixel.
@@ -279,17 +288,33 @@ class SoftwareRenderer : public Renderer {
     origin_ = data.DisplayPos;
     resize(out, pixels(data.DisplaySize.x * scale_.x), pixels(data.DisplaySize.y * scale_.y));
     if (out.empty()) return;
-    clear(out, background);
-    Raster raster(out, texture_);
-    for (int i = 0; i < data.CmdListsCount; ++i) render_list(*data.CmdLists[i], raster, out);
+    const int bands = data.TotalIdxCount < kManyIndices ? 1 : kBands;
+    in_parallel(static_cast<std::size_t>(bands), [&](std::size_t band) {
+      const auto edge = [&](int i) { return out.height * i / bands; };
+      const int i = static_cast<int>(band);
+      render_band(data, background, {0, edge(i), out.width, edge(i + 1)}, out);
+    });
   }
 
  private:
+  static constexpr int kManyIndices = 6000;  // from which on one processor is not enough
+  static constexpr int kBands = 4;
+
   static int pixels(float length) { return length > 0 ? static_cast<int>(std::ceil(length)) : 0; }
 
-  static void clear(Image& out, Rgba c) {
+  static void clear(Image& out, const Clip& band, Rgba c) {
     const std::uint8_t pixel[4] = {c.r, c.g, c.b, 255};
-    repeat(out.rgba.data(), pixel, out.rgba.size() / 4);
+    const auto width = static_cast<std::size_t>(out.width);
+    repeat(&out.rgba[4 * width * static_cast<std::size_t>(band.top)], pixel,
+           width * static_cast<std::size_t>(band.bottom - band.top));
+  }
+
+  // Every band goes over all that is drawn and keeps what lies in it.
+  void render_band(const ImDrawData& data, Rgba background, const Clip& band, Image& out) const {
+    if (band.empty()) return;
+    clear(out, band, background);
+    Raster raster(out, texture_);
+    for (int i = 0; i < data.CmdListsCount; ++i) render_list(*data.CmdLists[i], raster, band, out);
   }
 
   Vertex vertex(const ImDrawVert& v) const {
@@ -304,9 +329,12 @@ class SoftwareRenderer : public Renderer {
             std::min(out.height, static_cast<int>((c.w - origin_.y) * scale_.y))};
   }
 
-  void render_list(const ImDrawList& list, Raster& raster, const Image& out) const {
+  void render_list(const ImDrawList& list, Raster& raster, const Clip& band,
+                   const Image& out) const {
     for (const ImDrawCmd& command : list.CmdBuffer) {
-      const Clip clip = clip_of(command.ClipRect, out);
+      Clip clip = clip_of(command.ClipRect, out);
+      clip.top = std::max(clip.top, band.top);
+      clip.bottom = std::min(clip.bottom, band.bottom);
       if (clip.empty()) continue;
       const ImDrawVert* v = list.VtxBuffer.Data + command.VtxOffset;
       const ImDrawIdx* i = list.IdxBuffer.Data + command.IdxOffset;

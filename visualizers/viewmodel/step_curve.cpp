@@ -30,6 +30,19 @@ std::size_t crest_of_samples(const StepCurve& curve, std::size_t first, std::siz
   return best;
 }
 
+// Samples [first, last) as whole blocks with what is left before and behind them; empty where there
+// is no whole one.
+struct Blocks {
+  std::size_t first, last;
+  bool empty() const { return first >= last; }
+  std::size_t begin() const { return first * kSamplesInBlock; }
+  std::size_t end() const { return last * kSamplesInBlock; }
+};
+
+Blocks blocks_in(std::size_t first, std::size_t last) {
+  return {(first + kSamplesInBlock - 1) / kSamplesInBlock, last / kSamplesInBlock};
+}
+
 void index_blocks(StepCurve& curve) {
   const std::size_t samples = curve.value.size(), blocks = samples / kSamplesInBlock + 1;
   curve.levels.emplace_back().reserve(blocks);
@@ -124,6 +137,39 @@ std::size_t crest_of_nodes(const StepCurve& curve, std::size_t level, std::size_
   return curve.crests[level][best];
 }
 
+// As of_samples and crest_of_samples, where an index is there to be asked.
+ValueRange range_between(const StepCurve& curve, std::size_t first, std::size_t last) {
+  const Blocks whole = blocks_in(first, last);
+  if (whole.empty()) return of_samples(curve, first, last);
+  ValueRange range = of_nodes(curve, 0, whole.first, whole.last);
+  if (first < whole.begin()) widen(range, of_samples(curve, first, whole.begin()));
+  if (whole.end() < last) widen(range, of_samples(curve, whole.end(), last));
+  return range;
+}
+
+std::size_t crest_between(const StepCurve& curve, std::size_t first, std::size_t last) {
+  const Blocks whole = blocks_in(first, last);
+  if (whole.empty()) return crest_of_samples(curve, first, last);
+  std::size_t best = first;
+  const auto consider = [&](std::size_t crest) {
+    if (curve.value[crest] > curve.value[best]) best = crest;
+  };
+  if (first < whole.begin()) consider(crest_of_samples(curve, first, whole.begin()));
+  consider(crest_of_nodes(curve, 0, whole.first, whole.last));
+  if (whole.end() < last) consider(crest_of_samples(curve, whole.end(), last));
+  return best;
+}
+
+// The last sample from `sample` on that begins before `end`.
+std::size_t last_before(const StepCurve& curve, std::size_t sample, Count end) {
+  std::size_t block = sample / kSamplesInBlock;
+  while (block + 1 < curve.block_at.size() && curve.block_at[block + 1] < end) ++block;
+  sample = std::max(sample, block * kSamplesInBlock);
+  const std::size_t stop = std::min(curve.at.size(), (block + 1) * kSamplesInBlock);
+  while (sample + 1 < stop && curve.at[sample + 1] < end) ++sample;
+  return sample;
+}
+
 // Many samples a part: whole nodes, of the level that puts 4 to 16 of them into a part. Calls
 // visit(level, first, last).
 template <class Visit>
@@ -151,7 +197,7 @@ void exact_parts(const StepCurve& curve, Count from, Count width, int count, con
   for (int i = 0; i < count; ++i) {
     const Count end = part_start(from, width, count, i + 1);
     const std::size_t first = sample;
-    while (sample + 1 < curve.at.size() && curve.at[sample + 1] < end) ++sample;
+    sample = last_before(curve, sample, end);
     visit(first, sample + 1);
     if (sample + 1 < curve.at.size() && curve.at[sample + 1] == end) ++sample;
   }
@@ -224,7 +270,9 @@ void ranges_of(const StepCurve& curve, Instant from, Instant to, int count,
       [&](std::size_t level, std::size_t first, std::size_t last) {
         out.push_back(of_nodes(curve, level, first, last));
       },
-      [&](std::size_t first, std::size_t last) { out.push_back(of_samples(curve, first, last)); });
+      [&](std::size_t first, std::size_t last) {
+        out.push_back(range_between(curve, first, last));
+      });
 }
 
 void crests_of(const StepCurve& curve, Instant from, Instant to, int count,
@@ -238,7 +286,7 @@ void crests_of(const StepCurve& curve, Instant from, Instant to, int count,
         out.push_back(crest_of_nodes(curve, level, first, last));
       },
       [&](std::size_t first, std::size_t last) {
-        out.push_back(crest_of_samples(curve, first, last));
+        out.push_back(crest_between(curve, first, last));
       });
 }
 
