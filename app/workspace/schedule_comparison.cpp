@@ -12,6 +12,7 @@
 #include "core/estimate/estimate.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
+#include "visualizers/viewmodel/in_parallel.h"
 
 namespace trainyard {
 namespace {
@@ -54,7 +55,7 @@ class Comparer {
   Comparer(const Scenario& scenario, std::stop_token stop)
       : scenario_(scenario), stop_(std::move(stop)) {}
 
-  ComparedSchedule run(const Method& schedule) {
+  ComparedSchedule run(const Method& schedule) const {
     ComparedSchedule found;
     found.name = schedule.name;
     found.asynchronous = static_cast<bool>(schedule.settles);
@@ -68,7 +69,7 @@ class Comparer {
   }
 
   /// The plan as it is, in the order that somebody gave it.
-  ComparedSchedule run_own_order() {
+  ComparedSchedule run_own_order() const {
     ComparedSchedule found;
     found.name = schedule_of(scenario_.plan).name;
     found.own_order = true;
@@ -203,9 +204,13 @@ ScheduleComparison compare_schedules(const Scenario& scenario, const ComparisonR
   comparison.budget = base.cluster.device.memory.value;
   comparison.global_batch = base.plan.batch.global;
   comparison.sequence = base.plan.batch.sequence;
-  Comparer comparer(base, request.stop);
-  if (!base.plan.order.empty()) comparison.schedules.push_back(comparer.run_own_order());
-  for (const Method* schedule : schedules) comparison.schedules.push_back(comparer.run(*schedule));
+  const Comparer comparer(base, request.stop);
+  const std::size_t own = base.plan.order.empty() ? 0 : 1;
+  comparison.schedules.resize(own + schedules.size());
+  in_parallel(comparison.schedules.size(), [&](std::size_t i) {
+    comparison.schedules[i] =
+        i < own ? comparer.run_own_order() : comparer.run(*schedules[i - own]);
+  });
   for (ComparedSchedule& made : comparison.schedules) {
     if (made.experiment == nullptr) continue;
     const std::optional<Asynchrony>& stale = made.experiment->result.asynchrony;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "visualizers/viewmodel/in_parallel.h"
+
 namespace trainyard {
 
 std::string shown_name(const ComparedSchedule& s) {
@@ -40,8 +42,8 @@ std::vector<SchedulePanel> ranked_panels(const ScheduleComparison& comparison,
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
-  std::vector<SchedulePanel> panels;
-  for (const ComparedSchedule* s : order) panels.push_back(panel_of(*s));
+  std::vector<SchedulePanel> panels(order.size());
+  in_parallel(order.size(), [&](std::size_t i) { panels[i] = panel_of(*order[i]); });
   return panels;
 }
 

@@ -11,8 +11,10 @@
 #include "core/methods/settings.h"
 #include "core/model/zoo.h"
 #include "core/timeline/metrics.h"
+#include "visualizers/kept_memory.h"
 #include "visualizers/order_view.h"
 #include "visualizers/schedules_view.h"
+#include "visualizers/viewmodel/in_parallel.h"
 
 namespace trainyard {
 namespace {
@@ -120,17 +122,21 @@ void SixSchedules(benchmark::State& state) {
   const bool verified = state.range(1) != 0;
   prepared(0);
   for (auto _ : state) {
-    std::vector<SchedulePanel> panels;
-    for (const Prepared& p : prepared(state.range(0))) {
-      const std::shared_ptr<Experiment> e = run(p, verified);
+    const std::vector<Prepared>& plans = prepared(state.range(0));
+    std::vector<SchedulePanel> panels(plans.size());
+    in_parallel(plans.size(), [&](std::size_t i) {
+      const std::shared_ptr<Experiment> e = run(plans[i], verified);
       hold(*e);
-      panels.push_back(schedule_panel(e));
-    }
+      panels[i] = schedule_panel(e);
+    });
     benchmark::DoNotOptimize(laid_out(std::move(panels)).tiles.data());
   }
   count(state);
 }
-BENCHMARK(SixSchedules)->ArgsProduct({{0, 1}, {0, 1}})->Unit(benchmark::kMillisecond);
+BENCHMARK(SixSchedules)
+    ->ArgsProduct({{0, 1}, {0, 1}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 void Lower(benchmark::State& state) {
   prepared(0);
@@ -207,4 +213,10 @@ BENCHMARK(OrderGrids)->DenseRange(0, 1)->Unit(benchmark::kMillisecond);
 }  // namespace
 }  // namespace trainyard
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  trainyard::keep_freed_memory();  // as the window does
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}
