@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/large_pages.h"
 #include "core/io/byte_source.h"
 #include "core/io/pickle_reader.h"
 
@@ -235,7 +236,11 @@ class SnapshotReader {
     constexpr std::size_t kMany = 1 << 20;
     if (events_.size() < kMany || share <= 0) return;
     const double more = std::clamp(1.02 / share, 1.05, 64.0);
-    events_.reserve(static_cast<std::size_t>(static_cast<double>(events_.size()) * more));
+    std::vector<SnapshotEvent> larger;
+    larger.reserve(static_cast<std::size_t>(static_cast<double>(events_.size()) * more));
+    ask_for_large_pages(larger.data(), larger.capacity() * sizeof(SnapshotEvent));
+    larger.assign(events_.begin(), events_.end());
+    events_ = std::move(larger);
   }
 
   // Lends what is read so far.

@@ -4,11 +4,14 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/large_pages.h"
 #include "core/base/units_text.h"
 #include "core/base/utf8.h"
 
@@ -74,14 +77,26 @@ class Memo {
     (*this)[size_ - 1] = value;
   }
   void resize(std::size_t size) {
-    while (chunks_.size() << kShift < size)
-      chunks_.push_back(std::make_unique<PickleValue[]>(kMask + 1));
+    while (chunks_.size() << kShift < size) chunks_.push_back(chunk());
     size_ = size;
   }
 
  private:
-  static constexpr std::size_t kShift = 16, kMask = (std::size_t{1} << kShift) - 1;
-  std::vector<std::unique_ptr<PickleValue[]>> chunks_;
+  struct Free {
+    void operator()(PickleValue* values) const { std::free(values); }
+  };
+  using Chunk = std::unique_ptr<PickleValue[], Free>;
+  static constexpr std::size_t kShift = 17, kMask = (std::size_t{1} << kShift) - 1;
+
+  static Chunk chunk() {
+    constexpr std::size_t kBytes = sizeof(PickleValue) << kShift;
+    auto* const values = static_cast<PickleValue*>(std::aligned_alloc(kBytes, kBytes));
+    if (values == nullptr) throw std::bad_alloc();
+    ask_for_large_pages(values, kBytes);
+    std::uninitialized_value_construct_n(values, kMask + 1);
+    return Chunk(values);
+  }
+  std::vector<Chunk> chunks_;
   std::size_t size_ = 0;
 };
 

@@ -1,7 +1,6 @@
 #include "core/io/recorded_trace_file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/large_pages.h"
 #include "core/base/utf8.h"
 #include "core/io/json.h"
 #include "core/io/recorded_trace_json.h"
@@ -257,17 +257,6 @@ void write_all(const RecordedTrace& t, const Put& put) {
 // Copies [at, at + size) of the file; throws when it cannot.
 using Fetch = std::function<void(std::uint64_t at, std::size_t size, char* to)>;
 
-// Asks for the pages of a large array by twos of megabytes: to fault them in by fours of kilobytes
-// takes longer than to read them. A wish, which not every machine grants.
-void ask_for_large_pages(const char* at, std::size_t size) {
-  constexpr std::uintptr_t kSmall = 4096;
-  constexpr std::size_t kLarge = std::size_t{2} << 20;
-  if (size < 2 * kLarge) return;
-  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(at) + kSmall - 1) & ~(kSmall - 1);
-  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(at) + size) & ~(kSmall - 1);
-  static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE));
-}
-
 template <class List>
 void take_list(const Fetch& fetch, const Section& section, const std::string& source, List& list,
                const std::stop_token& stop) {
@@ -275,7 +264,7 @@ void take_list(const Fetch& fetch, const Section& section, const std::string& so
   if (section.size % kEach != 0)
     refuse(source, section.at, "expected whole numbers of " + std::to_string(kEach) + " bytes");
   list.reserve(section.size / kEach);
-  ask_for_large_pages(reinterpret_cast<const char*>(list.data()), section.size);
+  ask_for_large_pages(list.data(), section.size);
   uLong sum = crc32(0, nullptr, 0);
   for (std::uint64_t done = 0; done < section.size; done += kPiece) {
     if (stop.stop_requested()) throw Error(Error::Kind::Cancelled, "the import was cancelled");
