@@ -177,7 +177,7 @@ void RangeSheet::refresh() {
   QString words = "All of it takes about " + cost_of(extent_, 1);
   if (range_)
     words += ". This part" + chosen_steps(extent_, *range_) + " takes " + cost_of(extent_, share) +
-             " if its spans are spread evenly: the file is gone through either way";
+             " if its spans are spread evenly: the text is gone through either way";
   cost_->setText(words + ". By " + QString::number(kBytesOfSpan) + " bytes a span and " +
                  QString::number(kTextASecond / 1e6) + " MB of text a second, as measured.");
   refusal_->setVisible(!refusal_->text().isEmpty());

@@ -24,7 +24,6 @@
 #include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
-#include "app/workspace/open_trace.h"
 #include "core/base/error.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -67,6 +66,18 @@ std::function<void(double)> told(const Tell& tell, QLabel* label, const QString&
       label->setText(words + ", " + QString::number(percent) + " %");
     });
   };
+}
+
+// "a.json and 3 more"
+QString name_of(const QStringList& paths) {
+  const QString first = QFileInfo(paths.front()).fileName();
+  return paths.size() == 1 ? first : first + " and " + QString::number(paths.size() - 1) + " more";
+}
+
+std::vector<std::string> words_of(const QStringList& paths) {
+  std::vector<std::string> words;
+  for (const QString& path : paths) words.push_back(path.toStdString());
+  return words;
 }
 
 }  // namespace
@@ -138,62 +149,76 @@ void RecordedPage::ask_for_file() {
 
 void RecordedPage::open(const QString& path, std::function<void()> put_back) {
   put_back_ = std::move(put_back);
-  const bool packed = path.endsWith(".gz"), own = path.endsWith(".tybin");
-  if (!own && QFileInfo(path).size() * (packed ? kPacked : 1) >= ask_from_)
-    look_through(path);
-  else
-    read({path}, {});
+  begin({path});
 }
 
-void RecordedPage::look_through(const QString& path) {
+void RecordedPage::open_together(const QStringList& paths) {
+  put_back_ = {};
+  begin(paths);
+}
+
+void RecordedPage::begin(const QStringList& paths) {
+  qint64 text = 0;
+  for (const QString& path : paths)
+    if (!path.endsWith(".tybin"))
+      text += QFileInfo(path).size() * (path.endsWith(".gz") ? kPacked : 1);
+  if (text >= ask_from_) return look_through(paths);
+  read(paths, [files = words_of(paths)](const TraceImportOptions& options) {
+    return open_traces(files, options);
+  });
+}
+
+void RecordedPage::look_through(const QStringList& paths) {
   struct Found {
-    TraceExtent extent;
+    TraceFiles files;
     QString error;
   };
-  const QString words = "looking through " + QFileInfo(path).fileName();
+  const QString words = "looking through " + name_of(paths);
   background_.ask(
-      [this, path, words](std::stop_token stop, const auto& tell) {
+      [this, paths, words](std::stop_token stop, const auto& tell) {
         Found found;
         found.error = trouble_in([&] {
-          found.extent = trace_extent(path.toStdString(), {stop, told(tell, state_, words), {}});
+          found.files = trace_files(words_of(paths), {stop, told(tell, state_, words), {}});
         });
         return found;
       },
-      [this, path](const Found& found) {
+      [this](const Found& found) {
         refresh();
-        if (found.error.isEmpty()) return ask_for_range(path, found.extent);
+        if (found.error.isEmpty()) return ask_for_range(found.files);
         take({nullptr, found.error});
       });
   refresh();
   state_->setText(words);
 }
 
-void RecordedPage::ask_for_range(const QString& path, const TraceExtent& extent) {
-  auto* sheet = new RangeSheet(extent, path, QFileInfo(path).size(), window());
-  connect(sheet, &QDialog::accepted, this, [this, sheet, path] { read({path}, sheet->range()); });
+void RecordedPage::ask_for_range(const TraceFiles& files) {
+  QStringList paths;
+  qint64 bytes = 0;
+  for (const std::string& path : files.paths) {
+    paths << q(path);
+    bytes += QFileInfo(paths.back()).size();
+  }
+  auto* sheet = new RangeSheet(files.whole, name_of(paths), bytes, window());
+  connect(sheet, &QDialog::accepted, this, [this, sheet, paths, files] {
+    read(paths, [files, range = sheet->range()](const TraceImportOptions& options) {
+      return range ? open_part(files, *range, options) : open_traces(files.paths, options);
+    });
+  });
   connect(sheet, &QDialog::rejected, this, [this] {
     if (put_back_) put_back_();
   });
   sheet->open();
 }
 
-void RecordedPage::open_together(const QStringList& paths) {
-  put_back_ = {};
-  read(paths, {});
-}
-
-void RecordedPage::read(const QStringList& paths, const std::optional<TraceRange>& range) {
+void RecordedPage::read(const QStringList& paths,
+                        std::function<RecordedTrace(const TraceImportOptions&)> open) {
   error_.clear();
-  QString words = "reading " + QFileInfo(paths.front()).fileName();
-  if (paths.size() > 1) words += " and " + QString::number(paths.size() - 1) + " more";
+  const QString words = "reading " + name_of(paths);
   background_.ask(
-      [this, paths, range, words](std::stop_token stop, const auto& tell) {
+      [this, open = std::move(open), words](std::stop_token stop, const auto& tell) {
         Read done;
-        done.error = trouble_in([&] {
-          std::vector<std::string> files;
-          for (const QString& path : paths) files.push_back(path.toStdString());
-          done.model = recorded_model(open_traces(files, {stop, told(tell, state_, words), range}));
-        });
+        done.error = trouble_in(
+            [&] { done.model = recorded_model(open({stop, told(tell, state_, words), {}})); });
         return done;
       },
       [this](Read done) { take(std::move(done)); });

@@ -9,6 +9,7 @@
 #include "app/desktop/background.h"
 #include "app/desktop/name_tables.h"
 #include "app/desktop/page.h"
+#include "app/workspace/open_trace.h"
 #include "core/io/trace_extent.h"
 #include "visualizers/recorded_model.h"
 #include "visualizers/view_state.h"
@@ -32,7 +33,8 @@ class RecordedPage : public Page {
   /// .tybin. A large file is looked through first, and a sheet asks which part of it is wanted; on
   /// its Cancel everything is as it was and `put_back` is called.
   void open(const QString& path, std::function<void()> put_back = {});
-  /// Files that the ranks of one run wrote, as one recording; read at once, whatever their size.
+  /// Files that the ranks of one run wrote, as one recording; a large set asks as a large file
+  /// does.
   void open_together(const QStringList& paths);
   /// What is large: bytes of text from which on the sheet asks. Packed text counts eight times.
   void ask_from(qint64 bytes) { ask_from_ = bytes; }
@@ -51,9 +53,10 @@ class RecordedPage : public Page {
     std::shared_ptr<const RecordedModel> model;
     QString error;
   };
-  void look_through(const QString& path);
-  void ask_for_range(const QString& path, const TraceExtent&);
-  void read(const QStringList& paths, const std::optional<TraceRange>&);
+  void begin(const QStringList& paths);
+  void look_through(const QStringList& paths);
+  void ask_for_range(const TraceFiles&);
+  void read(const QStringList& paths, std::function<RecordedTrace(const TraceImportOptions&)> open);
   void take(Read);
   void ask_for_file();
   void refresh();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -74,6 +75,16 @@ void expect_spans(const RecordedTrace& trace, const TraceRange& range) {
               {trace.source});
 }
 
+// Tells the progress of one file as one of `of`, behind those that are done.
+template <class Done>
+std::function<void(double)> part_told(const TraceImportOptions& options, const Done& done,
+                                      std::size_t of) {
+  return [&options, &done, of](double share) {
+    if (options.progress)
+      options.progress((static_cast<double>(done.size()) + share) / static_cast<double>(of));
+  };
+}
+
 }  // namespace
 
 RecordedTrace open_trace(const std::string& path, const TraceImportOptions& options) {
@@ -82,17 +93,43 @@ RecordedTrace open_trace(const std::string& path, const TraceImportOptions& opti
   return trace;
 }
 
+TraceFiles trace_files(const std::vector<std::string>& paths, const TraceImportOptions& options) {
+  TraceFiles files{paths, {}, {}, {}};
+  for (const std::string& path : paths)
+    files.extents.push_back(
+        trace_extent(path, {options.stop, part_told(options, files.extents, paths.size()), {}}));
+  files.clocks = clocks_of(files.extents);
+  files.whole = together(files.extents, files.clocks);
+  return files;
+}
+
+RecordedTrace open_part(const TraceFiles& files, const TraceRange& range,
+                        const TraceImportOptions& options) {
+  if (files.paths.size() == 1)
+    return open_trace(files.paths.front(), {options.stop, options.progress, range});
+  std::vector<RecordedTrace> parts;
+  AlignedClocks clocks{{}, files.clocks.note};
+  for (std::size_t i = 0; i < files.paths.size(); ++i) {
+    const auto part = range_in(files.extents[i], files.clocks.shifts[i], range);
+    if (!part) continue;
+    parts.push_back(read_form(files.paths[i],
+                              {options.stop, part_told(options, parts, files.paths.size()), part}));
+    clocks.shifts.push_back(files.clocks.shifts[i]);
+  }
+  RecordedTrace whole;
+  whole.source = files.paths.front();
+  if (!parts.empty()) whole = merged_trace(std::move(parts), clocks);
+  expect_spans(whole, range);
+  whole.part = RecordedPart{range.from, range.to, range.whole};
+  return whole;
+}
+
 RecordedTrace open_traces(const std::vector<std::string>& paths,
                           const TraceImportOptions& options) {
   if (paths.size() == 1) return open_trace(paths.front(), options);
   std::vector<RecordedTrace> traces;
-  const auto progress = [&](double share) {
-    if (options.progress)
-      options.progress((static_cast<double>(traces.size()) + share) /
-                       static_cast<double>(paths.size()));
-  };
   for (const std::string& path : paths)
-    traces.push_back(read_form(path, {options.stop, progress, {}}));
+    traces.push_back(read_form(path, {options.stop, part_told(options, traces, paths.size()), {}}));
   RecordedTrace whole = merged_trace(std::move(traces));
   return options.range ? asked_part(std::move(whole), *options.range) : whole;
 }

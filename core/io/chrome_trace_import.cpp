@@ -368,7 +368,9 @@ TraceExtent measure_trace(ByteSource& bytes, const std::string& source,
                           const TraceImportOptions& options) {
   TraceBuilder builder = TraceBuilder::of_extent();
   const Bytes text = read_events(bytes, source, options, builder);
-  return builder.extent(text);
+  TraceExtent found = builder.extent(text);
+  found.epoch = builder.epoch;
+  return found;
 }
 
 }  // namespace

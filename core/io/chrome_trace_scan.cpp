@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/io/chrome_event.h"
 #include "core/io/decimal_time.h"
 #include "core/io/trace_measure.h"
 
@@ -41,9 +42,12 @@ class TraceScan {
       if (!(in_string_ ? take_string() : take_plain())) return false;
     return true;
   }
-  std::uint64_t events() const { return events_; }
   std::uint64_t measured() const { return measured_; }
-  const TraceMeasure& measure() const { return measure_; }
+  TraceExtent extent(Bytes text) const {
+    TraceExtent found = measure_.extent(events_, text);
+    found.epoch = epoch_;
+    return found;
+  }
 
  private:
   bool in_event() const { return event_depth_ > 0 && open_.size() == event_depth_; }
@@ -133,7 +137,10 @@ class TraceScan {
   }
 
   void end_value() {
-    if (in_event()) {
+    if (open_.size() == 1 && key_ == "baseTimeNanoseconds") {
+      const std::int64_t epoch = whole_number(word_).value_or(-1);
+      if (epoch >= 0 && epoch <= kFarthestTime) epoch_ = epoch;
+    } else if (in_event()) {
       if (key_ == "ph")
         phase_ = word_.size() == 1 ? word_[0] : '\0';
       else if (key_ == "ts")
@@ -181,6 +188,7 @@ class TraceScan {
   bool stream_ = false;
   std::uint64_t events_ = 0, measured_ = 0;
   TraceMeasure measure_;
+  std::optional<std::int64_t> epoch_;
 };
 
 }  // namespace
@@ -197,7 +205,7 @@ std::optional<TraceExtent> scan_chrome_trace(ByteSource& bytes, const TraceImpor
     if (options.progress) options.progress(bytes.share());
   }
   if (scan.measured() == 0) return std::nullopt;
-  return scan.measure().extent(scan.events(), Bytes{read});
+  return scan.extent(Bytes{read});
 }
 
 }  // namespace trainyard

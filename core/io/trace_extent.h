@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/units.h"
 #include "core/io/trace_import_options.h"
+#include "core/timeline/merged_trace.h"
 #include "core/timeline/recorded_trace.h"
 
 namespace trainyard {
@@ -25,11 +27,19 @@ struct TraceExtent {
   Instant end{};          // of its last from the first, at least 1 ns
   std::uint64_t events = 0, spans = 0;
   std::vector<ExtentStep> steps;  // by start
+  /// Where the epoch of that clock lies, ns since 1970, where the trace says it.
+  std::optional<std::int64_t> epoch;
   friend bool operator==(const TraceExtent&, const TraceExtent&) = default;
 };
 
 /// Of a trace that is read already.
 TraceExtent extent_of(const RecordedTrace&);
+
+/// The clocks of several that belong together, and what they cover as one by that clock.
+AlignedClocks clocks_of(const std::vector<TraceExtent>&);
+TraceExtent together(const std::vector<TraceExtent>&, const AlignedClocks&);
+/// Of a range of them all what falls to one of them; nothing where it lies outside.
+std::optional<TraceRange> range_in(const TraceExtent& one, std::int64_t shift, const TraceRange&);
 
 /// The part [from, to) of it, cut at its end. Throws Error{InvalidInput} at the place where it is
 /// empty, reversed or outside, with what the recording spans.

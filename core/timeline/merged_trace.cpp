@@ -38,8 +38,9 @@ int rank_in(std::string_view name) {
 
 struct Rank {
   RecordedTrace trace;
-  int rank = -1;         // unknown
-  bool several = false;  // ranks, in the one trace
+  std::int64_t shift = 0;  // to the clock of all
+  int rank = -1;           // unknown
+  bool several = false;    // ranks, in the one trace
 };
 
 Rank rank_of(RecordedTrace trace) {
@@ -67,15 +68,15 @@ void refuse_twins(const std::vector<Rank>& list) {
 
 // The first step that all mark, by when it starts in each.
 std::optional<std::pair<std::int64_t, std::vector<std::int64_t>>> common_step(
-    const std::vector<Rank>& list) {
+    const std::vector<TraceClock>& clocks) {
   std::map<std::int64_t, std::map<std::size_t, std::int64_t>> starts;
-  for (std::size_t i = 0; i < list.size(); ++i)
-    for (const RecordedStep& step : list[i].trace.steps) {
-      const auto [known, fresh] = starts[step.number].emplace(i, step.from.count());
-      known->second = std::min(known->second, step.from.count());
+  for (std::size_t i = 0; i < clocks.size(); ++i)
+    for (const auto& [number, start] : clocks[i].steps) {
+      const auto [known, fresh] = starts[number].emplace(i, start);
+      known->second = std::min(known->second, start);
     }
   for (const auto& [number, of] : starts) {
-    if (of.size() != list.size()) continue;
+    if (of.size() != clocks.size()) continue;
     std::vector<std::int64_t> each;
     for (const auto& [i, start] : of) each.push_back(start);
     return std::pair(number, std::move(each));
@@ -83,37 +84,19 @@ std::optional<std::pair<std::int64_t, std::vector<std::int64_t>>> common_step(
   return {};
 }
 
-// What is added to the times of each trace, at least 0; and how it was found.
-std::pair<std::vector<std::int64_t>, std::string> shifts_of(const std::vector<Rank>& list) {
-  std::vector<std::int64_t> begins;
-  for (const Rank& each : list)
-    if (each.trace.epoch) begins.push_back(*each.trace.epoch + each.trace.base);
-  if (begins.size() == list.size()) {
-    const auto [low, high] = std::minmax_element(begins.begin(), begins.end());
-    const std::int64_t first = *low;
-    if (*high - first < kFarthestRecorded.count() / 2) {
-      for (std::int64_t& begin : begins) begin -= first;
-      return {std::move(begins),
-              "the clocks of the ranks are aligned by their baseTimeNanoseconds"};
-    }
-  }
-  if (auto step = common_step(list)) {
-    auto& [number, starts] = *step;
-    const std::int64_t last = *std::max_element(starts.begin(), starts.end());
-    for (std::int64_t& start : starts) start = last - start;
-    return {std::move(starts), "the clocks of the ranks are aligned by the start of step " +
-                                   std::to_string(number) +
-                                   ", because not all files say a baseTimeNanoseconds"};
-  }
-  return {std::vector<std::int64_t>(list.size()),
-          "the clocks of the ranks are not aligned, because not all files say a "
-          "baseTimeNanoseconds and no step is marked in all: each begins at 0"};
+TraceClock clock_of(const RecordedTrace& trace) {
+  TraceClock clock;
+  if (trace.epoch) clock.begin = *trace.epoch + trace.base;
+  for (const RecordedStep& step : trace.steps)
+    clock.steps.emplace_back(step.number, step.from.count());
+  return clock;
 }
 
 class Merger {
  public:
-  void add(Rank each, std::int64_t shift, std::size_t of) {
+  void add(Rank each, std::size_t of) {
     RecordedTrace& t = each.trace;
+    const std::int64_t shift = each.shift;
     const auto first_thread = static_cast<std::uint32_t>(made_.threads.size());
     const std::vector<std::uint32_t> processes = take_processes(each);
     for (RecordedThread thread : t.threads) {
@@ -209,9 +192,44 @@ class Merger {
 
 }  // namespace
 
+AlignedClocks aligned_clocks(const std::vector<TraceClock>& clocks) {
+  std::vector<std::int64_t> begins;
+  for (const TraceClock& each : clocks)
+    if (each.begin) begins.push_back(*each.begin);
+  if (begins.size() == clocks.size()) {
+    const auto [low, high] = std::minmax_element(begins.begin(), begins.end());
+    const std::int64_t first = *low;
+    if (*high - first < kFarthestRecorded.count() / 2) {
+      for (std::int64_t& begin : begins) begin -= first;
+      return {std::move(begins),
+              "the clocks of the ranks are aligned by their baseTimeNanoseconds"};
+    }
+  }
+  if (auto step = common_step(clocks)) {
+    auto& [number, starts] = *step;
+    const std::int64_t last = *std::max_element(starts.begin(), starts.end());
+    for (std::int64_t& start : starts) start = last - start;
+    return {std::move(starts), "the clocks of the ranks are aligned by the start of step " +
+                                   std::to_string(number) +
+                                   ", because not all files say a baseTimeNanoseconds"};
+  }
+  return {std::vector<std::int64_t>(clocks.size()),
+          "the clocks of the ranks are not aligned, because not all files say a "
+          "baseTimeNanoseconds and no step is marked in all: each begins at 0"};
+}
+
 RecordedTrace merged_trace(std::vector<RecordedTrace> traces) {
+  std::vector<TraceClock> clocks;
+  for (const RecordedTrace& trace : traces) clocks.push_back(clock_of(trace));
+  return merged_trace(std::move(traces), aligned_clocks(clocks));
+}
+
+RecordedTrace merged_trace(std::vector<RecordedTrace> traces, const AlignedClocks& clocks) {
   std::vector<Rank> list;
-  for (RecordedTrace& trace : traces) list.push_back(rank_of(std::move(trace)));
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    list.push_back(rank_of(std::move(traces[i])));
+    list.back().shift = clocks.shifts[i];
+  }
   traces.clear();
   const auto place = [](const Rank& each) {
     return each.rank < 0 ? std::numeric_limits<int>::max() : each.rank;
@@ -219,11 +237,9 @@ RecordedTrace merged_trace(std::vector<RecordedTrace> traces) {
   std::stable_sort(list.begin(), list.end(),
                    [&](const Rank& a, const Rank& b) { return place(a) < place(b); });
   refuse_twins(list);
-  auto [shifts, note] = shifts_of(list);
   Merger merger;
-  const std::size_t count = list.size();
-  for (std::size_t i = 0; i < count; ++i) merger.add(std::move(list[i]), shifts[i], count);
-  RecordedTrace merged = merger.finish(std::move(note));
+  for (Rank& each : list) merger.add(std::move(each), list.size());
+  RecordedTrace merged = merger.finish(clocks.note);
   check(merged);  // clocks that are far apart may have moved one out of reach
   return merged;
 }

@@ -10,6 +10,7 @@
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/range_scene.h"
 #include "app/desktop/recorded_page.h"
+#include "app/workspace/open_trace.h"
 #include "core/base/units_text.h"
 #include "core/io/chrome_trace_import.h"
 #include "tests/desktop/support.h"
@@ -185,6 +186,50 @@ TEST(RangeSheet, CancelLeavesEverythingAsItWas) {
   EXPECT_TRUE(asked.page->settled());
   EXPECT_EQ(asked.window.document().project().perspective, "learn");
   EXPECT_EQ(asked.window.document().undo_stack().count(), 0);
+}
+
+// Files of several ranks are one recording: its range is asked for once, and each is read as far as
+// it falls to it.
+TEST(RangeSheet, FilesTogetherAskAsOneRecording) {
+  const Folder folder;
+  const std::string first = folder.file("rank0.json", kineto_trace({.steps = 4, .rank = 0}));
+  const std::string second =
+      folder.file("rank1.json", kineto_trace({.steps = 4, .seed = 2, .rank = 1}));
+  Window window;
+  window.resize(1600, 1000);
+  window.show();
+  auto* page = window.findChild<RecordedPage*>();
+  page->ask_from(1);
+  page->open_together({QString::fromStdString(first), QString::fromStdString(second)});
+  RangeSheet* sheet = nullptr;
+  ASSERT_TRUE(happens([&] {
+    sheet = window.findChild<RangeSheet*>();
+    return sheet != nullptr && sheet->isVisible() && page->settled();
+  })) << page->error().toStdString();
+  EXPECT_EQ(sheet->windowTitle(), "Import of rank0.json and 1 more");
+  EXPECT_TRUE(sheet->text().contains("Steps 5 to 8 are marked in it."));
+  auto* strip = named<CanvasWidget>(*sheet, "Time of the recording");
+  press(strip, Qt::Key_Right);
+  press(strip, Qt::Key_Right);
+  ASSERT_TRUE(sheet->range().has_value());
+  const TraceRange range = *sheet->range();
+  press(strip, Qt::Key_Return);
+  ASSERT_TRUE(happens([&] { return page->settled() && page->model() != nullptr; }))
+      << page->error().toStdString();
+  const RecordedModel& model = *page->model();
+  EXPECT_EQ(model.begin, range.from);
+  EXPECT_EQ(model.end, range.to);
+  // As if all had been read and cut.
+  const RecordedTrace cut = asked_part(open_traces({first, second}), range);
+  EXPECT_EQ(model.spans.start, cut.start);
+  EXPECT_EQ(model.spans.end, cut.end);
+  EXPECT_EQ(model.spans.name, cut.name);
+  EXPECT_EQ(model.trace.names, cut.names);
+  EXPECT_EQ(model.trace.processes, cut.processes);
+  EXPECT_EQ(model.trace.rows, cut.rows);
+  EXPECT_EQ(model.trace.steps, cut.steps);
+  EXPECT_EQ(model.trace.notes, cut.notes);
+  EXPECT_FALSE(cut.start.empty());
 }
 
 }  // namespace

@@ -177,5 +177,32 @@ TEST(TraceExtent, CostFollowsTheTextAndTheShareOfSpans) {
   EXPECT_EQ(import_cost(e, 0.25).time, import_cost(e, 1).time);
 }
 
+TEST(TraceExtent, SeveralLieOnOneClock) {
+  const auto of = [](const char* epoch, int at) {
+    return extent(std::string("{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"ProfilerStep#4\",") +
+                  "\"ts\":" + std::to_string(at) + ",\"dur\":2,\"pid\":1}]" + epoch + "}");
+  };
+  const std::vector<TraceExtent> both = {of(",\"baseTimeNanoseconds\":500", 7),
+                                         of(",\"baseTimeNanoseconds\":1500", 3)};
+  EXPECT_EQ(both[0].epoch, 500);
+  const AlignedClocks clocks = clocks_of(both);
+  EXPECT_EQ(clocks.shifts, (std::vector<std::int64_t>{3000, 0}));
+  const TraceExtent whole = together(both, clocks);
+  EXPECT_EQ(whole.base, 3000);
+  EXPECT_EQ(whole.epoch, 1500);
+  EXPECT_EQ(whole.end, Instant{5000});
+  EXPECT_EQ(whole.spans, 2U);
+  EXPECT_EQ(whole.steps, (std::vector<ExtentStep>{{4, Instant{0}, Instant{5000}}}));
+  const TraceRange range{Instant{3500}, Instant{6000}, whole.base, whole.end};
+  const auto part = range_in(both[0], clocks.shifts[0], range);
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(part->from, Instant{500});
+  EXPECT_EQ(part->to, Instant{2000});
+  EXPECT_EQ(part->base, 7000);
+  EXPECT_FALSE(range_in(both[1], clocks.shifts[1], range).has_value());
+  // Without the clock of one, the step that both mark.
+  EXPECT_EQ(clocks_of({both[0], of("", 9)}).shifts, (std::vector<std::int64_t>{0, 0}));
+}
+
 }  // namespace
 }  // namespace trainyard
