@@ -128,20 +128,32 @@ struct MemoryEvent {
   }
 };
 
+// Instructions of a stream follow each other, so that only what happens within one, and where one
+// ends and the next begins, may be out of order: each event moves back a few places at most.
+void add_in_order(std::vector<MemoryEvent>& events, std::size_t first, const MemoryEvent& event) {
+  std::size_t at = events.size();
+  events.push_back(event);
+  for (; at > first && event < events[at - 1]; --at) events[at] = events[at - 1];
+  events[at] = event;
+}
+
 std::vector<MemoryEvent> memory_events(const Timeline& t, const Program& p, DeviceId device) {
   std::vector<MemoryEvent> events;
   for (const Stream& s : p.streams) {
     if (s.device != device) continue;
+    const std::size_t first = events.size();
     for (std::uint32_t i = s.first; i < end_of(s); ++i) {
       const Task& task = p.task(InstructionId{i});
       for (std::uint32_t e = task.first_effect; e < task.first_effect + task.effects; ++e) {
         const MemoryEffect& effect = p.effects[e];
-        events.push_back({effect.at_end ? t.spans[i].end : t.spans[i].start, effect.allocate,
-                          effect.buffer.value});
+        add_in_order(events, first,
+                     {effect.at_end ? t.spans[i].end : t.spans[i].start, effect.allocate,
+                      effect.buffer.value});
       }
     }
+    std::inplace_merge(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(first),
+                       events.end());
   }
-  if (!std::is_sorted(events.begin(), events.end())) std::stable_sort(events.begin(), events.end());
   return events;
 }
 
