@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "core/base/error.h"
+
 namespace trainyard {
 namespace {
 
@@ -80,6 +82,35 @@ TEST(RecordedTrace, SharesAreWhatIsCountedInstantByInstant) {
       RC_ASSERT(share.spans == expected.spans);
     }
   }));
+}
+
+// So many that they are checked half by half: what is wrong is found in both.
+TEST(RecordedTrace, MillionsAreCheckedInEveryRow) {
+  constexpr std::uint32_t kEach = 600'000;
+  RecordedTrace t;
+  t.names = {"kernel"};
+  t.processes = {{"rank 0", 0}};
+  t.threads = {{0, "stream 0", true}, {0, "stream 1", true}};
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    t.rows.push_back({r, 0, std::uint64_t{r} * kEach, kEach});
+    for (std::uint32_t i = 0; i < kEach; ++i) {
+      t.start.push_back(i);
+      t.end.push_back(i + 1);
+    }
+  }
+  t.name.resize(t.start.size());
+  t.category.resize(t.start.size());
+  EXPECT_NO_THROW(check(t));
+  for (const std::size_t at : {std::size_t{7}, t.start.size() - 7}) {
+    RecordedTrace broken = t;
+    ++broken.end[at];
+    try {
+      check(broken);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_NE(describe(error).find(at == 7 ? "in row 0" : "in row 1"), std::string::npos);
+    }
+  }
 }
 
 }  // namespace
