@@ -43,9 +43,10 @@ CountedSteps counted_steps(const RecordedModel& model) {
   return counted;
 }
 
-std::vector<RecordedKernel> kernels_of(const RecordedModel& model, const TimeRange& range) {
+std::vector<RecordedKernel> kernels_of(const RecordedModel& model,
+                                       const std::vector<NameStatistics>& names) {
   std::vector<RecordedKernel> kernels;
-  for (const NameStatistics& s : recorded_statistics(model, range.from, range.to))
+  for (const NameStatistics& s : names)
     kernels.push_back({model.trace.names[s.name], static_cast<RecordedKind>(s.category), s.sum,
                        static_cast<std::int64_t>(s.count)});
   return kernels;
@@ -58,7 +59,7 @@ QString counted(std::int64_t n, const char* one) {
 }  // namespace
 
 KernelsPage::KernelsPage(Session& session, RecordedPage& recorded, QWidget* parent)
-    : Page(parent), session_(session), recorded_(recorded) {
+    : Page(parent), session_(session), recorded_(recorded), names_(this) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   auto scene = std::make_unique<ResidualsScene>(
@@ -102,35 +103,52 @@ void KernelsPage::showEvent(QShowEvent* event) {
 
 // Matched only where somebody looks.
 void KernelsPage::refresh() {
-  if (isVisible()) match_again();
+  if (isVisible())
+    match_again();
+  else
+    names_.stop();
 }
 
 void KernelsPage::match_again() {
+  names_.stop();
   match_.reset();
-  const RecordedModel* recorded = recorded_.model();
-  const ViewData* views = session_.data();
   state_->clear();
   scene_->select({});
+  const std::shared_ptr<const RecordedModel> recorded = recorded_.shared_model();
   if (recorded == nullptr) {
     words_ =
         "Open or drop a trace of a profiler: its kernels are held against what the open plan "
         "predicts of them.";
-  } else if (views == nullptr) {
+  } else if (session_.data() == nullptr) {
     words_ = "Open the model and the plan that was recorded, to hold its kernels against them.";
   } else {
-    const CountedSteps steps = counted_steps(*recorded);
-    const auto devices =
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(recorded->shares.size()));
-    const auto ranks = static_cast<std::int64_t>(session_.experiment()->program.devices);
-    match_ = std::make_unique<const TraceMatch>(match_trace(
-        kernels_of(*recorded, steps.range), steps.steps, devices, views->roofline, ranks));
-    model_ = residuals_model(
-        *match_, "Kernels of " + QFileInfo(q(recorded->trace.source)).fileName().toStdString());
-    state_->setText(q(format_percent(match_->matched)) + " of the kernels' time is matched  ·  " +
-                    counted(steps.steps, "step") + " of " + counted(devices, "device") +
-                    (ranks > 1 ? "  ·  the plan's as the mean of " + counted(ranks, "pipeline rank")
-                               : QString()));
+    words_ = "Adding up the recording's kernels.";
+    const TimeRange range = counted_steps(*recorded).range;
+    // Sums and counts are exact at once; only they are matched.
+    names_.ask(recorded, recorded->spans, recorded->busy_rows, range.from, range.to,
+               [this, recorded](const std::vector<NameStatistics>& names, bool) {
+                 if (!match_) match(*recorded, names);
+               });
   }
+  if (!match_) show_match();
+}
+
+void KernelsPage::match(const RecordedModel& recorded, const std::vector<NameStatistics>& names) {
+  const CountedSteps steps = counted_steps(recorded);
+  const auto devices = std::max<std::int64_t>(1, static_cast<std::int64_t>(recorded.shares.size()));
+  const auto ranks = static_cast<std::int64_t>(session_.experiment()->program.devices);
+  match_ = std::make_unique<const TraceMatch>(match_trace(
+      kernels_of(recorded, names), steps.steps, devices, session_.data()->roofline, ranks));
+  model_ = residuals_model(
+      *match_, "Kernels of " + QFileInfo(q(recorded.trace.source)).fileName().toStdString());
+  state_->setText(q(format_percent(match_->matched)) + " of the kernels' time is matched  ·  " +
+                  counted(steps.steps, "step") + " of " + counted(devices, "device") +
+                  (ranks > 1 ? "  ·  the plan's as the mean of " + counted(ranks, "pipeline rank")
+                             : QString()));
+  show_match();
+}
+
+void KernelsPage::show_match() {
   rows_->show_table(match_ ? residuals_table(model_) : DataTable{});
   unmatched_->show_table(match_ ? unmatched_table(*match_) : DataTable{});
   canvas_->refresh();

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "app/desktop/name_tables.h"
 #include "app/desktop/page.h"
 #include "visualizers/residuals_view.h"
 
@@ -11,6 +12,7 @@ class QLabel;
 
 namespace trainyard {
 
+struct RecordedModel;
 class RecordedPage;
 class ResidualsScene;
 class Session;
@@ -22,12 +24,13 @@ class KernelsPage : public Page {
  public:
   /// Both must outlive it.
   KernelsPage(Session&, RecordedPage&, QWidget* parent = nullptr);
-  /// Null while there is no recording or no plan.
+  /// Null while there is no recording or no plan, or its kernels are still added up.
   const TraceMatch* match() const { return match_.get(); }
   ViewTable& rows() const { return *rows_; }
   ViewTable& unmatched() const { return *unmatched_; }
 
   QList<CanvasWidget*> canvases() const override { return {canvas_}; }
+  bool settled() const override { return !names_.running(); }
   bool whole() const override { return true; }
   bool toggle_rows() override;
   std::optional<Drawing> picture() const override;
@@ -39,6 +42,8 @@ class KernelsPage : public Page {
  private:
   void refresh();
   void match_again();
+  void match(const RecordedModel&, const std::vector<NameStatistics>&);
+  void show_match();
 
   Session& session_;
   RecordedPage& recorded_;
@@ -49,6 +54,7 @@ class KernelsPage : public Page {
   ResidualsScene* scene_;  // of the canvas
   ViewTable *rows_, *unmatched_;
   QLabel* state_;
+  NameTables names_;  // ends first
 };
 
 }  // namespace trainyard

@@ -40,6 +40,8 @@ class RecordedPage : public Page {
   void ask_from(qint64 bytes) { ask_from_ = bytes; }
   void cancel();
   const RecordedModel* model() const { return model_.get(); }
+  /// The same, for whoever still reads it when another is opened.
+  std::shared_ptr<const RecordedModel> shared_model() const { return model_; }
   /// Why the last file could not be opened; empty: it could.
   const QString& error() const { return error_; }
 
