@@ -75,10 +75,13 @@ Inspector::Inspector(Session& session, QWidget* parent) : QWidget(parent), sessi
   facts_->horizontalHeader()->hide();
   facts_->verticalHeader()->hide();
   facts_->verticalHeader()->setDefaultSectionSize(20);
-  facts_->verticalHeader()->setMinimumSectionSize(18);
+  facts_->verticalHeader()->setMinimumSectionSize(20);
   facts_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Fixed);
   facts_->setColumnWidth(0, 88);
   facts_->horizontalHeader()->setStretchLastSection(true);
+  facts_->setTextElideMode(Qt::ElideNone);  // long ones are wrapped
+  connect(facts_->horizontalHeader(), &QHeaderView::sectionResized, facts_,
+          &QTableView::resizeRowsToContents);
   facts_->setShowGrid(false);
   facts_->setEditTriggers(QAbstractItemView::NoEditTriggers);
   facts_->setSelectionMode(QAbstractItemView::NoSelection);
@@ -98,11 +101,14 @@ void Inspector::show_facts(const QList<std::pair<QString, QString>>& facts) {
   for (int row = 0; row < facts.size(); ++row) {
     auto* name = new QTableWidgetItem(facts[row].first);
     name->setForeground(qcolor(Ink::Text2, current_theme()));
+    name->setTextAlignment(Qt::AlignLeft | Qt::AlignTop);
     facts_->setItem(row, 0, name);
     auto* value = new QTableWidgetItem(facts[row].second);
     value->setToolTip(facts[row].second);
+    value->setTextAlignment(Qt::AlignLeft | Qt::AlignTop);
     facts_->setItem(row, 1, value);
   }
+  facts_->resizeRowsToContents();
 }
 
 void Inspector::refresh() {

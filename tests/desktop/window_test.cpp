@@ -119,6 +119,9 @@ TEST(Window, EveryReadingHasItsRange) {
   ASSERT_EQ(table->rowCount(), facts.size()) << "with nothing selected, the step itself";
   EXPECT_TRUE(table->item(0, 1)->text().contains(range));
   EXPECT_TRUE(facts.join('\n').contains(QString::fromStdString(result.step.basis)));
+  const QList<QTableWidgetItem*> time = table->findItems("Time", Qt::MatchExactly);
+  ASSERT_EQ(time.size(), 1);
+  EXPECT_GT(table->rowHeight(time.front()->row()), table->rowHeight(0)) << "wrapped, not cut";
 }
 
 TEST(Window, AKnobIsFollowedByANewResultAndUndoByTheOld) {
