@@ -59,7 +59,8 @@ RunPage::RunPage(Document& document, TrainingSession& training, QWidget* parent)
       canvas_(new CanvasWidget("Run beside its prediction",
                                std::make_unique<RunScene>(training.model()))),
       words_(new ElidedLabel(11, "second")),
-      accept_(new QPushButton("Accept profile")) {
+      accept_(new QPushButton("Accept profile")),
+      start_(new QPushButton("Start run…")) {
   setObjectName("page");
   setAttribute(Qt::WA_StyledBackground);
   accept_->setAccessibleName("Accept profile of the run");
@@ -68,6 +69,12 @@ RunPage::RunPage(Document& document, TrainingSession& training, QWidget* parent)
   auto* bar = new Header("This machine");
   bar->row()->addWidget(words_, 100);  // the title takes what it needs
   bar->row()->addWidget(accept_);
+  // Under the sentence that says there is nothing yet.
+  start_->setAccessibleName("Start run");
+  start_->setProperty("kind", "primary");
+  auto* empty = new QVBoxLayout(canvas_);
+  empty->setContentsMargins(12, 48, 12, 12);
+  empty->addWidget(start_, 0, Qt::AlignLeft | Qt::AlignTop);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -76,6 +83,9 @@ RunPage::RunPage(Document& document, TrainingSession& training, QWidget* parent)
   setFocusProxy(canvas_);
   connect(accept_, &QPushButton::clicked, this, &RunPage::accept);
   connect(&training_, &TrainingSession::changed, canvas_, &CanvasWidget::refresh);
+  connect(&training_, &TrainingSession::started, start_, &QWidget::hide);
+  connect(&training_, &TrainingSession::finished, this,
+          [this] { start_->setVisible(!training_.model().predicted); });
   connect(canvas_, &CanvasWidget::painted, &training_, &TrainingSession::count_frame);
   connect(&training_, &TrainingSession::started, this, &RunPage::begin);
   connect(&training_, &TrainingSession::finished, this, &RunPage::work_out);
@@ -84,6 +94,8 @@ RunPage::RunPage(Document& document, TrainingSession& training, QWidget* parent)
 }
 
 void RunPage::connect_commands(const Actions& actions) {
+  connect(start_, &QPushButton::clicked, actions["run.start"], &QAction::trigger);
+  start_->setToolTip(actions["run.start"]->toolTip());
   QAction* accept = actions["run.accept"];
   connect(accept, &QAction::triggered, this, [this] {
     document_.show_perspective("analyse", "run");

@@ -57,7 +57,7 @@ class RunPage : public Page {
   TrainingSession& training_;
   CanvasWidget* canvas_;
   ElidedLabel* words_;
-  QPushButton* accept_;
+  QPushButton *accept_, *start_;
   std::optional<std::int64_t> number_;
   std::shared_ptr<const RunProfile> profile_;
   std::string error_;

@@ -57,6 +57,22 @@ TEST(RunPage, NothingIsAcceptedBeforeARun) {
   EXPECT_EQ(window->document().project().calibration, "");
 }
 
+TEST(RunPage, WithoutARunItOffersToStartOne) {
+  const auto window = window_with(local_run());
+  window->show_tab("run");
+  RunPage& page = page_of_run(*window);
+  auto* start = named<QPushButton>(page, "Start run");
+  EXPECT_TRUE(start->isVisible());
+  int asked = 0;
+  QAction* action = window->actions_of()["run.start"];
+  action->disconnect(window.get());  // the dialog would wait for an answer
+  QObject::connect(action, &QAction::triggered, &page, [&asked] { ++asked; });
+  click(start);
+  EXPECT_EQ(asked, 1);
+  ASSERT_TRUE(trained(*window, 2));
+  EXPECT_FALSE(start->isVisible());
+}
+
 TEST(RunPage, WhatARunMeasuredPricesThePlanUntilItIsUndone) {
   const Folder folder;
   const auto window = window_with(local_run());
