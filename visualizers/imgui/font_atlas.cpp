@@ -19,19 +19,28 @@ constexpr ImWchar kGlyphs[] = {0x0020, 0x00FF, 0x03B1, 0x03C9, 0x2009, 0x2009, 0
                                0x25B2, 0x2713, 0x2713, 0};
 constexpr float kEmbeddedSize = 13;  // the only size at which the embedded font is sharp
 
-/// Height from the lowest descender to the highest ascender over the em, which is what ImGui means
-/// by the size of a font; 0 when the file cannot be read.
-float height_of_em(const std::string& path) {
+/// In ems.
+struct FaceMeasures {
+  /// From the lowest descender to the highest ascender, which is what ImGui means by the size of a
+  /// font; 0 when the file cannot be read.
+  float height = 0;
+  std::array<float, 10> digits{};  // advances
+};
+
+FaceMeasures measures_of(const std::string& path) {
   FT_Library library = nullptr;
   FT_Face face = nullptr;
-  float height = 0;
+  FaceMeasures m;
   if (FT_Init_FreeType(&library) == 0 && FT_New_Face(library, path.c_str(), 0, &face) == 0) {
-    height = static_cast<float>(face->ascender - face->descender) /
-             static_cast<float>(face->units_per_EM);
+    const auto em = static_cast<float>(face->units_per_EM);
+    m.height = static_cast<float>(face->ascender - face->descender) / em;
+    for (std::size_t i = 0; i < m.digits.size(); ++i)
+      if (FT_Load_Char(face, '0' + i, FT_LOAD_NO_SCALE) == 0)
+        m.digits[i] = static_cast<float>(face->glyph->advance.x) / em;
     FT_Done_Face(face);
   }
   FT_Done_FreeType(library);
-  return height;
+  return m;
 }
 
 const std::string& path_of(const FontFiles& files, Face face, Weight weight) {
@@ -42,17 +51,22 @@ const std::string& path_of(const FontFiles& files, Face face, Weight weight) {
   return wanted.empty() ? files.regular : wanted;
 }
 
-// Tabular figures: every digit as wide as the widest, in the middle of its cell.
-void align_digits(ImFont& font) {
-  float widest = 0;
-  for (ImWchar c = '0'; c <= '9'; ++c) widest = std::max(widest, font.FindGlyph(c)->AdvanceX);
-  for (ImWchar c = '0'; c <= '9'; ++c) {
-    auto* glyph = const_cast<ImFontGlyph*>(font.FindGlyph(c));
-    const float shift = std::round((widest - glyph->AdvanceX) / 2);
+// Tabular figures: every digit as wide as the widest, in the middle of its cell. By the face's own
+// advances: cells of those that ImGui rounds up would part the digits of a small font.
+void align_digits(ImFont& font, std::array<float, 10> advances) {
+  const auto glyph_of = [&](std::size_t i) {
+    return const_cast<ImFontGlyph*>(font.FindGlyph(static_cast<ImWchar>('0' + i)));
+  };
+  for (std::size_t i = 0; i < advances.size(); ++i)
+    if (advances[i] <= 0) advances[i] = glyph_of(i)->AdvanceX;
+  const float cell = std::round(*std::max_element(advances.begin(), advances.end()));
+  for (std::size_t i = 0; i < advances.size(); ++i) {
+    ImFontGlyph* glyph = glyph_of(i);
+    const float shift = std::round((cell - advances[i]) / 2);
     glyph->X0 += shift;
     glyph->X1 += shift;
-    glyph->AdvanceX = widest;
-    font.IndexAdvanceX[c] = widest;
+    glyph->AdvanceX = cell;
+    font.IndexAdvanceX[static_cast<int>('0' + i)] = cell;
   }
 }
 
@@ -87,7 +101,7 @@ void FontAtlas::rebuild() {
   atlas_.Build();
   draw_tiles();
   for (auto& [key, entry] : fonts_) {
-    align_digits(*entry.font);
+    align_digits(*entry.font, entry.digits);
     const ImFontGlyph* h = entry.font->FindGlyph('H');
     entry.cap_middle = (h->Y0 + h->Y1) / 2;
   }
@@ -97,11 +111,15 @@ void FontAtlas::add_fonts() {
   for (auto& [key, entry] : fonts_) {
     const auto& [face, weight, quarters] = key;
     const std::string& path = path_of(files_, face, weight);
-    const float height = path.empty() ? 0 : height_of_em(path);
+    const FaceMeasures face_of = path.empty() ? FaceMeasures{} : measures_of(path);
+    const float em = static_cast<float>(quarters) / 4;
     ImFontConfig config;
-    if (height > 0) {
+    entry.digits = {};
+    if (face_of.height > 0) {
       config.GlyphRanges = kGlyphs;
-      entry.size = static_cast<float>(quarters) / 4 * height;
+      entry.size = em * face_of.height;
+      for (std::size_t i = 0; i < entry.digits.size(); ++i)
+        entry.digits[i] = em * face_of.digits[i];
       entry.font = atlas_.AddFontFromFileTTF(path.c_str(), entry.size, &config);
     } else {
       entry.size = kEmbeddedSize * static_cast<float>(std::max(1.0, std::round(scale_)));

@@ -24,6 +24,8 @@ struct LabelFont {
   ImFont* font = nullptr;
   float size = 0;        // device px, as ImGui counts them (ascent and descent)
   float cap_middle = 0;  // from the top of the line to the middle of an H
+  // As the face has them, in device px: ImGui rounds each up. 0: not known.
+  std::array<float, 10> digits{};
 };
 
 class FontAtlas {
