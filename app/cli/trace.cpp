@@ -130,7 +130,8 @@ std::string text_of(const RecordedModel& m, TimeRange range,
   return out;
 }
 
-// Of several files, and of one that is quickly read, the extent is known when all is read.
+// With a range, files are looked through before it is known what to read of them; those that are
+// quickly read are read and then cut.
 RecordedTrace read_asked(const Words& words, Streams& streams, bool shown) {
   const std::vector<std::string> paths = words.texts("");
   const InterruptStop interrupt;
@@ -140,12 +141,17 @@ RecordedTrace read_asked(const Words& words, Streams& streams, bool shown) {
     };
   };
   TraceImportOptions options{interrupt.token(), told("looking through"), {}};
-  const bool ranged = words.has("range");
-  const bool scanned = ranged && paths.size() == 1 && extent_comes_first(paths.front());
-  if (scanned) options.range = range_of(words, trace_extent(paths.front(), options));
+  if (!words.has("range")) {
+    options.progress = told("reading        ");
+    return open_traces(paths, options);
+  }
+  if (std::any_of(paths.begin(), paths.end(), extent_comes_first)) {
+    const TraceFiles files = trace_files(paths, options);
+    options.progress = told("reading        ");
+    return open_part(files, range_of(words, files.whole), options);
+  }
   options.progress = told("reading        ");
   RecordedTrace trace = open_traces(paths, options);
-  if (!ranged || scanned) return trace;
   const TraceRange range = range_of(words, extent_of(trace));
   return asked_part(std::move(trace), range);
 }

@@ -121,6 +121,7 @@ RecordedTrace open_part(const TraceFiles& files, const TraceRange& range,
   if (!parts.empty()) whole = merged_trace(std::move(parts), clocks);
   expect_spans(whole, range);
   whole.part = RecordedPart{range.from, range.to, range.whole};
+  whole.events = files.whole.events;
   return whole;
 }
 

@@ -2,6 +2,10 @@
 // text in it if that is longer, is all the memory that it takes. For documents of gigabytes; those
 // that are looked at as a whole are json.h's.
 //
+// Of our own because nlohmann-json and the RapidJSON that is packaged (of 2016) read traces at less
+// than the 100 MB/s that a person who opens one of a gigabyte is promised: 95 to 111 MB/s with the
+// latter, 146 to 169 with this on the same machine.
+//
 // Beyond the standard, NaN and Infinity are numbers and a comma may stand behind the last entry, as
 // other writers have it.
 #pragma once
