@@ -297,7 +297,7 @@ class SoftwareRenderer : public Renderer {
   }
 
  private:
-  static constexpr int kManyIndices = 6000;  // from which on one processor is not enough
+  static constexpr int kManyIndices = 40000;  // from which on one processor is not enough
   static constexpr int kBands = 4;
 
   static int pixels(float length) { return length > 0 ? static_cast<int>(std::ceil(length)) : 0; }
