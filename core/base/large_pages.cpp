@@ -6,15 +6,14 @@
 
 namespace trainyard {
 
-void ask_for_large_pages(const void* at, std::size_t bytes) {
-  constexpr std::uintptr_t kSmall = 4096;
+void ask_for_large_pages(void* at, std::size_t bytes) {
+  constexpr std::size_t kSmall = 4096;
   constexpr std::size_t kLarge = std::size_t{2} << 20;
   if (bytes < kLarge) return;
   // Whole pages of it only.
-  const auto first = reinterpret_cast<std::uintptr_t>(at);
-  const std::uintptr_t begin = (first + kSmall - 1) & ~(kSmall - 1);
-  const std::uintptr_t end = (first + bytes) & ~(kSmall - 1);
-  static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE));
+  const std::size_t skipped = -reinterpret_cast<std::uintptr_t>(at) & (kSmall - 1);
+  const std::size_t whole = (bytes - skipped) & ~(kSmall - 1);
+  static_cast<void>(::madvise(static_cast<char*>(at) + skipped, whole, MADV_HUGEPAGE));
 }
 
 }  // namespace trainyard

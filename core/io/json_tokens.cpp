@@ -47,7 +47,10 @@ bool is_number(std::string_view text) {
     ++at;
   else if (!digits())
     return false;
-  if (at != end && *at == '.' && (++at, !digits())) return false;
+  if (at != end && *at == '.') {
+    ++at;
+    if (!digits()) return false;
+  }
   if (at != end && (*at == 'e' || *at == 'E')) {
     ++at;
     if (at != end && (*at == '+' || *at == '-')) ++at;
