@@ -80,8 +80,9 @@ Inspector::Inspector(Session& session, QWidget* parent) : QWidget(parent), sessi
   facts_->setColumnWidth(0, 88);
   facts_->horizontalHeader()->setStretchLastSection(true);
   facts_->setTextElideMode(Qt::ElideNone);  // long ones are wrapped
+  // Not at once: a scroll bar that comes makes the column narrower while the table is laid out.
   connect(facts_->horizontalHeader(), &QHeaderView::sectionResized, facts_,
-          &QTableView::resizeRowsToContents);
+          &QTableView::resizeRowsToContents, Qt::QueuedConnection);
   facts_->setShowGrid(false);
   facts_->setEditTriggers(QAbstractItemView::NoEditTriggers);
   facts_->setSelectionMode(QAbstractItemView::NoSelection);

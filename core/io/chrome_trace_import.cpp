@@ -344,11 +344,12 @@ Bytes read_events(ByteSource& bytes, const std::string& source, const TraceImpor
   };
   if (tokens.is_too_deep())
     refuse(fmt::format("expected at most {} lists and objects in each other", kDeepestTokens));
+  const bool broken = !tokens.fault().empty();
+  if (broken && document.shown() == 0)
+    refuse("expected trace events as JSON, found " + tokens.fault());
   if (!document.found_events())
-    refuse(tokens.fault().empty()
-               ? "expected a list of events or an object with traceEvents, found neither"
-               : "expected trace events as JSON, found " + tokens.fault());
-  if (!tokens.fault().empty())
+    refuse("expected a list of events or an object with traceEvents, found neither");
+  if (broken)
     builder.defect({tokens.is_cut_short() ? "the end of the list of events" : "JSON",
                     tokens.fault(), tokens.line(), tokens.offset(), 1,
                     "what comes before it is kept"});
