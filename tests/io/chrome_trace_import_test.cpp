@@ -141,6 +141,10 @@ TEST(ChromeTrace, AFileThatEndsEarlyKeepsWhatItHolds) {
 
 TEST(ChromeTrace, RefusesWhatIsNoTraceWithItsPlace) {
   EXPECT_EQ(refusal_of(""), "t.json:1 (byte 0): expected trace events as JSON, found nothing");
+  EXPECT_EQ(refusal_of("[1,2"),
+            "t.json:1 (byte 4): expected trace events as JSON, found the end of the file");
+  EXPECT_EQ(refusal_of("{\"traceEvents\": [{\"ph\" \"X\"}]}"),
+            "t.json:1 (byte 23): expected trace events as JSON, found no colon behind a key");
   EXPECT_EQ(refusal_of("{\"a\" 1}"),
             "t.json:1 (byte 5): expected trace events as JSON, found no colon behind a key");
   EXPECT_EQ(refusal_of("{\"a\":1}"),
