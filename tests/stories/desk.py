@@ -126,15 +126,14 @@ class Desk:
     def scroll_to(self, name, over, kind=None):
         """Turns the wheel over a place until the thing of that name is in sight."""
         self.xdotool("mousemove", "--sync", *over)
-        for _ in range(200):
-            if self.find(name, kind)["seen"]:
-                break
-            self.xdotool("click", 5)
-            time.sleep(0.06)
-        for _ in range(50):  # until it stands still
+        for _ in range(250):
             found = self.find(name, kind)
-            time.sleep(0.15)
-            if found["seen"] and found == self.find(name, kind):
+            if not found["seen"]:
+                self.xdotool("click", 5)
+                time.sleep(0.06)
+                continue
+            time.sleep(0.3)  # a page that is just filled grows once more
+            if found == self.find(name, kind):
                 return
         raise Missed(f'"{name}" does not come into sight')
 
