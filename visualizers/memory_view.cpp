@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "visualizers/drawing_parts.h"
 #include "visualizers/memory_wave.h"
 #include "visualizers/text_metrics.h"
 #include "visualizers/timeline_model.h"
 #include "visualizers/viewmodel/format.h"
-#include "visualizers/viewmodel/in_parallel.h"
 
 namespace trainyard {
 namespace {
@@ -349,9 +349,8 @@ void draw_compact(Drawing& drawing, const MemoryLayout& layout, const MemoryMode
     for (const CompactRow& row : rows) draw(drawing, row);
     return;
   }
-  std::vector<Drawing> parts(rows.size(), part_of(drawing));
-  in_parallel(rows.size(), [&](std::size_t i) { draw(parts[i], rows[i]); });
-  append(drawing, std::move(parts));
+  draw_in_parallel(drawing, rows.size(),
+                   [&](Drawing& part, std::size_t i) { draw(part, rows[i]); });
 }
 
 }  // namespace

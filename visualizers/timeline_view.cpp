@@ -1,4 +1,5 @@
 #include "visualizers/timeline_view.h"
+#include "visualizers/drawing_parts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,6 @@
 #include "visualizers/timeline_overlays.h"
 #include "visualizers/timeline_selection.h"
 #include "visualizers/viewmodel/format.h"
-#include "visualizers/viewmodel/in_parallel.h"
 
 namespace trainyard {
 namespace {
@@ -106,13 +106,11 @@ void draw_ranks(Drawing& drawing, const TimelineLayout& layout, const TimelineMo
 // The same on all processors, a few ranks at a time.
 void draw_ranks_together(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
                          const ViewState& state, std::size_t first, std::size_t last) {
-  std::vector<Drawing> parts((last - first + kRanksTogether - 1) / kRanksTogether,
-                             part_of(drawing));
-  in_parallel(parts.size(), [&](std::size_t part) {
+  const std::size_t parts = (last - first + kRanksTogether - 1) / kRanksTogether;
+  draw_in_parallel(drawing, parts, [&](Drawing& on, std::size_t part) {
     const std::size_t from = first + part * kRanksTogether;
-    draw_ranks(parts[part], layout, model, state, from, std::min(last, from + kRanksTogether));
+    draw_ranks(on, layout, model, state, from, std::min(last, from + kRanksTogether));
   });
-  append(drawing, std::move(parts));
 }
 
 void draw_lanes(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,

@@ -4,16 +4,14 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/large_pages.h"
 #include "core/base/units_text.h"
 #include "core/base/utf8.h"
+#include "core/io/pickle_memory.h"
+#include "core/io/pickle_opcodes.h"
 
 namespace trainyard {
 namespace {
@@ -22,118 +20,6 @@ constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr std::size_t kMostOnStack = std::size_t{1} << 26;
 constexpr std::size_t kOpenSought = 256;
 using Kind = PickleValue::Kind;
-
-// Opcodes that are refused, by their names in Python's pickletools.
-const char* refused_name(unsigned char op) {
-  switch (op) {
-    case 'c':
-      return "GLOBAL";
-    case 0x93:
-      return "STACK_GLOBAL";
-    case 'R':
-      return "REDUCE";
-    case 'b':
-      return "BUILD";
-    case 'i':
-      return "INST";
-    case 'o':
-      return "OBJ";
-    case 0x81:
-      return "NEWOBJ";
-    case 0x92:
-      return "NEWOBJ_EX";
-    case 'P':
-      return "PERSID";
-    case 'Q':
-      return "BINPERSID";
-    case 0x82:
-      return "EXT1";
-    case 0x83:
-      return "EXT2";
-    case 0x84:
-      return "EXT4";
-    case 0x97:
-      return "NEXT_BUFFER";
-    case 0x98:
-      return "READONLY_BUFFER";
-    case 0x90:
-      return "ADDITEMS";
-    case 0x8F:
-      return "EMPTY_SET";
-    case 0x91:
-      return "FROZENSET";
-    default:
-      return nullptr;
-  }
-}
-
-// What a pickle remembers by number: gigabytes of them are never moved to make room.
-class Memo {
- public:
-  std::size_t size() const { return size_; }
-  PickleValue& operator[](std::size_t at) { return chunks_[at >> kShift][at & kMask]; }
-  void push(const PickleValue& value) {
-    resize(size_ + 1);
-    (*this)[size_ - 1] = value;
-  }
-  void resize(std::size_t size) {
-    while (chunks_.size() << kShift < size) chunks_.push_back(chunk());
-    size_ = size;
-  }
-
- private:
-  struct Free {
-    void operator()(PickleValue* values) const { std::free(values); }
-  };
-  using Chunk = std::unique_ptr<PickleValue[], Free>;
-  static constexpr std::size_t kShift = 17, kMask = (std::size_t{1} << kShift) - 1;
-
-  static Chunk chunk() {
-    constexpr std::size_t kBytes = sizeof(PickleValue) << kShift;
-    auto* const values = static_cast<PickleValue*>(std::aligned_alloc(kBytes, kBytes));
-    if (values == nullptr) throw std::bad_alloc();
-    ask_for_large_pages(values, kBytes);
-    std::uninitialized_value_construct_n(values, kMask + 1);
-    return Chunk(values);
-  }
-  std::vector<Chunk> chunks_;
-  std::size_t size_ = 0;
-};
-
-// Values that belong to nothing yet; room is made for many at a time.
-class Stack {
- public:
-  bool empty() const { return top_ == values_.get(); }
-  std::size_t size() const { return static_cast<std::size_t>(top_ - values_.get()); }
-  PickleValue* data() { return values_.get(); }
-  PickleValue& operator[](std::size_t at) { return values_[at]; }
-  PickleValue& back() { return top_[-1]; }
-  PickleValue* end() { return top_; }
-  /// How many fit as it is.
-  std::size_t room() const { return capacity_ - size(); }
-  void push(const PickleValue& value) {
-    if (room() == 0) grow();
-    *top_++ = value;
-  }
-  void pop() { --top_; }
-  /// `end` is within the room.
-  void end_at(PickleValue* end) { top_ = end; }
-  /// At most its size.
-  void shrink(std::size_t size) { top_ = values_.get() + size; }
-
- private:
-  void grow() {
-    const std::size_t held = size();
-    capacity_ = std::max<std::size_t>(1024, 2 * capacity_);
-    auto larger = std::make_unique<PickleValue[]>(capacity_);
-    std::copy(values_.get(), top_, larger.get());
-    values_ = std::move(larger);
-    top_ = values_.get() + held;
-  }
-  std::unique_ptr<PickleValue[]> values_;
-  PickleValue* top_ = nullptr;
-  std::size_t capacity_ = 0;
-};
 
 class Machine {
  public:
@@ -673,7 +559,7 @@ class Machine {
       default:
         break;
     }
-    if (const char* name = refused_name(op))
+    if (const char* name = refused_opcode(op))
       refuse(std::string("expected plain data, found the opcode ") + name +
              ", which is more than data: it is not carried out");
     refuse("expected an opcode of pickle, found byte " + std::to_string(op));
@@ -689,8 +575,8 @@ class Machine {
   std::vector<char> block_;
   std::size_t at_ = 0, end_ = 0;
   std::uint64_t before_ = 0, at_opcode_ = 0, kept_ = 0, memoized_ = 0;
-  Stack stack_;
-  Memo memo_;
+  PickleStack stack_;
+  PickleMemo memo_;
   std::vector<std::size_t> marks_;
   std::vector<Made> open_;  // containers that may still be filled, and where they are remembered
   std::uint64_t unshared_from_ = 0;  // containers before it may be spoken of twice

@@ -34,7 +34,7 @@ void set_shares(Fold& fold, const BusyTimes& busy) {
     most = busy[c] > busy[most] ? c : most;
   }
   fold.share = std::bit_cast<std::array<std::uint8_t, kCategorySlots>>(shares);
-  fold.category = most & 7u;
+  fold.category = most;
   if (fold.end == fold.start) fold.share[fold.category] = 255;
 }
 
@@ -125,12 +125,12 @@ struct Walk {
 
   void fold(std::uint32_t first, std::uint32_t to, const BusyTimes& busy, Fold& made) const {
     made.first = first;
-    made.count = (to - first) & kMostSpans;
+    made.count = to - first;
     made.start = Instant{start[first]};
     made.end = Instant{end[to - 1]};
     made.share = {};
     if (to - first == 1) {
-      made.category = store.category[row.first + first] & 7u;
+      made.category = store.category[row.first + first];
       made.share[made.category] = 255;
     } else {
       set_shares(made, busy);
@@ -170,7 +170,7 @@ void next_level(std::vector<Fold>& folds, const FoldLevel& below, std::vector<Bu
     const bool small = joins(f);
     if (open && small && folds.back().start.count() >> shift == f.start.count() >> shift) {
       Fold& whole = folds.back();
-      whole.count = (whole.count + f.count) & kMostSpans;
+      whole.count += f.count;
       whole.end = f.end;
       add(busy[made - 1], busy[i]);
     } else {

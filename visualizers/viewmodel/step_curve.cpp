@@ -30,19 +30,6 @@ std::size_t crest_of_samples(const StepCurve& curve, std::size_t first, std::siz
   return best;
 }
 
-// Samples [first, last) as whole blocks with what is left before and behind them; empty where there
-// is no whole one.
-struct Blocks {
-  std::size_t first, last;
-  bool empty() const { return first >= last; }
-  std::size_t begin() const { return first * kSamplesInBlock; }
-  std::size_t end() const { return last * kSamplesInBlock; }
-};
-
-Blocks blocks_in(std::size_t first, std::size_t last) {
-  return {(first + kSamplesInBlock - 1) / kSamplesInBlock, last / kSamplesInBlock};
-}
-
 void index_blocks(StepCurve& curve) {
   const std::size_t samples = curve.value.size(), blocks = samples / kSamplesInBlock + 1;
   curve.levels.emplace_back().reserve(blocks);
@@ -137,26 +124,40 @@ std::size_t crest_of_nodes(const StepCurve& curve, std::size_t level, std::size_
   return curve.crests[level][best];
 }
 
-// As of_samples and crest_of_samples, where an index is there to be asked.
-ValueRange range_between(const StepCurve& curve, std::size_t first, std::size_t last) {
-  const Blocks whole = blocks_in(first, last);
-  if (whole.empty()) return of_samples(curve, first, last);
-  ValueRange range = of_nodes(curve, 0, whole.first, whole.last);
-  if (first < whole.begin()) widen(range, of_samples(curve, first, whole.begin()));
-  if (whole.end() < last) widen(range, of_samples(curve, whole.end(), last));
+// As of_samples, through the index.
+ValueRange range_between(const StepCurve& curve, std::size_t first_sample,
+                         std::size_t last_sample) {
+  Samples part{first_sample, last_sample};
+  ValueRange range{curve.value[part.first], curve.value[part.first]};
+  while (part.first < part.last && part.first % kSamplesInBlock != 0)
+    widen(range, of_samples(curve, part.first, part.first + 1)), ++part.first;
+  while (part.first < part.last && part.last % kSamplesInBlock != 0)
+    --part.last, widen(range, of_samples(curve, part.last, part.last + 1));
+  std::size_t first = part.first / kSamplesInBlock, last = part.last / kSamplesInBlock;
+  for (std::size_t level = 0; first < last;
+       ++level, first /= kBlocksInNode, last /= kBlocksInNode) {
+    const bool top = level + 1 == curve.levels.size();
+    while (first < last && (top || first % kBlocksInNode != 0))
+      widen(range, curve.levels[level][first++]);
+    while (first < last && last % kBlocksInNode != 0) widen(range, curve.levels[level][--last]);
+  }
   return range;
 }
 
+// As crest_of_samples, through the finest level of the index.
 std::size_t crest_between(const StepCurve& curve, std::size_t first, std::size_t last) {
-  const Blocks whole = blocks_in(first, last);
-  if (whole.empty()) return crest_of_samples(curve, first, last);
+  const std::size_t low = (first + kSamplesInBlock - 1) / kSamplesInBlock;
+  const std::size_t high = last / kSamplesInBlock;
+  if (low >= high) return crest_of_samples(curve, first, last);
   std::size_t best = first;
   const auto consider = [&](std::size_t crest) {
     if (curve.value[crest] > curve.value[best]) best = crest;
   };
-  if (first < whole.begin()) consider(crest_of_samples(curve, first, whole.begin()));
-  consider(crest_of_nodes(curve, 0, whole.first, whole.last));
-  if (whole.end() < last) consider(crest_of_samples(curve, whole.end(), last));
+  if (first < low * kSamplesInBlock)
+    consider(crest_of_samples(curve, first, low * kSamplesInBlock));
+  consider(crest_of_nodes(curve, 0, low, high));
+  if (high * kSamplesInBlock < last)
+    consider(crest_of_samples(curve, high * kSamplesInBlock, last));
   return best;
 }
 
@@ -243,21 +244,8 @@ Count value_at(const StepCurve& curve, Instant t) {
 }
 
 ValueRange range_of(const StepCurve& curve, Instant from, Instant to) {
-  Samples part = samples_in(curve, from.count(), to.count());
-  ValueRange range{curve.value[part.first], curve.value[part.first]};
-  while (part.first < part.last && part.first % kSamplesInBlock != 0)
-    widen(range, of_samples(curve, part.first, part.first + 1)), ++part.first;
-  while (part.first < part.last && part.last % kSamplesInBlock != 0)
-    --part.last, widen(range, of_samples(curve, part.last, part.last + 1));
-  std::size_t first = part.first / kSamplesInBlock, last = part.last / kSamplesInBlock;
-  for (std::size_t level = 0; first < last;
-       ++level, first /= kBlocksInNode, last /= kBlocksInNode) {
-    const bool top = level + 1 == curve.levels.size();
-    while (first < last && (top || first % kBlocksInNode != 0))
-      widen(range, curve.levels[level][first++]);
-    while (first < last && last % kBlocksInNode != 0) widen(range, curve.levels[level][--last]);
-  }
-  return range;
+  const Samples part = samples_in(curve, from.count(), to.count());
+  return range_between(curve, part.first, part.last);
 }
 
 void ranges_of(const StepCurve& curve, Instant from, Instant to, int count,
