@@ -1,8 +1,8 @@
 #include "core/io/chrome_event.h"
 
-#include <charconv>
 #include <cmath>
 
+#include "core/base/number_text.h"
 #include "core/io/trace_builder.h"
 
 namespace trainyard {
@@ -11,10 +11,8 @@ namespace {
 constexpr std::size_t kMostNumbers = 64;  // of a counter
 
 std::optional<double> finite_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
-  return value;
+  const auto value = number_of<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 // Of Trainyard's own traces, by the letter of the phase.
@@ -25,13 +23,6 @@ RecordedKind kind_of_phase(std::string_view phase) {
 }
 
 }  // namespace
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
 
 void clear(ChromeEvent& e) {
   for (std::string* text : {&e.name, &e.phase, &e.category, &e.time, &e.duration, &e.process,
@@ -74,14 +65,14 @@ void set_argument(ChromeEvent& e, std::string_view key, std::string_view text) {
       if (key == "phase") e.arg_phase.assign(text);
       break;
     case 9:
-      if (key == "Device Id") e.device_id = whole_number(text);
+      if (key == "Device Id") e.device_id = number_of<std::int64_t>(text);
       break;
     case 10:
-      if (key == "sort_index") e.sort_index = whole_number(text);
+      if (key == "sort_index") e.sort_index = number_of<std::int64_t>(text);
       break;
     case 11:
-      if (key == "correlation") e.correlation = whole_number(text);
-      if (key == "Device Type") e.device_type = whole_number(text);
+      if (key == "correlation") e.correlation = number_of<std::int64_t>(text);
+      if (key == "Device Type") e.device_type = number_of<std::int64_t>(text);
       break;
     case 14:
       if (key == "Total Reserved") e.reserved = finite_number(text);

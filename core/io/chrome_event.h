@@ -36,7 +36,4 @@ struct ChromeEventKind {
 };
 ChromeEventKind kind_of(const ChromeEvent&);
 
-/// The whole text as a whole number; nothing where it is none.
-std::optional<std::int64_t> whole_number(std::string_view text);
-
 }  // namespace trainyard

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/io/byte_source.h"
 #include "core/io/chrome_event.h"
 #include "core/io/chrome_trace_scan.h"
@@ -313,12 +314,12 @@ class TraceDocument {
   }
 
   void take_epoch(Token value) {
-    const std::int64_t epoch = whole_number(plain_text(value)).value_or(-1);
+    const std::int64_t epoch = number_of<std::int64_t>(plain_text(value)).value_or(-1);
     if (epoch >= 0 && epoch <= kFarthestTime) builder_.epoch = epoch;
   }
 
   void take_distributed(const std::string& key, Token value) {
-    const std::int64_t number = whole_number(plain_text(value)).value_or(-1);
+    const std::int64_t number = number_of<std::int64_t>(plain_text(value)).value_or(-1);
     tokens_.pass(value);
     if (number < 0 || number >= 1 << 24) return;
     if (key == "rank") builder_.rank = static_cast<int>(number);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/io/chrome_event.h"
 #include "core/io/decimal_time.h"
 #include "core/io/trace_measure.h"
@@ -138,7 +139,7 @@ class TraceScan {
 
   void end_value() {
     if (open_.size() == 1 && key_ == "baseTimeNanoseconds") {
-      const std::int64_t epoch = whole_number(word_).value_or(-1);
+      const std::int64_t epoch = number_of<std::int64_t>(word_).value_or(-1);
       if (epoch >= 0 && epoch <= kFarthestTime) epoch_ = epoch;
     } else if (in_event()) {
       if (key_ == "ph")

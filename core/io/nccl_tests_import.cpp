@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/io/json.h"
 #include "core/io/schema.h"
 
@@ -27,12 +27,8 @@ std::vector<std::string_view> words_of(std::string_view line) {
 }
 
 std::optional<double> number(std::string_view word) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(value) ||
-      value < 0)
-    return {};
-  return value;
+  const auto value = number_of<double>(word);
+  return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
 class TableReader {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/io/byte_source.h"
 #include "core/io/csv_rows.h"
 #include "core/io/decimal_time.h"
@@ -145,13 +145,6 @@ std::optional<ReportHead> head_of(const CsvRows& row) {
   return head;
 }
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
 class NsysReader {
  public:
   NsysReader(ByteSource& bytes, const std::string& source, const TraceImportOptions& options,
@@ -268,7 +261,7 @@ class NsysReader {
   }
 
   void add(TraceSpan span) {
-    const auto correlation = whole_number(cell(Column::Correlation));
+    const auto correlation = number_of<std::int64_t>(cell(Column::Correlation));
     if (correlation && *correlation > 0 && *correlation < std::int64_t{kNoCorrelation}) {
       span.correlation = static_cast<std::uint32_t>(*correlation);
       span.launches = !head_->of_device();

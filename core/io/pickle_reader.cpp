@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/units_text.h"
 #include "core/base/utf8.h"
 #include "core/io/pickle_memory.h"
@@ -257,18 +257,14 @@ class Machine {
   void push_decimal(std::string text) {
     if (text == "00" || text == "01") return push(truth(text == "01"));
     if (!text.empty() && text.back() == 'L') text.pop_back();
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-      refuse("expected an integer of 64 bits as text");
-    push(integer(value));
+    const auto value = number_of<std::int64_t>(text);
+    if (!value) refuse("expected an integer of 64 bits as text");
+    push(integer(*value));
   }
   void push_real(const std::string& text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-      refuse("expected a number as text");
-    push(real(value));
+    const auto value = number_of<double>(text);
+    if (!value) refuse("expected a number as text");
+    push(real(*value));
   }
 
   // What most of a large pickle is, as long as all is as it should be and the block does not end;
@@ -542,12 +538,9 @@ class Machine {
 
   bool step_memo(unsigned char op) {
     const auto number = [&] {
-      const std::string text = line();
-      std::uint64_t value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc() || end != text.data() + text.size())
-        refuse("expected a memo number as text");
-      return value;
+      const auto value = number_of<std::uint64_t>(line());
+      if (!value) refuse("expected a memo number as text");
+      return *value;
     };
     switch (op) {
       case 'p':
