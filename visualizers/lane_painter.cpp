@@ -54,12 +54,13 @@ Duration part(Duration whole, double share) {
 }  // namespace
 
 LanePainter::LanePainter(Drawing& drawing, const TimelineModel& model, const Viewport& v,
-                         double scale)
+                         double scale, bool plain)
     : drawing_(drawing),
       model_(model),
       program_(model.experiment->program),
       v_(v),
       scale_(scale),
+      plain_(plain),
       step_(fold_step(v, scale)),
       from_(std::clamp(v.from, -kFarthest, kFarthest)),
       px_per_ns_(1 / ns_per_px(v)),
@@ -87,7 +88,14 @@ inline float LanePainter::place(Instant t) const {
 // To be called before a row is drawn.
 void LanePainter::begin(std::uint32_t row, float top, float height) {
   folds_.clear();
-  fold_row(model_.spans, row, v_.from, v_.to, step_, folds_);
+  boxes_.clear();
+  if (plain_) {
+    const LowRow low = low_row(v_, scale_, double{height} * scale_);
+    steps_ = low.heights;
+    fold_low_row(model_.spans, row, v_.from, v_.to, step_, low, boxes_);
+  } else {
+    fold_row(model_.spans, row, v_.from, v_.to, step_, folds_);
+  }
   bounds_ = {v_.plot.x - kBeyondPlot, top, v_.plot.width + 3 * kBeyondPlot, height};
 }
 
@@ -100,21 +108,34 @@ void LanePainter::flush() {
 
 void LanePainter::compute(std::uint32_t row, float top, float height, DeviceId device) {
   begin(row, top, height);
-  const std::uint32_t first_seen =
-      folds_.empty() ? window(model_.spans, row, v_.from, v_.to).first : folds_.front().first;
   const std::uint32_t base = instruction_at(model_, row, 0).value;
-  float before = place(end_before(row, first_seen));
-  for (const Fold& f : folds_) {
-    const Extent e = place(f.start, f.end);
-    idle(before, e.left, top, height, base + f.first);
+  if (plain_)
+    return with_idle(row, top, height, device, boxes_, [&](const LowBox& box, const Extent& e) {
+      low_box(box, e, top, height, base);
+    });
+  with_idle(row, top, height, device, folds_, [&](const Fold& f, const Extent& e) {
     if (f.count == 1)
       span(f, e, top, height, InstructionId{base + f.first});
     else
       folded(f, e, top, height, base + f.first);
+  });
+}
+
+// The boxes, and the waits between and around them.
+template <class Boxes, class Draw>
+void LanePainter::with_idle(std::uint32_t row, float top, float height, DeviceId device,
+                            const Boxes& boxes, Draw&& draw) {
+  const std::uint32_t first_seen =
+      boxes.empty() ? window(model_.spans, row, v_.from, v_.to).first : boxes.front().first;
+  const std::uint32_t base = instruction_at(model_, row, 0).value;
+  float before = place(end_before(row, first_seen));
+  for (const auto& box : boxes) {
+    const Extent e = place(box.start, box.end);
+    idle(before, e.left, top, height, base + box.first);
+    draw(box, e);
     before = e.right;
   }
-  const std::uint32_t next =
-      folds_.empty() ? first_seen : folds_.back().first + folds_.back().count;
+  const std::uint32_t next = boxes.empty() ? first_seen : boxes.back().first + boxes.back().count;
   const bool tail = next == model_.spans.rows[row].count;
   if (!tail) idle(before, place(span_at(model_.spans, row, next).start), top, height, base + next);
   flush();
@@ -123,9 +144,21 @@ void LanePainter::compute(std::uint32_t row, float top, float height, DeviceId d
           {ItemKind::Idle, tail_tag(device)});
 }
 
+void LanePainter::low_box(const LowBox& box, const Extent& e, float top, float height,
+                          std::uint32_t base) {
+  const float busy =
+      height * static_cast<float>(std::max<int>(1, box.height)) / static_cast<float>(steps_);
+  put({{e.left, top + height - busy, std::max(1.f, e.width()), busy},
+       base + box.first,
+       box.count == 1 ? ItemKind::Span : ItemKind::Fold,
+       ink_at(box.category),
+       Tile::Kind::Fill});
+}
+
 void LanePainter::comm(std::uint32_t row, float top, float height) {
   begin(row, top, height);
   const std::uint32_t base = instruction_at(model_, row, 0).value;
+  for (const LowBox& box : boxes_) low_box(box, place(box.start, box.end), top, height, base);
   for (const Fold& f : folds_) {
     const Extent e = place(f.start, f.end);
     const float width = std::max(kShortestMark, e.width() - (e.width() > kNarrow ? 1.f : 0.f));

@@ -16,7 +16,8 @@ inline constexpr float kShortestMark = 1.6f;  // px of the shortest span's box
 /// One object a viewport, so that the list of folds is allocated once.
 class LanePainter {
  public:
-  LanePainter(Drawing&, const TimelineModel&, const Viewport&, double scale);
+  /// plain: rows have no room for more than a colour a box.
+  LanePainter(Drawing&, const TimelineModel&, const Viewport&, double scale, bool plain = false);
 
   /// A row of computation with the waits between, to the end of the run. Items as draw_timeline's.
   void compute(std::uint32_t row, float top, float height, DeviceId);
@@ -27,6 +28,9 @@ class LanePainter {
 
  private:
   void begin(std::uint32_t row, float top, float height);
+  template <class Boxes, class Draw>
+  void with_idle(std::uint32_t row, float top, float height, DeviceId, const Boxes&, Draw&&);
+  void low_box(const LowBox&, const Extent&, float top, float height, std::uint32_t base);
   void flush();
   void move_on();
   void put(const Tile&);
@@ -45,11 +49,14 @@ class LanePainter {
   const Program& program_;
   const Viewport& v_;
   double scale_;
+  bool plain_;
   FoldStep step_;
   Instant from_;
   double px_per_ns_;
   double low_, high_;  // where boxes are cut
   std::vector<Fold> folds_;
+  std::vector<LowBox> boxes_;     // in place of the folds where rows are plain
+  int steps_ = 1;                 // of their heights
   std::array<Tile, 64> waiting_;  // before they go to the drawing, many at once
   std::size_t waits_ = 0;
   std::size_t flushed_;  // of the drawing's tiles: those before it are in strips

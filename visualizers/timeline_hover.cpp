@@ -73,7 +73,9 @@ class Teller {
     return hover;
   }
 
-  Hover fold(std::uint32_t row, const Fold& f) const {
+  // A Fold or a LowBox.
+  template <class Box>
+  Hover fold(std::uint32_t row, const Box& f) const {
     const Duration whole = f.end - f.start;
     const BusyTimes busy = busy_times(model_.spans, row, f.start, f.end);
     const Duration sum = busy_time(model_.spans, row, f.start, f.end);
@@ -207,12 +209,27 @@ class Teller {
   const Program& program_;
 };
 
-Hover describe_fold(const TimelineModel& model, const Viewport& v, double scale, SpanPlace place) {
+// As the lane was drawn.
+Hover describe_fold(const TimelineModel& model, const TimelineLayout& layout, double scale,
+                    SpanPlace place) {
+  const Viewport& v = layout.shown;
+  const FoldStep step = fold_step(v, scale);
+  const auto told = [&](const auto& boxes) {
+    const auto found = std::find_if(boxes.begin(), boxes.end(),
+                                    [&](const auto& box) { return box.first == place.index; });
+    return found == boxes.end() ? Hover{} : Teller(model).fold(place.row, *found);
+  };
+  if (layout.sizes.low()) {
+    const bool compute = model.experiment->program.streams[place.row].compute;
+    const float height = compute ? layout.sizes.compute : layout.sizes.comm;
+    std::vector<LowBox> boxes;
+    fold_low_row(model.spans, place.row, v.from, v.to, step,
+                 low_row(v, scale, double{height} * scale), boxes);
+    return told(boxes);
+  }
   std::vector<Fold> folds;
-  fold_row(model.spans, place.row, v.from, v.to, fold_step(v, scale), folds);
-  const auto found = std::find_if(folds.begin(), folds.end(),
-                                  [&](const Fold& f) { return f.first == place.index; });
-  return found == folds.end() ? Hover{} : Teller(model).fold(place.row, *found);
+  fold_row(model.spans, place.row, v.from, v.to, step, folds);
+  return told(folds);
 }
 
 Hover describe_rank(const TimelineModel& model, std::size_t index, const ViewState& state) {
@@ -251,7 +268,7 @@ Hover describe_timeline(const TimelineModel& model, const Rect& area, const View
     case ItemKind::Span:
       return Teller(model).span(id);
     case ItemKind::Fold:
-      return describe_fold(model, timeline_layout(model, area, state).shown, state.scale, place);
+      return describe_fold(model, timeline_layout(model, area, state), state.scale, place);
     case ItemKind::Idle:
       return Teller(model).idle(place.row, place.index);
     default:

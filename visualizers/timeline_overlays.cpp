@@ -17,8 +17,9 @@ Rect box_of(const TimelineLayout& layout, const TimelineModel& model, Instructio
   const Stream& stream = model.experiment->program.streams[place_of(model, id).row];
   const Span span = model.experiment->timeline.spans[id.value];
   const Extent e = extent(layout.shown, span.start, span.end);
-  const float top = lane_top(layout, stream.device.value) + (stream.compute ? 0 : kComputeLane + 1);
-  return {e.left, top, e.width(), stream.compute ? kComputeLane : kCommLane};
+  const float top =
+      lane_top(layout, stream.device.value) + (stream.compute ? 0 : layout.sizes.comm_top());
+  return {e.left, top, e.width(), stream.compute ? layout.sizes.compute : layout.sizes.comm};
 }
 
 void draw_hits(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
@@ -88,7 +89,7 @@ void draw_path(Drawing& drawing, const TimelineLayout& layout, const TimelineMod
 }
 
 void draw_lives(Drawing& drawing, const TimelineLayout& layout, const ShownLives& shown) {
-  const float y = lane_top(layout, shown.device.value) + kLanePitch - kLifeBar - 1;
+  const float y = lane_top(layout, shown.device.value) + layout.sizes.pitch - kLifeBar - 1;
   bool named = false;
   for (const TimeRange& life : shown.lives) {
     if (life.to < layout.shown.from || life.from > layout.shown.to) continue;

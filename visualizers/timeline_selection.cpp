@@ -48,14 +48,15 @@ InstructionId effect_of(const TimelineModel& model, InstructionId id) {
 
 float lane_middle(const TimelineLayout& layout, const TimelineModel& model, SpanPlace place) {
   const DeviceId device = model.experiment->program.streams[place.row].device;
-  return lane_top(layout, device.value) + kComputeLane / 2;
+  return lane_top(layout, device.value) + layout.sizes.compute / 2;
 }
 
 // Where a line that leaves or enters the lane of `place` at x meets it, coming from height `from`.
 Point lane_edge(const TimelineLayout& layout, const TimelineModel& model, SpanPlace place,
                 Instant at, float from) {
   const float y = lane_middle(layout, model, place);
-  return {cut_x(layout.shown, at), y < from ? y + kComputeLane / 2 : y - kComputeLane / 2};
+  return {cut_x(layout.shown, at),
+          y < from ? y + layout.sizes.compute / 2 : y - layout.sizes.compute / 2};
 }
 
 // From the end of what it waited for to its own start, and from its end to the start of what waited
@@ -90,9 +91,10 @@ void draw_selection(Drawing& drawing, const TimelineLayout& layout, const Timeli
   const Stream& stream = model.experiment->program.streams[place.row];
   const Span span = model.experiment->timeline.spans[id.value];
   const Extent e = extent(layout.shown, span.start, span.end);
-  const float top = lane_top(layout, stream.device.value) + (stream.compute ? 0 : kComputeLane + 1);
+  const float top =
+      lane_top(layout, stream.device.value) + (stream.compute ? 0 : layout.sizes.comm_top());
   const Rect box{e.left, top, std::max(kShortestMark, e.width() - 1),
-                 stream.compute ? kComputeLane : kCommLane};
+                 stream.compute ? layout.sizes.compute : layout.sizes.comm};
   draw_elbows(drawing, layout, model, id, box);
   outline(drawing, {box.x - 3, box.y - 3, box.width + 6, box.height + 6},
           {.ink = Ink::Select, .stroke = 2});

@@ -16,7 +16,9 @@
 namespace trainyard {
 namespace {
 
-constexpr float kFirstLane = 5;                 // px below the ruler
+constexpr float kFirstLane = 5;     // px below the ruler
+constexpr float kLeastParted = 12;  // px of a pitch from which on lanes of a rank are apart
+constexpr float kNamePitch = 14;    // px from one name in the gutter to the next
 constexpr std::size_t kManySpans = 100'000;     // from which on threads are worth their start
 constexpr std::size_t kRanksTogether = 4;       // drawn by one thread
 constexpr std::size_t kUsualTiles = 32 * 1024;  // of a full screen; saves moving them
@@ -77,29 +79,46 @@ void draw_overview(Drawing& drawing, const TimelineLayout& layout, const Timelin
        {.ink = Ink::Border});
 }
 
-void draw_lane(LanePainter& painter, const RankLanes& rank, float top) {
+void draw_lane(LanePainter& painter, const RankLanes& rank, const LaneSizes& sizes, float top) {
   const auto lanes = static_cast<float>(std::max<std::size_t>(1, rank.compute.size()));
   for (std::size_t i = 0; i < rank.compute.size(); ++i)
-    painter.compute(rank.compute[i], top + kComputeLane * static_cast<float>(i) / lanes,
-                    kComputeLane / lanes, rank.device);
-  for (const std::uint32_t row : rank.comm) painter.comm(row, top + kComputeLane + 1, kCommLane);
+    painter.compute(rank.compute[i], top + sizes.compute * static_cast<float>(i) / lanes,
+                    sizes.compute / lanes, rank.device);
+  for (const std::uint32_t row : rank.comm) painter.comm(row, top + sizes.comm_top(), sizes.comm);
+}
+
+// From the top of a rank's lanes to the middle of its name.
+float name_middle(const LaneSizes& sizes) {
+  return sizes.pitch < kNamePitch ? kNamePitch / 2 : sizes.compute / 2;
+}
+
+// Where a rank's name has the room of several ranks' lanes, so many.
+std::size_t ranks_a_name(const LaneSizes& sizes) {
+  return static_cast<std::size_t>(std::ceil(std::max(1.f, kNamePitch / sizes.pitch)));
 }
 
 // Ranks [first, last), one below the other.
 void draw_ranks(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
                 const ViewState& state, std::size_t first, std::size_t last) {
   const Rect& area = layout.lanes;
-  LanePainter painter(drawing, model, layout.shown, state.scale);
+  const LaneSizes& sizes = layout.sizes;
+  const bool full = sizes == kFullLanes;
+  const float above = full ? 3 : 0;               // px of the gap above a lane that are its own
+  const std::size_t named = ranks_a_name(sizes);  // so nothing is painted over a name
+  LanePainter painter(drawing, model, layout.shown, state.scale, sizes.low());
   for (std::size_t i = first; i < last; ++i) {
     const float top = lane_top(layout, i);
-    fill(drawing, {area.x, top - 2, kGutter, kLanePitch - 3},
-         {.ink = Ink::Canvas, .item = {ItemKind::Lane, i}});
-    draw_gutter(drawing, model, model.ranks[i], {area.x, top + kComputeLane / 2}, state);
-    const float border = top + kLanePitch - 3.5f;
-    line(drawing, {area.x, border}, {area.right(), border}, {.ink = Ink::Grid});
+    fill(drawing, {area.x, top - (full ? 2.f : 0.f), kGutter, sizes.pitch - above},
+         {.ink = Ink::Canvas, .alpha = full ? 1.f : 0.f, .item = {ItemKind::Lane, i}});
+    if (i % named == 0)
+      draw_gutter(drawing, model, model.ranks[i], {area.x, top + name_middle(sizes)}, state);
+    if (full) {
+      const float border = top + sizes.pitch - 3.5f;
+      line(drawing, {area.x, border}, {area.right(), border}, {.ink = Ink::Grid});
+    }
     const ClipScope plot(drawing,
-                         {layout.shown.plot.x, top - 3, layout.shown.plot.width, kLanePitch});
-    draw_lane(painter, model.ranks[i], top);
+                         {layout.shown.plot.x, top - above, layout.shown.plot.width, sizes.pitch});
+    draw_lane(painter, model.ranks[i], sizes, top);
   }
 }
 
@@ -120,7 +139,7 @@ void draw_lanes(Drawing& drawing, const TimelineLayout& layout, const TimelineMo
   draw_grid(drawing, area, layout.shown);
   drawing.origin = {static_cast<float>(extent(layout.shown, Instant{0}, Instant{0}).left), area.y};
   std::size_t first = 0, last = model.ranks.size();
-  while (first < last && lane_top(layout, first) + kLanePitch < area.y) ++first;
+  while (first < last && lane_top(layout, first) + layout.sizes.pitch < area.y) ++first;
   while (first < last && lane_top(layout, last - 1) > area.bottom()) --last;
   const bool many = model.spans.start.size() >= kManySpans && last - first > kRanksTogether;
   (many ? draw_ranks_together : draw_ranks)(drawing, layout, model, state, first, last);
@@ -133,7 +152,26 @@ void draw_lanes(Drawing& drawing, const TimelineLayout& layout, const TimelineMo
 }  // namespace
 
 float timeline_height(const TimelineModel& model) {
-  return kOverview + kRuler + kFirstLane + kLanePitch * static_cast<float>(model.ranks.size());
+  return kOverview + kRuler + kFirstLane +
+         kFullLanes.pitch * static_cast<float>(model.ranks.size());
+}
+
+LaneSizes lane_sizes(float pitch) {
+  if (pitch >= kFullLanes.pitch) return kFullLanes;
+  LaneSizes sizes;
+  sizes.pitch = std::max(kLeastPitch, std::floor(pitch));
+  sizes.between = sizes.pitch < kLeastParted ? 0 : 1;
+  const float gap = sizes.pitch < 4 ? 0.f : std::max(1.f, std::floor(sizes.pitch / 6));
+  const float both = sizes.pitch - gap - sizes.between;
+  sizes.comm =
+      std::max(1.f, std::floor(both * kFullLanes.comm / (kFullLanes.comm + kFullLanes.compute)));
+  sizes.compute = both - sizes.comm;
+  return sizes;
+}
+
+float lanes_overhang(const TimelineLayout& layout, std::size_t ranks) {
+  return std::max(
+      0.f, kFirstLane + layout.sizes.pitch * static_cast<float>(ranks) - layout.lanes.height);
 }
 
 TimelineLayout timeline_layout(const TimelineModel& model, const Rect& area,
@@ -146,11 +184,16 @@ TimelineLayout timeline_layout(const TimelineModel& model, const Rect& area,
   layout.strip = overview_strip(layout.overview, model.ranks.size(), model.end);
   layout.whole = layout.strip.whole;
   layout.shown = viewport_of(layout.lanes, state, model.end);
+  if (state.every_rank && !model.ranks.empty())
+    layout.sizes =
+        lane_sizes((layout.lanes.height - kFirstLane) / static_cast<float>(model.ranks.size()));
+  layout.shown.scroll = std::min(layout.shown.scroll, lanes_overhang(layout, model.ranks.size()));
   return layout;
 }
 
 float lane_top(const TimelineLayout& layout, std::size_t rank) {
-  return layout.lanes.y + kFirstLane + kLanePitch * static_cast<float>(rank) - layout.shown.scroll;
+  return layout.lanes.y + kFirstLane + layout.sizes.pitch * static_cast<float>(rank) -
+         layout.shown.scroll;
 }
 
 void draw_timeline(Drawing& drawing, const Rect& area, const TimelineModel& model,

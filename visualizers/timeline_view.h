@@ -8,20 +8,34 @@
 
 namespace trainyard {
 
-inline constexpr float kLanePitch = 30;
-inline constexpr float kComputeLane = 18;
-inline constexpr float kCommLane = 7;
+/// Heights of what stands for one rank: compute lanes, communication lanes, and what parts them
+/// from each other and from the next rank. Whole px.
+struct LaneSizes {
+  float pitch = 30, compute = 18, between = 1, comm = 7;
+
+  float comm_top() const { return compute + between; }
+  /// Whether there is no room for more than a colour a box.
+  bool low() const { return compute < 8; }
+  friend bool operator==(const LaneSizes&, const LaneSizes&) = default;
+};
+inline constexpr LaneSizes kFullLanes;
+inline constexpr float kLeastPitch = 2;
+/// Lanes of a pitch in [kLeastPitch, kFullLanes.pitch]; below the latter all of them are lower.
+LaneSizes lane_sizes(float pitch);
 
 /// Where the parts of a timeline lie within its area; the window's mouse handling goes by it.
 struct TimelineLayout {
   Rect overview, ruler, lanes;
   OverviewStrip strip;  // within the overview
   Viewport whole;       // of the overview's plot
-  Viewport shown;       // of the lanes' plot
+  Viewport shown;       // of the lanes' plot, scrolled no further than there are lanes
+  LaneSizes sizes;
 };
 TimelineLayout timeline_layout(const TimelineModel&, const Rect& area, const ViewState&);
-/// px that all lanes take, with overview and ruler.
+/// px that all lanes take at their full height, with overview and ruler.
 float timeline_height(const TimelineModel&);
+/// px of the lanes that have no room in their area: as far as they can be scrolled.
+float lanes_overhang(const TimelineLayout&, std::size_t ranks);
 /// y of the top of a rank's compute lane.
 float lane_top(const TimelineLayout&, std::size_t rank);
 

@@ -48,6 +48,7 @@ struct ViewState {
   Item selected;
   std::optional<DeviceId> expanded;   // whose memory is drawn large; nothing: the worst device's
   float scroll = 0;                   // px by which rows are scrolled up, >= 0
+  bool every_rank = false;            // the timeline's rows as low as it takes to see all of them
   std::optional<double> wave_offset;  // a handle being dragged: share of the cycle, [0, 1]
   double scale = 1;                   // device pixels a logical one; folding goes by it
   StackBy stack_by = StackBy::Category;

@@ -50,6 +50,7 @@ std::string picture(const Rendered& view, const Words& words, bool svg) {
       words.choice("theme", {"dark", "light"}, "dark") == "dark" ? Theme::Dark : Theme::Light;
   ViewState state;
   state.scale = words.number("scale", 0.25, 8, 1);
+  state.every_rank = true;  // a file cannot be scrolled
   const double pixels = static_cast<double>(size.width) * static_cast<double>(size.height) *
                         state.scale * state.scale;
   if (!svg && pixels > 2.0e8)

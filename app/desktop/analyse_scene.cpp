@@ -60,10 +60,11 @@ QString AnalyseScene::tooltip(Point p) {
   const Item item = item_at(p);
   if (item.kind == ItemKind::None) return {};
   const bool above = contains(timeline_area(), p);
+  ViewState state = session_.state();
+  state.scale = scale_;  // as it was drawn
   const Hover hover =
-      above
-          ? describe_timeline(session_.data()->timeline, timeline_area(), session_.state(), item)
-          : describe_memory(session_.data()->memory, item, time_at(shown(), p.x), session_.state());
+      above ? describe_timeline(session_.data()->timeline, timeline_area(), state, item)
+            : describe_memory(session_.data()->memory, item, time_at(shown(), p.x), state);
   return hover.title.empty() ? QString() : tip_html(hover);
 }
 
@@ -134,11 +135,12 @@ void AnalyseScene::follow_selection() {
   const TimelineLayout layout =
       timeline_layout(session_.data()->timeline, timeline_area(), session_.state());
   const float top = lane_top(layout, session_.selected_rank());
-  const float above = layout.lanes.y - (top - 2), below = top + kLanePitch - layout.lanes.bottom();
+  const float above = layout.lanes.y - (top - 2),
+              below = top + layout.sizes.pitch - layout.lanes.bottom();
   if (above > 0)
-    session_.scroll_to(session_.state().scroll - above);
+    session_.scroll_to(layout.shown.scroll - above);
   else if (below > 0)
-    session_.scroll_to(session_.state().scroll + below);
+    session_.scroll_to(layout.shown.scroll + below);
 }
 
 void AnalyseScene::press(const InputFrame& frame) {
@@ -206,10 +208,11 @@ void AnalyseScene::wheel(const InputFrame& frame) {
   if (frame.modifiers & kShift)
     return pan_by(40.0 * static_cast<double>(frame.wheel_y + frame.wheel_x));
   if (frame.wheel_x != 0) pan_by(40.0 * static_cast<double>(frame.wheel_x));
-  const float hidden =
-      std::max(0.0F, timeline_height(session_.data()->timeline) - timeline_area().height);
+  const TimelineModel& model = session_.data()->timeline;
+  const TimelineLayout layout = timeline_layout(model, timeline_area(), session_.state());
+  const float step = 3 * kFullLanes.pitch * frame.wheel_y;
   session_.scroll_to(
-      std::clamp(session_.state().scroll - 3 * kLanePitch * frame.wheel_y, 0.0F, hidden));
+      std::clamp(layout.shown.scroll - step, 0.0F, lanes_overhang(layout, model.ranks.size())));
 }
 
 void AnalyseScene::key(int key, const InputFrame& frame) {
@@ -233,6 +236,8 @@ void AnalyseScene::key(int key, const InputFrame& frame) {
       return session_.show({});
     case Qt::Key_F:
       return fit_selection();
+    case Qt::Key_R:
+      return exploration_.set_every_rank(!session_.state().every_rank);
     case Qt::Key_P:
       return exploration_.next_peak();
     case Qt::Key_B:
@@ -327,7 +332,7 @@ Instant AnalyseScene::snapped(Point p, bool free) const {
   const Duration reach{static_cast<std::int64_t>(kSnap * ns_per_px(view)) + 1};
   for (std::size_t rank = 0; rank < model.ranks.size(); ++rank) {
     const float top = lane_top(layout, rank);
-    const bool under = p.y >= top && p.y < top + kLanePitch;
+    const bool under = p.y >= top && p.y < top + layout.sizes.pitch;
     if (!under || model.ranks[rank].compute.empty()) continue;
     const std::uint32_t row = model.ranks[rank].compute.front();
     const SpanWindow spans = window(model.spans, row, here - reach, here + reach);

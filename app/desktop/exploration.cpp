@@ -277,6 +277,11 @@ void Exploration::set_by_phase(bool on) {
   Q_EMIT switches_changed();
 }
 
+void Exploration::set_every_rank(bool on) {
+  session_.look([&](ViewState& state) { state.every_rank = on; });
+  Q_EMIT switches_changed();
+}
+
 void Exploration::set_critical_path(bool on) {
   if (session_.state().critical_path == on) return;
   session_.look([&](ViewState& state) { state.critical_path = on; });

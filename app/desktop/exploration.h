@@ -56,6 +56,7 @@ class Exploration : public QObject {
   // Memory.
   void stack_by(StackBy);
   void set_by_phase(bool);
+  void set_every_rank(bool);
   void set_critical_path(bool);
   /// What is alive on a device at an instant stays in the table until something else is pinned.
   void pin(DeviceId, Instant);

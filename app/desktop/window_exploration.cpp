@@ -49,6 +49,7 @@ void Window::connect_exploration() {
   connect(&way, &Exploration::note_wanted, this, note);
   on("view.path", [&way](bool show) { way.set_critical_path(show); });
   on("view.phase", [&way](bool align) { way.set_by_phase(align); });
+  on("view.every-rank", [&way](bool low) { way.set_every_rank(low); });
   for (const auto& stack : kStacks) {
     const StackBy by = stack.second;
     on(stack.first, [&way, by] { way.stack_by(by); });
@@ -59,6 +60,7 @@ void Window::connect_exploration() {
       actions_[stack.first]->setChecked(state.stack_by == stack.second);
     actions_["view.path"]->setChecked(state.critical_path);
     actions_["view.phase"]->setChecked(state.by_phase);
+    actions_["view.every-rank"]->setChecked(state.every_rank);
   };
   connect(&way, &Exploration::switches_changed, this, refresh);
   connect(&session_, &Session::experiment_changed, this, refresh);

@@ -257,25 +257,37 @@ std::vector<Took> frames(Instant end, F&& frame) {
 void measure_timeline(const TimelineModel& model) {
   Canvas canvas(software_renderer(), font_files());
   std::size_t most = 0;
-  const auto measure = [&](float height) {
-    return frames(model.end, [&](const ViewState& state) {
+  const auto measure = [&](float height, bool every_rank) {
+    return frames(model.end, [&](ViewState state) {
+      state.every_rank = every_rank;
       Drawing d({kScreen.width, height});
       draw_timeline(d, {0, 0, d.size.width, d.size.height}, model, state);
       canvas.build(d, 1, Theme::Dark);
       most = std::max(most, d.marks.size() + d.tiles.size());
     });
   };
+  const auto fullest = [&](const char* id) {
+    report(id, "marks of the fullest frame", {}, static_cast<double>(most), "");
+    most = 0;
+  };
   // 32 ranks of two rows each, below overview and ruler.
-  const float some = kOverview + kRuler + 32 * kLanePitch, all = timeline_height(model);
+  const float some = kOverview + kRuler + 32 * kFullLanes.pitch;
   const std::string rows64 = "timeline of 10 M spans, 64 of 256 rows, query and vertices";
-  report_frames("V1", rows64, measure(some), {1, {}, 3, 5}, &Took::wall);
-  report("V1", "marks of the fullest frame", {}, static_cast<double>(most), "");
-  report_frames("V2", "timeline of 10 M spans, all 256 rows, every processor", measure(all),
-                {{}, {}, 7, {}}, &Took::wall);
+  report_frames("V1", rows64, measure(some, false), {1, {}, 3, 5}, &Took::wall);
+  fullest("V1");
+  const std::string rows256 = "timeline of 10 M spans, all 256 rows, every rank in sight";
+  report_frames("V2", rows256 + ", every processor", measure(kScreen.height, true), {{}, {}, 7, {}},
+                &Took::wall);
+  fullest("V2");
+  // As on a screen nearly four times as high.
+  const std::string high = "timeline of 10 M spans, all 256 rows at their full height";
+  report_frames("V2", high + ", every processor", measure(timeline_height(model), false), {},
+                &Took::wall);
+  fullest("V2");
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  report_frames("V1", rows64 + ", one thread", measure(some), {});
-  report_frames("V2", "timeline of 10 M spans, all 256 rows, one thread", measure(all),
-                {{}, {}, 12, {}});
+  report_frames("V1", rows64 + ", one thread", measure(some, false), {});
+  report_frames("V2", rows256 + ", one thread", measure(kScreen.height, true), {{}, {}, 12, {}});
+  report_frames("V2", high + ", one thread", measure(timeline_height(model), false), {});
 }
 
 void measure_waves(const MemoryModel& model) {
@@ -400,7 +412,7 @@ int run_huge() {
          "B");
   Canvas canvas(software_renderer(), font_files());
   const auto times = frames(model.end, [&](const ViewState& state) {
-    Drawing d({kScreen.width, kOverview + kRuler + 32 * kLanePitch});
+    Drawing d({kScreen.width, kOverview + kRuler + 32 * kFullLanes.pitch});
     draw_timeline(d, {0, 0, d.size.width, d.size.height}, model, state);
     canvas.build(d, 1, Theme::Dark);
   });

@@ -193,6 +193,8 @@ TEST(Exploration, TheStackAndThePhaseAreSwitches) {
   EXPECT_EQ(window->session().state().stack, nullptr);
   window->actions_of()["view.phase"]->trigger();
   EXPECT_TRUE(window->session().state().by_phase);
+  window->actions_of()["view.every-rank"]->trigger();
+  EXPECT_TRUE(window->session().state().every_rank);
 }
 
 TEST(Exploration, TablesTellWavesAndPathOverTheRange) {

@@ -166,6 +166,87 @@ TEST(Folding, KeptFoldsAreTheDefinitionsAtEveryOctave) {
   }));
 }
 
+// What a row of few spans, none of them folded beforehand, looks like from far away: its folds with
+// their heights, alike neighbours joined.
+std::vector<LowBox> naive_low_boxes(const Case& c, const LowRow& low) {
+  std::vector<LowBox> boxes;
+  bool open = false;
+  for (const Fold& f : naive_folds(c.row, c.from, c.to, c.step)) {
+    BusyTimes busy{};
+    std::int64_t sum = 0;
+    for (std::uint32_t i = f.first; i < f.first + f.count; ++i) {
+      busy[c.row[i].category] += (c.row[i].end - c.row[i].start).count();
+      sum += (c.row[i].end - c.row[i].start).count();
+    }
+    const auto whole = static_cast<double>((f.end - f.start).count());
+    const double share = f.count == 1 || whole == 0 ? 1 : static_cast<double>(sum) / whole;
+    const auto most = f.count == 1 ? c.row[f.first].category
+                                   : std::max_element(busy.begin(), busy.end()) - busy.begin();
+    const LowBox box{f.start,
+                     f.end,
+                     f.first,
+                     f.count,
+                     static_cast<std::uint8_t>(most),
+                     static_cast<std::uint8_t>(share * low.heights + 0.5)};
+    const bool narrow = f.end - f.start < low.wide;
+    if (open && narrow && boxes.back().category == box.category &&
+        boxes.back().height == box.height && f.start - boxes.back().end < low.gap)
+      boxes.back().count += f.count, boxes.back().end = f.end;
+    else
+      boxes.push_back(box);
+    open = narrow;
+  }
+  return boxes;
+}
+
+LowRow random_low_row(const Case& c) {
+  return {2 * c.step.bin, c.step.bin / *rc::gen::inRange(1, 9), *rc::gen::inRange(1, 8)};
+}
+
+TEST(Folding, LowBoxesAreTheDefinitions) {
+  EXPECT_TRUE(rc::check([] {
+    const Case c = random_case(1000);
+    const LowRow low = random_low_row(c);
+    std::vector<LowBox> boxes;
+    fold_low_row(c.store, 1, c.from, c.to, c.step, low, boxes);
+    const std::vector<LowBox> naive = naive_low_boxes(c, low);
+    RC_ASSERT(boxes.size() == naive.size());
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      RC_ASSERT(boxes[i].first == naive[i].first);
+      RC_ASSERT(boxes[i].count == naive[i].count);
+      RC_ASSERT(boxes[i].start == naive[i].start);
+      RC_ASSERT(boxes[i].end == naive[i].end);
+      RC_ASSERT(boxes[i].category == naive[i].category);
+      RC_ASSERT(boxes[i].height == naive[i].height);
+    }
+  }));
+}
+
+TEST(Folding, LowBoxesOfKeptFoldsLoseAndDoubleNoSpan) {
+  EXPECT_TRUE(rc::check([] {
+    Case c = random_case(1);
+    c.row = random_row(*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::inRange(1024, 6000));
+    c.store = store_of({random_row(7, 3000), c.row});
+    c.step = {Duration{std::int64_t{1} << *rc::gen::inRange(10, 34)}};
+    const LowRow low = random_low_row(c);
+    std::vector<LowBox> boxes;
+    fold_low_row(c.store, 1, c.from, c.to, c.step, low, boxes);
+    std::vector<Fold> folds;
+    fold_row(c.store, 1, c.from, c.to, c.step, folds);
+    std::size_t at = 0;
+    for (const LowBox& box : boxes) {
+      RC_ASSERT(box.first == folds[at].first);
+      RC_ASSERT(box.category == folds[at].category);
+      RC_ASSERT(box.height <= low.heights);
+      std::uint32_t count = 0;
+      while (count < box.count) count += folds[at++].count;
+      RC_ASSERT(count == box.count);
+      RC_ASSERT(box.end == folds[at - 1].end);
+    }
+    RC_ASSERT(at == folds.size());
+  }));
+}
+
 TEST(Folding, BinsStandStillWhenPanning) {
   const auto row = random_row(11, 4000);
   const SpanStore store = store_of({row});

@@ -52,8 +52,8 @@ TEST(TimelineView, BoxesLieAtTheirTimes) {
   const std::vector<Mark> boxes = marks_of(drawing, span_item(model, 1, kBackward, 0));
   ASSERT_EQ(boxes.size(), 1u);
   EXPECT_EQ(boxes[0].style.ink, Ink::Backward);
-  EXPECT_EQ(boxes[0].rect, (Rect{kGutter + 4 * 30, kOverview + kRuler + 5 + kLanePitch, 4 * 30 - 1,
-                                 kComputeLane}));
+  EXPECT_EQ(boxes[0].rect, (Rect{kGutter + 4 * 30, kOverview + kRuler + 5 + kFullLanes.pitch,
+                                 4 * 30 - 1, kFullLanes.compute}));
   EXPECT_TRUE(has_label(drawing, "B0"));
   EXPECT_TRUE(has_label(drawing, "3"));
   EXPECT_TRUE(has_label(drawing, "Stage 1"));
@@ -195,7 +195,7 @@ TEST(TimelineView, ManyRanksDrawnTogetherLookLikeFewDrawnInTurn) {
   const TimelineModel model = timeline_model(experiment({8, 8000}));
   ASSERT_GT(model.spans.start.size(), 100'000u);
   const auto drawn = [&](int ranks) {
-    Drawing d({900, kOverview + kRuler + kLanePitch * static_cast<float>(ranks)});
+    Drawing d({900, kOverview + kRuler + kFullLanes.pitch * static_cast<float>(ranks)});
     ViewState state;
     state.shown = TimeRange{100ms, 40s};
     draw_timeline(d, {0, 0, d.size.width, d.size.height}, model, state);
@@ -209,6 +209,58 @@ TEST(TimelineView, ManyRanksDrawnTogetherLookLikeFewDrawnInTurn) {
     ASSERT_EQ(all.tiles[i].tag, few.tiles[i].tag) << i;
     ASSERT_EQ(all.tiles[i].ink, few.tiles[i].ink) << i;
   }
+}
+
+TEST(TimelineView, LanesAreWholePixelsAndFitTheirPitch) {
+  EXPECT_EQ(lane_sizes(kFullLanes.pitch), kFullLanes);
+  EXPECT_EQ(lane_sizes(1000), kFullLanes);
+  EXPECT_EQ(lane_sizes(0), lane_sizes(kLeastPitch));
+  EXPECT_EQ(lane_sizes(7.8f), (LaneSizes{7, 5, 0, 1}));
+  for (float pitch = kLeastPitch; pitch < kFullLanes.pitch; ++pitch) {
+    const LaneSizes sizes = lane_sizes(pitch + 0.5f);
+    EXPECT_EQ(sizes.pitch, pitch);
+    EXPECT_LE(sizes.comm_top() + sizes.comm, pitch - (pitch < 4 ? 0 : 1)) << "no gap";
+    EXPECT_GE(sizes.comm, 1) << pitch;
+    EXPECT_GE(sizes.compute, sizes.comm) << pitch;
+    for (const float part : {sizes.compute, sizes.between, sizes.comm})
+      EXPECT_EQ(part, std::floor(part)) << pitch;
+  }
+}
+
+TEST(TimelineView, EveryRankComesIntoSightAndCanBePointedAt) {
+  const TimelineModel model = timeline_model(experiment({40, 400}));
+  const Rect area{0, 0, 900, kOverview + kRuler + 5 + 40 * 7};
+  ViewState state;
+  state.every_rank = true;
+  state.scroll = 500;  // from before
+  const TimelineLayout layout = timeline_layout(model, area, state);
+  EXPECT_EQ(layout.sizes, lane_sizes(7));
+  EXPECT_TRUE(layout.sizes.low());
+  EXPECT_EQ(lanes_overhang(layout, 40), 0);
+  EXPECT_EQ(lane_top(layout, 0), area.y + kOverview + kRuler + 5);
+  EXPECT_LE(lane_top(layout, 39) + layout.sizes.comm_top() + layout.sizes.comm, area.bottom());
+  Drawing d({area.width, area.height});
+  draw_timeline(d, area, model, state);
+  std::size_t folds = 0;
+  for (const Mark& mark : plain_marks(d)) {
+    if (mark.style.item.kind != ItemKind::Fold) continue;
+    ++folds;
+    const Hover hover = describe_timeline(model, area, state, mark.style.item);
+    EXPECT_NE(hover.title.find(" narrow spans"), std::string::npos) << mark.style.item.tag;
+  }
+  EXPECT_GT(folds, 40u);
+  EXPECT_TRUE(has_label(d, "Stage 0"));
+  EXPECT_FALSE(has_label(d, "Stage 1")) << "one name for two ranks of 7 px";
+  EXPECT_TRUE(has_label(d, "Stage 2"));
+  for (std::size_t rank = 0; rank < 40; ++rank)
+    EXPECT_EQ(hit(d, {1, lane_top(layout, rank) + 3}), (Item{ItemKind::Lane, rank}));
+}
+
+TEST(TimelineView, FewRanksKeepTheirHeight) {
+  const TimelineModel model = timeline_model(experiment());
+  ViewState state;
+  state.every_rank = true;
+  EXPECT_EQ(to_svg(draw(model, state), Theme::Dark), to_svg(draw(model), Theme::Dark));
 }
 
 TEST(TimelineView, SelectionIsARingOutsideAGap) {
@@ -236,8 +288,9 @@ TEST(TimelineView, ElbowsLeadFromWhatItWaitedForAndToWhatWaitedForIt) {
       elbows.emplace_back(drawing.points[mark.first], drawing.points[mark.first + 2]);
   ASSERT_EQ(elbows.size(), 2u);
   const float top = lane_top(timeline_layout(model, kTimelineArea, state), 0);
-  EXPECT_EQ(elbows[0].first, (Point{static_cast<float>(x_of(v, 2ms)), top + kComputeLane}));
-  EXPECT_EQ(elbows[1].second, (Point{static_cast<float>(x_of(v, 4ms)), top + 2 * kLanePitch}));
+  EXPECT_EQ(elbows[0].first, (Point{static_cast<float>(x_of(v, 2ms)), top + kFullLanes.compute}));
+  EXPECT_EQ(elbows[1].second,
+            (Point{static_cast<float>(x_of(v, 4ms)), top + 2 * kFullLanes.pitch}));
 }
 
 TEST(TimelineView, BusyShareFollowsTheRange) {

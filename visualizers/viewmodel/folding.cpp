@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace trainyard {
 namespace {
@@ -16,6 +17,8 @@ constexpr std::uint32_t kNode = 256;  // spans under a node of the second level 
 constexpr std::uint32_t kDense = 16;  // spans a bin on average from which on folds are kept
 constexpr std::uint32_t kFewSpans = 1024, kFewFolds = 8;  // so few are not worth a level
 constexpr std::uint32_t kSpansAFold = 9;  // at least, over all levels, so that they stay small
+
+constexpr unsigned kEveryCategory = (1u << kCategorySlots) - 1;
 
 void add(BusyTimes& sum, const BusyTimes& more) {
   for (std::size_t c = 0; c < kCategorySlots; ++c) sum[c] += more[c];
@@ -50,6 +53,7 @@ struct Walk {
   std::uint32_t last;
   std::uint32_t stride = 1;       // spans of the fold before: where to look for the next bin first
   std::uint32_t clear_until = 0;  // no span before it (from the current one on) is wide
+  unsigned met = 0;               // a bit for each category that the box before may have
 
   bool wide(std::uint32_t i) const { return end[i] - start[i] >= narrow; }
 
@@ -99,6 +103,7 @@ struct Walk {
     const std::uint8_t* category = &store.category[row.first];
     busy = {};
     if (wide(i)) {
+      met = 1u << category[i];
       busy[category[i]] = end[i] - start[i];
       return i + 1;
     }
@@ -106,19 +111,20 @@ struct Walk {
     const std::uint32_t stop = last - i < kScan ? last : i + kScan;
     // Two sums a category, because neighbours often share one and would wait for each other.
     BusyTimes odd{};
-    unsigned met = 0;  // categories, a bit each
+    met = 0;
     for (; i < stop && start[i] < bin_end; ++i) {
       const Count taken = end[i] - start[i];
       if (taken >= narrow) break;
       (i % 2 == 0 ? busy : odd)[category[i]] += taken;
       met |= 1u << category[i];
     }
-    for (; met != 0; met &= met - 1) {
-      const auto c = static_cast<std::size_t>(std::countr_zero(met));
+    for (unsigned left = met; left != 0; left &= left - 1) {
+      const auto c = static_cast<std::size_t>(std::countr_zero(left));
       busy[c] += odd[c];
     }
     if (i < stop || i == last) return i;
     const std::uint32_t next = first_wide(i, first_from(i, bin_end));
+    met = kEveryCategory;
     add(busy, busy_times(store, row_index, i, next));
     return next;
   }
@@ -192,23 +198,86 @@ const FoldLevel* level_of(const SpanStore& store, const SpanRow& row, int shift)
   return at >= 0 && at < static_cast<int>(row.levels) ? levels + at : nullptr;
 }
 
-// Copies what touches the window; the folds at its ends are cut there.
-void take_level(const SpanStore& store, const FoldLevel& level, const Walk& walk, SpanWindow seen,
-                std::vector<Fold>& out) {
+// The folds of a level that touch the window; not empty.
+struct LevelPart {
+  const Fold* first;
+  const Fold* last;
+};
+LevelPart part_of(const SpanStore& store, const FoldLevel& level, SpanWindow seen) {
   const Fold* folds = &store.folds[level.first];
   const auto starts_after = [](std::uint32_t span, const Fold& f) { return span < f.first; };
   const Fold* low = std::upper_bound(folds, folds + level.count, seen.first, starts_after) - 1;
-  const Fold* high = std::upper_bound(low, folds + level.count, seen.last - 1, starts_after);
-  const std::size_t first = out.size();
-  out.insert(out.end(), low, high);
-  const auto cut = [&](Fold& f) {
-    const std::uint32_t from = std::max(f.first, seen.first),
-                        to = std::min(f.first + f.count, seen.last);
-    if (to - from != f.count) walk.fold(from, to, busy_times(store, walk.row_index, from, to), f);
-  };
-  cut(out[first]);
-  cut(out.back());
+  return {low, std::upper_bound(low, folds + level.count, seen.last - 1, starts_after)};
 }
+
+// What of a fold lies within the window.
+Fold cut(const SpanStore& store, const Walk& walk, SpanWindow seen, const Fold& whole) {
+  Fold f = whole;
+  const std::uint32_t from = std::max(f.first, seen.first),
+                      to = std::min(f.first + f.count, seen.last);
+  if (to - from != f.count) walk.fold(from, to, busy_times(store, walk.row_index, from, to), f);
+  return f;
+}
+
+// Copies what touches the window; the folds at its ends are cut there.
+void take_level(const SpanStore& store, const FoldLevel& level, const Walk& walk, SpanWindow seen,
+                std::vector<Fold>& out) {
+  const LevelPart part = part_of(store, level, seen);
+  const std::size_t first = out.size();
+  out.insert(out.end(), part.first, part.last);
+  out[first] = cut(store, walk, seen, out[first]);
+  out.back() = cut(store, walk, seen, out.back());
+}
+
+// Puts box after box into a list, alike neighbours as one.
+class LowBoxes {
+ public:
+  LowBoxes(const LowRow& row, std::vector<LowBox>& out) : row_(row), out_(out) {}
+
+  std::uint8_t full() const { return static_cast<std::uint8_t>(row_.heights); }
+
+  [[gnu::always_inline]] void add(const LowBox& box) {
+    const bool narrow = box.end - box.start < row_.wide;
+    if (open_ && narrow) {
+      LowBox& last = out_.back();
+      if (box.category == last.category && box.height == last.height &&
+          box.start - last.end < row_.gap) {
+        last.count += box.count;
+        last.end = box.end;
+        return;
+      }
+    }
+    out_.push_back(box);
+    open_ = narrow;
+  }
+
+  void add(const Fold& f) {
+    const int busy = std::min(255, std::accumulate(f.share.begin(), f.share.end(), 0));
+    const int height = (2 * busy * row_.heights + 255) / 510;
+    add({f.start, f.end, f.first, f.count, static_cast<std::uint8_t>(f.category),
+         static_cast<std::uint8_t>(height)});
+  }
+
+  void add(std::uint32_t first, std::uint32_t count, Instant start, Instant end,
+           const BusyTimes& busy, unsigned met) {
+    std::size_t most = 0;
+    Count sum = 0, longest = 0;
+    for (; met != 0; met &= met - 1) {
+      const auto c = static_cast<std::size_t>(std::countr_zero(met));
+      sum += busy[c];
+      if (busy[c] > longest) most = c, longest = busy[c];
+    }
+    const auto whole = static_cast<double>(std::max<Count>(1, (end - start).count()));
+    const double share = start == end ? 1 : std::min(1.0, static_cast<double>(sum) / whole);
+    add({start, end, first, count, static_cast<std::uint8_t>(most),
+         static_cast<std::uint8_t>(share * row_.heights + 0.5)});
+  }
+
+ private:
+  const LowRow row_;
+  std::vector<LowBox>& out_;
+  bool open_ = false;  // the box before it is narrow
+};
 
 // Leaves out the finest levels until no more folds are kept than that.
 void keep_few(RowFolds& made, std::size_t most) {
@@ -221,10 +290,12 @@ void keep_few(RowFolds& made, std::size_t most) {
   for (FoldLevel& level : made.levels) level.first -= folds;
 }
 
+double right_scale(double scale) { return std::isfinite(scale) && scale > 0 ? scale : 1.0; }
+
 }  // namespace
 
 FoldStep fold_step(const Viewport& v, double scale) {
-  const double least = 4 * ns_per_px(v) / (std::isfinite(scale) && scale > 0 ? scale : 1.0);
+  const double least = 4 * ns_per_px(v) / right_scale(scale);
   int power = 0;
   while (power < kWidestShift && static_cast<double>(Count{1} << power) < least) ++power;
   return {Duration{Count{1} << power}};
@@ -242,6 +313,37 @@ void fold_row(const SpanStore& store, std::uint32_t row, Instant from, Instant t
   for (std::uint32_t i = seen.first; i < seen.last;) {
     const std::uint32_t next = walk.take(i, busy);
     walk.fold(i, next, busy, out.emplace_back());
+    i = next;
+  }
+}
+
+LowRow low_row(const Viewport& v, double scale, double height) {
+  const double pixel = ns_per_px(v) / right_scale(scale);
+  return {Duration{static_cast<Count>(8 * pixel)}, Duration{static_cast<Count>(0.5 * pixel)},
+          static_cast<int>(std::clamp(height, 1.0, 255.0))};
+}
+
+void fold_low_row(const SpanStore& store, std::uint32_t row, Instant from, Instant to,
+                  FoldStep step, const LowRow& low, std::vector<LowBox>& out) {
+  const SpanWindow seen = window(store, row, from, to);
+  if (seen.empty()) return;
+  const int shift = std::countr_zero(static_cast<std::uint64_t>(step.bin.count()));
+  Walk walk = walk_of(store, row, shift, seen.last);
+  LowBoxes boxes(low, out);
+  if (const FoldLevel* level = level_of(store, store.rows[row], shift)) {
+    const LevelPart part = part_of(store, *level, seen);
+    for (const Fold* f = part.first; f != part.last; ++f)
+      boxes.add(f == part.first || f + 1 == part.last ? cut(store, walk, seen, *f) : *f);
+    return;
+  }
+  BusyTimes busy;
+  for (std::uint32_t i = seen.first; i < seen.last;) {
+    const std::uint32_t next = walk.take(i, busy);
+    if (next - i == 1)
+      boxes.add({Instant{walk.start[i]}, Instant{walk.end[i]}, i, 1,
+                 store.category[walk.row.first + i], boxes.full()});
+    else
+      boxes.add(i, next - i, Instant{walk.start[i]}, Instant{walk.end[next - 1]}, busy, walk.met);
     i = next;
   }
 }

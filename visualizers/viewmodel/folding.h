@@ -23,6 +23,26 @@ FoldStep fold_step(const Viewport&, double scale);
 void fold_row(const SpanStore&, std::uint32_t row, Instant from, Instant to, FoldStep,
               std::vector<Fold>& out);
 
+/// What is drawn in a row that is too low for more than a colour a box.
+struct LowBox {
+  Instant start{}, end{};
+  std::uint32_t first = 0, count = 0;  // spans
+  std::uint8_t category = 0;           // that has the most time
+  std::uint8_t height = 0;             // busy share of its time, in LowRow::heights
+};
+/// What such a row tells apart.
+struct LowRow {
+  Duration wide{};  // boxes at least as long stay alone
+  Duration gap{};   // what is at least as long between two boxes parts them
+  int heights = 1;  // in [1, 255]
+};
+/// For boxes of `height` device pixels: 8 px and more stay alone, half a pixel parts.
+LowRow low_row(const Viewport&, double scale, double height);
+/// As fold_row, but neighbours that look alike are one box: those of one category and one height.
+/// Category and height are those of its first.
+void fold_low_row(const SpanStore&, std::uint32_t row, Instant from, Instant to, FoldStep,
+                  const LowRow&, std::vector<LowBox>& out);
+
 /// The folds of one row at the zooms that are kept, for SpanStore::fold_levels and folds; places
 /// are counted from the row's own. The row's other indices must be there.
 struct RowFolds {
