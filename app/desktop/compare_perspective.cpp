@@ -2,6 +2,8 @@
 
 #include <QAction>
 
+#include <utility>
+
 #include "app/desktop/planner_page.h"
 #include "app/desktop/window.h"
 
@@ -39,14 +41,14 @@ ComparePerspective* compare_perspective(const Window& window) {
   return nullptr;
 }
 
-std::optional<std::int64_t> keep_run(const TrainingSession& session, RunList& runs) {
+void keep_run(const TrainingSession& session, RunList& runs, RunList::Heard heard) {
   const auto& report = session.report();
-  if (report == nullptr || report->run.losses.empty()) return {};
+  if (report == nullptr || report->run.losses.empty()) return heard({});
   const TrainingWish& wish = session.wish();
   RunWords words{wish.request, {}, wish.request.calibration};
   for (const std::string& word : wish.training) apply_training(words.training, word);
   words.training.steps = wish.steps;
-  return runs.record(*report, words);
+  runs.record(report, std::move(words), std::move(heard));
 }
 
 void connect_compare(Window& window) {

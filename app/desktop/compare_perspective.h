@@ -37,9 +37,9 @@ class ComparePerspective : public TabPage {
 
 /// The window's own; null in a window without that perspective.
 ComparePerspective* compare_perspective(const Window&);
-/// Records what the session has trained, where that came to anything: the number it is listed
-/// under.
-std::optional<std::int64_t> keep_run(const TrainingSession&, RunList&);
+/// Records what the session has trained, where that came to anything; `heard` as RunList::record
+/// has it.
+void keep_run(const TrainingSession&, RunList&, RunList::Heard heard);
 /// What the commands "compare.*" of the window do.
 void connect_compare(Window&);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "app/desktop/training_session.h"
@@ -43,12 +44,29 @@ void RunList::change(F with_store) {
   Q_EMIT changed();
 }
 
-std::optional<std::int64_t> RunList::record(const TrainingReport& report, const RunWords& words) {
-  std::optional<std::int64_t> id;
-  change([&](RunStore& store) {
-    id = store.add(record_of(report, words, utc_text(std::chrono::system_clock::now())));
-  });
-  return id;
+void RunList::record(std::shared_ptr<const TrainingReport> report, RunWords words, Heard heard) {
+  if (path_.empty()) return heard({});
+  struct Kept {
+    std::optional<std::int64_t> id;
+    std::string error;
+  };
+  work_.ask(
+      [path = path_, report = std::move(report), words = std::move(words),
+       started = utc_text(std::chrono::system_clock::now())](const std::stop_token&,
+                                                             const auto&) -> Kept {
+        try {
+          return {RunStore(path).add(record_of(*report, words, started)), {}};
+        } catch (const Error& error) {
+          return {{}, describe(error)};
+        } catch (const std::exception& error) {
+          return {{}, error.what()};
+        }
+      },
+      [this, heard = std::move(heard)](const Kept& kept) {
+        error_ = kept.error;
+        Q_EMIT changed();
+        heard(kept.id);
+      });
 }
 
 void RunList::set_note(std::int64_t id, const std::string& note) {

@@ -5,10 +5,13 @@
 #include <QObject>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/desktop/background.h"
 #include "app/workspace/run_recording.h"
 #include "app/workspace/run_store.h"
 
@@ -33,8 +36,11 @@ class RunList : public QObject {
   std::vector<RunEntry> entries(std::string_view words = {});
   /// Throws as RunStore::get does.
   RecordedRun get(std::int64_t id) const;
-  /// The number that the run has on it; nothing where it is not kept.
-  std::optional<std::int64_t> record(const TrainingReport&, const RunWords&);
+  using Heard = std::function<void(std::optional<std::int64_t>)>;
+  /// Writes the run on a thread of its own, since a recording may be large, and then says on the
+  /// window's the number that it has; nothing where it is not kept. What is being written when the
+  /// list goes is written to its end.
+  void record(std::shared_ptr<const TrainingReport>, RunWords, Heard);
   void set_note(std::int64_t id, const std::string& note);
   /// Puts exactly these on it.
   void set_tags(std::int64_t id, const std::vector<std::string>& tags);
@@ -47,6 +53,7 @@ class RunList : public QObject {
   template <class F>
   void change(F with_store);
   std::string path_, error_;
+  Background work_{this};  // last: it uses all of the above
 };
 
 }  // namespace trainyard

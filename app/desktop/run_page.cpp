@@ -113,6 +113,18 @@ void RunPage::connect_commands(const Actions& actions) {
 void RunPage::begin() {
   work_.stop();
   profile_.reset(), number_.reset(), error_.clear();
+  awaits_number_ = false;
+  refresh();
+}
+
+void RunPage::await_number() {
+  awaits_number_ = true;
+  refresh();
+}
+
+void RunPage::set_number(std::optional<std::int64_t> run) {
+  number_ = run;
+  awaits_number_ = false;
   refresh();
 }
 
@@ -148,6 +160,7 @@ std::string RunPage::word() const {
 QString RunPage::why_not() const {
   const RunModel& model = training_.model();
   if (model.running) return "The run is under way: what it measures can be accepted at its end.";
+  if (awaits_number_) return "The run's recording is being written.";
   if (work_.running()) return "Working out what the run measured.";
   if (!error_.empty()) return "What the run measured prices nothing: " + q(error_) + ".";
   if (model.failed) return "The run failed, so that there is nothing to accept.";

@@ -30,8 +30,10 @@ class RunPage : public Page {
   QList<CanvasWidget*> canvases() const override { return {canvas_}; }
   bool settled() const override { return !work_.running(); }
 
-  /// The number under which the run that has ended is listed.
-  void set_number(std::optional<std::int64_t> run) { number_ = run; }
+  /// The run that has ended is being recorded: before it has its number it cannot be accepted.
+  void await_number();
+  /// The number under which it is listed; nothing where it is not kept.
+  void set_number(std::optional<std::int64_t> run);
   /// What accepting would do; null where nothing was measured, or not worked out yet.
   const RunProfile* profile() const { return profile_.get(); }
   /// Why there is nothing to accept, as a sentence; empty: there is.
@@ -59,6 +61,7 @@ class RunPage : public Page {
   ElidedLabel* words_;
   QPushButton *accept_, *start_;
   std::optional<std::int64_t> number_;
+  bool awaits_number_ = false;
   std::shared_ptr<const RunProfile> profile_;
   std::string error_;
   Background work_{this};  // last: it uses all of the above

@@ -212,8 +212,12 @@ void Window::connect_parts() {
   connect(&training_, &TrainingSession::started, this, refresh_training);
   connect(&training_, &TrainingSession::finished, this, refresh_training);
   connect(&training_, &TrainingSession::changed, this, refresh_training);
-  connect(&training_, &TrainingSession::finished, this,
-          [this] { analyse_->run().set_number(keep_run(training_, runs_)); });
+  connect(&training_, &TrainingSession::finished, this, [this] {
+    analyse_->run().await_number();
+    keep_run(training_, runs_, [this, of = training_.report()](auto number) {
+      if (training_.report() == of) analyse_->run().set_number(number);
+    });
+  });
   refresh_training();
   connect(verdict_, &VerdictBar::apply, this, &Window::apply_words);
   connect(bottom_, &BottomPanel::apply, this, &Window::apply_words);

@@ -144,7 +144,8 @@ TEST(Runs, ARunIsKeptFoundNotedAndCompared) {
   window->runs().use(folder.filePath("runs.sqlite").toStdString());
   window->training().start(small_run(3));
   ASSERT_TRUE(happens([&] { return !window->training().running(); }));
-  EXPECT_EQ(window->runs().entries().size(), 1u) << window->runs().error();
+  EXPECT_TRUE(happens([&] { return window->runs().entries().size() == 1; }))
+      << window->runs().error();
   window->actions_of()["compare.runs"]->trigger();
   RunsPage& runs = compare_perspective(*window)->runs();
   ASSERT_TRUE(happens([&] { return runs.isVisible(); }));

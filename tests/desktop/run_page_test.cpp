@@ -83,7 +83,7 @@ TEST(RunPage, WhatARunMeasuredPricesThePlanUntilItIsUndone) {
   RunPage& page = page_of_run(*window);
   ASSERT_NE(page.profile(), nullptr) << page.why_not().toStdString();
   auto* button = named<QPushButton>(page, "Accept profile of the run");
-  EXPECT_TRUE(button->isEnabled());
+  ASSERT_TRUE(happens([&] { return button->isEnabled(); })) << page.why_not().toStdString();
   EXPECT_TRUE(window->actions_of()["run.accept"]->isEnabled());
   const Duration expected = page.profile()->after;
 
