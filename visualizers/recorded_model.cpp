@@ -75,14 +75,6 @@ StepCurve curve_of(const RecordedCounter& counter) {
   return counter.at.empty() ? StepCurve{} : step_curve(counter.at, std::move(values));
 }
 
-bool holds(std::string_view text, std::string_view words) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  };
-  return std::search(text.begin(), text.end(), words.begin(), words.end(), same) != text.end();
-}
-
 }  // namespace
 
 std::shared_ptr<const RecordedModel> recorded_model(RecordedTrace trace) {
@@ -116,34 +108,6 @@ RecordedPlace recorded_place(const RecordedModel& model, std::uint64_t span) {
                        [](std::uint64_t s, const SpanRow& row) { return s < row.first; });
   auto row = static_cast<std::uint32_t>(after - model.spans.rows.begin()) - 1;
   return {row, static_cast<std::uint32_t>(span - model.spans.rows[row].first)};
-}
-
-std::vector<bool> names_holding(const RecordedModel& model, std::string_view words) {
-  std::vector<bool> found(model.trace.names.size());
-  if (words.empty()) return found;
-  for (std::size_t i = 0; i < found.size(); ++i) found[i] = holds(model.trace.names[i], words);
-  return found;
-}
-
-std::uint64_t count_of(const RecordedModel& model, const std::vector<bool>& names) {
-  return static_cast<std::uint64_t>(std::count_if(model.spans.name.begin(), model.spans.name.end(),
-                                                  [&](std::uint32_t n) { return names[n]; }));
-}
-
-std::optional<std::uint64_t> next_of(const RecordedModel& model, const std::vector<bool>& names,
-                                     std::optional<std::uint64_t> from, bool forwards) {
-  // By start, then by number; the one nearest after `from`, and the first of all for going around.
-  const auto key = [&](std::uint64_t i) { return std::pair(model.spans.start[i], i); };
-  std::optional<std::uint64_t> next, first;
-  const auto before = [&](std::uint64_t a, std::uint64_t b) {
-    return forwards ? key(a) < key(b) : key(b) < key(a);
-  };
-  for (std::uint64_t i = 0; i < model.spans.start.size(); ++i) {
-    if (!names[model.spans.name[i]]) continue;
-    if (!first || before(i, *first)) first = i;
-    if (from && before(*from, i) && (!next || before(i, *next))) next = i;
-  }
-  return next ? next : first;
 }
 
 std::vector<NameStatistics> recorded_statistics(const RecordedModel& model, Instant from,

@@ -47,15 +47,6 @@ struct RecordedPlace {
 };
 RecordedPlace recorded_place(const RecordedModel&, std::uint64_t span);
 
-/// Names that hold the words, whatever their case, one flag a name; nothing for no words.
-std::vector<bool> names_holding(const RecordedModel&, std::string_view words);
-/// How many spans have such a name.
-std::uint64_t count_of(const RecordedModel&, const std::vector<bool>& names);
-/// The number of the next span (or the one before) with such a name, from a span on, by start and
-/// then by row, around the end; nothing where there is none. Linear in the spans.
-std::optional<std::uint64_t> next_of(const RecordedModel&, const std::vector<bool>& names,
-                                     std::optional<std::uint64_t> from, bool forwards);
-
 /// The spans of streams within the range by name; see range_statistics.
 std::vector<NameStatistics> recorded_statistics(const RecordedModel&, Instant from, Instant to);
 

@@ -113,11 +113,11 @@ struct Painter {
 
   // Rings what is looked for, where it is wide enough to be pointed at.
   void find(std::uint32_t row, float top, float height) {
-    if (marks.found.empty()) return;
+    if (!marks.search) return;
     for (const Fold& f : folds) {
       bool any = false;
       for (std::uint32_t i = f.first; i < f.first + std::min(f.count, 64u) && !any; ++i)
-        any = marks.found[m.spans.name[m.spans.rows[row].first + i]];
+        any = marks.search->finds(row, i);
       if (!any) continue;
       const Extent e = extent(v, f.start, f.end);
       outline(drawing, {e.left - 1, top - 1, width_of(e) + 2, height + 1},

@@ -2,9 +2,10 @@
 // and a lane a thread, nested spans beneath those that they lie in, counters as filled curves.
 #pragma once
 
-#include <vector>
+#include <optional>
 
 #include "visualizers/recorded_model.h"
+#include "visualizers/recorded_search.h"
 #include "visualizers/time_plot.h"
 
 namespace trainyard {
@@ -21,8 +22,8 @@ float recorded_lane_top(const RecordedModel&, const RecordedLayout&, std::size_t
 
 /// What is looked for in it, and what it is held against.
 struct RecordedMarks {
-  std::vector<bool> found;    // names; empty: nothing is looked for
-  Duration predicted_step{};  // zero: nothing is predicted
+  std::optional<RecordedSearch> search;  // of the same model; nothing: nothing is looked for
+  Duration predicted_step{};             // zero: nothing is predicted
 };
 
 /// Items: Span and Fold, tag the (first) span by its number; Lane, tag the lane; Wave, tag the

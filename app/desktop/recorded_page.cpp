@@ -95,8 +95,11 @@ RecordedPage::RecordedPage(Session& session, QWidget* parent)
   state_ = make_label("", 11, QFont::Normal, "second");
   found_ = make_label("", 11, QFont::Normal, "second");
   search_ = new QLineEdit;
-  search_->setPlaceholderText("Search names: gemm, nccl …");
-  search_->setAccessibleName("Words of a span's name");
+  search_->setPlaceholderText("nccl dev:3 cat:host >5ms");
+  search_->setAccessibleName("Find spans of the recording");
+  search_->setToolTip(
+      "Words that a span must all satisfy: part of its name, cat:communication, dev:3 for the "
+      "rank, >5ms; a minus before one turns it round. Enter goes to the next.");
   search_->setClearButtonEnabled(true);
   search_->setFixedSize(220, kFieldHeight);
   open_ = button("Open trace…", this);
@@ -311,23 +314,27 @@ void RecordedPage::show_names(const std::vector<NameStatistics>& list, const Tim
 
 void RecordedPage::search(const QString& words) {
   RecordedMarks marks = scene_->marks();
-  marks.found.clear();
-  found_->clear();
-  if (model_ && !words.isEmpty()) {
-    marks.found = names_holding(*model_, words.toStdString());
-    const auto count = static_cast<std::int64_t>(count_of(*model_, marks.found));
-    found_->setText(q(format_count(count)) + (count == 1 ? " span" : " spans"));
-  }
+  marks.search.reset();
+  QString told;
+  QString wrong;
+  if (model_ && !words.trimmed().isEmpty())
+    wrong = trouble_in([&] {
+      marks.search.emplace(*model_, parse_span_query(words.toStdString()));
+      const auto count = static_cast<std::int64_t>(marks.search->count());
+      told = q(format_count(count)) + (count == 1 ? " span" : " spans");
+    });
+  set_tone(found_, wrong.isEmpty() ? "second" : "error");
+  found_->setText(wrong.isEmpty() ? told : wrong);
+  found_->setToolTip(found_->text());
   scene_->set_marks(std::move(marks));
   canvas_->refresh();
 }
 
 void RecordedPage::walk(bool forwards) {
-  if (!model_ || scene_->marks().found.empty()) return;
+  if (!model_ || !scene_->marks().search) return;
   std::optional<std::uint64_t> from;
   if (scene_->state().selected.kind == ItemKind::Span) from = scene_->state().selected.tag;
-  if (const auto next = next_of(*model_, scene_->marks().found, from, forwards))
-    scene_->show_span(*next);
+  if (const auto next = scene_->marks().search->next(from, forwards)) scene_->show_span(*next);
   canvas_->refresh();
 }
 

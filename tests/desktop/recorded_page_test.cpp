@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <QKeyEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QTreeWidget>
 
@@ -52,6 +53,20 @@ TEST(RecordedPage, OpensATraceWithoutAModelAndFindsNamesInIt) {
   const std::uint64_t first = scene.state().selected.tag;
   type(search, Qt::Key_Return);
   EXPECT_NE(scene.state().selected.tag, first);
+  search->setText("-cat:host >1us");
+  const auto found = [&] {
+    for (const QLabel* label : page->findChildren<QLabel*>())
+      if (label->text().endsWith(" spans")) return label->text();
+    return QString();
+  };
+  EXPECT_FALSE(found().isEmpty());
+  search->setText("cat:hots");
+  EXPECT_TRUE(found().isEmpty());
+  const auto labels = page->findChildren<QLabel*>();
+  EXPECT_TRUE(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+    return label->text().contains("did you mean \"host\"");
+  }));
+  search->clear();
   // A click on the canvas and its keys.
   page->canvases().front()->setFocus();
   for (const int key : {Qt::Key_W, Qt::Key_A, Qt::Key_D, Qt::Key_S, Qt::Key_Down, Qt::Key_F,

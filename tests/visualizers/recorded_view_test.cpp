@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
+#include "core/base/error.h"
 #include "core/io/chrome_trace_import.h"
 #include "tests/support/kineto_trace.h"
 #include "visualizers/viewmodel/format.h"
@@ -34,22 +38,71 @@ TEST(RecordedModel, KeepsEverySpanInLanes) {
   EXPECT_NE(spell_recorded(*m).find("the middle of 3"), std::string::npos);
 }
 
-TEST(RecordedModel, SearchGoesAroundInOrderOfTime) {
+RecordedSearch search_of(const RecordedModel& m, std::string_view words) {
+  return {m, parse_span_query(words)};
+}
+
+TEST(RecordedSearch, GoesAroundInOrderOfTime) {
   const auto m = sample();
-  const std::vector<bool> found = names_holding(*m, "REDUCESCATTER");
-  const std::uint64_t count = count_of(*m, found);
+  const RecordedSearch search = search_of(*m, "REDUCESCATTER");
+  const std::uint64_t count = search.count();
   EXPECT_EQ(count, 12u);
-  std::optional<std::uint64_t> at = next_of(*m, found, {}, true);
+  std::optional<std::uint64_t> at = search.next({}, true);
   const std::uint64_t first = at.value();
   for (std::uint64_t i = 1; i < count; ++i) {
     const std::int64_t before = m->spans.start[*at];
-    at = next_of(*m, found, at, true);
+    at = search.next(at, true);
     EXPECT_GT(m->spans.start[at.value()], before);
   }
-  EXPECT_EQ(next_of(*m, found, at, true), first);
-  EXPECT_EQ(next_of(*m, found, first, false), at);
-  EXPECT_EQ(count_of(*m, names_holding(*m, "")), 0u);
-  EXPECT_FALSE(next_of(*m, names_holding(*m, "nothing of that name"), {}, true));
+  EXPECT_EQ(search.next(at, true), first);
+  EXPECT_EQ(search.next(first, false), at);
+  EXPECT_EQ(search_of(*m, "nothing of that name").count(), 0u);
+  EXPECT_FALSE(search_of(*m, "nothing of that name").next({}, true));
+}
+
+// Against each span asked by itself.
+TEST(RecordedSearch, FindsWhatTheGrammarSays) {
+  const auto m = sample();
+  std::set<std::uint64_t> counts;
+  for (const std::string words :
+       {"", "gemm", "-gemm", "cat:host", "-cat:host", "cat:communication,forward", "dev:0",
+        "-dev:0", "dev:0 gemm", ">100us", "<=100us", "->100us", "->=100us", ">10us <1ms cat:host",
+        "\"gemm\" -dev:1-3"}) {
+    const SpanQuery query = parse_span_query(words);
+    const RecordedSearch search(*m, query);
+    std::uint64_t found = 0;
+    for (std::uint32_t row = 0; row < m->spans.rows.size(); ++row) {
+      const RecordedThread& thread = m->trace.threads[m->trace.rows[row].thread];
+      const int rank = m->trace.processes[thread.process].rank;
+      for (std::uint32_t i = 0; i < m->spans.rows[row].count; ++i) {
+        const RowSpan span = span_at(m->spans, row, i);
+        SpanFacts facts;
+        facts.name = m->trace.names[span.name];
+        facts.category =
+            static_cast<std::uint8_t>(ink_of(static_cast<RecordedKind>(span.category)));
+        facts.device = rank >= 0 ? rank : thread.process;
+        facts.length = span.end - span.start;
+        const bool expected = matches(query, facts);
+        EXPECT_EQ(search.finds(row, i), expected) << words << " " << m->trace.names[span.name];
+        EXPECT_EQ(search.finds(m->spans.rows[row].first + i), expected);
+        found += expected ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(search.count(), found) << words;
+    counts.insert(found);
+  }
+  EXPECT_GT(counts.size(), 6u) << "the words find different spans";
+}
+
+TEST(RecordedSearch, SaysThatARecordingHasNoMicrobatches) {
+  const auto m = sample();
+  try {
+    search_of(*m, "gemm mb:4");
+    ADD_FAILURE() << "found something";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.place(), Place{"mb:4"});
+    EXPECT_NE(std::string(error.what()).find("microbatch"), std::string::npos);
+  }
 }
 
 // A part is shown from its own beginning to its own end, by the times of the whole.
@@ -101,8 +154,7 @@ TEST(RecordedView, EverySpanIsHitWhereItIsDrawn) {
 TEST(RecordedView, TellsMeasuredBesidePredicted) {
   const auto m = sample();
   Drawing drawing({1200, 400});
-  draw_recorded(drawing, {0, 0, 1200, 400}, *m, {},
-                {names_holding(*m, "gemm"), m->step + m->step / 4});
+  draw_recorded(drawing, {0, 0, 1200, 400}, *m, {}, {search_of(*m, "gemm"), m->step + m->step / 4});
   const bool told = std::any_of(drawing.labels.begin(), drawing.labels.end(), [](const Label& l) {
     return l.text.find("−20.0 % of it") != std::string::npos;
   });

@@ -16,12 +16,16 @@ struct CategoryWord {
   std::string_view name;
   Ink ink;
 };
-constexpr std::array<CategoryWord, 6> kCategoryWords = {{{"forward", Ink::Forward},
+// Recordings have more of them than plans: copies, and what runs on the host.
+constexpr std::array<CategoryWord, 9> kCategoryWords = {{{"forward", Ink::Forward},
                                                          {"backward", Ink::Backward},
                                                          {"weight-gradient", Ink::WeightGradient},
                                                          {"communication", Ink::Communication},
                                                          {"optimizer", Ink::Optimizer},
-                                                         {"swap", Ink::Swap}}};
+                                                         {"swap", Ink::Swap},
+                                                         {"recompute", Ink::Recompute},
+                                                         {"transfer", Ink::Swap},
+                                                         {"host", Ink::Raised}}};
 
 constexpr std::array<std::string_view, 4> kKeys = {"cat", "dev", "mb", "name"};
 
@@ -166,9 +170,13 @@ std::string text_of(const QueryWord& word) {
       return sign + "\"" + word.name + "\"";
     case QueryWord::Kind::Category: {
       std::string list;
-      for (const CategoryWord& category : kCategoryWords)
-        if (word.categories >> static_cast<unsigned>(category.ink) & 1)
-          list += (list.empty() ? "" : ",") + std::string(category.name);
+      std::uint32_t left = word.categories;
+      for (const CategoryWord& category : kCategoryWords) {
+        const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(category.ink);
+        if ((left & bit) == 0) continue;
+        list += (list.empty() ? "" : ",") + std::string(category.name);
+        left &= ~bit;  // two words may mean one category
+      }
       return sign + "cat:" + list;
     }
     case QueryWord::Kind::Device:
