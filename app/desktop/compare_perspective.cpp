@@ -22,17 +22,20 @@ std::optional<Scenario> found_plan(Window& window) {
 
 ComparePerspective::ComparePerspective(Window& window, QWidget* parent)
     : TabPage("Comparisons", parent),
+      document_(window.document()),
       comparison_(new ComparePage(window.document(), window.runs(),
                                   [&window] { return found_plan(window); })),
       runs_(new RunsPage(window.runs())) {
   add("Comparison", comparison_);
   add("Runs", runs_);
-  connect(runs_, &RunsPage::compare, this, [this, &window](qint64 id) {
-    const ProjectPlan* plan = window.document().plan();
-    window.document().show_perspective("compare", "comparison");
-    if (plan != nullptr)
-      comparison_->compare("plan:" + QString::fromStdString(plan->name), QString("run:%1").arg(id));
-  });
+  connect(runs_, &RunsPage::compare, this, &ComparePerspective::compare_run);
+}
+
+void ComparePerspective::compare_run(qint64 id) {
+  const ProjectPlan* plan = document_.plan();
+  document_.show_perspective("compare", "comparison");
+  if (plan != nullptr)
+    comparison_->compare("plan:" + QString::fromStdString(plan->name), QString("run:%1").arg(id));
 }
 
 ComparePerspective* compare_perspective(const Window& window) {

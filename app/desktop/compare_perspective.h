@@ -29,8 +29,11 @@ class ComparePerspective : public TabPage {
   bool whole() const override { return true; }
   bool own_verdict() const override { return true; }
   QWidget* tools() override { return comparison_->tools(); }
+  /// Shows the past run beside the open plan.
+  void compare_run(qint64 id);
 
  private:
+  Document& document_;
   ComparePage* comparison_;
   RunsPage* runs_;
 };

@@ -239,11 +239,15 @@ void Exploration::toggle_mark(const QString& name) {
 void Exploration::go_to_mark(std::size_t mark) {
   if (mark >= session_.state().marks.size()) return;
   const TimeMark& place = session_.state().marks[mark];
-  bring_into_sight(place.from, place.to);
-  if (place.to > place.from)
-    session_.set_range(TimeRange{place.from, place.to});
+  go_to_place(place.from, place.to);
+}
+
+void Exploration::go_to_place(Instant from, Instant to) {
+  bring_into_sight(from, to);
+  if (to > from)
+    session_.set_range(TimeRange{from, to});
   else
-    session_.set_range({}), session_.set_cursor(place.from);
+    session_.set_range({}), session_.set_cursor(from);
 }
 
 // Marks of the open plan that lie within its run.

@@ -44,6 +44,8 @@ class Exploration : public QObject {
   bool can_mark() const { return place_to_mark().has_value(); }
   /// Makes the mark's place the range or the cursor.
   void go_to_mark(std::size_t mark);
+  /// Brings it into sight: a range where to > from, else the cursor at an instant.
+  void go_to_place(Instant from, Instant to);
 
   // Walks. Each selects what it comes to and brings it into sight.
   void walk_name(int by);

@@ -13,17 +13,18 @@
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "core/io/inline_document.h"
+#include "core/lesson/lesson_text.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
 
-struct Kind {
+struct Share {
   const char* name;
   Ink ink;
   Duration (*of)(const Breakdown&);
 };
-constexpr Kind kKinds[] = {
+constexpr Share kShares[] = {
     {"Forward", Ink::Forward, [](const Breakdown& b) { return b.forward; }},
     {"Backward", Ink::Backward, [](const Breakdown& b) { return b.backward; }},
     {"Recompute", Ink::Recompute, [](const Breakdown& b) { return b.recompute; }},
@@ -47,10 +48,24 @@ QString key_of(const Project& project, const ProjectPlan& plan) {
   return key;
 }
 
+constexpr std::size_t kLatestRuns = 5;
+constexpr int kNumber = Qt::UserRole, kKind = Qt::UserRole + 1;  // of an item
+
+void set_kind(QTreeWidgetItem* item, int kind, int number) {
+  item->setData(0, kKind, kind);
+  item->setData(0, kNumber, number);
+}
+
+// Of a group: none of them.
+int kind_of(const QTreeWidgetItem* item) {
+  const QVariant kind = item->data(0, kKind);
+  return kind.isValid() ? kind.toInt() : -1;
+}
+
 }  // namespace
 
-ProjectPanel::ProjectPanel(Document& document, Session& session, QWidget* parent)
-    : QWidget(parent), document_(document), session_(session), tree_(new QTreeWidget) {
+ProjectPanel::ProjectPanel(Document& document, Session& session, RunList& runs, QWidget* parent)
+    : QWidget(parent), document_(document), session_(session), runs_(runs), tree_(new QTreeWidget) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
   auto* column = new QVBoxLayout(this);
@@ -70,7 +85,7 @@ ProjectPanel::ProjectPanel(Document& document, Session& session, QWidget* parent
   bar->setAccessibleName("Step by kind, of the pace-setting rank");
   column->addWidget(bar);
   column->addSpacing(6);
-  for (const Kind& kind : kKinds) {
+  for (const Share& kind : kShares) {
     auto* line = new QHBoxLayout;
     line->setContentsMargins(12, 0, 12, 0);
     line->setSpacing(8);
@@ -84,9 +99,18 @@ ProjectPanel::ProjectPanel(Document& document, Session& session, QWidget* parent
   }
   connect(tree_, &QTreeWidget::itemSelectionChanged, this, [this] {
     const auto chosen = tree_->selectedItems();
-    if (!chosen.isEmpty() && chosen[0]->data(0, Qt::UserRole).isValid())
-      document_.show_plan(chosen[0]->data(0, Qt::UserRole).toInt());
+    if (!chosen.isEmpty() && kind_of(chosen[0]) == static_cast<int>(Kind::Plan))
+      document_.show_plan(chosen[0]->data(0, kNumber).toInt());
   });
+  connect(tree_, &QTreeWidget::itemActivated, this, &ProjectPanel::choose);
+  const auto remember = [this](bool open) {
+    return [this, open](const QTreeWidgetItem* item) { open_[item->text(0)] = open; };
+  };
+  connect(tree_, &QTreeWidget::itemExpanded, this, remember(true));
+  connect(tree_, &QTreeWidget::itemCollapsed, this, remember(false));
+  // After the window is there: the list is a file.
+  connect(&runs_, &RunList::changed, this, &ProjectPanel::refresh_runs, Qt::QueuedConnection);
+  connect(&document_, &Document::marks_changed, this, &ProjectPanel::refresh);
   connect(&document_, &Document::changed, this, &ProjectPanel::refresh);
   connect(&document_, &Document::view_changed, this, &ProjectPanel::refresh);
   connect(&session_, &Session::experiment_changed, this, [this] {
@@ -107,11 +131,26 @@ void ProjectPanel::remember_result() {
         (session_.experiment()->result.verdict.fits ? "" : QString::fromUtf8("  !"));
 }
 
-QTreeWidgetItem* ProjectPanel::group(const QString& name) {
+QTreeWidgetItem* ProjectPanel::group(const QString& name, bool open) {
   auto* item = new QTreeWidgetItem(tree_, {name});
   item->setFont(0, ui_font(12, QFont::Medium));
   item->setSizeHint(0, QSize(0, kTreeRow));
   item->setFlags(Qt::ItemIsEnabled);
+  item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+  item->setForeground(1, qcolor(Ink::Text2, current_theme()));
+  item->setExpanded(open_.value(name, open));
+  return item;
+}
+
+QTreeWidgetItem* ProjectPanel::add(QTreeWidgetItem* parent, const QString& name,
+                                   const QString& reading, const QString& sign) {
+  const QColor pale = qcolor(Ink::Text2, current_theme());
+  auto* item = new QTreeWidgetItem(parent, {name, reading});
+  item->setIcon(0, icon(sign, pale));
+  item->setForeground(1, pale);
+  item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+  item->setSizeHint(0, QSize(0, kTreeRow));
+  item->setToolTip(0, name);
   return item;
 }
 
@@ -119,17 +158,6 @@ void ProjectPanel::refresh() {
   const QSignalBlocker quiet(tree_);
   tree_->clear();
   const Project& project = document_.project();
-  const QColor pale = qcolor(Ink::Text2, current_theme());
-  const auto add = [&](QTreeWidgetItem* parent, const QString& name, const QString& reading,
-                       const QString& sign) {
-    auto* item = new QTreeWidgetItem(parent, {name, reading});
-    item->setIcon(0, icon(sign, pale));
-    item->setForeground(1, pale);
-    item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
-    item->setSizeHint(0, QSize(0, kTreeRow));
-    item->setToolTip(0, name);
-    return item;
-  };
   const bool known = session_.experiment() && !session_.stale();
   auto* models = group("Models");
   if (!project.model.empty())
@@ -140,14 +168,78 @@ void ProjectPanel::refresh() {
         "model");
   auto* clusters = group("Clusters");
   if (!project.cluster.empty()) add(clusters, short_name(project.cluster), "", "cluster");
+  add_plans();
+  add_marks();
+  add_runs();
+  add_lessons();
+}
+
+void ProjectPanel::add_plans() {
+  const Project& project = document_.project();
   auto* plans = group("Plans");
   for (std::size_t i = 0; i < project.plans.size(); ++i) {
     auto* item = add(plans, plan_title(project.plans[i]),
                      readings_.value(key_of(project, project.plans[i])), "plan");
-    item->setData(0, Qt::UserRole, static_cast<int>(i));
+    set_kind(item, static_cast<int>(Kind::Plan), static_cast<int>(i));
     if (static_cast<int>(i) == project.current) item->setSelected(true);
   }
-  tree_->expandAll();
+}
+
+// Of the open plan.
+void ProjectPanel::add_marks() {
+  if (document_.plan() == nullptr || document_.plan()->marks.empty()) return;
+  const std::vector<ProjectMark>& marks = document_.plan()->marks;
+  auto* notes = group("Notes");
+  notes->setText(1, QString::number(marks.size()));
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    const QString at = QString::fromStdString(format_duration(Instant{marks[i].from}));
+    const QString name = QString::fromStdString(marks[i].name);
+    auto* item = add(notes, name.isEmpty() ? "mark" : name, at, "pin");
+    set_kind(item, static_cast<int>(Kind::Mark), static_cast<int>(i));
+  }
+}
+
+void ProjectPanel::refresh_runs() {
+  latest_ = runs_.entries();
+  if (latest_.size() > kLatestRuns) latest_.resize(kLatestRuns);
+  refresh();
+}
+
+void ProjectPanel::add_runs() {
+  if (latest_.empty()) return;
+  auto* runs = group("Runs");
+  for (const RunEntry& entry : latest_) {
+    const QString step =
+        entry.step ? QString::fromStdString(format_duration(*entry.step)) : QString();
+    auto* item = add(runs, QString("%1  %2").arg(entry.id).arg(entry.name.c_str()), step, "play");
+    item->setToolTip(0, QString("Run %1 of %2, %3: beside the open plan.")
+                            .arg(entry.id)
+                            .arg(entry.name.c_str(), entry.started.c_str()));
+    set_kind(item, static_cast<int>(Kind::Run), static_cast<int>(entry.id));
+  }
+}
+
+void ProjectPanel::add_lessons() {
+  auto* lessons = group("Lessons", false);
+  lessons->setText(1, QString::number(shipped_lessons().size()));
+  for (const Lesson& lesson : shipped_lessons()) {
+    auto* item =
+        add(lessons, QString("%1  %2").arg(lesson.number).arg(QString::fromStdString(lesson.title)),
+            "", "file");
+    item->setToolTip(0, QString::fromStdString(lesson.goal));
+    set_kind(item, static_cast<int>(Kind::Lesson), lesson.number);
+  }
+}
+
+void ProjectPanel::choose(QTreeWidgetItem* item) {
+  // What follows may make the tree anew.
+  const int number = item->data(0, kNumber).toInt(), kind = kind_of(item);
+  if (kind == static_cast<int>(Kind::Run)) Q_EMIT run_chosen(number);
+  if (kind == static_cast<int>(Kind::Lesson)) Q_EMIT lesson_chosen(number);
+  if (kind == static_cast<int>(Kind::Mark)) {
+    const ProjectMark mark = document_.plan()->marks[static_cast<std::size_t>(number)];
+    Q_EMIT mark_chosen(mark);
+  }
 }
 
 void ProjectPanel::refresh_categories() {
@@ -160,7 +252,7 @@ void ProjectPanel::refresh_categories() {
     const Breakdown& parts = session_.experiment()->result.breakdown;
     const double whole = std::max(1e-12, to_seconds(parts.sum()));
     shares_[i]->setText(
-        QString::fromStdString(format_percent(to_seconds(kKinds[i].of(parts)) / whole)));
+        QString::fromStdString(format_percent(to_seconds(kShares[i].of(parts)) / whole)));
   }
 }
 

@@ -1,6 +1,9 @@
 #include "app/desktop/strategy_panel.h"
 
+#include <QAction>
+#include <QHBoxLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QVBoxLayout>
 
@@ -55,6 +58,13 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   column->addStretch(1);
   scroll->setWidget(inside);
   outer->addWidget(scroll, 1);
+  auto* foot = new QWidget;
+  foot->setObjectName("header");
+  foot->setAttribute(Qt::WA_StyledBackground);
+  foot_ = new QHBoxLayout(foot);
+  foot_->setContentsMargins(12, 6, 12, 6);
+  foot_->setSpacing(8);
+  outer->addWidget(foot);
   connect(card_, &FitCard::apply, this, [this](const QString& set) {
     document_.apply("Apply " + set, set.split(' ', Qt::SkipEmptyParts));
   });
@@ -64,6 +74,30 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   connect(&session_, &Session::neighbours_changed, this, &StrategyPanel::refresh_effects);
   connect(&session_, &Session::freshness_changed, this, &StrategyPanel::refresh_effects);
   refresh_values();
+}
+
+void StrategyPanel::connect_commands(const Actions& actions) {
+  const auto button = [&](const QString& words, const char* id, bool primary) {
+    QAction* action = actions[id];
+    auto* made = new QPushButton(words);
+    made->setAccessibleName(action->text());
+    const QString key = action->shortcut().toString(QKeySequence::NativeText);
+    made->setToolTip(action->toolTip() + (key.isEmpty() ? "" : "  " + key));
+    if (primary) made->setProperty("kind", "primary");
+    const auto follow = [made, action] { made->setEnabled(action->isEnabled()); };
+    connect(made, &QPushButton::clicked, action, &QAction::trigger);
+    connect(action, &QAction::changed, made, follow);
+    follow();
+    foot_->addWidget(made);
+    return made;
+  };
+  of_design_ << button("Suggest plans", "plan.search", false);
+  of_design_ << button("Duplicate plan", "plan.duplicate", false);
+  of_analysis_ << button("Compare…", "view.compare", false);
+  foot_->addStretch(1);
+  of_design_ << button("Analyse", "view.analyse", true);
+  of_analysis_ << button("Apply fix", "plan.fix", true);
+  set_detailed(detailed_);
 }
 
 // A degree takes another with it, so that all of them still multiply to the devices.
@@ -96,6 +130,8 @@ void StrategyPanel::set_detailed(bool on) {
   for (StrategyRow* row : rows_) row->set_detailed(on);
   heading_->setVisible(!on);
   card_->set_detailed(on);
+  for (QPushButton* each : of_design_) each->setVisible(on);
+  for (QPushButton* each : of_analysis_) each->setVisible(!on);
   refresh_values();
 }
 

@@ -4,10 +4,13 @@
 
 #include <QWidget>
 
+#include "app/desktop/commands.h"
 #include "app/desktop/document.h"
 #include "app/desktop/session.h"
 
+class QHBoxLayout;
 class QLabel;
+class QPushButton;
 class QVBoxLayout;
 
 namespace trainyard {
@@ -21,6 +24,8 @@ class StrategyPanel : public QWidget {
  public:
   StrategyPanel(Document&, Session&, QWidget* parent = nullptr);
   void set_detailed(bool);
+  /// The buttons at its foot: what comes next from here.
+  void connect_commands(const Actions&);
 
  private:
   void set(const QString& key, const QString& value);
@@ -31,7 +36,9 @@ class StrategyPanel : public QWidget {
   FitCard* card_;
   QLabel* heading_;
   QLabel* mesh_;
-  QLabel* complaint_;  // why a degree could not be what was asked
+  QHBoxLayout* foot_;
+  QList<QPushButton*> of_design_, of_analysis_;  // buttons at the foot
+  QLabel* complaint_;                            // why a degree could not be what was asked
   QList<StrategyRow*> rows_;
   bool detailed_ = false;
 };

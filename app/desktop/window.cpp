@@ -79,6 +79,7 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   centre_->findChild<LearnPage*>()->connect_commands(actions_);
   centre_->findChild<MachinePage*>()->connect_commands(actions_);
   analyse_->run().connect_commands(actions_);
+  strategy_->connect_commands(actions_);
   connect_shell();
   lay_out();
   refresh_title();
@@ -152,8 +153,17 @@ QDockWidget* Window::make_dock(const QString& title, QWidget* content, Qt::DockW
 void Window::make_docks() {
   strategy_ = new StrategyPanel(document_, session_);
   bottom_ = new BottomPanel(session_, analyse_->exploration());
-  project_dock_ = make_dock("Project", new ProjectPanel(document_, session_),
-                            Qt::LeftDockWidgetArea, "project");
+  auto* project = new ProjectPanel(document_, session_, runs_);
+  project_dock_ = make_dock("Project", project, Qt::LeftDockWidgetArea, "project");
+  connect(project, &ProjectPanel::run_chosen, this, [this](qint64 id) {
+    if (ComparePerspective* compare = compare_perspective(*this)) compare->compare_run(id);
+  });
+  connect(project, &ProjectPanel::lesson_chosen, this,
+          [this](int number) { show_lesson(QString::number(number)); });
+  connect(project, &ProjectPanel::mark_chosen, this, [this](const ProjectMark& mark) {
+    document_.show_perspective("analyse", "timeline");
+    analyse_->exploration().go_to_place(Instant{mark.from}, Instant{mark.to});
+  });
   inspector_dock_ =
       make_dock("Inspector", new Inspector(session_), Qt::RightDockWidgetArea, "inspector");
   strategy_dock_ = make_dock("Strategy", strategy_, Qt::RightDockWidgetArea, "strategy");
@@ -179,7 +189,8 @@ void Window::lay_out() {
   inspector_dock_->setVisible(sizes.inspector > 0);
   bottom_dock_->setVisible(sizes.bottom > 0);
   if (sizes.left > 0)
-    resizeDocks({project_dock_, strategy_dock_}, {sizes.left, sizes.right}, Qt::Horizontal);
+    resizeDocks({project_dock_, strategy_dock_},
+                {sizes.left, std::max(sizes.right, strategy_->minimumWidth())}, Qt::Horizontal);
   if (sizes.inspector > 0)
     resizeDocks({inspector_dock_, strategy_dock_}, {sizes.inspector, sizes.strategy}, Qt::Vertical);
   if (sizes.bottom > 0) resizeDocks({bottom_dock_}, {sizes.bottom}, Qt::Vertical);
@@ -317,6 +328,12 @@ void Window::refresh_perspective() {
                                        : QString::fromStdString(document_.project().perspective) +
                                              (shown->whole() ? " alone" : "");
   if (centre_->currentWidget() != widget || laid_out_ != now) {
+    // A stack is as wide as its widest page needs, also while another is shown.
+    for (int i = 0; i < centre_->count(); ++i) {
+      const bool on_top = centre_->widget(i) == widget;
+      const auto policy = on_top ? QSizePolicy::Preferred : QSizePolicy::Ignored;
+      centre_->widget(i)->setSizePolicy(policy, policy);
+    }
     centre_->setCurrentWidget(widget);
     tool_bar_->show_tools(shown == nullptr ? nullptr : shown->tools());
     place_docks(now);

@@ -94,6 +94,7 @@ class Window : public QMainWindow {
   void tell_newer();
   void refresh_recent();
   void refresh_stale();
+  void refresh_fix();
   void place_docks(const QString& layout);
   void save_session();
   void cycle_panels(int step);

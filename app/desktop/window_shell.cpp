@@ -60,8 +60,20 @@ void Window::connect_shell() {
             [this, number = lesson.number] { show_lesson(QString::number(number)); });
   connect(&document_, &Document::renamed, this, &Window::refresh_recent);
   connect(&session_, &Session::freshness_changed, this, &Window::refresh_stale);
+  connect(&session_, &Session::freshness_changed, this, &Window::refresh_fix);
+  connect(&session_, &Session::experiment_changed, this, &Window::refresh_fix);
+  connect(&session_, &Session::neighbours_changed, this, &Window::refresh_fix);
+  refresh_fix();
   connect(&document_, &Document::view_changed, this, &Window::refresh_stale);
   refresh_recent();
+}
+
+// There is something to apply only for a result of the plan as it stands.
+void Window::refresh_fix() {
+  const bool known = session_.experiment() && !session_.stale();
+  const Verdict* verdict = known ? &session_.experiment()->result.verdict : nullptr;
+  actions_["plan.fix"]->setEnabled(verdict != nullptr &&
+                                   (!verdict->fixes.empty() || verdict->gain));
 }
 
 // Dimmed only where nothing is on its way to replace it, and only what shows the open plan.

@@ -10,6 +10,7 @@
 #include <QPushButton>
 #include <QTableWidget>
 #include <QTimer>
+#include <QTreeWidget>
 #include <map>
 #include <set>
 
@@ -20,6 +21,7 @@
 #include "app/desktop/palette_dialog.h"
 #include "app/desktop/readings.h"
 #include "app/desktop/run_dialog.h"
+#include "app/desktop/strategy_panel.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/verdict_bar.h"
 #include "tests/desktop/support.h"
@@ -176,6 +178,76 @@ TEST(Window, WhatDoesNotFitOffersAFixThatIsUndoable) {
   window->actions_of()["edit.undo"]->trigger();
   EXPECT_EQ(window->document().project(), before);
   ASSERT_TRUE(happens([&] { return window->settled(); }));
+}
+
+QTreeWidgetItem* group_of(QTreeWidget* tree, const QString& name) {
+  for (int i = 0; i < tree->topLevelItemCount(); ++i)
+    if (tree->topLevelItem(i)->text(0) == name) return tree->topLevelItem(i);
+  return nullptr;
+}
+
+TEST(Window, TheProjectListsMarksRunsAndLessonsAndLeadsToThem) {
+  const Folder folder;
+  const auto window = window_with(small_plan());
+  auto* tree = named<QTreeWidget>(*window, "Project");
+  ASSERT_NE(tree, nullptr);
+  EXPECT_EQ(group_of(tree, "Runs"), nullptr) << "none was trained";
+  EXPECT_EQ(group_of(tree, "Notes"), nullptr) << "nothing is marked";
+  Project marked = window->document().project();
+  marked.plans[0].marks = {{0, 2000, "warm-up"}};
+  window->document().change("Mark", marked);
+  QTreeWidgetItem* notes = group_of(tree, "Notes");
+  ASSERT_NE(notes, nullptr);
+  ASSERT_EQ(notes->childCount(), 1);
+  EXPECT_EQ(notes->child(0)->text(0), "warm-up");
+  window->document().show_perspective("design");
+  Q_EMIT tree->itemActivated(notes->child(0), 0);
+  EXPECT_EQ(window->document().project().perspective, "analyse");
+  ASSERT_TRUE(window->session().state().range.has_value());
+  EXPECT_EQ(*window->session().state().range, (TimeRange{Instant{0}, Instant{2000}}));
+
+  window->runs().use(folder.place.filePath("runs.sqlite").toStdString());
+  window->training().start({.request = {"mlp-small", "cpu:2", "", {"pp=2", "global-batch=32"}},
+                            .training = {},
+                            .steps = 2,
+                            .data = {},
+                            .evaluate = false});
+  ASSERT_TRUE(happens([&] { return group_of(tree, "Runs") != nullptr; }));
+  QTreeWidgetItem* run = group_of(tree, "Runs")->child(0);
+  EXPECT_EQ(run->text(0), "1  mlp-small on cpu:2");
+  Q_EMIT tree->itemActivated(run, 0);
+  EXPECT_EQ(window->document().project().perspective, "compare");
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+
+  QTreeWidgetItem* lessons = group_of(tree, "Lessons");
+  ASSERT_NE(lessons, nullptr);
+  EXPECT_EQ(lessons->childCount(), 10);
+  EXPECT_FALSE(lessons->isExpanded());
+  lessons->setExpanded(true);
+  window->document().rename_plan("Z");
+  EXPECT_TRUE(group_of(tree, "Lessons")->isExpanded()) << "as it was left";
+  Q_EMIT tree->itemActivated(group_of(tree, "Lessons")->child(2), 0);
+  EXPECT_EQ(window->document().project().perspective, "learn");
+}
+
+TEST(Window, TheStrategysFootLeadsOn) {
+  const auto window =
+      window_with({"llama-3-70b", "h100-sxm:64", "", {"tp=4", "pp=8", "global-batch=32"}});
+  window->document().show_perspective("design");
+  auto* panel = window->findChild<StrategyPanel*>();
+  const auto foot = [&](const char* name) { return named<QPushButton>(*panel, name); };
+  EXPECT_TRUE(foot("Search for plans")->isVisible());
+  EXPECT_FALSE(foot("Apply cheapest fix")->isVisible());
+  foot("Duplicate plan")->click();
+  EXPECT_EQ(window->document().project().plans.size(), 2u);
+  foot("Analyse")->click();
+  EXPECT_EQ(window->document().project().perspective, "analyse");
+  EXPECT_FALSE(foot("Search for plans")->isVisible());
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  ASSERT_TRUE(foot("Apply cheapest fix")->isEnabled());
+  foot("Apply cheapest fix")->click();
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  EXPECT_TRUE(window->session().experiment()->result.verdict.fits);
 }
 
 TEST(Window, EverySettingsNeighboursArePriced) {
