@@ -47,7 +47,7 @@ class Desk:
             self.start("Xvfb", display, "-screen", "0", f"{width}x{height}x24", "-nolisten", "tcp")
             self.until(lambda: os.path.exists(f"/tmp/.X11-unix/X{display[1:]}"), "a display")
             self.start("openbox")
-            self.until(lambda: self.xdotool("getdisplaygeometry", check=False).returncode == 0, "a window manager")
+            self.until(self.managed, "a window manager")
             self.begin = time.monotonic()
             self.start(self.program, "--fresh", "--size", f"{width}x{height - 40}", "--state", str(self.state_file),
                        *self.arguments)
@@ -56,6 +56,12 @@ class Desk:
             self.__exit__()
             raise
         return self
+
+    def managed(self):
+        # One that came before the display took connections has left again.
+        if self.processes[-1].poll() is not None:
+            self.start("openbox")
+        return self.xdotool("get_desktop", check=False).returncode == 0
 
     def activated(self):
         state = self.state()
