@@ -406,6 +406,20 @@ void LearnPage::refresh() {
   const bool gone = asked && (built_ != before || session_.answer() != nullptr);
   if (isActiveWindow() && (gone || QApplication::focusWidget() == nullptr)) setFocus();
   canvas_->refresh();
+  Q_EMIT readings_changed();
+}
+
+QStringList LearnPage::readings() const {
+  const Lesson& lesson = session_.lesson();
+  int asked = 0, answered = 0;
+  for (const LessonStep& step : lesson.steps) {
+    if (!step.question) continue;
+    ++asked;
+    if (find_answer(session_.answers(), lesson.number, step.question->id) != nullptr) ++answered;
+  }
+  return {QString("lesson <b>%1</b> of %2").arg(lesson.number).arg(shipped_lessons().size()),
+          QString("step <b>%1</b> of %2").arg(session_.step() + 1).arg(lesson.steps.size()),
+          QString("<b>%1</b> of %2 predicted").arg(answered).arg(asked)};
 }
 
 void LearnPage::refresh_text() {

@@ -30,6 +30,7 @@ class LearnPage : public Page {
   bool whole() const override { return true; }
   bool own_verdict() const override { return true; }
   QWidget* tools() override { return tools_; }
+  QStringList readings() const override;
   std::optional<Drawing> picture() const override;
 
   LessonSession& session() { return session_; }

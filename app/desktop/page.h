@@ -41,6 +41,9 @@ class Page : public QWidget {
   virtual bool whole() const { return false; }
   /// It has a line of its own where the verdict is: the bar of the verdict makes room.
   virtual bool own_verdict() const { return false; }
+  /// What the status bar says in place of the open plan's readings while the page shows no plan:
+  /// rich text each; none: those.
+  virtual QStringList readings() const { return {}; }
   /// What stands in the tool bar in place of the plan while the page is shown; null: the plan. The
   /// tool bar takes the widget at the first call and must be given the same one always.
   virtual QWidget* tools() { return nullptr; }
@@ -54,6 +57,8 @@ class Page : public QWidget {
  Q_SIGNALS:
   /// Another tab is shown, or whole() changed.
   void turned();
+  /// readings() changed.
+  void readings_changed();
 };
 
 }  // namespace trainyard

@@ -82,7 +82,8 @@ Readings::Readings(Session& session, QWidget* parent) : QStatusBar(parent), sess
     label->setAccessibleName(name);
     label->setContentsMargins(values_.isEmpty() ? 6 : 4, 0, 4, 0);
     addWidget(label);
-    addWidget(make_rule(12));
+    rules_ << make_rule(12);
+    addWidget(rules_.last());
     values_ << label;
   }
   source_ = make_label("", 11, QFont::Medium);
@@ -106,7 +107,29 @@ Readings::Readings(Session& session, QWidget* parent) : QStatusBar(parent), sess
   refresh();
 }
 
+void Readings::say(const QStringList& words) {
+  if (said_ == words) return;
+  said_ = words;
+  refresh();
+}
+
+// The first six of them; what is not said leaves its place.
+void Readings::show_said() {
+  for (int i = 0; i < values_.size(); ++i) {
+    const bool there = i < said_.size();
+    values_[i]->setVisible(there);
+    rules_[i]->setVisible(there);
+    values_[i]->setText(there ? said_[i] : QString());
+    values_[i]->setToolTip({});
+    set_tone(values_[i], "");
+  }
+  source_->setText({});
+  source_->setToolTip({});
+}
+
 void Readings::refresh() {
+  if (!said_.isEmpty()) return show_said();
+  for (int i = 0; i < values_.size(); ++i) values_[i]->show(), rules_[i]->show();
   if (!session_.experiment()) {
     const QStringList empty = {"step –",         "MFU –",          "bubble –",
                                "exposed comm –", "worst device –", "tokens/s/GPU –"};

@@ -16,15 +16,20 @@ class Readings : public QStatusBar {
 
  public:
   Readings(Session&, QWidget* parent = nullptr);
+  /// Says these in place of the readings, each rich text; none: the readings again.
+  void say(const QStringList&);
   void set_renderer(const QString& name, const QString& why);
   /// Shown four times a second at most: nobody reads faster, and the bar is laid out for each.
   void set_frame_time(double milliseconds);
 
  private:
   void refresh();
+  void show_said();
   void show_frame_time();
   Session& session_;
   QList<QLabel*> values_;
+  QList<QWidget*> rules_;  // behind each of them
+  QStringList said_;       // in their place
   QLabel *source_, *frame_, *renderer_;
   double frame_time_ = 0;  // milliseconds
   QTimer frame_shown_;     // while it runs, the newest waits

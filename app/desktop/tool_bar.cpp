@@ -77,7 +77,7 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
   tools_->addWidget(plans);
   row->addWidget(tools_);
   row->addWidget(simulate_);
-  row->addWidget(make_key("F5"));
+  row->addWidget(key_ = make_key("F5"));
   row->addWidget(auto_);
   row->addWidget(train_);
   row->addWidget(chip_);
@@ -126,7 +126,16 @@ void ToolBar::set_training(bool training) {
   if (training_ == training) return;  // asked at every frame of a run
   training_ = training;
   train_->setText(training ? "Stop training" : "Train…");
+  train_->setVisible(of_plan_ || training_);
   refresh_icons();
+}
+
+void ToolBar::show_plan_buttons(bool show) {
+  of_plan_ = show;
+  for (QWidget* part : std::initializer_list<QWidget*>{simulate_, key_, auto_})
+    part->setVisible(show);
+  train_->setVisible(show || training_);
+  refresh_freshness();
 }
 
 void ToolBar::show_tools(QWidget* tools) {
@@ -151,7 +160,8 @@ void ToolBar::refresh_plans() {
 
 void ToolBar::refresh_freshness() {
   export_->setEnabled(session_.experiment() != nullptr);
-  chip_->setVisible(session_.experiment() || running_ || !session_.outcome().error.empty());
+  chip_->setVisible(of_plan_ &&
+                    (session_.experiment() || running_ || !session_.outcome().error.empty()));
   const auto say = [&](const QString& text, const char* tone) {
     chip_->setText(text);
     set_tone(chip_, tone);

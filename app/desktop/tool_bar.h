@@ -28,6 +28,9 @@ class ToolBar : public QWidget {
   void set_training(bool);
   /// In place of the plan; null: the plan. Takes the widget.
   void show_tools(QWidget*);
+  /// Whether what simulates and trains the open plan is there; a run that is under way can be
+  /// stopped at any time.
+  void show_plan_buttons(bool);
   /// Icons in the colours of the theme.
   void refresh_icons();
 
@@ -42,9 +45,9 @@ class ToolBar : public QWidget {
   Field* plan_;
   QPushButton *simulate_, *train_, *export_;
   QCheckBox* auto_;
-  QLabel* chip_;
+  QLabel *key_, *chip_;
   QToolButton *undo_, *redo_;
-  bool running_ = false, training_ = false;
+  bool running_ = false, training_ = false, of_plan_ = true;
 };
 
 }  // namespace trainyard

@@ -238,7 +238,10 @@ void Window::connect_parts() {
   connect(centre_->findChild<GalleryPage*>(), &GalleryPage::open_row, this,
           &Window::open_published);
   connect(&session_, &Session::experiment_changed, this, &Window::refresh_published);
-  for (Page* page : pages_) connect(page, &Page::turned, this, [this, page] { follow_tab(page); });
+  for (Page* page : pages_) {
+    connect(page, &Page::turned, this, [this, page] { follow_tab(page); });
+    connect(page, &Page::readings_changed, this, &Window::refresh_readings);
+  }
   connect(&planner(), &PlannerPage::changed, this, &Window::refresh_search);
   connect(welcome_, &WelcomePage::open, this, &Window::open_dialog);
   connect(welcome_, &WelcomePage::open_file, this, &Window::open_file);
@@ -337,9 +340,17 @@ void Window::refresh_perspective() {
     centre_->setCurrentWidget(widget);
     tool_bar_->show_tools(shown == nullptr ? nullptr : shown->tools());
     place_docks(now);
+    const bool of_plan = shown == nullptr || shown->readings().isEmpty();
+    tool_bar_->show_plan_buttons(of_plan);
     verdict_bar_->setVisible(shown == nullptr || !shown->own_verdict());
   }
   actions_["simulate.auto"]->setChecked(document_.project().automatic);
+  refresh_readings();
+}
+
+void Window::refresh_readings() {
+  const Page* shown = page();
+  readings_->say(shown == nullptr ? QStringList() : shown->readings());
 }
 
 void Window::refresh_search() {

@@ -95,6 +95,7 @@ class Window : public QMainWindow {
   void refresh_recent();
   void refresh_stale();
   void refresh_fix();
+  void refresh_readings();
   void place_docks(const QString& layout);
   void save_session();
   void cycle_panels(int step);

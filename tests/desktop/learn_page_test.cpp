@@ -107,6 +107,34 @@ TEST(LearnPage, EveryLessonIsACommand) {
   EXPECT_TRUE(happens([&] { return window.settled(); }));
 }
 
+// The bars say how far the student is, not how the project's plan does.
+TEST(LearnPage, TheWindowsBarsAreTheLessons) {
+  const Folder folder;
+  const auto window = window_with(small_plan());
+  auto* page = window->findChild<LearnPage*>();
+  page->session().keep_in(folder.place.filePath("answers.json"));
+  auto* first = named<QLabel>(*window, "step time");
+  auto* simulate = named<QPushButton>(*window, "Simulate");
+  ASSERT_NE(first, nullptr);
+  const QString step = first->text();
+  EXPECT_TRUE(simulate->isVisible());
+  window->show_lesson("3:3");
+  ASSERT_TRUE(happens([&] { return page->settled(); }));
+  EXPECT_EQ(first->text(), "lesson <b>3</b> of 10");
+  EXPECT_EQ(named<QLabel>(*window, "model FLOP utilisation")->text(), "step <b>3</b> of 6");
+  EXPECT_EQ(named<QLabel>(*window, "bubble")->text(), "<b>0</b> of 3 predicted");
+  EXPECT_FALSE(named<QLabel>(*window, "throughput")->isVisible());
+  EXPECT_FALSE(simulate->isVisible());
+  page->question().choose(2);
+  page->question().lock_in();
+  ASSERT_TRUE(happens([&] { return page->settled(); }));
+  EXPECT_EQ(named<QLabel>(*window, "bubble")->text(), "<b>1</b> of 3 predicted");
+  window->document().show_perspective("analyse");
+  EXPECT_EQ(first->text(), step);
+  EXPECT_TRUE(simulate->isVisible());
+  EXPECT_TRUE(named<QLabel>(*window, "throughput")->isVisible());
+}
+
 TEST(LearnPage, OnlyTheFreeKnobTurnsAndUndoTakesItBack) {
   Shown shown;
   shown.open("3:1");
