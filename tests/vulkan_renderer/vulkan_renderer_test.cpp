@@ -104,9 +104,9 @@ TEST_F(VulkanRendererTest, MoreVerticesThanSixteenBitsCount) {
   expect_same_picture(canvas.paint(d, 1, Theme::Dark), render(d, 1, Theme::Dark, FontFiles{}));
 }
 
-TEST_F(VulkanRendererTest, ComesAndGoesFiftyTimes) {
+TEST_F(VulkanRendererTest, ComesAndGoesTwoHundredTimes) {
   const Drawing d = testing_scene::scene();
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 200; ++i) {
     auto renderer = vulkan();
     if (renderer == nullptr) return;
     Canvas canvas(std::move(renderer));
