@@ -153,6 +153,8 @@ void FitCard::list_fixes(const std::vector<Fix>& fixes) {
     connect(button, &QPushButton::clicked, this, [this, set = q(fix.set)] { Q_EMIT apply(set); });
     grid->addWidget(button, row, 4);
   }
+  // Now, or they would be laid out a frame later.
+  for (int i = 0; i < grid->count(); ++i) grid->itemAt(i)->widget()->show();
 }
 
 }  // namespace trainyard

@@ -1,6 +1,8 @@
 #include "app/desktop/strategy_panel.h"
 
 #include <QAction>
+#include <QCoreApplication>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
@@ -27,15 +29,15 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   complaint_->setContentsMargins(12, 2, 12, 4);
   complaint_->hide();
   outer->addWidget(complaint_);
-  auto* scroll = new QScrollArea;
-  scroll->setObjectName("panel");
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setWidgetResizable(true);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setAccessibleName("Strategy settings");
-  scroll->setFocusPolicy(Qt::NoFocus);
-  auto* inside = new QWidget;
-  auto* column = new QVBoxLayout(inside);
+  scroll_ = new QScrollArea;
+  scroll_->setObjectName("panel");
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->setWidgetResizable(true);
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll_->setAccessibleName("Strategy settings");
+  scroll_->setFocusPolicy(Qt::NoFocus);
+  inside_ = new QWidget;
+  auto* column = new QVBoxLayout(inside_);
   column->setContentsMargins(0, 0, 0, 8);
   column->setSpacing(0);
   // It scrolls with the rows: where text is large or the window low, its fixes are not squeezed.
@@ -56,8 +58,8 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   mesh_->setTextFormat(Qt::RichText);
   column->addWidget(mesh_);
   column->addStretch(1);
-  scroll->setWidget(inside);
-  outer->addWidget(scroll, 1);
+  scroll_->setWidget(inside_);
+  outer->addWidget(scroll_, 1);
   auto* foot = new QWidget;
   foot->setObjectName("header");
   foot->setAttribute(Qt::WA_StyledBackground);
@@ -74,6 +76,15 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   connect(&session_, &Session::neighbours_changed, this, &StrategyPanel::refresh_effects);
   connect(&session_, &Session::freshness_changed, this, &StrategyPanel::refresh_effects);
   refresh_values();
+}
+
+// What is new is laid out at once: a frame that came before would show it squeezed.
+void StrategyPanel::settle() {
+  for (QWidget* part : inside_->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+    if (part->layout() != nullptr) part->layout()->activate();
+  QEvent wanted(QEvent::LayoutRequest);
+  inside_->layout()->activate();
+  QCoreApplication::sendEvent(scroll_, &wanted);
 }
 
 void StrategyPanel::connect_commands(const Actions& actions) {
@@ -152,7 +163,14 @@ void StrategyPanel::refresh_values() {
 
 void StrategyPanel::refresh_effects() {
   for (StrategyRow* row : rows_) row->refresh_effects();
-  if (!session_.experiment()) return mesh_->clear();
+  if (!session_.experiment())
+    mesh_->clear();
+  else
+    show_mesh();
+  settle();
+}
+
+void StrategyPanel::show_mesh() {
   const Plan& plan = session_.experiment()->workload.scenario.plan;
   const int dp = plan.mesh.dp.value_or(1);
   mesh_->setText(QString("Mesh &nbsp; TP %1 × CP %2 × DP %3 × PP %4 = %5 ranks<br>Microbatches "

@@ -11,6 +11,7 @@
 class QHBoxLayout;
 class QLabel;
 class QPushButton;
+class QScrollArea;
 class QVBoxLayout;
 
 namespace trainyard {
@@ -31,11 +32,15 @@ class StrategyPanel : public QWidget {
   void set(const QString& key, const QString& value);
   void refresh_values();
   void refresh_effects();
+  void show_mesh();
+  void settle();
   Document& document_;
   Session& session_;
   FitCard* card_;
   QLabel* heading_;
   QLabel* mesh_;
+  QScrollArea* scroll_;
+  QWidget* inside_;  // of what scrolls
   QHBoxLayout* foot_;
   QList<QPushButton*> of_design_, of_analysis_;  // buttons at the foot
   QLabel* complaint_;                            // why a degree could not be what was asked

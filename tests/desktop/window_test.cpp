@@ -250,6 +250,41 @@ TEST(Window, TheStrategysFootLeadsOn) {
   EXPECT_TRUE(window->session().experiment()->result.verdict.fits);
 }
 
+// Not even for a frame: what is drawn is laid out.
+TEST(Window, TheStrategyIsNeverDrawnSqueezed) {
+  Window window;
+  window.resize(1600, 1000);
+  window.show();
+  auto* panel = window.findChild<StrategyPanel*>();
+  int painted = 0;
+  QStringList squeezed;
+  const auto look = [&] {
+    if (!panel->isVisible()) return;
+    ++painted;
+    for (const QLabel* label : panel->findChildren<QLabel*>())
+      if (label->isVisible() && label->wordWrap() && !label->text().isEmpty() &&
+          label->height() < label->heightForWidth(label->width()))
+        squeezed << QString("%1 of %2 px: %3")
+                        .arg(label->height())
+                        .arg(label->heightForWidth(label->width()))
+                        .arg(label->text());
+  };
+  struct Painted : QObject {
+    std::function<void()> look;
+    bool eventFilter(QObject*, QEvent* event) override {
+      if (event->type() == QEvent::Paint) look();
+      return false;
+    }
+  } filter;
+  filter.look = look;
+  panel->installEventFilter(&filter);
+  window.start_with({"llama-3-70b", "h100-sxm:64", "", {"tp=4", "pp=8", "global-batch=32"}});
+  window.document().show_perspective("design");
+  ASSERT_TRUE(happens([&] { return window.settled(); }));
+  EXPECT_GT(painted, 0);
+  EXPECT_EQ(squeezed.join("\n").toStdString(), "");
+}
+
 TEST(Window, EverySettingsNeighboursArePriced) {
   const auto window = window_with(small_plan());
   ASSERT_NE(window->session().neighbour("tp", "4"), nullptr);
