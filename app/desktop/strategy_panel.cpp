@@ -107,7 +107,7 @@ void StrategyPanel::connect_commands(const Actions& actions) {
   of_analysis_ << button("Compare…", "view.compare", false);
   foot_->addStretch(1);
   of_design_ << button("Analyse", "view.analyse", true);
-  of_analysis_ << button("Apply fix", "plan.fix", true);
+  of_analysis_ << (apply_ = button("Apply fix", "plan.fix", true));
   set_detailed(detailed_);
 }
 
@@ -167,6 +167,9 @@ void StrategyPanel::refresh_effects() {
     mesh_->clear();
   else
     show_mesh();
+  // Of a plan that fits, what is cheapest is a gain.
+  const bool fits = session_.experiment() && session_.experiment()->result.verdict.fits;
+  if (apply_ != nullptr) apply_->setText(fits ? "Apply gain" : "Apply fix");
   settle();
 }
 

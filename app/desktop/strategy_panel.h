@@ -43,6 +43,7 @@ class StrategyPanel : public QWidget {
   QWidget* inside_;  // of what scrolls
   QHBoxLayout* foot_;
   QList<QPushButton*> of_design_, of_analysis_;  // buttons at the foot
+  QPushButton* apply_ = nullptr;                 // one of them
   QLabel* complaint_;                            // why a degree could not be what was asked
   QList<StrategyRow*> rows_;
   bool detailed_ = false;

@@ -245,9 +245,11 @@ TEST(Window, TheStrategysFootLeadsOn) {
   EXPECT_FALSE(foot("Search for plans")->isVisible());
   ASSERT_TRUE(happens([&] { return window->settled(); }));
   ASSERT_TRUE(foot("Apply cheapest fix")->isEnabled());
+  EXPECT_EQ(foot("Apply cheapest fix")->text(), "Apply fix");
   foot("Apply cheapest fix")->click();
   ASSERT_TRUE(happens([&] { return window->settled(); }));
   EXPECT_TRUE(window->session().experiment()->result.verdict.fits);
+  EXPECT_EQ(foot("Apply cheapest fix")->text(), "Apply gain");
 }
 
 // Not even for a frame: what is drawn is laid out.
