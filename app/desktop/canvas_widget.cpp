@@ -52,6 +52,7 @@ bool canvas_key(const QKeyEvent& event) {
     case Qt::Key_B:
     case Qt::Key_C:
     case Qt::Key_M:
+    case Qt::Key_R:
     case Qt::Key_Slash:
     case Qt::Key_BracketLeft:
     case Qt::Key_BracketRight:

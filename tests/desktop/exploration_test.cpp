@@ -193,8 +193,12 @@ TEST(Exploration, TheStackAndThePhaseAreSwitches) {
   EXPECT_EQ(window->session().state().stack, nullptr);
   window->actions_of()["view.phase"]->trigger();
   EXPECT_TRUE(window->session().state().by_phase);
-  window->actions_of()["view.every-rank"]->trigger();
+  CanvasWidget* canvas = page_of(*window).canvases().front();
+  press_and_grab(canvas, Qt::Key_R);
   EXPECT_TRUE(window->session().state().every_rank);
+  EXPECT_TRUE(window->actions_of()["view.every-rank"]->isChecked());
+  window->actions_of()["view.every-rank"]->trigger();
+  EXPECT_FALSE(window->session().state().every_rank);
 }
 
 TEST(Exploration, TablesTellWavesAndPathOverTheRange) {
