@@ -36,7 +36,7 @@ Point point_of(const QPointF& p) {
 constexpr Qt::KeyboardModifiers kCommandKeys =
     Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier;
 
-bool canvas_key(const QKeyEvent& event) {
+bool canvas_key(const QKeyEvent& event, bool pages) {
   const bool sideways = event.key() == Qt::Key_Left || event.key() == Qt::Key_Right;
   const Qt::KeyboardModifiers command = event.modifiers() & kCommandKeys;
   if (command && !(sideways && command == Qt::AltModifier)) return false;
@@ -70,6 +70,10 @@ bool canvas_key(const QKeyEvent& event) {
     case Qt::Key_Return:
     case Qt::Key_Enter:
       return true;
+    case Qt::Key_PageUp:
+    case Qt::Key_PageDown:
+    case Qt::Key_End:
+      return pages;
     default:
       return false;
   }
@@ -176,7 +180,7 @@ void CanvasWidget::resizeEvent(QResizeEvent*) { refresh(); }
 bool CanvasWidget::event(QEvent* event) {
   switch (event->type()) {
     case QEvent::ShortcutOverride:
-      if (canvas_key(*static_cast<QKeyEvent*>(event))) event->accept();
+      if (canvas_key(*static_cast<QKeyEvent*>(event), scene_->takes_pages())) event->accept();
       break;
     case QEvent::ScreenChangeInternal:
     case QEvent::PaletteChange:
@@ -229,7 +233,7 @@ void CanvasWidget::wheelEvent(QWheelEvent* event) {
 }
 
 void CanvasWidget::keyPressEvent(QKeyEvent* event) {
-  if (!canvas_key(*event)) return QWidget::keyPressEvent(event);
+  if (!canvas_key(*event, scene_->takes_pages())) return QWidget::keyPressEvent(event);
   const std::uint8_t held = modifiers_of(event->modifiers());
   push({.kind = InputEvent::Kind::Key, .down = true, .key = event->key(), .modifiers = held});
   push({.kind = InputEvent::Kind::Key, .down = false, .key = event->key(), .modifiers = held});

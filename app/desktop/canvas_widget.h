@@ -27,6 +27,8 @@ class Scene {
   /// What to say of the thing under the pointer, as rich text; empty: nothing.
   virtual QString tooltip(Point) { return {}; }
   virtual QString description() const = 0;
+  /// Whether Page Up, Page Down and End are for it; else they are for what lies around the canvas.
+  virtual bool takes_pages() const { return false; }
   virtual Qt::CursorShape cursor(Point) { return Qt::ArrowCursor; }
 };
 

@@ -19,6 +19,7 @@ class SchedulesScene : public Scene {
   bool input(const InputFrame&) override;
   QString tooltip(Point) override;
   QString description() const override;
+  bool takes_pages() const override { return true; }
   /// Null where none is chosen.
   const SchedulePanel* chosen_panel() const;
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <QKeyEvent>
+
 #include "app/desktop/analyse_page.h"
 #include "app/desktop/order_page.h"
 #include "app/desktop/schedules_scene.h"
@@ -54,9 +56,9 @@ TEST(SchedulesPage, SchedulesKeepABudgetAndOneOfThemIsTaken) {
   auto& scene = dynamic_cast<SchedulesScene&>(page.canvas()->scene());
   ASSERT_TRUE(happens([&] { return page.settled() && page.canvas()->drawing() != nullptr; }));
   EXPECT_EQ(scene.chosen_panel(), nullptr);
-  InputFrame down;
-  down.keys = {Qt::Key_End};
-  EXPECT_TRUE(scene.input(down));
+  QKeyEvent end(QEvent::KeyPress, Qt::Key_End, Qt::NoModifier);
+  QApplication::sendEvent(page.canvas(), &end);
+  page.canvas()->grab();  // input is taken with a frame
   ASSERT_NE(scene.chosen_panel(), nullptr);
   const std::vector<std::string> settings = scene.chosen_panel()->settings;
   ASSERT_FALSE(settings.empty());
