@@ -29,7 +29,6 @@ unsigned kinds_of(const QueryWord& word) {
 
 RecordedSearch::RecordedSearch(const RecordedModel& model, const SpanQuery& query)
     : model_(&model), names_(model.trace.names.size(), true) {
-  bool of_devices = false;
   SpanQuery by_name, by_device;
   for (const QueryWord& word : query.words) {
     switch (word.kind) {
@@ -41,7 +40,6 @@ RecordedSearch::RecordedSearch(const RecordedModel& model, const SpanQuery& quer
         break;
       case QueryWord::Kind::Device:
         by_device.words.push_back(word);
-        of_devices = true;
         break;
       case QueryWord::Kind::Microbatch:
         throw Error(Error::Kind::InvalidInput,
@@ -69,7 +67,7 @@ RecordedSearch::RecordedSearch(const RecordedModel& model, const SpanQuery& quer
       facts.name = folded;
       names_[n] = matches_folded(by_name, facts);
     }
-  if (!of_devices) return;
+  if (by_device.words.empty()) return;
   for (std::uint32_t row = 0; row < model.spans.rows.size(); ++row) {
     facts.device = device_of(model, row);
     rows_.push_back(matches_folded(by_device, facts));
@@ -85,10 +83,6 @@ bool RecordedSearch::finds_but_row(std::uint64_t span) const {
 
 bool RecordedSearch::finds(std::uint32_t row, std::uint32_t index) const {
   return (rows_.empty() || rows_[row]) && finds_but_row(model_->spans.rows[row].first + index);
-}
-
-bool RecordedSearch::finds(std::uint64_t span) const {
-  return (rows_.empty() || rows_[recorded_place(*model_, span).row]) && finds_but_row(span);
 }
 
 template <class F>

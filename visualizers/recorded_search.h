@@ -22,8 +22,6 @@ class RecordedSearch {
 
   /// Of a span of the model's store.
   bool finds(std::uint32_t row, std::uint32_t index) const;
-  /// Of a span by its number in all arrays. Logarithmic in the rows where the query names devices.
-  bool finds(std::uint64_t span) const;
 
   /// How many there are. Linear in the spans, as is the next.
   std::uint64_t count() const;

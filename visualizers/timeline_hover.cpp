@@ -220,8 +220,7 @@ Hover describe_fold(const TimelineModel& model, const TimelineLayout& layout, do
     return found == boxes.end() ? Hover{} : Teller(model).fold(place.row, *found);
   };
   if (layout.sizes.low()) {
-    const bool compute = model.experiment->program.streams[place.row].compute;
-    const float height = compute ? layout.sizes.compute : layout.sizes.comm;
+    const float height = lane_place(layout, model.experiment->program.streams[place.row]).height;
     std::vector<LowBox> boxes;
     fold_low_row(model.spans, place.row, v.from, v.to, step,
                  low_row(v, scale, double{height} * scale), boxes);

@@ -17,9 +17,8 @@ Rect box_of(const TimelineLayout& layout, const TimelineModel& model, Instructio
   const Stream& stream = model.experiment->program.streams[place_of(model, id).row];
   const Span span = model.experiment->timeline.spans[id.value];
   const Extent e = extent(layout.shown, span.start, span.end);
-  const float top =
-      lane_top(layout, stream.device.value) + (stream.compute ? 0 : layout.sizes.comm_top());
-  return {e.left, top, e.width(), stream.compute ? layout.sizes.compute : layout.sizes.comm};
+  const LanePlace lane = lane_place(layout, stream);
+  return {e.left, lane.top, e.width(), lane.height};
 }
 
 void draw_hits(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,

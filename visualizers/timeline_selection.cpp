@@ -91,10 +91,8 @@ void draw_selection(Drawing& drawing, const TimelineLayout& layout, const Timeli
   const Stream& stream = model.experiment->program.streams[place.row];
   const Span span = model.experiment->timeline.spans[id.value];
   const Extent e = extent(layout.shown, span.start, span.end);
-  const float top =
-      lane_top(layout, stream.device.value) + (stream.compute ? 0 : layout.sizes.comm_top());
-  const Rect box{e.left, top, std::max(kShortestMark, e.width() - 1),
-                 stream.compute ? layout.sizes.compute : layout.sizes.comm};
+  const LanePlace lane = lane_place(layout, stream);
+  const Rect box{e.left, lane.top, std::max(kShortestMark, e.width() - 1), lane.height};
   draw_elbows(drawing, layout, model, id, box);
   outline(drawing, {box.x - 3, box.y - 3, box.width + 6, box.height + 6},
           {.ink = Ink::Select, .stroke = 2});

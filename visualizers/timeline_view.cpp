@@ -196,6 +196,13 @@ float lane_top(const TimelineLayout& layout, std::size_t rank) {
          layout.shown.scroll;
 }
 
+LanePlace lane_place(const TimelineLayout& layout, const Stream& stream) {
+  const LaneSizes& sizes = layout.sizes;
+  const float top = lane_top(layout, stream.device.value);
+  return stream.compute ? LanePlace{top, sizes.compute}
+                        : LanePlace{top + sizes.comm_top(), sizes.comm};
+}
+
 void draw_timeline(Drawing& drawing, const Rect& area, const TimelineModel& model,
                    const ViewState& state) {
   const ClipScope clip(drawing, area);

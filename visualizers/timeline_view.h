@@ -38,6 +38,11 @@ float timeline_height(const TimelineModel&);
 float lanes_overhang(const TimelineLayout&, std::size_t ranks);
 /// y of the top of a rank's compute lane.
 float lane_top(const TimelineLayout&, std::size_t rank);
+/// Where the lane of a stream lies, and how high it is.
+struct LanePlace {
+  float top = 0, height = 0;
+};
+LanePlace lane_place(const TimelineLayout&, const Stream&);
 
 /// Items: Span, tag the instruction; Fold, tag the instruction of its first span; Idle, tag the
 /// instruction that ends the wait, or tail_tag() for what follows a rank's last; Lane, tag the

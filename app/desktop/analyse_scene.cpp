@@ -40,14 +40,19 @@ Viewport AnalyseScene::shown() const {
   return timeline_layout(session_.data()->timeline, timeline_area(), session_.state()).shown;
 }
 
+ViewState AnalyseScene::drawn_state() const {
+  ViewState state = session_.state();
+  state.scale = scale_;
+  return state;
+}
+
 Drawing AnalyseScene::draw(Size size, double scale) {
   size_ = size;
   scale_ = scale;
   last_ = Drawing(size);
   if (session_.data() == nullptr) return last_;
   follow_selection();
-  ViewState state = session_.state();
-  state.scale = scale;
+  const ViewState state = drawn_state();
   draw_timeline(last_, timeline_area(), session_.data()->timeline, state);
   draw_memory(last_, memory_area(), session_.data()->memory, state);
   return last_;
@@ -60,8 +65,7 @@ QString AnalyseScene::tooltip(Point p) {
   const Item item = item_at(p);
   if (item.kind == ItemKind::None) return {};
   const bool above = contains(timeline_area(), p);
-  ViewState state = session_.state();
-  state.scale = scale_;  // as it was drawn
+  const ViewState state = drawn_state();
   const Hover hover =
       above ? describe_timeline(session_.data()->timeline, timeline_area(), state, item)
             : describe_memory(session_.data()->memory, item, time_at(shown(), p.x), state);

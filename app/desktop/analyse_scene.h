@@ -37,6 +37,8 @@ class AnalyseScene : public Scene {
   Rect timeline_area() const;
   Rect memory_area() const;
   Viewport shown() const;
+  /// The session's, at the scale of the last picture.
+  ViewState drawn_state() const;
   Item item_at(Point) const;
 
   Session& session_;
