@@ -220,7 +220,9 @@ Hover describe_fold(const TimelineModel& model, const TimelineLayout& layout, do
     return found == boxes.end() ? Hover{} : Teller(model).fold(place.row, *found);
   };
   if (layout.sizes.low()) {
-    const float height = lane_place(layout, model.experiment->program.streams[place.row]).height;
+    const Stream& stream = model.experiment->program.streams[place.row];
+    const std::size_t lanes = stream.compute ? model.ranks[stream.device.value].compute.size() : 1;
+    const float height = lane_place(layout, stream).height / static_cast<float>(lanes);
     std::vector<LowBox> boxes;
     fold_low_row(model.spans, place.row, v.from, v.to, step,
                  low_row(v, scale, double{height} * scale), boxes);
