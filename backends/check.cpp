@@ -15,7 +15,7 @@
 namespace trainyard {
 namespace {
 
-using Key = std::pair<int, std::string>;
+using CheckKey = std::pair<int, std::string>;
 
 UpdateRule rule_of(const Workload& w, const Training& t) {
   const std::string& optimizer = w.scenario.plan.optimizer;
@@ -71,7 +71,7 @@ void compare_losses(CheckReport& report, double tolerance) {
 
 void compare_parameters(CheckReport& report, const std::vector<ReferenceParameter>& reference,
                         const std::vector<TrainedTensor>& found, double tolerance) {
-  std::map<Key, const ReferenceParameter*> expected;
+  std::map<CheckKey, const ReferenceParameter*> expected;
   for (const ReferenceParameter& p : reference) expected.try_emplace({p.layer, p.name}, &p);
   for (const TrainedTensor& tensor : found) {
     const auto same = expected.find({tensor.layer, tensor.name});
@@ -108,7 +108,7 @@ CheckReport check_backends(const Workload& w, const Training& training, const Cp
   const UpdateRule rule = rule_of(w, training);
   const ReferenceBackend reference(w, all);
   CpuBackend cpu(w, one, prices, training, options, source);
-  std::map<Key, std::vector<float>> initial;
+  std::map<CheckKey, std::vector<float>> initial;
   for (TrainedTensor& tensor : cpu.parameters())
     initial[{tensor.layer, tensor.name}] = std::move(tensor.values);
   ReferenceOptions same;

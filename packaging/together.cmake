@@ -12,6 +12,8 @@ function(trainyard_together target)
     list(FILTER sources INCLUDE REGEX "/(${these})/[^/]*$")
     set_source_files_properties(${others} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
+  # What the build writes is tables, the same names in each.
+  list(FILTER sources EXCLUDE REGEX "^${CMAKE_BINARY_DIR}/")
   get_target_property(root ${target} SOURCE_DIR)
   set(folders)
   foreach(source ${sources})

@@ -11,12 +11,13 @@
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
 #include "core/methods/settings.h"
+#include "planners/knob_values.h"
 
 namespace trainyard {
 namespace {
 
 // Beyond it no step is laid out and no figure means anything.
-constexpr std::int64_t kMost = std::int64_t{1} << 40;
+constexpr std::int64_t kLongestSequence = std::int64_t{1} << 40;
 
 std::string state_words(const KnobValue& v) {
   if (!v.legal) return "is not legal: " + v.why_not;
@@ -39,8 +40,8 @@ Fixed fixed(const Scenario& scenario, const CostOf& cost) {
   return base;
 }
 
-KnobValue priced(const Fixed& base, std::string value, std::string words, std::int64_t devices,
-                 const CostOf& cost) {
+KnobValue priced_knob(const Fixed& base, std::string value, std::string words, std::int64_t devices,
+                      const CostOf& cost) {
   KnobValue v;
   v.value = std::move(value);
   v.words = std::move(words);
@@ -93,17 +94,6 @@ KnobBoundary bisect(std::string key, std::int64_t count,
   return found;
 }
 
-std::vector<std::int64_t> divisors(std::int64_t of) {
-  std::vector<std::int64_t> found;
-  for (std::int64_t d = 1; d * d <= of; ++d)
-    if (of % d == 0) {
-      found.push_back(d);
-      if (d * d != of) found.push_back(of / d);
-    }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 // Not every divisor is legal under every schedule: all of them are tried.
 KnobBoundary largest_micro_batch(const Fixed& base, const CostOf& cost) {
   const std::vector<std::int64_t> sizes =
@@ -111,7 +101,7 @@ KnobBoundary largest_micro_batch(const Fixed& base, const CostOf& cost) {
   std::vector<KnobValue> values(sizes.size());
   tbb::parallel_for(std::size_t{0}, sizes.size(), [&](std::size_t i) {
     const std::string size = std::to_string(sizes[i]);
-    values[i] = priced(base, size, "micro-batch=" + size, base.scenario.cluster.count, cost);
+    values[i] = priced_knob(base, size, "micro-batch=" + size, base.scenario.cluster.count, cost);
   });
   KnobBoundary found;
   found.key = "micro-batch";
@@ -136,9 +126,9 @@ KnobBoundary largest_global_batch(const Fixed& base, const CostOf& cost) {
   return bisect("global-batch", std::min<std::int64_t>(100'000'000, 10'000'000'000 / each),
                 [&](std::int64_t i) {
                   const std::string batch = std::to_string(each * (i + 1));
-                  return priced(base, batch,
-                                fmt::format("micro-batch={} global-batch={}", i + 1, batch),
-                                base.scenario.cluster.count, cost);
+                  return priced_knob(base, batch,
+                                     fmt::format("micro-batch={} global-batch={}", i + 1, batch),
+                                     base.scenario.cluster.count, cost);
                 });
 }
 
@@ -146,10 +136,11 @@ KnobBoundary largest_sequence(const Fixed& base, const CostOf& cost) {
   const Mesh& mesh = base.complete.mesh;
   std::int64_t unit = std::int64_t{mesh.tp} * mesh.cp * (mesh.cp > 1 ? 2 : 1);
   if (base.complete.batch.sequence >= 1024) unit = std::lcm(unit, std::int64_t{128});
-  return bisect("seq", std::min<std::int64_t>(1'000'000'000, kMost) / unit, [&](std::int64_t i) {
-    const std::string tokens = std::to_string(unit * (i + 1));
-    return priced(base, tokens, "seq=" + tokens, base.scenario.cluster.count, cost);
-  });
+  return bisect(
+      "seq", std::min<std::int64_t>(1'000'000'000, kLongestSequence) / unit, [&](std::int64_t i) {
+        const std::string tokens = std::to_string(unit * (i + 1));
+        return priced_knob(base, tokens, "seq=" + tokens, base.scenario.cluster.count, cost);
+      });
 }
 
 // Tensor parallelism within a node: its parts, and powers of two.
@@ -178,7 +169,7 @@ std::map<std::int64_t, std::vector<std::string>> meshes(const Fixed& base, std::
 }
 
 // The fastest that fits, else the legal one that is least over, else any.
-bool better(const KnobValue& a, const KnobValue& b) {
+bool better_boundary(const KnobValue& a, const KnobValue& b) {
   if (a.legal != b.legal) return a.legal;
   if (!a.legal) return false;
   if (a.figures.fits != b.figures.fits) return a.figures.fits;
@@ -189,10 +180,10 @@ KnobValue best_on(const Fixed& base, std::int64_t devices, const std::vector<std
                   const CostOf& cost, std::int64_t& tried) {
   std::vector<KnobValue> values(words.size());
   tbb::parallel_for(std::size_t{0}, words.size(), [&](std::size_t i) {
-    values[i] = priced(base, std::to_string(devices), words[i], devices, cost);
+    values[i] = priced_knob(base, std::to_string(devices), words[i], devices, cost);
   });
   tried += std::count_if(values.begin(), values.end(), [](const KnobValue& v) { return v.legal; });
-  std::stable_sort(values.begin(), values.end(), better);
+  std::stable_sort(values.begin(), values.end(), better_boundary);
   return values.front();
 }
 

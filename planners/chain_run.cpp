@@ -5,12 +5,11 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "planners/index.h"
 #include "planners/recompute_chain.h"
 
 namespace trainyard {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class Walker {
  public:

@@ -5,16 +5,15 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "planners/index.h"
 #include "planners/lower_bound.h"
 
 namespace trainyard {
 namespace {
 
-std::size_t at(int i) { return Pipeline::at(i); }
-
-constexpr Ticks kUnknown = -1;
-constexpr std::size_t kMostFronts = 24;         // of states kept with the same passes done
-constexpr std::size_t kMostStates = 2'000'000;  // kept in all
+constexpr Ticks kNoTime = -1;
+constexpr std::size_t kMostFronts = 24;       // of states kept with the same passes done
+constexpr std::size_t kMostKept = 2'000'000;  // kept in all
 constexpr std::uint64_t kNodesBetweenStops = 4096;
 
 // What has been decided. A device either is free from some time on, or is committed to a step whose
@@ -30,13 +29,13 @@ struct State {
 
 struct Decision {
   int device = 0;
-  Step step = 0;
+  LaneStep step = 0;
 };
 
-class Search {
+class ExhaustiveSearch {
  public:
-  Search(const Pipeline& p, ScheduleObjective objective, Ticks incumbent, Ticks bound,
-         std::int64_t nodes, const std::stop_token& stop)
+  ExhaustiveSearch(const Pipeline& p, ScheduleObjective objective, Ticks incumbent, Ticks bound,
+                   std::int64_t nodes, const std::stop_token& stop)
       : p_(p),
         tails_(tails_of(p, objective)),
         best_(incumbent),
@@ -51,7 +50,7 @@ class Search {
     state.free.assign(at(p_.devices), 0);
     state.held.assign(at(p_.devices), 0);
     state.left = p_.work;
-    state.forward_end.assign(at(p_.stages) * at(p_.microbatches), kUnknown);
+    state.forward_end.assign(at(p_.stages) * at(p_.microbatches), kNoTime);
     state.input_end = state.forward_end;
     descend(state);
     found_.complete = !out_of_nodes_;
@@ -90,7 +89,7 @@ class Search {
       conclude(state);
       return;
     }
-    for (const Step step : options(state, d)) {
+    for (const LaneStep step : options(state, d)) {
       if (best_ <= bound_ || out_of_nodes_) return;
       State next = state;
       path_.push_back({d, step});
@@ -115,19 +114,19 @@ class Search {
     const std::size_t length = p_.lane_length();
     std::vector<std::size_t> next(at(p_.devices));
     for (std::size_t d = 0; d < next.size(); ++d) next[d] = d * length;
-    found_.lanes = Lanes{std::vector<Step>(length * next.size())};
+    found_.lanes = Lanes{std::vector<LaneStep>(length * next.size())};
     for (const Decision& made : path_) found_.lanes->steps[next[at(made.device)]++] = made.step;
   }
 
-  int stage_of(int d, Step step) const { return p_.stage_at(d, chunk_of(step)); }
-  Ticks length(int d, Step step) const { return p_.time[part_of(step)][at(stage_of(d, step))]; }
+  int stage_of(int d, LaneStep step) const { return p_.stage_at(d, chunk_of(step)); }
+  Ticks length(int d, LaneStep step) const { return p_.time[part_of(step)][at(stage_of(d, step))]; }
 
-  bool room(const State& state, int d, Step step) const {
+  bool room(const State& state, int d, LaneStep step) const {
     return part_of(step) != kForward ||
            p_.held[at(stage_of(d, step))] <= p_.limit[at(d)] - state.held[at(d)];
   }
 
-  // When the input of a stage's next pass is there; kUnknown where nobody has made it.
+  // When the input of a stage's next pass is there; kNoTime where nobody has made it.
   Ticks arrival(const State& state, int s, Part pass) const {
     const std::size_t m = at(p_.microbatches);
     const auto k = static_cast<std::size_t>(state.done[3 * at(s) + pass]);
@@ -135,11 +134,11 @@ class Search {
     if (pass == kForward) {
       if (s == 0) return 0;
       const Ticks end = state.forward_end[at(s - 1) * m + k];
-      return end == kUnknown ? kUnknown : end + p_.hop[at(s - 1)];
+      return end == kNoTime ? kNoTime : end + p_.hop[at(s - 1)];
     }
     if (s + 1 == p_.stages) return state.forward_end[at(s) * m + k];
     const Ticks end = state.input_end[at(s + 1) * m + k];
-    return end == kUnknown ? kUnknown : end + p_.hop[at(s)];
+    return end == kNoTime ? kNoTime : end + p_.hop[at(s)];
   }
 
   // Before which a stage's next pass cannot begin.
@@ -147,7 +146,7 @@ class Search {
     const Ticks free = state.free[at(p_.device[at(s)])];
     if (pass == kWeight) return free;
     const Ticks known = arrival(state, s, pass);
-    if (known != kUnknown) return std::max(free, known);
+    if (known != kNoTime) return std::max(free, known);
     if (pass == kForward)
       return std::max(free, earliest(state, s - 1, kForward) + p_.time[kForward][at(s - 1)] +
                                 p_.hop[at(s - 1)]);
@@ -162,9 +161,9 @@ class Search {
 
   // What a device may do next, the earliest first; never what leaves a gap that another takes
   // whole.
-  std::vector<Step> options(const State& state, int d) const {
+  std::vector<LaneStep> options(const State& state, int d) const {
     struct Option {
-      Step step;
+      LaneStep step;
       Ticks start;
       bool known;
     };
@@ -172,7 +171,7 @@ class Search {
     const auto add = [&](int chunk, Part pass) {
       const int s = p_.stage_at(d, chunk);
       all.push_back({step_of(chunk, pass), earliest(state, s, pass),
-                     pass == kWeight || arrival(state, s, pass) != kUnknown});
+                     pass == kWeight || arrival(state, s, pass) != kNoTime});
     };
     bool travelling = false;
     for (int c = p_.chunks; c-- > 0;) {
@@ -187,7 +186,7 @@ class Search {
     }
     // Nothing but weight gradients: in any order.
     if (!travelling) return {all.front().step};
-    std::vector<Step> kept;
+    std::vector<LaneStep> kept;
     std::stable_sort(all.begin(), all.end(),
                      [](const Option& a, const Option& b) { return a.start < b.start; });
     for (const Option& o : all) {
@@ -222,11 +221,11 @@ class Search {
       moved = false;
       for (int d = 0; d < p_.devices; ++d) {
         if (state.waiting[at(d)] < 0) continue;
-        const auto step = static_cast<Step>(state.waiting[at(d)]);
+        const auto step = static_cast<LaneStep>(state.waiting[at(d)]);
         const int s = stage_of(d, step);
         const Part pass = part_of(step);
         const Ticks input = arrival(state, s, pass);
-        if (input == kUnknown) continue;
+        if (input == kNoTime) continue;
         Ticks& free = state.free[at(d)];
         free = std::max(free, input) + length(d, step);
         const auto k = static_cast<std::size_t>(state.done[3 * at(s) + pass]++);
@@ -246,7 +245,7 @@ class Search {
       const Ticks tail = tails_.weight[at(p_.stage_at(d, 0))];
       Ticks start = state.free[at(d)];
       if (state.waiting[at(d)] >= 0) {
-        const auto step = static_cast<Step>(state.waiting[at(d)]);
+        const auto step = static_cast<LaneStep>(state.waiting[at(d)]);
         start = earliest(state, stage_of(d, step), part_of(step));
       }
       bound = std::max(bound, start + state.left[at(d)] + tail);
@@ -313,7 +312,7 @@ class Search {
       if (no_later(other, times)) return false;
     kept_ -= std::erase_if(front,
                            [&](const std::vector<Ticks>& other) { return no_later(times, other); });
-    if (front.size() < kMostFronts && kept_ < kMostStates) front.push_back(times), ++kept_;
+    if (front.size() < kMostFronts && kept_ < kMostKept) front.push_back(times), ++kept_;
     return true;
   }
 
@@ -333,7 +332,7 @@ class Search {
 
 Exhausted exhaust(const Pipeline& p, ScheduleObjective objective, Ticks incumbent, Ticks bound,
                   std::int64_t nodes, const std::stop_token& stop) {
-  return Search(p, objective, incumbent, bound, nodes, stop).run();
+  return ExhaustiveSearch(p, objective, incumbent, bound, nodes, stop).run();
 }
 
 }  // namespace trainyard

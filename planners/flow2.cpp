@@ -13,11 +13,11 @@ namespace {
 
 constexpr double kFirstStep = 0.1, kLeastStep = 1e-4;
 
-[[noreturn]] void refuse(const Dimension& d, const std::string& message) {
+[[noreturn]] void refuse_dimension(const Dimension& d, const std::string& message) {
   throw Error(Error::Kind::InvalidInput, message, {d.name});
 }
 
-bool whole(double value) { return std::floor(value) == value; }
+bool is_whole(double value) { return std::floor(value) == value; }
 
 std::vector<double> starts(const std::vector<Dimension>& space) {
   std::vector<double> place;
@@ -30,13 +30,15 @@ std::vector<double> starts(const std::vector<Dimension>& space) {
 void check_space(const std::vector<Dimension>& space) {
   for (const Dimension& d : space) {
     if (!std::isfinite(d.low) || !std::isfinite(d.high) || d.low > d.high)
-      refuse(d, fmt::format("expected bounds that rise, found {}..{}", d.low, d.high));
+      refuse_dimension(d, fmt::format("expected bounds that rise, found {}..{}", d.low, d.high));
     if (d.log && !(d.low > 0))
-      refuse(d, fmt::format("expected bounds above 0 on a logarithmic scale, found {}", d.low));
-    if (d.kind == Dimension::Kind::Integer && (!whole(d.low) || !whole(d.high)))
-      refuse(d, fmt::format("expected whole bounds, found {}..{}", d.low, d.high));
+      refuse_dimension(
+          d, fmt::format("expected bounds above 0 on a logarithmic scale, found {}", d.low));
+    if (d.kind == Dimension::Kind::Integer && (!is_whole(d.low) || !is_whole(d.high)))
+      refuse_dimension(d, fmt::format("expected whole bounds, found {}..{}", d.low, d.high));
     if (!(d.start >= d.low && d.start <= d.high))
-      refuse(d, fmt::format("expected a start from {} to {}, found {}", d.low, d.high, d.start));
+      refuse_dimension(
+          d, fmt::format("expected a start from {} to {}, found {}", d.low, d.high, d.start));
   }
 }
 

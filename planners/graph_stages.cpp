@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "planners/index.h"
+
 namespace trainyard {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 struct Size {
   int n;

@@ -14,9 +14,9 @@ namespace {
 struct Delete {
   void operator()(Cbc_Model* model) const { Cbc_deleteModel(model); }
 };
-using Model = std::unique_ptr<Cbc_Model, Delete>;
+using CbcModel = std::unique_ptr<Cbc_Model, Delete>;
 
-void set(const Model& model, const char* name, const std::string& value) {
+void set(const CbcModel& model, const char* name, const std::string& value) {
   Cbc_setParameter(model.get(), name, value.c_str());
 }
 
@@ -76,7 +76,7 @@ IntegerProgram::Answer IntegerProgram::solve(std::int64_t nodes,
   for (const Row& row : rows_)
     row_low.push_back(bounded(row.low)), row_high.push_back(bounded(row.high));
 
-  const Model model(Cbc_newModel());
+  const CbcModel model(Cbc_newModel());
   Cbc_setLogLevel(model.get(), 0);
   Cbc_loadProblem(model.get(), static_cast<int>(columns_.size()), static_cast<int>(rows_.size()),
                   matrix.starts.data(), matrix.rows.data(), matrix.values.data(), low.data(),

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 
+#include "core/base/number_text.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
 
@@ -14,24 +15,6 @@ using Words = std::vector<std::string>;
 
 // No list is longer: what is far from the plan's own value says little of it.
 constexpr std::size_t kMostValues = 64;
-
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-std::vector<std::int64_t> divisors(std::int64_t of) {
-  std::vector<std::int64_t> low, high;
-  for (std::int64_t d = 1; d * d <= of; ++d)
-    if (of % d == 0) {
-      low.push_back(d);
-      if (d * d != of) high.push_back(of / d);
-    }
-  low.insert(low.end(), high.rbegin(), high.rend());
-  return low;
-}
 
 std::vector<std::int64_t> up_to(std::int64_t last) {
   std::vector<std::int64_t> all;
@@ -154,7 +137,7 @@ KnobValues param_values(std::string_view key, const Scenario& s) {
   if (std::holds_alternative<bool>(spec->fallback)) values.words = {"true", "false"};
   for (const std::string_view word : spec->values) values.words.emplace_back(word);
   if (std::holds_alternative<std::int64_t>(spec->fallback))
-    if (const auto now = whole(values.now)) {
+    if (const auto now = number_of<std::int64_t>(values.now)) {
       std::vector<std::int64_t> legal;
       for (const std::int64_t v : powers_around(std::max<std::int64_t>(1, *now)))
         if (static_cast<double>(v) >= spec->low && static_cast<double>(v) <= spec->high)
@@ -165,6 +148,17 @@ KnobValues param_values(std::string_view key, const Scenario& s) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> divisors(std::int64_t of) {
+  std::vector<std::int64_t> low, high;
+  for (std::int64_t d = 1; d * d <= of; ++d)
+    if (of % d == 0) {
+      low.push_back(d);
+      if (d * d != of) high.push_back(of / d);
+    }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
 
 std::vector<std::string> knob_keys(const Scenario& complete) {
   std::vector<std::string> keys{std::string(kDevicesKnob)};
@@ -192,7 +186,7 @@ KnobValues knob_values(std::string_view key, const Scenario& complete) {
     if (std::find(values.words.begin(), values.words.end(), word) == values.words.end())
       values.words.push_back(std::move(word));
   if (values.words.empty())
-    if (const auto now = whole(values.now))
+    if (const auto now = number_of<std::int64_t>(values.now))
       if (auto numbers = number_values(found->key, complete, *now)) return *std::move(numbers);
   values.words.erase(std::remove(values.words.begin(), values.words.end(), values.now),
                      values.words.end());

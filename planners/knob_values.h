@@ -20,6 +20,9 @@ struct KnobValues {
   bool none() const { return below.empty() && above.empty() && words.empty(); }
 };
 
+/// All that divide it, rising.
+std::vector<std::int64_t> divisors(std::int64_t of);
+
 /// Every knob of the plan: kDevicesKnob, settings() whose values can be listed, and the parameters
 /// of its schedule and precision by their names. The plan must be complete.
 std::vector<std::string> knob_keys(const Scenario& complete);

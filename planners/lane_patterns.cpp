@@ -8,10 +8,10 @@ namespace trainyard {
 Travelling warm_up(const Pipeline& p, const std::vector<std::int32_t>& forwards) {
   assert(p.chunks == 1);
   Travelling steps;
-  steps.reserve(Pipeline::at(p.stages) * Pipeline::at(p.microbatches) * 2);
+  steps.reserve(at(p.stages) * at(p.microbatches) * 2);
   for (const std::int32_t wanted : forwards) {
     const int n = std::min<int>(wanted, p.microbatches);
-    steps.insert(steps.end(), Pipeline::at(n), step_of(0, kForward));
+    steps.insert(steps.end(), at(n), step_of(0, kForward));
     for (int k = 0; k < p.microbatches; ++k) {
       steps.push_back(step_of(0, kInput));
       if (k + n < p.microbatches) steps.push_back(step_of(0, kForward));
@@ -34,8 +34,8 @@ std::vector<std::int32_t> line_of_warm_ups(const Pipeline& p, int first, double 
 
 Travelling travelling_of(const Pipeline& p, const Lanes& lanes) {
   Travelling steps;
-  steps.reserve(Pipeline::at(p.stages) * Pipeline::at(p.microbatches) * 2);
-  for (const Step step : lanes.steps)
+  steps.reserve(at(p.stages) * at(p.microbatches) * 2);
+  for (const LaneStep step : lanes.steps)
     if (part_of(step) != kWeight) steps.push_back(step);
   return steps;
 }

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <cassert>
 
+#include "planners/index.h"
+
 namespace trainyard {
-namespace {
-
-std::size_t at(int i) { return Pipeline::at(i); }
-
-}  // namespace
-
 ListScheduler::ListScheduler(const Pipeline& pipeline)
     : pipeline_(pipeline), devices_(at(pipeline.devices)), done_(at(pipeline.stages) * 3) {
   const std::size_t cells = at(pipeline.stages) * at(pipeline.microbatches);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "planners/index.h"
+
 namespace trainyard {
 namespace {
-
-std::size_t at(int i) { return Pipeline::at(i); }
 
 // Something of which a device can have at most `count`.
 struct Item {

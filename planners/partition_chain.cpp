@@ -8,10 +8,6 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& field, const std::string& message) {
-  throw Error(Error::Kind::InvalidInput, message, {field});
-}
-
 void expect_at_least(std::int64_t value, std::int64_t least, const std::string& field) {
   if (value < least) refuse(field, fmt::format("expected at least {}, found {}", least, value));
 }
@@ -27,7 +23,7 @@ void check_kind(const ChainLayer& kind, std::size_t classes, const std::string& 
 }
 
 // Sums of all that is priced stay exact.
-constexpr double kMost = 1e18;
+constexpr double kMostCost = 1e18;
 
 void check_sums(const PartitionProblem& p) {
   double time = 0, bytes = 0;
@@ -47,7 +43,7 @@ void check_sums(const PartitionProblem& p) {
              static_cast<double>(kind.workspace.value) +
              static_cast<double>(kind.activations.value) * static_cast<double>(live);
   }
-  if (time * p.microbatches > kMost || bytes > kMost)
+  if (time * p.microbatches > kMostCost || bytes > kMostCost)
     refuse("layers", "expected a step of at most 31 years and 10^18 bytes, found more");
 }
 

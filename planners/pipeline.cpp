@@ -6,39 +6,31 @@
 
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "planners/index.h"
 
 namespace trainyard {
 namespace {
 
 constexpr std::int64_t kMostSteps = 4'000'000;
-constexpr std::int64_t kMost = std::int64_t{1} << 58;  // of any sum of times or bytes
-
-std::size_t at(int i) { return Pipeline::at(i); }
-
-[[noreturn]] void refuse(const std::string& message, std::string place) {
-  throw Error(Error::Kind::InvalidInput, message, {std::move(place)});
-}
+constexpr std::int64_t kMostSum = std::int64_t{1} << 58;  // of any sum of times or bytes
 
 void expect_counts(const ScheduleProblem& p) {
   if (p.devices < 1)
-    refuse(fmt::format("expected at least 1 device, found {}", p.devices), "devices");
+    refuse("devices", fmt::format("expected at least 1 device, found {}", p.devices));
   if (p.microbatches < 1)
-    refuse(fmt::format("expected at least 1 microbatch, found {}", p.microbatches), "microbatches");
+    refuse("microbatches", fmt::format("expected at least 1 microbatch, found {}", p.microbatches));
   const std::size_t stages = p.stages.size();
   if (stages == 0 || stages % at(p.devices) != 0)
-    refuse(fmt::format("expected a multiple of {} stages, one or more a device, found {}",
-                       p.devices, stages),
-           "stages");
+    refuse("stages", fmt::format("expected a multiple of {} stages, one or more a device, found {}",
+                                 p.devices, stages));
   if (p.placement != Placement::Cyclic && p.placement != Placement::V)
-    refuse(fmt::format("expected cyclic or v, found {}", to_string(p.placement)), "placement");
+    refuse("placement", fmt::format("expected cyclic or v, found {}", to_string(p.placement)));
   if (static_cast<std::int64_t>(stages) > kMostSteps / 3 / p.microbatches)
-    refuse(fmt::format("{} stages of {} microbatches are more than {} passes", stages,
-                       p.microbatches, kMostSteps),
-           "microbatches");
+    refuse("microbatches", fmt::format("{} stages of {} microbatches are more than {} passes",
+                                       stages, p.microbatches, kMostSteps));
   if (!p.limits.empty() && p.limits.size() != at(p.devices))
-    refuse(fmt::format("expected a limit for each of {} devices or none, found {}", p.devices,
-                       p.limits.size()),
-           "limits");
+    refuse("limits", fmt::format("expected a limit for each of {} devices or none, found {}",
+                                 p.devices, p.limits.size()));
 }
 
 // Sums stay far from what a number holds: no later addition needs a look.
@@ -46,10 +38,10 @@ void expect_amounts(const ScheduleProblem& p) {
   std::int64_t time = 0, bytes = 0;
   const auto add = [&](std::int64_t& sum, std::int64_t amount, std::size_t stage) {
     const std::string place = fmt::format("stage {}", stage);
-    if (amount < 0) refuse("expected times and bytes of at least 0", place);
-    const std::int64_t most = kMost / p.microbatches;
+    if (amount < 0) refuse(place, "expected times and bytes of at least 0");
+    const std::int64_t most = kMostSum / p.microbatches;
     if (amount > most || amount > most - sum)
-      refuse("its microbatches sum up to more than can be counted", place);
+      refuse(place, "its microbatches sum up to more than can be counted");
     sum += amount;
   };
   for (std::size_t s = 0; s < p.stages.size(); ++s) {
@@ -66,9 +58,9 @@ void expect_room(const Pipeline& p) {
     std::int64_t needed = 0;
     for (int c = 0; c < p.chunks; ++c) needed += p.held[at(p.stage_at(d, c))];
     if (needed > p.limit[at(d)])
-      refuse(fmt::format("one microbatch needs {}, and the limit is {}", to_text(Bytes{needed}),
-                         to_text(Bytes{p.limit[at(d)]})),
-             fmt::format("device {}", d));
+      refuse(fmt::format("device {}", d),
+             fmt::format("one microbatch needs {}, and the limit is {}", to_text(Bytes{needed}),
+                         to_text(Bytes{p.limit[at(d)]})));
   }
 }
 
@@ -119,7 +111,7 @@ Pipeline make_pipeline(const ScheduleProblem& problem) {
   p.devices = problem.devices, p.microbatches = problem.microbatches;
   p.stages = static_cast<int>(problem.stages.size()), p.chunks = p.stages / p.devices;
   p.split = problem.split_backward, p.placement = problem.placement;
-  if (p.chunks > 10'000) refuse("expected at most 10000 stages a device", "stages");
+  if (p.chunks > 10'000) refuse("stages", "expected at most 10000 stages a device");
   place_stages(p);
   fill_tables(p, problem);
   p.limit.assign(at(p.devices), kNoLimit);
@@ -173,7 +165,7 @@ const std::vector<Ticks>* LaneClock::time(const Lanes& lanes) {
 }
 
 // Takes steps of one lane as long as their inputs are there.
-bool LaneClock::advance(int device, const Step* lane) {
+bool LaneClock::advance(int device, const LaneStep* lane) {
   const Pipeline& p = pipeline_;
   const std::size_t length = p.lane_length(), from = next_[at(device)];
   const std::size_t m = at(p.microbatches);
@@ -214,7 +206,7 @@ bool fits(const Pipeline& p, const Lanes& lanes) {
   for (int d = 0; d < p.devices; ++d) {
     std::int64_t held = 0;
     for (std::size_t i = 0; i < length; ++i) {
-      const Step step = lanes.steps[at(d) * length + i];
+      const LaneStep step = lanes.steps[at(d) * length + i];
       held += p.change[part_of(step)][at(p.stage_at(d, chunk_of(step)))];
       if (held > p.limit[at(d)]) return false;
     }
@@ -225,7 +217,7 @@ bool fits(const Pipeline& p, const Lanes& lanes) {
 std::optional<Lanes> lanes_of(const Pipeline& p, const Order& order) {
   if (order.lanes.size() != at(p.devices) || !order.precedences.empty()) return std::nullopt;
   const std::size_t length = p.lane_length();
-  Lanes lanes{std::vector<Step>(length * at(p.devices))};
+  Lanes lanes{std::vector<LaneStep>(length * at(p.devices))};
   std::vector<bool> seen(at(p.devices), false);
   std::vector<std::int32_t> done(at(p.stages) * 3, 0);
   for (const Lane& lane : order.lanes) {
@@ -263,7 +255,7 @@ Order order_of(const Pipeline& p, const Lanes& lanes) {
     Lane lane{{static_cast<std::uint32_t>(d)}, "compute"};
     lane.actions.reserve(length);
     for (std::size_t i = 0; i < length; ++i) {
-      const Step step = lanes.steps[at(d) * length + i];
+      const LaneStep step = lanes.steps[at(d) * length + i];
       const Part pass = part_of(step);
       const std::size_t s = at(p.stage_at(d, chunk_of(step)));
       lane.actions.push_back({(p.split ? kSplit : kWhole)[pass],

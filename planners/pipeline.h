@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "planners/index.h"
 #include "planners/schedule_solver.h"
 
 namespace trainyard {
@@ -21,10 +22,10 @@ constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 using Part = std::uint16_t;
 constexpr Part kForward = 0, kInput = 1, kWeight = 2;
 /// A pass of one chunk of the lane's device: 4 chunk + pass.
-using Step = std::uint16_t;
-constexpr Step step_of(int chunk, Part pass) { return static_cast<Step>(4 * chunk + pass); }
-constexpr int chunk_of(Step step) { return step / 4; }
-constexpr Part part_of(Step step) { return step % 4; }
+using LaneStep = std::uint16_t;
+constexpr LaneStep step_of(int chunk, Part pass) { return static_cast<LaneStep>(4 * chunk + pass); }
+constexpr int chunk_of(LaneStep step) { return step / 4; }
+constexpr Part part_of(LaneStep step) { return step % 4; }
 
 struct Pipeline {
   int devices = 1, stages = 1, chunks = 1, microbatches = 1;
@@ -44,7 +45,6 @@ struct Pipeline {
 
   int stage_at(int d, int c) const { return stage[at(d * chunks + c)]; }
   std::size_t lane_length() const { return at(chunks) * at(microbatches) * (split ? 3 : 2); }
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 };
 
 /// Throws Error{InvalidInput} as solve() does.
@@ -52,7 +52,7 @@ Pipeline make_pipeline(const ScheduleProblem&);
 
 /// An order, its lanes one after another, each lane_length() long.
 struct Lanes {
-  std::vector<Step> steps;
+  std::vector<LaneStep> steps;
   friend bool operator==(const Lanes&, const Lanes&) = default;
 };
 
@@ -72,7 +72,7 @@ class LaneClock {
   const std::vector<Ticks>* time(const Lanes&);
 
  private:
-  bool advance(int device, const Step* lane);
+  bool advance(int device, const LaneStep* lane);
 
   const Pipeline& pipeline_;
   std::vector<Ticks> forward_end_, input_end_, free_;

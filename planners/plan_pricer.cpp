@@ -313,7 +313,7 @@ class SpacePricer {
         if (p.illegal == Fate::Untried && !whole) p.illegal = Fate::Batch;
         if (p.illegal == Fate::Untried) p.illegal = refused(s, p.stages);
         const Method& schedule = schedule_of(s.plan);
-        p.alters_layers = bool{schedule.arrange} || bool{schedule.rewrite};
+        p.alters_layers = schedule.arrange != nullptr || schedule.rewrite != nullptr;
         if (p.illegal == Fate::Untried && !p.alters_layers)
           p.holds = &holdings_of(*chosen_on(s.plan, MethodAxis::Schedule), static_cast<int>(job.pp),
                                  chunks, microbatches(s.plan));

@@ -23,7 +23,7 @@ struct Figures {
   }
 };
 
-Figures figures(Duration step, Bytes memory, std::int64_t devices) {
+Figures figures_of_plan(Duration step, Bytes memory, std::int64_t devices) {
   const auto time = static_cast<double>(step.count());
   return {time, static_cast<double>(memory.value), time * static_cast<double>(devices)};
 }
@@ -45,9 +45,9 @@ T take(const std::string& bytes, std::size_t& at) {
   return value;
 }
 
-class Search {
+class PlanSearch {
  public:
-  Search(const PlanSpace& space, const SearchOptions& options)
+  PlanSearch(const PlanSpace& space, const SearchOptions& options)
       : space_(space),
         options_(options),
         costs_(options.cost),
@@ -136,7 +136,7 @@ class Search {
 
   Figures bound(std::uint32_t i) const {
     const PricedPlan& plan = result_.plans[i];
-    return figures(plan.step, plan.memory, devices(result_.ids[i]));
+    return figures_of_plan(plan.step, plan.memory, devices(result_.ids[i]));
   }
 
   std::size_t wanted() const {
@@ -158,7 +158,7 @@ class Search {
                         [&](const Candidate& c) { return of(c).within(f); });
   }
 
-  static Figures of(const Candidate& c) { return figures(c.step, c.memory, c.devices); }
+  static Figures of(const Candidate& c) { return figures_of_plan(c.step, c.memory, c.devices); }
 
   // Shared out over ranks, then over threads; what is found is entered in the batch's order.
   void estimate(const std::vector<std::uint32_t>& batch) {
@@ -293,7 +293,7 @@ class Search {
   }
 
   double ranked(const Candidate& c) const {
-    return objective(figures(c.time(), c.memory, c.devices), options_.objective);
+    return objective(figures_of_plan(c.time(), c.memory, c.devices), options_.objective);
   }
 
   // The closed form took them for smaller than they are.
@@ -377,7 +377,7 @@ const PricedPlan* SearchResult::find(PlanId id) const {
 SearchResult search(const PlanSpace& space, const SearchOptions& options) {
   SearchResult result;
   tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute([&] { result = Search(space, options).run(); });
+  arena.execute([&] { result = PlanSearch(space, options).run(); });
   return result;
 }
 

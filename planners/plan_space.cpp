@@ -6,23 +6,13 @@
 #include <charconv>
 
 #include "core/base/nearest.h"
+#include "core/base/number_text.h"
 #include "core/cluster/cluster_options.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
 
 namespace trainyard {
 namespace {
-
-[[noreturn]] void refuse(const std::string& message, const std::string& place) {
-  throw Error(Error::Kind::InvalidInput, message, {place});
-}
-
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::vector<std::string> comma_list(std::string_view text) {
   std::vector<std::string> words;
@@ -40,39 +30,38 @@ std::string canonical_key(std::string_view typed, const std::string& place) {
   if (const Setting* found = find_setting(typed)) return std::string(found->key);
   std::vector<std::string_view> names(knob_keys().begin(), knob_keys().end());
   const std::string_view close = nearest(typed, names);
-  refuse(fmt::format("no knob of a search is called \"{}\"{}", typed.substr(0, 80),
+  refuse(place,
+         fmt::format("no knob of a search is called \"{}\"{}", typed.substr(0, 80),
                      close.empty() ? "; they are " + fmt::format("{}", fmt::join(names, ", "))
-                                   : fmt::format("; did you mean {}?", close)),
-         place);
+                                   : fmt::format("; did you mean {}?", close)));
 }
 
 void expect_searchable(const std::string& key, const std::string& place) {
   if (key == "global-batch" || key == "seq")
-    refuse(fmt::format("{} stays fixed in a search: steps of another size do not compare; set it "
+    refuse(place,
+           fmt::format("{} stays fixed in a search: steps of another size do not compare; set it "
                        "with --set {}=...",
-                       key, key),
-           place);
+                       key, key));
   if (key == "order" || key == "split")
-    refuse(fmt::format("{} is no knob: an edited {} belongs to one mesh; fix both with --set", key,
-                       key),
-           place);
+    refuse(place,
+           fmt::format("{} is no knob: an edited {} belongs to one mesh; fix both with --set", key,
+                       key));
 }
 
 // "1..8" of the values there are, or of powers of two.
 std::vector<std::string> in_range(const std::vector<std::string>& values, std::int64_t low,
                                   std::int64_t high, const Bound& bound, const std::string& place) {
-  if (low > high) refuse(fmt::format("expected a range that rises, found {}", bound.values), place);
+  if (low > high) refuse(place, fmt::format("expected a range that rises, found {}", bound.values));
   std::vector<std::string> found;
   for (const std::string& v : values)
-    if (const auto n = whole(v); n && *n >= low && *n <= high) found.push_back(v);
+    if (const auto n = number_of<std::int64_t>(v); n && *n >= low && *n <= high) found.push_back(v);
   if (values.size() > 1 && !found.empty()) return found;
   if (values.size() > 1)
-    refuse(fmt::format("no value of {} lies in {}; they are {}", bound.key, bound.values,
-                       fmt::join(values, ", ")),
-           place);
+    refuse(place, fmt::format("no value of {} lies in {}; they are {}", bound.key, bound.values,
+                              fmt::join(values, ", ")));
   for (std::int64_t n = 1; n <= high && n > 0; n *= 2)
     if (n >= low) found.push_back(std::to_string(n));
-  if (found.empty()) refuse(fmt::format("no power of two lies in {}", bound.values), place);
+  if (found.empty()) refuse(place, fmt::format("no power of two lies in {}", bound.values));
   return found;
 }
 
@@ -82,7 +71,7 @@ std::vector<std::string> all_values(const Scenario& base, const std::string& key
   if (values.size() > 1) return values;
   const Setting* known = find_setting(key);
   if (known == nullptr || known->values.empty())
-    refuse(fmt::format("{} has no list of values; name some, as in {}=1,2,4", key, key), place);
+    refuse(place, fmt::format("{} has no list of values; name some, as in {}=1,2,4", key, key));
   std::vector<std::string> words;
   for (const std::string_view v : known->values) words.emplace_back(v);
   return words;
@@ -92,11 +81,10 @@ std::vector<std::string> all_values(const Scenario& base, const std::string& key
 void expect_value(const Scenario& base, const std::string& key, const std::string& value,
                   const std::string& place) {
   if (key == "devices") {
-    const auto n = whole(value);
+    const auto n = number_of<std::int64_t>(value);
     if (!n || *n < 1 || *n > base.cluster.count)
-      refuse(fmt::format("expected devices from 1 to {}, found {}", base.cluster.count,
-                         value.substr(0, 80)),
-             place);
+      refuse(place, fmt::format("expected devices from 1 to {}, found {}", base.cluster.count,
+                                value.substr(0, 80)));
     with_devices(base.cluster, *n);
     return;
   }
@@ -110,10 +98,10 @@ std::vector<std::string> bound_values(const Scenario& base, const std::string& k
   if (bound.values == "any") return all_values(base, key, place);
   std::vector<std::string> values;
   if (const std::size_t dots = bound.values.find(".."); dots != std::string::npos) {
-    const auto low = whole(std::string_view(bound.values).substr(0, dots)),
-               high = whole(std::string_view(bound.values).substr(dots + 2));
+    const auto low = number_of<std::int64_t>(std::string_view(bound.values).substr(0, dots)),
+               high = number_of<std::int64_t>(std::string_view(bound.values).substr(dots + 2));
     if (!low || !high)
-      refuse(fmt::format("expected a range as 1..8, found {}", bound.values.substr(0, 80)), place);
+      refuse(place, fmt::format("expected a range as 1..8, found {}", bound.values.substr(0, 80)));
     values = in_range(key == "devices" ? std::vector<std::string>{} : default_values(base, key),
                       *low, *high, bound, place);
   } else {
@@ -179,10 +167,9 @@ PlanSpace::PlanSpace(const Scenario& base, std::span<const std::string> fixed,
                      std::span<const Bound> bounds)
     : base_(base) {
   if (base.plan.batch.global < 1)
-    refuse(
-        "a search compares steps of one size: expected a global batch, found none; add "
-        "global-batch=1024, say",
-        "--global-batch");
+    refuse("--global-batch",
+           "a search compares steps of one size: expected a global batch, found none; add "
+           "global-batch=1024, say");
   throw_if_errors(trainyard::check(base.cluster));
   base_.plan.batch.sequence =
       base.plan.batch.sequence > 0 ? base.plan.batch.sequence : base.model.sequence;
@@ -192,10 +179,10 @@ PlanSpace::PlanSpace(const Scenario& base, std::span<const std::string> fixed,
     const std::string key = canonical_key(bound.key, "--bound " + bound.key);
     expect_searchable(key, "--bound " + bound.key);
     if (std::find(bound_keys.begin(), bound_keys.end(), key) != bound_keys.end())
-      refuse(fmt::format("{} is bound twice", key), "--bound " + bound.key);
+      refuse("--bound " + bound.key, fmt::format("{} is bound twice", key));
     if (std::find(stays.begin(), stays.end(), key) != stays.end())
-      refuse(fmt::format("{} is fixed by --set and bound too; one of them has to go", key),
-             "--bound " + bound.key);
+      refuse("--bound " + bound.key,
+             fmt::format("{} is fixed by --set and bound too; one of them has to go", key));
     bound_keys.push_back(key);
   }
   const auto add = [&](const std::string& key) {
@@ -221,7 +208,8 @@ void PlanSpace::make_index() {
   combinations_ = 1;
   for (const Knob& knob : knobs_) {
     std::vector<std::int64_t>& numbers = numbers_.emplace_back();
-    for (const std::string& value : knob.values) numbers.push_back(whole(value).value_or(1));
+    for (const std::string& value : knob.values)
+      numbers.push_back(number_of<std::int64_t>(value).value_or(1));
   }
   for (std::size_t k = knobs_.size(); k-- > 0;) {
     strides_[k] = combinations_;
@@ -230,10 +218,10 @@ void PlanSpace::make_index() {
       const Knob& widest = *std::max_element(
           knobs_.begin(), knobs_.end(),
           [](const Knob& a, const Knob& b) { return a.values.size() < b.values.size(); });
-      refuse(fmt::format("the space has more than {} combinations; bound the widest knob ({}, {} "
+      refuse("--bound",
+             fmt::format("the space has more than {} combinations; bound the widest knob ({}, {} "
                          "values) or fix one with --set",
-                         kMostPlans * 16, widest.key, widest.values.size()),
-             "--bound");
+                         kMostPlans * 16, widest.key, widest.values.size()));
     }
   }
 }
@@ -291,7 +279,7 @@ Scenario PlanSpace::scenario(PlanId id) const {
   Scenario s = base_;
   for (std::size_t k = 0; k < knobs_.size(); ++k)
     if (knobs_[k].key == "devices")
-      s.cluster = with_devices(base_.cluster, whole(value(id, k)).value_or(1));
+      s.cluster = with_devices(base_.cluster, number_of<std::int64_t>(value(id, k)).value_or(1));
   s.plan = plan(id);
   return s;
 }

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t most) {
+std::vector<std::int64_t> divisors_up_to(std::int64_t n, std::int64_t most) {
   std::vector<std::int64_t> found;
   for (std::int64_t d = 1; d <= std::min(n, most); ++d)
     if (n % d == 0) found.push_back(d);
@@ -50,7 +50,7 @@ constexpr std::int64_t kMostTensor = 64, kMostMicro = 512;
 
 std::vector<std::string> context_degrees(const Scenario& s) {
   const std::int64_t most = has_attention(s.model) ? sequence(s) / kShortest : 1;
-  return as_text(divisors(s.cluster.count, std::max<std::int64_t>(1, most)));
+  return as_text(divisors_up_to(s.cluster.count, std::max<std::int64_t>(1, most)));
 }
 
 // Mixes of layers are for optimal_recompute() on the plans that are found.
@@ -102,20 +102,20 @@ std::span<const std::string_view> knob_keys() {
 std::vector<std::string> default_values(const Scenario& s, std::string_view key) {
   const std::int64_t devices = s.cluster.count;
   if (key == "devices") return {std::to_string(devices)};
-  if (key == "tp") return as_text(divisors(devices, kMostTensor));
+  if (key == "tp") return as_text(divisors_up_to(devices, kMostTensor));
   if (key == "cp") return context_degrees(s);
-  if (key == "ep") return as_text(divisors(experts(s.model), devices));
-  if (key == "pp") return as_text(divisors(devices, std::max(1, layer_count(s.model))));
+  if (key == "ep") return as_text(divisors_up_to(experts(s.model), devices));
+  if (key == "pp") return as_text(divisors_up_to(devices, std::max(1, layer_count(s.model))));
   if (key == "dp") return {"rest"};
   if (key == "rank-order") return {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"};
   if (key == "zero") return {"0", "1", "2", "3"};
   if (key == "sequence-parallel") return {"on", "off"};
   if (key == "recompute") return recompute_policies(s);
-  if (key == "micro-batch") return as_text(divisors(s.plan.batch.global, kMostMicro));
+  if (key == "micro-batch") return as_text(divisors_up_to(s.plan.batch.global, kMostMicro));
   if (key == "schedule") return synchronous_schedules();
   if (key == "virtual-stages")
     return as_text(
-        divisors(std::max(1, layer_count(s.model)), std::max(1, layer_count(s.model) / 2)));
+        divisors_up_to(std::max(1, layer_count(s.model)), std::max(1, layer_count(s.model) / 2)));
   return {as_base_has_it(s, key)};
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units_text.h"
+#include "planners/index.h"
 
 namespace trainyard {
 namespace {
@@ -51,7 +52,6 @@ class Ladder {
   }
 
  private:
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   Ways& ways(int i, int j) { return ways_[at(i) * at(n_) + at(j)]; }
   const Ways& ways(int i, int j) const { return ways_[at(i) * at(n_) + at(j)]; }
   // The gradient that waits while layers up to j run: none while the last has not run.
@@ -147,7 +147,7 @@ class Ladder {
   std::vector<Ways> ways_;  // by first and last layer
 };
 
-void check(const Chain& chain) {
+void check_chain(const Chain& chain) {
   if (chain.layers.empty())
     throw Error(Error::Kind::InvalidInput, "expected a chain of at least one layer, found none");
   for (const RecomputeLayerCost& l : chain.layers)
@@ -157,7 +157,7 @@ void check(const Chain& chain) {
                               &l - chain.layers.data()));
 }
 
-std::int64_t unit_of(Bytes limit, const ChainOptions& options) {
+std::int64_t unit_of_memory(Bytes limit, const ChainOptions& options) {
   if (options.parts <= 0) return 1;
   return std::max<std::int64_t>(1, (limit.value + options.parts - 1) / options.parts);
 }
@@ -165,8 +165,8 @@ std::int64_t unit_of(Bytes limit, const ChainOptions& options) {
 }  // namespace
 
 ChainSchedule best_chain_schedule(const Chain& chain, Bytes limit, const ChainOptions& options) {
-  check(chain);
-  const std::int64_t unit = unit_of(limit, options);
+  check_chain(chain);
+  const std::int64_t unit = unit_of_memory(limit, options);
   const Ladder ladder(chain, limit.value / unit, unit, options.stop);
   if (ladder.all().empty()) {
     const Ladder any(chain, INT64_MAX / 8, unit, options.stop);
@@ -182,8 +182,8 @@ ChainSchedule best_chain_schedule(const Chain& chain, Bytes limit, const ChainOp
 }
 
 std::vector<ChainPoint> chain_front(const Chain& chain, Bytes limit, const ChainOptions& options) {
-  check(chain);
-  const std::int64_t unit = unit_of(limit, options);
+  check_chain(chain);
+  const std::int64_t unit = unit_of_memory(limit, options);
   const Ladder ladder(chain, limit.value / unit, unit, options.stop);
   std::vector<ChainPoint> front;
   for (const Way& way : ladder.all())

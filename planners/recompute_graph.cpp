@@ -11,12 +11,11 @@
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "planners/graph_stages.h"
+#include "planners/index.h"
 #include "planners/integer_program.h"
 
 namespace trainyard {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Sizes of bytes and times divided by what they share: small numbers keep the solver exact.
 std::int64_t shared_divisor(std::int64_t a, std::int64_t b) { return std::gcd(a, b); }
@@ -186,10 +185,7 @@ class Checkmate {
   std::vector<Freed> freed_;
 };
 
-void check(const OpGraph& graph) {
-  const auto refuse = [](const std::string& sentence) {
-    throw Error(Error::Kind::InvalidInput, sentence);
-  };
+void check_graph(const OpGraph& graph) {
   if (graph.ops.empty()) refuse("expected a graph of at least one op, found none");
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const GraphOp& op = graph.ops[i];
@@ -201,9 +197,9 @@ void check(const OpGraph& graph) {
   }
 }
 
-class Search {
+class GraphSearch {
  public:
-  Search(const OpGraph& graph, Bytes limit, const GraphOptions& options)
+  GraphSearch(const OpGraph& graph, Bytes limit, const GraphOptions& options)
       : graph_(graph), limit_(limit), options_(options) {}
 
   GraphSchedule run() {
@@ -289,7 +285,7 @@ class Search {
 }  // namespace
 
 GraphRun run_graph(const OpGraph& graph, std::span<const GraphAction> actions) {
-  check(graph);
+  check_graph(graph);
   GraphRun run;
   Bytes held = graph.always;
   run.peak = held;
@@ -321,8 +317,8 @@ GraphRun run_graph(const OpGraph& graph, std::span<const GraphAction> actions) {
 }
 
 GraphSchedule best_graph_schedule(const OpGraph& graph, Bytes limit, const GraphOptions& options) {
-  check(graph);
-  return Search(graph, limit, options).run();
+  check_graph(graph);
+  return GraphSearch(graph, limit, options).run();
 }
 
 }  // namespace trainyard

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include "planners/index.h"
+
 namespace trainyard {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // What has been decided of the last nodes.
-struct Choice {
+struct NodeChoice {
   std::int64_t bytes = 0, time = 0;
   int before = -1;  // index of the choice that it goes on from
   int kept = -1;    // node that it keeps; -1 = none
@@ -38,7 +38,7 @@ class Front {
   std::vector<KeptSet> sets() const {
     std::vector<KeptSet> found;
     for (const int choice : last_) {
-      const Choice& end = pool_[at(choice)];
+      const NodeChoice& end = pool_[at(choice)];
       KeptSet set{{}, Bytes{end.bytes}, Duration{end.time}};
       for (int c = choice; c >= 0; c = pool_[at(c)].before)
         if (pool_[at(c)].kept >= 0) set.nodes.push_back(pool_[at(c)].kept);
@@ -58,7 +58,7 @@ class Front {
       next[rest].push_back(choice);
       return;
     }
-    const Choice from = pool_[at(choice)];
+    const NodeChoice from = pool_[at(choice)];
     add(next[rest], {from.bytes + node.kept.value + (read_again ? node.output.value : 0), from.time,
                      choice, n});
     for (const int in : node.inputs)
@@ -68,7 +68,7 @@ class Front {
     add(next[rest], {from.bytes, from.time + node.time.count(), choice, -1});
   }
 
-  void add(std::vector<int>& list, const Choice& choice) {
+  void add(std::vector<int>& list, const NodeChoice& choice) {
     list.push_back(static_cast<int>(pool_.size()));
     pool_.push_back(choice);
   }
@@ -76,7 +76,7 @@ class Front {
   // Only choices that need fewer bytes or less time than every other stay.
   void thin(std::vector<int>& list) const {
     std::stable_sort(list.begin(), list.end(), [&](int a, int b) {
-      const Choice &x = pool_[at(a)], &y = pool_[at(b)];
+      const NodeChoice &x = pool_[at(a)], &y = pool_[at(b)];
       return x.bytes != y.bytes ? x.bytes < y.bytes : x.time < y.time;
     });
     std::size_t kept = 0;
@@ -86,7 +86,7 @@ class Front {
   }
 
   const std::vector<LayerNode>& nodes_;
-  std::vector<Choice> pool_;
+  std::vector<NodeChoice> pool_;
   std::vector<int> last_;
 };
 

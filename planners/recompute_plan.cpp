@@ -14,20 +14,19 @@
 #include "core/lowering/stage_copies.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings.h"
+#include "planners/index.h"
 #include "planners/policy_mix.h"
 #include "planners/recompute_layer.h"
 
 namespace trainyard {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 constexpr int kMostRounds = 4;
 constexpr LayerPolicy::Kind kNamed[] = {LayerPolicy::Kind::None, LayerPolicy::Kind::Selective,
                                         LayerPolicy::Kind::Op, LayerPolicy::Kind::Full};
 
 // One policy of one kind of layer, as priced for one layer and one microbatch.
-struct Candidate {
+struct PolicyCandidate {
   LayerPolicy policy;
   int body = 0;  // of the workload
   Bytes until_input{}, until_weight{};
@@ -36,7 +35,7 @@ struct Candidate {
 };
 
 // Layers of one kind in one stage.
-struct Group {
+struct LayerGroup {
   std::size_t stage = 0;
   int block = 0, layers = 0;
 };
@@ -57,9 +56,9 @@ Workload without_recompute(Scenario scenario) {
   return prepare(scenario);
 }
 
-class Search {
+class RecomputeSearch {
  public:
-  Search(const Scenario& scenario, const CostModel& cost, const RecomputeOptions& options)
+  RecomputeSearch(const Scenario& scenario, const CostModel& cost, const RecomputeOptions& options)
       : w_(without_recompute(scenario)),
         cost_(cost),
         options_(options),
@@ -99,8 +98,8 @@ class Search {
   // --- policies ---
 
   void list_candidates() {
-    for (const Group& group : groups_) {
-      std::vector<Candidate>& list = candidates_[group.block];
+    for (const LayerGroup& group : groups_) {
+      std::vector<PolicyCandidate>& list = candidates_[group.block];
       if (!list.empty()) continue;
       for (const LayerPolicy::Kind kind : kNamed) add(list, group.block, {kind});
       const Body& whole = w_.bodies[at(list.front().body)];
@@ -108,8 +107,8 @@ class Search {
     }
   }
 
-  void add(std::vector<Candidate>& list, int block, LayerPolicy policy) {
-    Candidate one;
+  void add(std::vector<PolicyCandidate>& list, int block, LayerPolicy policy) {
+    PolicyCandidate one;
     Body body = layer_body(w_, block, policy);
     for (const SavedTensor& s : body.saved)
       if (!s.recomputed) (s.for_weight ? one.until_weight : one.until_input) += s.bytes;
@@ -121,7 +120,7 @@ class Search {
   }
 
   // Evenly over the front's lower hull: what mixes of layers are made of.
-  void add_kept_sets(std::vector<Candidate>& list, int block, std::vector<KeptSet> sets) {
+  void add_kept_sets(std::vector<PolicyCandidate>& list, int block, std::vector<KeptSet> sets) {
     std::vector<KeptSet> hull;
     const auto slope = [](const KeptSet& a, const KeptSet& b) {
       return static_cast<double>((a.time - b.time).count()) /
@@ -148,11 +147,11 @@ class Search {
   // Each alone in a stage of as many layers as stages have: what the host hides is shared by them.
   void price_candidates() {
     int most = 1;
-    for (const Group& group : groups_) most = std::max(most, group.layers);
+    for (const LayerGroup& group : groups_) most = std::max(most, group.layers);
     Workload each = w_;
     each.runs.clear();
     for (const auto& [block, list] : candidates_)
-      for (const Candidate& one : list) each.runs.push_back({{one.body, most, 0}});
+      for (const PolicyCandidate& one : list) each.runs.push_back({{one.body, most, 0}});
     if (each.runs.empty()) return;
     sum_stages(each);
     const std::vector<StageTime> times = stage_times(each, cost_);
@@ -164,7 +163,7 @@ class Search {
                                    : t.backward.total();
       };
       const Duration none = backward(next);
-      for (Candidate& one : list)
+      for (PolicyCandidate& one : list)
         one.again = std::max(Duration{}, (backward(next++) - none) / most);
     }
   }
@@ -173,8 +172,8 @@ class Search {
 
   Counts all_of(LayerPolicy::Kind kind) const {
     Counts counts;
-    for (const Group& group : groups_) {
-      const std::vector<Candidate>& list = candidates_.at(group.block);
+    for (const LayerGroup& group : groups_) {
+      const std::vector<PolicyCandidate>& list = candidates_.at(group.block);
       counts.emplace_back(list.size(), 0);
       for (std::size_t p = 0; p < list.size(); ++p)
         if (list[p].policy.kind == kind) {
@@ -186,10 +185,10 @@ class Search {
   }
 
   // Whatever is done again comes first: its backward is the last, when least else is held.
-  std::vector<std::pair<const Candidate*, int>> in_order(std::size_t group,
-                                                         const std::vector<int>& counts) const {
-    std::vector<std::pair<const Candidate*, int>> order;
-    const std::vector<Candidate>& list = candidates_.at(groups_[group].block);
+  std::vector<std::pair<const PolicyCandidate*, int>> in_order(
+      std::size_t group, const std::vector<int>& counts) const {
+    std::vector<std::pair<const PolicyCandidate*, int>> order;
+    const std::vector<PolicyCandidate>& list = candidates_.at(groups_[group].block);
     for (std::size_t p = 0; p < list.size(); ++p)
       if (counts[p] > 0) order.emplace_back(&list[p], counts[p]);
     std::stable_sort(order.begin(), order.end(),
@@ -242,7 +241,7 @@ class Search {
   // --- mixes ---
 
   // Bytes of one layer of the group, for all microbatches that its stage has in flight.
-  std::int64_t held(const Group& group, const Candidate& one) const {
+  std::int64_t held(const LayerGroup& group, const PolicyCandidate& one) const {
     const std::size_t copies = plain_.live.size() / plain_runs_.size();
     std::int64_t most = 0;
     for (std::size_t c = 0; c < copies; ++c) {
@@ -256,8 +255,8 @@ class Search {
   // By device: bytes that its layers may hold, where each policy in `allowed` may run.
   std::vector<std::int64_t> room(const std::map<int, std::vector<bool>>& allowed, Bytes limit) {
     const StepEstimate all = estimate([&](std::size_t g) {
-      std::vector<std::pair<const Candidate*, int>> each;
-      const std::vector<Candidate>& list = candidates_.at(groups_[g].block);
+      std::vector<std::pair<const PolicyCandidate*, int>> each;
+      const std::vector<PolicyCandidate>& list = candidates_.at(groups_[g].block);
       const std::vector<bool>& may = allowed.at(groups_[g].block);
       for (std::size_t p = 0; p < list.size(); ++p)
         if (may[p]) each.emplace_back(&list[p], 1);
@@ -274,7 +273,7 @@ class Search {
                                    of(all, Category::Framework);
       std::int64_t passing = of(plain_, Category::Activations) + of(all, Category::Communication) +
                              of(all, Category::Recomputed) + of(all, Category::Workspace);
-      for (const Group& group : groups_)
+      for (const LayerGroup& group : groups_)
         if (on_device(places, group, d))
           passing -= held(group, candidates_.at(group.block).front()) * group.layers;
       const double most =
@@ -284,7 +283,7 @@ class Search {
     return rooms;
   }
 
-  static bool on_device(const StageCopies& places, const Group& group, std::uint32_t device) {
+  static bool on_device(const StageCopies& places, const LayerGroup& group, std::uint32_t device) {
     const StageId stage{static_cast<std::uint32_t>(group.stage)};
     return places.device(stage, 0).value == device ||
            (places.copied() && places.device(stage, 1).value == device);
@@ -297,8 +296,8 @@ class Search {
     for (const auto& [block, list] : candidates_) {
       std::vector<bool>& may = allowed[block];
       Bytes lightest{INT64_MAX};
-      for (const Candidate& one : list) lightest = std::min(lightest, one.while_backward);
-      for (const Candidate& one : list)
+      for (const PolicyCandidate& one : list) lightest = std::min(lightest, one.while_backward);
+      for (const PolicyCandidate& one : list)
         may.push_back(one.while_backward <= std::max(most, lightest));
     }
     return allowed;
@@ -308,7 +307,7 @@ class Search {
   Bytes try_mix(Bytes limit) {
     std::vector<Bytes> heights;
     for (const auto& [block, list] : candidates_)
-      for (const Candidate& one : list) heights.push_back(one.while_backward);
+      for (const PolicyCandidate& one : list) heights.push_back(one.while_backward);
     std::sort(heights.begin(), heights.end());
     heights.erase(std::unique(heights.begin(), heights.end()), heights.end());
 
@@ -356,7 +355,7 @@ class Search {
     std::vector<MixGroup> problem;
     for (const std::size_t g : groups_of(places, device)) {
       MixGroup group{groups_[g].layers, {}};
-      const std::vector<Candidate>& list = candidates_.at(groups_[g].block);
+      const std::vector<PolicyCandidate>& list = candidates_.at(groups_[g].block);
       const std::vector<bool>& may = allowed.at(groups_[g].block);
       for (std::size_t p = 0; p < list.size(); ++p)
         group.policies.push_back(may[p]
@@ -411,7 +410,7 @@ class Search {
   Counts lightest() const {
     Counts counts = all_of(LayerPolicy::Kind::None);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const std::vector<Candidate>& list = candidates_.at(groups_[g].block);
+      const std::vector<PolicyCandidate>& list = candidates_.at(groups_[g].block);
       std::size_t least = 0;
       for (std::size_t p = 1; p < list.size(); ++p)
         if (held(groups_[g], list[p]) + list[p].while_backward.value / groups_[g].layers <
@@ -445,9 +444,9 @@ class Search {
   ProcessMemory process_;
   Bytes memory_{}, limit_{};
   std::vector<std::vector<Workload::Run>> plain_runs_;
-  std::vector<Group> groups_;
-  std::map<int, std::vector<Candidate>> candidates_;  // by block; policy none is the first
-  StepEstimate plain_;                                // of policy none everywhere
+  std::vector<LayerGroup> groups_;
+  std::map<int, std::vector<PolicyCandidate>> candidates_;  // by block; policy none is the first
+  StepEstimate plain_;                                      // of policy none everywhere
   bool found_ = false;
   RecomputeChoice best_;
   std::optional<Least> least_;
@@ -464,7 +463,7 @@ RecomputeChoice optimal_recompute(const Scenario& scenario, const CostModel& cos
                 "offload=" +
                     kept + " has the host keep it; name a policy such as recompute=full",
                 {"plan#/choices/recompute"});
-  return Search(scenario, cost, options).run();
+  return RecomputeSearch(scenario, cost, options).run();
 }
 
 }  // namespace trainyard

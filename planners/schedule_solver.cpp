@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "planners/exhaustive_search.h"
+#include "planners/index.h"
 #include "planners/lane_patterns.h"
 #include "planners/list_scheduling.h"
 #include "planners/lower_bound.h"
@@ -17,8 +18,6 @@
 
 namespace trainyard {
 namespace {
-
-std::size_t at(int i) { return Pipeline::at(i); }
 
 // How long it tries before it is content: passes timed in all, and orders.
 constexpr std::int64_t kMostPasses = 1'000'000;

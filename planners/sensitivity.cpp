@@ -77,7 +77,7 @@ bool is_partner(const std::string& fix, std::string_view key) {
          setting->key != "seq";
 }
 
-void refuse(KnobValue& value, const Diagnostic& wrong) {
+void mark_illegal(KnobValue& value, const Diagnostic& wrong) {
   value.legal = false;
   value.why_not = wrong.message;
   value.field = wrong.place.text;
@@ -107,21 +107,21 @@ void settle(const Base& base, std::string_view key, KnobValue& value) {
         value.maths = maths_between(base.complete, workload.scenario.plan);
       } catch (const Error& e) {
         if (e.kind() == Error::Kind::Cancelled) throw;
-        refuse(value, {Diagnostic::Severity::Error, e.what(), e.place(), {}});
+        mark_illegal(value, {Diagnostic::Severity::Error, e.what(), e.place(), {}});
       }
       return;
     }
     if (!first) first = *wrong;
     if (fixes == kFixes || !is_partner(wrong->fix, key)) {
       std::tie(value.words, value.partners) = asked;
-      return refuse(value, *first);
+      return mark_illegal(value, *first);
     }
     value.partners = joined(value.partners, wrong->fix);
     value.words = joined(value.words, wrong->fix);
   }
 }
 
-bool better(const KnobValue& a, const KnobValue& b) {
+bool better_value(const KnobValue& a, const KnobValue& b) {
   if (a.legal != b.legal) return a.legal;
   if (!a.legal) return false;
   if (a.figures.fits != b.figures.fits) return a.figures.fits;
@@ -155,7 +155,7 @@ std::vector<KnobValue> turned(const Base& base, const std::string& key, const st
                     " devices are what the degrees multiply to";
     found.push_back(std::move(plain));
   }
-  std::stable_sort(found.begin(), found.end(), better);
+  std::stable_sort(found.begin(), found.end(), better_value);
   const auto refused =
       std::find_if(found.begin() + 1, found.end(), [](const KnobValue& v) { return !v.legal; });
   found.erase(refused, found.end());

@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-Duration value_of(const SolvedSchedule& s, ScheduleObjective objective) {
+Duration objective_of(const SolvedSchedule& s, ScheduleObjective objective) {
   return objective == ScheduleObjective::Makespan ? s.timing.makespan : s.timing.longest_span;
 }
 
@@ -47,29 +47,31 @@ std::vector<TradePoint> sweep_limits(const ScheduleProblem& problem, int points,
   std::int64_t least = 0, most = 0;
   for (int d = 0; d < p.devices; ++d) {
     std::int64_t one = 0;
-    for (int c = 0; c < p.chunks; ++c) one += p.held[Pipeline::at(p.stage_at(d, c))];
+    for (int c = 0; c < p.chunks; ++c) one += p.held[at(p.stage_at(d, c))];
     least = std::max(least, one);
   }
   for (const Bytes peak : free.timing.peaks) most = std::max(most, peak.value);
 
   std::vector<TradePoint> found;
   for (const std::int64_t limit : limits_between(least, most, grain(problem), points)) {
-    limited.limits.assign(Pipeline::at(p.devices), Bytes{limit});
+    limited.limits.assign(at(p.devices), Bytes{limit});
     TradePoint point{{limit}, solve(limited, options)};
     // What kept a lower limit keeps this one; what was found without any, once it fits.
     const auto take = [&](const SolvedSchedule& other) {
-      if (value_of(other, options.objective) >= value_of(point.solved, options.objective)) return;
+      if (objective_of(other, options.objective) >= objective_of(point.solved, options.objective))
+        return;
       const Duration bound = point.solved.lower_bound;
       point.solved = other;
       point.solved.lower_bound = bound;
-      point.solved.optimal = value_of(other, options.objective) == bound;
+      point.solved.optimal = objective_of(other, options.objective) == bound;
     };
     if (!found.empty()) take(found.back().solved);
     if (limit >= most) take(free);
     found.push_back(std::move(point));
   }
-  const Duration best = value_of(found.back().solved, options.objective);
-  while (found.size() > 1 && value_of(found[found.size() - 2].solved, options.objective) == best)
+  const Duration best = objective_of(found.back().solved, options.objective);
+  while (found.size() > 1 &&
+         objective_of(found[found.size() - 2].solved, options.objective) == best)
     found.pop_back();
   return found;
 }

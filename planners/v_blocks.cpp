@@ -4,6 +4,8 @@
 #include <array>
 #include <cassert>
 
+#include "planners/index.h"
+
 namespace trainyard {
 namespace {
 
@@ -85,7 +87,6 @@ class Cells {
       }
   }
 
-  static std::size_t at(int i) { return Pipeline::at(i); }
   std::size_t length(Part part) const { return part == kInput && !p_.split ? 2 : 1; }
   std::uint8_t code_of(int s, Part part) const {
     return static_cast<std::uint8_t>(step_of(p_.chunk[at(s)], part));
@@ -259,20 +260,20 @@ class Cells {
 
 std::vector<std::int32_t> cells_of(const Pipeline& p, const VBlock& block) {
   assert(p.chunks == 2);
-  std::vector<std::uint32_t> taken(Pipeline::at(p.devices), 0);
-  std::vector<std::int32_t> cells(Pipeline::at(p.stages) * 2);
+  std::vector<std::uint32_t> taken(at(p.devices), 0);
+  std::vector<std::int32_t> cells(at(p.stages) * 2);
   int now = 0;
   bool found = true;
   const auto put = [&](int stage, Part part) {
     const std::uint32_t shape = part == kInput && !p.split ? 0b11 : 0b1;
-    std::uint32_t& row = taken[Pipeline::at(p.device[Pipeline::at(stage)])];
+    std::uint32_t& row = taken[at(p.device[at(stage)])];
     for (int tries = 0; tries < kBlockPeriod; ++tries, ++now) {
       // A row is a ring: a pass of two cells may begin in the last and end in the first.
       const std::uint32_t wide = shape << (now % kBlockPeriod),
                           mask = (wide | wide >> kBlockPeriod) & 0b111111;
       if ((row & mask) != 0) continue;
       row |= mask;
-      cells[Pipeline::at(2 * stage) + part] = now;
+      cells[at(2 * stage) + part] = now;
       return;
     }
     found = false;
@@ -294,14 +295,14 @@ std::vector<std::int32_t> cells_of(const Pipeline& p, const VBlock& block) {
 
 Travelling repeated(const Pipeline& p, const std::vector<std::int32_t>& cells) {
   Travelling steps;
-  steps.reserve(Pipeline::at(p.stages) * Pipeline::at(p.microbatches) * 2);
+  steps.reserve(at(p.stages) * at(p.microbatches) * 2);
   for (int d = 0; d < p.devices; ++d) {
     std::array<std::int32_t, 4> next{}, done{};
-    std::array<Step, 4> kinds{};
+    std::array<LaneStep, 4> kinds{};
     for (int c = 0; c < 2; ++c)
       for (const Part part : {kForward, kInput}) {
-        const std::size_t i = Pipeline::at(2 * c) + part;
-        next[i] = cells[Pipeline::at(2 * p.stage_at(d, c)) + part];
+        const std::size_t i = at(2 * c) + part;
+        next[i] = cells[at(2 * p.stage_at(d, c)) + part];
         kinds[i] = step_of(c, part);
       }
     for (int i = 0; i < 4 * p.microbatches; ++i) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "planners/index.h"
+
 namespace trainyard {
 namespace {
-
-std::size_t at(int i) { return Pipeline::at(i); }
 
 std::size_t travelling_length(const Pipeline& p) { return at(p.chunks) * at(p.microbatches) * 2; }
 
@@ -49,7 +49,7 @@ const Placed* WeightPlacer::place(const Travelling& travelling, double overrun) 
 }
 
 // Takes steps of one lane as long as their inputs are known.
-bool WeightPlacer::advance(int d, const Step* lane, double overrun) {
+bool WeightPlacer::advance(int d, const LaneStep* lane, double overrun) {
   const Pipeline& p = pipeline_;
   const std::size_t length = travelling_length(p), from = next_[at(d)], m = at(p.microbatches);
   std::size_t i = from;

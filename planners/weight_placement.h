@@ -8,7 +8,7 @@
 namespace trainyard {
 
 /// Lanes without their weight gradients, one after another, chunks x microbatches x 2 steps each.
-using Travelling = std::vector<Step>;
+using Travelling = std::vector<LaneStep>;
 
 struct Placed {
   Lanes lanes;
@@ -26,7 +26,7 @@ class WeightPlacer {
   const Placed* place(const Travelling&, double overrun);
 
  private:
-  bool advance(int device, const Step* lane, double overrun);
+  bool advance(int device, const LaneStep* lane, double overrun);
   bool fill(int device, std::size_t stage, Part, Ticks arrival, double overrun);
   void weight(int device);
 

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-bool is_layer(const Workload& w, const Body& body) {
+bool body_is_layer(const Workload& w, const Body& body) {
   return w.scenario.model.blocks[static_cast<std::size_t>(body.block)].layer;
 }
 
@@ -23,7 +23,7 @@ class Joiner {
  public:
   Joiner(const Workload& w, int layers) : layers_(layers) {
     for (const Body& body : w.bodies)
-      if (is_layer(w, body))
+      if (body_is_layer(w, body))
         for (const auto* ops : {&body.forward, &body.backward, &body.reduce, &body.gather})
           for (const BodyOp& op : *ops)
             if (op.communication && moves_state(op.group)) of_layers_.push_back(op.bytes);
@@ -73,7 +73,7 @@ int common_layers(const Workload& w) {
   int common = 0;
   for (const std::vector<Workload::Run>& stage : w.runs)
     for (const Workload::Run& run : stage)
-      if (is_layer(w, body_of(w, run))) common = std::gcd(common, run.count);
+      if (body_is_layer(w, body_of(w, run))) common = std::gcd(common, run.count);
   return common;
 }
 
@@ -85,8 +85,8 @@ Wrapping measured(const Workload& w, int layers, const CostModel& cost) {
     const StageWork& stage = stage_work(w, StageId{s});
     for (const Workload::Run& run : w.runs[s]) {
       const Body& body = body_of(w, run);
-      found.unit =
-          std::max(found.unit, (body.gathered + body.resident) * (is_layer(w, body) ? layers : 1));
+      found.unit = std::max(
+          found.unit, (body.gathered + body.resident) * (body_is_layer(w, body) ? layers : 1));
     }
     found.unsharded =
         std::max(found.unsharded, stage.state.total.gathered +
@@ -106,12 +106,12 @@ Workload wrapped(Workload w, int layers) {
   // What is held whole follows from the units of a stage, one after the other, as from its layers.
   Workload units = w;
   for (Body& body : units.bodies)
-    if (is_layer(w, body))
+    if (body_is_layer(w, body))
       body.gathered = body.gathered * std::int64_t{layers},
       body.unreduced = body.unreduced * std::int64_t{layers};
   for (std::vector<Workload::Run>& stage : units.runs)
     for (Workload::Run& run : stage)
-      if (is_layer(w, body_of(w, run))) run.count /= layers;
+      if (body_is_layer(w, body_of(w, run))) run.count /= layers;
   sum_stages(units);
   const Joiner joiner(w, layers);
   for (std::size_t kind = 0; kind < w.kinds.size(); ++kind) {

@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const Verb& verb, const std::string& message) {
+[[noreturn]] void refuse_words(const Verb& verb, const std::string& message) {
   throw Error(Error::Kind::InvalidInput, message, {"trainyard " + std::string(verb.name)});
 }
 
@@ -25,9 +25,11 @@ std::vector<std::string> dashed(const Verb& verb) {
 void refuse_extra(const Verb& verb, const std::string& word) {
   if (word.size() > 1 && word[0] == '-') {
     const std::string name = word.substr(0, word.find('='));
-    refuse(verb, fmt::format("no flag is called \"{}\"{}", name, did_you_mean(name, dashed(verb))));
+    refuse_words(verb,
+                 fmt::format("no flag is called \"{}\"{}", name, did_you_mean(name, dashed(verb))));
   }
-  refuse(verb, verb.positional.empty()
+  refuse_words(verb,
+               verb.positional.empty()
                    ? fmt::format("expected flags only, found \"{}\"", word)
                    : fmt::format("expected one {}, found \"{}\" beside it", verb.positional, word));
 }
@@ -52,17 +54,17 @@ Words parse(const Verb& verb, const std::vector<std::string>& arguments) {
     app.parse(reversed);
   } catch (const CLI::ArgumentMismatch&) {
     const std::string last = arguments.empty() ? "" : arguments.back();
-    refuse(verb, fmt::format("expected a value behind {}", last));
+    refuse_words(verb, fmt::format("expected a value behind {}", last));
   } catch (const CLI::ParseError& error) {
-    refuse(verb, error.what());
+    refuse_words(verb, error.what());
   }
   Words words;
   for (std::size_t i = 0; i < verb.flags.size(); ++i) {
     const Flag& flag = verb.flags[i];
     if (flag.value.empty() && options[i]->count() > 0) words.add(flag.name, "on");
     if (values[i].size() > 1 && !flag.repeated)
-      refuse(verb,
-             fmt::format("expected --{} once, found it {} times", flag.name, values[i].size()));
+      refuse_words(
+          verb, fmt::format("expected --{} once, found it {} times", flag.name, values[i].size()));
     for (std::string& value : values[i]) words.add(flag.name, std::move(value));
   }
   for (const std::string& word : app.remaining()) {
@@ -73,7 +75,7 @@ Words parse(const Verb& verb, const std::vector<std::string>& arguments) {
   }
   const std::size_t least = verb.fewer ? 1 : verb.positionals;
   if (verb.positional_required && words.texts("").size() < least)
-    refuse(verb, fmt::format("expected {}: {}", verb.positional, verb.positional_doc));
+    refuse_words(verb, fmt::format("expected {}: {}", verb.positional, verb.positional_doc));
   return words;
 }
 

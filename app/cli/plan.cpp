@@ -24,7 +24,7 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(std::string_view flag, const std::string& message) {
+[[noreturn]] void refuse_plan_flag(std::string_view flag, const std::string& message) {
   throw Error(Error::Kind::InvalidInput, message, {"--" + std::string(flag)});
 }
 
@@ -65,8 +65,8 @@ class SearchLine {
 Bound bound_of(const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
-    refuse("bound",
-           fmt::format("expected KEY=VALUES as tp=1..8, found \"{}\"", word.substr(0, 80)));
+    refuse_plan_flag(
+        "bound", fmt::format("expected KEY=VALUES as tp=1..8, found \"{}\"", word.substr(0, 80)));
   return {word.substr(0, equals), word.substr(equals + 1)};
 }
 
@@ -79,7 +79,8 @@ PlanQuestion question_of(const Words& words) {
       words.integer(flag, 1, 1'000'000'000'000, 1);
       const std::vector<std::string> keys = setting_keys(question.request.settings);
       if (std::find(keys.begin(), keys.end(), flag) != keys.end())
-        refuse(flag, fmt::format("expected either this or --set {}=..., found both", flag));
+        refuse_plan_flag(flag,
+                         fmt::format("expected either this or --set {}=..., found both", flag));
       question.request.settings.push_back(fmt::format("{}={}", flag, words.text(flag)));
     }
   for (const std::string& word : words.texts("bound")) question.bounds.push_back(bound_of(word));
@@ -104,11 +105,12 @@ SearchOptions options_of(const Words& words, const Clock& clock) {
 void expect_priced(const PlanSpace& space, const SearchOptions& options) {
   const Device& device = space.base().cluster.device;
   if (options.objective == PlanObjective::Money && (!device.price_low || !device.price_high))
-    refuse("objective",
-           fmt::format("nobody's price of {} is known; time and memory can be asked", device.id));
+    refuse_plan_flag(
+        "objective",
+        fmt::format("nobody's price of {} is known; time and memory can be asked", device.id));
   if (options.spare >= device.memory.value)
-    refuse("spare", fmt::format("expected less than the {} that a device has, found {}",
-                                readable(device.memory.value), readable(options.spare)));
+    refuse_plan_flag("spare", fmt::format("expected less than the {} that a device has, found {}",
+                                          readable(device.memory.value), readable(options.spare)));
 }
 
 // As many as oneTBB takes: the cores that this process may use.
@@ -138,7 +140,8 @@ void fill(PlanAnswer& answer, PlanPrices& prices, const Words& words) {
 
 void write_refined(const PlanAnswer& answer, const Words& words, Streams& streams) {
   const auto most = static_cast<std::int64_t>(answer.refined.size());
-  if (most == 0) refuse("refined", "nothing beyond the grid is quicker than the best of it");
+  if (most == 0)
+    refuse_plan_flag("refined", "nothing beyond the grid is quicker than the best of it");
   const std::int64_t which = words.integer("refined", 1, most, 1);
   const RefinedPlan& chosen = answer.refined[static_cast<std::size_t>(which - 1)];
   Scenario s = answer.space.scenario(chosen.from);
@@ -187,7 +190,7 @@ struct Study {
         prices(words.text("calibration")) {
     for (const char* flag : {"rank", "refined"})
       if (words.has(flag) && !words.has("out"))
-        refuse(flag, "expected --out FILE beside it, which says where the plan goes");
+        refuse_plan_flag(flag, "expected --out FILE beside it, which says where the plan goes");
     if (words.has("why")) expect_words(space, plan_words_of(words.text("why")));
     expect_priced(space, options);
   }

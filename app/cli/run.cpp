@@ -83,7 +83,7 @@ class Progress {
   std::vector<LiveStep> updates_;
 };
 
-[[noreturn]] void refuse(const std::string& flag, const std::string& sentence) {
+[[noreturn]] void refuse_run_flag(const std::string& flag, const std::string& sentence) {
   throw Error(Error::Kind::InvalidInput, sentence, {"--" + flag});
 }
 
@@ -101,14 +101,15 @@ std::string cluster_words(const Words& words) {
   if (words.has("cluster")) {
     for (const char* flag : {"devices", "memory-limit"})
       if (words.has(flag))
-        refuse(flag, "expected either --cluster or --" + std::string(flag) + ", found both");
+        refuse_run_flag(flag,
+                        "expected either --cluster or --" + std::string(flag) + ", found both");
     return words.text("cluster");
   }
   const std::int64_t devices = words.integer("devices", 1, 256, 1);
   Bytes memory{};
   if (words.has("memory-limit")) {
     memory = parse_bytes(words.text("memory-limit"), {"--memory-limit"});
-    if (memory.value <= 0) refuse("memory-limit", "expected more than 0 bytes");
+    if (memory.value <= 0) refuse_run_flag("memory-limit", "expected more than 0 bytes");
   }
   return local_cluster(devices, memory).name;
 }
@@ -132,8 +133,8 @@ CpuOptions options_of(const Words& words) {
   options.checkpoint_every = words.integer("checkpoint-every", 0, 1'000'000'000, 0);
   options.resume = words.has("resume");
   if (options.checkpoint.empty() && (options.resume || options.checkpoint_every > 0))
-    refuse(options.resume ? "resume" : "checkpoint-every",
-           "expected --checkpoint FILE beside it, which says where");
+    refuse_run_flag(options.resume ? "resume" : "checkpoint-every",
+                    "expected --checkpoint FILE beside it, which says where");
   return options;
 }
 

@@ -15,8 +15,8 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(std::string_view flag, const std::string& expected,
-                         const std::string& found) {
+[[noreturn]] void refuse_value_of(std::string_view flag, const std::string& expected,
+                                  const std::string& found) {
   throw Error(Error::Kind::InvalidInput, fmt::format("expected {}, found \"{}\"", expected, found),
               {"--" + std::string(flag)});
 }
@@ -148,7 +148,7 @@ std::int64_t Words::integer(std::string_view flag, std::int64_t low, std::int64_
   const char* end = typed.data() + typed.size();
   const auto [rest, failure] = std::from_chars(typed.data(), end, value);
   if (failure != std::errc() || rest != end || value < low || value > high)
-    refuse(flag, fmt::format("a whole number from {} to {}", low, high), typed);
+    refuse_value_of(flag, fmt::format("a whole number from {} to {}", low, high), typed);
   return value;
 }
 
@@ -159,7 +159,7 @@ double Words::number(std::string_view flag, double low, double high, double fall
   const char* end = typed.data() + typed.size();
   const auto [rest, failure] = std::from_chars(typed.data(), end, value);
   if (failure != std::errc() || rest != end || !std::isfinite(value) || value < low || value > high)
-    refuse(flag, fmt::format("a number from {} to {}", low, high), typed);
+    refuse_value_of(flag, fmt::format("a number from {} to {}", low, high), typed);
   return value;
 }
 

@@ -14,7 +14,7 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const char* option, const QString& expected, const QString& found) {
+[[noreturn]] void refuse_option(const char* option, const QString& expected, const QString& found) {
   throw Error(Error::Kind::InvalidInput,
               "expected " + expected.toStdString() + ", found \"" + found.toStdString() + "\"",
               {std::string("--") + option});
@@ -34,14 +34,14 @@ void expect_command(const QString& name) {
 QSize size_of(const QString& text) {
   static const QRegularExpression form("^(\\d{3,5})x(\\d{3,5})$");
   const QRegularExpressionMatch match = form.match(text);
-  if (!match.hasMatch()) refuse("size", "a size such as 1600x1000", text);
+  if (!match.hasMatch()) refuse_option("size", "a size such as 1600x1000", text);
   return {match.captured(1).toInt(), match.captured(2).toInt()};
 }
 
 Theme theme_of(const QString& text) {
   if (text == "dark") return Theme::Dark;
   if (text == "light") return Theme::Light;
-  refuse("theme", "dark or light", text);
+  refuse_option("theme", "dark or light", text);
 }
 
 }  // namespace
@@ -88,11 +88,11 @@ CommandLine parse_command_line(const QStringList& arguments) {
   if (parser.isSet("theme")) line.theme = theme_of(parser.value("theme"));
   line.perspective = parser.value("perspective");
   if (!line.perspective.isEmpty() && find_perspective(line.perspective) == nullptr)
-    refuse("perspective", perspective_names(), line.perspective);
+    refuse_option("perspective", perspective_names(), line.perspective);
   line.search = parser.isSet("search");
   line.tab = parser.value("tab");
   if (!line.tab.isEmpty() && perspective_of_tab(line.tab) == nullptr)
-    refuse("tab", tab_names(), line.tab);
+    refuse_option("tab", tab_names(), line.tab);
   line.lesson = parser.value("lesson");
   line.commands = parser.values("command");
   for (const QString& name : line.commands) expect_command(name);

@@ -17,7 +17,7 @@ std::string said(const Degree& degree) {
   return std::string(degree.key) + "=" + std::to_string(degree.value);
 }
 
-[[noreturn]] void refuse(std::string_view key, const std::string& sentence) {
+[[noreturn]] void refuse_setting(std::string_view key, const std::string& sentence) {
   throw Error(Error::Kind::InvalidInput, sentence, Place{"--set " + std::string(key)});
 }
 
@@ -32,10 +32,11 @@ std::vector<std::string> linked_degrees(const Plan& plan, std::int64_t devices,
   const auto wanted = std::find_if(degrees.begin(), degrees.end(),
                                    [&](const Degree& degree) { return degree.key == key; });
   if (wanted == degrees.end())
-    refuse(key, "expected tp, cp, pp or dp, found \"" + std::string(key.substr(0, 60)) + "\"");
+    refuse_setting(key,
+                   "expected tp, cp, pp or dp, found \"" + std::string(key.substr(0, 60)) + "\"");
   if (value < 1 || value > devices)
-    refuse(key, "expected a degree from 1 to " + std::to_string(devices) + ", the devices, found " +
-                    std::to_string(value));
+    refuse_setting(key, "expected a degree from 1 to " + std::to_string(devices) +
+                            ", the devices, found " + std::to_string(value));
   wanted->value = value;
   std::int64_t product = 1;
   for (const Degree& degree : degrees)
@@ -43,14 +44,14 @@ std::vector<std::string> linked_degrees(const Plan& plan, std::int64_t devices,
   Degree& dp = degrees.back();
   if (key != "dp") {
     if (product > devices || devices % product != 0)
-      refuse(key, "expected degrees whose product divides the " + std::to_string(devices) +
-                      " devices, found tp x cp x pp = " + std::to_string(product));
+      refuse_setting(key, "expected degrees whose product divides the " + std::to_string(devices) +
+                              " devices, found tp x cp x pp = " + std::to_string(product));
     dp.value = devices / product;
     return {said(*wanted), said(dp)};
   }
   if (devices % value != 0)
-    refuse(key, "expected a degree that divides the " + std::to_string(devices) +
-                    " devices, found " + std::to_string(value));
+    refuse_setting(key, "expected a degree that divides the " + std::to_string(devices) +
+                            " devices, found " + std::to_string(value));
   const std::int64_t rest = devices / value;  // what the three others must multiply to
   for (std::size_t i = 0; i + 1 < degrees.size(); ++i) {
     const std::int64_t others = product / degrees[i].value;
@@ -58,8 +59,8 @@ std::vector<std::string> linked_degrees(const Plan& plan, std::int64_t devices,
     degrees[i].value = rest / others;
     return {said(degrees[i]), said(dp)};
   }
-  refuse(key, "expected a degree that pp, tp or cp can make up for, found " +
-                  std::to_string(value) + " for " + std::to_string(devices) + " devices");
+  refuse_setting(key, "expected a degree that pp, tp or cp can make up for, found " +
+                          std::to_string(value) + " for " + std::to_string(devices) + " devices");
 }
 
 }  // namespace trainyard

@@ -17,10 +17,6 @@ namespace {
 // Whoever reads a schedule has a screen; a program of it has no such limit.
 constexpr std::int64_t kMostActions = 4'000'000;
 
-[[noreturn]] void refuse(const std::string& message, std::string place) {
-  throw Error(Error::Kind::InvalidInput, message, {std::move(place)});
-}
-
 // The method's own check, on a plan with nothing but a pipeline.
 Diagnostics check_plan(const Method& chosen, const ScheduleRequest& r, int virtual_stages) {
   if (!chosen.check) return {};
@@ -74,23 +70,23 @@ ScheduleShape shape_of(const Method& chosen, const ScheduleRequest& r) {
 void expect_times(const ScheduleRequest& r) {
   constexpr Duration kMost = std::chrono::hours(24 * 365);
   for (const Duration time : {r.forward, r.backward_input, r.backward_weight})
-    if (time > kMost) refuse("expected times of at most 365 d, found " + to_text(time), "schedule");
+    if (time > kMost) refuse("schedule", "expected times of at most 365 d, found " + to_text(time));
 }
 
 void expect_few_actions(const ScheduleRequest& r) {
   const std::int64_t stages = std::int64_t{r.devices} * r.virtual_stages;
   const std::int64_t actions = 3 * stages * r.microbatches;
   if (actions > kMostActions || actions * std::max(1, r.steps) > kMostActions)
-    refuse(fmt::format("{} stages of {} microbatches{} are more than {} actions", stages,
+    refuse("schedule",
+           fmt::format("{} stages of {} microbatches{} are more than {} actions", stages,
                        r.microbatches, r.steps > 1 ? fmt::format(" in {} steps", r.steps) : "",
-                       kMostActions),
-           "schedule");
+                       kMostActions));
 }
 
 // Parameters and chunks that were left to defaults.
 ScheduleRequest complete(const Method& chosen, ScheduleRequest r) {
   if (!chosen.order)
-    refuse(fmt::format("\"{}\" is a method, but not a schedule", r.name), "schedule");
+    refuse("schedule", fmt::format("\"{}\" is a method, but not a schedule", r.name));
   expect_times(r);
   throw_if_errors(check_params(r.params, chosen.params, {"schedule"}));
   r.params = with_defaults(r.params, chosen.params);
@@ -104,9 +100,9 @@ int laid_out_steps(const Method& chosen, const ScheduleRequest& r) {
   if (chosen.settles)
     return r.steps > 0 ? r.steps : std::max(0, chosen.settles(shape_of(chosen, r), r.params)) + 1;
   if (r.steps > 1)
-    refuse(r.name + " begins and ends a step with nothing in flight; expected one step, found " +
-               std::to_string(r.steps),
-           "steps");
+    refuse("steps",
+           r.name + " begins and ends a step with nothing in flight; expected one step, found " +
+               std::to_string(r.steps));
   return 1;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kTraining = "train.";
 
-[[noreturn]] void refuse(const std::string& key, const std::string& message) {
+[[noreturn]] void refuse_vary(const std::string& key, const std::string& message) {
   throw Error(Error::Kind::InvalidInput, message, {key.empty() ? "--vary" : "--vary " + key});
 }
 
@@ -65,7 +65,7 @@ void read_words(Vary& vary, std::string_view list, std::string_view start,
   if (start.empty()) return;
   const auto at = std::find(vary.words.begin(), vary.words.end(), start);
   if (at == vary.words.end())
-    refuse(vary.key, fmt::format("expected a start among {}, found \"{}\"", list, start));
+    refuse_vary(vary.key, fmt::format("expected a start among {}, found \"{}\"", list, start));
   d.start = static_cast<double>(at - vary.words.begin());
 }
 
@@ -73,7 +73,7 @@ void read_range(Vary& vary, std::string_view low, std::string_view high, std::st
                 const std::vector<Plan>& plans) {
   const auto bound = [&](std::string_view text) {
     const std::optional<double> value = number(text);
-    if (!value) refuse(vary.key, fmt::format("expected a number, found \"{}\"", text));
+    if (!value) refuse_vary(vary.key, fmt::format("expected a number, found \"{}\"", text));
     expect_taken(vary, std::string(text), plans);
     return *value;
   };
@@ -93,7 +93,7 @@ void read_range(Vary& vary, std::string_view low, std::string_view high, std::st
   try {
     check_space({d});
   } catch (const Error& e) {
-    refuse(vary.key, e.what());
+    refuse_vary(vary.key, e.what());
   }
 }
 
@@ -109,8 +109,8 @@ std::string value_text(const Vary& vary, double value) {
 Vary parse_vary(std::string_view text, const std::vector<Plan>& plans) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0)
-    refuse("", fmt::format("expected KEY=LOW..HIGH or KEY=WORD,WORD, found \"{}\"",
-                           text.substr(0, 80)));
+    refuse_vary("", fmt::format("expected KEY=LOW..HIGH or KEY=WORD,WORD, found \"{}\"",
+                                text.substr(0, 80)));
   Vary vary;
   std::string_view key = text.substr(0, equals), values = text.substr(equals + 1), start;
   vary.training = key.starts_with(kTraining);

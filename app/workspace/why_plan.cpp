@@ -15,7 +15,7 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_why(const std::string& message) {
   throw Error(Error::Kind::InvalidInput, message, {"--why"});
 }
 
@@ -201,11 +201,11 @@ std::vector<std::string> plan_words_of(std::string_view typed) {
     } else if (!words.empty()) {
       words.back() += "," + token;  // a value with commas, as split=20,20
     } else {
-      refuse(fmt::format("expected words as tp=8,pp=2, found \"{}\"", token.substr(0, 80)));
+      refuse_why(fmt::format("expected words as tp=8,pp=2, found \"{}\"", token.substr(0, 80)));
     }
   }
   if (awaits_value) words.back() += "on";
-  if (words.empty()) refuse("expected words as tp=8,pp=2, found nothing");
+  if (words.empty()) refuse_why("expected words as tp=8,pp=2, found nothing");
   for (std::string& word : words) {
     const std::string key = key_of(word);
     if (key == "devices") continue;
@@ -213,8 +213,8 @@ std::vector<std::string> plan_words_of(std::string_view typed) {
     for (const Setting& known : settings()) names.push_back(known.key);
     const Setting* known = find_setting(key);
     if (known == nullptr)
-      refuse(fmt::format("no setting is called \"{}\"{}", key.substr(0, 80),
-                         did_you_mean(key, names)));
+      refuse_why(fmt::format("no setting is called \"{}\"{}", key.substr(0, 80),
+                             did_you_mean(key, names)));
     word = std::string(known->key) + word.substr(key.size());
   }
   return words;
@@ -229,8 +229,8 @@ void expect_words(const PlanSpace& space, const std::vector<std::string>& words)
     }
     const std::int64_t devices = parse_integer(value_of(word), {"--why devices"});
     if (devices < 1 || devices > space.base().cluster.count)
-      refuse(fmt::format("expected devices from 1 to {}, found {}", space.base().cluster.count,
-                         devices));
+      refuse_why(fmt::format("expected devices from 1 to {}, found {}", space.base().cluster.count,
+                             devices));
     with_devices(space.base().cluster, devices);
   }
 }

@@ -31,6 +31,8 @@ std::int64_t addresses_for(Bytes limit) {
   return rounded(2 * most, kStep) + 32 * kStep;
 }
 
+}  // namespace
+
 // A range of addresses that becomes memory from its beginning on, as it is used.
 class Reservation {
  public:
@@ -60,8 +62,6 @@ class Reservation {
   std::byte* first_ = nullptr;
   std::int64_t size_, open_ = 0;
 };
-
-}  // namespace
 
 struct Arena::Impl {
   Impl(const Program& p, std::string its_name, Bytes its_limit)

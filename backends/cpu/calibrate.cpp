@@ -50,13 +50,13 @@ class HeldBack {
   std::vector<std::int64_t> predicted_, measured_;
 };
 
-constexpr Bytes kOperands = 768_MiB;  // of one rehearsal
+constexpr Bytes kMostOperands = 768_MiB;  // of one rehearsal
 constexpr int kLeastPasses = 3;
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double elapsed_share(Clock::time_point start, Duration box) {
-  return std::min(1.0, std::chrono::duration<double>(Clock::now() - start).count() /
+double elapsed_share(SteadyClock::time_point start, Duration box) {
+  return std::min(1.0, std::chrono::duration<double>(SteadyClock::now() - start).count() /
                            std::max(1e-9, to_seconds(box)));
 }
 
@@ -75,7 +75,7 @@ double time_of(const std::function<void()>& work) {
 // off by. done: of the workload's part of the box, from 0.
 double rehearse(const Workload& workload, KernelTable& table, const std::stop_token& stop,
                 const std::function<double()>& done) {
-  Rehearsal rehearsal(workload, kOperands);
+  Rehearsal rehearsal(workload, kMostOperands);
   rehearsal.run([](const Work&, Duration) {});  // makes oneDNN's kernels
   KernelTable own;
   for (int pass = 0; pass < kLeastPasses || done() < 0.75; ++pass) {
@@ -150,7 +150,7 @@ std::string describe_machine() {
 Calibration calibrate(std::span<const Workload> workloads, const CalibrateOptions& options) {
   Calibration c;
   c.machine = describe_machine();
-  const Clock::time_point start = Clock::now();
+  const SteadyClock::time_point start = SteadyClock::now();
   c.copy = measure_copies();
   c.reduce = measure_reduction();
   c.overhead = measure_overhead();

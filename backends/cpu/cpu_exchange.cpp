@@ -9,10 +9,6 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence);
-}
-
 std::byte* element(std::byte* base, std::int64_t index, DType type) {
   return base + static_cast<std::size_t>(index) * static_cast<std::size_t>(bytes_of(type));
 }

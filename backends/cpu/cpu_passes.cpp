@@ -11,10 +11,6 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence);
-}
-
 // Every kernel of a node takes at most so many operands without asking for memory.
 constexpr std::size_t kOperands = 32;
 

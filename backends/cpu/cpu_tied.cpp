@@ -14,7 +14,7 @@ std::byte* first_element(const Allocation& set, std::int64_t at, DType type) {
   return set.data + static_cast<std::size_t>(at) * static_cast<std::size_t>(bytes_of(type));
 }
 
-void read(const std::byte* from, DType type, std::vector<float>& into) {
+void read_all(const std::byte* from, DType type, std::vector<float>& into) {
   if (type == DType::F32) {
     std::copy_n(reinterpret_cast<const float*>(from), into.size(), into.data());
     return;
@@ -24,7 +24,7 @@ void read(const std::byte* from, DType type, std::vector<float>& into) {
   type == DType::BF16 ? from_bf16(bits, into.data()) : from_f16(bits, into.data());
 }
 
-void write(const std::vector<float>& from, std::byte* to, DType type) {
+void write_all(const std::vector<float>& from, std::byte* to, DType type) {
   if (type == DType::F32) {
     std::copy(from.begin(), from.end(), reinterpret_cast<float*>(to));
     return;
@@ -74,7 +74,7 @@ std::vector<float> CpuExecution::gradient_sum(const TiedTensor& t, int peer) con
   const DType type = plan_.workload.layout.precision.gradient;
   std::vector<float> sum(static_cast<std::size_t>(p.elements)), part(sum.size());
   for (const Allocation& set : state(place.device, peer).stage(t.place).gradients) {
-    read(first_element(set, layer.gradients_at + p.offset, type), type, part);
+    read_all(first_element(set, layer.gradients_at + p.offset, type), type, part);
     add(sum, part);
   }
   return p.transposed ? transposed(sum, p.local_shape[0], p.local_shape[1]) : sum;
@@ -87,7 +87,7 @@ void CpuExecution::set_gradient(const TiedTensor& t, int peer, const std::vector
   const DType type = plan_.workload.layout.precision.gradient;
   std::vector<float> own = p.transposed ? transposed(sum, p.local_shape[1], p.local_shape[0]) : sum;
   for (const Allocation& set : state(place.device, peer).stage(t.place).gradients) {
-    write(own, first_element(set, layer.gradients_at + p.offset, type), type);
+    write_all(own, first_element(set, layer.gradients_at + p.offset, type), type);
     std::fill(own.begin(), own.end(), 0.0f);  // the first set has it all
   }
 }

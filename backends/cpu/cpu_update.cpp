@@ -11,11 +11,7 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence);
-}
-
-std::byte* element(std::byte* base, std::int64_t index, std::size_t each) {
+std::byte* element_of_size(std::byte* base, std::int64_t index, std::size_t each) {
   return base + static_cast<std::size_t>(index) * each;
 }
 
@@ -57,8 +53,9 @@ void CpuExecution::sum_partial_gradients() {
             for (int t = 0; t < plan_.peers.tp; ++t) {
               if (part_of_rank(p.parts, t, plan_.peers.tp) != own) continue;
               StageState& stage = state(place.device, data * plan_.peers.tp + t).stage(at);
-              outs.push_back(element(stage.gradients[0].data, layer.gradients_at + begin - shift,
-                                     static_cast<std::size_t>(bytes_of(type))));
+              outs.push_back(element_of_size(stage.gradients[0].data,
+                                             layer.gradients_at + begin - shift,
+                                             static_cast<std::size_t>(bytes_of(type))));
               parts.push_back(outs.back());
             }
             sum_into(parts, outs, type, end - begin);

@@ -16,16 +16,17 @@
 #include "core/model/ops.h"
 
 namespace trainyard {
-namespace {
 
 struct FreeAligned {
   void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{64}); }
 };
-using Held = std::unique_ptr<std::byte, FreeAligned>;
+using AlignedBytes = std::unique_ptr<std::byte, FreeAligned>;
 
-Held hold(Bytes bytes) {
+namespace {
+
+AlignedBytes hold(Bytes bytes) {
   const auto count = static_cast<std::size_t>(std::max<std::int64_t>(64, bytes.value));
-  Held held(static_cast<std::byte*>(::operator new(count, std::align_val_t{64})));
+  AlignedBytes held(static_cast<std::byte*>(::operator new(count, std::align_val_t{64})));
   std::memset(held.get(), 0, count);
   return held;
 }
@@ -76,7 +77,7 @@ std::int64_t limit_of(const Graph& graph, TensorId id, const Binding& binding) {
 
 // Operands that one layer has for itself.
 struct Rehearsal::Layer {
-  std::vector<Held> held;
+  std::vector<AlignedBytes> held;
   std::vector<View> tensors;                 // by tensor of the graph
   std::vector<View> weight_gradients;        // by tensor; there for parameters
   std::vector<std::vector<FactView>> facts;  // by node

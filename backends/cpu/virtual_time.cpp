@@ -32,9 +32,10 @@ struct VirtualTime {
 // anything begins at it, so that memory given back is there to be taken. Computations run when they
 // begin, which says when they end; a collective begins when all its members can, takes every
 // member's port, and ends with the last of them.
-class Pass {
+class VirtualPass {
  public:
-  Pass(VirtualTime& own, Execution& execution, int repetition, LiveSink* live, std::stop_token stop)
+  VirtualPass(VirtualTime& own, Execution& execution, int repetition, LiveSink* live,
+              std::stop_token stop)
       : own_(own),
         execution_(execution),
         program_(execution.program()),
@@ -245,7 +246,7 @@ class VirtualTimeDriver final : public Driver {
   DriverResult run(Execution& execution, int repetition, LiveSink* live,
                    std::stop_token stop) override {
     if (!own_.graph) own_.graph = std::make_unique<InstanceGraph>(execution);
-    return Pass(own_, execution, repetition, live, std::move(stop)).run();
+    return VirtualPass(own_, execution, repetition, live, std::move(stop)).run();
   }
 
  private:

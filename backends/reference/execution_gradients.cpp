@@ -5,14 +5,6 @@
 #include "core/base/error.h"
 
 namespace trainyard {
-namespace {
-
-[[noreturn]] void refuse(const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence);
-}
-
-}  // namespace
-
 void ReferenceExecution::reduce_replicas(const Step& step) {
   const StagePlace& place = s_.places[step.place];
   Accumulators& sums = places_[step.place].waves[static_cast<std::size_t>(step.wave)];

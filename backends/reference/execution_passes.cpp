@@ -5,10 +5,6 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence);
-}
-
 std::string microbatch_text(const Step& step) { return std::to_string(step.microbatch); }
 
 }  // namespace

@@ -8,10 +8,6 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence);
-}
-
 void add_to(HostTensor& sum, HostTensor part) {
   if (sum.values.empty()) {
     sum = std::move(part);

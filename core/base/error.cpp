@@ -7,6 +7,12 @@ namespace trainyard {
 Error::Error(Kind kind, const std::string& message, Place place)
     : std::runtime_error(message), kind_(kind), place_(std::move(place)) {}
 
+void refuse(const std::string& place, const std::string& sentence) {
+  throw Error(Error::Kind::InvalidInput, sentence, {place});
+}
+
+void refuse(const std::string& sentence) { throw Error(Error::Kind::InvalidInput, sentence); }
+
 std::string describe(const Error& error) {
   std::string text = error.place().text.empty() ? std::string() : error.place().text + ": ";
   text += error.what();

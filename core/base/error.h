@@ -36,6 +36,10 @@ class Error : public std::runtime_error {
   std::vector<std::string> context_;
 };
 
+/// Throws Error{InvalidInput}: the short way to turn down what a user gave, with where it stands.
+[[noreturn]] void refuse(const std::string& place, const std::string& sentence);
+[[noreturn]] void refuse(const std::string& sentence);
+
 /// "PLACE: message (while innermost, while outermost)", the one form in which a person sees an
 /// Error.
 std::string describe(const Error&);

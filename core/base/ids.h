@@ -3,7 +3,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <functional>
 
 namespace trainyard {
 
@@ -30,8 +29,3 @@ using TensorId = Id<struct TensorTag>;            // index into Graph::tensors o
 using NodeId = Id<struct NodeTag>;                // index into Graph::nodes of one block
 
 }  // namespace trainyard
-
-template <class Tag>
-struct std::hash<trainyard::Id<Tag>> {
-  std::size_t operator()(trainyard::Id<Tag> id) const noexcept { return id.value; }
-};

@@ -1,6 +1,10 @@
-// Sums and products of times that may be "never": both stop at Duration::max(), which is how
-// core/base/units.h says that something does not end. No part is negative.
+// Sums and products that stop at the largest value instead of passing it. Of times that is
+// Duration::max(), which is how core/base/units.h says that something does not end; of counts, more
+// than anything holds. No part is negative.
 #pragma once
+
+#include <cstdint>
+#include <limits>
 
 #include "core/base/units.h"
 
@@ -11,6 +15,16 @@ constexpr Duration saturating_sum(Duration a, Duration b) {
 }
 constexpr Duration saturating_product(Duration one, std::int64_t times) {
   return times > 0 && one > Duration::max() / times ? Duration::max() : one * times;
+}
+
+constexpr std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+constexpr std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max()
+                                                : product;
 }
 
 }  // namespace trainyard

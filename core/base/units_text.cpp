@@ -90,18 +90,12 @@ std::string quoted(std::string_view text) {
   return "\"" + shown + (text.size() > kMost ? "...\"" : "\"");
 }
 
-[[noreturn]] void refuse(const Kind& kind, std::string_view text, const std::string& why,
-                         const Place& place) {
+[[noreturn]] void refuse_text(const Kind& kind, std::string_view text, const std::string& why,
+                              const Place& place) {
   throw Error(Error::Kind::InvalidInput,
               fmt::format("expected {} such as \"{}\", found {}{}", kind.what, kind.example,
                           quoted(text), why),
               place);
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 bool starts_number(std::string_view text) {
@@ -116,12 +110,13 @@ struct Split {
 
 Split split(const Kind& kind, std::string_view text, const Place& place) {
   const std::string_view body = trimmed(text);
-  if (!starts_number(body)) refuse(kind, text, "", place);
+  if (!starts_number(body)) refuse_text(kind, text, "", place);
   Split result;
   const auto [end, error] = std::from_chars(body.data(), body.data() + body.size(), result.number);
-  if (error == std::errc::result_out_of_range) refuse(kind, text, ", which is out of range", place);
-  if (error != std::errc()) refuse(kind, text, "", place);
-  if (std::signbit(result.number)) refuse(kind, text, ", which is negative", place);
+  if (error == std::errc::result_out_of_range)
+    refuse_text(kind, text, ", which is out of range", place);
+  if (error != std::errc()) refuse_text(kind, text, "", place);
+  if (std::signbit(result.number)) refuse_text(kind, text, ", which is negative", place);
   result.digits = body.substr(0, static_cast<std::size_t>(end - body.data()));
   result.unit = trimmed(body.substr(result.digits.size()));
   return result;
@@ -130,22 +125,22 @@ Split split(const Kind& kind, std::string_view text, const Place& place) {
 const Unit& find_unit(const Kind& kind, const Split& parts, std::string_view text,
                       const Place& place) {
   if (parts.unit.empty())
-    refuse(kind, text,
-           fmt::format(", which has no unit: write {0} {1} or {0} {2}", parts.digits,
-                       kind.suggested, kind.alternative),
-           place);
+    refuse_text(kind, text,
+                fmt::format(", which has no unit: write {0} {1} or {0} {2}", parts.digits,
+                            kind.suggested, kind.alternative),
+                place);
   std::vector<std::string_view> names;
   for (const Unit& unit : kind.units) {
     if (unit.name == parts.unit) return unit;
     names.push_back(unit.name);
   }
-  refuse(kind, text, did_you_mean(parts.unit, names), place);
+  refuse_text(kind, text, did_you_mean(parts.unit, names), place);
 }
 
 double parse(const Kind& kind, std::string_view text, const Place& place) {
   const Split parts = split(kind, text, place);
   const double value = parts.number * find_unit(kind, parts, text, place).scale;
-  if (!std::isfinite(value)) refuse(kind, text, ", which is out of range", place);
+  if (!std::isfinite(value)) refuse_text(kind, text, ", which is out of range", place);
   return value;
 }
 
@@ -159,11 +154,11 @@ std::int64_t parse_whole(const Kind& kind, std::string_view text, const Place& p
   const auto [end, error] = std::from_chars(parts.digits.data(), last, count);
   if (error == std::errc() && end == last) {
     if (__builtin_mul_overflow(count, static_cast<std::int64_t>(unit.scale), &product))
-      refuse(kind, text, ", which is out of range", place);
+      refuse_text(kind, text, ", which is out of range", place);
     return product;
   }
   const double value = rounded(parts.number * unit.scale);
-  if (!(value < 0x1p63)) refuse(kind, text, ", which is out of range", place);
+  if (!(value < 0x1p63)) refuse_text(kind, text, ", which is out of range", place);
   return static_cast<std::int64_t>(value);
 }
 

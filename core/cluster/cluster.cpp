@@ -10,8 +10,6 @@
 namespace trainyard {
 namespace {
 
-Error refused(const std::string& message) { return Error(Error::Kind::InvalidInput, message); }
-
 // Devices a node has when nobody says; 0 when no node size fits the count. Racks and pods (domains
 // above 16) are rented in parts, boards of up to 16 are not.
 std::int64_t default_per_node(const Device& device, std::int64_t count) {
@@ -63,12 +61,12 @@ std::int64_t choose_per_node(const Device& device, std::int64_t count,
                              const ClusterOptions& options) {
   const std::int64_t size = options.per_node.value_or(default_per_node(device, count));
   if (options.per_node && size < 1)
-    throw refused(fmt::format("per-node must be at least 1, not {}", size));
+    refuse(fmt::format("per-node must be at least 1, not {}", size));
   if (options.per_node && size > kMostDevices)
-    throw refused(fmt::format("per-node must be at most {}, not {}", kMostDevices, size));
+    refuse(fmt::format("per-node must be at most {}, not {}", kMostDevices, size));
   const std::int64_t wanted = size > 0 ? size : device.scale_up_domain;
   if (size > 0 && (count <= size || count % size == 0)) return size;
-  throw refused(fmt::format(
+  refuse(fmt::format(
       "{} devices do not fill nodes of {}; write a count of {} or {}, or per-node= a divisor of {}",
       count, wanted, count / wanted * wanted, (count / wanted + 1) * wanted, count));
 }
@@ -111,8 +109,8 @@ void apply_torus(Cluster& cluster, const std::vector<int>& extents) {
   Level& level = cluster.levels[inside ? 0 : 1];
   const std::int64_t joined = inside ? level.size : level.size / cluster.levels[0].size;
   if (product(extents) != joined)
-    throw refused(fmt::format("torus={} joins {}, but there are {} {} to join", times(extents),
-                              product(extents), joined, inside ? "devices in a node" : "nodes"));
+    refuse(fmt::format("torus={} joins {}, but there are {} {} to join", times(extents),
+                       product(extents), joined, inside ? "devices in a node" : "nodes"));
   level.topology = Topology::Torus;
   level.dimensions = extents;
 }
@@ -120,11 +118,11 @@ void apply_torus(Cluster& cluster, const std::vector<int>& extents) {
 void refuse_mixed_networks(const Device& device, const ClusterOptions& options) {
   const bool torus_network = !options.torus.empty() && device.scale_up_topology != Topology::Torus;
   if (torus_network && options.network)
-    throw refused(fmt::format("the network is either a torus or a {}, not both",
-                              to_string(*options.network)));
+    refuse(fmt::format("the network is either a torus or a {}, not both",
+                       to_string(*options.network)));
   if (options.oversubscription && (torus_network || options.network == Topology::Rail))
-    throw refused("oversubscription belongs to a fat-tree, and this network is a " +
-                  std::string(torus_network ? "torus" : "rail"));
+    refuse("oversubscription belongs to a fat-tree, and this network is a " +
+           std::string(torus_network ? "torus" : "rail"));
 }
 
 // What says no more than the default is forgotten, so that equal clusters have equal names and
@@ -229,7 +227,7 @@ Diagnostics check(const Cluster& cluster) {
 
 Cluster make_cluster(const Device& device, std::int64_t count, ClusterOptions options) {
   if (count < 1 || count > kMostDevices)
-    throw refused(fmt::format("a cluster has 1 to {} devices, not {}", kMostDevices, count));
+    refuse(fmt::format("a cluster has 1 to {} devices, not {}", kMostDevices, count));
   const std::int64_t per_node = choose_per_node(device, count, options);
   refuse_mixed_networks(device, options);
   drop_defaults(device, count, per_node, options);

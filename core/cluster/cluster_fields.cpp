@@ -10,7 +10,7 @@ namespace {
 
 using View = std::string_view;
 
-[[noreturn]] void refuse(View key, const std::string& sentence) {
+[[noreturn]] void refuse_field(View key, const std::string& sentence) {
   throw Error(Error::Kind::InvalidInput, sentence, Place{"cluster " + std::string(key)});
 }
 
@@ -97,7 +97,7 @@ void visit_figure(FieldVisitor& visitor, View key, View group, View title, View 
 void visit_share(FieldVisitor& visitor, View key, View title, View doc, Sourced<double>& share) {
   visit_figure(visitor, key, "Efficiency", title, doc, share);
   if (visitor.wants(key) && !(share.value > 0 && share.value <= 1))
-    refuse(key, "expected a share above 0 and at most 1, found " + to_text(share.value));
+    refuse_field(key, "expected a share above 0 and at most 1, found " + to_text(share.value));
 }
 
 std::string on_off(bool on) { return on ? "on" : "off"; }
@@ -105,7 +105,8 @@ std::string on_off(bool on) { return on ? "on" : "off"; }
 void visit_reduces(FieldVisitor& visitor, View key, View group, Level& level) {
   if (visitor.wants(key)) {
     const std::string text = visitor.text();
-    if (text != "on" && text != "off") refuse(key, "expected on or off, found \"" + text + "\"");
+    if (text != "on" && text != "off")
+      refuse_field(key, "expected on or off, found \"" + text + "\"");
     level.reduces = text == "on";
   }
   visitor.word(key, group, "Switches add up", "SHARP: switches sum what passes them",
@@ -126,8 +127,8 @@ void visit_topology(FieldVisitor& visitor, View key, View group, const Topology 
     const std::string text = visitor.text();
     const auto found = std::find(words.begin(), words.end(), text);
     if (found == words.end())
-      refuse(key, "expected a kind of network, found \"" + text.substr(0, 60) + "\"" +
-                      did_you_mean(text, words));
+      refuse_field(key, "expected a kind of network, found \"" + text.substr(0, 60) + "\"" +
+                            did_you_mean(text, words));
     const auto at = static_cast<std::size_t>(found - words.begin());
     if (at < N) level.topology = known[at];
     level.dimensions.clear();
@@ -141,8 +142,8 @@ std::int64_t count_of(FieldVisitor& visitor, View key, std::int64_t now, std::in
   if (!visitor.wants(key)) return now;
   const std::int64_t wanted = parse_integer(visitor.text(), Place{"cluster " + std::string(key)});
   if (wanted < 1 || wanted > most)
-    refuse(key, "expected a whole number from 1 to " + std::to_string(most) + ", found " +
-                    std::to_string(wanted));
+    refuse_field(key, "expected a whole number from 1 to " + std::to_string(most) + ", found " +
+                          std::to_string(wanted));
   return wanted;
 }
 
@@ -155,13 +156,14 @@ void visit_counts(FieldVisitor& visitor, Cluster& cluster) {
   visitor.figure("per-node", "Size", "Devices per node", "", std::to_string(each_now), "");
   if (nodes_now == nodes_before && each_now == each_before) return;
   if (nodes_now > kMostDevices / each_now)
-    refuse("nodes", "expected at most " + std::to_string(kMostDevices) + " devices in all");
+    refuse_field("nodes", "expected at most " + std::to_string(kMostDevices) + " devices in all");
   const bool torus = std::any_of(cluster.levels.begin(), cluster.levels.end(),
                                  [](const Level& l) { return l.topology == Topology::Torus; });
   if (torus)
-    refuse(visitor.wants("nodes") ? "nodes" : "per-node",
-           "expected links that are no torus, whose extents would have to be given anew; choose "
-           "the cluster by its name, as tpu-v5p:64");
+    refuse_field(
+        visitor.wants("nodes") ? "nodes" : "per-node",
+        "expected links that are no torus, whose extents would have to be given anew; choose "
+        "the cluster by its name, as tpu-v5p:64");
   cluster.count = nodes_now * each_now;
   cluster.levels.front().size = each_now;
   for (std::size_t l = 1; l < cluster.levels.size(); ++l)
@@ -180,7 +182,7 @@ void visit_device(FieldVisitor& visitor, Device& d) {
   if (visitor.wants("device.name")) {
     const std::string name = visitor.text();
     if (name.empty() || name.size() > 200)
-      refuse("device.name", "expected a name of 1 to 200 characters");
+      refuse_field("device.name", "expected a name of 1 to 200 characters");
     d.name = name;
   }
   visitor.figure("device.name", group, "Name", "what lists call it", d.name, "");
@@ -247,8 +249,8 @@ Cluster with_cluster_field(const Cluster& cluster, std::string_view key, std::st
   Writing writing(key, value);
   visit_all(writing, changed);
   if (std::find(writing.keys.begin(), writing.keys.end(), key) == writing.keys.end())
-    refuse(key, "expected a field of the cluster, found \"" + std::string(key.substr(0, 60)) +
-                    "\"" + did_you_mean(key, writing.keys));
+    refuse_field(key, "expected a field of the cluster, found \"" + std::string(key.substr(0, 60)) +
+                          "\"" + did_you_mean(key, writing.keys));
   Diagnostics found = check(changed);
   for (Diagnostic& wrong : found) wrong.place = Place{"cluster " + std::string(key)};
   throw_if_errors(found);

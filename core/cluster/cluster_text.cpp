@@ -14,8 +14,6 @@ using View = std::string_view;
 
 constexpr View kPriceUnit = "USD/h";
 
-Error refused(const std::string& message) { return Error(Error::Kind::InvalidInput, message); }
-
 std::string quoted(View text) {
   return fmt::format("\"{}{}\"", text.substr(0, 60), text.size() > 60 ? "..." : "");
 }
@@ -24,7 +22,7 @@ std::string quoted(View text) {
 template <class T>
 T above_zero(View name, View text, T value) {
   if (value > T{}) return value;
-  throw refused(fmt::format("{} must be above 0, not {}", name, quoted(text)));
+  refuse(fmt::format("{} must be above 0, not {}", name, quoted(text)));
 }
 
 BytesPerSecond rate(View name, View text) { return above_zero(name, text, parse_bandwidth(text)); }
@@ -33,15 +31,15 @@ Bytes memory(View name, View text) { return above_zero(name, text, parse_bytes(t
 
 double price(View name, View text) {
   if (!text.ends_with(kPriceUnit))
-    throw refused(fmt::format("expected US dollars an hour such as \"2.5{}\", found {}", kPriceUnit,
-                              quoted(text)));
+    refuse(fmt::format("expected US dollars an hour such as \"2.5{}\", found {}", kPriceUnit,
+                       quoted(text)));
   return above_zero(name, text, parse_number(text.substr(0, text.size() - kPriceUnit.size())));
 }
 
 double factor(View name, View text) {
   const double value = parse_number(text);
   if (value >= 1 && value <= 1000) return value;
-  throw refused(fmt::format("{} must be 1 to 1000, not {}", name, quoted(text)));
+  refuse(fmt::format("{} must be 1 to 1000, not {}", name, quoted(text)));
 }
 
 std::vector<int> extents(View text) {
@@ -50,8 +48,8 @@ std::vector<int> extents(View text) {
     const std::size_t end = std::min(text.find('x', start), text.size());
     const std::int64_t extent = parse_integer(text.substr(start, end - start));
     if (extent < 1 || extent > kMostDevices || result.size() == 3)
-      throw refused("expected one to three extents of at least 1 such as \"16x16\", found " +
-                    quoted(text));
+      refuse("expected one to three extents of at least 1 such as \"16x16\", found " +
+             quoted(text));
     result.push_back(static_cast<int>(extent));
     start = end + 1;
   }
@@ -60,7 +58,7 @@ std::vector<int> extents(View text) {
 
 bool on_or_off(View text) {
   if (text == "on" || text == "off") return text == "on";
-  throw refused("expected on or off, found " + quoted(text));
+  refuse("expected on or off, found " + quoted(text));
 }
 
 using Read = void (*)(ClusterOptions&, View name, View value);
@@ -72,7 +70,7 @@ struct Option {
 
 void set_network(ClusterOptions& options, Topology topology) {
   if (options.network && *options.network != topology)
-    throw refused("the network is either rail or fat-tree, not both");
+    refuse("the network is either rail or fat-tree, not both");
   options.network = topology;
 }
 
@@ -105,7 +103,7 @@ std::size_t find_option(View name) {
     if (kOptions[i].name == name) return i;
     names.push_back(kOptions[i].name);
   }
-  throw refused("no cluster option is called " + quoted(name) + did_you_mean(name, names));
+  refuse("no cluster option is called " + quoted(name) + did_you_mean(name, names));
 }
 
 void read_option(View text, std::vector<bool>& seen, ClusterOptions& options) {
@@ -113,16 +111,15 @@ void read_option(View text, std::vector<bool>& seen, ClusterOptions& options) {
   const View name = text.substr(0, equals);
   const std::size_t index = find_option(name);
   const Option& option = kOptions[index];
-  if (seen[index]) throw refused(fmt::format("{} is given twice", name));
+  if (seen[index]) refuse(fmt::format("{} is given twice", name));
   seen[index] = true;
   const bool has_value = equals < text.size();
-  if (option.has_value && !has_value)
-    throw refused(fmt::format("{} needs a value: {}=...", name, name));
-  if (!option.has_value && has_value) throw refused(fmt::format("{} takes no value", name));
+  if (option.has_value && !has_value) refuse(fmt::format("{} needs a value: {}=...", name, name));
+  if (!option.has_value && has_value) refuse(fmt::format("{} takes no value", name));
   try {
     option.read(options, name, has_value ? text.substr(equals + 1) : View());
   } catch (const Error& error) {
-    throw refused(fmt::format("{}: {}", name, error.what()));
+    refuse(fmt::format("{}: {}", name, error.what()));
   }
 }
 
@@ -130,7 +127,7 @@ std::int64_t read_count(View text) {
   try {
     return parse_integer(text);
   } catch (const Error& error) {
-    throw refused(fmt::format("the count of devices: {}", error.what()));
+    refuse(fmt::format("the count of devices: {}", error.what()));
   }
 }
 
@@ -138,7 +135,7 @@ Cluster read_cluster(View text) {
   const std::size_t colon = text.find(':');
   const std::size_t comma = std::min(text.find(','), text.size());
   if (colon == View::npos || colon > comma)
-    throw refused("a cluster is written DEVICE:COUNT, as h100-sxm:64, not " + quoted(text));
+    refuse("a cluster is written DEVICE:COUNT, as h100-sxm:64, not " + quoted(text));
   const Device& chosen = device(text.substr(0, colon));
   const std::int64_t count = read_count(text.substr(colon + 1, comma - colon - 1));
   ClusterOptions options;

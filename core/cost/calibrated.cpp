@@ -17,9 +17,9 @@ double bytes_of(const Work& work) {
   return static_cast<double>(work.read.value) + static_cast<double>(work.written.value);
 }
 
-using Shape = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::int64_t, std::int64_t,
-                         std::int64_t, double, std::int64_t, std::int64_t>;
-Shape shape_of(const Work& w) {
+using KernelShape = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::int64_t,
+                               std::int64_t, std::int64_t, double, std::int64_t, std::int64_t>;
+KernelShape shape_of(const Work& w) {
   return {w.kernel, w.kind,  w.math,        w.m,          w.n,
           w.k,      w.count, w.flops.value, w.read.value, w.written.value};
 }
@@ -179,7 +179,7 @@ class Calibrated final : public CostModel {
 
   const Calibration c_;
   const std::unique_ptr<CostModel> fallback_ = roofline_cost_model();
-  std::map<Shape, Duration> exact_;
+  std::map<KernelShape, Duration> exact_;
   std::map<Kernel, Curve> curves_;
   std::string basis_;
 };

@@ -10,20 +10,20 @@ namespace {
 
 using Algorithm = CollectiveAlgorithm;
 
-struct Choice {
+struct TimedChoice {
   double seconds = 0;
   Algorithm algorithm = Algorithm::Ring;
 };
 
 // Of equals the first stays.
-void keep_faster(Choice& best, double candidate, Algorithm algorithm) {
+void keep_faster(TimedChoice& best, double candidate, Algorithm algorithm) {
   if (candidate < best.seconds) best = {candidate, algorithm};
 }
 
-Choice all_reduce(double n, const Fabric& f) {
+TimedChoice all_reduce(double n, const Fabric& f) {
   if (f.topology == Topology::Torus)
     return {torus_all_reduce(n, f.extents, f.reduce), Algorithm::Torus};
-  Choice best{ring_all_reduce(n, f.ranks, f.reduce), Algorithm::Ring};
+  TimedChoice best{ring_all_reduce(n, f.ranks, f.reduce), Algorithm::Ring};
   if (f.topology == Topology::Mesh) return best;
   keep_faster(best, double_tree_all_reduce(n, f.ranks, f.reduce), Algorithm::Tree);
   if (f.recursive()) {
@@ -35,20 +35,20 @@ Choice all_reduce(double n, const Fabric& f) {
   return best;
 }
 
-Choice reduce_scatter(double n, const Fabric& f) {
+TimedChoice reduce_scatter(double n, const Fabric& f) {
   if (f.topology == Topology::Torus)
     return {torus_reduce_scatter(n, f.extents, f.reduce), Algorithm::Torus};
-  Choice best{ring_reduce_scatter(n, f.ranks, f.reduce), Algorithm::Ring};
+  TimedChoice best{ring_reduce_scatter(n, f.ranks, f.reduce), Algorithm::Ring};
   if (f.recursive())
     keep_faster(best, recursive_halving_reduce_scatter(n, f.ranks, f.reduce),
                 Algorithm::HalvingDoubling);
   return best;
 }
 
-Choice all_gather(double n, const Fabric& f) {
+TimedChoice all_gather(double n, const Fabric& f) {
   if (f.topology == Topology::Torus)
     return {torus_all_gather(n, f.extents, f.reduce), Algorithm::Torus};
-  Choice best{ring_all_gather(n, f.ranks, f.reduce), Algorithm::Ring};
+  TimedChoice best{ring_all_gather(n, f.ranks, f.reduce), Algorithm::Ring};
   if (f.recursive())
     keep_faster(best, recursive_doubling_all_gather(n, f.ranks, f.reduce),
                 Algorithm::HalvingDoubling);
@@ -56,23 +56,23 @@ Choice all_gather(double n, const Fabric& f) {
 }
 
 // A torus broadcasts as it all-reduces: spread out along each dimension, then gathered.
-Choice broadcast(double n, const Fabric& f) {
+TimedChoice broadcast(double n, const Fabric& f) {
   if (f.topology == Topology::Torus)
     return {torus_all_reduce(n, f.extents, f.reduce), Algorithm::Torus};
-  Choice best{scatter_all_gather_broadcast(n, f.ranks, f.reduce), Algorithm::ScatterGather};
+  TimedChoice best{scatter_all_gather_broadcast(n, f.ranks, f.reduce), Algorithm::ScatterGather};
   if (f.topology != Topology::Mesh)
     keep_faster(best, pipelined_tree_broadcast(n, f.ranks, f.reduce), Algorithm::Tree);
   return best;
 }
 
-Choice all_to_all(double n, const Fabric& f) {
-  Choice best{pairwise_all_to_all(n, f.ranks, f.exchange), Algorithm::Pairwise};
+TimedChoice all_to_all(double n, const Fabric& f) {
+  TimedChoice best{pairwise_all_to_all(n, f.ranks, f.exchange), Algorithm::Pairwise};
   if (f.topology != Topology::Mesh && f.topology != Topology::Torus)
     keep_faster(best, bruck_all_to_all(n, f.ranks, f.exchange), Algorithm::Bruck);
   return best;
 }
 
-Choice within(CollectiveKind kind, double n, const Fabric& fabric) {
+TimedChoice within(CollectiveKind kind, double n, const Fabric& fabric) {
   switch (kind) {
     case CollectiveKind::AllReduce:
       return all_reduce(n, fabric);
@@ -89,7 +89,7 @@ Choice within(CollectiveKind kind, double n, const Fabric& fabric) {
 }
 
 struct Split {
-  Choice choice;
+  TimedChoice choice;
   bool outer_binds = true;
 };
 
@@ -111,8 +111,8 @@ Split spanning_all_to_all(double n, const Spanning& s) {
                per_node = static_cast<double>(s.inner.ranks);
   const double inside = n * (per_node - 1) / ranks * s.inner.exchange.beta;
   const double outside = n * (ranks - per_node) / ranks * s.outer.exchange.beta;
-  Choice best{(ranks - 1) * s.outer.exchange.alpha + std::max(inside, outside),
-              Algorithm::Pairwise};
+  TimedChoice best{(ranks - 1) * s.outer.exchange.alpha + std::max(inside, outside),
+                   Algorithm::Pairwise};
   keep_faster(best, bruck_all_to_all(n, s.flat.ranks, s.outer.exchange), Algorithm::Bruck);
   return {best, outside >= inside};
 }
@@ -136,7 +136,7 @@ CollectiveTime collective_time(CollectiveKind kind, Bytes bytes, const GroupShap
   const std::int64_t per_node = std::clamp<std::int64_t>(shape.per_node, 1, shape.ranks);
   if (per_node == shape.ranks) {
     const Fabric node = see(cluster.levels.front(), shape.ranks, shape.stride, shares, latency);
-    const Choice choice = within(kind, n, node);
+    const TimedChoice choice = within(kind, n, node);
     return {seconds(start + choice.seconds), choice.algorithm, 0};
   }
   const std::size_t level = spanned_level(shape, cluster);

@@ -12,11 +12,7 @@ namespace {
 
 double count(Bytes bytes) { return static_cast<double>(bytes.value); }
 
-bool nothing(const Work& work) {
-  return !(work.flops.value > 0) && work.read.value <= 0 && work.written.value <= 0;
-}
-
-class Roofline final : public CostModel {
+class RooflineCost final : public CostModel {
  public:
   std::string_view name() const override { return "roofline"; }
 
@@ -107,6 +103,10 @@ class Datasheet final : public CostModel {
 
 }  // namespace
 
+bool nothing(const Work& work) {
+  return !(work.flops.value > 0) && work.read.value <= 0 && work.written.value <= 0;
+}
+
 Duration CostModel::phase(std::span<const WorkCount> works, std::span<const Duration> kernels, bool,
                           const Cluster&) const {
   Duration sum{};
@@ -160,7 +160,7 @@ std::string_view to_string(CollectiveAlgorithm algorithm) {
   return "";
 }
 
-std::unique_ptr<CostModel> roofline_cost_model() { return std::make_unique<Roofline>(); }
+std::unique_ptr<CostModel> roofline_cost_model() { return std::make_unique<RooflineCost>(); }
 std::unique_ptr<CostModel> datasheet_cost_model() { return std::make_unique<Datasheet>(); }
 
 }  // namespace trainyard

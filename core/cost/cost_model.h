@@ -52,6 +52,9 @@ struct PhaseLoad {
   }
 };
 
+/// Neither computes nor moves a byte.
+bool nothing(const Work&);
+
 class CostModel {  // pure: same arguments, same answer, on any thread
  public:
   virtual ~CostModel() = default;

@@ -18,12 +18,6 @@ bool begins(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-double count(Bytes bytes) { return static_cast<double>(bytes.value); }
-
-bool nothing(const Work& work) {
-  return !(work.flops.value > 0) && work.read.value <= 0 && work.written.value <= 0;
-}
-
 // Of what the kernel's name says, a cost model needs to know these.
 struct KernelFacts {
   bool backward = false, grouped = false, unfused = false, routing = false;
@@ -242,7 +236,8 @@ class Physical final : public CostModel {
 
  private:
   double traffic(const Work& work, const Rates& r) const {
-    return (count(work.read) + count(work.written)) / r.memory;
+    return (static_cast<double>(work.read.value) + static_cast<double>(work.written.value)) /
+           r.memory;
   }
 
   double product(const Work& work, const Rates& r, const Device& device) const {

@@ -19,7 +19,7 @@ struct Route {
   Algorithm algorithm = Algorithm::Ring;
 };
 
-void keep_faster(Route& best, double candidate, Algorithm algorithm) {
+void keep_faster_route(Route& best, double candidate, Algorithm algorithm) {
   if (candidate < best.seconds) best = {candidate, algorithm};
 }
 
@@ -69,7 +69,7 @@ Route inside(CollectiveKind kind, double n, const Fabric& f) {
     case CollectiveKind::AllReduce: {
       Route best{ring_all_reduce(n, f.ranks, f.reduce), Algorithm::Ring};
       if (f.reduces)
-        keep_faster(best, in_network_all_reduce(n, f.ranks, f.reduce), Algorithm::InNetwork);
+        keep_faster_route(best, in_network_all_reduce(n, f.ranks, f.reduce), Algorithm::InNetwork);
       return best;
     }
     case CollectiveKind::ReduceScatter:
@@ -79,7 +79,7 @@ Route inside(CollectiveKind kind, double n, const Fabric& f) {
     case CollectiveKind::Broadcast: {
       Route best{scatter_all_gather_broadcast(n, f.ranks, f.reduce), Algorithm::ScatterGather};
       if (f.topology != Topology::Mesh)
-        keep_faster(best, pipelined_tree_broadcast(n, f.ranks, f.reduce), Algorithm::Tree);
+        keep_faster_route(best, pipelined_tree_broadcast(n, f.ranks, f.reduce), Algorithm::Tree);
       return best;
     }
     case CollectiveKind::AllToAll:
@@ -107,19 +107,20 @@ Route across_all_reduce(double n, const Spanning& s) {
   const LinkCost wire{.beta = s.flat.reduce.beta};
   const std::int64_t p = s.flat.ranks;
   Route best{2 * trip(s) + ring_all_reduce(n, p, wire), Algorithm::Ring};
-  keep_faster(best, 2 * depth(s) + double_tree_all_reduce(n, p, wire), Algorithm::Tree);
+  keep_faster_route(best, 2 * depth(s) + double_tree_all_reduce(n, p, wire), Algorithm::Tree);
   if (s.outer.reduces) {
     const double share = n / static_cast<double>(s.inner.ranks);
-    keep_faster(best,
-                hierarchical_all_reduce(ring_reduce_scatter(n, s.inner.ranks, s.inner.reduce),
-                                        switched_all_reduce(share, s.outer.ranks, s.outer.reduce),
-                                        ring_all_gather(n, s.inner.ranks, s.inner.reduce)),
-                Algorithm::InNetwork);
+    keep_faster_route(
+        best,
+        hierarchical_all_reduce(ring_reduce_scatter(n, s.inner.ranks, s.inner.reduce),
+                                switched_all_reduce(share, s.outer.ranks, s.outer.reduce),
+                                ring_all_gather(n, s.inner.ranks, s.inner.reduce)),
+        Algorithm::InNetwork);
   }
   return best;
 }
 
-Route across(CollectiveKind kind, double n, const Spanning& s) {
+Route route_across(CollectiveKind kind, double n, const Spanning& s) {
   const LinkCost wire{.beta = s.flat.reduce.beta};
   const std::int64_t p = s.flat.ranks;
   switch (kind) {
@@ -147,7 +148,7 @@ Route fastest(const Take& take) {
   Route best = take(kProtocols[0]);
   for (const Protocol& p : {kProtocols[1], kProtocols[2]}) {
     const Route route = take(p);
-    keep_faster(best, route.seconds, route.algorithm);
+    keep_faster_route(best, route.seconds, route.algorithm);
   }
   return best;
 }
@@ -194,7 +195,7 @@ CollectiveTime physical_collective(CollectiveKind kind, Bytes bytes, const Group
     return {seconds(terms.inside + found.seconds), found.algorithm, 0};
   }
   const Spanning s = see_spanning(shape, cluster, shares, true);
-  const Route found = fastest([&](const Protocol& p) { return across(kind, n, by(p, s)); });
+  const Route found = fastest([&](const Protocol& p) { return route_across(kind, n, by(p, s)); });
   const bool network = s.flat.reduce.beta > s.inner.reduce.beta || kind == CollectiveKind::AllToAll;
   return {seconds(terms.across + found.seconds), found.algorithm,
           network ? spanned_level(shape, cluster) : 0};

@@ -5,7 +5,7 @@ namespace {
 
 bool few_bits(DType type) { return narrow(type) || type == DType::I8; }
 
-double product_share(DType type, const Efficiency& e) {
+double share_of_format(DType type, const Efficiency& e) {
   if (few_bits(type)) return e.product.value * e.eight_bit.value;
   if (type == DType::TF32) return e.product.value * e.tf32.value;
   return e.product.value;
@@ -17,7 +17,7 @@ double arithmetic_seconds(const Work& work, const Device& device, const Efficien
                           double inner) {
   const bool product = work.kind == WorkKind::Product;
   if ((!product && work.kind != WorkKind::Attention) || !(work.flops.value > 0)) return 0;
-  const double share = product ? product_share(work.math, e) : e.attention.value;
+  const double share = product ? share_of_format(work.math, e) : e.attention.value;
   const double ceiling = peak(device, work.math).value * share * (work.fill > 0 ? work.fill : 1);
   const double k = product && work.k > 0 ? static_cast<double>(work.k) : 0;
   const double shortness = k > 0 ? 1 + inner * (few_bits(work.math) ? 2 : 1) / k : 1;

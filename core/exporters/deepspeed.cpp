@@ -13,14 +13,12 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kZero = "plan#/choices/zero";
-constexpr std::string_view kRecompute = "plan#/choices/recompute";
 constexpr std::string_view kOffload = "plan#/choices/offload";
 constexpr std::string_view kTensor = "plan#/choices/tensor-parallel";
 
-class Writer {
+class DeepSpeedWriter {
  public:
-  explicit Writer(const Scenario& s)
+  explicit DeepSpeedWriter(const Scenario& s)
       : s_(s), plan_(s.plan), zero_(params_of(s.plan, "zero")), stage_(zero_.integer("stage")) {}
 
   Exported write() {
@@ -83,7 +81,8 @@ class Writer {
       limits_.refuse(kTensor, "its tensor parallel leaves norms and residuals whole",
                      "sequence-parallel=off");
     if (stage_ == 3)
-      limits_.refuse(kZero, fmt::format("tensor_parallel (tp {}) goes with ZeRO 0, 1 and 2", tp),
+      limits_.refuse(kZeroPlace,
+                     fmt::format("tensor_parallel (tp {}) goes with ZeRO 0, 1 and 2", tp),
                      "zero=2");
   }
 
@@ -110,7 +109,8 @@ class Writer {
                      "its PipelineModule takes no list of layers, only rules for a split",
                      "split=even");
     if (stage_ > 1)
-      limits_.refuse(kZero, fmt::format("its pipeline goes with ZeRO 0 and 1, found {}", stage_),
+      limits_.refuse(kZeroPlace,
+                     fmt::format("its pipeline goes with ZeRO 0 and 1, found {}", stage_),
                      "zero=1");
     limits_.warn("plan#/mesh/pp",
                  fmt::format("the stages are the program's: PipelineModule(layers, num_stages={}, "
@@ -163,7 +163,7 @@ class Writer {
     if (stage_ == 3) {
       if (!overlap.flag("weights")) zero.set("stage3_prefetch_bucket_size", 0);
       if (!zero_.flag("reshard") && data > 1)
-        limits_.refuse(kZero, "it lets go of gathered weights after forward",
+        limits_.refuse(kZeroPlace, "it lets go of gathered weights after forward",
                        "reshard-after-forward=on");
     }
     config_.set("zero_optimization", std::move(zero));
@@ -212,17 +212,17 @@ class Writer {
     const std::string& text = params.text("policy");
     if (text == "none") return;
     if (text != "full") {
-      limits_.refuse(kRecompute,
+      limits_.refuse(kRecomputePlace,
                      fmt::format("it recomputes whole layers, all of them or none, and the plan "
                                  "says {}",
                                  text),
                      "recompute=full");
     } else if (has_pipeline()) {
       config_.set("pipeline", Json::object().set("activation_checkpoint_interval", 1));
-      limits_.warn(kRecompute,
+      limits_.warn(kRecomputePlace,
                    "the program gives PipelineModule(activation_checkpoint_interval=1) too");
     } else {
-      limits_.warn(kRecompute,
+      limits_.warn(kRecomputePlace,
                    "the program recomputes: model.gradient_checkpointing_enable(), or "
                    "deepspeed.checkpointing.checkpoint around every layer");
     }
@@ -261,7 +261,7 @@ class Writer {
       limits_.refuse(place, "without ZeRO gradients add up in the format of the weights",
                      "gradient-dtype=fp16");
     else
-      limits_.warn(kZero,
+      limits_.warn(kZeroPlace,
                    "its optimizer of bf16 divides its state over the replicas even without ZeRO: "
                    "less memory than the plan has",
                    "zero=1");
@@ -319,6 +319,6 @@ class Writer {
 
 }  // namespace
 
-Exported deepspeed(const Scenario& s) { return Writer(s).write(); }
+Exported deepspeed(const Scenario& s) { return DeepSpeedWriter(s).write(); }
 
 }  // namespace trainyard

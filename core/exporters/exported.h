@@ -15,6 +15,10 @@ struct Exported {
   Diagnostics warnings = {};  // said in part, or left to whoever uses the text
 };
 
+/// Where these choices stand in a plan.
+inline constexpr std::string_view kZeroPlace = "plan#/choices/zero";
+inline constexpr std::string_view kRecomputePlace = "plan#/choices/recompute";
+
 /// Collects what a target cannot say of a plan.
 class Limits {
  public:

@@ -39,7 +39,7 @@ void attention(const TransformerSpec& spec, Arguments& to) {
   if (spec.window > 0) add(to, "--window-size '{},0'", spec.window - 1);
 }
 
-void experts(const TransformerSpec& spec, const Plan& plan, Arguments& to, Limits& limits) {
+void routed_layers(const TransformerSpec& spec, const Plan& plan, Arguments& to, Limits& limits) {
   const ExpertsSpec& e = spec.experts;
   if (e.count == 0) return;
   add(to, "--num-experts {}", e.count);
@@ -150,7 +150,7 @@ std::vector<std::string> megatron_model(const Scenario& s, Limits& limits) {
   add(to, "--make-vocab-size-divisible-by {}", kVocabularyMultiple);
   add(to, "--hidden-dropout {}", spec.dropout ? "0.1" : "0.0");
   add(to, "--attention-dropout {}", spec.attention_dropout ? "0.1" : "0.0");
-  experts(spec, s.plan, to, limits);
+  routed_layers(spec, s.plan, to, limits);
   padding(spec, s.plan.mesh.tp, limits);
   if (const std::vector<std::string_view> parts = parts_by_hand(spec); !parts.empty())
     limits.warn(kPlace, fmt::format("pretrain_gpt.py has no argument for {}: build {} by hand and "

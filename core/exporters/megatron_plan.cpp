@@ -13,8 +13,6 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view kOverlap = "plan#/choices/overlap";
-constexpr std::string_view kZero = "plan#/choices/zero";
-constexpr std::string_view kRecompute = "plan#/choices/recompute";
 
 // Which axes lie in which order, those of one rank left out.
 std::string order_of(const Mesh& mesh, std::string_view order) {
@@ -101,7 +99,7 @@ bool once_to_a_rank(const Scenario& s) {
                                : copies == "rank";
 }
 
-void experts(const Scenario& s, bool sequence_parallel, MegatronWords& to, Limits& limits) {
+void expert_ranks(const Scenario& s, bool sequence_parallel, MegatronWords& to, Limits& limits) {
   const Mesh& mesh = s.plan.mesh;
   if (mesh.ep == 1) return;
   to.push_back(fmt::format("--expert-model-parallel-size {}", mesh.ep));
@@ -224,7 +222,7 @@ void recomputation(const Scenario& s, MegatronWords& to, Limits& limits) {
   if (!blocks && recomputes_attention(policies)) {
     to.emplace_back("--recompute-granularity selective");
     if (s.plan.flash_attention)
-      limits.warn(kRecompute,
+      limits.warn(kRecomputePlace,
                   "fused attention runs twice there though it keeps no scores, and the plan does "
                   "not count that",
                   "recompute=none");
@@ -233,7 +231,7 @@ void recomputation(const Scenario& s, MegatronWords& to, Limits& limits) {
   const std::int64_t full =
       blocks ? std::min(params.integer("blocks"), most) : full_layers(policies, most);
   if (full < 0) {
-    limits.refuse(kRecompute,
+    limits.refuse(kRecomputePlace,
                   fmt::format("it recomputes nothing, the attention core, all layers or the first "
                               "layers of every stage, and the plan says {}",
                               text),
@@ -246,16 +244,17 @@ void recomputation(const Scenario& s, MegatronWords& to, Limits& limits) {
 }
 
 void offloading(const Scenario& s, MegatronWords& to, Limits& limits) {
-  constexpr std::string_view kPlace = "plan#/choices/offload";
+  constexpr std::string_view kOffloadPlace = "plan#/choices/offload";
   const std::string host = params_of(s.plan, "offload").text("host");
   if (host == "activations" || host == "both")
-    limits.refuse(kPlace,
+    limits.refuse(kOffloadPlace,
                   "it moves activations of named modules or of whole layers without a pipeline, "
                   "not those that wait for their backward",
                   host == "both" ? "offload=optimizer" : "offload=none");
   if (host != "optimizer" && host != "both") return;
   if (params_of(s.plan, "zero").integer("stage") != 1)
-    limits.refuse(kPlace, "the host updates weights for the distributed optimizer only", "zero=1");
+    limits.refuse(kOffloadPlace, "the host updates weights for the distributed optimizer only",
+                  "zero=1");
   to.emplace_back("--optimizer-cpu-offload");
   to.emplace_back("--optimizer-offload-fraction 1.0");
   to.emplace_back("--use-precision-aware-optimizer");
@@ -274,7 +273,7 @@ MegatronWords megatron_parallelism(const Scenario& s, Limits& limits) {
   tensor(s, sequence_parallel, to, limits);
   pipeline(s, to, limits);
   context(s, to, limits);
-  experts(s, sequence_parallel, to, limits);
+  expert_ranks(s, sequence_parallel, to, limits);
   rank_order(mesh, to, limits);
   software(s, limits);
   attention_kernel(s, to, limits);
@@ -311,7 +310,7 @@ MegatronWords megatron_sharding(const Scenario& s, Limits& limits) {
     if (divides > 1) to.emplace_back("--outer-dp-sharding-strategy no_shard");
   }
   if (divides == 3 && data > 1 && !zero.flag("reshard"))
-    limits.refuse(kZero, "it lets go of gathered weights after forward",
+    limits.refuse(kZeroPlace, "it lets go of gathered weights after forward",
                   "reshard-after-forward=on");
   if (data == 1) return to;
   if (overlap.flag("gradients")) to.emplace_back("--overlap-grad-reduce");

@@ -12,8 +12,6 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kZero = "plan#/choices/zero";
-
 // What it ships and the workbench knows, by size.
 struct Flavor {
   std::string_view name, flavor;
@@ -47,9 +45,10 @@ constexpr ScheduleName kSchedules[] = {{"1f1b", "1F1B"},
                                        {"zb-v", "ZBVZeroBubble"},
                                        {"dualpipe-v", "DualPipeV"}};
 
-class Writer {
+class TorchtitanWriter {
  public:
-  explicit Writer(const Scenario& s) : s_(s), plan_(s.plan), zero_(params_of(s.plan, "zero")) {}
+  explicit TorchtitanWriter(const Scenario& s)
+      : s_(s), plan_(s.plan), zero_(params_of(s.plan, "zero")) {}
 
   Exported write() {
     const World world = world_of(s_, limits_);
@@ -158,13 +157,13 @@ class Writer {
             fmt::format("hybrid={}", (group / cp + 1) * cp));
     }
     if (divides == 1 || divides == 2)
-      limits_.refuse(kZero,
+      limits_.refuse(kZeroPlace,
                      fmt::format("it replicates state or divides all of it (FSDP), found "
                                  "ZeRO {}",
                                  divides),
                      "zero=3");
     if (divides == 0 && cp > 1)
-      limits_.refuse(kZero,
+      limits_.refuse(kZeroPlace,
                      fmt::format("ranks of context parallel (cp {}) divide weights there", cp),
                      "zero=3");
     number("data_parallel_replicate_degree", data / std::max<std::int64_t>(1, shard));
@@ -333,6 +332,6 @@ class Writer {
 
 }  // namespace
 
-Exported torchtitan(const Scenario& s) { return Writer(s).write(); }
+Exported torchtitan(const Scenario& s) { return TorchtitanWriter(s).write(); }
 
 }  // namespace trainyard

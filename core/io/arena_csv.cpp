@@ -8,34 +8,30 @@
 #include <optional>
 #include <set>
 
+#include "core/base/csv.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+constexpr std::int64_t kMostArenaBytes = std::int64_t{1} << 62;
 constexpr std::size_t kMostRows = 1'000'000;
 
-enum Column : std::size_t { Id, Lower, Upper, Size, Offset, Columns };
-constexpr std::array<std::string_view, Columns> kColumnNames = {"id", "lower", "upper", "size",
-                                                                "offset"};
+enum ArenaColumn : std::size_t { IdColumn, LowerColumn, UpperColumn, SizeColumn, OffsetColumn };
+constexpr std::size_t kColumns = OffsetColumn + 1;
+constexpr std::array<std::string_view, kColumns> kColumnNames = {"id", "lower", "upper", "size",
+                                                                 "offset"};
 struct Name {
   std::string_view name;
-  Column column;
+  ArenaColumn column;
 };
-constexpr std::array kNames = {Name{"id", Id},        Name{"buffer", Id},   Name{"buffer_id", Id},
-                               Name{"lower", Lower},  Name{"start", Lower}, Name{"begin", Lower},
-                               Name{"upper", Upper},  Name{"end", Upper},   Name{"size", Size},
-                               Name{"offset", Offset}};
+constexpr std::array kNames = {Name{"id", IdColumn},        Name{"buffer", IdColumn},
+                               Name{"buffer_id", IdColumn}, Name{"lower", LowerColumn},
+                               Name{"start", LowerColumn},  Name{"begin", LowerColumn},
+                               Name{"upper", UpperColumn},  Name{"end", UpperColumn},
+                               Name{"size", SizeColumn},    Name{"offset", OffsetColumn}};
 constexpr std::array<std::string_view, 3> kUnsupported = {"alignment", "gaps", "hint"};
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
@@ -78,21 +74,21 @@ class ArenaReader {
   void read_header() {
     const std::vector<std::string_view> cells = cells_of(line_);
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const Column column = column_named(cells[i]);
+      const ArenaColumn column = column_named(cells[i]);
       if (at_[column])
         refuse(fmt::format("expected one column of {}, found \"{}\" and \"{}\"",
                            kColumnNames[column], cells[*at_[column]], cells[i]));
       at_[column] = i;
       if (cells[i] == "end") csv_.inclusive = true;
     }
-    for (const Column column : {Id, Lower, Upper, Size})
+    for (const ArenaColumn column : {IdColumn, LowerColumn, UpperColumn, SizeColumn})
       if (!at_[column])
         refuse(fmt::format("expected a column {}, found \"{}\"", kColumnNames[column],
                            trimmed(line_)));
     columns_ = cells.size();
   }
 
-  Column column_named(std::string_view name) const {
+  ArenaColumn column_named(std::string_view name) const {
     for (const Name& known : kNames)
       if (known.name == name) return known.column;
     std::vector<std::string_view> names;
@@ -111,35 +107,36 @@ class ArenaReader {
     if (csv_.lives.size() == kMostRows) refuse(fmt::format("expected at most {} rows", kMostRows));
     if (cells.size() != columns_)
       refuse(fmt::format("expected {} cells, found {}", columns_, cells.size()));
-    const std::string id(cells[*at_[Id]]);
+    const std::string id(cells[*at_[IdColumn]]);
     if (id.empty()) refuse("expected an id, found nothing");
     if (!known_.insert(id).second)
       refuse(fmt::format("expected each id once, found \"{}\" again", id));
-    Lifetime life{number(cells, Lower), number(cells, Upper), Bytes{number(cells, Size)}};
+    Lifetime life{number(cells, LowerColumn), number(cells, UpperColumn),
+                  Bytes{number(cells, SizeColumn)}};
     if (life.bytes < Bytes{}) refuse(fmt::format("expected a size, found {}", life.bytes.value));
     if (csv_.inclusive) ++life.to;
     if (life.to < life.from)
       refuse(fmt::format("expected an {} from {} on, found {}", csv_.inclusive ? "end" : "upper",
-                         life.from, cells[*at_[Upper]]));
-    if (life.bytes.value >= kMostBytes - sum_)
+                         life.from, cells[*at_[UpperColumn]]));
+    if (life.bytes.value >= kMostArenaBytes - sum_)
       refuse("expected sizes that sum up to less than 2^62");
     sum_ += life.bytes.value;
     csv_.ids.push_back(id);
     csv_.lives.push_back(life);
-    if (!at_[Offset]) return;
-    csv_.offsets.push_back(Bytes{number(cells, Offset)});
+    if (!at_[OffsetColumn]) return;
+    csv_.offsets.push_back(Bytes{number(cells, OffsetColumn)});
     if (csv_.offsets.back() < Bytes{})
       refuse(fmt::format("expected an offset, found {}", csv_.offsets.back().value));
   }
 
-  std::int64_t number(const std::vector<std::string_view>& cells, Column column) const {
+  std::int64_t number(const std::vector<std::string_view>& cells, ArenaColumn column) const {
     const std::string_view cell = cells[*at_[column]];
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
     if (error != std::errc() || end != cell.data() + cell.size())
       refuse(
           fmt::format("expected a whole number as {}, found \"{}\"", kColumnNames[column], cell));
-    if (value >= kMostBytes || value <= -kMostBytes)
+    if (value >= kMostArenaBytes || value <= -kMostArenaBytes)
       refuse(fmt::format("expected a {} of less than 2^62, found {}", kColumnNames[column], cell));
     return value;
   }
@@ -148,7 +145,7 @@ class ArenaReader {
   const std::string& source_;
   int line_number_ = 0;
   std::size_t columns_ = 0;
-  std::array<std::optional<std::size_t>, Columns> at_{};
+  std::array<std::optional<std::size_t>, kColumns> at_{};
   std::set<std::string> known_;
   std::int64_t sum_ = 0;
   ArenaCsv csv_;

@@ -10,14 +10,14 @@
 namespace trainyard {
 namespace {
 
-constexpr const char* kKind = "trainyard/calibration";
+constexpr const char* kCalibrationSchema = "trainyard/calibration";
 constexpr std::string_view kOptimizer = "optimizer";
 
 const std::vector<std::string> kWorkKinds = {"product", "attention", "elementwise",
                                              "gather",  "loss",      "optimizer"};
 
 // Sizes that a kernel does not have are left out.
-Json shape_json(const Work& work) {
+Json product_json(const Work& work) {
   Json list = Json::list();
   for (const std::int64_t size : {work.count, work.m, work.n, work.k}) list.push(size);
   return list;
@@ -30,7 +30,7 @@ Json kernel_json(const KernelTiming& timing) {
   json.set("kind", kWorkKinds[static_cast<std::size_t>(work.kind)]);
   json.set("math", to_string(work.math));
   if (work.m > 0 || work.n > 0 || work.k > 0 || work.count != 1)
-    json.set("shape", shape_json(work));
+    json.set("shape", product_json(work));
   json.set("flops", work.flops.value);
   json.set("read_bytes", work.read.value);
   json.set("written_bytes", work.written.value);
@@ -99,7 +99,7 @@ std::string write_calibration(const Calibration& c) {
   for (const KernelTiming& timing : c.kernels) kernels.push(kernel_json(timing));
   for (const std::string& note : c.notes) notes.push(note);
   Json json = Json::object();
-  json.set("schema", schema_name(schema(kKind)));
+  json.set("schema", schema_name(schema(kCalibrationSchema)));
   json.set("machine", c.machine);
   json.set("overhead", to_text(c.overhead));
   json.set("copy", std::move(copy));
@@ -111,7 +111,7 @@ std::string write_calibration(const Calibration& c) {
 }
 
 Calibration read_calibration(std::string_view text, const std::string& source) {
-  const Json json = read_document(text, kKind, source);
+  const Json json = read_document(text, kCalibrationSchema, source);
   const JsonCursor root(json, source);
   root.expect_keys(
       {"schema", "machine", "overhead", "copy", "reduce", "residual", "kernels", "notes"});

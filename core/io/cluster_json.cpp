@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kKind = "trainyard/cluster";
+constexpr std::string_view kClusterSchema = "trainyard/cluster";
 
 // A document tells where its own numbers are from, or they are from the document.
 constexpr const char* kGiven = "given in the cluster file";
@@ -295,7 +295,7 @@ Json to_json(const Device& device) { return members_json(device, nullptr); }
 
 Json to_json(const Cluster& cluster) {
   Json out = Json::object();
-  out.set("schema", schema_name(schema(kKind)))
+  out.set("schema", schema_name(schema(kClusterSchema)))
       .set("name", cluster.name)
       .set("count", cluster.count);
   out.set("device", device_json(cluster.device));
@@ -312,7 +312,7 @@ Json to_json(const Cluster& cluster) {
 std::string write_cluster(const Cluster& cluster) { return write_json(to_json(cluster)); }
 
 Cluster read_cluster(std::string_view text, const std::string& source) {
-  const Json document = read_document(text, kKind, source);
+  const Json document = read_document(text, kClusterSchema, source);
   const JsonCursor at(document, source);
   at.expect_keys({"schema", "name", "count", "device", "levels", "host_memory", "host_bandwidth"});
   Cluster cluster;

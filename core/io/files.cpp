@@ -32,10 +32,6 @@ struct Descriptor {
   }
 };
 
-[[noreturn]] void refuse(const std::string& path, const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence, Place{path});
-}
-
 [[noreturn]] void fail(const std::string& path, const std::string& doing) {
   throw Error(Error::Kind::Io, doing + " failed: " + std::strerror(errno), Place{path});
 }

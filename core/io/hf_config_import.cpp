@@ -14,10 +14,10 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kMostSize = std::int64_t{1} << 28;
-constexpr std::int64_t kMostLayers = 100'000;
+constexpr std::int64_t kMostConfigSize = std::int64_t{1} << 28;
+constexpr std::int64_t kMostConfigLayers = 100'000;
 
-using Names = std::initializer_list<const char*>;
+using FieldNames = std::initializer_list<const char*>;
 
 // Reads keys, under any of their names, and remembers which were there and which were assumed.
 class Fields {
@@ -25,15 +25,15 @@ class Fields {
   Fields(JsonCursor config, std::string model_type)
       : config_(std::move(config)), type_(std::move(model_type)) {}
 
-  std::int64_t size(Names names, std::int64_t fallback, std::int64_t low = 1,
-                    std::int64_t high = kMostSize) {
+  std::int64_t size(FieldNames names, std::int64_t fallback, std::int64_t low = 1,
+                    std::int64_t high = kMostConfigSize) {
     if (const auto field = find(names)) return field->integer(low, high);
     return assume(names, std::to_string(fallback)), fallback;
   }
   /// A size whose absence (or null) means something of its own, said by the sentence.
-  std::int64_t optional_size(Names names, std::int64_t fallback, const std::string& sentence,
+  std::int64_t optional_size(FieldNames names, std::int64_t fallback, const std::string& sentence,
                              std::int64_t low = 1) {
-    if (const auto field = find(names)) return field->integer(low, kMostSize);
+    if (const auto field = find(names)) return field->integer(low, kMostConfigSize);
     if (!sentence.empty()) note(std::string(*names.begin()) + " is not given: " + sentence);
     return fallback;
   }
@@ -42,23 +42,23 @@ class Fields {
     return assume({name}, fallback ? "true" : "false"), fallback;
   }
   /// Whether a dropout rate is above zero.
-  bool drops(Names names, double fallback) {
+  bool drops(FieldNames names, double fallback) {
     const auto field = find(names);
     if (!field) return assume(names, to_text(fallback)), fallback > 0;
     const double rate = field->number();
     if (!(rate >= 0 && rate < 1)) field->expected("a dropout rate from 0 to less than 1");
     return rate > 0;
   }
-  std::string word(Names names, const char* fallback) {
+  std::string word(FieldNames names, const char* fallback) {
     if (const auto field = find(names)) return field->text();
     return assume(names, fallback), fallback;
   }
-  std::optional<JsonCursor> find(Names names) {
+  std::optional<JsonCursor> find(FieldNames names) {
     for (const char* name : names)
       if (const auto field = config_.find(name)) return field;
     return std::nullopt;
   }
-  [[noreturn]] void refuse(Names names, const std::string& sentence) {
+  [[noreturn]] void refuse(FieldNames names, const std::string& sentence) {
     if (const auto field = find(names)) field->refuse(sentence);
     config_.refuse(sentence);
   }
@@ -69,7 +69,7 @@ class Fields {
   const std::vector<std::string>& assumed() const { return assumed_; }
 
  private:
-  void assume(Names names, const std::string& value) {
+  void assume(FieldNames names, const std::string& value) {
     note(std::string(*names.begin()) + " is not given: " + value + ", the default of " + type_);
   }
   JsonCursor config_;
@@ -84,16 +84,16 @@ struct Defaults {
   bool tied;
 };
 
-constexpr Names kHidden = {"hidden_size", "n_embd", "d_model", "n_embed"};
-constexpr Names kHeads = {"num_attention_heads", "n_head", "num_heads"};
-constexpr Names kLayers = {"num_hidden_layers", "n_layer", "num_layers"};
-constexpr Names kFfn = {"intermediate_size", "n_inner", "ffn_dim", "d_ff"};
-constexpr Names kPositions = {"max_position_embeddings", "n_positions", "n_ctx", "seq_length"};
+constexpr FieldNames kHidden = {"hidden_size", "n_embd", "d_model", "n_embed"};
+constexpr FieldNames kHeads = {"num_attention_heads", "n_head", "num_heads"};
+constexpr FieldNames kLayers = {"num_hidden_layers", "n_layer", "num_layers"};
+constexpr FieldNames kFfn = {"intermediate_size", "n_inner", "ffn_dim", "d_ff"};
+constexpr FieldNames kPositions = {"max_position_embeddings", "n_positions", "n_ctx", "seq_length"};
 
 constexpr const char* kGelus[] = {"gelu",       "gelu_new",    "gelu_fast",    "gelu_pytorch_tanh",
                                   "quick_gelu", "gelu_python", "gelu_accurate"};
 
-Activation activation(Fields& f, Names names, const char* fallback, bool gated) {
+Activation activation(Fields& f, FieldNames names, const char* fallback, bool gated) {
   const std::string name = f.word(names, fallback);
   if (std::find(std::begin(kGelus), std::end(kGelus), name) != std::end(kGelus))
     return gated ? Activation::GatedGelu : Activation::Gelu;
@@ -114,7 +114,7 @@ Activation activation(Fields& f, Names names, const char* fallback, bool gated) 
 // The sizes that all transformers have, and that heads divide.
 TransformerSpec sizes(Fields& f, const char* family, const Defaults& d) {
   TransformerSpec spec = family_spec(family);
-  spec.layers = f.size(kLayers, d.layers, 1, kMostLayers);
+  spec.layers = f.size(kLayers, d.layers, 1, kMostConfigLayers);
   spec.hidden = f.size(kHidden, d.hidden);
   spec.heads = f.size(kHeads, d.heads);
   if (d.ffn > 0) {
@@ -318,7 +318,7 @@ Model t5(Fields& f) {
     f.find({"feed_forward_proj"})->one_of({"relu", "gated-gelu", "gated-silu"});
   }
   if (const auto buckets = f.find({"relative_attention_num_buckets"});
-      buckets && buckets->integer(1, kMostSize) != 32)
+      buckets && buckets->integer(1, kMostConfigSize) != 32)
     buckets->refuse("expected 32 buckets of relative positions, found " +
                     std::to_string(buckets->integer()));
   return build_encoder_decoder(spec);
@@ -370,17 +370,17 @@ Model deepseek_v3(Fields& f) {
   latent.rope = f.size({"qk_rope_head_dim"}, 64);
   latent.value = f.size({"v_head_dim"}, 128);
   if (const auto extra = f.find({"num_nextn_predict_layers"});
-      extra && extra->integer(0, kMostLayers) > 0)
+      extra && extra->integer(0, kMostConfigLayers) > 0)
     f.note("the layer that predicts a second token is left out");
   return build_decoder(spec);
 }
 
-struct Reader {
+struct HfReader {
   const char* type;
   Model (*read)(Fields&);
 };
 
-constexpr Reader kReaders[] = {
+constexpr HfReader kReaders[] = {
     {"llama", llama},
     {"mistral", mistral},
     {"mixtral", mixtral},
@@ -400,8 +400,8 @@ constexpr Reader kReaders[] = {
     {"deepseek_v3", deepseek_v3},
 };
 
-const Reader* find_reader(std::string_view type) {
-  for (const Reader& reader : kReaders)
+const HfReader* find_reader(std::string_view type) {
+  for (const HfReader& reader : kReaders)
     if (type == reader.type) return &reader;
   return nullptr;
 }
@@ -419,11 +419,11 @@ JsonCursor text_part(const JsonCursor& root) {
   return root;
 }
 
-const Reader& reader_of(const JsonCursor& config) {
+const HfReader& reader_of(const JsonCursor& config) {
   if (!config.has("model_type"))
     config.refuse("expected a Hugging Face config with the key \"model_type\", found none");
   const JsonCursor type = config.at("model_type");
-  if (const Reader* reader = find_reader(type.text())) return *reader;
+  if (const HfReader* reader = find_reader(type.text())) return *reader;
   const auto& types = hf_model_types();
   std::string list;
   for (const std::string& known : types) list += (list.empty() ? "" : ", ") + known;
@@ -441,7 +441,7 @@ ImportReport report_of(const JsonCursor& config) {
 }
 
 // "models/llama-3-70b/config.json" and "models/llama-3-70b.json" are both "llama-3-70b".
-std::string name_of(std::string_view place, const std::string& fallback) {
+std::string model_name(std::string_view place, const std::string& fallback) {
   const auto last = [&] {
     const std::size_t slash = place.find_last_of('/');
     return slash == std::string_view::npos ? place : place.substr(slash + 1);
@@ -470,7 +470,7 @@ std::string ImportReport::sentence() const {
 const std::vector<std::string>& hf_model_types() {
   static const std::vector<std::string> types = [] {
     std::vector<std::string> list;
-    for (const Reader& reader : kReaders) list.emplace_back(reader.type);
+    for (const HfReader& reader : kReaders) list.emplace_back(reader.type);
     return list;
   }();
   return types;
@@ -481,7 +481,7 @@ ImportedModel import_hf_config_with_report(std::string_view text, std::string_vi
   const JsonCursor root(document, std::string(place));
   if (!document.as_object()) root.expected("a Hugging Face config (an object)");
   const JsonCursor config = text_part(root);
-  const Reader& reader = reader_of(config);
+  const HfReader& reader = reader_of(config);
   Fields fields(config, reader.type);
   ImportedModel result;
   try {
@@ -492,7 +492,7 @@ ImportedModel import_hf_config_with_report(std::string_view text, std::string_vi
   }
   if (parameters(result.model) == std::numeric_limits<std::int64_t>::max())
     config.refuse("expected sizes whose parameters can be counted in 64 bits, found more");
-  result.model.name = name_of(place, reader.type);
+  result.model.name = model_name(place, reader.type);
   result.model.source = std::string(place);
   result.model.assumed = fields.assumed();
   if (config.place() != root.place())

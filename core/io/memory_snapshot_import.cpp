@@ -17,7 +17,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 // What a folded value stands for is in its highest byte.
-enum Folded : std::uint64_t { Frame = 1, Stack, Event, Block };
+enum Folded : std::uint64_t { FrameTag = 1, StackTag, EventTag, BlockTag };
 constexpr int kTagShift = 56;
 constexpr std::uint64_t kNumber = (std::uint64_t{1} << kTagShift) - 1;
 
@@ -150,7 +150,7 @@ class SnapshotReader {
     const FrameParts parts = {text(Key::FileName), text(Key::FunctionName),
                               static_cast<std::uint64_t>(values.integer(Key::Line))};
     LastFrame& last = last_frames_[(parts[0] ^ parts[1] << 2 ^ parts[2]) % last_frames_.size()];
-    if (last.parts == parts) return tagged(Frame, last.number);
+    if (last.parts == parts) return tagged(FrameTag, last.number);
     key_.assign(reinterpret_cast<const char*>(parts.data()), sizeof parts);
     auto found = frames_.find(key_);
     if (found == frames_.end()) {
@@ -162,18 +162,18 @@ class SnapshotReader {
       snapshot_.frames.push_back(std::move(frame));
     }
     last = {parts, found->second};
-    return tagged(Frame, found->second);
+    return tagged(FrameTag, found->second);
   }
 
   bool fold_stack(std::span<const PickleValue> items, std::uint64_t& folded) {
     // A longer list comes in parts.
     if (items.size() >= 1000) return false;
     for (const PickleValue& item : items)
-      if (!is(item, Frame)) return false;
+      if (!is(item, FrameTag)) return false;
     const std::uint64_t first = items.empty() ? 0 : items[0].number & kNumber;
     std::uint32_t& last = last_stacks_[first % last_stacks_.size()];
     if (!is_stack(items, last)) last = stack_of(items);
-    folded = tagged(Stack, last);
+    folded = tagged(StackTag, last);
     return true;
   }
   bool is_stack(std::span<const PickleValue> items, std::uint32_t stack) const {
@@ -214,13 +214,13 @@ class SnapshotReader {
     const bool sized = values.is_integer(Key::Size) && plain_size(values.integer(Key::Size));
     if (!action || !sized) {
       ++(action ? without_size_ : unknown_actions_);
-      return tagged(Event, kNumber);
+      return tagged(EventTag, kNumber);
     }
     event.action = *action;
     event.bytes = {values.integer(Key::Size)};
     event.address = static_cast<std::uint64_t>(values.integer(Key::Address));
     event.time_us = std::clamp<std::int64_t>(values.integer(Key::TimeUs), 0, kLatest);
-    if (const PickleValue* stack = values[Key::Frames]; stack != nullptr && is(*stack, Stack))
+    if (const PickleValue* stack = values[Key::Frames]; stack != nullptr && is(*stack, StackTag))
       event.stack = static_cast<std::uint32_t>(stack->number & kNumber);
     count(event.bytes);
     in_turn_ = in_turn_ && event.time_us > 0 &&
@@ -228,7 +228,7 @@ class SnapshotReader {
     if (events_.size() == events_.capacity()) make_room();
     events_.push_back(event);
     if (events_.size() == options_.first_events && options_.first_look && in_turn_) show_first();
-    return tagged(Event, events_.size() - 1);
+    return tagged(EventTag, events_.size() - 1);
   }
 
   // Of millions of events the file tells how many more there will be, about.
@@ -256,7 +256,7 @@ class SnapshotReader {
     if (plain_size(values.integer(Key::Size))) block.bytes = {values.integer(Key::Size)};
     block.free = pickle.text(*values[Key::State]) == "inactive";
     blocks_.push_back(block);
-    return tagged(Block, blocks_.size() - 1);
+    return tagged(BlockTag, blocks_.size() - 1);
   }
 
   // Sums of what is read stay far within 64 bits.
@@ -272,7 +272,7 @@ class SnapshotReader {
     std::uint64_t next = 0;
     const bool all = items.size() == events_.size() &&
                      std::all_of(items.begin(), items.end(), [&](const PickleValue& item) {
-                       return is(item, Event) && (item.number & kNumber) == next++;
+                       return is(item, EventTag) && (item.number & kNumber) == next++;
                      });
     if (all) {  // of gigabytes there is no copy
       events = std::move(events_);
@@ -280,7 +280,7 @@ class SnapshotReader {
       return;
     }
     for (const PickleValue& item : items)
-      if (is(item, Event) && (item.number & kNumber) < events_.size())
+      if (is(item, EventTag) && (item.number & kNumber) < events_.size())
         events.push_back(events_[item.number & kNumber]);
   }
 
@@ -299,7 +299,7 @@ class SnapshotReader {
     count(segment.allocated);
     if (const PickleValue* blocks = pickle.find(value, "blocks"))
       for (const PickleValue& item : pickle.items(*blocks))
-        if (is(item, Block) && blocks_[item.number & kNumber].free)
+        if (is(item, BlockTag) && blocks_[item.number & kNumber].free)
           segment.largest_free =
               std::max(segment.largest_free, blocks_[item.number & kNumber].bytes);
     snapshot_.segments.push_back(segment);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostSize = std::int64_t{1} << 31;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
-constexpr std::int64_t kMostCount = 100'000;
+constexpr std::int64_t kMostLayers = 100'000;
 
 // Spellings by the order of the enumerators.
 const std::vector<std::string> kAxes = {"none",     "batch", "sequence", "sequence-region", "heads",
@@ -111,7 +111,7 @@ Dim read_dim(const JsonCursor& cursor) {
   return dim;
 }
 
-Tensor read_tensor(const JsonCursor& cursor) {
+Tensor read_graph_tensor(const JsonCursor& cursor) {
   cursor.expect_keys({"name", "kind", "shape", "tied_to"});
   Tensor tensor;
   tensor.name = cursor.at("name").text();
@@ -136,7 +136,7 @@ class GraphReader {
  public:
   Graph read(const JsonCursor& block) {
     for (const JsonCursor& tensor : block.at("tensors").items()) {
-      graph_.tensors.push_back(read_tensor(tensor));
+      graph_.tensors.push_back(read_graph_tensor(tensor));
       const TensorId id{static_cast<std::uint32_t>(graph_.tensors.size() - 1)};
       if (!ids_.emplace(graph_.tensors.back().name, id).second)
         tensor.at("name").refuse("expected names that differ, found \"" +
@@ -235,7 +235,7 @@ Block read_block(const JsonCursor& cursor) {
       {"name", "count", "layer", "input", "output", "side_input", "tensors", "nodes"});
   Block block;
   block.name = cursor.at("name").text();
-  block.count = static_cast<int>(cursor.at("count").integer(1, kMostCount));
+  block.count = static_cast<int>(cursor.at("count").integer(1, kMostLayers));
   block.layer = cursor.at("layer").boolean();
   block.graph = GraphReader().read(cursor);
   return block;

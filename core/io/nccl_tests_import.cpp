@@ -26,7 +26,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
   }
 }
 
-std::optional<double> number(std::string_view word) {
+std::optional<double> figure(std::string_view word) {
   const auto value = number_of<double>(word);
   return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
@@ -42,7 +42,7 @@ class TableReader {
     if (hash != std::string_view::npos && text.substr(0, hash).find('.') == std::string_view::npos)
       return comment(text.substr(hash + 1));
     const auto words = words_of(text);
-    const bool row = words.size() >= 11 && number(words[0]) && number(words[1]);
+    const bool row = words.size() >= 11 && figure(words[0]) && figure(words[1]);
     if (row) take_row(words);
   }
 
@@ -66,8 +66,8 @@ class TableReader {
     const auto words = words_of(text);
     // "# nThread 1 nGpus 8 ...", "#  Rank  3 Group  0 Pid ...", "# Collective test starting:
     // all_reduce_perf"
-    if (words.size() >= 2 && words[0] == "Rank" && number(words[1]))
-      ranks_ = std::max(ranks_, static_cast<std::int64_t>(std::min(1e6, *number(words[1]))) + 1);
+    if (words.size() >= 2 && words[0] == "Rank" && figure(words[1]))
+      ranks_ = std::max(ranks_, static_cast<std::int64_t>(std::min(1e6, *figure(words[1]))) + 1);
     for (const std::string_view word : words) {
       const std::size_t end = word.find("_perf");
       if (end == std::string_view::npos) continue;
@@ -81,13 +81,13 @@ class TableReader {
   // root. Which it is is told by where a number stands after the type.
   void take_row(const std::vector<std::string_view>& words) {
     std::size_t first = 3;
-    while (first < words.size() && !(number(words[first]) && words.size() - first <= 8)) ++first;
+    while (first < words.size() && !(figure(words[first]) && words.size() - first <= 8)) ++first;
     if (words.size() - first != 8 && words.size() - first != 6)
       refuse("expected time, algbw, busbw and errors twice, found " + std::to_string(words.size()) +
              " words");
     const std::size_t second = first + (words.size() - first) / 2;
     NcclRow row;
-    const double bytes = number(words[0]).value_or(0);
+    const double bytes = figure(words[0]).value_or(0);
     if (bytes > 1e15) refuse("expected a size of a message, found " + std::string(words[0]));
     row.bytes = {static_cast<std::int64_t>(bytes)};
     row.type = words[2];
@@ -100,7 +100,7 @@ class TableReader {
   NcclTiming timing(const std::vector<std::string_view>& words, std::size_t at, double bytes) {
     std::array<double, 3> values{};
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto value = number(words[at + i]);
+      const auto value = figure(words[at + i]);
       if (!value)
         refuse("expected a number, found \"" + std::string(words[at + i].substr(0, 40)) + "\"");
       values[i] = *value;
@@ -137,13 +137,14 @@ double printed_factor(const NcclTable& table) {
   return best > 0 ? best : 1;
 }
 
-struct Line {
+struct FittedLine {
   double start = 0, per_byte = 0;
 };
 
 // Weighted by one over the measured time, so that small messages say the start and large ones the
 // rate.
-Line fit(const std::vector<LinkResidual>& points, std::size_t skip_from, std::size_t skip_every) {
+FittedLine fit(const std::vector<LinkResidual>& points, std::size_t skip_from,
+               std::size_t skip_every) {
   double sw = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (skip_every > 0 && i % skip_every == skip_from) continue;
@@ -152,7 +153,7 @@ Line fit(const std::vector<LinkResidual>& points, std::size_t skip_from, std::si
     sw += w, sx += w * x, sy += w * y, sxx += w * x * x, sxy += w * x * y;
   }
   const double d = sw * sxx - sx * sx;
-  Line line;
+  FittedLine line;
   line.per_byte = d > 0 ? (sw * sxy - sx * sy) / d : 0;
   line.start = sw > 0 ? (sy - line.per_byte * sx) / sw : 0;
   // Nothing starts before it is asked for, and no wire is faster than none.
@@ -161,7 +162,7 @@ Line fit(const std::vector<LinkResidual>& points, std::size_t skip_from, std::si
   return line;
 }
 
-Duration at(const Line& line, Bytes bytes) {
+Duration at(const FittedLine& line, Bytes bytes) {
   return seconds(line.start + line.per_byte * static_cast<double>(bytes.value));
 }
 
@@ -175,7 +176,7 @@ double median(std::vector<double> list) {
 double held_out(const std::vector<LinkResidual>& points) {
   std::vector<double> errors;
   for (const std::size_t part : {0, 1}) {
-    const Line line = fit(points, part, 2);
+    const FittedLine line = fit(points, part, 2);
     for (std::size_t i = part; i < points.size(); i += 2)
       errors.push_back(
           std::abs(to_seconds(at(line, points[i].bytes)) / to_seconds(points[i].measured) - 1));
@@ -218,7 +219,7 @@ LinkFit fit_links(const NcclTable& table) {
   if (!several)
     throw Error(Error::Kind::InvalidInput,
                 "expected at least two sizes to fit a link to, found fewer", {table.source});
-  const Line line = fit(fitted.residuals, 0, 0);
+  const FittedLine line = fit(fitted.residuals, 0, 0);
   fitted.start = seconds(line.start);
   fitted.bandwidth = {line.per_byte > 0 ? fitted.bus_factor / line.per_byte : 0};
   std::vector<double> errors;

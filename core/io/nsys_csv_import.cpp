@@ -25,7 +25,7 @@ constexpr const char* kReports =
 
 constexpr std::size_t kTitleShown = 40;  // bytes of a head's cell in a sentence
 
-enum class Column : std::uint8_t {
+enum class NsysColumn : std::uint8_t {
   Start,
   Duration,
   End,
@@ -37,7 +37,7 @@ enum class Column : std::uint8_t {
   Stream,
   Correlation,
 };
-constexpr std::size_t kColumns = static_cast<std::size_t>(Column::Correlation) + 1;
+constexpr std::size_t kNsysColumns = static_cast<std::size_t>(NsysColumn::Correlation) + 1;
 
 // A head's words in lower case and what its unit is in ns: "start" and 1000 of "Start (us)".
 struct Title {
@@ -74,17 +74,19 @@ std::optional<std::int64_t> unit_of(const std::string& word) {
   return {};
 }
 
-std::optional<Column> column_of(const std::string& words, bool projected) {
+std::optional<NsysColumn> column_of(const std::string& words, bool projected) {
   if (projected) {
-    if (words == "projected start") return Column::Start;
-    if (words == "projected duration") return Column::Duration;
+    if (words == "projected start") return NsysColumn::Start;
+    if (words == "projected duration") return NsysColumn::Duration;
     if (words == "start" || words == "duration" || words == "dur" || words == "end") return {};
   }
-  constexpr std::pair<std::string_view, Column> kWords[] = {
-      {"start", Column::Start}, {"duration", Column::Duration}, {"dur", Column::Duration},
-      {"end", Column::End},     {"name", Column::Name},         {"pid", Column::Process},
-      {"tid", Column::Thread},  {"device", Column::Device},     {"ctx", Column::Context},
-      {"strm", Column::Stream}, {"stream", Column::Stream},     {"corrid", Column::Correlation},
+  constexpr std::pair<std::string_view, NsysColumn> kWords[] = {
+      {"start", NsysColumn::Start},   {"duration", NsysColumn::Duration},
+      {"dur", NsysColumn::Duration},  {"end", NsysColumn::End},
+      {"name", NsysColumn::Name},     {"pid", NsysColumn::Process},
+      {"tid", NsysColumn::Thread},    {"device", NsysColumn::Device},
+      {"ctx", NsysColumn::Context},   {"strm", NsysColumn::Stream},
+      {"stream", NsysColumn::Stream}, {"corrid", NsysColumn::Correlation},
   };
   for (const auto& [name, column] : kWords)
     if (name == words) return column;
@@ -98,27 +100,28 @@ struct ReportHead {
     std::string title;      // as written
     std::int64_t unit = 0;  // of a time, ns
   };
-  std::array<Place, kColumns> places;
+  std::array<Place, kNsysColumns> places;
   std::size_t cells = 0;
   bool projected = false;
   std::string lacks;  // why it is none that can be read
 
-  const Place& at(Column column) const { return places[static_cast<std::size_t>(column)]; }
-  bool has(Column column) const { return at(column).cell.has_value(); }
-  bool of_device() const { return has(Column::Stream) && !has(Column::Thread); }
+  const Place& at(NsysColumn column) const { return places[static_cast<std::size_t>(column)]; }
+  bool has(NsysColumn column) const { return at(column).cell.has_value(); }
+  bool of_device() const { return has(NsysColumn::Stream) && !has(NsysColumn::Thread); }
 };
 
 std::string lack_of(const ReportHead& head) {
-  if (!head.has(Column::Name)) return "expected a column Name, found none";
-  if (!head.has(Column::Duration) && !head.has(Column::End))
+  if (!head.has(NsysColumn::Name)) return "expected a column Name, found none";
+  if (!head.has(NsysColumn::Duration) && !head.has(NsysColumn::End))
     return "expected a column Duration (ns) or End (ns), found neither";
-  for (const Column column : {Column::Start, Column::Duration, Column::End})
+  for (const NsysColumn column : {NsysColumn::Start, NsysColumn::Duration, NsysColumn::End})
     if (head.has(column) && head.at(column).unit == 0)
       return fmt::format(
           "expected the unit of \"{0}\" in its head, as {0} (ns); units are ns, us, "
           "ms and s",
           head.at(column).title);
-  if (!head.has(Column::Stream) && !(head.has(Column::Process) && head.has(Column::Thread)))
+  if (!head.has(NsysColumn::Stream) &&
+      !(head.has(NsysColumn::Process) && head.has(NsysColumn::Thread)))
     return "expected columns PID and TID, or Device and Strm, found neither";
   return "";
 }
@@ -137,8 +140,9 @@ std::optional<ReportHead> head_of(const CsvRows& row) {
     place.title = clean_text(row[i].substr(0, kTitleShown));
     place.unit = unit_of(titles[i].unit).value_or(0);
   }
-  const bool named = head.has(Column::Name) || head.has(Column::Duration) || head.has(Column::End);
-  if (!head.has(Column::Start) || !named) return {};
+  const bool named =
+      head.has(NsysColumn::Name) || head.has(NsysColumn::Duration) || head.has(NsysColumn::End);
+  if (!head.has(NsysColumn::Start) || !named) return {};
   head.cells = row.size();
   while (head.cells > 0 && row[head.cells - 1].empty()) --head.cells;
   head.lacks = lack_of(head);
@@ -184,7 +188,7 @@ class NsysReader {
 
   void take_row() {
     if (rows_.blank()) return leave();
-    if (head_ && rows_.size() >= head_->cells && time(Column::Start)) return take_span();
+    if (head_ && rows_.size() >= head_->cells && time(NsysColumn::Start)) return take_span();
     if (auto head = head_of(rows_)) {
       if (!head->lacks.empty()) refuse(rows_.line(), 0, head->lacks);
       if (!found_) first_bad_line_ = rows_.line();
@@ -210,16 +214,17 @@ class NsysReader {
                        [&](std::string_view begin) { return rows_[0].starts_with(begin); });
   }
 
-  std::string_view cell(Column column) const {
+  std::string_view cell(NsysColumn column) const {
     const auto& place = head_->at(column);
     return place.cell ? rows_[*place.cell] : std::string_view();
   }
-  std::optional<std::int64_t> time(Column column) const {
+  std::optional<std::int64_t> time(NsysColumn column) const {
     return head_->has(column) ? nanoseconds_of(cell(column), head_->at(column).unit) : std::nullopt;
   }
 
   // column: the cell that is at fault.
-  void defect(std::optional<Column> column, const std::string& expected, const std::string& found) {
+  void defect(std::optional<NsysColumn> column, const std::string& expected,
+              const std::string& found) {
     const std::size_t at = column && head_->has(*column) ? *head_->at(*column).cell + 1 : 0;
     if (first_bad_.empty()) {
       first_bad_line_ = rows_.line(), first_bad_cell_ = at;
@@ -228,7 +233,7 @@ class NsysReader {
     if (builder_.repeats(expected, found)) return;
     builder_.defect({expected, found, rows_.line(), rows_.offset(), 1, "the row is left out"});
   }
-  void bad_time(Column column) {
+  void bad_time(NsysColumn column) {
     const auto& place = head_->at(column);
     defect(column, fmt::format("a number from 0 on as {}", place.title),
            cell(column).empty() ? "none" : "another text");
@@ -237,16 +242,17 @@ class NsysReader {
   void take_span() {
     const ReportHead& head = *head_;
     // The row without a name is no range: nsys adds up all that a thread's ranges projected.
-    if (head.projected && cell(Column::Name).empty()) return;
+    if (head.projected && cell(NsysColumn::Name).empty()) return;
     ++builder_.events;
     if (rows_.size() < head.cells)
       return defect({}, fmt::format("{} cells, as the head has", head.cells), "fewer");
-    const auto start = time(Column::Start);
-    if (!start) return bad_time(Column::Start);
-    const Column until = head.has(Column::Duration) ? Column::Duration : Column::End;
+    const auto start = time(NsysColumn::Start);
+    if (!start) return bad_time(NsysColumn::Start);
+    const NsysColumn until =
+        head.has(NsysColumn::Duration) ? NsysColumn::Duration : NsysColumn::End;
     const auto given = time(until);
     if (!given || *given < 0) return bad_time(until);
-    const std::int64_t end = until == Column::End ? *given : *start + *given;
+    const std::int64_t end = until == NsysColumn::End ? *given : *start + *given;
     if (*start < -kFarthestTime || end > kFarthestTime || end < *start)
       return defect(until, "an end behind the start and within 73 years", "another");
     add({*start, end, builder_.name(name()), kNoCorrelation, RecordedKind::Host, false});
@@ -255,36 +261,38 @@ class NsysReader {
 
   // A range of no domain of its own is called ":forward".
   std::string_view name() const {
-    std::string_view text = cell(Column::Name);
+    std::string_view text = cell(NsysColumn::Name);
     if (text.size() > 1 && text.front() == ':' && !head_->of_device()) text.remove_prefix(1);
     return text;
   }
 
   void add(TraceSpan span) {
-    const auto correlation = number_of<std::int64_t>(cell(Column::Correlation));
+    const auto correlation = number_of<std::int64_t>(cell(NsysColumn::Correlation));
     if (correlation && *correlation > 0 && *correlation < std::int64_t{kNoCorrelation}) {
       span.correlation = static_cast<std::uint32_t>(*correlation);
       span.launches = !head_->of_device();
     }
     if (head_->of_device())
-      span.kind = cell(Column::Name).starts_with("[CUDA mem") ? RecordedKind::Transfer
-                                                              : kind_of_kernel(cell(Column::Name));
+      span.kind = cell(NsysColumn::Name).starts_with("[CUDA mem")
+                      ? RecordedKind::Transfer
+                      : kind_of_kernel(cell(NsysColumn::Name));
     builder_.add(thread(), span);
   }
 
   std::uint32_t thread() {
     if (head_->of_device()) return stream();
     const std::uint32_t thread =
-        builder_.thread(cell(Column::Process), cell(Column::Thread), head_->projected);
+        builder_.thread(cell(NsysColumn::Process), cell(NsysColumn::Thread), head_->projected);
     if (head_->projected)
-      builder_.name_thread(thread, fmt::format("thread {} on the device", cell(Column::Thread)));
+      builder_.name_thread(thread,
+                           fmt::format("thread {} on the device", cell(NsysColumn::Thread)));
     return thread;
   }
 
   // Streams of one number in several contexts, so in several processes, are several.
   std::uint32_t stream() {
-    const std::string_view device = cell(Column::Device), context = cell(Column::Context);
-    std::string id(cell(Column::Stream));
+    const std::string_view device = cell(NsysColumn::Device), context = cell(NsysColumn::Context);
+    std::string id(cell(NsysColumn::Stream));
     if (!context.empty() && context != "1") id += fmt::format(" of context {}", context);
     const std::string process = device.empty() ? "GPU" : std::string(device);
     const std::uint32_t thread = builder_.thread(process, id);

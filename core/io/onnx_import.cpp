@@ -19,10 +19,6 @@ namespace {
 constexpr std::int64_t kMostDimension = std::int64_t{1} << 28;
 constexpr int kMostNodes = 100'000;
 
-[[noreturn]] void refuse(const std::string& place, const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence, Place{place});
-}
-
 bool is_float(std::int32_t type) {
   using onnx::TensorProto;
   return type == TensorProto::FLOAT || type == TensorProto::FLOAT16 ||

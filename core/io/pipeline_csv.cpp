@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "core/base/csv.h"
 #include "core/base/error.h"
 #include "core/program/action_index.h"
 
@@ -20,13 +21,6 @@ constexpr std::array<std::string_view, 7> kCommunication = {
 constexpr std::string_view kOverlap = "OVERLAP_F_B";
 constexpr std::size_t kMostRanks = 100'000;
 constexpr std::int32_t kMostNumber = 1 << 24;  // of a stage or microbatch
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 // "BW" stays apart until it is known whose letters these are.
 struct Cell {

@@ -48,9 +48,9 @@ Json choice_json(const Choice& choice) {
 }
 
 // Reads members, and goes on after a wrong one, so that everything wrong is said at once.
-class Reader {
+class PlanReader {
  public:
-  explicit Reader(Diagnostics& found) : found_(found) {}
+  explicit PlanReader(Diagnostics& found) : found_(found) {}
 
   template <class F>
   void attempt(F&& f) {
@@ -100,7 +100,7 @@ ParamValue read_param(const ParamSpec& spec, const JsonCursor& at) {
   return parse_param(spec, to_text(value), at.place());
 }
 
-void read_choice(Reader& reader, const JsonCursor& at, Plan& plan) {
+void read_choice(PlanReader& reader, const JsonCursor& at, Plan& plan) {
   std::vector<std::string> names;
   for (const Method& known : methods()) names.emplace_back(known.name);
   const JsonCursor word = at.at("method");
@@ -135,20 +135,20 @@ void read_order(const JsonCursor& at, Plan& plan) {
   plan.order = to_text(parse_order(joined_lines(at), at.place()));
 }
 
-void read_mesh(Reader& reader, const JsonCursor& at, Plan& plan) {
+void read_mesh(PlanReader& reader, const JsonCursor& at, Plan& plan) {
   reader.keys(at, {"tp", "cp", "ep", "dp", "pp", "order"});
   for (const char* degree : {"tp", "cp", "ep", "dp", "pp"}) reader.member(at, degree, plan, degree);
   reader.member(at, "order", plan, "rank-order");
 }
 
-void read_batch(Reader& reader, const JsonCursor& at, Plan& plan) {
+void read_batch(PlanReader& reader, const JsonCursor& at, Plan& plan) {
   reader.keys(at, {"global", "micro", "sequence"});
   reader.member(at, "global", plan, "global-batch");
   reader.member(at, "micro", plan, "micro-batch");
   reader.member(at, "sequence", plan, "seq");
 }
 
-void read_software(Reader& reader, const JsonCursor& at, Plan& plan) {
+void read_software(PlanReader& reader, const JsonCursor& at, Plan& plan) {
   reader.keys(at, {"framework", "kernels", "attention"});
   reader.member(at, "framework", plan, "framework");
   reader.member(at, "kernels", plan, "kernels");
@@ -163,7 +163,7 @@ Json software_json(const Software& software) {
   return json;
 }
 
-void read_members(Reader& reader, const JsonCursor& root, Plan& plan) {
+void read_members(PlanReader& reader, const JsonCursor& root, Plan& plan) {
   reader.keys(root, {"schema", "name", "mesh", "virtual_stages", "batch", "split", "order",
                      "optimizer", "software", "flash_attention", "choices"});
   reader.member(root, "name", [&](const JsonCursor& at) { plan.name = at.text(); });
@@ -215,7 +215,7 @@ Plan parse_plan(std::string_view text, const std::string& source) {
   const Json document = read_document(text, "trainyard/plan", source);
   Plan plan;
   Diagnostics found;
-  Reader reader(found);
+  PlanReader reader(found);
   read_members(reader, JsonCursor(document, source), plan);
   throw_if_errors(found);
   return plan;

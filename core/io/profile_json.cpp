@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-constexpr const char* kKind = "trainyard/profile";
+constexpr const char* kProfileSchema = "trainyard/profile";
 
 Json residual_json(const ProfileResidual& r) {
   Json json = Json::object();
@@ -68,7 +68,7 @@ std::string write_profile(const ParameterProfile& profile) {
   Json notes = Json::list();
   for (const std::string& note : profile.notes) notes.push(note);
   Json json = Json::object();
-  json.set("schema", schema_name(schema(kKind)));
+  json.set("schema", schema_name(schema(kProfileSchema)));
   json.set("rows", profile.rows);
   json.set("residual", std::move(residual));
   json.set("parameters", std::move(parameters));
@@ -77,7 +77,7 @@ std::string write_profile(const ParameterProfile& profile) {
 }
 
 ParameterProfile read_profile(std::string_view text, const std::string& source) {
-  const Json json = read_document(text, kKind, source);
+  const Json json = read_document(text, kProfileSchema, source);
   const JsonCursor root(json, source);
   root.expect_keys({"schema", "rows", "residual", "parameters", "notes"});
   ParameterProfile profile;

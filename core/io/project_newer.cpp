@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kKind = "trainyard/project";
+constexpr std::string_view kProjectSchema = "trainyard/project";
 
 bool known(const std::vector<std::string>& keys, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -34,8 +34,8 @@ Json::List plans_of(const Json& document) {
 }
 
 // The version after "trainyard/project@", 0 where the text is no such name.
-int version_of(const Json& document) {
-  if (!has_schema(document, kKind)) return 0;
+int project_version(const Json& document) {
+  if (!has_schema(document, kProjectSchema)) return 0;
   const std::string name = *document.find("schema")->text();
   const std::size_t at = name.rfind('@');
   int version = 0;
@@ -45,7 +45,7 @@ int version_of(const Json& document) {
   return error == std::errc() && end == last && version > 0 ? version : 0;
 }
 
-std::string name_of(const Json& plan) {
+std::string plan_name(const Json& plan) {
   const Json* name = plan.find("name");
   return name == nullptr || name->text() == nullptr ? "" : *name->text();
 }
@@ -55,8 +55,8 @@ std::string name_of(const Json& plan) {
 ProjectFile read_project(std::string_view text, const std::string& source) {
   ProjectFile file;
   Json document = parse_json(text, source);
-  file.version = version_of(document);
-  if (file.version <= schema(kKind).version()) {
+  file.version = project_version(document);
+  if (file.version <= schema(kProjectSchema).version()) {
     file.project = parse_project(text, source);
     return file;
   }
@@ -69,7 +69,7 @@ ProjectFile read_project(std::string_view text, const std::string& source) {
     for (const JsonMember& member : split_unknown(plans[i], project_plan_keys()))
       file.unknown.push_back("#/plans/" + std::to_string(i) + "/" + member.key);
   if (!plans.empty()) document.set("plans", Json(std::move(plans)));
-  document.set("schema", schema_name(schema(kKind)));
+  document.set("schema", schema_name(schema(kProjectSchema)));
   file.project = parse_project(write_json(document), source);
   return file;
 }
@@ -82,10 +82,10 @@ std::string project_document(const Project& project, const std::string& original
   Json::List plans = plans_of(document);
   Json::List old_plans = plans_of(before);
   for (Json& old : old_plans) {
-    const std::string plan = name_of(old);
+    const std::string plan = plan_name(old);
     const Json::Object kept = split_unknown(old, project_plan_keys());
     for (Json& now : plans)
-      if (name_of(now) == plan)
+      if (plan_name(now) == plan)
         for (const JsonMember& member : kept) now.set(member.key, member.value);
   }
   document.set("plans", Json(std::move(plans)));

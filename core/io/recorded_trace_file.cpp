@@ -38,16 +38,16 @@ constexpr std::size_t kHead = 64, kEntry = 32, kAlign = 64;
 constexpr std::size_t kPiece = std::size_t{512} << 10;
 
 enum Part : std::uint32_t {
-  About = 1,
-  Names,
-  Starts,
-  Ends,
-  SpanNames,
-  Kinds,
-  SampleTimes,
-  SampleValues,
+  AboutPart = 1,
+  NamesPart,
+  StartsPart,
+  EndsPart,
+  SpanNamesPart,
+  KindsPart,
+  SampleTimesPart,
+  SampleValuesPart,
 };
-constexpr std::uint32_t kParts = SampleValues;
+constexpr std::uint32_t kParts = SampleValuesPart;
 
 struct Section {
   std::uint32_t part = 0, sum = 0;
@@ -65,7 +65,8 @@ struct Head {
 };
 static_assert(sizeof(Head) == kHead);
 
-[[noreturn]] void refuse(const std::string& source, std::uint64_t at, const std::string& sentence) {
+[[noreturn]] void refuse_byte(const std::string& source, std::uint64_t at,
+                              const std::string& sentence) {
   throw Error(Error::Kind::InvalidInput, sentence, {source + " (byte " + std::to_string(at) + ")"});
 }
 
@@ -140,13 +141,13 @@ Json about(const RecordedTrace& t) {
 }
 
 template <class T>
-T number(const JsonCursor& json, std::string_view key) {
+T number_in(const JsonCursor& json, std::string_view key) {
   return static_cast<T>(
       json.at(key).integer(static_cast<std::int64_t>(std::numeric_limits<T>::min()),
                            sizeof(T) < 8 ? static_cast<std::int64_t>(std::numeric_limits<T>::max())
                                          : std::numeric_limits<std::int64_t>::max()));
 }
-std::uint64_t whole(const JsonCursor& json, std::string_view key) {
+std::uint64_t whole_of(const JsonCursor& json, std::string_view key) {
   return static_cast<std::uint64_t>(json.at(key).integer(0));
 }
 
@@ -155,7 +156,7 @@ std::vector<std::uint64_t> take_about(const JsonCursor& json, RecordedTrace& t) 
   t.device = json.at("device").text();
   t.ranks = json.at("ranks").integer(0);
   t.base = json.at("base").integer();
-  t.events = whole(json, "events");
+  t.events = whole_of(json, "events");
   if (const auto epoch = json.find("epoch")) t.epoch = epoch->integer();
   if (const auto notes = json.find("notes"))
     for (const JsonCursor& note : notes->items()) t.notes.push_back(note.text());
@@ -163,31 +164,33 @@ std::vector<std::uint64_t> take_about(const JsonCursor& json, RecordedTrace& t) 
     t.part = RecordedPart{Instant{part->at("from").integer(0)}, Instant{part->at("to").integer(0)},
                           Instant{part->at("whole").integer(0)}};
   for (const JsonCursor& one : json.at("processes").items())
-    t.processes.push_back({one.at("name").text(), number<int>(one, "rank")});
+    t.processes.push_back({one.at("name").text(), number_in<int>(one, "rank")});
   for (const JsonCursor& one : json.at("threads").items())
-    t.threads.push_back(
-        {number<std::uint32_t>(one, "process"), one.at("name").text(), one.at("device").boolean()});
+    t.threads.push_back({number_in<std::uint32_t>(one, "process"), one.at("name").text(),
+                         one.at("device").boolean()});
   std::uint64_t first = 0;
   for (const JsonCursor& one : json.at("rows").items()) {
-    t.rows.push_back({number<std::uint32_t>(one, "thread"), number<std::uint32_t>(one, "depth"),
-                      first, number<std::uint32_t>(one, "count")});
+    t.rows.push_back({number_in<std::uint32_t>(one, "thread"),
+                      number_in<std::uint32_t>(one, "depth"), first,
+                      number_in<std::uint32_t>(one, "count")});
     first += t.rows.back().count;
   }
   std::vector<std::uint64_t> samples;
   for (const JsonCursor& one : json.at("counters").items()) {
-    t.counters.push_back({number<std::uint32_t>(one, "process"),
+    t.counters.push_back({number_in<std::uint32_t>(one, "process"),
                           one.at("name").text(),
                           one.at("bytes").boolean(),
                           {},
                           {}});
-    samples.push_back(whole(one, "samples"));
+    samples.push_back(whole_of(one, "samples"));
   }
   for (const JsonCursor& one : json.at("steps").items())
-    t.steps.push_back({number<std::uint32_t>(one, "process"), one.at("number").integer(),
+    t.steps.push_back({number_in<std::uint32_t>(one, "process"), one.at("number").integer(),
                        Instant{one.at("from").integer()}, Instant{one.at("to").integer()}});
   for (const JsonCursor& one : json.at("defects").items())
-    t.defects.push_back({one.at("expected").text(), one.at("found").text(), whole(one, "line"),
-                         whole(one, "offset"), whole(one, "count"), one.at("assumed").text()});
+    t.defects.push_back({one.at("expected").text(), one.at("found").text(), whole_of(one, "line"),
+                         whole_of(one, "offset"), whole_of(one, "count"),
+                         one.at("assumed").text()});
   return samples;
 }
 
@@ -262,7 +265,8 @@ void take_list(const Fetch& fetch, const Section& section, const std::string& so
                const std::stop_token& stop) {
   constexpr std::size_t kEach = sizeof(typename List::value_type);
   if (section.size % kEach != 0)
-    refuse(source, section.at, "expected whole numbers of " + std::to_string(kEach) + " bytes");
+    refuse_byte(source, section.at,
+                "expected whole numbers of " + std::to_string(kEach) + " bytes");
   list.reserve(section.size / kEach);
   ask_for_large_pages(list.data(), section.size);
   uLong sum = crc32(0, nullptr, 0);
@@ -276,7 +280,7 @@ void take_list(const Fetch& fetch, const Section& section, const std::string& so
     sum = crc32(sum, reinterpret_cast<const Bytef*>(to), static_cast<uInt>(size));
   }
   if (sum != section.sum)
-    refuse(source, section.at, "expected the check sum of the section, found another");
+    refuse_byte(source, section.at, "expected the check sum of the section, found another");
 }
 
 void take_names(std::string_view bytes, const std::string& source, std::uint64_t at,
@@ -285,9 +289,9 @@ void take_names(std::string_view bytes, const std::string& source, std::uint64_t
     std::uint32_t size = 0;
     if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
     if (bytes.size() < sizeof size || bytes.size() - sizeof size < size)
-      refuse(source, at, "expected whole names, found one that is cut short");
+      refuse_byte(source, at, "expected whole names, found one that is cut short");
     const std::string_view name = bytes.substr(sizeof size, size);
-    if (!is_utf8(name)) refuse(source, at, "expected names in UTF-8");
+    if (!is_utf8(name)) refuse_byte(source, at, "expected names in UTF-8");
     names.emplace_back(name);
     bytes.remove_prefix(sizeof size + size);
   }
@@ -300,29 +304,30 @@ std::array<Section, kParts> table_of(const Fetch& fetch, std::uint64_t size,
   std::string first(static_cast<std::size_t>(std::min<std::uint64_t>(size, kHead + sizeof table)),
                     '\0');
   if (!first.empty()) fetch(0, first.size(), first.data());
-  if (!is_recorded_trace(first)) refuse(source, 0, "expected a .tybin file, found another");
+  if (!is_recorded_trace(first)) refuse_byte(source, 0, "expected a .tybin file, found another");
   if (first.size() < kHead + sizeof table)
-    refuse(source, first.size(), "expected a head and a table, found the end of the file");
+    refuse_byte(source, first.size(), "expected a head and a table, found the end of the file");
   Head head{};
   std::memcpy(&head, first.data(), sizeof head);
   std::memcpy(table.data(), first.data() + kHead, sizeof table);
   if (head.version != kRecordedTraceVersion)
-    refuse(source, 8,
-           "expected version " + std::to_string(kRecordedTraceVersion) + ", found " +
-               std::to_string(head.version) + ": written by another Trainyard");
+    refuse_byte(source, 8,
+                "expected version " + std::to_string(kRecordedTraceVersion) + ", found " +
+                    std::to_string(head.version) + ": written by another Trainyard");
   if (head.sections != kParts)
-    refuse(
+    refuse_byte(
         source, 12,
         "expected " + std::to_string(kParts) + " sections, found " + std::to_string(head.sections));
   if (head.size != size)
-    refuse(source, 16,
-           "expected " + std::to_string(head.size) + " bytes, found " + std::to_string(size));
+    refuse_byte(source, 16,
+                "expected " + std::to_string(head.size) + " bytes, found " + std::to_string(size));
   const std::uint32_t sum = std::exchange(head.sum, 0);
   std::memcpy(first.data(), &head, sizeof head);
-  if (sum_of(first) != sum) refuse(source, 24, "expected the check sum of the head, found another");
+  if (sum_of(first) != sum)
+    refuse_byte(source, 24, "expected the check sum of the head, found another");
   for (std::uint32_t i = 0; i < kParts; ++i)
     if (table[i].part != i + 1 || table[i].at > size || table[i].size > size - table[i].at)
-      refuse(source, kHead + i * kEntry, "expected a section within the file");
+      refuse_byte(source, kHead + i * kEntry, "expected a section within the file");
   return table;
 }
 
@@ -331,7 +336,7 @@ void take_samples(const std::vector<std::uint64_t>& samples, const std::vector<s
   std::uint64_t first = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (times.size() != values.size() || samples[i] > times.size() - first)
-      refuse(t.source, at, "expected a time and a value of every sample");
+      refuse_byte(t.source, at, "expected a time and a value of every sample");
     const auto from = static_cast<std::ptrdiff_t>(first);
     const auto to = static_cast<std::ptrdiff_t>(first + samples[i]);
     t.counters[i].at.assign(times.begin() + from, times.begin() + to);
@@ -350,25 +355,25 @@ RecordedTrace read_all(const Fetch& fetch, std::uint64_t size, const std::string
   std::exception_ptr trouble;
   std::jthread beside([&] {
     try {
-      take_list(fetch, of(Ends), source, t.end, stop);
-      take_list(fetch, of(Kinds), source, t.category, stop);
+      take_list(fetch, of(EndsPart), source, t.end, stop);
+      take_list(fetch, of(KindsPart), source, t.category, stop);
     } catch (...) {
       trouble = std::current_exception();
     }
   });
   std::string text, names;
-  take_list(fetch, of(About), source, text, stop);
+  take_list(fetch, of(AboutPart), source, text, stop);
   const Json json = read_document(text, "trainyard/recorded-trace", source);
   const std::vector<std::uint64_t> samples = take_about(JsonCursor(json, source), t);
-  take_list(fetch, of(Names), source, names, stop);
-  take_names(names, source, of(Names).at, t.names);
-  take_list(fetch, of(Starts), source, t.start, stop);
-  take_list(fetch, of(SpanNames), source, t.name, stop);
+  take_list(fetch, of(NamesPart), source, names, stop);
+  take_names(names, source, of(NamesPart).at, t.names);
+  take_list(fetch, of(StartsPart), source, t.start, stop);
+  take_list(fetch, of(SpanNamesPart), source, t.name, stop);
   std::vector<std::int64_t> times;
   std::vector<double> values;
-  take_list(fetch, of(SampleTimes), source, times, stop);
-  take_list(fetch, of(SampleValues), source, values, stop);
-  take_samples(samples, times, values, of(SampleTimes).at, t);
+  take_list(fetch, of(SampleTimesPart), source, times, stop);
+  take_list(fetch, of(SampleValuesPart), source, values, stop);
+  take_samples(samples, times, values, of(SampleTimesPart).at, t);
   beside.join();
   if (trouble) std::rethrow_exception(trouble);
   check(t);

@@ -9,10 +9,6 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& source, const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence, Place{source});
-}
-
 struct StoredFormat {
   std::string_view name;
   int bits;

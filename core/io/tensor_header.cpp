@@ -22,10 +22,6 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostHeaderSize = std::int64_t{1} << 28;
 
-[[noreturn]] void refuse(const std::string& place, const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence, Place{place});
-}
-
 std::int64_t elements_of(const HeaderTensor& tensor) {
   std::int64_t count = 1;
   for (const std::int64_t size : tensor.shape)

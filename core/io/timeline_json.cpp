@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-constexpr const char* kKind = "trainyard/timeline";
+constexpr const char* kTimelineSchema = "trainyard/timeline";
 
 Json wave_json(const MemoryWave& wave) {
   Json list = Json::list();
@@ -62,7 +62,7 @@ std::string write_timeline(const TimelineDocument& document) {
   }
   for (const MemoryWave& wave : document.waves) waves.push(wave_json(wave));
   Json json = Json::object();
-  json.set("schema", schema_name(schema(kKind)));
+  json.set("schema", schema_name(schema(kTimelineSchema)));
   json.set("clock",
            document.timeline.clock == Timeline::Clock::Measured ? "measured" : "simulated");
   json.set("backend", document.timeline.backend);
@@ -73,7 +73,7 @@ std::string write_timeline(const TimelineDocument& document) {
 }
 
 TimelineDocument read_timeline(std::string_view text, const std::string& source) {
-  const Json json = read_document(text, kKind, source);
+  const Json json = read_document(text, kTimelineSchema, source);
   const JsonCursor root(json, source);
   root.expect_keys({"schema", "clock", "backend", "program", "spans", "waves"});
   TimelineDocument document;

@@ -16,20 +16,20 @@ using Node = ExpressionNode;
 using Kind = ExpressionNode::Kind;
 
 constexpr int kDepth = 60;
-constexpr std::size_t kLongest = 400;  // characters; the tree is then never deep
+constexpr std::size_t kLongestExpression = 400;  // characters; the tree is then never deep
 
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-class Reader {
+class ExpressionReader {
  public:
-  Reader(std::string_view text, const Place& place) : text_(text), place_(place) {}
+  ExpressionReader(std::string_view text, const Place& place) : text_(text), place_(place) {}
 
   Node read() {
-    if (text_.size() > kLongest)
+    if (text_.size() > kLongestExpression)
       throw Error(Error::Kind::InvalidInput,
-                  "expected an expression of at most " + std::to_string(kLongest) +
+                  "expected an expression of at most " + std::to_string(kLongestExpression) +
                       " characters, found " + std::to_string(text_.size()),
                   place_);
     Node node = either(0);
@@ -255,7 +255,7 @@ std::string to_text(const LessonSettings& settings) {
 }
 
 Expression::Expression(std::string_view text, const Place& place)
-    : text_(text), root_(Reader(text, place).read()) {}
+    : text_(text), root_(ExpressionReader(text, place).read()) {}
 
 std::vector<std::string> Expression::names() const {
   std::vector<std::string> found;

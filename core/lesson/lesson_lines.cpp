@@ -4,19 +4,13 @@
 
 #include <algorithm>
 
+#include "core/base/csv.h"
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
 #include "core/base/utf8.h"
 
 namespace trainyard {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\t'))
-    text.remove_suffix(1);
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  return text;
-}
 
 std::pair<std::string, std::string> split(std::string_view text) {
   const std::size_t space = text.find(' ');

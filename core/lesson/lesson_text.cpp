@@ -12,16 +12,16 @@
 namespace trainyard {
 namespace {
 
-constexpr Bytes kLongest = 1_MiB;
+constexpr Bytes kLongestLesson = 1_MiB;
 
 // Settings that the worlds themselves read; the window's and the engine's refusals name the rest.
 bool known_setting(const Lesson& lesson, std::string_view key) {
   return find_knob(lesson, key) != nullptr || lesson.settings.count(std::string(key)) > 0;
 }
 
-class Reader {
+class LessonReader {
  public:
-  explicit Reader(LessonLines lines) : lines_(std::move(lines)) {}
+  explicit LessonReader(LessonLines lines) : lines_(std::move(lines)) {}
 
   Lesson read() {
     for (const LessonLine& line : lines_.lines()) take(line);
@@ -307,10 +307,10 @@ class Reader {
     step(line).panels.push_back(std::move(panel));
   }
   static LessonPanel::Kind panel_kind(const std::string& word, const LessonLine& line) {
-    using Kind = LessonPanel::Kind;
+    using Panel = LessonPanel::Kind;
     std::vector<std::string_view> names;
-    for (const Kind each :
-         {Kind::Lanes, Kind::Bars, Kind::Curve, Kind::Ring, Kind::View, Kind::Run}) {
+    for (const Panel each :
+         {Panel::Lanes, Panel::Bars, Panel::Curve, Panel::Ring, Panel::View, Panel::Run}) {
       if (word == to_string(each)) return each;
       names.push_back(to_string(each));
     }
@@ -466,14 +466,14 @@ class Reader {
 }  // namespace
 
 Lesson parse_lesson(std::string_view text, const std::string& source) {
-  if (text.size() > static_cast<std::size_t>(kLongest.value))
+  if (text.size() > static_cast<std::size_t>(kLongestLesson.value))
     throw Error(Error::Kind::InvalidInput, "expected a lesson of at most 1 MiB, found more",
                 {source});
-  return Reader(LessonLines(text, source)).read();
+  return LessonReader(LessonLines(text, source)).read();
 }
 
 Lesson read_lesson(const std::string& path) {
-  return parse_lesson(read_file(path, kLongest), path);
+  return parse_lesson(read_file(path, kLongestLesson), path);
 }
 
 }  // namespace trainyard

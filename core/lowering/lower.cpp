@@ -145,8 +145,7 @@ class Lowering {
     for (int pass = 0; pass < (asynchronous_ ? 1 : steps_); ++pass) {
       transfers_.post(pass * microbatches_);
       for (std::size_t i = 0; i < order_.lanes.size(); ++i) {
-        if (options_.stop.stop_requested())
-          throw Error(Error::Kind::Cancelled, "lowering was stopped");
+        if (options_.stop.requested()) throw Error(Error::Kind::Cancelled, "lowering was stopped");
         write_lane(i, pass);
       }
       if (!asynchronous_) update_all(pass);
@@ -539,7 +538,6 @@ Program lower(const Workload& w, const Order& order, int steps, const LowerOptio
   expect_room(w, options, steps);
   Program program = Lowering(w, order, options, steps).run();
   if (options.verify) throw_if_errors(verify(program));
-  if (options.observer) options.observer("lower", program);
   return program;
 }
 

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <optional>
-#include <stop_token>
-#include <string_view>
 #include <vector>
 
+#include "core/base/stop.h"
 #include "core/lowering/stage_work.h"
 #include "core/methods/body.h"
 #include "core/methods/layer_policy.h"
@@ -64,8 +62,7 @@ struct LowerOptions {
   PhaseTimes times{};                 // for schedules that need them
   std::vector<Bytes> framework = {};  // held beside tensors, by device (process_bytes()); empty =
                                       // the device's context
-  std::function<void(std::string_view step, const Program&)> observer = {};
-  std::stop_token stop = {};
+  Stop stop = {};
 };
 /// Throws Error{InvalidInput} as prepare() does, and Error{Cancelled} when stopped.
 Program lower(const Workload&, const LowerOptions& = {});

@@ -19,14 +19,14 @@ struct LayerTasks {
 };
 
 // What an op does to a buffer.
-struct Lifetime {
+struct BufferChange {
   std::size_t op;  // index into the ops of a phase
   BufferId buffer;
   bool allocate, at_end;
 };
 
 struct Lifetimes {
-  std::vector<Lifetime> forward, backward, reduce;
+  std::vector<BufferChange> forward, backward, reduce;
 };
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
@@ -255,8 +255,8 @@ class OpGrain final : public PhaseWriter {
     BufferId held = forward ? boundary.forward_in : boundary.backward_in;
     const LayerOfStage* maker = nullptr;
     const Transient* made = nullptr;
-    std::vector<Lifetime>* made_in = nullptr;
-    const auto list = [&](std::size_t i) -> std::vector<Lifetime>& {
+    std::vector<BufferChange>* made_in = nullptr;
+    const auto list = [&](std::size_t i) -> std::vector<BufferChange>& {
       return forward ? lives[i].forward : lives[i].backward;
     };
     const auto hold = [&](BufferId buffer) {
@@ -316,7 +316,8 @@ class OpGrain final : public PhaseWriter {
 
   // From the gather (the first op of the phase) to the end of the last computation.
   // Under a split backward, of the input pass: weight gradients need no weights.
-  void around(const std::vector<BodyOp>& ops, BufferId buffer, std::vector<Lifetime>& list) const {
+  void around(const std::vector<BodyOp>& ops, BufferId buffer,
+              std::vector<BufferChange>& list) const {
     const auto gather =
         std::find_if(ops.begin(), ops.end(), [](const BodyOp& op) { return op.communication; });
     const std::size_t last = last_computing(
@@ -336,7 +337,7 @@ class OpGrain final : public PhaseWriter {
     const std::size_t first = first_computing(body.backward, makes),
                       last = last_computing(body.backward, makes);
     if (body.unreduced.value == 0 || first == kNowhere) return;
-    const auto hold = [&](std::string_view name, std::vector<Lifetime>& list, std::size_t from,
+    const auto hold = [&](std::string_view name, std::vector<BufferChange>& list, std::size_t from,
                           std::size_t to, std::int32_t item) {
       const BufferId id = buffer(place, name, Category::Communication, Provenance::Modelled,
                                  body.unreduced, Holds::Unreduced, layer.layer, item);
@@ -395,14 +396,14 @@ class OpGrain final : public PhaseWriter {
   void pass(const StageCopy& place, const LayerOfStage& layer, std::size_t item, Lifetimes& lives) {
     const Transient& t = layer.body->transients[item];
     const BufferId id = transient(place, layer, t, false);
-    std::vector<Lifetime>& list = t.backward ? lives.backward : lives.forward;
+    std::vector<BufferChange>& list = t.backward ? lives.backward : lives.forward;
     list.push_back({t.from, id, true, false});
     list.push_back({t.to, id, false, true});
   }
 
   std::vector<OpTask> make_ops(const StageCopy& place, Phase phase, BodyList list, int layer,
                                const std::vector<BodyOp>& ops,
-                               const std::vector<Lifetime>& lifetimes) {
+                               const std::vector<BufferChange>& lifetimes) {
     std::vector<OpTask> made;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const BodyOp& op = ops[i];
@@ -431,7 +432,7 @@ class OpGrain final : public PhaseWriter {
         draft_.work(id, beside.work, beside.count, beside.pass, beside.recomputed);
       // In the order in which they happen: what is handed over goes before it comes again.
       for (const auto& [allocate, at_end] : {std::pair{false, false}, {true, false}, {false, true}})
-        for (const Lifetime& l : lifetimes)
+        for (const BufferChange& l : lifetimes)
           if (l.op == i && l.allocate == allocate && l.at_end == at_end)
             draft_.effect(id, l.buffer, allocate, at_end);
       made.push_back({id, &op});

@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+constexpr std::size_t kNoDevice = static_cast<std::size_t>(-1);
 
 bool hands_on(Phase phase) {
   return phase == Phase::Forward || phase == Phase::Backward || phase == Phase::BackwardInput;
@@ -33,7 +33,7 @@ DeviceId Transfers::destination(DeviceId from, const Action& a) const {
 }
 
 void Transfers::find_links() {
-  constexpr std::size_t kUnseen = kNowhere - 1;
+  constexpr std::size_t kUnseen = kNoDevice - 1;
   link_of_.assign(order_.lanes.size() * stages_ * 2, kUnseen);
   for (std::uint32_t lane = 0; lane < order_.lanes.size(); ++lane)
     for (const Action& a : order_.lanes[lane].actions) {
@@ -43,7 +43,7 @@ void Transfers::find_links() {
       const auto same = std::find_if(links_.begin(), links_.end(), [&](const Link& link) {
         return link.lane == lane && link.to == to && link.forward == forward;
       });
-      link_of(lane, a) = to.valid() ? static_cast<std::size_t>(same - links_.begin()) : kNowhere;
+      link_of(lane, a) = to.valid() ? static_cast<std::size_t>(same - links_.begin()) : kNoDevice;
       if (to.valid() && same == links_.end()) links_.push_back({lane, from, to, forward});
     }
 }
@@ -117,7 +117,7 @@ void Transfers::post(std::int32_t first) {
     for (const Action& a : order_.lanes[lane].actions) {
       if (!hands_on(a.phase)) continue;
       const std::size_t at = link_of(lane, a);
-      if (at == kNowhere) continue;
+      if (at == kNoDevice) continue;
       const Link& link = links_[at];
       const bool forward = a.phase == Phase::Forward;
       const std::uint32_t next = forward ? a.stage.value + 1 : a.stage.value - 1;

@@ -21,21 +21,21 @@ bool of_library(std::string_view file) {
          contains(file, "/c10/") || contains(file, "/aten/");
 }
 
-struct Block {
+struct SnapshotBlock {
   Bytes bytes{};
   std::uint32_t stack = 0;
   Category category{};
 };
 
-struct Replay {
+struct SnapshotReplay {
   const MemorySnapshot& snapshot;
   std::vector<Category> categories;  // of stacks
-  std::unordered_map<std::uint64_t, Block> alive{};
+  std::unordered_map<std::uint64_t, SnapshotBlock> alive{};
   std::unordered_map<std::uint64_t, Bytes> mapped{};
   CategoryBytes held{};
   Bytes reserved{};
 
-  explicit Replay(const MemorySnapshot& s) : snapshot(s), categories(s.stacks.size()) {
+  explicit SnapshotReplay(const MemorySnapshot& s) : snapshot(s), categories(s.stacks.size()) {
     for (std::uint32_t i = 0; i < categories.size(); ++i) categories[i] = category_of(s, i);
   }
 
@@ -46,7 +46,7 @@ struct Replay {
     switch (e.action) {
       case SnapshotAction::Allocate: {
         if (alive.contains(e.address)) release(e.address);
-        const Block block{e.bytes, e.stack, categories[e.stack]};
+        const SnapshotBlock block{e.bytes, e.stack, categories[e.stack]};
         alive[e.address] = block;
         of(block.category) += block.bytes;
         return true;
@@ -114,7 +114,7 @@ std::int64_t time_of(const SnapshotEvent& e, std::int64_t first, std::size_t num
   return timed ? (e.time_us - first) * 1000 : static_cast<std::int64_t>(number + 1);
 }
 
-std::vector<SnapshotOwner> owners_of(const Replay& replay, Bytes before) {
+std::vector<SnapshotOwner> owners_of(const SnapshotReplay& replay, Bytes before) {
   std::map<std::pair<std::string, Category>, SnapshotOwner> owners;
   for (const auto& [address, block] : replay.alive) {
     std::string name = owner_of(replay.snapshot, block.stack);
@@ -192,7 +192,7 @@ SnapshotFindings snapshot_findings(const MemorySnapshot& snapshot, int device) {
   w.device = device;
   w.before = before.allocated;
   w.timed = events.front().time_us > 0 && events.back().time_us > events.front().time_us;
-  Replay replay(snapshot);
+  SnapshotReplay replay(snapshot);
   replay.reserved = before.reserved;
   replay.of(Category::Weights) += before.allocated;
   w.wave.samples.push_back({Instant{0}, replay.held});
@@ -218,7 +218,7 @@ SnapshotFindings snapshot_findings(const MemorySnapshot& snapshot, int device) {
     }
     if (w.reserved.back() > w.reserved[w.most_reserved]) w.most_reserved = w.reserved.size() - 1;
   }
-  Replay until(snapshot);
+  SnapshotReplay until(snapshot);
   for (std::size_t i = 0; i < peak_event; ++i) until.apply(events[i]);
   found.peak = owners_of(until, before.allocated);
   const Bytes reserved = w.reserved[w.most_reserved];

@@ -8,9 +8,9 @@
 namespace trainyard {
 namespace {
 
-class Replay {
+class ReplayRun {
  public:
-  Replay(const Program& program, AllocatorRules rules) : p_(program), allocator_(rules) {}
+  ReplayRun(const Program& program, AllocatorRules rules) : p_(program), allocator_(rules) {}
 
   void hold(std::uint32_t buffer, std::int32_t microbatch) {
     std::vector<CachingAllocator::Handle>& held = held_[{buffer, microbatch}];
@@ -61,7 +61,7 @@ class Replay {
 
 AllocatorReplay replay_allocator(const Program& p, const Timeline& t, DeviceId device,
                                  AllocatorRules rules) {
-  Replay replay(p, rules);
+  ReplayRun replay(p, rules);
   for (std::uint32_t b = 0; b < p.buffers.size(); ++b)
     if (const Buffer& buffer = p.buffers[b];
         buffer.persistent && buffer.device == device && buffer.category != Category::Framework)

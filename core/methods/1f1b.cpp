@@ -18,7 +18,7 @@
 namespace trainyard {
 namespace {
 
-Order order(const ScheduleShape& shape, const Params&) {
+Order order_1f1b(const ScheduleShape& shape, const Params&) {
   assert(shape.stages == shape.devices && "check() has refused virtual stages");
   Order order;
   for (int d = 0; d < shape.devices; ++d) {
@@ -36,7 +36,7 @@ Order order(const ScheduleShape& shape, const Params&) {
   return order;
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params&) {
+Diagnostics check_1f1b(const Scenario& scenario, const Params&) {
   if (scenario.plan.virtual_stages == 1) return {};
   return {{Diagnostic::Severity::Error,
            "1f1b has one stage a device, and virtual-stages is " +
@@ -58,8 +58,8 @@ Method one_f_one_b() {
                .costs = "GPipe's bubble, (p-1)/(m+p-1): it saves memory, not time",
                .legal_when = "virtual-stages is 1"},
       .file = "core/methods/1f1b.cpp",
-      .check = check_scenario,
-      .order = order,
+      .check = check_1f1b,
+      .order = order_1f1b,
       .closed_form = one_f_one_b_closed_form,
   };
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kPeriod = 6;  // forward, input and weight gradient of two chunks
 
-struct Pass {
+struct PeriodPass {
   Phase phase = Phase::Forward;
   StageId stage;
   int slot = 0;  // of microbatch 0
@@ -23,7 +23,7 @@ int next_slot(int slot, int residue) {
 }
 
 // The six passes of microbatch 0 on one device.
-std::array<Pass, kPeriod> passes(const BuildingBlock& b, int devices, int device) {
+std::array<PeriodPass, kPeriod> passes(const BuildingBlock& b, int devices, int device) {
   const int last = devices - 1, up = last - device;
   const StageId down_stage{static_cast<std::uint32_t>(device)},
       up_stage{static_cast<std::uint32_t>(2 * devices - 1 - device)};
@@ -57,7 +57,7 @@ std::array<Pass, kPeriod> passes(const BuildingBlock& b, int devices, int device
 }
 
 // The passes of every microbatch by their slots: a merge of arithmetic sequences.
-Lane merged(const std::array<Pass, kPeriod>& block, int device, int microbatches) {
+Lane merged(const std::array<PeriodPass, kPeriod>& block, int device, int microbatches) {
   Lane lane{{static_cast<std::uint32_t>(device)}, "compute"};
   lane.actions.reserve(block.size() * static_cast<std::size_t>(microbatches));
   std::array<int, kPeriod> done{};
@@ -75,7 +75,7 @@ Lane merged(const std::array<Pass, kPeriod>& block, int device, int microbatches
 }
 
 // One device while weight gradients are placed.
-struct Device {
+struct WeightLane {
   std::vector<Action> passes{};  // forwards and input gradients, in order
   std::size_t next = 0;
   std::vector<Action> owed{};  // weight gradients that may be done; those before `paid` are
@@ -105,7 +105,7 @@ class Filler {
       }
     }
     Order order;
-    for (Device& device : devices_) {
+    for (WeightLane& device : devices_) {
       while (device.paid < device.owed.size()) weight_gradient(device);
       order.lanes.push_back(std::move(device.lane));
     }
@@ -115,8 +115,8 @@ class Filler {
  private:
   static constexpr Duration kUnknown{-1};
 
-  Device device_of_lane(const Lane& lane) {
-    Device device;
+  WeightLane device_of_lane(const Lane& lane) {
+    WeightLane device;
     device.lane = {lane.device, lane.name};
     device.lane.actions.reserve(lane.actions.size());
     int live = 0;
@@ -131,7 +131,7 @@ class Filler {
   }
 
   // The device's next pass, if its input is there; wakes the one that waits for its result.
-  bool act(Device& device, std::vector<std::size_t>& awake) {
+  bool act(WeightLane& device, std::vector<std::size_t>& awake) {
     if (device.next == device.passes.size()) return false;
     const Action& a = device.passes[device.next];
     const bool forward = a.phase == Phase::Forward;
@@ -162,7 +162,7 @@ class Filler {
     return true;
   }
 
-  void weight_gradient(Device& device) {
+  void weight_gradient(WeightLane& device) {
     device.lane.actions.push_back(device.owed[device.paid++]);
     device.free += shape_.times.backward_weight;
     --device.live;
@@ -179,7 +179,7 @@ class Filler {
   }
 
   const ScheduleShape& shape_;
-  std::vector<Device> devices_;
+  std::vector<WeightLane> devices_;
   std::vector<Duration> forward_, backward_;  // ends of forwards and input gradients
   int limit_ = 0;                             // most that a device holds
 };

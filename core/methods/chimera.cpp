@@ -19,13 +19,13 @@ namespace trainyard {
 namespace {
 
 // An action in its slot of a grid where forward and backward take one each.
-struct Slot {
+struct GridSlot {
   std::int64_t at = 0;
   Action action;
 };
 
 // A unit's actions on one device: microbatches from `first` on, the first half of them downwards.
-void add_unit(std::vector<Slot>& slots, int p, int device, int first, int count,
+void add_unit(std::vector<GridSlot>& slots, int p, int device, int first, int count,
               std::int64_t start) {
   const int down = (count + 1) / 2;
   for (int k = 0; k < count; ++k) {
@@ -43,25 +43,26 @@ void add_unit(std::vector<Slot>& slots, int p, int device, int first, int count,
   }
 }
 
-Order order(const ScheduleShape& shape, const Params&) {
+Order order_chimera(const ScheduleShape& shape, const Params&) {
   assert(shape.stages == shape.devices && shape.devices % 2 == 0 && "check() has refused the rest");
   const int p = shape.devices, m = shape.microbatches;
   Order order;
-  std::vector<Slot> slots;
+  std::vector<GridSlot> slots;
   for (int d = 0; d < p; ++d) {
     slots.clear();
     for (int first = 0; first < m; first += p)
       add_unit(slots, p, d, first, std::min(p, m - first), 2 * std::int64_t{first});
-    std::sort(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) { return a.at < b.at; });
+    std::sort(slots.begin(), slots.end(),
+              [](const GridSlot& a, const GridSlot& b) { return a.at < b.at; });
     Lane lane{{static_cast<std::uint32_t>(d)}, "compute"};
     lane.actions.reserve(slots.size());
-    for (const Slot& slot : slots) lane.actions.push_back(slot.action);
+    for (const GridSlot& slot : slots) lane.actions.push_back(slot.action);
     order.lanes.push_back(std::move(lane));
   }
   return order;
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params&) {
+Diagnostics check_chimera(const Scenario& scenario, const Params&) {
   Diagnostics found = expect_chunks(scenario, "chimera", 1);
   for (Diagnostic& d : expect_even_devices(scenario, "chimera")) found.push_back(std::move(d));
   return found;
@@ -84,9 +85,9 @@ Method chimera() {
                         "- F|, more than 1F1B's bubble in a long step",
                .legal_when = "virtual-stages is 1 and pp is even"},
       .file = "core/methods/chimera.cpp",
-      .check = check_scenario,
+      .check = check_chimera,
       .placement = Placement::Bidirectional,
-      .order = order,
+      .order = order_chimera,
   };
 }
 

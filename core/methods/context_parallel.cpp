@@ -13,9 +13,10 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kName = "context-parallel";
+constexpr std::string_view kContextParallelName = "context-parallel";
 
-void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params&) {
+void rewrite_context_parallel(Body& body, const Layout& layout, const Scenario& scenario,
+                              const Params&) {
   if (layout.binding.cp == 1) return;
   const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
   const auto is_attention = [&](const BodyOp& op) {
@@ -30,18 +31,19 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
   std::vector<BodyOp> forward, backward;
   for (const BodyOp& op : body.forward) {
     if (is_attention(op))
-      forward.push_back(collective_op(kName, "pass keys and values", op.node, Pass::Forward,
-                                      CollectiveKind::AllGather, Group::Context,
+      forward.push_back(collective_op(kContextParallelName, "pass keys and values", op.node,
+                                      Pass::Forward, CollectiveKind::AllGather, Group::Context,
                                       keys_and_values(op.node)));
     forward.push_back(op);
   }
   for (const BodyOp& op : body.backward) {
     if (is_attention(op)) {
       const Bytes bytes = keys_and_values(op.node);
-      backward.push_back(collective_op(kName, "pass keys and values", op.node, op.pass,
-                                       CollectiveKind::AllGather, Group::Context, bytes));
-      backward.push_back(collective_op(kName, "pass their gradients", op.node, op.pass,
-                                       CollectiveKind::ReduceScatter, Group::Context, bytes));
+      backward.push_back(collective_op(kContextParallelName, "pass keys and values", op.node,
+                                       op.pass, CollectiveKind::AllGather, Group::Context, bytes));
+      backward.push_back(collective_op(kContextParallelName, "pass their gradients", op.node,
+                                       op.pass, CollectiveKind::ReduceScatter, Group::Context,
+                                       bytes));
     }
     backward.push_back(op);
   }
@@ -49,7 +51,7 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
   body.backward = std::move(backward);
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params&) {
+Diagnostics check_context_parallel(const Scenario& scenario, const Params&) {
   const int cp = scenario.plan.mesh.cp;
   if (cp == 1) return {};
   const auto refuse = [](std::string sentence, std::string fix) {
@@ -79,7 +81,7 @@ Diagnostics check_scenario(const Scenario& scenario, const Params&) {
 
 Method context_parallel() {
   return {
-      .name = kName,
+      .name = kContextParallelName,
       .axis = MethodAxis::Sharding,
       .summary = "Divides the sequence over cp ranks and passes keys and values round a ring.",
       .paper = {"Ring Attention with Blockwise Transformers for Near-Infinite Context",
@@ -89,10 +91,10 @@ Method context_parallel() {
                         "attention is longer",
                .legal_when = "the sequence divides into 2 cp pieces"},
       .file = "core/methods/context_parallel.cpp",
-      .check = check_scenario,
+      .check = check_context_parallel,
       .arrange = [](Layout& layout, const Scenario& s,
                     const Params&) { layout.binding.cp = s.plan.mesh.cp; },
-      .rewrite = rewrite,
+      .rewrite = rewrite_context_parallel,
   };
 }
 

@@ -9,13 +9,14 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kName = "data-parallel";
+constexpr std::string_view kDataParallelName = "data-parallel";
 
-void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params&) {
+void rewrite_data_parallel(Body& body, const Layout& layout, const Scenario& scenario,
+                           const Params&) {
   const Mesh& mesh = scenario.plan.mesh;
   const auto reduce = [&](std::int64_t parameters, Group group, const char* name) {
     if (parameters > 0 && ranks(mesh, group) > 1)
-      body.reduce.push_back(collective_op(kName, name, NodeId{}, Pass::BackwardWeight,
+      body.reduce.push_back(collective_op(kDataParallelName, name, NodeId{}, Pass::BackwardWeight,
                                           CollectiveKind::AllReduce, group,
                                           gradient_bytes(parameters, layout)));
   };
@@ -27,7 +28,7 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
 
 Method data_parallel_method() {
   return {
-      .name = kName,
+      .name = kDataParallelName,
       .axis = MethodAxis::Reduction,
       .summary = "Replicas compute gradients of their own samples and sum them once a step.",
       .paper = {"PyTorch Distributed: Experiences on Accelerating Data Parallel Training",
@@ -37,7 +38,7 @@ Method data_parallel_method() {
                         "on the wire",
                .legal_when = "dp x micro-batch divides the global batch"},
       .file = "core/methods/data_parallel.cpp",
-      .rewrite = rewrite,
+      .rewrite = rewrite_data_parallel,
   };
 }
 

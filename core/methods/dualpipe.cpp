@@ -13,7 +13,7 @@
 namespace trainyard {
 namespace {
 
-Order order(const ScheduleShape& shape, const Params&) {
+Order order_dualpipe(const ScheduleShape& shape, const Params&) {
   assert(shape.stages == shape.devices && shape.devices % 2 == 0 && "check() has refused the rest");
   const int p = shape.devices, down = (shape.microbatches + 1) / 2, up = shape.microbatches - down;
   const int n = std::max(down, p);
@@ -36,7 +36,7 @@ Order order(const ScheduleShape& shape, const Params&) {
   return order;
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params&) {
+Diagnostics check_dualpipe(const Scenario& scenario, const Params&) {
   Diagnostics found = expect_chunks(scenario, "dualpipe", 1);
   for (Diagnostic& d : expect_even_devices(scenario, "dualpipe")) found.push_back(std::move(d));
   return found;
@@ -56,9 +56,9 @@ Method dualpipe() {
                .costs = "every device holds the weights of two stages; p + 1 microbatches alive",
                .legal_when = "virtual-stages is 1 and pp is even"},
       .file = "core/methods/dualpipe.cpp",
-      .check = check_scenario,
+      .check = check_dualpipe,
       .placement = Placement::Bidirectional,
-      .order = order,
+      .order = order_dualpipe,
       .splits_backward = true,
   };
 }

@@ -13,7 +13,7 @@
 namespace trainyard {
 namespace {
 
-Order order(const ScheduleShape& shape, const Params&) {
+Order order_dualpipe_v(const ScheduleShape& shape, const Params&) {
   assert(shape.stages == 2 * shape.devices && "check() has refused the rest");
   const int p = shape.devices, n = std::max(shape.microbatches, 2 * p);
   Order order;
@@ -48,7 +48,7 @@ Method dualpipe_v() {
       .file = "core/methods/dualpipe_v.cpp",
       .check = [](const Scenario& s, const Params&) { return expect_chunks(s, "dualpipe-v", 2); },
       .placement = Placement::V,
-      .order = order,
+      .order = order_dualpipe_v,
       .splits_backward = true,
   };
 }

@@ -13,7 +13,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kName = "expert-parallel";
+constexpr std::string_view kExpertParallelName = "expert-parallel";
 
 // Copies travel at dispatch's output and combine's input.
 TensorId travelling(const Node& node) {
@@ -48,7 +48,8 @@ std::int64_t chosen_experts(const Graph& graph) {
   return 1;
 }
 
-void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params& params) {
+void rewrite_expert_parallel(Body& body, const Layout& layout, const Scenario& scenario,
+                             const Params& params) {
   if (layout.binding.ep == 1) return;
   const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
   const double share = travelling_share(scenario, params, chosen_experts(graph));
@@ -59,8 +60,8 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
     const Bytes all =
         local_bytes(graph[travelling(graph[op.node])], layout.binding, layout.precision);
     const Bytes bytes{std::llround(static_cast<double>(all.value) * share)};
-    return collective_op(kName, what, op.node, op.pass, CollectiveKind::AllToAll, Group::Expert,
-                         bytes);
+    return collective_op(kExpertParallelName, what, op.node, op.pass, CollectiveKind::AllToAll,
+                         Group::Expert, bytes);
   };
   std::vector<BodyOp> forward, backward;
   for (const BodyOp& op : body.forward) {
@@ -87,7 +88,7 @@ std::int64_t experts(const Model& model) {
   return 0;
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params&) {
+Diagnostics check_expert_parallel(const Scenario& scenario, const Params&) {
   const Mesh& mesh = scenario.plan.mesh;
   if (mesh.ep == 1) return {};
   const std::int64_t count = experts(scenario.model);
@@ -115,7 +116,7 @@ Diagnostics check_scenario(const Scenario& scenario, const Params&) {
 
 Method expert_parallel() {
   return {
-      .name = kName,
+      .name = kExpertParallelName,
       .axis = MethodAxis::Sharding,
       .summary =
           "Spreads the experts of routed layers over ep ranks; tokens travel to them and back.",
@@ -130,10 +131,10 @@ Method expert_parallel() {
                   .doc = "a routed token travels once to each expert, or once to each rank that "
                          "holds one (over the network: to each node), or as the framework does",
                   .values = {"framework", "expert", "rank"}}},
-      .check = check_scenario,
+      .check = check_expert_parallel,
       .arrange = [](Layout& layout, const Scenario& s,
                     const Params&) { layout.binding.ep = s.plan.mesh.ep; },
-      .rewrite = rewrite,
+      .rewrite = rewrite_expert_parallel,
   };
 }
 

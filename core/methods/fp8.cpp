@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-NarrowProducts how(const Params& params) {
+NarrowProducts fp8_products(const Params& params) {
   const std::string& scaling = params.text("scaling");
   return {.format = scaling == "row"     ? DType::F8Row
                     : scaling == "block" ? DType::F8Block
@@ -51,10 +51,12 @@ Method fp8() {
                  gradient_param()},
       .check = [](const Scenario& s,
                   const Params&) { return check_peak(s.cluster.device, DType::F8, "fp8"); },
-      .arrange = [](Layout& layout, const Scenario&,
-                    const Params& p) { arrange_narrow(layout, how(p).format, gradient(p)); },
+      .arrange =
+          [](Layout& layout, const Scenario&, const Params& p) {
+            arrange_narrow(layout, fp8_products(p).format, gradient(p));
+          },
       .rewrite = [](Body& body, const Layout& layout, const Scenario& s,
-                    const Params& p) { rewrite_narrow(body, layout, s, how(p)); },
+                    const Params& p) { rewrite_narrow(body, layout, s, fp8_products(p)); },
   };
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 // With several stages a device, each of its stages handles all microbatches before the next one
 // begins.
-Order order(const ScheduleShape& shape, const Params&) {
+Order order_gpipe(const ScheduleShape& shape, const Params&) {
   Order order;
   for (int d = 0; d < shape.devices; ++d) {
     Lane lane{{static_cast<std::uint32_t>(d)}, "compute"};
@@ -46,7 +46,7 @@ Method gpipe() {
                .costs = "activations of all m microbatches alive at once on every stage",
                .legal_when = "always"},
       .file = "core/methods/gpipe.cpp",
-      .order = order,
+      .order = order_gpipe,
       .closed_form = gpipe_closed_form,
   };
 }

@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-Diagnostics check_scenario(const Scenario& scenario, const Params&) {
+Diagnostics check_gradient_accumulation(const Scenario& scenario, const Params&) {
   const Plan& plan = scenario.plan;
   const std::int64_t one = plan.batch.micro * *plan.mesh.dp;
   if (plan.batch.global % one == 0) return {};
@@ -44,7 +44,7 @@ Method gradient_accumulation() {
             .doc =
                 "when gradients are reduced: with the last microbatch of a step, or with every one",
             .values = {"last", "every"}}},
-      .check = check_scenario,
+      .check = check_gradient_accumulation,
       .arrange =
           [](Layout& layout, const Scenario&, const Params& params) {
             if (params.text("reduce") == "every") layout.reduce_every_microbatch = true;

@@ -18,7 +18,7 @@
 namespace trainyard {
 namespace {
 
-Order order(const ScheduleShape& shape, const Params&) {
+Order order_interleaved_1f1b(const ScheduleShape& shape, const Params&) {
   const int p = shape.devices, v = shape.stages / p, n = shape.microbatches * v;
   assert(shape.stages == v * p && shape.microbatches % p == 0 && "check() has refused the rest");
   Order order;
@@ -42,7 +42,7 @@ Order order(const ScheduleShape& shape, const Params&) {
   return order;
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params&) {
+Diagnostics check_interleaved_1f1b(const Scenario& scenario, const Params&) {
   const Plan& plan = scenario.plan;
   Diagnostics found;
   if (plan.virtual_stages < 2)
@@ -78,8 +78,8 @@ Method interleaved_1f1b() {
                .legal_when =
                    "virtual-stages is at least 2 and the microbatches are a multiple of pp"},
       .file = "core/methods/interleaved_1f1b.cpp",
-      .check = check_scenario,
-      .order = order,
+      .check = check_interleaved_1f1b,
+      .order = order_interleaved_1f1b,
       .closed_form = interleaved_closed_form,
   };
 }

@@ -21,12 +21,6 @@ constexpr std::pair<LayerPolicy::Kind, std::string_view> kWords[] = {
     {LayerPolicy::Kind::Op, "op"},
     {LayerPolicy::Kind::Full, "full"}};
 
-[[noreturn]] void refuse(const std::string& sentence, const Place& place) {
-  throw Error(Error::Kind::InvalidInput, sentence, place);
-}
-
-std::string short_text(std::string_view text) { return std::string(text.substr(0, 80)); }
-
 // The parts between separators; never empty.
 std::vector<std::string_view> parts(std::string_view text, char separator, const Place& place) {
   std::vector<std::string_view> found;
@@ -36,7 +30,7 @@ std::vector<std::string_view> parts(std::string_view text, char separator, const
     if (at == std::string_view::npos) return found;
     text.remove_prefix(at + 1);
     if (found.size() > kMostRuns)
-      refuse("expected at most 100000 runs of layers, found more", place);
+      refuse(place.text, "expected at most 100000 runs of layers, found more");
   }
 }
 
@@ -70,9 +64,9 @@ std::string read_name(std::string_view text, const Place& place) {
   }
   if (name.empty())
     refuse(
+        place.text,
         fmt::format("expected names of nodes joined by +, as in keep=attention+act, found \"{}\"",
-                    short_text(text)),
-        place);
+                    text.substr(0, 80)));
   return name;
 }
 
@@ -96,9 +90,9 @@ PolicyRun parse_run(std::string_view text, const Place& place) {
       std::from_chars(count.data(), count.data() + count.size(), run.layers);
   if (failure != std::errc() || end != count.data() + count.size() || run.layers < 1 ||
       run.layers > kMostLayers)
-    refuse(fmt::format("expected a whole number of layers from 1 to {} after *, found \"{}\"",
-                       kMostLayers, short_text(count)),
-           place);
+    refuse(place.text,
+           fmt::format("expected a whole number of layers from 1 to {} after *, found \"{}\"",
+                       kMostLayers, count.substr(0, 80)));
   return run;
 }
 
@@ -106,9 +100,9 @@ StagePolicies parse_stage(std::string_view text, const Place& place) {
   StagePolicies runs;
   for (const std::string_view one : parts(text, ',', place)) {
     if (!runs.empty() && runs.back().layers == 0)
-      refuse(fmt::format("expected a count, as in {}*4: only the last run takes what is left",
-                         short_text(to_text(runs.back().policy))),
-             place);
+      refuse(place.text,
+             fmt::format("expected a count, as in {}*4: only the last run takes what is left",
+                         to_text(runs.back().policy).substr(0, 80)));
     runs.push_back(parse_run(one, place));
   }
   return runs;
@@ -136,9 +130,9 @@ LayerPolicy parse_layer_policy(std::string_view text, const Place& place) {
   if (text.substr(0, kKeep.size()) == kKeep) return parse_kept(text.substr(kKeep.size()), place);
   std::vector<std::string_view> words;
   for (const auto& [kind, word] : kWords) words.push_back(word);
-  refuse(fmt::format("expected none, selective, op, full or keep=<nodes>, found \"{}\"{}",
-                     short_text(text), did_you_mean(text.substr(0, 80), words)),
-         place);
+  refuse(place.text,
+         fmt::format("expected none, selective, op, full or keep=<nodes>, found \"{}\"{}",
+                     text.substr(0, 80), did_you_mean(text.substr(0, 80), words)));
 }
 
 RecomputePolicies parse_policies(std::string_view text, const Place& place) {

@@ -2,7 +2,6 @@
 // the one place where it changes how a model is trained.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -99,24 +98,24 @@ struct Method {
   std::string_view file;  // "core/methods/1f1b.cpp"
   std::vector<ParamSpec> params = {};
   /// All that forbids or endangers it in this scenario, whose plan is complete.
-  std::function<Diagnostics(const Scenario&, const Params&)> check = {};
+  Diagnostics (*check)(const Scenario&, const Params&) = nullptr;
   /// Schedules only: which devices hold its stages.
   Placement placement = Placement::Cyclic;
   /// Schedules only. The shape's placement is the method's.
-  std::function<Order(const ScheduleShape&, const Params&)> order = {};
+  Order (*order)(const ScheduleShape&, const Params&) = nullptr;
   /// Asynchronous schedules only: of so many steps and one more, the one in the middle takes the
   /// time of every further one, its pipeline full before and after. Empty for a schedule whose step
   /// begins and ends with nothing in flight.
-  std::function<int(const ScheduleShape&, const Params&)> settles = {};
+  int (*settles)(const ScheduleShape&, const Params&) = nullptr;
   /// Schedules only: its order has input and weight gradients as actions of their own.
   bool splits_backward = false;
   /// Schedules that have a formula: what planners score instead of laying a program out. Without
   /// one the order itself is followed (estimate_pipeline() in closed_form.h).
-  std::function<PipelineEstimate(const ScheduleShape&, const PipelineTimes&)> closed_form = {};
+  PipelineEstimate (*closed_form)(const ScheduleShape&, const PipelineTimes&) = nullptr;
   /// Settles facts before ops are written.
-  std::function<void(Layout&, const Scenario&, const Params&)> arrange = {};
+  void (*arrange)(Layout&, const Scenario&, const Params&) = nullptr;
   /// Rewrites one kind of layer.
-  std::function<void(Body&, const Layout&, const Scenario&, const Params&)> rewrite = {};
+  void (*rewrite)(Body&, const Layout&, const Scenario&, const Params&) = nullptr;
 };
 
 }  // namespace trainyard

@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-NarrowProducts how(const Params& params) {
+NarrowProducts mxfp8_products(const Params& params) {
   return {.format = DType::F8Block,
           .weights = params.text("weights") == "mxfp8",
           .gather = params.flag("gather-mxfp8"),
@@ -45,7 +45,7 @@ Method mxfp8() {
       .arrange = [](Layout& layout, const Scenario&,
                     const Params& p) { arrange_narrow(layout, DType::F8Block, gradient(p)); },
       .rewrite = [](Body& body, const Layout& layout, const Scenario& s,
-                    const Params& p) { rewrite_narrow(body, layout, s, how(p)); },
+                    const Params& p) { rewrite_narrow(body, layout, s, mxfp8_products(p)); },
   };
 }
 

@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kName = "narrow products";
+constexpr std::string_view kNarrowProductsName = "narrow products";
 constexpr std::int64_t kBf16 = 2;
 // Of a tensor: one for each product that reads it.
 constexpr std::int64_t kCopies = 2;
@@ -77,7 +77,7 @@ class Rewriter {
         if (const Work work = cast_before(op); work.read.value > 0) {
           BodyOp cast;
           cast.name = "cast " + op.name;
-          cast.pass_name = kName;
+          cast.pass_name = kNarrowProductsName;
           cast.node = op.node;
           cast.pass = op.pass;
           cast.work = work;

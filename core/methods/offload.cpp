@@ -16,14 +16,14 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kName = "offload";
+constexpr std::string_view kOffloadName = "offload";
 
 bool keeps(const Params& params, std::string_view what) {
   const std::string& host = params.text("host");
   return host == what || host == "both";
 }
 
-void arrange(Layout& layout, const Scenario&, const Params& params) {
+void arrange_offload(Layout& layout, const Scenario&, const Params& params) {
   layout.host_optimizer = keeps(params, "optimizer");
   layout.host_activations = keeps(params, "activations");
 }
@@ -48,7 +48,7 @@ std::string not_followed(const Method& schedule, std::string_view what) {
   return "";
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
+Diagnostics check_offload(const Scenario& scenario, const Params& params) {
   Diagnostics found;
   const Plan& plan = scenario.plan;
   const Method& schedule = schedule_of(plan);
@@ -92,7 +92,7 @@ HostShare host_share(const Body& body, const Layout& layout) {
 
 Method offload() {
   return {
-      .name = kName,
+      .name = kOffloadName,
       .axis = MethodAxis::Memory,
       .summary = "Keeps optimizer state, activations or both in the memory of the host.",
       .paper = {"ZeRO-Offload: Democratizing Billion-Scale Model Training", "Ren et al.", "ATC",
@@ -109,8 +109,8 @@ Method offload() {
                   .fallback = std::string("none"),
                   .doc = "what the host keeps: none, optimizer, activations or both",
                   .values = {"none", "optimizer", "activations", "both"}}},
-      .check = check_scenario,
-      .arrange = arrange,
+      .check = check_offload,
+      .arrange = arrange_offload,
   };
 }
 

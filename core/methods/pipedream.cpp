@@ -16,7 +16,7 @@
 namespace trainyard {
 namespace {
 
-Order order(const ScheduleShape& shape, const Params& params) {
+Order order_pipedream(const ScheduleShape& shape, const Params& params) {
   const int p = shape.stages;
   Flow flow{.ahead = [p](int stage) { return p - 1 - stage; }};
   if (params.text("sync") == "vertical")
@@ -24,15 +24,16 @@ Order order(const ScheduleShape& shape, const Params& params) {
   return flow_order("pipedream", shape, flow);
 }
 
-int settles(const ScheduleShape& shape, const Params&) {
+int settles_pipedream(const ScheduleShape& shape, const Params&) {
   return settled_after(shape, shape.stages - 1);
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
+Diagnostics check_pipedream(const Scenario& scenario, const Params& params) {
   ScheduleShape shape;
   shape.stages = scenario.plan.mesh.pp;
   shape.microbatches = microbatches(scenario.plan);
-  return check_asynchronous("pipedream", scenario, shape.microbatches, settles(shape, params) + 1);
+  return check_asynchronous("pipedream", scenario, shape.microbatches,
+                            settles_pipedream(shape, params) + 1);
 }
 
 }  // namespace
@@ -54,9 +55,9 @@ Method pipedream() {
                   .doc = "stash: a stage's forward reads its newest weights; vertical: all stages "
                          "read the version that stage 0 had",
                   .values = {"stash", "vertical"}}},
-      .check = check_scenario,
-      .order = order,
-      .settles = settles,
+      .check = check_pipedream,
+      .order = order_pipedream,
+      .settles = settles_pipedream,
   };
 }
 

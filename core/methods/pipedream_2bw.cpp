@@ -16,7 +16,7 @@
 namespace trainyard {
 namespace {
 
-Order order(const ScheduleShape& shape, const Params&) {
+Order order_pipedream_2bw(const ScheduleShape& shape, const Params&) {
   const int p = shape.stages, m = shape.microbatches;
   return flow_order("pipedream-2bw", shape,
                     {.ahead = [p](int stage) { return p - 1 - stage; },
@@ -24,11 +24,11 @@ Order order(const ScheduleShape& shape, const Params&) {
                      .read = [m](int microbatch, int) { return std::max(0, microbatch / m - 1); }});
 }
 
-int settles(const ScheduleShape& shape, const Params&) {
+int settles_pipedream_2bw(const ScheduleShape& shape, const Params&) {
   return settled_after(shape, shape.stages - 1);
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params&) {
+Diagnostics check_pipedream_2bw(const Scenario& scenario, const Params&) {
   const Plan& plan = scenario.plan;
   const std::int64_t p = plan.mesh.pp, m = microbatches(plan);
   Diagnostics found = check_asynchronous("pipedream-2bw", scenario, 1, 1);
@@ -57,9 +57,9 @@ Method pipedream_2bw() {
                    "the same loss",
                .legal_when = "virtual-stages is 1 and a step has at least pp microbatches"},
       .file = "core/methods/pipedream_2bw.cpp",
-      .check = check_scenario,
-      .order = order,
-      .settles = settles,
+      .check = check_pipedream_2bw,
+      .order = order_pipedream_2bw,
+      .settles = settles_pipedream_2bw,
   };
 }
 

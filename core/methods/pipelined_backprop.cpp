@@ -19,32 +19,32 @@
 namespace trainyard {
 namespace {
 
-Order order(const ScheduleShape& shape, const Params& params) {
+Order order_pipelined_backprop(const ScheduleShape& shape, const Params& params) {
   const int last = shape.stages - 1;
   return flow_order(
       "pipelined-backprop", shape,
       {.ahead = [last](int stage) { return 2 * (last - stage); }, .stash = params.flag("stash")});
 }
 
-int settles(const ScheduleShape& shape, const Params&) {
+int settles_pipelined_backprop(const ScheduleShape& shape, const Params&) {
   return settled_after(shape, 2 * (shape.stages - 1));
 }
 
 // A prediction from the last change of weight keeps the weights of one update before.
-void arrange(Layout& layout, const Scenario&, const Params& params) {
+void arrange_pipelined_backprop(Layout& layout, const Scenario&, const Params& params) {
   constexpr int kBeforeBytes = 4;
   if (params.text("predict") != "weight") return;
   layout.optimizer_bytes += kBeforeBytes;
   layout.optimizer_touched_bytes += 2 * kBeforeBytes;
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
+Diagnostics check_pipelined_backprop(const Scenario& scenario, const Params& params) {
   const Plan& plan = scenario.plan;
   ScheduleShape shape;
   shape.stages = plan.mesh.pp;
   shape.microbatches = microbatches(plan);
   Diagnostics found = check_asynchronous("pipelined-backprop", scenario, shape.microbatches,
-                                         settles(shape, params) + 1);
+                                         settles_pipelined_backprop(shape, params) + 1);
   if (plan.batch.micro != 1)
     found.push_back({Diagnostic::Severity::Error,
                      fmt::format("pipelined-backprop works sample by sample, and micro-batch is {}",
@@ -91,10 +91,10 @@ Method pipelined_backprop() {
                  {.name = "stash",
                   .fallback = false,
                   .doc = "keep the weights that a forward read for its backward"}},
-      .check = check_scenario,
-      .order = order,
-      .settles = settles,
-      .arrange = arrange,
+      .check = check_pipelined_backprop,
+      .order = order_pipelined_backprop,
+      .settles = settles_pipelined_backprop,
+      .arrange = arrange_pipelined_backprop,
   };
 }
 

@@ -21,7 +21,7 @@ int ahead(int stages, int stage, const Params& params) {
   return params.text("flow") == "1f1b" ? below : 2 * below + 1;
 }
 
-Order order(const ScheduleShape& shape, const Params& params) {
+Order order_pipemare(const ScheduleShape& shape, const Params& params) {
   return flow_order("pipemare", shape,
                     {.ahead = [&](int stage) { return ahead(shape.stages, stage, params); },
                      .update_every = shape.microbatches,
@@ -29,20 +29,20 @@ Order order(const ScheduleShape& shape, const Params& params) {
                      .stash = false});
 }
 
-int settles(const ScheduleShape& shape, const Params& params) {
+int settles_pipemare(const ScheduleShape& shape, const Params& params) {
   return 2 * static_cast<int>(params.integer("warmup")) +
          settled_after(shape, ahead(shape.stages, 0, params));
 }
 
 // T2's mean motion is one more moment of every parameter, read and written with each update.
-void arrange(Layout& layout, const Scenario&, const Params& params) {
+void arrange_pipemare(Layout& layout, const Scenario&, const Params& params) {
   constexpr int kMotionBytes = 4;
   if (!params.flag("correct")) return;
   layout.optimizer_bytes += kMotionBytes;
   layout.optimizer_touched_bytes += 2 * kMotionBytes;
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params&) {
+Diagnostics check_pipemare(const Scenario& scenario, const Params&) {
   return check_asynchronous("pipemare", scenario, 1, 1);
 }
 
@@ -81,10 +81,10 @@ Method pipemare() {
                   .fallback = std::int64_t{0},
                   .doc = "T3: steps with a flush before the first one without",
                   .high = 100}},
-      .check = check_scenario,
-      .order = order,
-      .settles = settles,
-      .arrange = arrange,
+      .check = check_pipemare,
+      .order = order_pipemare,
+      .settles = settles_pipemare,
+      .arrange = arrange_pipemare,
   };
 }
 

@@ -23,12 +23,12 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kName = "recompute";
+constexpr std::string_view kRecomputeName = "recompute";
 
 BodyOp again(BodyOp op, Pass pass) {
   op.recomputed = true;
   op.pass = pass;
-  op.pass_name = kName;
+  op.pass_name = kRecomputeName;
   return op;
 }
 
@@ -214,7 +214,8 @@ class KeptNodes {
   std::vector<bool> kept_, again_;  // by node
 };
 
-void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params& params) {
+void rewrite_recompute(Body& body, const Layout& layout, const Scenario& scenario,
+                       const Params& params) {
   const Block& block = scenario.model.blocks[static_cast<std::size_t>(body.block)];
   if (!block.layer) return;
   const LayerPolicy policy =
@@ -244,7 +245,7 @@ std::int64_t most_layers(const Scenario& scenario) {
   return (layer_count(scenario.model) + stages - 1) / stages;
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
+Diagnostics check_recompute(const Scenario& scenario, const Params& params) {
   const std::string& policy = params.text("policy");
   const Place place{"plan#/choices/recompute"};
   if (policy == "selective" && scenario.plan.flash_attention)
@@ -279,7 +280,7 @@ std::string refusal(std::string_view text) {
 
 Method recompute() {
   return {
-      .name = kName,
+      .name = kRecomputeName,
       .axis = MethodAxis::Memory,
       .summary = "Throws away what forward keeps and computes it again before backward.",
       .paper = {"Training Deep Nets with Sublinear Memory Cost", "Chen et al.", "arXiv 1604.06174",
@@ -303,8 +304,8 @@ Method recompute() {
                   .doc = "layers of each stage that policy blocks recomputes",
                   .low = 0,
                   .high = 1e6}},
-      .check = check_scenario,
-      .rewrite = rewrite,
+      .check = check_recompute,
+      .rewrite = rewrite_recompute,
   };
 }
 

@@ -13,7 +13,8 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const Place& place, const std::string& expected, std::string_view found) {
+[[noreturn]] void refuse_value(const Place& place, const std::string& expected,
+                               std::string_view found) {
   throw Error(Error::Kind::InvalidInput,
               "expected " + expected + ", found \"" + std::string(found.substr(0, 80)) + "\"",
               place);
@@ -26,18 +27,18 @@ std::int64_t whole_number(std::string_view value, std::int64_t low, std::int64_t
   const bool all = end == value.data() + value.size() && !value.empty();
   if (failure == std::errc::result_out_of_range ||
       (failure == std::errc() && all && (number < low || number > high)))
-    refuse(place, "a whole number from " + std::to_string(low) + " to " + std::to_string(high),
-           value);
+    refuse_value(
+        place, "a whole number from " + std::to_string(low) + " to " + std::to_string(high), value);
   if (failure != std::errc() || !all)
-    refuse(place, "a whole number such as " + std::to_string(std::max<std::int64_t>(low, 8)),
-           value);
+    refuse_value(place, "a whole number such as " + std::to_string(std::max<std::int64_t>(low, 8)),
+                 value);
   return number;
 }
 
 bool on_off(std::string_view value, const Place& place) {
   if (value == "on" || value == "true") return true;
   if (value == "off" || value == "false") return false;
-  refuse(place, "on or off", value);
+  refuse_value(place, "on or off", value);
 }
 
 std::string on_off(bool value) { return value ? "on" : "off"; }
@@ -122,16 +123,16 @@ void set_gradient_dtype(Plan& plan, std::string_view value, const Place& place) 
   const Choice* precision = chosen_on(plan, MethodAxis::Precision);
   const std::string name = precision == nullptr ? "bf16" : precision->method;
   if (!has_gradient_dtype(name))
-    refuse(place, "precision bf16, fp16, fp8, mxfp8 or nvfp4 beside gradient-dtype",
-           "precision=" + name);
+    refuse_value(place, "precision bf16, fp16, fp8, mxfp8 or nvfp4 beside gradient-dtype",
+                 "precision=" + name);
   set_param(plan, name, "gradient-dtype", value, place);
 }
 
 void set_loss_scale(Plan& plan, std::string_view value, const Place& place) {
   const Choice* precision = chosen_on(plan, MethodAxis::Precision);
   if (precision == nullptr || precision->method != "fp16")
-    refuse(place, "precision=fp16 before loss-scale",
-           precision == nullptr ? "no precision" : "precision=" + precision->method);
+    refuse_value(place, "precision=fp16 before loss-scale",
+                 precision == nullptr ? "no precision" : "precision=" + precision->method);
   if (value == "dynamic") return set_param(plan, "fp16", "dynamic", "true", place);
   set_param(plan, "fp16", "loss-scale", value, place);
   set_param(plan, "fp16", "dynamic", "false", place);
@@ -151,7 +152,7 @@ void set_zero(Plan& plan, std::string_view value, const Place& place) {
   }
   if (value == "fsdp") value = "3";
   if (value.size() != 1 || value[0] < '0' || value[0] > '3')
-    refuse(place, "0, 1, 2, 3 (FSDP) or hybrid=<ranks>", value);
+    refuse_value(place, "0, 1, 2, 3 (FSDP) or hybrid=<ranks>", value);
   set_param(plan, "zero", "stage", value, place);
 }
 
@@ -175,7 +176,7 @@ RecomputePolicies full_blocks(std::string_view counts, const Place& place) {
     policies.stages.push_back(std::move(stage));
     if (comma == std::string_view::npos) return policies;
     rest.remove_prefix(comma + 1);
-    if (policies.stages.size() > 100'000) refuse(place, "at most 100000 stages", "more");
+    if (policies.stages.size() > 100'000) refuse_value(place, "at most 100000 stages", "more");
   }
 }
 
@@ -254,14 +255,14 @@ void set_split(Plan& plan, std::string_view value, const Place& place) {
     split = balanced_later();
   } else if (value != "even") {
     if (value.find_first_of("0123456789") == std::string_view::npos)
-      refuse(place, "even, balanced or layers of each stage such as 10,10,9", value);
+      refuse_value(place, "even, balanced or layers of each stage such as 10,10,9", value);
     while (true) {
       const std::size_t comma = value.find(',');
       split.layers.push_back(
           static_cast<int>(whole_number(value.substr(0, comma), 0, 1'000'000, place)));
       if (comma == std::string_view::npos) break;
       value.remove_prefix(comma + 1);
-      if (split.layers.size() > 100'000) refuse(place, "at most 100000 stages", "more");
+      if (split.layers.size() > 100'000) refuse_value(place, "at most 100000 stages", "more");
     }
   }
   plan.split = std::move(split);
@@ -286,7 +287,8 @@ void set_rank_order(Plan& plan, std::string_view value, const Place& place) {
   std::vector<std::string> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   if (sorted != std::vector<std::string>{"cp", "dp", "ep", "pp", "tp"})
-    refuse(place, "tp, cp, ep, dp and pp once each, fastest first, as in tp-cp-ep-dp-pp", value);
+    refuse_value(place, "tp, cp, ep, dp and pp once each, fastest first, as in tp-cp-ep-dp-pp",
+                 value);
   plan.mesh.order = value;
 }
 

@@ -19,7 +19,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kName = "tensor-parallel";
+constexpr std::string_view kTensorParallelName = "tensor-parallel";
 
 // What has to be inserted around the ops of one node.
 struct Around {
@@ -77,8 +77,9 @@ class Inserter {
   // On the tensor, or on its gradient.
   BodyOp op(std::string name, TensorId tensor, bool of_gradient, std::size_t node, Pass pass,
             CollectiveKind kind, Bytes bytes) const {
-    BodyOp op = collective_op(kName, std::move(name), NodeId{static_cast<std::uint32_t>(node)},
-                              pass, kind, Group::Tensor, bytes);
+    BodyOp op =
+        collective_op(kTensorParallelName, std::move(name),
+                      NodeId{static_cast<std::uint32_t>(node)}, pass, kind, Group::Tensor, bytes);
     op.tensor = tensor;
     op.of_gradient = of_gradient;
     return op;
@@ -164,7 +165,8 @@ std::vector<BodyOp> weave_backward(const std::vector<BodyOp>& ops,
   return woven;
 }
 
-void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params&) {
+void rewrite_tensor_parallel(Body& body, const Layout& layout, const Scenario& scenario,
+                             const Params&) {
   if (layout.binding.tp == 1) return;
   const Graph& graph = scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
   Inserter inserter(graph, layout);
@@ -218,7 +220,7 @@ Diagnostics check_regions(const Scenario& scenario) {
                          : "sequence-parallel=off"}};
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
+Diagnostics check_tensor_parallel(const Scenario& scenario, const Params& params) {
   const int tp = scenario.plan.mesh.tp;
   if (tp == 1) return {};
   Diagnostics found = check_degree(scenario);
@@ -237,7 +239,7 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
 
 Method tensor_parallel() {
   return {
-      .name = kName,
+      .name = kTensorParallelName,
       .axis = MethodAxis::Sharding,
       .summary =
           "Cuts the products of every layer over tp ranks; with sequence parallel the rest of the "
@@ -254,14 +256,14 @@ Method tensor_parallel() {
       .params = {{.name = "sequence-parallel",
                   .fallback = true,
                   .doc = "divide norms and residuals along the sequence"}},
-      .check = check_scenario,
+      .check = check_tensor_parallel,
       .arrange =
           [](Layout& layout, const Scenario& scenario, const Params& params) {
             layout.binding.tp = scenario.plan.mesh.tp;
             layout.binding.sequence_parallel =
                 params.flag("sequence-parallel") && scenario.plan.mesh.tp > 1;
           },
-      .rewrite = rewrite,
+      .rewrite = rewrite_tensor_parallel,
   };
 }
 

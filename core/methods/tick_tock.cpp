@@ -154,14 +154,14 @@ Order through_devices(const ScheduleShape& shape, const Params& params) {
   return order;
 }
 
-Order order(const ScheduleShape& shape, const Params& params) {
+Order order_tick_tock(const ScheduleShape& shape, const Params& params) {
   if (shape.stages > 1) return through_devices(shape, params);
   if (params.text("sync") == "async")
     expect_versions("tick-tock", shape, params.integer("waves") * shape.steps);
   return Waves(shape, params).run();
 }
 
-int settles(const ScheduleShape& shape, const Params& params) {
+int settles_tick_tock(const ScheduleShape& shape, const Params& params) {
   if (params.text("sync") == "accumulate") return 0;
   if (shape.stages > 1) return settled_after(shape, shape.stages);
   return 4;  // two cycles until every wave has met all others, and as many for the last to end
@@ -193,7 +193,7 @@ void check_waves(Diagnostics& found, const Plan& plan, const Params& params) {
            "plan#/choices/tick-tock", "tick-tock.sync=async");
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
+Diagnostics check_tick_tock(const Scenario& scenario, const Params& params) {
   const Plan& plan = scenario.plan;
   ScheduleShape shape;
   shape.stages = plan.mesh.pp;
@@ -202,7 +202,7 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
                                : plan.mesh.pp > 1             ? shape.microbatches
                                                               : params.integer("waves");
   Diagnostics found =
-      check_asynchronous("tick-tock", scenario, updates, settles(shape, params) + 1);
+      check_asynchronous("tick-tock", scenario, updates, settles_tick_tock(shape, params) + 1);
   check_waves(found, plan, params);
   return found;
 }
@@ -250,9 +250,9 @@ Method tick_tock() {
                   .doc = "sync local: cycles from one average to the next",
                   .low = 1,
                   .high = 1000}},
-      .check = check_scenario,
-      .order = order,
-      .settles = settles,
+      .check = check_tick_tock,
+      .order = order_tick_tock,
+      .settles = settles_tick_tock,
   };
 }
 

@@ -6,9 +6,9 @@
 namespace trainyard {
 namespace {
 
-class Writer {
+class FlowWriter {
  public:
-  explicit Writer(int microbatches) {
+  explicit FlowWriter(int microbatches) {
     actions_.reserve(6 * static_cast<std::size_t>(microbatches));
   }
 
@@ -40,7 +40,7 @@ std::vector<FlowAction> two_flows(int places, int place, int microbatches) {
   assert(0 <= place && place < places && microbatches >= 2 * places);
   constexpr bool kOwn = false, kOther = true;
   const int inner = places - 1 - place;  // devices between it and where the flows meet
-  Writer w(microbatches);
+  FlowWriter w(microbatches);
 
   for (int i = 0; i < 2 * inner; ++i) w.forward(kOwn);
   for (int i = 0; i <= place; ++i) w.forward(kOwn), w.forward(kOther);

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-Order order(const ScheduleShape& shape, const Params&) {
+Order order_v_half(const ScheduleShape& shape, const Params&) {
   BuildingBlock block{.forward_down = 2, .forward_up = 1, .backward_down = 2, .backward_up = 1};
   if (shape.devices % 2 == 0) block.loss = 4;
   block.turn_backward = 2;
@@ -33,7 +33,7 @@ Method v_half() {
       .file = "core/methods/v_half.cpp",
       .check = [](const Scenario& s, const Params&) { return expect_chunks(s, "v-half", 2); },
       .placement = Placement::V,
-      .order = order,
+      .order = order_v_half,
       .splits_backward = true,
   };
 }

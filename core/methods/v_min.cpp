@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-Order order(const ScheduleShape& shape, const Params&) {
+Order order_v_min(const ScheduleShape& shape, const Params&) {
   return repeat({.loss = shape.devices % 3 == 0 ? 3 : 1}, shape);
 }
 
@@ -30,7 +30,7 @@ Method v_min() {
       .file = "core/methods/v_min.cpp",
       .check = [](const Scenario& s, const Params&) { return expect_chunks(s, "v-min", 2); },
       .placement = Placement::V,
-      .order = order,
+      .order = order_v_min,
       .splits_backward = true,
   };
 }

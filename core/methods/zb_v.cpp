@@ -16,9 +16,9 @@ namespace trainyard {
 namespace {
 
 // One device's lane; counts of what each chunk has done so far.
-class Writer {
+class VWriter {
  public:
-  Writer(const ScheduleShape& shape, int device) : shape_(shape) {
+  VWriter(const ScheduleShape& shape, int device) : shape_(shape) {
     const auto d = static_cast<std::uint32_t>(device);
     stages_ = {StageId{d}, StageId{static_cast<std::uint32_t>(shape.stages) - 1 - d}};
     lane_ = {{d}, "compute"};
@@ -50,7 +50,7 @@ class Writer {
 
 Lane lane_of(const ScheduleShape& shape, int d) {
   const int p = shape.devices, n = std::max(shape.microbatches, 2 * p - 1);
-  Writer w(shape, d);
+  VWriter w(shape, d);
   for (int i = 0; i < 2 * (p - d) - 1; ++i) w.forward(0);
   for (int i = 0; i < d; ++i) w.forward(1), w.forward(0);
   for (int i = 0; i < p - d; ++i) w.forward(1), w.input_gradient(1), w.weight_gradient(1);
@@ -66,7 +66,7 @@ Lane lane_of(const ScheduleShape& shape, int d) {
   return w.take();
 }
 
-Order order(const ScheduleShape& shape, const Params&) {
+Order order_zb_v(const ScheduleShape& shape, const Params&) {
   assert(shape.stages == 2 * shape.devices && "check() has refused the rest");
   Order order;
   for (int d = 0; d < shape.devices; ++d) order.lanes.push_back(lane_of(shape, d));
@@ -90,7 +90,7 @@ Method zb_v() {
       .file = "core/methods/zb_v.cpp",
       .check = [](const Scenario& s, const Params&) { return expect_chunks(s, "zb-v", 2); },
       .placement = Placement::V,
-      .order = order,
+      .order = order_zb_v,
       .splits_backward = true,
   };
 }

@@ -21,7 +21,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kName = "zero";
+constexpr std::string_view kZeroName = "zero";
 
 // One kind of parameters: how many there are and among whom they are divided and replicated.
 struct Part {
@@ -31,7 +31,8 @@ struct Part {
   std::string label;
 };
 
-void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const Params& params) {
+void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
+                  const Params& params) {
   const std::int64_t stage = params.integer("stage");
   const Mesh& mesh = scenario.plan.mesh;
   const std::int64_t data = ranks(mesh, Group::Data), group = layout.shard_group;
@@ -48,15 +49,15 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
       continue;
     const Bytes gradients = gradient_bytes(part.parameters, layout);
     if (stage >= 2) body.unreduced += gradients;
-    body.reduce.push_back(collective_op(kName, "scatter " + part.label + "gradients", NodeId{},
+    body.reduce.push_back(collective_op(kZeroName, "scatter " + part.label + "gradients", NodeId{},
                                         Pass::BackwardWeight, CollectiveKind::ReduceScatter,
                                         part.shard, gradients));
     if (part.replicas > 1)
-      body.reduce.push_back(collective_op(kName, "reduce " + part.label + "shards", NodeId{},
+      body.reduce.push_back(collective_op(kZeroName, "reduce " + part.label + "shards", NodeId{},
                                           Pass::BackwardWeight, CollectiveKind::AllReduce,
                                           part.replica, share(gradients, group)));
     const BodyOp gather =
-        collective_op(kName, "gather " + part.label + "weights", NodeId{}, Pass::Forward,
+        collective_op(kZeroName, "gather " + part.label + "weights", NodeId{}, Pass::Forward,
                       CollectiveKind::AllGather, part.shard, weight(part.parameters));
     const bool keeps = stage == 3 && !params.flag("reshard");
     if (keeps) body.resident += weight(part.parameters);
@@ -73,7 +74,7 @@ void rewrite(Body& body, const Layout& layout, const Scenario& scenario, const P
   }
 }
 
-void arrange(Layout& layout, const Scenario& scenario, const Params& params) {
+void arrange_zero(Layout& layout, const Scenario& scenario, const Params& params) {
   const std::int64_t stage = params.integer("stage");
   const Mesh& mesh = scenario.plan.mesh;
   const std::int64_t data = ranks(mesh, Group::Data), wanted = params.integer("shard");
@@ -85,7 +86,7 @@ void arrange(Layout& layout, const Scenario& scenario, const Params& params) {
   if (stage >= 2 && data > 1) layout.reduce_every_microbatch = true;
 }
 
-Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
+Diagnostics check_zero(const Scenario& scenario, const Params& params) {
   Diagnostics found;
   const Mesh& mesh = scenario.plan.mesh;
   const std::int64_t data = ranks(mesh, Group::Data), shard = params.integer("shard"),
@@ -126,7 +127,7 @@ Diagnostics check_scenario(const Scenario& scenario, const Params& params) {
 
 Method zero() {
   return {
-      .name = kName,
+      .name = kZeroName,
       .axis = MethodAxis::Reduction,
       .summary =
           "Divides optimizer state (1), gradients (2) and weights (3, FSDP) over the data-parallel "
@@ -152,9 +153,9 @@ Method zero() {
                   .fallback = true,
                   .doc = "stage 3: lets go of gathered weights after forward; false keeps them for "
                          "backward, one gather less"}},
-      .check = check_scenario,
-      .arrange = arrange,
-      .rewrite = rewrite,
+      .check = check_zero,
+      .arrange = arrange_zero,
+      .rewrite = rewrite_zero,
   };
 }
 

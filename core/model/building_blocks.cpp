@@ -31,10 +31,6 @@ constexpr std::array kBuildingBlocks = {
     BuildingBlock{"pooling", "Pooling", "largest of 2 × 2", false},
 };
 
-[[noreturn]] void refuse(const std::string& place, const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence, Place{place});
-}
-
 bool is_sequence(const Shape& shape) {
   return shape.size() == 3 &&
          (shape[0].axis == Axis::SequenceRegion || shape[0].axis == Axis::Sequence) &&

@@ -48,13 +48,13 @@ Model image_model(std::string name, std::string family) {
 }
 
 // What flows between two blocks of a convolutional network.
-struct Flow {
+struct ImageFlow {
   std::int64_t channels, size;
 };
 
 // A block's normalised convolutions with a shortcut around them; the shortcut is projected where
 // shapes change.
-Block residual_block(std::string name, std::int64_t count, Flow& flow, std::int64_t width,
+Block residual_block(std::string name, std::int64_t count, ImageFlow& flow, std::int64_t width,
                      std::int64_t stride, bool bottleneck) {
   ImageBuilder b;
   const TensorId x = b.image(flow.channels, flow.size);
@@ -75,8 +75,8 @@ Block residual_block(std::string name, std::int64_t count, Flow& flow, std::int6
   return b.block(std::move(name), count, true, b.activate("relu", b.residual("add", shortcut, h)));
 }
 
-void push_stage(Model& model, const std::string& name, int blocks, Flow& flow, std::int64_t width,
-                std::int64_t stride, bool bottleneck) {
+void push_stage(Model& model, const std::string& name, int blocks, ImageFlow& flow,
+                std::int64_t width, std::int64_t stride, bool bottleneck) {
   model.blocks.push_back(residual_block(name + ".first", 1, flow, width, stride, bottleneck));
   if (blocks > 1)
     model.blocks.push_back(residual_block(name, blocks - 1, flow, width, 1, bottleneck));
@@ -91,7 +91,7 @@ Model build_resnet(std::string name, const std::vector<int>& blocks, bool bottle
   x = start.activate("relu", start.bn("bn1", x));
   x = start.node("maxpool", pooling(), {x}, {{"kernel", 3}, {"stride", 2}, {"padding", 1}});
   model.blocks.push_back(start.block("stem", 1, false, x));
-  Flow flow{64, 56};
+  ImageFlow flow{64, 56};
   for (std::size_t stage = 0; stage < blocks.size(); ++stage)
     push_stage(model, "layer" + std::to_string(stage + 1), blocks[stage], flow,
                std::int64_t{64} << stage, stage == 0 ? 1 : 2, bottleneck);
@@ -107,7 +107,7 @@ Model build_small_resnet(std::string name, int blocks_per_stage) {
   const TensorId x =
       start.bn("bn1", start.conv("conv1", start.image(3, 32), 16, 3, 1, false, true));
   model.blocks.push_back(start.block("stem", 1, false, start.activate("relu", x)));
-  Flow flow{16, 32};
+  ImageFlow flow{16, 32};
   for (int stage = 0; stage < 3; ++stage)
     push_stage(model, "layer" + std::to_string(stage + 1), blocks_per_stage, flow,
                std::int64_t{16} << stage, stage == 0 ? 1 : 2, false);
@@ -131,7 +131,7 @@ Model build_convnet(const ConvNetSpec& spec) {
   const TensorId x = start.bn("bn1", start.conv("conv1", start.image(spec.channels, spec.image),
                                                 spec.width, 3, 1, false, true));
   model.blocks.push_back(start.block("stem", 1, false, start.activate("relu", x)));
-  Flow flow{spec.width, spec.image};
+  ImageFlow flow{spec.width, spec.image};
   for (std::int64_t stage = 0; stage < spec.stages; ++stage)
     push_stage(model, "layer" + std::to_string(stage + 1), static_cast<int>(spec.blocks), flow,
                spec.width << stage, stage == 0 ? 1 : 2, false);
@@ -145,7 +145,7 @@ namespace {
 
 // Norm and activation come before each convolution; the shortcut branches off after them where it
 // is projected.
-Block wide_block(std::string name, std::int64_t count, Flow& flow, std::int64_t width,
+Block wide_block(std::string name, std::int64_t count, ImageFlow& flow, std::int64_t width,
                  std::int64_t stride) {
   ImageBuilder b;
   const TensorId x = b.image(flow.channels, flow.size);
@@ -165,7 +165,7 @@ Model build_wide_resnet(std::string name, int depth, int width) {
   ImageBuilder start;
   const TensorId x = start.conv("conv1", start.image(3, 32), 16, 3, 1, false, true);
   model.blocks.push_back(start.block("stem", 1, false, x));
-  Flow flow{16, 32};
+  ImageFlow flow{16, 32};
   const int blocks = (depth - 4) / 6;
   for (int group = 0; group < 3; ++group) {
     const std::string label = "group" + std::to_string(group + 1);
@@ -182,7 +182,7 @@ Model build_wide_resnet(std::string name, int depth, int width) {
 Model build_vgg16(std::string name) {
   Model model = image_model(std::move(name), "vgg");
   constexpr int kConvolutions[] = {2, 2, 3, 3, 3};
-  Flow flow{3, 224};
+  ImageFlow flow{3, 224};
   for (int stage = 0; stage < 5; ++stage) {
     const std::int64_t width = std::min<std::int64_t>(512, std::int64_t{64} << stage);
     for (int i = 0; i < kConvolutions[stage]; ++i) {

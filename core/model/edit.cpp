@@ -9,10 +9,6 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& place, const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence, Place{place});
-}
-
 std::string quoted(const std::string& text) { return "\"" + text.substr(0, 60) + "\""; }
 
 void expect_block(const Model& model, int block) {
@@ -50,7 +46,7 @@ void end_broken_ties(Model& model) {
       if (!tensor.tied_to.empty() && !there(tensor.tied_to)) tensor.tied_to.clear();
 }
 
-Model whole(Model model) {
+Model verified(Model model) {
   if (model.blocks.empty()) refuse("model", "expected at least one block, found none");
   for (Block& block : model.blocks) block.graph = without_unused_tensors(block.graph);
   end_broken_ties(model);
@@ -133,7 +129,7 @@ Model duplicated_node(Model model, ModelPart part, ModelPart* made) {
   replace_reads(graph, from, copy.outputs[0], -1);
   graph.nodes.insert(graph.nodes.begin() + part.node + 1, std::move(copy));
   if (made != nullptr) *made = {part.block, part.node + 1};
-  return whole(std::move(model));
+  return verified(std::move(model));
 }
 
 // The node and the one that feeds it change places.
@@ -162,7 +158,7 @@ Model swapped_with_maker(Model model, ModelPart part, ModelPart* moved_to) {
   std::swap(graph.tensors[middle.value].name, graph.tensors[after.value].name);
   std::swap(graph.nodes[maker], graph.nodes[at]);
   if (moved_to != nullptr) *moved_to = {part.block, static_cast<int>(maker)};
-  return whole(std::move(model));
+  return verified(std::move(model));
 }
 
 Model moved_node(const Model& model, ModelPart part, int by, ModelPart* moved_to) {
@@ -198,7 +194,7 @@ Model without(const Model& given, ModelPart part) {
   Model model = given;
   if (part.node < 0) {
     model.blocks.erase(model.blocks.begin() + part.block);
-    return whole(std::move(model));
+    return verified(std::move(model));
   }
   Block& block = block_of(model, part);
   const Node node = block.graph.nodes[static_cast<std::size_t>(part.node)];
@@ -210,7 +206,7 @@ Model without(const Model& given, ModelPart part) {
     refuse(block.name, "expected at least one node to remain; remove the block instead");
   replace_reads(block.graph, node.outputs[0], kept_input(node), part.node);
   block.graph.nodes.erase(block.graph.nodes.begin() + part.node);
-  return whole(std::move(model));
+  return verified(std::move(model));
 }
 
 Model duplicated(const Model& given, ModelPart part, ModelPart* made) {
@@ -221,7 +217,7 @@ Model duplicated(const Model& given, ModelPart part, ModelPart* made) {
   copy.name = free_block_name(model, copy.name);
   model.blocks.insert(model.blocks.begin() + part.block + 1, std::move(copy));
   if (made != nullptr) *made = {part.block + 1, -1};
-  return whole(std::move(model));
+  return verified(std::move(model));
 }
 
 Model moved(const Model& given, ModelPart part, int by, ModelPart* moved_to) {
@@ -238,7 +234,7 @@ Model moved(const Model& given, ModelPart part, int by, ModelPart* moved_to) {
   model.blocks.erase(model.blocks.begin() + part.block);
   model.blocks.insert(model.blocks.begin() + to, std::move(block));
   if (moved_to != nullptr) *moved_to = {to, -1};
-  return whole(std::move(model));
+  return verified(std::move(model));
 }
 
 Model split_block(const Model& given, int at, int first) {
@@ -254,7 +250,7 @@ Model split_block(const Model& given, int at, int first) {
   rest.count = block.count - first;
   block.count = first;
   model.blocks.insert(model.blocks.begin() + at + 1, std::move(rest));
-  return whole(std::move(model));
+  return verified(std::move(model));
 }
 
 Model renamed_block(const Model& given, int at, const std::string& name) {

@@ -16,10 +16,6 @@ namespace {
 constexpr std::int64_t kMostSize = std::int64_t{1} << 28;
 constexpr std::int64_t kMostCount = 100'000;
 
-[[noreturn]] void refuse(const std::string& place, const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence, Place{place});
-}
-
 const Block* block_at(const Model& model, int at) {
   return at >= 0 && at < static_cast<int>(model.blocks.size())
              ? &model.blocks[static_cast<std::size_t>(at)]

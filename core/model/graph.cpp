@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/base/saturating.h"
 #include "core/model/op.h"
 
 namespace trainyard {
@@ -12,12 +13,6 @@ namespace {
 std::int64_t bound_size(const Dim& dim, const Binding& binding) {
   if (dim.size != 0) return dim.size;
   return dim.axis == Axis::Batch ? binding.micro_batch : binding.sequence;
-}
-
-std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max()
-                                                : product;
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }

@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/saturating.h"
 #include "core/model/op.h"
 
 namespace trainyard {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? kMost : sum;
-}
-
-std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? kMost : product;
-}
 
 bool counts(const Tensor& tensor) {
   return tensor.kind == TensorKind::Parameter && tensor.tied_to.empty();

@@ -67,9 +67,7 @@ TransformerSpec decoder_spec(const char* family, const char* name, const Values&
   return spec;
 }
 
-Model transformer(const Values& v) {
-  return build_decoder(decoder_spec("llama", "transformer", v));
-}
+Model decoder_of(const Values& v) { return build_decoder(decoder_spec("llama", "transformer", v)); }
 
 Model moe(const Values& v) {
   TransformerSpec spec = decoder_spec("mixtral", "moe", v);
@@ -135,7 +133,7 @@ std::vector<Preset> make_presets() {
         {"top", 512, 1, kMostWidth, "", "width of the network behind them"}},
        recommender},
       {"transformer", "Transformer", "decoder as Llama has it (Touvron et al. 2023)",
-       decoder_sizes(24, 2048, 16, 16, 5632), transformer},
+       decoder_sizes(24, 2048, 16, 16, 5632), decoder_of},
       {"moe", "Mixture of experts",
        "decoder with routed experts in every layer, as Mixtral has it (Jiang et al. 2024)",
        std::move(moe_sizes), moe},
@@ -148,9 +146,7 @@ const Preset* find_preset(View name) {
   return nullptr;
 }
 
-std::string quoted(View text) { return "\"" + std::string(text.substr(0, 60)) + "\""; }
-
-Error refused(const std::string& sentence) { return Error(Error::Kind::InvalidInput, sentence); }
+std::string quoted_size(View text) { return "\"" + std::string(text.substr(0, 60)) + "\""; }
 
 std::size_t find_size(const Preset& preset, View name) {
   std::vector<View> names;
@@ -158,8 +154,8 @@ std::size_t find_size(const Preset& preset, View name) {
     if (preset.sizes[i].name == name) return i;
     names.push_back(preset.sizes[i].name);
   }
-  throw refused("no size of " + std::string(preset.name) + " is called " + quoted(name) +
-                did_you_mean(name, names));
+  refuse("no size of " + std::string(preset.name) + " is called " + quoted_size(name) +
+         did_you_mean(name, names));
 }
 
 std::int64_t read_size(const PresetSize& size, View text) {
@@ -168,11 +164,11 @@ std::int64_t read_size(const PresetSize& size, View text) {
   try {
     value = parse_integer(text);
   } catch (const Error& error) {
-    throw refused(name + ": " + error.what());
+    refuse(name + ": " + error.what());
   }
   if (value < size.low || value > size.high)
-    throw refused(name + ": expected a whole number from " + std::to_string(size.low) + " to " +
-                  std::to_string(size.high) + ", found " + std::to_string(value));
+    refuse(name + ": expected a whole number from " + std::to_string(size.low) + " to " +
+           std::to_string(size.high) + ", found " + std::to_string(value));
   return value;
 }
 
@@ -185,8 +181,8 @@ Model read_words(View words) {
     for (const Preset& known : presets()) names.push_back(known.name);
     std::string all;
     for (const View known : names) all += (all.empty() ? "" : ", ") + std::string(known);
-    throw refused("expected one of the presets " + all + " before the colon, found " +
-                  quoted(name) + did_you_mean(name, names));
+    refuse("expected one of the presets " + all + " before the colon, found " + quoted_size(name) +
+           did_you_mean(name, names));
   }
   Values values;
   for (const PresetSize& size : preset->sizes) values.push_back(size.usual);
@@ -197,10 +193,10 @@ Model read_words(View words) {
     const View part = rest.substr(start, end - start);
     const std::size_t equals = part.find('=');
     if (equals == View::npos)
-      throw refused("a size is written NAME=NUMBER, as " + std::string(preset->sizes[0].name) +
-                    "=" + std::to_string(preset->sizes[0].usual) + ", not " + quoted(part));
+      refuse("a size is written NAME=NUMBER, as " + std::string(preset->sizes[0].name) + "=" +
+             std::to_string(preset->sizes[0].usual) + ", not " + quoted_size(part));
     const std::size_t at = find_size(*preset, part.substr(0, equals));
-    if (seen[at]) throw refused(std::string(preset->sizes[at].name) + " is given twice");
+    if (seen[at]) refuse(std::string(preset->sizes[at].name) + " is given twice");
     seen[at] = true;
     values[at] = read_size(preset->sizes[at], part.substr(equals + 1));
     start = end + 1;
@@ -228,7 +224,7 @@ Model preset_model(View words) {
   try {
     return read_words(words);
   } catch (const Error& error) {
-    throw Error(error.kind(), error.what(), Place{"model " + quoted(words)});
+    throw Error(error.kind(), error.what(), Place{"model " + quoted_size(words)});
   }
 }
 

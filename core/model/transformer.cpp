@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kRelativeBuckets = 32;  // T5 (Raffel et al. 2020)
 
-[[noreturn]] void refuse(const TransformerSpec& spec, const std::string& sentence) {
+[[noreturn]] void refuse_spec(const TransformerSpec& spec, const std::string& sentence) {
   throw Error(Error::Kind::InvalidInput, spec.name + ": " + sentence);
 }
 
@@ -18,8 +18,8 @@ void expect_positive(const TransformerSpec& spec, std::int64_t value, const char
   constexpr std::int64_t kMost = std::int64_t{1} << 28;  // products of two sizes then fit 64 bits
                                                          // with room
   if (value < 1 || value > kMost)
-    refuse(spec, std::string("expected ") + what + " from 1 to " + std::to_string(kMost) +
-                     ", found " + std::to_string(value));
+    refuse_spec(spec, std::string("expected ") + what + " from 1 to " + std::to_string(kMost) +
+                          ", found " + std::to_string(value));
 }
 
 std::string embedding_table(const TransformerSpec& spec) {
@@ -39,21 +39,21 @@ TransformerSpec completed(TransformerSpec spec) {
   expect_positive(spec, spec.ffn, "a feed-forward size");
   if (spec.kv_heads == 0) spec.kv_heads = spec.heads;
   if (spec.heads % spec.kv_heads != 0)
-    refuse(spec, "expected key/value heads that divide the " + std::to_string(spec.heads) +
-                     " attention heads, found " + std::to_string(spec.kv_heads));
+    refuse_spec(spec, "expected key/value heads that divide the " + std::to_string(spec.heads) +
+                          " attention heads, found " + std::to_string(spec.kv_heads));
   if (spec.head_dim == 0 && spec.latent.kv_rank == 0) {
     if (spec.hidden % spec.heads != 0)
-      refuse(spec, "expected attention heads that divide the hidden size " +
-                       std::to_string(spec.hidden) + ", found " + std::to_string(spec.heads));
+      refuse_spec(spec, "expected attention heads that divide the hidden size " +
+                            std::to_string(spec.hidden) + ", found " + std::to_string(spec.heads));
     spec.head_dim = spec.hidden / spec.heads;
   }
   const ExpertsSpec& experts = spec.experts;
   if (experts.count > 0 && (experts.top_k < 1 || experts.top_k > experts.count))
-    refuse(spec, "expected experts per token from 1 to " + std::to_string(experts.count) +
-                     ", found " + std::to_string(experts.top_k));
+    refuse_spec(spec, "expected experts per token from 1 to " + std::to_string(experts.count) +
+                          ", found " + std::to_string(experts.top_k));
   if (experts.dense_layers > spec.layers)
-    refuse(spec, "expected at most " + std::to_string(spec.layers) + " dense layers, found " +
-                     std::to_string(experts.dense_layers));
+    refuse_spec(spec, "expected at most " + std::to_string(spec.layers) + " dense layers, found " +
+                          std::to_string(experts.dense_layers));
   return spec;
 }
 
@@ -263,8 +263,8 @@ Model build_vision_transformer(const TransformerSpec& given, const ImageSpec& im
   expect_positive(spec, image.patch, "a patch size");
   expect_positive(spec, image.channels, "a number of channels");
   if (image.image % image.patch != 0)
-    refuse(spec, "expected a patch that divides the image of " + std::to_string(image.image) +
-                     ", found " + std::to_string(image.patch));
+    refuse_spec(spec, "expected a patch that divides the image of " + std::to_string(image.image) +
+                          ", found " + std::to_string(image.patch));
   const std::int64_t side = image.image / image.patch, tokens = side * side + 1;
   spec.sequence = tokens;
   Model model = empty_model(spec);

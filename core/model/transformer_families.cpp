@@ -193,12 +193,12 @@ TransformerSpec transformer() {
   return spec;
 }
 
-struct Family {
+struct NamedFamily {
   std::string_view name;
   TransformerSpec (*spec)();
 };
 
-constexpr Family kFamilies[] = {
+constexpr NamedFamily kFamilies[] = {
     {"llama", llama},
     {"mistral", llama},
     {"mixtral", llama},
@@ -224,14 +224,14 @@ constexpr Family kFamilies[] = {
 const std::vector<std::string>& transformer_families() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (const Family& family : kFamilies) list.emplace_back(family.name);
+    for (const NamedFamily& family : kFamilies) list.emplace_back(family.name);
     return list;
   }();
   return names;
 }
 
 TransformerSpec family_spec(std::string_view family) {
-  for (const Family& known : kFamilies) {
+  for (const NamedFamily& known : kFamilies) {
     if (known.name != family) continue;
     TransformerSpec spec = known.spec();
     spec.family = family;

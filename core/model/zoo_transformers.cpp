@@ -181,7 +181,7 @@ Model mixtral_8x22b(const ZooEntry& entry) {
   return build_decoder(spec);
 }
 
-Model deepseek_v3(const ZooEntry& entry) {
+Model zoo_deepseek_v3(const ZooEntry& entry) {
   TransformerSpec spec = sized(spec_of(entry, "deepseek_v3"), 61, 7168, 128, 18432, 129280, 163840);
   spec.experts = {256, 8, 2048, 1, 3, true};
   spec.latent = {1536, 512, 128, 64, 128};
@@ -225,18 +225,18 @@ Model bert_large(const ZooEntry& entry) {
   return build_encoder(sized(spec_of(entry, "bert"), 24, 1024, 16, 4096, 30522, 512));
 }
 
-Model t5(const ZooEntry& entry, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
-         std::int64_t width, std::int64_t ffn) {
+Model zoo_t5(const ZooEntry& entry, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
+             std::int64_t width, std::int64_t ffn) {
   TransformerSpec spec = sized(spec_of(entry, "t5"), layers, hidden, heads, ffn, 32128, 512);
   spec.decoder_layers = layers;
   spec.head_dim = width;
   return build_encoder_decoder(spec);
 }
-Model t5_small(const ZooEntry& entry) { return t5(entry, 6, 512, 8, 64, 2048); }
-Model t5_base(const ZooEntry& entry) { return t5(entry, 12, 768, 12, 64, 3072); }
-Model t5_large(const ZooEntry& entry) { return t5(entry, 24, 1024, 16, 64, 4096); }
-Model t5_3b(const ZooEntry& entry) { return t5(entry, 24, 1024, 32, 128, 16384); }
-Model t5_11b(const ZooEntry& entry) { return t5(entry, 24, 1024, 128, 128, 65536); }
+Model t5_small(const ZooEntry& entry) { return zoo_t5(entry, 6, 512, 8, 64, 2048); }
+Model t5_base(const ZooEntry& entry) { return zoo_t5(entry, 12, 768, 12, 64, 3072); }
+Model t5_large(const ZooEntry& entry) { return zoo_t5(entry, 24, 1024, 16, 64, 4096); }
+Model t5_3b(const ZooEntry& entry) { return zoo_t5(entry, 24, 1024, 32, 128, 16384); }
+Model t5_11b(const ZooEntry& entry) { return zoo_t5(entry, 24, 1024, 128, 128, 65536); }
 
 Model vaswani(const ZooEntry& entry, std::int64_t hidden, std::int64_t heads) {
   TransformerSpec spec =
@@ -247,16 +247,16 @@ Model vaswani(const ZooEntry& entry, std::int64_t hidden, std::int64_t heads) {
 Model transformer_base(const ZooEntry& entry) { return vaswani(entry, 512, 8); }
 Model transformer_big(const ZooEntry& entry) { return vaswani(entry, 1024, 16); }
 
-Model vit(const ZooEntry& entry, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
-          std::int64_t patch) {
+Model zoo_vit(const ZooEntry& entry, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
+              std::int64_t patch) {
   ImageSpec image;
   image.patch = patch;
   return build_vision_transformer(
       sized(spec_of(entry, "vit"), layers, hidden, heads, 4 * hidden, 0, 0), image);
 }
-Model vit_b16(const ZooEntry& entry) { return vit(entry, 12, 768, 12, 16); }
-Model vit_l16(const ZooEntry& entry) { return vit(entry, 24, 1024, 16, 16); }
-Model vit_h14(const ZooEntry& entry) { return vit(entry, 32, 1280, 16, 14); }
+Model vit_b16(const ZooEntry& entry) { return zoo_vit(entry, 12, 768, 12, 16); }
+Model vit_l16(const ZooEntry& entry) { return zoo_vit(entry, 24, 1024, 16, 16); }
+Model vit_h14(const ZooEntry& entry) { return zoo_vit(entry, 32, 1280, 16, 14); }
 
 constexpr std::string_view kVaswani =
     "Vaswani et al. 2017, table 3 (rounded there; the count is our formula's)";
@@ -271,7 +271,7 @@ constexpr ZooEntry kOthers[] = {
      "model card of v0.3 (vocabulary 32768)", mixtral_8x22b},
     {"deepseek-v3", "deepseek_v3", 671026419200, 37552297472, true,
      "model card; counts the routers' balancing bias, not the layer that predicts a second token",
-     deepseek_v3},
+     zoo_deepseek_v3},
     {"kimi-k2", "deepseek_v3", 1026408232448, 32861500928, false,
      "config.json of the model card (about 1 trillion, 32 billion active; the count is our "
      "formula's)",

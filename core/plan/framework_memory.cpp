@@ -12,7 +12,7 @@ constexpr FrameworkMemory deepspeed(std::string_view name) {
           .bucket_parameters = 1'000'000'000};
 }
 
-constexpr FrameworkMemory kFrameworks[] = {
+constexpr FrameworkMemory kMemoryOfFrameworks[] = {
     deepspeed("deepspeed"),
     deepspeed("megatron-deepspeed"),
     {.framework = "fsdp", .shards_are_master = true, .gathered_layers = 1},
@@ -23,7 +23,7 @@ constexpr FrameworkMemory kFrameworks[] = {
 }  // namespace
 
 const FrameworkMemory& framework_memory(std::string_view framework) {
-  for (const FrameworkMemory& known : kFrameworks)
+  for (const FrameworkMemory& known : kMemoryOfFrameworks)
     if (known.framework == framework) return known;
   return kNothing;
 }

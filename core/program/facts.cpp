@@ -12,7 +12,7 @@ namespace {
 constexpr int kUnknown = -1;
 
 /// One microbatch on one copy of a stage.
-struct Pass {
+struct StagePass {
   std::int32_t microbatch = 0;
   std::int16_t wave = 0;
   std::uint32_t stream = 0;
@@ -28,7 +28,7 @@ struct Read {
   bool late = false;           // of a microbatch of the program's last step
 };
 
-struct Written {
+struct WrittenWork {
   std::int16_t wave = 0;
   std::uint32_t stream = 0, at = 0;  // at: its first instruction
   std::int32_t index = 0;            // Instruction::microbatch: of step or update
@@ -37,16 +37,16 @@ struct Written {
 
 struct Copy {
   DeviceId device;
-  std::vector<Pass> passes;      // by stream, then begin
-  std::vector<Written> updates;  // by stream, then place in it
+  std::vector<StagePass> passes;     // by stream, then begin
+  std::vector<WrittenWork> updates;  // by stream, then place in it
   std::int64_t sent = 0;
   bool by_place = false;       // no version is ever written: every update makes the next one
   bool private_waves = false;  // each wave holds its own weights
 };
 
-class Reader {
+class FactReader {
  public:
-  explicit Reader(const Program& program)
+  explicit FactReader(const Program& program)
       : p_(program), copies_of_(static_cast<std::size_t>(copies(program.placement))) {
     copies_.resize(static_cast<std::size_t>(std::max(0, p_.stages)) * copies_of_);
     for (std::size_t i = 0; i < copies_.size(); ++i)
@@ -81,7 +81,7 @@ class Reader {
   std::vector<Staleness> staleness() {
     std::vector<Staleness> all;
     for (std::size_t i = 0; i < copies_.size(); ++i)
-      for (const Pass& pass : copies_[i].passes)
+      for (const StagePass& pass : copies_[i].passes)
         if (pass.taken != kUnknown && pass.forward != kUnknown)
           all.push_back({{static_cast<std::uint32_t>(i / copies_of_)},
                          pass.microbatch,
@@ -130,7 +130,7 @@ class Reader {
 
   void note_read(Copy& copy, std::uint32_t s, std::uint32_t i, const Instruction& in, Phase phase) {
     const std::size_t at = find_or_add(copy, s, i, in);
-    Pass& pass = copy.passes[at];
+    StagePass& pass = copy.passes[at];
     pass.end = i, pass.end_stream = s;
     int& version = phase == Phase::Forward ? pass.forward : pass.backward;
     if (version == kUnknown || in.weights < version) version = in.weights;
@@ -160,18 +160,20 @@ class Reader {
     }
   }
 
-  std::int32_t step_of(const Pass& pass) const {
+  std::int32_t step_of(const StagePass& pass) const {
     return p_.microbatches > 0 ? pass.microbatch / p_.microbatches : 0;
   }
-  bool late(const Pass& pass) const { return step_of(pass) + 1 >= p_.steps; }
+  bool late(const StagePass& pass) const { return step_of(pass) + 1 >= p_.steps; }
 
   /// Updates of a copy in one stream: half-open, indices of copy.updates, which lie by stream.
   static std::pair<std::size_t, std::size_t> of_stream(const Copy& copy, std::uint32_t s) {
     const auto begin = copy.updates.begin(), end = copy.updates.end();
     const auto first = std::lower_bound(
-        begin, end, s, [](const Written& w, std::uint32_t stream) { return w.stream < stream; });
+        begin, end, s,
+        [](const WrittenWork& w, std::uint32_t stream) { return w.stream < stream; });
     const auto last = std::upper_bound(
-        first, end, s, [](std::uint32_t stream, const Written& w) { return stream < w.stream; });
+        first, end, s,
+        [](std::uint32_t stream, const WrittenWork& w) { return stream < w.stream; });
     return {static_cast<std::size_t>(first - begin), static_cast<std::size_t>(last - begin)};
   }
 
@@ -179,9 +181,10 @@ class Reader {
   static std::size_t next_update(const Copy& copy, std::pair<std::size_t, std::size_t> range,
                                  std::uint32_t instruction) {
     const auto begin = copy.updates.begin();
-    const auto at = std::upper_bound(begin + static_cast<std::ptrdiff_t>(range.first),
-                                     begin + static_cast<std::ptrdiff_t>(range.second), instruction,
-                                     [](std::uint32_t i, const Written& w) { return i < w.at; });
+    const auto at =
+        std::upper_bound(begin + static_cast<std::ptrdiff_t>(range.first),
+                         begin + static_cast<std::ptrdiff_t>(range.second), instruction,
+                         [](std::uint32_t i, const WrittenWork& w) { return i < w.at; });
     return static_cast<std::size_t>(at - begin);
   }
 
@@ -189,22 +192,22 @@ class Reader {
   void settle(Copy& copy) {
     copy.by_place =
         !copy.updates.empty() && std::all_of(copy.updates.begin(), copy.updates.end(),
-                                             [](const Written& w) { return w.version == 0; });
+                                             [](const WrittenWork& w) { return w.version == 0; });
     if (copy.by_place) {
       std::uint32_t stream = 0;
       int version = 0;
-      for (Written& w : copy.updates) {
+      for (WrittenWork& w : copy.updates) {
         if (w.stream != stream) version = 0;
         stream = w.stream;
         w.version = ++version;
       }
     }
     copy.private_waves = written_by_two_waves(copy.updates);
-    for (Pass& pass : copy.passes) {
+    for (StagePass& pass : copy.passes) {
       const auto range = of_stream(copy, pass.end_stream);
       if (range.first == range.second) {
         // Its lane leaves updating to another one, at the end of each step.
-        for (const Written& w : copy.updates)
+        for (const WrittenWork& w : copy.updates)
           if (w.index == step_of(pass)) pass.taken = w.version;
         if (copy.by_place) pass.forward = pass.backward = step_of(pass);
         continue;
@@ -218,9 +221,9 @@ class Reader {
     }
   }
 
-  static bool written_by_two_waves(const std::vector<Written>& updates) {
+  static bool written_by_two_waves(const std::vector<WrittenWork>& updates) {
     std::vector<std::pair<int, std::int16_t>> seen;
-    for (const Written& w : updates) seen.push_back({w.version, w.wave});
+    for (const WrittenWork& w : updates) seen.push_back({w.version, w.wave});
     std::sort(seen.begin(), seen.end());
     for (std::size_t i = 1; i < seen.size(); ++i)
       if (seen[i].first == seen[i - 1].first && seen[i].second != seen[i - 1].second) return true;
@@ -229,7 +232,7 @@ class Reader {
 
   void add_delays(const Copy& copy, StageFacts& f) const {
     std::int64_t sum = 0, count = 0;
-    for (const Pass& pass : copy.passes) {
+    for (const StagePass& pass : copy.passes) {
       if (!late(pass) || pass.forward == kUnknown) continue;
       if (pass.backward != kUnknown && pass.backward != pass.forward) f.consistent = false;
       if (pass.taken == kUnknown) continue;
@@ -243,7 +246,7 @@ class Reader {
 
   int versions(const Copy& copy) const {
     std::vector<Read> reads;
-    for (const Pass& pass : copy.passes) {
+    for (const StagePass& pass : copy.passes) {
       const auto range = of_stream(copy, pass.end_stream);
       const auto read = [&](int version, std::uint32_t at) {
         if (version == kUnknown) return;
@@ -296,9 +299,9 @@ class Reader {
   }
 
   /// The last version that is written for a pass: by its wave where waves hold their own.
-  static int newest(const Copy& copy, const Pass& pass) {
+  static int newest(const Copy& copy, const StagePass& pass) {
     int version = 0;
-    for (const Written& w : copy.updates)
+    for (const WrittenWork& w : copy.updates)
       if (!copy.private_waves || w.wave == pass.wave) version = std::max(version, w.version);
     return std::max({version, pass.forward, pass.backward});
   }
@@ -331,8 +334,8 @@ class Reader {
 
 }  // namespace
 
-std::vector<StageFacts> facts(const Program& program) { return Reader(program).facts(); }
+std::vector<StageFacts> facts(const Program& program) { return FactReader(program).facts(); }
 
-std::vector<Staleness> staleness(const Program& program) { return Reader(program).staleness(); }
+std::vector<Staleness> staleness(const Program& program) { return FactReader(program).staleness(); }
 
 }  // namespace trainyard

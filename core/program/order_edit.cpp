@@ -11,10 +11,6 @@
 namespace trainyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(Error::Kind::InvalidInput, message);
-}
-
 // One link of a circle: it stands behind the other in their lane, or needs what the other makes.
 struct Link {
   std::uint32_t to = 0;

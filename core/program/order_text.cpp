@@ -46,9 +46,9 @@ void write(std::string& out, const Lane& lane) {
 }
 
 /// Reads one line from the left and knows the column it is at.
-class LineReader {
+class OrderLineReader {
  public:
-  LineReader(std::string_view text, std::size_t line, const Place& place)
+  OrderLineReader(std::string_view text, std::size_t line, const Place& place)
       : text_(text), line_(line), place_(place) {}
 
   bool done() const { return at_ == text_.size(); }
@@ -107,7 +107,7 @@ class LineReader {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20; }
 
-Lane read_lane(LineReader& in) {
+Lane read_lane(OrderLineReader& in) {
   Lane lane;
   lane.device.value = in.number<std::uint32_t>("a device after \"d\"");
   if (!in.starts("/")) in.refuse("\"/\" and the lane's name after the device");
@@ -125,7 +125,7 @@ Lane read_lane(LineReader& in) {
   return lane;
 }
 
-Precedence read_precedence(LineReader& in) {
+Precedence read_precedence(OrderLineReader& in) {
   Precedence p;
   p.before = in.action();
   if (!in.take(" < ")) in.refuse("\"<\" and a second action");
@@ -165,7 +165,7 @@ Order parse_order(std::string_view text, const Place& place) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (content.ends_with('\r')) content.remove_suffix(1);
     if (content.empty()) continue;
-    LineReader in(content, line, place);
+    OrderLineReader in(content, line, place);
     if (in.take("d")) {
       if (!order.precedences.empty()) in.refuse("lanes before the precedences");
       order.lanes.push_back(read_lane(in));

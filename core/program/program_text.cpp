@@ -184,9 +184,9 @@ struct Token {
   bool has_value = false, used = false;
 };
 
-class LineReader {
+class ProgramLineReader {
  public:
-  LineReader(std::string_view text, std::size_t line, const Place& place, Names& names)
+  ProgramLineReader(std::string_view text, std::size_t line, const Place& place, Names& names)
       : text_(text), line_(line), place_(place), names_(names) {
     skip_spaces();
     if (done()) return;
@@ -361,9 +361,9 @@ std::uint32_t size_of(const std::vector<T>& list) {
   return static_cast<std::uint32_t>(list.size());
 }
 
-class Reader {
+class ProgramReader {
  public:
-  void line(LineReader& in) {
+  void line(ProgramLineReader& in) {
     const std::string_view word = in.word();
     if (!begun_ && word != "program") in.refuse_word("\"program\" in the first line");
     if (word == "program" && !begun_) {
@@ -403,7 +403,7 @@ class Reader {
 
  private:
   template <class T>
-  T& add(LineReader& in, std::vector<T>& list) {
+  T& add(ProgramLineReader& in, std::vector<T>& list) {
     fields(in, list.emplace_back());
     return list.back();
   }
@@ -425,13 +425,13 @@ class Reader {
 std::string to_text(const Program& program) { return Writer(program).run(); }
 
 Program parse_program(std::string_view text, const Place& place) {
-  Reader reader;
+  ProgramReader reader;
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view content = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (content.ends_with('\r')) content.remove_suffix(1);
-    LineReader in(content, line, place, reader.names());
+    ProgramLineReader in(content, line, place, reader.names());
     if (!in.word().empty()) reader.line(in);
   }
   if (!reader.begun())

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kMostProblems = 100;
+constexpr std::size_t kMostProgramProblems = 100;
 
 class Verifier {
  public:
@@ -31,7 +31,7 @@ class Verifier {
  private:
   template <class... Args>
   void add(std::string_view place, fmt::format_string<Args...> form, Args&&... args) {
-    if (found_.size() == kMostProblems) return;
+    if (found_.size() == kMostProgramProblems) return;
     Diagnostic wrong;
     wrong.message = fmt::format(form, std::forward<Args>(args)...);
     wrong.place = {fmt::format("program {}", place)};

@@ -57,16 +57,16 @@ struct Part {
   Bytes bytes{};
   int instances = 0;
 };
-using Key = std::pair<Category, std::string>;
+using PartKey = std::pair<Category, std::string>;
 
-void add(std::map<Key, Part>& sums, Category category, std::string name, Bytes bytes,
+void add(std::map<PartKey, Part>& sums, Category category, std::string name, Bytes bytes,
          int instances) {
   Part& part = sums[{category, std::move(name)}];
   part.bytes += bytes;
   part.instances = std::max(part.instances, instances);
 }
 
-void add_buffer(std::map<Key, Part>& sums, const Program& program, const Alive& alive) {
+void add_buffer(std::map<PartKey, Part>& sums, const Program& program, const Alive& alive) {
   const Buffer& buffer = program.buffers[alive.buffer.value];
   if (!per_microbatch(buffer.category) || buffer.parts == 0) {
     const bool named = per_microbatch(buffer.category) || buffer.category == Category::Workspace;
@@ -81,7 +81,7 @@ void add_buffer(std::map<Key, Part>& sums, const Program& program, const Alive& 
   }
 }
 
-std::string part_name(const Key& key, const Part& part) {
+std::string part_name(const PartKey& key, const Part& part) {
   const auto& [category, tensor] = key;
   if (tensor.empty()) return words(category);
   if (!per_microbatch(category)) return words(category) + ": " + tensor;
@@ -93,7 +93,7 @@ std::string part_name(const Key& key, const Part& part) {
 
 std::vector<CrestPart> crest_at(const Workload&, const Program& program, const Timeline& timeline,
                                 DeviceId device, Instant at) {
-  std::map<Key, Part> sums;
+  std::map<PartKey, Part> sums;
   Bytes whole{};
   for (const Alive& alive : alive_at(timeline, program, device, at)) {
     add_buffer(sums, program, alive);

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-using Key = std::pair<std::string, std::string>;
+using OwnerKey = std::pair<std::string, std::string>;
 
 const Body& body_of(const Workload& w, const Workload::Run& run) {
   return w.bodies[static_cast<std::size_t>(run.body)];
@@ -20,8 +20,8 @@ const Block& block_of(const Workload& w, const Body& body) {
 }
 
 // What of the stage's layers a buffer of its activations is made of.
-void add_stage(std::map<Key, ModuleOwner>& sums, const Workload& w, StageId stage, bool for_weight,
-               int instances) {
+void add_stage(std::map<OwnerKey, ModuleOwner>& sums, const Workload& w, StageId stage,
+               bool for_weight, int instances) {
   for (const Workload::Run& run : w.runs[stage.value]) {
     const Body& body = body_of(w, run);
     const Block& block = block_of(w, body);
@@ -90,7 +90,7 @@ Owners owners(const Experiment& e) {
   found.phase = doing_at(e.program, e.timeline, found.device, crest.at).phase;
   found.categories = crest.bytes;
 
-  std::map<Key, ModuleOwner> sums;
+  std::map<OwnerKey, ModuleOwner> sums;
   std::map<std::string, Bytes> others;
   std::set<std::uint32_t> stages;
   for (const Buffer& buffer : e.program.buffers)

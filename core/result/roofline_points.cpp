@@ -11,14 +11,14 @@ namespace {
 
 // Calls that ask the same of the device are one point, whatever they are called; so are all updates
 // of the optimizer, whose sizes differ with every layer and whose intensity does not.
-using Key = std::tuple<Pass, bool, WorkKind, DType, double, std::int64_t>;
+using PointKey = std::tuple<Pass, bool, WorkKind, DType, double, std::int64_t>;
 struct Alike {
   RooflinePoint point;
   std::vector<std::string> names;
 };
-using Groups = std::map<Key, Alike>;
+using Groups = std::map<PointKey, Alike>;
 
-Key key_of(const BodyOp& op) {
+PointKey key_of(const BodyOp& op) {
   const Work& work = op.work;
   const bool all_alike = work.kind == WorkKind::Optimizer;
   return {op.pass,

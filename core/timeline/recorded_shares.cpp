@@ -10,22 +10,22 @@ namespace trainyard {
 namespace {
 
 // What streams do at an instant counts once: computing hides the rest, communication hides copies.
-enum Layer : std::uint8_t { Compute, Comm, Copy };
+enum Layer : std::uint8_t { ComputeLayer, CommLayer, CopyLayer };
 constexpr std::size_t kLayers = 3;
 
 Layer layer_of(RecordedKind kind) {
-  if (kind == RecordedKind::Communication) return Comm;
-  return kind == RecordedKind::Transfer ? Copy : Compute;
+  if (kind == RecordedKind::Communication) return CommLayer;
+  return kind == RecordedKind::Transfer ? CopyLayer : ComputeLayer;
 }
 
-struct Stretch {
+struct LayerStretch {
   std::int64_t from = 0, to = 0;  // half-open, not empty
 };
 // In order, apart from each other.
-using Stretches = std::vector<Stretch>;
+using Stretches = std::vector<LayerStretch>;
 
 // One that begins no sooner than all before.
-void append(Stretches& all, Stretch next) {
+void append(Stretches& all, LayerStretch next) {
   if (!all.empty() && next.from <= all.back().to)
     all.back().to = std::max(all.back().to, next.to);
   else
@@ -44,7 +44,7 @@ Stretches united(const Stretches& a, const Stretches& b) {
 
 std::int64_t length(const Stretches& all) {
   std::int64_t sum = 0;
-  for (const Stretch& each : all) sum += each.to - each.from;
+  for (const LayerStretch& each : all) sum += each.to - each.from;
   return sum;
 }
 
@@ -92,14 +92,14 @@ class Within {
  public:
   explicit Within(const Stretches& known) : at_(known.data()), end_(at_ + known.size()) {}
   /// The one that holds `asked`, or nothing.
-  const Stretch* holder(Stretch asked) {
-    at_ = skip(at_, end_, [&](const Stretch& known) { return known.to < asked.to; });
+  const LayerStretch* holder(LayerStretch asked) {
+    at_ = skip(at_, end_, [&](const LayerStretch& known) { return known.to < asked.to; });
     return at_ != end_ && at_->from <= asked.from ? at_ : nullptr;
   }
 
  private:
-  const Stretch* at_;
-  const Stretch* end_;
+  const LayerStretch* at_;
+  const LayerStretch* end_;
 };
 
 // The spans of a row that touch the range: [first, last) of the trace's.
@@ -145,14 +145,15 @@ class Covers {
 
   /// What rows before have covered is left out here: it changes nothing, and soon it is nearly all.
   void add(const RecordedTrace& trace, Touched spans, std::int64_t from, std::int64_t to) {
-    std::array<Within, kLayers> within = {Within(busy_[Compute].most()), Within(busy_[Comm].most()),
-                                          Within(busy_[Copy].most())};
+    std::array<Within, kLayers> within = {Within(busy_[ComputeLayer].most()),
+                                          Within(busy_[CommLayer].most()),
+                                          Within(busy_[CopyLayer].most())};
     std::array<Stretches, kLayers> layers;
     const std::int64_t* ends = trace.end.data();
     for (std::size_t i = spans.first; i < spans.last;) {
-      const Stretch span{std::max(trace.start[i], from), std::min(trace.end[i], to)};
+      const LayerStretch span{std::max(trace.start[i], from), std::min(trace.end[i], to)};
       // Computing hides all that lies beside it.
-      if (const Stretch* hides = within[Compute].holder(span)) {
+      if (const LayerStretch* hides = within[ComputeLayer].holder(span)) {
         const auto hidden = [&](std::int64_t end) { return end <= hides->to; };
         i = static_cast<std::size_t>(skip(ends + i + 1, ends + spans.last, hidden) - ends);
         continue;
@@ -160,16 +161,17 @@ class Covers {
       const auto kind = static_cast<RecordedKind>(trace.category[i++]);
       if (span.from >= span.to || (streams_ && kind == RecordedKind::Host)) continue;
       const Layer layer = layer_of(kind);
-      if (layer == Compute || within[layer].holder(span) == nullptr) append(layers[layer], span);
+      if (layer == ComputeLayer || within[layer].holder(span) == nullptr)
+        append(layers[layer], span);
     }
     for (std::size_t i = 0; i < kLayers; ++i) busy_[i].add(std::move(layers[i]));
   }
 
   void divide_time(Duration whole, RecordedShare& share) const {
-    const Stretches compute = busy_[Compute].all();
-    const Stretches shown = united(compute, busy_[Comm].all());
+    const Stretches compute = busy_[ComputeLayer].all();
+    const Stretches shown = united(compute, busy_[CommLayer].all());
     const Duration computes{length(compute)}, either{length(shown)},
-        any{length(united(shown, busy_[Copy].all()))};
+        any{length(united(shown, busy_[CopyLayer].all()))};
     share.compute = computes;
     share.communication = either - computes;
     share.transfer = any - either;

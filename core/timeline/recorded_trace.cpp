@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::int64_t kFarthest = kFarthestRecorded.count();
 
-[[noreturn]] void refuse(const RecordedTrace& trace, const std::string& sentence) {
+[[noreturn]] void refuse_trace(const RecordedTrace& trace, const std::string& sentence) {
   throw Error(Error::Kind::InvalidInput, sentence, {trace.source});
 }
 
 void check_row(const RecordedTrace& trace, const RecordedRow& row, std::size_t number) {
   const auto bad = [&](const char* expected) {
-    refuse(trace, std::string("expected ") + expected + ", found otherwise in row " +
-                      std::to_string(number));
+    refuse_trace(trace, std::string("expected ") + expected + ", found otherwise in row " +
+                            std::to_string(number));
   };
   if (row.thread >= trace.threads.size()) bad("a thread of the list");
   if (row.first > trace.start.size() || row.count > trace.start.size() - row.first)
@@ -55,7 +55,7 @@ void check_counter(const RecordedTrace& trace, const RecordedCounter& counter) {
   for (std::size_t i = 0; fine && i < counter.at.size(); ++i)
     fine = std::isfinite(counter.value[i]) && (i == 0 || counter.at[i] > counter.at[i - 1]) &&
            std::abs(counter.at[i] / 2) <= kFarthest / 2;
-  if (!fine) refuse(trace, "expected counters that increase in time, with finite values");
+  if (!fine) refuse_trace(trace, "expected counters that increase in time, with finite values");
 }
 
 }  // namespace
@@ -108,27 +108,27 @@ Duration median_step(const RecordedTrace& trace) {
 void check(const RecordedTrace& trace) {
   const std::size_t spans = trace.start.size();
   if (trace.end.size() != spans || trace.name.size() != spans || trace.category.size() != spans)
-    refuse(trace, "expected one start, end, name and kind a span");
+    refuse_trace(trace, "expected one start, end, name and kind a span");
   for (const RecordedThread& thread : trace.threads)
     if (thread.process >= trace.processes.size())
-      refuse(trace, "expected threads of processes of the list");
+      refuse_trace(trace, "expected threads of processes of the list");
   std::uint64_t next = 0;
   std::size_t half = 0;  // rows before it have half of the spans, about
   for (std::size_t i = 0; i < trace.rows.size(); ++i) {
-    if (trace.rows[i].first != next) refuse(trace, "expected rows side by side");
+    if (trace.rows[i].first != next) refuse_trace(trace, "expected rows side by side");
     next += trace.rows[i].count;
     if (next <= spans / 2) half = i + 1;
   }
-  if (next != spans) refuse(trace, "expected every span in a row");
+  if (next != spans) refuse_trace(trace, "expected every span in a row");
   check_rows(trace, half);
   for (const RecordedCounter& counter : trace.counters) check_counter(trace, counter);
   if (trace.part && (trace.part->from < Instant{0} || trace.part->to <= trace.part->from ||
                      trace.part->whole < trace.part->to || trace.part->whole > kFarthestRecorded))
-    refuse(trace, "expected a part within the recording");
+    refuse_trace(trace, "expected a part within the recording");
   for (const RecordedStep& step : trace.steps)
     if (step.process >= trace.processes.size() || step.to < step.from ||
         step.from.count() < -kFarthest || step.to.count() > kFarthest)
-      refuse(trace, "expected steps of processes of the list that end after they start");
+      refuse_trace(trace, "expected steps of processes of the list that end after they start");
 }
 
 }  // namespace trainyard

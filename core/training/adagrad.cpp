@@ -8,11 +8,11 @@
 namespace trainyard {
 namespace {
 
-struct Numbers {
+struct AdagradNumbers {
   float rate, scale, decay, epsilon;
 };
 
-TRAINYARD_VECTORISED void adagrad_steps(Numbers k, const float* __restrict w,
+TRAINYARD_VECTORISED void adagrad_steps(AdagradNumbers k, const float* __restrict w,
                                         const float* __restrict g, float* __restrict sum,
                                         float* __restrict u, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {

@@ -9,14 +9,14 @@
 namespace trainyard {
 namespace {
 
-struct Numbers {
+struct AdamNumbers {
   float scale, decay;  // of the gradient; L2, into the gradient
   float beta1, beta1_rest, beta2, beta2_rest;
   float rate, second, epsilon;  // with their bias corrections
   float apart;                  // rate times decoupled decay
 };
 
-TRAINYARD_VECTORISED void adam_steps(Numbers k, const float* __restrict w,
+TRAINYARD_VECTORISED void adam_steps(AdamNumbers k, const float* __restrict w,
                                      const float* __restrict g, float* __restrict m,
                                      float* __restrict v, float* __restrict u, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -41,16 +41,16 @@ class Adam final : public StretchRule {
     const Training& all = training();
     const auto t = static_cast<double>(facts.t + 1);
     const double decay = part.decays ? all.weight_decay : 0;
-    const Numbers k{static_cast<float>(facts.gradient_scale),
-                    static_cast<float>(decoupled_ ? 0 : decay),
-                    static_cast<float>(all.beta1),
-                    static_cast<float>(1 - all.beta1),
-                    static_cast<float>(all.beta2),
-                    static_cast<float>(1 - all.beta2),
-                    static_cast<float>(facts.rate / (1 - std::pow(all.beta1, t))),
-                    static_cast<float>(1 / std::sqrt(1 - std::pow(all.beta2, t))),
-                    static_cast<float>(all.epsilon),
-                    static_cast<float>(decoupled_ ? facts.rate * decay : 0)};
+    const AdamNumbers k{static_cast<float>(facts.gradient_scale),
+                        static_cast<float>(decoupled_ ? 0 : decay),
+                        static_cast<float>(all.beta1),
+                        static_cast<float>(1 - all.beta1),
+                        static_cast<float>(all.beta2),
+                        static_cast<float>(1 - all.beta2),
+                        static_cast<float>(facts.rate / (1 - std::pow(all.beta1, t))),
+                        static_cast<float>(1 / std::sqrt(1 - std::pow(all.beta2, t))),
+                        static_cast<float>(all.epsilon),
+                        static_cast<float>(decoupled_ ? facts.rate * decay : 0)};
     adam_steps(k, s.weights, s.gradients, s.state[0], s.state[1], s.step, s.count);
   }
 

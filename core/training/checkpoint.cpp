@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kMagic = "trainyard state\n";
 constexpr std::uint32_t kVersion = 1;
-constexpr Bytes kMost = 256_GiB;
+constexpr Bytes kLargestCheckpoint = 256_GiB;
 
 class Writer {
  public:
@@ -46,10 +46,6 @@ class Writer {
  private:
   std::string out_;
 };
-
-[[noreturn]] void refuse(const std::string& path, const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence, Place{path});
-}
 
 class Reader {
  public:
@@ -178,7 +174,7 @@ void save(const Checkpoint& checkpoint, const std::string& path) {
 }
 
 Checkpoint load_checkpoint(const std::string& path) {
-  return parse_checkpoint(read_file(path, kMost), path);
+  return parse_checkpoint(read_file(path, kLargestCheckpoint), path);
 }
 
 void expect_same(const Checkpoint& checkpoint, std::uint64_t program, std::string_view scenario,

@@ -15,7 +15,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kEpoch = std::int64_t{1} << 20, kEvaluation = 8192;
+constexpr std::int64_t kClicks = std::int64_t{1} << 20, kEvaluation = 8192;
 constexpr double kBase = -1;  // about a third of all samples are clicks
 constexpr double kDenseEffect = 0.5, kRowEffect = 0.8;
 
@@ -38,7 +38,7 @@ class Clicks final : public DataSource {
         "Zipf's law",
         seed_);
   }
-  std::int64_t samples() const override { return kEpoch; }
+  std::int64_t samples() const override { return kClicks; }
   std::int64_t evaluation_samples() const override { return kEvaluation; }
 
   Diagnostics check(const Model& model) const override {

@@ -15,10 +15,6 @@ namespace {
 
 constexpr unsigned char kUnsignedByte = 8;
 
-[[noreturn]] void refuse(const std::string& name, const std::string& sentence) {
-  throw Error(Error::Kind::InvalidInput, sentence, Place{name});
-}
-
 struct EndInflate {
   void operator()(z_stream* stream) const { inflateEnd(stream); }
 };

@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-struct Numbers {
+struct LambNumbers {
   float first, second, epsilon, decay, rate;
 };
 
@@ -23,7 +23,7 @@ TRAINYARD_VECTORISED void moments_of(float scale, float beta1, float beta1_rest,
   }
 }
 
-TRAINYARD_VECTORISED void lamb_steps(Numbers k, const float* __restrict w,
+TRAINYARD_VECTORISED void lamb_steps(LambNumbers k, const float* __restrict w,
                                      const float* __restrict m, const float* __restrict v,
                                      float* __restrict u, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i)

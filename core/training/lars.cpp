@@ -9,11 +9,11 @@
 namespace trainyard {
 namespace {
 
-struct Numbers {
+struct LarsNumbers {
   float rate, scale, decay, momentum;
 };
 
-TRAINYARD_VECTORISED void lars_steps(Numbers k, const float* __restrict w,
+TRAINYARD_VECTORISED void lars_steps(LarsNumbers k, const float* __restrict w,
                                      const float* __restrict g, float* __restrict v,
                                      float* __restrict u, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {

@@ -6,11 +6,11 @@
 namespace trainyard {
 namespace {
 
-struct Numbers {
+struct LionNumbers {
   float rate, scale, apart, beta1, beta1_rest, beta2, beta2_rest;
 };
 
-TRAINYARD_VECTORISED void lion_steps(Numbers k, const float* __restrict w,
+TRAINYARD_VECTORISED void lion_steps(LionNumbers k, const float* __restrict w,
                                      const float* __restrict g, float* __restrict m,
                                      float* __restrict u, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {

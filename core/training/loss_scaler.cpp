@@ -6,7 +6,7 @@ namespace trainyard {
 namespace {
 
 // Above this a doubled scale would itself leave fp32.
-constexpr double kMost = 0x1p120;
+constexpr double kLargestScale = 0x1p120;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ bool LossScaler::update(bool overflow) {
   if (window_ > 0 && ++state_.since >= window_) {
     state_.since = 0;
     state_.hysteresis = hysteresis_;
-    state_.scale = std::min(state_.scale * 2, kMost);
+    state_.scale = std::min(state_.scale * 2, kLargestScale);
   }
   return true;
 }

@@ -6,17 +6,18 @@
 namespace trainyard {
 namespace {
 
-struct Numbers {
+struct MomentumNumbers {
   float rate, scale, decay, momentum, ahead_velocity, ahead_gradient;
 };
 
-TRAINYARD_VECTORISED void descend(Numbers k, const float* __restrict w, const float* __restrict g,
-                                  float* __restrict u, std::size_t n) {
+TRAINYARD_VECTORISED void descend(MomentumNumbers k, const float* __restrict w,
+                                  const float* __restrict g, float* __restrict u, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) u[i] = k.rate * (k.scale * g[i] + k.decay * w[i]);
 }
 
-TRAINYARD_VECTORISED void roll(Numbers k, const float* __restrict w, const float* __restrict g,
-                               float* __restrict v, float* __restrict u, std::size_t n) {
+TRAINYARD_VECTORISED void roll(MomentumNumbers k, const float* __restrict w,
+                               const float* __restrict g, float* __restrict v, float* __restrict u,
+                               std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     const float gradient = k.scale * g[i] + k.decay * w[i];
     const float velocity = k.momentum * v[i] + gradient;
@@ -25,7 +26,8 @@ TRAINYARD_VECTORISED void roll(Numbers k, const float* __restrict w, const float
   }
 }
 
-Numbers numbers(const Training& training, const ParameterPart& part, const StepFacts& facts) {
+MomentumNumbers numbers(const Training& training, const ParameterPart& part,
+                        const StepFacts& facts) {
   const bool ahead = training.nesterov;
   return {static_cast<float>(facts.rate),
           static_cast<float>(facts.gradient_scale),

@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kEpoch = 1024;  // samples, then they come again
+constexpr std::int64_t kSamples = 1024;  // samples, then they come again
 
 class RandomData final : public DataSource {
  public:
@@ -22,8 +22,8 @@ class RandomData final : public DataSource {
   std::string provenance() const override {
     return fmt::format("random numbers of seed {}", seed_);
   }
-  std::int64_t samples() const override { return kEpoch; }
-  std::int64_t evaluation_samples() const override { return kEpoch / 8; }
+  std::int64_t samples() const override { return kSamples; }
+  std::int64_t evaluation_samples() const override { return kSamples / 8; }
   Diagnostics check(const Model&) const override { return {}; }
 
   void fill(const DataRequest& request, std::span<float> into) const override {
@@ -51,7 +51,7 @@ class RandomData final : public DataSource {
     each_element(
         request, [&](std::size_t e, std::int64_t sample, std::int64_t token, std::int64_t rest) {
           const auto at =
-              static_cast<std::uint64_t>(sample % kEpoch) * 2 + (request.evaluation ? 1 : 0);
+              static_cast<std::uint64_t>(sample % kSamples) * 2 + (request.evaluation ? 1 : 0);
           f(e, Random(seed_ ^ tensor, at),
             (static_cast<std::uint64_t>(token) << 32) + static_cast<std::uint64_t>(rest));
         });

@@ -84,7 +84,7 @@ std::optional<std::pair<Scenario, PlanCost>> with(const Scenario& base,
   return next;
 }
 
-FieldDifference joined(std::span<const Change> some) {
+FieldDifference joined_changes(std::span<const Change> some) {
   FieldDifference field;
   for (const Change& change : some) {
     const char* comma = field.field.empty() ? "" : ", ";
@@ -119,7 +119,7 @@ Difference difference(const Scenario& mine, const Scenario& theirs, const PlanPr
       for (from = 0; !next && ++count <= left.size();)
         next = with(now, std::span(left).subspan(from, count), price);
     if (!next) break;
-    move_to(joined(std::span(left).subspan(from, count)), next->second);
+    move_to(joined_changes(std::span(left).subspan(from, count)), next->second);
     now = std::move(next->first);
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(from),
                left.begin() + static_cast<std::ptrdiff_t>(from + count));
@@ -127,7 +127,7 @@ Difference difference(const Scenario& mine, const Scenario& theirs, const PlanPr
   // What is left beside the listed settings: parameters of methods, and changes that no state of
   // the plan on the way could run with.
   if (!left.empty() || cost != found.theirs) {
-    FieldDifference rest = joined(left);
+    FieldDifference rest = joined_changes(left);
     if (left.empty()) rest.field = "other settings";
     move_to(std::move(rest), found.theirs);
   }

@@ -108,13 +108,6 @@ std::vector<std::string_view> column_names() {
   return names;
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 class RowReader {
  public:
   RowReader(const std::string& source, Diagnostics* warnings)

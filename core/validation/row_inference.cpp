@@ -15,12 +15,12 @@ namespace {
 constexpr std::size_t kFigures = 24;  // of a source; more say nothing new
 constexpr double kClear = 0.1;        // of a median log error: by how much an answer must be better
 
-struct Setting {
+struct InferredSetting {
   std::string_view name;  // key of --set
   std::string MeasuredRow::* column;
   std::string_view value;  // as a row writes it
 };
-constexpr Setting kSettings[] = {
+constexpr InferredSetting kSettings[] = {
     {"precision", &MeasuredRow::precision, "tf32"},
     {"flash-attention", &MeasuredRow::flash_attention, "yes"},
     {"flash-attention", &MeasuredRow::flash_attention, "no"},
@@ -49,7 +49,7 @@ std::optional<MeasuredRow> memory_of(const MeasuredRow& row) {
 
 bool leaves_open(const MeasuredRow& row) {
   return std::any_of(std::begin(kSettings), std::end(kSettings),
-                     [&](const Setting& s) { return (row.*s.column).empty(); });
+                     [&](const InferredSetting& s) { return (row.*s.column).empty(); });
 }
 
 // Nothing where one of the rows cannot be predicted so.
@@ -65,14 +65,14 @@ std::optional<double> median_error(const std::vector<FilledRow>& rows) {
   return errors[errors.size() / 2];
 }
 
-void take(std::vector<FilledRow>& rows, const Setting& setting) {
+void take(std::vector<FilledRow>& rows, const InferredSetting& setting) {
   for (FilledRow& row : rows)
     if ((row.row.*setting.column).empty()) row.row.*setting.column = setting.value;
 }
 
 // Of the figures of one source: the settings that explain them clearly better, one after the other.
 struct Answer {
-  std::vector<const Setting*> settings;
+  std::vector<const InferredSetting*> settings;
   double before = 0, after = 0;
 };
 Answer answer(std::vector<FilledRow> rows) {
@@ -91,9 +91,9 @@ Answer answer(std::vector<FilledRow> rows) {
   Answer found;
   found.before = found.after = *median_error(rows);
   for (;;) {
-    const Setting* best = nullptr;
+    const InferredSetting* best = nullptr;
     double least = found.after - kClear;
-    for (const Setting& setting : kSettings) {
+    for (const InferredSetting& setting : kSettings) {
       std::vector<FilledRow> changed = rows;
       take(changed, setting);
       const auto error = median_error(changed);
@@ -120,7 +120,7 @@ void infer_from_memory(std::vector<FilledRow>& rows) {
   for (FilledRow& row : rows) {
     const auto found = answers.find(row.row.source_family);
     if (found == answers.end()) continue;
-    for (const Setting* setting : found->second.settings) {
+    for (const InferredSetting* setting : found->second.settings) {
       if (!(row.row.*setting->column).empty()) continue;
       row.row.*setting->column = setting->value;
       row.assumptions.push_back(

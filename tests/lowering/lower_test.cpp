@@ -253,8 +253,9 @@ TEST(Lower, TheNextStepWaitsForGatheredWeights) {
 TEST(Lower, StopsWhenAsked) {
   std::stop_source source;
   source.request_stop();
+  const std::stop_token token = source.get_token();
   LowerOptions options;
-  options.stop = source.get_token();
+  options.stop = token;
   try {
     lower(scenario(gpt(), 8, {}), options);
     FAIL();

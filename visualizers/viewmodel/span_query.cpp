@@ -35,7 +35,7 @@ std::vector<std::string_view> category_names() {
   return names;
 }
 
-[[noreturn]] void refuse(std::string_view word, const std::string& sentence) {
+[[noreturn]] void refuse_word(std::string_view word, const std::string& sentence) {
   throw Error(Error::Kind::InvalidInput, sentence, {std::string(word)});
 }
 
@@ -57,8 +57,8 @@ std::uint32_t category_of(std::string_view word, std::string_view part) {
     if (!part.empty() && category.name.substr(0, part.size()) == part) found |= bit;
   }
   if (found == 0)
-    refuse(word, "expected a category such as forward or communication, found \"" +
-                     std::string(part) + "\"" + did_you_mean(part, category_names()));
+    refuse_word(word, "expected a category such as forward or communication, found \"" +
+                          std::string(part) + "\"" + did_you_mean(part, category_names()));
   return found;
 }
 
@@ -68,8 +68,8 @@ std::int64_t index_of(std::string_view word, std::string_view digits) {
       !digits.empty() && digits.size() <= kMostDigits &&
       std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!number)
-    refuse(word,
-           "expected numbers as in \"3\" or \"0-3,7\", found \"" + std::string(digits) + "\"");
+    refuse_word(word,
+                "expected numbers as in \"3\" or \"0-3,7\", found \"" + std::string(digits) + "\"");
   std::int64_t value = 0;
   for (const char digit : digits) value = 10 * value + (digit - '0');
   return value;
@@ -81,16 +81,16 @@ IndexRange range_of(std::string_view word, std::string_view part) {
   if (dash == std::string_view::npos) return {first, first};
   const std::int64_t last = index_of(word, part.substr(dash + 1));
   if (last < first)
-    refuse(word, "expected a range that goes up, found \"" + std::string(part) +
-                     "\"; did you mean \"" + std::to_string(last) + "-" + std::to_string(first) +
-                     "\"?");
+    refuse_word(word, "expected a range that goes up, found \"" + std::string(part) +
+                          "\"; did you mean \"" + std::to_string(last) + "-" +
+                          std::to_string(first) + "\"?");
   return {first, last};
 }
 
 QueryWord name_word(std::string_view word, std::string_view text) {
   QueryWord made;
   made.name = folded_name(text);
-  if (made.name.empty()) refuse(word, "expected part of a name, found none");
+  if (made.name.empty()) refuse_word(word, "expected part of a name, found none");
   return made;
 }
 
@@ -114,8 +114,8 @@ QueryWord keyed_word(std::string_view word, std::string_view key, std::string_vi
     made.kind = key == "dev" ? QueryWord::Kind::Device : QueryWord::Kind::Microbatch;
     for (const std::string_view part : parts_of(value)) made.ranges.push_back(range_of(word, part));
   } else {
-    refuse(word, "expected cat, dev, mb or name before the colon, found \"" + std::string(key) +
-                     "\"" + did_you_mean(key, kKeys));
+    refuse_word(word, "expected cat, dev, mb or name before the colon, found \"" +
+                          std::string(key) + "\"" + did_you_mean(key, kKeys));
   }
   return made;
 }
@@ -149,7 +149,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
       if (text[at] == '"') quoted = !quoted;
     words.push_back(text.substr(first, at - first));
     if (std::count(words.back().begin(), words.back().end(), '"') % 2 != 0)
-      refuse(words.back(), "expected a closing quote");
+      refuse_word(words.back(), "expected a closing quote");
   }
   return words;
 }

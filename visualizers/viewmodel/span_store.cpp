@@ -16,7 +16,8 @@ constexpr std::uint32_t kBlock = 64;
 constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
 
 // Which rule of check_span the span breaks, in words.
-[[noreturn]] void refuse(const RowSpan& span, Instant before, std::size_t row, std::size_t index) {
+[[noreturn]] void refuse_span(const RowSpan& span, Instant before, std::size_t row,
+                              std::size_t index) {
   std::string why = "category " + std::to_string(span.category) +
                     " does not exist; expected 0 to " + std::to_string(kCategorySlots - 1);
   if (span.end < span.start)
@@ -137,7 +138,7 @@ void check_span(const RowSpan& span, Instant before, std::size_t row, std::size_
   const bool in_order = span.end >= span.start && span.start >= before;
   const bool in_reach = span.start.count() >= -kFarthest && span.end.count() <= kFarthest;
   if (!in_order || !in_reach || span.category >= kCategorySlots || index >= kMostSpans)
-    refuse(span, before, row, index);
+    refuse_span(span, before, row, index);
 }
 
 void reserve_spans(SpanStore& store, std::size_t spans) {

@@ -257,11 +257,11 @@ class Backward {
   std::uint8_t* mask_;
 };
 
-void forward(const KernelCall& call) { Forward(call).run(); }
-void backward(const KernelCall& call) { Backward(call).run(); }
+void attention_forward(const KernelCall& call) { Forward(call).run(); }
+void attention_backward(const KernelCall& call) { Backward(call).run(); }
 
 }  // namespace
 
-CpuKernel attention_kernel() { return without_parameters(forward, backward); }
+CpuKernel attention_kernel() { return without_parameters(attention_forward, attention_backward); }
 
 }  // namespace trainyard

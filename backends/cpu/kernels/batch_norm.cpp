@@ -77,7 +77,7 @@ TRAINYARD_VECTORISED void gradient_loop(std::int64_t n, float mean, float slope,
       x, dy);
 }
 
-void forward(const KernelCall& call) {
+void batch_norm_forward(const KernelCall& call) {
   const View& x = input(call, 0);
   const float *gain = input(call, 1).f32(), *bias = input(call, 2).f32();
   float* y = output(call).f32();
@@ -114,7 +114,7 @@ ChannelSums channel_sums(const Channels& ch, std::int64_t c, float mean, const f
   return total;
 }
 
-void backward_input(const KernelCall& call) {
+void batch_norm_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
   const View &x = input(call, 0), &dy = output_gradient(call);
@@ -133,7 +133,7 @@ void backward_input(const KernelCall& call) {
   }
 }
 
-void backward_weight(const KernelCall& call) {
+void batch_norm_backward_weight(const KernelCall& call) {
   const Target dgain = target(call, 1), dbias = target(call, 2);
   if (!dgain && !dbias) return;
   const View &x = input(call, 0), &dy = output_gradient(call);
@@ -150,6 +150,8 @@ void backward_weight(const KernelCall& call) {
 
 }  // namespace
 
-CpuKernel batch_norm_kernel() { return {forward, backward_input, backward_weight}; }
+CpuKernel batch_norm_kernel() {
+  return {batch_norm_forward, batch_norm_backward_input, batch_norm_backward_weight};
+}
 
 }  // namespace trainyard

@@ -85,7 +85,7 @@ std::int64_t to_f16_by_eights(const float*, std::uint16_t*, std::int64_t) { retu
 bool converts_f16() { return false; }
 #endif
 
-[[noreturn]] void refuse(DType type) {
+[[noreturn]] void refuse_type(DType type) {
   throw Error(Error::Kind::Internal, "a kernel's operand in " + std::string(to_string(type)) +
                                          "; it takes fp32, bf16 and fp16");
 }
@@ -107,7 +107,7 @@ void to_floats(const void* from, DType type, float* to, std::int64_t count) {
         to[i] = f16_number(sixteen[i]);
       return;
     default:
-      refuse(type);
+      refuse_type(type);
   }
 }
 
@@ -126,7 +126,7 @@ void from_floats(const float* from, void* to, DType type, std::int64_t count) {
         sixteen[i] = f16_bits(from[i]);
       return;
     default:
-      refuse(type);
+      refuse_type(type);
   }
 }
 

@@ -48,7 +48,7 @@ struct Sizes {
     return {dims, onednn::data_type(type), memory::format_tag::any};
   }
   // A product of pixels needs no blocks, and few channels do not fill one (measured: 1.9 against
-  // 4.2 ms for 64 channels to 256 on 16 images of 28 x 28, forward).
+  // 4.2 ms for 64 channels to 256 on 16 images of 28 x 28, convolution_forward).
   bool as_is(bool images_gradient) const {
     const bool pixels = w.back() == 1 && w[w.size() - 2] == 1 && stride == 1 && padding == 0;
     return groups == 1 && (pixels || (images_gradient && x[1] < 16));
@@ -72,9 +72,9 @@ Sizes sizes(const KernelCall& call, const View& x, const View& w, const View& y)
 }
 
 // An operand in the form that a primitive wants.
-class Operand {
+class ConvolutionOperand {
  public:
-  Operand(const memory::desc& plain, const memory::desc& inner, bool comes_out) {
+  ConvolutionOperand(const memory::desc& plain, const memory::desc& inner, bool comes_out) {
     if (plain == inner) return;
     bytes_ = inner.get_size();
     const memory::desc &from = comes_out ? inner : plain, &to = comes_out ? plain : inner;
@@ -105,8 +105,8 @@ class Operand {
 };
 
 /// One of the three passes: two operands in, one out.
-struct Plan {
-  Operand first, second, out;
+struct ConvolutionPlan {
+  ConvolutionOperand first, second, out;
   Prepared primitive;
 
   void run(const void* a, const void* b, const void* bias, void* c, Scratch& scratch) const {
@@ -135,7 +135,7 @@ dnnl::convolution_forward::primitive_desc forward_desc(const Sizes& s, bool as_i
           onednn::engine()};
 }
 
-Plan forward_plan(const Sizes& s) {
+ConvolutionPlan forward_plan(const Sizes& s) {
   const auto desc = forward_desc(s, s.as_is(false));
   const auto make = [&] {
     const dnnl::convolution_forward primitive(desc);
@@ -156,7 +156,7 @@ Plan forward_plan(const Sizes& s) {
           make()};
 }
 
-Plan input_plan(const Sizes& s) {
+ConvolutionPlan input_plan(const Sizes& s) {
   const bool as_is = s.as_is(true);
   const dnnl::convolution_backward_data::primitive_desc desc(
       {dnnl::algorithm::convolution_direct, s.any(s.x, as_is), s.any(s.w, as_is), s.any(s.y, as_is),
@@ -172,7 +172,7 @@ Plan input_plan(const Sizes& s) {
 }
 
 // The gradient of the weights is left in 4-byte floats, whatever the operands' format.
-Plan weight_plan(const Sizes& s) {
+ConvolutionPlan weight_plan(const Sizes& s) {
   const bool as_is = s.as_is(false);
   Sizes floats = s;
   floats.type = DType::F32;
@@ -189,8 +189,9 @@ Plan weight_plan(const Sizes& s) {
                     {DNNL_ARG_DIFF_WEIGHTS, desc.diff_weights_desc()}})};
 }
 
-const Plan& plan(const Sizes& s, std::int64_t pass, Plan (*make)(const Sizes&)) {
-  return onednn::kept<Plan>(s.key(pass), [&] { return make(s); });
+const ConvolutionPlan& plan(const Sizes& s, std::int64_t pass,
+                            ConvolutionPlan (*make)(const Sizes&)) {
+  return onednn::kept<ConvolutionPlan>(s.key(pass), [&] { return make(s); });
 }
 
 const void* in_format(const View& v, DType type, Scratch& scratch) {
@@ -204,7 +205,7 @@ const void* in_format(const View& v, DType type, Scratch& scratch) {
   return made;
 }
 
-void forward(const KernelCall& call) {
+void convolution_forward(const KernelCall& call) {
   const View &x = input(call, 0), &w = input(call, 1), &y = output(call);
   Sizes s = sizes(call, x, w, y);
   s.bias = call.node.inputs.size() == 3;
@@ -216,7 +217,7 @@ void forward(const KernelCall& call) {
   if (out != y.data) from_floats(static_cast<const float*>(out), y.data, y.type, y.elements());
 }
 
-void backward_input(const KernelCall& call) {
+void convolution_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
   const View &w = input(call, 1), &dy = output_gradient(call);
@@ -231,7 +232,7 @@ void backward_input(const KernelCall& call) {
   if (!direct) put_sum(out, s.type, dx.view, dx.add, call.scratch);
 }
 
-void backward_weight(const KernelCall& call) {
+void convolution_backward_weight(const KernelCall& call) {
   const View& dy = output_gradient(call);
   if (const Target dw = target(call, 1)) {
     const View& x = input(call, 0);
@@ -259,7 +260,7 @@ void backward_weight(const KernelCall& call) {
 }  // namespace
 
 CpuKernel convolution_kernel() {
-  CpuKernel made{forward, backward_input, backward_weight};
+  CpuKernel made{convolution_forward, convolution_backward_input, convolution_backward_weight};
   made.sixteen_bit = true;
   return made;
 }

@@ -46,7 +46,7 @@ void sample(const KernelCall& call, std::int64_t b, std::int64_t n, Vectors& vec
   for (std::size_t i = 0; i < vectors.size(); ++i) vectors[i] = input(call, i).f32() + b * n;
 }
 
-void forward(const KernelCall& call) {
+void dot_interaction_forward(const KernelCall& call) {
   const View& y = output(call);
   const std::int64_t n = width(input(call, 0));
   Vectors vectors(call.node.inputs.size());
@@ -56,7 +56,7 @@ void forward(const KernelCall& call) {
   }
 }
 
-void backward(const KernelCall& call) {
+void dot_interaction_backward(const KernelCall& call) {
   const View& dy = output_gradient(call);
   const std::int64_t n = width(input(call, 0));
   Vectors vectors(call.node.inputs.size());
@@ -72,6 +72,8 @@ void backward(const KernelCall& call) {
 
 }  // namespace
 
-CpuKernel dot_interaction_kernel() { return without_parameters(forward, backward); }
+CpuKernel dot_interaction_kernel() {
+  return without_parameters(dot_interaction_forward, dot_interaction_backward);
+}
 
 }  // namespace trainyard

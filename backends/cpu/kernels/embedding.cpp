@@ -45,7 +45,7 @@ TRAINYARD_VECTORISED void scaled_row(std::int64_t n, float factor, const float* 
   each_lane(n, y, adds, [factor](Lanes v) TRAINYARD_INLINED { return v * factor; }, x);
 }
 
-void forward(const KernelCall& call) {
+void embedding_forward(const KernelCall& call) {
   const Table t(call, input(call, 0));
   const float* table = input(call, 1).f32();
   float* y = output(call).f32();
@@ -58,7 +58,7 @@ void forward(const KernelCall& call) {
   }
 }
 
-void backward_weight(const KernelCall& call) {
+void embedding_backward_weight(const KernelCall& call) {
   const Target d = target(call, 1);
   if (!d) return;
   const Table t(call, input(call, 0));
@@ -72,8 +72,8 @@ void backward_weight(const KernelCall& call) {
 
 CpuKernel embedding_kernel() {
   CpuKernel made;
-  made.forward = forward;
-  made.backward_weight = backward_weight;
+  made.forward = embedding_forward;
+  made.backward_weight = embedding_backward_weight;
   return made;
 }
 

@@ -79,9 +79,9 @@ TRAINYARD_VECTORISED void step_backward(std::int64_t batch, std::int64_t hidden,
   }
 }
 
-struct Sizes {
+struct LstmSizes {
   std::int64_t steps, batch, hidden, padded_gates, padded_hidden;
-  explicit Sizes(const View& out)
+  explicit LstmSizes(const View& out)
       : steps(out.size[0]),
         batch(out.size[1]),
         hidden(out.size[2]),
@@ -99,9 +99,9 @@ float* fact(const KernelCall& call, std::string_view what) {
   return static_cast<float*>(needed_fact(call, what).data);
 }
 
-void forward(const KernelCall& call) {
+void lstm_forward(const KernelCall& call) {
   const View& out = output(call);
-  const Sizes s(out);
+  const LstmSizes s(out);
   float *gates = fact(call, "gates"), *cells = fact(call, "cells");
   float* weight = call.scratch.floats(s.hidden * s.padded_gates);
   copy_rows(s.hidden, 4 * s.hidden, s.padded_gates, 1, input(call, 1).f32(), 4 * s.hidden, weight,
@@ -118,7 +118,7 @@ void forward(const KernelCall& call) {
 }
 
 // Gradients of the gates before their curves, by rows padded to whole lanes.
-float* gate_gradients(const KernelCall& call, const Sizes& s) {
+float* gate_gradients(const KernelCall& call, const LstmSizes& s) {
   const float *gates = fact(call, "gates"), *cells = fact(call, "cells"),
               *dy = output_gradient(call).f32();
   float* turned = zeros(call, 4 * s.hidden * s.padded_hidden);
@@ -139,18 +139,18 @@ float* gate_gradients(const KernelCall& call, const Sizes& s) {
   return all;
 }
 
-void backward_input(const KernelCall& call) {
+void lstm_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
-  const Sizes s(output_gradient(call));
+  const LstmSizes s(output_gradient(call));
   const float* d = gate_gradients(call, s);
   give_rows(s.steps * s.batch, 4 * s.hidden, d, s.padded_gates, dx.view.f32(), 4 * s.hidden,
             dx.add);
 }
 
-void backward_weight(const KernelCall& call) {
+void lstm_backward_weight(const KernelCall& call) {
   const Target dw = target(call, 1);
-  const Sizes s(output_gradient(call));
+  const LstmSizes s(output_gradient(call));
   if (!dw || s.steps < 2) return;
   const float* d = gate_gradients(call, s);
   const float* out = output(call).f32();
@@ -165,9 +165,9 @@ void backward_weight(const KernelCall& call) {
 
 CpuKernel lstm_kernel() {
   CpuKernel made;
-  made.forward = forward;
-  made.backward_input = backward_input;
-  made.backward_weight = backward_weight;
+  made.forward = lstm_forward;
+  made.backward_input = lstm_backward_input;
+  made.backward_weight = lstm_backward_weight;
   return made;
 }
 

@@ -13,7 +13,7 @@ Matrix across(Matrix m) {
   return m;
 }
 
-void forward(const KernelCall& call) {
+void matmul_forward(const KernelCall& call) {
   const View &x = input(call, 0), &w = input(call, 1), &y = output(call);
   // Of tensor ranks that add up their products, the first adds the bias.
   const bool biased =
@@ -23,7 +23,7 @@ void forward(const KernelCall& call) {
           false, call.scratch);
 }
 
-void backward_input(const KernelCall& call) {
+void matmul_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
   const View &w = input(call, 1), &dy = output_gradient(call);
@@ -31,7 +31,7 @@ void backward_input(const KernelCall& call) {
           matrix(dx.view), dx.add, call.scratch);
 }
 
-void backward_weight(const KernelCall& call) {
+void matmul_backward_weight(const KernelCall& call) {
   const View& dy = output_gradient(call);
   const std::int64_t n = width(dy), m = rows(dy);
   if (const Target dw = target(call, 1)) {
@@ -50,7 +50,7 @@ void backward_weight(const KernelCall& call) {
 }  // namespace
 
 CpuKernel matmul_kernel() {
-  CpuKernel made{forward, backward_input, backward_weight};
+  CpuKernel made{matmul_forward, matmul_backward_input, matmul_backward_weight};
   made.sixteen_bit = true;
   return made;
 }

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kEpsilon = 1e-5f;
+constexpr float kNormsEpsilon = 1e-5f;
 
 // y = (x - mean) * scale * gain + bias by groups. Statistics of a group: the mean where there is
 // one, then the scale.
@@ -33,7 +33,7 @@ TRAINYARD_INLINE void forward_rows(const Norm& a, float* y) {
         sum_over(
             a.n, [mean](Lanes v) TRAINYARD_INLINED { return (v - mean) * (v - mean); }, x) *
         share;
-    const float scale = 1 / std::sqrt(square + kEpsilon);
+    const float scale = 1 / std::sqrt(square + kNormsEpsilon);
     if (kMean) a.statistics[2 * g] = mean;
     a.statistics[kMean ? 2 * g + 1 : g] = scale;
     if (a.bias != nullptr)
@@ -122,17 +122,17 @@ Norm norm(const KernelCall& call) {
 }
 
 template <void (*kRows)(const Norm&, float*)>
-void forward(const KernelCall& call) {
+void norms_forward(const KernelCall& call) {
   kRows(norm(call), output(call).f32());
 }
 template <void (*kRows)(const Norm&, const float*, float*, bool)>
-void backward_input(const KernelCall& call) {
+void norms_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (dx) kRows(norm(call), output_gradient(call).f32(), dx.view.f32(), dx.add);
 }
 // The microbatch is summed on its own and then added to what earlier ones gave.
 template <void (*kRows)(const Norm&, const float*, float*, float*)>
-void backward_weight(const KernelCall& call) {
+void norms_backward_weight(const KernelCall& call) {
   const Norm a = norm(call);
   const Target targets[] = {target(call, 1), target(call, 2)};
   float* sums[2] = {};
@@ -148,16 +148,16 @@ void backward_weight(const KernelCall& call) {
 
 CpuKernel layer_norm_kernel() {
   CpuKernel made;
-  made.forward = forward<layer_rows>;
-  made.backward_input = backward_input<layer_input>;
-  made.backward_weight = backward_weight<layer_weight>;
+  made.forward = norms_forward<layer_rows>;
+  made.backward_input = norms_backward_input<layer_input>;
+  made.backward_weight = norms_backward_weight<layer_weight>;
   return made;
 }
 CpuKernel rms_norm_kernel() {
   CpuKernel made;
-  made.forward = forward<rms_rows>;
-  made.backward_input = backward_input<rms_input>;
-  made.backward_weight = backward_weight<rms_weight>;
+  made.forward = norms_forward<rms_rows>;
+  made.backward_input = norms_backward_input<rms_input>;
+  made.backward_weight = norms_backward_weight<rms_weight>;
   return made;
 }
 

@@ -164,7 +164,7 @@ void largest(const KernelCall& call, const Windows& w, const float* x, float* y)
   });
 }
 
-void forward(const KernelCall& call) {
+void pooling_forward(const KernelCall& call) {
   const View &x = input(call, 0), &y = output(call);
   const Windows w(call.node, x, y);
   if (!w.average) return largest(call, w, x.f32(), y.f32());
@@ -192,7 +192,7 @@ void spread_largest(const Windows& w, const std::int64_t* indices, const float* 
   for (std::int64_t i = 0; i < count; ++i) to[indices[i]] += dy[i];
 }
 
-void backward_input(const KernelCall& call) {
+void pooling_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (!dx) return;
   const View& dy = output_gradient(call);
@@ -212,6 +212,6 @@ void backward_input(const KernelCall& call) {
 
 }  // namespace
 
-CpuKernel pooling_kernel() { return without_parameters(forward, backward_input); }
+CpuKernel pooling_kernel() { return without_parameters(pooling_forward, pooling_backward_input); }
 
 }  // namespace trainyard

@@ -117,7 +117,7 @@ struct Converted {
   }
 };
 
-void forward(const KernelCall& call) {
+void reference_forward(const KernelCall& call) {
   const Converted converted(call, false);
   const ReferenceResult result = reference(*call.node.op).forward(converted.call);
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
@@ -135,10 +135,10 @@ void add_gradients(const KernelCall& call, const std::vector<HostTensor>& parts)
       add_to(call, parts[i], t.view, t.add);
 }
 
-void backward_input(const KernelCall& call) {
+void reference_backward_input(const KernelCall& call) {
   add_gradients(call, reference(*call.node.op).backward_input(Converted(call, true).call));
 }
-void backward_weight(const KernelCall& call) {
+void reference_backward_weight(const KernelCall& call) {
   add_gradients(call, reference(*call.node.op).backward_weight(Converted(call, true).call));
 }
 
@@ -146,8 +146,9 @@ void backward_weight(const KernelCall& call) {
 
 CpuKernel reference_kernel(const Op& op) {
   const Reference& maths = reference(op);
-  CpuKernel made{forward, maths.backward_input != nullptr ? backward_input : nullptr,
-                 maths.backward_weight != nullptr ? backward_weight : nullptr};
+  CpuKernel made{reference_forward,
+                 maths.backward_input != nullptr ? reference_backward_input : nullptr,
+                 maths.backward_weight != nullptr ? reference_backward_weight : nullptr};
   made.sixteen_bit = made.reference = true;
   for (const Op* routes : {&router(), &dispatch(), &routed_matmul(), &combine()})
     if (&op == routes)

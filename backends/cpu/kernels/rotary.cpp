@@ -65,14 +65,16 @@ void turn(const KernelCall& call, const View& x, float* y, bool adds, double dir
   }
 }
 
-void forward(const KernelCall& call) { turn(call, input(call, 0), output(call).f32(), false, 1); }
-void backward(const KernelCall& call) {
+void rotary_forward(const KernelCall& call) {
+  turn(call, input(call, 0), output(call).f32(), false, 1);
+}
+void rotary_backward(const KernelCall& call) {
   if (const Target dx = target(call, 0))
     turn(call, output_gradient(call), dx.view.f32(), dx.add, -1);
 }
 
 }  // namespace
 
-CpuKernel rotary_kernel() { return without_parameters(forward, backward); }
+CpuKernel rotary_kernel() { return without_parameters(rotary_forward, rotary_backward); }
 
 }  // namespace trainyard

@@ -18,7 +18,7 @@ void expect_heads(const Node& node, const Tensor& tensor, std::int64_t count, co
                      " heads], found " + to_text(tensor.shape));
 }
 
-std::vector<Tensor> infer(const Graph& graph, const Node& node) {
+std::vector<Tensor> infer_attention(const Graph& graph, const Node& node) {
   expect_inputs(node, 3, 4);
   const std::int64_t a = heads(node), kv = kv_heads(node);
   if (a < 1 || kv < 1 || a % kv != 0)
@@ -100,13 +100,13 @@ Work unfused(const LocalNode& local, const Sizes& s, Pass pass) {
                       written + (is_forward ? out : q + kv));
 }
 
-Work work(const LocalNode& local, Pass pass) {
+Work attention_work(const LocalNode& local, Pass pass) {
   if (pass == Pass::BackwardWeight) return {};
   const Sizes s = sizes(local);
   return local.flash_attention ? fused(local, s, pass) : unfused(local, s, pass);
 }
 
-std::vector<Saved> saved(const LocalNode& local) {
+std::vector<Saved> saved_by_attention(const LocalNode& local) {
   const Sizes s = sizes(local);
   std::vector<Saved> list = {saved_tensor(local.node.inputs[0]), saved_tensor(local.node.inputs[1]),
                              saved_tensor(local.node.inputs[2])};
@@ -131,7 +131,7 @@ const Op& attention() {
                      "softmax(q k) v by heads; attributes heads, kv_heads, causal, window (0 = "
                      "all), dropout; a fourth "
                      "input is a table of position biases",
-                     infer, work, saved};
+                     infer_attention, attention_work, saved_by_attention};
   return op;
 }
 

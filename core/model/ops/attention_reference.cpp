@@ -98,7 +98,7 @@ struct Attention {
   }
 };
 
-ReferenceResult forward(const ReferenceCall& c) {
+ReferenceResult attention_forward(const ReferenceCall& c) {
   const Attention a(c);
   const HostTensor& v = c.input(2);
   HostTensor out = zeros_of_output(c, 0);
@@ -151,7 +151,7 @@ void softmax_row(const Attention& a, std::int64_t b, std::int64_t h, std::int64_
   }
 }
 
-std::vector<HostTensor> backward_input(const ReferenceCall& c) {
+std::vector<HostTensor> attention_backward_input(const ReferenceCall& c) {
   const Attention a(c);
   const HostTensor &q = c.input(0), &k = c.input(1), &v = c.input(2), &dout = c.gradient(0);
   std::vector<HostTensor> list;
@@ -185,6 +185,6 @@ std::vector<HostTensor> backward_input(const ReferenceCall& c) {
 
 }  // namespace
 
-Reference attention_reference() { return {forward, backward_input, nullptr}; }
+Reference attention_reference() { return {attention_forward, attention_backward_input, nullptr}; }
 
 }  // namespace trainyard

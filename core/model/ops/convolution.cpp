@@ -10,7 +10,7 @@ std::int64_t output_size(std::int64_t in, std::int64_t kernel, const Node& node)
   return (in + 2 * attribute(node, "padding") - kernel) / attribute(node, "stride", 1) + 1;
 }
 
-std::vector<Tensor> infer(const Graph& graph, const Node& node) {
+std::vector<Tensor> infer_convolution(const Graph& graph, const Node& node) {
   expect_inputs(node, 2, 3);
   expect_rank(graph, node, 0, 4);
   expect_rank(graph, node, 1, 4);
@@ -31,7 +31,7 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
                      Dim{output_size(x[3].size, weight[3].size, node), Axis::None, 0}});
 }
 
-Work work(const LocalNode& local, Pass pass) {
+Work convolution_work(const LocalNode& local, Pass pass) {
   const Tensor& weight = local.input(1);
   const std::int64_t groups = attribute(local.node, "groups", 1);
   const Shape &w = weight.shape, &y = local.output(0).shape;
@@ -51,7 +51,7 @@ Work work(const LocalNode& local, Pass pass) {
   return {};
 }
 
-std::vector<Saved> saved(const LocalNode& local) {
+std::vector<Saved> saved_by_convolution(const LocalNode& local) {
   return {saved_tensor(local.node.inputs[0], true)};
 }
 
@@ -62,7 +62,7 @@ const Op& convolution() {
                      "weight [out, in / groups, height, width] over images; attributes stride, "
                      "padding, groups; leaf: "
                      "the image needs no gradient",
-                     infer, work, saved};
+                     infer_convolution, convolution_work, saved_by_convolution};
   return op;
 }
 

@@ -33,7 +33,7 @@ std::size_t channel_of(const HostTensor& image, std::size_t element) {
   return element / at(image.shape[2] * image.shape[3]) % at(image.shape[1]);
 }
 
-ReferenceResult forward(const ReferenceCall& c) {
+ReferenceResult convolution_forward(const ReferenceCall& c) {
   const HostTensor &x = c.input(0), &w = c.input(1);
   HostTensor y = zeros_of_output(c, 0);
   if (c.node.inputs.size() == 3)
@@ -45,7 +45,7 @@ ReferenceResult forward(const ReferenceCall& c) {
   return one(std::move(y));
 }
 
-std::vector<HostTensor> backward_input(const ReferenceCall& c) {
+std::vector<HostTensor> convolution_backward_input(const ReferenceCall& c) {
   const HostTensor &w = c.input(1), &dy = c.gradient(0);
   HostTensor dx = zeros_of_input(c, 0);
   each_product(c, [&](std::size_t xi, std::size_t wi, std::size_t yi) {
@@ -54,7 +54,7 @@ std::vector<HostTensor> backward_input(const ReferenceCall& c) {
   return only(c, 0, std::move(dx));
 }
 
-std::vector<HostTensor> backward_weight(const ReferenceCall& c) {
+std::vector<HostTensor> convolution_backward_weight(const ReferenceCall& c) {
   const HostTensor &x = c.input(0), &dy = c.gradient(0);
   std::vector<HostTensor> list(c.node.inputs.size());
   list[1] = zeros_of_input(c, 1);
@@ -71,6 +71,8 @@ std::vector<HostTensor> backward_weight(const ReferenceCall& c) {
 
 }  // namespace
 
-Reference convolution_reference() { return {forward, backward_input, backward_weight}; }
+Reference convolution_reference() {
+  return {convolution_forward, convolution_backward_input, convolution_backward_weight};
+}
 
 }  // namespace trainyard

@@ -11,7 +11,7 @@ std::int64_t pairs(const Node& node) {
   return n * (n - 1) / 2;
 }
 
-std::vector<Tensor> infer(const Graph& graph, const Node& node) {
+std::vector<Tensor> infer_dot_interaction(const Graph& graph, const Node& node) {
   expect_inputs(node, 2, 1000);
   const Shape& first = input(graph, node, 0).shape;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -23,7 +23,7 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   return one_output({first[0], Dim{first[1].size + pairs(node), Axis::None, 0}});
 }
 
-Work work(const LocalNode& local, Pass pass) {
+Work dot_interaction_work(const LocalNode& local, Pass pass) {
   if (pass == Pass::BackwardWeight) return {};
   const auto vectors = static_cast<std::int64_t>(local.node.inputs.size());
   const Bytes in = local.bytes(local.input(0)) * vectors, out = local.bytes(local.output(0));
@@ -34,7 +34,7 @@ Work work(const LocalNode& local, Pass pass) {
   return product_work(local.precision, vectors, width, vectors, 2 * batch, in + out, in);
 }
 
-std::vector<Saved> saved(const LocalNode& local) {
+std::vector<Saved> saved_by_dot_interaction(const LocalNode& local) {
   std::vector<Saved> list;
   for (TensorId id : local.node.inputs) list.push_back(saved_tensor(id));
   return list;
@@ -44,7 +44,7 @@ std::vector<Saved> saved(const LocalNode& local) {
 
 const Op& dot_interaction() {
   static const Op op{"dot_interaction", "the first vector, then the dot product of every pair",
-                     infer, work, saved};
+                     infer_dot_interaction, dot_interaction_work, saved_by_dot_interaction};
   return op;
 }
 

@@ -13,7 +13,7 @@ void each_pair(std::int64_t batch, std::int64_t vectors, std::int64_t n, F&& f) 
   }
 }
 
-ReferenceResult forward(const ReferenceCall& c) {
+ReferenceResult dot_interaction_forward(const ReferenceCall& c) {
   HostTensor y = zeros_of_output(c, 0);
   const std::int64_t n = width(c.input(0)), batch = rows(y), row = width(y);
   for (std::int64_t b = 0; b < batch; ++b)
@@ -28,7 +28,7 @@ ReferenceResult forward(const ReferenceCall& c) {
   return one(std::move(y));
 }
 
-std::vector<HostTensor> backward_input(const ReferenceCall& c) {
+std::vector<HostTensor> dot_interaction_backward_input(const ReferenceCall& c) {
   const HostTensor& dy = c.gradient(0);
   const std::int64_t n = width(c.input(0)), batch = rows(dy), row = width(dy);
   std::vector<HostTensor> list;
@@ -48,6 +48,8 @@ std::vector<HostTensor> backward_input(const ReferenceCall& c) {
 
 }  // namespace
 
-Reference dot_interaction_reference() { return {forward, backward_input, nullptr}; }
+Reference dot_interaction_reference() {
+  return {dot_interaction_forward, dot_interaction_backward_input, nullptr};
+}
 
 }  // namespace trainyard

@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-std::vector<Tensor> infer(const Graph& graph, const Node& node) {
+std::vector<Tensor> infer_embedding(const Graph& graph, const Node& node) {
   expect_inputs(node, 2, 2);
   expect_rank(graph, node, 1, 2);
   const Tensor& ids = input(graph, node, 0);
@@ -19,7 +19,7 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   return one_output(std::move(shape));
 }
 
-Work work(const LocalNode& local, Pass pass) {
+Work embedding_work(const LocalNode& local, Pass pass) {
   const Bytes ids = local.bytes(local.input(0)), out = local.bytes(local.output(0));
   const std::int64_t elements = local.elements(local.output(0));
   const Bytes rows_read = Bytes{bytes_of(local.precision.parameter)} * elements;
@@ -36,7 +36,7 @@ Work work(const LocalNode& local, Pass pass) {
   return {};
 }
 
-std::vector<Saved> saved(const LocalNode& local) {
+std::vector<Saved> saved_by_embedding(const LocalNode& local) {
   return {saved_tensor(local.node.inputs[0], true)};
 }
 
@@ -47,7 +47,7 @@ const Op& embedding() {
                      "rows of table [rows, width] by index; scaled: times the root of the width; "
                      "lookups: rows one "
                      "sample reads, for tables that are mostly not read (recommenders)",
-                     infer, work, saved};
+                     infer_embedding, embedding_work, saved_by_embedding};
   return op;
 }
 

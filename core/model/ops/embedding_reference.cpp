@@ -9,7 +9,7 @@ double factor(const ReferenceCall& c, std::int64_t columns) {
   return attribute(c.node, "scaled") != 0 ? std::sqrt(static_cast<double>(columns)) : 1.0;
 }
 
-ReferenceResult forward(const ReferenceCall& c) {
+ReferenceResult embedding_forward(const ReferenceCall& c) {
   const HostTensor &ids = c.input(0), &table = c.input(1);
   HostTensor y = zeros_of_output(c, 0);
   const std::int64_t columns = table.shape[1];
@@ -21,7 +21,7 @@ ReferenceResult forward(const ReferenceCall& c) {
   return one(std::move(y));
 }
 
-std::vector<HostTensor> backward_weight(const ReferenceCall& c) {
+std::vector<HostTensor> embedding_backward_weight(const ReferenceCall& c) {
   const HostTensor &ids = c.input(0), &dy = c.gradient(0);
   HostTensor table = zeros_of_input(c, 1);
   const std::int64_t columns = table.shape[1];
@@ -34,6 +34,6 @@ std::vector<HostTensor> backward_weight(const ReferenceCall& c) {
 
 }  // namespace
 
-Reference embedding_reference() { return {forward, nullptr, backward_weight}; }
+Reference embedding_reference() { return {embedding_forward, nullptr, embedding_backward_weight}; }
 
 }  // namespace trainyard

@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-std::vector<Tensor> infer(const Graph& graph, const Node& node) {
+std::vector<Tensor> infer_gated(const Graph& graph, const Node& node) {
   expect_inputs(node, 1, 2);
   Shape shape = input(graph, node, 0).shape;
   if (node.inputs.size() == 2) {
@@ -24,7 +24,7 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
 }
 
 template <int kFlops>
-Work work(const LocalNode& local, Pass pass) {
+Work gated_work(const LocalNode& local, Pass pass) {
   const Bytes out = local.bytes(local.output(0)), both = out + out;
   const double flops = kFlops * static_cast<double>(local.elements(local.output(0)));
   switch (pass) {
@@ -38,7 +38,7 @@ Work work(const LocalNode& local, Pass pass) {
   return {};
 }
 
-std::vector<Saved> saved(const LocalNode& local) {
+std::vector<Saved> saved_by_gated(const LocalNode& local) {
   std::vector<Saved> list;
   for (TensorId id : local.node.inputs) list.push_back(saved_tensor(id));
   return list;
@@ -48,14 +48,14 @@ std::vector<Saved> saved(const LocalNode& local) {
 
 const Op& gated_silu() {
   static const Op op{"gated_silu",
-                     "silu(gate) * up; inputs gate and up, or one tensor that holds both", infer,
-                     work<6>, saved};
+                     "silu(gate) * up; inputs gate and up, or one tensor that holds both",
+                     infer_gated, gated_work<6>, saved_by_gated};
   return op;
 }
 const Op& gated_gelu() {
   static const Op op{"gated_gelu",
-                     "gelu(gate) * up; inputs gate and up, or one tensor that holds both", infer,
-                     work<9>, saved};
+                     "gelu(gate) * up; inputs gate and up, or one tensor that holds both",
+                     infer_gated, gated_work<9>, saved_by_gated};
   return op;
 }
 

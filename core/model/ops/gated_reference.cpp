@@ -33,7 +33,7 @@ Places places(const ReferenceCall& c) {
 }
 
 template <Curve (*kF)(double)>
-ReferenceResult forward(const ReferenceCall& c) {
+ReferenceResult gated_forward(const ReferenceCall& c) {
   const Places p = places(c);
   HostTensor y = zeros_of_output(c, 0);
   for (std::int64_t r = 0; r < rows(y); ++r)
@@ -45,7 +45,7 @@ ReferenceResult forward(const ReferenceCall& c) {
 }
 
 template <Curve (*kF)(double)>
-std::vector<HostTensor> backward_input(const ReferenceCall& c) {
+std::vector<HostTensor> gated_backward_input(const ReferenceCall& c) {
   const Places p = places(c);
   const HostTensor& dy = c.gradient(0);
   std::vector<HostTensor> list;
@@ -62,9 +62,11 @@ std::vector<HostTensor> backward_input(const ReferenceCall& c) {
 
 }  // namespace
 
-Reference gated_silu_reference() { return {forward<silu>, backward_input<silu>, nullptr}; }
+Reference gated_silu_reference() {
+  return {gated_forward<silu>, gated_backward_input<silu>, nullptr};
+}
 Reference gated_gelu_reference() {
-  return {forward<gelu_curve>, backward_input<gelu_curve>, nullptr};
+  return {gated_forward<gelu_curve>, gated_backward_input<gelu_curve>, nullptr};
 }
 
 }  // namespace trainyard

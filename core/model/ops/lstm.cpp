@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-std::vector<Tensor> infer(const Graph& graph, const Node& node) {
+std::vector<Tensor> infer_lstm(const Graph& graph, const Node& node) {
   expect_inputs(node, 2, 2);
   expect_rank(graph, node, 0, 3);
   expect_rank(graph, node, 1, 2);
@@ -26,7 +26,7 @@ Bytes kept_cells(const LocalNode& local) { return Bytes{4 * local.elements(local
 
 // A product of the batch with the weight for each step. Both backwards walk back through the steps,
 // because schedules may run them far apart; the weight's ends with a product over all of them.
-Work work(const LocalNode& local, Pass pass) {
+Work lstm_work(const LocalNode& local, Pass pass) {
   const std::int64_t steps = local_size(local.input(0).shape[0], local.binding),
                      batch = local_size(local.input(0).shape[1], local.binding),
                      hidden = local.input(1).shape[0].size;
@@ -46,7 +46,7 @@ Work work(const LocalNode& local, Pass pass) {
   return {};
 }
 
-std::vector<Saved> saved(const LocalNode& local) {
+std::vector<Saved> saved_by_lstm(const LocalNode& local) {
   return {saved_tensor(local.node.outputs[0], true), saved_bytes("gates", kept_gates(local), true),
           saved_bytes("cells", kept_cells(local), true)};
 }
@@ -57,7 +57,7 @@ const Op& lstm() {
   static const Op op{"lstm",
                      "long short-term memory over a sequence, from 0; inputs gates (input, forget, "
                      "cell, output side by side) and weight [hidden, 4 hidden]",
-                     infer, work, saved};
+                     infer_lstm, lstm_work, saved_by_lstm};
   return op;
 }
 

@@ -25,7 +25,7 @@ struct Steps {
 constexpr std::int64_t kInput = 0, kForget = 1, kCell = 2, kOutput = 3;  // in the order of the
                                                                          // gates
 
-ReferenceResult forward(const ReferenceCall& c) {
+ReferenceResult lstm_forward(const ReferenceCall& c) {
   const Steps s(c);
   const HostTensor& weight = c.input(1);
   HostTensor gates = c.input(0), cells = zeros({s.steps, s.batch, s.hidden}),
@@ -86,11 +86,11 @@ HostTensor gate_gradients(const ReferenceCall& c) {
   return d;
 }
 
-std::vector<HostTensor> backward_input(const ReferenceCall& c) {
+std::vector<HostTensor> lstm_backward_input(const ReferenceCall& c) {
   return only(c, 0, gate_gradients(c));
 }
 
-std::vector<HostTensor> backward_weight(const ReferenceCall& c) {
+std::vector<HostTensor> lstm_backward_weight(const ReferenceCall& c) {
   const Steps s(c);
   const HostTensor d = gate_gradients(c);
   const HostTensor& out = c.output(0);
@@ -106,6 +106,6 @@ std::vector<HostTensor> backward_weight(const ReferenceCall& c) {
 
 }  // namespace
 
-Reference lstm_reference() { return {forward, backward_input, backward_weight}; }
+Reference lstm_reference() { return {lstm_forward, lstm_backward_input, lstm_backward_weight}; }
 
 }  // namespace trainyard

@@ -17,7 +17,7 @@ Shape leading(const Node& node, Shape shape) {
   return shape;
 }
 
-std::vector<Tensor> infer(const Graph& graph, const Node& node) {
+std::vector<Tensor> infer_matmul(const Graph& graph, const Node& node) {
   expect_inputs(node, 2, 3);
   expect_rank(graph, node, 1, 2);
   const Tensor& x = input(graph, node, 0);
@@ -32,7 +32,7 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   return one_output(std::move(shape));
 }
 
-Work work(const LocalNode& local, Pass pass) {
+Work matmul_work(const LocalNode& local, Pass pass) {
   const Tensor& weight = local.input(1);
   // Inside the tensor region tokens are whole: after the gather of a Column, before the scatter of
   // a Row.
@@ -54,7 +54,7 @@ Work work(const LocalNode& local, Pass pass) {
   return {};
 }
 
-std::vector<Saved> saved(const LocalNode& local) {
+std::vector<Saved> saved_by_matmul(const LocalNode& local) {
   return {saved_tensor(local.node.inputs[0], true)};
 }
 
@@ -62,7 +62,7 @@ std::vector<Saved> saved(const LocalNode& local) {
 
 const Op& matmul() {
   static const Op op{"matmul", "x times weight [in, out], plus a bias; leaf: x needs no gradient",
-                     infer, work, saved};
+                     infer_matmul, matmul_work, saved_by_matmul};
   return op;
 }
 

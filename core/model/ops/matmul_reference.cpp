@@ -3,7 +3,7 @@
 namespace trainyard {
 namespace {
 
-ReferenceResult forward(const ReferenceCall& c) {
+ReferenceResult matmul_forward(const ReferenceCall& c) {
   const HostTensor &x = c.input(0), &w = c.input(1);
   HostTensor y = zeros_of_output(c, 0);
   const std::int64_t k = w.shape[0], n = w.shape[1];
@@ -16,7 +16,7 @@ ReferenceResult forward(const ReferenceCall& c) {
   return one(std::move(y));
 }
 
-std::vector<HostTensor> backward_input(const ReferenceCall& c) {
+std::vector<HostTensor> matmul_backward_input(const ReferenceCall& c) {
   const HostTensor &w = c.input(1), &dy = c.gradient(0);
   HostTensor dx = zeros_of_input(c, 0);
   const std::int64_t k = w.shape[0], n = w.shape[1];
@@ -30,7 +30,7 @@ std::vector<HostTensor> backward_input(const ReferenceCall& c) {
   return only(c, 0, std::move(dx));
 }
 
-std::vector<HostTensor> backward_weight(const ReferenceCall& c) {
+std::vector<HostTensor> matmul_backward_weight(const ReferenceCall& c) {
   const HostTensor &x = c.input(0), &dy = c.gradient(0);
   std::vector<HostTensor> list(c.node.inputs.size());
   HostTensor& dw = list[1] = zeros_of_input(c, 1);
@@ -49,6 +49,8 @@ std::vector<HostTensor> backward_weight(const ReferenceCall& c) {
 
 }  // namespace
 
-Reference matmul_reference() { return {forward, backward_input, backward_weight}; }
+Reference matmul_reference() {
+  return {matmul_forward, matmul_backward_input, matmul_backward_weight};
+}
 
 }  // namespace trainyard

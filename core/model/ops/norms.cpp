@@ -39,7 +39,7 @@ std::vector<Tensor> infer_batch(const Graph& graph, const Node& node) {
 }
 
 template <int kFlops>
-Work work(const LocalNode& local, Pass pass) {
+Work norms_work(const LocalNode& local, Pass pass) {
   const Bytes x = local.bytes(local.input(0));
   const double flops = kFlops * static_cast<double>(local.elements(local.input(0)));
   Bytes parameters{}, gradients{};
@@ -84,7 +84,7 @@ std::vector<Saved> saved_batch(const LocalNode& local) {
 const Op& layer_norm() {
   static const Op op{"layer_norm",
                      "mean 0 and variance 1 over the last dimension, then weight and bias",
-                     infer_layer, work<7>, saved_layer};
+                     infer_layer, norms_work<7>, saved_layer};
   return op;
 }
 
@@ -92,14 +92,14 @@ const Op& rms_norm() {
   static const Op op{"rms_norm",
                      "root mean square 1 over the last dimension or each head of it, then weight; "
                      "unit_offset: 1 + weight",
-                     infer_rms, work<4>, saved_rms};
+                     infer_rms, norms_work<4>, saved_rms};
   return op;
 }
 
 const Op& batch_norm() {
   static const Op op{"batch_norm",
                      "mean 0 and variance 1 of each channel over the batch, then weight and bias",
-                     infer_batch, work<7>, saved_batch};
+                     infer_batch, norms_work<7>, saved_batch};
   return op;
 }
 

@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-std::vector<Tensor> infer(const Graph& graph, const Node& node) {
+std::vector<Tensor> infer_pooling(const Graph& graph, const Node& node) {
   expect_inputs(node, 1, 1);
   expect_rank(graph, node, 0, 4);
   const Shape& x = input(graph, node, 0).shape;
@@ -28,7 +28,7 @@ Bytes indices(const LocalNode& local) {
   return Bytes{keeps_indices(local.node) ? 8 * local.elements(local.output(0)) : 0};
 }
 
-Work work(const LocalNode& local, Pass pass) {
+Work pooling_work(const LocalNode& local, Pass pass) {
   const Bytes x = local.bytes(local.input(0)), out = local.bytes(local.output(0));
   const auto flops = static_cast<double>(local.elements(local.input(0)));
   switch (pass) {
@@ -42,7 +42,7 @@ Work work(const LocalNode& local, Pass pass) {
   return {};
 }
 
-std::vector<Saved> saved(const LocalNode& local) {
+std::vector<Saved> saved_by_pooling(const LocalNode& local) {
   if (!keeps_indices(local.node)) return {};
   return {saved_bytes("indices", indices(local))};
 }
@@ -53,7 +53,7 @@ const Op& pooling() {
   static const Op op{
       "pooling",
       "largest (or average) of each window; attributes kernel (0 = all), stride, padding, average",
-      infer, work, saved};
+      infer_pooling, pooling_work, saved_by_pooling};
   return op;
 }
 

@@ -25,7 +25,7 @@ void each_window(const ReferenceCall& c, F&& f) {
       }
 }
 
-ReferenceResult forward(const ReferenceCall& c) {
+ReferenceResult pooling_forward(const ReferenceCall& c) {
   const HostTensor& x = c.input(0);
   const bool average = attribute(c.node, "average") != 0;
   HostTensor y = zeros_of_output(c, 0), indices = zeros_like(y);
@@ -45,7 +45,7 @@ ReferenceResult forward(const ReferenceCall& c) {
   return result;
 }
 
-std::vector<HostTensor> backward_input(const ReferenceCall& c) {
+std::vector<HostTensor> pooling_backward_input(const ReferenceCall& c) {
   const HostTensor& dy = c.gradient(0);
   const bool average = attribute(c.node, "average") != 0;
   HostTensor dx = zeros_of_input(c, 0);
@@ -60,6 +60,6 @@ std::vector<HostTensor> backward_input(const ReferenceCall& c) {
 
 }  // namespace
 
-Reference pooling_reference() { return {forward, backward_input, nullptr}; }
+Reference pooling_reference() { return {pooling_forward, pooling_backward_input, nullptr}; }
 
 }  // namespace trainyard

@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-std::vector<Tensor> infer(const Graph& graph, const Node& node) {
+std::vector<Tensor> infer_softmax_loss(const Graph& graph, const Node& node) {
   expect_inputs(node, 2, 2);
   const Tensor &logits = input(graph, node, 0), &labels = input(graph, node, 1);
   if (labels.kind != TensorKind::Index || logits.shape.size() != labels.shape.size() + 1)
@@ -16,7 +16,7 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
 
 Bytes softmax(const LocalNode& local) { return Bytes{4 * local.elements(local.input(0))}; }
 
-Work work(const LocalNode& local, Pass pass) {
+Work softmax_loss_work(const LocalNode& local, Pass pass) {
   const Bytes logits = local.bytes(local.input(0));
   const auto elements = static_cast<double>(local.elements(local.input(0)));
   switch (pass) {
@@ -30,7 +30,7 @@ Work work(const LocalNode& local, Pass pass) {
   return {};
 }
 
-std::vector<Saved> saved(const LocalNode& local) {
+std::vector<Saved> saved_by_softmax_loss(const LocalNode& local) {
   return {saved_bytes("softmax", softmax(local)), saved_tensor(local.node.inputs[1])};
 }
 
@@ -39,7 +39,7 @@ std::vector<Saved> saved(const LocalNode& local) {
 const Op& softmax_loss() {
   static const Op op{"softmax_loss",
                      "mean cross entropy of logits and labels (of one logit: binary cross entropy)",
-                     infer, work, saved};
+                     infer_softmax_loss, softmax_loss_work, saved_by_softmax_loss};
   return op;
 }
 

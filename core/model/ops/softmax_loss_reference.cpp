@@ -7,7 +7,7 @@ namespace trainyard {
 namespace {
 
 // Of one logit, the loss is that of two classes whose other logit is 0.
-ReferenceResult forward(const ReferenceCall& c) {
+ReferenceResult softmax_loss_forward(const ReferenceCall& c) {
   const HostTensor &logits = c.input(0), &labels = c.input(1);
   const std::int64_t n = width(logits), count = rows(logits);
   HostTensor softmax = zeros_like(logits), loss = zeros({});
@@ -27,7 +27,7 @@ ReferenceResult forward(const ReferenceCall& c) {
   return result;
 }
 
-std::vector<HostTensor> backward_input(const ReferenceCall& c) {
+std::vector<HostTensor> softmax_loss_backward_input(const ReferenceCall& c) {
   const HostTensor &softmax = c.fact("softmax"), &labels = c.input(1);
   const std::int64_t n = width(softmax), count = rows(softmax);
   const double g = c.gradient(0).values[0] / static_cast<double>(count);
@@ -43,6 +43,8 @@ std::vector<HostTensor> backward_input(const ReferenceCall& c) {
 
 }  // namespace
 
-Reference softmax_loss_reference() { return {forward, backward_input, nullptr}; }
+Reference softmax_loss_reference() {
+  return {softmax_loss_forward, softmax_loss_backward_input, nullptr};
+}
 
 }  // namespace trainyard

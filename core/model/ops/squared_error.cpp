@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-std::vector<Tensor> infer(const Graph& graph, const Node& node) {
+std::vector<Tensor> infer_squared_error(const Graph& graph, const Node& node) {
   expect_inputs(node, 2, 2);
   const Shape &x = input(graph, node, 0).shape, &target = input(graph, node, 1).shape;
   if (x != target)
@@ -13,7 +13,7 @@ std::vector<Tensor> infer(const Graph& graph, const Node& node) {
   return one_output({}, TensorKind::Statistic);
 }
 
-Work work(const LocalNode& local, Pass pass) {
+Work squared_error_work(const LocalNode& local, Pass pass) {
   if (pass == Pass::BackwardWeight) return {};
   const Bytes x = local.bytes(local.input(0)), target = local.bytes(local.input(1));
   const auto elements = static_cast<double>(local.elements(local.input(0)));
@@ -21,15 +21,15 @@ Work work(const LocalNode& local, Pass pass) {
   return memory_work(2 * elements, x + target, x, WorkKind::Loss);
 }
 
-std::vector<Saved> saved(const LocalNode& local) {
+std::vector<Saved> saved_by_squared_error(const LocalNode& local) {
   return {saved_tensor(local.node.inputs[0]), saved_tensor(local.node.inputs[1])};
 }
 
 }  // namespace
 
 const Op& squared_error() {
-  static const Op op{"squared_error", "half the mean squared difference from a target", infer, work,
-                     saved};
+  static const Op op{"squared_error", "half the mean squared difference from a target",
+                     infer_squared_error, squared_error_work, saved_by_squared_error};
   return op;
 }
 

@@ -3,7 +3,7 @@
 namespace trainyard {
 namespace {
 
-ReferenceResult forward(const ReferenceCall& c) {
+ReferenceResult squared_error_forward(const ReferenceCall& c) {
   const HostTensor &x = c.input(0), &target = c.input(1);
   HostTensor loss = zeros({});
   const auto count = static_cast<double>(x.values.size());
@@ -14,7 +14,7 @@ ReferenceResult forward(const ReferenceCall& c) {
   return one(std::move(loss));
 }
 
-std::vector<HostTensor> backward_input(const ReferenceCall& c) {
+std::vector<HostTensor> squared_error_backward_input(const ReferenceCall& c) {
   const HostTensor &x = c.input(0), &target = c.input(1);
   HostTensor dx = zeros_like(x);
   const double g = c.gradient(0).values[0] / static_cast<double>(x.values.size());
@@ -25,6 +25,8 @@ std::vector<HostTensor> backward_input(const ReferenceCall& c) {
 
 }  // namespace
 
-Reference squared_error_reference() { return {forward, backward_input, nullptr}; }
+Reference squared_error_reference() {
+  return {squared_error_forward, squared_error_backward_input, nullptr};
+}
 
 }  // namespace trainyard

@@ -7,7 +7,7 @@ namespace trainyard {
 namespace {
 
 Work no_work(const LocalNode&, Pass) { return {}; }
-std::vector<Saved> keep_nothing(const LocalNode&) { return {}; }
+std::vector<Saved> views_keep_nothing(const LocalNode&) { return {}; }
 
 // Reads what becomes the output and writes it; backward the same the other way.
 Work work_copy(const LocalNode& local, Pass pass) {
@@ -83,28 +83,28 @@ Work work_patch_tokens(const LocalNode& local, Pass pass) {
 const Op& split_qkv() {
   static const Op op{"split_qkv",
                      "queries, keys and values of one fused projection, as views; attribute heads",
-                     infer_split_qkv, no_work, keep_nothing};
+                     infer_split_qkv, no_work, views_keep_nothing};
   return op;
 }
 const Op& concat_heads() {
   static const Op op{"concat_heads", "appends to each head a part that all heads share",
-                     infer_concat_heads, work_copy, keep_nothing};
+                     infer_concat_heads, work_copy, views_keep_nothing};
   return op;
 }
 const Op& flatten() {
   static const Op op{"flatten", "an image as one row, as a view", infer_flatten, no_work,
-                     keep_nothing};
+                     views_keep_nothing};
   return op;
 }
 const Op& first_token() {
   static const Op op{"first_token", "the first token of each sequence", infer_first_token,
-                     work_copy, keep_nothing};
+                     work_copy, views_keep_nothing};
   return op;
 }
 const Op& patch_tokens() {
   static const Op op{"patch_tokens",
                      "patches of an image as tokens after a class token, plus positions",
-                     infer_patch_tokens, work_patch_tokens, keep_nothing};
+                     infer_patch_tokens, work_patch_tokens, views_keep_nothing};
   return op;
 }
 
