@@ -11,7 +11,7 @@
 #include "visualizers/lesson_lanes_view.h"
 #include "visualizers/ring_view.h"
 #include "visualizers/run_view.h"
-#include "visualizers/views.h"
+#include "visualizers/view.h"
 
 namespace trainyard {
 

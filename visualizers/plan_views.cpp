@@ -1,5 +1,7 @@
 #include "visualizers/plan_views.h"
 
+#include "visualizers/view_data.h"
+
 namespace trainyard {
 namespace {
 

@@ -1,7 +1,7 @@
 // The views of where a plan's work goes as entries of views().
 #pragma once
 
-#include "visualizers/views.h"
+#include "visualizers/view.h"
 
 namespace trainyard {
 

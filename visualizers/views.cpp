@@ -1,4 +1,4 @@
-#include "visualizers/views.h"
+#include "visualizers/view.h"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include "core/base/nearest.h"
 #include "visualizers/plan_views.h"
 #include "visualizers/tables.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 namespace {

@@ -21,7 +21,7 @@
 #include "visualizers/svg.h"
 #include "visualizers/tables.h"
 #include "visualizers/validation_view.h"
-#include "visualizers/views.h"
+#include "visualizers/view_data.h"
 #include "visualizers/waterfall_view.h"
 
 namespace trainyard {

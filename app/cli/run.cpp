@@ -24,7 +24,7 @@
 #include "core/base/units_text.h"
 #include "core/exporters/trace_event.h"
 #include "visualizers/svg.h"
-#include "visualizers/views.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/exporters/trace_event.h"
 #include "core/io/result_json.h"
 #include "visualizers/svg.h"
-#include "visualizers/views.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/desktop/theme.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

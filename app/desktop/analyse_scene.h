@@ -4,6 +4,7 @@
 
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/exploration.h"
+#include "visualizers/viewmodel/viewport.h"
 
 namespace trainyard {
 

@@ -14,6 +14,7 @@
 #include "app/desktop/text.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 #include "visualizers/viewmodel/statistics.h"
 

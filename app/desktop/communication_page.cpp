@@ -4,6 +4,7 @@
 
 #include "app/desktop/analyse_scene.h"
 #include "app/desktop/widgets.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 

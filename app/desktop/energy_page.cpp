@@ -7,6 +7,7 @@
 #include "app/desktop/analyse_scene.h"
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

@@ -9,6 +9,7 @@
 #include "core/timeline/buffer_lives.h"
 #include "visualizers/memory_stack.h"
 #include "visualizers/timeline_walk.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

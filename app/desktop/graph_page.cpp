@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/desktop/analyse_scene.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 

@@ -10,6 +10,7 @@
 #include "app/desktop/theme.h"
 #include "app/desktop/widgets.h"
 #include "visualizers/timeline_view.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

@@ -4,6 +4,7 @@
 #include <QWidget>
 
 #include "app/desktop/session.h"
+#include "visualizers/timeline_view.h"
 
 class QLabel;
 class QTableWidget;

@@ -17,6 +17,7 @@
 #include "app/desktop/text.h"
 #include "app/desktop/view_table.h"
 #include "app/desktop/widgets.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

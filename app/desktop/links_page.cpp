@@ -19,6 +19,7 @@
 #include "core/base/error.h"
 #include "core/io/files.h"
 #include "visualizers/links_view.h"
+#include "visualizers/time_plot.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

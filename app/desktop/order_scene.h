@@ -3,6 +3,7 @@
 
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/order_editor.h"
+#include "visualizers/order_view.h"
 
 namespace trainyard {
 

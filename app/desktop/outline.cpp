@@ -8,6 +8,7 @@
 #include "app/desktop/bar_delegate.h"
 #include "app/desktop/text.h"
 #include "app/desktop/theme.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

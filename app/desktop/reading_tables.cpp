@@ -10,6 +10,7 @@
 #include "app/desktop/text.h"
 #include "core/timeline/compare.h"
 #include "core/timeline/metrics.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 #include "visualizers/viewmodel/period_statistics.h"
 #include "visualizers/wave_traffic.h"

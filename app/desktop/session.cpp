@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "visualizers/view_data.h"
+
 namespace trainyard {
 
 const NeighbourPlan* Session::neighbour(std::string_view key, std::string_view value) const {

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "app/desktop/simulation.h"
-#include "visualizers/views.h"
+#include "visualizers/view.h"
 
 namespace trainyard {
 

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "app/workspace/priced_scenario.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 namespace {

@@ -15,7 +15,7 @@
 #include "app/workspace/workspace.h"
 #include "core/methods/settings.h"
 #include "core/result/experiment.h"
-#include "visualizers/views.h"
+#include "visualizers/view.h"
 
 namespace trainyard {
 

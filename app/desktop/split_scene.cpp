@@ -5,6 +5,7 @@
 
 #include "app/desktop/analyse_scene.h"
 #include "core/methods/settings.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/desktop/analyse_scene.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

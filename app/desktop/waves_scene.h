@@ -5,6 +5,7 @@
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/document.h"
 #include "app/desktop/exploration.h"
+#include "visualizers/waves_view.h"
 
 namespace trainyard {
 

@@ -9,6 +9,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
 #include "core/timeline/metrics.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 namespace {

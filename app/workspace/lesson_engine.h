@@ -11,7 +11,7 @@
 #include "app/workspace/schedule_study.h"
 #include "core/lesson/lesson.h"
 #include "core/result/experiment.h"
-#include "visualizers/views.h"
+#include "visualizers/view.h"
 
 namespace trainyard {
 

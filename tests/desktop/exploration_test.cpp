@@ -14,6 +14,7 @@
 #include "app/desktop/search_bar.h"
 #include "tests/desktop/support.h"
 #include "visualizers/memory_stack.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 namespace {

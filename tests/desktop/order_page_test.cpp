@@ -15,6 +15,7 @@
 #include "app/desktop/canvas_widget.h"
 #include "app/desktop/order_scene.h"
 #include "tests/desktop/support.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 namespace {

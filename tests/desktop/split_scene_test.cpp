@@ -7,6 +7,7 @@
 #include <QMouseEvent>
 
 #include "tests/desktop/support.h"
+#include "visualizers/view_data.h"
 
 namespace trainyard {
 namespace {

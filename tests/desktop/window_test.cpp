@@ -25,6 +25,7 @@
 #include "app/desktop/theme.h"
 #include "app/desktop/verdict_bar.h"
 #include "tests/desktop/support.h"
+#include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

@@ -1,4 +1,4 @@
-#include "visualizers/views.h"
+#include "visualizers/view_data.h"
 
 #include <gtest/gtest.h>
 
