@@ -165,7 +165,8 @@ class Chooser {
     for (std::size_t a = 0; a < closed_.size(); ++a) {
       if (weights[a] <= 0) continue;
       least = a;
-      if ((draw -= weights[a]) < 0) break;
+      draw -= weights[a];
+      if (draw < 0) break;
     }
     return least;
   }

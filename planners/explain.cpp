@@ -73,11 +73,15 @@ void each_neighbour(const PlanSpace& space, PlanId id, const F& f) {
 std::string legal_change(const PlanSpace& space, PlanId id, const std::string& proposed) {
   if (!proposed.empty()) {
     Scenario s = space.scenario(id);
-    try {
-      apply_setting(s.plan, proposed);
-      if (!has_errors(check(s))) return proposed;
-    } catch (const Error&) {  // it is no setting
-    }
+    const bool is_setting = [&] {
+      try {
+        apply_setting(s.plan, proposed);
+        return true;
+      } catch (const Error&) {
+        return false;
+      }
+    }();
+    if (is_setting && !has_errors(check(s))) return proposed;
   }
   std::string best;
   int nearest = 0;

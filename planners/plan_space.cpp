@@ -67,7 +67,7 @@ std::vector<std::string> in_range(const std::vector<std::string>& values, std::i
 
 std::vector<std::string> all_values(const Scenario& base, const std::string& key,
                                     const std::string& place) {
-  const std::vector<std::string> values = default_values(base, key);
+  std::vector<std::string> values = default_values(base, key);
   if (values.size() > 1) return values;
   const Setting* known = find_setting(key);
   if (known == nullptr || known->values.empty())

@@ -20,6 +20,12 @@ namespace {
 // Sizes of bytes and times divided by what they share: small numbers keep the solver exact.
 std::int64_t shared_divisor(std::int64_t a, std::int64_t b) { return std::gcd(a, b); }
 
+// Whole units only: of the limit a part of one is of no use, and of the others there is none.
+double units_of(std::int64_t amount, std::int64_t unit) {
+  const std::int64_t units = amount / unit;
+  return static_cast<double>(units);
+}
+
 // The program of Jain et al. 2020, section 4: equations in its order.
 class Checkmate {
  public:
@@ -32,9 +38,8 @@ class Checkmate {
     }
     tick_ = std::max<std::int64_t>(1, tick_);
     bytes = std::max<std::int64_t>(1, bytes);
-    for (const GraphOp& op : graph.ops)
-      size_.push_back(static_cast<double>(op.bytes.value / bytes));
-    limit_ = static_cast<double>((limit - graph.always).value / bytes);
+    for (const GraphOp& op : graph.ops) size_.push_back(units_of(op.bytes.value, bytes));
+    limit_ = units_of((limit - graph.always).value, bytes);
     users_.resize(at(n_));
     for (int i = 0; i < n_; ++i)
       for (const int in : graph.ops[at(i)].inputs) users_[at(in)].push_back(i);
@@ -86,7 +91,7 @@ class Checkmate {
     kept_ = used_ = runs_;
     for (int t = 0; t < n_; ++t)
       for (int i = 0; i <= t; ++i) {
-        const double cost = static_cast<double>(graph_.ops[at(i)].time.count() / tick_);
+        const double cost = units_of(graph_.ops[at(i)].time.count(), tick_);
         const std::size_t cell = at(t) * at(n_) + at(i);
         runs_[cell] = program_.column(i == t ? 1 : 0, 1, cost, true);
         if (i < t) kept_[cell] = program_.binary(0);

@@ -1,5 +1,7 @@
 #include "planners/sensitivity.h"
 
+#include <fmt/format.h>
+
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -144,7 +146,7 @@ std::vector<KnobValue> turned(const Base& base, const std::string& key, const st
   for (const std::string& words : partners(base, key, to)) {
     KnobValue value = plain;
     value.partners = words;
-    value.words = joined(key + "=" + to, words);
+    value.words = joined(fmt::format("{}={}", key, to), words);
     settle(base, key, value);
     found.push_back(std::move(value));
   }

@@ -29,7 +29,7 @@ bool Alarms::wait_and_do() {
 
 void Alarms::start() {
   if (!thread_.joinable())
-    thread_ = std::jthread([this](std::stop_token stop) { ring(std::move(stop)); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { ring(stop); });
 }
 
 // With the lock held.
@@ -39,7 +39,7 @@ std::function<void()> Alarms::take() {
   return what;
 }
 
-void Alarms::ring(std::stop_token stop) {
+void Alarms::ring(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     if (alarms_.empty()) {

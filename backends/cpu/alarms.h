@@ -36,7 +36,7 @@ class Alarms {
     }
   };
   std::function<void()> take();
-  void ring(std::stop_token);
+  void ring(const std::stop_token&);
 
   std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -155,10 +155,9 @@ void ReferenceSchedule::add_step(InstructionId id, DeviceId device) {
       break;
     }
     case TaskKind::HostCopy:
-    case TaskKind::HostUpdate:
-      return;  // check() refuses them
-    case TaskKind::Send:
-      return;  // its receive moves the message
+    case TaskKind::HostUpdate:  // check() refuses both
+    case TaskKind::Send:        // its receive moves the message
+      return;
     case TaskKind::Receive: {
       step.kind = StepKind::Receive;
       step.forward_message = task.phase == Phase::Forward;

@@ -77,13 +77,6 @@ class CsvReader {
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 std::vector<CsvRecord> parse_csv(std::string_view text, const std::string& source) {
   return CsvReader(text, source).run();
 }

@@ -13,9 +13,6 @@ struct CsvRecord {
   std::vector<std::string> fields;
 };
 
-/// Without the white space at both ends: a field of a line that was cut at its commas.
-std::string_view trimmed(std::string_view);
-
 /// Lines without anything on them are left out. Throws Error{InvalidInput} at "SOURCE:LINE" for a
 /// quote that is never closed, or that something stands behind.
 std::vector<CsvRecord> parse_csv(std::string_view text, const std::string& source);

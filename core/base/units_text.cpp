@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/nearest.h"
+#include "core/base/trimmed.h"
 
 namespace trainyard {
 namespace {

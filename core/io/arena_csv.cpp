@@ -8,9 +8,9 @@
 #include <optional>
 #include <set>
 
-#include "core/base/csv.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
+#include "core/base/trimmed.h"
 
 namespace trainyard {
 namespace {

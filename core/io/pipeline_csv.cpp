@@ -9,8 +9,8 @@
 #include <set>
 #include <vector>
 
-#include "core/base/csv.h"
 #include "core/base/error.h"
+#include "core/base/trimmed.h"
 #include "core/program/action_index.h"
 
 namespace trainyard {

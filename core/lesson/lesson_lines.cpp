@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/base/csv.h"
 #include "core/base/nearest.h"
+#include "core/base/trimmed.h"
 #include "core/base/units_text.h"
 #include "core/base/utf8.h"
 

@@ -12,6 +12,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/nearest.h"
+#include "core/base/trimmed.h"
 
 namespace trainyard {
 namespace {

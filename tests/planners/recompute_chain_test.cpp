@@ -124,13 +124,13 @@ TEST(RecomputeChain, IsWhatAnExhaustiveSearchFindsAtEveryLimit) {
   }
 }
 
-TEST(RecomputeChain, IsWhatAnExhaustiveSearchFindsOnFourteenLayers) {
-  for (std::uint64_t seed = 0; seed < testing::cases(6, 3); ++seed) {
+TEST(RecomputeChain, IsWhatAnExhaustiveSearchFindsOnTwelveLayers) {
+  for (std::uint64_t seed = 0; seed < testing::cases(4, 3); ++seed) {
     const Chain chain = drawn_chain(1000 + seed, 9 + static_cast<int>(seed), 6);
     SCOPED_TRACE("seed " + std::to_string(seed));
     const std::int64_t least = least_bytes(chain);
     expect_as_brute_force(chain, least);
-    if (chain.layers.size() < 13) expect_as_brute_force(chain, least + 1);
+    expect_as_brute_force(chain, least + 1);
   }
 }
 

@@ -1,0 +1,16 @@
+// Text that people or other programs typed, without the white space around it.
+#pragma once
+
+#include <string_view>
+
+namespace trainyard {
+
+/// A part of the same text, without blanks, tabs and ends of lines at its beginning and end.
+constexpr std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+}  // namespace trainyard
