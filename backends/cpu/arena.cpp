@@ -79,6 +79,10 @@ struct Arena::Impl {
   [[noreturn]] void out_of_memory(BufferId, std::int32_t microbatch) const;
   Held& held(const Allocation&);
   void log(const CategoryBytes&);
+  // All ones is no number in any floating point format and no index of anything.
+  static void poison(const Allocation& a) {
+    std::memset(a.data, 0xFF, static_cast<std::size_t>(a.bytes.value));
+  }
 
   const Program& program;
   const std::string name;
@@ -164,6 +168,7 @@ Allocation Arena::allocate(BufferId id, std::int32_t microbatch) {
   reach_ = std::max(reach_, Bytes{*offset + size});
   a.log(held_);
   made.data = a.memory.first() + *offset;
+  if (poison_) a.poison(made);
   return made;
 }
 
@@ -172,8 +177,7 @@ void Arena::release(Allocation& allocation) {
   if (allocation) {
     const Buffer& buffer = a.buffer(a.held(allocation).buffer);
     const std::int64_t offset = a.offset_of(allocation);
-    // All ones is no number in any floating point format and no index of anything.
-    if (poison_) std::memset(allocation.data, 0xFF, static_cast<std::size_t>(buffer.bytes.value));
+    if (poison_) a.poison(allocation);
     a.live.erase(offset);
     a.free.give_back(offset, rounded(buffer.bytes.value, kAlignment));
     a.sum -= buffer.bytes;

@@ -60,8 +60,9 @@ class Arena {
   Bytes reach() const { return reach_; }
   /// Since the last take, as memory_wave() gives one; the next begins at 0 with what is held now.
   MemoryWave take_wave();
-  /// Freed bytes are overwritten, so that reading them shows.
-  void poison_freed(bool on) { poison_ = on; }
+  /// Bytes that have just been allocated or freed are overwritten, so that reading what nobody has
+  /// written, or what has gone, shows.
+  void poison(bool on) { poison_ = on; }
 
  private:
   struct Impl;

@@ -80,7 +80,7 @@ void CpuExecution::make_state() {
     for (int peer = 0; peer < peers(); ++peer) {
       devices_.push_back(std::make_unique<DeviceState>(plan_, DeviceId{d}, peer, limit));
       DeviceState& device = *devices_.back();
-      device.arena().poison_freed(options_.poison_freed);
+      device.arena().poison(options_.poison);
       for (std::size_t at = 0; at < plan_.places.size(); ++at) {
         const StagePlacement& place = plan_.places[at];
         if (place.device.value != d) continue;

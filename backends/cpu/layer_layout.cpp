@@ -1,9 +1,11 @@
 #include "backends/cpu/layer_layout.h"
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 
 #include "backends/cpu/kernels/formats.h"
+#include "core/methods/transients.h"
 #include "core/model/reference.h"
 
 namespace trainyard {
@@ -50,12 +52,14 @@ class Finder {
     made_.assign(graph_.tensors.size(), false);
     for (std::size_t i = 0; i < body_.forward.size(); ++i)
       layout.forward.push_back(forward_op(body_.forward, i, false));
-    if (!body_.forward.empty()) {
+    // Not simply the first op: that may gather the layer's weights, long before its input is there.
+    if (const std::uint32_t entry = first_op(body_.forward); entry != kNoOp) {
       const std::size_t end = body_.forward.size() - 1;
       make_value(graph_.output, end, false, layout.forward[end].runs);
-      layout.input = value(graph_.input, 0, false, false);
+      layout.input = value(graph_.input, entry, false, false);
       layout.output = value(graph_.output, end, false, false);
-      layout.forward.front().first = layout.forward.back().last = true;
+      layout.forward[entry].first = layout.forward[end].last = true;
+      assert((!graph_.input.valid() || layout.input.there()) && "a layer has a place for its input");
     }
     find_backward(layout);
     find_data(layout, first_block);

@@ -207,7 +207,7 @@ TEST(Arena, TheWaveIsWhatWasHeldWhen) {
 TEST(Arena, WhatIsFreedIsNoNumberAnyMore) {
   const Program p = buffers_of({64});
   Arena arena(p, {0}, "d0", {});
-  arena.poison_freed(true);
+  arena.poison(true);
   Allocation a = arena.allocate({0}, 0);
   const auto* values = reinterpret_cast<const float*>(a.data);
   std::memset(a.data, 0, 64);

@@ -90,7 +90,7 @@ inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Setti
   const auto cost = roofline_cost_model();
   const TaskPrices prices = price(made.program, s.plan.mesh, s.cluster, *cost);
   const SampleNumbers source;
-  options.poison_freed = true;
+  options.poison = true;
   CpuBackend backend(made.workload, made.program, prices, training, options, source);
   made.initial = backend.parameters();
   made.run = backend.run();

@@ -1,0 +1,191 @@
+// The law of the CPU backend: whatever plan it accepts, for whatever model, trains as one device
+// does. Memory that holds nothing reads as no number, so that what is read too early, too late or
+// in the wrong place shows in the loss.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/model/builders.h"
+#include "tests/support/cases.h"
+#include "tests/support/cpu_training.h"
+#include "tests/support/synchronous.h"
+#include "tests/support/tiny_models.h"
+
+namespace trainyard {
+namespace {
+
+using testing::Settings;
+using testing::tiny_convnet;
+using testing::tiny_mlp;
+using testing::tiny_transformer;
+
+const std::vector<Model>& models() {
+  static const std::vector<Model> list = {
+      tiny_mlp(4),
+      tiny_convnet(4),
+      build_convnet({"tiny cnn", 8, 1, 3, 2, 2, 2}),
+      build_lstm({"tiny lstm", 7, 4, 4, 5}),
+      build_recommender({"tiny dlrm", {5, 7}, 4, 3, {6, 4}, {6, 1}}),
+      tiny_transformer(),
+      tiny_transformer({.tied = true}),
+      tiny_transformer({.family = "llama"}),
+  };
+  return list;
+}
+
+// Words of a plan, drawn; most combinations are legal for some model.
+class DrawnPlan {
+ public:
+  explicit DrawnPlan(std::uint64_t seed) : random_(11, seed) {
+    model =
+        static_cast<std::size_t>(random_.between(at_++, 0, static_cast<int>(models().size()) - 1));
+    const std::string global = one_of({"global-batch=8", "global-batch=16"}),
+                      micro = one_of({"micro-batch=1", "micro-batch=2"}),
+                      rule = one_of({"optimizer=momentum", "optimizer=adamw", "optimizer=lamb"});
+    alone = {global, micro, rule};
+    words = alone;
+    for (const char* axis : {"pp", "dp", "tp"}) {
+      const std::int64_t degree = std::int64_t{1}
+                                  << random_.between(at_++, 0, axis[0] == 't' ? 1 : 2);
+      if (devices * degree > 8) continue;
+      devices *= degree;
+      words.push_back(std::string(axis) + "=" + std::to_string(degree));
+    }
+    words.push_back(one_of({"zero=0", "zero=1", "zero=2", "zero=3", "zero=3"}));
+    words.push_back("schedule=" + one_of(schedules()));
+    words.push_back(one_of({"virtual-stages=1", "virtual-stages=1", "virtual-stages=2"}));
+    words.push_back(one_of({"recompute=none", "recompute=none", "recompute=selective",
+                            "recompute=full", "recompute=blocks=1"}));
+    for (const char* one :
+         {"hybrid=2", "overlap=off", "sequence-parallel=off", "flash-attention=off"})
+      if (random_.between(at_++, 0, 3) == 0) words.push_back(one);
+  }
+
+  std::size_t model = 0;
+  std::int64_t devices = 1;
+  std::vector<std::string> words, alone;
+
+  std::string text() const {
+    std::string text = models()[model].name + " on " + std::to_string(devices) + ":";
+    for (const std::string& word : words) text += " --set " + word;
+    return text;
+  }
+
+ private:
+  static std::vector<std::string> schedules() {
+    std::vector<std::string> names;
+    for (const Method& m : methods())
+      if (testing::synchronous(m)) names.emplace_back(m.name);
+    return names;
+  }
+  std::string one_of(const std::vector<std::string>& list) {
+    return list[static_cast<std::size_t>(
+        random_.between(at_++, 0, static_cast<std::int64_t>(list.size()) - 1))];
+  }
+
+  Random random_;
+  std::uint64_t at_ = 0;
+};
+
+Training three_steps() {
+  Training t;
+  t.rate = 0.1;
+  t.momentum = 0.5;
+  t.steps = 3;
+  t.epsilon = 0.01;  // a gradient that is 0 but for rounding moves nothing
+  return t;
+}
+
+bool accepted(const DrawnPlan& drawn) {
+  Settings all = {"precision=fp32"};
+  all.insert(all.end(), drawn.words.begin(), drawn.words.end());
+  try {
+    const Scenario s = testing::scenario(models()[drawn.model], drawn.devices, all, "cpu");
+    if (has_errors(check(s))) return false;
+    const Workload w = prepare(s);
+    LowerOptions options;
+    options.grain = Grain::Op;
+    return !has_errors(CpuBackend::check(w, lower(w, options), three_steps()));
+  } catch (const Error&) {  // words that do not go together
+    return false;
+  }
+}
+
+// Largest difference of a parameter that both have, as a share of the largest parameter. The run
+// may have more: the last stage's copy of a table.
+double difference(const std::vector<TrainedTensor>& run, const std::vector<TrainedTensor>& alone) {
+  std::map<std::pair<int, std::string>, const TrainedTensor*> of_run;
+  for (const TrainedTensor& t : run) of_run[{t.layer, t.name}] = &t;
+  double worst = 0, most = 0;
+  for (const TrainedTensor& wanted : alone) {
+    const auto found = of_run.find({wanted.layer, wanted.name});
+    EXPECT_TRUE(found != of_run.end()) << wanted.name;
+    if (found == of_run.end()) continue;
+    const std::vector<float>& values = found->second->values;
+    EXPECT_EQ(values.size(), wanted.values.size()) << wanted.name;
+    for (std::size_t e = 0; e < std::min(values.size(), wanted.values.size()); ++e) {
+      const double apart = std::abs(double{values[e]} - wanted.values[e]);
+      worst = std::isnan(apart) ? INFINITY : std::max(worst, apart);
+      most = std::max(most, std::abs(double{wanted.values[e]}));
+    }
+  }
+  return worst / most;
+}
+
+// Plans that check() accepts and that stop with a sentence when they run, never with another
+// result. They are still to be executed: a weight gradient taken apart from its input gradient that
+// reads weights which ZeRO 3 has let go, the same weights gathered for a first layer that has only
+// a weight gradient, and a ReLU whose output two flows on one device hand on.
+bool is_known(const Error& error) {
+  const std::string text = describe(error);
+  for (const char* cause :
+       {".weight\", which is not there", "there is no place for them", "(relu) reads its output"})
+    if (text.find(cause) != std::string::npos) return true;
+  return false;
+}
+
+TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
+  const std::uint64_t wanted = testing::cases(500, 60);
+  std::map<std::vector<std::string>, testing::CpuRun> alone;
+  std::set<std::string> met;  // words of accepted plans
+  std::uint64_t pairs = 0, late = 0;
+  for (std::uint64_t seed = 0; pairs < wanted && seed < 40 * wanted; ++seed) {
+    const DrawnPlan drawn(seed);
+    if (!accepted(drawn)) continue;
+    ++pairs;
+    for (const std::string& word : drawn.words) met.insert(word);
+    met.insert(models()[drawn.model].name);
+    SCOPED_TRACE(drawn.text());
+    std::vector<std::string> key = drawn.alone;
+    key.push_back(std::to_string(drawn.model));
+    const Settings plain(drawn.alone.begin(), drawn.alone.end());
+    const auto [one, is_new] = alone.try_emplace(key);
+    if (is_new) one->second = testing::train_on_cpu(models()[drawn.model], 1, plain, three_steps());
+    const Settings words(drawn.words.begin(), drawn.words.end());
+    testing::CpuRun run;
+    try {
+      run = testing::train_on_cpu(models()[drawn.model], drawn.devices, words, three_steps());
+    } catch (const Error& error) {
+      EXPECT_TRUE(is_known(error)) << describe(error);
+      ++late;
+      continue;
+    }
+    ASSERT_EQ(run.run.losses.size(), one->second.run.losses.size());
+    for (std::size_t i = 0; i < run.run.losses.size(); ++i)
+      EXPECT_NEAR(run.run.losses[i], one->second.run.losses[i],
+                  1e-5 * std::abs(one->second.run.losses[i]))
+          << "step " << i;
+    EXPECT_LT(difference(run.parameters, one->second.parameters), 1e-4);
+  }
+  EXPECT_EQ(pairs, wanted);
+  EXPECT_LT(late, pairs / 10) << "plans that are refused only while they run";
+  for (const Model& model : models()) EXPECT_TRUE(met.contains(model.name)) << model.name;
+  for (const char* word : {"zero=1", "zero=2", "zero=3", "tp=2", "pp=4", "dp=4", "recompute=full",
+                           "recompute=blocks=1", "virtual-stages=2"})
+    EXPECT_TRUE(met.contains(word)) << word;
+}
+
+}  // namespace
+}  // namespace trainyard
