@@ -25,9 +25,9 @@ struct CpuOptions {
   RunMode mode = RunMode::VirtualTime;
   int threads = 0;       // WallClock: at most so many at once; 0 = as many as there are cores
   Bytes memory_limit{};  // of each device; 0 = the cluster's device memory
-  double link_bytes_per_second = 0;  // WallClock: emulated; 0 = as fast as memory
-  bool place_buffers = true;         // planned addresses
-  bool poison = false;               // memory that holds nothing reads as no number
+  double link_bytes_per_second = 0;   // WallClock: emulated; 0 = as fast as memory
+  bool place_buffers = true;          // planned addresses
+  bool poison = false;                // memory that holds nothing reads as no number
   bool record_timeline = true;        // spans and memory events
   std::string checkpoint;             // file; empty = none
   std::int64_t checkpoint_every = 0;  // updates; 0 = only at the end and when stopped

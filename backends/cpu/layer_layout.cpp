@@ -59,7 +59,8 @@ class Finder {
       layout.input = value(graph_.input, entry, false, false);
       layout.output = value(graph_.output, end, false, false);
       layout.forward[entry].first = layout.forward[end].last = true;
-      assert((!graph_.input.valid() || layout.input.there()) && "a layer has a place for its input");
+      assert((!graph_.input.valid() || layout.input.there()) &&
+             "a layer has a place for its input");
     }
     find_backward(layout);
     find_data(layout, first_block);
