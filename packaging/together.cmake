@@ -1,17 +1,10 @@
-# With TRAINYARD_TOGETHER, files are compiled about ten at once, which reads every header once for the ten of them: all of
-# the house in about half the time, one changed file in ten times as long. Which files go together follows from their names
-# alone, so that a new file moves no other. Two that do cannot have a local name in common.
-# Words after the target are the folders that this is done in; without any, all.
-function(trainyard_together target)
+# With TRAINYARD_TOGETHER, files are compiled about `most` at once, which reads every header once for all of them: all of
+# the house in about half the time, one changed file in `most` times as long. Which files go together follows from their
+# names alone, so that a new file moves no other. Two that do cannot have a local name in common: where tests/local_names
+# sees to that, `most` can be higher.
+function(trainyard_together target most)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
-  if(ARGN)
-    list(JOIN ARGN "|" these)
-    set(others ${sources})
-    list(FILTER others EXCLUDE REGEX "/(${these})/[^/]*$")
-    list(FILTER sources INCLUDE REGEX "/(${these})/[^/]*$")
-    set_source_files_properties(${others} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  endif()
   # What the build writes is tables, the same names in each.
   list(FILTER sources EXCLUDE REGEX "^${CMAKE_BINARY_DIR}/")
   get_target_property(root ${target} SOURCE_DIR)
@@ -28,7 +21,7 @@ function(trainyard_together target)
   foreach(folder ${folders})
     list(LENGTH files_${folder} count)
     set(groups 1)
-    while(count GREATER 10)
+    while(count GREATER most)
       math(EXPR count "${count} / 2")
       math(EXPR groups "${groups} * 2")
     endwhile()

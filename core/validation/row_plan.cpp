@@ -75,20 +75,20 @@ class PlanWriter {
     struct Word {
       std::string_view word, schedule;
     };
-    constexpr Word kWords[] = {{"zb-1p", "zb-h1"},
-                               {"zb-2p", "zb-h2"},
-                               {"zb-v", "zb-v"},
-                               {"zb-h1", "zb-h1"},
-                               {"zb-h2", "zb-h2"},
-                               {"gpipe", "gpipe"},
-                               {"interleaved", "interleaved"},
-                               {"chimera", "chimera"},
-                               {"v-half", "v-half"},
-                               {"v-min", "v-min"},
-                               {"dualpipe-v", "dualpipe-v"},
-                               {"dualpipe", "dualpipe"},
-                               {"1f1b", "1f1b"}};
-    for (const Word& w : kWords)
+    constexpr Word kSchedules[] = {{"zb-1p", "zb-h1"},
+                                   {"zb-2p", "zb-h2"},
+                                   {"zb-v", "zb-v"},
+                                   {"zb-h1", "zb-h1"},
+                                   {"zb-h2", "zb-h2"},
+                                   {"gpipe", "gpipe"},
+                                   {"interleaved", "interleaved"},
+                                   {"chimera", "chimera"},
+                                   {"v-half", "v-half"},
+                                   {"v-min", "v-min"},
+                                   {"dualpipe-v", "dualpipe-v"},
+                                   {"dualpipe", "dualpipe"},
+                                   {"1f1b", "1f1b"}};
+    for (const Word& w : kSchedules)
       if (word.starts_with(w.word)) {
         if (mentions(word, "not-stated"))
           assume("schedule", std::string(w.schedule), "one of several that the source names");
