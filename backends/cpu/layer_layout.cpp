@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backends/cpu/kernels/formats.h"
+#include "backends/cpu/kernels/kernel.h"
 #include "core/methods/transients.h"
 #include "core/model/reference.h"
 
@@ -223,13 +224,24 @@ class Finder {
     }
   }
 
+  // Whether a weight pass takes what its input pass wrote: it does while that is this op's alone
+  // and stays in the layer.
+  bool reads_input_gradient(const Node& node, std::size_t i) const {
+    const TensorId in = node.inputs[i];
+    if (!cpu_kernel(*node.op).reads_input_gradients || in == graph_.input) return false;
+    std::ptrdiff_t readers = 0;
+    for (const Node& other : graph_.nodes)
+      readers += std::count(other.inputs.begin(), other.inputs.end(), in);
+    return readers == 1;
+  }
+
   KernelRun run_backward(std::uint32_t n, Pass pass, std::size_t at) {
     const Node& node = graph_.nodes[n];
     KernelRun run{{n}, pass, {}, {}, {}, {}, {}, fact_of_[n]};
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const bool whole = reads_whole(node, i);
       run.inputs.push_back(value(node.inputs[i], at, true, whole));
-      const bool wanted = pass == Pass::BackwardInput;
+      const bool wanted = pass == Pass::BackwardInput || reads_input_gradient(node, i);
       run.input_gradients.push_back(wanted ? gradient(node.inputs[i], at, whole) : Operand{});
       const TensorId in = node.inputs[i];
       run.adds.push_back(written_[in.value] ? 1 : 0);

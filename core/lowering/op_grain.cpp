@@ -15,7 +15,8 @@ struct OpTask {
 };
 
 struct LayerTasks {
-  std::vector<OpTask> forward, backward, reduce, gather;
+  // Backward: in two parts where the order has any; `whole`: at once, where it has both.
+  std::vector<OpTask> forward, backward, whole, reduce, gather;
 };
 
 // What an op does to a buffer.
@@ -26,7 +27,8 @@ struct BufferChange {
 };
 
 struct Lifetimes {
-  std::vector<BufferChange> forward, backward, reduce;
+  // `in_parts` and `at_once`: what a backward lets go of at another op when it runs in two parts.
+  std::vector<BufferChange> forward, backward, in_parts, at_once, reduce;
 };
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
@@ -49,7 +51,7 @@ class OpGrain final : public PhaseWriter {
  public:
   OpGrain(const Workload& w, const StageCopies& places, const Boundaries& boundaries, Draft& draft,
           BackwardKinds kinds, HostLanes& host)
-      : w_(w), draft_(draft), split_(kinds.split), host_(host) {
+      : w_(w), draft_(draft), split_(kinds.split), mixed_(kinds.split && kinds.whole), host_(host) {
     for (std::size_t i = 0; i < places.size(); ++i)
       stages_.push_back(make_stage(places[i], boundaries[i]));
   }
@@ -79,7 +81,10 @@ class OpGrain final : public PhaseWriter {
       const std::size_t at = forward ? i : layers.size() - 1 - i;
       const LayerTasks& layer = layers[at];
       if (moment.first_forward && overlapped(layer.gather)) prefetch(layer.gather, walk);
-      write_layer(forward ? layer.forward : layer.backward, walk);
+      write_layer(forward                                     ? layer.forward
+                  : mixed_ && action.phase == Phase::Backward ? layer.whole
+                                                              : layer.backward,
+                  walk);
       const bool beside = reduce && overlapped(layer.reduce);
       if (beside) reduced = collect(layer.reduce, walk.chain, walk);
       if (leaves_beside && (beside || layer.reduce.empty()))
@@ -223,8 +228,13 @@ class OpGrain final : public PhaseWriter {
       LayerTasks tasks;
       tasks.forward = make_ops(place, Phase::Forward, BodyList::Forward, layer, body->forward,
                                lives[i].forward);
-      tasks.backward = make_ops(place, Phase::Backward, BodyList::Backward, layer, body->backward,
-                                lives[i].backward);
+      const auto backward = [&](const std::vector<BufferChange>& ends) {
+        std::vector<BufferChange> all = lives[i].backward;
+        all.insert(all.end(), ends.begin(), ends.end());
+        return make_ops(place, Phase::Backward, BodyList::Backward, layer, body->backward, all);
+      };
+      tasks.backward = backward(split_ ? lives[i].in_parts : lives[i].at_once);
+      if (mixed_) tasks.whole = backward(lives[i].at_once);
       tasks.reduce =
           make_ops(place, Phase::Backward, BodyList::Reduce, layer, body->reduce, lives[i].reduce);
       tasks.gather = make_ops(place, Phase::Forward, BodyList::Gather, layer, body->gather, {});
@@ -320,11 +330,13 @@ class OpGrain final : public PhaseWriter {
               std::vector<BufferChange>& list) const {
     const auto gather =
         std::find_if(ops.begin(), ops.end(), [](const BodyOp& op) { return op.communication; });
+    if (gather == ops.end()) return;
+    const auto first = static_cast<std::size_t>(gather - ops.begin());
     const std::size_t last = last_computing(
         ops, [&](const BodyOp& op) { return !split_ || op.pass != Pass::BackwardWeight; });
-    if (gather == ops.end() || last == kNowhere) return;
-    list.push_back({static_cast<std::size_t>(gather - ops.begin()), buffer, true, false});
-    list.push_back({last, buffer, false, true});
+    list.push_back({first, buffer, true, false});
+    // A layer with nothing but weight gradients gathers all the same, and lets go.
+    list.push_back({last == kNowhere ? first : last, buffer, false, true});
   }
 
   // Gradients in full live while the layer makes them and, in a bucket of their own, while they are
@@ -370,14 +382,14 @@ class OpGrain final : public PhaseWriter {
 
   void keep(const StageCopy& place, const LayerOfStage& layer, std::size_t item, Lifetimes& lives) {
     const SavedTensor& s = layer.body->saved[item];
-    const std::uint32_t to = split_ ? s.split_to : s.to;
-    if (s.from == kNoOp || to == kNoOp) return;
+    if (s.from == kNoOp || (split_ ? s.split_to : s.to) == kNoOp) return;
     const BufferId id =
         buffer(place, block_of(*layer.body) + " " + s.name,
                s.recomputed ? Category::Recomputed : Category::Activations, Provenance::Exact,
                s.bytes, Holds::Saved, layer.layer, static_cast<std::int32_t>(item));
     (s.recomputed ? lives.backward : lives.forward).push_back({s.from, id, true, false});
-    lives.backward.push_back({to, id, false, true});
+    lives.in_parts.push_back({s.split_to, id, false, true});
+    lives.at_once.push_back({s.to, id, false, true});
     if (!s.recomputed) kept_.back().push_back(id);
   }
 
@@ -442,7 +454,7 @@ class OpGrain final : public PhaseWriter {
 
   const Workload& w_;
   Draft& draft_;
-  bool split_;
+  bool split_, mixed_;
   HostLanes& host_;
   std::vector<std::vector<LayerTasks>> stages_;
   std::vector<std::vector<BufferId>> kept_;  // by place

@@ -56,7 +56,8 @@ struct KernelCall {
   std::span<const View> outputs = {};  // forward: written; backward: those that saved() keeps
   std::span<const View> output_gradients = {};  // backward
   /// backward_input: written, or added to where `adds` says so; not there = not wanted. Never
-  /// aliases anything else.
+  /// aliases anything else. backward_weight of a kernel that `reads_input_gradients`: what
+  /// backward_input wrote, where it is there still and nothing else was added to it.
   std::span<const View> input_gradients = {};
   std::span<const std::uint8_t> adds = {};  // by input; empty = none
   /// By input, there for parameters only: always added to (accumulation over microbatches). Either
@@ -81,8 +82,9 @@ struct CpuKernel {
 
   bool sixteen_bit = false;  // takes BF16 operands as they are; else run_kernel() converts them.
                              // F16 it always converts: no processor this runs on adds in it
-  bool reference = false;    // runs the reference maths: right, and slow
-  std::string_view refused = {};  // not empty: cannot be run, and why
+  bool reads_input_gradients = false;  // in backward_weight
+  bool reference = false;              // runs the reference maths: right, and slow
+  std::string_view refused = {};       // not empty: cannot be run, and why
 };
 
 /// Of an op of ops(): the fast one, else the reference maths in double.

@@ -152,7 +152,15 @@ void lstm_backward_weight(const KernelCall& call) {
   const Target dw = target(call, 1);
   const LstmSizes s(output_gradient(call));
   if (!dw || s.steps < 2) return;
-  const float* d = gate_gradients(call, s);
+  const float* d = nullptr;
+  if (const Target made = target(call, 0)) {  // they are the gradient of the input
+    float* rows = zeros(call, s.steps * s.batch * s.padded_gates);
+    copy_rows(s.steps * s.batch, 4 * s.hidden, s.padded_gates, 1, made.view.f32(), 4 * s.hidden,
+              rows, s.padded_gates);
+    d = rows;
+  } else {
+    d = gate_gradients(call, s);
+  }
   const float* out = output(call).f32();
   float* sum = zeros(call, s.hidden * s.padded_gates);
   for (std::int64_t t = 1; t < s.steps; ++t)
@@ -168,6 +176,7 @@ CpuKernel lstm_kernel() {
   made.forward = lstm_forward;
   made.backward_input = lstm_backward_input;
   made.backward_weight = lstm_backward_weight;
+  made.reads_input_gradients = true;
   return made;
 }
 

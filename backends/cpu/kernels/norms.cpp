@@ -104,14 +104,20 @@ TRAINYARD_VECTORISED void rms_weight(const Norm& a, const float* dy, float* dw, 
   weight_rows<false>(a, dy, dw, db);
 }
 
-Norm norm(const KernelCall& call) {
-  const View &x = input(call, 0), &weight = input(call, 1);
+// What a weight gradient is made of: the weights themselves are not, and may not be there.
+Norm without_weights(const KernelCall& call) {
+  const View& x = input(call, 0);
   Norm a;
-  a.n = weight.elements();
+  a.n = call.inputs[1].elements();
   a.groups = x.elements() / a.n;
   a.x = x.f32();
   a.statistics = static_cast<float*>(needed_fact(call, "statistics").data);
-  a.gain = weight.f32();
+  return a;
+}
+
+Norm norm(const KernelCall& call) {
+  Norm a = without_weights(call);
+  a.gain = input(call, 1).f32();
   if (attribute(call.node, "unit_offset") != 0) {
     float* gain = call.scratch.floats(a.n);
     std::transform(a.gain, a.gain + a.n, gain, [](float w) { return w + 1; });
@@ -133,7 +139,7 @@ void norms_backward_input(const KernelCall& call) {
 // The microbatch is summed on its own and then added to what earlier ones gave.
 template <void (*kRows)(const Norm&, const float*, float*, float*)>
 void norms_backward_weight(const KernelCall& call) {
-  const Norm a = norm(call);
+  const Norm a = without_weights(call);
   const Target targets[] = {target(call, 1), target(call, 2)};
   float* sums[2] = {};
   for (std::size_t i : {0u, 1u})
