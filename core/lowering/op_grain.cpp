@@ -1,6 +1,7 @@
 // Op grain: one instruction per operator of every layer, with the lifetime of every tensor that is
 // kept.
 #include <algorithm>
+#include <utility>
 
 #include "core/lowering/phase_writer.h"
 #include "core/lowering/phases.h"
@@ -17,6 +18,7 @@ struct OpTask {
 struct LayerTasks {
   // Backward: in two parts where the order has any; `whole`: at once, where it has both.
   std::vector<OpTask> forward, backward, whole, reduce, gather;
+  bool full = false;  // gradients are held in full until they are scattered
 };
 
 // What an op does to a buffer.
@@ -54,6 +56,7 @@ class OpGrain final : public PhaseWriter {
       : w_(w), draft_(draft), split_(kinds.split), mixed_(kinds.split && kinds.whole), host_(host) {
     for (std::size_t i = 0; i < places.size(); ++i)
       stages_.push_back(make_stage(places[i], boundaries[i]));
+    scattered_.resize(places.size());
   }
 
   Written write(const Action& action, std::size_t place, Moment moment, LaneState& lane,
@@ -61,7 +64,7 @@ class OpGrain final : public PhaseWriter {
     Walk walk{action, lane, lane.to, inputs, {}, {}, {}, {}, {}};
     walk.chain.add(lane.tail);
     walk.before_previous_layer = lane.last_compute;
-    std::vector<LayerTasks>& layers = stages_[place];
+    const std::vector<LayerTasks>& layers = stages_[place];
     const bool forward = action.phase == Phase::Forward;
     const bool gradients = action.phase == Phase::Backward || action.phase == Phase::BackwardWeight;
     const bool reduce = gradients && (moment.last_backward || w_.layout.reduce_every_microbatch);
@@ -86,7 +89,13 @@ class OpGrain final : public PhaseWriter {
                                                               : layer.backward,
                   walk);
       const bool beside = reduce && overlapped(layer.reduce);
-      if (beside) reduced = collect(layer.reduce, walk.chain, walk);
+      if (beside) {
+        reduced = collect(layer.reduce, walk.chain, walk);
+        // Two layers have gradients in full, one that makes them and one whose are scattered:
+        // before the next makes its own, the scatter before this one has ended (FSDP2 and DeepSpeed
+        // wait so).
+        if (layer.full) walk.chain.add(std::exchange(scattered_[place], reduced));
+      }
       if (leaves_beside && (beside || layer.reduce.empty()))
         send_gradients(at, beside ? reduced : Ref{});
     }
@@ -238,6 +247,7 @@ class OpGrain final : public PhaseWriter {
       tasks.reduce =
           make_ops(place, Phase::Backward, BodyList::Reduce, layer, body->reduce, lives[i].reduce);
       tasks.gather = make_ops(place, Phase::Forward, BodyList::Gather, layer, body->gather, {});
+      tasks.full = body->unreduced.value > 0;
       made.push_back(std::move(tasks));
     }
     return made;
@@ -457,6 +467,7 @@ class OpGrain final : public PhaseWriter {
   bool split_, mixed_;
   HostLanes& host_;
   std::vector<std::vector<LayerTasks>> stages_;
+  std::vector<Ref> scattered_;               // by place: the newest scatter
   std::vector<std::vector<BufferId>> kept_;  // by place
 };
 

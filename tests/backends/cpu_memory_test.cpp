@@ -39,6 +39,7 @@ TEST(CpuMemory, IsWhatTheLedgerSaysByCategory) {
       {2, {"pp=2", "schedule=dualpipe"}},
       {2, {"pp=2", "schedule=chimera"}},
       {2, {"dp=2", "zero=1"}},
+      {2, {"dp=2", "zero=2"}},
       {2, {"dp=2", "zero=3"}},
       {4, {"tp=2", "pp=2", "sequence-parallel=off"}},
   };

@@ -1,6 +1,6 @@
 // The law of the CPU backend: whatever plan it accepts, for whatever model, trains as one device
-// does. Memory that holds nothing reads as no number, so that what is read too early, too late or
-// in the wrong place shows in the loss.
+// does, in the memory that its program says. Memory that holds nothing reads as no number, so that
+// what is read too early, too late or in the wrong place shows in the loss.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/model/builders.h"
+#include "core/timeline/metrics.h"
 #include "tests/support/cases.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/synchronous.h"
@@ -134,6 +135,10 @@ double difference(const std::vector<TrainedTensor>& run, const std::vector<Train
   return worst / most;
 }
 
+double peak_bytes(const MemoryWave& wave) {
+  return static_cast<double>(total(wave.samples[wave.peak].bytes).value);
+}
+
 TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
   const std::uint64_t wanted = testing::cases(500, 60);
   std::map<std::vector<std::string>, testing::CpuRun> alone;
@@ -155,6 +160,13 @@ TEST(EveryPlan, ThatIsAcceptedTrainsAsOneDevice) {
     testing::CpuRun run;
     ASSERT_NO_THROW(
         run = testing::train_on_cpu(models()[drawn.model], drawn.devices, words, three_steps()));
+    for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(run.program.devices); ++d) {
+      const MemoryWave predicted = memory_wave(run.run.timeline, run.program, DeviceId{d});
+      const double held = peak_bytes(run.run.waves[d]), foretold = peak_bytes(predicted);
+      EXPECT_GE(held, foretold) << "device " << d;
+      // An operation that waits for another replica has its buffers from when it is begun.
+      EXPECT_LE(held, 1.2 * foretold) << "device " << d;
+    }
     ASSERT_EQ(run.run.losses.size(), one->second.run.losses.size());
     for (std::size_t i = 0; i < run.run.losses.size(); ++i)
       EXPECT_NEAR(run.run.losses[i], one->second.run.losses[i],
