@@ -19,6 +19,8 @@ struct PhaseTime {
   Duration tensor{}, context{}, expert{}, data{};  // blocking collectives, by whose they are
   Duration lead{}, gather{};  // weights: waited for, and arriving beside computation
   Duration beside{};          // keys and values, beside computation
+  // Parts of blocking() and beside that use the links of weights and gradients.
+  Duration blocking_shared{}, beside_shared{};
   Duration blocking() const { return tensor + context + expert + data; }
   /// As the simulator runs it alone: what leads, then the longer of computation with what blocks it
   /// and what runs beside.

@@ -23,7 +23,7 @@ class Pricer {
   void stages(std::int64_t count) { stages_ = count; }
 
   Duration collective(const CollectiveRun& run) {
-    const Duration alone = message(run);
+    const Duration alone = message(run).time;
     if (run.beside.count == 0) return counted(alone, run.repeats);
     const double contention = cost_.contention(w_.scenario.cluster.device);
     return counted(exposed(alone, kernels_[run.kernel], run.beside.count, contention), run.repeats);
@@ -103,30 +103,45 @@ class Pricer {
                         : run.group == Group::Context ? time.context
                         : run.group == Group::Expert  ? time.expert
                                                       : time.data;
-      whose += collective(run);
+      const Duration one = collective(run);
+      whose += one;
+      if (shares(run)) time.blocking_shared += one;
+    }
+    for (const CollectiveRun& run : work.beside) {
+      const Duration one = collective(run);
+      time.beside += one;
+      if (shares(run)) time.beside_shared += one;
     }
     time.lead = sum(work.lead);
     time.gather = sum(work.gather);
-    time.beside = sum(work.beside);
     return time;
   }
 
  private:
-  Duration message(const CollectiveRun& run) {
+  CollectiveTime message(const CollectiveRun& run) {
     for (const Message& known : messages_)
       if (known.kind == run.kind && known.group == run.group && known.bytes == run.bytes)
         return known.time;
     const GroupShape& shape = w_.groups[static_cast<std::size_t>(run.group)];
-    const Duration time = cost_.collective(run.kind, run.bytes, shape, w_.scenario.cluster).time;
+    const CollectiveTime time = cost_.collective(run.kind, run.bytes, shape, w_.scenario.cluster);
     messages_.push_back({run.kind, run.group, run.bytes, time});
     return time;
+  }
+
+  // Whether it uses the links that the stages' weights and gradients use.
+  bool shares(const CollectiveRun& run) {
+    for (const StageWork& kind : w_.kinds)
+      for (const std::vector<CollectiveRun>* list :
+           {&kind.reduce.last, &kind.phases[static_cast<std::size_t>(Phase::Forward)].lead})
+        if (!list->empty()) return message(list->front()).level == message(run).level;
+    return false;
   }
 
   struct Message {
     CollectiveKind kind;
     Group group;
     Bytes bytes;
-    Duration time;
+    CollectiveTime time;
   };
   const Workload& w_;
   const CostModel& cost_;

@@ -15,7 +15,7 @@ namespace trainyard {
 namespace {
 
 ActionTime action_time(const PhaseTime& p) {
-  return {p.lead, p.compute, p.blocking(), p.gather, p.beside};
+  return {p.lead, p.compute, p.blocking(), p.gather, p.beside, p.blocking_shared, p.beside_shared};
 }
 
 PipelineTimes pipeline_times(const Workload& w, const std::vector<StageTime>& stages,

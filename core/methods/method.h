@@ -42,6 +42,8 @@ struct ActionTime {
   Duration blocking{};  // collectives after it that the stage's next action waits for
   Duration gather{};    // weights that arrive beside it, after the lead
   Duration beside{};    // keys and values that travel beside it
+  // Parts of the two that use the links which weights and gradients use, and share them with those.
+  Duration blocking_shared{}, beside_shared{};
   friend bool operator==(const ActionTime&, const ActionTime&) = default;
 };
 
