@@ -18,7 +18,7 @@ void apply_words(Plan&, std::string_view words);
 struct OnceOptions {
   Grain grain = Grain::Order;
   const CostModel* cost = nullptr;  // must outlive the call; null = cost_model(scenario)
-  int steps = 1;                    // at least; an asynchronous plan may take more to settle
+  int steps = 0;  // exactly so many; 0: one, or as many as an asynchronous plan takes to settle
   std::stop_token stop = {};
 };
 /// prepare, lower, price, run, judge; no fixes. Throws as simulate does.

@@ -204,7 +204,7 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
   experiment->grain = options.grain;
   experiment->workload = prepare(scenario);
   const Workload& workload = experiment->workload;
-  refuse_giants(workload, options.grain, options.steps);
+  refuse_giants(workload, options.grain, std::max(1, options.steps));
   const std::unique_ptr<CostModel> own = options.cost == nullptr ? cost_model(scenario) : nullptr;
   const CostModel& cost = own ? *own : *options.cost;
   const ProcessMemory process = cost.process_memory(workload.scenario.cluster.device);

@@ -509,8 +509,8 @@ ScheduleShape schedule_shape(const Plan& plan, const PhaseTimes& times, int step
   shape.times = times;
   shape.placement = schedule.placement;
   shape.steps = std::max(1, steps);
-  if (schedule.settles)
-    shape.steps = std::max(shape.steps, schedule.settles(shape, choice.params) + 1);
+  if (steps == 0 && schedule.settles)
+    shape.steps = std::max(1, schedule.settles(shape, choice.params) + 1);
   return shape;
 }
 

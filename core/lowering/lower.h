@@ -57,7 +57,7 @@ Body layer_body(const Workload&, int block, const LayerPolicy&);
 
 struct LowerOptions {
   Grain grain = Grain::Order;
-  int steps = 1;  // at least; see schedule_shape()
+  int steps = 0;  // exactly so many; 0: see schedule_shape()
   bool verify = true;
   PhaseTimes times{};                 // for schedules that need them
   std::vector<Bytes> framework = {};  // held beside tensors, by device (process_bytes()); empty =
@@ -70,11 +70,12 @@ Program lower(const Scenario&, const LowerOptions& = {});
 /// Follows this order instead of the schedule's own. It must be one that check() accepts for the
 /// schedule's shape with that many steps.
 Program lower(const Workload&, const Order&, int steps, const LowerOptions& = {});
-/// What the plan asks of its schedule. An asynchronous one has at least as many steps as it takes
-/// to settle, and one more; results speak of the one in the middle (step_window()).
-ScheduleShape schedule_shape(const Workload&, const PhaseTimes& = {}, int steps = 1);
+/// What the plan asks of its schedule: so many steps or, where that is 0, one, and of an
+/// asynchronous schedule as many as it takes to settle and one more; results speak of the one in
+/// the middle (step_window()).
+ScheduleShape schedule_shape(const Workload&, const PhaseTimes& = {}, int steps = 0);
 /// The same of a complete plan.
-ScheduleShape schedule_shape(const Plan&, const PhaseTimes& = {}, int steps = 1);
+ScheduleShape schedule_shape(const Plan&, const PhaseTimes& = {}, int steps = 0);
 /// Whether its order has input and weight gradients as actions of their own.
 bool splits_backward(const Workload&);
 /// The plan's own order, else that of its schedule, as lower() follows it.

@@ -106,5 +106,33 @@ TEST(CpuAsynchrony, AgreesWithTheReference) {
   }
 }
 
+// A schedule that takes five steps to settle trains one step where one is asked for.
+TEST(CpuAsynchrony, TrainsAsManyStepsAsItIsAskedFor) {
+  struct Case {
+    std::int64_t devices;
+    Settings settings;
+  };
+  const Case cases[] = {
+      {1, {"schedule=tick-tock", "tick-tock.sync=local", "tick-tock.period=2"}},
+      {1, {"schedule=tick-tock", "tick-tock.sync=async"}},
+      {2, {"pp=2", "schedule=tick-tock", "tick-tock.sync=async"}},
+      {2, {"pp=2", "schedule=pipedream"}},
+      {2, {"pp=2", "schedule=pipedream-2bw"}},
+      {2, {"pp=2", "schedule=pipemare"}},
+      {2, {"pp=2", "schedule=pipelined-backprop"}},
+  };
+  for (const Case& c : cases)
+    for (const std::int64_t steps : {1, 2, 3, 4, 7}) {
+      Settings settings = {"global-batch=4", "micro-batch=1"};
+      settings.insert(settings.end(), c.settings.begin(), c.settings.end());
+      Training training;
+      training.steps = steps;
+      const testing::CpuRun run =
+          testing::train_on_cpu(testing::tiny_mlp(4), c.devices, settings, training);
+      EXPECT_EQ(run.run.losses.size(), static_cast<std::size_t>(steps)) << c.settings.back();
+      EXPECT_EQ(run.run.step_times.size(), static_cast<std::size_t>(steps)) << c.settings.back();
+    }
+}
+
 }  // namespace
 }  // namespace trainyard
