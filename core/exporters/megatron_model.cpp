@@ -48,9 +48,13 @@ void routed_layers(const TransformerSpec& spec, const Plan& plan, Arguments& to,
   if (e.shared > 0) add(to, "--moe-shared-expert-intermediate-size {}", e.shared * e.ffn);
   if (e.dense_layers > 0)
     add(to, "--moe-layer-freq '([0]*{}+[1]*{})'", e.dense_layers, spec.layers - e.dense_layers);
-  if (e.router_bias) {
+  // A bias that balances experts goes with scores by sigmoid; one beside biases of all products is
+  // the router's own, which follows from them.
+  if (e.router_bias && !spec.out_bias) {
     add(to, "--moe-router-score-function sigmoid");
     add(to, "--moe-router-enable-expert-bias");
+  } else if (e.top_k == 1) {
+    add(to, "--moe-router-pre-softmax");  // of one score softmax has no gradient
   }
   // Experts of a rank are one grouped product, of which there is none in fp16 and fp32.
   if (find_choice(plan, "fp16") == nullptr && find_choice(plan, "fp32") == nullptr)
@@ -83,27 +87,34 @@ void positions(const TransformerSpec& spec, std::int64_t longest, Arguments& to,
                                   rotary ? "--rotary-base and rope scaling, " : ""));
 }
 
-// What is in the model and has no argument, in words; the layers are then to be built by hand.
-std::vector<std::string_view> parts_by_hand(const TransformerSpec& spec) {
-  const std::pair<bool, std::string_view> parts[] = {
-      {spec.positions == Positions::Alibi, "position biases, or no positions at all"},
-      {spec.position_offset != 0, "a position table with rows before the first position"},
-      {spec.token_types > 0, "segment embeddings"},
-      {spec.embedding_norm, "a norm behind the embedding"},
-      {spec.scaled_embedding, "an embedding that is scaled"},
-      {spec.embedding_width > 0, "an embedding narrower than the layers"},
-      {spec.head_bias, "a bias in the output head"},
-      {!spec.final_norm, "no norm before the output head"},
-      {spec.parallel, "attention and feed-forward side by side"},
-      {spec.post_norm, "norms behind the residual sums"},
-      {spec.sandwich_norm, "norms on both sides of each part"},
-      {spec.activation == Activation::Relu, "ReLU"},
-      {spec.activation == Activation::GatedGelu, "a gate of GELU"},
-      {spec.out_bias != spec.mlp_bias || (spec.out_bias && !spec.qkv_bias),
+// A part of the model that has no argument, in words.
+struct PartByHand {
+  bool there = false;
+  bool weighs = false;  // the program would build other weights, and not only other arithmetic
+  std::string_view part;
+};
+
+// Names those that are there, of the ones that weigh or the others.
+std::vector<std::string_view> parts_by_hand(const TransformerSpec& spec, bool weighs) {
+  const PartByHand parts[] = {
+      {spec.positions == Positions::Alibi, false, "position biases, or no positions at all"},
+      {spec.position_offset != 0, false, "a position table with rows before the first position"},
+      {spec.token_types > 0, true, "segment embeddings"},
+      {spec.embedding_norm, true, "a norm behind the embedding"},
+      {spec.scaled_embedding, false, "an embedding that is scaled"},
+      {spec.embedding_width > 0, true, "an embedding narrower than the layers"},
+      {spec.head_bias, true, "a bias in the output head"},
+      {!spec.final_norm, true, "no norm before the output head"},
+      {spec.parallel, spec.one_norm, "attention and feed-forward side by side"},
+      {spec.post_norm, false, "norms behind the residual sums"},
+      {spec.sandwich_norm, true, "norms on both sides of each part"},
+      {spec.activation == Activation::Relu, false, "ReLU"},
+      {spec.activation == Activation::GatedGelu, true, "a gate of GELU"},
+      {spec.out_bias != spec.mlp_bias || (spec.out_bias && !spec.qkv_bias), true,
        "biases in some products only"}};
   std::vector<std::string_view> found;
-  for (const auto& [there, part] : parts)
-    if (there) found.push_back(part);
+  for (const PartByHand& part : parts)
+    if (part.there && part.weighs == weighs) found.push_back(part.part);
   return found;
 }
 
@@ -145,14 +156,19 @@ std::vector<std::string> megatron_model(const Scenario& s, Limits& limits) {
   add(to, "--normalization {}", spec.norm == NormKind::Layer ? "LayerNorm" : "RMSNorm");
   if (spec.norm == NormKind::RmsUnitOffset) add(to, "--apply-layernorm-1p");
   biases(spec, to);
-  positions(spec, std::max(s.model.sequence, s.plan.batch.sequence), to, limits);
+  positions(spec, std::max(s.model.sequence, s.plan.batch.sequence) + spec.position_offset, to,
+            limits);
   if (!spec.tied) add(to, "--untie-embeddings-and-output-weights");
   add(to, "--make-vocab-size-divisible-by {}", kVocabularyMultiple);
   add(to, "--hidden-dropout {}", spec.dropout ? "0.1" : "0.0");
   add(to, "--attention-dropout {}", spec.attention_dropout ? "0.1" : "0.0");
   routed_layers(spec, s.plan, to, limits);
   padding(spec, s.plan.mesh.tp, limits);
-  if (const std::vector<std::string_view> parts = parts_by_hand(spec); !parts.empty())
+  if (const std::vector<std::string_view> parts = parts_by_hand(spec, true); !parts.empty())
+    limits.refuse(kPlace, fmt::format("pretrain_gpt.py has no argument for {}, without which it "
+                                      "builds other weights than {} has",
+                                      fmt::join(parts, ", "), s.model.name));
+  if (const std::vector<std::string_view> parts = parts_by_hand(spec, false); !parts.empty())
     limits.warn(kPlace, fmt::format("pretrain_gpt.py has no argument for {}: build {} by hand and "
                                     "keep the other arguments",
                                     fmt::join(parts, ", "), s.model.name));
@@ -160,9 +176,9 @@ std::vector<std::string> megatron_model(const Scenario& s, Limits& limits) {
 }
 
 std::vector<std::string> megatron_data(const Scenario& s) {
-  // The stand-in for a tokenizer adds a token of its own, the end of a document.
+  // The last token of the stand-in for a tokenizer is the end of a document.
   return {"--mock-data", "--tokenizer-type NullTokenizer",
-          fmt::format("--vocab-size {}", vocabulary(s.model) - 1), "--split '99,1,0'"};
+          fmt::format("--vocab-size {}", vocabulary(s.model)), "--split '99,1,0'"};
 }
 
 }  // namespace trainyard

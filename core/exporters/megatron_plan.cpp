@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "core/exporters/decoder_spec.h"
 #include "core/io/megatron_layout.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/layer_policy.h"
@@ -34,13 +36,23 @@ std::string order_of(const Mesh& mesh, std::string_view order) {
 void rank_order(const Mesh& mesh, MegatronWords& to, Limits& limits) {
   const std::string order = order_of(mesh, mesh.order);
   if (order == order_of(mesh, "tp-cp-ep-dp-pp")) return;
-  if (order == order_of(mesh, "tp-cp-ep-pp-dp"))
-    to.emplace_back("--use-tp-pp-dp-mapping");
-  else
+  if (order != order_of(mesh, "tp-cp-ep-pp-dp")) {
     limits.refuse("plan#/mesh/order",
                   fmt::format("ranks lie as tp-cp-ep-dp-pp or tp-cp-ep-pp-dp there, and the plan's "
                               "as {}",
                               mesh.order),
+                  "rank-order=tp-cp-ep-dp-pp");
+    return;
+  }
+  to.emplace_back("--use-tp-pp-dp-mapping");
+  // It makes groups of experts for every model; where stages are not outermost, their replicas
+  // (dp x cp / ep) must be as many as those of the other weights (dp).
+  if (mesh.cp != mesh.ep)
+    limits.refuse("plan#/mesh/order",
+                  fmt::format("stages that lie inside data parallel (--use-tp-pp-dp-mapping) need "
+                              "as many replicas of experts as of other weights, so that cp = ep; "
+                              "found cp {}, ep {}",
+                              mesh.cp, mesh.ep),
                   "rank-order=tp-cp-ep-dp-pp");
 }
 
@@ -88,6 +100,19 @@ void context(const Scenario& s, MegatronWords& to, Limits& limits) {
                               "divides it; found {} tokens",
                               cp, sequence),
                   fmt::format("seq={}", (sequence / (2 * cp) + 1) * 2 * cp));
+  const std::optional<TransformerSpec> spec = decoder_spec(s.model);
+  if (spec && spec->window > 0)
+    limits.refuse(
+        "plan#/mesh/cp",
+        fmt::format("its ring of context parallel (cp {}) knows no sliding window, which {} "
+                    "has",
+                    cp, s.model.name),
+        "cp=1");
+  if (!s.plan.flash_attention)
+    limits.refuse(
+        "plan#/flash_attention",
+        fmt::format("its context parallel (cp {}) is in the fused attention kernels only", cp),
+        "flash-attention=on");
   if (!params_of(s.plan, "overlap").flag("context"))
     limits.warn(kOverlap, "keys and values travel beside attention there, and the plan waits");
 }
@@ -101,6 +126,13 @@ bool once_to_a_rank(const Scenario& s) {
 
 void expert_ranks(const Scenario& s, bool sequence_parallel, MegatronWords& to, Limits& limits) {
   const Mesh& mesh = s.plan.mesh;
+  const std::optional<TransformerSpec> spec = decoder_spec(s.model);
+  if (spec && spec->experts.count > 0 && mesh.tp > 1 && !sequence_parallel)
+    limits.refuse("plan#/choices/tensor-parallel",
+                  fmt::format("experts (ep {}) beside tensor parallel (tp {}) need sequence "
+                              "parallel",
+                              mesh.ep, mesh.tp),
+                  "sequence-parallel=on");
   if (mesh.ep == 1) return;
   to.push_back(fmt::format("--expert-model-parallel-size {}", mesh.ep));
   to.push_back(fmt::format("--expert-tensor-parallel-size {}", mesh.tp));
@@ -113,12 +145,6 @@ void expert_ranks(const Scenario& s, bool sequence_parallel, MegatronWords& to, 
   } else {
     to.emplace_back("--moe-token-dispatcher-type alltoall");
   }
-  if (mesh.tp > 1 && !sequence_parallel)
-    limits.refuse("plan#/choices/tensor-parallel",
-                  fmt::format("experts (ep {}) beside tensor parallel (tp {}) need sequence "
-                              "parallel",
-                              mesh.ep, mesh.tp),
-                  "sequence-parallel=on");
   const std::int64_t world = s.cluster.count, inner = std::int64_t{mesh.tp} * mesh.ep * mesh.pp;
   if (world % inner != 0)
     limits.refuse("plan#/mesh/ep",
@@ -171,6 +197,9 @@ void software(const Scenario& s, Limits& limits) {
 
 void attention_kernel(const Scenario& s, MegatronWords& to, Limits& limits) {
   const AttentionKernel kernel = settle(s.plan.software, s.cluster.device).attention;
+  if (s.plan.flash_attention && find_choice(s.plan, "fp32") != nullptr)
+    limits.refuse("plan#/choices/fp32", "its fused attention kernels take 16 bits and fewer",
+                  s.plan.mesh.cp > 1 ? "precision=bf16" : "flash-attention=off");
   if (s.plan.software.attention == "triton")
     limits.refuse("plan#/software/attention", "it has no attention kernel in Triton",
                   "attention=flash-2");
@@ -308,6 +337,15 @@ MegatronWords megatron_sharding(const Scenario& s, Limits& limits) {
   if (divides > 0 && shard > 0 && shard < data) {
     to.push_back(fmt::format("--num-distributed-optimizer-instances {}", data / shard));
     if (divides > 1) to.emplace_back("--outer-dp-sharding-strategy no_shard");
+    // Weights of experts lie in as many instances as the others.
+    const std::int64_t experts = ranks(s.plan.mesh, Group::ExpertData), instances = data / shard,
+                       common = std::gcd(instances, experts);
+    if (experts % instances != 0)
+      limits.refuse("plan#/choices/zero/shard",
+                    fmt::format("data {} / shard {} = {} instances of the optimizer must divide "
+                                "the {} replicas of experts (ep {})",
+                                data, shard, instances, experts, s.plan.mesh.ep),
+                    fmt::format("hybrid={}", common == 1 ? 0 : data / common));
   }
   if (divides == 3 && data > 1 && !zero.flag("reshard"))
     limits.refuse(kZeroPlace, "it lets go of gathered weights after forward",
@@ -350,7 +388,7 @@ MegatronWords megatron_optimizer(const Scenario& s, Limits& limits) {
     limits.refuse(
         "plan#/optimizer",
         fmt::format("its distributed optimizer divides the state of Adam only, found {}", name),
-        "zero=0");
+        "optimizer=adamw");
   for (const char* word : {"--lr 1.0e-4", "--min-lr 1.0e-5", "--lr-decay-style cosine",
                            "--lr-warmup-iters 2", "--clip-grad 1.0"})
     to.emplace_back(word);

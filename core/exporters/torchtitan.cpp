@@ -16,13 +16,15 @@ namespace {
 struct Flavor {
   std::string_view name, flavor;
   std::int64_t layers, hidden, heads, kv_heads, ffn, vocab, experts;
+  bool pipelines = true;  // has a function that divides it into stages
+  bool rings = true;      // its attention runs context parallel (FlexAttention does not)
 };
 constexpr Flavor kFlavors[] = {
     {"llama3", "8B", 32, 4096, 32, 8, 14336, 128256, 0},
     {"llama3", "70B", 80, 8192, 64, 8, 28672, 128256, 0},
     {"llama3", "405B", 126, 16384, 128, 8, 53248, 128256, 0},
-    {"qwen3", "8B", 36, 4096, 32, 8, 12288, 151936, 0},
-    {"deepseek_v3", "671B", 61, 7168, 128, 128, 18432, 129280, 256},
+    {"qwen3", "8B", 36, 4096, 32, 8, 12288, 151936, 0, false},
+    {"deepseek_v3", "671B", 61, 7168, 128, 128, 18432, 129280, 256, true, false},
 };
 
 const Flavor* flavor_of(const Model& model) {
@@ -38,12 +40,14 @@ const Flavor* flavor_of(const Model& model) {
 
 struct ScheduleName {
   std::string_view ours, theirs;
+  int chunks;  // of the model on a device: 1, or 2 and more
+  bool fills;  // needs as many microbatches as stages
 };
-constexpr ScheduleName kSchedules[] = {{"1f1b", "1F1B"},
-                                       {"gpipe", "GPipe"},
-                                       {"interleaved", "Interleaved1F1B"},
-                                       {"zb-v", "ZBVZeroBubble"},
-                                       {"dualpipe-v", "DualPipeV"}};
+constexpr ScheduleName kSchedules[] = {{"1f1b", "1F1B", 1, true},
+                                       {"gpipe", "GPipe", 1, true},
+                                       {"interleaved", "Interleaved1F1B", 2, false},
+                                       {"zb-v", "ZBVZeroBubble", 2, false},
+                                       {"dualpipe-v", "DualPipeV", 2, true}};
 
 class TorchtitanWriter {
  public:
@@ -138,9 +142,24 @@ class TorchtitanWriter {
                      "precision=bf16");
       return;
     }
-    const bool narrow = params_of(plan_, name).text("gradient-dtype") == "bf16";
+    const std::string& gradient = params_of(plan_, name).text("gradient-dtype");
+    if (gradient != "fp32")
+      limits_.refuse(fmt::format("plan#/choices/{}", name),
+                     fmt::format("it reduces gradients in fp32, found {}", gradient),
+                     "gradient-dtype=fp32");
     word("mixed_precision_param", "bfloat16");
-    word("mixed_precision_reduce", narrow ? "bfloat16" : "float32");
+    word("mixed_precision_reduce", "float32");
+    const Mesh& mesh = plan_.mesh;
+    if ((mesh.tp > 1 || mesh.pp > 1) && !divides_weights())
+      limits_.warn("plan#/mesh/dp",
+                   "beside tensor parallel and pipelines it computes in 16 bits only where data or "
+                   "context parallel divide weights: this runs in fp32");
+  }
+
+  // Whether FSDP has ranks to divide weights over.
+  bool divides_weights() const {
+    const Mesh& mesh = plan_.mesh;
+    return mesh.cp > 1 || (zero_.integer("stage") == 3 && mesh.dp.value_or(1) > 1);
   }
 
   // dp_replicate x dp_shard, of which only stages 0 and 3 of ZeRO have words.
@@ -166,10 +185,26 @@ class TorchtitanWriter {
       limits_.refuse(kZeroPlace,
                      fmt::format("ranks of context parallel (cp {}) divide weights there", cp),
                      "zero=3");
+    const Mesh& mesh = plan_.mesh;
+    if (divides == 0 && data > 1 && (mesh.tp > 1 || mesh.pp > 1))
+      limits_.refuse(kZeroPlace,
+                     fmt::format("it replicates weights (dp {}) only where nothing else divides "
+                                 "the model, found tp {}, pp {}",
+                                 data, mesh.tp, mesh.pp),
+                     "zero=3");
+    if (mesh.ep > 1 && shard * cp % mesh.ep != 0) expert_ranks(shard * cp);
     number("data_parallel_replicate_degree", data / std::max<std::int64_t>(1, shard));
     number("data_parallel_shard_degree", shard);
     if (divides == 3)
       word("fsdp_reshard_after_forward", zero_.flag("reshard") ? "always" : "never");
+  }
+
+  // Experts lie over the ranks that divide weights, of which there are this many.
+  void expert_ranks(std::int64_t divided) {
+    limits_.refuse(
+        "plan#/mesh/ep",
+        fmt::format("ep {} must divide the {} ranks that divide weights", plan_.mesh.ep, divided),
+        zero_.integer("stage") == 3 ? "hybrid=0" : "zero=3");
   }
 
   void tensor() {
@@ -181,6 +216,15 @@ class TorchtitanWriter {
                      "its tensor parallel divides norms and residuals too", "sequence-parallel=on");
     const bool beside = params_of(plan_, "overlap").text("tensor") == "on";
     raw("enable_async_tensor_parallel", beside ? "true" : "false");
+    if (beside && !compiled())
+      limits_.refuse("plan#/choices/overlap",
+                     "tensor parallel traffic runs beside products only where a compiler makes the "
+                     "kernels",
+                     "kernels=compiled");
+  }
+
+  bool compiled() const {
+    return settle(plan_.software, s_.cluster.device).kernels == KernelClass::Compiled;
   }
 
   void pipeline() {
@@ -190,6 +234,11 @@ class TorchtitanWriter {
       limits_.refuse("plan#/order", "it has schedules by name, and the plan has an edited order",
                      "order=own");
     if (mesh.pp == 1) return;
+    const Flavor* flavor = flavor_of(s_.model);
+    if (flavor != nullptr && !flavor->pipelines)
+      limits_.refuse("plan#/mesh/pp",
+                     fmt::format("its {} has no pipeline, found pp {}", flavor->name, mesh.pp),
+                     "pp=1");
     const Method& schedule = schedule_of(plan_);
     const ScheduleName* known =
         std::find_if(std::begin(kSchedules), std::end(kSchedules),
@@ -205,10 +254,46 @@ class TorchtitanWriter {
     word("pipeline_parallel_schedule", known->theirs);
     number("pipeline_parallel_microbatch_size", plan_.batch.micro);
     split(schedule.placement);
-    if (microbatches(plan_) < std::int64_t{mesh.pp} * plan_.virtual_stages)
-      limits_.warn("plan#/batch/global",
-                   fmt::format("{} microbatches for {} stages leave devices idle",
-                               microbatches(plan_), mesh.pp * plan_.virtual_stages));
+    rounds(*known);
+  }
+
+  // What the schedule's own class asks of stages and microbatches.
+  void rounds(const ScheduleName& schedule) {
+    const std::int64_t stages = std::int64_t{plan_.mesh.pp} * plan_.virtual_stages,
+                       found = microbatches(plan_),
+                       round = std::max<std::int64_t>(1, found / plan_.mesh.pp);
+    const std::int64_t of_one = plan_.batch.micro * plan_.mesh.dp.value_or(1);
+    if (schedule.chunks == 1 && plan_.virtual_stages > 1)
+      limits_.refuse("plan#/virtual_stages",
+                     fmt::format("a device holds one stage in {}, found {}", schedule.theirs,
+                                 plan_.virtual_stages),
+                     "virtual-stages=1");
+    if (schedule.chunks > 1 && plan_.virtual_stages == 1)
+      limits_.refuse(
+          "plan#/virtual_stages",
+          fmt::format("a device holds two stages and more in {}, found 1", schedule.theirs),
+          "virtual-stages=2");
+    if (schedule.fills && found < stages)
+      limits_.refuse("plan#/batch/global",
+                     fmt::format("{} needs as many microbatches as its {} stages, found {}",
+                                 schedule.theirs, stages, found),
+                     fmt::format("global-batch={}", stages * of_one));
+    else if (schedule.ours == "interleaved" && found % round != 0)
+      limits_.refuse("plan#/batch/global",
+                     fmt::format("{} divides its microbatches into {} rounds of equal size, found "
+                                 "{}",
+                                 schedule.theirs, round, found),
+                     fmt::format("global-batch={}", (round + 1) * plan_.mesh.pp * of_one));
+    else if (found < stages)
+      limits_.warn("plan#/batch/global", fmt::format("{} microbatches for {} stages leave devices "
+                                                     "idle",
+                                                     found, stages));
+    const std::string policy = params_of(plan_, "recompute").text("policy");
+    if (schedule.ours == "dualpipe-v" && plan_.mesh.ep > 1 && policy != "none")
+      limits_.refuse(
+          kRecomputePlace,
+          fmt::format("DualPipeV with experts (ep {}) recomputes nothing", plan_.mesh.ep),
+          "recompute=none");
   }
 
   // By name: what is at the ends of the model is no layer, and its own rule counts it as one.
@@ -239,6 +324,12 @@ class TorchtitanWriter {
     tensor();
     pipeline();
     number("context_parallel_degree", mesh.cp);
+    const Flavor* flavor = flavor_of(s_.model);
+    if (mesh.cp > 1 && flavor != nullptr && !flavor->rings)
+      limits_.refuse("plan#/mesh/cp",
+                     fmt::format("its {} {} has no context parallel, found cp {}", flavor->name,
+                                 flavor->flavor, mesh.cp),
+                     "cp=1");
     if (mesh.cp > 1) {
       word("context_parallel_load_balancer", "headtail");
       word("context_parallel_rotate_method", "alltoall");  // keys and values go round
@@ -289,9 +380,19 @@ class TorchtitanWriter {
     const std::string name = blocks ? "quantize.linear.mx" : "quantize.linear.float8";
     converter_ = name;
     table(name);
+    if (blocks && plan_.mesh.tp > 1 && compiled())
+      limits_.refuse(
+          place,
+          fmt::format("its mxfp8 is not compiled beside tensor parallel (tp {})", plan_.mesh.tp),
+          "kernels=eager");
     if (blocks) return word("recipe_name", "mxfp8_cublas");
-    word("recipe_name", params.text("scaling") == "row" ? "rowwise" : "tensorwise");
-    raw("enable_fsdp_float8_all_gather", params.flag("gather-fp8") ? "true" : "false");
+    // Without a recipe it scales whole tensors, and only so it gathers weights in 8 bits.
+    const bool rows = params.text("scaling") == "row", gathers = params.flag("gather-fp8");
+    if (rows) word("recipe_name", "rowwise");
+    raw("enable_fsdp_float8_all_gather", gathers ? "true" : "false");
+    if (rows && gathers)
+      limits_.refuse(place, "it gathers weights in 8 bits only where it scales whole tensors",
+                     "fp8.gather-fp8=false");
     raw("filter_fqns", "[\"output\"]");
   }
 
@@ -300,17 +401,16 @@ class TorchtitanWriter {
     table("optimizer");
     word("name", rule == "adam" ? "Adam" : "AdamW");
     raw("lr", "1e-4");
+    raw("weight_decay", rule == "adam" ? "0.0" : "0.1");
     if (rule != "adam" && rule != "adamw")
       limits_.refuse("plan#/optimizer", fmt::format("it has Adam and AdamW, found {}", rule),
                      "optimizer=adamw");
   }
 
   void software() {
-    const SettledSoftware settled = settle(plan_.software, s_.cluster.device);
-    const bool compiled = settled.kernels == KernelClass::Compiled;
     table("compile");
-    raw("enable", compiled ? "true" : "false");
-    if (settled.kernels == KernelClass::Fused)
+    raw("enable", compiled() ? "true" : "false");
+    if (settle(plan_.software, s_.cluster.device).kernels == KernelClass::Fused)
       limits_.warn("plan#/software/kernels",
                    "the plan has kernels fused by hand; there they are eager, or a compiler's",
                    "framework=torchtitan");

@@ -107,7 +107,7 @@ OPTIMIZER=(
 DATA=(
   --mock-data
   --tokenizer-type NullTokenizer
-  --vocab-size 128255
+  --vocab-size 128256
   --split '99,1,0'
 )
 
@@ -216,7 +216,48 @@ TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
        "h100-sxm:8",
        {"optimizer=lion", "zero=1"},
        "plan#/optimizer: Megatron-LM cannot say it: its distributed optimizer divides the state of "
-       "Adam only, found lion; try zero=0"},
+       "Adam only, found lion; try optimizer=adamw"},
+      {"mixtral-8x7b",
+       "h100-sxm:8",
+       {"tp=2", "sequence-parallel=off"},
+       "plan#/choices/tensor-parallel: Megatron-LM cannot say it: experts (ep 1) beside tensor "
+       "parallel (tp 2) need sequence parallel; try sequence-parallel=on"},
+      {"mixtral-8x7b",
+       "h100-sxm:16",
+       {"ep=8", "zero=1", "hybrid=4"},
+       "plan#/choices/zero/shard: Megatron-LM cannot say it: data 16 / shard 4 = 4 instances of "
+       "the optimizer must divide the 2 replicas of experts (ep 8); try hybrid=8"},
+      {"llama-3-8b",
+       "h100-sxm:16",
+       {"pp=2", "cp=2", "rank-order=tp-cp-ep-pp-dp"},
+       "plan#/mesh/order: Megatron-LM cannot say it: stages that lie inside data parallel "
+       "(--use-tp-pp-dp-mapping) need as many replicas of experts as of other weights, so that cp "
+       "= ep; found cp 2, ep 1; try rank-order=tp-cp-ep-dp-pp"},
+      {"mistral-7b",
+       "h100-sxm:8",
+       {"cp=2"},
+       "plan#/mesh/cp: Megatron-LM cannot say it: its ring of context parallel (cp 2) knows no "
+       "sliding window, which mistral-7b has; try cp=1"},
+      {"llama-3-8b",
+       "h100-sxm:8",
+       {"cp=2", "flash-attention=off"},
+       "plan#/flash_attention: Megatron-LM cannot say it: its context parallel (cp 2) is in the "
+       "fused attention kernels only; try flash-attention=on"},
+      {"llama-3-8b",
+       "h100-sxm:8",
+       {"precision=fp32"},
+       "plan#/choices/fp32: Megatron-LM cannot say it: its fused attention kernels take 16 bits "
+       "and fewer; try flash-attention=off"},
+      {"gemma-7b",
+       "h100-sxm:8",
+       {},
+       "model: Megatron-LM cannot say it: pretrain_gpt.py has no argument for a gate of GELU, "
+       "without which it builds other weights than gemma-7b has"},
+      {"gpt-oss-20b",
+       "h100-sxm:8",
+       {},
+       "model: Megatron-LM cannot say it: pretrain_gpt.py has no argument for biases in some "
+       "products only, without which it builds other weights than gpt-oss-20b has"},
       {"bert-base",
        "h100-sxm:8",
        {},
@@ -351,11 +392,80 @@ TEST(MegatronLm, WarnsOfWhatIsLeftToBeDone) {
                        "768 more rows in the table and the head"),
             std::string::npos);
   EXPECT_NE(llama.find("--rotary-base"), std::string::npos);
-  const std::string bloom =
-      sentences(megatron_lm(planned("bloom-560m", "h100-sxm:8", {})).warnings);
-  EXPECT_NE(bloom.find("pretrain_gpt.py has no argument for position biases, or no positions at "
-                       "all, a norm behind the embedding: build bloom-560m by hand"),
+  const std::string opt = sentences(megatron_lm(planned("opt-125m", "h100-sxm:8", {})).warnings);
+  EXPECT_NE(opt.find("pretrain_gpt.py has no argument for a position table with rows before the "
+                     "first position, ReLU: build opt-125m by hand"),
             std::string::npos);
+}
+
+// What pretrain_gpt.py makes of its arguments, in weights.
+std::int64_t weights_of(const std::map<std::string, std::string>& a) {
+  const auto has = [&](const char* flag) { return a.count(flag) > 0; };
+  const std::int64_t layers = number(a, "--num-layers"), hidden = number(a, "--hidden-size"),
+                     heads = number(a, "--num-attention-heads"),
+                     multiple = number(a, "--make-vocab-size-divisible-by") *
+                                number(a, "--tensor-model-parallel-size"),
+                     vocabulary = (number(a, "--vocab-size") + multiple - 1) / multiple * multiple,
+                     bias = has("--disable-bias-linear") ? 0 : 1,
+                     qkv_bias = has("--add-qkv-bias") ? 1 : bias,
+                     norm = (a.at("--normalization") == "LayerNorm" ? 2 : 1) * hidden,
+                     gate = has("--swiglu") ? 2 : 1;
+  const auto feed_forward = [&](std::int64_t width) {
+    return (gate + 1) * hidden * width + bias * (gate * width + hidden);
+  };
+  std::int64_t attention = 0;
+  if (has("--multi-latent-attention")) {
+    const std::int64_t q = number(a, "--q-lora-rank", 0), kv = number(a, "--kv-lora-rank"),
+                       nope = number(a, "--qk-head-dim"), rope = number(a, "--qk-pos-emb-head-dim"),
+                       value = number(a, "--v-head-dim");
+    attention =
+        (q > 0 ? hidden * q + q + q * heads * (nope + rope) : hidden * heads * (nope + rope)) +
+        hidden * (kv + rope) + kv + kv * heads * (nope + value) + heads * value * hidden;
+  } else {
+    const std::int64_t head = number(a, "--kv-channels"),
+                       groups = number(a, "--num-query-groups", heads),
+                       wide = (heads + 2 * groups) * head;
+    attention = hidden * wide + qkv_bias * wide + heads * head * hidden + bias * hidden +
+                (has("--qk-layernorm") ? 2 * head : 0);
+  }
+  const std::int64_t dense = feed_forward(number(a, "--ffn-hidden-size")),
+                     experts = number(a, "--num-experts", 0);
+  std::int64_t routed = 0, plain = experts > 0 ? 0 : layers;
+  if (experts > 0) {
+    routed = experts * feed_forward(number(a, "--moe-ffn-hidden-size")) + hidden * experts;
+    if (has("--moe-shared-expert-intermediate-size"))
+      routed += feed_forward(number(a, "--moe-shared-expert-intermediate-size"));
+    if (has("--moe-router-enable-expert-bias")) routed += experts;
+    if (has("--moe-layer-freq"))
+      plain = std::stoll(a.at("--moe-layer-freq").substr(std::string("'([0]*").size()));
+  }
+  const bool learned = a.at("--position-embedding-type") == "learned_absolute";
+  return vocabulary * hidden * (has("--untie-embeddings-and-output-weights") ? 2 : 1) +
+         (learned ? number(a, "--max-position-embeddings") * hidden : 0) + norm +
+         layers * (attention + 2 * norm) + plain * dense + (layers - plain) * routed;
+}
+
+TEST(MegatronLm, TheModelHasItsWeights) {
+  int written = 0;
+  for (const ZooEntry& entry : zoo()) {
+    const Scenario s = planned(std::string(entry.name), "h100-sxm:8", {});
+    std::string script;
+    try {
+      script = megatron_lm(s).text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::Unsupported);
+      continue;
+    }
+    const auto arguments = arguments_of(script);
+    const std::int64_t vocabulary = number(arguments, "--vocab-size"),
+                       rows = (vocabulary + 127) / 128 * 128 - vocabulary,
+                       tables = arguments.count("--untie-embeddings-and-output-weights") + 1;
+    EXPECT_EQ(weights_of(arguments),
+              parameters(s.model) + rows * tables * number(arguments, "--hidden-size"))
+        << entry.name;
+    ++written;
+  }
+  EXPECT_GE(written, 20);
 }
 
 TEST(MegatronLm, NoNameEndsAComment) {

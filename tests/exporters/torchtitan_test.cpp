@@ -86,6 +86,7 @@ selective_ac_option = "op"
 [optimizer]
 name = "AdamW"
 lr = 1e-4
+weight_decay = 0.1
 
 [compile]
 enable = true
@@ -112,6 +113,21 @@ TEST(Torchtitan, EightBitsAreConverters) {
   EXPECT_EQ(words.at("quantize.linear.float8.recipe_name"), "\"rowwise\"");
 }
 
+TEST(Torchtitan, GathersInEightBitsWithoutARecipe) {
+  const Words words =
+      words_of("llama-3-8b", "h100-sxm:8",
+               {"zero=3", "precision=fp8", "fp8.keeps=bf16", "fp8.gather-fp8=true"});
+  EXPECT_EQ(words.at("quantize.linear.float8.enable_fsdp_float8_all_gather"), "true");
+  EXPECT_EQ(words.count("quantize.linear.float8.recipe_name"), 0u);
+}
+
+TEST(Torchtitan, AdamHasNoDecay) {
+  EXPECT_EQ(words_of("llama-3-8b", "h100-sxm:8", {"optimizer=adam"}).at("optimizer.weight_decay"),
+            "0.0");
+  EXPECT_EQ(words_of("llama-3-8b", "h100-sxm:8", {"optimizer=adamw"}).at("optimizer.weight_decay"),
+            "0.1");
+}
+
 TEST(Torchtitan, RefusesWhatItHasNoWordFor) {
   const Refused cases[] = {
       {"llama-3-8b",
@@ -123,11 +139,11 @@ TEST(Torchtitan, RefusesWhatItHasNoWordFor) {
        "plan#/choices/zero: torchtitan cannot say it: ranks of context parallel (cp 2) divide "
        "weights there; try zero=3"},
       {"llama-3-8b",
-       {"tp=2", "sequence-parallel=off"},
+       {"tp=2", "zero=3", "sequence-parallel=off"},
        "plan#/choices/tensor-parallel: torchtitan cannot say it: its tensor parallel divides norms "
        "and residuals too; try sequence-parallel=on"},
       {"llama-3-8b",
-       {"pp=2", "schedule=zb-h1"},
+       {"pp=2", "zero=3", "schedule=zb-h1"},
        "plan#/choices: torchtitan cannot say it: it has 1F1B, GPipe, interleaved 1F1B, ZB-V and "
        "DualPipeV, and the plan runs zb-h1; try schedule=1f1b"},
       {"llama-3-8b",
@@ -152,6 +168,33 @@ TEST(Torchtitan, RefusesWhatItHasNoWordFor) {
        {"rank-order=dp-tp-cp-ep-pp"},
        "plan#/mesh/order: torchtitan cannot say it: ranks lie as tp-cp-ep-dp-pp there, and the "
        "plan's as dp-tp-cp-ep-pp; try rank-order=tp-cp-ep-dp-pp"},
+      {"qwen3-8b",
+       {"pp=2", "zero=3"},
+       "plan#/mesh/pp: torchtitan cannot say it: its qwen3 has no pipeline, found pp 2; try pp=1"},
+      {"llama-3-8b",
+       {"tp=2", "zero=3", "tensor-overlap=on"},
+       "plan#/choices/overlap: torchtitan cannot say it: tensor parallel traffic runs beside "
+       "products only where a compiler makes the kernels; try kernels=compiled"},
+      {"deepseek-v3",
+       {"cp=2", "zero=3"},
+       "plan#/mesh/cp: torchtitan cannot say it: its deepseek_v3 671B has no context parallel, "
+       "found cp 2; try cp=1"},
+      {"deepseek-v3",
+       {"ep=4", "zero=3", "hybrid=2"},
+       "plan#/mesh/ep: torchtitan cannot say it: ep 4 must divide the 2 ranks that divide weights; "
+       "try hybrid=0"},
+      {"llama-3-8b",
+       {"tp=2", "zero=0"},
+       "plan#/choices/zero: torchtitan cannot say it: it replicates weights (dp 4) only where "
+       "nothing else divides the model, found tp 2, pp 1; try zero=3"},
+      {"llama-3-8b",
+       {"pp=4", "zero=3", "global-batch=4"},
+       "plan#/batch/global: torchtitan cannot say it: 1F1B needs as many microbatches as its 4 "
+       "stages, found 2; try global-batch=8"},
+      {"llama-3-8b",
+       {"zero=3", "gradient-dtype=bf16"},
+       "plan#/choices/bf16: torchtitan cannot say it: it reduces gradients in fp32, found bf16; "
+       "try gradient-dtype=fp32"},
       {"gpt2",
        {},
        "model: torchtitan cannot say it: it has the models it ships (llama3 8B, 70B and 405B, "
