@@ -14,38 +14,13 @@ namespace {
 using testing::planned;
 using testing::Refused;
 using testing::sentences;
+using testing::toml_words;
 
 using Settings = std::vector<std::string>;
-using Words = std::map<std::string, std::string>;  // "table.key" -> value
-
-// Its own reader drops what it does not know, so this one does not.
-Words read(const std::string& toml) {
-  Words words;
-  std::istringstream lines(toml);
-  std::string table, open;
-  for (std::string line; std::getline(lines, line);) {
-    if (!open.empty()) {
-      words[open] += line;
-      if (line == "]") open.clear();
-    } else if (line.empty() || line[0] == '#') {
-      continue;
-    } else if (line[0] == '[') {
-      EXPECT_EQ(line.back(), ']') << line;
-      table = line.substr(1, line.size() - 2);
-    } else {
-      const std::size_t equals = line.find(" = ");
-      EXPECT_NE(equals, std::string::npos) << line;
-      const std::string key = table + "." + line.substr(0, equals);
-      EXPECT_TRUE(words.emplace(key, line.substr(equals + 3)).second) << key << " is there twice";
-      if (words[key] == "[") open = key;
-    }
-  }
-  EXPECT_TRUE(open.empty());
-  return words;
-}
+using Words = std::map<std::string, std::string>;
 
 Words words_of(const std::string& model, const std::string& cluster, const Settings& settings) {
-  return read(torchtitan(planned(model, cluster, settings)).text);
+  return toml_words(torchtitan(planned(model, cluster, settings)).text);
 }
 
 TEST(Torchtitan, WritesTheWholeFile) {
@@ -222,7 +197,7 @@ RC_GTEST_PROP(Torchtitan, DegreesFillTheWorld, ()) {
     RC_ASSERT(error.kind() == Error::Kind::Unsupported);
     RC_DISCARD("refused");
   }
-  const Words words = read(text);
+  const Words words = toml_words(text);
   std::int64_t world = 1;
   for (const char* axis : {"data_parallel_replicate", "data_parallel_shard", "tensor_parallel",
                            "pipeline_parallel", "context_parallel"})

@@ -61,6 +61,32 @@ inline std::int64_t number(const std::map<std::string, std::string>& arguments,
   return at == arguments.end() ? fallback : std::stoll(at->second);
 }
 
+/// The words of a file of tables, as "table.key" -> value; each once, and no line is left over.
+inline std::map<std::string, std::string> toml_words(const std::string& toml) {
+  std::map<std::string, std::string> words;
+  std::istringstream lines(toml);
+  std::string table, open;
+  for (std::string line; std::getline(lines, line);) {
+    if (!open.empty()) {
+      words[open] += line;
+      if (line == "]") open.clear();
+    } else if (line.empty() || line[0] == '#') {
+      continue;
+    } else if (line[0] == '[') {
+      EXPECT_EQ(line.back(), ']') << line;
+      table = line.substr(1, line.size() - 2);
+    } else {
+      const std::size_t equals = line.find(" = ");
+      EXPECT_NE(equals, std::string::npos) << line;
+      const std::string key = table + "." + line.substr(0, equals);
+      EXPECT_TRUE(words.emplace(key, line.substr(equals + 3)).second) << key << " is there twice";
+      if (words[key] == "[") open = key;
+    }
+  }
+  EXPECT_TRUE(open.empty());
+  return words;
+}
+
 /// The sentences of warnings, a line each.
 inline std::string sentences(const Diagnostics& warnings) {
   std::string text;
