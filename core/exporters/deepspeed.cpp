@@ -97,13 +97,13 @@ class DeepSpeedWriter {
     const Method& schedule = schedule_of(plan_);
     if (schedule.name != "1f1b")
       limits_.refuse("plan#/choices", fmt::format("it runs 1F1B, and the plan {}", schedule.name),
-                     plan_.virtual_stages > 1 ? "virtual-stages=1" : "schedule=1f1b");
+                     one_stage_a_device(plan_));
     if (!has_pipeline()) return;
     if (plan_.virtual_stages > 1)
       limits_.refuse("plan#/virtual_stages",
                      fmt::format("a device holds one stage of its pipeline, found {} chunks",
                                  plan_.virtual_stages),
-                     "virtual-stages=1");
+                     one_stage_a_device(plan_));
     if (!divides_evenly())
       limits_.refuse("plan#/split",
                      "its PipelineModule takes no list of layers, only rules for a split",
@@ -175,7 +175,7 @@ class DeepSpeedWriter {
                      fmt::format("groups of {} ranks that divide state among them (MiCS) are of "
                                  "ZeRO 3, found {}",
                                  shard, stage_),
-                     "zero=3");
+                     has_pipeline() || plan_.mesh.tp > 1 ? "hybrid=0" : "zero=3");
       return;
     }
     zero.set("mics_shard_size", shard);

@@ -89,6 +89,12 @@ std::string plain_name(std::string_view text) {
   return plain.empty() ? "plan" : plain;
 }
 
+std::string one_stage_a_device(const Plan& plan) {
+  if (plan.virtual_stages == 1) return "schedule=1f1b";
+  return chosen_on(plan, MethodAxis::Schedule) == nullptr ? "virtual-stages=1"
+                                                          : "virtual-stages=1 schedule=1f1b";
+}
+
 Params params_of(const Plan& plan, std::string_view name) {
   const Choice* chosen = find_choice(plan, name);
   return with_defaults(chosen == nullptr ? Params{} : chosen->params, method(name).params);

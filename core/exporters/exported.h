@@ -52,6 +52,10 @@ std::vector<std::string> about_lines(const Scenario&, std::string_view program);
 /// Letters, digits, dots, dashes and underscores; anything else becomes a dash. Never empty.
 std::string plain_name(std::string_view);
 
+/// The settings by which a device holds one stage: a schedule of several chunks that was chosen
+/// goes too, as it would ask for them back.
+std::string one_stage_a_device(const Plan&);
+
 /// A chosen method's settings with its defaults; nothing but the defaults where it is not chosen.
 Params params_of(const Plan&, std::string_view method);
 

@@ -65,16 +65,17 @@ void pipeline(const Scenario& s, MegatronWords& to, Limits& limits) {
   }
   const std::string_view implied = plan.virtual_stages > 1 ? "interleaved" : "1f1b";
   if (schedule.name != implied) {
-    limits.refuse("plan#/choices",
-                  fmt::format("its schedule follows from the degrees and is {} here, and the plan "
-                              "runs {}",
-                              implied, schedule.name),
-                  fmt::format("schedule={}", implied));
+    limits.refuse(
+        "plan#/choices",
+        fmt::format("its schedule follows from the degrees and is {} here, and the plan "
+                    "runs {}",
+                    implied, schedule.name),
+        plan.mesh.pp > 1 ? fmt::format("schedule={}", implied) : one_stage_a_device(plan));
     return;
   }
   if (plan.virtual_stages > 1 && plan.mesh.pp == 1) {
     limits.refuse("plan#/virtual_stages", "it interleaves two pipeline stages and more, found pp 1",
-                  "virtual-stages=1");
+                  one_stage_a_device(plan));
     return;
   }
   const std::vector<int> layers = stage_layers(s.model, s.plan);

@@ -267,7 +267,7 @@ class TorchtitanWriter {
       limits_.refuse("plan#/virtual_stages",
                      fmt::format("a device holds one stage in {}, found {}", schedule.theirs,
                                  plan_.virtual_stages),
-                     "virtual-stages=1");
+                     one_stage_a_device(plan_));
     if (schedule.chunks > 1 && plan_.virtual_stages == 1)
       limits_.refuse(
           "plan#/virtual_stages",

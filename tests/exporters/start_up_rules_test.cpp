@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "core/exporters/deepspeed.h"
 #include "core/exporters/megatron_lm.h"
 #include "core/exporters/torchtitan.h"
 #include "tests/support/exported_plans.h"
@@ -421,6 +422,61 @@ TEST(StartUpRules, TorchtitanStartsWhatLeaves) {
   leave_only_what_starts(
       {"llama-3-8b", "llama-3-8b", "llama-3-70b", "qwen3-8b", "deepseek-v3"}, torchtitan,
       [](const std::string& text, const Scenario&) { return TorchtitanStart(text).broken(); });
+}
+
+// The words after "; try " of the first thing that is wrong with a plan; "" where nothing is, or
+// where there are none.
+template <class Write>
+std::string first_fix(Write write, const Scenario& s, bool& accepted) {
+  accepted = false;
+  std::string sentence;
+  for (const Diagnostic& d : check(s))
+    if (d.severity == Diagnostic::Severity::Error) return d.fix;
+  try {
+    write(prepare(s).scenario);
+    accepted = true;
+    return {};
+  } catch (const Error& error) {
+    sentence = error.what();
+  }
+  sentence = sentence.substr(0, sentence.find('\n'));
+  const std::size_t found = sentence.rfind("; try ");
+  return found == std::string::npos ? "" : sentence.substr(found + 6);
+}
+
+// Whoever takes one proposed fix after the other is never led back to a plan that was refused.
+template <class Write>
+void fixes_lead_on(const std::vector<std::string>& models, Write write) {
+  std::mt19937 draw(20260822);
+  int mended = 0;
+  for (int i = 0; i < kDrawn; ++i) {
+    std::string words;
+    Scenario s = drawn(draw, models, words);
+    std::set<std::string> seen;
+    bool accepted = false;
+    int fixes = 0;
+    for (;;) {
+      const std::string fix = first_fix(write, s, accepted);
+      if (fix.empty()) break;
+      words += " then " + fix;
+      EXPECT_TRUE(seen.insert(fix).second) << words;
+      if (seen.size() < static_cast<std::size_t>(++fixes)) break;
+      try {
+        std::istringstream settings(fix);
+        for (std::string setting; settings >> setting;) apply_setting(s.plan, setting);
+      } catch (const Error&) {
+        break;  // a fix in words
+      }
+    }
+    mended += accepted && !seen.empty() ? 1 : 0;
+  }
+  EXPECT_GE(mended, kDrawn / 10);
+}
+
+TEST(StartUpRules, FixesLeadOn) {
+  fixes_lead_on({"llama-3-8b", "mixtral-8x7b", "gpt2", "mistral-7b"}, megatron_lm);
+  fixes_lead_on({"llama-3-8b", "qwen3-8b", "deepseek-v3"}, torchtitan);
+  fixes_lead_on({"llama-3-8b", "mixtral-8x7b", "gpt2"}, deepspeed);
 }
 
 }  // namespace
