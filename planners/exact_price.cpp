@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/estimate/estimate.h"
+#include "core/exporters/framework_limits.h"
 
 namespace trainyard {
 namespace {
@@ -22,6 +23,11 @@ ExactPrice exact_price(Scenario scenario, const CostModel& cost) {
       if (d.severity == Diagnostic::Severity::Error) price.errors.push_back(std::move(d));
     if (!price.errors.empty()) {
       price.illegal = illegal_fate(price.errors);
+      return price;
+    }
+    price.errors = framework_refusals(w.scenario);
+    if (!price.errors.empty()) {
+      price.illegal = Fate::Method;
       return price;
     }
     const StepEstimate step = estimate_step(w, cost);

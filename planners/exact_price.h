@@ -17,7 +17,8 @@ struct ExactPrice {
   std::uint16_t device = 0;
   Breakdown breakdown;
 };
-/// Does not throw for a plan that is illegal.
+/// Does not throw for a plan that is illegal. A framework that the plan states is a condition too:
+/// what its program does not run is illegal.
 ExactPrice exact_price(Scenario, const CostModel&);
 
 /// The word for what forbids a plan; `found` has an error.

@@ -19,7 +19,7 @@ enum class Fate : std::uint8_t {
   Sequence,   // illegal: tokens do not divide over ranks
   Devices,    // illegal: degrees do not divide the devices
   Schedule,   // illegal: the schedule's own conditions
-  Method,     // illegal: another method's conditions
+  Method,     // illegal: another method's conditions, or the framework's
   Memory,     // does not fit
   Dominated,  // a plan of the front is no slower and no larger
   Front,      // no plan is faster and smaller

@@ -22,6 +22,18 @@ class DeepSpeedWriter {
       : s_(s), plan_(s.plan), zero_(params_of(s.plan, "zero")), stage_(zero_.integer("stage")) {}
 
   Exported write() {
+    fill();
+    limits_.throw_if_refused();
+    return {write_json(config_), limits_.warnings()};
+  }
+
+  Diagnostics refusals() {
+    fill();
+    return limits_.refusals();
+  }
+
+ private:
+  void fill() {
     const World world = world_of(s_, limits_);
     about(world);
     batch();
@@ -34,11 +46,8 @@ class DeepSpeedWriter {
     precision();
     optimizer();
     config_.set("steps_per_print", 1);
-    limits_.throw_if_refused();
-    return {write_json(config_), limits_.warnings()};
   }
 
- private:
   bool has_pipeline() const { return plan_.mesh.pp > 1; }
 
   void about(const World& world) {
@@ -320,5 +329,7 @@ class DeepSpeedWriter {
 }  // namespace
 
 Exported deepspeed(const Scenario& s) { return DeepSpeedWriter(s).write(); }
+
+Diagnostics deepspeed_refusals(const Scenario& s) { return DeepSpeedWriter(s).refusals(); }
 
 }  // namespace trainyard

@@ -10,5 +10,7 @@ namespace trainyard {
 /// Of a legal scenario with a complete plan, of any model. Throws Error{Unsupported} with all that
 /// neither the configuration nor DeepSpeed's own pieces can say.
 Exported deepspeed(const Scenario&);
+/// All for which it would throw, each with its place and fix.
+Diagnostics deepspeed_refusals(const Scenario&);
 
 }  // namespace trainyard

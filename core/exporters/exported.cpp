@@ -41,11 +41,11 @@ void Limits::throw_if_refused() const {
   }
 }
 
-Diagnostics Limits::warnings() const {
-  Diagnostics warnings;
-  std::copy_if(found_.begin(), found_.end(), std::back_inserter(warnings),
-               [](const Diagnostic& d) { return d.severity == Diagnostic::Severity::Warning; });
-  return warnings;
+Diagnostics Limits::of(Diagnostic::Severity severity) const {
+  Diagnostics some;
+  std::copy_if(found_.begin(), found_.end(), std::back_inserter(some),
+               [&](const Diagnostic& d) { return d.severity == severity; });
+  return some;
 }
 
 World world_of(const Scenario& s, Limits& limits) {

@@ -30,10 +30,13 @@ class Limits {
   void warn(std::string_view place, std::string sentence, std::string fix = {});
   /// Throws Error{Unsupported}, a line each of what was refused.
   void throw_if_refused() const;
-  /// In the order in which they were found.
-  Diagnostics warnings() const;
+  /// Each in the order in which they were found.
+  Diagnostics warnings() const { return of(Diagnostic::Severity::Warning); }
+  Diagnostics refusals() const { return of(Diagnostic::Severity::Error); }
 
  private:
+  Diagnostics of(Diagnostic::Severity) const;
+
   std::string target_;
   Diagnostics found_;
 };

@@ -35,10 +35,7 @@ std::string launch_array(const World& world) {
       world.nodes, world.per_node, world.nodes - 1);
 }
 
-}  // namespace
-
-MegatronCommand megatron_command(const Scenario& s) {
-  Limits limits("Megatron-LM");
+MegatronCommand command_of(const Scenario& s, Limits& limits) {
   MegatronCommand command;
   command.world = world_of(s, limits);
   command.groups.push_back({"MODEL", megatron_model(s, limits)});
@@ -50,10 +47,24 @@ MegatronCommand megatron_command(const Scenario& s) {
   command.groups.push_back({"OPTIMIZER", megatron_optimizer(s, limits)});
   command.groups.push_back({"DATA", megatron_data(s)});
   command.environment = environment(s, limits);
-  limits.throw_if_refused();
   std::erase_if(command.groups, [](const ArgumentGroup& g) { return g.arguments.empty(); });
   command.warnings = limits.warnings();
   return command;
+}
+
+}  // namespace
+
+MegatronCommand megatron_command(const Scenario& s) {
+  Limits limits("Megatron-LM");
+  MegatronCommand command = command_of(s, limits);
+  limits.throw_if_refused();
+  return command;
+}
+
+Diagnostics megatron_refusals(const Scenario& s) {
+  Limits limits("Megatron-LM");
+  command_of(s, limits);
+  return limits.refusals();
 }
 
 std::string megatron_call(const MegatronCommand& command, std::string_view before) {

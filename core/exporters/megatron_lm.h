@@ -26,6 +26,8 @@ struct MegatronCommand {
 /// Of a legal scenario with a complete plan. Throws Error{Unsupported} with all that the program
 /// has no argument for, and with what it would refuse itself.
 MegatronCommand megatron_command(const Scenario&);
+/// All for which it would throw, each with its place and fix.
+Diagnostics megatron_refusals(const Scenario&);
 /// The arrays of a command and the call that uses them, behind the launch array LAUNCH;
 /// `before` goes before torchrun ("srun ").
 std::string megatron_call(const MegatronCommand&, std::string_view before);

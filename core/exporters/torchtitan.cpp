@@ -55,6 +55,18 @@ class TorchtitanWriter {
       : s_(s), plan_(s.plan), zero_(params_of(s.plan, "zero")) {}
 
   Exported write() {
+    fill();
+    limits_.throw_if_refused();
+    return {std::move(text_), limits_.warnings()};
+  }
+
+  Diagnostics refusals() {
+    fill();
+    return limits_.refusals();
+  }
+
+ private:
+  void fill() {
     const World world = world_of(s_, limits_);
     about(world);
     model();
@@ -64,11 +76,8 @@ class TorchtitanWriter {
     precision();
     optimizer();
     software();
-    limits_.throw_if_refused();
-    return {std::move(text_), limits_.warnings()};
   }
 
- private:
   void table(std::string_view name) { text_ += fmt::format("\n[{}]\n", name); }
   void word(std::string_view key, std::string_view value) {
     text_ += fmt::format("{} = \"{}\"\n", key, value);
@@ -433,5 +442,7 @@ class TorchtitanWriter {
 }  // namespace
 
 Exported torchtitan(const Scenario& s) { return TorchtitanWriter(s).write(); }
+
+Diagnostics torchtitan_refusals(const Scenario& s) { return TorchtitanWriter(s).refusals(); }
 
 }  // namespace trainyard

@@ -9,5 +9,7 @@ namespace trainyard {
 /// Of a legal scenario with a complete plan. Throws Error{Unsupported} with all that it has no word
 /// for.
 Exported torchtitan(const Scenario&);
+/// All for which it would throw, each with its place and fix.
+Diagnostics torchtitan_refusals(const Scenario&);
 
 }  // namespace trainyard

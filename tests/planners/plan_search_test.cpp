@@ -8,11 +8,15 @@
 #include <numeric>
 #include <thread>
 
+#include "core/exporters/deepspeed.h"
+#include "core/exporters/megatron_lm.h"
+#include "core/exporters/torchtitan.h"
 #include "core/lowering/lower.h"
 #include "core/methods/settings.h"
 #include "core/model/zoo.h"
 #include "planners/cost_models.h"
 #include "planners/exact_price.h"
+#include "planners/plan_refine.h"
 
 namespace trainyard {
 namespace {
@@ -331,6 +335,38 @@ TEST(Explain, DominatedPlansNameWhoIsBetter) {
   EXPECT_EQ(seen, 10);
   EXPECT_EQ(explain(space, found, found.best.front().id, {}).fate, Fate::Best);
   EXPECT_EQ(explain(space, found, found.front.back().id, {}).fate, Fate::Front);
+}
+
+// What a search for a framework proposes leaves to its program; what it says of the others names
+// that program.
+TEST(PlanSearch, AFrameworkThatIsStatedIsACondition) {
+  const std::pair<const char*, Exported (*)(const Scenario&)> programs[] = {
+      {"torchtitan", torchtitan}, {"megatron-core", megatron_lm}, {"deepspeed", deepspeed}};
+  for (const auto& [name, write] : programs) {
+    Scenario s = base("llama-3-8b", "h100-sxm:16", 64);
+    apply_setting(s.plan, std::string("framework=") + name);
+    const std::vector<Bound> bounds{{"micro-batch", "1,2"},
+                                    {"schedule", "1f1b,interleaved,zb-v,zb-h1"},
+                                    {"virtual-stages", "1,2"}};
+    const PlanSpace space(s, {}, bounds);
+    const SearchOptions options{.top = 20};
+    const SearchResult found = search(space, options);
+    ASSERT_FALSE(found.best.empty()) << name;
+    for (const std::vector<Candidate>& list : {found.best, found.front})
+      for (const Candidate& c : list)
+        EXPECT_NO_THROW(write(prepare(space.scenario(c.id)).scenario)) << name << c.id;
+    for (const RefinedPlan& refined : refine(space, found, options, 4)) {
+      s.plan = refined.plan;
+      EXPECT_NO_THROW(write(prepare(s).scenario)) << name;
+    }
+    std::size_t refused = 0;
+    for (std::size_t i = 0; i < found.ids.size() && refused == 0; ++i) {
+      if (found.plans[i].fate != Fate::Method) continue;
+      const Reason why = explain(space, found, found.ids[i], options);
+      refused += why.sentence.find(" cannot say it: ") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_EQ(refused, 1u) << name;
+  }
 }
 
 }  // namespace
