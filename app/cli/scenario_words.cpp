@@ -41,6 +41,8 @@ Scenario open_scenario(const Words& words, Streams& streams) {
   const Diagnostics found = check(scenario);
   throw_if_errors(found);
   if (words.has("quiet")) return scenario;
+  for (const std::string& sentence : scenario.model.assumed)
+    streams.err << "note: --model: " << sentence << "\n";
   warn(found, streams);
   return scenario;
 }

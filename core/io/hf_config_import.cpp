@@ -191,6 +191,52 @@ Model qwen3(Fields& f) {
   return build_decoder(spec);
 }
 
+// Layers before the experts begin. Where dense layers and layers of experts take turns, a block
+// with one count cannot hold them.
+std::int64_t dense_layers_before_experts(Fields& f, std::int64_t layers) {
+  if (const auto step = f.find({"decoder_sparse_step"}); step && step->integer() != 1)
+    step->refuse("expected experts in every layer (1), found " + std::to_string(step->integer()));
+  const auto listed = f.find({"mlp_only_layers"});
+  if (!listed) return 0;
+  std::set<std::int64_t> dense;
+  for (const JsonCursor& layer : listed->items()) dense.insert(layer.integer(0, layers - 1));
+  const auto count = static_cast<std::int64_t>(dense.size());
+  if (count > 0 && *dense.rbegin() != count - 1)
+    listed->refuse("expected dense layers only at the front (0 to " + std::to_string(count - 1) +
+                   "), found layer " + std::to_string(*dense.rbegin()));
+  return count;
+}
+
+Model qwen3_moe(Fields& f) {
+  TransformerSpec spec = decoder(f, "qwen3", {151936, 2048, 6144, 24, 32, 4, 0, 32768, false});
+  spec.activation = activation(f, {"hidden_act"}, "silu", true);
+  spec.qkv_bias = spec.out_bias = f.flag("attention_bias", false);
+  spec.experts.count = f.size({"num_experts", "num_local_experts"}, 128);
+  spec.experts.top_k = f.size({"num_experts_per_tok"}, 8, 1, spec.experts.count);
+  spec.experts.ffn = f.size({"moe_intermediate_size"}, 768);
+  spec.experts.dense_layers = dense_layers_before_experts(f, spec.layers);
+  if (spec.experts.dense_layers == 0) spec.ffn = spec.experts.ffn;
+  return build_decoder(spec);
+}
+
+Model gpt_oss(Fields& f) {
+  TransformerSpec spec = decoder(f, "llama", {201088, 2880, 2880, 36, 64, 8, 64, 131072, false});
+  spec.activation = activation(f, {"hidden_act"}, "silu", true);
+  spec.qkv_bias = spec.out_bias = f.flag("attention_bias", true);
+  spec.experts.count = f.size({"num_local_experts", "num_experts"}, 128);
+  spec.experts.top_k =
+      f.size({"num_experts_per_tok", "experts_per_token"}, 4, 1, spec.experts.count);
+  spec.experts.ffn = spec.ffn;
+  spec.experts.router_bias = true;
+  f.note("biases of the experts (" + std::to_string(2 * spec.ffn + spec.hidden) +
+         " per expert) and the sinks of attention (" + std::to_string(spec.heads) +
+         " per layer) are not counted");
+  f.note(
+      "every layer looks at the whole sequence: the sliding window of every second layer is not "
+      "modelled");
+  return build_decoder(spec);
+}
+
 Model gemma(Fields& f) {
   TransformerSpec spec = decoder(f, "gemma", {256000, 3072, 24576, 28, 16, 16, 256, 8192, true});
   spec.activation = activation(f, {"hidden_activation", "hidden_act"}, "gelu_pytorch_tanh", true);
@@ -386,6 +432,8 @@ constexpr HfReader kReaders[] = {
     {"mixtral", mixtral},
     {"qwen2", qwen2},
     {"qwen3", qwen3},
+    {"qwen3_moe", qwen3_moe},
+    {"gpt_oss", gpt_oss},
     {"gemma", gemma},
     {"gemma2", gemma2},
     {"phi", phi},
@@ -398,6 +446,7 @@ constexpr HfReader kReaders[] = {
     {"t5", t5},
     {"vit", vit},
     {"deepseek_v3", deepseek_v3},
+    {"kimi_k2", deepseek_v3},  // the same classes and keys under a name of its own
 };
 
 const HfReader* find_reader(std::string_view type) {
@@ -427,8 +476,17 @@ const HfReader& reader_of(const JsonCursor& config) {
   const auto& types = hf_model_types();
   std::string list;
   for (const std::string& known : types) list += (list.empty() ? "" : ", ") + known;
+  // "qwen3_next" is no misspelt qwen3 but an architecture of its own, and whoever follows the
+  // advice gets another model without a word. Only a name that no known one begins is a
+  // misspelling.
+  const std::string found = type.text();
+  const bool own = std::any_of(types.begin(), types.end(), [&](const std::string& known) {
+    return found.starts_with(known + "_") || found.starts_with(known + "-");
+  });
   type.refuse("expected a model_type that we can read (" + list + "), found \"" +
-              type.text().substr(0, 60) + "\"" + did_you_mean(type.text(), types));
+              found.substr(0, 60) + "\"" +
+              (own ? "; it is an architecture of its own: write it as a trainyard/model file"
+                   : did_you_mean(found, types)));
 }
 
 ImportReport report_of(const JsonCursor& config) {
@@ -495,9 +553,11 @@ ImportedModel import_hf_config_with_report(std::string_view text, std::string_vi
   result.model.name = model_name(place, reader.type);
   result.model.source = std::string(place);
   result.model.assumed = fields.assumed();
+  result.report = report_of(config);
+  if (!result.report.unknown.empty())
+    result.model.assumed.push_back(result.report.sentence() + ", which change nothing here");
   if (config.place() != root.place())
     result.model.assumed.push_back("only the language part of a larger model is read");
-  result.report = report_of(config);
   return result;
 }
 

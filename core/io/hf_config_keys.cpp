@@ -111,6 +111,12 @@ constexpr std::array kKeys = std::to_array<std::string_view>({
     "summary_use_proj",
     // experts and latent attention
     "num_local_experts",
+    "num_experts",
+    "experts_per_token",
+    "decoder_sparse_step",
+    "mlp_only_layers",
+    "swiglu_limit",
+    "initial_context_length",
     "num_experts_per_tok",
     "router_aux_loss_coef",
     "output_router_logits",

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "core/io/hf_config_import.h"
+#include "core/io/json.h"
 #include "core/model/edit.h"
 #include "core/model/fields.h"
 #include "core/model/zoo.h"
@@ -30,6 +32,58 @@ TEST(DecoderSpec, EveryDecoderOfTheZooIsBuiltAgain) {
     EXPECT_EQ(active_parameters(build_decoder(*spec)), active_parameters(model)) << entry.name;
   }
   EXPECT_GE(decoders, 25);
+}
+
+// The keys of a Hugging Face config that a decoder of the llama line has.
+std::string hf_config(const std::string& type, const TransformerSpec& spec) {
+  const bool expert = spec.experts.count > 0, latent = spec.latent.kv_rank > 0;
+  Json json = Json::object();
+  const auto set = [&](const char* key, std::int64_t value) { json.set(key, value); };
+  json.set("model_type", type).set("tie_word_embeddings", spec.tied);
+  json.set("attention_bias", spec.out_bias);
+  set("num_hidden_layers", spec.layers), set("hidden_size", spec.hidden);
+  set("num_attention_heads", spec.heads), set("vocab_size", spec.vocab);
+  set("intermediate_size", spec.ffn), set("max_position_embeddings", spec.sequence);
+  if (!latent) set("num_key_value_heads", spec.kv_heads > 0 ? spec.kv_heads : spec.heads);
+  if (!latent && spec.head_dim > 0) set("head_dim", spec.head_dim);
+  if (expert) {
+    for (const char* key : {"num_experts", "num_local_experts", "n_routed_experts"})
+      set(key, spec.experts.count);
+    set("num_experts_per_tok", spec.experts.top_k);
+    set("moe_intermediate_size", spec.experts.ffn), set("n_shared_experts", spec.experts.shared);
+    set("first_k_dense_replace", spec.experts.dense_layers);
+  }
+  if (latent) {
+    set("q_lora_rank", spec.latent.q_rank), set("kv_lora_rank", spec.latent.kv_rank);
+    set("qk_nope_head_dim", spec.latent.nope), set("qk_rope_head_dim", spec.latent.rope);
+    set("v_head_dim", spec.latent.value);
+  }
+  return write_json(json);
+}
+
+// gpt-oss and the routed Qwen 3 are of the family whose layers theirs are like.
+std::string hf_type(const ZooEntry& entry) {
+  if (entry.name.starts_with("gpt-oss")) return "gpt_oss";
+  if (entry.name == "kimi-k2") return "kimi_k2";
+  const bool routed = entry.active_parameters != entry.parameters;
+  return std::string(entry.family) + (entry.family == "qwen3" && routed ? "_moe" : "");
+}
+
+TEST(DecoderSpec, KeysOfAConfigGiveBackEveryModelOfTheZoo) {
+  const std::set<std::string> line = {"llama",   "mistral", "mixtral",    "qwen2",
+                                      "qwen3",   "gemma",   "phi3",       "qwen3_moe",
+                                      "gpt_oss", "kimi_k2", "deepseek_v3"};
+  std::set<std::string> met;
+  for (const ZooEntry& entry : zoo()) {
+    const std::string type = hf_type(entry);
+    if (line.count(type) == 0) continue;
+    met.insert(type);
+    const Model model = zoo_model(entry.name);
+    const Model again = import_hf_config(hf_config(type, *decoder_spec(model)), "c.json");
+    EXPECT_EQ(parameters(again), parameters(model)) << entry.name;
+    EXPECT_EQ(active_parameters(again), active_parameters(model)) << entry.name;
+  }
+  EXPECT_EQ(met, line);
 }
 
 TEST(DecoderSpec, ReadsTheNumbersOfAConfig) {

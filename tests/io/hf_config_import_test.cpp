@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/io/files.h"
+#include "core/io/json.h"
 #include "core/io/load_model.h"
 #include "core/model/zoo.h"
 #include "tests/support/source_dir.h"
@@ -44,6 +45,8 @@ constexpr Published kPublished[] = {
     {"t5-base", 222903552, 222903552},          {"t5-3b", 2851598336, 2851598336},
     {"t5-v1.1-base", 247577856, 247577856},     {"vit-b16", 86567656, 86567656},
     {"vit-l16", 304326632, 304326632},          {"deepseek-v3", 671026419200, 37552297472},
+    {"qwen3-30b-a3b", 30532122624, 3353032704}, {"kimi-k2", 1026408232448, 32861500928},
+    {"gpt-oss-20b", 20908120128, 4186609728},
 };
 
 TEST(HfImport, ShippedConfigsHaveTheirPublishedCounts) {
@@ -71,9 +74,43 @@ TEST(HfImport, ConfigsAndZooBuildTheSameModel) {
 }
 
 TEST(HfImport, EveryFamilyIsCovered) {
-  std::set<std::string> families;
-  for (const Published& row : kPublished) families.insert(load_model(asset(row.name)).family);
-  for (const std::string& type : hf_model_types()) EXPECT_TRUE(families.count(type)) << type;
+  std::set<std::string> shipped;
+  for (const Published& row : kPublished)
+    shipped.insert(*parse_json(read_file(asset(row.name)), row.name).find("model_type")->text());
+  for (const std::string& type : hf_model_types()) EXPECT_TRUE(shipped.count(type)) << type;
+}
+
+TEST(HfImport, WhatGptOssHasBesidesIsCountedInItsNote) {
+  const Model model = load_model(asset("gpt-oss-20b"));
+  const std::int64_t per_expert = 2 * 2880 + 2880, sinks = 64;
+  EXPECT_EQ(parameters(model) + 24 * (32 * per_expert + sinks), 20914757184);  // as published
+  EXPECT_EQ(model.assumed.front(),
+            "biases of the experts (8640 per expert) and the sinks of attention (64 per layer) are "
+            "not counted");
+}
+
+TEST(HfImport, DenseLayersBeforeExpertsAreRead) {
+  const auto count = [](const std::string& more) {
+    return parameters(import_hf_config(
+        R"({"model_type": "qwen3_moe", "intermediate_size": 6144)" + more + "}", "c.json"));
+  };
+  const std::int64_t routed = 3 * 2048 * 768 * 128 + 2048 * 128, dense = 3 * 2048 * 6144;
+  EXPECT_EQ(count("") - count(R"(, "mlp_only_layers": [1, 0])"), 2 * (routed - dense));
+}
+
+TEST(HfImport, AnArchitectureOfItsOwnIsNoMisspelling) {
+  for (const std::string& type : hf_model_types())
+    for (const char* more : {"_next", "_vl", "-mtp"}) {
+      const std::string name = type + more;
+      try {
+        import_hf_config(R"({"model_type": ")" + name + "\"}", "c.json");
+        ADD_FAILURE() << "accepted: " << name;
+      } catch (const Error& error) {
+        const std::string said = describe(error);
+        EXPECT_EQ(said.find("did you mean"), std::string::npos) << said;
+        EXPECT_NE(said.find("an architecture of its own"), std::string::npos) << said;
+      }
+    }
 }
 
 TEST(HfImport, BertHeadsFollowTheArchitecture) {
@@ -104,6 +141,8 @@ TEST(HfImport, LanguageModelsInsideOthersAreFound) {
   EXPECT_EQ(imported.model.family, "llama");
   EXPECT_EQ(imported.model.name, "m");
   EXPECT_EQ(imported.report.sentence(), "3 of 4 fields recognised; not known: wonder");
+  EXPECT_EQ(imported.model.assumed[imported.model.assumed.size() - 2],
+            "3 of 4 fields recognised; not known: wonder, which change nothing here");
   EXPECT_EQ(imported.model.assumed.back(), "only the language part of a larger model is read");
 }
 
@@ -118,8 +157,9 @@ TEST(HfImport, WrongConfigsEarnTheirSentence) {
       {"{}", "c.json#: expected a Hugging Face config with the key \"model_type\", found none"},
       {R"({"model_type": "lama"})",
        "c.json#/model_type: expected a model_type that we can read (llama, mistral, mixtral, "
-       "qwen2, qwen3, gemma, gemma2, "
-       "phi, phi3, gpt2, gpt_neox, opt, bloom, bert, t5, vit, deepseek_v3), found \"lama\"; did "
+       "qwen2, qwen3, qwen3_moe, gpt_oss, gemma, gemma2, "
+       "phi, phi3, gpt2, gpt_neox, opt, bloom, bert, t5, vit, deepseek_v3, kimi_k2), found "
+       "\"lama\"; did "
        "you mean \"llama\"?"},
       {R"({"model_type": 7})", "c.json#/model_type: expected text, found 7"},
       {R"({"model_type": "llama", "hidden_size": 0})",
@@ -152,6 +192,10 @@ TEST(HfImport, WrongConfigsEarnTheirSentence) {
        "c.json#/attn_pdrop: expected a dropout rate from 0 to less than 1, found 1.5"},
       {R"({"model_type": "mixtral", "num_experts_per_tok": 9})",
        "c.json#/num_experts_per_tok: expected a whole number from 1 to 8, found 9"},
+      {R"({"model_type": "qwen3_moe", "mlp_only_layers": [0, 3]})",
+       "c.json#/mlp_only_layers: expected dense layers only at the front (0 to 1), found layer 3"},
+      {R"({"model_type": "qwen3_moe", "decoder_sparse_step": 2})",
+       "c.json#/decoder_sparse_step: expected experts in every layer (1), found 2"},
       {R"({"model_type": "vit", "patch_size": 15})",
        "c.json#/patch_size: expected a patch that divides the image of 224, found 15"},
       {R"({"model_type": "deepseek_v3", "moe_layer_freq": 2})",
