@@ -11,7 +11,15 @@
 namespace trainyard {
 
 MeasuredPrices read_measured_prices(std::string_view text, const std::string& source) {
-  if (has_schema(parse_json(text, source), "trainyard/profile")) return read_profile(text, source);
+  const Json document = parse_json(text, source);
+  if (has_schema(document, "trainyard/profile")) return read_profile(text, source);
+  if (has_schema(document, "trainyard/links"))
+    JsonCursor(document, source)
+        .at("schema")
+        .refuse(
+            "expected prices of work (trainyard/calibration or trainyard/profile), found a fit of "
+            "links (trainyard/links), which says what collectives reached and changes no "
+            "prediction");
   return read_calibration(text, source);
 }
 

@@ -31,16 +31,31 @@ std::optional<double> figure(std::string_view word) {
   return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
+// Launchers put a rank before each line: "0: ", "12: " (srun -l), "[1,0]<stdout>:" (mpirun
+// --tag-output), "[node3:1,0]<stderr>: ". A table never has a colon after its first word.
+std::string_view without_rank(std::string_view text) {
+  const std::size_t from = text.find_first_not_of(" \t");
+  if (from == std::string_view::npos) return text;
+  text.remove_prefix(from);
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  if (digits != std::string_view::npos && digits > 0 && text[digits] == ':')
+    return text.substr(digits + 1);
+  if (!text.starts_with('[')) return text;
+  for (const std::string_view stream : {"]<stdout>:", "]<stderr>:"})
+    if (const std::size_t end = text.find(stream); end != std::string_view::npos)
+      return text.substr(end + stream.size());
+  return text;
+}
+
 class TableReader {
  public:
   explicit TableReader(const std::string& source) { table_.source = source; }
 
   void line(std::string_view text, std::int64_t number_of) {
     number_ = number_of;
-    const std::size_t hash = text.find('#');
-    // Launchers put a rank before each line: "0: #  size".
-    if (hash != std::string_view::npos && text.substr(0, hash).find('.') == std::string_view::npos)
-      return comment(text.substr(hash + 1));
+    text = without_rank(text);
+    const std::size_t hash = text.find_first_not_of(" \t");
+    if (hash != std::string_view::npos && text[hash] == '#') return comment(text.substr(hash + 1));
     const auto words = words_of(text);
     const bool row = words.size() >= 11 && figure(words[0]) && figure(words[1]);
     if (row) take_row(words);

@@ -93,5 +93,17 @@ TEST(ProjectCalibration, OfANewerProjectIsUnderstood) {
   EXPECT_EQ(file.project.calibration, project.calibration);
 }
 
+TEST(MeasuredPrices, AFitOfLinksIsNoPriceOfWork) {
+  try {
+    read_measured_prices(R"({"schema": "trainyard/links@1"})", "links.json");
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(describe(error),
+              "links.json#/schema: expected prices of work (trainyard/calibration or "
+              "trainyard/profile), found a fit of links (trainyard/links), which says what "
+              "collectives reached and changes no prediction");
+  }
+}
+
 }  // namespace
 }  // namespace trainyard

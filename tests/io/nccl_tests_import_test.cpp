@@ -35,6 +35,24 @@ std::string printed(double start_us, double bus_gbps, int ranks, double wobble =
   return text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 123.4\n";
 }
 
+TEST(NcclTests, WhatALauncherPutsBeforeEachLineIsNoPartOfIt) {
+  const std::string plain = printed(20, 400, 8);
+  const NcclTable table = parse_nccl_tests(plain, "n.txt");
+  for (const char* tag : {"0: ", " 3: ", "12: ", "[1,0]<stdout>:", "[1,0]<stdout>: ",
+                          "[node-3.cluster:1,12]<stderr>:"}) {
+    std::string tagged;
+    for (std::size_t from = 0; from < plain.size();) {
+      const std::size_t end = plain.find('\n', from) + 1;
+      tagged += tag + plain.substr(from, end - from);
+      from = end;
+    }
+    const NcclTable read = parse_nccl_tests(tagged, "n.txt");
+    EXPECT_EQ(read.rows, table.rows) << tag;
+    EXPECT_EQ(read.ranks, table.ranks) << tag;
+    EXPECT_EQ(read.collective, table.collective) << tag;
+  }
+}
+
 TEST(NcclTests, FindsTheLinkBehindTheTable) {
   const NcclTable table = parse_nccl_tests(printed(25, 360, 8), "n.txt");
   EXPECT_EQ(table.collective, "all_reduce");
