@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/io/file_head.h"
 #include "core/io/files.h"
 #include "core/io/gguf_header.h"
@@ -273,6 +274,33 @@ TensorHeader read_index(const std::string& path) {
   return whole;
 }
 
+std::optional<std::int64_t> count_of(std::string_view digits) {
+  const auto value = number_of<std::int64_t>(digits);
+  return digits.size() == 5 && value ? value : std::nullopt;
+}
+
+// "model-00001-of-00016.safetensors" is a part of a model: built from alone, it has as many layers
+// as fell to it, and no head.
+void expect_whole(const std::string& path) {
+  std::string stem = fs::path(path).stem().string();
+  constexpr std::size_t kTail = std::string_view("-00001-of-00016").size();
+  if (stem.size() <= kTail || stem.substr(stem.size() - 9, 4) != "-of-") return;
+  const std::string_view tail = std::string_view(stem).substr(stem.size() - kTail);
+  const auto part = count_of(tail.substr(1, 5)), all = count_of(tail.substr(10));
+  if (tail[0] != '-' || !part || !all || *all < 2) return;
+  stem.resize(stem.size() - kTail);
+  const fs::path folder = fs::path(path).parent_path();
+  std::string whole;
+  for (const std::string& name : {stem + ".safetensors.index.json", std::string("config.json")}) {
+    std::error_code ignored;
+    if (whole.empty() && fs::is_regular_file(folder / name, ignored))
+      whole = "; try " + (folder / name).string();
+  }
+  refuse(path, "expected a whole model, found part " + std::to_string(*part) + " of " +
+                   std::to_string(*all) +
+                   (whole.empty() ? "; it takes the index or the config.json beside it" : whole));
+}
+
 std::string stem_of(const std::string& path) {
   std::string name = fs::path(path).filename().string();
   for (const std::string_view ending : {".index.json", ".safetensors", ".gguf"})
@@ -322,6 +350,7 @@ bool is_tensor_file(std::string_view path) {
 }
 
 ImportedModel load_tensor_header(const std::string& path) {
+  expect_whole(path);
   if (path.ends_with(".gguf")) {
     const FileHead head = read_file_head(path, kGgufHeaderBytes);
     return model_from_header(parse_gguf_header(head.bytes, head.file.value, path), stem_of(path),

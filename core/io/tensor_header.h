@@ -36,6 +36,8 @@ ImportedModel model_from_header(const TensorHeader&, const std::string& name,
 
 /// Reads a .safetensors or .gguf file, or a folder's or file's safetensors index with all its
 /// shards; blocks. A config.json beside it decides the architecture, and the header the count.
+/// Throws Error{InvalidInput} for one part of several ("-00001-of-00016"), with the file that has
+/// all.
 ImportedModel load_tensor_header(const std::string& path);
 /// Whether the path is of a kind that load_tensor_header reads, by its name.
 bool is_tensor_file(std::string_view path);

@@ -113,6 +113,30 @@ TEST(TensorHeader, ShardsAreOneModel) {
   EXPECT_NE(model.assumed.back().find("the header holds 17536 parameters"), std::string::npos);
 }
 
+TEST(TensorHeader, OnePartOfSeveralIsNoModel) {
+  const Shelf shelf;
+  const auto refusal = [&](const std::string& name) {
+    try {
+      load_model(shelf.put(name, corpus("safetensors_header/llama")));
+      return std::string("accepted");
+    } catch (const Error& error) {
+      return describe(error);
+    }
+  };
+  const std::string folder = shelf.folder.string() + "/", part = "model-00002-of-00003.safetensors";
+  EXPECT_EQ(refusal(part), folder + part +
+                               ": expected a whole model, found part 2 of 3; it takes the index or "
+                               "the config.json beside it");
+  const std::string index = shelf.put("model.safetensors.index.json", "{}");
+  EXPECT_EQ(refusal(part),
+            folder + part + ": expected a whole model, found part 2 of 3; try " + index);
+  EXPECT_NE(refusal("net-00001-of-00002.gguf").find("found part 1 of 2"), std::string::npos);
+  // Neither a whole in one part nor a name that only looks like one is a part.
+  for (const char* whole :
+       {"m-00001-of-00001.safetensors", "one-of-many.safetensors", "model-1-of-3.safetensors"})
+    EXPECT_EQ(refusal(whole).find("whole model"), std::string::npos) << whole;
+}
+
 TEST(TensorHeader, BrokenSafetensorsAreSentences) {
   EXPECT_NE(header_refusal("abc", 3).find("8 bytes of length"), std::string::npos);
   EXPECT_NE(header_refusal(eight_bytes(1000), 20).find("within the file's 20 bytes"),
