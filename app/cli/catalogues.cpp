@@ -209,9 +209,10 @@ void show_method(Out& out, const Method& m) {
   line(out, "gains       {}\ncosts       {}\nlegal when  {}", m.card.gains, m.card.costs,
        m.card.legal_when);
   line(out, "paper       {}\nfile        {}", cite(m.paper), m.file);
-  if (!m.params.empty()) line(out, "\nparameters, with their defaults");
+  if (!m.params.empty()) line(out, "\nparameters as --set takes them, with their defaults");
   for (const ParamSpec& spec : m.params)
-    line(out, "  {:<20} {:<10} {}", spec.name, to_text(spec.fallback), spec.doc);
+    line(out, "  {:<32} {:<10} {}", fmt::format("{}.{}", m.name, spec.name), to_text(spec.fallback),
+         spec.doc);
 }
 
 int run_methods(const Words& words, Streams& streams) {

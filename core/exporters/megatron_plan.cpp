@@ -142,7 +142,7 @@ void expert_ranks(const Scenario& s, bool sequence_parallel, MegatronWords& to, 
     to.emplace_back("--moe-enable-deepep");
     limits.warn("plan#/choices/expert-parallel",
                 "a token travels once to each rank with DeepEP only, which must be installed",
-                "copies=expert");
+                "expert-parallel.copies=expert");
   } else {
     to.emplace_back("--moe-token-dispatcher-type alltoall");
   }

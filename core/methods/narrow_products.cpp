@@ -155,7 +155,13 @@ ParamSpec gradient_param() {
 std::string gradient(const Params& params) { return params.text("gradient-dtype"); }
 
 Diagnostics check_block_scales(const Device& device, std::string_view method) {
-  return check_peak(device, DType::F4, method);
+  Diagnostics found = check_peak(device, DType::F4, method);
+  for (Diagnostic& d : found)
+    d.message =
+        std::string(method) +
+        " needs a device whose products read a scale for each block of elements; those of " +
+        device.name + " do not";
+  return found;
 }
 
 void arrange_narrow(Layout& layout, DType format, const std::string& gradient) {

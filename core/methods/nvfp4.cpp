@@ -21,7 +21,7 @@ Method nvfp4() {
       .file = "core/methods/nvfp4.cpp",
       .params = {gradient_param()},
       .check = [](const Scenario& s,
-                  const Params&) { return check_block_scales(s.cluster.device, "nvfp4"); },
+                  const Params&) { return check_peak(s.cluster.device, DType::F4, "nvfp4"); },
       .arrange = [](Layout& layout, const Scenario&,
                     const Params& p) { arrange_narrow(layout, DType::F4, gradient(p)); },
       .rewrite = [](Body& body, const Layout& layout, const Scenario& s,

@@ -1,5 +1,6 @@
-// "tick-tock.offset", "fp8.scaling": the parameters of the plan's schedule and precision as
-// settings, by its name.
+// "tick-tock.offset", "fp8.scaling", "expert-parallel.copies": the parameters of methods as
+// settings, by the method's name. A plan has one schedule and one precision, which must be chosen
+// before their parameters are set; any other method is there once a parameter of it is.
 #include <algorithm>
 
 #include "core/base/nearest.h"
@@ -20,10 +21,11 @@ const ParamSpec* find_spec(const Method& m, std::string_view name) {
 const Method* method_before(std::string_view key) {
   const std::size_t dot = key.find('.');
   if (dot == std::string_view::npos) return nullptr;
-  const Method* found = find_method(key.substr(0, dot));
-  const bool one_a_plan = found != nullptr && (found->axis == MethodAxis::Schedule ||
-                                               found->axis == MethodAxis::Precision);
-  return one_a_plan ? found : nullptr;
+  return find_method(key.substr(0, dot));
+}
+
+bool one_a_plan(const Method& m) {
+  return m.axis == MethodAxis::Schedule || m.axis == MethodAxis::Precision;
 }
 
 }  // namespace
@@ -43,8 +45,8 @@ void apply_choice_param(Plan& plan, std::string_view key, std::string_view value
                     (names.empty() ? "; it has none" : did_you_mean(name.substr(0, 80), names)),
                 place);
   }
-  const Choice* chosen = chosen_on(plan, m.axis);
-  if (chosen == nullptr || chosen->method != m.name) {
+  const Choice* chosen = one_a_plan(m) ? chosen_on(plan, m.axis) : nullptr;
+  if (one_a_plan(m) && (chosen == nullptr || chosen->method != m.name)) {
     const std::string axis(to_string(m.axis));
     throw Error(Error::Kind::InvalidInput,
                 "expected " + axis + "=" + std::string(m.name) + " before " + short_text(key) +

@@ -468,6 +468,22 @@ TEST(MegatronLm, TheModelHasItsWeights) {
   EXPECT_GE(written, 20);
 }
 
+TEST(MegatronLm, WhatItProposesIsAKnobAndAValue) {
+  int proposed = 0;
+  for (const Settings& settings :
+       {Settings{"ep=8", "expert-parallel.copies=rank"}, Settings{"tp=2", "pp=2", "recompute=full"},
+        Settings{"cp=2", "overlap=on"}, Settings{"ep=4", "precision=fp8"}}) {
+    const Scenario s = planned("mixtral-8x7b", "h100-sxm:64", settings);
+    for (const Diagnostic& d : megatron_lm(s).warnings) {
+      if (d.fix.empty()) continue;
+      ++proposed;
+      Plan plan = s.plan;
+      EXPECT_NO_THROW(apply_setting(plan, d.fix)) << d.message << "; try " << d.fix;
+    }
+  }
+  EXPECT_GT(proposed, 0);
+}
+
 TEST(MegatronLm, NoNameEndsAComment) {
   Scenario s = planned("gpt2", "h100-sxm:2", {});
   s.model.name = "x\nrm -rf /\r# \x1b[31m";

@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include <set>
+#include <sstream>
 
 #include "tests/support/layers.h"
 
@@ -406,6 +407,51 @@ TEST(Complete, PlansAreEqualHoweverTheyWerePutTogether) {
     for (const auto& [key, value] : shuffled) apply_setting(b.plan, key, value);
     RC_ASSERT(complete(a) == complete(b));
   }));
+}
+
+// What "trainyard methods NAME" prints is what --set takes.
+TEST(Settings, EveryParameterOfEveryMethodIsTaken) {
+  int taken = 0;
+  for (const Method& m : methods()) {
+    Plan plan;
+    if (m.axis == MethodAxis::Schedule || m.axis == MethodAxis::Precision)
+      apply_setting(plan, to_string(m.axis), m.name);
+    for (const ParamSpec& spec : m.params) {
+      const std::string key = std::string(m.name) + "." + std::string(spec.name);
+      std::vector<std::string> values = {to_text(spec.fallback)};
+      values.insert(values.end(), spec.values.begin(), spec.values.end());
+      for (const std::string& value : values) {
+        EXPECT_NO_THROW(apply_setting(plan, key, value)) << key << "=" << value;
+        EXPECT_EQ(setting(plan, key), value) << key;
+        ++taken;
+      }
+    }
+  }
+  EXPECT_GT(taken, 20);
+}
+
+// What a check proposes is what --set takes, whatever the precision and the schedule.
+TEST(Settings, WhatACheckProposesIsAKnobAndAValue) {
+  int proposed = 0;
+  for (const std::string_view precision : find_setting("precision")->values)
+    for (const std::string_view schedule : find_setting("schedule")->values) {
+      const Scenario s = scenario(gpt(), 8,
+                                  {"precision=" + std::string(precision), "pp=4",
+                                   "schedule=" + std::string(schedule), "zero=3"},
+                                  "h100-sxm");
+      for (const Method& m : methods()) {
+        if (m.check == nullptr || find_choice(s.plan, m.name) == nullptr) continue;
+        for (const Diagnostic& d : testing::check_of(m.name, s)) {
+          if (d.fix.empty()) continue;
+          ++proposed;
+          Plan plan = s.plan;
+          std::istringstream words(d.fix);
+          for (std::string word; words >> word;)
+            EXPECT_NO_THROW(apply_setting(plan, word)) << d.message << "; try " << d.fix;
+        }
+      }
+    }
+  EXPECT_GT(proposed, 0);
 }
 
 }  // namespace
