@@ -104,8 +104,9 @@ int run_snapshot(const Words& words, Streams& streams) {
   if (planned) {
     streams.out << "\n" << d.sentence << "\n";
     for (const SnapshotCause& cause : d.others)
-      streams.out << fmt::format("  next: {} ({:.0f} % of the peak unexplained)\n", cause.words,
-                                 100 * cause.apart);
+      if (cause.apart < 1)  // else it explains nothing of what was recorded
+        streams.out << fmt::format("  next: {} ({:.0f} % of the peak unexplained)\n", cause.words,
+                                   100 * cause.apart);
   }
   return kDone;
 }
@@ -113,7 +114,9 @@ int run_snapshot(const Words& words, Streams& streams) {
 }  // namespace
 
 std::vector<Flag> calibrate_file_flags() {
-  return {{"nccl", "FILE", "fits start and bandwidth of links to what nccl-tests printed, instead"},
+  return {{"nccl", "FILE",
+           "fits start and bandwidth of links to what nccl-tests printed, instead; to be read, "
+           "--calibration does not take it"},
           {"snapshot", "FILE.pickle",
            "reads a memory snapshot of PyTorch, instead; with --model and --cluster says what "
            "differs from the plan, and why"},

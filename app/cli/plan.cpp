@@ -333,7 +333,7 @@ Verb plan_verb() {
            {"threads", "N", "at once (default: one a core)"},
            calibration_flag(),
            {"json", "", "one trainyard/search@1 document and nothing else"},
-           {"strict", "", "exit 4 when the winner lies outside what measured runs have validated"},
+           {"strict", "", "exit 4 when the winner lies outside the range of measured runs"},
            {"quiet", "", "no progress and no diagnostics"}},
       .examples =
           {"plan --model llama-3-8b --cluster h100-sxm:8 --global-batch 64 --bound "

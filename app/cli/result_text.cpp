@@ -152,13 +152,16 @@ void write_fix(Out& out, const Fix& fix) {
   line(out, "      {}", fix.sentence);
 }
 
-void write_changes(Out& out, const Verdict& verdict) {
+void write_changes(Out& out, const Result& r) {
+  const Verdict& verdict = r.verdict;
   if (!verdict.fixes.empty()) {
     const bool any = verdict.fixes.front().fits;
     line(out, "\n{}",
          any ? "changes after which it fits, cheapest first"
              : "no change tried makes it fit; these free most");
     for (const Fix& fix : verdict.fixes) write_fix(out, fix);
+  } else if (!verdict.fits && r.fidelity == "estimate") {
+    line(out, "\nno change was tried: trainyard simulate tries those that free memory");
   } else if (!verdict.fits) {
     line(out, "\nno change tried frees memory: it takes more devices or a smaller model");
   }
@@ -184,7 +187,7 @@ std::string result_text(const Result& r) {
   write_memory(out, r);
   write_crest(out, r.verdict);
   write_breakdown(out, r);
-  write_changes(out, r.verdict);
+  write_changes(out, r);
   line(out, "\nband: {}", r.step.basis);
   if (r.evidence) write_evidence(out, *r.evidence);
   line(out, "left out:");

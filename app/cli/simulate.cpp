@@ -17,8 +17,7 @@ std::vector<Flag> answer_flags(std::vector<Flag> own) {
   own.push_back(calibration_flag());
   own.push_back({"json", "", "one trainyard/result@1 document and nothing else"});
   own.push_back({"seed", "N", "taken for scripts; nothing random is drawn here"});
-  own.push_back(
-      {"strict", "", "exit 4 when the answer lies outside what measured runs have validated"});
+  own.push_back({"strict", "", "exit 4 when the answer lies outside the range of measured runs"});
   return with_scenario_flags(std::move(own));
 }
 

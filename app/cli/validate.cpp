@@ -51,18 +51,15 @@ void keep(RowSet& set, std::string_view flag, const std::vector<std::string>& wa
   std::erase_if(set.skipped, [&](const SkippedRow& r) { return !is_wanted(r.row); });
 }
 
+// The shipped parameters come from the shipped rows.
+bool fitted_on(const Words& words) { return words.text("").empty() && !words.has("calibration"); }
+
 std::string text_of(const RowSet& set, const Validation& v, const Words& words) {
   std::string text = fmt::format(
       "{} rows predicted, {} skipped; errors in percent of what was measured, every group of rows "
       "weighted equally\n",
       set.rows.size(), set.skipped.size());
-  text += score_table("by metric", v.by_metric);
-  if (v.kendall)
-    text += fmt::format("\nKendall's tau of step times over 3 % apart, mean of groups: {:.3f}\n",
-                        *v.kendall);
-  text += score_table("by source, clean", v.by_source);
-  text += fmt::format("\nmean half-width of the bands of step times: {:.1f} %\n",
-                      100 * v.mean_half_width);
+  // What was not fitted on says more, so it comes first.
   if (!v.cross.empty()) {
     text += score_table("each source left out in turn", v.cross);
     text += score_table("after three rows of the left-out source", v.calibrated);
@@ -71,6 +68,17 @@ std::string text_of(const RowSet& set, const Validation& v, const Words& words) 
           "\nwith sources left out: Kendall's tau {:.3f}, mean half-width of bands {:.1f} %\n",
           *v.cross_kendall, 100 * v.cross_half_width);
   }
+  if (fitted_on(words))
+    text +=
+        "\nThe parameters were fitted on rows below; --cross tells of each source by a fit to the "
+        "others.\n";
+  text += score_table("by metric", v.by_metric);
+  if (v.kendall)
+    text += fmt::format("\nKendall's tau of step times over 3 % apart, mean of groups: {:.3f}\n",
+                        *v.kendall);
+  text += score_table("by source, clean", v.by_source);
+  text += fmt::format("\nmean half-width of the bands of step times: {:.1f} %\n",
+                      100 * v.mean_half_width);
   if (words.has("fit")) text += fit_table(v.refit);
   if (words.has("rows")) text += row_table(set, v);
   text += worst_rows(set, v);
@@ -79,6 +87,18 @@ std::string text_of(const RowSet& set, const Validation& v, const Words& words) 
     for (const SkippedRow& row : set.skipped)
       text += fmt::format("  {}: {}\n", row.row.id, row.reason);
   return text;
+}
+
+// Nothing was held against anything where every row was skipped.
+int held(const RowSet& set, const Words& words, Streams& streams) {
+  if (!set.rows.empty()) return kDone;
+  const std::string place = words.text("").empty() ? "validate" : words.text("");
+  std::string sentence = fmt::format("expected a row that can be predicted, found {}, all skipped",
+                                     set.skipped.size());
+  if (!set.skipped.empty())
+    sentence += fmt::format("; {}: {}", set.skipped.front().row.id, set.skipped.front().reason);
+  streams.err << place << ": " << sentence << "\n";
+  return kWrongInput;
 }
 
 int run_validate(const Words& words, Streams& streams) {
@@ -97,14 +117,14 @@ int run_validate(const Words& words, Streams& streams) {
   if (words.has("simulate")) {
     deliver(difference_table(set, simulate_rows(set, options.parameters, options.threads)), words,
             streams);
-    return kDone;
+    return held(set, words, streams);
   }
   options.cross = words.has("cross") || words.has("fit") || words.has("residuals");
   const Validation v = validate(set, options);
   write_pictures(set, v, words, streams);
   if (words.has("residuals")) write_file(words.text("residuals"), write_residuals(v.residuals));
   deliver(words.has("json") ? validation_document(set, v) : text_of(set, v, words), words, streams);
-  return kDone;
+  return held(set, words, streams);
 }
 
 }  // namespace

@@ -270,6 +270,13 @@ std::string sentence_of(const SnapshotDiagnosis& d) {
   } else {
     text += "No category rises above the plan. ";
   }
+  // What is left is more than all that was recorded: no cause is one then.
+  const bool of_recording =
+      d.cause.name == "fragmentation" || d.cause.name == "growth from step to step";
+  if (!of_recording && d.cause.apart >= 1)
+    return text + "No change tried explains it: the recording holds " + readable(d.measured_peak) +
+           " at its peak, the plan " + readable(d.planned_peak) +
+           "; the recording is of another model, or began after the state was made.";
   if (d.cause.name == "as planned")
     return text + "The memory is what the plan predicts, within " + percent(d.cause.apart) + ".";
   if (d.cause.name == "fragmentation")

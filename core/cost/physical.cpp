@@ -163,11 +163,13 @@ class Physical final : public CostModel {
   std::string_view name() const override { return "physical"; }
 
   std::vector<std::string> leaves_out() const override {
-    return {"cache reuse between kernels, fusion that the graph does not show",
-            "which leaf switch a node hangs on: everything that leaves a node is divided by the "
-            "oversubscription",
-            "software releases: the same plan moved by up to 5 % between neighbouring containers",
-            "uneven meshes such as the hybrid cube mesh of 8 V100, taken as a switch"};
+    return {
+        "cache reuse between kernels, fusion that the graph does not show",
+        "which leaf switch a node hangs on: everything that leaves a node is divided by the "
+        "oversubscription",
+        "software releases: neighbouring containers of one source moved the same plan by 5 %, and "
+        "runs of several sources lie much farther apart",
+        "uneven meshes such as the hybrid cube mesh of 8 V100, taken as a switch"};
   }
 
   Duration compute(const Work& work, const Device& device) const override {

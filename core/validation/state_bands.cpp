@@ -64,9 +64,9 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string sentence(const Band& band) {
-  if (band.nearest.empty()) return "outside what measured runs have validated: no row is near";
-  std::string text = band.outside ? "outside what measured runs have validated"
-                                  : "within what measured runs have validated";
+  if (band.nearest.empty()) return "outside the range of measured runs: no row is near";
+  std::string text =
+      band.outside ? "outside the range of measured runs" : "within the range of measured runs";
   if (!band.unchecked.empty()) text += "; no row has: " + joined(band.unchecked);
   return text + fmt::format("; nearest is {} at distance {:.2f}", band.nearest.front().id,
                             band.nearest.front().distance);

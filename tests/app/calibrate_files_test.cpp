@@ -1,4 +1,5 @@
-// `trainyard calibrate --nccl` and `--snapshot` as a person runs them.
+// What verbs say of other people's files, as a person runs them: `calibrate --nccl` and
+// `--snapshot`, imported models, rows.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -55,6 +56,69 @@ TEST(CalibrateVerb, SaysWhatASnapshotDiffersIn) {
   EXPECT_EQ(alone.exit, kDone) << alone.err;
   EXPECT_NE(alone.out.find("attention (model.py:120)"), std::string::npos) << alone.out;
   EXPECT_EQ(calibrate("--snapshot s.pickle --nccl n.txt", folder).exit, kWrongInput);
+}
+
+// A recording of 1 KiB is of no plan for gigabytes: no cause is named, and no share beyond all of
+// it.
+TEST(CalibrateVerb, ASnapshotThatNoChangeExplainsIsSaidToBe) {
+  const TemporaryFolder folder;
+  const Scenario small = open({"mlp-small", "h100-sxm:1", "", {"global-batch=1"}});
+  std::ofstream(folder.path() / "s.pickle", std::ios::binary)
+      << snapshot_pickle(*run_once(small, {}), DeviceId{0});
+  const Ran ran = calibrate(
+      "--snapshot s.pickle --model llama-3-8b --cluster h100-sxm:8 --set seq=8192 --set tp=8",
+      folder);
+  ASSERT_EQ(ran.exit, kDone) << ran.err;
+  EXPECT_NE(ran.out.find("No change tried explains it: the recording holds "), std::string::npos)
+      << ran.out;
+  EXPECT_EQ(ran.out.find("unexplained"), std::string::npos) << ran.out;
+}
+
+TEST(ImportedModels, WhatWasAssumedIsSaid) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "m.json") << R"({"model_type": "gpt2", "wonder": 1})";
+  const Ran ran = trainyard("estimate --model m.json --cluster h100-sxm:8", folder);
+  EXPECT_NE(ran.err.find("note: --model: vocab_size is not given: 50257, the default of gpt2"),
+            std::string::npos)
+      << ran.err;
+  EXPECT_NE(ran.err.find("not known: wonder, which change nothing here"), std::string::npos);
+  EXPECT_EQ(trainyard("estimate --model m.json --cluster h100-sxm:8 --quiet", folder).err, "");
+  EXPECT_EQ(trainyard("estimate --model gpt2 --cluster h100-sxm:8", folder).err.find("note:"),
+            std::string::npos);
+}
+
+TEST(EstimateVerb, SaysThatItTriedNoChange) {
+  const TemporaryFolder folder;
+  const std::string plan = " --model llama-3-8b --cluster h100-sxm:8 --set zero=0";
+  const Ran closed = trainyard("estimate" + plan, folder);
+  EXPECT_EQ(closed.exit, kNotMet);
+  EXPECT_NE(closed.out.find("no change was tried: trainyard simulate"), std::string::npos)
+      << closed.out;
+  EXPECT_EQ(closed.out.find("no change tried"), std::string::npos);
+}
+
+TEST(ValidateVerb, NothingPredictedIsNoSuccess) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "r.csv")
+      << "id,group,model_family,gpu,n_gpus,measured_metric,measured_value\n"
+         "a,g,llama,H100,8,ttt_s,100\n";
+  const Ran ran = trainyard("validate r.csv", folder);
+  EXPECT_EQ(ran.exit, kWrongInput);
+  EXPECT_NE(ran.err.find("r.csv: expected a row that can be predicted, found 1, all skipped; a: "),
+            std::string::npos)
+      << ran.err;
+  EXPECT_EQ(trainyard("validate r.csv --json", folder).exit, kWrongInput);
+}
+
+TEST(ValidateVerb, SaysWhichRowsItsParametersWereFittedOn) {
+  const TemporaryFolder folder;
+  const std::string said = "The parameters were fitted on rows below; --cross";
+  EXPECT_NE(trainyard("validate --source alpa", folder).out.find(said), std::string::npos);
+  const std::string crossed = trainyard("validate --source alpa --cross", folder).out;
+  EXPECT_LT(crossed.find("each source left out in turn"), crossed.find(said));
+  EXPECT_LT(crossed.find(said), crossed.find("by metric"));
+  std::ofstream(folder.path() / "r.csv") << "id,measured_metric,measured_value\na,ttt_s,100\n";
+  EXPECT_EQ(trainyard("validate r.csv", folder).out.find(said), std::string::npos);
 }
 
 }  // namespace
