@@ -233,7 +233,8 @@ class OpGrain final : public PhaseWriter {
     hand_over(place, boundary, layers, lives, false);
     std::vector<LayerTasks> made;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      const auto& [body, layer] = layers[i];
+      const Body* const body = layers[i].body;
+      const int layer = layers[i].layer;
       LayerTasks tasks;
       tasks.forward = make_ops(place, Phase::Forward, BodyList::Forward, layer, body->forward,
                                lives[i].forward);
