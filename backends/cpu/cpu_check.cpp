@@ -3,6 +3,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "core/methods/catalogue.h"
+#include "core/model/edit.h"
 
 namespace trainyard {
 namespace {
@@ -37,11 +38,19 @@ void check_model(const Workload& w, Diagnostics& found) {
                 "a local run executes layers of one input, found the second input " +
                     block.graph[block.graph.side_input].name + " of " + block.name,
                 "model#/blocks/" + block.name);
-    for (const Node& node : block.graph.nodes)
+    for (const Node& node : block.graph.nodes) {
+      if (is_frozen(node) || share_of_positions(node) < 1) {
+        add_error(found,
+                  "a local run trains all weights on all positions, found " + node.name + " of " +
+                      block.name + (is_frozen(node) ? " frozen" : " on a share of the positions"),
+                  "model#/blocks/" + block.name);
+        break;
+      }
       if (node.op->name == "router")
         add_error(found,
                   "a local run has no routed experts, found " + node.name + " of " + block.name,
                   "model#/blocks/" + block.name);
+    }
     tied |= std::any_of(block.graph.tensors.begin(), block.graph.tensors.end(),
                         [](const Tensor& t) { return !t.tied_to.empty(); });
   }

@@ -10,6 +10,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
 #include "core/methods/transients.h"
+#include "core/model/edit.h"
 
 namespace trainyard {
 namespace {
@@ -106,6 +107,39 @@ Layout arrange(const Scenario& s) {
   if (software.scatters_sends && !layout.binding.sequence_parallel)
     layout.send_parts = layout.binding.tp;
   return layout;
+}
+
+// Work on some of the positions only.
+void take_share(Work& work, double share, std::int64_t tokens) {
+  work.flops = work.flops * share;
+  for (Bytes* bytes : {&work.read, &work.written})
+    bytes->value = static_cast<std::int64_t>(static_cast<double>(bytes->value) * share);
+  for (std::int64_t* size : {&work.m, &work.n, &work.k})
+    if (*size == tokens)
+      *size =
+          std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(tokens) * share));
+}
+
+void take_shares(Body& body, const Graph& graph, const Layout& layout) {
+  const std::int64_t tokens = layout.binding.micro_batch * layout.binding.sequence;
+  for (auto* ops : {&body.forward, &body.backward})
+    for (BodyOp& op : *ops) {
+      const double share = op.node.valid() ? share_of_positions(graph[op.node]) : 1;
+      if (share < 1) take_share(op.work, share, tokens);
+    }
+}
+
+// No product for gradients of frozen weights, nothing to reduce or to update.
+void leave_frozen(Body& body, const Graph& graph, const Layout& layout) {
+  if (graph.nodes.empty() || !std::all_of(graph.nodes.begin(), graph.nodes.end(), is_frozen))
+    return;
+  for (BodyOp& op : body.backward) {
+    if (op.pass == Pass::BackwardWeight && !op.communication) op.work = {};
+    if (op.beside.pass == Pass::BackwardWeight) op.beside = {.count = 0};
+  }
+  for (BodyOp& op : body.update) op.work = {};
+  body.reduce.clear();
+  if (layout.weight_shards <= 1) body.gather.clear();
 }
 
 // Runs of equal layers of each stage. A kind of layer has a body for each of its policies of
@@ -235,7 +269,10 @@ Body layer_body(const Workload& w, int block, const LayerPolicy& policy) {
     own.set("policy", to_text(policy));
     m.rewrite(body, w.layout, s, own);
   });
-  find_lifetimes(body, s.model.blocks[static_cast<std::size_t>(block)].graph, w.layout);
+  const Graph& graph = s.model.blocks[static_cast<std::size_t>(block)].graph;
+  take_shares(body, graph, w.layout);
+  leave_frozen(body, graph, w.layout);
+  find_lifetimes(body, graph, w.layout);
   return body;
 }
 

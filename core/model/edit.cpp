@@ -270,4 +270,29 @@ Model renamed_block(const Model& given, int at, const std::string& name) {
   return model;
 }
 
+namespace {
+
+constexpr const char *kFrozen = "frozen", *kShare = "percent_of_positions";
+
+}  // namespace
+
+Model frozen(Model model) {
+  for (Block& block : model.blocks)
+    for (Node& node : block.graph.nodes) node.attributes[kFrozen] = 1;
+  return model;
+}
+
+bool is_frozen(const Node& node) { return attribute(node, kFrozen) != 0; }
+
+Model with_share_of_positions(Model model, std::string_view name, std::int64_t percent) {
+  for (Block& block : model.blocks)
+    if (block.name == name)
+      for (Node& node : block.graph.nodes) node.attributes[kShare] = percent;
+  return model;
+}
+
+double share_of_positions(const Node& node) {
+  return static_cast<double>(attribute(node, kShare, 100)) / 100;
+}
+
 }  // namespace trainyard

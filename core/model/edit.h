@@ -46,6 +46,18 @@ Model moved(const Model&, ModelPart, int by, ModelPart* moved_to = nullptr);
 Model split_block(const Model&, int block, int first);
 /// The block renamed, ties of other blocks with it; the name must be new and not empty.
 Model renamed_block(const Model&, int block, const std::string& name);
+
+// What of a node is trained, as attributes that every op may have; a file of the model keeps them.
+
+/// Low-rank adaptation and its like (Hu et al. 2021): no gradients of the weights, nothing to
+/// reduce or to update. The adapters themselves are left out: some thousandths of the work.
+Model frozen(Model);
+bool is_frozen(const Node&);
+/// The blocks of that name work on so many percent of the positions only, 1 to 100: BERT's head
+/// on those that are masked, which no op of a graph selects.
+Model with_share_of_positions(Model, std::string_view block, std::int64_t percent);
+double share_of_positions(const Node&);
+
 /// A name that no block has yet: the base, or the base and a number.
 std::string free_block_name(const Model&, const std::string& base);
 

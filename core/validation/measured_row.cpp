@@ -60,6 +60,7 @@ constexpr Column<Whole> kWholes[] = {
     {"seq_len", &MeasuredRow::sequence},
     {"experts", &MeasuredRow::experts},
     {"topk", &MeasuredRow::top_k},
+    {"expert_ffn_hidden", &MeasuredRow::expert_ffn},
     {"n_gpus", &MeasuredRow::gpus},
     {"gpus_per_node", &MeasuredRow::gpus_per_node},
     {"dp", &MeasuredRow::dp},

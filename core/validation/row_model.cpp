@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/model/builders.h"
+#include "core/model/edit.h"
 #include "core/model/zoo.h"
 #include "core/validation/row_parts.h"
 
@@ -14,12 +15,13 @@ namespace {
 
 // Shapes that their authors published; a column of the row goes before.
 struct Published {
-  std::string_view word;    // that the row's model begins with, in row_word()'s form
+  std::string_view word;    // that the row's model begins with, as model_word() writes both
   std::string_view family;  // of transformer_families()
   std::int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
   ExpertsSpec experts = {};
   LatentSpec latent = {};
   std::int64_t half_window = 0;  // every second layer sees only so many tokens
+  bool half_routed = false;      // every second layer has no experts, the first of them
 };
 
 // The longer word first where one begins with the other.
@@ -38,12 +40,21 @@ constexpr Published kPublished[] = {
     {"llama3-8b", "llama", 32, 4096, 32, 8, 128, 14336, 128256},
     {"llama3-70b", "llama", 80, 8192, 64, 8, 128, 28672, 128256},
     {"llama3-405b", "llama", 126, 16384, 128, 8, 128, 53248, 128256},
-    {"llama-3.1-405b", "llama", 126, 16384, 128, 8, 128, 53248, 128256},
-    {"llama-3-405b", "llama", 126, 16384, 128, 8, 128, 53248, 128256},
     {"mixtral-8x7b", "mixtral", 32, 4096, 32, 8, 128, 14336, 32000, {8, 2, 14336, 0, 0, false}},
     {"mixtral-8x22b", "mixtral", 56, 6144, 48, 8, 128, 16384, 32768, {8, 2, 16384, 0, 0, false}},
     {"qwen3-30b", "qwen3", 48, 2048, 32, 4, 128, 6144, 151936, {128, 8, 768, 0, 0, false}},
     {"qwen3-235b", "qwen3", 94, 4096, 64, 4, 128, 12288, 151936, {128, 8, 1536, 0, 0, false}},
+    {"deepseek-v3-16b",
+     "deepseek_v3",
+     27,
+     2048,
+     16,
+     16,
+     0,
+     10944,
+     102400,
+     {64, 6, 1408, 2, 1, true},
+     {0, 512, 128, 64, 128}},
     {"deepseek-v3",
      "deepseek_v3",
      61,
@@ -90,6 +101,32 @@ constexpr Published kPublished[] = {
      {32, 4, 2880, 0, 0, false},
      {},
      128},
+    {"llama-4-scout", "llama", 48, 5120, 40, 8, 128, 16384, 202048, {16, 1, 8192, 1, 0, false}},
+    {"llama-4-maverick",
+     "llama",
+     48,
+     5120,
+     40,
+     8,
+     128,
+     16384,
+     202048,
+     {128, 1, 8192, 1, 0, false},
+     {},
+     0,
+     true},
+    {"moonlight-16b",
+     "deepseek_v3",
+     27,
+     2048,
+     16,
+     16,
+     0,
+     11264,
+     163840,
+     {64, 6, 1408, 2, 1, true},
+     {0, 512, 128, 64, 128}},
+    {"qwen1.5-moe-a2.7b", "qwen2", 24, 2048, 16, 16, 128, 5632, 151936, {60, 4, 1408, 4, 0, false}},
     {"opt-350m", "opt", 24, 1024, 16, 16, 64, 4096, 50272},
     {"gpt-neo-2.7b", "gpt2", 32, 2560, 20, 20, 128, 10240, 50257},
     {"gpt-neo", "gpt2", 32, 2560, 20, 20, 128, 10240, 50257},
@@ -120,10 +157,30 @@ constexpr Other kOthers[] = {
     {"size-not-stated", "a model whose size is not stated"},
 };
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// A name as all its writers have it: lower case, and no punctuation but a dash between numbers,
+// so that 3.1 and 8B do not run into 318B.
+std::string model_word(std::string_view name) {
+  std::string word;
+  bool parted = false;
+  for (const char c : row_word(name)) {
+    const bool counts = is_digit(c) || (c >= 'a' && c <= 'z');
+    if (counts && parted && !word.empty() && is_digit(word.back()) && is_digit(c)) word += '-';
+    if (counts) word += c;
+    parted = !counts;
+  }
+  return word;
+}
+
+// A shape of another width is another model, whatever it is called after: a "DeepSeek-V3 of 16B"
+// is none of 671B with some columns changed.
 const Published* published(const MeasuredRow& row) {
-  const std::string word = row_word(row.model_family);
-  const auto found = std::find_if(std::begin(kPublished), std::end(kPublished),
-                                  [&](const Published& p) { return word.starts_with(p.word); });
+  const std::string word = model_word(row.model_family);
+  const auto found =
+      std::find_if(std::begin(kPublished), std::end(kPublished), [&](const Published& p) {
+        return word.starts_with(model_word(p.word)) && row.hidden.value_or(p.hidden) == p.hidden;
+      });
   return found == std::end(kPublished) ? nullptr : found;
 }
 
@@ -212,13 +269,21 @@ std::int64_t heads_of(const MeasuredRow& row, std::int64_t hidden,
 
 void set_experts(TransformerSpec& spec, const MeasuredRow& row, const Published* known) {
   if (known != nullptr) spec.experts = known->experts, spec.latent = known->latent;
-  if (!row.experts) return;
-  const std::int64_t ffn = spec.experts.ffn > 0 ? spec.experts.ffn : spec.ffn;
-  spec.experts.count = *row.experts;
-  if (row.top_k) spec.experts.top_k = *row.top_k;
-  if (spec.experts.top_k == 0)
+  if (row.experts) spec.experts.count = *row.experts;
+  if (row.top_k && spec.experts.count > 0) spec.experts.top_k = *row.top_k;
+  ExpertsSpec& experts = spec.experts;
+  if (experts.count == 0) return;
+  if (experts.top_k == 0)
     throw Error(Error::Kind::Unsupported, "routed experts without how many a token meets");
-  spec.experts.ffn = ffn;
+  // Mixtral's layers are all routed, so that its one width is that of an expert. Elsewhere a row's
+  // width may be that of the layers, shared experts or leading dense layers beside it.
+  if (row.expert_ffn)
+    experts.ffn = *row.expert_ffn;
+  else if (experts.ffn == 0 && spec.family == "mixtral")
+    experts.ffn = spec.ffn;
+  if (experts.ffn == 0)
+    throw Error(Error::Kind::Unsupported,
+                "routed experts whose width is not stated (column expert_ffn_hidden)");
 }
 
 TransformerSpec spec_of(const MeasuredRow& row, std::vector<Assumption>& assumptions) {
@@ -238,11 +303,19 @@ TransformerSpec spec_of(const MeasuredRow& row, std::vector<Assumption>& assumpt
   if (spec.hidden == 0) throw Error(Error::Kind::Unsupported, "states no hidden size");
   spec.heads = take(row.heads, known != nullptr ? known->heads : 0);
   if (spec.heads == 0) spec.heads = heads_of(row, spec.hidden, assumptions);
-  spec.kv_heads = take(row.kv_heads, known != nullptr ? known->kv_heads : 0);
-  // A published width of heads holds for the published heads only.
-  if (known != nullptr && spec.hidden == known->hidden && spec.heads == known->heads)
-    spec.head_dim = known->head_dim;
+  // Width and groups of published heads hold for the published heads only.
+  const bool same_heads = known != nullptr && spec.heads == known->heads;
+  spec.kv_heads = take(row.kv_heads, same_heads ? known->kv_heads : 0);
+  if (same_heads) spec.head_dim = known->head_dim;
   spec.ffn = take(row.ffn, known != nullptr ? known->ffn : 0);
+  // Some sources state an expert's width as the model's.
+  if (known != nullptr && known->experts.count > 0 && row.ffn == known->experts.ffn)
+    spec.ffn = known->ffn;
+  if (known != nullptr && !same_heads && !row.kv_heads && known->kv_heads != known->heads)
+    throw Error(Error::Kind::Unsupported,
+                fmt::format("states {} heads and not how many of keys and values, which {} shares "
+                            "among {}",
+                            spec.heads, known->word, known->heads));
   if (spec.ffn == 0) {
     const bool gated =
         spec.activation == Activation::GatedSilu || spec.activation == Activation::GatedGelu;
@@ -278,6 +351,46 @@ Model with_windows(TransformerSpec spec, std::int64_t window) {
   return model;
 }
 
+// Layers without experts and with, by turns.
+Model with_every_second_routed(TransformerSpec spec) {
+  const std::int64_t layers = spec.layers;
+  spec.layers = 1;
+  Model model = build_decoder(spec);
+  spec.experts = {};
+  const Model dense = build_decoder(spec);
+  const auto layer_of = [](const Model& m) {
+    return std::find_if(m.blocks.begin(), m.blocks.end(), [](const Block& b) { return b.layer; });
+  };
+  const Block kinds[] = {*layer_of(dense), *layer_of(model)};
+  auto at = model.blocks.erase(layer_of(model));
+  for (std::int64_t i = 0; i < layers; ++i) {
+    Block block = kinds[i % 2];
+    block.name += fmt::format("_{}", i);
+    at = model.blocks.insert(at, std::move(block)) + 1;
+  }
+  return model;
+}
+
+constexpr std::int64_t kMaskedPercent = 15;  // of positions, that BERT predicts (Devlin et al.
+                                             // 2019)
+
+Model model_of(const MeasuredRow& row, std::vector<Assumption>& assumptions) {
+  const TransformerSpec spec = spec_of(row, assumptions);
+  if (spec.family == "bert")
+    return with_share_of_positions(build_encoder(spec, EncoderHead::MaskedTokens), "head",
+                                   kMaskedPercent);
+  if (spec.family == "t5")
+    throw Error(Error::Kind::Unsupported, "an encoder-decoder, whose halves are not stated");
+  const Published* known = published(row);
+  Model model = known != nullptr && known->half_window > 0 ? with_windows(spec, known->half_window)
+                : known != nullptr && known->half_routed   ? with_every_second_routed(spec)
+                                                           : build_decoder(spec);
+  // One layer was timed, without embedding and head.
+  if (row.metric == "layer_fwd_bwd_ms")
+    std::erase_if(model.blocks, [](const Block& b) { return !b.layer; });
+  return model;
+}
+
 }  // namespace
 
 bool is_routed(const Model& model) { return active_parameters(model) != parameters(model); }
@@ -288,18 +401,8 @@ Model row_model(const MeasuredRow& row, std::vector<Assumption>& assumptions) {
     if (mentions(word, other.phrase))
       throw Error(Error::Kind::Unsupported, std::string(other.reason));
   try {
-    const TransformerSpec spec = spec_of(row, assumptions);
-    if (spec.family == "bert") return build_encoder(spec, EncoderHead::MaskedTokens);
-    if (spec.family == "t5")
-      throw Error(Error::Kind::Unsupported, "an encoder-decoder, whose halves are not stated");
-    const Published* known = published(row);
-    Model model = known != nullptr && known->half_window > 0
-                      ? with_windows(spec, known->half_window)
-                      : build_decoder(spec);
-    // One layer was timed, without embedding and head.
-    if (row.metric == "layer_fwd_bwd_ms")
-      std::erase_if(model.blocks, [](const Block& b) { return !b.layer; });
-    return model;
+    Model model = model_of(row, assumptions);
+    return mentions(row.notes, "LoRA") ? frozen(std::move(model)) : model;
   } catch (const Error& error) {
     if (error.kind() == Error::Kind::Unsupported) throw;
     throw Error(Error::Kind::Unsupported, fmt::format("a shape that cannot be: {}", error.what()));

@@ -10,49 +10,11 @@
 #include <utility>
 
 #include "core/cost/physical.h"
-#include "core/lowering/phases.h"
 #include "core/methods/settings.h"
 #include "core/validation/row_parts.h"
 
 namespace trainyard {
 namespace {
-
-constexpr double kMaskedShare = 0.15;  // of positions that BERT predicts (Devlin et al. 2019)
-
-// BERT's head is computed for the masked positions only; a graph has no such selection.
-void mask_head(Workload& w) {
-  const Batch& batch = w.scenario.plan.batch;
-  const std::int64_t tokens = batch.micro * batch.sequence;
-  for (Body& body : w.bodies) {
-    if (w.scenario.model.blocks[static_cast<std::size_t>(body.block)].name != "head") continue;
-    for (auto* ops : {&body.forward, &body.backward})
-      for (BodyOp& op : *ops) {
-        Work& work = op.work;
-        work.flops = work.flops * kMaskedShare;
-        for (Bytes* bytes : {&work.read, &work.written})
-          bytes->value =
-              static_cast<std::int64_t>(static_cast<double>(bytes->value) * kMaskedShare);
-        for (std::int64_t* size : {&work.m, &work.n, &work.k})
-          if (*size == tokens)
-            *size = std::max<std::int64_t>(
-                1, static_cast<std::int64_t>(static_cast<double>(tokens) * kMaskedShare));
-      }
-  }
-}
-
-// Low-rank adaptation (Hu et al. 2021) freezes the weights: no product for their gradients, nothing
-// to reduce or to update. The adapters themselves are left out: some thousandths of the work.
-void freeze(Workload& w) {
-  for (Body& body : w.bodies) {
-    for (BodyOp& op : body.backward) {
-      if (op.pass == Pass::BackwardWeight && !op.communication) op.work = {};
-      if (op.beside.pass == Pass::BackwardWeight) op.beside = {.count = 0};
-    }
-    for (BodyOp& op : body.update) op.work = {};
-    body.reduce.clear();
-    if (w.layout.weight_shards <= 1) body.gather.clear();
-  }
-}
 
 PreparedRow prepared(const MeasuredRow& row, std::vector<Assumption> assumptions) {
   PreparedRow out;
@@ -67,10 +29,6 @@ PreparedRow prepared(const MeasuredRow& row, std::vector<Assumption> assumptions
     if (d.severity == Diagnostic::Severity::Error)
       throw Error(Error::Kind::Unsupported, "cannot be planned: " + d.message);
   out.workload = prepare(scenario);
-  const bool masked = scenario.model.family == "bert", frozen = mentions(row.notes, "LoRA");
-  if (masked) mask_head(out.workload);
-  if (frozen) freeze(out.workload);
-  if (masked || frozen) sum_stages(out.workload);
   out.routed = is_routed(scenario.model);
   out.tunable = row.trust != Trust::C && row.suspect.empty();
   out.row = row;

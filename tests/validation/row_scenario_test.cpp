@@ -1,8 +1,10 @@
 #include "core/validation/row_scenario.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -244,6 +246,104 @@ TEST(RowScenario, RowsThatSayTooLittleAreSkippedWithAReason) {
             "a rate of FLOPs whose definition is not stated");
   EXPECT_EQ(without([](MeasuredRow& r) { r.precision = "int3"; }),
             "a number format that cannot be planned");
+}
+
+const Model& model_of(const PreparedRow& r) { return r.workload.scenario.model; }
+
+PreparedRow ready(const MeasuredRow& r) {
+  auto prepared = prepare_row(r);
+  if (auto* row = std::get_if<PreparedRow>(&prepared)) return std::move(*row);
+  throw Error(Error::Kind::Internal, std::get<SkippedRow>(prepared).reason);
+}
+
+// A row that states nothing of its model but the name.
+MeasuredRow named(const std::string& name) {
+  MeasuredRow r = own();
+  r.framework = "FSDP";
+  r.model_family = name;
+  r.layers.reset(), r.hidden.reset(), r.heads.reset(), r.vocab.reset(), r.tp.reset();
+  r.dp = 8;
+  return r;
+}
+
+// A name is the same model however it is cased and parted.
+RC_GTEST_PROP(RowScenario, NamesMatchWithoutCaseAndPunctuation, ()) {
+  const std::vector<std::vector<std::string>> kNames = {
+      {"deep", "seek", "v3"},  {"llama", "3", "1", "8b"},
+      {"qwen3", "30b", "a3b"}, {"gpt", "oss", "20b"},
+      {"kimi", "k2"},          {"llama", "4", "maverick"},
+      {"mixtral", "8x7b"},     {"gpt", "neo", "2", "7b"},
+  };
+  const auto& parts = *rc::gen::elementOf(kNames);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string plain, written;
+  for (const std::string& part : parts) {
+    if (!plain.empty()) {
+      // Numbers need something between them; 3.1 and 8B are not 318B.
+      const bool numbers = is_digit(plain.back()) && is_digit(part.front());
+      written += *rc::gen::elementOf(numbers ? std::vector<std::string>{"-", "_", " ", "."}
+                                             : std::vector<std::string>{"", "-", "_", " ", "."});
+      plain += '-';
+    }
+    plain += part;
+    for (const char c : part)
+      written += *rc::gen::arbitrary<bool>() ? static_cast<char>(std::toupper(c)) : c;
+  }
+  const PreparedRow one = ready(named(plain)), other = ready(named(written));
+  RC_LOG() << plain << " as " << written;
+  RC_ASSERT(parameters(model_of(one)) == parameters(model_of(other)));
+  RC_ASSERT(active_parameters(model_of(one)) == active_parameters(model_of(other)));
+}
+
+TEST(RowScenario, NamesHaveTheirPublishedSize) {
+  const std::pair<const char*, double> kSizes[] = {{"DeepSeekV3", 671.0},
+                                                   {"Llama4 Scout", 107.8},
+                                                   {"LLAMA-4_Maverick-400B-128E", 400.7},
+                                                   {"Moonlight-16B-A3B", 15.96},
+                                                   {"DeepSeek-V3 16B", 15.7},
+                                                   {"Qwen1.5-MoE-A2.7B", 14.3}};
+  for (const auto& [name, billions] : kSizes)
+    EXPECT_NEAR(static_cast<double>(parameters(model_of(ready(named(name))))) / 1e9 / billions, 1,
+                0.005)
+        << name;
+}
+
+TEST(RowScenario, AnotherWidthIsAnotherModel) {
+  MeasuredRow r = named("DeepSeek-V3 of our own");
+  r.hidden = 1024, r.heads = 8, r.layers = 4, r.vocab = 32000, r.ffn = 2816;
+  r.experts = 16, r.top_k = 2;
+  EXPECT_EQ(skipped(r), "routed experts whose width is not stated (column expert_ffn_hidden)");
+  r.expert_ffn = 512;
+  const auto size = [&](std::int64_t width) {
+    MeasuredRow wide = r;
+    wide.expert_ffn = width;
+    return parameters(model_of(ready(wide)));
+  };
+  // 16 experts of three products in 4 layers.
+  EXPECT_EQ(size(513) - size(512), 4 * 16 * 3 * 1024);
+}
+
+TEST(RowScenario, MixtralsOneWidthIsItsExperts) {
+  MeasuredRow r = named("Mixtral of our own");
+  r.hidden = 1024, r.heads = 8, r.layers = 4, r.vocab = 32000, r.ffn = 2816;
+  r.experts = 8, r.top_k = 2;
+  const std::int64_t given = parameters(model_of(ready(r)));
+  r.expert_ffn = 2816;
+  EXPECT_EQ(given, parameters(model_of(ready(r))));
+}
+
+// Heads that a row states are not divided among a published model's groups of keys and values.
+TEST(RowScenario, PublishedGroupsHoldForPublishedHeads) {
+  MeasuredRow r = named("GPT-Neo-2.7B");
+  EXPECT_EQ(skipped(r), "");
+  r.heads = 32;
+  const std::int64_t left_open = parameters(model_of(ready(r)));
+  r.kv_heads = 32;
+  EXPECT_EQ(left_open, parameters(model_of(ready(r))));
+  MeasuredRow grouped = named("Llama3-8B");
+  grouped.heads = 64;
+  EXPECT_EQ(skipped(grouped),
+            "states 64 heads and not how many of keys and values, which llama3-8b shares among 32");
 }
 
 TEST(RowScenario, PredictionsDependOnNothingButTheRow) {
