@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cpu/cpu_backend.h"
 #include "core/base/error.h"
+#include "core/model/edit.h"
 #include "tests/support/layers.h"
 #include "tests/support/tiny_models.h"
 
@@ -46,6 +48,25 @@ TEST(Check, ADifferenceIsNamed) {
 TEST(Check, TrainingThatTheReferenceDoesNotKnowIsRefused) {
   const auto data = open_data("random", 1);
   EXPECT_THROW(check_backends(tiny(1, {"optimizer=adamw"}), slow_and_plain(), {}, *data), Error);
+}
+
+TEST(Check, WhatIsNotTrainedWholeIsRefused) {
+  const auto refusals = [](Model model) {
+    testing::Settings settings = {"precision=fp32", "optimizer=momentum", "global-batch=4"};
+    const Workload w = prepare(testing::scenario(std::move(model), 1, settings, "cpu"));
+    Diagnostics found = CpuBackend::check(w, lower(w), slow_and_plain());
+    return found.empty() ? std::string() : found.front().message;
+  };
+  const Model model = testing::tiny_mlp(2);
+  const Block& block = model.blocks.back();
+  const std::string node = block.graph.nodes.front().name + " of " + block.name;
+  const std::string first =
+      model.blocks.front().graph.nodes.front().name + " of " + model.blocks.front().name;
+  EXPECT_EQ(refusals(frozen(model)),
+            "a local run trains all weights on all positions, found " + first + " frozen");
+  EXPECT_EQ(refusals(with_share_of_positions(model, block.name, 15)),
+            "a local run trains all weights on all positions, found " + node +
+                " on a share of the positions");
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "core/estimate/estimate.h"
+#include "core/io/model_json.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/split_again.h"
+#include "core/model/edit.h"
 #include "core/model/zoo.h"
 #include "tests/support/layers.h"
 
@@ -185,6 +187,43 @@ TEST(Prepare, GradientsBeforeTheyAreScattered) {
   // Where the embedding's gradients are made its own weights are there, and no other's.
   EXPECT_EQ(phase_bytes(both, {0}).backward_communication,
             embedding + one + both.bodies.front().gathered);
+}
+
+// Frozen weights have no gradients: no product, nothing to reduce, nothing to update. What flows
+// through the layer stays, and a file of the model says it.
+TEST(Prepare, FrozenWeightsHaveNoGradients) {
+  Scenario s = scenario(gpt(), 8, {"zero=0"});
+  const Workload trained = prepare(s);
+  s.model = read_model(write_model(frozen(std::move(s.model))), "model");
+  const Workload w = prepare(s);
+  const Body &before = layer(trained), &after = layer(w);
+  ASSERT_EQ(after.backward.size(), before.backward.size());
+  for (std::size_t i = 0; i < after.backward.size(); ++i) {
+    const bool weight = after.backward[i].pass == Pass::BackwardWeight;
+    EXPECT_EQ(after.backward[i].work.flops.value, weight ? 0 : before.backward[i].work.flops.value)
+        << after.backward[i].name;
+  }
+  EXPECT_FALSE(before.reduce.empty());
+  EXPECT_TRUE(after.reduce.empty());
+  for (const BodyOp& op : after.update) EXPECT_EQ(op.work.written, Bytes{});
+}
+
+// A head that works on 15 of 100 positions: so much less of every op of it, and of no other.
+TEST(Prepare, AShareOfPositionsIsAShareOfTheWork) {
+  Scenario s = scenario(gpt(), 8, {"zero=0"});
+  const Workload whole = prepare(s);
+  const std::string head = s.model.blocks.back().name;
+  s.model = with_share_of_positions(std::move(s.model), head, 15);
+  const Workload part = prepare(s);
+  ASSERT_EQ(whole.bodies.size(), part.bodies.size());
+  for (std::size_t b = 0; b < whole.bodies.size(); ++b) {
+    const Body &before = whole.bodies[b], &after = part.bodies[b];
+    const std::string& name = s.model.blocks[static_cast<std::size_t>(after.block)].name;
+    for (std::size_t i = 0; i < after.forward.size(); ++i)
+      EXPECT_NEAR(after.forward[i].work.flops.value,
+                  before.forward[i].work.flops.value * (name == head ? 0.15 : 1), 1)
+          << name << " " << after.forward[i].name;
+  }
 }
 
 }  // namespace
