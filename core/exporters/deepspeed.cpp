@@ -175,6 +175,10 @@ class DeepSpeedWriter {
         limits_.refuse(kZeroPlace, "it lets go of gathered weights after forward",
                        "reshard-after-forward=on");
     }
+    if (stage_ >= 2 && data > 1 && zero_.text("reduce") == "step")
+      limits_.refuse("plan#/choices/zero/reduce",
+                     "its stages 2 and 3 scatter gradients with every microbatch",
+                     "zero-reduce=microbatch");
     config_.set("zero_optimization", std::move(zero));
   }
 

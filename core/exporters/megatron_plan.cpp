@@ -351,6 +351,10 @@ MegatronWords megatron_sharding(const Scenario& s, Limits& limits) {
   if (divides == 3 && data > 1 && !zero.flag("reshard"))
     limits.refuse(kZeroPlace, "it lets go of gathered weights after forward",
                   "reshard-after-forward=on");
+  if (divides >= 2 && data > 1 && zero.text("reduce") == "step")
+    limits.refuse("plan#/choices/zero/reduce",
+                  "gradients that it divides are scattered with every microbatch",
+                  "zero-reduce=microbatch");
   if (data == 1) return to;
   if (overlap.flag("gradients")) to.emplace_back("--overlap-grad-reduce");
   if (divides == 0 || !overlap.flag("weights")) return to;

@@ -204,6 +204,10 @@ class TorchtitanWriter {
     if (mesh.ep > 1 && shard * cp % mesh.ep != 0) expert_ranks(shard * cp);
     number("data_parallel_replicate_degree", data / std::max<std::int64_t>(1, shard));
     number("data_parallel_shard_degree", shard);
+    if (divides == 3 && plan_.mesh.pp > 1 && zero_.text("reduce") == "microbatch")
+      limits_.refuse("plan#/choices/zero/reduce",
+                     "it adds gradients up and scatters them once a step under a pipeline",
+                     "zero-reduce=step");
     if (divides == 3)
       word("fsdp_reshard_after_forward", zero_.flag("reshard") ? "always" : "never");
   }

@@ -412,6 +412,12 @@ std::vector<Setting> make_settings() {
          const std::string text = read_param(p, "zero", "reshard");
          return text.empty() ? text : on_off(text == "true");
        }},
+      {"zero-reduce",
+       {},
+       "zero=2 and 3: gradients leave with every microbatch, or are added up for the step",
+       {"framework", "microbatch", "step"},
+       [](P& p, V v, L& l) { set_param(p, "zero", "reduce", v, l); },
+       [](const P& p) { return read_param(p, "zero", "reduce"); }},
       {"sequence-parallel",
        {"sp"},
        "divide norms and residuals over tensor ranks",

@@ -62,4 +62,9 @@ std::vector<Setting> software_settings() {
   };
 }
 
+bool gathers_once_a_step(const Plan& plan) {
+  const std::string_view name = framework(plan.software.framework).name;
+  return plan.mesh.pp > 1 && (name == "fsdp" || name == "torchtitan");
+}
+
 }  // namespace trainyard

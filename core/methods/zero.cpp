@@ -11,12 +11,17 @@
 // every backward and gathers with every forward (FSDP2); under a pipeline, where microbatches are
 // always under way, they are gathered once a step (torchtitan).
 //
+// Gradients of stages 2 and 3 leave with every microbatch, or are added up in full on each device
+// and scattered once a step: traffic of stage 1 against the memory of all gradients. PyTorch's FSDP
+// adds up under a pipeline.
+//
 // Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", SC
 // 2020; Zhao et al., "PyTorch FSDP", VLDB 2023.
 #include <algorithm>
 
 #include "core/methods/catalogue.h"
 #include "core/methods/communication.h"
+#include "core/methods/software_settings.h"
 
 namespace trainyard {
 namespace {
@@ -48,7 +53,7 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
         (part.shard == Group::ExpertData && ranks(mesh, Group::ExpertData) == 1))
       continue;
     const Bytes gradients = gradient_bytes(part.parameters, layout);
-    if (stage >= 2) body.unreduced += gradients;
+    if (layout.gradient_shards > 1) body.unreduced += gradients;
     body.reduce.push_back(collective_op(kZeroName, "scatter " + part.label + "gradients", NodeId{},
                                         Pass::BackwardWeight, CollectiveKind::ReduceScatter,
                                         part.shard, gradients));
@@ -74,6 +79,11 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
   }
 }
 
+bool reduces_every(const Plan& plan, const Params& params) {
+  const std::string& word = params.text("reduce");
+  return word == "framework" ? !gathers_once_a_step(plan) : word == "microbatch";
+}
+
 void arrange_zero(Layout& layout, const Scenario& scenario, const Params& params) {
   const std::int64_t stage = params.integer("stage");
   const Mesh& mesh = scenario.plan.mesh;
@@ -81,9 +91,10 @@ void arrange_zero(Layout& layout, const Scenario& scenario, const Params& params
   layout.shard_group = wanted > 0 ? std::min(wanted, data) : data;
   const std::int64_t dense = layout.shard_group, expert = ranks(mesh, Group::ExpertData);
   if (stage >= 1) layout.optimizer_shards = dense, layout.expert_optimizer_shards = expert;
-  if (stage >= 2) layout.gradient_shards = dense, layout.expert_gradient_shards = expert;
+  const bool every = stage >= 2 && reduces_every(scenario.plan, params);
+  if (every) layout.gradient_shards = dense, layout.expert_gradient_shards = expert;
   if (stage >= 3) layout.weight_shards = dense, layout.expert_weight_shards = expert;
-  if (stage >= 2 && data > 1) layout.reduce_every_microbatch = true;
+  if (every && data > 1) layout.reduce_every_microbatch = true;
 }
 
 Diagnostics check_zero(const Scenario& scenario, const Params& params) {
@@ -113,7 +124,13 @@ Diagnostics check_zero(const Scenario& scenario, const Params& params) {
                          name + " divides none: nothing changes",
                      {"plan#/choices/zero/reshard"},
                      "zero=3"});
-  if (stage == 2 && mesh.pp > 1)
+  if (stage < 2 && params.text("reduce") == "microbatch")
+    found.push_back({Diagnostic::Severity::Warning,
+                     "zero-reduce=microbatch is for gradients that zero=2 and zero=3 divide, and " +
+                         name + " divides none: nothing changes",
+                     {"plan#/choices/zero/reduce"},
+                     "zero=2"});
+  if (stage == 2 && mesh.pp > 1 && reduces_every(scenario.plan, params))
     found.push_back({Diagnostic::Severity::Warning,
                      "zero=2 under a pipeline reduces gradients with every microbatch: " +
                          std::to_string(microbatches(scenario.plan)) +
@@ -152,7 +169,13 @@ Method zero() {
                  {.name = "reshard",
                   .fallback = true,
                   .doc = "stage 3: lets go of gathered weights after forward; false keeps them for "
-                         "backward, one gather less"}},
+                         "backward, one gather less. Left out: false under a pipeline where the "
+                         "framework gathers once a step"},
+                 {.name = "reduce",
+                  .fallback = std::string("framework"),
+                  .doc = "stages 2 and 3: gradients are scattered with every microbatch, or added "
+                         "up in full and scattered once a step",
+                  .values = {"framework", "microbatch", "step"}}},
       .check = check_zero,
       .arrange = arrange_zero,
       .rewrite = rewrite_zero,

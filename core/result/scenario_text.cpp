@@ -26,11 +26,14 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "kernels" && plan.software.kernels.empty()) ||
          (key == "attention" && plan.software.attention.empty()) ||
          (key == "offload" && find_choice(plan, "offload") == nullptr) ||
-         (key == "reshard-after-forward" && setting(plan, key) != "off");
+         (key == "reshard-after-forward" && setting(plan, key) != "off") ||
+         (key == "zero-reduce" && setting(plan, key) == "framework");
 }
 
 bool unsaid(const Choice& choice, std::string_view param, const ParamValue& value) {
-  return choice.method == "zero" && param == "reshard" && value == ParamValue{true};
+  return choice.method == "zero" &&
+         ((param == "reshard" && value == ParamValue{true}) ||
+          (param == "reduce" && value == ParamValue{std::string("framework")}));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/methods/catalogue.h"
+#include "core/methods/software_settings.h"
 #include "core/plan/placement.h"
 #include "core/validation/row_parts.h"
 
@@ -276,6 +277,14 @@ class PlanWriter {
     Choice& chosen = choice(plan_, "zero");
     chosen.params.set("stage", stage);
     if (group > 0 && stage > 0 && ranks % group == 0) chosen.params.set("shard", group);
+    // Whoever calls it FSDP under a pipeline runs PyTorch's, whatever the rest is called; and so
+    // does a house of its own: the other known ones do not divide gradients under a pipeline.
+    const bool torch = mentions(word, "fsdp") || framework().name == "typical";
+    if (stage >= 2 && plan_.mesh.pp > 1 && torch && !gathers_once_a_step(plan_)) {
+      chosen.params.set("reduce", std::string("step"));
+      if (stage == 3) chosen.params.set("reshard", false);
+      assume("zero-reduce", "step", "not stated; what FSDP does under a pipeline");
+    }
   }
 
   void sequence_parallel() {

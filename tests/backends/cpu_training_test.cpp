@@ -164,6 +164,8 @@ TEST(CpuTraining, ReplicasShardingAndRecomputeTrainAsOneDevice) {
       {2, {"zero=1"}},
       {2, {"zero=2"}},
       {4, {"zero=3", "pp=2"}},
+      {4, {"zero=3", "pp=2", "zero-reduce=step"}},
+      {2, {"zero=2", "zero-reduce=step"}},
       {4, {"zero=3", "hybrid=2"}},
       {4, {"zero=1", "hybrid=2"}},
       {4, {"zero=2", "overlap=off", "recompute=full"}},

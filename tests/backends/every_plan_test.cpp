@@ -59,8 +59,8 @@ class DrawnPlan {
     words.push_back(one_of({"virtual-stages=1", "virtual-stages=1", "virtual-stages=2"}));
     words.push_back(one_of({"recompute=none", "recompute=none", "recompute=selective",
                             "recompute=full", "recompute=blocks=1"}));
-    for (const char* one :
-         {"hybrid=2", "overlap=off", "sequence-parallel=off", "flash-attention=off"})
+    for (const char* one : {"hybrid=2", "overlap=off", "sequence-parallel=off",
+                            "flash-attention=off", "zero-reduce=step"})
       if (random_.between(at_++, 0, 3) == 0) words.push_back(one);
   }
 

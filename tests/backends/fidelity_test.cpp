@@ -58,6 +58,7 @@ class Draw {
       set(p, "schedule", schedule);
       set(p, "zero", std::to_string(pick(0, 3)));
       if (add(0, 2) == 0) set(p, "reshard-after-forward", "off");
+      if (add(0, 2) == 0) set(p, "zero-reduce", "step");
       const char* recompute[] = {"none",     "none", "selective",  "full",
                                  "blocks=1", "op",   "keep=input", "full*1,keep=attention"};
       set(p, "recompute", recompute[pick(0, 7)]);

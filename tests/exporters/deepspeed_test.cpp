@@ -91,6 +91,10 @@ TEST(DeepSpeed, RefusesWhatItHasNoWordFor) {
        "plan#/choices/zero: DeepSpeed cannot say it: it lets go of gathered weights after forward; "
        "try reshard-after-forward=on"},
       {"llama-3-8b",
+       {"zero=2", "zero-reduce=step"},
+       "plan#/choices/zero/reduce: DeepSpeed cannot say it: its stages 2 and 3 scatter gradients "
+       "with every microbatch; try zero-reduce=microbatch"},
+      {"llama-3-8b",
        {"offload=optimizer"},
        "plan#/choices/offload: DeepSpeed cannot say it: the host keeps optimizer state from ZeRO "
        "1 on, found 0; try zero=1"},

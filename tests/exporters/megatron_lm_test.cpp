@@ -37,9 +37,10 @@ TEST(MegatronLm, WritesTheWholeScript) {
 # For Megatron-LM with Megatron Core 0.20 (pretrain_gpt.py).
 # Written by Trainyard from this plan:
 #   tp=8 pp=4 dp=2 cp=1 ep=1 virtual-stages=1 micro-batch=1 global-batch=64 seq=8192 split=even
-#   schedule=1f1b zero=1 hybrid=0 reshard-after-forward=on sequence-parallel=on recompute=none
-#   offload=none precision=bf16 gradient-dtype=fp32 flash-attention=on overlap=on
-#   tensor-overlap=framework optimizer=adam rank-order=tp-cp-ep-dp-pp
+#   schedule=1f1b zero=1 hybrid=0 reshard-after-forward=on zero-reduce=framework
+#   sequence-parallel=on recompute=none offload=none precision=bf16 gradient-dtype=fp32
+#   flash-attention=on overlap=on tensor-overlap=framework optimizer=adam
+#   rank-order=tp-cp-ep-dp-pp
 # Start it on each of the 8 nodes, in Megatron-LM's folder, with MASTER_ADDR and NODE_RANK set.
 set -euo pipefail
 
@@ -165,6 +166,11 @@ TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
        {"zero=3", "reshard-after-forward=off"},
        "plan#/choices/zero: Megatron-LM cannot say it: it lets go of gathered weights after "
        "forward; try reshard-after-forward=on"},
+      {"llama-3-8b",
+       "h100-sxm:8",
+       {"zero=2", "zero-reduce=step"},
+       "plan#/choices/zero/reduce: Megatron-LM cannot say it: gradients that it divides are "
+       "scattered with every microbatch; try zero-reduce=microbatch"},
       {"llama-3-8b",
        "h100-sxm:8",
        {"recompute=op"},

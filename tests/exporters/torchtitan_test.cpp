@@ -122,6 +122,10 @@ TEST(Torchtitan, RefusesWhatItHasNoWordFor) {
        "plan#/choices: torchtitan cannot say it: it has 1F1B, GPipe, interleaved 1F1B, ZB-V and "
        "DualPipeV, and the plan runs zb-h1; try schedule=1f1b"},
       {"llama-3-8b",
+       {"pp=2", "zero=3", "zero-reduce=microbatch"},
+       "plan#/choices/zero/reduce: torchtitan cannot say it: it adds gradients up and scatters "
+       "them once a step under a pipeline; try zero-reduce=step"},
+      {"llama-3-8b",
        {"recompute=selective"},
        "plan#/choices/recompute: torchtitan cannot say it: it recomputes nothing, by operator or "
        "all, and the plan says selective; try recompute=op"},

@@ -33,6 +33,7 @@ const std::vector<Values> kFree = {
     {"hybrid", {"0", "2", "8"}},
     {"offload", {"none", "optimizer", "activations", "both"}},
     {"reshard-after-forward", {"on", "off"}},
+    {"zero-reduce", {"framework", "microbatch", "step"}},
     {"sequence-parallel", {"on", "off"}},
     {"recompute",
      {"none", "selective", "op", "full", "blocks=1", "keep=act", "full*4,none", "full*4,none/op"}},

@@ -167,6 +167,56 @@ TEST(Zero, WithoutReshardingAPipelineGathersOnceAStep) {
   EXPECT_TRUE(w.layout.reduce_every_microbatch);
 }
 
+// PyTorch's FSDP adds gradients up in full under a pipeline; each can be said.
+TEST(Zero, GradientsAreAddedUpWhereTheFrameworkDoes) {
+  struct Case {
+    const char *zero, *framework, *more;
+    bool every, keeps;
+  };
+  const Case kCases[] = {
+      {"zero=3", "torchtitan", "pp=2", false, true},
+      {"zero=3", "fsdp", "pp=2", false, true},
+      {"zero=3", "fsdp", "zero-reduce=microbatch", true, true},
+      {"zero=3", "fsdp", "reshard-after-forward=on", false, false},
+      {"zero=3", "megatron-core", "pp=2", true, false},
+      {"zero=3", "typical", "zero-reduce=step", false, false},
+      {"zero=2", "torchtitan", "pp=2", false, false},
+      {"zero=2", "typical", "zero-reduce=step", false, false},
+      {"zero=2", "typical", "pp=2", true, false},
+  };
+  for (const Case& c : kCases) {
+    const std::string name = std::string(c.zero) + " " + c.framework + " " + c.more;
+    Scenario s = scenario(gpt(), 16, {"precision=fp16", c.zero, "pp=2", "global-batch=32", c.more});
+    s.plan.software.framework = c.framework;
+    const Workload w = prepare(s);
+    EXPECT_EQ(w.layout.reduce_every_microbatch, c.every) << name;
+    EXPECT_EQ(layer(w).resident.value > 0, c.keeps) << name;
+    // In full for the step; or in full for a layer on its way, and divided for the step.
+    const std::int64_t n = layer(w).parameters.dense;
+    EXPECT_EQ(layer(w).unreduced.value, c.every ? 2 * n : 0) << name;
+    EXPECT_EQ(w.layout.gradient_shards, c.every ? 8 : 1) << name;
+    // Traffic of the group with a microbatch, and with a step.
+    const bool gathers = c.zero == std::string_view("zero=3") && !c.keeps;
+    EXPECT_EQ(collectives(layer(w).forward).size(), gathers ? 1u : 0u) << name;
+    EXPECT_EQ(collectives(layer(w).backward).size(), gathers ? 1u : 0u) << name;
+    EXPECT_EQ(collectives(layer(w).gather).size(), gathers ? 0u : 1u) << name;
+  }
+  // One stage: FSDP reshards and reduces with every microbatch.
+  const Workload alone =
+      prepare(scenario(gpt(), 16, {"zero=3", "framework=fsdp", "global-batch=32"}));
+  EXPECT_TRUE(alone.layout.reduce_every_microbatch);
+  EXPECT_EQ(layer(alone).resident, Bytes{});
+}
+
+TEST(Zero, WarnsOfReducingWhatIsNotDivided) {
+  const Diagnostics found =
+      check_of("zero", scenario(gpt(), 8, {"zero=1", "zero-reduce=microbatch"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message,
+            "zero-reduce=microbatch is for gradients that zero=2 and zero=3 divide, and zero=1 "
+            "divides none: nothing changes");
+}
+
 TEST(Zero, OthersSpellingsOfResharding) {
   Plan plan;
   for (const auto& [text, kept] : {std::pair{"reshard_after_forward=false", "off"},

@@ -346,6 +346,22 @@ TEST(RowScenario, PublishedGroupsHoldForPublishedHeads) {
             "states 64 heads and not how many of keys and values, which llama3-8b shares among 32");
 }
 
+TEST(RowScenario, FsdpUnderAPipelineAddsGradientsUp) {
+  MeasuredRow r = own();
+  r.dp = 4, r.tp = 1, r.pp = 2, r.zero = "FSDP";
+  for (const char* framework : {"torchtitan", "PyTorch FSDP", "a house of its own"}) {
+    r.framework = framework;
+    const PreparedRow row = ready(r);
+    EXPECT_EQ(set(row, "reshard-after-forward"), "off") << framework;
+    EXPECT_FALSE(row.workload.layout.reduce_every_microbatch) << framework;
+    EXPECT_EQ(assumed(row, "zero-reduce"), framework[0] == 'a' ? "step" : "") << framework;
+  }
+  r.zero = "2";
+  EXPECT_FALSE(ready(r).workload.layout.reduce_every_microbatch);
+  r.pp = 1, r.dp = 8;
+  EXPECT_TRUE(ready(r).workload.layout.reduce_every_microbatch);
+}
+
 TEST(RowScenario, PredictionsDependOnNothingButTheRow) {
   std::vector<MeasuredRow> rows = published_rows();
   std::reverse(rows.begin(), rows.end());
