@@ -67,7 +67,7 @@ class Words {
     const bool kept = params_.text("weights") == "fp8";
     if (params_.flag("gather-fp8") && !kept)
       limits_.refuse(place_, "it gathers weights in 8 bits only where it keeps them so",
-                     "fp8.weights=fp8");
+                     "fp8.gather-fp8=false");
     if (!kept) return to;
     to.emplace_back("--fp8-param-gather");
     if (params_of(plan_, "zero").integer("stage") == 0)

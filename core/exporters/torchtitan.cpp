@@ -230,10 +230,11 @@ class TorchtitanWriter {
     const bool beside = params_of(plan_, "overlap").text("tensor") == "on";
     raw("enable_async_tensor_parallel", beside ? "true" : "false");
     if (beside && !compiled())
-      limits_.refuse("plan#/choices/overlap",
-                     "tensor parallel traffic runs beside products only where a compiler makes the "
-                     "kernels",
-                     "kernels=compiled");
+      limits_.refuse(
+          "plan#/choices/overlap",
+          "tensor parallel traffic runs beside products only where a compiler makes the "
+          "kernels",
+          find_choice(plan_, "mxfp8") == nullptr ? "kernels=compiled" : "tensor-overlap=off");
   }
 
   bool compiled() const {
