@@ -62,7 +62,8 @@ void check_model(const Workload& w, Diagnostics& found) {
   if (tied && !w.layout.tied_copies && w.scenario.plan.virtual_stages > 1)
     add_error(found, "the table that two stages of one device share is not executed locally",
               "plan#/mesh", "virtual-stages=1");
-  if (tied && !w.layout.tied_copies && w.layout.gradient_shards > 1)
+  if (tied && !w.layout.tied_copies &&
+      std::max(w.layout.gradient_shards, w.layout.weight_shards) > 1)
     add_error(found,
               "the table that two layers share would have to be gathered for both at once, which "
               "zero=2 and zero=3 do layer by layer",

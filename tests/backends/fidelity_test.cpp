@@ -1,7 +1,7 @@
 // The three fidelities of one scenario held against each other on random scenarios: closed form,
 // order grain and op grain. Step times of the closed form and order grain agree within 5 %, but for
-// one in fifty of those that share a link, which are within 10 %; peaks of the categories that both
-// grains know agree to the byte. The differences that remain are printed by cause.
+// one in thirty of those that share a link, which are within 15 %; peaks of the categories that
+// both grains know agree to the byte. The differences that remain are printed by cause.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -160,11 +160,11 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrain) {
           (w.scenario.plan.mesh.pp == 1 ? ", one stage" : "") + (contends ? ", links shared" : "")]
         .add(error);
     if (contends) ++contended, beyond += error > 0.05;
-    EXPECT_LE(error, contends ? 0.1 : 0.05)
+    EXPECT_LE(error, contends ? 0.15 : 0.05)
         << words(w.scenario) << "\nclosed form " << to_seconds(estimate_step(w, *cost).step)
         << " s, order grain " << to_seconds(shared) << " s";
   }
-  EXPECT_LE(beyond, contended / 50 + 1);
+  EXPECT_LE(beyond, contended / 30 + 1);
   print("closed form against order grain, step time", table);
   std::printf(
       "  links are shared by more than 0.1 %% of the step in %d of %llu; %d of these are apart by "
