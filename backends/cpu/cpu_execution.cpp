@@ -47,6 +47,8 @@ CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const 
                        static_cast<std::size_t>(plan.program.steps) *
                        static_cast<std::size_t>(plan.peers.dp);
   losses_.assign(samples, 0);
+  if (plan.asynchronous)
+    losses_left_ = std::vector<std::atomic<int>>(static_cast<std::size_t>(plan.program.steps));
   std::size_t norms = 0, operands = 0;
   for (const StagePlacement& place : plan.places) {
     norms_at_.emplace_back();
@@ -225,6 +227,7 @@ void CpuExecution::begin_repetition(int repetition) {
   prepared_ = false;
   skip_ = false;
   clip_ = 1;
+  for (std::atomic<int>& left : losses_left_) left = plan_.program.microbatches;
   // Versions count from 0 in every pass.
   for (std::unique_ptr<DeviceState>& device : devices_)
     for (std::size_t at = 0; at < plan_.places.size(); ++at) {

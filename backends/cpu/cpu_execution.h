@@ -1,6 +1,7 @@
 // The Execution of the CPU backend: what each instruction of a RunPlan does to the devices.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -145,6 +146,7 @@ class CpuExecution final : public Execution {
   std::int64_t updates_ = 0;                   // done
   std::int64_t first_update_ = 0;              // of this session
   std::vector<double> losses_;
+  std::vector<std::atomic<int>> losses_left_;  // by step of an asynchronous program: not there yet
   int repetition_ = 0;
   // What updates have in common, found by the first of a repetition.
   std::mutex mutex_;

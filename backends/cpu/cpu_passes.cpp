@@ -260,9 +260,11 @@ void CpuExecution::exchange_loss(const At& a, std::span<const int> members) {
 
 void CpuExecution::end_loss(const At& a, float loss) {
   losses_[static_cast<std::size_t>(sample(a.microbatch, plan_.peers.data_rank(a.peer)))] = loss;
-  const int m = plan_.program.microbatches;
-  if (plan_.asynchronous && step_done && a.peer == 0 && (a.microbatch + 1) % m == 0)
-    step_done(a.microbatch / m);
+  if (!plan_.asynchronous || !step_done || a.peer != 0) return;
+  // Waves are not at the same microbatch: the last one of a step need not be the last to have its
+  // loss.
+  const int step = a.microbatch / plan_.program.microbatches;
+  if (losses_left_[static_cast<std::size_t>(step)].fetch_sub(1) == 1) step_done(step);
 }
 
 // --- parameters ---

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "backends/cpu/live.h"
 #include "backends/reference/reference_backend.h"
 #include "core/methods/catalogue.h"
 #include "core/program/facts.h"
@@ -127,8 +128,19 @@ TEST(CpuAsynchrony, TrainsAsManyStepsAsItIsAskedFor) {
       settings.insert(settings.end(), c.settings.begin(), c.settings.end());
       Training training;
       training.steps = steps;
-      const testing::CpuRun run =
-          testing::train_on_cpu(testing::tiny_mlp(4), c.devices, settings, training);
+      LiveSink sink(8);
+      CpuOptions options;
+      options.live = &sink;
+      const CpuRun run = train_on_cpu(tiny_mlp(4), c.devices, settings, training, options);
+      std::vector<LiveSpan> spans;
+      std::vector<LiveMemory> memory;
+      std::vector<LiveStep> told;
+      sink.drain(spans, memory, told);
+      ASSERT_EQ(told.size(), static_cast<std::size_t>(steps)) << c.settings.back();
+      for (std::size_t s = 0; s < told.size(); ++s) {
+        EXPECT_EQ(told[s].step, static_cast<std::int64_t>(s) + 1);
+        EXPECT_EQ(told[s].loss, run.run.losses[s]) << c.settings.back();
+      }
       EXPECT_EQ(run.run.losses.size(), static_cast<std::size_t>(steps)) << c.settings.back();
       EXPECT_EQ(run.run.step_times.size(), static_cast<std::size_t>(steps)) << c.settings.back();
     }
