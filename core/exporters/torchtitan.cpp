@@ -151,7 +151,7 @@ class TorchtitanWriter {
                      "precision=bf16");
       return;
     }
-    const std::string& gradient = params_of(plan_, name).text("gradient-dtype");
+    const std::string gradient = params_of(plan_, name).text("gradient-dtype");
     if (gradient != "fp32")
       limits_.refuse(fmt::format("plan#/choices/{}", name),
                      fmt::format("it reduces gradients in fp32, found {}", gradient),
