@@ -59,7 +59,8 @@ std::string text_of(const RowSet& set, const Validation& v, const Words& words) 
       "{} rows predicted, {} skipped; errors in percent of what was measured, every group of rows "
       "weighted equally\n",
       set.rows.size(), set.skipped.size());
-  // What was not fitted on says more, so it comes first.
+  // Errors on rows that the parameters were not fitted on tell more about a new run: they come
+  // first.
   if (!v.cross.empty()) {
     text += score_table("each source left out in turn", v.cross);
     text += score_table("after three rows of the left-out source", v.calibrated);

@@ -270,7 +270,7 @@ std::string sentence_of(const SnapshotDiagnosis& d) {
   } else {
     text += "No category rises above the plan. ";
   }
-  // What is left is more than all that was recorded: no cause is one then.
+  // A cause that leaves more bytes unexplained than the recording holds explains nothing.
   const bool of_recording =
       d.cause.name == "fragmentation" || d.cause.name == "growth from step to step";
   if (!of_recording && d.cause.apart >= 1)

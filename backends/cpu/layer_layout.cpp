@@ -224,8 +224,8 @@ class Finder {
     }
   }
 
-  // Whether a weight pass takes what its input pass wrote: it does while that is this op's alone
-  // and stays in the layer.
+  // A weight pass may read the gradient that its input pass wrote, if no other op adds to that
+  // gradient and it is not handed to the layer before.
   bool reads_input_gradient(const Node& node, std::size_t i) const {
     const TensorId in = node.inputs[i];
     if (!cpu_kernel(*node.op).reads_input_gradients || in == graph_.input) return false;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/base/saturating.h"
 #include "core/cluster/host.h"
@@ -128,13 +129,18 @@ class Pricer {
     return time;
   }
 
-  // Whether it uses the links that the stages' weights and gradients use.
+  // True if the run uses the level of links that carries the stages' weights and gradients.
   bool shares(const CollectiveRun& run) {
+    if (!looked_) looked_ = true, of_state_ = level_of_state();
+    return of_state_ && *of_state_ == message(run).level;
+  }
+
+  std::optional<std::size_t> level_of_state() {
     for (const StageWork& kind : w_.kinds)
       for (const std::vector<CollectiveRun>* list :
            {&kind.reduce.last, &kind.phases[static_cast<std::size_t>(Phase::Forward)].lead})
-        if (!list->empty()) return message(list->front()).level == message(run).level;
-    return false;
+        if (!list->empty()) return message(list->front()).level;
+    return {};
   }
 
   struct Message {
@@ -148,6 +154,8 @@ class Pricer {
   std::vector<Duration> kernels_;  // by Workload::kernels
   std::vector<Duration> each_;     // of the phase at hand; kept for its room
   std::vector<Message> messages_;
+  std::optional<std::size_t> of_state_;  // the level of weights and gradients, once looked for
+  bool looked_ = false;
   std::int64_t stages_ = 1;
   double whole_ = 0;  // ns of all that was priced so far, each done for every microbatch
 

@@ -1,4 +1,4 @@
-// Whether the program that a plan names as its framework runs the plan at all.
+// A plan can name a program as its framework; that program may be unable to run the plan.
 #pragma once
 
 #include "core/plan/plan.h"

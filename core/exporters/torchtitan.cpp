@@ -165,7 +165,7 @@ class TorchtitanWriter {
                    "context parallel divide weights: this runs in fp32");
   }
 
-  // Whether FSDP has ranks to divide weights over.
+  // True if FSDP divides weights over more than one rank.
   bool divides_weights() const {
     const Mesh& mesh = plan_.mesh;
     return mesh.cp > 1 || (zero_.integer("stage") == 3 && mesh.dp.value_or(1) > 1);
@@ -271,7 +271,7 @@ class TorchtitanWriter {
     rounds(*known);
   }
 
-  // What the schedule's own class asks of stages and microbatches.
+  // Each schedule class of PyTorch refuses some numbers of stages and microbatches when it is made.
   void rounds(const ScheduleName& schedule) {
     const std::int64_t stages = std::int64_t{plan_.mesh.pp} * plan_.virtual_stages,
                        found = microbatches(plan_),

@@ -70,9 +70,9 @@ Program lower(const Scenario&, const LowerOptions& = {});
 /// Follows this order instead of the schedule's own. It must be one that check() accepts for the
 /// schedule's shape with that many steps.
 Program lower(const Workload&, const Order&, int steps, const LowerOptions& = {});
-/// What the plan asks of its schedule: so many steps or, where that is 0, one, and of an
-/// asynchronous schedule as many as it takes to settle and one more; results speak of the one in
-/// the middle (step_window()).
+/// The shape in which the schedule lays out the plan: `steps` steps or, where that is 0, one, and
+/// of an asynchronous schedule as many as it takes to settle and one more; results speak of the one
+/// in the middle (step_window()).
 ScheduleShape schedule_shape(const Workload&, const PhaseTimes& = {}, int steps = 0);
 /// The same of a complete plan.
 ScheduleShape schedule_shape(const Plan&, const PhaseTimes& = {}, int steps = 0);

@@ -10,8 +10,8 @@ namespace trainyard {
 /// Each reads back "" where the plan leaves it open.
 std::vector<Setting> software_settings();
 
-/// Whether the plan's framework, under a pipeline, gathers weights once a step and adds gradients
-/// up in full (PyTorch's FSDP), instead of both with every microbatch.
+/// PyTorch's FSDP under a pipeline gathers weights once a step and adds gradients up in full; other
+/// frameworks do both with every microbatch. True where the plan names the former.
 bool gathers_once_a_step(const Plan&);
 
 }  // namespace trainyard

@@ -47,7 +47,8 @@ Model split_block(const Model&, int block, int first);
 /// The block renamed, ties of other blocks with it; the name must be new and not empty.
 Model renamed_block(const Model&, int block, const std::string& name);
 
-// What of a node is trained, as attributes that every op may have; a file of the model keeps them.
+// Two attributes that a node of any op may have say how much of it is trained. A model file keeps
+// them.
 
 /// Low-rank adaptation and its like (Hu et al. 2021): no gradients of the weights, nothing to
 /// reduce or to update. The adapters themselves are left out: some thousandths of the work.

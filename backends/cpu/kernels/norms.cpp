@@ -104,7 +104,7 @@ TRAINYARD_VECTORISED void rms_weight(const Norm& a, const float* dy, float* dw, 
   weight_rows<false>(a, dy, dw, db);
 }
 
-// What a weight gradient is made of: the weights themselves are not, and may not be there.
+// The operands of a weight gradient. It does not use the weights, and ZeRO 3 may have let them go.
 Norm without_weights(const KernelCall& call) {
   const View& x = input(call, 0);
   Norm a;
