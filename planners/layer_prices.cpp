@@ -97,6 +97,7 @@ StageWorkSum WorkPrices::sum(const BlockRuns& runs, const CostModel& cost,
       sum.beside += one.beside.count() * r.count;
     }
     sum.compute = cost.phase(load, false, cluster).count();
+    if (load.exposed > 0) sum.blocking += cost.exposed(load).count();
     return sum;
   };
   s.forward = phase(&LayerTime::forward), s.backward = phase(&LayerTime::backward);

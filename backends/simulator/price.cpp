@@ -1,6 +1,7 @@
 // Prices: what a cost model says of every task of a program, once.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -41,6 +42,48 @@ void price_compute(const Program& program, const Task& task, const Cluster& clus
                                                        : 0);
   prices.flops.push_back(flops);
   prices.model_flops.push_back(model);
+}
+
+// Collectives that run beside kernels of one phase of a stage, and what is exposed of them.
+struct BesidePhase {
+  PhaseLoad load;
+  std::vector<std::size_t> tasks;
+};
+
+PhaseLoad load_of(const Program& program, const Task& task, const Cluster& cluster,
+                  const CostModel& cost) {
+  std::vector<WorkCount> works(program.works.begin() + task.first_work,
+                               program.works.begin() + task.first_work + task.works);
+  if (task.kind == TaskKind::Collective) works.front().count = 1;  // its pieces are one kernel
+  std::vector<Duration> kernels;
+  for (const WorkCount& w : works) kernels.push_back(cost.compute(w.work, cluster.device));
+  return cost.load(works, kernels, cluster);
+}
+
+// The host goes on issuing a phase's kernels while the device waits for what is exposed, so that
+// the phase is longer by a share of it. At order grain the computation of a phase is the task of
+// its stage that stands before them, at op grain the kernel beside which each runs.
+void shorten_exposed(const Program& program, const Cluster& cluster, const CostModel& cost,
+                     TaskPrices& prices) {
+  std::map<std::pair<std::uint32_t, Phase>, std::size_t> computes;  // newest by stage and phase
+  std::map<std::size_t, BesidePhase> phases;                         // by task of the computation
+  for (std::size_t t = 0; t < program.tasks.size(); ++t) {
+    const Task& task = program.tasks[t];
+    const std::pair key{task.stage.value, task.phase};
+    if (task.kind == TaskKind::Compute && task.list == BodyList::None) computes[key] = t;
+    if (task.kind != TaskKind::Collective || task.works == 0) continue;
+    const auto before = computes.find(key);
+    const std::size_t of =
+        task.list == BodyList::None && before != computes.end() ? before->second : t;
+    BesidePhase& phase = phases[of];
+    if (phase.tasks.empty()) phase.load = load_of(program, program.tasks[of], cluster, cost);
+    phase.load.exposed += to_seconds(prices.time[t]);
+    phase.tasks.push_back(t);
+  }
+  for (const auto& [of, phase] : phases) {
+    const double share = exposed_share(phase.load, cost);
+    for (const std::size_t t : phase.tasks) prices.time[t] = share_of(prices.time[t], share);
+  }
 }
 
 // The pipeline's stages do much the same: a task whose works an earlier one has takes its prices.
@@ -111,6 +154,7 @@ TaskPrices price(const Program& program, const Mesh& mesh, const Cluster& cluste
     prices.flops.push_back({});
     prices.model_flops.push_back({});
   }
+  shorten_exposed(program, cluster, cost, prices);
   return prices;
 }
 

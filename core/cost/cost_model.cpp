@@ -127,6 +127,8 @@ Duration CostModel::phase(const PhaseLoad& sum, bool, const Cluster&) const {
   return seconds(sum.device);
 }
 
+Duration CostModel::exposed(const PhaseLoad& sum) const { return seconds(sum.exposed); }
+
 Duration CostModel::phase(std::span<const WorkCount> works, bool update,
                           const Cluster& cluster) const {
   std::vector<Duration> kernels;

@@ -43,12 +43,13 @@ struct CollectiveTime {
 /// the sums over its layers.
 struct PhaseLoad {
   double device = 0, host = 0;  // busy, one kernel after the other; to issue them all
+  double exposed = 0;  // what is waited for of collectives that run beside one of the kernels
   PhaseLoad& operator+=(const PhaseLoad& more) {
-    device += more.device, host += more.host;
+    device += more.device, host += more.host, exposed += more.exposed;
     return *this;
   }
   friend PhaseLoad operator*(const PhaseLoad& one, double count) {
-    return {one.device * count, one.host * count};
+    return {one.device * count, one.host * count, one.exposed * count};
   }
 };
 
@@ -71,10 +72,14 @@ class CostModel {  // pure: same arguments, same answer, on any thread
   virtual Duration phase(std::span<const WorkCount>, std::span<const Duration> kernels, bool update,
                          const Cluster&) const;
   Duration phase(std::span<const WorkCount>, bool update, const Cluster&) const;
-  /// phase() in two parts, for who adds up layers: equal to it but for the rounding of sums.
+  /// phase() in two parts, for who adds up layers: equal to it but for the rounding of sums, and
+  /// without what is exposed.
   virtual PhaseLoad load(std::span<const WorkCount>, std::span<const Duration> kernels,
                          const Cluster&) const;
   virtual Duration phase(const PhaseLoad&, bool update, const Cluster&) const;
+  /// How much longer than phase() a phase takes for what its load says is exposed. By default all
+  /// of that; less where the host binds, which goes on issuing kernels while the device waits.
+  virtual Duration exposed(const PhaseLoad&) const;
   /// A message between two devices whose distance needs `level`, alone on the link; sharing is the
   /// simulator's.
   virtual Duration transfer(Bytes, const Cluster&, std::size_t level) const = 0;

@@ -207,8 +207,11 @@ class Physical final : public CostModel {
     }
     const auto nodes_beyond = static_cast<double>(nodes(cluster));
     const double slowest = 1 + p_[P::Straggler] * std::log2(std::max(1.0, nodes_beyond));
-    const double device2 = sum.device * sum.device, host2 = sum.host * sum.host;
-    return seconds(std::sqrt(std::sqrt(device2 * device2 + host2 * host2)) * slowest);
+    return seconds(issued(sum.device, sum.host) * slowest);
+  }
+
+  Duration exposed(const PhaseLoad& sum) const override {
+    return seconds(issued(sum.device + sum.exposed, sum.host) - issued(sum.device, sum.host));
   }
 
   Duration transfer(Bytes bytes, const Cluster& cluster, std::size_t level) const override {
@@ -237,6 +240,13 @@ class Physical final : public CostModel {
   }
 
  private:
+  // A device that is busy for so long with kernels that the host takes so long to issue: a little
+  // more than the longer of the two.
+  static double issued(double device, double host) {
+    const double device2 = device * device, host2 = host * host;
+    return std::sqrt(std::sqrt(device2 * device2 + host2 * host2));
+  }
+
   double traffic(const Work& work, const Rates& r) const {
     return (static_cast<double>(work.read.value) + static_cast<double>(work.written.value)) /
            r.memory;

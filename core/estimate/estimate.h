@@ -59,7 +59,8 @@ std::vector<StageTime> stage_times(const Workload&, const CostModel&);
 struct LayerTime {
   struct Part {
     PhaseLoad load;
-    Duration model{};    // blocking collectives of tensor, context and expert groups
+    Duration model{};    // blocking collectives of tensor, context and expert groups, but those
+                         // beside a kernel, which stand in the load as exposed
     Duration data{};     // blocking collectives of replicas: weights that are not gathered beside
     Duration weights{};  // gathered beside
     Duration beside{};   // keys and values

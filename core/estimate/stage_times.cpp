@@ -61,7 +61,11 @@ class Pricer {
     for (const CollectiveRun& run : work.blocking) {
       const bool model =
           run.group == Group::Tensor || run.group == Group::Context || run.group == Group::Expert;
-      (model ? part.model : part.data) += collective(run);
+      const Duration one = collective(run);
+      if (run.beside.count > 0)
+        part.load.exposed += to_seconds(one);
+      else
+        (model ? part.model : part.data) += one;
     }
     part.weights = sum(work.lead) + sum(work.gather);
     part.beside = sum(work.beside);
@@ -99,12 +103,14 @@ class Pricer {
         time.recompute =
             Duration{std::llround(static_cast<double>(time.recompute.count()) * longer)};
     }
+    const double share = longer_by(work);
     for (const CollectiveRun& run : work.blocking) {
       Duration& whose = run.group == Group::Tensor    ? time.tensor
                         : run.group == Group::Context ? time.context
                         : run.group == Group::Expert  ? time.expert
                                                       : time.data;
-      const Duration one = collective(run);
+      Duration one = collective(run);
+      if (run.beside.count > 0) one = share_of(one, share);
       whose += one;
       if (shares(run)) time.blocking_shared += one;
     }
@@ -119,6 +125,17 @@ class Pricer {
   }
 
  private:
+  // Of what is exposed of collectives beside kernels of the phase, the share that it is longer by.
+  double longer_by(const PhaseWork& work) {
+    Duration exposed{};
+    for (const CollectiveRun& run : work.blocking)
+      if (run.beside.count > 0) exposed += collective(run);
+    if (exposed == Duration{}) return 1;
+    PhaseLoad all = load(work.works, work.kernels);
+    all.exposed = to_seconds(exposed);
+    return exposed_share(all, cost_);
+  }
+
   CollectiveTime message(const CollectiveRun& run) {
     for (const Message& known : messages_)
       if (known.kind == run.kind && known.group == run.group && known.bytes == run.bytes)

@@ -8,96 +8,18 @@
 #include <cstdlib>
 #include <map>
 
-#include "core/base/random.h"
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/catalogue.h"
-#include "core/model/zoo.h"
 #include "tests/support/cases.h"
+#include "tests/support/random_scenarios.h"
 #include "tests/support/scenarios.h"
 
 namespace trainyard {
 namespace {
 
-const Model& model(std::int64_t i) {
-  static const Model list[] = {zoo_model("gpt2"),       zoo_model("bert-large"),
-                               zoo_model("llama-3-8b"), zoo_model("megatron-1.7b"),
-                               zoo_model("qwen2-7b"),   zoo_model("mixtral-8x7b")};
-  return list[static_cast<std::size_t>(i)];
-}
-constexpr std::int64_t kModels = 6;
-
-const std::vector<std::string> kSynchronous = {"gpipe", "1f1b",       "1f1b",     "interleaved",
-                                               "zb-h1", "zb-h2",      "zb-v",     "v-half",
-                                               "v-min", "dualpipe-v", "dualpipe", "chimera"};
-const std::vector<std::string> kAsynchronous = {"pipedream", "pipedream-2bw", "pipemare",
-                                                "pipelined-backprop"};
-
-// Draws scenarios until one is legal; what is illegal is check()'s business and tested elsewhere.
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed, const std::vector<std::string>& schedules = kSynchronous)
-      : random_(seed), schedules_(schedules) {}
-
-  Scenario scenario() {
-    for (;;) {
-      Scenario s{model(pick(0, kModels - 1)), {}, {}};
-      const char* devices[] = {"a100-sxm-80", "h100-sxm", "v100-sxm3-32"};
-      s.cluster = make_cluster(device(devices[pick(0, 2)]), std::int64_t{8} << pick(0, 4));
-      Plan& p = s.plan;
-      p.mesh.tp = 1 << pick(0, 3);
-      p.mesh.pp = static_cast<int>(pick(1, 8));
-      p.mesh.cp = pick(0, 5) == 0 ? 2 : 1;
-      p.batch.micro = pick(1, 2);
-      p.batch.sequence = std::int64_t{128} << pick(0, 4);
-      p.flash_attention = pick(0, 2) != 0;
-      const std::string& schedule = schedules_[static_cast<std::size_t>(
-          pick(0, static_cast<std::int64_t>(schedules_.size()) - 1))];
-      if (schedule == "interleaved") p.virtual_stages = static_cast<int>(pick(2, 3));
-      if (method(schedule).placement == Placement::V) p.virtual_stages = 2;
-      set(p, "schedule", schedule);
-      set(p, "zero", std::to_string(pick(0, 3)));
-      if (add(0, 2) == 0) set(p, "reshard-after-forward", "off");
-      if (add(0, 2) == 0) set(p, "zero-reduce", "step");
-      const char* recompute[] = {"none",     "none", "selective",  "full",
-                                 "blocks=1", "op",   "keep=input", "full*1,keep=attention"};
-      set(p, "recompute", recompute[pick(0, 7)]);
-      set(p, "overlap", pick(0, 1) == 0 ? "on" : "off");
-      if (p.mesh.tp > 1) set(p, "sequence-parallel", pick(0, 1) == 0 ? "on" : "off");
-      const char* tensor[] = {"off", "backward", "on"};
-      if (p.mesh.tp > 1) set(p, "tensor-overlap", tensor[pick(0, 2)]);
-      const char* precision[] = {"fp16", "fp32", "bf16"};
-      set(p, "precision", precision[pick(0, 2)]);
-      const int replicas = p.mesh.tp * p.mesh.pp * p.mesh.cp;
-      if (s.cluster.count % replicas != 0) continue;
-      p.batch.global = p.batch.micro * (s.cluster.count / replicas) * pick(1, 12);
-      if (!has_errors(check(s))) return s;
-    }
-  }
-
- private:
-  std::int64_t pick(std::int64_t low, std::int64_t high) {
-    return random_.between(next_++, low, high);
-  }
-  // What came later, drawn apart: the other draws stay as they were.
-  std::int64_t add(std::int64_t low, std::int64_t high) {
-    return random_.between(kAdded + added_++, low, high);
-  }
-  static void set(Plan& p, const char* key, std::string_view value) {
-    apply_setting(p, key, value);
-  }
-
-  Random random_;
-  const std::vector<std::string>& schedules_;
-  static constexpr std::uint64_t kAdded = std::uint64_t{1} << 40;
-  std::uint64_t next_ = 0, added_ = 0;
-};
-
-std::string words(const Scenario& s) {
-  std::string text = s.model.name + " on " + s.cluster.name;
-  for (const Setting& one : settings()) text += " " + std::string(one.key) + "=" + one.read(s.plan);
-  return text;
-}
+using testing::DrawnScenario;
+using testing::in_words;
 
 Timeline run(const Workload& w, const Program& p, const CostModel& cost, bool shared_links) {
   TaskPrices prices = price(p, w.scenario.plan.mesh, w.scenario.cluster, cost);
@@ -148,7 +70,7 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrain) {
   int contended = 0, beyond = 0;
   const std::uint64_t n = testing::cases(2000, 150);
   for (std::uint64_t i = 0; i < n; ++i) {
-    const Scenario s = Draw(i).scenario();
+    const Scenario s = DrawnScenario(i).scenario();
     const Workload w = prepare(s);
     const Program p = lower(w, {.times = phase_times(w, *cost)});
     const Duration alone = makespan(run(w, p, *cost, false)),
@@ -161,7 +83,7 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrain) {
         .add(error);
     if (contends) ++contended, beyond += error > 0.05;
     EXPECT_LE(error, contends ? 0.15 : 0.05)
-        << words(w.scenario) << "\nclosed form " << to_seconds(estimate_step(w, *cost).step)
+        << in_words(w.scenario) << "\nclosed form " << to_seconds(estimate_step(w, *cost).step)
         << " s, order grain " << to_seconds(shared) << " s";
   }
   EXPECT_LE(beyond, contended / 30 + 1);
@@ -178,7 +100,7 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereTrafficSlowsComputation) {
   std::map<std::string, Spread> table;
   int slowed = 0;
   for (std::uint64_t i = 0; i < testing::cases(2000, 150) / 4; ++i) {
-    const Workload w = prepare(Draw(i).scenario());
+    const Workload w = prepare(DrawnScenario(i).scenario());
     const auto cost = physical_cost_model(w.scenario);
     const Program p = lower(w, {.times = phase_times(w, *cost)});
     const Duration order = makespan(run(w, p, *cost, true));
@@ -189,7 +111,7 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereTrafficSlowsComputation) {
     none[Parameter::Contention] = 0;
     const auto undisturbed = physical_cost_model(w.scenario, none);
     if (makespan(run(w, p, *undisturbed, true)) < order) ++slowed;
-    EXPECT_LE(error, 0.08) << words(w.scenario);
+    EXPECT_LE(error, 0.08) << in_words(w.scenario);
   }
   print("closed form against order grain, physical model with contention", table);
   EXPECT_GT(slowed, 0);
@@ -200,12 +122,12 @@ TEST(Fidelity, ClosedFormKeepsThePaceOfAsynchronousPipelines) {
   const auto cost = roofline_cost_model();
   std::map<std::string, Spread> table;
   for (std::uint64_t i = 0; i < testing::cases(2000, 150) / 10; ++i) {
-    const Workload w = prepare(Draw(i, kAsynchronous).scenario());
+    const Workload w = prepare(DrawnScenario(i, testing::asynchronous_schedules()).scenario());
     const Program p = lower(w, {.times = phase_times(w, *cost)});
     const Duration pace = step_window(run(w, p, *cost, true), p).length();
     const double error = std::abs(to_seconds(estimate_step(w, *cost).step) / to_seconds(pace) - 1);
     table[setting(w.scenario.plan, "schedule")].add(error);
-    EXPECT_LE(error, 0.08) << words(w.scenario) << "\nclosed form "
+    EXPECT_LE(error, 0.08) << in_words(w.scenario) << "\nclosed form "
                            << to_seconds(estimate_step(w, *cost).step) << " s, order grain "
                            << to_seconds(pace) << " s";
   }
@@ -217,7 +139,7 @@ TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
   std::map<std::string, Spread> table;
   const std::uint64_t n = testing::cases(2000, 150);
   for (std::uint64_t i = 0; i < n; ++i) {
-    const Workload w = prepare(Draw(i).scenario());
+    const Workload w = prepare(DrawnScenario(i).scenario());
     const Program order = lower(w);
     LowerOptions options;
     options.grain = Grain::Op;
@@ -228,7 +150,7 @@ TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
       for (Category c : {Category::Framework, Category::Weights, Category::OptimizerState,
                          Category::Gradients, Category::Activations, Category::Recomputed})
         ASSERT_EQ(a[static_cast<std::size_t>(c)].value, b[static_cast<std::size_t>(c)].value)
-            << to_string(c) << " of device " << d << " in " << words(w.scenario);
+            << to_string(c) << " of device " << d << " in " << in_words(w.scenario);
       for (Category c : {Category::Communication, Category::Workspace})
         if (a[static_cast<std::size_t>(c)].value > 0)
           table[std::string(to_string(c)) + ", peak of the category"].add(
@@ -241,7 +163,7 @@ TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
                    fine = makespan(run(w, op, *cost, false));
     const std::string cause = why_grains_differ(w.scenario.plan);
     if (cause.empty())
-      ASSERT_EQ(coarse, fine) << words(w.scenario);
+      ASSERT_EQ(coarse, fine) << in_words(w.scenario);
     else
       table["step time: " + cause].add(std::abs(to_seconds(fine) / to_seconds(coarse) - 1));
   }

@@ -1,0 +1,102 @@
+// Random legal scenarios: a model of the zoo on a cluster, with a plan that check() accepts. Equal
+// seeds give equal scenarios.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/lowering/lower.h"
+#include "core/methods/catalogue.h"
+#include "core/methods/settings.h"
+#include "core/model/zoo.h"
+
+namespace trainyard::testing {
+
+inline const std::vector<std::string>& synchronous_schedules() {
+  static const std::vector<std::string> list = {
+      "gpipe",  "1f1b",   "1f1b",  "interleaved", "zb-h1",    "zb-h2",
+      "zb-v",   "v-half", "v-min", "dualpipe-v",  "dualpipe", "chimera"};
+  return list;
+}
+inline const std::vector<std::string>& asynchronous_schedules() {
+  static const std::vector<std::string> list = {"pipedream", "pipedream-2bw", "pipemare",
+                                                "pipelined-backprop"};
+  return list;
+}
+
+/// Draws scenarios until one is legal: what is illegal is check()'s business and tested elsewhere.
+class DrawnScenario {
+ public:
+  explicit DrawnScenario(std::uint64_t seed,
+                         const std::vector<std::string>& schedules = synchronous_schedules())
+      : random_(seed), schedules_(schedules) {}
+
+  Scenario scenario() {
+    for (;;) {
+      Scenario s{model(pick(0, 5)), {}, {}};
+      const char* devices[] = {"a100-sxm-80", "h100-sxm", "v100-sxm3-32"};
+      s.cluster = make_cluster(device(devices[pick(0, 2)]), std::int64_t{8} << pick(0, 4));
+      Plan& p = s.plan;
+      p.mesh.tp = 1 << pick(0, 3);
+      p.mesh.pp = static_cast<int>(pick(1, 8));
+      p.mesh.cp = pick(0, 5) == 0 ? 2 : 1;
+      p.batch.micro = pick(1, 2);
+      p.batch.sequence = std::int64_t{128} << pick(0, 4);
+      p.flash_attention = pick(0, 2) != 0;
+      const std::string& schedule = schedules_[static_cast<std::size_t>(
+          pick(0, static_cast<std::int64_t>(schedules_.size()) - 1))];
+      if (schedule == "interleaved") p.virtual_stages = static_cast<int>(pick(2, 3));
+      if (method(schedule).placement == Placement::V) p.virtual_stages = 2;
+      set(p, "schedule", schedule);
+      set(p, "zero", std::to_string(pick(0, 3)));
+      if (add(0, 2) == 0) set(p, "reshard-after-forward", "off");
+      if (add(0, 2) == 0) set(p, "zero-reduce", "step");
+      const char* recompute[] = {"none",     "none", "selective",  "full",
+                                 "blocks=1", "op",   "keep=input", "full*1,keep=attention"};
+      set(p, "recompute", recompute[pick(0, 7)]);
+      set(p, "overlap", pick(0, 1) == 0 ? "on" : "off");
+      if (p.mesh.tp > 1) set(p, "sequence-parallel", pick(0, 1) == 0 ? "on" : "off");
+      const char* tensor[] = {"off", "backward", "on"};
+      if (p.mesh.tp > 1) set(p, "tensor-overlap", tensor[pick(0, 2)]);
+      const char* precision[] = {"fp16", "fp32", "bf16"};
+      set(p, "precision", precision[pick(0, 2)]);
+      const int replicas = p.mesh.tp * p.mesh.pp * p.mesh.cp;
+      if (s.cluster.count % replicas != 0) continue;
+      p.batch.global = p.batch.micro * (s.cluster.count / replicas) * pick(1, 12);
+      if (!has_errors(check(s))) return s;
+    }
+  }
+
+ private:
+  static const Model& model(std::int64_t i) {
+    static const Model list[] = {zoo_model("gpt2"),       zoo_model("bert-large"),
+                                 zoo_model("llama-3-8b"), zoo_model("megatron-1.7b"),
+                                 zoo_model("qwen2-7b"),   zoo_model("mixtral-8x7b")};
+    return list[static_cast<std::size_t>(i)];
+  }
+  std::int64_t pick(std::int64_t low, std::int64_t high) {
+    return random_.between(next_++, low, high);
+  }
+  // What came later, drawn apart: the other draws stay as they were.
+  std::int64_t add(std::int64_t low, std::int64_t high) {
+    return random_.between(kAdded + added_++, low, high);
+  }
+  static void set(Plan& p, const char* key, std::string_view value) {
+    apply_setting(p, key, value);
+  }
+
+  Random random_;
+  const std::vector<std::string>& schedules_;
+  static constexpr std::uint64_t kAdded = std::uint64_t{1} << 40;
+  std::uint64_t next_ = 0, added_ = 0;
+};
+
+/// The scenario as the words of the command line, for a failure's message.
+inline std::string in_words(const Scenario& s) {
+  std::string text = s.model.name + " on " + s.cluster.name;
+  for (const Setting& one : settings()) text += " " + std::string(one.key) + "=" + one.read(s.plan);
+  return text;
+}
+
+}  // namespace trainyard::testing
