@@ -49,9 +49,8 @@ Holdings holdings(const Choice& choice, int pp, int virtual_stages, int microbat
   Holdings h;
   h.placement = schedule.placement, h.splits_backward = schedule.splits_backward;
   h.paced = found.paced, h.shared = choice.method == "tick-tock";
-  h.live = found.live, h.live_for_weight = found.live_for_weight;
   h.older_versions = found.older_versions;
-  h.late_live = found.late_live, h.late_live_for_weight = found.late_live_for_weight;
+  h.moments = found.moments;
   for (std::uint32_t s = 0; s < stages; ++s)
     for (int copy = 0; copy < copies(h.placement); ++copy)
       h.device.push_back(static_cast<std::uint16_t>(

@@ -16,8 +16,8 @@ struct Holdings {
   bool shared = false;  // several waves share a device
   // By place: stage * copies + copy.
   std::vector<std::uint16_t> device;
-  std::vector<int> live, live_for_weight, older_versions;
-  std::vector<int> late_live, late_live_for_weight;  // see PipelineEstimate; empty = none
+  std::vector<int> older_versions;
+  std::vector<std::vector<HeldMoment>> moments;  // by device, see PipelineEstimate
 };
 
 /// A pipeline that the schedule's own check accepts. Microbatches beyond some rounds change

@@ -75,10 +75,7 @@ void WorkPrices::read(Workload& w, const CostModel& cost) {
     const Body& body = w.bodies[b];
     Layer& layer = layers_[static_cast<std::size_t>(body.block)];
     layer.time = times[b];
-    layer.bytes = w.kinds[b].bytes;
-    layer.until_input = layer.bytes.until_input - layer.bytes.stage_tensors;
-    layer.carried = body.held.carried, layer.input_gradient = body.held.input_gradient;
-    layer.takes_late = body.held.takes_late, layer.has_backward = !body.backward.empty();
+    layer.held = layer_held(body);
     layer.output = body.output, layer.input = body.input;
     layer.further = further_bytes(w, body, process);
   }
@@ -103,34 +100,19 @@ StageWorkSum WorkPrices::sum(const BlockRuns& runs, const CostModel& cost,
   s.forward = phase(&LayerTime::forward), s.backward = phase(&LayerTime::backward);
   s.backward_input = phase(&LayerTime::backward_input);
   s.backward_weight = phase(&LayerTime::backward_weight);
+  std::vector<LayerHeldRun> held;
   for (const BlockRun& r : runs) {
     const Layer& one = layers_[static_cast<std::size_t>(r.block)];
-    s.until_input += one.until_input * r.count;
-    s.until_weight += one.bytes.until_weight * r.count;
-    s.recomputed = std::max(s.recomputed, one.bytes.recomputed);
-    s.forward_workspace = std::max(s.forward_workspace, one.bytes.forward_workspace);
-    s.backward_workspace = std::max(s.backward_workspace, one.bytes.backward_workspace);
-    s.input_workspace = std::max(s.input_workspace, one.bytes.input_workspace);
-    s.weight_workspace = std::max(s.weight_workspace, one.bytes.weight_workspace);
+    held.push_back({&one.held, r.count});
     s.further = std::max(s.further, one.further);
   }
-  // As add_carried() in core/lowering/phases.cpp: a gradient waits for a layer that takes it late.
-  const Layer* before = nullptr;
-  for (const BlockRun& r : runs) {
-    const Layer& one = layers_[static_cast<std::size_t>(r.block)];
-    if (!one.has_backward) continue;
-    const auto add = [&](int count, bool late) {
-      s.carried += (one.carried + (late ? one.input_gradient : Bytes{})) * count;
-    };
-    add(r.count - 1, one.takes_late);
-    add(1, before != nullptr && before->takes_late);
-    before = &one;
-  }
+  add_held(s.bytes, held);
   if (!runs.empty()) {
     const Layer& last = layers_[static_cast<std::size_t>(runs.back().block)];
-    s.until_input += last.output * stage_tensors_;
-    s.send_forward = share(last.output, send_parts_);
-    s.send_backward =
+    s.bytes.stage_tensors = last.output * stage_tensors_;
+    s.bytes.until_input += s.bytes.stage_tensors;
+    s.bytes.send_forward = share(last.output, send_parts_);
+    s.bytes.send_backward =
         share(layers_[static_cast<std::size_t>(runs.front().block)].input, send_parts_);
   }
   return s;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/estimate/estimate.h"
+#include "core/lowering/held_bytes.h"
 #include "planners/fate.h"
 
 namespace trainyard {
@@ -35,11 +36,8 @@ struct PhaseSum {
 /// What the layers of a stage do for one microbatch, without the traffic of their state.
 struct StageWorkSum {
   PhaseSum forward, backward, backward_input, backward_weight;
-  Bytes until_input{}, until_weight{}, carried{};
-  Bytes recomputed{}, forward_workspace{}, backward_workspace{}, input_workspace{},
-      weight_workspace{};
-  Bytes further{};  // of the process, beyond the ledger
-  Bytes send_forward{}, send_backward{};
+  PhaseBytes bytes;  // but what its state gathers and reduces
+  Bytes further{};   // of the process, beyond the ledger
 };
 
 /// What a stage's state weighs and sends.
@@ -69,9 +67,8 @@ class WorkPrices {
  private:
   struct Layer {
     LayerTime time;
-    PhaseBytes bytes;  // of one layer
-    Bytes until_input{}, carried{}, input_gradient{}, output{}, input{}, further{};
-    bool takes_late = false, has_backward = false;
+    LayerHeld held;
+    Bytes output{}, input{}, further{};
   };
   void read(Workload&, const CostModel&);
 

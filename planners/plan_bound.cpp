@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/lowering/held_bytes.h"
 #include "core/memory/process_bytes.h"
 
 namespace trainyard {
@@ -15,11 +16,6 @@ std::int64_t with_weights(const PhaseSum& p, const StageStateSum::Weights& w) {
   return w.lead + std::max(p.compute, w.rest);
 }
 
-Bytes held(const KindPrice& k, int live, int for_weight, bool split) {
-  const Bytes sum = k.until_input * live + k.until_weight * for_weight;
-  return split ? sum + k.carried * std::max(0, for_weight - live) : sum;
-}
-
 }  // namespace
 
 KindPrice combine(const StageWorkSum& work, const StageStateSum& state, bool split,
@@ -27,26 +23,23 @@ KindPrice combine(const StageWorkSum& work, const StageStateSum& state, bool spl
   KindPrice k;
   k.forward = alone(work.forward, state.forward.blocking);
   k.weights = with_weights(work.forward, state.forward);
-  Bytes communication, workspace;
   if (split) {
     k.back = alone(work.backward_input, state.backward_input.blocking);
     k.both = k.forward + k.back + alone(work.backward_weight, state.backward_weight.blocking);
     k.weights += with_weights(work.backward_input, state.backward_input) +
                  with_weights(work.backward_weight, state.backward_weight);
-    communication = std::max(state.gathered, state.unreduced);
-    workspace = std::max(work.input_workspace, work.weight_workspace);
-    k.carried = work.carried;
   } else {
     k.back = alone(work.backward, state.backward.blocking);
     k.both = k.forward + k.back;
     k.weights += with_weights(work.backward, state.backward);
-    communication = state.backward_communication;
-    workspace = work.backward_workspace;
   }
-  k.transient = std::max(state.gathered + work.forward_workspace,
-                         communication + work.recomputed + workspace);
+  PhaseBytes bytes = work.bytes;
+  bytes.gathered = state.gathered, bytes.unreduced = state.unreduced;
+  bytes.backward_communication = state.backward_communication;
+  k.live = kept_live(bytes).sum(), k.for_weight = kept_for_weight(bytes).sum();
+  for (std::size_t phase = 0; phase < kPhases; ++phase)
+    k.action[phase] = action_bytes(bytes, static_cast<Phase>(phase), split).sum();
   k.lasting = state.lasting, k.older = state.weights, k.resident = state.resident;
-  k.until_input = work.until_input, k.until_weight = work.until_weight;
   k.further = work.further, k.bucket = state.bucket;
   k.reduce = state.reduce, k.reduce_last = state.reduce_last;
   k.reduce_overlapped = state.reduce_overlapped;
@@ -80,14 +73,8 @@ StepBound bound_of(const std::vector<KindPrice>& kinds, const std::vector<std::u
       }
       d.both += k.both, d.weights += k.weights, d.chain += k.forward + k.back;
       d.update += k.update, d.reduce += k.reduce, d.blocked += k.first;
-      const int live = h.live[place],
-                for_weight = h.live_for_weight.empty() ? live : h.live_for_weight[place];
       d.lasting += k.lasting, d.resident += k.resident;
       if (!h.older_versions.empty()) d.lasting += k.older * h.older_versions[place];
-      d.passing += held(k, live, for_weight, h.splits_backward);
-      if (!h.late_live.empty())
-        d.late += held(k, h.late_live[place], h.late_live_for_weight[place], h.splits_backward);
-      d.transient = std::max(d.transient, k.transient);
       d.further = std::max(d.further, k.further), d.bucket = std::max(d.bucket, k.bucket);
     }
     ahead += k.forward, behind += k.back;
@@ -109,8 +96,17 @@ StepBound bound_of(const std::vector<KindPrice>& kinds, const std::vector<std::u
     }
     found.step = std::max(found.step, step);
     const Bytes lasting = d.lasting + by.process.context + d.further + d.bucket;
-    const double passing =
-        static_cast<double>((std::max(d.passing, d.late) + d.transient + d.resident).value);
+    const auto kind = [&](std::uint32_t copy) -> const KindPrice& {
+      return kinds[kind_of[copy / copied]];
+    };
+    Bytes most{};
+    for (const HeldMoment& moment : h.moments[i]) {
+      Bytes held = kind(moment.copy).action[static_cast<std::size_t>(moment.phase)];
+      for (const HeldCount& count : moment.counts)
+        held += kind(count.copy).live * count.live + kind(count.copy).for_weight * count.for_weight;
+      most = std::max(most, held);
+    }
+    const auto passing = static_cast<double>((most + d.resident).value);
     const Bytes reserved = lasting + Bytes{std::llround(passing * fragmentation)};
     if (reserved > found.memory)
       found.memory = reserved, found.device = static_cast<std::uint16_t>(i);

@@ -2,6 +2,7 @@
 // time from below.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -15,8 +16,9 @@ struct KindPrice {
   std::int64_t forward = 0, back = 0, both = 0;  // its phases: forward, (input) backward, all
   std::int64_t weights = 0;                      // all phases as their weights arrive
   std::int64_t first = 0;                        // gradients that hold up the next microbatch
-  Bytes lasting{}, older{}, resident{}, until_input{}, until_weight{}, carried{}, transient{},
-      further{}, bucket{};
+  Bytes lasting{}, older{}, resident{}, further{}, bucket{};
+  Bytes live{}, for_weight{};           // of each microbatch, see HeldCount
+  std::array<Bytes, kPhases> action{};  // while each of its phases runs
   // Of a step: gradients of all layers, of the one ready last; the update; weights after it, waited
   // for, or arriving ahead of the first forward.
   std::int64_t reduce = 0, reduce_last = 0, update = 0, publish = 0, arrive = 0;
@@ -33,7 +35,7 @@ struct DeviceSum {
   std::int64_t fill = -1, drain = 0, both = 0, weights = 0, chain = 0, reduce = 0, update = 0,
                blocked = 0;
   std::int64_t tail = 0;  // after its last backward
-  Bytes lasting{}, resident{}, passing{}, late{}, transient{}, further{}, bucket{};
+  Bytes lasting{}, resident{}, further{}, bucket{};
 };
 
 /// What is the same for all stages.

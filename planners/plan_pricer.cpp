@@ -477,8 +477,8 @@ class SpacePricer {
     const std::vector<std::uint16_t>& kind_of = kinds_.at(p.stages).kind_of;
     Bytes largest{};
     for (std::size_t s = 0; s < kind_of.size(); ++s) {
-      if (s + 1 < kind_of.size()) largest = std::max(largest, sums[kind_of[s]].send_forward);
-      if (s > 0) largest = std::max(largest, sums[kind_of[s]].send_backward);
+      if (s + 1 < kind_of.size()) largest = std::max(largest, sums[kind_of[s]].bytes.send_forward);
+      if (s > 0) largest = std::max(largest, sums[kind_of[s]].bytes.send_backward);
     }
     return mesh.cost.transfer(largest, mesh.cluster, mesh.level).count();
   }

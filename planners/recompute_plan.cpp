@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/estimate/estimate.h"
+#include "core/lowering/held_bytes.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/stage_copies.h"
 #include "core/memory/process_bytes.h"
@@ -30,8 +31,9 @@ struct PolicyCandidate {
   LayerPolicy policy;
   int body = 0;  // of the workload
   Bytes until_input{}, until_weight{};
-  Bytes while_backward{};  // rebuilt and worked with, at most
-  Duration again{};        // beside what policy none takes
+  Bytes rebuilt_for_weight{};  // under a split backward: rebuilt, and held until the weight pass
+  Bytes while_backward{};      // rebuilt and worked with, at most
+  Duration again{};            // beside what policy none takes
 };
 
 // Layers of one kind in one stage.
@@ -110,8 +112,9 @@ class RecomputeSearch {
   void add(std::vector<PolicyCandidate>& list, int block, LayerPolicy policy) {
     PolicyCandidate one;
     Body body = layer_body(w_, block, policy);
-    for (const SavedTensor& s : body.saved)
-      if (!s.recomputed) (s.for_weight ? one.until_weight : one.until_input) += s.bytes;
+    const LayerHeld held = layer_held(body);
+    one.until_input = held.until_input, one.until_weight = held.until_weight;
+    if (splits_backward(w_)) one.rebuilt_for_weight = held.recomputed_for_weight;
     one.while_backward = body.held.rebuilt + body.held.backward;
     one.policy = std::move(policy);
     one.body = static_cast<int>(w_.bodies.size());
@@ -247,9 +250,20 @@ class RecomputeSearch {
     for (std::size_t c = 0; c < copies; ++c) {
       const std::size_t place = group.stage * copies + c;
       most = std::max(most, one.until_input.value * plain_.live[place] +
-                                one.until_weight.value * plain_.live_for_weight[place]);
+                                one.until_weight.value * plain_.live_for_weight[place] +
+                                one.rebuilt_for_weight.value * plain_.waiting[place]);
     }
     return most;
+  }
+
+  // What of one layer of each policy that may run is rebuilt and waits for its weight pass.
+  std::int64_t rebuilt_waits(const LayerGroup& group, const std::vector<bool>& may) const {
+    const std::size_t copies = plain_.waiting.size() / plain_runs_.size();
+    const std::vector<PolicyCandidate>& list = candidates_.at(group.block);
+    std::int64_t sum = 0;
+    for (std::size_t p = 0; p < list.size(); ++p)
+      if (may[p]) sum += list[p].rebuilt_for_weight.value * plain_.waiting[group.stage * copies];
+    return sum;
   }
 
   // By device: bytes that its layers may hold, where each policy in `allowed` may run.
@@ -272,10 +286,14 @@ class RecomputeSearch {
                                    of(plain_, Category::OptimizerState) +
                                    of(all, Category::Framework);
       std::int64_t passing = of(plain_, Category::Activations) + of(all, Category::Communication) +
-                             of(all, Category::Recomputed) + of(all, Category::Workspace);
+                             of(all, Category::Workspace);
+      std::int64_t recomputed = of(all, Category::Recomputed);
       for (const LayerGroup& group : groups_)
-        if (on_device(places, group, d))
+        if (on_device(places, group, d)) {
           passing -= held(group, candidates_.at(group.block).front()) * group.layers;
+          recomputed -= rebuilt_waits(group, allowed.at(group.block));
+        }
+      passing += std::max<std::int64_t>(0, recomputed);
       const double most =
           static_cast<double>(limit.value - lasting) / std::max(1.0, process_.fragmentation);
       rooms.push_back(static_cast<std::int64_t>(std::floor(most)) - passing - 1);

@@ -66,7 +66,7 @@ PhaseLoad load_of(const Program& program, const Task& task, const Cluster& clust
 void shorten_exposed(const Program& program, const Cluster& cluster, const CostModel& cost,
                      TaskPrices& prices) {
   std::map<std::pair<std::uint32_t, Phase>, std::size_t> computes;  // newest by stage and phase
-  std::map<std::size_t, BesidePhase> phases;                         // by task of the computation
+  std::map<std::size_t, BesidePhase> phases;                        // by task of the computation
   for (std::size_t t = 0; t < program.tasks.size(); ++t) {
     const Task& task = program.tasks[t];
     const std::pair key{task.stage.value, task.phase};

@@ -89,6 +89,7 @@ struct StepEstimate {
   /// Microbatches that each stage, and each of its copies, holds at most: until their input pass,
   /// and until their weight pass.
   std::vector<int> live, live_for_weight;
+  std::vector<int> waiting;               // the most between their input and their weight pass
   Flops model_flops{}, hardware_flops{};  // of one step on all devices
 };
 StepEstimate estimate_step(const Workload&, const CostModel&);

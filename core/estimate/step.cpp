@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/estimate/estimate.h"
+#include "core/lowering/held_bytes.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/stage_copies.h"
 #include "core/memory/process_bytes.h"
@@ -235,48 +236,54 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
   return b;
 }
 
+// The fullest of a device's moments: what its stages hold of their microbatches, and of the action
+// that runs.
+CategoryBytes fullest(const Workload& w, const StageCopies& places,
+                      const std::vector<HeldMoment>& moments) {
+  CategoryBytes found{};
+  const bool split = splits_backward(w);
+  for (const HeldMoment& moment : moments) {
+    CategoryBytes held{};
+    const auto at = [&](Category c) -> Bytes& { return held[static_cast<std::size_t>(c)]; };
+    const auto keep = [&](const KeptBytes& one, int count) {
+      at(Category::Activations) += one.activations * count;
+      at(Category::Recomputed) += one.recomputed * count;
+    };
+    for (const HeldCount& count : moment.counts) {
+      const PhaseBytes& bytes = phase_bytes(w, places[count.copy].stage);
+      keep(kept_live(bytes), count.live);
+      keep(kept_for_weight(bytes), count.for_weight);
+    }
+    const ActionBytes action =
+        action_bytes(phase_bytes(w, places[moment.copy].stage), moment.phase, split);
+    at(Category::Activations) += action.rise;
+    at(Category::Recomputed) += action.recomputed;
+    at(Category::Communication) += action.communication;
+    at(Category::Workspace) += action.workspace;
+    if (total(held) > total(found)) found = held;
+  }
+  return found;
+}
+
 std::vector<CategoryBytes> peaks(const Workload& w, const StageCopies& places,
                                  const PipelineEstimate& middle,
                                  const std::vector<Bytes>& framework) {
-  std::vector<CategoryBytes> memory(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
-  std::vector<Bytes> transient(memory.size()), resident(memory.size());
-  std::vector<Bytes> early(memory.size()), late(memory.size());  // activations at two moments
-  const bool split = splits_backward(w), two_moments = !middle.late_live.empty();
+  std::vector<CategoryBytes> memory;
+  for (const std::vector<HeldMoment>& moments : middle.moments)
+    memory.push_back(fullest(w, places, moments));
+  for (std::size_t d = 0; d < memory.size(); ++d)
+    memory[d][static_cast<std::size_t>(Category::Framework)] = framework[d];
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const std::size_t d = places[i].device.value;
-    const auto at = [&](Category c) -> Bytes& { return memory[d][static_cast<std::size_t>(c)]; };
+    CategoryBytes& device = memory[places[i].device.value];
+    const auto at = [&](Category c) -> Bytes& { return device[static_cast<std::size_t>(c)]; };
     const StateBytes& state = stage_state(w, places[i].stage).total;
-    const PhaseBytes& bytes = phase_bytes(w, places[i].stage);
-    at(Category::Framework) = framework[d];
     at(Category::Weights) += state.weights;
     if (!middle.older_versions.empty())
       at(Category::Weights) += state.weights * middle.older_versions[i];
     at(Category::OptimizerState) += state.optimizer;
     at(Category::Gradients) += state.gradients;
-    resident[d] += state.gathered;
-    const auto held = [&](int live, int for_weight) {
-      const Bytes sum = bytes.until_input * live + bytes.until_weight * for_weight;
-      return split ? sum + bytes.carried * std::max(0, for_weight - live) : sum;
-    };
-    early[d] += held(middle.live[i],
-                     middle.live_for_weight.empty() ? middle.live[i] : middle.live_for_weight[i]);
-    if (two_moments) late[d] += held(middle.late_live[i], middle.late_live_for_weight[i]);
-    at(Category::Activations) = std::max(early[d], late[d]);
-    // One action runs at a time: the fullest one's transients stand at the peak.
-    const Bytes forward = bytes.gathered + bytes.forward_workspace;
-    const Bytes communication =
-        split ? std::max(bytes.gathered, bytes.unreduced) : bytes.backward_communication;
-    const Bytes backward_workspace =
-        split ? std::max(bytes.input_workspace, bytes.weight_workspace) : bytes.backward_workspace;
-    const Bytes backward = communication + bytes.recomputed + backward_workspace;
-    if (std::max(forward, backward) <= transient[d]) continue;
-    transient[d] = std::max(forward, backward);
-    at(Category::Communication) = backward >= forward ? communication : bytes.gathered;
-    at(Category::Recomputed) = backward >= forward ? bytes.recomputed : Bytes{};
-    at(Category::Workspace) = backward >= forward ? backward_workspace : bytes.forward_workspace;
+    at(Category::Communication) += state.gathered;
   }
-  for (std::size_t d = 0; d < memory.size(); ++d)
-    memory[d][static_cast<std::size_t>(Category::Communication)] += resident[d];
   return memory;
 }
 
@@ -324,10 +331,15 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   const std::vector<Bytes> framework = process_bytes(w, process);
   found.live = middle.live;
   found.live_for_weight = middle.live_for_weight.empty() ? middle.live : middle.live_for_weight;
-  for (std::size_t i = 0; i < middle.late_live.size(); ++i) {
-    found.live[i] = std::max(found.live[i], middle.late_live[i]);
-    found.live_for_weight[i] = std::max(found.live_for_weight[i], middle.late_live_for_weight[i]);
-  }
+  found.waiting.resize(found.live.size());
+  for (const std::vector<HeldMoment>& moments : middle.moments)
+    for (const HeldMoment& moment : moments)
+      for (const HeldCount& count : moment.counts) {
+        int &live = found.live[count.copy], &for_weight = found.live_for_weight[count.copy];
+        found.waiting[count.copy] = std::max(found.waiting[count.copy], count.for_weight);
+        live = std::max(live, count.live);
+        for_weight = std::max(for_weight, count.live + count.for_weight);
+      }
   found.memory = peaks(w, places, middle, framework);
   for (std::size_t d = 0; d < devices; ++d)
     found.reserved.push_back(reserved_bytes(found.memory[d], process));

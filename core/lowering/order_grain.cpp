@@ -267,7 +267,9 @@ class OrderGrain final : public PhaseWriter {
         make("activations for weight gradients", Category::Activations, Provenance::Exact,
              bytes.until_weight, true, true),
         make("recomputed activations", Category::Recomputed, Provenance::Exact,
-             kinds_.whole ? bytes.recomputed : Bytes{}),
+             !kinds_.whole  ? Bytes{}
+             : kinds_.split ? bytes.whole_recomputed
+                            : bytes.recomputed),
         make("recomputed activations", Category::Recomputed, Provenance::Exact,
              kinds_.split ? bytes.recomputed_by_input : Bytes{}),
         make("recomputed activations for weight gradients", Category::Recomputed, Provenance::Exact,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/lowering/held_bytes.h"
+
 namespace trainyard {
 namespace {
 
@@ -71,42 +73,6 @@ bool any_overlapped(const std::vector<BodyOp>& ops, bool (*is)(const BodyOp&)) {
                      [&](const BodyOp& op) { return op.overlapped && is(op); });
 }
 
-// Activations while backward goes from layer to layer.
-struct Tide {
-  Bytes now{}, most{};
-  void layers(int count, Bytes rise, Bytes change) {
-    if (count == 0) return;
-    most = std::max({most, now + rise, now + change * (count - 1) + rise});
-    now += change * count;
-  }
-};
-
-void add_carried(PhaseBytes& sum, const Workload& w, const Runs& runs) {
-  std::vector<const Workload::Run*> order;
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run)
-    if (!body(w, *run).backward.empty()) order.push_back(&*run);
-  if (!order.empty()) sum.takes_late = body(w, *order.front()).held.takes_late;
-  Tide input, whole;
-  for (std::size_t r = 0; r < order.size(); ++r) {
-    const Body& layer = body(w, *order[r]);
-    const TransientBytes& held = layer.held;
-    Bytes until_input{}, until_weight{};
-    for (const SavedTensor& s : layer.saved)
-      if (!s.recomputed) (s.for_weight ? until_weight : until_input) += s.bytes;
-    const auto add = [&](int count, bool late) {
-      const Bytes waits = late ? held.input_gradient : Bytes{};
-      sum.carried += (held.carried + waits) * count;
-      input.layers(count, late ? held.late_input_rise : held.input_rise,
-                   held.carried + waits - until_input);
-      whole.layers(count, late ? held.late_whole_rise : held.whole_rise,
-                   Bytes{} - until_input - until_weight);
-    };
-    add(order[r]->count - 1, held.takes_late);
-    add(1, r + 1 < order.size() && body(w, *order[r + 1]).held.takes_late);
-  }
-  sum.input_rise = input.most, sum.whole_rise = whole.most;
-}
-
 PhaseWork make_phase_work(const Workload& w, const Runs& runs, Phase phase) {
   PhaseWork sum;
   const bool forward = phase == Phase::Forward;
@@ -145,31 +111,14 @@ std::vector<WorkCount> make_update_work(const Workload& w, const Runs& runs) {
 
 PhaseBytes make_phase_bytes(const Workload& w, const Runs& runs) {
   PhaseBytes sum;
-  Bytes transient_weight{};
-  const bool split = splits_backward(w);
-  for (auto run_at = runs.rbegin(); run_at != runs.rend(); ++run_at) {
-    const Workload::Run& run = *run_at;
-    const Body& layer = body(w, run);
-    Bytes recomputed_for_weight{};
-    for (const SavedTensor& s : layer.saved) {
-      if (s.recomputed)
-        recomputed_for_weight += s.for_weight ? s.bytes : Bytes{};
-      else
-        (s.for_weight ? sum.until_weight : sum.until_input) += s.bytes * run.count;
-    }
-    const TransientBytes& held = layer.held;
-    sum.recomputed = std::max(sum.recomputed, split ? held.whole_rebuilt : held.rebuilt);
-    const Bytes before_last = transient_weight + recomputed_for_weight * (run.count - 1);
-    sum.recomputed_by_input = std::max(sum.recomputed_by_input, before_last + held.input_rebuilt);
-    transient_weight += recomputed_for_weight * run.count;
-    sum.forward_workspace = std::max(sum.forward_workspace, held.forward);
-    sum.backward_workspace = std::max(sum.backward_workspace, held.backward);
-    sum.whole_workspace = std::max(sum.whole_workspace, held.whole);
-    sum.input_workspace = std::max(sum.input_workspace, held.input);
-    sum.weight_workspace = std::max(sum.weight_workspace, held.weight);
+  std::vector<LayerHeld> layers;
+  std::vector<LayerHeldRun> held;
+  layers.reserve(runs.size());
+  for (const Workload::Run& run : runs) {
+    layers.push_back(layer_held(body(w, run)));
+    held.push_back({&layers.back(), run.count});
   }
-  sum.recomputed_for_weight = transient_weight;
-  add_carried(sum, w, runs);
+  add_held(sum, held);
   add_communication(sum, w, runs);
   if (!runs.empty()) {
     sum.send_forward = share(body(w, runs.back()).output, w.layout.send_parts);

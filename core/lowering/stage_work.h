@@ -52,6 +52,7 @@ struct PhaseBytes {
   Bytes stage_tensors{};  // of until_input: what the framework keeps of the stage's own
   Bytes until_weight{};   // of them, what the weight pass still needs; not part of until_input
   Bytes recomputed{};     // rebuilt during backward, one layer at a time
+  Bytes whole_recomputed{};     // the same where both parts of a split backward are one action
   Bytes recomputed_by_input{};  // under a split backward: most that is rebuilt and alive during the
                                 // input pass, which leaves recomputed_for_weight
   Bytes recomputed_for_weight{};  // rebuilt and, under a split backward, alive until the weight

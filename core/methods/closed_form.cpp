@@ -6,6 +6,7 @@
 
 #include "core/methods/action_clock.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/held_moments.h"
 #include "core/methods/recurrence.h"
 
 namespace trainyard {
@@ -194,6 +195,7 @@ PipelineEstimate gpipe_closed_form(const ScheduleShape& shape, const PipelineTim
                           : paced(schedule, shape, times);
   found.live.assign(times.forward.size(), shape.microbatches);
   found.live_for_weight.clear();
+  found.moments = moments_of(found.live, shape);
   return found;
 }
 
@@ -207,6 +209,7 @@ PipelineEstimate one_f_one_b_closed_form(const ScheduleShape& shape, const Pipel
   found.live.clear(), found.live_for_weight.clear();
   for (int s = 0; s < shape.stages; ++s)
     found.live.push_back(std::min(shape.microbatches, shape.stages - s));
+  found.moments = moments_of(found.live, shape);
   return found;
 }
 
@@ -225,6 +228,7 @@ PipelineEstimate interleaved_closed_form(const ScheduleShape& shape, const Pipel
     const int group = p * chunks;
     found.live.push_back(ahead / group * p + std::clamp(ahead % group - chunk * p, 0, p));
   }
+  found.moments = moments_of(found.live, shape);
   return found;
 }
 

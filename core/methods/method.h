@@ -74,6 +74,19 @@ struct PipelineTimes {
                           // take longer
 };
 
+/// Microbatches that a copy of a stage holds at a moment.
+struct HeldCount {
+  std::uint32_t copy = 0;  // stage * copies + copy, an index as of PipelineEstimate::live
+  int live = 0;            // from their forward until their (input) backward
+  int for_weight = 0;      // from the end of their input pass until their weight pass
+};
+/// What a device holds while one of its actions runs.
+struct HeldMoment {
+  Phase phase = Phase::Forward;
+  std::uint32_t copy = 0;         // whose action it is
+  std::vector<HeldCount> counts;  // of each copy on the device, in order
+};
+
 /// A schedule's step up to its updates.
 struct PipelineEstimate {
   Duration span{};                // until the last backward has ended
@@ -82,9 +95,8 @@ struct PipelineEstimate {
   std::vector<int> live;  // by copy of a stage: microbatches whose activations it holds at its
                           // device's peak; under a split backward, until their input gradient
   std::vector<int> live_for_weight;  // and those held until their weight gradient; empty = live
-  // Both at another moment that may be the fullest, when most await their weight gradient; empty =
-  // there is no other.
-  std::vector<int> late_live, late_live_for_weight;
+  // By device: moments of which one is the fullest, whatever each microbatch weighs.
+  std::vector<std::vector<HeldMoment>> moments;
   // Asynchronous schedules: span is the pace, from the end of one step to the end of the next with
   // all updates.
   bool paced = false;

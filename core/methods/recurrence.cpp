@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/methods/action_clock.h"
+#include "core/methods/held_moments.h"
 #include "core/program/offloaded.h"
 
 namespace trainyard {
@@ -31,17 +32,6 @@ struct FollowedLane : ActionClock {
   bool backward = false;
 };
 
-// What an action does to the microbatches that its device holds, when it ends (or begins).
-struct LiveChange {
-  Duration at;
-  bool begins;  // ends come first at one instant
-  std::size_t copy;
-  bool for_weight;
-  friend bool operator<(const LiveChange& a, const LiveChange& b) {
-    return a.at != b.at ? a.at < b.at : a.begins < b.begins;
-  }
-};
-
 class Recurrence {
  public:
   Recurrence(const Order& order, const ScheduleShape& shape, const PipelineTimes& times,
@@ -58,6 +48,7 @@ class Recurrence {
     forward_.assign(cells, kUnknown), backward_.assign(cells, kUnknown);
     weights_.resize(static_cast<std::size_t>(shape.devices));
     reduce_stream_.resize(weights_.size());
+    held_.resize(weights_.size());
     for (std::uint32_t s = 0; s < stages_; ++s)
       for (std::size_t c = 0; c < copies_; ++c)
         devices_.push_back(device_of(StageId{s}, shape.devices, shape.stages, shape.placement,
@@ -218,7 +209,7 @@ class Recurrence {
   }
   void note_both(std::size_t here, Duration at, bool begins) {
     for (const bool for_weight : {false, true})
-      live_[device_index(here)].push_back({at, begins, here, for_weight});
+      held_[device_index(here)].change(at, begins, static_cast<std::uint32_t>(here), for_weight);
   }
 
   // Gradients under way while the lane's next action runs, its own included.
@@ -284,12 +275,14 @@ class Recurrence {
   }
 
   void note_live(const Action& a, std::size_t here, Duration start, Duration done) {
-    std::vector<LiveChange>& changes = live_[device_index(here)];
+    HeldOverTime& held = held_[device_index(here)];
+    const auto copy_of = static_cast<std::uint32_t>(here);
     if (a.phase == Phase::Forward)
-      changes.push_back({start, true, here, false}), changes.push_back({start, true, here, true});
-    if (is_backward(a.phase)) changes.push_back({done, false, here, false});
+      held.change(start, true, copy_of, false), held.change(start, true, copy_of, true);
+    if (is_backward(a.phase)) held.change(done, false, copy_of, false);
     if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight)
-      changes.push_back({done, false, here, true});
+      held.change(done, false, copy_of, true);
+    held.action(a.phase, copy_of, start, done);
     note_version(a, here);
   }
   std::size_t device_index(std::size_t here) const {
@@ -307,33 +300,16 @@ class Recurrence {
       if (const auto one = readers.find(a.weights); one != readers.end()) readers.erase(one);
   }
 
-  // At the moments when each device holds most, and when most of it awaits its weight gradient
-  // only: which of them is the fullest hangs on bytes.
   void count_live() {
     const std::size_t places = stages_ * copies_;
     found_.live.assign(places, 0), found_.live_for_weight.assign(places, 0);
-    found_.late_live = found_.live, found_.late_live_for_weight = found_.live_for_weight;
-    for (auto& [on, changes] : live_) {
-      std::stable_sort(changes.begin(), changes.end());
-      std::map<std::size_t, std::pair<int, int>> now;
-      int held = 0, most = 0, late = 0, most_late = 0;
-      const auto note = [&](std::vector<int>& live, std::vector<int>& for_weight) {
-        for (const auto& [at, counts] : now)
-          live[at] = counts.first, for_weight[at] = counts.second;
-      };
-      for (const LiveChange& change : changes) {
-        auto& [input, weight] = now[change.copy];
-        const int by = change.begins ? 1 : -1;
-        (change.for_weight ? weight : input) += by;
-        held += by;
-        // A gradient that waits for its weight pass weighs about as much as what both passes need.
-        late += change.for_weight ? 3 * by : -by;
-        if (held > most) most = held, note(found_.live, found_.live_for_weight);
-        if (late > most_late) most_late = late, note(found_.late_live, found_.late_live_for_weight);
+    for (HeldOverTime& held : held_) {
+      for (const HeldCount& most : held.fullest()) {
+        found_.live[most.copy] = most.live;
+        found_.live_for_weight[most.copy] = most.live + most.for_weight;
       }
+      found_.moments.push_back(held.moments());
     }
-    if (found_.late_live == found_.live && found_.late_live_for_weight == found_.live_for_weight)
-      found_.late_live.clear(), found_.late_live_for_weight.clear();
     if (asynchronous_) {
       found_.older_versions.assign(places, 0);
       for (const auto& [at, count] : most_versions_) found_.older_versions[at] = count;
@@ -356,8 +332,8 @@ class Recurrence {
   std::vector<std::pair<std::int32_t, Duration>> updates_;  // index and end of each
   std::vector<Duration> there_;  // by cell: its activations are with the host
   std::multimap<Action, Action> before_;
-  std::map<Action, Duration> ended_;                     // only where there are precedences
-  std::map<std::size_t, std::vector<LiveChange>> live_;  // by device
+  std::map<Action, Duration> ended_;  // only where there are precedences
+  std::vector<HeldOverTime> held_;    // by device
   std::vector<std::multiset<int>> older_;
   std::map<std::size_t, int> most_versions_;
   PipelineEstimate found_;

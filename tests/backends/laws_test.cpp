@@ -38,7 +38,8 @@ Found by_simulator(const Scenario& s) {
   const auto cost = physical_cost_model(w.scenario);
   const Program p = lower(w, {.times = phase_times(w, *cost)});
   const Timeline t = simulate(p, price(p, w.scenario.plan.mesh, w.scenario.cluster, *cost));
-  Found found{step_window(t, p).length(), bubble_fraction(t, p), {}, microbatches(w.scenario.plan) * 1.0};
+  Found found{
+      step_window(t, p).length(), bubble_fraction(t, p), {}, microbatches(w.scenario.plan) * 1.0};
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d) {
     const MemoryWave wave = memory_wave(t, p, {d});
     found.peak = std::max(found.peak, total(wave.samples[wave.peak].bytes));

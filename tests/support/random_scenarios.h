@@ -14,9 +14,9 @@
 namespace trainyard::testing {
 
 inline const std::vector<std::string>& synchronous_schedules() {
-  static const std::vector<std::string> list = {
-      "gpipe",  "1f1b",   "1f1b",  "interleaved", "zb-h1",    "zb-h2",
-      "zb-v",   "v-half", "v-min", "dualpipe-v",  "dualpipe", "chimera"};
+  static const std::vector<std::string> list = {"gpipe", "1f1b",       "1f1b",     "interleaved",
+                                                "zb-h1", "zb-h2",      "zb-v",     "v-half",
+                                                "v-min", "dualpipe-v", "dualpipe", "chimera"};
   return list;
 }
 inline const std::vector<std::string>& asynchronous_schedules() {

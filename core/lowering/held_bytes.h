@@ -1,0 +1,47 @@
+// What a copy of a stage holds: for each microbatch that it has in flight, and beside that while
+// one of its actions runs. Order grain writes the same as buffers; the closed form and planners,
+// which have no program, add it up here.
+#pragma once
+
+#include <span>
+
+#include "core/lowering/stage_work.h"
+
+namespace trainyard {
+
+/// One layer's share of PhaseBytes, before the layers of a stage are added up.
+struct LayerHeld {
+  TransientBytes held;
+  Bytes until_input{}, until_weight{}, recomputed_for_weight{};
+  bool has_backward = false;
+};
+LayerHeld layer_held(const Body&);
+
+struct LayerHeldRun {
+  const LayerHeld* layer = nullptr;
+  int count = 1;  // so many of it in a row, >= 1
+};
+/// Adds layers in order of data flow: all of PhaseBytes but what they send and gather.
+void add_held(PhaseBytes&, std::span<const LayerHeldRun>);
+
+/// Bytes of one microbatch that stay from action to action.
+struct KeptBytes {
+  Bytes activations{}, recomputed{};
+  Bytes sum() const { return activations + recomputed; }
+};
+/// From the start of forward to the end of backward, or of the input pass where backward is split.
+KeptBytes kept_live(const PhaseBytes&);
+/// From the end of the input pass to the end of the weight pass.
+KeptBytes kept_for_weight(const PhaseBytes&);
+
+/// What one action holds while it runs, beside what is kept of its own and other microbatches.
+struct ActionBytes {
+  Bytes rise{};  // activations above what they were when it began
+  Bytes recomputed{}, communication{}, workspace{};
+  Bytes sum() const { return rise + recomputed + communication + workspace; }
+};
+/// `split`: the schedule splits backwards, of which Backward then is one in one part. Nothing for
+/// an update.
+ActionBytes action_bytes(const PhaseBytes&, Phase, bool split);
+
+}  // namespace trainyard
