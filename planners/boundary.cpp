@@ -22,7 +22,7 @@ constexpr std::int64_t kLongestSequence = std::int64_t{1} << 40;
 std::string state_words(const KnobValue& v) {
   if (!v.legal) return "is not legal: " + v.why_not;
   return v.figures.fits ? fmt::format("fits with {} spare ({} a step)", readable(v.figures.margin),
-                                      readable(v.figures.step))
+                                      readable_step(v.figures.step))
                         : fmt::format("is {} over", readable(-v.figures.margin));
 }
 

@@ -32,7 +32,7 @@ ExactPrice exact_price(Scenario scenario, const CostModel& cost) {
     }
     const StepEstimate step = estimate_step(w, cost);
     price.step = step.step;
-    price.breakdown = step.breakdown;
+    price.device_time = step.device_time;
     const auto most = std::max_element(step.reserved.begin(), step.reserved.end());
     price.memory = *most;
     price.device = static_cast<std::uint16_t>(most - step.reserved.begin());

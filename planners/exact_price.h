@@ -15,7 +15,7 @@ struct ExactPrice {
   Duration step{};
   Bytes memory{};
   std::uint16_t device = 0;
-  Breakdown breakdown;
+  Breakdown device_time;
 };
 /// Does not throw for a plan that is illegal. A framework that the plan states is a condition too:
 /// what its program does not run is illegal.

@@ -140,7 +140,7 @@ Reason explain(const PlanSpace& space, const SearchResult& found, PlanId id,
     const Mend mend = fitting_change(space, id, options.spare, costs);
     why.fix = mend.words;
     if (!mend.words.empty())
-      why.sentence += fmt::format("; {} fits, at {}", mend.words, readable(mend.step));
+      why.sentence += fmt::format("; {} fits, at {}", mend.words, readable_step(mend.step));
     return why;
   }
   if (tried != nullptr && tried->fate == Fate::Memory && price.memory <= limit) {
@@ -154,11 +154,11 @@ Reason explain(const PlanSpace& space, const SearchResult& found, PlanId id,
   why.fate = tried != nullptr && fits(tried->fate) ? tried->fate : Fate::Dominated;
   if (why.fate == Fate::Best) {
     why.sentence = fmt::format("the best by {}: {}, {}", to_string(options.objective),
-                               readable(price.step), readable(price.memory));
+                               readable_step(price.step), readable(price.memory));
     return why;
   }
   if (found.best.empty()) {
-    why.sentence = fmt::format("fits: {}, {}", readable(price.step), readable(price.memory));
+    why.sentence = fmt::format("fits: {}, {}", readable_step(price.step), readable(price.memory));
     return why;
   }
   const Candidate& best = found.best.front();

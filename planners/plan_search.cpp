@@ -185,7 +185,7 @@ class PlanSearch {
     Duration step;
     Bytes memory;
     std::int64_t device;
-    Breakdown breakdown;
+    Breakdown device_time;
     Fate illegal;
   };
 
@@ -193,7 +193,7 @@ class PlanSearch {
     const auto count = static_cast<std::size_t>(ranks_.count());
     std::string bytes;
     for (std::size_t i = static_cast<std::size_t>(ranks_.rank()); i < prices.size(); i += count)
-      put(bytes, Sent{prices[i].step, prices[i].memory, prices[i].device, prices[i].breakdown,
+      put(bytes, Sent{prices[i].step, prices[i].memory, prices[i].device, prices[i].device_time,
                       prices[i].illegal});
     const std::vector<std::string> all = ranks_.all_gather(bytes);
     for (std::size_t r = 0; r < count; ++r) {
@@ -202,7 +202,7 @@ class PlanSearch {
         const auto sent = take<Sent>(all[r], at);
         prices[i].step = sent.step, prices[i].memory = sent.memory;
         prices[i].device = static_cast<std::uint16_t>(sent.device);
-        prices[i].breakdown = sent.breakdown;
+        prices[i].device_time = sent.device_time;
         prices[i].illegal = sent.illegal;
       }
     }
@@ -223,7 +223,7 @@ class PlanSearch {
     c.step = price.step, c.memory = price.memory, c.device = price.device;
     c.devices = devices(c.id);
     c.money = step_money(with_devices(space_.base().cluster, c.devices), c.step);
-    c.breakdown = price.breakdown;
+    c.device_time = price.device_time;
     enter_front(c);
     enter_best(c);
   }

@@ -38,13 +38,13 @@ struct Candidate {
   std::uint16_t device = 0;  // that one
   std::int64_t devices = 1;  // that it uses
   double money = 0;          // US dollars of one step; 0 where the device has no price
-  Breakdown breakdown;       // closed form, of the critical device; sums to step
+  Breakdown device_time;     // closed form, of all pipeline ranks together
   /// What it is ranked by.
   Duration time() const { return simulated > Duration{} ? simulated : step; }
   friend bool operator==(const Candidate& a, const Candidate& b) {
     return a.id == b.id && a.time() == b.time() && a.step == b.step && a.memory == b.memory &&
            a.device == b.device && a.devices == b.devices && a.money == b.money &&
-           a.breakdown.sum() == b.breakdown.sum();
+           a.device_time.sum() == b.device_time.sum();
   }
 };
 

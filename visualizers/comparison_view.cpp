@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/result/figures.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/lane_painter.h"
 #include "visualizers/memory_wave.h"
@@ -24,10 +25,8 @@ ComparisonSide side_of(ExperimentPtr experiment, std::string title) {
   side.title = std::move(title);
   const StepWindow window = step_window(experiment->timeline, experiment->program);
   side.step = {window.from, window.to};
-  const double whole = std::max(1.0, static_cast<double>(window.length().count()));
-  for (const Breakdown& parts :
-       breakdowns(experiment->timeline, experiment->program, experiment->prices.recompute_share))
-    side.idle.push_back(static_cast<double>(parts.bubble.count()) / whole);
+  for (const Breakdown& parts : rank_breakdowns(*experiment))
+    side.bubble.push_back(share(parts, parts.bubble));
   side.timeline = timeline_model(experiment);
   side.memory = memory_model(std::move(experiment));
   return side;
@@ -63,7 +62,9 @@ void draw_bar(Drawing& drawing, const Rect& bar, const char* letter, const Compa
   fill(drawing, box, {.ink = Ink::Text});
   write(drawing, letter, {box.x + 7, y}, 10, Weight::SemiBold, Ink::Canvas, Align::Center);
   const Result& r = experiment_of(side).result;
-  const std::string figures = "step " + format_step_time(side.step.length()) + "    bubble " +
+  // What the allocator loses is in no lane.
+  const Duration step = side.step.length() + r.breakdown.allocator;
+  const std::string figures = "step " + format_step_time(step) + "    bubble " +
                               format_percent(r.bubble_fraction) + "    MFU " +
                               format_percent(r.mfu);
   const float used = text_width(figures, 10.5f);
@@ -83,7 +84,7 @@ void draw_names(Drawing& drawing, const ComparisonSide& side, std::size_t rank, 
   if (row.height < 10) return;
   const float size = row.height < 14 ? 9.f : 11.f, y = row.y + row.height / 2;
   write(drawing, lanes.name, {row.x + 10, y}, size, Weight::Medium, Ink::Text);
-  write(drawing, format_percent(side.idle[rank]) + " idle", {row.x + kGutter - 8, y},
+  write(drawing, format_percent(side.bubble[rank]) + " bubble", {row.x + kGutter - 8, y},
         std::min(size, 10.f), Weight::Regular, Ink::Text2, Align::Right);
 }
 

@@ -18,7 +18,7 @@ struct ComparisonSide {
   TimeRange step;          // the part of the run that is compared: its steady step
   TimelineModel timeline;  // its experiment is never null
   MemoryModel memory;
-  std::vector<double> idle;  // by rank, share of the step that it neither computes nor exchanges
+  std::vector<double> bubble;  // by rank, share of its step
 };
 struct ComparisonModel {
   ComparisonSide a, b;

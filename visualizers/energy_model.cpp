@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/timeline/metrics.h"
+#include "core/result/figures.h"
 #include "visualizers/energy_view.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -81,7 +81,7 @@ EnergyModel energy_model(const Experiment& e) {
   model.step = result.step;
   model.counts_tokens = result.counts_tokens;
   model.units = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
-  model.ranks = breakdowns(e.timeline, e.program, e.prices.recompute_share);
+  model.ranks = rank_breakdowns(e);
   if (model.step.value.count() <= 0 && !model.ranks.empty())
     model.step = {model.ranks.front().sum(), model.ranks.front().sum(), model.ranks.front().sum(),
                   ""};
@@ -117,8 +117,9 @@ std::vector<EnergyPart> energy_parts(const EnergyModel& model, std::size_t rank)
   };
   for (const State& state : kStates)
     add(state.name, state.ink, state.idle, model.ranks[rank].*state.time);
+  add("host", Ink::Swap, false, model.ranks[rank].host);
   add("exposed communication", Ink::Communication, false, exposed_of(model.ranks[rank]));
-  add("idle", Ink::Idle, true, model.ranks[rank].bubble);
+  add("bubble", Ink::Idle, true, model.ranks[rank].bubble);
   return parts;
 }
 

@@ -32,7 +32,7 @@ std::vector<std::string> lines_of(const std::string& words, float width, float s
 }
 
 std::string energy_text(const EnergyModel& model, const EnergyPart& part) {
-  if (model.power.value.value <= 0) return format_duration(part.time) + " of each device";
+  if (model.power.value.value <= 0) return format_step_time(part.time) + " of each device";
   return band_text(Banded<Joules>{part.energy, part.energy, part.energy, {}}).value;
 }
 
@@ -78,7 +78,7 @@ void draw_rank(Drawing& drawing, const Rect& row, const EnergyModel& model, std:
         Ink::Text);
   const EnergyPart whole{"", Ink::Text, false, model.ranks[rank].sum(), {sum}};
   write(drawing,
-        model.power.value.value > 0 ? energy_text(model, whole) : format_duration(whole.time),
+        model.power.value.value > 0 ? energy_text(model, whole) : format_step_time(whole.time),
         {x + 8, middle}, 10.5f, Weight::Medium, Ink::Text2);
 }
 
@@ -187,7 +187,7 @@ Hover describe_energy(const EnergyModel& model, const EnergyState& state, Item i
   if (item.kind == ItemKind::Lane && item.tag < model.ranks.size()) {
     Hover hover{model.rank_word + " " + std::to_string(item.tag),
                 format_count(model.replicas) + (model.replicas == 1 ? " device" : " devices"),
-                format_duration(model.ranks[item.tag].sum()),
+                format_step_time(model.ranks[item.tag].sum()),
                 {}};
     std::string words;
     for (const EnergyPart& part : energy_parts(model, item.tag))

@@ -24,9 +24,7 @@ std::int64_t peak_bytes(const StepCurve& curve) { return curve.value[curve.peak]
 
 Instant peak_at(const StepCurve& curve) { return Instant{curve.at[curve.peak]}; }
 
-std::string spare_text(std::int64_t spare) {
-  return format_bytes({std::abs(spare)}) + (spare < 0 ? " over" : " spare");
-}
+std::string headroom_text(std::int64_t spare) { return "headroom " + format_bytes({spare}); }
 
 Ink ink_of(Category category) {
   switch (category) {

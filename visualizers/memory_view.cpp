@@ -181,8 +181,7 @@ void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const Byte
 // is not.
 void draw_headroom(Drawing& drawing, const Rect& plot, float limit, std::int64_t spare,
                    bool tag_at_right) {
-  const std::string words =
-      spare < 0 ? format_bytes({-spare}) + " over" : "headroom " + format_bytes({spare});
+  const std::string words = headroom_text(spare);
   const Ink ink = spare < 0 ? Ink::Error : Ink::Ok;
   const float width = text_width(words, 10.5f, Weight::Medium);
   const float right = tag_at_right ? plot.x + width + 12 : plot.right() - 14;
@@ -207,7 +206,7 @@ void draw_expanded_gutter(Drawing& drawing, const Rect& area, const MemoryModel&
         Ink::Text);
   write(drawing, reading.substr(space + 1), {area.x + 14 + width, area.y + 54}, 10, Weight::Regular,
         Ink::Text2);
-  write(drawing, spare_text(spare), {area.x + 10, area.y + 71}, 10.5f, Weight::Medium,
+  write(drawing, headroom_text(spare), {area.x + 10, area.y + 71}, 10.5f, Weight::Medium,
         spare < 0 ? Ink::Error : Ink::Ok);
   if (const Banded<Bytes>* band = peak_band(*model.experiment, device))
     write(drawing, band_text(*band).range, {area.x + 10, area.y + 88}, 10, Weight::Regular,

@@ -34,7 +34,7 @@ const Banded<Bytes>* peak_band(const Experiment&, DeviceId);
 std::string peak_range_text(const Experiment&, DeviceId);
 std::int64_t peak_bytes(const StepCurve&);
 Instant peak_at(const StepCurve&);
-std::string spare_text(std::int64_t spare);  // "7.99 GiB spare", "10.3 GiB over"
+std::string headroom_text(std::int64_t spare);  // "headroom 7.99 GiB"; −: over
 
 struct MemoryLayout {
   Rect bar, expanded, compact;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/timeline/metrics.h"
+#include "core/result/figures.h"
 #include "visualizers/text_metrics.h"
 #include "visualizers/time_plot.h"
 #include "visualizers/timeline_model.h"
@@ -52,8 +52,7 @@ RankDeltas rank_deltas(const Experiment& a, const Experiment& b) {
   RankDeltas deltas;
   deltas.capacity = std::min(a.result.capacity, b.result.capacity);
   if (a.program.devices != b.program.devices) return deltas;
-  const auto mine = breakdowns(a.timeline, a.program, a.prices.recompute_share);
-  const auto theirs = breakdowns(b.timeline, b.program, b.prices.recompute_share);
+  const std::vector<Breakdown> mine = rank_breakdowns(a), theirs = rank_breakdowns(b);
   for (std::size_t i = 0; i < mine.size(); ++i) {
     const DeviceId device{static_cast<std::uint32_t>(i)};
     deltas.ranks.push_back({rank_name(a.program, device), mine[i].bubble, theirs[i].bubble,
@@ -91,7 +90,7 @@ void draw_rank_deltas(Drawing& drawing, const Rect& area, const RankDeltas& delt
   const float idle_figure = left + half - 14, peak_figure = area.right() - kPad;
   const float pitch = std::min(
       kRow, std::max(6.f, (area.height - kHead - kAxis) / static_cast<float>(deltas.ranks.size())));
-  write(drawing, "Idle, A to B", {idle.left, area.y + 11}, 10.5f, Weight::Medium, Ink::Text2);
+  write(drawing, "Bubble, A to B", {idle.left, area.y + 11}, 10.5f, Weight::Medium, Ink::Text2);
   write(drawing, "Peak memory, A to B", {peak.left, area.y + 11}, 10.5f, Weight::Medium,
         Ink::Text2);
   const float top = area.y + kHead, bottom = top + pitch * static_cast<float>(deltas.ranks.size());
@@ -126,8 +125,8 @@ Hover describe_rank_delta(const RankDeltas& deltas, Item item) {
   const RankDelta& r = deltas.ranks[item.tag];
   return {r.name,
           "A to B",
-          change_of(r.idle_b - r.idle_a) + " idle, " + change_of(r.peak_b - r.peak_a),
-          {"idle " + format_duration(r.idle_a) + " in A, " + format_duration(r.idle_b) + " in B",
+          change_of(r.idle_b - r.idle_a) + " bubble, " + change_of(r.peak_b - r.peak_a),
+          {"bubble " + format_duration(r.idle_a) + " in A, " + format_duration(r.idle_b) + " in B",
            "peak " + format_bytes(r.peak_a) + " in A, " + format_bytes(r.peak_b) + " in B",
            "click to see its memory"}};
 }

@@ -20,7 +20,7 @@ constexpr float kPad = 12, kTitle = 26, kCell = 60, kBusy = 18, kNote = 16, kRow
 
 using Format = std::function<std::string(std::int64_t)>;
 
-std::string time_text(std::int64_t n) { return format_duration(Duration{n}); }
+std::string time_text(std::int64_t n) { return format_step_time(Duration{n}); }
 std::string bytes_text(std::int64_t n) { return format_bytes(Bytes{n}); }
 
 std::string signed_text(const RunResidual& part, const Format& format) {

@@ -215,7 +215,7 @@ std::string spell_run_readings(const RunModel& model) {
     text += ".";
   }
   if (const auto time = time_residuals(model))
-    text += spell_residuals(*time, [](std::int64_t n) { return format_duration(Duration{n}); });
+    text += spell_residuals(*time, [](std::int64_t n) { return format_step_time(Duration{n}); });
   if (const auto memory = memory_residuals(model))
     text += spell_residuals(*memory, [](std::int64_t n) { return format_bytes(Bytes{n}); });
   const std::optional<RunDeviation> furthest = largest_deviation(model);

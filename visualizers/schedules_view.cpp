@@ -39,7 +39,7 @@ std::vector<std::pair<std::string, Ink>> readings(const SchedulePanel& panel, By
   const Banded<Bytes>* band = peak_band(*panel.memory.experiment, panel.memory.worst);
   list.emplace_back("peak " + (band == nullptr ? format_bytes({peak}) : band_text(*band).text()),
                     Ink::Text2);
-  list.emplace_back(spare_text(budget.value - peak), peak > budget.value ? Ink::Error : Ink::Ok);
+  list.emplace_back(headroom_text(budget.value - peak), peak > budget.value ? Ink::Error : Ink::Ok);
   return list;
 }
 

@@ -23,8 +23,6 @@ constexpr std::size_t kManySpans = 100'000;     // from which on threads are wor
 constexpr std::size_t kRanksTogether = 4;       // drawn by one thread
 constexpr std::size_t kUsualTiles = 32 * 1024;  // of a full screen; saves moving them
 
-std::string whole_percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
-
 TimeRange measured_range(const TimelineModel& model, const ViewState& state) {
   return state.range.value_or(TimeRange{Instant{0}, model.end});
 }
@@ -47,7 +45,7 @@ void draw_gutter(Drawing& drawing, const TimelineModel& model, const RankLanes& 
   const Weight weight = selected ? Weight::SemiBold : Weight::Medium;
   write(drawing, rank.name, {at.x + 10, at.y}, 11, weight, Ink::Text);
   const float place_x = std::max(54.f, 10 + text_width(rank.name, 11, weight) + 5);
-  const std::string reading = whole_percent(busy);
+  const std::string reading = format_percent(busy);
   const float room = kGutter - 8 - text_width(reading, 10) - 2 - place_x;
   // Where the whole does not fit, the numbers of the nodes do: "0\u201331".
   const bool fits = text_width(rank.place, 10, Weight::Regular) <= room;
@@ -60,7 +58,11 @@ void draw_gutter(Drawing& drawing, const TimelineModel& model, const RankLanes& 
 void draw_overview(Drawing& drawing, const TimelineLayout& layout, const TimelineModel& model,
                    const ViewState& state) {
   const Rect& area = layout.overview;
-  write(drawing, "Step", {area.x + 10, area.y + 18}, 11, Weight::SemiBold, Ink::Text);
+  // Lanes of several steps, or without what the allocator loses, are not as long as a step.
+  const Experiment& e = *model.experiment;
+  const bool step = e.program.steps < 2 && e.result.breakdown.allocator == Duration{};
+  write(drawing, step ? "Step" : "Run", {area.x + 10, area.y + 18}, 11, Weight::SemiBold,
+        Ink::Text);
   write(drawing, format_step_time(model.end), {area.x + 10, area.y + 32}, 10, Weight::Regular,
         Ink::Text3);
   LanePainter painter(drawing, model, layout.whole, state.scale);

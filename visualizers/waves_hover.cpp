@@ -20,7 +20,7 @@ Hover describe_offset(const WavesModel& model, const WavesLayout& layout, float 
   return {"Offset " + two_digits(share) + " T",
           format_step_time(shift) + " after the wave before",
           format_bytes({bytes}),
-          {spare_text(capacity_of(model) - bytes) + " of " + format_bytes({capacity_of(model)}),
+          {headroom_text(capacity_of(model) - bytes) + " of " + format_bytes({capacity_of(model)}),
            "lowest " + format_bytes({scan.bytes[scan.best]}) + " at " +
                two_digits(static_cast<double>(scan.best) / kOffsetSteps) + " T, aligned " +
                format_bytes({scan.bytes.front()}),
@@ -40,7 +40,8 @@ Hover describe_part(const WavesModel& model, const DeviceWaves& waves, std::size
               format_bytes({waves.parts[part][sample]}),
               {}};
   const std::int64_t sum = waves.total.value[sample];
-  hover.lines.push_back("sum " + format_bytes({sum}) + ", " + spare_text(capacity_of(model) - sum));
+  hover.lines.push_back("sum " + format_bytes({sum}) + ", " +
+                        headroom_text(capacity_of(model) - sum));
   const auto& own = waves.parts[part];
   hover.lines.push_back("at most " + format_bytes({*std::max_element(own.begin(), own.end())}) +
                         " in the run");

@@ -129,7 +129,7 @@ void draw_reading(Drawing& drawing, const WavesLayout& layout, const DeviceWaves
   if (band != nullptr)
     write(drawing, band_text(*band).range, {area.x + 10, area.y + 49}, 10, Weight::Regular,
           Ink::Text2);
-  write(drawing, spare_text(capacity - peak), {area.x + 10, area.y + 66}, 10.5f, Weight::Medium,
+  write(drawing, headroom_text(capacity - peak), {area.x + 10, area.y + 66}, 10.5f, Weight::Medium,
         peak > capacity ? Ink::Error : Ink::Ok);
   const std::int64_t solo = peak_of(waves.cycle);
   if (solo <= 0) return;

@@ -21,7 +21,7 @@ namespace trainyard {
 namespace {
 
 std::string time_text(double s) {
-  return (s < 0 ? "-" : "") + readable(Duration{std::llround(std::abs(s) * 1e9)});
+  return (s < 0 ? "-" : "") + readable_step(Duration{std::llround(std::abs(s) * 1e9)});
 }
 std::string bytes_text(double b) {
   return (b < 0 ? "-" : "") + readable(Bytes{std::llround(std::abs(b))});
@@ -30,11 +30,11 @@ std::string bytes_text(double b) {
 std::string waterfall(const char* title, const ComparedParts& a, const ComparedParts& b,
                       std::string (*words)(double)) {
   std::string out =
-      fmt::format("\n{:<20} {:>12} {:>12} {:>12} {:>9}\n", title, "A", "B", "difference", "of A");
+      fmt::format("\n{:<22} {:>12} {:>12} {:>12} {:>9}\n", title, "A", "B", "difference", "of A");
   const double whole = std::max(a.sum(), 1e-30);
   const auto row = [&](std::string name, double x, double y) {
     std::replace(name.begin(), name.end(), '_', ' ');
-    out += fmt::format("{:<20} {:>12} {:>12} {:>12} {:>7.1f} %\n", "  " + name, words(x), words(y),
+    out += fmt::format("{:<22} {:>12} {:>12} {:>12} {:>7.1f} %\n", "  " + name, words(x), words(y),
                        (y > x ? "+" : "") + words(y - x), 100 * (y - x) / whole);
   };
   for (const std::string& name : part_names(a, b)) row(name, a.of(name), b.of(name));
@@ -162,7 +162,8 @@ int run_compare(const Words& words, Streams& streams) {
     return kDone;
   }
   deliver(fmt::format("A  {}\nB  {}\n\n{}.\n", c.a.name, c.b.name, c.headline) + reasons_text(c) +
-              figures_text(c) + waterfall("step by cause", c.a.seconds, c.b.seconds, time_text) +
+              figures_text(c) +
+              waterfall("critical device's step", c.a.seconds, c.b.seconds, time_text) +
               waterfall("worst device's peak", c.a.bytes, c.b.bytes, bytes_text) +
               (c.fields ? fields_text(*c.fields) : ""),
           words, streams);

@@ -18,11 +18,6 @@ Json document_of(const char* name) {
 
 std::string padded(Bytes bytes) { return fmt::format("{:>10}", readable(bytes)); }
 
-std::string verdict_words(const PlanFigures& f) {
-  return f.fits ? "fits, " + readable(f.margin) + " spare"
-                : "does not fit, " + readable(-f.margin) + " over";
-}
-
 std::string times(int count, const char* one) {
   return fmt::format("{} {}{}", count, one,
                      count == 1                            ? ""
@@ -110,8 +105,8 @@ std::string boundary_text(const KnobBoundary& b) {
     if (!*value) continue;
     const KnobValue& v = **value;
     text += fmt::format("  {:<14}  {:<24}  ", side, v.words.empty() ? v.value : v.words);
-    text += v.legal ? fmt::format("{:>8}  {:>9}  {}\n", readable(v.figures.step),
-                                  readable(v.figures.reserved), verdict_words(v.figures))
+    text += v.legal ? fmt::format("{:>8}  {:>9}  {}\n", readable_step(v.figures.step),
+                                  readable(v.figures.reserved), spare_words(v.figures.margin))
                     : "not legal\n";
   }
   return text + fmt::format("{} plans priced\n", b.tried);
@@ -134,8 +129,9 @@ std::string flip_text(const Flip& f, const FlipNames& names) {
   std::string text;
   for (const auto& [letter, name, side] :
        {std::tuple{'A', &names.a, &a}, std::tuple{'B', &names.b, &b}})
-    text += fmt::format("{}  {}: {} a step, {} reserved, {}\n", letter, *name, readable(side->step),
-                        readable(side->reserved), verdict_words(*side));
+    text +=
+        fmt::format("{}  {}: {} a step, {} reserved, {}\n", letter, *name,
+                    readable_step(side->step), readable(side->reserved), spare_words(side->margin));
   text += fmt::format("{} wins. {}.\n", winner, f.sentence);
   if (!f.causes.empty())
     text += fmt::format("\n{:<22} {:>10} {:>10}  {}\n", "slower in", std::string(1, winner),
@@ -258,8 +254,8 @@ std::string wrapping_text(const Scenario& scenario, const std::vector<Wrapping>&
   for (const Wrapping& w : all)
     text += fmt::format("{:>6}  {:>10}  {:>13}  {:>9}  {:>8}  {:>+6.1f} %  {:>9}  {}\n", w.layers,
                         readable(w.unit), readable(w.unsharded), w.gathers,
-                        readable(w.figures.step), 100 * (w.figures.time_of_work() / now - 1),
-                        readable(w.figures.reserved), verdict_words(w.figures));
+                        readable_step(w.figures.step), 100 * (w.figures.time_of_work() / now - 1),
+                        readable(w.figures.reserved), spare_words(w.figures.margin));
   return text;
 }
 
@@ -287,8 +283,8 @@ std::string resharding_text(const Scenario& scenario, const std::vector<Reshardi
   const double now = all.back().figures.time_of_work();
   for (const Resharding& r : all)
     text += fmt::format("{:>6}  {:>9}  {:>8}  {:>+6.1f} %  {:>9}  {}\n", r.ranks, readable(r.held),
-                        readable(r.figures.step), 100 * (r.figures.time_of_work() / now - 1),
-                        readable(r.figures.reserved), verdict_words(r.figures));
+                        readable_step(r.figures.step), 100 * (r.figures.time_of_work() / now - 1),
+                        readable(r.figures.reserved), spare_words(r.figures.margin));
   return text;
 }
 

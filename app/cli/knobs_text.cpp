@@ -10,11 +10,6 @@
 namespace trainyard {
 namespace {
 
-std::string spare_words(Bytes margin) {
-  return margin.value >= 0 ? "fits, " + readable(margin) + " spare"
-                           : "does not fit, " + readable(-margin) + " over";
-}
-
 struct Row {
   std::string knob, now, value, step, change, reserved, memory, verdict, maths;
 };
@@ -30,7 +25,7 @@ std::string signed_words(Bytes more) {
 Row row_of(const KnobValue& v, const PlanFigures& now) {
   Row row;
   row.value = value_words(v);
-  row.step = readable(v.figures.step);
+  row.step = readable_step(v.figures.step);
   row.change = fmt::format("{:+.1f} %", 100 * v.change);
   row.reserved = readable(v.figures.reserved);
   row.memory = signed_words(v.figures.reserved - now.reserved);
@@ -71,7 +66,7 @@ std::string table(const std::vector<Row>& rows) {
     text.erase(text.find_last_not_of(' ') + 1);
     text += '\n';
   };
-  line({"knob", "now", "value", "step", "work", "reserved", "memory", "verdict", "maths"});
+  line({"knob", "now", "value", "step", "work", "reserved", "memory", "spare", "maths"});
   for (const Row& row : rows) line(row);
   return text;
 }
@@ -90,9 +85,13 @@ std::string refusals(const std::vector<const KnobStrip*>& strips) {
 
 }  // namespace
 
+std::string spare_words(Bytes margin) {
+  return margin.value >= 0 ? readable(margin) + " spare" : readable(-margin) + " over";
+}
+
 std::string plan_words(const Scenario& scenario, const PlanFigures& now) {
   return fmt::format("{} on {}: {} a step, {} reserved of {} on device {}; {}", scenario.model.name,
-                     scenario.cluster.name, readable(now.step), readable(now.reserved),
+                     scenario.cluster.name, readable_step(now.step), readable(now.reserved),
                      readable(scenario.cluster.device.memory.value), now.worst.value,
                      spare_words(now.margin));
 }

@@ -8,6 +8,9 @@
 
 namespace trainyard {
 
+/// "3.12 GiB spare", "1.40 GiB over". Whether that is sure is the verdict's to say, which knows the
+/// peak's band.
+std::string spare_words(Bytes margin);
 /// "llama-3-70b on h100-sxm:64: 11.0 s a step, 60.9 GiB reserved of 79.6 GiB, ...".
 std::string plan_words(const Scenario&, const PlanFigures&);
 /// All strips, what gains most first; `alone`: one strip with every value, its partners and

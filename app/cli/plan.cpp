@@ -49,7 +49,7 @@ class SearchLine {
     if (now.total > 0) text += fmt::format(" of {}", now.total);
     text += fmt::format("  fitting {}", now.fitting);
     if (!now.front.empty())
-      text += fmt::format("  best so far {}  front {}", readable(now.front.front().step),
+      text += fmt::format("  best so far {}  front {}", readable_step(now.front.front().step),
                           now.front.size());
     if (now.simulating) text += "  simulating the best";
     err_ << text << std::flush;

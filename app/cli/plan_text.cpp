@@ -104,18 +104,18 @@ void write_table(std::string& out, const PlanAnswer& a, const std::vector<Candid
   const SharedWords words = shared_words(a.space, plans);
   for (std::size_t i = 0; i < std::min(shown, results.size()); ++i) {
     const Result& r = results[i];
-    line(out, "  {:>3} {:>9} {:>21} {:>10} {:>4.1f} % {:>10} {:>10} {:>9}  {}", i + 1,
-         readable(r.step.value),
+    line(out, "  {:>3} {:>9} {:>21} {:>10} {:>6} {:>10} {:>10} {:>9}  {}", i + 1,
+         readable_step(r.step.value),
          fmt::format("{} to {}", readable(r.step.low), readable(r.step.high)), rate_of(r),
-         100 * r.mfu, readable(reserved(r)), readable(r.capacity - reserved(r)), money_of(r),
-         words.own[i]);
+         readable_share(r.mfu), readable(reserved(r)), readable(r.capacity - reserved(r)),
+         money_of(r), words.own[i]);
   }
   if (results.size() > shown) line(out, "  and {} more (--json has them)", results.size() - shown);
   if (!words.shared.empty()) line(out, "  all have {}", words.shared);
 }
 
 std::string time_text(std::int64_t ns) {
-  return (ns < 0 ? "-" : "") + readable(Duration{std::abs(ns)});
+  return (ns < 0 ? "-" : "") + readable_step(Duration{std::abs(ns)});
 }
 std::string bytes_text(std::int64_t bytes) {
   return (bytes < 0 ? "-" : "") + readable(Bytes{std::abs(bytes)});
@@ -175,7 +175,7 @@ void write_winner(std::string& out, const PlanAnswer& a) {
     return;
   }
   const Waterfall fall = time_by_cause(a.best[0], a.best[1]);
-  write_fall(out, fall, "step by cause", "#1", "#2", time_text);
+  write_fall(out, fall, "critical device's step", "#1", "#2", time_text);
   if (a.found.best[0].devices == a.found.best[1].devices) write_turn(out, fall, time_text);
 }
 
@@ -186,7 +186,7 @@ void write_refined(std::string& out, const PlanAnswer& a) {
   line(out, "  {:>3} {:>9} {:>8} {:>10}  {}", "#", "step", "than #1", "memory", "plan");
   for (std::size_t i = 0; i < a.refined.size(); ++i) {
     const RefinedPlan& r = a.refined[i];
-    line(out, "  {:>3} {:>9} {:>+6.1f} % {:>10}  {}", i + 1, readable(r.time()),
+    line(out, "  {:>3} {:>9} {:>+6.1f} % {:>10}  {}", i + 1, readable_step(r.time()),
          100 * (to_seconds(r.time()) / to_seconds(best) - 1), readable(r.memory),
          telling_words(a.space, r.from));
     for (const std::string& change : r.changes) line(out, "{:>38}{}", "", change);
@@ -236,7 +236,7 @@ void write_none(std::string& out, const PlanAnswer& a) {
                                   : "nothing that could be opened makes it fit; these free most");
   for (const Opening& o : none.openings)
     line(out, "  {:<28} {:<26} {} {}, {} a step", o.flag, o.words,
-         readable(o.fits ? o.margin : -o.margin), o.fits ? "spare" : "over", readable(o.step));
+         readable(o.fits ? o.margin : -o.margin), o.fits ? "spare" : "over", readable_step(o.step));
 }
 
 // Which of the list were simulated: from the first on, as they are ranked.
@@ -290,7 +290,7 @@ std::string why_text(const PlanAnswer& a) {
                             : "of the plans that win, the one with " + why.change);
   if (why.mine && why.best && why.reason.fate != Fate::Best) {
     out += '\n';
-    write_fall(out, time_by_cause(*why.best, *why.mine), "step by cause", "best", "this",
+    write_fall(out, time_by_cause(*why.best, *why.mine), "critical device's step", "best", "this",
                time_text);
     out += '\n';
     write_fall(out, bytes_by_cause(*why.best, *why.mine), "fullest device's memory", "best", "this",

@@ -8,6 +8,7 @@
 
 #include "core/base/units_text.h"
 #include "core/methods/settings.h"
+#include "core/result/figures.h"
 #include "core/timeline/compare.h"
 
 namespace trainyard {
@@ -20,8 +21,6 @@ void line(Out& out, fmt::format_string<Args...> text, Args&&... args) {
   fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
   out += '\n';
 }
-
-std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
 
 // "70.6 billion"
 std::string large(double count) {
@@ -45,7 +44,7 @@ std::string plan_words(const Plan& plan) {
 void write_asynchrony(Out& out, const Result& r, const Asynchrony& a) {
   line(out, "asynchrony    {}", a.sentence);
   line(out, "              the progress of one synchronous step takes {} ({})",
-       readable(effective_step(r.step.value, a)), to_string(a.provenance));
+       readable_step(effective_step(r.step.value, a)), to_string(a.provenance));
   if (r.counts_tokens && r.step.value > Duration{})
     line(out,
          "effective     {:.0f} tokens/s; {:.3g} days for what 10^12 tokens teach without delay",
@@ -55,25 +54,24 @@ void write_asynchrony(Out& out, const Result& r, const Asynchrony& a) {
 
 void write_speed(Out& out, const Result& r) {
   const double s = to_seconds(r.step.value);
-  const auto devices = static_cast<double>(r.devices);
-  line(out, "step          {} ({} to {})", readable(r.step.value), readable(r.step.low),
+  line(out, "step          {} ({} to {})", readable_step(r.step.value), readable(r.step.low),
        readable(r.step.high));
   if (s > 0 && r.counts_tokens)
-    line(out, "throughput    {:.0f} tokens/s, {:.1f} tokens/s a device", r.tokens_per_step / s,
-         r.tokens_per_step / s / devices);
+    line(out, "throughput    {} tokens/s, {} tokens/s a device",
+         readable_rate(r.tokens_per_step / s), readable_rate(rate_per_device(r).value));
   if (s > 0 && !r.counts_tokens)
-    line(out, "throughput    {:.1f} samples/s, {:.2f} samples/s a device", r.samples_per_step / s,
-         r.samples_per_step / s / devices);
+    line(out, "throughput    {} samples/s, {} samples/s a device",
+         readable_rate(r.samples_per_step / s), readable_rate(rate_per_device(r).value));
   if (r.asynchrony) write_asynchrony(out, r, *r.asynchrony);
-  line(out, "utilisation   MFU {}, HFU {} of {} dense", percent(r.mfu), percent(r.hfu),
-       readable(r.peak_flops));
+  line(out, "utilisation   MFU {}, HFU {} of {} dense", readable_share(r.mfu),
+       readable_share(r.hfu), readable(r.peak_flops));
   std::string stated;
   for (const auto& [definition, share] : r.stated_mfu)
-    stated += fmt::format("{}{} as {}", stated.empty() ? "" : "; ", percent(share),
+    stated += fmt::format("{}{} as {}", stated.empty() ? "" : "; ", readable_share(share),
                           info(definition).formula);
   if (!stated.empty()) line(out, "              others count {}", stated);
-  line(out, "lost          bubble {}, exposed communication {}", percent(r.bubble_fraction),
-       percent(r.exposed_communication_fraction));
+  line(out, "lost          bubble {}, exposed communication {}", readable_share(r.bubble_fraction),
+       readable_share(r.exposed_communication_fraction));
   for (const Assumed& one : r.assumptions) line(out, "assumed       {}", one.sentence);
   if (r.energy)
     line(out, "energy        {:.3g} kWh a step at board power", r.energy->value.value / 3.6e6);
@@ -137,12 +135,11 @@ void write_crest(Out& out, const Verdict& verdict) {
 
 void write_breakdown(Out& out, const Result& r) {
   const Breakdown& b = r.breakdown;
-  line(out, "\ntime of device {}, exposed", r.critical_device.value);
-  const auto whole = static_cast<double>(std::max<std::int64_t>(1, b.sum().count()));
+  line(out, "\ntime of critical device {}, exposed", r.critical_device.value);
   for (const auto& [name, part] : breakdown_parts())
     if (const Duration time = b.*part; time.count() > 0)
-      line(out, "  {:<17} {:>10}  {:>6}", name, readable(time),
-           percent(static_cast<double>(time.count()) / whole));
+      line(out, "  {:<17} {:>10}  {:>6}", name, readable_step(time),
+           readable_share(share(b, time)));
   if (!r.verdict.limit.empty()) line(out, "{}", r.verdict.limit);
 }
 

@@ -20,7 +20,6 @@ void line(Out& out, fmt::format_string<Args...> text, Args&&... args) {
   out += '\n';
 }
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
 
 constexpr std::size_t kColumns = 64;
@@ -36,18 +35,19 @@ void write_loss(Out& out, const TrainingReport& r) {
   if (!r.evaluation) return;
   line(out, "evaluation    loss {:.4g}{} over {} samples that it was not trained on",
        r.evaluation->loss,
-       r.evaluation->accuracy >= 0 ? ", " + percent(r.evaluation->accuracy) + " right" : "",
+       r.evaluation->accuracy >= 0 ? ", " + readable_share(r.evaluation->accuracy) + " right" : "",
        r.evaluation->samples);
 }
 
 void write_speed(Out& out, const TrainingReport& r) {
-  line(out, "step          {} measured, {} predicted ({})", readable(r.comparison.measured_step),
-       readable(r.comparison.predicted_step), signed_percent(r.comparison.step_share()));
+  line(out, "step          {} measured, {} predicted ({})",
+       readable_step(r.comparison.measured_step), readable_step(r.comparison.predicted_step),
+       signed_percent(r.comparison.step_share()));
   line(out, "throughput    {:.4g} samples/s", r.run.samples_per_second);
   const Result& m = r.measured->result;
-  line(out, "utilisation   MFU {} of {} dense, bubble {}, exposed communication {}", percent(m.mfu),
-       readable(m.peak_flops), percent(m.bubble_fraction),
-       percent(m.exposed_communication_fraction));
+  line(out, "utilisation   MFU {} of {} dense, bubble {}, exposed communication {}",
+       readable_share(m.mfu), readable(m.peak_flops), readable_share(m.bubble_fraction),
+       readable_share(m.exposed_communication_fraction));
 }
 
 Bytes of(const DeviceMemory& m, Category category) {
@@ -66,7 +66,7 @@ void write_memory(Out& out, const TrainingReport& r) {
     const std::string name = m.peer > 0 ? fmt::format("{}.{}", m.device.value, m.peer)
                                         : fmt::format("{}", m.device.value);
     line(out, "  {:>6} {:>10} {:>10} {:>8}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10}", name,
-         readable(m.most), readable(wave.predicted_peak), percent(wave.over_work_share()),
+         readable(m.most), readable(wave.predicted_peak), readable_share(wave.over_work_share()),
          readable(of(m, Category::Weights)), readable(of(m, Category::Gradients)),
          readable(of(m, Category::OptimizerState)),
          readable(of(m, Category::Activations) + of(m, Category::Recomputed)),
@@ -90,8 +90,8 @@ void write_causes(Out& out, const TrainingReport& r) {
   for (const CauseResidual& cause : c.causes) {
     if (cause.predicted.count() == 0 && cause.measured.count() == 0) continue;
     line(out, "  {:<17} {:>10}  {:>10}  {:>6} of the step, residual {:>7}", cause.name,
-         readable(cause.measured), readable(cause.predicted),
-         percent(static_cast<double>(cause.measured.count()) / whole),
+         readable_step(cause.measured), readable_step(cause.predicted),
+         readable_share(static_cast<double>(cause.measured.count()) / whole),
          signed_percent(static_cast<double>(cause.difference().count()) / whole));
   }
   line(out, "  residuals are shares of the measured step and sum to its difference");

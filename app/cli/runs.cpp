@@ -109,8 +109,8 @@ std::string list_text(const std::vector<RunEntry>& entries) {
   for (const RunEntry& e : entries) {
     out += fmt::format("{:>4}  {:<20}  {:<{}}  {:>6}  {:>8}  {:>9}  {:>9}  {:>10}  {}\n", e.id,
                        e.started, e.name, name, e.steps, loss_text(e),
-                       e.step ? readable(*e.step) : "–",
-                       e.predicted_step ? readable(*e.predicted_step) : "–",
+                       e.step ? readable_step(*e.step) : "–",
+                       e.predicted_step ? readable_step(*e.predicted_step) : "–",
                        e.peak ? readable(*e.peak) : "–", joined(e.tags));
     if (!e.note.empty()) out += fmt::format("{:>4}  {}\n", "", e.note);
   }
@@ -133,9 +133,9 @@ std::string entry_text(const RunEntry& e) {
   line("data", e.data);
   line("outcome", fmt::format("{}, {} updates, loss {}", e.outcome, e.steps, loss_text(e)));
   if (e.step && e.predicted_step)
-    line("step",
-         fmt::format("{}, predicted {} ({})", readable(*e.step), readable(*e.predicted_step),
-                     apart(to_seconds(*e.step), to_seconds(*e.predicted_step))));
+    line("step", fmt::format("{}, predicted {} ({})", readable_step(*e.step),
+                             readable_step(*e.predicted_step),
+                             apart(to_seconds(*e.step), to_seconds(*e.predicted_step))));
   if (e.peak && e.predicted_peak)
     line("peak",
          fmt::format("{}, predicted {} ({})", readable(*e.peak), readable(*e.predicted_peak),

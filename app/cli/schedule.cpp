@@ -64,9 +64,9 @@ ScheduleRequest request_of(const Words& words) {
 }
 
 template <class T, class Each>
-std::string joined(const std::vector<T>& list, Each each) {
+std::string joined(const std::vector<T>& list, Each each, const char* between = " ") {
   std::string text;
-  for (const T& one : list) text += (text.empty() ? "" : " ") + each(one);
+  for (const T& one : list) text += (text.empty() ? "" : between) + each(one);
   return text;
 }
 
@@ -115,13 +115,13 @@ std::string study_text(const ScheduleStudy& s) {
   text += fmt::format("{} {} (ideal {})\n",
                       s.asynchronous ? "step              " : "makespan          ",
                       readable(seconds(s.makespan)), readable(seconds(s.ideal)));
-  text +=
-      fmt::format("bubble             {:.2f} % of device time, {:.2f} % over ideal\n",
-                  100 * s.bubble_fraction, s.ideal > 0 ? 100 * (s.makespan / s.ideal - 1) : 0.0);
+  text += fmt::format("bubble             {} of device time, {} over ideal\n",
+                      readable_share(s.bubble_fraction),
+                      readable_share(s.ideal > 0 ? s.makespan / s.ideal - 1 : 0.0));
   text += fmt::format(
-      "bubble in span     {} % ({})\n",
-      joined(s.devices,
-             [](const DeviceStudy& d) { return fmt::format("{:.2f}", 100 * d.bubble_fraction); }),
+      "bubble in span     {} ({})\n",
+      joined(
+          s.devices, [](const DeviceStudy& d) { return readable_share(d.bubble_fraction); }, ", "),
       s.asynchronous ? "of each device, from update to update"
                      : "of each device, between its own first pass and its own last end");
   text += fmt::format("live microbatches  {} (peak of each device)\n",

@@ -21,7 +21,7 @@ namespace trainyard {
 namespace {
 
 std::string step_words(const ComparedSchedule& s) {
-  return s.tokens.empty() ? readable(s.step) : readable(s.step) + ", " + s.tokens;
+  return s.tokens.empty() ? readable_step(s.step) : readable_step(s.step) + ", " + s.tokens;
 }
 
 std::string table(const ScheduleComparison& comparison) {
@@ -45,8 +45,8 @@ std::string table(const ScheduleComparison& comparison) {
     }
     std::string words = s.changed;
     if (!s.why_not.empty()) words += (words.empty() ? "" : "; ") + s.why_not;
-    text += fmt::format("{:<{}}  {:<4}  {:>{}}  {:>5.1f} %  {:>10}  {}\n", shown_name(s), name,
-                        s.fits ? "yes" : "no", step_words(s), step, 100 * s.bubble,
+    text += fmt::format("{:<{}}  {:<4}  {:>{}}  {:>7}  {:>10}  {}\n", shown_name(s), name,
+                        s.fits ? "yes" : "no", step_words(s), step, readable_share(s.bubble),
                         readable(s.peak), words);
   }
   bool first = true;

@@ -160,8 +160,8 @@ std::string solved_text(const Question& q, const SolvedSchedule& s) {
                                  p.microbatches, p.microbatches == 1 ? "" : "es", grid_of(q, s));
   text += fmt::format("makespan           {}; {}\n",
                       readable(seconds(q.seconds(s.timing.makespan))), proof_text(q, s));
-  text += fmt::format("bubble             {:.2f} % of device time\n",
-                      100 * bubble_of(p, s.timing.makespan));
+  text += fmt::format("bubble             {} of device time\n",
+                      readable_share(bubble_of(p, s.timing.makespan)));
   text += "live microbatches ";
   for (const Bytes peak : s.timing.peaks) text += " " + to_text(q.microbatches(peak));
   text += " (peak of each device)\n";
@@ -220,9 +220,9 @@ std::string sweep_text(const Question& q, const std::vector<TradePoint>& points)
                          : fmt::format("{}, {}", named->name,
                                        readable(seconds(q.seconds(named->timing.makespan))));
     text += fmt::format(
-        "{:>8}  {:>9}  {:>6.2f} %  {:>9}  {:<20}  {}\n", to_text(q.microbatches(point.limit)),
+        "{:>8}  {:>9}  {:>8}  {:>9}  {:<20}  {}\n", to_text(q.microbatches(point.limit)),
         readable(seconds(q.seconds(s.timing.makespan))),
-        100 * bubble_of(q.problem, s.timing.makespan),
+        readable_share(bubble_of(q.problem, s.timing.makespan)),
         s.optimal ? "optimal" : readable(seconds(q.seconds(s.lower_bound))), by_name, s.found_by);
   }
   return text;

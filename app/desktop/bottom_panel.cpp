@@ -58,6 +58,8 @@ BottomPanel::BottomPanel(Session& session, Exploration& exploration, QWidget* pa
                            {"Name", "Category", "Count", "Sum", "Self", "Average", "Min", "p50",
                             "p95", "Max", "Of range"},
                            {400, 200});
+  statistics_->headerItem()->setToolTip(
+      10, "Share of the range, mean over the lanes that have work of this kind");
   problems_ = make_table("Problems", {"Problem", "Where", "What helps"}, {700, 260, 260});
   alive_ = make_alive_table();
   waves_ = make_wave_table();
@@ -124,7 +126,7 @@ void BottomPanel::refresh_statistics() {
   }
   const TimeRange range = session_.range();
   tabs_->setTabText(0, QString("Statistics   %1 %2 to %3")
-                           .arg(session_.state().range ? "range" : "whole step",
+                           .arg(session_.state().range ? "range" : "whole run",
                                 q(format_duration(range.from)), q(format_duration(range.to))));
   std::vector<std::uint32_t> rows;
   for (const RankLanes& rank : views->timeline.ranks) {
@@ -140,6 +142,10 @@ void BottomPanel::refresh_statistics() {
 void BottomPanel::show_statistics(const TimelineModel& model, const TimeRange& range,
                                   const std::vector<NameStatistics>& list, bool exact) {
   statistics_->clear();
+  // A name's work is in lanes of its kind only, and fills no more than all of them.
+  std::size_t compute = 0, traffic = 0;
+  for (const RankLanes& rank : model.ranks)
+    compute += rank.compute.size(), traffic += rank.comm.size();
   const QString about = exact ? "" : "\u2248 ";
   for (const NameStatistics& s : list) {
     if (statistics_->topLevelItemCount() >= kMostRows) break;
@@ -151,7 +157,8 @@ void BottomPanel::show_statistics(const TimelineModel& model, const TimeRange& r
          q(format_duration(s.self)), q(format_duration(s.average())),
          q(format_duration(s.shortest)), about + q(format_duration(s.median)),
          about + q(format_duration(s.p95)), q(format_duration(s.longest)),
-         q(format_percent(share_of_range(s.sum, range.from, range.to, model.ranks.size())))});
+         q(format_percent(share_of_range(s.sum, range.from, range.to,
+                                         ink == Ink::Communication ? traffic : compute)))});
     item->setIcon(0, swatch_icon(ink));
   }
 }

@@ -37,7 +37,7 @@ QList<std::pair<QString, QString>> facts_of(const TimelineModel& model, Instruct
       {"Duration", q(format_duration(span.length()))},
       {"Share",
        q(format_percent(to_seconds(span.length()) / std::max(1e-12, to_seconds(model.end)))) +
-           " of the step"},
+           " of the run"},
   };
   const std::size_t t = run.program.instructions[id.value].task.value;
   if (task.kind == TaskKind::Compute && t < run.prices.flops.size()) {

@@ -41,9 +41,9 @@ enum Column {
   kBubble,
   kExposed
 };
-const QStringList kHeads = {"#",    "fate",  "schedule",  "TP",     "PP",   "DP",
-                            "mb",   "ZeRO",  "recompute", "else",   "step", "to best",
-                            "peak", "spare", "bubble",    "exposed"};
+const QStringList kHeads = {"#",        "fate",  "schedule",  "TP",     "PP",   "DP",
+                            "mb",       "ZeRO",  "recompute", "else",   "step", "to best",
+                            "reserved", "spare", "bubble",    "exposed"};
 constexpr int kWidths[] = {40, 76, 104, 36, 36, 38, 38, 50, 84, 60, 82, 66, 74, 74, 62, 68};
 constexpr int kId = Qt::UserRole;
 
@@ -102,7 +102,7 @@ PlanTable::PlanTable(QWidget* parent) : QWidget(parent) {
   }
   for (const int c : {kBubble, kExposed})
     table_->headerItem()->setToolTip(
-        c, "Share of the step, by the closed form, on the device that sets the pace");
+        c, "Share of device time, by the closed form, mean over the pipeline's ranks");
   table_->header()->setSectionResizeMode(kElse, QHeaderView::Stretch);
   strips_ = new StripPanel;
   pages_ = new QStackedWidget;
@@ -264,10 +264,9 @@ void PlanTable::add_row(int number, PlanId id, const PricedPlan& plan, const Can
   put(kSpare, q(format_bytes(Bytes{static_cast<std::int64_t>(spare)})), spare);
   if (spare < 0) row->setForeground(kSpare, qcolor(Ink::Error, current_theme()));
   if (known == nullptr) return;
-  const double whole = std::max(1.0, static_cast<double>(known->breakdown.sum().count()));
-  const auto share = [&](Duration part) { return static_cast<double>(part.count()) / whole; };
-  put(kBubble, q(format_percent(share(known->breakdown.bubble))), share(known->breakdown.bubble));
-  const double exposed = share(known->breakdown.exposed_communication());
+  const double bubble = bubble_fraction(known->device_time),
+               exposed = exposed_communication_fraction(known->device_time);
+  put(kBubble, q(format_percent(bubble)), bubble);
   put(kExposed, q(format_percent(exposed)), exposed);
   if (plan.fate == Fate::Best)
     for (int c = 0; c < kHeads.size(); ++c) row->setFont(c, ui_font(12, QFont::DemiBold));

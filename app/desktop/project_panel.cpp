@@ -31,7 +31,8 @@ constexpr Share kShares[] = {
     {"Exposed comm", Ink::Communication,
      [](const Breakdown& b) { return b.exposed_communication(); }},
     {"Optimizer", Ink::Optimizer, [](const Breakdown& b) { return b.optimizer; }},
-    {"Idle", Ink::Idle, [](const Breakdown& b) { return b.bubble + b.host + b.allocator; }},
+    {"Bubble", Ink::Idle, [](const Breakdown& b) { return b.bubble; }},
+    {"Host, allocator", Ink::Swap, [](const Breakdown& b) { return b.host + b.allocator; }},
 };
 
 QString short_name(const std::string& word) {
@@ -82,7 +83,7 @@ ProjectPanel::ProjectPanel(Document& document, Session& session, RunList& runs, 
   tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   column->addWidget(tree_, 1);
   auto* bar = new Header("Step by kind");
-  bar->setAccessibleName("Step by kind, of the pace-setting rank");
+  bar->setAccessibleName("Step by kind, mean over the ranks");
   column->addWidget(bar);
   column->addSpacing(6);
   for (const Share& kind : kShares) {
@@ -127,7 +128,7 @@ void ProjectPanel::remember_result() {
   const QString key = key_of(document_.project(), *document_.plan());
   if (session_.outcome().experiment)
     readings_[key] =
-        QString::fromStdString(format_duration(session_.experiment()->result.step.value)) +
+        QString::fromStdString(format_step_time(session_.experiment()->result.step.value)) +
         (session_.experiment()->result.verdict.fits ? "" : QString::fromUtf8("  !"));
 }
 
@@ -210,7 +211,7 @@ void ProjectPanel::add_runs() {
   auto* runs = group("Runs");
   for (const RunEntry& entry : latest_) {
     const QString step =
-        entry.step ? QString::fromStdString(format_duration(*entry.step)) : QString();
+        entry.step ? QString::fromStdString(format_step_time(*entry.step)) : QString();
     auto* item = add(runs, QString("%1  %2").arg(entry.id).arg(entry.name.c_str()), step, "play");
     item->setToolTip(0, QString("Run %1 of %2, %3: beside the open plan.")
                             .arg(entry.id)
@@ -249,10 +250,8 @@ void ProjectPanel::refresh_categories() {
       shares_[i]->setText("");
       continue;
     }
-    const Breakdown& parts = session_.experiment()->result.breakdown;
-    const double whole = std::max(1e-12, to_seconds(parts.sum()));
-    shares_[i]->setText(
-        QString::fromStdString(format_percent(to_seconds(kShares[i].of(parts)) / whole)));
+    const Breakdown& all = session_.experiment()->result.device_time;
+    shares_[i]->setText(QString::fromStdString(format_percent(share(all, kShares[i].of(all)))));
   }
 }
 

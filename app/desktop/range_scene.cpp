@@ -163,7 +163,7 @@ QString RangeScene::tooltip(Point at) {
   const ExtentStep& step = extent_.steps[item.tag];
   Hover hover;
   hover.title = "Step " + std::to_string(step.number);
-  hover.value = format_duration(step.to - step.from);
+  hover.value = format_step_time(step.to - step.from);
   hover.where = "from " + instant_text(step.from, extent_.end);
   return tip_html(hover);
 }

@@ -115,7 +115,7 @@ QString fill_waves(QTreeWidget* table, const Session& session) {
 }
 
 QTreeWidget* make_path_table() {
-  return make_table("Critical path by category", {"Part", "Time", "Of the step"}, {400});
+  return make_table("Critical path by category", {"Part", "Time", "Of the run"}, {400});
 }
 
 QString fill_path(QTreeWidget* table, const Session& session) {
@@ -132,10 +132,10 @@ QString fill_path(QTreeWidget* table, const Session& session) {
     const QString name =
         part.name == "bubble" ? QString("waiting for nothing that ran") : q(part.name);
     auto* item = add_table_row(
-        table, {name, q(format_duration(time)), q(format_percent(to_seconds(time) / whole))});
+        table, {name, q(format_step_time(time)), q(format_percent(to_seconds(time) / whole))});
     item->setIcon(0, swatch_icon(ink_of_part(part.name)));
   }
-  add_table_row(table, {"the whole run", q(format_duration(parts.sum())), q(format_percent(1))});
+  add_table_row(table, {"the whole run", q(format_step_time(parts.sum())), q(format_percent(1))});
   return QString("Critical path   %1 steps")
       .arg(q(format_count(static_cast<std::int64_t>(model.path.steps.size()))));
 }

@@ -39,12 +39,8 @@ QString figures_of(const PlanCase& plan) {
                q(format_bytes(Bytes{std::abs(spare)})) + (spare < 0 ? " over" : " spare");
   QString rate = q(format_large(rate_per_device(r).value * static_cast<double>(r.devices))) +
                  (r.counts_tokens ? " tokens/s" : " samples/s");
-  const double whole = std::max(1.0, static_cast<double>(r.breakdown.sum().count()));
-  const auto share = [&](Duration part) {
-    return q(format_percent(static_cast<double>(part.count()) / whole));
-  };
-  rate += ", bubble " + share(r.breakdown.bubble) + ", exposed communication " +
-          share(r.breakdown.exposed_communication());
+  rate += ", bubble " + q(format_percent(r.bubble_fraction)) + ", exposed communication " +
+          q(format_percent(r.exposed_communication_fraction));
   parts << rate;
   if (r.money) parts << QString("%1 $ a step").arg(r.money->value, 0, 'g', 3);
   return parts.join("<br>");

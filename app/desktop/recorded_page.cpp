@@ -291,7 +291,7 @@ void RecordedPage::show_names(const std::vector<NameStatistics>& list, const Tim
   for (std::size_t i = 0; i < std::min(kRowsShown, list.size()); ++i) {
     const NameStatistics& s = list[i];
     auto* row = new SortedRow(table_);
-    const double share = share_of_range(s.sum, range.from, range.to);
+    const double share = share_of_range(s.sum, range.from, range.to, model_->busy_rows.size());
     constexpr int kMedian = 3, kP95 = 4;
     const Duration figures[] = {s.sum, s.self, s.average(), s.median, s.p95, s.shortest, s.longest};
     row->setText(0, q(model_->trace.names[s.name]));

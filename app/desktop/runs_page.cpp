@@ -40,7 +40,7 @@ QString loss_of(const RunEntry& e) {
   return e.loss ? QString::number(*e.loss, 'g', 4) : QString::fromUtf8("–");
 }
 QString time_of(const std::optional<Duration>& time) {
-  return time ? q(format_duration(*time)) : QString::fromUtf8("–");
+  return time ? q(format_step_time(*time)) : QString::fromUtf8("–");
 }
 QString bytes_of(const std::optional<Bytes>& bytes) {
   return bytes ? q(format_bytes(*bytes)) : QString::fromUtf8("–");

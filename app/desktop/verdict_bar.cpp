@@ -55,16 +55,6 @@ QString calibrated_text(const Outcome& outcome) {
              : "Calibrated by " + QString::fromStdString(outcome.calibrated) + ". ";
 }
 
-// What of the fullest device's band the capacity leaves out.
-QString unsure_text(const Result& result) {
-  if (!fit_is_unsure(result)) return {};
-  const Banded<Bytes>& peak = fullest(result)->peak;
-  const Bytes over = peak.high - result.capacity, under = result.capacity - peak.low;
-  return QString::fromStdString(
-      result.verdict.fits ? "; its band reaches " + format_bytes(over) + " over"
-                          : "; its band begins " + format_bytes(under) + " under the capacity");
-}
-
 }  // namespace
 
 std::pair<QString, QString> split_sentence(const std::string& sentence) {
@@ -181,17 +171,16 @@ void VerdictBar::refresh() {
   }
   const Result& result = session_.experiment()->result;
   auto [head, rest] = split_sentence(result.verdict.sentence);
-  if (result.verdict.fits) {
-    head =
-        QString(fit_is_unsure(result) ? "Likely fits on all %1 devices" : "Fits on all %1 devices")
-            .arg(result.devices);
+  if (result.verdict.word == FitWord::Fits) {
+    head += QString(" on all %1 devices").arg(result.devices);
   } else {
-    const QString over = QString::fromStdString(format_bytes(-result.verdict.margin)) + " over";
-    head += ": " + over;
-    if (rest.startsWith(over + " ")) rest = rest.mid(over.size() + 1);
+    // The margin, which the sentence tells first, stands beside the word.
+    const QString margin = rest.section(", ", 0, 0).section(" on ", 0, 0);
+    head += ": " + margin;
+    rest = rest.mid(margin.size());
+    rest = rest.startsWith(", ") ? rest.mid(2) : rest.trimmed();
   }
-  rest += unsure_text(result);
-  const bool tight = result.verdict.fits && (fit_is_unsure(result) ||
+  const bool tight = result.verdict.fits && (result.verdict.word == FitWord::MayNotFit ||
                                              static_cast<double>(result.verdict.margin.value) <
                                                  0.01 * static_cast<double>(result.capacity.value));
   const char* tone = !result.verdict.fits ? "error" : tight ? "warn" : "ok";

@@ -99,10 +99,24 @@ std::vector<ComparedFigure> figures_of(const ComparedResult& a, const ComparedRe
   return all;
 }
 
-std::string fit_words(const ComparedResult& side) {
-  if (!side.peak || !side.capacity) return "";
-  const auto spare = static_cast<std::int64_t>(*side.capacity - *side.peak);
-  return spare >= 0 ? "fits" : "does not fit, " + format_bytes(Bytes{-spare}) + " over";
+// The word of the verdict, with the margin where it is not simply that it fits. What was measured
+// has no verdict: there the peak decides.
+std::string fit_words(const JsonCursor& root, const ComparedResult& side, bool measured) {
+  std::string word;
+  std::optional<double> margin;
+  if (!measured && root.has("verdict")) {
+    const JsonCursor verdict = root.at("verdict");
+    margin = number_at(verdict, "margin_bytes");
+    if (verdict.has("word")) word = verdict.at("word").text();
+  } else if (side.peak && side.capacity) {
+    margin = *side.capacity - *side.peak;
+  }
+  if (!margin) return word;
+  const FitWord by_margin = *margin >= 0 ? FitWord::Fits : FitWord::DoesNotFit;
+  if (word.empty()) word = to_string(by_margin);
+  if (word == to_string(FitWord::Fits)) return word;
+  return word + ", " + format_bytes(Bytes{std::llround(std::abs(*margin))}) +
+         (*margin >= 0 ? " spare" : " over");
 }
 
 std::string headline_of(const ComparedResult& a, const ComparedResult& b) {
@@ -111,8 +125,7 @@ std::string headline_of(const ComparedResult& a, const ComparedResult& b) {
   const bool same = std::abs(change) <= 1e-9;
   std::string text = same ? "Both take " + figure_text(FigureUnit::Seconds, *a.step)
                           : "B takes " + less_or_more(change, *a.step) + " time";
-  const std::string fit = fit_words(b);
-  if (!fit.empty()) text += same ? "; B " + fit : " and " + fit;
+  if (!b.fit.empty()) text += same ? "; B " + b.fit : " and " + b.fit;
   return text;
 }
 
@@ -132,14 +145,14 @@ void explain_time(const WaterfallModel& time, std::vector<std::string>& reasons)
     // What stands against it makes a cause more than all.
     const std::string of = share > 1 ? "more than the whole" : format_percent(share) + " of the";
     reasons.push_back(fmt::format("{} wins by {}: {} in A, {} in B, {} difference.", quicker,
-                                  part.name, format_duration(Duration{part.a}),
-                                  format_duration(Duration{part.b}), of));
+                                  part.name, format_step_time(Duration{part.a}),
+                                  format_step_time(Duration{part.b}), of));
     ++told;
   }
   if (against != nullptr && std::abs(against->change()) * 20 >= std::abs(whole))
     reasons.push_back(fmt::format("Against it stands {}: {} in A, {} in B.", against->name,
-                                  format_duration(Duration{against->a}),
-                                  format_duration(Duration{against->b})));
+                                  format_step_time(Duration{against->a}),
+                                  format_step_time(Duration{against->b})));
 }
 
 void explain_memory(const ResultComparison& c, std::vector<std::string>& reasons) {
@@ -216,6 +229,7 @@ ComparedResult compared_document(const Json& raw, const std::string& path) {
   side.money = number_at(root, "money");
   side.peak = highest_peak(root.at("memory"));
   side.capacity = number_at(root.at("memory"), "capacity_bytes");
+  side.fit = fit_words(root, side, run);
   side.counts_tokens = about.has("tokens_per_second_per_device");
   const std::int64_t devices = about.at("cluster").at("devices").integer(1);
   if (run)
@@ -299,7 +313,7 @@ std::string figure_text(FigureUnit unit, std::optional<double> value) {
 ResultComparison compare_results(ComparedResult a, ComparedResult b) {
   ResultComparison c{std::move(a), std::move(b), {}, {}, {}, {}, {}, {}, {}};
   c.figures = figures_of(c.a, c.b);
-  c.time = waterfall_of("Step by cause", WaterfallUnit::Time, c.a, c.b);
+  c.time = waterfall_of("Critical device's step by cause", WaterfallUnit::Time, c.a, c.b);
   c.memory = waterfall_of("Worst device's peak", WaterfallUnit::Memory, c.a, c.b);
   if (c.a.experiment && c.b.experiment) c.ranks = rank_deltas(*c.a.experiment, *c.b.experiment);
   if (c.a.scenario && c.b.scenario)

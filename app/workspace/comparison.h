@@ -39,6 +39,7 @@ struct ComparedResult {
   std::optional<double> rate;                        // tokens or samples a second and device
   std::optional<double> money;                       // US dollars a step
   std::optional<double> peak, capacity;              // bytes
+  std::string fit;                                   // "fits", "may not fit, 1.20 GiB spare"
   bool counts_tokens = true;
   ExperimentPtr experiment;          // null for a document
   std::optional<Scenario> scenario;  // of a plan; a document has none

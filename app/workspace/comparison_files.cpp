@@ -156,7 +156,7 @@ std::string comparison_csv(const ResultComparison& c) {
   add_parts(rows, "seconds", "s", c.a.seconds, c.b.seconds);
   add_parts(rows, "bytes", "B", c.a.bytes, c.b.bytes);
   for (const RankDelta& r : c.ranks.ranks) {
-    rows.add("idle", r.name, "s", to_seconds(r.idle_a), to_seconds(r.idle_b));
+    rows.add("bubble", r.name, "s", to_seconds(r.idle_a), to_seconds(r.idle_b));
     rows.add("peak", r.name, "B", static_cast<double>(r.peak_a.value),
              static_cast<double>(r.peak_b.value));
   }

@@ -84,7 +84,7 @@ std::string run_facts_text(const LessonSettings& facts) {
   const auto updates = static_cast<std::int64_t>(fact(facts, "run_updates"));
   if (fact(facts, "ran") == 0)
     return fmt::format("It ended after {} updates, before all were done.", updates);
-  const auto time = [&](const char* name) { return format_duration(seconds(fact(facts, name))); };
+  const auto time = [&](const char* name) { return format_step_time(seconds(fact(facts, name))); };
   const auto share = [&](const char* name) { return format_percent(fact(facts, name)); };
   std::string text;
   if (facts.find("run_step") != facts.end())

@@ -94,7 +94,7 @@ double figure(const PlanSpace& space, PlanId id, const PricedPlan& plan, PlanObj
   return objective({.step = plan.step,
                     .memory = plan.memory,
                     .devices = space.number(k, space.digit(id, k)),
-                    .breakdown = {}},
+                    .device_time = {}},
                    by);
 }
 
@@ -143,7 +143,7 @@ Reason reason_outside(const Scenario& scenario, const SearchResult& found,
     return why;
   }
   why.fate = Fate::Untried;
-  why.sentence = fmt::format("fits: {}, {}", readable(price.step), readable(price.memory));
+  why.sentence = fmt::format("fits: {}, {}", readable_step(price.step), readable(price.memory));
   if (found.best.empty()) return why;
   const Duration best = found.best.front().step;
   why.distance = to_seconds(price.step) / to_seconds(best) - 1;

@@ -288,10 +288,20 @@ std::string readable(FlopsPerSecond rate) {
 std::string readable(Flops flops) { return three_digits(flops.value, kFlopUnits, 1000); }
 std::string readable(Duration time) {
   if (time == Duration::max()) return "never";
+  if (time == Duration{}) return "0 s";
   return three_digits(static_cast<double>(time.count()), kDurationUnits, 1000);
 }
 std::string readable(Watts power) { return three_digits(power.value, kPowerUnits, 1000); }
 std::string readable(Joules energy) { return three_digits(energy.value, kEnergyUnits, 1000); }
+std::string readable_step(Duration time) {
+  const auto ns = static_cast<double>(time.count());
+  if (std::abs(ns) < 0.9995e9 || time == Duration::max()) return readable(time);
+  return fmt::format("{:.3f} s", ns / 1e9);
+}
+std::string readable_share(double fraction) {
+  std::string digits = fmt::format("{:.1f}", 100 * fraction);
+  return (digits == "-0.0" ? "0.0" : digits) + " %";
+}
 std::string readable_count(double count) {
   static constexpr Unit kCountUnits[] = {{"", 1}, {"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"T", 1e12}};
   std::string text = three_digits(count, kCountUnits, 1000);

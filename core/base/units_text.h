@@ -44,6 +44,10 @@ std::string readable(Flops);
 std::string readable(Duration);
 std::string readable(Watts);
 std::string readable(Joules);
+/// The time of a step: to the millisecond from one second on, "4.938 s"; else as readable().
+std::string readable_step(Duration);
+/// A share in percent with one decimal: 0.347 is "34.7 %". No minus on what rounds to nothing.
+std::string readable_share(double fraction);
 /// A count as people say it: "70.6 B", "1.47 M", "512".
 std::string readable_count(double);
 

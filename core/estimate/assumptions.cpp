@@ -84,7 +84,7 @@ std::vector<Assumed> assumptions(const Scenario& as_given, const Given& given, D
     if (std::abs(one.change) < kLeast) continue;
     one.step = Duration{std::llround(static_cast<double>(step.count()) * (1 + one.change))};
     one.sentence = fmt::format("{} not stated, {} assumed; {} would be {}, {:+.1f} %", open.what,
-                               one.taken, one.other, readable(one.step), 100 * one.change);
+                               one.taken, one.other, readable_step(one.step), 100 * one.change);
     list.push_back(std::move(one));
   }
   std::stable_sort(list.begin(), list.end(), [](const Assumed& a, const Assumed& b) {

@@ -66,6 +66,7 @@ Result estimate(const Workload& w, const CostModel& cost) {
   result.bubble_fraction = step.bubble_fraction;
   result.exposed_communication_fraction = step.exposed_communication_fraction;
   result.breakdown = step.breakdown;
+  result.device_time = step.device_time;
   result.critical_device = step.critical_device;
   for (std::uint32_t d = 0; d < step.memory.size(); ++d) {
     const Bytes peak = total(step.memory[d]);

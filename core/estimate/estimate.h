@@ -83,6 +83,7 @@ struct StepEstimate {
   Duration step{};
   Breakdown breakdown;  // of the device that computes longest; sums to step
   DeviceId critical_device;
+  Breakdown device_time;  // of all pipeline ranks together
   double bubble_fraction = 0, exposed_communication_fraction = 0;
   std::vector<CategoryBytes> memory;  // at each device's peak
   std::vector<Bytes> reserved;        // by each device's allocator for it

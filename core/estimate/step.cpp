@@ -189,21 +189,63 @@ Duration device_compute(const DeviceShare& share) {
   return sum;
 }
 
-// Of one device: what is counted goes in by name, transfers next, and the rest is bubble.
+Duration part_of(Duration whole, double share) {
+  return Duration{std::llround(static_cast<double>(whole.count()) * share)};
+}
+
+// By how much computation takes longer because traffic runs beside it.
+Duration slowed(Duration compute, Duration traffic, double contention) {
+  return part_of(std::min(compute, traffic), contention);
+}
+
+// What one action waits for traffic beside it: for keys and values before what blocks, for weights
+// after that.
+struct WaitsBeside {
+  Duration keys{}, weights{};
+};
+WaitsBeside waits_beside(const PhaseTime& p, double contention) {
+  const auto with_compute = [&](Duration traffic) {
+    return traffic + slowed(p.compute, traffic, contention);
+  };
+  const Duration computed = p.compute + slowed(p.compute, std::max(p.gather, p.beside), contention);
+  WaitsBeside waits;
+  waits.keys = std::max(Duration{}, with_compute(p.beside) - computed);
+  waits.weights =
+      std::max(Duration{}, with_compute(p.gather) - computed - waits.keys - p.blocking());
+  return waits;
+}
+
+// Of one device: what is counted goes in by name, transfers next, and the rest is bubble. As in a
+// timeline, what traffic slows computation down by is computation; only what is waited for is
+// exposed.
 Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
                      const PipelineEstimate& middle, Duration step) {
-  Breakdown b;
-  Duration beside{}, leads{};
+  Breakdown b, slower;
+  Duration keys{}, weights{}, leads{};
   const std::int64_t m = share.microbatches;
+  // Beyond what `before` slows it down by already: while both are there they count once.
+  const auto slow = [&](const PhaseTime& p, bool forward, Duration before, Duration traffic,
+                        std::int64_t often) {
+    if (p.compute == Duration{}) return;
+    const Duration all = (slowed(p.compute, std::max(before, traffic), times.contention) -
+                          slowed(p.compute, before, times.contention)) *
+                         often;
+    const Duration again = part_of(all, to_seconds(p.recompute) / to_seconds(p.compute));
+    (forward ? slower.forward : slower.backward) += all - again;
+    slower.recompute += again;
+  };
   const auto add = [&](const PhaseTime& p, bool forward) {
     (forward ? b.forward : b.backward) += (p.compute - p.recompute) * m;
     b.recompute += p.recompute * m;
+    slow(p, forward, {}, std::max(p.gather, p.beside), m);
     b.tensor_parallel += p.tensor * m;
     b.context_parallel += p.context * m;
     b.expert_parallel += p.expert * m;
     b.data_parallel += p.data * m;
     leads += p.lead * m;
-    beside += std::max(Duration{}, p.beside - p.compute - p.blocking()) * m;
+    const WaitsBeside waits = waits_beside(p, times.contention);
+    keys += waits.keys * m;
+    weights += waits.weights * m;
   };
   Duration copied{};
   for (const StageTime* s : share.stages) {
@@ -212,13 +254,22 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
       add(s->backward_input, false), add(s->backward_weight, false);
     else
       add(s->backward, false);
+    if (s->reduce_overlapped) {
+      const PhaseTime& last = share.split ? s->backward_weight : s->backward;
+      slow(last, false, std::max(last.gather, last.beside), s->reduce_others,
+           times.reduce_every ? m : 1);
+    }
     b.optimizer += s->update;
     copied += s->copies;
   }
-  b.data_parallel += beside;
   const auto take = [&](Duration& part, Duration wanted) {
     part += std::clamp(wanted, Duration{}, std::max(Duration{}, step - b.sum()));
   };
+  take(b.forward, slower.forward);
+  take(b.backward, slower.backward);
+  take(b.recompute, slower.recompute);
+  take(b.context_parallel, keys);
+  take(b.data_parallel, weights);
   // Weights that arrive while the collectives of the action before still run cost nothing.
   take(b.data_parallel, leads);
   if (share.hosted) {
@@ -314,11 +365,8 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
     // A device without neighbours waits for weights and gradients only.
     if (devices == 1) b.data_parallel += std::exchange(b.bubble, Duration{});
     if (d == critical) found.breakdown = b;
-    found.bubble_fraction += to_seconds(b.bubble);
-    found.exposed_communication_fraction += to_seconds(b.exposed_communication());
+    found.device_time = total({found.device_time, b});
   }
-  const double all = to_seconds(found.step) * static_cast<double>(devices);
-  if (all > 0) found.bubble_fraction /= all, found.exposed_communication_fraction /= all;
   for (const StageTime& s : stages) {
     found.model_flops += s.forward.model_flops + s.backward.model_flops;
     found.hardware_flops += s.forward.flops + s.backward.flops;
@@ -348,9 +396,11 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
                       w.scenario.cluster.device.memory.value, process);
   if (slower > 1) {
     found.breakdown.allocator = seconds(to_seconds(found.step) * (slower - 1));
+    found.device_time.allocator = found.breakdown.allocator * static_cast<std::int64_t>(devices);
     found.step += found.breakdown.allocator;
-    found.bubble_fraction /= slower, found.exposed_communication_fraction /= slower;
   }
+  found.bubble_fraction = bubble_fraction(found.device_time);
+  found.exposed_communication_fraction = exposed_communication_fraction(found.device_time);
   return found;
 }
 

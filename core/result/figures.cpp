@@ -1,5 +1,7 @@
 #include "core/result/figures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace trainyard {
@@ -13,6 +15,11 @@ Banded<double> over_step(const Banded<Duration>& step, double at_one_second) {
 
 }  // namespace
 
+std::string readable_rate(double per_second) {
+  const int decimals = per_second >= 99.95 ? 0 : per_second >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f}", per_second, decimals);
+}
+
 Banded<double> rate_per_device(const Result& result) {
   const double work = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
   return over_step(result.step,
@@ -25,17 +32,17 @@ Banded<double> utilisation(const Result& result) {
   return share;
 }
 
+std::vector<Breakdown> rank_breakdowns(const Experiment& e) {
+  std::vector<Breakdown> ranks = breakdowns(e.timeline, e.program, e.prices.recompute_share);
+  for (Breakdown& rank : ranks) rank.allocator = e.result.breakdown.allocator;
+  return ranks;
+}
+
 const StageMemory* fullest(const Result& result) {
   const auto found =
       std::max_element(result.memory.begin(), result.memory.end(),
                        [](const auto& a, const auto& b) { return a.peak.value < b.peak.value; });
   return found == result.memory.end() ? nullptr : &*found;
-}
-
-bool fit_is_unsure(const Result& result) {
-  const StageMemory* most = fullest(result);
-  return most != nullptr && has_band(most->peak) && most->peak.low <= result.capacity &&
-         most->peak.high > result.capacity;
 }
 
 }  // namespace trainyard

@@ -56,7 +56,7 @@ struct Verdict {
   std::vector<CrestPart> crest;  // largest first
   std::string where;             // "on stage 0 (device 0), forward ...; activations make 60.3 GiB."
   std::string sentence;          // the whole verdict in words: headline() and where
-  std::string limit;  // "Limited by bubble: 34.7 % of device time", what costs most time, in words
+  std::string limit;  // "Limited by bubble: 34.7 % of device time", what costs most of it, in words
   std::vector<Fix> fixes;   // cheapest first, at most three; only when it does not fit
   std::optional<Fix> gain;  // when it fits: the cheapest single change that makes the step shorter
                             // and still fits
@@ -113,6 +113,7 @@ struct Result {
   std::optional<HostMemory> host;   // nothing where the device keeps everything
   Breakdown breakdown;              // of the critical device
   DeviceId critical_device;
+  Breakdown device_time;  // of all pipeline ranks together; what the two fractions are shares of
   std::optional<Banded<Joules>> energy;  // of one step, all devices at board power
   std::optional<Banded<double>> money;   // US dollars of one step
   std::optional<Asynchrony> asynchrony;  // step and throughput stand beside what it costs in tokens

@@ -198,15 +198,16 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
   result.model_flops = flops.model;
   result.hardware_flops = flops.hardware;
   state_common(result, workload, cost);
-  const std::vector<Breakdown> parts = breakdowns(timeline, program, prices.recompute_share);
-  result.bubble_fraction = bubble_fraction(parts) / slower;
-  result.exposed_communication_fraction = exposed_communication_fraction(parts) / slower;
+  std::vector<Breakdown> parts = breakdowns(timeline, program, prices.recompute_share);
+  for (Breakdown& part : parts) part.allocator = lost;
+  result.device_time = total(parts);
+  result.bubble_fraction = bubble_fraction(result.device_time);
+  result.exposed_communication_fraction = exposed_communication_fraction(result.device_time);
   result.critical_device = critical_device(parts);
   result.breakdown = parts[result.critical_device.value];
-  result.breakdown.allocator = lost;
   result.asynchrony = asynchrony(program, workload.scenario.plan);
   result.verdict =
-      judge(workload, program, timeline, waves, result.breakdown, result.capacity, process);
+      judge(workload, program, timeline, waves, result.device_time, result.capacity, result.memory);
   if (const std::string sharing = sharing_sentence(program, prices); !sharing.empty())
     result.verdict.limit += "; " + sharing;
   return result;

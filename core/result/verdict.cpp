@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/units_text.h"
-#include "core/memory/process_bytes.h"
 #include "core/result/crest.h"
 
 namespace trainyard {
@@ -34,9 +33,9 @@ std::string makers(const Program& program, const Timeline& timeline, const Verdi
   return fmt::format("{} make{} {}", name, plural ? "" : "s", readable(*largest));
 }
 
+// Of the time of all devices, like every figure that names no device.
 std::string limit(const Breakdown& b) {
-  const double whole = static_cast<double>(b.sum().count());
-  if (whole <= 0) return "";
+  if (b.sum() <= Duration{}) return "";
   const std::pair<std::string_view, Duration> losses[] = {
       {"bubble", b.bubble},
       {"the host that keeps what is offloaded", b.host},
@@ -51,11 +50,11 @@ std::string limit(const Breakdown& b) {
   const auto* most = &losses[0];
   for (const auto& loss : losses)
     if (loss.second > most->second) most = &loss;
-  const double share_lost = 100.0 * static_cast<double>(most->second.count()) / whole;
-  const double work = 100.0 * static_cast<double>((b.forward + b.backward).count()) / whole;
-  if (share_lost < 5.0)
-    return fmt::format("Limited by compute: {:.1f} % of the step is forward and backward", work);
-  return fmt::format("Limited by {}: {:.1f} % of the step", most->first, share_lost);
+  const double lost = share(b, most->second);
+  if (lost < 0.05)
+    return fmt::format("Limited by compute: {} of device time is forward and backward",
+                       readable_share(share(b, b.forward + b.backward)));
+  return fmt::format("Limited by {}: {} of device time", most->first, readable_share(lost));
 }
 
 }  // namespace
@@ -80,10 +79,10 @@ std::string held_of(Bytes peak, Bytes reserved) {
 }
 
 Verdict judge(const Workload& workload, const Program& program, const Timeline& timeline,
-              const std::vector<MemoryWave>& waves, const Breakdown& parts, Bytes capacity,
-              const ProcessMemory& process) {
+              const std::vector<MemoryWave>& waves, const Breakdown& device_time, Bytes capacity,
+              const std::vector<StageMemory>& memory) {
   Verdict verdict;
-  verdict.limit = limit(parts);
+  verdict.limit = limit(device_time);
   if (waves.empty() || waves.front().samples.empty()) {
     verdict.margin = capacity;
     verdict.phase = "idle";
@@ -93,7 +92,10 @@ Verdict judge(const Workload& workload, const Program& program, const Timeline& 
   }
   const std::size_t device = worst(waves);
   const MemoryWave::Sample& crest = waves[device].samples[waves[device].peak];
-  const Bytes peak = total(crest.bytes), reserved = reserved_bytes(crest.bytes, process);
+  const Bytes peak = total(crest.bytes);
+  Bytes reserved = peak;
+  for (const StageMemory& m : memory)
+    if (m.device.value == device) reserved = std::max(reserved, m.reserved);
   verdict.margin = capacity - reserved;
   verdict.fits = verdict.margin.value >= 0;
   verdict.word = verdict.fits ? FitWord::Fits : FitWord::DoesNotFit;

@@ -10,9 +10,11 @@
 namespace trainyard {
 
 /// Everything of a verdict that follows from one run; fixes and gain are filled by whoever may
-/// simulate further plans.
+/// simulate further plans. `memory`: what each device has reserved, where that is known; else what
+/// it holds is all.
 Verdict judge(const Workload&, const Program&, const Timeline&, const std::vector<MemoryWave>&,
-              const Breakdown&, Bytes capacity, const ProcessMemory& = {});
+              const Breakdown& device_time, Bytes capacity,
+              const std::vector<StageMemory>& memory = {});
 
 /// "62.1 GiB", or where the allocator has reserved more for it: "62.1 GiB, 64.6 GiB reserved,".
 std::string held_of(Bytes peak, Bytes reserved);

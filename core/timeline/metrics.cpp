@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/timeline/breakdown_parts.h"
+#include "core/timeline/compare.h"
 
 namespace trainyard {
 namespace {
@@ -28,7 +29,9 @@ std::vector<InstructionId> computations(const Timeline& t, const Program& p, Dev
 }
 
 // Why a device stands idle: from the end of a gap back along what was waited for. Communication on
-// the way is exposed; what is left is bubble.
+// the way is exposed, also where another cause of the same wait ended later: weights that arrive
+// while the neighbour's result is not there yet are waited for all the same. What is left is
+// bubble.
 class IdleReasons {
  public:
   IdleReasons(const Timeline& t, const Program& p)
@@ -39,18 +42,12 @@ class IdleReasons {
   }
 
   void explain(Instant from, Instant to, InstructionId waiting, Breakdown& b) const {
-    Duration left = to - from;
-    for (InstructionId cause = latest_before(waiting, to); cause.valid();
-         cause = latest_before(cause, to)) {
-      const Task& task = p_.task(cause);
-      const Span& span = t_.spans[cause.value];
-      if (task.kind == TaskKind::Compute || span.end <= from) break;
-      const Duration shown = std::min(to, span.end) - std::max(from, span.start);
-      if (shown > Duration{}) transfer_part(b, task) += shown, left -= shown;
-      to = std::min(to, span.start);
-      if (to <= from) break;
-    }
-    b.bubble += left;
+    const Duration gap = to - from;
+    Duration exposed = follow(latest_before(waiting, to), from, to, b);
+    const Instruction& in = p_.instructions[waiting.value];
+    for (std::uint32_t i = 0; i < in.afters && to > from; ++i)
+      exposed += follow(p_.after[in.first_after + i], from, to, b);
+    b.bubble += gap - exposed;
   }
 
   // After the last computation: whatever of the device's communication still runs, latest first.
@@ -74,6 +71,21 @@ class IdleReasons {
   }
 
  private:
+  // Communication within [from, to), from `cause` back along what it waited for, up to the first
+  // computation. Returns how long; `to` becomes the start of the earliest.
+  Duration follow(InstructionId cause, Instant from, Instant& to, Breakdown& b) const {
+    Duration exposed{};
+    for (; cause.valid() && to > from; cause = latest_before(cause, to)) {
+      const Task& task = p_.task(cause);
+      const Span& span = t_.spans[cause.value];
+      if (task.kind == TaskKind::Compute || span.end <= from) break;
+      const Duration shown = std::min(to, span.end) - std::max(from, span.start);
+      if (shown > Duration{}) transfer_part(b, task) += shown, exposed += shown;
+      to = std::min(to, span.start);
+    }
+    return exposed;
+  }
+
   // What may still run when a step's computation is over.
   static bool lasts(TaskKind kind) { return kind == TaskKind::Collective || is_host(kind); }
 
@@ -275,25 +287,25 @@ DeviceId critical_device(const std::vector<Breakdown>& all) {
   return DeviceId{static_cast<std::uint32_t>(least - all.begin())};
 }
 
-namespace {
-
-template <class Part>
-double mean_fraction(const std::vector<Breakdown>& all, Part part) {
-  double sum = 0;
-  for (const Breakdown& b : all) sum += to_seconds(part(b));
-  const double span = all.empty() ? 0 : to_seconds(all.front().sum());
-  const double time = span * static_cast<double>(all.size());
-  return time > 0 ? sum / time : 0;
+Breakdown total(const std::vector<Breakdown>& all) {
+  Breakdown sum;
+  for (const Breakdown& b : all)
+    for (const NamedPart& part : breakdown_parts()) sum.*part.part += b.*part.part;
+  return sum;
 }
 
-}  // namespace
-
-double bubble_fraction(const std::vector<Breakdown>& all) {
-  return mean_fraction(all, [](const Breakdown& b) { return b.bubble; });
+double share(const Breakdown& whole, Duration part) {
+  const Duration sum = whole.sum();
+  return sum > Duration{} ? static_cast<double>(part.count()) / static_cast<double>(sum.count())
+                          : 0;
 }
 
-double exposed_communication_fraction(const std::vector<Breakdown>& all) {
-  return mean_fraction(all, [](const Breakdown& b) { return b.exposed_communication(); });
+double bubble_fraction(const Breakdown& device_time) {
+  return share(device_time, device_time.bubble);
+}
+
+double exposed_communication_fraction(const Breakdown& device_time) {
+  return share(device_time, device_time.exposed_communication());
 }
 
 }  // namespace trainyard

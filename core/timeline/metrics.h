@@ -62,9 +62,21 @@ std::vector<Breakdown> breakdowns(const Timeline&, const Program&,
                                   const std::vector<double>& recompute_share = {});
 /// The device with the least bubble: the one that sets the pace. Ties go to the first. Not empty.
 DeviceId critical_device(const std::vector<Breakdown>&);
-/// Idle that is not exposed communication, over span, mean over devices, [0, 1].
-double bubble_fraction(const std::vector<Breakdown>&);
-double exposed_communication_fraction(const std::vector<Breakdown>&);
+/// The time of all devices together, by cause: device time. A share of it is the mean over devices.
+Breakdown total(const std::vector<Breakdown>&);
+/// The share that a part has of the whole breakdown, [0, 1]; 0 where the whole is empty.
+double share(const Breakdown&, Duration part);
+/// The bubble's share of device time: idle that is not exposed communication, over span, mean over
+/// devices. Whatever says "bubble" without naming a device means this figure.
+double bubble_fraction(const Breakdown& device_time);
+/// The share of device time in which communication runs and the device does not compute.
+double exposed_communication_fraction(const Breakdown& device_time);
+inline double bubble_fraction(const std::vector<Breakdown>& all) {
+  return bubble_fraction(total(all));
+}
+inline double exposed_communication_fraction(const std::vector<Breakdown>& all) {
+  return exposed_communication_fraction(total(all));
+}
 
 // For who asks only one of these: each breaks every device down once more.
 inline DeviceId critical_device(const Timeline& t, const Program& p) {

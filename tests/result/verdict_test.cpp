@@ -111,7 +111,7 @@ TEST(Verdict, CrestSumsUpAndKnowsTensorsOfAllLayers) {
 
 TEST(Verdict, SaysWhatLimits) {
   EXPECT_EQ(Small().verdict(8_GiB).limit,
-            "Limited by compute: 100.0 % of the step is forward and backward");
+            "Limited by compute: 100.0 % of device time is forward and backward");
 }
 
 TEST(Doing, IsWhatRunsThenOrRanLast) {

@@ -80,6 +80,33 @@ TEST(Breakdown, TransfersThatADeviceWaitsForArePipeline) {
   EXPECT_GE(first.pipeline, milliseconds(10));
 }
 
+// Device 1 waits for the result of device 0 and for its own weights, which are there first.
+TEST(Breakdown, WeightsThatArriveDuringALongerWaitAreExposed) {
+  Program program;
+  program.devices = program.stages = 2;
+  Task forward, gather;
+  forward.phase = Phase::Forward;
+  gather.kind = TaskKind::Collective;
+  gather.group = Group::Data;
+  program.tasks = {forward, gather};
+  program.instructions.resize(3);
+  program.instructions[0].task = program.instructions[2].task = TaskId{0};
+  program.instructions[1].task = TaskId{1};
+  program.instructions[2].afters = 2;
+  program.after = {InstructionId{0}, InstructionId{1}};
+  program.streams = {{DeviceId{0}, "compute", {}, true, 0, 1},
+                     {DeviceId{1}, "comm", {}, false, 1, 1},
+                     {DeviceId{1}, "compute", {}, true, 2, 1}};
+  Timeline t;
+  t.spans = {{milliseconds(0), milliseconds(10)},
+             {milliseconds(2), milliseconds(6)},
+             {milliseconds(10), milliseconds(11)}};
+  const Breakdown b = breakdown(t, program, {1});
+  EXPECT_EQ(b.forward, milliseconds(1));
+  EXPECT_EQ(b.data_parallel, milliseconds(4));
+  EXPECT_EQ(b.bubble, milliseconds(6));
+}
+
 TEST(Breakdown, RecomputationIsItsShareOfBackward) {
   const Program program = pipeline({.devices = 1, .microbatches = 3});
   std::vector<double> share(program.tasks.size(), 0);

@@ -16,7 +16,7 @@ TEST(Format, MemoryIsInGibibytesToThreeDigits) {
   EXPECT_EQ(format_bytes(gib(71.66)), "71.7 GiB");
   EXPECT_EQ(format_bytes(gib(7.99)), "7.99 GiB");
   EXPECT_EQ(format_bytes(gib(640.4)), "640 GiB");
-  EXPECT_EQ(format_bytes(gib(-0.66)), "\u22120.66 GiB");
+  EXPECT_EQ(format_bytes(gib(-0.66)), "\u2212676 MiB");
   EXPECT_EQ(format_bytes(Bytes{81559} * (1 << 20)), "79.6 GiB")
       << "an 80 GB card as its driver reports it";
   EXPECT_EQ(format_bytes(512_B), "512 B");
@@ -62,7 +62,7 @@ TEST(Format, ARangeStandsInTheUnitOfItsFigure) {
   EXPECT_EQ(band_text(Banded<Bytes>{gib(71.66), gib(69.1), gib(74.2), ""}).text(),
             "71.7 GiB (69.1 to 74.2)");
   EXPECT_EQ(band_text(Banded<Bytes>{gib(0.5), gib(-0.25), gib(1.25), ""}).text(),
-            "0.50 GiB (\u22120.25 to 1.25)");
+            "512 MiB (\u2212256 to 1280)");
   EXPECT_EQ(band_text(Banded<Joules>{{3.6e6}, {1.8e6}, {7.2e6}, ""}).text(),
             "1.00 kWh (0.50 to 2.00)");
   EXPECT_EQ(band_percent({0.377, 0.35, 0.405, ""}).text(), "37.7 % (35.0 to 40.5)");

@@ -51,7 +51,7 @@ TEST(MemoryView, PeakIsToldAtAnyZoomAndWidth) {
 TEST(MemoryView, HeadroomAndCapacityAreAlwaysThere) {
   const Drawing drawing = draw(memory_model(experiment()));
   EXPECT_TRUE(has_label(drawing, "headroom 1.00 GiB"));
-  EXPECT_TRUE(has_label(drawing, "1.00 GiB spare"));
+  EXPECT_TRUE(has_label(drawing, "headroom 1.00 GiB"));
   EXPECT_TRUE(has_label(drawing, "capacity 20.0 GiB = 20\u2009480 MiB"));
   EXPECT_EQ(count(drawing, MarkKind::Hatch, Pattern::Overflow), 0);
 }
@@ -59,7 +59,7 @@ TEST(MemoryView, HeadroomAndCapacityAreAlwaysThere) {
 TEST(MemoryView, OverflowIsHatchedAboveTheCapacityOnly) {
   const MemoryModel model = memory_model(experiment({2, 4, 18_GiB + 512_MiB}));
   const Drawing drawing = draw(model);
-  EXPECT_TRUE(has_label(drawing, "0.50 GiB over"));
+  EXPECT_TRUE(has_label(drawing, "headroom \u2212512 MiB"));
   EXPECT_GT(count(drawing, MarkKind::Hatch, Pattern::Overflow), 0);
   float limit = 0;
   for (const Mark& mark : drawing.marks)
@@ -143,7 +143,7 @@ TEST(MemoryView, HoverTellsSplitHeadroomPeakAndTensors) {
   EXPECT_EQ(hover.lines[0],
             "context 1.00 GiB, weights 4.00 GiB, optimizer state 8.00 GiB, gradients 4.00 GiB, "
             "activations 1.00 GiB");
-  EXPECT_EQ(hover.lines[1], "2.00 GiB spare of 20.0 GiB");
+  EXPECT_EQ(hover.lines[1], "headroom 2.00 GiB of 20.0 GiB");
   EXPECT_EQ(hover.lines[2], "1.00 GiB under the peak at 2.000 ms");
   EXPECT_EQ(hover.lines[3],
             "largest: optimizer_state 8.00 GiB, weights 4.00 GiB, gradients 4.00 GiB, "

@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "core/base/units_text.h"
+
 namespace trainyard {
 namespace {
 
@@ -97,6 +99,13 @@ std::string spelled(double value, std::span<const Unit> units) {
   return (value < 0 ? "minus " : "") + digits_in(size, unit) + name;
 }
 
+// A text of core/base/units_text with the signs of the screen: a true minus, "µs".
+std::string on_screen(std::string text) {
+  if (text.front() == '-') text.replace(0, 1, kMinus);
+  if (text.ends_with(" us")) text.replace(text.size() - 2, 1, "\u00B5");
+  return text;
+}
+
 // Tenths of a percent, rounded; 0 for a rounding remainder so that there is no "minus 0.0".
 std::string tenths(double fraction) { return fixed(std::fabs(fraction) * 100, 1); }
 bool is_negative(double fraction) { return fraction < 0 && tenths(fraction) != "0.0"; }
@@ -133,10 +142,7 @@ BandText band_text(const Banded<Bytes>& bytes) {
     return in_one_unit(format_bytes(bytes.value), static_cast<double>(bytes.low.value) / unit,
                        static_cast<double>(bytes.high.value) / unit, three_digits);
   }
-  // As format_bytes: differences of hundreds of MiB stay in GiB.
-  const double size = value >= 0.0995 * 1073741824.0
-                          ? std::max(1073741824.0, unit_for(value, kBytes).size)
-                          : unit_for(value, kBytes).size;
+  const double size = unit_for(value, kBytes).size;
   return in_one_unit(format_bytes(bytes.value), static_cast<double>(bytes.low.value) / size,
                      static_cast<double>(bytes.high.value) / size, three_digits);
 }
@@ -165,25 +171,15 @@ void use_number_style(NumberStyle style) { number_style = style; }
 std::string format_bytes(Bytes b) {
   if (number_style == NumberStyle::Exact) return format_count(b.value) + " B";
   if (number_style == NumberStyle::Si) return with_unit(static_cast<double>(b.value), kSiBytes);
-  // Differences of hundreds of MiB stay in GiB, the unit of every capacity beside them.
-  const double value = static_cast<double>(b.value), size = std::fabs(value);
-  if (size >= 0.0995 * 1073741824.0 && size < 0.9995 * 1073741824.0)
-    return (value < 0 ? kMinus : "") + fixed(size / 1073741824.0, 2) + " GiB";
-  return with_unit(value, kBytes);
+  return on_screen(readable(b));
 }
 
-std::string format_duration(Duration d) {
-  return d.count() == 0 ? "0 s" : with_unit(static_cast<double>(d.count()), kTimes);
-}
+std::string format_duration(Duration d) { return on_screen(readable(d)); }
 
-std::string format_step_time(Duration d) {
-  const double ns = static_cast<double>(d.count());
-  return ns < 0.9995e9 ? format_duration(d) : fixed(ns / 1e9, 3) + " s";
-}
+std::string format_step_time(Duration d) { return on_screen(readable_step(d)); }
 
 std::string format_percent(double fraction) {
-  if (std::isnan(fraction)) return kNoNumber;
-  return (is_negative(fraction) ? kMinus : "") + tenths(fraction) + " %";
+  return std::isnan(fraction) ? kNoNumber : on_screen(readable_share(fraction));
 }
 
 std::string format_bandwidth(BytesPerSecond b) { return with_unit(b.value, kBandwidths); }

@@ -1,6 +1,6 @@
 // Numbers as people read them on the screen: three significant digits, one unit, a true minus sign,
-// and the same spelled out for a screen reader. Files and the command line use
-// core/base/units_text.
+// and the same spelled out for a screen reader. The digits of memory, times and shares are those of
+// core/base/units_text, which files and the command line use: one figure reads alike everywhere.
 #pragma once
 
 #include <string>

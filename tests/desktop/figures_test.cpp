@@ -1,0 +1,258 @@
+// One name, one figure: what the window says of a project, on every tab, in every tip, table and
+// picture, and what the command line says of the same plan, is compared name by name, to the last
+// digit.
+#include <gtest/gtest.h>
+
+#include <QAbstractButton>
+#include <QAction>
+#include <QHeaderView>
+#include <QLabel>
+#include <QTabBar>
+#include <QTableWidget>
+#include <QTreeWidget>
+#include <algorithm>
+
+#include "app/desktop/canvas_widget.h"
+#include "app/desktop/page.h"
+#include "app/desktop/perspective.h"
+#include "tests/app/run_program.h"
+#include "tests/desktop/said.h"
+#include "tests/desktop/support.h"
+
+namespace trainyard {
+namespace {
+
+struct Project10 {
+  const char* name;
+  const char* model;
+  const char* cluster;
+  std::vector<std::string> settings;
+};
+
+void PrintTo(const Project10& p, std::ostream* out) { *out << p.name; }
+
+std::string text_of_label(const QString& text) { return text.toStdString(); }
+
+// Whether a text is a figure and nothing else.
+bool is_bare(const std::string& text) {
+  static const std::regex figure("[-+]?\\d+(\\.\\d+)? ?[%a-z/$]+( \\(.*\\))?");
+  return std::regex_match(plain(text), figure);
+}
+
+class Listener {
+ public:
+  explicit Listener(Window& window) : window_(window) {}
+
+  void hear(const std::string& tab) {
+    tab_ = tab;
+    hear_labels();
+    hear_tables();
+    for (const QTabBar* bar : window_.findChildren<QTabBar*>())
+      if (bar->isVisible())
+        for (int i = 0; i < bar->count(); ++i) add(bar->tabText(i).toStdString(), "", "tabs");
+    for (CanvasWidget* canvas : window_.findChildren<CanvasWidget*>())
+      if (canvas->isVisible() && canvas->drawing() != nullptr) hear_canvas(*canvas);
+    const Page* page = shown_page();
+    if (page == nullptr) return;
+    if (const auto table = page->table()) hear_rows(*table);
+  }
+
+  std::vector<Said> said;
+
+ private:
+  void add(const std::string& text, const std::string& of, const std::string& place) {
+    if (!heard_.insert({text, of, place}).second) return;
+    add_said(said, text, of, tab_ + " " + place);
+  }
+
+  const Page* shown_page() const {
+    for (const Page* page : window_.pages())
+      if (page->isVisible()) return page;
+    return nullptr;
+  }
+
+  // A label that is a figure and nothing else belongs to the label before it.
+  void hear_labels() {
+    std::string before;
+    for (const QWidget* widget : window_.findChildren<QWidget*>()) {
+      if (!widget->isVisible()) continue;
+      const std::string place = widget->accessibleName().toStdString();
+      add(widget->toolTip().toStdString(), "", place + " tip");
+      add(widget->accessibleDescription().toStdString(), "", place + " description");
+      QString text;
+      if (const auto* label = qobject_cast<const QLabel*>(widget)) text = label->text();
+      if (const auto* button = qobject_cast<const QAbstractButton*>(widget)) text = button->text();
+      if (text.isEmpty()) continue;
+      const std::string words = text.toStdString();
+      add(is_bare(words) ? before + " " + words : words, "", place + " label");
+      before = words;
+    }
+  }
+
+  void hear_tables() {
+    for (const QTreeWidget* tree : window_.findChildren<QTreeWidget*>()) {
+      if (!tree->isVisible()) continue;
+      const std::string place = tree->accessibleName().toStdString();
+      for (int i = 0; i < tree->topLevelItemCount(); ++i)
+        hear_item(*tree, *tree->topLevelItem(i), place);
+    }
+    for (const QTableWidget* table : window_.findChildren<QTableWidget*>()) {
+      if (!table->isVisible() || table->columnCount() != 2) continue;
+      for (int row = 0; row < table->rowCount(); ++row)
+        if (table->item(row, 0) != nullptr && table->item(row, 1) != nullptr)
+          add(table->item(row, 0)->text().toStdString() + " " +
+                  table->item(row, 1)->text().toStdString(),
+              "selected", table->accessibleName().toStdString());
+    }
+  }
+
+  void hear_item(const QTreeWidget& tree, const QTreeWidgetItem& item, const std::string& place) {
+    const std::string first = item.text(0).toStdString();
+    for (int c = 0; c < tree.columnCount(); ++c) {
+      const std::string text = item.text(c).toStdString();
+      add(item.toolTip(c).toStdString(), place + ": " + first, place + " tip");
+      if (text.empty()) continue;
+      const std::string head = tree.headerItem()->text(c).toStdString();
+      const bool bare = is_bare(text);
+      add(bare ? head + " " + text : text, bare ? thing_of(first, place) : "", place);
+    }
+    for (int i = 0; i < item.childCount(); ++i) hear_item(tree, *item.child(i), place);
+  }
+
+  // A row that is a device's is of that device in every table, any other of this table alone.
+  static std::string thing_of(const std::string& row, const std::string& place) {
+    const std::string thing = one_thing(plain(row));
+    return thing.rfind("rank ", 0) == 0 ? thing : place + ": " + thing;
+  }
+
+  // Labels of one height are a row, which may begin with a device's name; a label that is a figure
+  // alone belongs to the words to the left of it.
+  void hear_canvas(CanvasWidget& canvas) {
+    const std::string place = canvas.accessibleName().toStdString();
+    add(canvas.scene().description().toStdString(), "", place + " description");
+    std::map<int, std::vector<const Label*>> rows;
+    for (const Label& label : canvas.drawing()->labels)
+      rows[static_cast<int>(std::lround(label.at.y))].push_back(&label);
+    for (auto& [y, row] : rows) {
+      std::stable_sort(row.begin(), row.end(),
+                       [](const Label* a, const Label* b) { return a->at.x < b->at.x; });
+      std::string of;
+      for (const Label* label : row) {
+        const std::string thing = one_thing(plain(label->text));
+        if (thing.rfind("rank ", 0) == 0) of = thing;
+        if (!is_bare(label->text)) add(label->text, of, place);
+      }
+    }
+    hear_tips(canvas, place);
+  }
+
+  void hear_tips(CanvasWidget& canvas, const std::string& place) {
+    std::set<QString> tips;
+    for (int y = 2; y < canvas.height(); y += 11)
+      for (int x = 2; x < canvas.width(); x += 23)
+        tips.insert(canvas.scene().tooltip({static_cast<float>(x), static_cast<float>(y)}));
+    for (const QString& tip : tips) {
+      const std::string text = plain(tip.toStdString());
+      const std::string head = text.substr(0, text.find('\n'));
+      const std::string title = head.substr(0, head.find("  "));
+      // Parts of a run differ from place to place: the first line says where.
+      const std::string thing = one_thing(title);
+      const bool whole = thing != title && text.find(" to ") == std::string::npos;
+      if (text.size() > head.size())
+        add(text.substr(head.size() + 1), whole ? thing : place + ": " + head, place + " tip");
+    }
+  }
+
+  void hear_rows(const DataTable& table) {
+    constexpr std::size_t kMost = 400;
+    for (std::size_t r = 0; r < std::min(table.rows, kMost); ++r) {
+      std::string row = table.title;
+      for (std::size_t c = 0; c < table.columns.size(); ++c)
+        if (const DataUnit unit = table.columns[c].unit;
+            unit == DataUnit::Words || unit == DataUnit::Count)
+          row += " " + table.columns[c].name + " " + cell_text(table.columns[c], table.cell(r, c));
+      for (std::size_t c = 0; c < table.columns.size(); ++c)
+        if (const DataUnit unit = table.columns[c].unit;
+            unit != DataUnit::Words && unit != DataUnit::Count)
+          add(table.columns[c].name + " " + cell_text(table.columns[c], table.cell(r, c)), row,
+              "table " + table.title);
+    }
+  }
+
+  Window& window_;
+  std::string tab_;
+  std::set<std::tuple<std::string, std::string, std::string>> heard_;
+};
+
+// Lines that are set in are of what the last line at the margin names.
+void hear_program(std::vector<Said>& said, const std::string& verb, const Project10& project,
+                  const TemporaryFolder& folder) {
+  std::vector<std::string> words = {verb, "--model", project.model, "--cluster", project.cluster};
+  for (const std::string& setting : project.settings) {
+    words.emplace_back("--set");
+    words.push_back(setting);
+  }
+  const Ran ran = run_program(TRAINYARD_PROGRAM, words, folder.path());
+  ASSERT_TRUE(ran.exit == 0 || ran.exit == 3) << ran.err;
+  std::string head, line;
+  for (std::istringstream lines(ran.out); std::getline(lines, line);) {
+    const bool inner = line.rfind("  ", 0) == 0;
+    if (!inner) head = plain(line);
+    std::smatch device;
+    static const std::regex of_device("critical device \\d+");
+    std::string of = inner ? head : "";
+    if (inner && std::regex_search(head, device, of_device)) of = one_thing(device.str());
+    add_said(
+        said,
+        line.substr(line.find_first_not_of(' ') == std::string::npos ? 0
+                                                                     : line.find_first_not_of(' ')),
+        of, "trainyard " + verb);
+  }
+}
+
+class OneFigure : public ::testing::TestWithParam<Project10> {};
+
+TEST_P(OneFigure, StandsUnderOneName) {
+  const Project10& project = GetParam();
+  const TemporaryFolder folder;
+  const auto window = window_with({project.model, project.cluster, "", project.settings});
+  ASSERT_NE(window->session().experiment(), nullptr);
+  Listener listener(*window);
+  for (const Perspective& p : perspectives()) {
+    window->actions_of()[QString("view.") + p.id]->trigger();
+    std::vector<const char*> tabs(p.tabs.begin(), p.tabs.end());
+    if (tabs.empty()) tabs.push_back("");
+    for (const char* tab : tabs) {
+      if (*tab != 0) window->actions_of()[QString("view.") + tab]->trigger();
+      ASSERT_TRUE(happens([&] { return window->settled(); })) << p.id << " " << tab;
+      listener.hear(*tab != 0 ? tab : p.id);
+    }
+  }
+  hear_program(listener.said, "simulate", project, folder);
+  for (const std::string& line : contradictions(listener.said)) ADD_FAILURE() << line;
+}
+
+const Project10 kProjects[] = {
+    {"dense", "llama-3-8b", "h100-sxm:8", {"tp=2", "global-batch=16"}},
+    {"routed", "mixtral-8x7b", "h100-sxm:16", {"ep=8", "tp=2", "global-batch=32"}},
+    {"pipeline", "llama-3-8b", "h100-sxm:8", {"tp=2", "pp=4", "global-batch=16"}},
+    {"zero3", "llama-3-8b", "h100-sxm:8", {"zero=3", "global-batch=16"}},
+    {"asynchronous",
+     "llama-3-8b",
+     "h100-sxm:8",
+     {"tp=2", "pp=4", "schedule=pipedream-2bw", "global-batch=16"}},
+    {"waves", "gpt-tiny", "h100-sxm:1", {"schedule=tick-tock", "global-batch=4"}},
+    {"offload", "llama-3-8b", "h100-sxm:8", {"pp=2", "offload=optimizer", "global-batch=16"}},
+    {"too-large", "llama-3-70b", "h100-sxm:8", {"tp=8", "global-batch=8"}},
+    {"one-device", "gpt-tiny", "h100-sxm:1", {"global-batch=8"}},
+    {"local", "gpt-tiny", "cpu-small:2", {"pp=2", "global-batch=8"}}};
+
+INSTANTIATE_TEST_SUITE_P(TenProjects, OneFigure, ::testing::ValuesIn(kProjects),
+                         [](const auto& info) {
+                           std::string name = info.param.name;
+                           name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace trainyard
