@@ -9,13 +9,11 @@
 #include <utility>
 
 #include "core/cost/alpha_beta.h"
+#include "core/cost/local_core.h"
+#include "core/cost/priced_by.h"
 
 namespace trainyard {
 namespace {
-
-double bytes_of(const Work& work) {
-  return static_cast<double>(work.read.value) + static_cast<double>(work.written.value);
-}
 
 using KernelShape = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::int64_t,
                                std::int64_t, std::int64_t, double, std::int64_t, std::int64_t>;
@@ -27,45 +25,89 @@ KernelShape shape_of(const Work& w) {
 using Kernel = std::tuple<std::int16_t, WorkKind, DType>;
 Kernel kernel_of(const Work& w) { return {w.kernel, w.kind, w.math}; }
 
+CoreTime formula(Work work) {
+  static const Device core = device("cpu");
+  work.math = DType::F32;  // a curve is of one format, which need not be one that the device
+                           // multiplies
+  return local_core_time(work, core);
+}
+
 // The time of one kernel as a function of its size, through all that was measured of it: straight
-// lines between neighbours where both axes are logarithms, never falling.
+// lines between neighbours where both axes are logarithms, never falling. A kernel's size is the
+// time that the formula gives it.
 class Curve {
  public:
   explicit Curve(const std::vector<const KernelTiming*>& measured) {
-    by_flops_ = std::all_of(measured.begin(), measured.end(),
-                            [](const KernelTiming* t) { return t->work.flops.value > 0; });
-    for (const KernelTiming* t : measured)
-      points_.push_back({std::log(std::max(1.0, size(t->work))),
-                         std::log(std::max(1e-9, to_seconds(t->time))), 1});
+    for (const KernelTiming* t : measured) {
+      const CoreTime parts = formula(t->work);
+      points_.push_back(
+          {std::log(parts.seconds()), std::log(std::max(1e-9, to_seconds(t->time))), 1, parts});
+    }
     std::sort(points_.begin(), points_.end(), [](const Point& a, const Point& b) {
       return std::tie(a.size, a.time) < std::tie(b.size, b.time);
     });
     make_rising();
   }
 
-  double seconds_of(const Work& work, double least) const {
-    const double x = std::log(std::max(1.0, size(work)));
-    const Point &first = points_.front(), &last = points_.back();
-    // Beyond the largest, and below the smallest down to what starting anything takes, in
-    // proportion.
-    if (x >= last.size) return std::exp(last.time + (x - last.size));
-    if (x <= first.size)
-      return std::max(std::exp(first.time + (x - first.size)),
-                      std::min(std::exp(first.time), least));
-    const auto above =
-        std::upper_bound(points_.begin(), points_.end(), x,
-                         [](double value, const Point& p) { return value < p.size; });
-    const Point &b = *above, &a = *(above - 1);
-    return std::exp(a.time + (b.time - a.time) * (x - a.size) / (b.size - a.size));
+  double seconds_of(const Work& work) const {
+    const CoreTime parts = formula(work);
+    const Neighbours n = neighbours(parts);
+    if (n.below == n.above) return carried(*n.below, parts);
+    return std::exp(n.below->time + (n.above->time - n.below->time) * n.share);
+  }
+
+  double likeness(const Work& work) const {
+    const CoreTime parts = formula(work);
+    const Neighbours n = neighbours(parts);
+    return (1 - n.share) * alike(n.below->parts, parts) + n.share * alike(n.above->parts, parts);
   }
 
  private:
   struct Point {
     double size, time;
     int weight;
+    CoreTime parts;
+  };
+  // Beyond the ends both are the same.
+  struct Neighbours {
+    const Point *below, *above;
+    double share;  // of the way from below to above
   };
 
-  double size(const Work& work) const { return by_flops_ ? work.flops.value : bytes_of(work); }
+  Neighbours neighbours(const CoreTime& parts) const {
+    const double x = std::log(parts.seconds());
+    const Point &first = points_.front(), &last = points_.back();
+    if (x >= last.size) return {&last, &last, 0};
+    if (x <= first.size) return {&first, &first, 0};
+    const auto above =
+        std::upper_bound(points_.begin(), points_.end(), x,
+                         [](double value, const Point& p) { return value < p.size; });
+    const Point &b = *above, &a = *(above - 1);
+    return {&a, &b, (x - a.size) / (b.size - a.size)};
+  }
+
+  // What a measured kernel takes longer (or less) than the formula falls on its start, arithmetic
+  // and traffic in proportion to their squares, so most of it on what it mostly is: a small product
+  // that is slow to start says little of a large one, and a row by a matrix, which is the reading
+  // of the matrix, is not a 32nd of 32 rows.
+  static double carried(const Point& from, const CoreTime& parts) {
+    const CoreTime& p = from.parts;
+    const double more = std::exp(from.time) - p.seconds();
+    const double squares = p.start * p.start + p.arithmetic * p.arithmetic + p.traffic * p.traffic;
+    constexpr double kLeast = 0.1;  // of the formula
+    const auto part = [&](double mine, double theirs) {
+      return mine * std::max(kLeast, 1 + more * theirs / squares);
+    };
+    return part(parts.start, p.start) + part(parts.arithmetic, p.arithmetic) +
+           part(parts.traffic, p.traffic);
+  }
+
+  static double alike(const CoreTime& a, const CoreTime& b) {
+    const auto part = [&](double x, double y) {
+      return std::min(x / a.seconds(), y / b.seconds());
+    };
+    return part(a.start, b.start) + part(a.arithmetic, b.arithmetic) + part(a.traffic, b.traffic);
+  }
 
   // One point a size, their geometric mean, and neighbours that fall pooled into one height
   // (pool adjacent violators, Ayer et al. 1955).
@@ -103,11 +145,10 @@ class Curve {
     points_ = std::move(merged);
   }
 
-  bool by_flops_ = true;
   std::vector<Point> points_;
 };
 
-class Calibrated final : public CostModel {
+class Calibrated final : public MeasuredCostModel {
  public:
   explicit Calibrated(Calibration calibration) : c_(std::move(calibration)) {
     std::map<Kernel, std::vector<const KernelTiming*>> measured;
@@ -127,7 +168,7 @@ class Calibrated final : public CostModel {
   std::string_view name() const override { return "calibrated"; }
 
   std::vector<std::string> leaves_out() const override {
-    return {"kernels that were not measured take what the roofline of the device says",
+    return {"kernels that were not measured take what a formula of the core says",
             "shapes between those that were measured lie on a straight line of logarithms",
             "cache that other work on the same chip takes, and changes of its clock"};
   }
@@ -139,8 +180,15 @@ class Calibrated final : public CostModel {
     const auto same = exact_.find(shape_of(work));
     if (same != exact_.end()) return same->second + overhead;
     const auto curve = curves_.find(kernel_of(work));
-    if (curve == curves_.end()) return fallback_->compute(work, device);
-    return seconds(curve->second.seconds_of(work, to_seconds(device.launch.value))) + overhead;
+    if (curve == curves_.end()) return seconds(local_core_time(work, device).seconds());
+    return seconds(curve->second.seconds_of(work)) + overhead;
+  }
+
+  PriceBasis priced_by(const Work& work) const override {
+    if (exact_.count(shape_of(work)) > 0) return {PricedBy::Measurement};
+    const auto curve = curves_.find(kernel_of(work));
+    if (curve == curves_.end()) return {PricedBy::Formula};
+    return {PricedBy::OtherShapes, curve->second.likeness(work)};
   }
 
   Duration transfer(Bytes bytes, const Cluster&, std::size_t) const override {
@@ -178,7 +226,6 @@ class Calibrated final : public CostModel {
   static constexpr double kUnchecked = 0.15;  // of what nobody held against a run
 
   const Calibration c_;
-  const std::unique_ptr<CostModel> fallback_ = roofline_cost_model();
   std::map<KernelShape, Duration> exact_;
   std::map<Kernel, Curve> curves_;
   std::string basis_;

@@ -37,7 +37,7 @@ struct Calibration {
   std::vector<std::string> notes;
 };
 
-/// Owns a copy. Falls back, for a kernel that was never measured, to the roofline of the device,
+/// Owns a copy. Falls back, for a kernel that was never measured, to core/cost/local_core.h,
 /// and says so in leaves_out().
 std::unique_ptr<CostModel> calibrated_cost_model(Calibration);
 

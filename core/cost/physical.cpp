@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/saturating.h"
+#include "core/cost/local_core.h"
 #include "core/cost/physical_links.h"
 #include "core/model/ops.h"
 
@@ -94,6 +95,7 @@ struct Rates {
   std::array<double, 16> pace{};     // by DType: its peak over that of 16 bit
   double attention = 0, memory = 0, chain = 1, softmax = 1, gap = 0, host_op = 0;
   int units = 0;
+  bool local = false;  // a core of this machine: no tiles, no waves, no kernels of a framework
 };
 
 double format_share(DType type, const Parameters& p) {
@@ -138,6 +140,7 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
   const bool has_host = g != Generation::Other && g != Generation::Tpu;
   r.host_op = has_host ? p[P::HostOp] * 1e-6 : 0;
   r.units = device.units;
+  r.local = is_local_core(device);
   return r;
 }
 
@@ -290,6 +293,7 @@ class Physical final : public CostModel {
   }
 
   double kernel(const Work& work, const Rates& r, const Device& device) const {
+    if (r.local) return local_core_time(work, device).seconds();
     const KernelFacts& facts = facts_of(work);
     double busy = 0;
     switch (work.kind) {
@@ -355,6 +359,17 @@ Generation generation(const Device& device) {
   return Generation::Other;
 }
 
+namespace {
+
+bool is_of_kernels(std::string_view name) {
+  constexpr std::string_view kOfKernels[] = {"format.", "product.",   "attention.", "chain.",
+                                             "loss.",   "optimizer.", "experts."};
+  return std::any_of(std::begin(kOfKernels), std::end(kOfKernels),
+                     [&](std::string_view prefix) { return begins(name, prefix); });
+}
+
+}  // namespace
+
 std::vector<Parameter> parameters_of(const Device& device) {
   const Generation g = generation(device);
   constexpr std::string_view kGenerations[] = {"volta", "ampere", "hopper", "blackwell", "tpu"};
@@ -364,6 +379,8 @@ std::vector<Parameter> parameters_of(const Device& device) {
     bool reads = true;
     for (std::size_t i = 0; i < std::size(kGenerations); ++i)
       if (last == kGenerations[i]) reads = static_cast<std::size_t>(g) == i + 1;
+    // A core of this machine is priced by core/cost/local_core.h.
+    if (is_local_core(device) && is_of_kernels(row.name)) reads = false;
     if (begins(row.name, "clock.")) reads = begins(device.id, last.substr(0, last.find('-')));
     if (g == Generation::Other && (begins(row.name, "memory.rate") || begins(row.name, "kernel.") ||
                                    begins(row.name, "host.")))

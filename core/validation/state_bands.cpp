@@ -1,9 +1,12 @@
+#include "core/validation/bands.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/validation/bands.h"
+#include "core/cost/local_core.h"
+#include "core/validation/local_band.h"
 
 namespace trainyard {
 namespace {
@@ -75,17 +78,23 @@ std::string sentence(const Band& band) {
 }  // namespace
 
 void state_bands(Result& result, const Workload& work, const CostModel& cost) {
-  if (cost.name() == "calibrated") {
-    result.evidence = Evidence{{}, false, "priced by measurements of this very machine", {}};
+  if (is_local_core(work.scenario.cluster.device)) {
+    const PricedTime priced = priced_time(work, cost);
+    state_time(result, local_band(priced, cost.band()));
+    const bool measured = priced.measured + priced.other_shapes > priced.formula;
+    result.evidence =
+        Evidence{{},
+                 !measured,
+                 measured ? "priced by measurements of this very machine"
+                          : "nothing of this machine was measured: \"trainyard calibrate\" does",
+                 {}};
     return;
   }
   const StepEstimate step = estimate_step(work, cost);
   const Band time = time_band(work, step);
   if (!time.nearest.empty()) state_time(result, time);
-  // What our own executor holds is counted, not modelled.
   const Band memory = memory_band(work, step);
-  if (!memory.nearest.empty() && work.scenario.cluster.device.id != "cpu")
-    state_memory(result, memory);
+  if (!memory.nearest.empty()) state_memory(result, memory);
   result.evidence = Evidence{time.nearest, time.outside, sentence(time), time.unchecked};
 }
 

@@ -7,6 +7,9 @@
 #include <cmath>
 #include <map>
 
+#include "core/cost/local_core.h"
+#include "core/cost/priced_by.h"
+
 namespace trainyard {
 namespace {
 
@@ -70,22 +73,68 @@ TEST(Calibrated, OneKernelRisesWithItsWork) {
   }));
 }
 
-// Twice the size in the middle of a line of slope one half: the square root of two times the time.
+double size_of(const Work& work) { return local_core_time(work, device("cpu")).seconds(); }
+
+// The size of a kernel is the time that the formula gives it.
 TEST(Calibrated, BetweenNeighboursALineOfLogarithms) {
+  const Work small = work_of(1e6), large = work_of(4e6), between = work_of(2e6);
   const auto model = calibrated_cost_model(
-      measured({{.work = work_of(1e6), .time = 100us}, {.work = work_of(4e6), .time = 200us}}));
-  EXPECT_NEAR(static_cast<double>(time_of(*model, work_of(2e6)).count()), 100e3 * std::sqrt(2.0),
-              2);
-  EXPECT_NEAR(static_cast<double>(time_of(*model, work_of(8e6)).count()), 400e3, 2);  // in
-                                                                                      // proportion
-  EXPECT_EQ(time_of(*model, work_of(1)), device("cpu").launch.value);  // never less than a start
+      measured({{.work = small, .time = 100us}, {.work = large, .time = 200us}}));
+  const double expected = 100e3 * std::pow(2.0, std::log(size_of(between) / size_of(small)) /
+                                                    std::log(size_of(large) / size_of(small)));
+  EXPECT_NEAR(static_cast<double>(time_of(*model, between).count()), expected, 2);
 }
 
-TEST(Calibrated, AKernelThatWasNeverMeasuredTakesTheRoofline) {
+// Twice as slow as the formula where arithmetic is all: twice as slow at a hundred times the work.
+TEST(Calibrated, BeyondThemWhatIsMadeTheSameIsAsMuchSlower) {
+  const Work large = work_of(1e10), larger = work_of(1e12);
+  const auto model =
+      calibrated_cost_model(measured({{.work = large, .time = seconds(2 * size_of(large))}}));
+  EXPECT_NEAR(to_seconds(time_of(*model, larger)) / size_of(larger), 2, 0.2);
+  // One that is slow to start is as slow where it is all start, and says nothing of arithmetic.
+  const Work tiny = work_of(100);
+  const auto slow =
+      calibrated_cost_model(measured({{.work = tiny, .time = seconds(8 * size_of(tiny))}}));
+  EXPECT_NEAR(to_seconds(time_of(*slow, work_of(1))) / size_of(work_of(1)), 8, 0.1);
+  EXPECT_NEAR(to_seconds(time_of(*slow, larger)) / size_of(larger), 1, 0.01);
+}
+
+// A row by a matrix takes as long as reading the matrix: 32 rows, which read it once too, do not
+// take 32 times as long.
+TEST(Calibrated, OneRowIsNotAThirtySecondOfThirtyTwo) {
+  const auto product = [](std::int64_t rows) {
+    Work work = work_of(2.0 * static_cast<double>(rows) * 256 * 256);
+    work.m = rows, work.n = work.k = 256;
+    work.read = Bytes{4 * (256 * 256 + 256 * rows)}, work.written = Bytes{4 * 256 * rows};
+    return work;
+  };
+  const auto model = calibrated_cost_model(measured({{.work = product(1), .time = 8us}}));
+  const double times = to_seconds(time_of(*model, product(32))) / 8e-6;
+  EXPECT_GT(times, 1);
+  EXPECT_LT(times, 6);
+}
+
+TEST(Calibrated, AKernelThatWasNeverMeasuredTakesTheFormula) {
   const auto model = calibrated_cost_model(measured({{.work = work_of(1e6), .time = 100us}}));
   const Work other = work_of(1e9, 7);
-  EXPECT_EQ(time_of(*model, other), time_of(*roofline_cost_model(), other));
+  EXPECT_EQ(time_of(*model, other), seconds(size_of(other)));
   EXPECT_EQ(time_of(*model, Work{}), 0ns);
+}
+
+TEST(Calibrated, KnowsWhatItsPricesStandOn) {
+  const auto model = calibrated_cost_model(measured({{.work = work_of(1e6), .time = 100us}}));
+  const auto& by = dynamic_cast<const MeasuredCostModel&>(*model);
+  EXPECT_EQ(by.priced_by(work_of(1e6)).by, PricedBy::Measurement);
+  EXPECT_EQ(by.priced_by(work_of(2e6)).by, PricedBy::OtherShapes);
+  EXPECT_EQ(by.priced_by(work_of(1e6, 7)).by, PricedBy::Formula);
+  // The farther a shape is from what was measured, the less it is made like it.
+  double before = 1;
+  for (const double flops : {2e6, 4e6, 1e7, 1e8, 1e9}) {
+    const double likeness = by.priced_by(work_of(flops)).likeness;
+    EXPECT_GT(likeness, 0);
+    EXPECT_LT(likeness, before);
+    before = likeness;
+  }
 }
 
 TEST(Calibrated, CopiesAndCollectivesFollowTheLine) {

@@ -1,0 +1,24 @@
+// How long one kernel keeps a core of this machine busy, by formula: what runs of the CPU backend
+// are predicted by where nothing was measured, and the form in which kernels that were measured are
+// carried over to sizes that were not.
+#pragma once
+
+#include "core/cluster/device.h"
+#include "core/model/op.h"
+
+namespace trainyard {
+
+/// Whether it is the catalogue's "cpu", which the CPU backend runs on.
+bool is_local_core(const Device&);
+
+/// What a kernel's time is made of, in seconds: one after the other, because a core packs the
+/// operands of a product before it multiplies them.
+struct CoreTime {
+  double start = 0, arithmetic = 0, traffic = 0;
+  double seconds() const { return start + arithmetic + traffic; }
+};
+
+/// Throws Error{Unsupported} for a product in a format that the device has no peak for.
+CoreTime local_core_time(const Work&, const Device&);
+
+}  // namespace trainyard
