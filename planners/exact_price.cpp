@@ -53,7 +53,7 @@ Fate illegal_fate(const Diagnostics& found) {
   if (begins(place, "plan#/batch")) return Fate::Batch;
   if (begins(place, "plan#/mesh/cp")) return Fate::Sequence;
   if (begins(place, "plan#/mesh/tp") || begins(place, "plan#/mesh/ep") ||
-      begins(place, "plan#/choices/tensor-parallel"))
+      begins(place, "plan#/mesh/etp") || begins(place, "plan#/choices/tensor-parallel"))
     return Fate::Heads;
   if (begins(place, "plan#/mesh") || begins(place, "cluster")) return Fate::Devices;
   for (const std::string_view name : {"recompute", "zero", "overlap", "offload"})

@@ -73,11 +73,11 @@ std::vector<std::int64_t> device_counts(const Scenario& s) {
 
 std::optional<KnobValues> number_values(std::string_view key, const Scenario& s, std::int64_t now) {
   const Mesh& mesh = s.plan.mesh;
-  const std::int64_t data = std::int64_t{mesh.dp.value_or(1)} * mesh.cp;
+  const std::int64_t data = ranks(mesh, Group::Data);
   if (key == kDevicesKnob) return around(now, device_counts(s));
   if (key == "tp" || key == "pp" || key == "cp" || key == "dp")
     return around(now, divisors(s.cluster.count));
-  if (key == "ep") return around(now, divisors(data));
+  if (key == "ep") return around(now, divisors(expert_pool(mesh)));
   if (key == "hybrid") return hybrid_values(now, data);
   if (key == "virtual-stages") return around(now, up_to(layers_a_device(s)));
   if (key == "micro-batch")

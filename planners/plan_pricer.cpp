@@ -29,6 +29,7 @@ struct KnobIndex {
         tp(s.knob("tp")),
         cp(s.knob("cp")),
         ep(s.knob("ep")),
+        etp(s.knob("etp")),
         pp(s.knob("pp")),
         dp(s.knob("dp")),
         order(s.knob("rank-order")),
@@ -43,7 +44,7 @@ struct KnobIndex {
         schedule(s.knob("schedule")),
         virtual_stages(s.knob("virtual-stages")),
         offload(s.knob("offload")) {}
-  std::size_t devices, tp, cp, ep, pp, dp, order, zero, hybrid, sequence_parallel, recompute,
+  std::size_t devices, tp, cp, ep, etp, pp, dp, order, zero, hybrid, sequence_parallel, recompute,
       precision, overlap, tensor_overlap, micro, schedule, virtual_stages, offload;
 };
 
@@ -61,7 +62,9 @@ void each_combination(const PlanSpace& space, Digits& digits, std::size_t from, 
 struct MeshJob {
   Digits digits;  // of knobs up to rank order; zeros behind
   std::int64_t devices = 1, tp = 1, cp = 1, ep = 1, pp = 1, dp = 1;
-  std::size_t group = 0;  // of meshes in which layers do the same work
+  bool whole_experts = false;
+  std::int64_t replicas = 1;  // of what is replicated most: other weights, or experts
+  std::size_t group = 0;      // of meshes in which layers do the same work
 };
 
 class SpacePricer {
@@ -104,7 +107,11 @@ class SpacePricer {
       job.dp = job.devices / model;
       const std::string& wanted = space_.knobs()[at_.dp].values[digits[at_.dp]];
       if (wanted != "rest" && number(at_.dp, digits) != job.dp) return;
-      if (job.dp * job.cp % job.ep != 0) return;
+      if (job.tp == 1 && digits[at_.etp] != 0) return;
+      job.whole_experts = job.tp > 1 && space_.knobs()[at_.etp].values[digits[at_.etp]] == "1";
+      const std::int64_t data = job.dp * job.cp, pool = job.whole_experts ? data * job.tp : data;
+      if (pool % job.ep != 0) return;
+      job.replicas = std::max(data, pool / job.ep);
       if ((job.pp == 1 || job.dp * job.cp == 1) && digits[at_.order] != 0) return;
       job.group = groups.try_emplace(group_key(job), groups.size()).first->second;
       jobs_.push_back(std::move(job));
@@ -116,10 +123,15 @@ class SpacePricer {
   std::vector<std::int64_t> group_key(const MeshJob& job) const {
     std::vector<std::int64_t> key(
         job.digits.begin(), job.digits.begin() + static_cast<std::ptrdiff_t>(at_.devices + 1));
-    Mesh mesh{static_cast<int>(job.tp), static_cast<int>(job.cp), static_cast<int>(job.ep),
-              static_cast<int>(job.dp), static_cast<int>(job.pp), order_of(job)};
+    const Mesh mesh{static_cast<int>(job.tp),
+                    static_cast<int>(job.cp),
+                    static_cast<int>(job.ep),
+                    static_cast<int>(job.dp),
+                    static_cast<int>(job.pp),
+                    order_of(job),
+                    job.whole_experts ? std::optional<int>(1) : std::nullopt};
     const Cluster cluster = with_devices(space_.base().cluster, job.devices);
-    key.insert(key.end(), {job.tp, job.cp, job.ep, job.pp > 1 ? 1 : 0});
+    key.insert(key.end(), {job.tp, job.cp, job.ep, job.whole_experts ? 1 : 0, job.pp > 1 ? 1 : 0});
     for (const Group g : {Group::Tensor, Group::Context, Group::Expert}) {
       const GroupShape shape = group_shape(mesh, g, cluster);
       key.insert(key.end(), {shape.ranks, shape.per_node, shape.neighbours, shape.stride});
@@ -194,12 +206,12 @@ class SpacePricer {
 
   bool canonical_layer(const MeshJob& job, const Digits& d) const {
     if (job.tp == 1 && (d[at_.sequence_parallel] != 0 || d[at_.tensor_overlap] != 0)) return false;
-    return job.dp * job.cp > 1 || d[at_.overlap] == 0;
+    return job.replicas > 1 || d[at_.overlap] == 0;
   }
 
   bool canonical_state(const MeshJob& job, const Digits& d) const {
     const std::int64_t data = job.dp * job.cp, group = number(at_.hybrid, d);
-    if (data == 1 && d[at_.zero] != 0) return false;
+    if (job.replicas == 1 && d[at_.zero] != 0) return false;
     const bool none = space_.knobs()[at_.zero].values[d[at_.zero]] == "0";
     return d[at_.hybrid] == 0 || !(none || (group > 1 && (group >= data || data % group != 0)));
   }

@@ -261,10 +261,11 @@ std::optional<std::vector<std::uint32_t>> PlanSpace::canonical(
   if (value("devices") % model != 0) return std::nullopt;
   const std::int64_t rest = value("devices") / model, data = rest * value("cp");
   if (word("dp") != "rest" && value("dp") != rest) return std::nullopt;
-  if (data % value("ep") != 0) return std::nullopt;
-  if (tp == 1) idle("sequence-parallel"), idle("tensor-overlap");
+  const std::int64_t pool = word("etp") == "1" ? data * tp : data, ep = value("ep");
+  if (pool % ep != 0) return std::nullopt;
+  if (tp == 1) idle("etp"), idle("sequence-parallel"), idle("tensor-overlap");
   if (pp == 1 || data == 1) idle("rank-order");
-  if (data == 1) idle("zero"), idle("overlap");
+  if (data == 1 && pool == ep) idle("zero"), idle("overlap");
   const std::int64_t group = value("hybrid");
   if (word("zero") == "0" || (group > 1 && (group >= data || data % group != 0))) idle("hybrid");
   if (pp == 1) {

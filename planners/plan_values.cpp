@@ -82,6 +82,7 @@ std::span<const std::string_view> knob_keys() {
                                                "tp",
                                                "cp",
                                                "ep",
+                                               "etp",
                                                "pp",
                                                "dp",
                                                "rank-order",
@@ -105,6 +106,7 @@ std::vector<std::string> default_values(const Scenario& s, std::string_view key)
   if (key == "tp") return as_text(divisors_up_to(devices, kMostTensor));
   if (key == "cp") return context_degrees(s);
   if (key == "ep") return as_text(divisors_up_to(experts(s.model), devices));
+  if (key == "etp" && experts(s.model) > 1) return {"tp", "1"};
   if (key == "pp") return as_text(divisors_up_to(devices, std::max(1, layer_count(s.model))));
   if (key == "dp") return {"rest"};
   if (key == "rank-order") return {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"};

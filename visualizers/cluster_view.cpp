@@ -33,7 +33,7 @@ std::int64_t stride_of(const Mesh& mesh, std::string_view wanted) {
     const std::string axis = mesh.order.substr(at, dash - at);
     if (axis == wanted) break;
     if (const auto found = sizes.find(axis); found != sizes.end())
-      stride *= found->second;  // ep lies inside dp and cp
+      stride *= found->second;  // ep lies inside the others
     at = dash + 1;
   }
   return stride;

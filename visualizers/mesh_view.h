@@ -15,7 +15,8 @@
 
 namespace trainyard {
 
-/// The kinds of parallelism, in the default rank order; ep lies inside dp x cp.
+/// The kinds of parallelism, in the default rank order; ep lies inside dp x cp, or tp x cp x dp
+/// where experts are whole.
 inline constexpr std::array<const char*, 5> kMeshNames = {"tp", "cp", "ep", "dp", "pp"};
 /// A device's rank in each, in the order of kMeshNames.
 using MeshPlace = std::array<std::int64_t, 5>;

@@ -15,8 +15,8 @@ namespace {
 std::string plan_of(const PreparedRow& prepared) {
   const Plan& plan = prepared.workload.scenario.plan;
   std::string text;
-  for (const char* key : {"tp", "cp", "ep", "pp", "virtual-stages", "micro-batch", "global-batch",
-                          "seq", "schedule", "zero", "recompute", "precision"})
+  for (const char* key : {"tp", "cp", "ep", "etp", "pp", "virtual-stages", "micro-batch",
+                          "global-batch", "seq", "schedule", "zero", "recompute", "precision"})
     if (const std::string value = setting(plan, key);
         !value.empty() && value != "none" && value != "1")
       text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);

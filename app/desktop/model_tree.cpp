@@ -50,6 +50,7 @@ Measure measure_of(const Session& session, const Model& model) {
   measure.binding.tp = plan.mesh.tp;
   measure.binding.cp = plan.mesh.cp;
   measure.binding.ep = plan.mesh.ep;
+  measure.binding.whole_experts = whole_experts(plan.mesh);
   return measure;
 }
 

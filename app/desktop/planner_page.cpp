@@ -34,7 +34,7 @@ std::string fixed_otherwise(const PlanSpace& space, const Plan& plan) {
   const Mesh& mesh = plan.mesh;
   const auto speaks = [&](std::string_view key) {
     if (key == "schedule" || key == "virtual-stages") return mesh.pp > 1;
-    if (key == "sequence-parallel" || key == "tensor-overlap") return mesh.tp > 1;
+    if (key == "etp" || key == "sequence-parallel" || key == "tensor-overlap") return mesh.tp > 1;
     if (key == "zero" || key == "overlap") return mesh.dp.value_or(1) > 1;
     return key == "tp" || key == "pp" || key == "cp" || key == "ep" || key == "micro-batch" ||
            key == "recompute" || key == "precision";

@@ -23,6 +23,7 @@ constexpr Title kTitles[] = {{"tp", "Tensor"},
                              {"dp", "Data"},
                              {"cp", "Context"},
                              {"ep", "Expert"},
+                             {"etp", "Expert tensor"},
                              {"zero", "ZeRO stage"},
                              {"micro-batch", "Microbatch"},
                              {"seq", "Sequence"},
@@ -155,7 +156,7 @@ void StrategyRow::set_value(const QString& value, bool derived) {
 const Method* StrategyRow::method() const {
   if (setting_.key == "tp") return find_method("tensor-parallel");
   if (setting_.key == "cp") return find_method("context-parallel");
-  if (setting_.key == "ep") return find_method("expert-parallel");
+  if (setting_.key == "ep" || setting_.key == "etp") return find_method("expert-parallel");
   if (setting_.key == "zero" || setting_.key == "recompute" || setting_.key == "overlap")
     return find_method(setting_.key);
   return find_method(value_.toStdString());

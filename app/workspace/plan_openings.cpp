@@ -48,8 +48,8 @@ class Openings {
     // Those that free memory and leave the training what it is, then those that change its
     // numbers.
     for (const char* key : {"recompute", "zero", "sequence-parallel", "micro-batch", "tp", "pp",
-                            "cp", "ep", "virtual-stages", "schedule", "offload", "flash-attention",
-                            "gradient-dtype", "precision", "optimizer"})
+                            "cp", "ep", "etp", "virtual-stages", "schedule", "offload",
+                            "flash-attention", "gradient-dtype", "precision", "optimizer"})
       open_knob(key);
     for (const std::int64_t times : {2, 4, 8, 16}) add_devices(times);
     std::stable_sort(found_.begin(), found_.end(), [](const Opening& a, const Opening& b) {

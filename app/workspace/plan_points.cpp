@@ -13,8 +13,8 @@ namespace trainyard {
 namespace {
 
 // Knobs that plan_name() tells.
-constexpr std::string_view kNamed[] = {"tp", "pp",      "cp",       "ep",
-                                       "dp", "devices", "schedule", "virtual-stages"};
+constexpr std::string_view kNamed[] = {
+    "tp", "pp", "cp", "ep", "etp", "dp", "devices", "schedule", "virtual-stages"};
 
 enum Family : std::uint8_t { kOneChunk, kInterleaved, kOther, kNoPipeline };
 
@@ -142,6 +142,7 @@ std::string plan_name(const PlanSpace& space, PlanId id) {
   for (const auto& [word, key] :
        {std::pair("TP", "tp"), std::pair("PP", "pp"), std::pair("CP", "cp"), std::pair("EP", "ep")})
     if (number(space, id, key) > 1) add(fmt::format("{} {}", word, number(space, id, key)));
+  if (value(space, id, "etp") == "1") add("ETP 1");
   if (const std::int64_t dp = data_ranks(space, id); dp > 1) add(fmt::format("DP {}", dp));
   return name.empty() ? "one device" : name;
 }

@@ -139,6 +139,12 @@ class DeepSpeedWriter {
       limits_.warn(
           "plan#/mesh/ep",
           fmt::format("experts are the program's: deepspeed.moe.layer.MoE(ep_size={})", mesh.ep));
+    if (whole_experts(mesh))
+      limits_.refuse("plan#/mesh/etp",
+                     fmt::format("it takes the ranks of experts from data parallel alone, and the "
+                                 "plan from tp {} too (etp 1)",
+                                 mesh.tp),
+                     "etp=tp ep=1");
     if ((mesh.tp > 1 || has_pipeline()) && mesh.order.find("tp") > mesh.order.find("dp"))
       limits_.refuse("plan#/mesh/order",
                      fmt::format("tensor parallel ranks lie next to each other there, and the plan "

@@ -46,13 +46,12 @@ void rank_order(const Mesh& mesh, MegatronWords& to, Limits& limits) {
   }
   to.emplace_back("--use-tp-pp-dp-mapping");
   // It makes groups of experts for every model; where stages are not outermost, their replicas
-  // (dp x cp / ep) must be as many as those of the other weights (dp).
-  if (mesh.cp != mesh.ep)
+  // must be as many as those of the other weights (dp).
+  if (const std::int64_t experts = ranks(mesh, Group::ExpertData); experts != mesh.dp)
     limits.refuse("plan#/mesh/order",
                   fmt::format("stages that lie inside data parallel (--use-tp-pp-dp-mapping) need "
-                              "as many replicas of experts as of other weights, so that cp = ep; "
-                              "found cp {}, ep {}",
-                              mesh.cp, mesh.ep),
+                              "as many replicas of experts as of other weights (dp {}), found {}",
+                              *mesh.dp, experts),
                   "rank-order=tp-cp-ep-dp-pp");
 }
 
@@ -134,10 +133,11 @@ void expert_ranks(const Scenario& s, bool sequence_parallel, MegatronWords& to, 
                               "parallel",
                               mesh.ep, mesh.tp),
                   "sequence-parallel=on");
-  if (mesh.ep == 1) return;
+  const int etp = mesh.etp.value_or(mesh.tp);
+  if (mesh.ep == 1 && etp == mesh.tp) return;
   to.push_back(fmt::format("--expert-model-parallel-size {}", mesh.ep));
-  to.push_back(fmt::format("--expert-tensor-parallel-size {}", mesh.tp));
-  if (once_to_a_rank(s)) {
+  to.push_back(fmt::format("--expert-tensor-parallel-size {}", etp));
+  if (mesh.ep > 1 && once_to_a_rank(s)) {
     to.emplace_back("--moe-token-dispatcher-type flex");
     to.emplace_back("--moe-enable-deepep");
     limits.warn("plan#/choices/expert-parallel",
@@ -146,12 +146,12 @@ void expert_ranks(const Scenario& s, bool sequence_parallel, MegatronWords& to, 
   } else {
     to.emplace_back("--moe-token-dispatcher-type alltoall");
   }
-  const std::int64_t world = s.cluster.count, inner = std::int64_t{mesh.tp} * mesh.ep * mesh.pp;
+  const std::int64_t world = s.cluster.count, inner = std::int64_t{etp} * mesh.ep * mesh.pp;
   if (world % inner != 0)
     limits.refuse("plan#/mesh/ep",
-                  fmt::format("tp {} x ep {} x pp {} = {} must divide the {} devices", mesh.tp,
+                  fmt::format("etp {} x ep {} x pp {} = {} must divide the {} devices", etp,
                               mesh.ep, mesh.pp, inner, world));
-  if (find_choice(s.plan, "fp16") != nullptr)
+  if (mesh.ep > 1 && find_choice(s.plan, "fp16") != nullptr)
     limits.refuse("plan#/choices/fp16", "it has no expert parallel in fp16", "precision=bf16");
 }
 

@@ -201,7 +201,8 @@ class TorchtitanWriter {
                                  "the model, found tp {}, pp {}",
                                  data, mesh.tp, mesh.pp),
                      "zero=3");
-    if (mesh.ep > 1 && shard * cp % mesh.ep != 0) expert_ranks(shard * cp);
+    const std::int64_t pool = shard * cp * (whole_experts(mesh) ? mesh.tp : 1);
+    if (mesh.ep > 1 && pool % mesh.ep != 0) expert_ranks(pool);
     number("data_parallel_replicate_degree", data / std::max<std::int64_t>(1, shard));
     number("data_parallel_shard_degree", shard);
     if (divides == 3 && plan_.mesh.pp > 1 && zero_.text("reduce") == "microbatch")
@@ -212,11 +213,13 @@ class TorchtitanWriter {
       word("fsdp_reshard_after_forward", zero_.flag("reshard") ? "always" : "never");
   }
 
-  // Experts lie over the ranks that divide weights, of which there are this many.
-  void expert_ranks(std::int64_t divided) {
+  // Experts lie over the ranks that divide weights, of which there are this many, and over the
+  // tensor ranks of each where experts are whole.
+  void expert_ranks(std::int64_t pool) {
     limits_.refuse(
         "plan#/mesh/ep",
-        fmt::format("ep {} must divide the {} ranks that divide weights", plan_.mesh.ep, divided),
+        fmt::format("ep {} must divide the {} ranks that divide weights{}", plan_.mesh.ep, pool,
+                    whole_experts(plan_.mesh) ? ", tensor ranks included" : ""),
         zero_.integer("stage") == 3 ? "hybrid=0" : "zero=3");
   }
 
@@ -349,7 +352,13 @@ class TorchtitanWriter {
       word("context_parallel_rotate_method", "alltoall");  // keys and values go round
     }
     number("expert_parallel_degree", mesh.ep);
-    if (mesh.ep > 1) number("expert_tensor_parallel_degree", mesh.tp);
+    if (mesh.ep > 1) number("expert_tensor_parallel_degree", mesh.etp.value_or(mesh.tp));
+    if (mesh.ep == 1 && whole_experts(mesh))
+      limits_.refuse("plan#/mesh/etp",
+                     fmt::format("it cuts experts over all tensor ranks (tp {}) where ep is 1, and "
+                                 "the plan has etp 1",
+                                 mesh.tp),
+                     "etp=tp");
     if (mesh.order != "tp-cp-ep-dp-pp")
       limits_.refuse(
           "plan#/mesh/order",

@@ -150,6 +150,7 @@ Json plan_object() {
                   object({degree("tp"),
                           degree("cp"),
                           degree("ep"),
+                          degree("etp"),
                           degree("dp"),
                           degree("pp"),
                           {"order", described(text(), "fastest first, as tp-cp-ep-dp-pp"), false}}),

@@ -15,7 +15,8 @@ constexpr std::int64_t kMostSize = std::int64_t{1} << 31;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 constexpr std::int64_t kMostLayers = 100'000;
 
-// Spellings by the order of the enumerators.
+// Spellings by the order of the enumerators. Of axes, those that a file states: an expert's width
+// and the tokens at it are written as any product's, and the op that they belong to tells them.
 const std::vector<std::string> kAxes = {"none",     "batch", "sequence", "sequence-region", "heads",
                                         "kv-heads", "ffn",   "vocab",    "experts"};
 const std::vector<std::string> kKinds = {"parameter", "activation", "statistic", "mask", "index"};
@@ -32,10 +33,22 @@ Enum parse_enum(const JsonCursor& cursor, const std::vector<std::string>& names)
   return static_cast<Enum>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
+const std::string& axis_word(Axis axis) {
+  return spelling(kAxes, axis == Axis::ExpertFfn        ? Axis::Ffn
+                         : axis == Axis::ExpertSequence ? Axis::Sequence
+                                                        : axis);
+}
+
+bool same_in_file(const Shape& a, const Shape& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Dim& x, const Dim& y) {
+    return x.size == y.size && x.units == y.units && axis_word(x.axis) == axis_word(y.axis);
+  });
+}
+
 // A dimension that is never divided is its size; any other says its axis.
 Json dim_json(const Dim& dim) {
   if (dim.axis == Axis::None && dim.units == 0) return Json(dim.size);
-  Json object = Json::object().set("axis", spelling(kAxes, dim.axis));
+  Json object = Json::object().set("axis", axis_word(dim.axis));
   if (dim.size != 0) object.set("size", dim.size);
   if (dim.units != 0) object.set("units", dim.units);
   return object;
@@ -120,6 +133,10 @@ Tensor read_graph_tensor(const JsonCursor& cursor) {
   for (const JsonCursor& dim : shape.items()) tensor.shape.push_back(read_dim(dim));
   if (tensor.shape.size() > 8)
     shape.refuse("expected at most 8 dimensions, found " + std::to_string(tensor.shape.size()));
+  if (std::any_of(tensor.shape.begin(), tensor.shape.end(),
+                  [](const Dim& dim) { return dim.axis == Axis::Experts; }))
+    for (Dim& dim : tensor.shape)
+      if (dim.axis == Axis::Ffn) dim.axis = Axis::ExpertFfn;
   if (local_elements(tensor.shape, Binding{}) > kMostElements)
     shape.refuse("expected at most 2^56 elements, found more");
   if (const auto tied = cursor.find("tied_to")) {
@@ -220,10 +237,11 @@ class GraphReader {
                                   std::to_string(outputs.size()));
     for (std::size_t i = 0; i < made.size(); ++i) {
       const TensorId id = tensor(outputs[i]);
-      if (graph_[id].shape != made[i].shape || graph_[id].kind != made[i].kind)
+      if (!same_in_file(graph_[id].shape, made[i].shape) || graph_[id].kind != made[i].kind)
         outputs[i].refuse("expected the shape that " + std::string(node.op->name) + " makes, " +
                           to_text(made[i].shape) + ", found " + to_text(graph_[id].shape) +
                           " or another axis or kind");
+      graph_.tensors[id.value].shape = made[i].shape;
       node.outputs.push_back(id);
       ready_[id.value] = true;
     }

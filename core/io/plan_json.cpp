@@ -29,6 +29,7 @@ Json mesh_json(const Mesh& mesh) {
   if (mesh.dp) json.set("dp", *mesh.dp);
   json.set("pp", mesh.pp);
   json.set("order", mesh.order);
+  if (mesh.etp) json.set("etp", *mesh.etp);
   return json;
 }
 
@@ -136,8 +137,9 @@ void read_order(const JsonCursor& at, Plan& plan) {
 }
 
 void read_mesh(PlanReader& reader, const JsonCursor& at, Plan& plan) {
-  reader.keys(at, {"tp", "cp", "ep", "dp", "pp", "order"});
-  for (const char* degree : {"tp", "cp", "ep", "dp", "pp"}) reader.member(at, degree, plan, degree);
+  reader.keys(at, {"tp", "cp", "ep", "etp", "dp", "pp", "order"});
+  for (const char* degree : {"tp", "cp", "ep", "etp", "dp", "pp"})
+    reader.member(at, degree, plan, degree);
   reader.member(at, "order", plan, "rank-order");
 }
 

@@ -60,7 +60,9 @@ Bytes further_bytes(const Workload& w, const Body& body, const ProcessMemory& pr
 
 Bytes bucket_bytes(const Workload& w, std::int64_t parameters) {
   const std::int64_t most = w.layout.framework.bucket_parameters;
-  if (most == 0 || ranks(w.scenario.plan.mesh, Group::Data) == 1) return {};
+  const Mesh& mesh = w.scenario.plan.mesh;
+  if (most == 0 || (ranks(mesh, Group::Data) == 1 && ranks(mesh, Group::ExpertData) == 1))
+    return {};
   return gradient_bytes(std::min(most, 2 * parameters), w.layout);
 }
 

@@ -10,6 +10,7 @@ namespace trainyard {
 Plan complete(const Scenario& scenario) {
   Plan plan = scenario.plan;
   plan.mesh.dp = data_parallel(plan, scenario.cluster);
+  if (plan.mesh.etp == plan.mesh.tp) plan.mesh.etp.reset();
   if (plan.batch.sequence == 0) plan.batch.sequence = scenario.model.sequence;
   if (plan.batch.global == 0) plan.batch.global = plan.batch.micro * *plan.mesh.dp * plan.mesh.pp;
   if (chosen_on(plan, MethodAxis::Schedule) == nullptr)
@@ -22,7 +23,7 @@ Plan complete(const Scenario& scenario) {
   }
   if (plan.mesh.tp > 1) choice(plan, "tensor-parallel");
   if (plan.mesh.cp > 1) choice(plan, "context-parallel");
-  if (plan.mesh.ep > 1) choice(plan, "expert-parallel");
+  if (plan.mesh.ep > 1 || plan.mesh.etp) choice(plan, "expert-parallel");
   for (std::string_view always :
        {"recompute", "data-parallel", "gradient-accumulation", "zero", "overlap"})
     choice(plan, always);

@@ -2,6 +2,13 @@
 // data-parallel ones. Tokens travel to the ranks that hold their experts (dispatch) and back
 // (combine), forward and backward.
 //
+// Beside tensor parallel an expert is cut over the tensor ranks as any product is (etp = tp), or
+// whole on one of them (etp = 1). Then ep takes its ranks from tp x cp x dp, every tensor rank
+// dispatches its own part of the tokens, and nothing is reduced inside an expert:
+//
+//   etp = tp   x/t ── all-to-all ──▶ all-gather ──▶ [columns ─ rows] ── reduce-scatter ──▶
+//   etp = 1    x/t ── all-to-all ──▶ [expert] ──▶
+//
 // Lepikhin et al., "GShard", ICLR 2021; Fedus et al., "Switch Transformers", JMLR 2022.
 #include <algorithm>
 #include <cmath>
@@ -88,28 +95,63 @@ std::int64_t experts(const Model& model) {
   return 0;
 }
 
+Diagnostics refuse_experts(std::string sentence, std::string_view place, std::string fix) {
+  return {{Diagnostic::Severity::Error,
+           std::move(sentence),
+           {"plan#/" + std::string(place)},
+           std::move(fix)}};
+}
+
+bool divides_tokens(const Plan& plan) {
+  const Choice* chosen = find_choice(plan, "tensor-parallel");
+  return chosen != nullptr && chosen->params.flag("sequence-parallel");
+}
+
+// The degree to which tensor ranks cut an expert. A complete plan states it only where it is not
+// tp.
+Diagnostics check_expert_tensor(const Scenario& scenario, std::int64_t count) {
+  const Mesh& mesh = scenario.plan.mesh;
+  if (!mesh.etp) return {};
+  const std::string etp = "etp=" + std::to_string(*mesh.etp);
+  if (count == 0)
+    return refuse_experts(
+        etp + " is the tensor degree of experts, and " + scenario.model.name + " has none",
+        "mesh/etp", "etp=tp");
+  if (!whole_experts(mesh))
+    return refuse_experts(etp + " cuts an expert over some of " + std::to_string(mesh.tp) +
+                              " tensor ranks: expected all of them (etp=" +
+                              std::to_string(mesh.tp) + ") or one (etp=1)",
+                          "mesh/etp", "etp=tp");
+  if (!divides_tokens(scenario.plan))
+    return refuse_experts(etp +
+                              " has every tensor rank send tokens of its own to the experts, "
+                              "which are divided over tp only with sequence parallel",
+                          "choices/tensor-parallel", "sequence-parallel=on");
+  return {};
+}
+
 Diagnostics check_expert_parallel(const Scenario& scenario, const Params&) {
   const Mesh& mesh = scenario.plan.mesh;
-  if (mesh.ep == 1) return {};
   const std::int64_t count = experts(scenario.model);
-  const auto refuse = [](std::string sentence, std::string fix) {
-    return Diagnostics{
-        {Diagnostic::Severity::Error, std::move(sentence), {"plan#/mesh/ep"}, std::move(fix)}};
-  };
+  if (Diagnostics found = check_expert_tensor(scenario, count); !found.empty()) return found;
+  if (mesh.ep == 1) return {};
   const std::string ep = "ep=" + std::to_string(mesh.ep);
   if (count == 0)
-    return refuse(ep + " spreads experts, and " + scenario.model.name + " has none", "ep=1");
-  const std::int64_t replicas = std::int64_t{*mesh.dp} * mesh.cp;
+    return refuse_experts(ep + " spreads experts, and " + scenario.model.name + " has none",
+                          "mesh/ep", "ep=1");
+  const std::int64_t pool = expert_pool(mesh);
   std::int64_t legal = std::min<std::int64_t>(mesh.ep, count);
-  while (legal > 1 && (count % legal != 0 || replicas % legal != 0)) --legal;
+  while (legal > 1 && (count % legal != 0 || pool % legal != 0)) --legal;
   if (count % mesh.ep != 0)
-    return refuse(ep + " does not divide " + std::to_string(count) + " experts",
-                  "ep=" + std::to_string(legal));
-  if (replicas % mesh.ep != 0)
-    return refuse(ep + " takes its ranks from dp x cp = " + std::to_string(replicas) +
-                      ", which it does not divide",
-                  "ep=" + std::to_string(legal));
-  return {};
+    return refuse_experts(ep + " does not divide " + std::to_string(count) + " experts", "mesh/ep",
+                          "ep=" + std::to_string(legal));
+  if (pool % mesh.ep == 0) return {};
+  const bool whole = whole_experts(mesh), could_be = !whole && pool * mesh.tp % mesh.ep == 0;
+  return refuse_experts(
+      ep + " takes its ranks from " + (whole ? "tp x cp x dp = " : "dp x cp = ") +
+          std::to_string(pool) + ", which it does not divide" +
+          (could_be ? "; with whole experts (etp=1) it would take them from tp too" : ""),
+      "mesh/ep", could_be ? "etp=1" : "ep=" + std::to_string(legal));
 }
 
 }  // namespace
@@ -124,7 +166,8 @@ Method expert_parallel() {
                 "Lepikhin et al.", "ICLR", 2021},
       .card = {.gains = "expert weights, gradients and optimizer state divided by ep",
                .costs = "two all-to-alls of every routed token a layer, forward and backward",
-               .legal_when = "ep divides the experts and dp x cp"},
+               .legal_when = "ep divides the experts and dp x cp, or tp x cp x dp where each "
+                             "expert is whole on one rank (etp = 1)"},
       .file = "core/methods/expert_parallel.cpp",
       .params = {{.name = "copies",
                   .fallback = std::string("framework"),
@@ -132,8 +175,11 @@ Method expert_parallel() {
                          "holds one (over the network: to each node), or as the framework does",
                   .values = {"framework", "expert", "rank"}}},
       .check = check_expert_parallel,
-      .arrange = [](Layout& layout, const Scenario& s,
-                    const Params&) { layout.binding.ep = s.plan.mesh.ep; },
+      .arrange =
+          [](Layout& layout, const Scenario& s, const Params&) {
+            layout.binding.ep = s.plan.mesh.ep;
+            layout.binding.whole_experts = whole_experts(s.plan.mesh);
+          },
       .rewrite = rewrite_expert_parallel,
   };
 }

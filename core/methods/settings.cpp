@@ -340,10 +340,21 @@ std::vector<Setting> make_settings() {
       {"ep",
        {"expert-parallel", "expert-model-parallel-size", "expert-parallel-degree",
         "expert-parallel-size"},
-       "expert-parallel degree, taken from dp x cp",
+       "expert-parallel degree, taken from dp x cp, or from tp x cp x dp with etp=1",
        {},
        [](P& p, V v, L& l) { p.mesh.ep = degree(v, l); },
        [](const P& p) { return number(p.mesh.ep); }},
+      {"etp",
+       {"expert-tensor-parallel", "expert-tensor-parallel-size", "expert-tensor-parallel-degree"},
+       "tensor ranks over which an expert is cut: tp, or 1 = each expert whole on one rank",
+       {"tp", "1"},
+       [](P& p, V v, L& l) {
+         if (v == "tp")
+           p.mesh.etp.reset();
+         else
+           p.mesh.etp = degree(v, l);
+       },
+       [](const P& p) { return p.mesh.etp ? number(*p.mesh.etp) : std::string("tp"); }},
       {"virtual-stages",
        {"virtual-pipeline-stages", "num-virtual-stages-per-pipeline-rank",
         "virtual-pipeline-model-parallel-size"},

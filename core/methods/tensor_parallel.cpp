@@ -15,6 +15,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/communication.h"
 #include "core/methods/sequence_length.h"
+#include "core/model/ops.h"
 
 namespace trainyard {
 namespace {
@@ -36,6 +37,7 @@ class Inserter {
                                                                        // reads the tensor
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
+      if (!cut(node)) continue;
       if (node.split == TensorSplit::Column) {
         const auto [entry, is_new] = entering.try_emplace(node.inputs[0], i, i);
         entry->second.second = i;
@@ -59,13 +61,17 @@ class Inserter {
   }
 
  private:
+  // Whether tensor ranks share the node's work; each has an expert to itself where they are whole.
+  bool cut(const Node& node) const {
+    return !layout_.binding.whole_experts || node.op != &routed_matmul();
+  }
   static bool is_loss(const Node& node) { return node.op->name == "softmax_loss"; }
   Bytes whole(TensorId tensor) const {
     return local_bytes(graph_[tensor], whole_, layout_.precision);
   }
   bool enters_columns(TensorId tensor) const {
     return std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
-      return node.split == TensorSplit::Column && node.inputs[0] == tensor;
+      return cut(node) && node.split == TensorSplit::Column && node.inputs[0] == tensor;
     });
   }
   bool divided(TensorId tensor) const {
@@ -182,7 +188,9 @@ Diagnostics check_degree(const Scenario& scenario) {
   for (const Block& block : scenario.model.blocks)
     for (const Tensor& tensor : block.graph.tensors)
       for (const Dim& dim : tensor.shape) {
-        const bool heads = dim.axis == Axis::Heads, other = dim.axis == Axis::Ffn;
+        const bool heads = dim.axis == Axis::Heads,
+                   other = dim.axis == Axis::Ffn ||
+                           (dim.axis == Axis::ExpertFfn && !whole_experts(scenario.plan.mesh));
         const std::int64_t units = dim.units > 0 ? dim.units : dim.size;
         const bool kv = dim.axis == Axis::KvHeads && units % tp != 0 && tp % units != 0;
         if (!kv && !((heads || other) && units % tp != 0)) continue;

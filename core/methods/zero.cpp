@@ -41,7 +41,7 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
   const std::int64_t stage = params.integer("stage");
   const Mesh& mesh = scenario.plan.mesh;
   const std::int64_t data = ranks(mesh, Group::Data), group = layout.shard_group;
-  if (stage == 0 || data == 1) return;
+  if (stage == 0 || (data == 1 && ranks(mesh, Group::ExpertData) == 1)) return;
   const bool hybrid = group > 0 && group < data;
   const Part parts[] = {{body.parameters.dense, hybrid ? Group::Shard : Group::Data, Group::Replica,
                          hybrid ? data / group : 1, ""},
@@ -49,8 +49,7 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
   body.reduce.clear();  // what data parallel wrote
   const auto weight = [&](std::int64_t n) { return gathered_bytes(body, n, layout); };
   for (const Part& part : parts) {
-    if (part.parameters == 0 ||
-        (part.shard == Group::ExpertData && ranks(mesh, Group::ExpertData) == 1))
+    if (part.parameters == 0 || (part.replicas == 1 && ranks(mesh, part.shard, group) == 1))
       continue;
     const Bytes gradients = gradient_bytes(part.parameters, layout);
     if (layout.gradient_shards > 1) body.unreduced += gradients;
@@ -94,7 +93,7 @@ void arrange_zero(Layout& layout, const Scenario& scenario, const Params& params
   const bool every = stage >= 2 && reduces_every(scenario.plan, params);
   if (every) layout.gradient_shards = dense, layout.expert_gradient_shards = expert;
   if (stage >= 3) layout.weight_shards = dense, layout.expert_weight_shards = expert;
-  if (every && data > 1) layout.reduce_every_microbatch = true;
+  if (every && std::max(data, expert) > 1) layout.reduce_every_microbatch = true;
 }
 
 Diagnostics check_zero(const Scenario& scenario, const Params& params) {
@@ -112,7 +111,7 @@ Diagnostics check_zero(const Scenario& scenario, const Params& params) {
                      {"plan#/choices/zero/shard"},
                      "hybrid=" + std::to_string(legal)});
   }
-  if (stage > 0 && data == 1)
+  if (stage > 0 && data == 1 && ranks(mesh, Group::ExpertData) == 1)
     found.push_back(
         {Diagnostic::Severity::Warning,
          name + " divides state over data-parallel ranks, and there is one: nothing is saved",

@@ -37,33 +37,25 @@ std::string place_of(const Model& model, ModelPart part) {
   return block->name + (node == nullptr ? "" : "/" + node->name);
 }
 
-// Dimensions along one axis of a block's parameters, those of ordinary products or of experts.
-enum class Where : std::uint8_t { Any, Products, Experts };
-
-bool wanted(const Node& node, Where where) {
-  return where == Where::Any || (node.op == &routed_matmul()) == (where == Where::Experts);
-}
-
+// Dimensions along one axis of a block's parameters.
 template <class G, class Visit>
-void each_dim(G& graph, Axis axis, Where where, Visit visit) {
+void each_dim(G& graph, Axis axis, Visit visit) {
   std::set<std::uint32_t> seen;  // a tensor that two nodes read is one
-  for (const Node& node : graph.nodes) {
-    if (!wanted(node, where)) continue;
+  for (const Node& node : graph.nodes)
     for (const TensorId id : node.inputs) {
       auto& tensor = graph.tensors[id.value];
       if (tensor.kind != TensorKind::Parameter || !seen.insert(id.value).second) continue;
       for (auto& dim : tensor.shape)
         if (dim.axis == axis) visit(dim);
     }
-  }
 }
 
 // What all dimensions along an axis have in common; 0 where they differ or there is none.
-std::int64_t common(const Graph& graph, Axis axis, Where where,
+std::int64_t common(const Graph& graph, Axis axis,
                     const std::function<std::int64_t(const Dim&)>& of) {
   std::int64_t value = 0;
   bool mixed = false;
-  each_dim(graph, axis, where, [&](const Dim& dim) {
+  each_dim(graph, axis, [&](const Dim& dim) {
     const std::int64_t now = of(dim);
     mixed = mixed || (value != 0 && now != value);
     value = now;
@@ -93,14 +85,14 @@ void set_heads(Graph& graph, std::int64_t heads) {
   const Node* first = first_of(graph, attention());
   const std::int64_t before = attribute(*first, "heads"),
                      kv_before = attribute(*first, "kv_heads", before);
-  each_dim(graph, Axis::Heads, Where::Any, [&](Dim& dim) {
+  each_dim(graph, Axis::Heads, [&](Dim& dim) {
     dim.size = dim.size / units_of(dim) * heads;
     dim.units = heads;
   });
   set_attribute(graph, "heads", heads, {&attention(), &split_qkv()});
   // Where every head has its own keys it keeps them.
   if (kv_before != before) return;
-  each_dim(graph, Axis::KvHeads, Where::Any, [&](Dim& dim) {
+  each_dim(graph, Axis::KvHeads, [&](Dim& dim) {
     dim.size = dim.size / units_of(dim) * heads;
     dim.units = heads;
   });
@@ -108,7 +100,7 @@ void set_heads(Graph& graph, std::int64_t heads) {
 }
 
 void set_kv_heads(Graph& graph, std::int64_t heads) {
-  each_dim(graph, Axis::KvHeads, Where::Any, [&](Dim& dim) {
+  each_dim(graph, Axis::KvHeads, [&](Dim& dim) {
     dim.size = dim.size / units_of(dim) * heads;
     dim.units = heads;
   });
@@ -121,14 +113,14 @@ void set_head_width(Graph& graph, std::int64_t width) {
     return &graph[node->inputs[0]].shape.back();
   }());
   for (const Axis axis : {Axis::Heads, Axis::KvHeads})
-    each_dim(graph, axis, Where::Any, [&](Dim& dim) {
+    each_dim(graph, axis, [&](Dim& dim) {
       // A fused projection holds three of them a head; a table of biases by head holds none.
       if (width_of(dim) % before == 0) dim.size = units_of(dim) * (width_of(dim) / before * width);
     });
 }
 
-void set_width(Graph& graph, Axis axis, Where where, std::int64_t from, std::int64_t to) {
-  each_dim(graph, axis, where, [&](Dim& dim) {
+void set_width(Graph& graph, Axis axis, std::int64_t from, std::int64_t to) {
+  each_dim(graph, axis, [&](Dim& dim) {
     if (dim.size == from)
       dim.size = to;
     else if (dim.size % from == 0)
@@ -137,7 +129,7 @@ void set_width(Graph& graph, Axis axis, Where where, std::int64_t from, std::int
 }
 
 void set_experts(Graph& graph, std::int64_t count) {
-  each_dim(graph, Axis::Experts, Where::Any, [&](Dim& dim) { dim.size = count; });
+  each_dim(graph, Axis::Experts, [&](Dim& dim) { dim.size = count; });
   for (const Node& node : graph.nodes)
     if (node.op == &router()) {
       graph.tensors[node.inputs[1].value].shape[1].size = count;
@@ -159,7 +151,7 @@ std::int64_t hidden_of(const Model& model) {
 std::int64_t vocabulary_of(const Model& model) {
   std::int64_t size = 0;
   for (const Block& block : model.blocks)
-    each_dim(block.graph, Axis::Vocab, Where::Any, [&](const Dim& dim) { size = dim.size; });
+    each_dim(block.graph, Axis::Vocab, [&](const Dim& dim) { size = dim.size; });
   return size;
 }
 
@@ -207,19 +199,16 @@ const NumberField kBlockNumbers[] = {
      [](const Graph& g) { return read_attention(g, "heads"); }, set_heads},
     {"kv_heads", "Key/value heads", "heads", "keys and values; they divide the heads", 1, 65536,
      [](const Graph& g) {
-       return common(g, Axis::KvHeads, Where::Any, units_of) > 0 ? read_attention(g, "kv_heads")
-                                                                 : 0;
+       return common(g, Axis::KvHeads, units_of) > 0 ? read_attention(g, "kv_heads") : 0;
      },
      set_kv_heads},
     {"head_width", "Head width", "", "elements of one head", 1, kMostSize, read_head_width,
      set_head_width},
     {"ffn", "Feed-forward width", "", "inside the feed-forward part", 1, kMostSize,
-     [](const Graph& g) { return common(g, Axis::Ffn, Where::Products, size_of); },
-     [](Graph& g, std::int64_t to) {
-       set_width(g, Axis::Ffn, Where::Products, common(g, Axis::Ffn, Where::Products, size_of), to);
-     }},
+     [](const Graph& g) { return common(g, Axis::Ffn, size_of); },
+     [](Graph& g, std::int64_t to) { set_width(g, Axis::Ffn, common(g, Axis::Ffn, size_of), to); }},
     {"experts", "Experts", "experts", "in each layer", 1, 65536,
-     [](const Graph& g) { return common(g, Axis::Experts, Where::Any, size_of); }, set_experts},
+     [](const Graph& g) { return common(g, Axis::Experts, size_of); }, set_experts},
     {"top_k", "Experts of a token", "experts", "that each token meets", 1, 65536,
      [](const Graph& g) {
        const Node* node = first_of(g, router());
@@ -229,9 +218,9 @@ const NumberField kBlockNumbers[] = {
        set_attribute(g, "top_k", to, {&router(), &routed_matmul()});
      }},
     {"expert_width", "Expert width", "", "inside each expert", 1, kMostSize,
-     [](const Graph& g) { return common(g, Axis::Ffn, Where::Experts, size_of); },
+     [](const Graph& g) { return common(g, Axis::ExpertFfn, size_of); },
      [](Graph& g, std::int64_t to) {
-       set_width(g, Axis::Ffn, Where::Experts, common(g, Axis::Ffn, Where::Experts, size_of), to);
+       set_width(g, Axis::ExpertFfn, common(g, Axis::ExpertFfn, size_of), to);
      }},
 };
 
@@ -403,7 +392,7 @@ Model with_field_of_model(Model model, const ModelField& field, std::string_view
   } else {
     const std::int64_t rows = read_number(field, value, place);
     for (Block& block : model.blocks)
-      each_dim(block.graph, Axis::Vocab, Where::Any, [&](Dim& dim) { dim.size = rows; });
+      each_dim(block.graph, Axis::Vocab, [&](Dim& dim) { dim.size = rows; });
     return refitted(std::move(model));
   }
   return model;

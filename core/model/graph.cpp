@@ -73,6 +73,10 @@ std::int64_t parts(const Dim& dim, const Binding& binding) {
       return at_most(binding.tp);
     case Axis::Experts:
       return at_most(binding.ep);
+    case Axis::ExpertFfn:
+      return at_most(binding.whole_experts ? 1 : binding.tp);
+    case Axis::ExpertSequence:
+      return at_most(std::int64_t{binding.cp} * (binding.whole_experts ? binding.tp : 1));
   }
   return 1;
 }

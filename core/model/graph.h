@@ -26,11 +26,14 @@ enum class Axis : std::uint8_t {
   SequenceRegion,  // as Sequence, and by tp too under sequence parallelism (norms, residual stream,
                    // dropout)
   Heads,           // tp; units = number of heads
-  KvHeads,  // tp, but never into more parts than there are key/value heads (units): the rest is
-            // replicated
-  Ffn,      // tp
-  Vocab,    // tp
-  Experts,  // ep
+  KvHeads,    // tp, but never into more parts than there are key/value heads (units): the rest is
+              // replicated
+  Ffn,        // tp
+  Vocab,      // tp
+  Experts,    // ep
+  ExpertFfn,  // width of an expert: tp, or undivided where experts are whole
+  ExpertSequence,  // tokens at the experts: as Sequence, or divided by tp too where experts are
+                   // whole, because every tensor rank then has tokens of its own
 };
 
 struct Dim {
@@ -102,6 +105,7 @@ struct Binding {
   std::int64_t micro_batch = 1, sequence = 1;
   int tp = 1, cp = 1, ep = 1;
   bool sequence_parallel = false;
+  bool whole_experts = false;  // tensor ranks hold each a whole expert (sequence parallel only)
 };
 
 /// Parts into which the dimension falls under the binding (1 = whole).

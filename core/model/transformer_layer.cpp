@@ -134,7 +134,7 @@ TensorId TransformerLayer::dense_feed_forward(TensorId x, std::string_view prefi
 
 TensorId TransformerLayer::experts(TensorId x) {
   const ExpertsSpec& e = spec.experts;
-  const Dim count{e.count, Axis::Experts, 0}, inner{e.ffn, Axis::Ffn, 0};
+  const Dim count{e.count, Axis::Experts, 0}, inner{e.ffn, Axis::ExpertFfn, 0};
   const std::map<std::string, std::int64_t> top_k = {{"top_k", e.top_k}};
   std::vector<TensorId> routed = {
       x, builder.parameter("router.weight", {whole(spec.hidden), whole(e.count)})};

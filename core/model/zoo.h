@@ -12,6 +12,8 @@
 
 namespace trainyard {
 
+struct TransformerSpec;  // core/model/builders.h
+
 struct ZooEntry {
   std::string_view name;  // "llama-3-70b"
   std::string_view family;
@@ -20,6 +22,7 @@ struct ZooEntry {
   bool published_exactly;   // parameters is an exact published count
   std::string_view source;  // in words
   Model (*build)(const ZooEntry&);
+  TransformerSpec (*spec)(const ZooEntry&) = nullptr;  // of a decoder; null for any other model
 };
 
 std::span<const ZooEntry> zoo();

@@ -136,7 +136,7 @@ TransformerSpec spec_of(const ZooEntry& entry, std::string_view family) {
   return spec;
 }
 
-Model build_row(const ZooEntry& entry) {
+TransformerSpec spec_of_row(const ZooEntry& entry) {
   for (const Row& row : kRows) {
     if (row.name != entry.name) continue;
     TransformerSpec spec = spec_of(entry, row.family);
@@ -150,9 +150,9 @@ Model build_row(const ZooEntry& entry) {
     spec.sequence = row.sequence;
     spec.tied = row.tied;
     if (row.name == "mistral-7b") spec.window = 4096;
-    return build_decoder(spec);
+    return spec;
   }
-  return {};
+  return family_spec(entry.family);
 }
 
 TransformerSpec sized(TransformerSpec spec, std::int64_t layers, std::int64_t hidden,
@@ -167,56 +167,60 @@ TransformerSpec sized(TransformerSpec spec, std::int64_t layers, std::int64_t hi
   return spec;
 }
 
-Model mixtral_8x7b(const ZooEntry& entry) {
+TransformerSpec mixtral_8x7b(const ZooEntry& entry) {
   TransformerSpec spec = sized(spec_of(entry, "mixtral"), 32, 4096, 32, 14336, 32000, 32768);
   spec.kv_heads = 8;
   spec.experts = {8, 2, 14336, 0, 0, false};
-  return build_decoder(spec);
+  return spec;
 }
 
-Model mixtral_8x22b(const ZooEntry& entry) {
+TransformerSpec mixtral_8x22b(const ZooEntry& entry) {
   TransformerSpec spec = sized(spec_of(entry, "mixtral"), 56, 6144, 48, 16384, 32768, 65536);
   spec.kv_heads = 8;
   spec.experts = {8, 2, 16384, 0, 0, false};
-  return build_decoder(spec);
+  return spec;
 }
 
-Model zoo_deepseek_v3(const ZooEntry& entry) {
+TransformerSpec zoo_deepseek_v3(const ZooEntry& entry) {
   TransformerSpec spec = sized(spec_of(entry, "deepseek_v3"), 61, 7168, 128, 18432, 129280, 163840);
   spec.experts = {256, 8, 2048, 1, 3, true};
   spec.latent = {1536, 512, 128, 64, 128};
-  return build_decoder(spec);
+  return spec;
 }
 
-Model kimi_k2(const ZooEntry& entry) {
+TransformerSpec kimi_k2(const ZooEntry& entry) {
   TransformerSpec spec = sized(spec_of(entry, "deepseek_v3"), 61, 7168, 64, 18432, 163840, 131072);
   spec.experts = {384, 8, 2048, 1, 1, true};
   spec.latent = {1536, 512, 128, 64, 128};
-  return build_decoder(spec);
+  return spec;
 }
 
-Model qwen3_routed(const ZooEntry& entry, std::int64_t layers, std::int64_t hidden,
-                   std::int64_t heads, std::int64_t expert) {
+TransformerSpec qwen3_routed(const ZooEntry& entry, std::int64_t layers, std::int64_t hidden,
+                             std::int64_t heads, std::int64_t expert) {
   TransformerSpec spec =
       sized(spec_of(entry, "qwen3"), layers, hidden, heads, expert, 151936, 40960);
   spec.kv_heads = 4;
   spec.head_dim = 128;
   spec.experts = {128, 8, expert, 0, 0, false};
-  return build_decoder(spec);
+  return spec;
 }
-Model qwen3_30b(const ZooEntry& entry) { return qwen3_routed(entry, 48, 2048, 32, 768); }
-Model qwen3_235b(const ZooEntry& entry) { return qwen3_routed(entry, 94, 4096, 64, 1536); }
+TransformerSpec qwen3_30b(const ZooEntry& entry) { return qwen3_routed(entry, 48, 2048, 32, 768); }
+TransformerSpec qwen3_235b(const ZooEntry& entry) {
+  return qwen3_routed(entry, 94, 4096, 64, 1536);
+}
 
-Model gpt_oss(const ZooEntry& entry, std::int64_t layers, std::int64_t experts) {
+TransformerSpec gpt_oss(const ZooEntry& entry, std::int64_t layers, std::int64_t experts) {
   TransformerSpec spec = sized(spec_of(entry, "llama"), layers, 2880, 64, 2880, 201088, 131072);
   spec.kv_heads = 8;
   spec.head_dim = 64;
   spec.qkv_bias = spec.out_bias = true;
   spec.experts = {experts, 4, 2880, 0, 0, true};
-  return build_decoder(spec);
+  return spec;
 }
-Model gpt_oss_20b(const ZooEntry& entry) { return gpt_oss(entry, 24, 32); }
-Model gpt_oss_120b(const ZooEntry& entry) { return gpt_oss(entry, 36, 128); }
+TransformerSpec gpt_oss_20b(const ZooEntry& entry) { return gpt_oss(entry, 24, 32); }
+TransformerSpec gpt_oss_120b(const ZooEntry& entry) { return gpt_oss(entry, 36, 128); }
+
+Model build_from_spec(const ZooEntry& entry) { return build_decoder(entry.spec(entry)); }
 
 Model bert_base(const ZooEntry& entry) {
   return build_encoder(sized(spec_of(entry, "bert"), 12, 768, 12, 3072, 30522, 512));
@@ -266,20 +270,23 @@ constexpr std::string_view kGptOss =
     "%); every second layer looks at 128 tokens, here all look at all";
 
 constexpr ZooEntry kOthers[] = {
-    {"mixtral-8x7b", "mixtral", 46702792704, 12879925248, true, kCard, mixtral_8x7b},
+    {"mixtral-8x7b", "mixtral", 46702792704, 12879925248, true, kCard, build_from_spec,
+     mixtral_8x7b},
     {"mixtral-8x22b", "mixtral", 140630071296, 39161468928, true,
-     "model card of v0.3 (vocabulary 32768)", mixtral_8x22b},
+     "model card of v0.3 (vocabulary 32768)", build_from_spec, mixtral_8x22b},
     {"deepseek-v3", "deepseek_v3", 671026419200, 37552297472, true,
      "model card; counts the routers' balancing bias, not the layer that predicts a second token",
-     zoo_deepseek_v3},
+     build_from_spec, zoo_deepseek_v3},
     {"kimi-k2", "deepseek_v3", 1026408232448, 32861500928, false,
      "config.json of the model card (about 1 trillion, 32 billion active; the count is our "
      "formula's)",
-     kimi_k2},
-    {"qwen3-30b-a3b", "qwen3", 30532122624, 3353032704, true, kCard, qwen3_30b},
-    {"qwen3-235b-a22b", "qwen3", 235093634560, 22190763520, true, kCard, qwen3_235b},
-    {"gpt-oss-20b", "llama", 20908120128, 4186609728, false, kGptOss, gpt_oss_20b},
-    {"gpt-oss-120b", "llama", 116789341248, 5710736448, false, kGptOss, gpt_oss_120b},
+     build_from_spec, kimi_k2},
+    {"qwen3-30b-a3b", "qwen3", 30532122624, 3353032704, true, kCard, build_from_spec, qwen3_30b},
+    {"qwen3-235b-a22b", "qwen3", 235093634560, 22190763520, true, kCard, build_from_spec,
+     qwen3_235b},
+    {"gpt-oss-20b", "llama", 20908120128, 4186609728, false, kGptOss, build_from_spec, gpt_oss_20b},
+    {"gpt-oss-120b", "llama", 116789341248, 5710736448, false, kGptOss, build_from_spec,
+     gpt_oss_120b},
     {"bert-base", "bert", 109482240, 109482240, true, "published count of encoder and pooler",
      bert_base},
     {"bert-large", "bert", 335141888, 335141888, true, "published count of encoder and pooler",
@@ -300,8 +307,8 @@ constexpr ZooEntry kOthers[] = {
 
 void append_transformers(std::vector<ZooEntry>& list) {
   for (const Row& row : kRows)
-    list.push_back(
-        {row.name, row.family, row.parameters, row.parameters, row.exact, row.source, build_row});
+    list.push_back({row.name, row.family, row.parameters, row.parameters, row.exact, row.source,
+                    build_from_spec, spec_of_row});
   list.insert(list.end(), std::begin(kOthers), std::end(kOthers));
 }
 

@@ -28,7 +28,7 @@ std::int64_t degree(const Mesh& mesh, std::string_view axis) {
   if (axis == "cp") return mesh.cp;
   if (axis == "pp") return mesh.pp;
   if (axis == "dp") return mesh.dp.value_or(1);
-  return 1;  // ep lies inside dp x cp
+  return 1;  // ep lies inside the others
 }
 
 /// The named directions of the mesh, fastest first; neighbours without a gap become one.
@@ -66,12 +66,13 @@ Parts cut(const MeshAxes& whole, std::int64_t parts) {
   return made;
 }
 
-/// Ranks of the expert group are the fast part of dp x cp where ep comes before dp, else the slow
-/// part.
+/// Ranks of the expert group are the fast part of the expert pool where ep comes before dp, else
+/// the slow part.
 MeshAxes expert_axes(const Mesh& mesh, bool replicas) {
-  const MeshAxes data = axes(mesh, {"cp", "dp"});
+  const MeshAxes pool =
+      whole_experts(mesh) ? axes(mesh, {"tp", "cp", "dp"}) : axes(mesh, {"cp", "dp"});
   const bool fast = mesh.order.find("ep") < mesh.order.find("dp");
-  const Parts parts = cut(data, fast ? mesh.ep : ranks(mesh, Group::ExpertData));
+  const Parts parts = cut(pool, fast ? mesh.ep : ranks(mesh, Group::ExpertData));
   return fast != replicas ? parts.fast : parts.slow;
 }
 
@@ -127,6 +128,12 @@ std::string_view to_string(Group group) {
   return "";
 }
 
+bool whole_experts(const Mesh& mesh) { return mesh.tp > 1 && mesh.etp == 1; }
+
+std::int64_t expert_pool(const Mesh& mesh) {
+  return std::int64_t{whole_experts(mesh) ? mesh.tp : 1} * mesh.cp * mesh.dp.value_or(1);
+}
+
 Diagnostics check_rank_order(std::string_view order) {
   std::vector<std::string_view> names = axis_names(order);
   std::sort(names.begin(), names.end());
@@ -153,7 +160,7 @@ std::int64_t ranks(const Mesh& mesh, Group group, std::int64_t shard) {
     case Group::Data:
       return data;
     case Group::ExpertData:
-      return std::max<std::int64_t>(1, data / mesh.ep);
+      return std::max<std::int64_t>(1, expert_pool(mesh) / mesh.ep);
     case Group::Shard:
       return shard;
     case Group::Replica:

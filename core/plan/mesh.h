@@ -11,9 +11,9 @@ namespace trainyard {
 enum class Group : std::uint8_t {
   Tensor,      // tp ranks
   Context,     // cp ranks
-  Expert,      // ep ranks, inside dp x cp
+  Expert,      // ep ranks, inside those of expert_pool()
   Data,        // replicas of dense parameters: dp x cp
-  ExpertData,  // replicas of expert parameters: dp x cp / ep
+  ExpertData,  // replicas of expert parameters: expert_pool() / ep
   Shard,       // hybrid sharding: the ranks among which state is divided (inside Data)
   Replica,     // hybrid sharding: ranks that hold the same shard (Data / Shard)
   Pipeline,    // neighbouring stages: a pair
@@ -21,8 +21,14 @@ enum class Group : std::uint8_t {
 };
 std::string_view to_string(Group);  // "tensor", "data" ...
 
+/// Whether tensor ranks hold each a whole expert, and not each a part of every expert.
+bool whole_experts(const Mesh&);
+/// Ranks of one stage that hold one copy or several of all experts: dp x cp, each rank with its
+/// tensor ranks beside it, or tp x cp x dp where experts are whole.
+std::int64_t expert_pool(const Mesh&);
+
 /// Legal is each of tp, cp, ep, dp and pp once, joined by dashes. ep does not multiply the devices:
-/// its ranks are the fast part of dp x cp where it comes before dp, else the slow part.
+/// its ranks are the fast part of the expert pool where it comes before dp, else the slow part.
 Diagnostics check_rank_order(std::string_view order);
 
 /// Ranks of the group; a pair for Pipeline. shard: size of the hybrid shard group, for Shard and

@@ -82,6 +82,7 @@ int data_parallel(const Plan& plan, const Cluster& cluster) {
   check_degree("tp", mesh.tp);
   check_degree("cp", mesh.cp);
   check_degree("ep", mesh.ep);
+  if (mesh.etp) check_degree("etp", *mesh.etp);
   check_degree("pp", mesh.pp);
   if (mesh.dp) check_degree("dp", *mesh.dp);
   throw_if_errors(check_rank_order(mesh.order));

@@ -21,7 +21,7 @@ void write(std::string& text, const Level& level) {
 
 // What came to plans later: a plan without it keeps its text.
 bool unsaid(std::string_view key, const Plan& plan) {
-  return (key == "order" && plan.order.empty()) ||
+  return (key == "order" && plan.order.empty()) || (key == "etp" && !plan.mesh.etp) ||
          (key == "framework" && plan.software.framework.empty()) ||
          (key == "kernels" && plan.software.kernels.empty()) ||
          (key == "attention" && plan.software.attention.empty()) ||

@@ -69,6 +69,7 @@ constexpr Column<Whole> kWholes[] = {
     {"vpp", &MeasuredRow::vpp},
     {"cp", &MeasuredRow::cp},
     {"ep", &MeasuredRow::ep},
+    {"etp", &MeasuredRow::etp},
     {"micro_batch", &MeasuredRow::micro_batch},
     {"global_batch", &MeasuredRow::global_batch},
 };

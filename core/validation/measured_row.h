@@ -26,7 +26,7 @@ struct MeasuredRow {
   std::string framework, model_family, gpu, precision, recompute, flash_attention, schedule, zero,
       sequence_parallel, intra_link, inter_link, offload, notes, also, flops_def;
   std::optional<std::int64_t> layers, hidden, heads, kv_heads, ffn, vocab, sequence, experts, top_k,
-      expert_ffn, gpus, gpus_per_node, dp, tp, pp, vpp, cp, ep, micro_batch, global_batch;
+      expert_ffn, gpus, gpus_per_node, dp, tp, pp, vpp, cp, ep, etp, micro_batch, global_batch;
   std::optional<double> parameters_billion;
   std::string metric;                                             // "step_s", "mem_gb" ...
   double value = 0;                                               // in the metric's own unit

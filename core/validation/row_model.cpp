@@ -13,7 +13,7 @@
 namespace trainyard {
 namespace {
 
-// Shapes that their authors published; a column of the row goes before.
+// Shapes that their authors published and the zoo does not have; a column of the row goes before.
 struct Published {
   std::string_view word;    // that the row's model begins with, as model_word() writes both
   std::string_view family;  // of transformer_families()
@@ -24,26 +24,8 @@ struct Published {
   bool half_routed = false;      // every second layer has no experts, the first of them
 };
 
-// The longer word first where one begins with the other.
 constexpr Published kPublished[] = {
-    {"llama2-7b", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
-    {"llama2-13b", "llama", 40, 5120, 40, 40, 128, 13824, 32000},
-    {"llama2-70b", "llama", 80, 8192, 64, 8, 128, 28672, 32000},
-    {"llama2-arch-7b", "llama", 32, 4096, 32, 32, 128, 11008, 32000},
-    {"llama2-arch-13b", "llama", 40, 5120, 40, 40, 128, 13824, 32000},
     {"llama2-arch-34b", "llama", 48, 8192, 64, 8, 128, 22016, 32000},
-    {"llama2-arch-70b", "llama", 80, 8192, 64, 8, 128, 28672, 32000},
-    {"llama-65b", "llama", 80, 8192, 64, 64, 128, 22016, 32000},
-    {"llama3.1-8b", "llama", 32, 4096, 32, 8, 128, 14336, 128256},
-    {"llama3.1-70b", "llama", 80, 8192, 64, 8, 128, 28672, 128256},
-    {"llama3.1-405b", "llama", 126, 16384, 128, 8, 128, 53248, 128256},
-    {"llama3-8b", "llama", 32, 4096, 32, 8, 128, 14336, 128256},
-    {"llama3-70b", "llama", 80, 8192, 64, 8, 128, 28672, 128256},
-    {"llama3-405b", "llama", 126, 16384, 128, 8, 128, 53248, 128256},
-    {"mixtral-8x7b", "mixtral", 32, 4096, 32, 8, 128, 14336, 32000, {8, 2, 14336, 0, 0, false}},
-    {"mixtral-8x22b", "mixtral", 56, 6144, 48, 8, 128, 16384, 32768, {8, 2, 16384, 0, 0, false}},
-    {"qwen3-30b", "qwen3", 48, 2048, 32, 4, 128, 6144, 151936, {128, 8, 768, 0, 0, false}},
-    {"qwen3-235b", "qwen3", 94, 4096, 64, 4, 128, 12288, 151936, {128, 8, 1536, 0, 0, false}},
     {"deepseek-v3-16b",
      "deepseek_v3",
      27,
@@ -55,28 +37,6 @@ constexpr Published kPublished[] = {
      102400,
      {64, 6, 1408, 2, 1, true},
      {0, 512, 128, 64, 128}},
-    {"deepseek-v3",
-     "deepseek_v3",
-     61,
-     7168,
-     128,
-     128,
-     0,
-     18432,
-     129280,
-     {256, 8, 2048, 1, 3, true},
-     {1536, 512, 128, 64, 128}},
-    {"kimi-k2",
-     "deepseek_v3",
-     61,
-     7168,
-     64,
-     64,
-     0,
-     18432,
-     163840,
-     {384, 8, 2048, 1, 1, true},
-     {1536, 512, 128, 64, 128}},
     {"gpt-oss-120b",
      "llama",
      36,
@@ -173,15 +133,56 @@ std::string model_word(std::string_view name) {
   return word;
 }
 
-// A shape of another width is another model, whatever it is called after: a "DeepSeek-V3 of 16B"
-// is none of 671B with some columns changed.
+// What sources call a model of the zoo.
+struct Spelling {
+  std::string_view word, name;
+};
+constexpr Spelling kSpellings[] = {
+    {"llama2-arch-7b", "llama-2-7b"},   {"llama2-arch-13b", "llama-2-13b"},
+    {"llama2-arch-70b", "llama-2-70b"}, {"llama-65b", "llama-1-65b"},
+    {"llama3-405b", "llama-3.1-405b"},  {"qwen3-30b", "qwen3-30b-a3b"},
+    {"qwen3-235b", "qwen3-235b-a22b"}};
+
+Published published_in_zoo(std::string_view word, const ZooEntry& entry) {
+  const TransformerSpec spec = entry.spec(entry);
+  return {word,          entry.family, spec.layers,
+          spec.hidden,   spec.heads,   spec.kv_heads > 0 ? spec.kv_heads : spec.heads,
+          spec.head_dim, spec.ffn,     spec.vocab,
+          spec.experts,  spec.latent};
+}
+
+const std::vector<Published>& all_published() {
+  static const std::vector<Published> all = [] {
+    std::vector<Published> list(std::begin(kPublished), std::end(kPublished));
+    const auto add = [&](std::string_view word, const ZooEntry& entry) {
+      if (entry.spec != nullptr && std::none_of(list.begin(), list.end(),
+                                                [&](const Published& p) { return p.word == word; }))
+        list.push_back(published_in_zoo(word, entry));
+    };
+    for (const Spelling& s : kSpellings) add(s.word, *find_in_zoo(s.name));
+    // "GPT2-like 7.5B" is of the family, not the model that bears its name.
+    for (const ZooEntry& entry : zoo())
+      if (entry.name != entry.family) add(entry.name, entry);
+    return list;
+  }();
+  return all;
+}
+
+// The one with the longest word that the row's model begins with. A shape of another width is
+// another model, whatever it is called after: a "DeepSeek-V3 of 16B" is none of 671B with some
+// columns changed.
 const Published* published(const MeasuredRow& row) {
-  const std::string word = model_word(row.model_family);
-  const auto found =
-      std::find_if(std::begin(kPublished), std::end(kPublished), [&](const Published& p) {
-        return word.starts_with(model_word(p.word)) && row.hidden.value_or(p.hidden) == p.hidden;
-      });
-  return found == std::end(kPublished) ? nullptr : found;
+  const std::string name = model_word(row.model_family);
+  const Published* best = nullptr;
+  std::size_t longest = 0;
+  for (const Published& p : all_published()) {
+    const std::string word = model_word(p.word);
+    if (word.size() <= longest || !name.starts_with(word) ||
+        row.hidden.value_or(p.hidden) != p.hidden)
+      continue;
+    best = &p, longest = word.size();
+  }
+  return best;
 }
 
 std::string_view base_family(const MeasuredRow& row, const Published* known) {

@@ -58,6 +58,24 @@ class PlanWriter {
       throw Error(Error::Kind::Unsupported, "degrees that do not multiply to its devices");
     if (!row_.dp && !row_.tp && !row_.pp && all > 1)
       throw Error(Error::Kind::Unsupported, "states no parallel degrees");
+    expert_tensor();
+  }
+
+  // The column, or the words of the notes, or what alone makes the degrees divide.
+  void expert_tensor() {
+    Mesh& mesh = plan_.mesh;
+    if (row_.etp) {
+      mesh.etp = static_cast<int>(*row_.etp);
+    } else if (mentions(row_.notes, "ETP 1;")) {
+      mesh.etp = 1;
+    } else if (const std::int64_t data = std::int64_t{*mesh.dp} * mesh.cp;
+               data % mesh.ep != 0 && data * mesh.tp % mesh.ep == 0) {
+      mesh.etp = 1;
+      assume("etp", "1",
+             fmt::format("not stated; ep={} does not divide dp x cp = {}, so that each expert was "
+                         "whole on one rank",
+                         mesh.ep, data));
+    }
   }
 
   void stages() {

@@ -130,6 +130,16 @@ TEST(DeepSpeed, ChunksOfADeviceAreRefused) {
             std::string::npos);
 }
 
+TEST(DeepSpeed, ExpertsTakeNoTensorRanks) {
+  const std::string sentence =
+      testing::refusal(deepspeed, planned("mixtral-8x7b", "h100-sxm:8", {"tp=2", "ep=8", "etp=1"}));
+  EXPECT_NE(sentence.find("plan#/mesh/etp: DeepSpeed cannot say it: it takes the ranks of experts "
+                          "from data parallel alone, and the plan from tp 2 too (etp 1); try "
+                          "etp=tp ep=1"),
+            std::string::npos)
+      << sentence;
+}
+
 TEST(DeepSpeed, WarnsOfWhatTheProgramDoes) {
   const auto warned = [](const Settings& settings) {
     return sentences(deepspeed(planned("mixtral-8x7b", "h100-sxm:64", settings)).warnings);

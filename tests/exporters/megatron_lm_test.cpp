@@ -36,8 +36,8 @@ TEST(MegatronLm, WritesTheWholeScript) {
 # llama-3-70b on 64 x H100 SXM5
 # For Megatron-LM with Megatron Core 0.20 (pretrain_gpt.py).
 # Written by Trainyard from this plan:
-#   tp=8 pp=4 dp=2 cp=1 ep=1 virtual-stages=1 micro-batch=1 global-batch=64 seq=8192 split=even
-#   schedule=1f1b zero=1 hybrid=0 reshard-after-forward=on zero-reduce=framework
+#   tp=8 pp=4 dp=2 cp=1 ep=1 etp=tp virtual-stages=1 micro-batch=1 global-batch=64 seq=8192
+#   split=even schedule=1f1b zero=1 hybrid=0 reshard-after-forward=on zero-reduce=framework
 #   sequence-parallel=on recompute=none offload=none precision=bf16 gradient-dtype=fp32
 #   flash-attention=on overlap=on tensor-overlap=framework optimizer=adam
 #   rank-order=tp-cp-ep-dp-pp
@@ -237,8 +237,8 @@ TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
        "h100-sxm:16",
        {"pp=2", "cp=2", "rank-order=tp-cp-ep-pp-dp"},
        "plan#/mesh/order: Megatron-LM cannot say it: stages that lie inside data parallel "
-       "(--use-tp-pp-dp-mapping) need as many replicas of experts as of other weights, so that cp "
-       "= ep; found cp 2, ep 1; try rank-order=tp-cp-ep-dp-pp"},
+       "(--use-tp-pp-dp-mapping) need as many replicas of experts as of other weights (dp 4), "
+       "found 8; try rank-order=tp-cp-ep-dp-pp"},
       {"mistral-7b",
        "h100-sxm:8",
        {"cp=2"},
@@ -388,7 +388,23 @@ TEST(MegatronLm, ModelsAreTheirArguments) {
   EXPECT_EQ(moe.at("--kv-lora-rank"), "512");
   EXPECT_EQ(moe.at("--moe-shared-expert-intermediate-size"), "2048");
   EXPECT_EQ(moe.count("--group-query-attention"), 0u);
+  EXPECT_EQ(moe.at("--expert-tensor-parallel-size"), "8");
   EXPECT_EQ(flags_of("mistral-7b", "h100-sxm:8", {}).at("--window-size"), "'4095,0'");
+}
+
+TEST(MegatronLm, WholeExpertsHaveATensorSizeOfOne) {
+  const auto wide = flags_of("deepseek-v3", "h100-sxm:512", {"ep=256", "tp=8", "etp=1"});
+  EXPECT_EQ(wide.at("--expert-tensor-parallel-size"), "1");
+  EXPECT_EQ(wide.at("--expert-model-parallel-size"), "256");
+  const auto one = flags_of("mixtral-8x7b", "h100-sxm:8", {"tp=2", "etp=1"});
+  EXPECT_EQ(one.at("--expert-tensor-parallel-size"), "1");
+  EXPECT_EQ(one.at("--expert-model-parallel-size"), "1");
+  EXPECT_EQ(one.at("--moe-token-dispatcher-type"), "alltoall");
+  // Four replicas of experts beside four of the other weights: stages may lie inside.
+  const auto inside =
+      flags_of("mixtral-8x7b", "h100-sxm:16",
+               {"tp=2", "pp=2", "ep=2", "etp=1", "rank-order=tp-cp-ep-pp-dp", "global-batch=16"});
+  EXPECT_EQ(inside.count("--use-tp-pp-dp-mapping"), 1u);
 }
 
 TEST(MegatronLm, WarnsOfWhatIsLeftToBeDone) {
@@ -509,7 +525,10 @@ RC_GTEST_PROP(MegatronLm, DegreesFillTheWorld, ()) {
                        "zero=" + std::to_string(*rc::gen::inRange(0, 4)),
                        "micro-batch=" + std::to_string(*rc::gen::element(1, 2)),
                        "global-batch=128"};
-  if (model == "mixtral-8x7b") settings.push_back("ep=" + std::to_string(*degree));
+  if (model == "mixtral-8x7b") {
+    settings.push_back("ep=" + std::to_string(*degree));
+    settings.push_back(*rc::gen::element<std::string>("etp=tp", "etp=1"));
+  }
   Scenario s{zoo_model(model), parse_cluster("h100-sxm:64"), {}};
   for (const std::string& setting : settings) apply_setting(s.plan, setting);
   RC_PRE(!has_errors(check(s)));

@@ -162,6 +162,14 @@ TEST(Torchtitan, RefusesWhatItHasNoWordFor) {
        {"ep=4", "zero=3", "hybrid=2"},
        "plan#/mesh/ep: torchtitan cannot say it: ep 4 must divide the 2 ranks that divide weights; "
        "try hybrid=0"},
+      {"deepseek-v3",
+       {"tp=2", "ep=8", "etp=1", "zero=3", "hybrid=2"},
+       "plan#/mesh/ep: torchtitan cannot say it: ep 8 must divide the 4 ranks that divide weights, "
+       "tensor ranks included; try hybrid=0"},
+      {"deepseek-v3",
+       {"tp=2", "etp=1", "zero=3"},
+       "plan#/mesh/etp: torchtitan cannot say it: it cuts experts over all tensor ranks (tp 2) "
+       "where ep is 1, and the plan has etp 1; try etp=tp"},
       {"llama-3-8b",
        {"tp=2", "zero=0"},
        "plan#/choices/zero: torchtitan cannot say it: it replicates weights (dp 4) only where "
@@ -180,6 +188,16 @@ TEST(Torchtitan, RefusesWhatItHasNoWordFor) {
        "qwen3 8B, deepseek_v3 671B), and gpt2 has other sizes"}};
   for (const Refused& c : cases)
     EXPECT_EQ(testing::refusal(torchtitan, planned(c.model, "h100-sxm:8", c.settings)), c.sentence);
+}
+
+TEST(Torchtitan, ExpertsAreCutOrWhole) {
+  const auto degree = [](const Settings& settings) {
+    const std::string text = torchtitan(planned("deepseek-v3", "h100-sxm:8", settings)).text;
+    const std::string key = "expert_tensor_parallel_degree = ";
+    return text.substr(text.find(key) + key.size(), 1);
+  };
+  EXPECT_EQ(degree({"tp=2", "ep=4", "zero=3"}), "2");
+  EXPECT_EQ(degree({"tp=2", "ep=8", "etp=1", "zero=3"}), "1");
 }
 
 RC_GTEST_PROP(Torchtitan, DegreesFillTheWorld, ()) {

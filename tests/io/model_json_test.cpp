@@ -20,6 +20,22 @@ TEST(ModelJson, EveryZooModelReadsBackTheSame) {
   }
 }
 
+// The width of an expert is written as any width, and is one again when it is read.
+TEST(ModelJson, ExpertsAreReadAsExperts) {
+  const std::string text = write_model(zoo_model("mixtral-8x7b"));
+  EXPECT_EQ(text.find("expert-"), std::string::npos);
+  Binding whole{1, 4096, 4, 1, 8, true};
+  whole.whole_experts = true;
+  const auto local = [&](const Model& model) {
+    std::vector<std::int64_t> elements;
+    for (const Block& block : model.blocks)
+      for (const Tensor& tensor : block.graph.tensors)
+        elements.push_back(local_elements(tensor.shape, whole));
+    return elements;
+  };
+  EXPECT_EQ(local(read_model(text, "m.json")), local(zoo_model("mixtral-8x7b")));
+}
+
 const Model& small() {
   static const Model model = build_mlp({"m", 8, 4, 2, 3});
   return model;

@@ -65,6 +65,17 @@ TEST(PlanJson, AnyPlanRoundTripsToTheSameBytes) {
   }));
 }
 
+TEST(PlanJson, TheTensorDegreeOfExpertsIsWrittenWhereItIsStated) {
+  Plan plan;
+  plan.mesh.tp = 8;
+  EXPECT_EQ(plan_document(plan).find("etp"), std::string::npos);
+  plan.mesh.etp = 1;
+  EXPECT_NE(plan_document(plan).find("\"etp\": 1"), std::string::npos);
+  EXPECT_EQ(parse_plan(with(R"("mesh": {"tp": 8, "etp": 1})"), "plan.json").mesh, plan.mesh);
+  EXPECT_NE(plan_refusal(with(R"("mesh": {"etp": 0})")).find("plan.json#/mesh/etp"),
+            std::string::npos);
+}
+
 TEST(PlanJson, ASplitMayBeAWord) {
   Plan plan;
   plan.split = balanced_later();

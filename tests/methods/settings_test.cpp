@@ -54,6 +54,7 @@ const std::vector<Values> kBound = {
     {"attention", {"triton", "flash-2", "cudnn"}},
     {"dp", {"1", "8", "rest"}},
     {"ep", {"1", "2"}},
+    {"etp", {"tp", "1", "4"}},
     {"virtual-stages", {"1", "2", "1000"}},
     {"split", {"even", "4", "1,3", "0,4,0", "balanced"}},
     {"order", {"own", "d0/compute  0F0 0B0\nd1/compute  1F0 1B0\n"}},
@@ -129,6 +130,7 @@ TEST(Settings, SpellingsOfOtherFrameworks) {
            {"--pipeline_model_parallel_size", "pp"},
            {"context-parallel-size", "cp"},
            {"expert-model-parallel-size", "ep"},
+           {"expert-tensor-parallel-size", "etp"},
            {"micro-batch-size", "micro-batch"},
            {"global-batch-size", "global-batch"},
            {"seq-length", "seq"},
@@ -143,6 +145,7 @@ TEST(Settings, SpellingsOfOtherFrameworks) {
            {"overlap_comm", "overlap"},
            {"tensor_parallel_degree", "tp"},  // torchtitan
            {"pipeline_parallel_degree", "pp"},
+           {"expert_tensor_parallel_degree", "etp"},
            {"data_parallel_shard_degree", "hybrid"},
            {"pipeline_parallel_schedule", "schedule"},
            {"local_batch_size", "micro-batch"},

@@ -66,6 +66,22 @@ TEST(Mesh, ExpertsAfterDataTakeTheFarPart) {
   expect_shape(group_shape(m, Group::ExpertData, c), 2, 2, 4, 4);
 }
 
+TEST(Mesh, WholeExpertsTakeTensorRanksToo) {
+  const Cluster c = nodes_of(8, 64);
+  Mesh m = mesh();
+  m.etp = 1, m.ep = 8;
+  expect_shape(group_shape(m, Group::Expert, c), 8, 8, 1, 1);
+  expect_shape(group_shape(m, Group::ExpertData, c), 4, 1, 8, 8);
+  expect_shape(group_shape(m, Group::Data, c), 8, 2, 4, 4);
+  m.order = "tp-cp-dp-ep-pp";  // the far part: 4 replicas sit together
+  expect_shape(group_shape(m, Group::Expert, c), 8, 2, 4, 4);
+  expect_shape(group_shape(m, Group::ExpertData, c), 4, 4, 2, 1);
+  m.order = "tp-cp-ep-pp-dp", m.ep = 16;  // tp 4 x cp 2 in a node, dp 2 beyond the two stages
+  expect_shape(group_shape(m, Group::Expert, c), 16, 8, 1, 2);
+  m.etp = 4;  // as tp says
+  EXPECT_EQ(expert_pool(m), 8);
+}
+
 TEST(Mesh, GroupsThatStraddleNodesCountAsSpread) {
   // tp 6 in nodes of 8: ranks 6..11 are 2 here and 4 there; no group does worse than 2 a node.
   const Mesh m{.tp = 6, .cp = 1, .ep = 1, .dp = 4, .pp = 1};

@@ -41,11 +41,13 @@ TEST(PlanSpace, KnobsHaveTheirOwnValues) {
   EXPECT_EQ(values(space, "pp"), (Words{"1", "2", "4", "8", "16"}));
   EXPECT_EQ(values(space, "cp"), Words{"1"});  // 2048 tokens
   EXPECT_EQ(values(space, "ep"), Words{"1"});  // no experts
+  EXPECT_EQ(values(space, "etp"), Words{"tp"});
   EXPECT_EQ(values(space, "micro-batch"), (Words{"1", "2", "4", "8", "16", "32"}));
   EXPECT_EQ(values(space, "zero"), (Words{"0", "1", "2", "3"}));
   EXPECT_EQ(values(space, "virtual-stages"), (Words{"1", "2", "3", "4", "6", "8", "12"}));
   EXPECT_EQ(values(space, "precision"), Words{"bf16"});
   EXPECT_EQ(values(PlanSpace(base("mixtral-8x7b"), {}, {}), "ep"), (Words{"1", "2", "4", "8"}));
+  EXPECT_EQ(values(PlanSpace(base("mixtral-8x7b"), {}, {}), "etp"), (Words{"tp", "1"}));
 }
 
 TEST(PlanSpace, FixedKnobsStayAndBoundsReplace) {
@@ -100,6 +102,22 @@ TEST(PlanSpace, EveryPlanIsThereOnce) {
   }
   EXPECT_GT(plans, 1000U);
   EXPECT_EQ(texts.size(), plans);
+}
+
+TEST(PlanSpace, WholeExpertsTakeTensorRanks) {
+  const PlanSpace space(base("mixtral-8x7b"), {}, {});
+  const auto found = [&](std::initializer_list<const char*> words) {
+    Scenario s = base("mixtral-8x7b");
+    for (const char* word : words) apply_setting(s.plan, word);
+    return space.find(complete(s));
+  };
+  EXPECT_FALSE(found({"tp=8", "ep=4"}));  // dp 2
+  const auto whole = found({"tp=8", "ep=4", "etp=1"});
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(space.plan(*whole).mesh.etp, 1);
+  EXPECT_EQ(found({"tp=1", "ep=4", "etp=1"}), found({"tp=1", "ep=4"}));
+  EXPECT_EQ(found({"tp=8", "ep=2", "etp=8"}), found({"tp=8", "ep=2"}));
+  EXPECT_NE(found({"tp=8", "ep=2", "etp=1"}), found({"tp=8", "ep=2"}));
 }
 
 TEST(PlanSpace, FindsAPlanBySettings) {

@@ -63,6 +63,10 @@ class DrawnScenario {
       set(p, "precision", precision[pick(0, 2)]);
       const int replicas = p.mesh.tp * p.mesh.pp * p.mesh.cp;
       if (s.cluster.count % replicas != 0) continue;
+      if (s.model.name == "mixtral-8x7b") {
+        p.mesh.ep = 1 << add(0, 3);
+        if (add(0, 1) == 0) set(p, "etp", "1");
+      }
       p.batch.global = p.batch.micro * (s.cluster.count / replicas) * pick(1, 12);
       if (!has_errors(check(s))) return s;
     }

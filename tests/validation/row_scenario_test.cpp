@@ -10,6 +10,8 @@
 #include <set>
 
 #include "core/methods/settings.h"
+#include "core/model/builders.h"
+#include "core/model/zoo.h"
 #include "tests/validation/prepared_rows.h"
 
 namespace trainyard {
@@ -308,6 +310,57 @@ TEST(RowScenario, NamesHaveTheirPublishedSize) {
         << name;
 }
 
+// Whatever decoder the zoo has, a row may call it by its name alone.
+TEST(RowScenario, TheZooKnowsTheShape) {
+  int asked = 0;
+  for (const ZooEntry& entry : zoo()) {
+    const std::string name(entry.name);
+    if (entry.spec == nullptr || name.starts_with("gpt-oss") || name.starts_with("gpt2")) continue;
+    const TransformerSpec spec = entry.spec(entry);
+    // Biases and whether tables are tied follow from the family and the stated size.
+    if (spec.tied || spec.qkv_bias || spec.parallel) continue;
+    EXPECT_EQ(parameters(model_of(ready(named(name)))), entry.parameters) << name;
+    ++asked;
+  }
+  EXPECT_GT(asked, 15);
+}
+
+MeasuredRow routed_row(std::int64_t tp, std::int64_t ep) {
+  MeasuredRow r = own();
+  r.framework = "Megatron-Core";
+  r.model_family = "Mixtral 8x7B";
+  r.layers.reset(), r.hidden.reset(), r.heads.reset(), r.vocab.reset(), r.dp.reset();
+  r.gpu = "H100-SXM", r.gpus = 64, r.tp = tp, r.ep = ep;
+  return r;
+}
+
+std::string expert_tensor_of(const MeasuredRow& r) {
+  const PreparedRow row = ready(r);
+  std::string why;
+  for (const Assumption& a : row.assumptions)
+    if (a.setting == "etp") why = "; " + a.why;
+  return setting(row.workload.scenario.plan, "etp") + why;
+}
+
+TEST(RowScenario, ExpertsAreWholeWhereNothingElseDivides) {
+  EXPECT_EQ(expert_tensor_of(routed_row(8, 8)), "tp");
+  MeasuredRow r = routed_row(8, 8);
+  r.cp = 2, r.gpus = 32;  // dp 2
+  EXPECT_EQ(expert_tensor_of(r),
+            "1; not stated; ep=8 does not divide dp x cp = 4, so that each expert was whole on one "
+            "rank");
+  r = routed_row(4, 8);
+  r.etp = 1;
+  EXPECT_EQ(expert_tensor_of(r), "1");
+  r.etp = 4;
+  EXPECT_EQ(expert_tensor_of(r), "tp");
+  r.etp.reset(), r.notes = "shards by 8; ETP 1; head_dim 128";
+  EXPECT_EQ(expert_tensor_of(r), "1");
+  r = routed_row(2, 8);
+  r.gpus = 24, r.pp = 2, r.global_batch = 48;
+  EXPECT_NE(skipped(r).find("which it does not divide"), std::string::npos) << skipped(r);
+}
+
 TEST(RowScenario, AnotherWidthIsAnotherModel) {
   MeasuredRow r = named("DeepSeek-V3 of our own");
   r.hidden = 1024, r.heads = 8, r.layers = 4, r.vocab = 32000, r.ffn = 2816;
@@ -342,8 +395,9 @@ TEST(RowScenario, PublishedGroupsHoldForPublishedHeads) {
   EXPECT_EQ(left_open, parameters(model_of(ready(r))));
   MeasuredRow grouped = named("Llama3-8B");
   grouped.heads = 64;
-  EXPECT_EQ(skipped(grouped),
-            "states 64 heads and not how many of keys and values, which llama3-8b shares among 32");
+  EXPECT_EQ(
+      skipped(grouped),
+      "states 64 heads and not how many of keys and values, which llama-3-8b shares among 32");
 }
 
 TEST(RowScenario, FsdpUnderAPipelineAddsGradientsUp) {

@@ -159,8 +159,8 @@ RC_GTEST_PROP(MeshGroups, EveryDeviceIsInOneGroupOfEachKindAtItsOwnPlace, ()) {
   Mesh mesh;
   const auto power = [] { return 1 << *rc::gen::inRange(0, 3); };
   mesh.tp = power(), mesh.cp = power(), mesh.dp = power(), mesh.pp = power();
-  const int data = mesh.cp * *mesh.dp;
-  mesh.ep = std::min(power(), data);
+  if (*rc::gen::arbitrary<bool>()) mesh.etp = 1;
+  mesh.ep = std::min(power(), static_cast<int>(expert_pool(mesh)));
   mesh.order = *rc::gen::element<std::string>("tp-cp-ep-dp-pp", "pp-tp-cp-ep-dp", "tp-pp-dp-ep-cp");
   const std::int64_t devices = std::int64_t{mesh.tp} * mesh.cp * *mesh.dp * mesh.pp;
   for (const Group group : {Group::Tensor, Group::Context, Group::Expert, Group::Data,
@@ -196,6 +196,17 @@ TEST(MeshView, NamesTheGroupsThatCrossNodes) {
   const MeshPlace place = mesh_place(model, 22);  // 22 = 2 + 4 * 1 + 16 * 1
   EXPECT_EQ(place, (MeshPlace{2, 0, 0, 1, 1}));
   EXPECT_EQ(group_of(model.groups[0], 22), (std::vector<std::int64_t>{20, 21, 22, 23}));
+}
+
+TEST(MeshView, WholeExpertsLieOverTensorRanks) {
+  Mesh mesh;
+  mesh.tp = 4, mesh.dp = 4, mesh.ep = 8, mesh.etp = 1;
+  const MeshModel model = mesh_model(mesh, parse_cluster("h100-sxm:16"));
+  ASSERT_EQ(model.groups.size(), 4u);
+  EXPECT_EQ(group_words(model.groups[1]), "expert groups of 8 stay inside a node");
+  EXPECT_EQ(group_words(model.groups[3]), "expert-data groups of 2 span 2 nodes, 1 rank in each");
+  EXPECT_EQ(mesh_place(model, 14), (MeshPlace{2, 0, 6, 3, 0}));  // 14 = 2 + 4 * 3 = 6 + 8 * 1
+  EXPECT_EQ(group_of(model.groups[3], 14), (std::vector<std::int64_t>{6, 14}));
 }
 
 TEST(MeshView, ManyNodesAreDrawnOrCounted) {

@@ -94,8 +94,8 @@ std::vector<Tensor> infer_routed(const Graph& graph, const Node& node) {
   shape.back() = weight.shape[2];
   for (Dim& dim : shape) {
     if (node.split == TensorSplit::Column && dim.axis == Axis::SequenceRegion)
-      dim.axis = Axis::Sequence;
-    if (node.split == TensorSplit::Row && dim.axis == Axis::Sequence)
+      dim.axis = Axis::ExpertSequence;
+    if (node.split == TensorSplit::Row && dim.axis == Axis::ExpertSequence)
       dim.axis = Axis::SequenceRegion;
   }
   return one_output(std::move(shape));
