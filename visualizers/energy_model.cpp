@@ -16,18 +16,19 @@ struct State {
   const char* name;
   Duration Breakdown::* time;
   Ink ink;
-  bool idle, busy;
 };
-// Devices that wait for communication are not idle and do not compute.
-constexpr State kStates[] = {
-    {"forward", &Breakdown::forward, Ink::Forward, false, true},
-    {"backward", &Breakdown::backward, Ink::Backward, false, true},
-    {"recompute", &Breakdown::recompute, Ink::Recompute, false, true},
-    {"optimizer", &Breakdown::optimizer, Ink::Optimizer, false, true},
-    {"allocator", &Breakdown::allocator, Ink::Swap, false, true},
+// Exposed communication is told as one; it stands before what is idle.
+constexpr State kComputing[] = {
+    {"forward", &Breakdown::forward, Ink::Forward},
+    {"backward", &Breakdown::backward, Ink::Backward},
+    {"recompute", &Breakdown::recompute, Ink::Recompute},
+    {"optimizer", &Breakdown::optimizer, Ink::Optimizer},
 };
-
-Duration exposed_of(const Breakdown& b) { return b.exposed_communication(); }
+constexpr State kWaiting[] = {
+    {"host", &Breakdown::host, Ink::Swap},
+    {"allocator", &Breakdown::allocator, Ink::Swap},
+    {"bubble", &Breakdown::bubble, Ink::Idle},
+};
 
 Banded<double> times(const Banded<Duration>& step, double steps, double unit) {
   return {to_seconds(step.value) * steps / unit, to_seconds(step.low) * steps / unit,
@@ -38,14 +39,10 @@ EnergyCost cost_of(const EnergyModel& model, const EnergyState& state, std::stri
                    double steps) {
   EnergyCost cost{std::move(name), steps, times(model.step, steps, kDay), {}, {}};
   const auto devices = static_cast<double>(model.devices);
-  if (model.power.value.value > 0) {
-    const double watts = model.power.value.value * devices * std::max(1.0, state.overhead);
-    cost.energy =
-        Banded<Joules>{{watts * to_seconds(model.step.value) * steps},
-                       {watts * to_seconds(model.step.low) * steps * model.busy},
-                       {watts * to_seconds(model.step.high) * steps},
-                       "value and high end: every device at its board limit all the time; "
-                       "low end: idle and waiting devices draw nothing"};
+  if (model.energy) {
+    const double times = steps * std::max(1.0, state.overhead);
+    cost.energy = Banded<Joules>{model.energy->value * times, model.energy->low * times,
+                                 model.energy->high * times, model.energy->basis};
   }
   const double hours = devices / kHour * steps;
   if (state.price) {
@@ -76,6 +73,8 @@ EnergyModel energy_model(const Experiment& e) {
   model.device = device.name;
   model.rank_word = e.program.stages > e.program.devices ? "Rank" : "Stage";
   model.power = device.power;
+  model.draw = result.power;
+  model.energy = result.energy;
   model.price_low = device.price_low;
   model.price_high = device.price_high;
   model.step = result.step;
@@ -85,12 +84,12 @@ EnergyModel energy_model(const Experiment& e) {
   if (model.step.value.count() <= 0 && !model.ranks.empty())
     model.step = {model.ranks.front().sum(), model.ranks.front().sum(), model.ranks.front().sum(),
                   ""};
-  double busy = 0, all = 0;
-  for (const Breakdown& rank : model.ranks) {
-    for (const State& state : kStates) busy += to_seconds(rank.*state.time);
-    all += to_seconds(rank.sum());
+  DeviceTime all;
+  for (Breakdown& rank : model.ranks) {
+    rank.allocator = result.breakdown.allocator;  // of every device, and in no program
+    all += device_time(rank);
   }
-  model.busy = all > 0 ? busy / all : 0;
+  model.busy = all.total() > 0 ? (all.computing + all.streaming) / all.total() : 0;
   return model;
 }
 
@@ -111,15 +110,19 @@ std::optional<double> parse_budget(std::string_view words, double low, double hi
 
 std::vector<EnergyPart> energy_parts(const EnergyModel& model, std::size_t rank) {
   std::vector<EnergyPart> parts;
-  const double watts = model.power.value.value * static_cast<double>(model.replicas);
-  const auto add = [&](const char* name, Ink ink, bool idle, Duration time) {
-    if (time.count() > 0) parts.push_back({name, ink, idle, time, {watts * to_seconds(time)}});
+  const Breakdown& whole = model.ranks[rank];
+  const auto add = [&](const State& state, Duration time) {
+    if (time.count() <= 0) return;
+    Breakdown alone;
+    alone.*state.time = time;
+    const DeviceTime devices = device_time(alone) * static_cast<double>(model.replicas);
+    parts.push_back({state.name, state.ink, state.ink == Ink::Idle, time,
+                     model.draw ? energy_of(*model.draw, devices).value : Joules{}});
   };
-  for (const State& state : kStates)
-    add(state.name, state.ink, state.idle, model.ranks[rank].*state.time);
-  add("host", Ink::Swap, false, model.ranks[rank].host);
-  add("exposed communication", Ink::Communication, false, exposed_of(model.ranks[rank]));
-  add("bubble", Ink::Idle, true, model.ranks[rank].bubble);
+  for (const State& state : kComputing) add(state, whole.*state.time);
+  add({"exposed communication", &Breakdown::data_parallel, Ink::Communication},
+      whole.exposed_communication());
+  for (const State& state : kWaiting) add(state, whole.*state.time);
   return parts;
 }
 
@@ -139,12 +142,20 @@ std::vector<std::string> energy_sources(const EnergyModel& model, const EnergySt
   const Watts power = model.power.value;
   if (power.value > 0)
     lines.push_back("power: " + decimal(power.value) + " W a device, its board limit (" +
-                    model.power.source +
-                    "); what it draws when idle is not stated, so the low end "
-                    "counts idle and waiting as nothing");
+                    model.power.source + ")");
   else
     lines.push_back("missing: the power of " + model.device +
                     "; give the device a power in its file, and energy is told");
+  if (model.draw) {
+    const auto watts = [](const Banded<Watts>& draw) {
+      return band_number({draw.value.value, draw.low.value, draw.high.value, {}}, "W").text();
+    };
+    const PowerDraw& draw = *model.draw;
+    lines.push_back("idle: " + watts(draw.idle) + " (" + draw.idle.basis + ")");
+    lines.push_back("exposed communication: " + watts(draw.communicating) +
+                    "; kernels bound by memory: " + watts(draw.streaming) +
+                    "; computing: " + watts(draw.computing) + " (" + draw.computing.basis + ")");
+  }
   if (state.price)
     lines.push_back("price: " + decimal(*state.price) + " $ a device hour, as given");
   else if (model.price_low && model.price_high)

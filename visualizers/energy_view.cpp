@@ -32,12 +32,12 @@ std::vector<std::string> lines_of(const std::string& words, float width, float s
 }
 
 std::string energy_text(const EnergyModel& model, const EnergyPart& part) {
-  if (model.power.value.value <= 0) return format_step_time(part.time) + " of each device";
+  if (!model.draw) return format_step_time(part.time) + " of each device";
   return band_text(Banded<Joules>{part.energy, part.energy, part.energy, {}}).value;
 }
 
 double weight_of(const EnergyModel& model, const EnergyPart& part) {
-  return model.power.value.value > 0 ? part.energy.value : to_seconds(part.time);
+  return model.draw ? part.energy.value : to_seconds(part.time);
 }
 
 double highest(const EnergyModel& model) {
@@ -77,8 +77,7 @@ void draw_rank(Drawing& drawing, const Rect& row, const EnergyModel& model, std:
   write(drawing, model.rank_word + " " + std::to_string(rank), {row.x, middle}, 11, Weight::Medium,
         Ink::Text);
   const EnergyPart whole{"", Ink::Text, false, model.ranks[rank].sum(), {sum}};
-  write(drawing,
-        model.power.value.value > 0 ? energy_text(model, whole) : format_step_time(whole.time),
+  write(drawing, model.draw ? energy_text(model, whole) : format_step_time(whole.time),
         {x + 8, middle}, 10.5f, Weight::Medium, Ink::Text2);
 }
 
@@ -88,10 +87,9 @@ void draw_ranks(Drawing& drawing, const Rect& area, const EnergyModel& model,
   if (model.ranks.empty() || most <= 0) return;
   const ClipScope clip(drawing, area);
   write(drawing,
-        model.power.value.value > 0
-            ? "Energy of one step by what the devices do, " + format_count(model.replicas) +
-                  (model.replicas == 1 ? " device a row" : " devices a row")
-            : "Time of one step by what a device does; its power is not stated",
+        model.draw ? "Energy of one step by what the devices do, " + format_count(model.replicas) +
+                         (model.replicas == 1 ? " device a row" : " devices a row")
+                   : "Time of one step by what a device does; its power is not stated",
         {area.x, area.y + 8}, 10.5f, Weight::Regular, Ink::Text2);
   const float top = area.y + 24;
   const float pitch = std::clamp(
@@ -193,7 +191,7 @@ Hover describe_energy(const EnergyModel& model, const EnergyState& state, Item i
     for (const EnergyPart& part : energy_parts(model, item.tag))
       words += (words.empty() ? "" : ", ") + part.name + " " + energy_text(model, part);
     hover.lines.push_back(words);
-    hover.lines.push_back("idle and waiting at the board limit, which is at most what they draw");
+    if (model.energy) hover.lines.push_back(model.energy->basis);
     return hover;
   }
   const std::vector<EnergyCost> costs = energy_costs(model, state);
@@ -216,7 +214,7 @@ Hover describe_energy(const EnergyModel& model, const EnergyState& state, Item i
 DataTable energy_table(const EnergyModel& model, const EnergyState& state) {
   std::vector<std::vector<DataCell>> rows;
   std::vector<Item> items;
-  const bool known = model.power.value.value > 0;
+  const bool known = model.draw.has_value();
   for (std::size_t rank = 0; rank < model.ranks.size(); ++rank)
     for (const EnergyPart& part : energy_parts(model, rank)) {
       rows.push_back({model.rank_word + " " + std::to_string(rank),

@@ -26,13 +26,15 @@ struct EnergyState {
 struct EnergyModel {
   std::int64_t devices = 1, replicas = 1;  // replicas: devices behind each pipeline rank
   std::string device, rank_word;           // "H100 SXM5"; "Stage"
-  Sourced<Watts> power;                    // of one device; 0 = not stated
+  Sourced<Watts> power;                    // board limit of one device; 0 = not stated
+  std::optional<PowerDraw> draw;           // of one device, by what it does
+  std::optional<Banded<Joules>> energy;    // of a step
   std::optional<Sourced<double>> price_low, price_high;
   Banded<Duration> step;
   double units = 0;              // tokens, or samples, of a step
   bool counts_tokens = true;     // else samples
   std::vector<Breakdown> ranks;  // of the step, one a pipeline rank
-  double busy = 0;               // share of all device time that is neither idle nor waiting
+  double busy = 0;               // share of all device time that is computation
 };
 EnergyModel energy_model(const Experiment&);
 
@@ -40,8 +42,7 @@ EnergyModel energy_model(const Experiment&);
 /// none.
 std::optional<double> parse_budget(std::string_view, double low, double high);
 
-/// What so many steps cost. The range of the energy begins where idle and waiting devices draw
-/// nothing and ends at the board's limit all the time, which is also its value.
+/// What so many steps cost: the energy and the money of one, so many times.
 struct EnergyCost {
   std::string name;  // "one step", "1.00 T tokens"
   double steps = 1;

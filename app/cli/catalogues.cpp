@@ -122,6 +122,7 @@ void show_device(Out& out, const Device& d, bool explain) {
   text.quantity("message start", d.message_start);
   text.quantity("driver and libraries", d.context);
   if (d.power.value.value > 0) text.quantity("board power", d.power);
+  if (d.idle_power.value.value > 0) text.quantity("idle power", d.idle_power);
   if (d.price_low) text.number("low price, USD/h", *d.price_low);
   if (d.price_high) text.number("high price, USD/h", *d.price_high);
   const Efficiency& e = d.efficiency;

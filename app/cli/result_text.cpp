@@ -74,7 +74,10 @@ void write_speed(Out& out, const Result& r) {
        readable_share(r.exposed_communication_fraction));
   for (const Assumed& one : r.assumptions) line(out, "assumed       {}", one.sentence);
   if (r.energy)
-    line(out, "energy        {:.3g} kWh a step at board power", r.energy->value.value / 3.6e6);
+    line(out,
+         "energy        {:.3g} kWh a step ({:.3g} to {:.3g}), {:.0f} W a device\n              {}",
+         r.energy->value.value / 3.6e6, r.energy->low.value / 3.6e6, r.energy->high.value / 3.6e6,
+         mean_draw(r).value, r.energy->basis);
   if (r.money)
     line(out, "money         {:.3g} US dollars a step ({:.3g} to {:.3g})", r.money->value,
          r.money->low, r.money->high);

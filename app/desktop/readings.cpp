@@ -56,8 +56,10 @@ QList<std::pair<QString, QString>> banded_figures(const Result& result) {
   if (!result.step.basis.empty()) list << std::pair{QString("Time"), q(result.step.basis)};
   if (const StageMemory* most = fullest(result); most != nullptr && !most->peak.basis.empty())
     list << std::pair{QString("Memory"), q(most->peak.basis)};
+  if (result.energy) list << std::pair{QString("Power"), q(result.energy->basis)};
   if (result.money && !result.money->basis.empty())
     list << std::pair{QString("Price"), q(result.money->basis)};
+  if (result.evidence) list << std::pair{QString("Evidence"), q(result.evidence->sentence)};
   return list;
 }
 

@@ -92,6 +92,7 @@ std::vector<ComparedFigure> figures_of(const ComparedResult& a, const ComparedRe
       {"peak", "Peak memory", FigureUnit::Memory, true, a.peak, b.peak},
       {"rate", rate, FigureUnit::PerSecond, false, alike ? a.rate : std::nullopt,
        alike ? b.rate : std::nullopt},
+      {"energy", "Energy of a step", FigureUnit::Energy, true, a.energy, b.energy},
       {"money", "Cost of a step", FigureUnit::Dollars, true, a.money, b.money}};
   all.erase(
       std::remove_if(all.begin(), all.end(), [](const ComparedFigure& f) { return !f.a && !f.b; }),
@@ -226,6 +227,7 @@ ComparedResult compared_document(const Json& raw, const std::string& path) {
   side.mfu = number_at(root, "mfu");
   side.bubble = number_at(root, "bubble_fraction");
   side.exposed = number_at(root, "exposed_communication_fraction");
+  side.energy = number_at(root, "energy_joules");
   side.money = number_at(root, "money");
   side.peak = highest_peak(root.at("memory"));
   side.capacity = number_at(root.at("memory"), "capacity_bytes");
@@ -304,6 +306,10 @@ std::string figure_text(FigureUnit unit, std::optional<double> value) {
       return format_bytes(Bytes{std::llround(*value)});
     case FigureUnit::PerSecond:
       return format_large(*value);
+    case FigureUnit::Energy: {
+      const Joules size{std::abs(*value)};
+      return (*value < 0 ? "\u2212" : "") + band_text({size, size, size, {}}).value;
+    }
     case FigureUnit::Dollars:
       return fmt::format("{}{:.3g} $", *value < 0 ? "\u2212" : "", std::abs(*value));
   }

@@ -37,7 +37,7 @@ struct ComparedResult {
   // What its document says; nothing where it does not say.
   std::optional<double> step, mfu, bubble, exposed;  // seconds; shares
   std::optional<double> rate;                        // tokens or samples a second and device
-  std::optional<double> money;                       // US dollars a step
+  std::optional<double> energy, money;               // joules and US dollars a step
   std::optional<double> peak, capacity;              // bytes
   std::string fit;                                   // "fits", "may not fit, 1.20 GiB spare"
   bool counts_tokens = true;
@@ -63,7 +63,7 @@ ComparedResult open_compared(const std::string& word, const Request& base);
 /// The id in "run:7"; nothing for other words. Throws Error{InvalidInput} for "run:" and no number.
 std::optional<std::int64_t> run_number(std::string_view word);
 
-enum class FigureUnit : std::uint8_t { Seconds, Share, Memory, PerSecond, Dollars };
+enum class FigureUnit : std::uint8_t { Seconds, Share, Memory, PerSecond, Energy, Dollars };
 struct ComparedFigure {
   std::string key;    // "step"
   std::string title;  // "Step time"

@@ -38,6 +38,8 @@ const char* unit_of(FigureUnit unit) {
       return "B";
     case FigureUnit::PerSecond:
       return "1/s";
+    case FigureUnit::Energy:
+      return "J";
     case FigureUnit::Dollars:
       return "USD";
   }

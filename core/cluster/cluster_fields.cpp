@@ -200,6 +200,8 @@ void visit_device(FieldVisitor& visitor, Device& d) {
   visit_figure(visitor, "context", group, "Context",
                "taken by driver and libraries before any tensor", d.context);
   visit_figure(visitor, "power", group, "Power", "board limit", d.power);
+  visit_figure(visitor, "idle-power", group, "Idle power",
+               "while it holds a job's memory and runs no kernel; 0 = not stated", d.idle_power);
   Efficiency& e = d.efficiency;
   visit_share(visitor, "share.product", "Products", "of the dense peak, in 16 bit", e.product);
   visit_share(visitor, "share.attention", "Attention", "fused, of the dense peak", e.attention);

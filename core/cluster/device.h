@@ -79,6 +79,7 @@ struct Device {
                                        // byte
   Sourced<Bytes> context;  // taken by the driver and libraries before any tensor exists (guessed)
   Sourced<Watts> power;    // board limit; value 0 = not stated
+  Sourced<Watts> idle_power;  // while it holds a job's memory and runs no kernel; 0 = not stated
   std::optional<Sourced<double>> price_low, price_high;  // US dollars per device hour
   Efficiency efficiency;
   int units = 0;  // streaming multiprocessors or their like; 0 = not stated

@@ -33,6 +33,8 @@ struct Row {
   const char* source = "";
   Family family = Family::Assumed;
   int units = 0;
+  double idle_watts = 0;  // 0 = none published
+  const char* idle_source = "";
 };
 
 // A row stays a block of a few lines, as a table is read.
@@ -59,7 +61,9 @@ constexpr Row kRows[] = {
      .price_source = "rough, recalled, 2025",
      .source = "V100 datasheet (125 fp16, 900 GB/s, 300 W), DGX-1 datasheet (4 x 100 Gb/s for 8), "
                "recalled",
-     .family = Family::Volta, .units = 80},
+     .family = Family::Volta, .units = 80,
+     .idle_watts = 53,
+     .idle_source = "reading with 20 of 32 GB held, 0 % busy (zai-org/GLM-130B issue 32)"},
     {.id = "v100-sxm3-32", .name = "V100 32GB", .vendor = "NVIDIA", .year = 2018,
      .memory = 34359738368, .memory_kind = "HBM2", .memory_bandwidth = 900e9,
      .peaks = {{DType::F64, 7.8e12}, {DType::F32, 15.7e12}, {DType::F16, 125e12},
@@ -102,7 +106,8 @@ constexpr Row kRows[] = {
      .price_source = "page: cloud-gpu-pricing guide; May 2026",
      .source = "datasheet, recalled and unchecked; A100 row of comparison page agrees (312 fp16; "
                "2.0 TB/s)",
-     .family = Family::Ampere, .units = 108},
+     .family = Family::Ampere, .units = 108,
+     .idle_watts = 85, .idle_source = "reading at 0 % busy in MIG mode (NVIDIA/DCGM issue 152)"},
     {.id = "a800-sxm-80", .name = "A800 80GB", .vendor = "NVIDIA", .year = 2022,
      .memory = 85899345920, .memory_kind = "HBM2e", .memory_bandwidth = 2.039e12,
      .peaks = {{DType::F64, 9.7e12}, {DType::F32, 19.5e12}, {DType::TF32, 156e12},
@@ -143,7 +148,10 @@ constexpr Row kRows[] = {
      .price_low = 1.99, .price_high = 5.0,
      .price_source = "page: cloud-gpu-pricing guide; May 2026; index median 2.95 (20 May 2026)",
      .source = "page: glennklockwood garden H100/B200 page",
-     .family = Family::Hopper, .units = 132},
+     .family = Family::Hopper, .units = 132,
+     .idle_watts = 127,
+     .idle_source = "readings of 109 and 145 W with 73 of 80 GB held, 0 % busy (wilicc/gpu-burn "
+                    "issue 114)"},
     {.id = "h100-sxm-96", .name = "H100 96GB (HBM2e, 500 W)", .vendor = "NVIDIA", .year = 2023,
      .memory = 102048423936, .memory_kind = "HBM2e", .memory_bandwidth = 2.45e12,
      .peaks = {{DType::F64, 66.9e12}, {DType::F32, 66.9e12}, {DType::TF32, 494.7e12},
@@ -418,7 +426,9 @@ constexpr Row kRows[] = {
      .price_low = 1.85, .price_high = 6.0,
      .price_source = "rough, recalled, 2025",
      .source = "datasheet, recalled and unchecked; 192 GB/750 W in MLPerf system JSON",
-     .family = Family::Mi300x, .units = 304},
+     .family = Family::Mi300x, .units = 304,
+     .idle_watts = 191,
+     .idle_source = "reading with 95 % of memory held, 0 % busy (ROCm/legacy-rocm-build issue 5231)"},
     {.id = "mi325x", .name = "MI325X", .vendor = "AMD", .year = 2024,
      .memory = 274861129728, .memory_kind = "HBM3e", .memory_bandwidth = 6e12,
      .peaks = {{DType::F64, 163.4e12}, {DType::F32, 163.4e12}, {DType::TF32, 653.7e12},
@@ -442,7 +452,9 @@ constexpr Row kRows[] = {
      .price_low = 2.6, .price_high = 8.6,
      .price_source = "rough, recalled, 2025",
      .source = "datasheet, recalled and unchecked; 288 GiB in ROCm gpu-specs page",
-     .family = Family::Mi355x, .units = 256},
+     .family = Family::Mi355x, .units = 256,
+     .idle_watts = 238,
+     .idle_source = "reading at idle (ROCm/legacy-rocm-build issue 5219)"},
     {.id = "tpu-v2", .name = "TPU v2 chip", .vendor = "Google", .year = 2017,
      .memory = 17179869184, .memory_kind = "HBM", .memory_bandwidth = 700e9,
      .peaks = {{DType::F32, 3e12}, {DType::BF16, 46e12}},
@@ -469,7 +481,8 @@ constexpr Row kRows[] = {
      .price_low = 3.22, .price_high = 3.22,
      .price_source = "rough, recalled, 2025",
      .source = "datasheet, recalled and unchecked",
-     .family = Family::Tpu, .units = 0},
+     .family = Family::Tpu, .units = 0,
+     .idle_watts = 90, .idle_source = "TPU v4 paper (Jouppi et al., ISCA 2023), recalled"},
     {.id = "tpu-v5e", .name = "TPU v5e chip", .vendor = "Google", .year = 2023,
      .memory = 17179869184, .memory_kind = "HBM2", .memory_bandwidth = 819e9,
      .peaks = {{DType::BF16, 197e12}, {DType::I8, 393e12}},
@@ -614,6 +627,7 @@ Device to_device(const Row& row) {
   if (row.price_low > 0) d.price_low = {row.price_low, row.price_source};
   if (row.price_high > 0) d.price_high = {row.price_high, row.price_source};
   d.units = row.units;
+  d.idle_power = {{row.idle_watts}, row.idle_watts > 0 ? row.idle_source : "not stated"};
   apply_family(row.family, d);
   return d;
 }

@@ -49,6 +49,12 @@ Verdict judge_peaks(const std::vector<CategoryBytes>& memory, const std::vector<
   return verdict;
 }
 
+// Devices that do what one pipeline rank does.
+double replicas(const Workload& w) {
+  return static_cast<double>(w.scenario.cluster.count) /
+         static_cast<double>(w.scenario.plan.mesh.pp);
+}
+
 }  // namespace
 
 Result estimate(const Workload& w, const CostModel& cost) {
@@ -58,7 +64,7 @@ Result estimate(const Workload& w, const CostModel& cost) {
   result.step.value = step.step;
   result.model_flops = step.model_flops;
   result.hardware_flops = step.hardware_flops;
-  state_common(result, w, cost);
+  state_common(result, w, cost, device_time(step.device_time) * replicas(w));
   result.leaves_out.emplace_back("contention of traffic that shares a link");
   // What a step is worth is read off a program, and only where steps are not all alike.
   if (schedule_of(w.scenario.plan).settles)

@@ -8,6 +8,7 @@
 #include "core/io/json.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/layer_policy.h"
+#include "core/methods/software_settings.h"
 #include "core/plan/stages.h"
 
 namespace trainyard {
@@ -177,7 +178,7 @@ class DeepSpeedWriter {
     if (stage_ > 0 && shard > 0 && shard < data) hybrid(shard, zero);
     if (stage_ == 3) {
       if (!overlap.flag("weights")) zero.set("stage3_prefetch_bucket_size", 0);
-      if (!zero_.flag("reshard") && data > 1)
+      if (!reshards_after_forward(plan_) && data > 1)
         limits_.refuse(kZeroPlace, "it lets go of gathered weights after forward",
                        "reshard-after-forward=on");
     }

@@ -9,6 +9,7 @@
 #include "core/io/megatron_layout.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/layer_policy.h"
+#include "core/methods/software_settings.h"
 #include "core/plan/stages.h"
 
 namespace trainyard {
@@ -348,7 +349,7 @@ MegatronWords megatron_sharding(const Scenario& s, Limits& limits) {
                                 data, shard, instances, experts, s.plan.mesh.ep),
                     fmt::format("hybrid={}", common == 1 ? 0 : data / common));
   }
-  if (divides == 3 && data > 1 && !zero.flag("reshard"))
+  if (divides == 3 && data > 1 && !reshards_after_forward(s.plan))
     limits.refuse(kZeroPlace, "it lets go of gathered weights after forward",
                   "reshard-after-forward=on");
   if (divides >= 2 && data > 1 && zero.text("reduce") == "step")

@@ -7,6 +7,7 @@
 
 #include "core/exporters/decoder_spec.h"
 #include "core/methods/catalogue.h"
+#include "core/methods/software_settings.h"
 #include "core/plan/stages.h"
 
 namespace trainyard {
@@ -210,7 +211,7 @@ class TorchtitanWriter {
                      "it adds gradients up and scatters them once a step under a pipeline",
                      "zero-reduce=step");
     if (divides == 3)
-      word("fsdp_reshard_after_forward", zero_.flag("reshard") ? "always" : "never");
+      word("fsdp_reshard_after_forward", reshards_after_forward(plan_) ? "always" : "never");
   }
 
   // Experts lie over the ranks that divide weights, of which there are this many, and over the

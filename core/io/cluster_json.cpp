@@ -130,6 +130,7 @@ Json members_json(const Device& device, const Device* base) {
   out.set("scale_up_topology", to_string(device.scale_up_topology));
   out.set("scale_up_dimensions", device.scale_up_dimensions)
       .set("scale_up_domain", device.scale_up_domain);
+  if (device.idle_power != from.idle_power) out.set("idle_power", sourced_json(device.idle_power));
   if (device.price_low != from.price_low && device.price_low)
     out.set("price_low", sourced_json(*device.price_low));
   if (device.price_high != from.price_high && device.price_high)
@@ -199,6 +200,7 @@ void expect_device_keys(const JsonCursor& at) {
                                     "units",
                                     "peaks",
                                     "efficiency",
+                                    "idle_power",
                                     "price_low",
                                     "price_high",
                                     "scale_up_topology",
@@ -228,6 +230,7 @@ void read_numbers(const JsonCursor& at, bool required, Device& device) {
   });
   if (required || at.has("peaks")) read_peaks(at.at("peaks"), device.peaks);
   if (const auto member = at.find("efficiency")) read_efficiency(*member, device.efficiency);
+  if (const auto member = at.find("idle_power")) device.idle_power = read_sourced<Watts>(*member);
   read_price(at, "price_low", device.price_low);
   read_price(at, "price_high", device.price_high);
 }

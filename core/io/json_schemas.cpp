@@ -313,6 +313,8 @@ std::vector<Member> result_members() {
       {"breakdown_seconds", breakdown_schema(), false},
       {"critical_device", whole(), false},
       {"energy_joules", band_of(real()), false},
+      {"energy_basis", described(text(), "what a device draws by what it does"), false},
+      {"mean_device_watts", real(), false},
       {"money",
        object({{"value", real()},
                {"low", real()},

@@ -91,13 +91,19 @@ class PlanReader {
 
 ParamValue read_param(const ParamSpec& spec, const JsonCursor& at) {
   struct Read {
+    const ParamSpec& spec;
     const JsonCursor& at;
     ParamValue operator()(bool) const { return at.boolean(); }
     ParamValue operator()(std::int64_t) const { return at.integer(); }
     ParamValue operator()(double) const { return at.number(); }
-    ParamValue operator()(const std::string&) const { return at.text(); }
+    ParamValue operator()(const std::string&) const {
+      // A switch that has further words by now.
+      const bool was_switch = std::count(spec.values.begin(), spec.values.end(), "on") > 0;
+      if (was_switch && at.value().boolean() != nullptr) return at.boolean();
+      return at.text();
+    }
   };
-  const ParamValue value = std::visit(Read{at}, spec.fallback);
+  const ParamValue value = std::visit(Read{spec, at}, spec.fallback);
   return parse_param(spec, to_text(value), at.place());
 }
 

@@ -249,7 +249,11 @@ Json asynchrony(const Asynchrony& a, const Result& r) {
 }
 
 void add_cost(Json& json, const Result& r) {
-  if (r.energy) json.set("energy_joules", band(*r.energy));
+  if (r.energy) {
+    json.set("energy_joules", band(*r.energy));
+    json.set("energy_basis", r.energy->basis);
+    json.set("mean_device_watts", mean_draw(r).value);
+  }
   if (!r.money) return;
   Json money = band(*r.money);
   money.set("currency", "USD");

@@ -3,7 +3,6 @@
 
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
-#include "core/methods/software_settings.h"
 
 namespace trainyard {
 
@@ -30,9 +29,6 @@ Plan complete(const Scenario& scenario) {
   for (Choice& c : plan.choices) {
     const Method& m = method(c.method);
     throw_if_errors(check_params(c.params, m.params, {"plan#/choices/" + c.method}));
-    if (c.method == "zero" && !c.params.has("reshard") && gathers_once_a_step(plan) &&
-        c.params.has("stage") && c.params.integer("stage") == 3)
-      c.params.set("reshard", false);
     c.params = with_defaults(c.params, m.params);
   }
   // The catalogue's order, so that equal plans are equal text however they were put together.

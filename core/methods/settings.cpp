@@ -158,10 +158,9 @@ void set_zero(Plan& plan, std::string_view value, const Place& place) {
 
 // torchtitan's words beside on and off; its default depends on the pipeline.
 void set_reshard(Plan& plan, std::string_view value, const Place& place) {
-  const bool on = value == "default"                      ? plan.mesh.pp == 1
-                  : value == "always" || value == "never" ? value == "always"
-                                                          : on_off(value, place);
-  choice(plan, "zero").params.set("reshard", on);
+  if (value == "default") value = plan.mesh.pp == 1 ? "on" : "off";
+  if (value == "always" || value == "never") value = value == "always" ? "on" : "off";
+  set_param(plan, "zero", "reshard", value, place);
 }
 
 // "4,4,2,0": so many layers of each virtual stage in full.
@@ -417,12 +416,9 @@ std::vector<Setting> make_settings() {
       {"reshard-after-forward",
        {"reshard", "fsdp-reshard-after-forward"},
        "zero=3: let go of gathered weights after forward, and gather them again for backward",
-       {"on", "off"},
+       {"framework", "on", "off"},
        set_reshard,
-       [](const P& p) {
-         const std::string text = read_param(p, "zero", "reshard");
-         return text.empty() ? text : on_off(text == "true");
-       }},
+       [](const P& p) { return read_param(p, "zero", "reshard"); }},
       {"zero-reduce",
        {},
        "zero=2 and 3: gradients leave with every microbatch, or are added up for the step",

@@ -67,4 +67,10 @@ bool gathers_once_a_step(const Plan& plan) {
   return plan.mesh.pp > 1 && (name == "fsdp" || name == "torchtitan");
 }
 
+bool reshards_after_forward(const Plan& plan) {
+  const std::string word = setting(plan, "reshard-after-forward");
+  if (word == "on" || word == "off") return word == "on";
+  return setting(plan, "zero") != "3" || !gathers_once_a_step(plan);
+}
+
 }  // namespace trainyard

@@ -63,7 +63,7 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
     const BodyOp gather =
         collective_op(kZeroName, "gather " + part.label + "weights", NodeId{}, Pass::Forward,
                       CollectiveKind::AllGather, part.shard, weight(part.parameters));
-    const bool keeps = stage == 3 && !params.flag("reshard");
+    const bool keeps = stage == 3 && !reshards_after_forward(scenario.plan);
     if (keeps) body.resident += weight(part.parameters);
     if (stage < 3 || (keeps && mesh.pp > 1)) {
       body.gather.push_back(gather);
@@ -117,7 +117,7 @@ Diagnostics check_zero(const Scenario& scenario, const Params& params) {
          name + " divides state over data-parallel ranks, and there is one: nothing is saved",
          {"plan#/choices/zero/stage"},
          "zero=0"});
-  if (stage < 3 && !params.flag("reshard"))
+  if (stage < 3 && params.text("reshard") == "off")
     found.push_back({Diagnostic::Severity::Warning,
                      "reshard-after-forward=off keeps the weights that zero=3 gathers, and " +
                          name + " divides none: nothing changes",
@@ -166,10 +166,11 @@ Method zero() {
                   .low = 0,
                   .high = 1e6},
                  {.name = "reshard",
-                  .fallback = true,
-                  .doc = "stage 3: lets go of gathered weights after forward; false keeps them for "
-                         "backward, one gather less. Left out: false under a pipeline where the "
-                         "framework gathers once a step"},
+                  .fallback = std::string("framework"),
+                  .doc = "stage 3: lets go of gathered weights after forward; off keeps them for "
+                         "backward, one gather less, as frameworks do that gather once a step "
+                         "under a pipeline",
+                  .values = {"framework", "on", "off"}},
                  {.name = "reduce",
                   .fallback = std::string("framework"),
                   .doc = "stages 2 and 3: gradients are scattered with every microbatch, or added "

@@ -109,7 +109,9 @@ bool read_as(const ParamSpec& spec, std::string_view text, ParamValue& value) {
     value = number;
     return good;
   }
-  value = std::string(text);
+  // What was true or false in files before it had further words.
+  const bool switches = std::count(spec.values.begin(), spec.values.end(), "on") > 0;
+  value = std::string(!switches ? text : text == "true" ? "on" : text == "false" ? "off" : text);
   return true;
 }
 
@@ -128,9 +130,10 @@ std::string to_text(const ParamValue& value) {
 bool Params::flag(std::string_view name) const { return get<bool>(*this, name); }
 std::int64_t Params::integer(std::string_view name) const { return get<std::int64_t>(*this, name); }
 double Params::number(std::string_view name) const { return get<double>(*this, name); }
-const std::string& Params::text(std::string_view name) const {
+const std::string& Params::text(std::string_view name) const& {
   return get<std::string>(*this, name);
 }
+std::string Params::text(std::string_view name) && { return get<std::string>(*this, name); }
 
 ParamValue parse_param(const ParamSpec& spec, std::string_view text, const Place& place) {
   ParamValue value;

@@ -42,7 +42,9 @@ class Params {
   bool flag(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
-  const std::string& text(std::string_view name) const;
+  const std::string& text(std::string_view name) const&;
+  /// By value of a temporary, whose texts go with it.
+  std::string text(std::string_view name) &&;
   const std::map<std::string, ParamValue, std::less<>>& values() const { return values_; }
   friend bool operator==(const Params&, const Params&) = default;
 

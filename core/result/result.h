@@ -17,6 +17,7 @@
 #include "core/plan/plan.h"
 #include "core/result/assumed.h"
 #include "core/result/asynchrony.h"
+#include "core/result/energy.h"
 #include "core/result/flops_definition.h"
 #include "core/timeline/metrics.h"
 
@@ -114,7 +115,8 @@ struct Result {
   Breakdown breakdown;              // of the critical device
   DeviceId critical_device;
   Breakdown device_time;  // of all pipeline ranks together; what the two fractions are shares of
-  std::optional<Banded<Joules>> energy;  // of one step, all devices at board power
+  std::optional<PowerDraw> power;        // of one device in this plan, by what it does
+  std::optional<Banded<Joules>> energy;  // of one step, all devices
   std::optional<Banded<double>> money;   // US dollars of one step
   std::optional<Asynchrony> asynchrony;  // step and throughput stand beside what it costs in tokens
   std::vector<Assumed> assumptions;      // settings that nobody gave; most important first
@@ -123,6 +125,8 @@ struct Result {
 };
 
 double tokens_per_second(const Result&);
+/// What one device draws, mean over the step and all devices. 0 where no energy is known.
+Watts mean_draw(const Result&);
 /// Of its fullest device.
 Bytes worst_peak(const Result&);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/methods/settings.h"
+#include "core/methods/software_settings.h"
 
 namespace trainyard {
 namespace {
@@ -26,14 +27,18 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "kernels" && plan.software.kernels.empty()) ||
          (key == "attention" && plan.software.attention.empty()) ||
          (key == "offload" && find_choice(plan, "offload") == nullptr) ||
-         (key == "reshard-after-forward" && setting(plan, key) != "off") ||
+         (key == "reshard-after-forward" && reshards_after_forward(plan)) ||
          (key == "zero-reduce" && setting(plan, key) == "framework");
 }
 
-bool unsaid(const Choice& choice, std::string_view param, const ParamValue& value) {
-  return choice.method == "zero" &&
-         ((param == "reshard" && value == ParamValue{true}) ||
-          (param == "reduce" && value == ParamValue{std::string("framework")}));
+// Of one parameter; "" where a plan without it has the same text.
+std::string said(const Plan& plan, const Choice& choice, std::string_view param,
+                 const ParamValue& value) {
+  if (choice.method == "zero" && param == "reshard")
+    return reshards_after_forward(plan) ? "" : " reshard=false";
+  if (choice.method == "zero" && param == "reduce" && value == ParamValue{std::string("framework")})
+    return "";
+  return fmt::format(" {}={}", param, to_text(value));
 }
 
 }  // namespace
@@ -50,13 +55,14 @@ std::string scenario_text(const Scenario& scenario) {
                         static_cast<std::int64_t>(cluster.host_bandwidth.value.value));
   for (const Setting& one : settings())
     if (!unsaid(one.key, scenario.plan))
-      text += fmt::format("{}={}\n", one.key, one.read(scenario.plan));
+      text += fmt::format("{}={}\n", one.key,
+                          one.key == "reshard-after-forward" ? "off" : one.read(scenario.plan));
   text += "layers";
   for (const int layers : scenario.plan.split.layers) text += fmt::format(" {}", layers);
   for (const Choice& choice : scenario.plan.choices) {
     text += "\nmethod " + choice.method;
     for (const auto& [name, value] : choice.params.values())
-      if (!unsaid(choice, name, value)) text += fmt::format(" {}={}", name, to_text(value));
+      text += said(scenario.plan, choice, name, value);
   }
   return text + "\n";
 }

@@ -141,16 +141,24 @@ void state_utilisation(Result& result, const Workload& workload) {
   }
 }
 
+// The ends of the range join the lowest power with the shortest step and the highest with the
+// longest.
+void state_energy(Result& result, const Workload& workload, const DeviceTime& time) {
+  const Device& device = workload.scenario.cluster.device;
+  const double load =
+      product_load(time, result.hardware_flops, device, workload.layout.precision.math);
+  result.power = power_draw(device, load);
+  if (!result.power || !(result.step.value > Duration{})) return;
+  const double value = to_seconds(result.step.value);
+  Banded<Joules> energy = energy_of(*result.power, time);
+  energy.low.value *= to_seconds(result.step.low) / value;
+  energy.high.value *= to_seconds(result.step.high) / value;
+  result.energy = std::move(energy);
+}
+
 void state_cost(Result& result, const Device& device) {
   const Banded<Duration>& step = result.step;
   const auto devices = static_cast<double>(result.devices);
-  if (device.power.value.value > 0) {
-    const double watts = device.power.value.value * devices;
-    result.energy = Banded<Joules>{{watts * to_seconds(step.value)},
-                                   {watts * to_seconds(step.low)},
-                                   {watts * to_seconds(step.high)},
-                                   "every device at its board power during the whole step"};
-  }
   if (device.price_low && device.price_high) {
     const double hours = devices / 3600.0, low = device.price_low->value,
                  high = device.price_high->value;
@@ -163,13 +171,15 @@ void state_cost(Result& result, const Device& device) {
 
 }  // namespace
 
-void state_common(Result& result, const Workload& workload, const CostModel& cost) {
+void state_common(Result& result, const Workload& workload, const CostModel& cost,
+                  const DeviceTime& time) {
   state_who(result, workload);
   const double band = cost.band();
   result.step.low = scaled(result.step.value, 1.0 - band);
   result.step.high = scaled(result.step.value, 1.0 + band);
   result.step.basis = cost.band_basis();
   state_utilisation(result, workload);
+  state_energy(result, workload, time);
   state_cost(result, workload.scenario.cluster.device);
   result.leaves_out = cost.leaves_out();
   for (const char* sentence : {"failures, stragglers, checkpoints and evaluation",
@@ -197,10 +207,11 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
   const StepFlops flops = step_flops(program, prices);
   result.model_flops = flops.model;
   result.hardware_flops = flops.hardware;
-  state_common(result, workload, cost);
   std::vector<Breakdown> parts = breakdowns(timeline, program, prices.recompute_share);
   for (Breakdown& part : parts) part.allocator = lost;
   result.device_time = total(parts);
+  state_common(result, workload, cost,
+               device_time(result.device_time) * static_cast<double>(program.replicas));
   result.bubble_fraction = bubble_fraction(result.device_time);
   result.exposed_communication_fraction = exposed_communication_fraction(result.device_time);
   result.critical_device = critical_device(parts);
@@ -216,6 +227,11 @@ Result summarize(const Workload& workload, Grain grain, const Program& program,
 double tokens_per_second(const Result& result) {
   const double s = to_seconds(result.step.value);
   return s > 0 ? result.tokens_per_step / s : 0.0;
+}
+
+Watts mean_draw(const Result& result) {
+  const double seconds = to_seconds(result.step.value) * static_cast<double>(result.devices);
+  return {result.energy && seconds > 0 ? result.energy->value.value / seconds : 0.0};
 }
 
 Bytes worst_peak(const Result& result) {

@@ -30,8 +30,9 @@ Result summarize(const Workload&, Grain, const Program&, const TaskPrices&, cons
 
 /// What simulated, measured and estimated results say alike: who and what, bands, utilisation,
 /// energy, money and what is left out. Reads step.value, model_flops and hardware_flops of the
-/// result. Throws Error{Internal} when the hardware would do more than its dense peak.
-void state_common(Result&, const Workload&, const CostModel&);
+/// result; `DeviceTime`: of all devices in that step. Throws Error{Internal} when the hardware
+/// would do more than its dense peak.
+void state_common(Result&, const Workload&, const CostModel&, const DeviceTime&);
 
 /// The single-setting changes worth trying on this plan, as arguments of --set ("key=value", or two
 /// with a space between where one is not legal alone), in a fixed order: those that could free

@@ -17,12 +17,55 @@ namespace {
 constexpr std::size_t kNeighbours = 32;  // rows
 constexpr int kOfAGroup = 6;             // at most; the rest of a group says little more
 constexpr std::size_t kNamed = 5;
-constexpr double kCovered = 0.92;  // of the rows; a little more than the 9 of 10 promised
+constexpr double kPromised = 0.9;  // of the rows, inside their band
+constexpr double kCovered = 0.92;  // of the rows that widths are measured on: a little more
 constexpr double kShrinks[] = {0.3, 0.5, 0.7, 0.85};  // weights of all rows beside the neighbours
 constexpr double kWithin = 0.98;    // of the rows have another source's nearer than `farthest`
 constexpr double kUnchecked = 1.2;  // wider for each part that no row has, twice at most
+// A quantile is read off the rows of a kind where they are of so many groups. Of fewer the errors
+// are taken as normal, with Student's factor for 9 of 10: by degrees of freedom.
+constexpr int kEnoughGroups = 10;
+constexpr double kStudent[kEnoughGroups - 1] = {6.314, 2.920, 2.353, 2.132, 2.015,
+                                                1.943, 1.895, 1.860, 1.833};
+constexpr double kInside = 1 + 1e-9;  // the row that sets a width lies inside it, but for rounding
+constexpr double kNearlyHeld = 0.85;  // of the rows inside: as promised, but for chance
+
+RowKind kind_of(bool memory, bool routed) {
+  return memory ? RowKind::Memory : routed ? RowKind::Routed : RowKind::Dense;
+}
+
+// By how much bands must be wider to hold that share: a quantile of errors over half-widths.
+double quantile_of(const std::vector<double>& scores, const std::vector<double>& weights,
+                   double share) {
+  std::vector<double> logs;  // weighted_quantile() speaks of |exp(x) - 1|
+  for (const double score : scores) logs.push_back(std::log1p(score));
+  return weighted_quantile(logs, weights, share);
+}
+
+// The same of too few groups for a quantile.
+double student_of(const std::vector<double>& scores, const std::vector<double>& weights,
+                  int groups) {
+  double squares = 0, weight = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    squares += weights[i] * scores[i] * scores[i], weight += weights[i];
+  return kStudent[std::max(0, groups - 2)] * std::sqrt((1 + 1.0 / groups) * squares / weight);
+}
+
+double share_inside(const std::vector<double>& scores, const std::vector<double>& weights) {
+  double held = 0, weight = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    weight += weights[i];
+    if (scores[i] <= kInside) held += weights[i];
+  }
+  return weight > 0 ? held / weight : 0;
+}
 
 }  // namespace
+
+std::string_view to_string(RowKind kind) {
+  constexpr std::string_view kNames[] = {"dense models", "routed experts", "memory"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
 
 struct ValidatedRows::Near {
   std::size_t row = 0;
@@ -34,7 +77,17 @@ ValidatedRows::ValidatedRows(std::vector<ValidatedRow> rows) : rows_(std::move(r
   std::map<std::pair<bool, std::string>, int> groups;
   for (const ValidatedRow& row : rows_) ++groups[{row.memory, row.group}];
   for (const ValidatedRow& row : rows_) weights_.push_back(1.0 / groups[{row.memory, row.group}]);
-  for (const bool memory : {false, true}) scopes_[memory ? 1 : 0] = measure(memory);
+  std::vector<std::vector<Near>> others;
+  for (const ValidatedRow& row : rows_)
+    others.push_back(near(row.features, row.memory, row.source));
+  for (const bool memory : {false, true}) scopes_[memory ? 1 : 0] = measure(memory, others);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const double error = std::abs(rows_[i].log_error);
+    const Scope& scope = scopes_[rows_[i].memory ? 1 : 0];
+    scores_.push_back(others[i].empty() ? 0 : error / half_width(others[i], scope));
+  }
+  for (const RowKind kind : {RowKind::Dense, RowKind::Routed, RowKind::Memory})
+    checks_[static_cast<std::size_t>(kind)] = measure(kind);
 }
 
 std::vector<ValidatedRows::Near> ValidatedRows::near(const RunFeatures& run, bool memory,
@@ -71,7 +124,56 @@ double ValidatedRows::spread(const std::vector<Near>& near, const Scope& scope) 
   return (1 - scope.shrink) * sum / weight + scope.shrink * scope.typical;
 }
 
-ValidatedRows::Scope ValidatedRows::measure(bool memory) const {
+// Before it is stretched for its kind, as a logarithm; wider beyond the rows. Some must be near.
+double ValidatedRows::half_width(const std::vector<Near>& near, const Scope& scope) const {
+  return spread(near, scope) * scope.widen * std::max(1.0, near.front().distance / scope.farthest);
+}
+
+KindCheck ValidatedRows::measure(RowKind kind) const {
+  std::map<std::string, int> groups, sources;
+  std::vector<std::size_t> mine;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (kind_of(rows_[i].memory, rows_[i].routed) != kind) continue;
+    mine.push_back(i);
+    ++groups[rows_[i].group], ++sources[rows_[i].source];
+  }
+  KindCheck check;
+  check.rows = static_cast<int>(mine.size());
+  check.groups = static_cast<int>(groups.size());
+  check.sources = static_cast<int>(sources.size());
+  if (mine.empty()) return check;
+  std::vector<double> scores, weights;
+  for (const std::size_t i : mine) {
+    scores.push_back(scores_[i]);
+    weights.push_back(1.0 / groups[rows_[i].group]);
+  }
+  const bool enough = check.groups >= kEnoughGroups;
+  check.held = share_inside(scores, weights);
+  const double needed =
+      enough ? quantile_of(scores, weights, kCovered) : student_of(scores, weights, check.groups);
+  if (needed > kInside) check.stretch = needed;
+  check.validated = enough && check.held >= kNearlyHeld;
+  return check;
+}
+
+// Where too few of the rows nearby lay inside their own bands, this one is wider.
+void ValidatedRows::hold_against_near(Band& band, const std::vector<Near>& near) const {
+  std::vector<double> scores, weights;
+  for (const Near& one : near) {
+    scores.push_back(scores_[one.row]);
+    weights.push_back(one.weight);
+  }
+  const KindCheck& kind = check(band.kind);
+  band.near = static_cast<int>(near.size());
+  band.near_held = share_inside(scores, weights);
+  band.stretch = kind.stretch;
+  const bool held = band.near_held >= kNearlyHeld;
+  if (!held) band.stretch = std::max(band.stretch, quantile_of(scores, weights, kPromised));
+  band.validated = held && kind.validated;
+}
+
+ValidatedRows::Scope ValidatedRows::measure(bool memory,
+                                            const std::vector<std::vector<Near>>& others) const {
   std::vector<std::size_t> mine;
   std::vector<double> weights, errors;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -88,19 +190,16 @@ ValidatedRows::Scope ValidatedRows::measure(bool memory) const {
   Scope scope;
   if (mine.empty()) return scope;
   scope.typical = std::max(quantile(errors, 0.5), 1e-4);
-  std::vector<std::vector<Near>> others;
   std::vector<double> distances;
-  for (const std::size_t i : mine) {
-    others.push_back(near(rows_[i].features, memory, rows_[i].source));
-    distances.push_back(others.back().empty() ? 0 : others.back().front().distance);
-  }
+  for (const std::size_t i : mine)
+    distances.push_back(others[i].empty() ? 0 : others[i].front().distance);
   double least = std::numeric_limits<double>::infinity();
   Scope best = scope;
   for (const double shrink : kShrinks) {
     scope.shrink = shrink;
     std::vector<double> spreads, scores;
     for (std::size_t i = 0; i < mine.size(); ++i) {
-      spreads.push_back(spread(others[i], scope));
+      spreads.push_back(spread(others[mine[i]], scope));
       scores.push_back(errors[i] / spreads[i]);
     }
     scope.widen = quantile(scores, kCovered);
@@ -119,6 +218,7 @@ Band ValidatedRows::band(const RunFeatures& run, const std::vector<std::string>&
   const Scope& scope = scopes_[memory ? 1 : 0];
   const std::vector<Near> others = near(run, memory, without);
   Band band;
+  band.kind = kind_of(memory, routes(run));
   if (others.empty()) {
     band.basis = "no published row to hold it against";
     band.outside = true;
@@ -132,15 +232,18 @@ Band ValidatedRows::band(const RunFeatures& run, const std::vector<std::string>&
   }
   for (std::size_t i = 0; i < std::min(kNamed, others.size()); ++i)
     band.nearest.push_back({rows_[others[i].row].id, others[i].distance});
-  const double beyond = others.front().distance / scope.farthest;
-  band.outside = beyond > 1 || !band.unchecked.empty();
-  const double half = spread(others, scope) * scope.widen * std::max(1.0, beyond) *
+  band.outside = others.front().distance > scope.farthest || !band.unchecked.empty();
+  hold_against_near(band, others);
+  const double half = half_width(others, scope) * band.stretch *
                       std::pow(kUnchecked, std::min<double>(2, std::size(band.unchecked)));
   band.low = std::expm1(-half), band.high = std::expm1(half);
   band.basis = fmt::format(
       "errors of the {} nearest published rows ({} first), each predicted without its source, "
       "widened to hold 9 of 10",
       others.size(), band.nearest.front().id);
+  if (band.stretch > 1)
+    band.basis += fmt::format(", and {:.1f} times as wide because too few rows like it were held",
+                              band.stretch);
   return band;
 }
 

@@ -2,6 +2,7 @@
 // predicted without its own source. And whether anything like it was ever published.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +28,28 @@ struct ValidatedRow {
 std::string write_residuals(const std::vector<ValidatedRow>&);
 std::vector<ValidatedRow> read_residuals(std::string_view csv, const std::string& source);
 
+/// Rows of a kind are held against their bands together.
+enum class RowKind : std::uint8_t { Dense, Routed, Memory };
+std::string_view to_string(RowKind);  // "dense models", "routed experts", "memory"
+
+/// How rows of a kind did, each held against the band that its neighbours of other sources give.
+struct KindCheck {
+  int rows = 0, groups = 0, sources = 0;
+  double held = 0;         // share of the rows inside, groups weighted equally
+  double stretch = 1;      // factor on the logarithmic width of the kind's bands that follows
+  bool validated = false;  // enough groups, and nearly the promised share inside
+};
+
 struct Band {
-  double low = 0, high = 0;            // shares of the value, low <= 0 <= high
-  std::string basis;                   // "90 % of ... lie within"
-  std::vector<NearRow> nearest;        // nearest first, at most five
-  bool outside = false;                // farther from all rows than rows are from each other
+  double low = 0, high = 0;  // shares of the value, low <= 0 <= high
+  RowKind kind = RowKind::Dense;
+  int near = 0;                  // rows that it is drawn from
+  double near_held = 0;          // share of them inside their own band, by nearness
+  double stretch = 1;            // factor on its logarithmic width where too few rows are inside
+  bool validated = false;        // by these rows and by those of its kind
+  std::string basis;             // "90 % of ... lie within"
+  std::vector<NearRow> nearest;  // nearest first, at most five
+  bool outside = false;          // farther from all rows than rows are from each other
   std::vector<std::string> unchecked;  // parts of the plan that no row has: "expert parallel"
 };
 
@@ -47,6 +65,7 @@ class ValidatedRows {
   /// the band is empty.
   Band band(const RunFeatures&, const std::vector<std::string>& parts, bool memory,
             const std::string& without = "") const;
+  const KindCheck& check(RowKind kind) const { return checks_[static_cast<std::size_t>(kind)]; }
 
  private:
   struct Scope {
@@ -58,11 +77,17 @@ class ValidatedRows {
   struct Near;
   std::vector<Near> near(const RunFeatures&, bool memory, const std::string& without) const;
   double spread(const std::vector<Near>&, const Scope&) const;
-  Scope measure(bool memory) const;
+  double half_width(const std::vector<Near>&, const Scope&) const;
+  // `others`: by row, its neighbours of other sources.
+  Scope measure(bool memory, const std::vector<std::vector<Near>>& others) const;
+  KindCheck measure(RowKind) const;
+  void hold_against_near(Band&, const std::vector<Near>&) const;
 
   std::vector<ValidatedRow> rows_;
   std::vector<double> weights_;  // 1 / rows of the group
   Scope scopes_[2];              // of time, of memory
+  std::vector<double> scores_;   // error over the half-width that rows of other sources give
+  KindCheck checks_[3];          // by kind
 };
 
 /// Those that ship, made by `trainyard validate --cross --residuals`.

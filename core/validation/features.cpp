@@ -160,6 +160,12 @@ RunFeatures features(const Workload& work, const StepEstimate& step, int blanks)
   return found;
 }
 
+bool routes(const RunFeatures& run) {
+  static const std::vector<std::string> names = feature_names();
+  static const auto at = std::find(names.begin(), names.end(), "routed") - names.begin();
+  return run.values[static_cast<std::size_t>(at)] > 0;
+}
+
 double distance(const RunFeatures& a, const RunFeatures& b, bool memory) {
   double sum = 0;
   for (std::size_t i = 0; i < std::size(kFeatures); ++i) {

@@ -19,6 +19,9 @@ std::vector<std::string> feature_names();
 /// blanks: settings that whoever asks has not stated and that matter.
 RunFeatures features(const Workload&, const StepEstimate&, int blanks = 0);
 
+/// Whether the run's model routes tokens to experts.
+bool routes(const RunFeatures&);
+
 /// How far apart two runs are for a prediction of time or of memory; 0 for a run and itself.
 double distance(const RunFeatures&, const RunFeatures&, bool memory);
 

@@ -300,7 +300,7 @@ class PlanWriter {
     const bool torch = mentions(word, "fsdp") || framework().name == "typical";
     if (stage >= 2 && plan_.mesh.pp > 1 && torch && !gathers_once_a_step(plan_)) {
       chosen.params.set("reduce", std::string("step"));
-      if (stage == 3) chosen.params.set("reshard", false);
+      if (stage == 3) chosen.params.set("reshard", std::string("off"));
       assume("zero-reduce", "step", "not stated; what FSDP does under a pipeline");
     }
   }

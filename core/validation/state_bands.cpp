@@ -66,11 +66,30 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string sentence(const Band& band) {
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+// What rows of the kind did, by the table that ships.
+std::string held_of(RowKind kind) {
+  const KindCheck& check = validated_rows().check(kind);
+  return fmt::format("{} of {} rows of {} ({} groups weighted equally{})", percent(check.held),
+                     check.rows, to_string(kind), check.groups,
+                     check.sources == 1 ? ", all of one source" : "");
+}
+
+// `memory`: whether peaks have a band as well.
+std::string sentence(const Band& band, bool memory) {
   if (band.nearest.empty()) return "outside the range of measured runs: no row is near";
-  std::string text =
-      band.outside ? "outside the range of measured runs" : "within the range of measured runs";
+  std::string text = band.outside     ? "outside the range of measured runs"
+                     : band.validated ? "within the range of measured runs"
+                                      : "near measured runs, but not validated to its band";
   if (!band.unchecked.empty()) text += "; no row has: " + joined(band.unchecked);
+  text += fmt::format(
+      "; with their source left out {} of the {} nearest rows, by nearness, and {} lay inside "
+      "their band",
+      percent(band.near_held), band.near, held_of(band.kind));
+  if (band.stretch > 1)
+    text += fmt::format(", so that this band is {:.1f} times as wide", band.stretch);
+  if (memory) text += fmt::format("; of peaks {}", held_of(RowKind::Memory));
   return text + fmt::format("; nearest is {} at distance {:.2f}", band.nearest.front().id,
                             band.nearest.front().distance);
 }
@@ -94,8 +113,10 @@ void state_bands(Result& result, const Workload& work, const CostModel& cost) {
   const Band time = time_band(work, step);
   if (!time.nearest.empty()) state_time(result, time);
   const Band memory = memory_band(work, step);
-  if (!memory.nearest.empty()) state_memory(result, memory);
-  result.evidence = Evidence{time.nearest, time.outside, sentence(time), time.unchecked};
+  const bool modelled = !memory.nearest.empty();
+  if (modelled) state_memory(result, memory);
+  const bool outside = time.outside || !time.validated;
+  result.evidence = Evidence{time.nearest, outside, sentence(time, modelled), time.unchecked};
 }
 
 }  // namespace trainyard

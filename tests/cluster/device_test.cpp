@@ -140,6 +140,10 @@ TEST(Devices, EveryNumberHasASource) {
     expect_source(d, "message start", d.message_start);
     expect_source(d, "context", d.context);
     expect_source(d, "power", d.power);
+    expect_source(d, "idle power", d.idle_power);
+    if (d.power.value.value > 0) {
+      EXPECT_LT(d.idle_power.value.value, 0.5 * d.power.value.value) << d.id;
+    }
     if (d.price_low) expect_source(d, "price", *d.price_low);
     if (d.price_high) expect_source(d, "price", *d.price_high);
     const Efficiency& e = d.efficiency;

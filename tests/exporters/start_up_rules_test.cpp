@@ -362,7 +362,7 @@ const Choices kPlans = {
     {"attention", {"flash-2", "cudnn", "triton"}},
     {"optimizer", {"adam", "adamw", "sgd", "lion"}},
     {"schedule", {"1f1b", "gpipe", "interleaved", "zb-v", "dualpipe-v", "zb-h1"}},
-    {"reshard-after-forward", {"on", "off"}},
+    {"reshard-after-forward", {"framework", "on", "off"}},
     {"copies", {"framework", "rank", "expert"}},
     {"framework", {"typical", "megatron-core", "torchtitan", "deepspeed"}}};
 

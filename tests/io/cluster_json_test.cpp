@@ -41,6 +41,19 @@ TEST(ClusterJson, ADeviceOfOnesOwnOnTheBaseOfAnother) {
   EXPECT_EQ(c.device.peaks, device("h100").peaks);
 }
 
+TEST(ClusterJson, IdlePowerMayBeLeftOut) {
+  const auto device_with = [](const std::string& members) {
+    return read_cluster(with(R"("count": 8, "device": {"base": "h100")" + members + "}"), "c.json")
+        .device;
+  };
+  EXPECT_EQ(device_with("").idle_power, device("h100").idle_power);
+  const Device own = device_with(R"(, "idle_power": {"value": "95 W", "source": "lab"})");
+  EXPECT_EQ(own.idle_power.value.value, 95);
+  EXPECT_EQ(own.idle_power.source, "lab");
+  const Cluster c = make_cluster(own, 8);
+  EXPECT_EQ(read_cluster(write_cluster(c), "again"), c);
+}
+
 TEST(ClusterJson, ThreeLevels) {
   const Cluster c = read_cluster(with(R"("device": "h100", "count": 64, "levels": [
     {"name": "node", "size": 8, "bandwidth": "450 GB/s", "latency": "4 us"},

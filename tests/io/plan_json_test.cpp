@@ -76,6 +76,23 @@ TEST(PlanJson, TheTensorDegreeOfExpertsIsWrittenWhereItIsStated) {
             std::string::npos);
 }
 
+// Files had true and false where there are more words now.
+TEST(PlanJson, SwitchesOfOlderFilesAreRead) {
+  const auto read = [](const char* value) {
+    const Plan plan =
+        parse_plan(with(std::string(R"("choices": [{"method": "zero", "stage": 3, "reshard": )") +
+                        value + "}]"),
+                   "plan.json");
+    return setting(plan, "reshard-after-forward");
+  };
+  EXPECT_EQ(read("true"), "on");
+  EXPECT_EQ(read("false"), "off");
+  EXPECT_EQ(read("\"framework\""), "framework");
+  EXPECT_NE(plan_refusal(with(R"("choices": [{"method": "zero", "reshard": "perhaps"}])"))
+                .find("expected"),
+            std::string::npos);
+}
+
 TEST(PlanJson, ASplitMayBeAWord) {
   Plan plan;
   plan.split = balanced_later();

@@ -32,7 +32,7 @@ const std::vector<Values> kFree = {
     {"zero", {"0", "1", "2", "3"}},
     {"hybrid", {"0", "2", "8"}},
     {"offload", {"none", "optimizer", "activations", "both"}},
-    {"reshard-after-forward", {"on", "off"}},
+    {"reshard-after-forward", {"framework", "on", "off"}},
     {"zero-reduce", {"framework", "microbatch", "step"}},
     {"sequence-parallel", {"on", "off"}},
     {"recompute",

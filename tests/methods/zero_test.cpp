@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/methods/software_settings.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {
@@ -206,6 +207,21 @@ TEST(Zero, GradientsAreAddedUpWhereTheFrameworkDoes) {
       prepare(scenario(gpt(), 16, {"zero=3", "framework=fsdp", "global-batch=32"}));
   EXPECT_TRUE(alone.layout.reduce_every_microbatch);
   EXPECT_EQ(layer(alone).resident, Bytes{});
+}
+
+// A plan that is written out with its defaults states no more than before, so that it means the
+// same beside another framework.
+TEST(Zero, ACompletePlanLeavesReshardingToTheFramework) {
+  Scenario s = scenario(gpt(), 16, {"zero=3", "pp=2", "global-batch=32"});
+  s.plan = complete(s);
+  EXPECT_EQ(setting(s.plan, "reshard-after-forward"), "framework");
+  EXPECT_TRUE(reshards_after_forward(s.plan));
+  apply_setting(s.plan, "framework=torchtitan");
+  EXPECT_FALSE(reshards_after_forward(s.plan));
+  EXPECT_GT(layer(prepare(s)).resident, Bytes{});
+  apply_setting(s.plan, "reshard-after-forward=on");
+  EXPECT_TRUE(reshards_after_forward(s.plan));
+  EXPECT_EQ(layer(prepare(s)).resident, Bytes{});
 }
 
 TEST(Zero, WarnsOfReducingWhatIsNotDivided) {

@@ -20,5 +20,26 @@ TEST(ScenarioText, NamesTheSoftwareThatIsStatedAndNoOther) {
   EXPECT_NE(scenario_text(s), stated);
 }
 
+// Whoever decides it: what a plan does, not who says so, is its text.
+TEST(ScenarioText, SaysOfReshardingWhatHappens) {
+  const auto text = [](std::vector<std::string> settings) {
+    settings.insert(settings.end(), {"zero=3", "pp=2", "global-batch=32"});
+    Scenario s = testing::scenario(testing::gpt(), 16, {});
+    for (const std::string& one : settings) apply_setting(s.plan, one);
+    s.plan = complete(s);
+    return scenario_text(s);
+  };
+  const auto count = [](const std::string& whole, const char* words) {
+    return whole.find(words) != std::string::npos;
+  };
+  const std::string torch = text({"framework=torchtitan"});
+  EXPECT_EQ(torch, text({"framework=torchtitan", "reshard=off"}));
+  EXPECT_TRUE(count(torch, "\nreshard-after-forward=off\n"));
+  EXPECT_TRUE(count(torch, " reshard=false"));
+  const std::string other = text({"framework=megatron-core"});
+  EXPECT_EQ(other, text({"framework=megatron-core", "reshard=on"}));
+  EXPECT_FALSE(count(other, "reshard"));
+}
+
 }  // namespace
 }  // namespace trainyard

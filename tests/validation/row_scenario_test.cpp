@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/methods/settings.h"
+#include "core/methods/software_settings.h"
 #include "core/model/builders.h"
 #include "core/model/zoo.h"
 #include "tests/validation/prepared_rows.h"
@@ -406,7 +407,7 @@ TEST(RowScenario, FsdpUnderAPipelineAddsGradientsUp) {
   for (const char* framework : {"torchtitan", "PyTorch FSDP", "a house of its own"}) {
     r.framework = framework;
     const PreparedRow row = ready(r);
-    EXPECT_EQ(set(row, "reshard-after-forward"), "off") << framework;
+    EXPECT_FALSE(reshards_after_forward(row.workload.scenario.plan)) << framework;
     EXPECT_FALSE(row.workload.layout.reduce_every_microbatch) << framework;
     EXPECT_EQ(assumed(row, "zero-reduce"), framework[0] == 'a' ? "step" : "") << framework;
   }

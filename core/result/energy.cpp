@@ -1,0 +1,118 @@
+#include "core/result/energy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/units_text.h"
+#include "core/cost/roofline.h"
+
+namespace trainyard {
+namespace {
+
+struct PowerShare {
+  double low = 0, value = 0, high = 0;
+};
+
+// Of board power, where a device's idle power is not stated. Published readings of devices that
+// hold a job's memory and run nothing: V100 53 of 300 W, A100 85 of 400 W, H100 109 to 145 of
+// 700 W, MI300X 191 of 750 W, MI355X 238 of 1400 W (issues named in the device catalogue).
+constexpr PowerShare kIdleOfBoard{0.12, 0.18, 0.25};
+// Around an idle power that is stated: the two H100 readings lie 14 % from their mean.
+constexpr PowerShare kIdleOfStated{0.85, 1.0, 1.15};
+
+// The others are shares of what lies between idle and board power.
+// A bubble may be a kernel that waits for a message: 99 % busy V100s that waited for each other
+// drew 67 to 71 of 300 W (huggingface/peft issue 194), 7 % above idle.
+constexpr PowerShare kBubble{0.0, 0.0, 0.07};
+// Exposed collectives: from waiting as above to the troughs of GPT-NeoX training at half of board
+// power (Patel et al., POLCA 2023; that figure is recalled).
+constexpr PowerShare kExposed{0.07, 0.22, 0.4};
+// Kernels bound by memory: decoding one sequence on an H100 draws 300 of 700 W, 128 of them 600 W
+// (ML.ENERGY benchmark 3.0); those that stream at full bandwidth lie between (assumed).
+constexpr PowerShare kStreams{0.3, 0.42, 0.6};
+// Products at the sustained rate. Nodes of 8 H100 that train near full utilisation stay 18 to 24 %
+// below their rated power (Latif et al. 2024, Newkirk et al. 2025).
+constexpr PowerShare kProducts{0.8, 1.0, 1.0};
+
+double mix(double from, double to, double share) { return from + (to - from) * share; }
+
+PowerShare mixed(const PowerShare& from, const PowerShare& to, double share) {
+  return {mix(from.low, to.low, share), mix(from.value, to.value, share),
+          mix(from.high, to.high, share)};
+}
+
+Banded<Watts> idle_power(const Device& device) {
+  const Sourced<Watts>& stated = device.idle_power;
+  const bool known = stated.value.value > 0;
+  const double board = device.power.value.value;
+  const double whole = known ? stated.value.value : board;
+  const PowerShare& share = known ? kIdleOfStated : kIdleOfBoard;
+  const auto watts = [&](double part) { return Watts{std::min(board, whole * part)}; };
+  return {watts(share.value), watts(share.low), watts(share.high),
+          known ? stated.source
+                : fmt::format("assumed: {:.0f} to {:.0f} % of board power, as other devices draw",
+                              100 * share.low, 100 * share.high)};
+}
+
+}  // namespace
+
+DeviceTime& DeviceTime::operator+=(const DeviceTime& more) {
+  computing += more.computing, streaming += more.streaming;
+  communicating += more.communicating, idle += more.idle;
+  return *this;
+}
+
+DeviceTime operator*(const DeviceTime& time, double count) {
+  return {time.computing * count, time.streaming * count, time.communicating * count,
+          time.idle * count};
+}
+
+DeviceTime device_time(const Breakdown& b) {
+  return {to_seconds(b.forward + b.backward + b.recompute), to_seconds(b.optimizer),
+          to_seconds(b.exposed_communication()), to_seconds(b.bubble + b.host + b.allocator)};
+}
+
+std::optional<PowerDraw> power_draw(const Device& device, double load) {
+  const double board = device.power.value.value;
+  if (!(board > 0)) return std::nullopt;
+  const Banded<Watts> idle = idle_power(device);
+  const auto at = [&](const PowerShare& share, std::string basis) {
+    return Banded<Watts>{{mix(idle.value.value, board, share.value)},
+                         {mix(idle.low.value, board, share.low)},
+                         {mix(idle.high.value, board, share.high)},
+                         std::move(basis)};
+  };
+  load = std::clamp(load, 0.0, 1.0);
+  return PowerDraw{
+      at(mixed(kStreams, kProducts, load),
+         fmt::format("products at {:.0f} % of the rate that the device sustains", 100 * load)),
+      at(kStreams, "kernels bound by memory"), at(kExposed, "exposed communication"),
+      at(kBubble, idle.basis)};
+}
+
+double product_load(const DeviceTime& time, Flops hardware, const Device& device, DType math) {
+  const Work product{.flops = hardware, .kind = WorkKind::Product, .math = math};
+  const double least = arithmetic_seconds(product, device, device.efficiency, 0);
+  return time.computing > 0 ? std::min(1.0, least / time.computing) : 0;
+}
+
+Banded<Joules> energy_of(const PowerDraw& draw, const DeviceTime& time) {
+  const auto sum = [&](Watts Banded<Watts>::* end) {
+    return Joules{(draw.computing.*end).value * time.computing +
+                  (draw.streaming.*end).value * time.streaming +
+                  (draw.communicating.*end).value * time.communicating +
+                  (draw.idle.*end).value * time.idle};
+  };
+  Banded<Joules> energy{sum(&Banded<Watts>::value), sum(&Banded<Watts>::low),
+                        sum(&Banded<Watts>::high), ""};
+  energy.basis = fmt::format(
+      "{} idle, {} in exposed communication, {} while computing ({}); hosts, network and cooling "
+      "are not counted",
+      readable(draw.idle.value), readable(draw.communicating.value), readable(draw.computing.value),
+      draw.computing.basis);
+  return energy;
+}
+
+}  // namespace trainyard
