@@ -5,6 +5,7 @@
 
 #include "app/workspace/machine_calibration.h"
 #include "core/lowering/lower.h"
+#include "core/validation/local_band.h"
 
 namespace trainyard {
 namespace {
@@ -41,7 +42,9 @@ TEST(PricedScenario, AMeasuredMachinePricesItsOwnCores) {
   const Result before = simulate(own.scenario)->result;
   const Result after = simulate(priced.scenario, {.cost = priced.cost.get()})->result;
   EXPECT_GT(after.step.value, before.step.value);
-  EXPECT_NEAR(to_seconds(after.step.high) / to_seconds(after.step.value), 1.03, 0.002);
+  // All but the update is measured, whose own check is no reason to be surer than runs have been.
+  EXPECT_NEAR(to_seconds(after.step.high) / to_seconds(after.step.value),
+              price_range(PricedBy::Measurement).high, 0.002);
 }
 
 TEST(PricedScenario, AndSaysNothingOfOthers) {
