@@ -95,8 +95,9 @@ Band local_band(const PricedTime& time, double check) {
     band.high += p.share * (p.range.high - 1);
     words += (words.empty() ? "" : ", ") + part(p.share, p.by, p.range);
   }
-  band.basis = "of the kernels' time is priced: " + words +
-               "; ranges that held 9 of 10 steps of five small models on one machine";
+  band.basis =
+      "of the kernels' time is priced: " + words +
+      "; ranges fitted on steps of five small models on one machine, of which they hold 9 in 10";
   return band;
 }
 

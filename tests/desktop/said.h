@@ -68,18 +68,30 @@ inline std::string one_thing(const std::string& words) {
   return std::regex_match(words, found, device) ? "rank " + found.str(1) : words;
 }
 
+/// Names that stand after their figure.
+inline bool says_after(const std::string& words) {
+  static const std::set<std::string> names = {"bubble", "spare", "over"};
+  return names.count(words.substr(0, words.find(' '))) != 0;
+}
+
+/// What other plans would be, a change each.
+inline bool of_changes(const std::string& name) {
+  static const std::regex changes("^(saves|costs|frees|takes|still|off|network)\\b");
+  return std::regex_search(name, changes);
+}
+
 /// Adds what a text says of a thing. Clauses end at commas, semicolons, full stops, new lines and
 /// gaps of spaces; the name of a figure is what stands before it in its clause, else after it. What
 /// has neither has no name. A clause that names a device is of that.
 inline void add_said(std::vector<Said>& all, const std::string& raw, const std::string& of,
                      const std::string& place) {
   static const std::regex brackets("\\([^()]*\\)"), before_rate(" +(?=(tokens|samples)/s)"),
-      gap("(\\S) {2,}(?=[-+]?\\d)"), ends("[,;.] |\\.$|\\n| {2,}| and "),
+      gap("(\\S) {2,}(?=[-+]?\\d)"), ends("[,;.] |\\.$|\\n| {2,}"),
       figure(
           "(^|[^\\w.])([-+]?\\d+(?:\\.\\d+)?) "
           "?(%|ns|us|ms|s|b|kib|mib|gib|tib|[tgmk]?b/s|[pftgm]?flop/s|[pftgm]?flop|kwh|wh|mwh|w|"
           "\\$|(?:tokens|samples)/s(?:/gpu| a device)?)(?![\\w/])"),
-      device("(?:critical device|stage|rank) \\d+"),
+      device("(?:critical device|stage|rank) \\d+"), what_follows("\\bof\\s*$|=\\s*$"),
       edge("^[\\s:=]+|(?:[\\s:=]|\\b(?:is|of|at|by|in|about|takes|take))+$");
   std::string text = plain(raw);
   text = std::regex_replace(text, brackets, "");
@@ -95,15 +107,20 @@ inline void add_said(std::vector<Said>& all, const std::string& raw, const std::
     std::size_t from = 0;
     for (std::sregex_iterator f(words.begin(), words.end(), figure), last; f != last; ++f) {
       const auto at = static_cast<std::size_t>(f->position()) + f->length(1);
-      const std::string before = std::regex_replace(words.substr(from, at - from), edge, "");
-      if (!before.empty()) name = before;
+      const std::string between = words.substr(from, at - from);
+      const std::string before = std::regex_replace(between, edge, "");
       from = static_cast<std::size_t>(f->position() + f->length());
+      if (!before.empty()) name = before;
+      if (std::regex_search(between, what_follows)) continue;
       std::string called = name;
       if (called.empty()) called = std::regex_replace(words.substr(from), edge, "");
+      if (name.empty() && !says_after(called)) called.clear();
       // A rate's unit is its name.
       if (called.empty() && f->str(3).find("s/s") != std::string::npos) called = "rate";
       called = called.substr(0, called.find(" on "));
-      if (called.empty() || called.find_first_not_of("0123456789.") == std::string::npos) continue;
+      if (called.empty() || of_changes(called) ||
+          called.find_first_not_of("0123456789.") == std::string::npos)
+        continue;
       all.push_back({thing, one_name(called),
                      f->str(2) + " " + replaced(f->str(3), "/gpu", " a device"), place});
     }
