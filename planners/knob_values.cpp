@@ -181,6 +181,8 @@ KnobValues knob_values(std::string_view key, const Scenario& complete) {
   const Setting* found = find_setting(key);
   if (found == nullptr || found->key == "order" || found->key == "loss-scale") return values;
   values.now = found->read(complete.plan);
+  // Without tensor ranks an expert is whole either way.
+  if (found->key == "etp" && complete.plan.mesh.tp == 1) return values;
   for (const std::string_view word : found->values) values.words.emplace_back(word);
   for (std::string& word : words_of(found->key, complete, values.now))
     if (std::find(values.words.begin(), values.words.end(), word) == values.words.end())

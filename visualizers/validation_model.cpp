@@ -18,7 +18,7 @@ std::string plan_of(const PreparedRow& prepared) {
   for (const char* key : {"tp", "cp", "ep", "etp", "pp", "virtual-stages", "micro-batch",
                           "global-batch", "seq", "schedule", "zero", "recompute", "precision"})
     if (const std::string value = setting(plan, key);
-        !value.empty() && value != "none" && value != "1")
+        !value.empty() && value != "none" && value != (std::string_view(key) == "etp" ? "tp" : "1"))
       text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
   return text;
 }

@@ -247,7 +247,7 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
     keys += waits.keys * m;
     weights += waits.weights * m;
   };
-  Duration copied{};
+  Duration copied{}, reduced_between{};
   for (const StageTime* s : share.stages) {
     add(s->forward, true);
     if (share.split)
@@ -259,6 +259,9 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
       slow(last, false, std::max(last.gather, last.beside), s->reduce_others,
            times.reduce_every ? m : 1);
     }
+    // The next action waits for gradients that are reduced after each microbatch.
+    if (times.reduce_every && !s->reduce_overlapped)
+      reduced_between += (s->reduce_last + s->reduce_others) * (m - 1);
     b.optimizer += s->update;
     copied += s->copies;
   }
@@ -272,6 +275,7 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
   take(b.data_parallel, weights);
   // Weights that arrive while the collectives of the action before still run cost nothing.
   take(b.data_parallel, leads);
+  take(b.data_parallel, reduced_between);
   if (share.hosted) {
     Duration reduced{};
     for (const Duration r : middle.reduced) reduced = std::max(reduced, r);

@@ -9,6 +9,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/layer_policy.h"
 #include "core/methods/software_settings.h"
+#include "core/plan/mesh.h"
 #include "core/plan/stages.h"
 
 namespace trainyard {
@@ -89,7 +90,8 @@ class DeepSpeedWriter {
     config_.set("tensor_parallel", Json::object().set("autotp_size", tp));
     if (params_of(plan_, "tensor-parallel").flag("sequence-parallel"))
       limits_.refuse(kTensor, "its tensor parallel leaves norms and residuals whole",
-                     "sequence-parallel=off");
+                     whole_experts(plan_.mesh) ? "etp=tp ep=1 sequence-parallel=off"
+                                               : "sequence-parallel=off");
     if (stage_ == 3)
       limits_.refuse(kZeroPlace,
                      fmt::format("tensor_parallel (tp {}) goes with ZeRO 0, 1 and 2", tp),
@@ -145,7 +147,7 @@ class DeepSpeedWriter {
                      fmt::format("it takes the ranks of experts from data parallel alone, and the "
                                  "plan from tp {} too (etp 1)",
                                  mesh.tp),
-                     "etp=tp ep=1");
+                     "etp=tp ep=1 sequence-parallel=off");
     if ((mesh.tp > 1 || has_pipeline()) && mesh.order.find("tp") > mesh.order.find("dp"))
       limits_.refuse("plan#/mesh/order",
                      fmt::format("tensor parallel ranks lie next to each other there, and the plan "

@@ -14,6 +14,7 @@
 #include "app/desktop/view_table.h"
 #include "app/workspace/machine_calibration.h"
 #include "core/io/files.h"
+#include "core/validation/local_band.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {
@@ -108,7 +109,8 @@ TEST(MachinePage, WhatIsAcceptedPricesThePlanUntilItIsUndone) {
   ASSERT_TRUE(happens([&] { return window->settled(); }));
   const Result after = window->session().experiment()->result;
   EXPECT_GT(after.step.value, before.step.value);
-  EXPECT_NEAR(to_seconds(after.step.high) / to_seconds(after.step.value), 1.03, 0.002);
+  EXPECT_NEAR(to_seconds(after.step.high) / to_seconds(after.step.value),
+              price_range(PricedBy::Measurement).high, 0.002);
   EXPECT_EQ(window->session().outcome().calibrated, "a slow machine, 2 cores");
   EXPECT_TRUE(window->findChild<VerdictBar*>()->accessibleDescription().contains(
       "Calibrated by a slow machine, 2 cores"));

@@ -295,10 +295,10 @@ TEST(TimelineView, ElbowsLeadFromWhatItWaitedForAndToWhatWaitedForIt) {
 
 TEST(TimelineView, BusyShareFollowsTheRange) {
   const TimelineModel model = timeline_model(experiment());
-  EXPECT_TRUE(has_label(draw(model), "78 %"));  // 25 of 32 ms
+  EXPECT_TRUE(has_label(draw(model), "78.1 %"));  // 25 of 32 ms
   ViewState state;
   state.range = TimeRange{0ms, 4ms};
-  EXPECT_TRUE(has_label(draw(model, state), "100 %"));
+  EXPECT_TRUE(has_label(draw(model, state), "100.0 %"));
   EXPECT_TRUE(has_label(draw(model, state), "4.00 ms"));  // the range's own length
 }
 

@@ -69,8 +69,9 @@ TEST(EnergyOfPlans, ClosedFormAndSimulatorAgree) {
     const auto cost = physical_cost_model(e->workload.scenario);
     const Result closed = estimate(e->workload, *cost);
     EXPECT_NEAR(closed.energy->value / e->result.energy->value, 1, 0.06) << plan;
-    EXPECT_NEAR(estimate_step(e->workload, *cost).time.total(), to_seconds(closed.step.value) * 8,
-                1e-6 * 8 * to_seconds(closed.step.value))
+    const double ranks = e->workload.scenario.plan.mesh.pp;
+    EXPECT_NEAR(device_time(closed.device_time).total(), to_seconds(closed.step.value) * ranks,
+                1e-6 * ranks * to_seconds(closed.step.value))
         << plan;
   }
 }
