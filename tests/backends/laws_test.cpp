@@ -115,6 +115,7 @@ const char* every_round_waits(const Pair& pair) {
   const Found later = pair.road.find(more);
   const double further = 2 * later.bubble - pair.after.bubble;  // of each further microbatch
   if (further >= pair.before.bubble * (1 - 1e-6)) return "each further round of the order waits";
+  if (pair.after.bubble <= 1.01 * pair.before.bubble) return "rounds are not alike: within 1 %";
   // A device whose gradients hold it up lets its neighbours wait, once their pipeline is full.
   return prepare(pair.worse).layout.reduce_every_microbatch
              ? "neighbours wait while gradients of a microbatch are reduced"
