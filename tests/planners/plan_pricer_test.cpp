@@ -7,6 +7,7 @@
 
 #include "core/cost/cost_model.h"
 #include "core/exporters/framework_limits.h"
+#include "core/lowering/lower.h"
 #include "core/methods/settings.h"
 #include "core/model/zoo.h"
 #include "planners/exact_price.h"
