@@ -101,10 +101,13 @@ StepBound bound_of(const std::vector<KindPrice>& kinds, const std::vector<std::u
     };
     Bytes most{};
     for (const HeldMoment& moment : h.moments[i]) {
-      Bytes held = kind(moment.copy).action[static_cast<std::size_t>(moment.phase)];
+      Bytes action, held;
+      for (const HeldMoment::Running& running : moment.running)
+        action =
+            std::max(action, kind(running.copy).action[static_cast<std::size_t>(running.phase)]);
       for (const HeldCount& count : moment.counts)
         held += kind(count.copy).live * count.live + kind(count.copy).for_weight * count.for_weight;
-      most = std::max(most, held);
+      most = std::max(most, held + action);
     }
     const auto passing = static_cast<double>((most + d.resident).value);
     const Bytes reserved = lasting + Bytes{std::llround(passing * fragmentation)};

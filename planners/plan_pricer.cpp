@@ -109,9 +109,9 @@ class SpacePricer {
       if (wanted != "rest" && number(at_.dp, digits) != job.dp) return;
       if (job.tp == 1 && digits[at_.etp] != 0) return;
       job.whole_experts = job.tp > 1 && space_.knobs()[at_.etp].values[digits[at_.etp]] == "1";
-      const std::int64_t data = job.dp * job.cp, pool = job.whole_experts ? data * job.tp : data;
-      if (pool % job.ep != 0) return;
-      job.replicas = std::max(data, pool / job.ep);
+      const Mesh mesh = mesh_of(job);
+      if (expert_pool(mesh) % job.ep != 0) return;
+      job.replicas = std::max(ranks(mesh, Group::Data), ranks(mesh, Group::ExpertData));
       if ((job.pp == 1 || job.dp * job.cp == 1) && digits[at_.order] != 0) return;
       job.group = groups.try_emplace(group_key(job), groups.size()).first->second;
       jobs_.push_back(std::move(job));
@@ -119,17 +119,21 @@ class SpacePricer {
     groups_ = groups.size();
   }
 
+  Mesh mesh_of(const MeshJob& job) const {
+    return {static_cast<int>(job.tp),
+            static_cast<int>(job.cp),
+            static_cast<int>(job.ep),
+            static_cast<int>(job.dp),
+            static_cast<int>(job.pp),
+            order_of(job),
+            job.whole_experts ? std::optional<int>(1) : std::nullopt};
+  }
+
   // What layers can tell of a mesh.
   std::vector<std::int64_t> group_key(const MeshJob& job) const {
     std::vector<std::int64_t> key(
         job.digits.begin(), job.digits.begin() + static_cast<std::ptrdiff_t>(at_.devices + 1));
-    const Mesh mesh{static_cast<int>(job.tp),
-                    static_cast<int>(job.cp),
-                    static_cast<int>(job.ep),
-                    static_cast<int>(job.dp),
-                    static_cast<int>(job.pp),
-                    order_of(job),
-                    job.whole_experts ? std::optional<int>(1) : std::nullopt};
+    const Mesh mesh = mesh_of(job);
     const Cluster cluster = with_devices(space_.base().cluster, job.devices);
     key.insert(key.end(), {job.tp, job.cp, job.ep, job.whole_experts ? 1 : 0, job.pp > 1 ? 1 : 0});
     for (const Group g : {Group::Tensor, Group::Context, Group::Expert}) {

@@ -10,6 +10,7 @@
 #include "core/cluster/cluster_options.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings.h"
+#include "core/plan/mesh.h"
 
 namespace trainyard {
 namespace {
@@ -261,11 +262,14 @@ std::optional<std::vector<std::uint32_t>> PlanSpace::canonical(
   if (value("devices") % model != 0) return std::nullopt;
   const std::int64_t rest = value("devices") / model, data = rest * value("cp");
   if (word("dp") != "rest" && value("dp") != rest) return std::nullopt;
-  const std::int64_t pool = word("etp") == "1" ? data * tp : data, ep = value("ep");
-  if (pool % ep != 0) return std::nullopt;
+  Mesh mesh;
+  mesh.tp = static_cast<int>(tp), mesh.cp = static_cast<int>(value("cp"));
+  mesh.ep = static_cast<int>(value("ep")), mesh.dp = static_cast<int>(rest);
+  if (word("etp") == "1") mesh.etp = 1;
+  if (expert_pool(mesh) % mesh.ep != 0) return std::nullopt;
   if (tp == 1) idle("etp"), idle("sequence-parallel"), idle("tensor-overlap");
   if (pp == 1 || data == 1) idle("rank-order");
-  if (data == 1 && pool == ep) idle("zero"), idle("overlap");
+  if (data == 1 && ranks(mesh, Group::ExpertData) == 1) idle("zero"), idle("overlap");
   const std::int64_t group = value("hybrid");
   if (word("zero") == "0" || (group > 1 && (group >= data || data % group != 0))) idle("hybrid");
   if (pp == 1) {

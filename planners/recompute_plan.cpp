@@ -243,27 +243,42 @@ class RecomputeSearch {
 
   // --- mixes ---
 
-  // Bytes of one layer of the group, for all microbatches that its stage has in flight.
-  std::int64_t held(const LayerGroup& group, const PolicyCandidate& one) const {
-    const std::size_t copies = plain_.live.size() / plain_runs_.size();
+  // The most that `bytes` says of what a copy of the group's stage holds at one moment.
+  template <class BytesOf>
+  std::int64_t most_of(const LayerGroup& group, BytesOf bytes) const {
+    const std::size_t copies_of_stage = static_cast<std::size_t>(copies(w_.placement));
     std::int64_t most = 0;
-    for (std::size_t c = 0; c < copies; ++c) {
-      const std::size_t place = group.stage * copies + c;
-      most = std::max(most, one.until_input.value * plain_.live[place] +
-                                one.until_weight.value * plain_.live_for_weight[place] +
-                                one.rebuilt_for_weight.value * plain_.waiting[place]);
-    }
+    for (const std::vector<HeldMoment>& device : plain_.moments)
+      for (const HeldMoment& moment : device)
+        for (const HeldCount& count : moment.counts)
+          if (count.copy / copies_of_stage == group.stage) most = std::max(most, bytes(count));
     return most;
+  }
+
+  // Of a copy of the group's stage: microbatches whose gradient of weights is still to come.
+  std::int64_t most_waiting(const LayerGroup& group) const {
+    return most_of(group, [](const HeldCount& count) { return std::int64_t{count.for_weight}; });
+  }
+
+  // Bytes of one layer of the group, for all microbatches that its stage has in flight. The three
+  // kinds of bytes may be most at different moments, and an input pass that runs rebuilds what
+  // waits later: each is taken at its own most.
+  std::int64_t held(const LayerGroup& group, const PolicyCandidate& one) const {
+    const std::int64_t live =
+        most_of(group, [](const HeldCount& count) { return std::int64_t{count.live}; });
+    const std::int64_t either = most_of(
+        group, [](const HeldCount& count) { return std::int64_t{count.live + count.for_weight}; });
+    return one.until_input.value * live + one.until_weight.value * either +
+           one.rebuilt_for_weight.value * most_waiting(group);
   }
 
   // What of one layer of each policy that may run is rebuilt and waits for its weight pass.
   std::int64_t rebuilt_waits(const LayerGroup& group, const std::vector<bool>& may) const {
-    const std::size_t copies = plain_.waiting.size() / plain_runs_.size();
     const std::vector<PolicyCandidate>& list = candidates_.at(group.block);
     std::int64_t sum = 0;
     for (std::size_t p = 0; p < list.size(); ++p)
-      if (may[p]) sum += list[p].rebuilt_for_weight.value * plain_.waiting[group.stage * copies];
-    return sum;
+      if (may[p]) sum += list[p].rebuilt_for_weight.value;
+    return sum * most_waiting(group);
   }
 
   // By device: bytes that its layers may hold, where each policy in `allowed` may run.

@@ -85,10 +85,7 @@ EnergyModel energy_model(const Experiment& e) {
     model.step = {model.ranks.front().sum(), model.ranks.front().sum(), model.ranks.front().sum(),
                   ""};
   DeviceTime all;
-  for (Breakdown& rank : model.ranks) {
-    rank.allocator = result.breakdown.allocator;  // of every device, and in no program
-    all += device_time(rank);
-  }
+  for (const Breakdown& rank : model.ranks) all += device_time(rank);
   model.busy = all.total() > 0 ? (all.computing + all.streaming) / all.total() : 0;
   return model;
 }
@@ -141,8 +138,8 @@ std::vector<std::string> energy_sources(const EnergyModel& model, const EnergySt
   std::vector<std::string> lines;
   const Watts power = model.power.value;
   if (power.value > 0)
-    lines.push_back("power: " + decimal(power.value) + " W a device, its board limit (" +
-                    model.power.source + ")");
+    lines.push_back("board limit: " + decimal(power.value) + " W a device (" + model.power.source +
+                    ")");
   else
     lines.push_back("missing: the power of " + model.device +
                     "; give the device a power in its file, and energy is told");

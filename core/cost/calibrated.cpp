@@ -86,10 +86,10 @@ class Curve {
     return {&a, &b, (x - a.size) / (b.size - a.size)};
   }
 
-  // What a measured kernel takes longer (or less) than the formula falls on its start, arithmetic
-  // and traffic in proportion to their squares, so most of it on what it mostly is: a small product
-  // that is slow to start says little of a large one, and a row by a matrix, which is the reading
-  // of the matrix, is not a 32nd of 32 rows.
+  // A measured kernel takes longer (or less) than the formula says. The difference is shared among
+  // its start, arithmetic and traffic in proportion to their squares, so that most of it falls on
+  // the largest: a small product that is slow to start says little of a large one, and a product of
+  // one row, which mostly reads the matrix, does not cost a 32nd of a product of 32 rows.
   static double carried(const Point& from, const CoreTime& parts) {
     const CoreTime& p = from.parts;
     const double more = std::exp(from.time) - p.seconds();

@@ -8,11 +8,11 @@
 
 namespace trainyard {
 
-/// Whether it is the catalogue's "cpu", which the CPU backend runs on.
+/// True for the catalogue's device "cpu", a core of this machine that the CPU backend runs on.
 bool is_local_core(const Device&);
 
-/// What a kernel's time is made of, in seconds: one after the other, because a core packs the
-/// operands of a product before it multiplies them.
+/// The three parts of a kernel's time, in seconds. They add up, because a core packs the operands
+/// of a product before it multiplies them.
 struct CoreTime {
   double start = 0, arithmetic = 0, traffic = 0;
   double seconds() const { return start + arithmetic + traffic; }

@@ -1,4 +1,5 @@
-// What the price of a kernel stands on: the closer a measurement, the narrower the band.
+// The price of a kernel rests on measurements or on a formula. This file names which, because a
+// price that rests on a closer measurement gets a narrower band.
 #pragma once
 
 #include <cstdint>

@@ -85,13 +85,10 @@ struct StepEstimate {
   DeviceId critical_device;
   Breakdown device_time;  // of all pipeline ranks together
   double bubble_fraction = 0, exposed_communication_fraction = 0;
-  std::vector<CategoryBytes> memory;  // at each device's peak
-  std::vector<Bytes> reserved;        // by each device's allocator for it
-  /// Microbatches that each stage, and each of its copies, holds at most: until their input pass,
-  /// and until their weight pass.
-  std::vector<int> live, live_for_weight;
-  std::vector<int> waiting;               // the most between their input and their weight pass
-  Flops model_flops{}, hardware_flops{};  // of one step on all devices
+  std::vector<CategoryBytes> memory;             // at each device's peak
+  std::vector<Bytes> reserved;                   // by each device's allocator for it
+  std::vector<std::vector<HeldMoment>> moments;  // by device, see PipelineEstimate
+  Flops model_flops{}, hardware_flops{};         // of one step on all devices
 };
 StepEstimate estimate_step(const Workload&, const CostModel&);
 

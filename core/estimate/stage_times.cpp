@@ -103,14 +103,16 @@ class Pricer {
         time.recompute =
             Duration{std::llround(static_cast<double>(time.recompute.count()) * longer)};
     }
+    each_run_.clear();
+    for (const CollectiveRun& run : work.blocking) each_run_.push_back(collective(run));
     const double share = longer_by(work);
-    for (const CollectiveRun& run : work.blocking) {
+    for (std::size_t i = 0; i < work.blocking.size(); ++i) {
+      const CollectiveRun& run = work.blocking[i];
       Duration& whose = run.group == Group::Tensor    ? time.tensor
                         : run.group == Group::Context ? time.context
                         : run.group == Group::Expert  ? time.expert
                                                       : time.data;
-      Duration one = collective(run);
-      if (run.beside.count > 0) one = share_of(one, share);
+      const Duration one = run.beside.count > 0 ? share_of(each_run_[i], share) : each_run_[i];
       whose += one;
       if (shares(run)) time.blocking_shared += one;
     }
@@ -125,11 +127,12 @@ class Pricer {
   }
 
  private:
-  // Of what is exposed of collectives beside kernels of the phase, the share that it is longer by.
+  // A phase is longer by a share of what is exposed of collectives beside its kernels; each_run_
+  // has the times of its blocking collectives.
   double longer_by(const PhaseWork& work) {
     Duration exposed{};
-    for (const CollectiveRun& run : work.blocking)
-      if (run.beside.count > 0) exposed += collective(run);
+    for (std::size_t i = 0; i < work.blocking.size(); ++i)
+      if (work.blocking[i].beside.count > 0) exposed += each_run_[i];
     if (exposed == Duration{}) return 1;
     PhaseLoad all = load(work.works, work.kernels);
     all.exposed = to_seconds(exposed);
@@ -170,6 +173,7 @@ class Pricer {
   const CostModel& cost_;
   std::vector<Duration> kernels_;  // by Workload::kernels
   std::vector<Duration> each_;     // of the phase at hand; kept for its room
+  std::vector<Duration> each_run_;
   std::vector<Message> messages_;
   std::optional<std::size_t> of_state_;  // the level of weights and gradients, once looked for
   bool looked_ = false;

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/cost/overlap.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/held_bytes.h"
 #include "core/lowering/phases.h"
@@ -189,17 +190,13 @@ Duration device_compute(const DeviceShare& share) {
   return sum;
 }
 
-Duration part_of(Duration whole, double share) {
-  return Duration{std::llround(static_cast<double>(whole.count()) * share)};
-}
-
-// By how much computation takes longer because traffic runs beside it.
+// The time that computation loses because traffic runs beside it.
 Duration slowed(Duration compute, Duration traffic, double contention) {
-  return part_of(std::min(compute, traffic), contention);
+  return share_of(std::min(compute, traffic), contention);
 }
 
-// What one action waits for traffic beside it: for keys and values before what blocks, for weights
-// after that.
+// How long one action waits for the traffic that runs beside it. It waits for keys and values
+// before its blocking collectives begin, and for weights after they have ended.
 struct WaitsBeside {
   Duration keys{}, weights{};
 };
@@ -215,9 +212,9 @@ WaitsBeside waits_beside(const PhaseTime& p, double contention) {
   return waits;
 }
 
-// Of one device: what is counted goes in by name, transfers next, and the rest is bubble. As in a
-// timeline, what traffic slows computation down by is computation; only what is waited for is
-// exposed.
+// Divides one device's step by cause: computation and collectives are counted by name, transfers
+// come next, and the rest is bubble. As in a timeline, the time that traffic slows computation down
+// by counts as computation; communication is exposed only where the device waits for it.
 Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
                      const PipelineEstimate& middle, Duration step) {
   Breakdown b, slower;
@@ -230,7 +227,7 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
     const Duration all = (slowed(p.compute, std::max(before, traffic), times.contention) -
                           slowed(p.compute, before, times.contention)) *
                          often;
-    const Duration again = part_of(all, to_seconds(p.recompute) / to_seconds(p.compute));
+    const Duration again = share_of(all, to_seconds(p.recompute) / to_seconds(p.compute));
     (forward ? slower.forward : slower.backward) += all - again;
     slower.recompute += again;
   };
@@ -291,8 +288,8 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
   return b;
 }
 
-// The fullest of a device's moments: what its stages hold of their microbatches, and of the action
-// that runs.
+// Finds the fullest of a device's moments: at each, its stages hold their microbatches, and the
+// action that runs holds its own buffers beside them.
 CategoryBytes fullest(const Workload& w, const StageCopies& places,
                       const std::vector<HeldMoment>& moments) {
   CategoryBytes found{};
@@ -309,13 +306,17 @@ CategoryBytes fullest(const Workload& w, const StageCopies& places,
       keep(kept_live(bytes), count.live);
       keep(kept_for_weight(bytes), count.for_weight);
     }
-    const ActionBytes action =
-        action_bytes(phase_bytes(w, places[moment.copy].stage), moment.phase, split);
-    at(Category::Activations) += action.rise;
-    at(Category::Recomputed) += action.recomputed;
-    at(Category::Communication) += action.communication;
-    at(Category::Workspace) += action.workspace;
-    if (total(held) > total(found)) found = held;
+    for (const HeldMoment::Running& running : moment.running) {
+      const ActionBytes action =
+          action_bytes(phase_bytes(w, places[running.copy].stage), running.phase, split);
+      CategoryBytes all = held;
+      const auto add = [&](Category c, Bytes bytes) { all[static_cast<std::size_t>(c)] += bytes; };
+      add(Category::Activations, action.rise);
+      add(Category::Recomputed, action.recomputed);
+      add(Category::Communication, action.communication);
+      add(Category::Workspace, action.workspace);
+      if (total(all) > total(found)) found = all;
+    }
   }
   return found;
 }
@@ -381,18 +382,8 @@ StepEstimate estimate_step(const Workload& w, const CostModel& cost) {
   found.hardware_flops = found.hardware_flops * everywhere;
   const ProcessMemory process = cost.process_memory(w.scenario.cluster.device);
   const std::vector<Bytes> framework = process_bytes(w, process);
-  found.live = middle.live;
-  found.live_for_weight = middle.live_for_weight.empty() ? middle.live : middle.live_for_weight;
-  found.waiting.resize(found.live.size());
-  for (const std::vector<HeldMoment>& moments : middle.moments)
-    for (const HeldMoment& moment : moments)
-      for (const HeldCount& count : moment.counts) {
-        int &live = found.live[count.copy], &for_weight = found.live_for_weight[count.copy];
-        found.waiting[count.copy] = std::max(found.waiting[count.copy], count.for_weight);
-        live = std::max(live, count.live);
-        for_weight = std::max(for_weight, count.live + count.for_weight);
-      }
   found.memory = peaks(w, places, middle, framework);
+  found.moments = middle.moments;
   for (std::size_t d = 0; d < devices; ++d)
     found.reserved.push_back(reserved_bytes(found.memory[d], process));
   const double slower =

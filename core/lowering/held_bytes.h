@@ -1,6 +1,6 @@
-// What a copy of a stage holds: for each microbatch that it has in flight, and beside that while
-// one of its actions runs. Order grain writes the same as buffers; the closed form and planners,
-// which have no program, add it up here.
+// A copy of a stage holds bytes for each microbatch that it has in flight, and more while one of
+// its actions runs. Order grain writes these bytes as buffers; the closed form and the planners,
+// which have no program, add them up with the functions of this file.
 #pragma once
 
 #include <span>
@@ -34,7 +34,7 @@ KeptBytes kept_live(const PhaseBytes&);
 /// From the end of the input pass to the end of the weight pass.
 KeptBytes kept_for_weight(const PhaseBytes&);
 
-/// What one action holds while it runs, beside what is kept of its own and other microbatches.
+/// One action holds these bytes while it runs, beside the bytes that are kept of microbatches.
 struct ActionBytes {
   Bytes rise{};  // activations above what they were when it began
   Bytes recomputed{}, communication{}, workspace{};

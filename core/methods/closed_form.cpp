@@ -194,7 +194,6 @@ PipelineEstimate gpipe_closed_form(const ScheduleShape& shape, const PipelineTim
       equal_stages(times) ? around((shape.microbatches + shape.stages - 1) * round_of(times), times)
                           : paced(schedule, shape, times);
   found.live.assign(times.forward.size(), shape.microbatches);
-  found.live_for_weight.clear();
   found.moments = moments_of(found.live, shape);
   return found;
 }
@@ -206,7 +205,7 @@ PipelineEstimate one_f_one_b_closed_form(const ScheduleShape& shape, const Pipel
           : paced(shape.microbatches, shape.devices, kRounds,
                   busiest_round(shape, times, shape.devices),
                   [&](int microbatches) { return follow_one_f_one_b(microbatches, times); });
-  found.live.clear(), found.live_for_weight.clear();
+  found.live.clear();
   for (int s = 0; s < shape.stages; ++s)
     found.live.push_back(std::min(shape.microbatches, shape.stages - s));
   found.moments = moments_of(found.live, shape);
@@ -219,7 +218,7 @@ PipelineEstimate interleaved_closed_form(const ScheduleShape& shape, const Pipel
   PipelineEstimate found = equal_stages(times)
                                ? around((m * chunks + p - 1) * round_of(times), times)
                                : paced(schedule, shape, times);
-  found.live.clear(), found.live_for_weight.clear();
+  found.live.clear();
   for (int s = 0; s < shape.stages; ++s) {
     const int rank = s % p, chunk = s / p;
     // Forwards before the first backward ends: the warm-up and one more, p microbatches of a chunk

@@ -7,128 +7,123 @@
 namespace trainyard {
 namespace {
 
-// Whether `more` holds at least as much as `less`, whatever a microbatch weighs.
-bool covers(const HeldMoment& more, const HeldMoment& less) {
-  for (std::size_t i = 0; i < less.counts.size(); ++i)
-    if (more.counts[i].live < less.counts[i].live ||
-        more.counts[i].for_weight < less.counts[i].for_weight)
-      return false;
+using Counts = std::vector<HeldCount>;
+
+// True if `more` holds at least as much as `less`, whatever one microbatch weighs.
+bool covers(const Counts& more, const Counts& less) {
+  for (std::size_t i = 0; i < less.size(); ++i)
+    if (more[i].live < less[i].live || more[i].for_weight < less[i].for_weight) return false;
   return true;
 }
 
-void keep_fullest(std::vector<HeldMoment>& list, HeldMoment one) {
-  const auto same = [&](const HeldMoment& other) {
-    return other.phase == one.phase && other.copy == one.copy;
-  };
-  for (const HeldMoment& other : list)
-    if (same(other) && covers(other, one)) return;
-  std::erase_if(list, [&](const HeldMoment& other) { return same(other) && covers(one, other); });
-  list.push_back(std::move(one));
+// The fullest moments of one kind of action of one copy.
+struct OfAction {
+  HeldMoment::Running action;
+  std::vector<Counts> fullest;
+
+  void keep(const Counts& counts) {
+    for (const Counts& other : fullest)
+      if (covers(other, counts)) return;
+    std::erase_if(fullest, [&](const Counts& other) { return covers(counts, other); });
+    fullest.push_back(counts);
+  }
+};
+
+bool same_action(const HeldMoment::Running& a, const HeldMoment::Running& b) {
+  return a.phase == b.phase && a.copy == b.copy;
 }
 
-// How many a device holds now, by copy of its stages.
-class Now {
- public:
-  void change(std::uint32_t copy, bool for_weight, int by) {
-    HeldCount& count = of(copy);
-    // Every microbatch stands among those that await their weight gradient from its forward on.
-    if (for_weight)
-      count.for_weight += by;
-    else
-      count.live += by, count.for_weight -= by;
-  }
-  const std::vector<HeldCount>& counts() const { return counts_; }
-  std::vector<HeldCount>& counts() { return counts_; }
-  HeldCount& of(std::uint32_t copy) {
-    const auto at = std::lower_bound(
-        counts_.begin(), counts_.end(), copy,
-        [](const HeldCount& count, std::uint32_t wanted) { return count.copy < wanted; });
-    if (at != counts_.end() && at->copy == copy) return *at;
-    return *counts_.insert(at, {copy, 0, 0});
-  }
+bool same_counts(const Counts& a, const Counts& b) { return covers(a, b) && covers(b, a); }
 
- private:
-  std::vector<HeldCount> counts_;
-};
+// Each moment once, with all actions that run at it.
+std::vector<HeldMoment> joined(std::vector<OfAction>&& actions) {
+  std::vector<HeldMoment> found;
+  for (OfAction& one : actions)
+    for (Counts& counts : one.fullest) {
+      const auto same = std::find_if(found.begin(), found.end(), [&](const HeldMoment& moment) {
+        return same_counts(moment.counts, counts);
+      });
+      if (same != found.end())
+        same->running.push_back(one.action);
+      else
+        found.push_back({std::move(counts), {one.action}});
+    }
+  return found;
+}
+
+HeldCount& count_of(Counts& counts, std::uint32_t copy) {
+  const auto at = std::lower_bound(
+      counts.begin(), counts.end(), copy,
+      [](const HeldCount& count, std::uint32_t wanted) { return count.copy < wanted; });
+  if (at != counts.end() && at->copy == copy) return *at;
+  return *counts.insert(at, {copy, 0, 0});
+}
 
 }  // namespace
 
-void HeldOverTime::change(Duration at, bool begins, std::uint32_t copy, bool for_weight) {
-  events_.push_back({at, begins ? Kind::Comes : Kind::Goes, for_weight, copy, Phase::Forward});
-  sorted_ = false;
-}
-
 void HeldOverTime::action(Phase phase, std::uint32_t copy, Duration start, Duration done) {
-  if (start == done) return;
-  events_.push_back({start, Kind::Starts, false, copy, phase});
-  events_.push_back({done, Kind::Ends, false, copy, phase});
-  sorted_ = false;
+  const bool forward = phase == Phase::Forward, input = phase == Phase::BackwardInput,
+             weight = phase == Phase::BackwardWeight, runs = start < done;
+  events_.push_back({start, Kind::Starts, phase, copy, forward ? 1 : 0, 0, runs});
+  events_.push_back({done, runs ? Kind::Ends : Kind::Starts, phase, copy,
+                     forward || weight ? 0 : -1,
+                     input    ? 1
+                     : weight ? -1
+                              : 0,
+                     runs});
 }
 
-void HeldOverTime::sort() {
-  if (sorted_) return;
-  std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
-    return a.at != b.at ? a.at < b.at : a.kind < b.kind;
-  });
-  sorted_ = true;
-}
-
-std::vector<HeldCount> HeldOverTime::fullest() {
-  sort();
-  Now now;
-  std::vector<HeldCount> found;
-  int held = 0, most = 0;
-  for (const Event& e : events_) {
-    if (e.kind == Kind::Starts || e.kind == Kind::Ends) continue;
-    const int by = e.kind == Kind::Comes ? 1 : -1;
-    now.change(e.copy, e.for_weight, by);
-    held += by;
-    if (held > most) most = held, found = now.counts();
-  }
-  return found;
+void HeldOverTime::host_copy(Duration at, bool comes, std::uint32_t copy) {
+  events_.push_back(
+      {at, comes ? Kind::Comes : Kind::Leaves, Phase::Forward, copy, comes ? 1 : -1, 0, false});
 }
 
 std::vector<HeldMoment> HeldOverTime::moments() {
-  sort();
-  Now now;
-  for (const Event& e : events_) now.of(e.copy);  // each moment names every copy
-  std::vector<HeldMoment> found;
-  std::vector<std::pair<Phase, std::uint32_t>> running;
+  const auto earlier = [](const Event& a, const Event& b) {
+    return a.at != b.at ? a.at < b.at : a.kind < b.kind;
+  };
+  // The actions of a single lane are in order already.
+  if (!std::is_sorted(events_.begin(), events_.end(), earlier))
+    std::stable_sort(events_.begin(), events_.end(), earlier);
+  Counts now;
+  for (const Event& e : events_) count_of(now, e.copy);  // each moment names every copy
+  std::vector<OfAction> actions;
+  std::vector<std::size_t> running;  // indices of actions
   for (const Event& e : events_) {
-    const std::pair action{e.phase, e.copy};
-    switch (e.kind) {
-      case Kind::Ends:
-        running.erase(std::find(running.begin(), running.end(), action));
-        break;
-      case Kind::Goes:
-      case Kind::Comes:
-        now.change(e.copy, e.for_weight, e.kind == Kind::Comes ? 1 : -1);
-        break;
-      case Kind::Starts:
-        running.push_back(action);
-        break;
+    HeldCount& count = count_of(now, e.copy);
+    count.live += e.live, count.for_weight += e.for_weight;
+    const HeldMoment::Running action{e.phase, e.copy};
+    if (e.runs && e.kind == Kind::Ends) {
+      running.erase(std::find_if(running.begin(), running.end(), [&](std::size_t i) {
+        return same_action(actions[i].action, action);
+      }));
+    } else if (e.runs) {
+      const auto known = std::find_if(actions.begin(), actions.end(), [&](const OfAction& one) {
+        return same_action(one.action, action);
+      });
+      running.push_back(static_cast<std::size_t>(known - actions.begin()));
+      if (known == actions.end()) actions.push_back({action, {}});
     }
     if (e.kind == Kind::Comes || e.kind == Kind::Starts)
-      for (const auto& [phase, copy] : running) keep_fullest(found, {phase, copy, now.counts()});
+      for (const std::size_t i : running) actions[i].keep(now);
   }
-  return found;
+  return joined(std::move(actions));
 }
 
 std::vector<std::vector<HeldMoment>> moments_of(const std::vector<int>& live,
                                                 const ScheduleShape& shape) {
-  std::vector<std::vector<HeldMoment>> found(static_cast<std::size_t>(shape.devices));
-  std::vector<std::vector<HeldCount>> counts(found.size());
+  std::vector<std::vector<HeldMoment>> found(static_cast<std::size_t>(shape.devices),
+                                             std::vector<HeldMoment>(1));
   const int each = copies(shape.placement);
   for (std::uint32_t i = 0; i < live.size(); ++i) {
     const StageId stage{i / static_cast<std::uint32_t>(each)};
     const DeviceId device =
         device_of(stage, shape.devices, shape.stages, shape.placement, static_cast<int>(i) % each);
-    counts[device.value].push_back({i, live[i], 0});
+    HeldMoment& moment = found[device.value].front();
+    moment.counts.push_back({i, live[i], 0});
+    for (const Phase phase : {Phase::Forward, Phase::Backward})
+      moment.running.push_back({phase, i});
   }
-  for (std::size_t d = 0; d < found.size(); ++d)
-    for (const HeldCount& own : counts[d])
-      for (const Phase phase : {Phase::Forward, Phase::Backward})
-        found[d].push_back({phase, own.copy, counts[d]});
   return found;
 }
 

@@ -1,5 +1,5 @@
-// What a device holds over a step that is followed without a program, and the moments of it that
-// may be the fullest.
+// Which microbatches a device holds in the course of a step whose order is followed without a
+// program, and the moments of the step at which its memory may be fullest.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,30 @@
 
 namespace trainyard {
 
+/// Collects what one device's actions do to the microbatches that it holds.
 class HeldOverTime {
  public:
-  /// A microbatch comes (begins) or goes; for_weight: of those whose weight gradient is still to
-  /// come, which hold every microbatch from its forward on.
-  void change(Duration at, bool begins, std::uint32_t copy, bool for_weight);
   void action(Phase, std::uint32_t copy, Duration start, Duration done);
+  /// Activations of a microbatch come back from the host (comes) or leave for it, between its
+  /// forward and its backward.
+  void host_copy(Duration at, bool comes, std::uint32_t copy);
 
-  /// When most microbatches are held, each counted until its input pass and until its weight pass.
-  std::vector<HeldCount> fullest();
-  /// While each kind of action runs, what no other moment of it exceeds in every count.
+  /// For each kind of action the moments that no other moment of it exceeds in every count.
   std::vector<HeldMoment> moments();
 
  private:
   // At one instant ends come first: what is freed at an instant may be given out at it.
-  enum class Kind : std::uint8_t { Ends, Goes, Comes, Starts };
+  enum class Kind : std::uint8_t { Ends, Leaves, Comes, Starts };
   struct Event {
     Duration at;
     Kind kind;
-    bool for_weight;
-    std::uint32_t copy;
     Phase phase;
+    std::uint32_t copy;
+    int live, for_weight;  // changes of the copy's counts
+    bool runs;             // from Starts to Ends the action runs
   };
-  void sort();
 
   std::vector<Event> events_;
-  bool sorted_ = true;
 };
 
 /// The moments of schedules whose backward is in one part, where each copy of a stage holds `live`

@@ -80,11 +80,14 @@ struct HeldCount {
   int live = 0;            // from their forward until their (input) backward
   int for_weight = 0;      // from the end of their input pass until their weight pass
 };
-/// What a device holds while one of its actions runs.
+/// What a device holds while each of some actions runs.
 struct HeldMoment {
-  Phase phase = Phase::Forward;
-  std::uint32_t copy = 0;         // whose action it is
+  struct Running {
+    Phase phase = Phase::Forward;
+    std::uint32_t copy = 0;  // whose action it is
+  };
   std::vector<HeldCount> counts;  // of each copy on the device, in order
+  std::vector<Running> running;   // one at a time
 };
 
 /// A schedule's step up to its updates.
@@ -92,9 +95,8 @@ struct PipelineEstimate {
   Duration span{};                // until the last backward has ended
   std::vector<Duration> ends;     // when each stage's last backward has
   std::vector<Duration> reduced;  // when each stage's gradients are reduced
-  std::vector<int> live;  // by copy of a stage: microbatches whose activations it holds at its
-                          // device's peak; under a split backward, until their input gradient
-  std::vector<int> live_for_weight;  // and those held until their weight gradient; empty = live
+  std::vector<int> live;  // by copy of a stage: most microbatches whose activations it holds until
+                          // their backward; under a split backward, until their input gradient
   // By device: moments of which one is the fullest, whatever each microbatch weighs.
   std::vector<std::vector<HeldMoment>> moments;
   // Asynchronous schedules: span is the pace, from the end of one step to the end of the next with

@@ -199,17 +199,16 @@ class Recurrence {
     const std::size_t s = a.stage.value;
     clock.down = std::max(clock.down, done) + times_.host_copy[s];
     clock.gone[clock.copies++ % kHostBuffers] = there_[cell(s, a.microbatch)] = clock.down;
-    if (holdings_) note_both(here, clock.down, false);
+    if (holdings_) note_host_copy(here, clock.down, false);
   }
   Duration come_back(FollowedLane& clock, const Action& a, std::size_t here) {
     const std::size_t s = a.stage.value;
     const Duration begin = std::max({clock.up, clock.window, there_[cell(s, a.microbatch)]});
-    if (holdings_) note_both(here, begin, true);
+    if (holdings_) note_host_copy(here, begin, true);
     return clock.up = begin + times_.host_copy[s];
   }
-  void note_both(std::size_t here, Duration at, bool begins) {
-    for (const bool for_weight : {false, true})
-      held_[device_index(here)].change(at, begins, static_cast<std::uint32_t>(here), for_weight);
+  void note_host_copy(std::size_t here, Duration at, bool comes) {
+    held_[device_index(here)].host_copy(at, comes, static_cast<std::uint32_t>(here));
   }
 
   // Gradients under way while the lane's next action runs, its own included.
@@ -275,14 +274,7 @@ class Recurrence {
   }
 
   void note_live(const Action& a, std::size_t here, Duration start, Duration done) {
-    HeldOverTime& held = held_[device_index(here)];
-    const auto copy_of = static_cast<std::uint32_t>(here);
-    if (a.phase == Phase::Forward)
-      held.change(start, true, copy_of, false), held.change(start, true, copy_of, true);
-    if (is_backward(a.phase)) held.change(done, false, copy_of, false);
-    if (a.phase == Phase::Backward || a.phase == Phase::BackwardWeight)
-      held.change(done, false, copy_of, true);
-    held.action(a.phase, copy_of, start, done);
+    held_[device_index(here)].action(a.phase, static_cast<std::uint32_t>(here), start, done);
     note_version(a, here);
   }
   std::size_t device_index(std::size_t here) const {
@@ -302,13 +294,12 @@ class Recurrence {
 
   void count_live() {
     const std::size_t places = stages_ * copies_;
-    found_.live.assign(places, 0), found_.live_for_weight.assign(places, 0);
+    found_.live.assign(places, 0);
     for (HeldOverTime& held : held_) {
-      for (const HeldCount& most : held.fullest()) {
-        found_.live[most.copy] = most.live;
-        found_.live_for_weight[most.copy] = most.live + most.for_weight;
-      }
       found_.moments.push_back(held.moments());
+      for (const HeldMoment& moment : found_.moments.back())
+        for (const HeldCount& count : moment.counts)
+          found_.live[count.copy] = std::max(found_.live[count.copy], count.live);
     }
     if (asynchronous_) {
       found_.older_versions.assign(places, 0);
