@@ -35,25 +35,10 @@ std::string seconds_text(std::int64_t ns) {
   return part.empty() ? text : text + "." + part;
 }
 
-std::string file_text(const DataColumn& column, const DataCell& cell) {
-  if (const auto* words = std::get_if<std::string>(&cell)) return *words;
-  if (const auto* whole = std::get_if<std::int64_t>(&cell))
-    return column.unit == DataUnit::Time ? seconds_text(*whole) : std::to_string(*whole);
-  if (const auto* number = std::get_if<double>(&cell))
-    return std::isfinite(*number) ? to_text(*number) : "";
-  return "";
-}
-
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string_view file_unit(DataUnit unit) {
   switch (unit) {
     case DataUnit::Time:
+    case DataUnit::StepTime:
       return "s";
     case DataUnit::ByteCount:
       return "B";
@@ -78,6 +63,22 @@ std::string_view file_unit(DataUnit unit) {
       return "";
   }
   return "";
+}
+
+std::string file_text(const DataColumn& column, const DataCell& cell) {
+  if (const auto* words = std::get_if<std::string>(&cell)) return *words;
+  if (const auto* whole = std::get_if<std::int64_t>(&cell))
+    return file_unit(column.unit) == "s" ? seconds_text(*whole) : std::to_string(*whole);
+  if (const auto* number = std::get_if<double>(&cell))
+    return std::isfinite(*number) ? to_text(*number) : "";
+  return "";
+}
+
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
 }
 
 }  // namespace
@@ -106,6 +107,8 @@ std::string cell_text(const DataColumn& column, const DataCell& cell) {
       return format_percent(number);
     case DataUnit::Time:
       return format_duration(Duration{whole_of(cell)});
+    case DataUnit::StepTime:
+      return format_step_time(Duration{whole_of(cell)});
     case DataUnit::ByteCount:
       return format_bytes({whole_of(cell)});
     case DataUnit::Bandwidth:

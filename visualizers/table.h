@@ -21,6 +21,7 @@ enum class DataUnit : std::uint8_t {
   Number,      // a plain one
   Share,       // 1 is all of it
   Time,        // whole nanoseconds; in a file s
+  StepTime,    // the same of one step, which people read to the millisecond
   ByteCount,   // B
   Bandwidth,   // B/s
   FlopCount,   // FLOP

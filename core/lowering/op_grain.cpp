@@ -56,7 +56,6 @@ class OpGrain final : public PhaseWriter {
       : w_(w), draft_(draft), split_(kinds.split), mixed_(kinds.split && kinds.whole), host_(host) {
     for (std::size_t i = 0; i < places.size(); ++i)
       stages_.push_back(make_stage(places[i], boundaries[i]));
-    scattered_.resize(places.size());
   }
 
   Written write(const Action& action, std::size_t place, Moment moment, LaneState& lane,
@@ -94,7 +93,7 @@ class OpGrain final : public PhaseWriter {
         // Two layers have gradients in full, one that makes them and one whose are scattered:
         // before the next makes its own, the scatter before this one has ended (FSDP2 and DeepSpeed
         // wait so).
-        if (layer.full) walk.chain.add(std::exchange(scattered_[place], reduced));
+        if (layer.full) walk.chain.add(std::exchange(lane.scattered, reduced));
       }
       if (leaves_beside && (beside || layer.reduce.empty()))
         send_gradients(at, beside ? reduced : Ref{});
@@ -468,7 +467,6 @@ class OpGrain final : public PhaseWriter {
   bool split_, mixed_;
   HostLanes& host_;
   std::vector<std::vector<LayerTasks>> stages_;
-  std::vector<Ref> scattered_;               // by place: the newest scatter
   std::vector<std::vector<BufferId>> kept_;  // by place
 };
 

@@ -24,6 +24,7 @@ struct LaneState {
   LaneStreams to;
   Refs tail;  // what the lane's next computation waits for
   Ref last_compute;
+  Ref scattered;  // the newest scatter of one layer's gradients
 };
 
 /// What a written action leaves behind.

@@ -192,5 +192,24 @@ TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
   print("op grain against order grain", table);
 }
 
+// Instructions that wait for each other in a circle are found when a program is made: what check()
+// accepts has none, whatever its waves, versions and gathered weights wait for.
+TEST(Fidelity, WhatIsAcceptedRunsToItsEndAtBothGrains) {
+  const auto cost = roofline_cost_model();
+  std::map<std::string, int> drawn;
+  for (std::uint64_t i = 0; i < testing::cases(1000, 100); ++i) {
+    const Workload w = prepare(DrawnScenario(i, testing::all_schedules()).scenario());
+    SCOPED_TRACE(in_words(w.scenario));
+    for (const Grain grain : {Grain::Order, Grain::Op}) try {
+        const Program p = lower(w, {.grain = grain, .times = phase_times(w, *cost)});
+        EXPECT_GT(makespan(run(w, p, *cost, true)), Duration{});
+      } catch (const std::exception& wrong) {
+        ADD_FAILURE() << wrong.what();
+      }
+    ++drawn[setting(w.scenario.plan, "schedule") + ", zero=" + setting(w.scenario.plan, "zero")];
+  }
+  EXPECT_GT(drawn["tick-tock, zero=3"], 0);
+}
+
 }  // namespace
 }  // namespace trainyard

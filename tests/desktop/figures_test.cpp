@@ -18,6 +18,7 @@
 #include "app/desktop/page.h"
 #include "app/desktop/perspective.h"
 #include "app/desktop/verdict_bar.h"
+#include "core/methods/settings.h"
 #include "tests/app/run_program.h"
 #include "tests/desktop/said.h"
 #include "tests/desktop/support.h"
@@ -56,6 +57,25 @@ class Listener {
     const Page* page = shown_page();
     if (page == nullptr) return;
     if (const auto table = page->table()) hear_rows(*table);
+  }
+
+  // Of the comparison of schedules only what is said of the plan as it stands.
+  void hear_schedules(const std::string& schedule) {
+    tab_ = "schedules";
+    const Page* page = shown_page();
+    const auto table = page == nullptr ? std::nullopt : page->table();
+    if (!table) return;  // the page says why nothing is compared
+    const auto words = [&](const char* column, std::size_t row) {
+      for (std::size_t c = 0; c < table->columns.size(); ++c)
+        if (table->columns[c].name == column)
+          return cell_text(table->columns[c], table->cell(row, c));
+      return std::string("no such column");
+    };
+    for (std::size_t r = 0; r < table->rows; ++r)
+      if (words("schedule", r) == schedule && words("changed", r).empty()) {
+        for (const char* name : {"step", "memory of the fullest device"})
+          add(name + (" " + words(name, r)), "", "comparison");
+      }
   }
 
   std::vector<Said> said;
@@ -241,6 +261,10 @@ TEST_P(OneFigure, StandsUnderOneName) {
       listener.hear(*tab != 0 ? tab : p.id);
     }
   }
+  window->actions_of()["view.schedules"]->trigger();
+  ASSERT_TRUE(happens([&] { return window->settled(); }));
+  listener.hear_schedules(
+      setting(window->session().experiment()->workload.scenario.plan, "schedule"));
   const std::string first_line = hear_program(listener.said, "simulate", project, folder);
   // The word of the verdict, which the program's first line begins with.
   const std::string verdict =

@@ -54,6 +54,7 @@ inline std::string one_name(const std::string& words) {
       {"step time", "step"},
       {"peak memory", "peak"},
       {"worst device", "peak"},
+      {"memory of the fullest device", "peak"},
       {"limited by bubble", "bubble"},
       {"lost bubble", "bubble"},
       {"mfu = hfu", "mfu"}};

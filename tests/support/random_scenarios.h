@@ -25,6 +25,17 @@ inline const std::vector<std::string>& asynchronous_schedules() {
   return list;
 }
 
+/// Every one: those above, and waves that share devices.
+inline const std::vector<std::string>& all_schedules() {
+  static const std::vector<std::string> list = [] {
+    std::vector<std::string> all = synchronous_schedules();
+    all.insert(all.end(), asynchronous_schedules().begin(), asynchronous_schedules().end());
+    all.insert(all.end(), 4, "tick-tock");
+    return all;
+  }();
+  return list;
+}
+
 /// Draws scenarios until one is legal: what is illegal is check()'s business and tested elsewhere.
 class DrawnScenario {
  public:
@@ -49,6 +60,7 @@ class DrawnScenario {
       if (schedule == "interleaved") p.virtual_stages = static_cast<int>(pick(2, 3));
       if (method(schedule).placement == Placement::V) p.virtual_stages = 2;
       set(p, "schedule", schedule);
+      if (schedule == "tick-tock") draw_waves(p);
       set(p, "zero", std::to_string(pick(0, 3)));
       if (add(0, 2) == 0) set(p, "reshard-after-forward", "off");
       if (add(0, 2) == 0) set(p, "zero-reduce", "step");
@@ -78,6 +90,14 @@ class DrawnScenario {
                                  zoo_model("llama-3-8b"), zoo_model("megatron-1.7b"),
                                  zoo_model("qwen2-7b"),   zoo_model("mixtral-8x7b")};
     return list[static_cast<std::size_t>(i)];
+  }
+  void draw_waves(Plan& p) {
+    const char* policies[] = {"half-cycle", "exclusive", "aligned", "custom"};
+    const char* syncs[] = {"accumulate", "async", "local"};
+    set(p, "tick-tock.waves", std::to_string(add(2, 3)));
+    set(p, "tick-tock.policy", policies[add(0, 3)]);
+    set(p, "tick-tock.sync", syncs[add(0, 2)]);
+    if (add(0, 1) == 0) p.mesh.pp = 1;
   }
   std::int64_t pick(std::int64_t low, std::int64_t high) {
     return random_.between(next_++, low, high);
