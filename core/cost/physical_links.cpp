@@ -43,6 +43,18 @@ double bus_share(Generation g, const Device& device, const Parameters& p) {
   return device.efficiency.scale_up.value;
 }
 
+// Beyond those that are known it is that of the nearest.
+double share_along(const std::array<BusShare, 4>& known, double rate) {
+  if (rate <= known.front().rate) return known.front().share;
+  for (std::size_t i = 1; i < known.size(); ++i) {
+    const BusShare &a = known[i - 1], &b = known[i];
+    if (rate <= b.rate)
+      return a.share *
+             std::pow(b.share / a.share, std::log(rate / a.rate) / std::log(b.rate / a.rate));
+  }
+  return known.back().share;
+}
+
 // How a piece of data tells its receiver that it is there: by a flag in every 16 bytes, by one in
 // every 128, or by a fence behind a large piece. The first two wait less at each hop and carry less
 // (NCCL's LL, LL128 and Simple; shares of its latency and bandwidth tables).
@@ -155,10 +167,15 @@ Route fastest(const Take& take) {
 
 }  // namespace
 
+double LinkTerms::bus(BytesPerSecond links) const {
+  if (links.value == own.rate) return own.share;
+  return own.share * share_along(known, links.value) / share_along(known, own.rate);
+}
+
 LinkTerms link_terms(const Device& device, const Parameters& p) {
   const Generation g = generation(device);
   LinkTerms t;
-  t.bus = bus_share(g, device, p);
+  t.own = {device.scale_up.value.value, bus_share(g, device, p)};
   t.port = device.efficiency.send.value, t.exchange = device.efficiency.all_to_all.value;
   t.state = t.activations = device.efficiency.network.value;
   t.inside = t.across = t.send = to_seconds(device.message_start.value);
@@ -167,6 +184,8 @@ LinkTerms link_terms(const Device& device, const Parameters& p) {
   t.port = p[P::Send], t.exchange = p[P::AllToAll];
   t.rings = g != Generation::Tpu;
   if (!t.rings) return t;  // one compiled program: no host starts its messages
+  t.known = {BusShare{150e9, p[P::BusVolta]}, BusShare{300e9, p[P::BusAmpere]},
+             BusShare{450e9, p[P::BusHopper]}, BusShare{900e9, p[P::BusBlackwell]}};
   t.inside = p[P::LatencyInside] * 1e-6, t.across = p[P::LatencyAcross] * 1e-6;
   t.send = p[P::SendStart] * 1e-6;
   return t;
@@ -176,7 +195,7 @@ Duration physical_transfer(Bytes bytes, const Cluster& cluster, std::size_t leve
                            const LinkTerms& terms) {
   if (bytes.value <= 0) return Duration{0};
   const Level& link = cluster.levels[std::min(level, cluster.levels.size() - 1)];
-  const double share = level == 0 ? terms.bus : terms.port;
+  const double share = level == 0 ? terms.bus(link.bandwidth.value) : terms.port;
   const double rate = link.bandwidth.value.value * pair_share(link) * share;
   return seconds(in_bytes(bytes) / rate + to_seconds(link.latency.value) + terms.send);
 }
@@ -184,7 +203,7 @@ Duration physical_transfer(Bytes bytes, const Cluster& cluster, std::size_t leve
 CollectiveTime physical_collective(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
                                    const Cluster& cluster, const LinkTerms& terms) {
   if (shape.ranks <= 1 || bytes.value <= 0) return {};
-  const LinkShares shares{terms.bus,
+  const LinkShares shares{terms.bus(cluster.levels.front().bandwidth.value),
                           shape.traffic == Traffic::Activations ? terms.activations : terms.state,
                           terms.exchange};
   if (!terms.rings) return collective_time(kind, bytes, shape, cluster, shares, true);

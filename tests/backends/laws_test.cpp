@@ -147,6 +147,16 @@ const Law kLaws[] = {
        return std::optional(s);
      },
      step_of, reordered},
+    {"next generation on the same links, step",
+     [](Scenario s) -> std::optional<Scenario> {
+       const std::string& now = s.cluster.device.id;
+       s.cluster.device = device(now == "v100-sxm3-32"  ? "a100-sxm-80"
+                                 : now == "a100-sxm-80" ? "h100-sxm"
+                                                        : "b200-hgx");
+       if (has_errors(check(s))) return {};
+       return s;
+     },
+     step_of, reordered},
     {"faster links, step",
      [](Scenario s) {
        for (Level& level : s.cluster.levels) level.bandwidth.value = level.bandwidth.value * 1.3;

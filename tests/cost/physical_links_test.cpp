@@ -131,6 +131,32 @@ TEST(PhysicalLinks, AMessageBetweenStages) {
   EXPECT_EQ(physical_transfer({0}, c, 1, terms), 0ns);
 }
 
+// The share belongs to the links: whatever a cluster joins by the links of an H200, it reaches as
+// much of them, and a quicker link carries more, also where its share is the lower one.
+TEST(PhysicalLinks, ReductionsReachAShareOfTheLinks) {
+  Parameters p;
+  p[Parameter::BusVolta] = 0.8, p[Parameter::BusAmpere] = 0.85, p[Parameter::BusHopper] = 1,
+  p[Parameter::BusBlackwell] = 0.81;
+  const double rates[] = {10e9, 25e9, 150e9, 200e9, 300e9, 400e9, 450e9, 600e9, 900e9, 1800e9};
+  const LinkTerms hopper = link_terms(device("h200-sxm"), p);
+  EXPECT_DOUBLE_EQ(hopper.bus({450e9}), 1);
+  EXPECT_DOUBLE_EQ(hopper.bus({900e9}), 0.81);
+  EXPECT_DOUBLE_EQ(hopper.bus({std::sqrt(450e9 * 900e9)}), 0.9);
+  EXPECT_DOUBLE_EQ(hopper.bus({10e9}), 0.8);
+  for (const char* name : {"v100-sxm3-32", "a100-sxm-80", "b200-hgx", "h800-sxm", "a100-pcie-80"}) {
+    const LinkTerms terms = link_terms(device(name), p);
+    for (std::size_t i = 0; i < std::size(rates); ++i) {
+      const double share = terms.bus({rates[i]});
+      if (i > 0) {
+        EXPECT_GT(share * rates[i], terms.bus({rates[i - 1]}) * rates[i - 1]) << name;
+      }
+      if (std::string_view(name) == "b200-hgx") {
+        EXPECT_DOUBLE_EQ(share, hopper.bus({rates[i]}));
+      }
+    }
+  }
+}
+
 // Ratio of what a ring moves over a link to the vector, the definition of nccl-tests.
 TEST(BusBandwidth, IsWhatALinkOfARingCarries) {
   EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::AllReduce, 8), 1.75);
@@ -143,8 +169,10 @@ TEST(BusBandwidth, IsWhatALinkOfARingCarries) {
 
 TEST(PhysicalLinks, OtherDevicesTakeTheirOwnShares) {
   const Cluster c = parse_cluster("mi300x:8");
-  EXPECT_EQ(link_terms(c.device, round_figures()).bus, c.device.efficiency.scale_up.value);
-  EXPECT_EQ(link_terms(c.device, round_figures()).state, c.device.efficiency.network.value);
+  const LinkTerms terms = link_terms(c.device, round_figures());
+  EXPECT_EQ(terms.bus({100e9}), c.device.efficiency.scale_up.value);
+  EXPECT_EQ(terms.bus({1000e9}), c.device.efficiency.scale_up.value);
+  EXPECT_EQ(terms.state, c.device.efficiency.network.value);
 }
 
 TEST(PhysicalLinks, GrowWithBytesAndOneRankTakesNoTime) {
