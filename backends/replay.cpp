@@ -1,7 +1,7 @@
 #include "backends/replay.h"
 
 #include "core/base/digest.h"
-#include "core/io/files.h"
+#include "core/io/bytes/files.h"
 
 namespace trainyard {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backends/backend.h"
-#include "core/io/timeline_json.h"
+#include "core/io/documents/timeline_json.h"
 
 namespace trainyard {
 

@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include "visualizers/cluster_view.h"
-#include "visualizers/run_causes.h"
-#include "visualizers/run_panels.h"
-#include "visualizers/run_readings.h"
+#include "visualizers/mesh/cluster_view.h"
+#include "visualizers/run/run_causes.h"
+#include "visualizers/run/run_panels.h"
+#include "visualizers/run/run_readings.h"
 
 namespace trainyard {
 namespace {

@@ -5,28 +5,22 @@
 #include <vector>
 
 #include "core/validation/validation.h"
-#include "visualizers/layer_view.h"
-#include "visualizers/memory_view.h"
-#include "visualizers/order_view.h"
-#include "visualizers/pareto_model.h"
-#include "visualizers/roofline_view.h"
-#include "visualizers/run_view.h"
-#include "visualizers/schedules_view.h"
-#include "visualizers/staleness_view.h"
-#include "visualizers/table.h"
-#include "visualizers/timeline_model.h"
-#include "visualizers/validation_view.h"
-#include "visualizers/waterfall_view.h"
-#include "visualizers/waves_model.h"
+#include "visualizers/chart/table.h"
+#include "visualizers/compare/waterfall_view.h"
+#include "visualizers/memory/memory_view.h"
+#include "visualizers/model/layer_view.h"
+#include "visualizers/plans/pareto_model.h"
+#include "visualizers/roofline/roofline_view.h"
+#include "visualizers/run/run_view.h"
+#include "visualizers/schedule/order_view.h"
+#include "visualizers/schedule/schedules_view.h"
+#include "visualizers/schedule/staleness_view.h"
+#include "visualizers/time/timeline_model.h"
+#include "visualizers/validation/validation_view.h"
+#include "visualizers/waves/waves_model.h"
 
 namespace trainyard {
 
-/// Instructions by stream; with a range, those that touch it.
-DataTable timeline_table(ExperimentPtr, const ViewState&);
-/// Samples by rank, then time: each holds until the next.
-DataTable memory_table(ExperimentPtr);
-/// Samples by rank, then time, taken apart by wave.
-DataTable waves_table(const WavesModel&);
 /// Cells by row, then slot.
 DataTable order_table(ExperimentPtr, const OrderGrid&);
 DataTable staleness_table(const StalenessModel&);

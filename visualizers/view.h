@@ -7,16 +7,13 @@
 #include <string_view>
 
 #include "core/result/experiment.h"
-#include "visualizers/table.h"
-#include "visualizers/view_state.h"
+#include "visualizers/chart/table.h"
+#include "visualizers/drawing/view_state.h"
 
 namespace trainyard {
 
 class CostModel;
-struct ViewData;  // view_data.h, which reads every view's model: most need only hand it on
-
-/// Linear in the instructions and samples of the experiment; safe on any thread.
-ViewData view_data(ExperimentPtr, const CostModel&);
+class ViewData;  // view_data.h, which reads every view's model: most need only hand it on
 
 struct View {
   std::string_view name;     // "timeline"

@@ -7,88 +7,90 @@
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
+#include "visualizers/memory/memory_view.h"
 #include "visualizers/plan_views.h"
+#include "visualizers/schedule/schedule_lanes.h"
 #include "visualizers/tables.h"
+#include "visualizers/timeline/timeline_view.h"
 #include "visualizers/view_data.h"
+#include "visualizers/waves/waves_view.h"
 
 namespace trainyard {
 namespace {
 
-Rect whole(Size size) { return {0, 0, size.width, size.height}; }
-
 Drawing draw_analyse_view(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
   const AnalyseLayout layout = analyse_layout(data, size);
-  draw_timeline(drawing, layout.timeline, data.timeline, state);
-  draw_memory(drawing, layout.memory, data.memory, state);
+  draw_timeline(drawing, layout.timeline, data.timeline(), state);
+  draw_memory(drawing, layout.memory, data.memory(), state);
   return drawing;
 }
 
 Drawing draw_timeline_view(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
-  draw_timeline(drawing, whole(size), data.timeline, state);
+  draw_timeline(drawing, whole(size), data.timeline(), state);
   return drawing;
 }
 
 Drawing draw_memory_view(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
   const Rect ruler{0, 0, size.width, kRuler};
-  const Viewport shown = viewport_of(ruler, state, data.memory.end);
-  draw_ruler(drawing, ruler, shown, state, data.memory.end);
-  draw_memory(drawing, {0, kRuler, size.width, std::max(0.f, size.height - kRuler)}, data.memory,
+  const Viewport shown = viewport_of(ruler, state, data.memory().end);
+  draw_ruler(drawing, ruler, shown, state, data.memory().end);
+  draw_memory(drawing, {0, kRuler, size.width, std::max(0.f, size.height - kRuler)}, data.memory(),
               state);
-  draw_time_tags(drawing, ruler, shown, state, data.memory.end);
+  draw_time_tags(drawing, ruler, shown, state, data.memory().end);
   return drawing;
 }
 
 Drawing draw_roofline_view(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
-  draw_roofline(drawing, whole(size), data.roofline, state);
+  draw_roofline(drawing, whole(size), data.roofline(), state);
   return drawing;
 }
 
 Drawing draw_order_view(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
-  draw_order(drawing, whole(size), data.experiment->program, data.order, state);
+  draw_order(drawing, whole(size), data.experiment->program, data.order(), state);
   return drawing;
 }
 
 Drawing draw_lanes_of(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
-  draw_lanes_view(drawing, whole(size), schedule_lanes(data.timeline, data.memory), state);
+  draw_lanes_view(drawing, whole(size), schedule_lanes(data.timeline(), data.memory()), state);
   return drawing;
 }
 
 Drawing draw_staleness_view(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
-  draw_staleness(drawing, whole(size), data.staleness, state);
+  draw_staleness(drawing, whole(size), data.staleness(), state);
   return drawing;
 }
 
 Drawing draw_waves_view(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
-  draw_waves(drawing, whole(size), data.waves, data.timeline, state);
+  draw_waves(drawing, whole(size), data.waves(), data.timeline(), state);
   return drawing;
 }
 
 Drawing draw_layers_view(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
-  draw_layers(drawing, whole(size), *data.experiment, data.layers, state);
+  draw_layers(drawing, whole(size), *data.experiment, data.layers(), state);
   return drawing;
 }
 
 Drawing draw_cluster_view(const ViewData& data, Size size, const ViewState& state) {
   Drawing drawing(size);
-  draw_cluster(drawing, whole(size), *data.experiment, data.cluster, state);
+  draw_cluster(drawing, whole(size), *data.experiment, data.cluster(), state);
   return drawing;
 }
 
 // Waves are told at the instant under the pointer.
 Hover describe_wave_at(const ViewData& data, Size size, Item item, Point point,
                        const ViewState& state) {
-  return describe_memory(data.memory, item,
-                         time_at(viewport_of(whole(size), state, data.memory.end), double{point.x}),
-                         state);
+  return describe_memory(
+      data.memory(), item,
+      time_at(viewport_of(whole(size), state, data.memory().end), double{point.x}), state);
 }
 
 Hover describe_analyse_view(const ViewData& data, const Drawing& drawing, Point point,
@@ -96,13 +98,13 @@ Hover describe_analyse_view(const ViewData& data, const Drawing& drawing, Point 
   const Item item = hit(drawing, point);
   const AnalyseLayout layout = analyse_layout(data, drawing.size);
   return contains(layout.timeline, point)
-             ? describe_timeline(data.timeline, layout.timeline, state, item)
+             ? describe_timeline(data.timeline(), layout.timeline, state, item)
              : describe_wave_at(data, drawing.size, item, point, state);
 }
 
 Hover describe_timeline_view(const ViewData& data, const Drawing& drawing, Point point,
                              const ViewState& state) {
-  return describe_timeline(data.timeline, whole(drawing.size), state, hit(drawing, point));
+  return describe_timeline(data.timeline(), whole(drawing.size), state, hit(drawing, point));
 }
 
 Hover describe_memory_view(const ViewData& data, const Drawing& drawing, Point point,
@@ -112,34 +114,34 @@ Hover describe_memory_view(const ViewData& data, const Drawing& drawing, Point p
 
 Hover describe_roofline_view(const ViewData& data, const Drawing& drawing, Point point,
                              const ViewState&) {
-  return describe_roofline(data.roofline, hit(drawing, point));
+  return describe_roofline(data.roofline(), hit(drawing, point));
 }
 
 Hover describe_order_view(const ViewData& data, const Drawing& drawing, Point point,
                           const ViewState&) {
-  return describe_order(data.experiment->program, data.order, hit(drawing, point));
+  return describe_order(data.experiment->program, data.order(), hit(drawing, point));
 }
 
 Hover describe_lanes_of(const ViewData& data, const Drawing& drawing, Point point,
                         const ViewState& state) {
-  return describe_lanes_view(schedule_lanes(data.timeline, data.memory), whole(drawing.size), state,
-                             hit(drawing, point), point.x);
+  return describe_lanes_view(schedule_lanes(data.timeline(), data.memory()), whole(drawing.size),
+                             state, hit(drawing, point), point.x);
 }
 
 Hover describe_staleness_view(const ViewData& data, const Drawing& drawing, Point point,
                               const ViewState&) {
-  return describe_staleness(data.staleness, hit(drawing, point));
+  return describe_staleness(data.staleness(), hit(drawing, point));
 }
 
 Hover describe_waves_view(const ViewData& data, const Drawing& drawing, Point point,
                           const ViewState& state) {
-  return describe_waves(data.waves, data.timeline, whole(drawing.size), state, hit(drawing, point),
-                        point);
+  return describe_waves(data.waves(), data.timeline(), whole(drawing.size), state,
+                        hit(drawing, point), point);
 }
 
 Hover describe_layers_view(const ViewData& data, const Drawing& drawing, Point point,
                            const ViewState&) {
-  return describe_layer(data.layers, hit(drawing, point));
+  return describe_layer(data.layers(), hit(drawing, point));
 }
 
 Hover describe_cluster_view(const ViewData& data, const Drawing& drawing, Point point,
@@ -156,21 +158,23 @@ DataTable table_of_memory(const ViewData& data, const ViewState&) {
 }
 
 DataTable table_of_roofline(const ViewData& data, const ViewState&) {
-  return roofline_table(data.roofline);
+  return roofline_table(data.roofline());
 }
 
 DataTable table_of_order(const ViewData& data, const ViewState&) {
-  return order_table(data.experiment, data.order);
+  return order_table(data.experiment, data.order());
 }
 
-DataTable table_of_waves(const ViewData& data, const ViewState&) { return waves_table(data.waves); }
+DataTable table_of_waves(const ViewData& data, const ViewState&) {
+  return waves_table(data.waves());
+}
 
 DataTable table_of_staleness(const ViewData& data, const ViewState&) {
-  return staleness_table(data.staleness);
+  return staleness_table(data.staleness());
 }
 
 DataTable table_of_layers(const ViewData& data, const ViewState&) {
-  return layer_table(data.layers);
+  return layer_table(data.layers());
 }
 
 DataTable table_of_cluster(const ViewData& data, const ViewState&) {
@@ -287,26 +291,6 @@ constexpr std::array<View, 15> kViews = {{
 
 }  // namespace
 
-ViewData view_data(ExperimentPtr experiment, const CostModel& cost) {
-  ViewData data;
-  data.timeline = timeline_model(experiment);
-  data.memory = memory_model(experiment);
-  data.roofline = roofline(experiment->workload, cost);
-  data.order = order_grid(experiment->program);
-  data.staleness = staleness_model(experiment);
-  data.waves = waves_model(experiment);
-  data.layers = layer_model(experiment->workload, cost);
-  data.cluster = cluster_model(*experiment);
-  data.communication = communication_model(*experiment, cost);
-  data.mesh = mesh_model(experiment->workload.scenario.plan.mesh,
-                         experiment->workload.scenario.cluster, experiment->workload.shard);
-  data.utilisation = utilisation_model(data.timeline);
-  data.graph = graph_model(experiment->workload, cost);
-  data.energy = energy_model(*experiment);
-  data.experiment = std::move(experiment);
-  return data;
-}
-
 std::span<const View> views() { return kViews; }
 
 const View& view(std::string_view name) {
@@ -324,7 +308,7 @@ AnalyseLayout analyse_layout(const ViewData& data, Size size) {
   // Lanes keep their height while half of the large wave stays in sight; a little room below them
   // sets them apart.
   const float least = kSectionBar + kWaveExpanded;
-  const float wanted = timeline_height(data.timeline) + 2;
+  const float wanted = timeline_height(data.timeline()) + 2;
   const float timeline = std::clamp(wanted, std::min(wanted, size.height * 0.4f),
                                     std::max(size.height * 0.4f, size.height - least));
   return {{0, 0, size.width, timeline},

@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
-#include "planners/mpi_ranks.h"
+#include "planners/plans/mpi_ranks.h"
 
 namespace trainyard {
 namespace {

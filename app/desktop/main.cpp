@@ -10,16 +10,15 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/command_line.h"
-#include "app/desktop/journal_keeper.h"
-#include "app/desktop/key_bindings.h"
-#include "app/desktop/preferences.h"
-#include "app/desktop/recovery_dialog.h"
-#include "app/desktop/state_file.h"
-#include "app/desktop/theme.h"
-#include "app/desktop/window.h"
-#include "visualizers/kept_memory.h"
+#include "app/desktop/controls/preferences.h"
+#include "app/desktop/controls/theme.h"
+#include "app/desktop/dialogs/recovery_dialog.h"
+#include "app/desktop/session/journal_keeper.h"
+#include "app/desktop/shell/command_line.h"
+#include "app/desktop/shell/key_bindings.h"
+#include "app/desktop/shell/state_file.h"
+#include "app/desktop/shell/window.h"
+#include "visualizers/memory/kept_memory.h"
 
 namespace trainyard {
 namespace {

@@ -7,10 +7,13 @@
 #include <filesystem>
 #include <numeric>
 
-#include "backends/cpu/cpu_execution.h"
-#include "backends/cpu/evaluation.h"
+#include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/execution/evaluation.h"
+#include "backends/cpu/time/cpu_clock.h"
+#include "backends/cpu/time/virtual_time.h"
 #include "core/base/error.h"
 #include "core/timeline/metrics.h"
+#include "core/training/checkpoint.h"
 
 namespace trainyard {
 namespace {
@@ -50,7 +53,8 @@ struct CpuBackend::Impl {
         plan(w, p),
         execution(plan, training, options, data),
         driver(options.mode == RunMode::VirtualTime
-                   ? virtual_time_driver(prices)
+                   ? virtual_time_driver(prices, options.processor_time ? options.processor_time
+                                                                        : thread_processor_time)
                    : wall_clock_driver(options.threads, options.link_bytes_per_second)) {
     execution.step_done = [this](std::int64_t step) {
       const auto m = static_cast<std::size_t>(program.microbatches);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/reference/layer_state.h"
+#include "backends/reference/reference_run.h"
 #include "backends/reference/schedule.h"
 
 namespace trainyard {

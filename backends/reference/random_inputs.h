@@ -1,7 +1,7 @@
 // What a model is fed and starts from where nobody says: functions of seed, place and microbatch.
 #pragma once
 
-#include "backends/reference/reference_backend.h"
+#include "backends/reference/reference_run.h"
 
 namespace trainyard {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backends/reference/layer_plan.h"
-#include "backends/reference/reference_backend.h"
 #include "backends/reference/weights.h"
+#include "core/lowering/lower.h"
 
 namespace trainyard {
 

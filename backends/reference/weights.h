@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/lowering/lower.h"
-#include "core/methods/update_rule.h"
+#include "core/methods/precision/update_rule.h"
 #include "core/model/reference.h"
 
 namespace trainyard {

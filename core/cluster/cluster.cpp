@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "core/cluster/cluster_options.h"
-
 namespace trainyard {
 namespace {
 

@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/cluster/cluster_options.h"
 #include "core/cluster/device.h"
 
 namespace trainyard {
@@ -76,5 +77,8 @@ extern const std::string_view kClusterOptions;
 /// Domains above 16 devices are cut to their largest part, at least half, that divides count.
 /// Throws Error{InvalidInput} when count is out of 1..kMostDevices or does not fill whole nodes.
 Cluster make_cluster(const Device&, std::int64_t count);
+/// The same with what the options change. Throws too when torus extents do not multiply to what
+/// they join.
+Cluster make_cluster(const Device&, std::int64_t count, ClusterOptions);
 
 }  // namespace trainyard

@@ -1,9 +1,12 @@
 // What the words behind DEVICE:COUNT may change of a device's default cluster.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "core/cluster/cluster.h"
+#include "core/cluster/device.h"
 
 namespace trainyard {
 
@@ -22,10 +25,6 @@ struct ClusterOptions {
   std::optional<Bytes> host_memory;              // of a node's host
   std::optional<BytesPerSecond> host_bandwidth;  // of its memory
 };
-
-/// Throws Error{InvalidInput} as make_cluster does, and when torus extents do not multiply to what
-/// they join.
-Cluster make_cluster(const Device&, std::int64_t count, ClusterOptions);
 
 /// "h100-sxm:64,per-node=4": the shortest text that parse_cluster reads as these options.
 std::string canonical_name(const Device&, std::int64_t count, const ClusterOptions&);

@@ -5,6 +5,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
+#include "core/cluster/cluster.h"
 #include "core/cluster/cluster_options.h"
 
 namespace trainyard {

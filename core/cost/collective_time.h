@@ -2,7 +2,9 @@
 // core/cost/alpha_beta.h that the group's shape and the wiring allow.
 #pragma once
 
-#include "core/cost/cost_model.h"
+#include "core/cluster/cluster.h"
+#include "core/cluster/collective.h"
+#include "core/cost/collective_algorithm.h"
 #include "core/cost/fabric.h"
 
 namespace trainyard {

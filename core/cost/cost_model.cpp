@@ -136,32 +136,6 @@ Duration CostModel::phase(std::span<const WorkCount> works, bool update,
   return phase(works, kernels, update, cluster);
 }
 
-std::string_view to_string(CollectiveAlgorithm algorithm) {
-  switch (algorithm) {
-    case CollectiveAlgorithm::Ring:
-      return "ring";
-    case CollectiveAlgorithm::RecursiveDoubling:
-      return "recursive-doubling";
-    case CollectiveAlgorithm::HalvingDoubling:
-      return "halving-doubling";
-    case CollectiveAlgorithm::Tree:
-      return "tree";
-    case CollectiveAlgorithm::ScatterGather:
-      return "scatter-gather";
-    case CollectiveAlgorithm::Torus:
-      return "torus";
-    case CollectiveAlgorithm::Hierarchical:
-      return "hierarchical";
-    case CollectiveAlgorithm::Pairwise:
-      return "pairwise";
-    case CollectiveAlgorithm::Bruck:
-      return "bruck";
-    case CollectiveAlgorithm::InNetwork:
-      return "in-network";
-  }
-  return "";
-}
-
 std::unique_ptr<CostModel> roofline_cost_model() { return std::make_unique<RooflineCost>(); }
 std::unique_ptr<CostModel> datasheet_cost_model() { return std::make_unique<Datasheet>(); }
 

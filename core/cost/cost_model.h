@@ -12,32 +12,11 @@
 #include "core/base/units.h"
 #include "core/cluster/cluster.h"
 #include "core/cluster/collective.h"
+#include "core/cost/collective_algorithm.h"
 #include "core/cost/process_memory.h"
 #include "core/model/op.h"
 
 namespace trainyard {
-
-/// How a collective is carried out, with its closed form (alpha = latency a message, beta = seconds
-/// a byte).
-enum class CollectiveAlgorithm : std::uint8_t {
-  Ring,
-  RecursiveDoubling,
-  HalvingDoubling,
-  Tree,
-  ScatterGather,  // broadcast: scatter, then all-gather
-  Torus,
-  Hierarchical,
-  Pairwise,
-  Bruck,
-  InNetwork,  // switches add up what passes them
-};
-std::string_view to_string(CollectiveAlgorithm);  // "halving-doubling"
-
-struct CollectiveTime {
-  Duration time{};
-  CollectiveAlgorithm algorithm = CollectiveAlgorithm::Ring;
-  std::size_t level = 0;  // index of the cluster level whose links it spends most time on
-};
 
 /// What a phase's time is made of, in seconds: sums over its kernels, so that those of a stage are
 /// the sums over its layers.

@@ -343,22 +343,6 @@ std::unique_ptr<CostModel> physical_cost_model(const Scenario& scenario,
                                     parameters, &scenario.cluster.device);
 }
 
-Generation generation(const Device& device) {
-  struct Prefix {
-    std::string_view id;
-    Generation generation;
-  };
-  constexpr Prefix kPrefixes[] = {{"v100", Generation::Volta},     {"a100", Generation::Ampere},
-                                  {"h100", Generation::Hopper},    {"h200", Generation::Hopper},
-                                  {"gh200", Generation::Hopper},   {"b100", Generation::Blackwell},
-                                  {"b200", Generation::Blackwell}, {"gb200", Generation::Blackwell},
-                                  {"b300", Generation::Blackwell}, {"gb300", Generation::Blackwell},
-                                  {"tpu", Generation::Tpu}};
-  for (const Prefix& prefix : kPrefixes)
-    if (begins(device.id, prefix.id)) return prefix.generation;
-  return Generation::Other;
-}
-
 namespace {
 
 bool is_of_kernels(std::string_view name) {

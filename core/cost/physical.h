@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/cost/cost_model.h"
+#include "core/cost/generation.h"
 #include "core/cost/parameters.h"
 #include "core/plan/plan.h"
 #include "core/plan/software.h"
@@ -17,9 +18,6 @@ std::unique_ptr<CostModel> physical_cost_model(const SettledSoftware&, const Par
 /// Of the scenario's plan on its device.
 std::unique_ptr<CostModel> physical_cost_model(const Scenario&, const Parameters& = {});
 
-/// Which parameters a device reads; others take figures of its own (Device::efficiency).
-enum class Generation : std::uint8_t { Other, Volta, Ampere, Hopper, Blackwell, Tpu };
-Generation generation(const Device&);
 /// Those that predictions for the device read, in the order of the table.
 std::vector<Parameter> parameters_of(const Device&);
 

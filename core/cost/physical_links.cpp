@@ -6,7 +6,7 @@
 
 #include "core/cost/collective_time.h"
 #include "core/cost/fabric.h"
-#include "core/cost/physical.h"
+#include "core/cost/generation.h"
 
 namespace trainyard {
 namespace {

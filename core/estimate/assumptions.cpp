@@ -9,7 +9,7 @@
 #include "core/base/units_text.h"
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/plan/software.h"
 
 namespace trainyard {

@@ -10,8 +10,8 @@
 #include "core/lowering/stage_copies.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/closed_form.h"
-#include "core/methods/recurrence.h"
+#include "core/methods/orders/closed_form.h"
+#include "core/methods/orders/recurrence.h"
 
 namespace trainyard {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/io/json.h"
+#include "core/io/json/json.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/layer_policy.h"
-#include "core/methods/software_settings.h"
+#include "core/methods/memory/layer_policy.h"
+#include "core/methods/settings/resharding.h"
 #include "core/plan/mesh.h"
 #include "core/plan/stages.h"
 

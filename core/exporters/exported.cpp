@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {

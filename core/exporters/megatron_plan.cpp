@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include "core/exporters/decoder_spec.h"
-#include "core/io/megatron_layout.h"
+#include "core/io/plans/megatron_layout.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/layer_policy.h"
-#include "core/methods/software_settings.h"
+#include "core/methods/memory/layer_policy.h"
+#include "core/methods/settings/resharding.h"
 #include "core/plan/stages.h"
 
 namespace trainyard {

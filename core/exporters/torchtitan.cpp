@@ -7,7 +7,7 @@
 
 #include "core/exporters/decoder_spec.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/software_settings.h"
+#include "core/methods/settings/resharding.h"
 #include "core/plan/stages.h"
 
 namespace trainyard {

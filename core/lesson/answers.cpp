@@ -4,9 +4,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "core/io/files.h"
-#include "core/io/json.h"
-#include "core/io/schema.h"
+#include "core/io/bytes/files.h"
+#include "core/io/json/json.h"
+#include "core/io/json/schema.h"
 
 namespace trainyard {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
-#include "core/io/files.h"
+#include "core/io/bytes/files.h"
 #include "core/lesson/lesson_lines.h"
 
 namespace trainyard {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/methods/transients.h"
+#include "core/methods/layers/transients.h"
 
 namespace trainyard {
 namespace {

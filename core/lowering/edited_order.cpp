@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "core/lowering/lower.h"
+#include "core/lowering/workload.h"
 #include "core/methods/catalogue.h"
 
 namespace trainyard {

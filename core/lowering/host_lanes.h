@@ -1,6 +1,7 @@
 // HostLanes write what a device has with its host: activations that wait there for their backward,
-// gradients that go down, the host's update and the weights that come up (core/methods/offload.cpp
-// has the rules). Each device has a lane down, a lane up and one of the host's own work.
+// gradients that go down, the host's update and the weights that come up
+// (core/methods/memory/offload.cpp has the rules). Each device has a lane down, a lane up and one
+// of the host's own work.
 #pragma once
 
 #include <array>

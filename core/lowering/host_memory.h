@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/cluster/host.h"
-#include "core/lowering/lower.h"
+#include "core/lowering/workload.h"
 
 namespace trainyard {
 

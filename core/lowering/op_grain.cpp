@@ -5,7 +5,7 @@
 
 #include "core/lowering/phase_writer.h"
 #include "core/lowering/phases.h"
-#include "core/methods/transients.h"
+#include "core/methods/layers/transients.h"
 
 namespace trainyard {
 namespace {

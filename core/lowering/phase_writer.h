@@ -40,11 +40,6 @@ struct Moment {
   bool last_backward = false;  // gradients are complete
 };
 
-/// How an order runs its backwards: whole, in two parts, or some one way and some the other.
-struct BackwardKinds {
-  bool whole = false, split = false;
-};
-
 class PhaseWriter {
  public:
   virtual ~PhaseWriter() = default;

@@ -1,7 +1,7 @@
 // The StageWork of each stage: made once by prepare(), found here by stage.
 #pragma once
 
-#include "core/lowering/lower.h"
+#include "core/lowering/workload.h"
 
 namespace trainyard {
 

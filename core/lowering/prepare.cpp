@@ -5,11 +5,12 @@
 
 #include "core/lowering/edited_order.h"
 #include "core/lowering/host_memory.h"
+#include "core/lowering/lower.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/split_again.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
-#include "core/methods/transients.h"
+#include "core/methods/layers/transients.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/edit.h"
 
 namespace trainyard {

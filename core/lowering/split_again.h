@@ -1,7 +1,7 @@
 // Another split of a workload's layers over its stages, for who tries many.
 #pragma once
 
-#include "core/lowering/lower.h"
+#include "core/lowering/workload.h"
 
 namespace trainyard {
 

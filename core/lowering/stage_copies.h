@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/lowering/lower.h"
+#include "core/lowering/workload.h"
 
 namespace trainyard {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/methods/body.h"
-#include "core/methods/offload.h"
+#include "core/methods/layers/body.h"
+#include "core/methods/memory/offload.h"
 
 namespace trainyard {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/methods/body.h"
-#include "core/methods/layout.h"
+#include "core/methods/layers/body.h"
+#include "core/methods/layers/layout.h"
 #include "core/plan/params.h"
 #include "core/plan/plan.h"
 #include "core/program/order.h"
@@ -111,7 +111,7 @@ struct Method {
   std::string_view summary;
   Paper paper;
   Card card;
-  std::string_view file;  // "core/methods/1f1b.cpp"
+  std::string_view file;  // "core/methods/schedules/1f1b.cpp"
   std::vector<ParamSpec> params = {};
   /// All that forbids or endangers it in this scenario, whose plan is complete.
   Diagnostics (*check)(const Scenario&, const Params&) = nullptr;

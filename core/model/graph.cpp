@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/error.h"
 #include "core/base/saturating.h"
-#include "core/model/op.h"
 
 namespace trainyard {
 namespace {
@@ -33,23 +31,6 @@ std::int64_t attribute(const Node& node, std::string_view name, std::int64_t fal
 TensorId Graph::add(Tensor tensor) {
   tensors.push_back(std::move(tensor));
   return TensorId{static_cast<std::uint32_t>(tensors.size() - 1)};
-}
-
-TensorId Graph::add(std::string name, const Op& op, std::vector<TensorId> inputs,
-                    std::map<std::string, std::int64_t> attributes, TensorSplit split) {
-  Node node{std::move(name), &op, std::move(inputs), {}, std::move(attributes), split};
-  for (TensorId id : node.inputs)
-    if (id.value >= tensors.size())
-      throw Error(Error::Kind::InvalidInput,
-                  node.name + " (" + std::string(op.name) +
-                      "): expected inputs that are tensors of the block, found one that is not");
-  std::vector<Tensor> outputs = op.infer(*this, node);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i].name = outputs.size() == 1 ? node.name : node.name + "." + std::to_string(i);
-    node.outputs.push_back(add(std::move(outputs[i])));
-  }
-  nodes.push_back(std::move(node));
-  return nodes.back().outputs.front();
 }
 
 std::int64_t parts(const Dim& dim, const Binding& binding) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/model/builders.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo_entry.h"
 
 namespace trainyard {
 

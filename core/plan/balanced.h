@@ -1,5 +1,5 @@
 // A split that is still to be worked out: who opens a scenario asks a planner for it
-// (planners/balanced_split.h), because core has none.
+// (planners/partition/balanced_split.h), because core has none.
 #pragma once
 
 #include "core/plan/plan.h"

@@ -4,22 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/plan/plan.h"
+#include "core/base/error.h"
+#include "core/cluster/cluster.h"
+#include "core/plan/parallelism.h"
 
 namespace trainyard {
-
-enum class Group : std::uint8_t {
-  Tensor,      // tp ranks
-  Context,     // cp ranks
-  Expert,      // ep ranks, inside those of expert_pool()
-  Data,        // replicas of dense parameters: dp x cp
-  ExpertData,  // replicas of expert parameters: expert_pool() / ep
-  Shard,       // hybrid sharding: the ranks among which state is divided (inside Data)
-  Replica,     // hybrid sharding: ranks that hold the same shard (Data / Shard)
-  Pipeline,    // neighbouring stages: a pair
-  Copies,      // the two copies of a stage under a bidirectional placement: a pair
-};
-std::string_view to_string(Group);  // "tensor", "data" ...
 
 /// Whether tensor ranks hold each a whole expert, and not each a part of every expert.
 bool whole_experts(const Mesh&);

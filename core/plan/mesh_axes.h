@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/plan/mesh.h"
+#include "core/plan/parallelism.h"
 
 namespace trainyard {
 

@@ -10,21 +10,11 @@
 
 #include "core/cluster/cluster.h"
 #include "core/model/model.h"
+#include "core/plan/parallelism.h"
 #include "core/plan/params.h"
 #include "core/plan/software.h"
 
 namespace trainyard {
-
-/// Degrees of parallelism. Devices = tp * cp * dp * pp; experts are spread over ep ranks taken from
-/// inside cp * dp, and from inside tp * cp * dp where each expert is whole on one rank (etp = 1).
-struct Mesh {
-  int tp = 1, cp = 1, ep = 1;
-  std::optional<int> dp;  // empty = the rest of the devices
-  int pp = 1;
-  std::string order = "tp-cp-ep-dp-pp";  // fastest first: which ranks sit next to each other
-  std::optional<int> etp = {};  // tensor ranks over which an expert is cut: tp or 1; empty = tp
-  friend bool operator==(const Mesh&, const Mesh&) = default;
-};
 
 struct Batch {
   std::int64_t global = 0;    // samples of one optimizer step; 0 = micro * dp * pp (one microbatch

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/result/verdict.h"
 
 namespace trainyard {

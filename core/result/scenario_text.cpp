@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/methods/settings.h"
-#include "core/methods/software_settings.h"
+#include "core/methods/settings/resharding.h"
+#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {

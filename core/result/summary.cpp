@@ -6,7 +6,7 @@
 #include "core/base/digest.h"
 #include "core/lowering/host_memory.h"
 #include "core/memory/process_bytes.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/result/scenario_text.h"
 #include "core/result/verdict.h"
 

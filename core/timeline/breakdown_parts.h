@@ -3,7 +3,8 @@
 
 #include <cmath>
 
-#include "core/timeline/metrics.h"
+#include "core/program/program.h"
+#include "core/timeline/breakdown.h"
 
 namespace trainyard {
 

@@ -68,11 +68,4 @@ struct TimedWaves {
 TimelineComparison compare(const Program&, const TimedWaves& predicted, const TimedWaves& measured,
                            const std::vector<double>& recompute_share = {});
 
-/// The parts of a breakdown with their names, in order; they sum to Breakdown::sum().
-struct NamedPart {
-  std::string_view name;
-  Duration Breakdown::* part;
-};
-const std::vector<NamedPart>& breakdown_parts();
-
 }  // namespace trainyard

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "core/timeline/breakdown_parts.h"
-#include "core/timeline/compare.h"
 
 namespace trainyard {
 namespace {

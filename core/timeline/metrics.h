@@ -2,9 +2,10 @@
 // step went.
 #pragma once
 
-#include "core/timeline/timeline.h"
-
 #include <vector>
+
+#include "core/timeline/breakdown.h"
+#include "core/timeline/timeline.h"
 
 namespace trainyard {
 
@@ -37,22 +38,6 @@ struct StepWindow {
 };
 StepWindow step_window(const Timeline&, const Program&);
 
-/// Where one device's step went; the parts sum to the window exactly. Communication counts only
-/// where no compute of the device runs beside it (exposed).
-struct Breakdown {
-  Duration forward{}, backward{}, recompute{}, optimizer{};
-  Duration tensor_parallel{}, context_parallel{}, expert_parallel{}, pipeline{}, data_parallel{};
-  Duration bubble{};
-  Duration host{};  // what the host keeps is under way, or updated there, and nothing else runs
-  Duration allocator{};  // memory nearly full: what its allocator frees and asks for again
-  Duration exposed_communication() const {
-    return tensor_parallel + context_parallel + expert_parallel + pipeline + data_parallel;
-  }
-  Duration sum() const {
-    return forward + backward + recompute + optimizer + exposed_communication() + bubble + host +
-           allocator;
-  }
-};
 /// recompute_share: of each task's compute time, by task id (what the backend priced as done
 /// again); may be empty.
 Breakdown breakdown(const Timeline&, const Program&, DeviceId,

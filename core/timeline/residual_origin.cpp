@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/timeline/breakdown_parts.h"
+#include "core/timeline/metrics.h"
 
 namespace trainyard {
 namespace {

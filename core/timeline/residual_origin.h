@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/timeline/metrics.h"
+#include "core/timeline/breakdown.h"
+#include "core/timeline/timeline.h"
 
 namespace trainyard {
 

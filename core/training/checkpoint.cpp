@@ -19,7 +19,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/io/files.h"
+#include "core/io/bytes/files.h"
 
 namespace trainyard {
 namespace {

@@ -1,11 +1,11 @@
-// An UpdateRule (core/methods/update_rule.h) in 4-byte floats, on the part of a tensor that one
-// device holds: gradient descent with momentum that knows its gradients are late. The doubles of
-// update_rule.cpp are the definition; tests hold the two together.
+// An UpdateRule (core/methods/precision/update_rule.h) in 4-byte floats, on the part of a tensor
+// that one device holds: gradient descent with momentum that knows its gradients are late. The
+// doubles of update_rule.cpp are the definition; tests hold the two together.
 #pragma once
 
 #include <cstdint>
 
-#include "core/methods/update_rule.h"
+#include "core/methods/precision/update_rule.h"
 #include "core/model/dtype.h"
 
 namespace trainyard {

@@ -8,7 +8,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/random.h"
-#include "core/io/files.h"
+#include "core/io/bytes/files.h"
 #include "core/training/data_sources.h"
 #include "core/training/idx_file.h"
 #include "core/training/model_inputs.h"

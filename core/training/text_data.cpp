@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "core/base/digest.h"
-#include "core/io/files.h"
+#include "core/io/bytes/files.h"
 #include "core/training/data_sources.h"
 #include "core/training/model_inputs.h"
 #include "core/training/sample_order.h"

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units_text.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {

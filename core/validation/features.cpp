@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/cost/physical.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {

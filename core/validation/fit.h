@@ -4,32 +4,14 @@
 // is.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "core/cost/parameters.h"
+#include "core/validation/fit_problem.h"
 
 namespace trainyard {
-
-struct FitRow {
-  double measured = 0;  // > 0
-  double weight = 1;    // 1 / rows of its group
-  int source = 0;       // rows of one source are left out together
-};
-
-struct FitOptions {
-  std::vector<Parameter> free;              // empty = all with a `fitted_on`
-  Parameters prior = Parameters::priors();  // what each is held near
-  double spread = 1;                        // of every prior, a factor
-  int iterations = 12;
-  double noise = 0.025;  // of one group's log error; spreads of priors are measured against it
-  double robust = 0.15;  // log error from which on a row pulls no harder (Huber)
-  int threads = 2;
-};
 
 struct FitResult {
   Parameters parameters;
@@ -38,10 +20,6 @@ struct FitResult {
   std::vector<double> determined;  // of each free parameter: posterior over prior spread, (0, 1]
   int iterations = 0;
 };
-
-/// predict(row, parameters) > 0, pure, called on several threads; an Error that it throws leaves
-/// fit().
-using Predict = std::function<double(std::size_t, const Parameters&)>;
 
 /// Rows of weight 0 are only scored. The same result whatever the number of threads.
 FitResult fit(std::span<const FitRow>, const Predict&, const Parameters& start, const FitOptions&);

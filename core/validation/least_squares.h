@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/validation/fit.h"
+#include "core/validation/fit_problem.h"
 
 namespace trainyard {
 

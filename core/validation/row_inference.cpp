@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/validation/row_parts.h"
+#include "core/validation/row_scenario.h"
 
 namespace trainyard {
 namespace {

@@ -2,12 +2,14 @@
 // reason for which the row is skipped, and append what the row leaves open to the assumptions.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/result/flops_definition.h"
-#include "core/validation/row_scenario.h"
+#include "core/validation/prepared_row.h"
 
 namespace trainyard {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/methods/catalogue.h"
-#include "core/methods/software_settings.h"
+#include "core/methods/settings/resharding.h"
 #include "core/plan/placement.h"
 #include "core/validation/row_parts.h"
 

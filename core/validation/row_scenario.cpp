@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "core/cost/physical.h"
-#include "core/methods/settings.h"
+#include "core/lowering/lower.h"
+#include "core/methods/settings/settings.h"
 #include "core/validation/row_parts.h"
 
 namespace trainyard {
@@ -100,10 +101,6 @@ void try_settings(PreparedRow& best, const std::vector<Assumption>& given) {
   best.row = row;
 }
 
-constexpr std::string_view kMatter[] = {
-    "micro-batch", "recompute", "flash-attention", "virtual-stages",    "schedule",    "zero",
-    "precision",   "heads",     "hybrid",          "sequence-parallel", "global-batch"};
-
 double sum(const PreparedRow& row, const std::vector<Bytes>& reserved) {
   Bytes all{};
   for (const Bytes device : reserved) all += device;
@@ -113,14 +110,6 @@ double sum(const PreparedRow& row, const std::vector<Bytes>& reserved) {
 }
 
 }  // namespace
-
-std::vector<std::string> PreparedRow::blanks() const {
-  std::vector<std::string> list;
-  for (const Assumption& a : assumptions)
-    if (std::find(std::begin(kMatter), std::end(kMatter), a.setting) != std::end(kMatter))
-      list.push_back(a.setting);
-  return list;
-}
 
 std::variant<PreparedRow, SkippedRow> prepare_filled(const FilledRow& filled) {
   try {

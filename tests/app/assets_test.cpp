@@ -1,8 +1,8 @@
 // What ships as files must work as it stands.
 #include <gtest/gtest.h>
 
-#include "app/workspace/workspace.h"
-#include "core/io/plan_json.h"
+#include "app/workspace/scenario/workspace.h"
+#include "core/io/documents/plan_json.h"
 #include "core/methods/catalogue.h"
 #include "tests/support/source_dir.h"
 

@@ -5,9 +5,9 @@
 #include <fstream>
 
 #include "app/cli/verb.h"
-#include "app/workspace/fixes.h"
-#include "app/workspace/workspace.h"
-#include "core/io/json_schemas.h"
+#include "app/workspace/scenario/run_once.h"
+#include "app/workspace/scenario/workspace.h"
+#include "core/io/json/json_schemas.h"
 #include "tests/app/conforms.h"
 #include "tests/app/trainyard.h"
 #include "tests/support/snapshot_pickle.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/io/json.h"
+#include "core/io/json/json.h"
 
 namespace trainyard {
 

@@ -1,7 +1,7 @@
 // What documents of the program hold.
 #pragma once
 
-#include "core/io/json.h"
+#include "core/io/json/json.h"
 
 namespace trainyard {
 

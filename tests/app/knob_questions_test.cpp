@@ -1,14 +1,14 @@
 // The seventeen questions are typed as the help says, and each answer holds the figure that was
 // asked for, computed here from the model or by another path.
-#include "app/cli/knob_questions.h"
+#include "app/cli/text/knob_questions.h"
 
 #include <gtest/gtest.h>
 
 #include "app/cli/verb.h"
-#include "app/workspace/workspace.h"
+#include "app/workspace/scenario/workspace.h"
 #include "core/base/units_text.h"
-#include "core/io/json.h"
-#include "core/methods/settings.h"
+#include "core/io/json/json.h"
+#include "core/methods/settings/settings.h"
 #include "tests/app/documents.h"
 #include "tests/app/trainyard.h"
 

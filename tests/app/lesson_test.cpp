@@ -1,8 +1,8 @@
 // The verb `lesson`, run as a person would.
 #include <gtest/gtest.h>
 
-#include "core/io/json.h"
-#include "core/io/json_schemas.h"
+#include "core/io/json/json.h"
+#include "core/io/json/json_schemas.h"
 #include "core/lesson/answers.h"
 #include "tests/app/conforms.h"
 #include "tests/app/run_program.h"

@@ -6,8 +6,8 @@
 
 #include "app/cli/verb.h"
 #include "core/base/error.h"
-#include "core/io/json.h"
-#include "core/io/json_schemas.h"
+#include "core/io/json/json.h"
+#include "core/io/json/json_schemas.h"
 #include "tests/app/conforms.h"
 #include "tests/app/documents.h"
 #include "tests/app/trainyard.h"

@@ -1,5 +1,5 @@
 // What `schedule` says of each schedule: its grid as papers print it, its bubbles, what it keeps.
-#include "app/workspace/schedule_study.h"
+#include "app/workspace/schedules/schedule_study.h"
 
 #include <gtest/gtest.h>
 

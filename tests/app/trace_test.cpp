@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "app/cli/verb.h"
-#include "core/io/json_schemas.h"
+#include "core/io/json/json_schemas.h"
 #include "tests/app/conforms.h"
 #include "tests/app/trainyard.h"
 #include "tests/support/kineto_trace.h"

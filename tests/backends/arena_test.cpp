@@ -1,5 +1,5 @@
 // The memory of one device against a simple model of it, and what it says when it is full.
-#include "backends/cpu/arena.h"
+#include "backends/cpu/memory/arena.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <map>
 
-#include "backends/cpu/free_ranges.h"
+#include "backends/cpu/memory/free_ranges.h"
 #include "core/base/error.h"
 
 namespace trainyard {

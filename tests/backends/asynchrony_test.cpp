@@ -12,7 +12,7 @@
 
 #include "backends/reference/reference_backend.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/program/facts.h"
 #include "tests/support/tiny_models.h"
 

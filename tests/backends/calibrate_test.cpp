@@ -1,13 +1,13 @@
 // What calibrate measures: never how long it took.
-#include "backends/cpu/calibrate.h"
+#include "backends/cpu/calibration/calibrate.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "backends/cpu/rehearsal.h"
+#include "backends/cpu/calibration/rehearsal.h"
 #include "core/base/error.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/lowering/phases.h"
-#include "core/methods/recurrence.h"
+#include "core/methods/orders/recurrence.h"
 #include "tests/support/scenarios.h"
 
 namespace trainyard {

@@ -1,13 +1,13 @@
 // Virtual time is the simulator with work that is measured instead of priced: where kernels take
 // exactly what their prices say, both tell the same, to the nanosecond and the byte.
-#include "backends/cpu/virtual_time.h"
+#include "backends/cpu/time/virtual_time.h"
 
 #include <gtest/gtest.h>
 
 #include "core/cost/roofline.h"
 #include "core/lowering/draft.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "tests/support/fake_execution.h"
 #include "tests/support/scenarios.h"
 #include "tests/support/two_lanes.h"

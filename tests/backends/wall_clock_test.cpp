@@ -5,11 +5,11 @@
 #include <atomic>
 #include <thread>
 
-#include "backends/cpu/alarms.h"
-#include "backends/cpu/strand.h"
+#include "backends/cpu/time/alarms.h"
+#include "backends/cpu/time/strand.h"
 #include "core/lowering/draft.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "tests/support/fake_execution.h"
 #include "tests/support/scenarios.h"
 

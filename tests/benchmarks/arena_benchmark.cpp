@@ -5,8 +5,8 @@
 
 #include <ctime>
 
-#include "core/io/arena_csv.h"
-#include "core/io/files.h"
+#include "core/io/bytes/files.h"
+#include "core/io/documents/arena_csv.h"
 #include "core/memory/arena_solver.h"
 #include "core/memory/best_fit.h"
 

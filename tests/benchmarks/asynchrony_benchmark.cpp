@@ -15,7 +15,7 @@
 #include "backends/simulator/simulator.h"
 #include "core/cost/cost_model.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/graph_builder.h"
 
 namespace trainyard {

@@ -2,6 +2,8 @@
 // item: with kernels that do nothing, on one thread and on two, with and without a live sink.
 #include <benchmark/benchmark.h>
 
+#include "backends/cpu/time/cpu_clock.h"
+#include "backends/cpu/time/virtual_time.h"
 #include "backends/simulator/simulator.h"
 #include "tests/support/fake_execution.h"
 #include "tests/support/scenarios.h"
@@ -54,7 +56,7 @@ BENCHMARK(WallClock)
 void VirtualTime(benchmark::State& state) {
   const Program p = program(static_cast<int>(state.range(0)));
   const TaskPrices prices = testing::fixed_prices(p, Duration{1000}, Duration{2000});
-  const auto driver = virtual_time_driver(prices);
+  const auto driver = virtual_time_driver(prices, thread_processor_time);
   drive(state, p, *driver, state.range(1) != 0);
 }
 BENCHMARK(VirtualTime)

@@ -2,11 +2,11 @@
 #include <benchmark/benchmark.h>
 
 #include "core/cost/physical.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
-#include "planners/boundary.h"
-#include "planners/flip.h"
-#include "planners/sensitivity.h"
+#include "planners/sensitivity/boundary.h"
+#include "planners/sensitivity/flip.h"
+#include "planners/sensitivity/sensitivity.h"
 
 namespace trainyard {
 namespace {

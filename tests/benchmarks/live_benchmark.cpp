@@ -7,11 +7,11 @@
 #include <ctime>
 #include <vector>
 
-#include "app/workspace/live_reader.h"
-#include "app/workspace/workspace.h"
+#include "app/workspace/runs/live_reader.h"
+#include "app/workspace/scenario/workspace.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/imgui/canvas.h"
-#include "visualizers/kept_memory.h"
+#include "visualizers/memory/kept_memory.h"
 
 namespace trainyard {
 namespace {

@@ -9,7 +9,7 @@
 #include "backends/simulator/simulator.h"
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 
 namespace trainyard {

@@ -9,9 +9,9 @@
 #include <ctime>
 
 #include "core/base/units_text.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
-#include "planners/plan_search.h"
+#include "planners/plans/plan_search.h"
 
 namespace trainyard {
 namespace {

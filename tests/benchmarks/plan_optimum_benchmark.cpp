@@ -14,12 +14,12 @@
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/memory/process_bytes.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "core/timeline/metrics.h"
-#include "planners/exact_price.h"
-#include "planners/plan_pricer.h"
-#include "planners/plan_search.h"
+#include "planners/plans/exact_price.h"
+#include "planners/plans/plan_pricer.h"
+#include "planners/plans/plan_search.h"
 
 namespace trainyard {
 namespace {

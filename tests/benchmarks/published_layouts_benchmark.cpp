@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/validation/row_scenario.h"
 #include "core/validation/shipped.h"
 

@@ -8,13 +8,13 @@
 
 #include "backends/simulator/simulator.h"
 #include "core/estimate/estimate.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "core/timeline/metrics.h"
-#include "visualizers/kept_memory.h"
-#include "visualizers/order_view.h"
-#include "visualizers/schedules_view.h"
-#include "visualizers/viewmodel/in_parallel.h"
+#include "visualizers/drawing/in_parallel.h"
+#include "visualizers/memory/kept_memory.h"
+#include "visualizers/schedule/order_view.h"
+#include "visualizers/schedule/schedules_view.h"
 
 namespace trainyard {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "backends/simulator/simulator.h"
 #include "core/estimate/estimate.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 
 namespace trainyard {

@@ -5,7 +5,7 @@
 
 #include <ctime>
 
-#include "planners/schedule_solver.h"
+#include "planners/schedules/schedule_solver.h"
 #include "tests/planners/problems.h"
 #include "tests/planners/zero_bubble_rows.h"
 

@@ -25,10 +25,11 @@
 #include "core/cluster/cluster.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/imgui/canvas.h"
-#include "visualizers/kept_memory.h"
-#include "visualizers/memory_view.h"
-#include "visualizers/timeline_view.h"
+#include "visualizers/memory/kept_memory.h"
+#include "visualizers/memory/memory_view.h"
+#include "visualizers/timeline/timeline_view.h"
 #include "visualizers/viewmodel/folding.h"
+#include "visualizers/viewmodel/span_index.h"
 #include "visualizers/viewmodel/statistics.h"
 
 namespace trainyard {

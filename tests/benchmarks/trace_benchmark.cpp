@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/io/chrome_trace_import.h"
-#include "core/io/memory_snapshot_import.h"
-#include "core/io/recorded_trace_file.h"
+#include "core/io/snapshots/memory_snapshot_import.h"
+#include "core/io/traces/chrome_trace_import.h"
+#include "core/io/traces/recorded_trace_file.h"
 #include "tests/support/kineto_trace.h"
 #include "tests/support/snapshot_pickle.h"
-#include "visualizers/recorded_view.h"
+#include "visualizers/recorded/recorded_view.h"
 
 namespace trainyard {
 namespace {

@@ -18,7 +18,7 @@
 #include "backends/simulator/simulator.h"
 #include "core/cluster/cluster.h"
 #include "core/lowering/lower.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "tests/benchmarks/kernel_step.h"
 
 namespace trainyard::benchmarks {

@@ -21,11 +21,12 @@
 #include <string>
 #include <vector>
 
-#include "app/desktop/analyse_page.h"
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/theme.h"
-#include "app/desktop/window.h"
-#include "visualizers/kept_memory.h"
+#include "app/desktop/analyse/analyse_page.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/preferences.h"
+#include "app/desktop/controls/theme.h"
+#include "app/desktop/shell/window.h"
+#include "visualizers/memory/kept_memory.h"
 
 namespace trainyard {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/io/cluster_json.h"
+#include "core/io/documents/cluster_json.h"
 
 namespace trainyard {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/base/csv.h"
 #include "core/cost/bus_bandwidth.h"
 #include "core/cost/physical_links.h"
-#include "core/io/files.h"
+#include "core/io/bytes/files.h"
 #include "tests/support/source_dir.h"
 
 namespace trainyard {

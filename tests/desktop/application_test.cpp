@@ -5,8 +5,8 @@
 #include <QSettings>
 #include <QTemporaryDir>
 
-#include "app/desktop/icons.h"
-#include "app/desktop/theme.h"
+#include "app/desktop/controls/icons.h"
+#include "app/desktop/controls/theme.h"
 #include "tests/desktop/editor.h"
 
 namespace trainyard {

@@ -1,10 +1,10 @@
-#include "app/desktop/command_line.h"
+#include "app/desktop/shell/command_line.h"
 
 #include <gtest/gtest.h>
 
 #include <QProcess>
 
-#include "app/desktop/perspective.h"
+#include "app/desktop/shell/perspective.h"
 
 namespace trainyard {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/compare_perspective.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/shell/compare_perspective.h"
 #include "core/base/error.h"
 #include "tests/desktop/support.h"
 

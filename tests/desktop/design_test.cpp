@@ -5,16 +5,16 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 
-#include "app/desktop/building_list.h"
-#include "app/desktop/cluster_numbers.h"
-#include "app/desktop/design_page.h"
-#include "app/desktop/field_table.h"
-#include "app/desktop/first_plan.h"
-#include "app/desktop/import_sheet.h"
-#include "app/desktop/model_builder.h"
-#include "app/desktop/model_panel.h"
-#include "app/desktop/model_tree.h"
-#include "core/io/inline_document.h"
+#include "app/desktop/design/building_list.h"
+#include "app/desktop/design/cluster_numbers.h"
+#include "app/desktop/design/design_page.h"
+#include "app/desktop/design/model_builder.h"
+#include "app/desktop/design/model_panel.h"
+#include "app/desktop/design/model_tree.h"
+#include "app/desktop/dialogs/import_sheet.h"
+#include "app/desktop/session/first_plan.h"
+#include "app/desktop/tables/field_table.h"
+#include "core/io/json/inline_document.h"
 #include "core/model/fields.h"
 #include "tests/desktop/support.h"
 

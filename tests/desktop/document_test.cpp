@@ -1,8 +1,8 @@
-#include "app/desktop/document.h"
+#include "app/desktop/session/document.h"
 
 #include <gtest/gtest.h>
 
-#include "core/io/files.h"
+#include "core/io/bytes/files.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {

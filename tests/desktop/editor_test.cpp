@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "app/desktop/journal_keeper.h"
+#include "app/desktop/session/journal_keeper.h"
 
 namespace trainyard {
 

@@ -1,5 +1,5 @@
 // What the search bar, the walks, the marks and the history of the timeline do, through the window.
-#include "app/desktop/exploration.h"
+#include "app/desktop/session/exploration.h"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 #include <QTabBar>
 #include <QTreeWidget>
 
-#include "app/desktop/analyse_page.h"
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/search_bar.h"
+#include "app/desktop/analyse/analyse_page.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/search_bar.h"
 #include "tests/desktop/support.h"
-#include "visualizers/memory_stack.h"
+#include "visualizers/time/memory_stack.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {
@@ -134,7 +134,7 @@ TEST(Exploration, KeysWalkNamesDevicesPathAndBubbles) {
   press_and_grab(canvas, Qt::Key_C);
   EXPECT_TRUE(window->session().state().critical_path);
   EXPECT_TRUE(window->actions_of()["view.path"]->isChecked());
-  const auto& path = window->session().data()->timeline.path.steps;
+  const auto& path = window->session().data()->timeline().path.steps;
   EXPECT_EQ(selected(), (Item{ItemKind::Span, path[0].id.value}));
   press_and_grab(canvas, Qt::Key_C);
   EXPECT_EQ(selected(), (Item{ItemKind::Span, path[1].id.value}));

@@ -14,11 +14,11 @@
 #include <QTreeWidget>
 #include <algorithm>
 
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/page.h"
-#include "app/desktop/perspective.h"
-#include "app/desktop/verdict_bar.h"
-#include "core/methods/settings.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/page.h"
+#include "app/desktop/design/verdict_bar.h"
+#include "app/desktop/shell/perspective.h"
+#include "core/methods/settings/settings.h"
 #include "tests/app/run_program.h"
 #include "tests/desktop/said.h"
 #include "tests/desktop/support.h"

@@ -1,4 +1,4 @@
-#include "app/desktop/frame_rate.h"
+#include "app/desktop/session/frame_rate.h"
 
 #include <gtest/gtest.h>
 

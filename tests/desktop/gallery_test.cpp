@@ -1,5 +1,5 @@
 // The gallery of published results, driven as a person would.
-#include "app/desktop/gallery_page.h"
+#include "app/desktop/compare/gallery_page.h"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 #include <QPushButton>
 #include <QTreeWidget>
 
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/difference_table.h"
-#include "app/desktop/verdict_bar.h"
-#include "app/workspace/published.h"
+#include "app/desktop/compare/difference_table.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/design/verdict_bar.h"
+#include "app/workspace/scenario/published.h"
 #include "core/base/error.h"
 #include "tests/desktop/support.h"
 #include "tests/visualizers/validated_rows.h"

@@ -1,6 +1,6 @@
 // The Learn perspective: a student predicts before the picture is told, turns what is free, undoes,
 // and keeps answers; the project stays as it is.
-#include "app/desktop/learn_page.h"
+#include "app/desktop/learn/learn_page.h"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/lesson_knobs.h"
-#include "app/desktop/lesson_question.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/learn/lesson_knobs.h"
+#include "app/desktop/learn/lesson_question.h"
 #include "core/lesson/answers.h"
 #include "core/lesson/lesson_text.h"
 #include "tests/desktop/support.h"

@@ -10,11 +10,11 @@
 #include <QToolButton>
 #include <cmath>
 
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/page.h"
-#include "app/desktop/perspective.h"
-#include "app/desktop/theme.h"
-#include "app/desktop/widgets.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/page.h"
+#include "app/desktop/controls/theme.h"
+#include "app/desktop/controls/widgets.h"
+#include "app/desktop/shell/perspective.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {

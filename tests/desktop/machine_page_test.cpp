@@ -1,5 +1,5 @@
 // This machine measured, accepted, undone and saved, as a person would.
-#include "app/desktop/machine_page.h"
+#include "app/desktop/calibrate/machine_page.h"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 #include <QPushButton>
 #include <QTableView>
 
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/verdict_bar.h"
-#include "app/desktop/view_table.h"
-#include "app/workspace/machine_calibration.h"
-#include "core/io/files.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/design/verdict_bar.h"
+#include "app/desktop/tables/view_table.h"
+#include "app/workspace/runs/machine_calibration.h"
+#include "core/io/bytes/files.h"
 #include "core/validation/local_band.h"
 #include "tests/desktop/support.h"
 

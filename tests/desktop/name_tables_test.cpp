@@ -1,10 +1,11 @@
-#include "app/desktop/name_tables.h"
+#include "app/desktop/tables/name_tables.h"
 
 #include <gtest/gtest.h>
 
 #include <QCoreApplication>
 
 #include "tests/desktop/support.h"
+#include "visualizers/viewmodel/span_index.h"
 
 namespace trainyard {
 namespace {

@@ -1,6 +1,6 @@
 // The order is edited in its grid and as text: what holds is simulated at once and can be undone,
 // what does not is refused in one line and changes nothing.
-#include "app/desktop/order_page.h"
+#include "app/desktop/analyse/order_page.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 
-#include "app/desktop/analyse_page.h"
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/order_scene.h"
+#include "app/desktop/analyse/analyse_page.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/scene/order_scene.h"
 #include "tests/desktop/support.h"
 #include "visualizers/view_data.h"
 
@@ -40,13 +40,13 @@ struct OrderTab {
     return nullptr;
   }
   const OrderCell& cell(const Action& action) const {
-    for (const OrderCell& each : window->session().data()->order.cells)
+    for (const OrderCell& each : window->session().data()->order().cells)
       if (action_of(window->session().experiment()->program, each) == action) return each;
     throw std::runtime_error("no such cell");
   }
   QPointF middle(const Action& action) const {
     const Drawing& drawing = *page->canvas()->drawing();
-    const Rect rect = cell_rect(window->session().data()->order, cell(action),
+    const Rect rect = cell_rect(window->session().data()->order(), cell(action),
                                 {0, 0, drawing.size.width, drawing.size.height}, {});
     return {rect.x + rect.width / 2, rect.y + rect.height / 2};
   }

@@ -1,4 +1,4 @@
-#include "app/desktop/perspective.h"
+#include "app/desktop/shell/perspective.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "app/desktop/gallery_page.h"
-#include "app/desktop/page.h"
-#include "app/desktop/planner_page.h"
+#include "app/desktop/compare/gallery_page.h"
+#include "app/desktop/controls/page.h"
+#include "app/desktop/planner/planner_page.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {

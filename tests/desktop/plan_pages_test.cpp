@@ -5,13 +5,13 @@
 #include <QLineEdit>
 #include <QMouseEvent>
 
-#include "app/desktop/analyse_page.h"
-#include "app/desktop/communication_page.h"
-#include "app/desktop/energy_page.h"
-#include "app/desktop/graph_page.h"
-#include "app/desktop/mesh_page.h"
-#include "app/desktop/utilisation_page.h"
-#include "app/desktop/widgets.h"
+#include "app/desktop/analyse/analyse_page.h"
+#include "app/desktop/analyse/communication_page.h"
+#include "app/desktop/analyse/energy_page.h"
+#include "app/desktop/analyse/graph_page.h"
+#include "app/desktop/analyse/mesh_page.h"
+#include "app/desktop/analyse/utilisation_page.h"
+#include "app/desktop/controls/widgets.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {

@@ -1,5 +1,5 @@
 // The planner, driven as a person would: searching, stopping, asking, brushing, opening.
-#include "app/desktop/planner_page.h"
+#include "app/desktop/planner/planner_page.h"
 
 #include <gtest/gtest.h>
 
@@ -12,16 +12,16 @@
 #include <QToolButton>
 #include <QTreeWidget>
 
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/chip_row.h"
-#include "app/desktop/fate_list.h"
-#include "app/desktop/pareto_scene.h"
-#include "app/desktop/plan_table.h"
-#include "app/desktop/space_panel.h"
-#include "app/desktop/strip_panel.h"
-#include "app/desktop/theme.h"
-#include "app/desktop/waterfall_scene.h"
-#include "core/methods/settings.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/chip_row.h"
+#include "app/desktop/controls/theme.h"
+#include "app/desktop/planner/fate_list.h"
+#include "app/desktop/planner/plan_table.h"
+#include "app/desktop/planner/space_panel.h"
+#include "app/desktop/planner/strip_panel.h"
+#include "app/desktop/scene/pareto_scene.h"
+#include "app/desktop/scene/waterfall_scene.h"
+#include "core/methods/settings/settings.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {

@@ -1,5 +1,5 @@
 // A large recording asks which part of it is wanted before it is read, by real keys and the mouse.
-#include "app/desktop/range_sheet.h"
+#include "app/desktop/planner/range_sheet.h"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 #include <QMouseEvent>
 #include <QPushButton>
 
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/range_scene.h"
-#include "app/desktop/recorded_page.h"
-#include "app/workspace/open_trace.h"
+#include "app/desktop/analyse/recorded_page.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/scene/range_scene.h"
+#include "app/workspace/scenario/open_trace.h"
 #include "core/base/units_text.h"
-#include "core/io/chrome_trace_import.h"
+#include "core/io/traces/chrome_trace_import.h"
 #include "tests/desktop/support.h"
 #include "tests/support/kineto_trace.h"
 

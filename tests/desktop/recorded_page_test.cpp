@@ -1,5 +1,5 @@
 // Recordings opened in the window, as a person would.
-#include "app/desktop/recorded_page.h"
+#include "app/desktop/analyse/recorded_page.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,15 @@
 #include <QLineEdit>
 #include <QTreeWidget>
 
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/kernels_page.h"
-#include "app/desktop/links_page.h"
-#include "app/desktop/recorded_scene.h"
-#include "app/desktop/snapshot_page.h"
-#include "app/desktop/view_table.h"
-#include "app/workspace/fixes.h"
-#include "app/workspace/workspace.h"
+#include "app/desktop/analyse/links_page.h"
+#include "app/desktop/analyse/snapshot_page.h"
+#include "app/desktop/calibrate/kernels_page.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/scene/recorded_scene.h"
+#include "app/desktop/tables/view_table.h"
+#include "app/workspace/scenario/run_once.h"
+#include "app/workspace/scenario/setting_words.h"
+#include "app/workspace/scenario/workspace.h"
 #include "tests/desktop/support.h"
 #include "tests/support/kineto_trace.h"
 #include "tests/support/snapshot_pickle.h"

@@ -5,10 +5,10 @@
 #include <csignal>
 #include <random>
 
-#include "app/desktop/journal_keeper.h"
-#include "app/desktop/recovery_dialog.h"
-#include "app/desktop/state_file.h"
-#include "core/io/json.h"
+#include "app/desktop/dialogs/recovery_dialog.h"
+#include "app/desktop/session/journal_keeper.h"
+#include "app/desktop/shell/state_file.h"
+#include "core/io/json/json.h"
 #include "tests/desktop/editor.h"
 #include "tests/desktop/support.h"
 

@@ -1,5 +1,5 @@
 // A run accepted for the project's predictions and taken back, as a person would.
-#include "app/desktop/run_page.h"
+#include "app/desktop/analyse/run_page.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <QMouseEvent>
 #include <QPushButton>
 
-#include "app/desktop/analyse_page.h"
-#include "app/desktop/palette_dialog.h"
-#include "app/desktop/verdict_bar.h"
-#include "core/io/measured_prices.h"
+#include "app/desktop/analyse/analyse_page.h"
+#include "app/desktop/design/verdict_bar.h"
+#include "app/desktop/dialogs/palette_dialog.h"
+#include "core/io/documents/measured_prices.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {

@@ -1,14 +1,14 @@
 // The Schedules tab: what is compared, at which budget, what an edited order does there, and how
 // one of them becomes the plan's.
-#include "app/desktop/schedules_page.h"
+#include "app/desktop/analyse/schedules_page.h"
 
 #include <gtest/gtest.h>
 
 #include <QKeyEvent>
 
-#include "app/desktop/analyse_page.h"
-#include "app/desktop/order_page.h"
-#include "app/desktop/schedules_scene.h"
+#include "app/desktop/analyse/analyse_page.h"
+#include "app/desktop/analyse/order_page.h"
+#include "app/desktop/scene/schedules_scene.h"
 #include "core/methods/catalogue.h"
 #include "tests/desktop/support.h"
 

@@ -9,19 +9,19 @@
 #include <QTreeWidget>
 #include <cstdlib>
 
-#include "app/desktop/analyse_page.h"
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/export_dialog.h"
-#include "app/desktop/file_kind.h"
-#include "app/desktop/key_bindings.h"
-#include "app/desktop/learn_page.h"
-#include "app/desktop/lesson_question.h"
-#include "app/desktop/palette_dialog.h"
-#include "app/desktop/settings_dialog.h"
-#include "app/desktop/shortcut_sheet.h"
-#include "app/desktop/tool_bar.h"
-#include "app/desktop/widgets.h"
-#include "app/workspace/exchange.h"
+#include "app/desktop/analyse/analyse_page.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/widgets.h"
+#include "app/desktop/dialogs/export_dialog.h"
+#include "app/desktop/dialogs/palette_dialog.h"
+#include "app/desktop/learn/learn_page.h"
+#include "app/desktop/learn/lesson_question.h"
+#include "app/desktop/session/file_kind.h"
+#include "app/desktop/shell/key_bindings.h"
+#include "app/desktop/shell/settings_dialog.h"
+#include "app/desktop/shell/shortcut_sheet.h"
+#include "app/desktop/shell/tool_bar.h"
+#include "app/workspace/scenario/exchange.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {

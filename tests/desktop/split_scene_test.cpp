@@ -1,5 +1,5 @@
 // The split of layers over stages by its handles: dragged, moved by keys, undone in one step.
-#include "app/desktop/split_scene.h"
+#include "app/desktop/scene/split_scene.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,8 @@ struct Design {
   bool settled() const { return window->settled() && !window->session().stale(); }
   std::string split() const { return own_setting(*window->document().plan(), "split"); }
   SplitModel model() const {
-    return split_model(window->session().experiment()->workload, window->session().data()->layers);
+    return split_model(window->session().experiment()->workload,
+                       window->session().data()->layers());
   }
   QPointF handle(std::size_t boundary) const {
     const Drawing& drawing = *canvas->drawing();

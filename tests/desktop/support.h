@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "app/desktop/window.h"
+#include "app/desktop/shell/window.h"
 
 namespace trainyard {
 

@@ -1,4 +1,4 @@
-#include "app/desktop/view_history.h"
+#include "app/desktop/session/view_history.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

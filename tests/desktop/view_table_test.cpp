@@ -1,11 +1,11 @@
-#include "app/desktop/view_table.h"
+#include "app/desktop/tables/view_table.h"
 
 #include <gtest/gtest.h>
 
 #include <QAction>
 #include <QTableView>
 
-#include "app/desktop/analyse_page.h"
+#include "app/desktop/analyse/analyse_page.h"
 #include "tests/desktop/support.h"
 
 namespace trainyard {

@@ -1,4 +1,4 @@
-#include "app/desktop/window.h"
+#include "app/desktop/shell/window.h"
 
 #include <gtest/gtest.h>
 
@@ -14,19 +14,21 @@
 #include <map>
 #include <set>
 
-#include "app/desktop/analyse_page.h"
-#include "app/desktop/canvas_widget.h"
-#include "app/desktop/commands.h"
-#include "app/desktop/inspector.h"
-#include "app/desktop/palette_dialog.h"
-#include "app/desktop/readings.h"
-#include "app/desktop/run_dialog.h"
-#include "app/desktop/strategy_panel.h"
-#include "app/desktop/theme.h"
-#include "app/desktop/verdict_bar.h"
+#include "app/desktop/analyse/analyse_page.h"
+#include "app/desktop/controls/canvas_widget.h"
+#include "app/desktop/controls/preferences.h"
+#include "app/desktop/controls/readings.h"
+#include "app/desktop/controls/theme.h"
+#include "app/desktop/design/strategy_panel.h"
+#include "app/desktop/design/verdict_bar.h"
+#include "app/desktop/dialogs/palette_dialog.h"
+#include "app/desktop/dialogs/run_dialog.h"
+#include "app/desktop/shell/commands.h"
+#include "app/desktop/shell/inspector.h"
 #include "tests/desktop/support.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
+#include "visualizers/waves/waves_layout.h"
 
 namespace trainyard {
 namespace {
@@ -309,7 +311,7 @@ TEST(Window, TheOffsetBetweenWavesIsDraggedAndUndone) {
   window->show_tab("waves");
   auto* page = window->findChild<AnalysePage*>();
   ASSERT_TRUE(happens([&] { return window->settled() && page->current()->drawing() != nullptr; }));
-  const WavesModel& waves = window->session().data()->waves;
+  const WavesModel& waves = window->session().data()->waves();
   ASSERT_EQ(waves.waves, 2);
   const auto sentence =
       QString::fromStdString(window->session().experiment()->result.asynchrony.value().sentence);

@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "core/io/hf_config_import.h"
-#include "core/io/json.h"
+#include "core/io/json/json.h"
+#include "core/io/models/hf_config_import.h"
 #include "core/model/edit.h"
 #include "core/model/fields.h"
 #include "core/model/zoo.h"

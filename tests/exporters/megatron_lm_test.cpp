@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/io/megatron_layout.h"
+#include "core/io/plans/megatron_layout.h"
 #include "core/methods/catalogue.h"
 #include "tests/support/exported_plans.h"
 

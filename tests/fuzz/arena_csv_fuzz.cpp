@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "core/io/arena_csv.h"
+#include "core/io/documents/arena_csv.h"
 #include "core/memory/arena_solver.h"
 
 namespace {

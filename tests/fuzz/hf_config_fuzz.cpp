@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "core/io/hf_config_import.h"
-#include "core/io/model_json.h"
+#include "core/io/documents/model_json.h"
+#include "core/io/models/hf_config_import.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trainyard;

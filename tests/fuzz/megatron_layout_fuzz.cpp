@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "core/io/megatron_layout.h"
+#include "core/io/plans/megatron_layout.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trainyard;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "core/io/model_json.h"
+#include "core/io/documents/model_json.h"
 #include "core/model/op.h"
 
 namespace {

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/io/nsys_csv_import.h"
-#include "core/io/recorded_trace_file.h"
-#include "core/io/recorded_trace_json.h"
+#include "core/io/documents/recorded_trace_json.h"
+#include "core/io/traces/nsys_csv_import.h"
+#include "core/io/traces/recorded_trace_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trainyard;

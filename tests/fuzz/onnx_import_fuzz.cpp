@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "core/io/onnx_import.h"
+#include "core/io/models/onnx_import.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trainyard;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "core/io/pipeline_csv.h"
+#include "core/io/plans/pipeline_csv.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trainyard;

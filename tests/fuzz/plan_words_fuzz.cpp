@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "app/workspace/why_plan.h"
+#include "app/workspace/plans/why_plan.h"
 #include "core/base/error.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "visualizers/png.h"
+#include "visualizers/drawing/png.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trainyard;

@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "core/io/recorded_trace_file.h"
-#include "core/io/recorded_trace_json.h"
+#include "core/io/documents/recorded_trace_json.h"
+#include "core/io/traces/recorded_trace_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trainyard;

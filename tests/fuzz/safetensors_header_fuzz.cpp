@@ -4,7 +4,8 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "core/io/safetensors_header.h"
+#include "core/io/models/safetensors_header.h"
+#include "core/io/models/tensor_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trainyard;

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "app/workspace/workspace.h"
+#include "app/workspace/scenario/workspace.h"
 #include "core/cluster/cluster.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "app/workspace/schedule_study.h"
-#include "core/io/order_json.h"
+#include "app/workspace/schedules/schedule_study.h"
+#include "core/io/documents/order_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace trainyard;

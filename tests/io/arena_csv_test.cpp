@@ -1,4 +1,4 @@
-#include "core/io/arena_csv.h"
+#include "core/io/documents/arena_csv.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/io/calibration_json.h"
+#include "core/io/documents/calibration_json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/io/chrome_trace_import.h"
+#include "core/io/traces/chrome_trace_import.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,11 +1,11 @@
-#include "core/io/cluster_json.h"
+#include "core/io/documents/cluster_json.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <filesystem>
 
-#include "core/io/files.h"
+#include "core/io/bytes/files.h"
 #include "tests/support/source_dir.h"
 
 namespace trainyard {

@@ -1,10 +1,10 @@
-#include "core/io/device_json.h"
+#include "core/io/documents/device_json.h"
 
 #include <gtest/gtest.h>
 
 #include "core/cost/physical.h"
-#include "core/io/cluster_json.h"
-#include "core/io/json.h"
+#include "core/io/documents/cluster_json.h"
+#include "core/io/json/json.h"
 
 namespace trainyard {
 namespace {

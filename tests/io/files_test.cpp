@@ -1,4 +1,4 @@
-#include "core/io/files.h"
+#include "core/io/bytes/files.h"
 
 #include <gtest/gtest.h>
 

@@ -1,15 +1,15 @@
 // Hugging Face configs: exact parameter counts of the shipped files, and the sentences that wrong
 // ones earn.
-#include "core/io/hf_config_import.h"
+#include "core/io/models/hf_config_import.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "core/base/error.h"
-#include "core/io/files.h"
-#include "core/io/json.h"
-#include "core/io/load_model.h"
+#include "core/io/bytes/files.h"
+#include "core/io/json/json.h"
+#include "core/io/models/load_model.h"
 #include "core/model/zoo.h"
 #include "tests/support/source_dir.h"
 

@@ -1,4 +1,4 @@
-#include "core/io/journal.h"
+#include "core/io/documents/journal.h"
 
 #include <gtest/gtest.h>
 

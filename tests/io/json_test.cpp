@@ -1,4 +1,4 @@
-#include "core/io/json.h"
+#include "core/io/json/json.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

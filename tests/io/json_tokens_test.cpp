@@ -1,4 +1,4 @@
-#include "core/io/json_tokens.h"
+#include "core/io/json/json_tokens.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Measured prices as one document, and in a project.
-#include "core/io/measured_prices.h"
+#include "core/io/documents/measured_prices.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/io/inline_document.h"
-#include "core/io/journal.h"
-#include "core/io/project.h"
+#include "core/io/documents/journal.h"
+#include "core/io/documents/project.h"
+#include "core/io/json/inline_document.h"
 
 namespace trainyard {
 namespace {

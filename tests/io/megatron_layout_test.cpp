@@ -1,10 +1,10 @@
-#include "core/io/megatron_layout.h"
+#include "core/io/plans/megatron_layout.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "tests/support/orders.h"
 

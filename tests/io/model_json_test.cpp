@@ -1,4 +1,4 @@
-#include "core/io/model_json.h"
+#include "core/io/documents/model_json.h"
 
 #include <gtest/gtest.h>
 

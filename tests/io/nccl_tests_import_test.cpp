@@ -1,4 +1,4 @@
-#include "core/io/nccl_tests_import.h"
+#include "core/io/traces/nccl_tests_import.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-#include "core/io/nsys_csv_import.h"
+#include "core/io/traces/nsys_csv_import.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

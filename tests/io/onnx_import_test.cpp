@@ -1,11 +1,11 @@
-#include "core/io/onnx_import.h"
+#include "core/io/models/onnx_import.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/io/files.h"
-#include "core/io/load_model.h"
-#include "core/io/model_json.h"
+#include "core/io/bytes/files.h"
+#include "core/io/documents/model_json.h"
+#include "core/io/models/load_model.h"
 #include "tests/support/source_dir.h"
 
 namespace trainyard {

@@ -1,11 +1,11 @@
-#include "core/io/pickle_reader.h"
+#include "core/io/snapshots/pickle_reader.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include "core/base/error.h"
-#include "core/io/memory_snapshot_import.h"
+#include "core/io/snapshots/memory_snapshot_import.h"
 #include "tests/support/snapshot_pickle.h"
 #include "tests/support/trickle.h"
 

@@ -1,9 +1,9 @@
-#include "core/io/pipeline_csv.h"
+#include "core/io/plans/pipeline_csv.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/io/order_json.h"
+#include "core/io/documents/order_json.h"
 #include "core/methods/catalogue.h"
 #include "tests/support/orders.h"
 

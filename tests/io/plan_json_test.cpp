@@ -1,11 +1,11 @@
-#include "core/io/plan_json.h"
+#include "core/io/documents/plan_json.h"
 #include "core/plan/balanced.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/io/profile_json.h"
+#include "core/io/documents/profile_json.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,7 +1,7 @@
 // Projects that a newer Trainyard wrote.
 #include <gtest/gtest.h>
 
-#include "core/io/project.h"
+#include "core/io/documents/project.h"
 
 namespace trainyard {
 namespace {

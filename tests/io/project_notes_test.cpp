@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/io/project.h"
+#include "core/io/documents/project.h"
 
 namespace trainyard {
 namespace {

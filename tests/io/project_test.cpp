@@ -1,11 +1,11 @@
-#include "core/io/project.h"
+#include "core/io/documents/project.h"
 
 #include <gtest/gtest.h>
 
 #include "core/cluster/cluster.h"
-#include "core/io/cluster_json.h"
-#include "core/io/inline_document.h"
-#include "core/io/model_json.h"
+#include "core/io/documents/cluster_json.h"
+#include "core/io/documents/model_json.h"
+#include "core/io/json/inline_document.h"
 #include "core/model/presets.h"
 
 namespace trainyard {

@@ -1,4 +1,4 @@
-#include "core/io/recorded_trace_file.h"
+#include "core/io/traces/recorded_trace_file.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/io/chrome_trace_import.h"
-#include "core/io/recorded_trace_json.h"
+#include "core/io/documents/recorded_trace_json.h"
+#include "core/io/traces/chrome_trace_import.h"
 #include "tests/support/kineto_trace.h"
 
 namespace trainyard {

@@ -1,4 +1,4 @@
-#include "core/io/schema.h"
+#include "core/io/json/schema.h"
 
 #include <gtest/gtest.h>
 

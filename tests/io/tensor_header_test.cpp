@@ -1,4 +1,4 @@
-#include "core/io/tensor_header.h"
+#include "core/io/models/tensor_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,10 +8,10 @@
 #include <fstream>
 
 #include "core/base/error.h"
-#include "core/io/files.h"
-#include "core/io/gguf_header.h"
-#include "core/io/load_model.h"
-#include "core/io/safetensors_header.h"
+#include "core/io/bytes/files.h"
+#include "core/io/models/gguf_header.h"
+#include "core/io/models/load_model.h"
+#include "core/io/models/safetensors_header.h"
 #include "tests/support/source_dir.h"
 
 namespace trainyard {

@@ -1,4 +1,4 @@
-#include "core/io/trace_extent.h"
+#include "core/io/traces/trace_extent.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "core/io/chrome_trace_import.h"
-#include "core/io/nsys_csv_import.h"
-#include "core/io/recorded_trace_file.h"
+#include "core/io/traces/chrome_trace_import.h"
+#include "core/io/traces/nsys_csv_import.h"
+#include "core/io/traces/recorded_trace_file.h"
 #include "tests/support/kineto_trace.h"
 
 namespace trainyard {

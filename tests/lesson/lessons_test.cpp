@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "app/workspace/lesson_panels.h"
-#include "app/workspace/lesson_run.h"
+#include "app/workspace/lessons/lesson_panels.h"
+#include "app/workspace/lessons/lesson_run.h"
 #include "core/lesson/lesson_text.h"
 #include "tests/support/source_dir.h"
 

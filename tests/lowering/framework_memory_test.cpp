@@ -6,7 +6,7 @@
 #include "core/estimate/estimate.h"
 #include "core/lowering/phases.h"
 #include "core/memory/process_bytes.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {

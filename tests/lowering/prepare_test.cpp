@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/estimate/estimate.h"
-#include "core/io/model_json.h"
+#include "core/io/documents/model_json.h"
 #include "core/lowering/phases.h"
 #include "core/lowering/split_again.h"
 #include "core/model/edit.h"

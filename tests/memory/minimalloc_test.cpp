@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/io/arena_csv.h"
+#include "core/io/documents/arena_csv.h"
 #include "core/memory/arena_solver.h"
 #include "tests/memory/random_lives.h"
 #include "tests/support/source_dir.h"

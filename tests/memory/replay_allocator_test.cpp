@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/lowering/lower.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "core/timeline/metrics.h"
 

@@ -2,8 +2,8 @@
 #include <rapidcheck.h>
 
 #include "core/methods/catalogue.h"
-#include "core/methods/closed_form.h"
-#include "core/methods/recurrence.h"
+#include "core/methods/orders/closed_form.h"
+#include "core/methods/orders/recurrence.h"
 
 namespace trainyard {
 namespace {

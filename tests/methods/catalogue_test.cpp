@@ -22,10 +22,10 @@ std::string text_of(const std::filesystem::path& path) {
 // Sources that define a method return one by value.
 std::set<std::string> method_files() {
   std::set<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator(kRoot / "core/methods"))
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / "core/methods"))
     if (entry.path().extension() == ".cpp" &&
         text_of(entry.path()).find("\nMethod ") != std::string::npos)
-      found.insert("core/methods/" + entry.path().filename().string());
+      found.insert(std::filesystem::relative(entry.path(), kRoot).generic_string());
   return found;
 }
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/methods/update_rule.h"
+#include "core/methods/precision/update_rule.h"
 
 namespace trainyard {
 namespace {

@@ -1,10 +1,10 @@
 // The text of per-layer recomputation: both ways, by stage, and refused where it does not go.
-#include "core/methods/layer_policy.h"
+#include "core/methods/memory/layer_policy.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "core/io/plan_json.h"
+#include "core/io/documents/plan_json.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {

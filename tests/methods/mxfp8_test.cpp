@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/methods/narrow_products.h"
+#include "core/methods/precision/narrow_products.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {

@@ -2,7 +2,7 @@
 
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
-#include "core/methods/narrow_products.h"
+#include "core/methods/precision/narrow_products.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {

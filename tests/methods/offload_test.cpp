@@ -1,5 +1,5 @@
 // What the host keeps: bytes, refusals, and the words that choose it.
-#include "core/methods/offload.h"
+#include "core/methods/memory/offload.h"
 
 #include <gtest/gtest.h>
 

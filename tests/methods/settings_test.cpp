@@ -1,5 +1,5 @@
 // The keys of --set: what each writes, reads back and refuses; plans made complete.
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

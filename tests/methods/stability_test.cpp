@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/methods/catalogue.h"
-#include "core/methods/update_rule.h"
+#include "core/methods/precision/update_rule.h"
 #include "tests/support/flow_facts.h"
 
 namespace trainyard {

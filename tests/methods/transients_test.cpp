@@ -1,6 +1,6 @@
 // Lifetimes counted by hand. An op of the weight pass reads "fc weight", one that runs again "fc
 // again".
-#include "core/methods/transients.h"
+#include "core/methods/layers/transients.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/methods/update_rule.h"
+#include "core/methods/precision/update_rule.h"
 
 #include <gtest/gtest.h>
 

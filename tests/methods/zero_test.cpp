@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/methods/software_settings.h"
+#include "core/methods/settings/resharding.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {

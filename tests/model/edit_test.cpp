@@ -4,7 +4,7 @@
 #include <rapidcheck.h>
 
 #include "core/base/error.h"
-#include "core/io/model_json.h"
+#include "core/io/documents/model_json.h"
 #include "core/model/fields.h"
 #include "core/model/presets.h"
 #include "core/model/refit.h"

@@ -1,4 +1,4 @@
-#include "planners/balanced_split.h"
+#include "planners/partition/balanced_split.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
-#include "planners/split_search.h"
+#include "planners/partition/split_search.h"
 #include "tests/planners/random_plans.h"
 
 namespace trainyard {

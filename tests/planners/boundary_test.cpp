@@ -1,10 +1,10 @@
 // Both sides of a boundary are estimated anew, and what lies between them is nothing.
-#include "planners/boundary.h"
+#include "planners/sensitivity/boundary.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "tests/planners/random_plans.h"
 
 namespace trainyard {

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "planners/schedule_solver.h"
+#include "planners/schedules/schedule_solver.h"
 
 namespace trainyard {
 

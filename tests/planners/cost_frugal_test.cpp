@@ -1,4 +1,4 @@
-#include "planners/cost_frugal.h"
+#include "planners/tuning/cost_frugal.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Every flip is evaluated on both of its sides, by estimate.
-#include "planners/flip.h"
+#include "planners/sensitivity/flip.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/timeline/compare.h"
 #include "tests/planners/random_plans.h"
 

@@ -1,4 +1,4 @@
-#include "planners/flow2.h"
+#include "planners/tuning/flow2.h"
 
 #include <gtest/gtest.h>
 

@@ -8,11 +8,11 @@
 #include "backends/simulator/simulator.h"
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "core/timeline/metrics.h"
-#include "planners/cost_frugal.h"
-#include "planners/plan_space.h"
+#include "planners/plans/plan_space.h"
+#include "planners/tuning/cost_frugal.h"
 
 namespace trainyard {
 namespace {

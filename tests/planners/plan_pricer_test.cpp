@@ -1,4 +1,4 @@
-#include "planners/plan_pricer.h"
+#include "planners/plans/plan_pricer.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -8,9 +8,9 @@
 #include "core/cost/cost_model.h"
 #include "core/exporters/framework_limits.h"
 #include "core/lowering/lower.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
-#include "planners/exact_price.h"
+#include "planners/plans/exact_price.h"
 #include "tests/support/cases.h"
 
 namespace trainyard {

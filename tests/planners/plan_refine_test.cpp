@@ -1,13 +1,13 @@
-#include "planners/plan_refine.h"
+#include "planners/plans/plan_refine.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
-#include "planners/cost_models.h"
-#include "planners/exact_price.h"
+#include "planners/plans/cost_models.h"
+#include "planners/plans/exact_price.h"
 
 namespace trainyard {
 namespace {

@@ -1,4 +1,4 @@
-#include "planners/plan_search.h"
+#include "planners/plans/plan_search.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -12,11 +12,11 @@
 #include "core/exporters/megatron_lm.h"
 #include "core/exporters/torchtitan.h"
 #include "core/lowering/lower.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
-#include "planners/cost_models.h"
-#include "planners/exact_price.h"
-#include "planners/plan_refine.h"
+#include "planners/plans/cost_models.h"
+#include "planners/plans/exact_price.h"
+#include "planners/plans/plan_refine.h"
 
 namespace trainyard {
 namespace {

@@ -1,4 +1,4 @@
-#include "planners/plan_space.h"
+#include "planners/plans/plan_space.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "core/result/scenario_text.h"
 

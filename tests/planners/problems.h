@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "planners/schedule_solver.h"
+#include "planners/schedules/schedule_solver.h"
 
 namespace trainyard {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "app/workspace/fixes.h"
-#include "app/workspace/workspace.h"
+#include "app/workspace/scenario/setting_words.h"
+#include "app/workspace/scenario/workspace.h"
 #include "core/base/random.h"
 #include "core/estimate/assumptions.h"
 #include "tests/support/cases.h"

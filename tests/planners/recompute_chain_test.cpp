@@ -1,6 +1,6 @@
 // Recomputation on chains: the schedule found is what an exhaustive search finds, the published
 // counts come out, and no published schedule beats it.
-#include "planners/recompute_chain.h"
+#include "planners/recompute/recompute_chain.h"
 
 #include <gtest/gtest.h>
 

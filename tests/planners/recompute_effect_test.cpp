@@ -1,4 +1,4 @@
-#include "planners/recompute_effect.h"
+#include "planners/sensitivity/recompute_effect.h"
 
 #include <gtest/gtest.h>
 

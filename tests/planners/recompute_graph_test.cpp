@@ -1,6 +1,6 @@
 // Recomputation on graphs: the integer program finds what an exhaustive search finds, its bound
 // holds, and nothing is printed on the way.
-#include "planners/recompute_graph.h"
+#include "planners/recompute/recompute_graph.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "planners/integer_program.h"
+#include "planners/recompute/integer_program.h"
 
 namespace trainyard {
 namespace {

@@ -1,11 +1,11 @@
 // What a layer may keep, and mixes of policies: both against every possibility.
-#include "planners/recompute_layer.h"
+#include "planners/recompute/recompute_layer.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/random.h"
-#include "planners/integer_program.h"
-#include "planners/policy_mix.h"
+#include "planners/recompute/integer_program.h"
+#include "planners/recompute/policy_mix.h"
 
 namespace trainyard {
 namespace {

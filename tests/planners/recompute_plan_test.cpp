@@ -1,6 +1,6 @@
 // Recomputation of whole plans: it fits, no single policy that fits is quicker, and on small plans
 // no mix at all.
-#include "planners/recompute_plan.h"
+#include "planners/recompute/recompute_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "planners/resharding.h"
+#include "planners/sensitivity/resharding.h"
 
 #include <gtest/gtest.h>
 

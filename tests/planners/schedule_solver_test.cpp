@@ -1,10 +1,10 @@
-#include "planners/schedule_solver.h"
+#include "planners/schedules/schedule_solver.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/methods/catalogue.h"
-#include "planners/list_scheduling.h"
+#include "planners/schedules/list_scheduling.h"
 #include "tests/planners/problems.h"
 #include "tests/planners/zero_bubble_rows.h"
 #include "tests/support/cases.h"

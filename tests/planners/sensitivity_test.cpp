@@ -1,5 +1,5 @@
 // Every value of a strip is the estimate of the scenario that it says it is, on random plans.
-#include "planners/sensitivity.h"
+#include "planners/sensitivity/sensitivity.h"
 
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "tests/planners/random_plans.h"
 
 namespace trainyard {

@@ -1,4 +1,4 @@
-#include "planners/stage_partition.h"
+#include "planners/partition/stage_partition.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "app/workspace/schedule_study.h"
+#include "app/workspace/schedules/schedule_study.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/recurrence.h"
+#include "core/methods/orders/recurrence.h"
 #include "tests/planners/problems.h"
 
 namespace trainyard {

@@ -1,4 +1,4 @@
-#include "planners/v_blocks.h"
+#include "planners/schedules/v_blocks.h"
 
 #include <gtest/gtest.h>
 

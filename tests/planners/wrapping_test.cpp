@@ -1,4 +1,4 @@
-#include "planners/wrapping.h"
+#include "planners/sensitivity/wrapping.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {

@@ -1,11 +1,11 @@
 // Orders and splits of other programs, into a plan and out of it again.
-#include "app/workspace/exchange.h"
+#include "app/workspace/scenario/exchange.h"
 
 #include <gtest/gtest.h>
 
-#include "app/workspace/fixes.h"
-#include "app/workspace/workspace.h"
-#include "core/io/pipeline_csv.h"
+#include "app/workspace/scenario/setting_words.h"
+#include "app/workspace/scenario/workspace.h"
+#include "core/io/plans/pipeline_csv.h"
 #include "core/methods/catalogue.h"
 
 namespace trainyard {

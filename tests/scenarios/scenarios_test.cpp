@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "app/workspace/workspace.h"
+#include "app/workspace/scenario/workspace.h"
 #include "core/estimate/estimate.h"
 #include "core/timeline/metrics.h"
 #include "tests/app/run_program.h"

@@ -9,8 +9,9 @@
 #include <fstream>
 #include <string>
 
-#include "app/workspace/fixes.h"
-#include "app/workspace/workspace.h"
+#include "app/workspace/scenario/run_once.h"
+#include "app/workspace/scenario/setting_words.h"
+#include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
 #include "tests/support/snapshot_pickle.h"
 

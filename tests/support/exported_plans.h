@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/lowering/lower.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 
 namespace trainyard::testing {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/execution.h"
+#include "backends/cpu/execution/execution.h"
 
 namespace trainyard::testing {
 

@@ -7,7 +7,7 @@
 
 #include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/builders.h"
 
 namespace trainyard::testing {

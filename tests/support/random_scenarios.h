@@ -8,7 +8,7 @@
 #include "core/base/random.h"
 #include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 
 namespace trainyard::testing {

@@ -6,7 +6,7 @@
 
 #include "backends/simulator/simulator.h"
 #include "core/lowering/lower.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/ops.h"
 #include "core/timeline/metrics.h"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/io/byte_source.h"
+#include "core/io/bytes/byte_source.h"
 
 namespace trainyard {
 

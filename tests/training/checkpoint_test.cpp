@@ -12,7 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "core/io/files.h"
+#include "core/io/bytes/files.h"
 
 namespace trainyard {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/base/random.h"
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "core/validation/row_scenario.h"
 #include "core/validation/shipped.h"

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/estimate/estimate.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 
 namespace trainyard {

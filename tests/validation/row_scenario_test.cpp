@@ -9,8 +9,8 @@
 #include <numeric>
 #include <set>
 
-#include "core/methods/settings.h"
-#include "core/methods/software_settings.h"
+#include "core/methods/settings/resharding.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/builders.h"
 #include "core/model/zoo.h"
 #include "tests/validation/prepared_rows.h"

@@ -1,4 +1,4 @@
-#include "visualizers/arena_view.h"
+#include "visualizers/memory/arena_view.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "tests/visualizers/scene.h"
-#include "visualizers/render.h"
+#include "visualizers/imgui/render.h"
 
 namespace trainyard {
 namespace {

@@ -1,6 +1,7 @@
 // Two results over each other: parts do not overlap, both sides share one axis while they are
 // linked, the earlier end is named with its gap, and every figure has its arrow and its word.
-#include "visualizers/comparison_view.h"
+#include "visualizers/compare/comparison_view.h"
+#include "visualizers/chart/time_plot.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +9,11 @@
 
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/small_experiment.h"
-#include "visualizers/cause_place.h"
-#include "visualizers/figure_cards.h"
-#include "visualizers/rank_deltas.h"
-#include "visualizers/svg.h"
-#include "visualizers/text_metrics.h"
+#include "visualizers/chart/figure_cards.h"
+#include "visualizers/drawing/svg.h"
+#include "visualizers/drawing/text_metrics.h"
+#include "visualizers/memory/cause_place.h"
+#include "visualizers/timeline/rank_deltas.h"
 
 namespace trainyard {
 namespace {

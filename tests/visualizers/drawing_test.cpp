@@ -1,12 +1,12 @@
-#include "visualizers/drawing.h"
+#include "visualizers/drawing/drawing.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "visualizers/palette.h"
-#include "visualizers/svg.h"
+#include "visualizers/drawing/palette.h"
+#include "visualizers/drawing/svg.h"
 
 namespace trainyard {
 namespace {

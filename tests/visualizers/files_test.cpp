@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "visualizers/png.h"
-#include "visualizers/svg.h"
-#include "visualizers/text_metrics.h"
+#include "visualizers/drawing/png.h"
+#include "visualizers/drawing/svg.h"
+#include "visualizers/drawing/text_metrics.h"
 
 namespace trainyard {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "tests/support/source_dir.h"
-#include "visualizers/png.h"
+#include "visualizers/drawing/png.h"
 
 namespace trainyard::testing_golden {
 

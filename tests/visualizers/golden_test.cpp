@@ -4,8 +4,8 @@
 
 #include "tests/visualizers/golden.h"
 #include "tests/visualizers/scene.h"
-#include "visualizers/render.h"
-#include "visualizers/svg.h"
+#include "visualizers/drawing/svg.h"
+#include "visualizers/imgui/render.h"
 
 namespace trainyard {
 namespace {

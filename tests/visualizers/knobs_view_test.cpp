@@ -1,4 +1,4 @@
-#include "visualizers/knobs_view.h"
+#include "visualizers/plans/knobs_view.h"
 
 #include <gtest/gtest.h>
 

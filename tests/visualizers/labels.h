@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "visualizers/drawing.h"
+#include "visualizers/drawing/drawing.h"
 
 namespace trainyard::testing {
 

@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "tests/support/source_dir.h"
-#include "visualizers/lesson_panels_view.h"
-#include "visualizers/svg.h"
+#include "visualizers/drawing/svg.h"
+#include "visualizers/lesson/lesson_panels_view.h"
 
 namespace trainyard {
 namespace {

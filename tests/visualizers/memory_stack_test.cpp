@@ -1,11 +1,11 @@
-#include "visualizers/memory_stack.h"
+#include "visualizers/time/memory_stack.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "core/lowering/lower.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "core/timeline/metrics.h"
 #include "tests/visualizers/small_experiment.h"

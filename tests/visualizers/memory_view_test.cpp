@@ -1,4 +1,4 @@
-#include "visualizers/memory_view.h"
+#include "visualizers/memory/memory_view.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "visualizers/order_view.h"
-#include "visualizers/time_plot.h"
+#include "visualizers/schedule/order_view.h"
+#include "visualizers/chart/time_plot.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "visualizers/overview_strip.h"
+#include "visualizers/time/overview_strip.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

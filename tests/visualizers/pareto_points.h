@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "visualizers/pareto_model.h"
+#include "visualizers/plans/pareto_model.h"
 
 namespace trainyard::testing_pareto {
 

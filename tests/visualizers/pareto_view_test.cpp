@@ -1,4 +1,4 @@
-#include "visualizers/pareto_view.h"
+#include "visualizers/plans/pareto_view.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -12,7 +12,7 @@
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/pareto_points.h"
-#include "visualizers/svg.h"
+#include "visualizers/drawing/svg.h"
 
 namespace trainyard {
 namespace {
@@ -21,8 +21,6 @@ using testing::says;
 using testing_pareto::kGib;
 using testing_pareto::random;
 using testing_pareto::small;
-
-Rect whole(Size size = kParetoSize) { return {0, 0, size.width, size.height}; }
 
 Drawing draw(const ParetoModel& m, const ParetoState& state = {}, Size size = kParetoSize) {
   Drawing drawing(size);
@@ -38,7 +36,7 @@ std::set<std::uint64_t> tags(const Drawing& drawing, ItemKind kind) {
 }
 
 Point place(const ParetoModel& m, std::size_t i, const ParetoState& state = {}) {
-  const ParetoPlot plot = pareto_plot(m, whole(), state);
+  const ParetoPlot plot = pareto_plot(m, whole(kParetoSize), state);
   return plot.at(value_of(m, m.points[i], state.x), value_of(m, m.points[i], state.y));
 }
 
@@ -89,7 +87,7 @@ TEST(ParetoModel, HoversSayThePlanItsFiguresAndWhy) {
 TEST(ParetoView, EveryPlanIsADotWhereItsFiguresAre) {
   const ParetoModel m = small();
   const Drawing drawing = draw(m);
-  const ParetoPlot plot = pareto_plot(m, whole(), {});
+  const ParetoPlot plot = pareto_plot(m, whole(kParetoSize), {});
   for (std::size_t i = 0; i < m.points.size(); ++i) {
     const Point at = place(m, i);
     if (!contains(plot.rect, at)) continue;
@@ -121,7 +119,7 @@ TEST(ParetoView, WhatDoesNotFitIsHollowAndBoundsArePaler) {
 TEST(ParetoView, ABrushHoldsWhatLiesInIt) {
   const ParetoModel m = small();
   ParetoState state;
-  const ParetoPlot plot = pareto_plot(m, whole(), state);
+  const ParetoPlot plot = pareto_plot(m, whole(kParetoSize), state);
   const Point a = plot.at(50 * kGib, 4.6), b = plot.at(80 * kGib, 3.95);
   state.brush = brush_between(plot, b, a);  // from whichever corner
   EXPECT_EQ(state.brush, brush_between(plot, a, b));
@@ -147,9 +145,9 @@ TEST(ParetoView, ThousandsBecomeADensityThatLosesNoPlanOfTheFront) {
     const std::set<std::uint64_t> dots = tags(drawing, ItemKind::Dot);
     EXPECT_EQ(dots, std::set<std::uint64_t>(m.front.begin(), m.front.end()));
     std::size_t counted = 0, shown = 0;
-    const ParetoPlot plot = pareto_plot(m, whole(), {});
+    const ParetoPlot plot = pareto_plot(m, whole(kParetoSize), {});
     for (const std::uint64_t cell : tags(drawing, ItemKind::Cell))
-      counted += points_of_cell(m, whole(), {}, {ItemKind::Cell, cell}).size();
+      counted += points_of_cell(m, whole(kParetoSize), {}, {ItemKind::Cell, cell}).size();
     for (std::size_t i = 0; i < m.points.size(); ++i)
       if (dots.count(i) == 0 && contains(plot.rect, place(m, i))) ++shown;
     EXPECT_EQ(counted, shown) << "every plan within the axes is in one cell";
@@ -161,11 +159,11 @@ TEST(ParetoView, ACellStandsForItsQuickest) {
   const ParetoModel m = random(20'000, 4);
   const Drawing drawing = draw(m);
   const std::uint64_t cell = *tags(drawing, ItemKind::Cell).begin();
-  const auto all = points_of_cell(m, whole(), {}, {ItemKind::Cell, cell});
-  const auto chosen = point_of(m, whole(), {}, {ItemKind::Cell, cell});
+  const auto all = points_of_cell(m, whole(kParetoSize), {}, {ItemKind::Cell, cell});
+  const auto chosen = point_of(m, whole(kParetoSize), {}, {ItemKind::Cell, cell});
   ASSERT_TRUE(chosen);
   for (const std::size_t i : all) EXPECT_LE(m.points[*chosen].step, m.points[i].step);
-  EXPECT_EQ(point_of(m, whole(), {}, {ItemKind::Capacity, 0}), std::nullopt);
+  EXPECT_EQ(point_of(m, whole(kParetoSize), {}, {ItemKind::Capacity, 0}), std::nullopt);
 }
 
 RC_GTEST_PROP(ParetoModel, TheStairFallsAndNothingOfTheFrontLiesBelowIt, ()) {
@@ -192,7 +190,7 @@ RC_GTEST_PROP(ParetoModel, TheStairFallsAndNothingOfTheFrontLiesBelowIt, ()) {
 
 RC_GTEST_PROP(ParetoView, PixelsAndValuesAreInverses, ()) {
   const ParetoModel m = random(50, *rc::gen::arbitrary<std::uint32_t>());
-  const ParetoPlot plot = pareto_plot(m, whole(), {});
+  const ParetoPlot plot = pareto_plot(m, whole(kParetoSize), {});
   for (const std::size_t i : m.front) {
     const Point at = place(m, i);
     RC_ASSERT(contains(plot.rect, at));

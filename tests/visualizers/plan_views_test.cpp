@@ -10,17 +10,17 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "core/result/roofline_points.h"
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/small_experiment.h"
-#include "visualizers/communication_view.h"
-#include "visualizers/energy_view.h"
-#include "visualizers/graph_view.h"
-#include "visualizers/mesh_view.h"
-#include "visualizers/svg.h"
-#include "visualizers/utilisation_view.h"
+#include "visualizers/communication/communication_view.h"
+#include "visualizers/drawing/svg.h"
+#include "visualizers/energy/energy_view.h"
+#include "visualizers/mesh/mesh_view.h"
+#include "visualizers/model/graph_view.h"
+#include "visualizers/utilisation/utilisation_view.h"
 
 namespace trainyard {
 namespace {

@@ -2,12 +2,12 @@
 // lives of a tensor, a stack by microbatch; and waves aligned by phase.
 #include "tests/visualizers/golden.h"
 #include "tests/visualizers/small_experiment.h"
-#include "visualizers/memory_stack.h"
-#include "visualizers/memory_view.h"
-#include "visualizers/render.h"
-#include "visualizers/span_search.h"
-#include "visualizers/timeline_view.h"
-#include "visualizers/waves_view.h"
+#include "visualizers/imgui/render.h"
+#include "visualizers/memory/memory_view.h"
+#include "visualizers/time/memory_stack.h"
+#include "visualizers/time/span_search.h"
+#include "visualizers/timeline/timeline_view.h"
+#include "visualizers/waves/waves_view.h"
 
 namespace trainyard {
 namespace {

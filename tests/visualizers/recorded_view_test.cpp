@@ -1,4 +1,4 @@
-#include "visualizers/recorded_view.h"
+#include "visualizers/recorded/recorded_view.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/io/chrome_trace_import.h"
+#include "core/io/traces/chrome_trace_import.h"
 #include "tests/support/kineto_trace.h"
 #include "visualizers/viewmodel/format.h"
 

@@ -1,11 +1,11 @@
 // Measured against predicted, point by point.
-#include "visualizers/residuals_view.h"
+#include "visualizers/roofline/residuals_view.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "visualizers/svg.h"
+#include "visualizers/drawing/svg.h"
 
 namespace trainyard {
 namespace {

@@ -1,4 +1,4 @@
-#include "visualizers/roofline_view.h"
+#include "visualizers/roofline/roofline_view.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "tests/visualizers/labels.h"
 

@@ -1,5 +1,5 @@
 // What a residual comes from, in words, and what of a run is furthest from its prediction.
-#include "visualizers/run_causes.h"
+#include "visualizers/run/run_causes.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/visualizers/small_experiment.h"
-#include "visualizers/run_model.h"
+#include "visualizers/run/run_model.h"
 
 namespace trainyard::testing_run {
 

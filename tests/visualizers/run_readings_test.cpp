@@ -1,5 +1,5 @@
 // Figures beside a run: each as it was measured, with what was predicted of it.
-#include "visualizers/run_readings.h"
+#include "visualizers/run/run_readings.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "tests/visualizers/run_models.h"
-#include "visualizers/run_panels.h"
+#include "visualizers/run/run_panels.h"
 
 namespace trainyard {
 namespace {

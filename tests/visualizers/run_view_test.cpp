@@ -1,4 +1,4 @@
-#include "visualizers/run_view.h"
+#include "visualizers/run/run_view.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/run_models.h"
-#include "visualizers/svg.h"
+#include "visualizers/drawing/svg.h"
 
 namespace trainyard {
 namespace {

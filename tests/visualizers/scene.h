@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "visualizers/drawing.h"
+#include "visualizers/drawing/drawing.h"
 
 namespace trainyard::testing_scene {
 

@@ -1,4 +1,4 @@
-#include "visualizers/schedule_lanes.h"
+#include "visualizers/schedule/schedule_lanes.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/small_experiment.h"
-#include "visualizers/schedules_view.h"
-#include "visualizers/svg.h"
+#include "visualizers/drawing/svg.h"
+#include "visualizers/schedule/schedules_view.h"
 
 namespace trainyard {
 namespace {

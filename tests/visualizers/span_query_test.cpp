@@ -4,7 +4,7 @@
 #include <rapidcheck.h>
 
 #include "core/base/error.h"
-#include "visualizers/palette.h"
+#include "visualizers/drawing/palette.h"
 
 namespace trainyard {
 namespace {

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "visualizers/viewmodel/span_store.h"
+#include "visualizers/viewmodel/span_index.h"
 
 namespace trainyard::testing_rows {
 

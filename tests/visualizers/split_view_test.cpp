@@ -1,4 +1,4 @@
-#include "visualizers/split_view.h"
+#include "visualizers/schedule/split_view.h"
 
 #include <gtest/gtest.h>
 

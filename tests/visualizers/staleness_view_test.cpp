@@ -1,4 +1,4 @@
-#include "visualizers/staleness_view.h"
+#include "visualizers/schedule/staleness_view.h"
 
 #include <gtest/gtest.h>
 

@@ -8,6 +8,7 @@
 
 #include "tests/visualizers/span_rows.h"
 #include "visualizers/viewmodel/length_histogram.h"
+#include "visualizers/viewmodel/span_index.h"
 
 namespace trainyard {
 namespace {

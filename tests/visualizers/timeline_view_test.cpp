@@ -1,4 +1,4 @@
-#include "visualizers/timeline_view.h"
+#include "visualizers/timeline/timeline_view.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/small_experiment.h"
-#include "visualizers/span_search.h"
-#include "visualizers/svg.h"
+#include "visualizers/drawing/svg.h"
+#include "visualizers/time/span_search.h"
 
 namespace trainyard {
 namespace {

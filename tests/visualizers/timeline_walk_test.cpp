@@ -1,4 +1,4 @@
-#include "visualizers/timeline_walk.h"
+#include "visualizers/timeline/timeline_walk.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "tests/visualizers/small_experiment.h"
-#include "visualizers/span_search.h"
+#include "visualizers/time/span_search.h"
 #include "visualizers/viewmodel/crests.h"
 
 namespace trainyard {

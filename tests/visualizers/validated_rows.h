@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "core/validation/validation.h"
 

@@ -1,4 +1,4 @@
-#include "visualizers/validation_view.h"
+#include "visualizers/validation/validation_view.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/validated_rows.h"
-#include "visualizers/svg.h"
+#include "visualizers/drawing/svg.h"
 
 namespace trainyard {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "core/base/csv.h"
 #include "core/base/error.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "tests/visualizers/small_experiment.h"
-#include "visualizers/svg.h"
+#include "visualizers/drawing/svg.h"
 
 namespace trainyard {
 namespace {
@@ -43,8 +43,7 @@ ExperimentPtr real(const std::string& cluster, const std::vector<std::string>& s
 ExperimentPtr pipeline() { return real("h100-sxm:64", {"tp=4", "pp=4", "global-batch=32"}); }
 
 TEST(Views, EachDrawsTheSameBytesTwiceInBothThemesAtAnySize) {
-  const auto cost = roofline_cost_model();
-  const ViewData data = view_data(pipeline(), *cost);
+  const ViewData data(pipeline(), roofline_cost_model());
   for (const View& each : views())
     for (const Size size : {each.size, Size{0, 0}, Size{200, 90}, Size{2400, 1600}})
       for (const Theme theme : {Theme::Dark, Theme::Light}) {
@@ -57,8 +56,7 @@ TEST(Views, EachDrawsTheSameBytesTwiceInBothThemesAtAnySize) {
 }
 
 TEST(Views, WhatCanBePointedAtIsDescribed) {
-  const auto cost = roofline_cost_model();
-  const ViewData data = view_data(pipeline(), *cost);
+  const ViewData data(pipeline(), roofline_cost_model());
   for (const View& each : views()) {
     const Drawing drawing = each.draw(data, each.size, {});
     int described = 0;
@@ -70,11 +68,10 @@ TEST(Views, WhatCanBePointedAtIsDescribed) {
 }
 
 TEST(Views, EachHasItsRowsAndTheyOutliveIt) {
-  const auto cost = roofline_cost_model();
   for (const View& each : views()) {
     DataTable table;
     {
-      const ViewData data = view_data(pipeline(), *cost);
+      const ViewData data(pipeline(), roofline_cost_model());
       table = each.table(data, {});
     }
     EXPECT_GT(table.rows, 0u) << each.name;
@@ -83,6 +80,20 @@ TEST(Views, EachHasItsRowsAndTheyOutliveIt) {
     ASSERT_EQ(read.size(), table.rows + 1) << each.name;
     for (const CsvRecord& record : read)
       ASSERT_EQ(record.fields.size(), table.columns.size()) << each.name << " " << record.line;
+  }
+}
+
+TEST(Views, AModelIsMadeWhenItsViewIsAskedFor) {
+  for (const View& each : views()) {
+    const ViewData data(pipeline(), roofline_cost_model());
+    EXPECT_EQ(data.made(), 0);
+    each.draw(data, each.size, {});
+    // These draw lanes over memory, waves their lanes, and utilisation the spans of the timeline.
+    const bool two = each.name == "analyse" || each.name == "lanes" || each.name == "waves" ||
+                     each.name == "utilisation";
+    EXPECT_EQ(data.made(), two ? 2 : 1) << each.name;
+    each.draw(data, each.size, {});
+    EXPECT_EQ(data.made(), two ? 2 : 1) << each.name;
   }
 }
 
@@ -98,8 +109,7 @@ TEST(Views, UnknownNameNamesTheNearest) {
 
 TEST(RooflinePoints, SharesSumToOneAndNothingIsAboveItsRoof) {
   const ExperimentPtr e = pipeline();
-  const auto cost = roofline_cost_model();
-  const Roofline all = roofline(e->workload, *cost);
+  const Roofline all = roofline(e->workload, *roofline_cost_model());
   double shares = 0;
   for (const RooflinePoint& point : all.points) {
     shares += point.share;
@@ -109,7 +119,8 @@ TEST(RooflinePoints, SharesSumToOneAndNothingIsAboveItsRoof) {
   EXPECT_GT(shares, 0.9);
   Flops parts{};
   for (std::uint32_t d = 0; d < 4; ++d)
-    for (const RooflinePoint& point : roofline(e->workload, *cost, DeviceId{d}).points)
+    for (const RooflinePoint& point :
+         roofline(e->workload, *roofline_cost_model(), DeviceId{d}).points)
       parts += point.flops;
   Flops whole{};
   for (const RooflinePoint& point : all.points) whole += point.flops;
@@ -124,8 +135,7 @@ TEST(RooflinePoints, RingsSendTheirShareOfTheBytes) {
 
 TEST(LayerView, RowsSumToTheModelAndBarsToTheLayers) {
   const ExperimentPtr e = pipeline();
-  const auto cost = roofline_cost_model();
-  const LayerModel model = layer_model(e->workload, *cost);
+  const LayerModel model = layer_model(e->workload, *roofline_cost_model());
   std::int64_t sum = 0;
   for (const LayerRow& row : model.rows)
     if (row.depth == 0) sum += row.parameters;

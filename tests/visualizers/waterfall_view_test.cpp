@@ -1,4 +1,4 @@
-#include "visualizers/waterfall_view.h"
+#include "visualizers/compare/waterfall_view.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "core/timeline/compare.h"
 #include "tests/support/source_dir.h"
-#include "visualizers/svg.h"
+#include "visualizers/drawing/svg.h"
 
 namespace trainyard {
 namespace {

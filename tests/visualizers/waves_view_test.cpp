@@ -1,6 +1,6 @@
 // Tick and tock on one device, written by hand: layers that allocate in forward and release in
 // backward, so that a wave is a ramp of small steps.
-#include "visualizers/waves_view.h"
+#include "visualizers/waves/waves_view.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "tests/support/orders.h"
 #include "tests/support/programs.h"
 #include "tests/visualizers/labels.h"
-#include "visualizers/memory_view.h"
+#include "visualizers/memory/memory_view.h"
 
 namespace trainyard {
 namespace {

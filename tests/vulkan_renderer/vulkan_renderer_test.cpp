@@ -8,8 +8,8 @@
 
 #include "tests/visualizers/scene.h"
 #include "visualizers/imgui/canvas.h"
+#include "visualizers/imgui/render.h"
 #include "visualizers/imgui/vulkan_device.h"
-#include "visualizers/render.h"
 
 namespace trainyard {
 namespace {

@@ -1,6 +1,6 @@
 // Two results held against each other: everything sums, signs follow the direction, swapping turns
 // every change round, and the files say what the comparison says.
-#include "app/workspace/comparison.h"
+#include "app/workspace/comparison/comparison.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <cmath>
 #include <sstream>
 
-#include "app/workspace/comparison_files.h"
+#include "app/workspace/comparison/comparison_files.h"
 #include "core/base/error.h"
-#include "core/io/result_json.h"
-#include "visualizers/svg.h"
+#include "core/io/documents/result_json.h"
+#include "visualizers/drawing/svg.h"
 
 namespace trainyard {
 namespace {

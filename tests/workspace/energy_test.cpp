@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "app/workspace/comparison.h"
+#include "app/workspace/comparison/comparison.h"
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
-#include "visualizers/energy_view.h"
+#include "visualizers/energy/energy_view.h"
 
 namespace trainyard {
 namespace {

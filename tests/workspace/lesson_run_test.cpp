@@ -1,12 +1,12 @@
 // A lesson's check on a run: on a stored one, whose every figure is known, and on a real one.
-#include "app/workspace/lesson_run.h"
+#include "app/workspace/lessons/lesson_run.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "app/workspace/lesson_engine.h"
+#include "app/workspace/lessons/lesson_engine.h"
 #include "core/lesson/lesson_text.h"
 
 namespace trainyard {

@@ -1,10 +1,10 @@
-#include "app/workspace/linked_degrees.h"
+#include "app/workspace/scenario/linked_degrees.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "app/workspace/workspace.h"
-#include "core/methods/settings.h"
+#include "app/workspace/scenario/workspace.h"
+#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {

@@ -1,9 +1,9 @@
 // What a window makes of what a run says while it goes on.
-#include "app/workspace/live_reader.h"
+#include "app/workspace/runs/live_reader.h"
 
 #include <gtest/gtest.h>
 
-#include "app/workspace/workspace.h"
+#include "app/workspace/scenario/workspace.h"
 
 namespace trainyard {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <numeric>
 
-#include "app/workspace/workspace.h"
+#include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
 #include "core/lowering/lower.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 #include "core/plan/balanced.h"
 
 namespace trainyard {

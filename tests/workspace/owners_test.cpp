@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "app/workspace/fixes.h"
-#include "app/workspace/workspace.h"
+#include "app/workspace/scenario/run_once.h"
+#include "app/workspace/scenario/workspace.h"
 
 namespace trainyard {
 namespace {

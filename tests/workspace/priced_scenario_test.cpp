@@ -1,9 +1,9 @@
 // Scenarios with measured prices.
-#include "app/workspace/priced_scenario.h"
+#include "app/workspace/scenario/priced_scenario.h"
 
 #include <gtest/gtest.h>
 
-#include "app/workspace/machine_calibration.h"
+#include "app/workspace/runs/machine_calibration.h"
 #include "core/lowering/lower.h"
 #include "core/validation/local_band.h"
 

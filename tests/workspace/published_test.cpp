@@ -1,12 +1,12 @@
-#include "app/workspace/published.h"
+#include "app/workspace/scenario/published.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "app/workspace/workspace.h"
+#include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {

@@ -1,12 +1,12 @@
 // recompute=optimal becomes explicit where a scenario is opened.
-#include "app/workspace/recompute.h"
+#include "app/workspace/scenario/recompute.h"
 
 #include <gtest/gtest.h>
 
-#include "app/workspace/fixes.h"
-#include "app/workspace/workspace.h"
-#include "core/io/plan_json.h"
-#include "core/methods/settings.h"
+#include "app/workspace/scenario/run_once.h"
+#include "app/workspace/scenario/workspace.h"
+#include "core/io/documents/plan_json.h"
+#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {

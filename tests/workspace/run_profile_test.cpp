@@ -1,12 +1,12 @@
 // What a run measured, as prices: they say of the run's own plan what it took.
-#include "app/workspace/run_profile.h"
+#include "app/workspace/runs/run_profile.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "app/workspace/priced_scenario.h"
-#include "core/io/measured_prices.h"
+#include "app/workspace/scenario/priced_scenario.h"
+#include "core/io/documents/measured_prices.h"
 
 namespace trainyard {
 namespace {

@@ -1,9 +1,9 @@
 // A run becomes a record, and the record the same picture again.
-#include "app/workspace/run_recording.h"
+#include "app/workspace/runs/run_recording.h"
 
 #include <gtest/gtest.h>
 
-#include "app/workspace/run_document.h"
+#include "app/workspace/runs/run_document.h"
 #include "core/base/error.h"
 
 namespace trainyard {

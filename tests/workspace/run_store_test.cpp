@@ -1,6 +1,6 @@
 // The run list: what goes in comes out, searches find what they say, and neither several processes
 // nor a death in the middle loses anything.
-#include "app/workspace/run_store.h"
+#include "app/workspace/runs/run_store.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,15 +1,15 @@
 // Schedules at equal memory: what is compared keeps the budget, batch and sequence, and who does
 // not fit says by how much.
-#include "app/workspace/schedule_panels.h"
+#include "app/workspace/schedules/schedule_panels.h"
 
 #include <gtest/gtest.h>
 
-#include "app/workspace/workspace.h"
+#include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
 #include "core/estimate/estimate.h"
 #include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {

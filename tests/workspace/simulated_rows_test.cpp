@@ -1,4 +1,4 @@
-#include "app/workspace/simulated_rows.h"
+#include "app/workspace/comparison/simulated_rows.h"
 
 #include <gtest/gtest.h>
 

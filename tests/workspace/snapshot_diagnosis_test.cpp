@@ -1,12 +1,13 @@
-#include "app/workspace/snapshot_diagnosis.h"
+#include "app/workspace/comparison/snapshot_diagnosis.h"
 
 #include <gtest/gtest.h>
 
-#include "app/workspace/fixes.h"
-#include "app/workspace/snapshot_document.h"
-#include "app/workspace/workspace.h"
+#include "app/workspace/comparison/snapshot_document.h"
+#include "app/workspace/scenario/run_once.h"
+#include "app/workspace/scenario/setting_words.h"
+#include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
-#include "core/io/memory_snapshot_import.h"
+#include "core/io/snapshots/memory_snapshot_import.h"
 #include "tests/support/snapshot_pickle.h"
 
 namespace trainyard {

@@ -1,14 +1,14 @@
-#include "app/workspace/tuning.h"
+#include "app/workspace/runs/tuning.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <set>
 
-#include "app/workspace/fixes.h"
-#include "app/workspace/training_run.h"
+#include "app/workspace/runs/training_run.h"
+#include "app/workspace/scenario/setting_words.h"
 #include "core/base/error.h"
-#include "core/methods/settings.h"
+#include "core/methods/settings/settings.h"
 
 namespace trainyard {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <vector>
 
+#include "visualizers/drawing/in_parallel.h"
 #include "visualizers/imgui/font_atlas.h"
 #include "visualizers/imgui/painter.h"
-#include "visualizers/viewmodel/in_parallel.h"
 
 namespace trainyard {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "visualizers/drawing.h"
-#include "visualizers/image.h"
+#include "visualizers/drawing/drawing.h"
+#include "visualizers/drawing/image.h"
 #include "visualizers/imgui/fonts.h"
 #include "visualizers/imgui/input_queue.h"
 #include "visualizers/imgui/renderer.h"

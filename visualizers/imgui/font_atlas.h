@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-#include "visualizers/drawing.h"
+#include "visualizers/drawing/drawing.h"
 #include "visualizers/imgui/fonts.h"
 
 namespace trainyard {

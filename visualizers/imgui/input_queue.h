@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "visualizers/drawing.h"
+#include "visualizers/drawing/drawing.h"
 
 namespace trainyard {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <vector>
-#include "visualizers/heat.h"
+#include "visualizers/drawing/heat.h"
 
 namespace trainyard {
 namespace {

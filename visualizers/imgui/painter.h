@@ -5,7 +5,7 @@
 
 #include <imgui.h>
 
-#include "visualizers/drawing.h"
+#include "visualizers/drawing/drawing.h"
 #include "visualizers/imgui/font_atlas.h"
 
 namespace trainyard {

@@ -1,7 +1,7 @@
 // How patterns look as alpha values: one cell that repeats in both directions.
 #pragma once
 
-#include "visualizers/palette.h"
+#include "visualizers/drawing/palette.h"
 
 namespace trainyard {
 

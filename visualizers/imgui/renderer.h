@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "visualizers/image.h"
+#include "visualizers/drawing/image.h"
 
 struct ImDrawData;
 struct ImFontAtlas;

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "visualizers/drawing/in_parallel.h"
 #include "visualizers/imgui/renderer.h"
-#include "visualizers/viewmodel/in_parallel.h"
 
 namespace trainyard {
 namespace {

@@ -90,8 +90,8 @@ struct Walk {
   // Whether the whole node around span i is narrow; moves clear_until past it.
   bool clear_node(std::uint32_t i) {
     const std::uint32_t node = i / kNode;
-    const std::uint32_t level1 = (row.count + 15) / 16;
-    if (level1 < 16) return false;
+    const std::uint32_t level1 = longest_nodes(row.count);
+    if (level1 < kLongestFan) return false;
     const std::uint32_t longest = store.longest[row.longest + level1 + node];
     if (wide(longest)) return false;
     clear_until = (node + 1) * kNode;

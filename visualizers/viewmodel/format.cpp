@@ -212,6 +212,12 @@ std::string format_signed(double value, int decimals) {
   return (value < 0 ? kMinus : "+") + digits;
 }
 
+std::string format_signed_percent(double share) {
+  const std::string size = format_percent(std::abs(share));
+  if (size == format_percent(0)) return "\u00B1" + size;
+  return (share < 0 ? kMinus : "+") + size;
+}
+
 std::string spell_bytes(Bytes b) {
   if (number_style == NumberStyle::Exact) return std::to_string(b.value) + " bytes";
   return number_style == NumberStyle::Si ? spelled(static_cast<double>(b.value), kSiBytes)

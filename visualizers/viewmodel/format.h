@@ -28,6 +28,7 @@ std::string format_large(double);               // short scale: "70.6 B"
 std::string format_intensity(double);           // FLOP per byte: "0.25", "140", "1.20 M"
 /// "+1.50", "−0.81": always with its sign; zero is "±0".
 std::string format_signed(double, int decimals);
+std::string format_signed_percent(double share);  // "+3.8 %", "−0.4 %", "±0.0 %"
 
 /// A figure with its range, both in the figure's unit: "4.938 s (4.59 to 5.28)". The only form in
 /// which a range is told.

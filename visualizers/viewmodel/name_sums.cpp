@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "visualizers/drawing/in_parallel.h"
 #include "visualizers/viewmodel/cover.h"
-#include "visualizers/viewmodel/in_parallel.h"
 #include "visualizers/viewmodel/length_histogram.h"
 
 namespace trainyard {

@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
-#include "visualizers/palette.h"
+#include "visualizers/drawing/palette.h"
 
 namespace trainyard {
 namespace {

@@ -5,14 +5,10 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "visualizers/viewmodel/folding.h"
-#include "visualizers/viewmodel/in_parallel.h"
 
 namespace trainyard {
 namespace {
 
-constexpr std::uint32_t kFan = 16;
-constexpr std::uint32_t kBlock = 64;
 constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
 
 // Which rule of check_span the span breaks, in words.
@@ -33,85 +29,8 @@ constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
               {"row " + std::to_string(row) + ", span " + std::to_string(index)});
 }
 
-std::uint32_t ceil_div(std::uint32_t n, std::uint32_t by) { return n / by + (n % by != 0); }
-
 std::int64_t length(const SpanStore& store, std::size_t global) {
   return store.end[global] - store.start[global];
-}
-
-// Nodes of a row's levels, all together.
-std::size_t nodes_of(const SpanRow& row) {
-  std::size_t nodes = 0;
-  for (std::uint32_t level = ceil_div(row.count, kFan);; level = ceil_div(level, kFan)) {
-    nodes += level;
-    if (level < kFan) return nodes;
-  }
-}
-
-// Indices of one block of at most 64 spans: its time by category, and the longest of each 16.
-void index_block(SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
-                 BusyTimes& busy) {
-  for (std::uint32_t group = first; group < last; group += kFan) {
-    std::uint32_t best = group;
-    std::int64_t most = -1;
-    for (std::uint32_t i = group; i < std::min(last, group + kFan); ++i) {
-      const std::int64_t taken = length(store, row.first + i);
-      busy[store.category[row.first + i]] += taken;
-      if (taken > most) most = taken, best = i;
-    }
-    store.longest[row.longest + group / kFan] = best;
-  }
-}
-
-// The levels above the first, each from the one below.
-void index_upper_levels(SpanStore& store, const SpanRow& row) {
-  std::size_t below = row.longest, next = row.longest + ceil_div(row.count, kFan);
-  for (std::uint32_t nodes = ceil_div(row.count, kFan); nodes >= kFan;
-       nodes = ceil_div(nodes, kFan)) {
-    const std::size_t level = next;
-    for (std::uint32_t n = 0; n < nodes; n += kFan) {
-      std::uint32_t best = store.longest[below + n];
-      for (std::uint32_t i = n + 1; i < std::min(nodes, n + kFan); ++i) {
-        const std::uint32_t other = store.longest[below + i];
-        if (length(store, row.first + other) > length(store, row.first + best)) best = other;
-      }
-      store.longest[next++] = best;
-    }
-    below = level;
-  }
-}
-
-// Into the row's parts of the arrays.
-void index_row(SpanStore& store, const SpanRow& row) {
-  BusyTimes busy{};
-  BusyTimes* before = &store.busy_before[row.blocks];
-  for (std::uint32_t first = 0; first < row.count; first += kBlock) {
-    *before++ = busy;
-    index_block(store, row, first, std::min(row.count, first + kBlock), busy);
-  }
-  *before = busy;
-  index_upper_levels(store, row);
-}
-
-// Puts the folds of the rows one behind the other.
-void keep_folds(SpanStore& store, std::vector<RowFolds>& rows) {
-  std::size_t levels = 0, folds = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    store.rows[i].first_level = static_cast<std::uint32_t>(levels);
-    store.rows[i].levels = static_cast<std::uint32_t>(rows[i].levels.size());
-    for (FoldLevel& level : rows[i].levels) level.first += folds;
-    levels += rows[i].levels.size();
-    folds += rows[i].folds.size();
-  }
-  store.fold_levels.clear();
-  store.folds.clear();
-  store.fold_levels.reserve(levels);
-  store.folds.reserve(folds);
-  for (RowFolds& row : rows) {
-    store.fold_levels.insert(store.fold_levels.end(), row.levels.begin(), row.levels.end());
-    store.folds.insert(store.folds.end(), row.folds.begin(), row.folds.end());
-    row = {};
-  }
 }
 
 void add_scan(const SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
@@ -123,10 +42,10 @@ void add_scan(const SpanStore& store, const SpanRow& row, std::uint32_t first, s
 // Whole spans [first, last) of the row.
 void add_whole(const SpanStore& store, const SpanRow& row, std::uint32_t first, std::uint32_t last,
                BusyTimes& busy) {
-  const std::uint32_t low = ceil_div(first, kBlock), high = last / kBlock;
+  const std::uint32_t low = (first + kBusyBlock - 1) / kBusyBlock, high = last / kBusyBlock;
   if (low >= high) return add_scan(store, row, first, last, busy);
-  add_scan(store, row, first, low * kBlock, busy);
-  add_scan(store, row, high * kBlock, last, busy);
+  add_scan(store, row, first, low * kBusyBlock, busy);
+  add_scan(store, row, high * kBusyBlock, last, busy);
   const BusyTimes& from = store.busy_before[row.blocks + low];
   const BusyTimes& to = store.busy_before[row.blocks + high];
   for (std::size_t c = 0; c < kCategorySlots; ++c) busy[c] += to[c] - from[c];
@@ -155,31 +74,6 @@ void add_row(SpanStore& store, const std::vector<RowSpan>& spans, std::uint32_t 
   add_row(
       store, static_cast<std::uint32_t>(spans.size()), [&](std::uint32_t i) { return spans[i]; },
       covered_by);
-}
-
-void index_spans(SpanStore& store) {
-  std::size_t nodes = 0, blocks = 0;
-  for (SpanRow& row : store.rows) {
-    row.longest = nodes;
-    row.blocks = blocks;
-    nodes += nodes_of(row);
-    blocks += ceil_div(row.count, kBlock) + 1;
-  }
-  store.longest.resize(nodes);
-  store.busy_before.resize(blocks);
-  std::vector<RowFolds> folds(store.rows.size());
-  in_parallel(store.rows.size(), [&](std::size_t i) {
-    index_row(store, store.rows[i]);
-    // While the row's spans are still in the processor's cache.
-    folds[i] = index_folds(store, static_cast<std::uint32_t>(i));
-  });
-  keep_folds(store, folds);
-  // A copy of millions of spans costs more than a few spare ones.
-  if (store.start.capacity() - store.start.size() <= store.start.size() / 16) return;
-  store.start.shrink_to_fit();
-  store.end.shrink_to_fit();
-  store.name.shrink_to_fit();
-  store.category.shrink_to_fit();
 }
 
 RowSpan span_at(const SpanStore& store, std::uint32_t row, std::uint32_t index) {
@@ -217,16 +111,16 @@ std::uint32_t longest_of(const SpanStore& store, std::uint32_t row, std::uint32_
   // looked at one by one.
   const std::uint32_t* level = nullptr;
   const std::uint32_t* above = store.longest.data() + r.longest;
-  std::uint32_t above_nodes = ceil_div(r.count, kFan);
+  std::uint32_t above_nodes = longest_nodes(r.count);
   const auto look = [&](std::uint32_t n) { consider(level == nullptr ? n : level[n]); };
   while (first < last) {
-    while (first < last && first % kFan != 0) look(first++);
-    while (first < last && last % kFan != 0) look(--last);
-    first /= kFan;
-    last /= kFan;
+    while (first < last && first % kLongestFan != 0) look(first++);
+    while (first < last && last % kLongestFan != 0) look(--last);
+    first /= kLongestFan;
+    last /= kLongestFan;
     level = above;
     above += above_nodes;
-    above_nodes = ceil_div(above_nodes, kFan);
+    above_nodes = longest_nodes(above_nodes);
   }
   return best;
 }

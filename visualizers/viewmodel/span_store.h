@@ -44,6 +44,15 @@ struct FoldLevel {
 
 inline constexpr std::uint32_t kMostSpans = (1u << 29) - 1;  // of a row
 
+/// Spans of a block of SpanStore::busy_before.
+inline constexpr std::uint32_t kBusyBlock = 64;
+/// Spans of a node of the finest level of SpanStore::longest, and nodes of one of the level above.
+inline constexpr std::uint32_t kLongestFan = 16;
+/// Nodes of a level over so many spans, or over so many nodes of the level below.
+constexpr std::uint32_t longest_nodes(std::uint32_t below) {
+  return (below + kLongestFan - 1) / kLongestFan;
+}
+
 inline constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
 struct SpanRow {
@@ -63,7 +72,7 @@ struct SpanStore {
   std::vector<std::int64_t> start, end;  // ns
   std::vector<std::uint32_t> name;
   std::vector<std::uint8_t> category;
-  // Indices, made by index_spans.
+  // Indices, made by index_spans (span_index.h) after the last add_row.
   std::vector<std::uint32_t> longest;  // a row's levels, finest first: longest of 16 spans, of 256,
                                        // ...
   std::vector<BusyTimes> busy_before;  // a row's time before each block of 64 spans, and after the
@@ -83,9 +92,7 @@ void add_row(SpanStore&, std::uint32_t count, const SpanOf& span_of,
              std::uint32_t covered_by = kNoRow);
 /// Makes room for that many spans; saves moving them while rows are added.
 void reserve_spans(SpanStore&, std::size_t);
-/// Builds the indices of all rows, on all processors; call it once, after the last add_row.
-/// Everything below needs it.
-void index_spans(SpanStore&);
+// Everything below needs the indices.
 
 RowSpan span_at(const SpanStore&, std::uint32_t row, std::uint32_t index);
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/base/units.h"
-#include "visualizers/drawing.h"
+#include "visualizers/drawing/drawing.h"
 
 namespace trainyard {
 

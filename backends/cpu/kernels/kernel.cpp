@@ -7,15 +7,10 @@
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/flush_subnormals.h"
 #include "backends/cpu/kernels/one_thread.h"
-#include "backends/cpu/kernels/operands.h"
 #include "core/base/error.h"
 
 namespace trainyard {
 namespace {
-
-std::string called(const KernelCall& call) {
-  return call.node.name + " (" + std::string(call.node.op->name) + ")";
-}
 
 bool sixteen_bits(DType type) { return type == DType::BF16 || type == DType::F16; }
 
@@ -99,24 +94,12 @@ std::int64_t View::elements() const {
   return count;
 }
 
+std::string KernelCall::name() const { return node.name + " (" + std::string(node.op->name) + ")"; }
+
 const FactView* KernelCall::fact(std::string_view what) const {
   for (const FactView& f : facts)
     if (f.what == what && f.data != nullptr) return &f;
   return nullptr;
-}
-
-void missing_operand(const KernelCall& call, const char* what, std::size_t position,
-                     const std::vector<TensorId>& ids) {
-  const std::string name = position < ids.size() ? "\"" + call.graph[ids[position]].name + "\""
-                                                 : std::to_string(position);
-  throw Error(Error::Kind::Internal,
-              called(call) + " reads " + what + name + ", which is not there");
-}
-
-const FactView& needed_fact(const KernelCall& call, std::string_view what) {
-  if (const FactView* found = call.fact(what)) return *found;
-  throw Error(Error::Kind::Internal,
-              called(call) + " reads its " + std::string(what) + ", which is not there");
 }
 
 KernelFunction CpuKernel::of(Pass pass) const {
@@ -129,7 +112,7 @@ void run_kernel(const KernelCall& call, Pass pass) {
   const CpuKernel& kernel = cpu_kernel(*call.node.op);
   if (!kernel.refused.empty())
     throw Error(Error::Kind::Unsupported,
-                called(call) + " cannot be run: " + std::string(kernel.refused));
+                call.name() + " cannot be run: " + std::string(kernel.refused));
   const KernelFunction function = kernel.of(pass);
   if (function == nullptr) return;
   stay_on_one_thread();

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "backends/cpu/kernels/scratch.h"
@@ -67,6 +68,8 @@ struct KernelCall {
   Scratch& scratch;
   int tensor_rank = 0;  // which part of a dimension divided by tp this device holds
 
+  /// "fc1 (matmul)", for sentences.
+  std::string name() const;
   /// Null when the op does not keep it in this call.
   const FactView* fact(std::string_view what) const;
 };

@@ -65,9 +65,8 @@ void expect_elements(const KernelCall& call, const HostTensor& made, const View&
                      const char* what) {
   if (static_cast<std::int64_t>(made.values.size()) != place.elements())
     throw Error(Error::Kind::Internal,
-                call.node.name + " (" + std::string(call.node.op->name) + "): its " + what +
-                    " has " + std::to_string(made.values.size()) + " elements, and room for " +
-                    std::to_string(place.elements()));
+                call.name() + ": its " + what + " has " + std::to_string(made.values.size()) +
+                    " elements, and room for " + std::to_string(place.elements()));
 }
 
 void add_to(const KernelCall& call, const HostTensor& part, const View& sum, bool add) {

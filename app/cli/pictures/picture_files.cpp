@@ -1,0 +1,23 @@
+#include "app/cli/pictures/picture_files.h"
+
+#include <ostream>
+
+#include "app/cli/text/scenario_words.h"
+#include "visualizers/drawing/png.h"
+#include "visualizers/drawing/svg.h"
+#include "visualizers/imgui/render.h"
+
+namespace trainyard {
+
+bool asks_for_picture(const Words& words) { return words.has("svg") || words.has("png"); }
+
+void write_picture(const Drawing& drawing, Theme theme, const Words& words, Streams& streams) {
+  const auto write = [&](std::string_view flag, const std::string& bytes) {
+    write_file(words.text(flag), bytes);
+    if (!words.has("quiet")) streams.err << "wrote " << words.text(flag) << "\n";
+  };
+  if (words.has("svg")) write("svg", to_svg(drawing, theme));
+  if (words.has("png")) write("png", to_png(render(drawing, 2, theme)));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,15 @@
+// A drawing as the files that --svg and --png ask for.
+#pragma once
+
+#include "app/cli/verb.h"
+#include "visualizers/drawing/drawing.h"
+#include "visualizers/drawing/palette.h"
+
+namespace trainyard {
+
+/// Whether either flag was given.
+bool asks_for_picture(const Words&);
+/// Writes those that were given, and says so. Throws Error{Io}.
+void write_picture(const Drawing&, Theme, const Words&, Streams&);
+
+}  // namespace trainyard

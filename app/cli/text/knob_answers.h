@@ -1,0 +1,36 @@
+// The other answers of "trainyard knobs", each as text and as a document: a boundary, what flips
+// two plans, who owns the peak, another wrapping.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/result/owners.h"
+#include "planners/sensitivity/boundary.h"
+#include "planners/sensitivity/flip.h"
+#include "planners/sensitivity/recompute_effect.h"
+#include "planners/sensitivity/resharding.h"
+#include "planners/sensitivity/wrapping.h"
+
+namespace trainyard {
+
+std::string boundary_text(const KnobBoundary&);
+std::string boundary_document(const KnobBoundary&);  // trainyard/boundary@1
+
+/// Names: how each plan is called, the first given one first.
+struct FlipNames {
+  std::string a, b;
+};
+std::string flip_text(const Flip&, const FlipNames&);
+std::string flip_document(const Flip&, const FlipNames&);  // trainyard/flip@1
+
+std::string owners_text(const Owners&, const RecomputeEffect&);
+std::string owners_document(const Owners&, const RecomputeEffect&);  // trainyard/owners@1
+
+std::string wrapping_text(const Scenario&, const std::vector<Wrapping>&);
+std::string wrapping_document(const std::vector<Wrapping>&);  // trainyard/wrapping@1
+
+std::string resharding_text(const Scenario&, const std::vector<Resharding>&);
+std::string resharding_document(const std::vector<Resharding>&);  // trainyard/resharding@1
+
+}  // namespace trainyard

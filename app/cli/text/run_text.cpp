@@ -1,0 +1,109 @@
+#include "app/cli/text/run_text.h"
+#include "app/cli/text/lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "app/workspace/runs/run_document.h"
+#include "core/base/units_text.h"
+
+namespace trainyard {
+namespace {
+
+std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
+
+constexpr std::size_t kColumns = 64;
+
+void write_loss(Out& out, const TrainingReport& r) {
+  const std::vector<double>& losses = r.run.losses;
+  if (losses.empty()) return;
+  line(out, "loss          {:.4g} at step 1, {:.4g} at step {}", losses.front(), losses.back(),
+       losses.size());
+  line(out, "              {}", sparkline(losses, kColumns));
+  if (r.run.skipped > 0)
+    line(out, "skipped       {} updates whose gradients had overflowed", r.run.skipped);
+  if (!r.evaluation) return;
+  line(out, "evaluation    loss {:.4g}{} over {} samples that it was not trained on",
+       r.evaluation->loss,
+       r.evaluation->accuracy >= 0 ? ", " + readable_share(r.evaluation->accuracy) + " right" : "",
+       r.evaluation->samples);
+}
+
+void write_speed(Out& out, const TrainingReport& r) {
+  line(out, "step          {} measured, {} predicted ({})",
+       readable_step(r.comparison.measured_step), readable_step(r.comparison.predicted_step),
+       signed_percent(r.comparison.step_share()));
+  line(out, "throughput    {:.4g} samples/s", r.run.samples_per_second);
+  const Result& m = r.measured->result;
+  line(out, "utilisation   MFU {} of {} dense, bubble {}, exposed communication {}",
+       readable_share(m.mfu), readable(m.peak_flops), readable_share(m.bubble_fraction),
+       readable_share(m.exposed_communication_fraction));
+}
+
+Bytes of(const DeviceMemory& m, Category category) {
+  return m.most_by_category[static_cast<std::size_t>(category)];
+}
+
+void write_memory(Out& out, const TrainingReport& r) {
+  line(out, "\nmemory of each device, measured; every category at its own most");
+  line(out, "  {:>6} {:>10} {:>10} {:>8}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10}", "device",
+       "peak", "predicted", "apart", "weights", "gradients", "optimizer", "activations", "traffic",
+       "workspace");
+  const std::size_t shown = std::min<std::size_t>(r.run.memory.size(), 16);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const DeviceMemory& m = r.run.memory[i];
+    const WaveResidual& wave = r.comparison.waves[m.device.value];
+    const std::string name = m.peer > 0 ? fmt::format("{}.{}", m.device.value, m.peer)
+                                        : fmt::format("{}", m.device.value);
+    line(out, "  {:>6} {:>10} {:>10} {:>8}  {:>10} {:>10} {:>10} {:>11} {:>10} {:>10}", name,
+         readable(m.most), readable(wave.predicted_peak), readable_share(wave.over_work_share()),
+         readable(of(m, Category::Weights)), readable(of(m, Category::Gradients)),
+         readable(of(m, Category::OptimizerState)),
+         readable(of(m, Category::Activations) + of(m, Category::Recomputed)),
+         readable(of(m, Category::Communication)), readable(of(m, Category::Workspace)));
+  }
+  if (shown < r.run.memory.size())
+    line(out, "  and {} devices more; --json has them all", r.run.memory.size() - shown);
+  line(out,
+       "  apart: farthest that the measured wave is from the predicted one at the same point "
+       "of the work");
+  Bytes scratch{};
+  for (const DeviceMemory& m : r.run.memory) scratch = std::max(scratch, m.scratch);
+  if (scratch.value > 0)
+    line(out, "  kernels took up to {} of a thread's own beside it", readable(scratch));
+}
+
+void write_causes(Out& out, const TrainingReport& r) {
+  const TimelineComparison& c = r.comparison;
+  line(out, "\ntime of device {}, measured and predicted", c.device.value);
+  const auto whole = static_cast<double>(std::max<std::int64_t>(1, c.measured_step.count()));
+  for (const CauseResidual& cause : c.causes) {
+    if (cause.predicted.count() == 0 && cause.measured.count() == 0) continue;
+    line(out, "  {:<17} {:>10}  {:>10}  {:>6} of the step, residual {:>7}", cause.name,
+         readable_step(cause.measured), readable_step(cause.predicted),
+         readable_share(static_cast<double>(cause.measured.count()) / whole),
+         signed_percent(static_cast<double>(cause.difference().count()) / whole));
+  }
+  line(out, "  residuals are shares of the measured step and sum to its difference");
+}
+
+}  // namespace
+
+std::string run_text(const TrainingReport& r) {
+  Out out;
+  const Result& p = r.predicted->result;
+  line(out, "{} {} on {}; {}{}", r.run.stopped ? "stopped" : "trained", p.model_name,
+       p.cluster_name, r.data,
+       r.run.first_step > 0 ? fmt::format(", resumed at step {}", r.run.first_step) : "");
+  write_loss(out, r);
+  if (!r.measured) return out;
+  write_speed(out, r);
+  write_memory(out, r);
+  write_causes(out, r);
+  return out;
+}
+
+}  // namespace trainyard

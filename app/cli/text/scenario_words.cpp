@@ -1,0 +1,105 @@
+#include "app/cli/text/scenario_words.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <ostream>
+#include <utility>
+
+#include "app/workspace/scenario/workspace.h"
+#include "core/io/bytes/files.h"
+#include "core/io/documents/order_json.h"
+#include "core/lowering/lower.h"
+
+namespace trainyard {
+
+std::vector<Flag> with_scenario_flags(std::vector<Flag> own) {
+  std::vector<Flag> flags = {
+      {"model", "M",
+       "a name of \"trainyard models\", a preset as cnn:classes=10, a config.json or its folder, a "
+       "safetensors, GGUF, ONNX or trainyard/model file, or published:ID"},
+      {"cluster", "C",
+       "device:count with options, as h100-sxm:64, a trainyard/cluster file, or published:ID"},
+      {"plan", "P", "a trainyard/plan file, or published:ID: a row of \"trainyard validate\""},
+      {"set", "KEY=VALUE", "one field of the plan, as tp=8", true}};
+  flags.insert(flags.end(), own.begin(), own.end());
+  flags.push_back({"out", "FILE", "writes there instead of standard output"});
+  flags.push_back({"quiet", "", "no warnings and no progress"});
+  return flags;
+}
+
+Flag order_flag() {
+  return {"order", "FILE",
+          "an edited order of work instead of the schedule's: text or trainyard/order"};
+}
+
+Scenario open_scenario(const Words& words, Streams& streams) {
+  Scenario scenario =
+      open({words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set"),
+            words.has("calibration") ? words.text("calibration") : std::string()});
+  if (words.has("order")) scenario.plan.order = to_text(read_order(words.text("order")));
+  const Diagnostics found = check(scenario);
+  throw_if_errors(found);
+  if (words.has("quiet")) return scenario;
+  for (const std::string& sentence : scenario.model.assumed)
+    streams.err << "note: --model: " << sentence << "\n";
+  warn(found, streams);
+  return scenario;
+}
+
+void warn(const Diagnostics& found, Streams& streams) {
+  for (const Diagnostic& d : found) {
+    if (d.severity == Diagnostic::Severity::Note) continue;
+    streams.err << "warning: " << (d.place.text.empty() ? "" : d.place.text + ": ") << d.message
+                << (d.fix.empty() ? "" : "; try " + d.fix) << "\n";
+  }
+}
+
+Scenario open_parts(const Words& words) {
+  return open_named(
+      {words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")});
+}
+
+Flag calibration_flag() {
+  return {"calibration", "FILE",
+          "a trainyard/calibration file (what this machine was measured at) or a trainyard/profile "
+          "(parameters fitted to rows)"};
+}
+
+std::unique_ptr<CostModel> open_costs(const Words& words, Scenario& scenario) {
+  if (!words.has("calibration")) return nullptr;
+  return open_cost_model(words.text("calibration"), scenario);
+}
+
+Flag grain_flag() {
+  return {"grain", "GRAIN",
+          "order: an instruction a phase (default); op: one an operator (default where waves share "
+          "a device)"};
+}
+
+Grain grain_word(const Words& words, const Scenario& scenario) {
+  if (!words.has("grain")) return natural_grain(scenario);
+  return words.choice("grain", {"order", "op"}, "order") == "op" ? Grain::Op : Grain::Order;
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  struct stat facts{};
+  if (stat(path.c_str(), &facts) != 0 || S_ISREG(facts.st_mode))
+    return write_file_atomically(path, bytes);
+  // A terminal, pipe or null device is written to, never replaced.
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) throw Error(Error::Kind::Io, "the file could not be written", {path});
+}
+
+void deliver(const std::string& text, const Words& words, Streams& streams) {
+  if (!words.has("out")) {
+    streams.out << text;
+    return;
+  }
+  write_file(words.text("out"), text);
+  if (!words.has("quiet")) streams.err << "wrote " << words.text("out") << "\n";
+}
+
+}  // namespace trainyard

@@ -1,0 +1,169 @@
+// calibrate: measures this machine at the kernels that models ask for.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/text/scenario_words.h"
+#include "app/cli/verbs/calibrate_files.h"
+#include "app/workspace/runs/machine_calibration.h"
+#include "app/workspace/scenario/local_cluster.h"
+#include "app/workspace/scenario/workspace.h"
+#include "backends/cpu/calibration/calibrate.h"
+#include "core/base/units_text.h"
+#include "core/io/bytes/files.h"
+#include "core/io/documents/calibration_json.h"
+#include "core/io/documents/profile_json.h"
+#include "core/model/ops.h"
+#include "core/validation/calibrate_rows.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<Workload> workloads_of(const Words& words, Streams& streams) {
+  if (!words.has("model")) {
+    for (const char* flag : {"cluster", "plan", "set"})
+      if (words.has(flag))
+        throw Error(Error::Kind::InvalidInput,
+                    "expected --model beside it: without one the models of the zoo are measured",
+                    {"--" + std::string(flag)});
+    return standard_workloads();
+  }
+  Words with_cluster = words;
+  if (!words.has("cluster"))
+    with_cluster.add("cluster", local_cluster(words.integer("devices", 1, 256, 1), {}).name);
+  const Scenario scenario = open_scenario(with_cluster, streams);
+  expect_local(scenario);
+  std::vector<Workload> list;
+  list.push_back(prepare(scenario));
+  return list;
+}
+
+std::string kernel_words(const Work& work) {
+  return work.kernel < 0 ? "optimizer" : kernel_name(work.kernel);
+}
+
+// The kernels that take most of the time, with how sure their times are.
+std::string text(const Calibration& c) {
+  std::string out = fmt::format("{}\n\ncopy          {} and {}\nreduce        {}\n", c.machine,
+                                readable(c.copy.start), readable(c.copy.rate), readable(c.reduce));
+  out += fmt::format(
+      "kernels       {} shapes; steps held back were off by {:.1f} % in the middle, "
+      "{:.1f} % at worst\n\n",
+      c.kernels.size(), 100 * c.residual_median, 100 * c.residual_worst);
+  std::vector<const KernelTiming*> list;
+  for (const KernelTiming& timing : c.kernels) list.push_back(&timing);
+  std::stable_sort(list.begin(), list.end(),
+                   [](const KernelTiming* a, const KernelTiming* b) { return a->time > b->time; });
+  if (list.size() > 24) list.resize(24);
+  out += fmt::format("  {:<28} {:>22} {:>10} {:>9} {:>14} {:>12}\n", "kernel", "shape", "time",
+                     "spread", "arithmetic", "traffic");
+  for (const KernelTiming* t : list) {
+    const Work& w = t->work;
+    const double seconds = to_seconds(t->time);
+    const std::string shape =
+        w.k > 0 ? fmt::format("{}{} x {} x {}", w.count > 1 ? fmt::format("{} of ", w.count) : "",
+                              w.m, w.n, w.k)
+                : "";
+    out += fmt::format(
+        "  {:<28} {:>22} {:>10} {:>7.1f} % {:>14} {:>12}\n", kernel_words(w), shape,
+        readable(t->time), 100 * t->spread, readable(FlopsPerSecond{w.flops.value / seconds}),
+        readable(BytesPerSecond{static_cast<double>((w.read + w.written).value) / seconds}));
+  }
+  if (list.size() < c.kernels.size())
+    out += fmt::format("  and {} that take less\n", c.kernels.size() - list.size());
+  return out;
+}
+
+// Which parameters the rows moved, the farthest first.
+std::string text(const ParameterProfile& profile) {
+  std::string out = fmt::format(
+      "{}\n\n              median    p90  worst\nas shipped   {:>6.1f} % {:>4.1f} % {:>4.1f} %\n"
+      "fitted       {:>6.1f} % {:>4.1f} % {:>4.1f} %\n\n",
+      profile.rows, 100 * profile.before.median, 100 * profile.before.p90,
+      100 * profile.before.worst, 100 * profile.after.median, 100 * profile.after.p90,
+      100 * profile.after.worst);
+  out += fmt::format("  {:<28}{:>10}{:>10}  {:<9}{}\n", "parameter", "shipped", "fitted", "unit",
+                     "uncertainty left");
+  for (const ParameterInfo* row : moved_parameters(profile))
+    out +=
+        fmt::format("  {:<28}{:>10.4g}{:>10.4g}  {:<9}{:.0f} %\n", row->name,
+                    profile.shipped[row->parameter], profile.parameters[row->parameter], row->unit,
+                    100 * profile.determined[static_cast<std::size_t>(row->parameter)]);
+  for (const std::string& note : profile.notes) out += note + "\n";
+  return out;
+}
+
+int calibrate_rows(const Words& words, Streams& streams) {
+  for (const char* flag : {"model", "cluster", "plan", "set", "devices", "seconds"})
+    if (words.has(flag))
+      throw Error(Error::Kind::InvalidInput, "expected without --rows: rows say what was run",
+                  {"--" + std::string(flag)});
+  const std::string path = words.text("rows");
+  Diagnostics warnings;
+  const RowSet set = prepare_rows(read_rows(read_file(path), path, &warnings));
+  if (!words.has("quiet")) {
+    for (const Diagnostic& d : warnings) streams.err << d.place.text << ": " << d.message << "\n";
+    for (const SkippedRow& row : set.skipped)
+      streams.err << "skipped " << row.row.id << ": " << row.reason << "\n";
+  }
+  const ParameterProfile profile = calibrate_to_rows(set, path, 2);
+  const std::string document = write_profile(profile);
+  if (words.has("out")) write_file(words.text("out"), document);
+  streams.out << (words.has("json") ? document : text(profile));
+  if (words.has("out") && !words.has("quiet")) streams.err << "wrote " << words.text("out") << "\n";
+  return kDone;
+}
+
+int run_calibrate(const Words& words, Streams& streams) {
+  if (asks_for_calibrate_files(words)) return calibrate_files(words, streams);
+  if (words.has("rows")) return calibrate_rows(words, streams);
+  const double box = words.number("seconds", 0.1, 86400, 10);
+  const std::vector<Workload> workloads = workloads_of(words, streams);
+  const bool shown = !words.has("quiet") && &streams.err == &std::cerr && isatty(STDERR_FILENO);
+  const Calibration c =
+      calibrate(workloads, {.box = seconds(box), .progress = [&](double share) {
+                              if (shown)
+                                streams.err << fmt::format("\rmeasuring {:3.0f} %", 100 * share)
+                                            << std::flush;
+                            }});
+  if (shown) streams.err << "\r\x1b[K";
+  const std::string document = write_calibration(c);
+  if (words.has("out")) write_file(words.text("out"), document);
+  streams.out << (words.has("json") ? document : text(c));
+  if (words.has("out") && !words.has("quiet")) streams.err << "wrote " << words.text("out") << "\n";
+  return kDone;
+}
+
+}  // namespace
+
+Verb calibrate_verb() {
+  std::vector<Flag> flags = with_scenario_flags(
+      {{"rows", "FILE.csv",
+        "fits the cost model's parameters to these measured rows instead (columns of "
+        "assets/validation/README.md)"},
+       {"devices", "N", "on so many virtual devices of this machine, as --cluster cpu:N"},
+       {"seconds", "S", "about so long; else 10"},
+       {"json", "",
+        "the document alone: trainyard/calibration@1, profile@1, links@1 or snapshot@1"}});
+  for (const Flag& flag : calibrate_file_flags()) flags.push_back(flag);
+  for (Flag& flag : flags)
+    if (flag.name == "out") flag.doc = "writes that document there";
+  return {.name = "calibrate",
+          .summary =
+              "Measures this machine at a model's kernels, or fits to measured rows, for "
+              "--calibration; reads nccl-tests and memory snapshots.",
+          .flags = std::move(flags),
+          .examples = {"calibrate --seconds 2 --out machine.json",
+                       "calibrate --model gpt-tiny --devices 2 --set tp=2 --set precision=fp32 "
+                       "--seconds 1"},
+          .run = run_calibrate};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,262 @@
+// models, hardware, methods: what there is to choose from, with sources.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "app/cli/text/lines.h"
+#include "app/cli/text/scenario_words.h"
+#include "app/cli/verbs/collectives.h"
+#include "core/base/units_text.h"
+#include "core/cluster/cluster.h"
+#include "core/cost/physical.h"
+#include "core/io/documents/device_json.h"
+#include "core/methods/catalogue.h"
+#include "core/model/zoo.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<Flag> catalogue_flags(std::vector<Flag> own) {
+  own.push_back({"out", "FILE", "writes there instead of standard output"});
+  own.push_back({"quiet", "", "no diagnostics"});
+  return own;
+}
+
+// Models
+
+void list_models(Out& out) {
+  line(out, "{:<24} {:<12} {:>18} {:>18}  source", "name", "family", "parameters", "active");
+  for (const ZooEntry& entry : zoo())
+    line(out, "{:<24} {:<12} {:>18} {:>18}  {}{}", entry.name, entry.family, entry.parameters,
+         entry.active_parameters, entry.source,
+         entry.published_exactly ? "" : " (rounded there; counted here)");
+}
+
+void show_model(Out& out, const Model& model) {
+  line(out, "{} ({})", model.name, model.family);
+  line(out, "parameters         {}", parameters(model));
+  line(out, "active parameters  {}", active_parameters(model));
+  line(out, "layers             {}", layer_count(model));
+  if (model.sequence > 1) line(out, "sequence           {}", model.sequence);
+  line(out, "source             {}", model.source);
+  for (const std::string& sentence : model.assumed) line(out, "assumed            {}", sentence);
+  for (const Block& block : model.blocks) {
+    line(out, "\n{} x {}, {} parameters each", block.count, block.name, parameters(block));
+    for (const Tensor& tensor : block.graph.tensors)
+      if (tensor.kind == TensorKind::Parameter)
+        line(out, "  {:<32} {}{}", tensor.name, to_text(tensor.shape),
+             tensor.tied_to.empty() ? "" : ", tied to " + tensor.tied_to);
+  }
+}
+
+int run_models(const Words& words, Streams& streams) {
+  Out out;
+  if (words.has(""))
+    show_model(out, zoo_model(words.text("")));
+  else
+    list_models(out);
+  deliver(out, words, streams);
+  return kDone;
+}
+
+// Hardware
+
+void list_devices(Out& out) {
+  line(out, "{:<22} {:<26} {:>5} {:>10} {:>10} {:>14}", "name", "device", "year", "memory",
+       "bandwidth", "16-bit dense");
+  for (const Device& d : devices()) {
+    const DType half = supports(d, DType::BF16) ? DType::BF16 : DType::F16;
+    line(out, "{:<22} {:<26} {:>5} {:>10} {:>10} {:>14}", d.id, d.name, d.year,
+         readable(d.memory.value), readable(d.memory_bandwidth.value),
+         supports(d, half) ? readable(peak(d, half)) : "none");
+  }
+  line(out, "\nIn a cluster: DEVICE:COUNT[,OPTION]... with the options\n{}", kClusterOptions);
+}
+
+class DeviceText {
+ public:
+  DeviceText(Out& out, bool explain) : out_(out), explain_(explain) {}
+
+  template <class T>
+  void quantity(std::string_view what, const Sourced<T>& number) {
+    row(what, readable(number.value), number.source);
+  }
+  void number(std::string_view what, const Sourced<double>& value) {
+    row(what, to_text(value.value), value.source);
+  }
+  void row(std::string_view what, const std::string& value, std::string_view source) {
+    if (explain_)
+      line(out_, "  {:<26} {:>14}  {}", what, value, source);
+    else
+      line(out_, "  {:<26} {:>14}", what, value);
+  }
+
+ private:
+  Out& out_;
+  bool explain_;
+};
+
+void show_device(Out& out, const Device& d, bool explain) {
+  line(out, "{}: {} {}, {}", d.id, d.vendor, d.name, d.year);
+  DeviceText text(out, explain);
+  text.quantity("memory (" + d.memory_kind + ")", d.memory);
+  text.quantity("memory bandwidth", d.memory_bandwidth);
+  for (const Peak& one : d.peaks)
+    text.quantity(fmt::format("{} dense peak", to_string(one.type)), one.rate);
+  text.quantity("scale-up (" + d.scale_up_kind + ")", d.scale_up);
+  text.row("scale-up domain", std::to_string(d.scale_up_domain), to_string(d.scale_up_topology));
+  text.quantity("scale-up latency", d.scale_up_latency);
+  text.quantity("network", d.network);
+  text.quantity("network latency", d.network_latency);
+  text.quantity("host link", d.host_link);
+  text.quantity("kernel launch", d.launch);
+  text.quantity("message start", d.message_start);
+  text.quantity("driver and libraries", d.context);
+  if (d.power.value.value > 0) text.quantity("board power", d.power);
+  if (d.idle_power.value.value > 0) text.quantity("idle power", d.idle_power);
+  if (d.price_low) text.number("low price, USD/h", *d.price_low);
+  if (d.price_high) text.number("high price, USD/h", *d.price_high);
+  const Efficiency& e = d.efficiency;
+  text.number("products reach", e.product);
+  text.number("8-bit products, of that", e.eight_bit);
+  text.number("TF32 products, of that", e.tf32);
+  text.number("fused attention reaches", e.attention);
+  text.number("memory streams reach", e.memory);
+  text.number("scale-up reductions reach", e.scale_up);
+  text.number("network reductions reach", e.network);
+  text.number("one message reaches", e.send);
+  text.number("all-to-all reaches", e.all_to_all);
+}
+
+// What predictions read beside the device's figures.
+void show_parameters(Out& out, std::span<const Parameter> which) {
+  line(out, "\nparameters of predictions: value, what was believed before the fit, meaning");
+  const Parameters shipped;
+  for (const Parameter p : which) {
+    const ParameterInfo& row = info(p);
+    line(out, "  {:<26} {:>8} {:<6} {:>8}  {}", row.name, to_text(shipped[p]), row.unit,
+         to_text(row.prior), row.meaning);
+    line(out, "  {:<26} from {}{}", "", row.source,
+         row.fitted_on.empty() ? "; not fitted" : fmt::format("; fitted on {}", row.fitted_on));
+  }
+}
+
+void explain_all(Out& out) {
+  for (const Device& d : devices()) show_device(out, d, true), out += '\n';
+  std::vector<Parameter> all;
+  for (const ParameterInfo& row : parameter_table()) all.push_back(row.parameter);
+  show_parameters(out, all);
+}
+
+void explain(Out& out, const Device& d) {
+  show_device(out, d, true);
+  show_parameters(out, parameters_of(d));
+}
+
+int run_hardware(const Words& words, Streams& streams) {
+  Out out;
+  if (words.has("collectives"))
+    out = collectives_text(parse_cluster(words.text("")));
+  else if (words.has("json"))
+    out = device_document(device(words.text("")));
+  else if (words.has("explain") && words.has(""))
+    explain(out, device(words.text("")));
+  else if (words.has("explain"))
+    explain_all(out);
+  else if (words.has(""))
+    show_device(out, device(words.text("")), false);
+  else
+    list_devices(out);
+  deliver(out, words, streams);
+  return kDone;
+}
+
+// Methods
+
+std::string cite(const Paper& paper) {
+  return fmt::format("{}, \"{}\", {}{}", paper.authors, paper.title, paper.venue,
+                     paper.year > 0 ? fmt::format(" {}", paper.year) : "");
+}
+
+void list_methods(Out& out) {
+  std::optional<MethodAxis> axis;
+  for (const Method& m : methods()) {
+    if (axis != m.axis) line(out, "{}{}", axis ? "\n" : "", to_string(m.axis));
+    axis = m.axis;
+    line(out, "  {:<22} {}", m.name, m.summary);
+    line(out, "  {:<22} {}", "", cite(m.paper));
+    line(out, "  {:<22} {}", "", m.file);
+  }
+}
+
+void methods_table(Out& out) {
+  line(out, "| method | does | paper | file |\n| --- | --- | --- | --- |");
+  for (const Method& m : methods())
+    line(out, "| `{}` | {} | {}, {} {} | [{}]({}) |", m.name, m.summary, m.paper.authors,
+         m.paper.venue, m.paper.year, m.file.substr(m.file.rfind('/') + 1), m.file);
+}
+
+void show_method(Out& out, const Method& m) {
+  line(out, "{} ({})\n{}\n", m.name, to_string(m.axis), m.summary);
+  line(out, "gains       {}\ncosts       {}\nlegal when  {}", m.card.gains, m.card.costs,
+       m.card.legal_when);
+  line(out, "paper       {}\nfile        {}", cite(m.paper), m.file);
+  if (!m.params.empty()) line(out, "\nparameters as --set takes them, with their defaults");
+  for (const ParamSpec& spec : m.params)
+    line(out, "  {:<32} {:<10} {}", fmt::format("{}.{}", m.name, spec.name), to_text(spec.fallback),
+         spec.doc);
+}
+
+int run_methods(const Words& words, Streams& streams) {
+  Out out;
+  if (words.has(""))
+    show_method(out, method(words.text("")));
+  else if (words.has("markdown"))
+    methods_table(out);
+  else
+    list_methods(out);
+  deliver(out, words, streams);
+  return kDone;
+}
+
+}  // namespace
+
+Verb models_verb() {
+  return {.name = "models",
+          .summary = "The models that have a name here, or one of them with its tensors.",
+          .positional = "NAME",
+          .positional_doc = "a model, as llama-3-70b",
+          .flags = catalogue_flags({}),
+          .examples = {"models", "models llama-3-70b"},
+          .run = run_models};
+}
+
+Verb hardware_verb() {
+  return {
+      .name = "hardware",
+      .summary = "The devices and their figures; with --explain, where each figure is from.",
+      .positional = "NAME",
+      .positional_doc = "a device, as h100-sxm; with --collectives a cluster, as h100-sxm:64",
+      .flags = catalogue_flags(
+          {{"explain", "", "the source of every number, and every parameter that predictions read"},
+           {"json", "", "one trainyard/device@1 document with both"},
+           {"collectives", "",
+            "of a cluster: algorithm, time and bandwidths of collectives by size"}}),
+      .examples = {"hardware", "hardware h100-sxm --explain", "hardware gb300 --json",
+                   "hardware h100-sxm:64 --collectives"},
+      .run = run_hardware};
+}
+
+Verb methods_verb() {
+  return {.name = "methods",
+          .summary = "The training methods: what each gains and costs, its paper and its file.",
+          .positional = "NAME",
+          .positional_doc = "a method, as zero",
+          .flags = catalogue_flags({{"markdown", "", "the table of the README"}}),
+          .examples = {"methods", "methods zero"},
+          .run = run_methods};
+}
+
+}  // namespace trainyard

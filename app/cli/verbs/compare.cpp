@@ -1,0 +1,197 @@
+// compare: two results or runs beside each other, in time by cause and bytes by category, in parts
+// that sum to the difference.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/pictures/picture_files.h"
+#include "app/cli/text/scenario_words.h"
+#include "app/workspace/comparison/comparison.h"
+#include "app/workspace/comparison/comparison_files.h"
+#include "core/base/units_text.h"
+#include "core/io/json/json.h"
+#include "core/io/json/schema.h"
+
+namespace trainyard {
+namespace {
+
+std::string time_text(double s) {
+  return (s < 0 ? "-" : "") + readable_step(Duration{std::llround(std::abs(s) * 1e9)});
+}
+std::string bytes_text(double b) {
+  return (b < 0 ? "-" : "") + readable(Bytes{std::llround(std::abs(b))});
+}
+
+std::string waterfall(const char* title, const ComparedParts& a, const ComparedParts& b,
+                      std::string (*words)(double)) {
+  std::string out =
+      fmt::format("\n{:<22} {:>12} {:>12} {:>12} {:>9}\n", title, "A", "B", "difference", "of A");
+  const double whole = std::max(a.sum(), 1e-30);
+  const auto row = [&](std::string name, double x, double y) {
+    std::replace(name.begin(), name.end(), '_', ' ');
+    out += fmt::format("{:<22} {:>12} {:>12} {:>12} {:>7.1f} %\n", "  " + name, words(x), words(y),
+                       (y > x ? "+" : "") + words(y - x), 100 * (y - x) / whole);
+  };
+  for (const std::string& name : part_names(a, b)) row(name, a.of(name), b.of(name));
+  row("together", a.sum(), b.sum());
+  return out;
+}
+
+std::string fields_text(const Difference& d) {
+  std::size_t width = 14;
+  for (const FieldDifference& f : d.fields)
+    width = std::max({width, f.mine.size(), f.theirs.size()});
+  std::string out = fmt::format(
+      "\nfield by field, by the closed form, each on top of those above it\n  {:<20} {:>{}} {:>{}} "
+      "{:>12} {:>12}\n",
+      "", "A", width, "B", width, "step", "peak");
+  const auto row = [&](const std::string& field, const std::string& a, const std::string& b,
+                       Duration step, Bytes peak) {
+    const double s = to_seconds(step), bytes = static_cast<double>(peak.value);
+    out +=
+        fmt::format("  {:<20} {:>{}} {:>{}} {:>12} {:>12}\n", field, a, width, b, width,
+                    (s > 0 ? "+" : "") + time_text(s), (bytes > 0 ? "+" : "") + bytes_text(bytes));
+  };
+  for (const FieldDifference& f : d.fields) row(f.field, f.mine, f.theirs, f.step, f.peak);
+  row("together", "", "", d.theirs.step - d.mine.step, d.theirs.peak - d.mine.peak);
+  return out;
+}
+
+Json fields_json(const Difference& d) {
+  Json list = Json::list();
+  for (const FieldDifference& f : d.fields) {
+    Json one = Json::object();
+    one.set("field", f.field);
+    one.set("a", f.mine);
+    one.set("b", f.theirs);
+    one.set("seconds", to_seconds(f.step));
+    one.set("bytes", f.peak.value);
+    list.push(std::move(one));
+  }
+  return list;
+}
+
+Json waterfall_json(const ComparedParts& a, const ComparedParts& b) {
+  Json list = Json::list();
+  for (const std::string& name : part_names(a, b)) {
+    Json one = Json::object();
+    one.set("name", name);
+    one.set("a", a.of(name));
+    one.set("b", b.of(name));
+    one.set("difference", b.of(name) - a.of(name));
+    list.push(std::move(one));
+  }
+  Json json = Json::object();
+  json.set("a", a.sum());
+  json.set("b", b.sum());
+  json.set("parts", std::move(list));
+  return json;
+}
+
+std::string reasons_text(const ResultComparison& c) {
+  std::string text;
+  for (const std::string& reason : c.reasons) text += "  " + reason + "\n";
+  return text;
+}
+
+std::string figures_text(const ResultComparison& c) {
+  std::string text = fmt::format("\n{:<20} {:>12} {:>12}  {}\n", "figures", "A", "B", "difference");
+  for (const FigureCard& card : figure_cards(c)) {
+    std::string judged = card.judgement == Judgement::Better  ? ", better"
+                         : card.judgement == Judgement::Worse ? ", worse"
+                                                              : "";
+    text += fmt::format("{:<20} {:>12} {:>12}  {}{}\n", "  " + card.title, card.a, card.b,
+                        card.change, judged);
+  }
+  return text;
+}
+
+Json reasons_json(const ResultComparison& c) {
+  Json list = Json::list();
+  for (const std::string& reason : c.reasons) list.push(reason);
+  return list;
+}
+
+Json figures_json(const ResultComparison& c) {
+  Json list = Json::list();
+  for (const ComparedFigure& f : c.figures) {
+    Json one = Json::object();
+    one.set("name", f.key);
+    if (f.a) one.set("a", *f.a);
+    if (f.b) one.set("b", *f.b);
+    one.set("less_is_better", f.less_is_better);
+    list.push(std::move(one));
+  }
+  return list;
+}
+
+void write_pictures(const ResultComparison& c, const Words& words, Streams& streams) {
+  const auto write = [&](std::string_view flag, const std::string& bytes) {
+    write_file(words.text(flag), bytes);
+    if (!words.has("quiet")) streams.err << "wrote " << words.text(flag) << "\n";
+  };
+  if (asks_for_picture(words)) write_picture(comparison_picture(c), Theme::Dark, words, streams);
+  if (words.has("csv")) write("csv", comparison_csv(c));
+  if (words.has("html")) write("html", comparison_html(c, "", Theme::Light));
+}
+
+int run_compare(const Words& words, Streams& streams) {
+  const std::vector<std::string> sides = words.texts("");
+  const Request base{words.text("model"), words.text("cluster"), words.text("plan"),
+                     words.texts("set")};
+  ComparedResult first = open_compared(sides[0], base), second = open_compared(sides[1], base);
+  const ResultComparison c = compare_results(std::move(first), std::move(second));
+  write_pictures(c, words, streams);
+  if (words.has("json")) {
+    Json json = Json::object();
+    json.set("schema", schema_name(schema("trainyard/comparison")));
+    json.set("a", c.a.name);
+    json.set("b", c.b.name);
+    json.set("headline", c.headline);
+    json.set("reasons", reasons_json(c));
+    json.set("figures", figures_json(c));
+    json.set("seconds", waterfall_json(c.a.seconds, c.b.seconds));
+    json.set("bytes", waterfall_json(c.a.bytes, c.b.bytes));
+    if (c.fields) json.set("fields", fields_json(*c.fields));
+    deliver(write_json(json), words, streams);
+    return kDone;
+  }
+  deliver(fmt::format("A  {}\nB  {}\n\n{}.\n", c.a.name, c.b.name, c.headline) + reasons_text(c) +
+              figures_text(c) +
+              waterfall("critical device's step", c.a.seconds, c.b.seconds, time_text) +
+              waterfall("worst device's peak", c.a.bytes, c.b.bytes, bytes_text) +
+              (c.fields ? fields_text(*c.fields) : ""),
+          words, streams);
+  return kDone;
+}
+
+}  // namespace
+
+Verb compare_verb() {
+  return {.name = "compare",
+          .summary =
+              "Two plans, results or runs: time and bytes by cause, summing to the "
+              "difference.",
+          .positional = "A B",
+          .positional_doc =
+              "each settings of a plan, as \"tp=2 zero=1\", published:ID, run:ID, or a "
+              "trainyard/result or trainyard/run document",
+          .positional_required = true,
+          .positionals = 2,
+          .flags = with_scenario_flags(
+              {{"json", "", "one trainyard/comparison@1 document and nothing else"},
+               {"svg", "FILE", "draws both over each other there, with causes, beside the text"},
+               {"png", "FILE", "the same as pixels, two a logical one"},
+               {"csv", "FILE", "every figure, cause, category, rank and field as a row"},
+               {"html", "FILE", "one page with all of it, which needs no other file"}}),
+          .examples = {"compare \"pp=2\" \"dp=2 zero=1\" --model gpt-tiny --cluster cpu:2 --set "
+                       "global-batch=8"},
+          .run = run_compare};
+}
+
+}  // namespace trainyard

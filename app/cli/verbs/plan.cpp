@@ -1,0 +1,349 @@
+// plan: the best plans for a model on a cluster, the front of time, memory and money, and why every
+// other plan lost.
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <ostream>
+
+#include "app/cli/interrupt.h"
+#include "app/cli/pictures/plan_picture.h"
+#include "app/cli/text/plan_text.h"
+#include "app/cli/text/scenario_words.h"
+#include "core/base/error.h"
+#include "core/base/units_text.h"
+#include "core/io/documents/plan_json.h"
+#include "core/methods/settings/settings.h"
+#include "planners/plans/mpi_ranks.h"
+
+namespace trainyard {
+namespace {
+
+[[noreturn]] void refuse_plan_flag(std::string_view flag, const std::string& message) {
+  throw Error(Error::Kind::InvalidInput, message, {"--" + std::string(flag)});
+}
+
+// One line that is written over, on a terminal only.
+class SearchLine {
+ public:
+  SearchLine(const Words& words, Streams& streams)
+      : err_(streams.err),
+        shown_(!words.has("quiet") && &streams.err == &std::cerr && isatty(STDERR_FILENO) != 0) {}
+  ~SearchLine() {
+    if (open_) err_ << "\r\x1b[K" << std::flush;
+  }
+  SearchLine(const SearchLine&) = delete;
+  SearchLine& operator=(const SearchLine&) = delete;
+
+  void update(const SearchProgress& now) {
+    if (!shown_) return;
+    const auto at = std::chrono::steady_clock::now();
+    if (open_ && at - last_ < std::chrono::milliseconds(100)) return;
+    last_ = at, open_ = true;
+    std::string text = fmt::format("\r\x1b[Ktried {}", now.tried);
+    if (now.total > 0) text += fmt::format(" of {}", now.total);
+    text += fmt::format("  fitting {}", now.fitting);
+    if (!now.front.empty())
+      text += fmt::format("  best so far {}  front {}", readable_step(now.front.front().step),
+                          now.front.size());
+    if (now.simulating) text += "  simulating the best";
+    err_ << text << std::flush;
+  }
+
+ private:
+  std::ostream& err_;
+  const bool shown_;
+  bool open_ = false;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+Bound bound_of(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
+    refuse_plan_flag(
+        "bound", fmt::format("expected KEY=VALUES as tp=1..8, found \"{}\"", word.substr(0, 80)));
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+PlanQuestion question_of(const Words& words) {
+  PlanQuestion question;
+  question.request = {words.text("model"), words.text("cluster"), words.text("plan"),
+                      words.texts("set")};
+  for (const char* flag : {"global-batch", "seq"})
+    if (words.has(flag)) {
+      words.integer(flag, 1, 1'000'000'000'000, 1);
+      const std::vector<std::string> keys = setting_keys(question.request.settings);
+      if (std::find(keys.begin(), keys.end(), flag) != keys.end())
+        refuse_plan_flag(flag,
+                         fmt::format("expected either this or --set {}=..., found both", flag));
+      question.request.settings.push_back(fmt::format("{}={}", flag, words.text(flag)));
+    }
+  for (const std::string& word : words.texts("bound")) question.bounds.push_back(bound_of(word));
+  question.calibration = words.text("calibration");
+  return question;
+}
+
+SearchOptions options_of(const Words& words, const Clock& clock) {
+  SearchOptions options;
+  const std::string by = words.choice("objective", {"time", "memory", "money"}, "time");
+  options.objective = by == "time"     ? PlanObjective::Time
+                      : by == "memory" ? PlanObjective::Memory
+                                       : PlanObjective::Money;
+  options.top = static_cast<std::size_t>(words.integer("top", 1, 10'000, 10));
+  options.threads = static_cast<int>(words.integer("threads", 0, 4096, 0));
+  options.simulate = static_cast<std::size_t>(words.integer("simulate", 0, 1000, 8));
+  if (words.has("spare")) options.spare = parse_bytes(words.text("spare"), {"--spare"});
+  options.clock = &clock;
+  return options;
+}
+
+void expect_priced(const PlanSpace& space, const SearchOptions& options) {
+  const Device& device = space.base().cluster.device;
+  if (options.objective == PlanObjective::Money && (!device.price_low || !device.price_high))
+    refuse_plan_flag(
+        "objective",
+        fmt::format("nobody's price of {} is known; time and memory can be asked", device.id));
+  if (options.spare >= device.memory.value)
+    refuse_plan_flag("spare", fmt::format("expected less than the {} that a device has, found {}",
+                                          readable(device.memory.value), readable(options.spare)));
+}
+
+// As many as oneTBB takes: the cores that this process may use.
+int threads_of(const SearchOptions& options) {
+  cpu_set_t cores;
+  if (options.threads > 0 || sched_getaffinity(0, sizeof cores, &cores) != 0)
+    return std::max(1, options.threads);
+  return CPU_COUNT(&cores);
+}
+
+void fill(PlanAnswer& answer, PlanPrices& prices, const Words& words) {
+  for (const Candidate& c : answer.found.best)
+    answer.best.push_back(prices.result(answer.space, c));
+  for (const Candidate& c : answer.found.front)
+    answer.front.push_back(prices.estimated(answer.space.scenario(c.id)));
+  answer.fates = fate_samples(answer.space, answer.found, answer.options);
+  if (answer.found.best.empty()) answer.none = no_plan(answer.space, answer.found, answer.options);
+  const std::int64_t starts = words.integer("refine", 0, 1000, 8);
+  if (!words.has("why") && starts > 0 && !answer.found.stopped && !answer.found.best.empty() &&
+      answer.options.objective == PlanObjective::Time)
+    answer.refined =
+        refine(answer.space, answer.found, answer.options, static_cast<std::size_t>(starts));
+  if (words.has("why"))
+    answer.why = why_plan(answer.space, answer.found, answer.options, prices,
+                          plan_words_of(words.text("why")));
+}
+
+void write_refined(const PlanAnswer& answer, const Words& words, Streams& streams) {
+  const auto most = static_cast<std::int64_t>(answer.refined.size());
+  if (most == 0)
+    refuse_plan_flag("refined", "nothing beyond the grid is quicker than the best of it");
+  const std::int64_t which = words.integer("refined", 1, most, 1);
+  const RefinedPlan& chosen = answer.refined[static_cast<std::size_t>(which - 1)];
+  Scenario s = answer.space.scenario(chosen.from);
+  s.plan = chosen.plan;
+  write_file(words.text("out"), plan_document(complete(s)));
+  if (!words.has("quiet"))
+    streams.err << "wrote refined plan " << which << " to " << words.text("out") << "\n";
+}
+
+void write_files(const PlanAnswer& answer, const Words& words, Streams& streams) {
+  if (words.has("all")) write_file(words.text("all"), plans_csv(answer.space, answer.found));
+  if (!words.has("out") || answer.found.best.empty()) return;
+  if (words.has("refined")) return write_refined(answer, words, streams);
+  const std::vector<Candidate>& best = answer.found.best;
+  const auto rank =
+      static_cast<std::size_t>(words.integer("rank", 1, static_cast<std::int64_t>(best.size()), 1));
+  const Candidate& chosen = best[rank - 1];
+  write_file(words.text("out"), chosen_plan(answer.space, chosen.id));
+  if (words.has("quiet")) return;
+  streams.err << "wrote #" << rank << " to " << words.text("out");
+  if (chosen.devices != answer.space.base().cluster.count)
+    streams.err << ", a plan for " << chosen.devices << " devices";
+  streams.err << "\n";
+}
+
+int exit_of(const PlanAnswer& answer, const Words& words, Streams& streams) {
+  if (answer.found.best.empty()) return answer.found.stopped ? kFailed : kNotMet;
+  const std::optional<Evidence>& evidence = answer.best.front().evidence;
+  if (words.has("strict") && (!evidence || evidence->outside)) {
+    streams.err << (evidence ? evidence->sentence : "nothing was held against rows") << "\n";
+    return kOutside;
+  }
+  return kDone;
+}
+
+// A search made ready: what is wrong with its words was said before.
+struct Study {
+  SteadyClock clock;
+  SearchOptions options;
+  PlanSpace space;
+  PlanPrices prices;
+
+  explicit Study(const Words& words)
+      : options(options_of(words, clock)),
+        space(open_space(question_of(words))),
+        prices(words.text("calibration")) {
+    for (const char* flag : {"rank", "refined"})
+      if (words.has(flag) && !words.has("out"))
+        refuse_plan_flag(flag, "expected --out FILE beside it, which says where the plan goes");
+    if (words.has("why")) expect_words(space, plan_words_of(words.text("why")));
+    expect_priced(space, options);
+  }
+};
+
+SearchResult searched(Study& study, const Words& words, Streams& streams) {
+  SearchLine progress(words, streams);
+  study.options.progress = [&](const SearchProgress& now) { progress.update(now); };
+  study.prices.equip(study.options);
+  SearchResult found = search(study.space, study.options);
+  study.options.progress = {};
+  return found;
+}
+
+int print_answer(Study& study, const SearchResult& found, const Words& words, Streams& streams) {
+  PlanAnswer answer{.space = study.space,
+                    .found = found,
+                    .options = study.options,
+                    .threads = threads_of(study.options),
+                    .ranks = study.options.ranks != nullptr ? study.options.ranks->count() : 1,
+                    .best = {},
+                    .front = {},
+                    .fates = {},
+                    .refined = {},
+                    .none = {},
+                    .why = {}};
+  fill(answer, study.prices, words);
+  write_files(answer, words, streams);
+  write_search_pictures(answer, words, streams);
+  streams.out << (words.has("json")  ? search_document(answer)
+                  : words.has("why") ? why_text(answer)
+                                     : search_text(answer));
+  return exit_of(answer, words, streams);
+}
+
+// Every rank has to come to the same end: where one cannot begin, none does.
+void begin_together(Ranks& ranks, const std::exception_ptr& failed, const std::string& why) {
+  const std::vector<std::string> all = ranks.all_gather(why);
+  if (failed != nullptr) std::rethrow_exception(failed);
+  for (std::size_t r = 0; r < all.size(); ++r)
+    if (!all[r].empty())
+      throw Error(Error::Kind::InvalidInput, all[r], {fmt::format("rank {}", r)});
+}
+
+// All that decides what a search does.
+std::string question_text(const Study& study) {
+  const Scenario& base = study.space.base();
+  const SearchOptions& o = study.options;
+  std::string text = fmt::format("{} of {} layers\n{}\n{} {} {} {}\n{}", base.model.name,
+                                 layer_count(base.model), base.cluster.name, to_string(o.objective),
+                                 o.top, o.simulate, o.spare.value, plan_document(base.plan));
+  for (const Knob& knob : study.space.knobs())
+    text += fmt::format("{}={}\n", knob.key, fmt::join(knob.values, ","));
+  return text;
+}
+
+std::unique_ptr<Study> open_together(Ranks& ranks, const Words& words) {
+  std::unique_ptr<Study> study;
+  std::exception_ptr failed;
+  std::string why;
+  try {
+    study = std::make_unique<Study>(words);
+  } catch (const Error& error) {
+    failed = std::current_exception(), why = describe(error);
+  } catch (const std::exception& error) {
+    failed = std::current_exception(), why = error.what();
+  }
+  begin_together(ranks, failed, why);
+  // Ranks that were asked different things would wait for each other's answers for ever.
+  const std::vector<std::string> asked = ranks.all_gather(question_text(*study));
+  for (std::size_t r = 1; r < asked.size(); ++r)
+    if (asked[r] != asked.front())
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("rank {} was asked for another search than rank 0", r), {"plan"});
+  return study;
+}
+
+// A rank that fails alone, out of memory say, would leave the others waiting for it.
+int search_together(LaunchedRanks& ranks, const Words& words, Streams& streams) {
+  const std::unique_ptr<Study> study = open_together(ranks, words);
+  study->options.ranks = &ranks;
+  SearchResult found;
+  try {
+    found = searched(*study, words, streams);
+  } catch (const std::exception& error) {
+    streams.err << "rank " << ranks.rank() << ": " << error.what() << std::endl;
+    ranks.abandon(kFailed);
+  }
+  // The first rank speaks for all.
+  return ranks.rank() == 0 ? print_answer(*study, found, words, streams) : kDone;
+}
+
+int run_plan(const Words& words, Streams& streams) {
+  // Ctrl-C reaches all ranks through what started them, and ends them.
+  if (const std::unique_ptr<LaunchedRanks> ranks = join_ranks())
+    return search_together(*ranks, words, streams);
+  Study study(words);
+  SearchResult found;
+  {
+    const InterruptStop interrupt;
+    study.options.stop = interrupt.token();
+    found = searched(study, words, streams);
+  }
+  return print_answer(study, found, words, streams);
+}
+
+}  // namespace
+
+Verb plan_verb() {
+  return {
+      .name = "plan",
+      .summary = "Searches for the best plans, and says why every other one lost.",
+      .flags =
+          {{"model", "M",
+            "a name of \"trainyard models\", a config.json or its folder, a trainyard/model file, "
+            "or published:ID"},
+           {"cluster", "C",
+            "device:count with options, as h100-sxm:64, a trainyard/cluster file, or published:ID"},
+           {"global-batch", "N", "samples of one step: every plan has this"},
+           {"seq", "N", "tokens of a sample (default: the model's own)"},
+           {"objective", "WHAT", "time (the default), memory or money"},
+           {"top", "K", "plans of the list (default 10)"},
+           {"set", "KEY=VALUE", "fixes a knob, as tp=8, or any other field of every plan", true},
+           {"bound", "KEY=VALUES", "what a knob may be: 8, 1..8, 1,2,4 or any", true},
+           {"plan", "P", "a trainyard/plan file that gives what no knob changes"},
+           {"spare", "BYTES", "to be left over on every device, as 4GiB"},
+           {"simulate", "N", "simulates so many of the list, and ranks by that (default 8)"},
+           {"refine", "N",
+            "so many plans beyond the grid: layers recomputed just as far as memory asks, layers "
+            "split by cost (default 8)"},
+           {"why", "WORDS",
+            "explains one plan instead, as \"tp=8,pp=2\": the best with these words"},
+           {"all", "FILE", "writes every plan tried with its figures and fate, as CSV"},
+           {"out", "FILE", "writes the winner as a trainyard/plan file"},
+           {"rank", "N", "writes this one of the list instead"},
+           {"refined", "N", "writes this one of those beyond the grid instead"},
+           {"svg", "FILE",
+            "draws every plan there: memory, step time, the front, what does not fit"},
+           {"png", "FILE", "the same as pixels, two a logical one"},
+           {"threads", "N", "at once (default: one a core)"},
+           calibration_flag(),
+           {"json", "", "one trainyard/search@1 document and nothing else"},
+           {"strict", "", "exit 4 when the winner lies outside the range of measured runs"},
+           {"quiet", "", "no progress and no diagnostics"}},
+      .examples =
+          {"plan --model llama-3-8b --cluster h100-sxm:8 --global-batch 64 --bound "
+           "schedule=1f1b,zb-v --bound micro-batch=1..4",
+           "plan --model llama-3-8b --cluster h100-sxm:16 --global-batch 64 --set schedule=1f1b "
+           "--bound zero=0,1 --bound micro-batch=1,2 --why \"tp=8,pp=2\"",
+           "plan --model gpt2 --cluster h100-sxm:8 --global-batch 64 --set pp=1 --bound "
+           "devices=1..8 --objective money --top 3 --json"},
+      .splits = true,
+      .run = run_plan};
+}
+
+}  // namespace trainyard

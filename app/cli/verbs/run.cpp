@@ -1,0 +1,253 @@
+// run: trains for real on this machine, and says what was measured beside what was predicted.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "app/cli/interrupt.h"
+#include "app/cli/text/run_text.h"
+#include "app/cli/text/scenario_words.h"
+#include "app/workspace/runs/run_document.h"
+#include "app/workspace/runs/run_recording.h"
+#include "app/workspace/runs/run_store.h"
+#include "app/workspace/runs/training_run.h"
+#include "app/workspace/scenario/local_cluster.h"
+#include "app/workspace/scenario/workspace.h"
+#include "core/base/error.h"
+#include "core/base/units_text.h"
+#include "core/exporters/trace_event.h"
+#include "visualizers/drawing/svg.h"
+#include "visualizers/view_data.h"
+
+namespace trainyard {
+namespace {
+
+// One line that is written over on a terminal, and a line for every tenth elsewhere.
+class Progress {
+ public:
+  Progress(const Words& words, Streams& streams, LiveSink& live, std::int64_t steps)
+      : err_(streams.err),
+        live_(live),
+        steps_(steps),
+        quiet_(words.has("quiet")),
+        terminal_(&streams.err == &std::cerr && isatty(STDERR_FILENO) != 0) {}
+
+  void update() {
+    live_.drain(spans_, memory_, updates_);
+    for (const LiveMemory& sample : memory_) most_ = std::max(most_, total(sample.bytes));
+    spans_.clear(), memory_.clear();
+    if (updates_.empty()) return;
+    const LiveStep last = updates_.back();
+    const Duration took = last.at - last_at_;
+    const std::int64_t did = last.step - last_step_;
+    updates_.clear();
+    last_at_ = last.at, last_step_ = last.step;
+    if (quiet_) return;
+    const bool end = last.step >= steps_;
+    const auto now = std::chrono::steady_clock::now();
+    if (terminal_ && !end && now - shown_ < std::chrono::milliseconds(100)) return;
+    if (!terminal_ && !end && 10 * last.step / steps_ == tenth_) return;
+    shown_ = now, tenth_ = 10 * last.step / steps_;
+    const std::string text =
+        fmt::format("step {}/{}  loss {:.4f}  {} a step  peak {}", last.step, steps_, last.loss,
+                    readable(did > 0 ? took / did : took), readable(most_));
+    err_ << (terminal_ ? "\r\x1b[K" : "") << text << (terminal_ && !end ? "" : "\n") << std::flush;
+    open_ = terminal_ && !end;
+  }
+  /// Leaves the line that would have been written over.
+  void finish() {
+    update();
+    if (open_) err_ << "\n" << std::flush;
+    open_ = false;
+  }
+
+ private:
+  std::ostream& err_;
+  LiveSink& live_;
+  const std::int64_t steps_;
+  const bool quiet_, terminal_;
+  bool open_ = false;
+  std::chrono::steady_clock::time_point shown_{};
+  std::int64_t tenth_ = -1, last_step_ = 0;
+  Instant last_at_{};
+  Bytes most_{};
+  std::vector<LiveSpan> spans_;
+  std::vector<LiveMemory> memory_;
+  std::vector<LiveStep> updates_;
+};
+
+[[noreturn]] void refuse_run_flag(const std::string& flag, const std::string& sentence) {
+  throw Error(Error::Kind::InvalidInput, sentence, {"--" + flag});
+}
+
+void expect_cpu(const Words& words) {
+  const std::string backend = words.choice("backend", {"cpu", "vulkan", "mpi"}, "cpu");
+  if (backend != "cpu")
+    throw Error(Error::Kind::Unsupported,
+                "this program was built without the backend \"" + backend +
+                    "\"; \"cpu\" trains on this machine",
+                {"--backend"});
+}
+
+// --devices N and --memory-limit say what --cluster cpu:N,memory=... says in one word.
+std::string cluster_words(const Words& words) {
+  if (words.has("cluster")) {
+    for (const char* flag : {"devices", "memory-limit"})
+      if (words.has(flag))
+        refuse_run_flag(flag,
+                        "expected either --cluster or --" + std::string(flag) + ", found both");
+    return words.text("cluster");
+  }
+  const std::int64_t devices = words.integer("devices", 1, 256, 1);
+  Bytes memory{};
+  if (words.has("memory-limit")) {
+    memory = parse_bytes(words.text("memory-limit"), {"--memory-limit"});
+    if (memory.value <= 0) refuse_run_flag("memory-limit", "expected more than 0 bytes");
+  }
+  return local_cluster(devices, memory).name;
+}
+
+Training training_of(const Words& words) {
+  Training training;
+  for (const std::string& assignment : words.texts("train")) apply_training(training, assignment);
+  training.steps = words.integer("steps", 1, 1'000'000'000, training.steps);
+  training.seed = static_cast<std::uint64_t>(
+      words.integer("seed", 0, INT64_MAX, static_cast<std::int64_t>(training.seed)));
+  return training;
+}
+
+CpuOptions options_of(const Words& words) {
+  CpuOptions options;
+  options.mode = words.choice("mode", {"virtual", "wall"}, "virtual") == "wall"
+                     ? RunMode::WallClock
+                     : RunMode::VirtualTime;
+  options.threads = static_cast<int>(words.integer("threads", 0, 4096, 0));
+  options.checkpoint = words.text("checkpoint");
+  options.checkpoint_every = words.integer("checkpoint-every", 0, 1'000'000'000, 0);
+  options.resume = words.has("resume");
+  if (options.checkpoint.empty() && (options.resume || options.checkpoint_every > 0))
+    refuse_run_flag(options.resume ? "resume" : "checkpoint-every",
+                    "expected --checkpoint FILE beside it, which says where");
+  return options;
+}
+
+void write_pictures(const TrainingReport& report, const Words& words,
+                    std::shared_ptr<const CostModel> cost) {
+  if (!report.measured) return;
+  if (words.has("trace")) write_file(words.text("trace"), trace_event(*report.measured));
+  if (!words.has("svg")) return;
+  const View& timeline = view("timeline");
+  const ViewData data(report.measured, std::move(cost));
+  write_file(words.text("svg"), to_svg(timeline.draw(data, timeline.size, {}), Theme::Light));
+}
+
+// A list that cannot be written is no reason to throw away what was trained.
+void record(const TrainingReport& report, const RunWords& asked, const Words& words,
+            Streams& streams) {
+  try {
+    RunStore store(run_store_path());
+    const std::int64_t id =
+        store.add(record_of(report, asked, utc_text(std::chrono::system_clock::now())));
+    if (!words.has("quiet")) streams.err << "recorded as run " << id << "\n";
+  } catch (const Error& error) {
+    streams.err << "warning: the run was not recorded: " << describe(error) << "\n";
+  }
+}
+
+int run_run(const Words& words, Streams& streams) {
+  expect_cpu(words);
+  TrainingRequest request;
+  request.training = training_of(words);
+  request.options = options_of(words);
+  request.data = words.text("data");
+  Words scenario_words = words;
+  if (!words.has("cluster"))
+    scenario_words.add("cluster", cluster_words(words));
+  else
+    cluster_words(words);
+  request.scenario = open_scenario(scenario_words, streams);
+  request.cost = open_costs(words, request.scenario);
+  const std::shared_ptr<const CostModel> cost = request.cost;
+  const std::int64_t steps = request.training.steps;
+  RunWords asked{{words.text("model"), scenario_words.text("cluster"), words.text("plan"),
+                  scenario_words.texts("set")},
+                 request.training,
+                 words.text("calibration")};
+  if (words.has("order")) asked.request.settings.push_back("order=" + request.scenario.plan.order);
+
+  const InterruptGuard guard;
+  std::stop_source stop;
+  std::optional<Progress> progress;
+  request.options.stop = stop.get_token();
+  request.options.progress = [&](double) {
+    if (interrupted()) stop.request_stop();
+    if (progress) progress->update();
+  };
+  TrainingJob job(std::move(request));
+  if (!job.fits()) {
+    streams.err << "not started: " << job.predicted()->result.verdict.sentence << "\n";
+    return kNotMet;
+  }
+  LiveSink live(job.devices(), std::size_t{1} << 13);
+  progress.emplace(words, streams, live, steps);
+  try {
+    const TrainingReport report = job.run(words.has("evaluate"), &live);
+    progress->finish();
+    write_pictures(report, words, cost ? cost : cost_model(report.predicted->workload.scenario));
+    if (!words.has("no-record")) record(report, asked, words, streams);
+    deliver(words.has("json") ? run_document(report) : run_text(report), words, streams);
+    return kDone;
+  } catch (const Error& error) {
+    progress->finish();
+    if (error.kind() != Error::Kind::OutOfMemory) throw;
+    streams.err << describe(error) << "\n";
+    return kNotMet;
+  }
+}
+
+}  // namespace
+
+Verb run_verb() {
+  return {
+      .name = "run",
+      .summary =
+          "Trains for real on this machine: loss, and what was measured beside the forecast.",
+      .flags = with_scenario_flags(
+          {{"devices", "N", "on so many virtual devices of this machine, as --cluster cpu:N"},
+           {"memory-limit", "SIZE", "hard limit of each device, as 256MiB; else 1 GiB"},
+           {"backend", "NAME", "cpu"},
+           {"mode", "MODE",
+            "virtual (default): every device as if it had a core of its own; wall: as fast as it "
+            "goes"},
+           {"threads", "N", "wall: at most so many at once; else as many as there are cores"},
+           {"steps", "N", "updates to train for; else 100"},
+           {"train", "KEY=VALUE", "one setting of training, as rate=0.1 or schedule=cosine", true},
+           {"data", "NAME",
+            "fashion-mnist, fashion-mnist-augmented, licenses, clicks, random or text:FILE; else "
+            "what suits the model"},
+           {"seed", "N", "of weights, order of data, dropout; the same gives the same bits"},
+           {"checkpoint", "FILE", "written at the end and when stopped with Ctrl-C"},
+           {"checkpoint-every", "N", "and every so many updates"},
+           {"resume", "", "goes on from the checkpoint where there is one"},
+           {"evaluate", "", "afterwards, on data that it was not trained on"},
+           calibration_flag(),
+           order_flag(),
+           {"json", "", "one trainyard/run@1 document and nothing else"},
+           {"no-record", "", "leaves it out of the list of \"trainyard runs\""},
+           {"trace", "FILE", "writes the measured timeline for ui.perfetto.dev too"},
+           {"svg", "FILE", "writes the measured timeline as a picture too"}}),
+      .examples = {"run --model mlp-small --devices 2 --set global-batch=64 --set precision=fp32 "
+                   "--steps 20 --data random",
+                   "run --model gpt-tiny --devices 4 --set pp=4 --set global-batch=8 --set "
+                   "precision=fp32 --steps 4 --data random --json"},
+      .run = run_run};
+}
+
+}  // namespace trainyard

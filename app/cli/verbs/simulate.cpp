@@ -1,0 +1,89 @@
+// estimate and simulate: the answer to "will it fit, how fast is it, and why".
+#include <ostream>
+
+#include "app/cli/text/result_text.h"
+#include "app/cli/text/scenario_words.h"
+#include "app/workspace/scenario/workspace.h"
+#include "core/exporters/trace_event.h"
+#include "core/io/documents/result_json.h"
+#include "visualizers/drawing/svg.h"
+#include "visualizers/view_data.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<Flag> answer_flags(std::vector<Flag> own) {
+  own.insert(own.begin(), order_flag());
+  own.push_back(calibration_flag());
+  own.push_back({"json", "", "one trainyard/result@1 document and nothing else"});
+  own.push_back({"seed", "N", "taken for scripts; nothing random is drawn here"});
+  own.push_back({"strict", "", "exit 4 when the answer lies outside the range of measured runs"});
+  return with_scenario_flags(std::move(own));
+}
+
+int answer(const Result& result, const Words& words, Streams& streams) {
+  words.integer("seed", 0, INT64_MAX, 1);
+  deliver(words.has("json") ? result_document(result) : result_text(result), words, streams);
+  if (words.has("strict") && (!result.evidence || result.evidence->outside)) {
+    streams.err << (result.evidence ? result.evidence->sentence : "nothing was held against rows")
+                << "\n";
+    return kOutside;
+  }
+  return result.verdict.fits ? kDone : kNotMet;
+}
+
+bool micro_batch_given(const Words& words) {
+  return gives_micro_batch({"", "", words.text("plan"), words.texts("set")});
+}
+
+int run_estimate(const Words& words, Streams& streams) {
+  Scenario scenario = open_scenario(words, streams);
+  const std::unique_ptr<CostModel> costs = open_costs(words, scenario);
+  return answer(estimate(scenario, costs.get(), micro_batch_given(words)), words, streams);
+}
+
+int run_simulate(const Words& words, Streams& streams) {
+  words.choice("grain", {"order", "op"}, "order");  // refused before anything is read
+  Scenario scenario = open_scenario(words, streams);
+  const std::shared_ptr<const CostModel> costs = open_costs(words, scenario);
+  const ExperimentPtr experiment =
+      simulate(scenario, {.grain = grain_word(words, scenario),
+                          .cost = costs.get(),
+                          .micro_batch_given = micro_batch_given(words)});
+  if (words.has("trace")) write_file(words.text("trace"), trace_event(*experiment));
+  if (words.has("svg")) {
+    const View& timeline = view("timeline");
+    const ViewData data(experiment, costs ? costs : cost_model(scenario));
+    write_file(words.text("svg"), to_svg(timeline.draw(data, timeline.size, {}), Theme::Light));
+  }
+  return answer(experiment->result, words, streams);
+}
+
+}  // namespace
+
+Verb estimate_verb() {
+  return {
+      .name = "estimate",
+      .summary = "Verdict, step time and memory by closed form, without laying out a schedule.",
+      .flags = answer_flags({}),
+      .examples =
+          {"estimate --model llama-3-8b --cluster h100-sxm:64 --set tp=2 --set global-batch=128"},
+      .run = run_estimate};
+}
+
+Verb simulate_verb() {
+  return {
+      .name = "simulate",
+      .summary =
+          "Lowers and simulates one step: verdict with fixes, step time, utilisation, memory.",
+      .flags = answer_flags(
+          {grain_flag(),
+           {"trace", "FILE", "writes the timeline for ui.perfetto.dev and chrome://tracing too"},
+           {"svg", "FILE", "writes the timeline as a picture too"}}),
+      .examples = {"simulate --model llama-3-70b --cluster h100-sxm:1024 --set tp=8 --set pp=4 "
+                   "--set global-batch=1024 --set seq=8192",
+                   "simulate --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --grain op --json"},
+      .run = run_simulate};
+}
+
+}  // namespace trainyard

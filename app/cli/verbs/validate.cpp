@@ -1,0 +1,163 @@
+// validate: predictions beside published measurements, or a user's own.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/pictures/validate_picture.h"
+#include "app/cli/text/scenario_words.h"
+#include "app/cli/text/validate_text.h"
+#include "app/cli/verb.h"
+#include "core/base/nearest.h"
+#include "core/io/bytes/files.h"
+#include "core/io/documents/profile_json.h"
+#include "core/io/documents/validation_json.h"
+#include "core/validation/shipped.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<MeasuredRow> rows_of(const Words& words, Streams& streams) {
+  const std::string path = words.text("");
+  if (path.empty()) return published_rows();
+  Diagnostics warnings;
+  std::vector<MeasuredRow> rows = read_rows(read_file(path), path, &warnings);
+  mark_suspects(rows);
+  if (!words.has("quiet"))
+    for (const Diagnostic& d : warnings) streams.err << d.place.text << ": " << d.message << "\n";
+  return rows;
+}
+
+std::string value_of(const MeasuredRow& row, std::string_view flag) {
+  return flag == "id" ? row.id : flag == "source" ? row.source_family : row.group;
+}
+
+// Blanks were filled from all rows before; what is left is what is asked for.
+void keep(RowSet& set, std::string_view flag, const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return;
+  const auto is_wanted = [&](const MeasuredRow& row) {
+    return std::find(wanted.begin(), wanted.end(), value_of(row, flag)) != wanted.end();
+  };
+  for (const std::string& name : wanted) {
+    std::vector<std::string> names;
+    for (const PreparedRow& r : set.rows) names.push_back(value_of(r.row, flag));
+    for (const SkippedRow& r : set.skipped) names.push_back(value_of(r.row, flag));
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("no row has the {} \"{}\"{}", flag, name.substr(0, 80),
+                              did_you_mean(name.substr(0, 80), names)),
+                  {fmt::format("--{}", flag)});
+  }
+  std::erase_if(set.rows, [&](const PreparedRow& r) { return !is_wanted(r.row); });
+  std::erase_if(set.skipped, [&](const SkippedRow& r) { return !is_wanted(r.row); });
+}
+
+// The shipped parameters come from the shipped rows.
+bool fitted_on(const Words& words) { return words.text("").empty() && !words.has("calibration"); }
+
+std::string text_of(const RowSet& set, const Validation& v, const Words& words) {
+  std::string text = fmt::format(
+      "{} rows predicted, {} skipped; errors in percent of what was measured, every group of rows "
+      "weighted equally\n",
+      set.rows.size(), set.skipped.size());
+  // Errors on rows that the parameters were not fitted on tell more about a new run: they come
+  // first.
+  if (!v.cross.empty()) {
+    text += score_table("each source left out in turn", v.cross);
+    text += score_table("after three rows of the left-out source", v.calibrated);
+    if (v.cross_kendall)
+      text += fmt::format(
+          "\nwith sources left out: Kendall's tau {:.3f}, mean half-width of bands {:.1f} %\n",
+          *v.cross_kendall, 100 * v.cross_half_width);
+  }
+  if (fitted_on(words))
+    text +=
+        "\nThe parameters were fitted on rows below; --cross tells of each source by a fit to the "
+        "others.\n";
+  text += score_table("by metric", v.by_metric);
+  if (v.kendall)
+    text += fmt::format("\nKendall's tau of step times over 3 % apart, mean of groups: {:.3f}\n",
+                        *v.kendall);
+  text += score_table("by source, clean", v.by_source);
+  text += fmt::format("\nmean half-width of the bands of step times: {:.1f} %\n",
+                      100 * v.mean_half_width);
+  if (words.has("fit")) text += fit_table(v.refit);
+  if (words.has("rows")) text += row_table(set, v);
+  text += worst_rows(set, v);
+  text += skipped_table(set);
+  if (words.has("rows"))
+    for (const SkippedRow& row : set.skipped)
+      text += fmt::format("  {}: {}\n", row.row.id, row.reason);
+  return text;
+}
+
+// Nothing was held against anything where every row was skipped.
+int held(const RowSet& set, const Words& words, Streams& streams) {
+  if (!set.rows.empty()) return kDone;
+  const std::string place = words.text("").empty() ? "validate" : words.text("");
+  std::string sentence = fmt::format("expected a row that can be predicted, found {}, all skipped",
+                                     set.skipped.size());
+  if (!set.skipped.empty())
+    sentence += fmt::format("; {}: {}", set.skipped.front().row.id, set.skipped.front().reason);
+  streams.err << place << ": " << sentence << "\n";
+  return kWrongInput;
+}
+
+int run_validate(const Words& words, Streams& streams) {
+  RowSet set = prepare_rows(rows_of(words, streams));
+  for (const std::string_view flag : {"id", "source", "group"}) keep(set, flag, words.texts(flag));
+  ValidateOptions options;
+  if (words.has("calibration")) {
+    const std::string path = words.text("calibration");
+    options.parameters = read_profile(read_file(path), path).parameters;
+  }
+  options.threads = static_cast<int>(words.integer("threads", 1, 256, 2));
+  options.explained = static_cast<int>(words.integer("explain", 0, 10'000, 8));
+  if (words.has("simulate") && words.has("json"))
+    throw Error(Error::Kind::InvalidInput,
+                "--simulate prints a table, and there is no document of it", {"--json"});
+  if (words.has("simulate")) {
+    deliver(difference_table(set, simulate_rows(set, options.parameters, options.threads)), words,
+            streams);
+    return held(set, words, streams);
+  }
+  options.cross = words.has("cross") || words.has("fit") || words.has("residuals");
+  const Validation v = validate(set, options);
+  write_pictures(set, v, words, streams);
+  if (words.has("residuals")) write_file(words.text("residuals"), write_residuals(v.residuals));
+  deliver(words.has("json") ? validation_document(set, v) : text_of(set, v, words), words, streams);
+  return held(set, words, streams);
+}
+
+}  // namespace
+
+Verb validate_verb() {
+  Verb verb = {
+      .name = "validate",
+      .summary = "Holds predictions against measured rows: the published ones, or your own.",
+      .positional = "FILE.csv",
+      .positional_doc =
+          "rows in the columns of assets/validation/README.md; without it, those "
+          "that ship",
+      .flags = {{"rows", "", "lists every row: measured, predicted, error, what it leaves open"},
+                {"source", "S", "rows of this source only", true},
+                {"group", "G", "rows of this group only", true},
+                {"id", "ID", "this row only", true},
+                {"simulate", "",
+                 "the simulator beside the closed form, instead of what was measured"},
+                {"cross", "", "refits the parameters with each source left out in turn"},
+                {"fit", "", "prints the parameters fitted to all sources (with --cross)"},
+                {"residuals", "FILE", "writes what bands are drawn from (with --cross)"},
+                {"calibration", "FILE", "predicts with the parameters of a trainyard/profile"},
+                {"explain", "N", "explains so many of the worst rows (8)"},
+                {"threads", "N", "predicts on so many threads (2); changes no figure"},
+                {"json", "", "one trainyard/validation@1 document and nothing else"},
+                {"out", "FILE", "writes there instead of standard output"},
+                {"quiet", "", "no diagnostics"}},
+      .examples = {"validate --source korthikanti --rows"},
+      .run = run_validate};
+  const std::vector<Flag> pictures = picture_flags();
+  verb.flags.insert(verb.flags.end(), pictures.begin(), pictures.end());
+  return verb;
+}
+
+}  // namespace trainyard

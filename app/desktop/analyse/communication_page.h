@@ -1,0 +1,27 @@
+// The Communication tab: who sends how much to whom, by bytes, messages, time or bandwidth.
+#pragma once
+
+#include "app/desktop/analyse/view_page.h"
+#include "visualizers/communication/communication_view.h"
+
+namespace trainyard {
+
+class CommunicationPage : public ViewPage {
+  Q_OBJECT
+
+ public:
+  explicit CommunicationPage(Session&, QWidget* parent = nullptr);
+  std::optional<DataTable> table() const override;
+  void choose(Item) override;
+  const CommunicationState& state() const { return state_; }
+
+ protected:
+  Drawing draw(Size, double scale) const override;
+
+ private:
+  class MapScene;
+  CommunicationState state_at(double scale) const;
+  CommunicationState state_;
+};
+
+}  // namespace trainyard

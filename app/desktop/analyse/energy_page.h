@@ -1,0 +1,31 @@
+// The Energy tab: joules by what devices do, and what a step and a training cost.
+#pragma once
+
+#include "app/desktop/analyse/view_page.h"
+#include "visualizers/energy/energy_view.h"
+
+class QLineEdit;
+
+namespace trainyard {
+
+class EnergyPage : public ViewPage {
+  Q_OBJECT
+
+ public:
+  explicit EnergyPage(Session&, QWidget* parent = nullptr);
+  std::optional<DataTable> table() const override;
+  void choose(Item) override;
+  const EnergyState& state() const { return state_; }
+
+ protected:
+  Drawing draw(Size, double scale) const override;
+
+ private:
+  class CostScene;
+  QLineEdit* field(const QString& name, const QString& hint, int width);
+  void take();
+  EnergyState state_;
+  QLineEdit *budget_, *price_, *overhead_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,24 @@
+#include "app/desktop/calibrate/calibrate_page.h"
+
+#include "app/desktop/analyse/links_page.h"
+#include "app/desktop/analyse/recorded_page.h"
+#include "app/desktop/analyse/snapshot_page.h"
+#include "app/desktop/calibrate/kernels_page.h"
+#include "app/desktop/calibrate/machine_page.h"
+#include "app/desktop/compare/gallery_page.h"
+
+namespace trainyard {
+
+CalibratePage::CalibratePage(Document& document, Published& published, Session& session,
+                             QWidget* parent)
+    : TabPage("Measurements", parent) {
+  add("Published", new GalleryPage(document, published));
+  add("Machine", new MachinePage(document, session));
+  auto* recorded = new RecordedPage(session);
+  add("Recorded", recorded);
+  add("Kernels", new KernelsPage(session, *recorded));
+  add("Snapshot", new SnapshotPage(session));
+  add("Links", new LinksPage);
+}
+
+}  // namespace trainyard

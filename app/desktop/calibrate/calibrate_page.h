@@ -1,0 +1,25 @@
+// The Calibrate perspective: what was measured beside what is predicted of it, as tabs.
+#pragma once
+
+#include <array>
+
+#include "app/desktop/controls/tab_page.h"
+
+namespace trainyard {
+
+class Document;
+class Published;
+class Session;
+
+/// The tabs by their names in lower case, as --tab takes them.
+inline constexpr std::array<const char*, 6> kCalibrateTabs = {"published", "machine",  "recorded",
+                                                              "kernels",   "snapshot", "links"};
+
+class CalibratePage : public TabPage {
+  Q_OBJECT
+
+ public:
+  CalibratePage(Document&, Published&, Session&, QWidget* parent = nullptr);
+};
+
+}  // namespace trainyard

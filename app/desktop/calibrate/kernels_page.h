@@ -1,0 +1,60 @@
+// The kernels of the opened recording held against what the open plan predicts of them, with what
+// could not be matched on either side.
+#pragma once
+
+#include <memory>
+
+#include "app/desktop/controls/page.h"
+#include "app/desktop/tables/name_tables.h"
+#include "visualizers/roofline/residuals_view.h"
+
+class QLabel;
+
+namespace trainyard {
+
+struct RecordedModel;
+class RecordedPage;
+class ResidualsScene;
+class Session;
+class ViewTable;
+
+class KernelsPage : public Page {
+  Q_OBJECT
+
+ public:
+  /// Both must outlive it.
+  KernelsPage(Session&, RecordedPage&, QWidget* parent = nullptr);
+  /// Null while there is no recording or no plan, or its kernels are still added up.
+  const TraceMatch* match() const { return match_.get(); }
+  ViewTable& rows() const { return *rows_; }
+  ViewTable& unmatched() const { return *unmatched_; }
+
+  QList<CanvasWidget*> canvases() const override { return {canvas_}; }
+  bool settled() const override { return !names_.running(); }
+  bool whole() const override { return true; }
+  bool toggle_rows() override;
+  std::optional<Drawing> picture() const override;
+  std::optional<DataTable> table() const override;
+
+ protected:
+  void showEvent(QShowEvent*) override;
+
+ private:
+  void refresh();
+  void match_again();
+  void match(const RecordedModel&, const std::vector<NameStatistics>&);
+  void show_match();
+
+  Session& session_;
+  RecordedPage& recorded_;
+  std::unique_ptr<const TraceMatch> match_;
+  ResidualsModel model_;
+  QString words_;
+  CanvasWidget* canvas_;
+  ResidualsScene* scene_;  // of the canvas
+  ViewTable *rows_, *unmatched_;
+  QLabel* state_;
+  NameTables names_;  // ends first
+};
+
+}  // namespace trainyard

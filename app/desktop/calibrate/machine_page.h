@@ -1,0 +1,82 @@
+// Measure this machine: its kernels in a box of time that somebody agreed to, or what was measured
+// before in a file; beside what was predicted of them, to be accepted for the project's
+// predictions.
+#pragma once
+
+#include "app/desktop/controls/page.h"
+#include "app/desktop/session/document.h"
+#include "app/desktop/session/machine_measurement.h"
+#include "app/desktop/session/session.h"
+
+class QCheckBox;
+class QDoubleSpinBox;
+class QLabel;
+class QProgressBar;
+class QPushButton;
+
+namespace trainyard {
+
+class Actions;
+class ElidedLabel;
+class Field;
+class ResidualsScene;
+class ViewTable;
+
+class MachinePage : public Page {
+  Q_OBJECT
+
+ public:
+  MachinePage(Document&, Session&, QWidget* parent = nullptr);
+  void connect_commands(const Actions&);
+  /// A trainyard/calibration or trainyard/profile.
+  void open(const QString& path);
+  /// Writes what is shown as a document. Throws Error{Io}.
+  void save(const QString& path) const;
+  MachineMeasurement& measurement() { return measurement_; }
+  ViewTable& rows() const { return *rows_; }
+  /// Nothing runs here before somebody agreed.
+  QCheckBox* consent() const { return consent_; }
+  QDoubleSpinBox* box() const { return box_; }
+  /// Whether the open plan is measured, not the zoo.
+  void measure_plan(bool);
+  void start();
+  void accept();
+  /// What is said of the accepted calibration.
+  QString use() const;
+
+  QList<CanvasWidget*> canvases() const override { return {canvas_}; }
+  bool settled() const override { return !measurement_.running(); }
+  bool whole() const override { return true; }
+  bool toggle_rows() override;
+  std::optional<Drawing> picture() const override;
+  std::optional<DataTable> table() const override;
+
+ protected:
+  void showEvent(QShowEvent*) override;
+
+ private:
+  QWidget* make_bar();
+  QWidget* make_card();
+  void ask_for_file();
+  void ask_where_to_save();
+  void refresh();
+  void refresh_card();
+  QString words_of_nothing() const;
+
+  Document& document_;
+  Session& session_;
+  MachineMeasurement measurement_;
+  const MeasuredMachine* shown_ = nullptr;  // what the table is filled from
+  CanvasWidget* canvas_;
+  ResidualsScene* scene_;  // of the canvas
+  ViewTable* rows_;
+  QCheckBox* consent_;
+  QDoubleSpinBox* box_;
+  Field* what_;
+  QProgressBar* bar_;
+  ElidedLabel* state_;
+  QLabel *title_, *facts_, *use_;
+  QPushButton *start_, *stop_, *open_, *save_, *accept_, *remove_;
+};
+
+}  // namespace trainyard

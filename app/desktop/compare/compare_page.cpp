@@ -1,0 +1,575 @@
+#include "app/desktop/compare/compare_page.h"
+
+#include <QCheckBox>
+#include <QEvent>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QInputDialog>
+#include <QLabel>
+#include <QMessageBox>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/desktop/controls/text.h"
+#include "app/desktop/controls/theme.h"
+#include "app/desktop/controls/widgets.h"
+#include "app/workspace/comparison/comparison_files.h"
+#include "app/workspace/scenario/priced_scenario.h"
+#include "app/workspace/scenario/published.h"
+#include "core/base/error.h"
+#include "core/io/bytes/files.h"
+#include "core/result/scenario_text.h"
+#include "visualizers/drawing/png.h"
+#include "visualizers/drawing/svg.h"
+#include "visualizers/imgui/render.h"
+#include "visualizers/memory/cause_place.h"
+
+namespace trainyard {
+namespace {
+
+constexpr int kRight = 372,
+              kNotePause = 700;  // px; ms after the last key until a note is kept
+constexpr std::size_t kRecentRuns = 8;
+constexpr const char* kPublished = "published…";
+
+const ProjectPlan* plan_called(const Project& project, const QString& word) {
+  if (!word.startsWith("plan:")) return nullptr;
+  const std::string name = word.mid(5).toStdString();
+  for (const ProjectPlan& plan : project.plans)
+    if (plan.name == name) return &plan;
+  return nullptr;
+}
+
+// What headings call a plan beside its letter: its schedule where it says one.
+std::string heading_of(const ProjectPlan& plan) {
+  const std::string schedule = own_setting(plan, "schedule");
+  return schedule.empty() ? plan_title(plan).simplified().toStdString() : schedule;
+}
+
+// Where a stretch lies within its step.
+TimeRange within_step(const TimeRange& range, const ComparisonSide& side) {
+  return {range.from - side.step.from, range.to - side.step.from};
+}
+
+TimeRange around(const TimeRange& range, Instant end) {
+  const Duration room = std::max(range.length(), Duration{end.count() / 20});
+  return {std::max(Instant{0}, range.from - room), std::min(end, range.to + room)};
+}
+
+}  // namespace
+
+struct ComparePage::Answer {
+  std::shared_ptr<const ResultComparison> result;
+  std::shared_ptr<const ComparisonModel> timelines;
+  std::string error;
+};
+
+ComparePage::ComparePage(Document& document, RunList& runs,
+                         std::function<std::optional<Scenario>()> found, QWidget* parent)
+    : Page(parent), document_(document), runs_(runs), found_(std::move(found)), alive_(&document) {
+  setObjectName("page");
+  setAttribute(Qt::WA_StyledBackground);
+  tools_ = make_tools();
+  tools_->setParent(this);
+  tools_->hide();
+  cards_ = new CanvasWidget("Figures of both results", std::make_unique<CardScene>(look_));
+  cards_->setFixedHeight(static_cast<int>(kFigureCards));
+  timelines_ = new CanvasWidget(
+      "Timelines over each other",
+      std::make_unique<CompareScene>(
+          look_, CompareScene::Told{[this] { swap(); }, [this] { set_linked(!look_.state.linked); },
+                                    [this] { set_deltas_only(!look_.state.deltas_only); },
+                                    [this] { refresh(); }}));
+  auto* middle = new QHBoxLayout;
+  middle->setContentsMargins(0, 0, 0, 0);
+  middle->setSpacing(1);
+  middle->addWidget(timelines_, 1);
+  middle->addWidget(make_right());
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(make_head());
+  column->addWidget(cards_);
+  column->addLayout(middle, 1);
+  note_pause_.setSingleShot(true);
+  note_pause_.setInterval(kNotePause);
+  connect(&note_pause_, &QTimer::timeout, this, &ComparePage::commit_note);
+  for (const auto signal : {&Document::changed, &Document::view_changed})
+    connect(&document_, signal, this, [this] {
+      if (!isVisible()) return;
+      fill_choices();
+      start();
+      if (!note_->hasFocus() && !note_pause_.isActive()) show_note();
+    });
+  connect(&runs_, &RunList::changed, this, [this] {
+    if (isVisible()) fill_choices();
+  });
+  // The choices stand in the tool bar, which may be seen while another tab is. Later, when what is
+  // shown has changed.
+  connect(
+      &document_, &Document::view_changed, this,
+      [this] {
+        if (!isVisible() && tools_->isVisible()) fill_choices();
+      },
+      Qt::QueuedConnection);
+  refresh();
+}
+
+QWidget* ComparePage::make_tools() {
+  auto* tools = new QWidget;
+  auto* row = new QHBoxLayout(tools);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(8);
+  a_ = new Field("Result A");
+  b_ = new Field("Result B");
+  for (Field* field : {a_, b_}) {
+    field->setFixedHeight(26);
+    field->setMinimumWidth(96);
+    field->setMaximumWidth(190);
+  }
+  row->addWidget(make_label("A", 12, QFont::Normal, "third"));
+  row->addWidget(a_);
+  row->addWidget(make_label("against", 12, QFont::Normal, "third"));
+  row->addWidget(make_label("B", 12, QFont::Normal, "third"));
+  row->addWidget(b_);
+  for (Field* field : {a_, b_})
+    connect(field, &QComboBox::activated, this, [this, field] {
+      const QString word = field->currentData().toString();
+      if (word == kPublished) return choose_published(field);
+      commit_note();
+      (field == a_ ? a_word_ : b_word_) = word;
+      start();
+    });
+  return tools;
+}
+
+QWidget* ComparePage::make_head() {
+  auto* bar = new QWidget;
+  bar->setObjectName("header");
+  bar->setAttribute(Qt::WA_StyledBackground);
+  bar->setFixedHeight(kVerdictHeight);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(12, 0, 12, 0);
+  row->setSpacing(10);
+  head_ = new ElidedLabel(13, "");
+  head_->setFont(ui_font(13, QFont::DemiBold));
+  head_->setAccessibleName("What the comparison says");
+  chip_ = make_chip("", "plain");
+  chip_->setAccessibleName("Freshness of the comparison");
+  linked_ = new QCheckBox("Link axes");
+  linked_->setAccessibleName("Link axes");
+  linked_->setToolTip("One time axis for both (L)");
+  linked_->setChecked(true);
+  deltas_ = new QCheckBox("Deltas only");
+  deltas_->setAccessibleName("Deltas only");
+  deltas_->setToolTip("What B holds more or less than A, in place of the lanes (D)");
+  swap_ = new QPushButton("Swap");
+  swap_->setAccessibleName("Swap A and B");
+  swap_->setToolTip("A becomes B and B becomes A (X)");
+  export_ = new QPushButton("Export…");
+  export_->setAccessibleName("Export the comparison");
+  export_->setToolTip("As PNG, SVG, CSV or one HTML page");
+  row->addWidget(head_, 1);
+  row->addWidget(chip_);
+  row->addWidget(linked_);
+  row->addWidget(make_key("L"));
+  row->addWidget(deltas_);
+  row->addWidget(make_key("D"));
+  row->addWidget(swap_);
+  row->addWidget(make_key("X"));
+  row->addWidget(export_);
+  connect(linked_, &QCheckBox::toggled, this, &ComparePage::set_linked);
+  connect(deltas_, &QCheckBox::toggled, this, &ComparePage::set_deltas_only);
+  connect(swap_, &QPushButton::clicked, this, &ComparePage::swap);
+  connect(export_, &QPushButton::clicked, this, &ComparePage::export_dialog);
+  return bar;
+}
+
+QWidget* ComparePage::make_right() {
+  auto* panel = new QWidget;
+  panel->setObjectName("panel");
+  panel->setAttribute(Qt::WA_StyledBackground);
+  panel->setFixedWidth(kRight);
+  auto* column = new QVBoxLayout(panel);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* causes = new Header("A to B by cause");
+  kind_ = new Segment("Causes of", {"Time", "Memory"});
+  kind_->set_current(0);
+  causes->row()->addWidget(make_label("click to jump", 11, QFont::Normal, "third"));
+  causes->row()->addWidget(kind_);
+  column->addWidget(causes);
+  causes_ = new CanvasWidget("Difference by cause", std::make_unique<CauseScene>(
+                                                        look_, [this](int cause) { jump(cause); }));
+  causes_->setMinimumHeight(200);
+  column->addWidget(causes_, 3);
+  column->addWidget(new Header("By stage"));
+  ranks_ =
+      new CanvasWidget("Difference by stage", std::make_unique<RankScene>(look_, [this](int r) {
+                         look_.state.rank = static_cast<std::uint32_t>(r);
+                         refresh();
+                       }));
+  ranks_->setMinimumHeight(120);
+  column->addWidget(ranks_, 2);
+  auto* why = new Header("Why");
+  why->row()->addWidget(make_label("note saved in project", 11, QFont::Normal, "third"));
+  column->addWidget(why);
+  auto* words = new QVBoxLayout;
+  words->setContentsMargins(12, 6, 12, 10);
+  words->setSpacing(6);
+  why_ = make_label("", 12, QFont::Normal, "second");
+  why_->setWordWrap(true);
+  why_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  why_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+  words->addWidget(why_);
+  note_ = new QPlainTextEdit;
+  note_->setAccessibleName("Note on this comparison");
+  note_->setPlaceholderText("A note on this comparison");
+  note_->setTabChangesFocus(true);
+  note_->setFixedHeight(56);
+  note_->installEventFilter(this);
+  words->addWidget(note_);
+  auto* row = new QHBoxLayout;
+  row->addStretch(1);
+  adopt_ = new QPushButton("Adopt B");
+  adopt_->setAccessibleName("Adopt B");
+  adopt_->setToolTip("B becomes the open plan");
+  row->addWidget(adopt_);
+  words->addLayout(row);
+  column->addLayout(words);
+  connect(kind_, &Segment::chosen, this, [this](int index) {
+    look_.memory = index == 1;
+    look_.chosen.reset();
+    refresh();
+  });
+  connect(note_, &QPlainTextEdit::textChanged, &note_pause_, qOverload<>(&QTimer::start));
+  connect(adopt_, &QPushButton::clicked, this, &ComparePage::adopt);
+  return panel;
+}
+
+QList<CanvasWidget*> ComparePage::canvases() const { return {timelines_, cards_, causes_, ranks_}; }
+
+std::optional<Drawing> ComparePage::picture() const {
+  if (look_.result == nullptr) return std::nullopt;
+  return comparison_picture(*look_.result);
+}
+
+std::optional<DataTable> ComparePage::table() const {
+  const WaterfallModel* causes = look_.causes();
+  if (causes == nullptr) return std::nullopt;
+  const DataUnit unit = look_.memory ? DataUnit::ByteCount : DataUnit::Time;
+  std::vector<std::vector<DataCell>> rows;
+  for (const WaterfallPart& part : causes->parts)
+    rows.push_back({part.name, part.a, part.b, part.change()});
+  return listed_table(causes->title,
+                      {{"cause", DataUnit::Words}, {"A", unit}, {"B", unit}, {"difference", unit}},
+                      std::move(rows));
+}
+
+QString ComparePage::a() const { return a_word_; }
+QString ComparePage::b() const { return b_word_; }
+
+void ComparePage::showEvent(QShowEvent* event) {
+  Page::showEvent(event);
+  fill_choices();
+  start();
+  show_note();
+}
+
+bool ComparePage::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == note_ && event->type() == QEvent::FocusOut) commit_note();
+  return Page::eventFilter(watched, event);
+}
+
+// What can be chosen; what is chosen stays while it is there.
+void ComparePage::fill_choices() {
+  const Project& project = document_.project();
+  QList<std::pair<QString, QString>> choices;  // text, word
+  for (const ProjectPlan& plan : project.plans)
+    choices.push_back({plan_title(plan), "plan:" + q(plan.name)});
+  if (found_ && found_()) choices.push_back({"chosen among those searched", "found"});
+  const std::vector<RunEntry> runs = runs_.entries();
+  for (std::size_t i = 0; i < std::min(kRecentRuns, runs.size()); ++i)
+    choices.push_back({QString("run %1  %2").arg(runs[i].id).arg(q(runs[i].name)),
+                       QString("run:%1").arg(runs[i].id)});
+  for (const QString& word : extra_)
+    if (std::none_of(choices.begin(), choices.end(),
+                     [&](const auto& choice) { return choice.second == word; }))
+      choices.push_back({word, word});
+  const auto has = [&](const QString& word) {
+    return std::any_of(choices.begin(), choices.end(),
+                       [&](const auto& choice) { return choice.second == word; });
+  };
+  const ProjectPlan* open = document_.plan();
+  if (!has(a_word_))
+    a_word_ = project.plans.empty() ? QString() : "plan:" + q(project.plans.front().name);
+  if (!has(b_word_) || b_word_.isEmpty()) {
+    b_word_.clear();
+    if (open != nullptr && "plan:" + q(open->name) != a_word_) b_word_ = "plan:" + q(open->name);
+    for (const auto& [text, word] : choices)
+      if (b_word_.isEmpty() && word != a_word_) b_word_ = word;
+  }
+  for (Field* field : {a_, b_}) {
+    const QSignalBlocker quiet(field);
+    field->clear();
+    for (const auto& [text, word] : choices) field->addItem(text, word);
+    field->addItem("A published row…", kPublished);
+    field->setCurrentIndex(field->findData(field == a_ ? a_word_ : b_word_));
+  }
+}
+
+void ComparePage::choose_published(Field* field) {
+  QStringList rows;
+  for (const PreparedRow& row : published_set().rows) rows << q(row.row.id);
+  rows.sort();
+  bool agreed = false;
+  const QString id = QInputDialog::getItem(this, "Published row", "Row", rows, 0, true, &agreed);
+  const QString word = agreed ? q(published_word(id.toStdString())) : QString();
+  if (agreed && rows.contains(id)) {
+    if (!extra_.contains(word)) extra_ << word;
+    commit_note();
+    (field == a_ ? a_word_ : b_word_) = word;
+  }
+  fill_choices();
+  start();
+}
+
+void ComparePage::compare(const QString& a, const QString& b) {
+  commit_note();
+  for (const QString& word : {a, b})
+    if (!extra_.contains(word) && !word.startsWith("plan:") && word != "found") extra_ << word;
+  a_word_ = a, b_word_ = b;
+  fill_choices();
+  start();
+}
+
+// What a result follows from: as long as it is the same, so is the result.
+QString ComparePage::fingerprint(const QString& word) const {
+  const Project& project = document_.project();
+  QString text = word;
+  if (const ProjectPlan* plan = plan_called(project, word)) {
+    text += '\n' + q(project.model) + '\n' + q(project.cluster) + '\n' + q(plan->file) + '\n' +
+            q(project.calibration);
+    for (const std::string& setting : plan->settings) text += '\n' + q(setting);
+  }
+  if (word == "found")
+    if (const auto scenario = found_()) text += '\n' + q(scenario_text(*scenario));
+  return text;
+}
+
+std::function<ComparedResult(std::stop_token)> ComparePage::opener(const QString& word) const {
+  if (const ProjectPlan* plan = plan_called(document_.project(), word)) {
+    const Request request = request_of(document_.project(), *plan);
+    return [request, title = heading_of(*plan)](std::stop_token stop) {
+      PricedScenario priced = open_priced(request);
+      return compared_plan(std::move(priced.scenario), title, std::move(stop), priced.cost.get());
+    };
+  }
+  if (word == "found")
+    return [scenario = found_()](std::stop_token stop) {
+      return compared_plan(*scenario, "found", std::move(stop));
+    };
+  if (word.startsWith("run:"))
+    return [path = runs_.path(), id = run_number(word.toStdString()).value_or(0)](
+               const std::stop_token&) { return compared_run(RunStore(path).get(id)); };
+  return [text = word.toStdString()](const std::stop_token&) { return open_compared(text, {}); };
+}
+
+void ComparePage::start() {
+  if (a_word_.isEmpty() || b_word_.isEmpty() || document_.project().model.empty()) {
+    work_.stop();
+    asked_.clear();
+    look_.result.reset(), look_.timelines.reset(), look_.cards.clear();
+    look_.words = words_of_nothing();
+    return refresh();
+  }
+  const QString wanted = fingerprint(a_word_) + "\n\n" + fingerprint(b_word_);
+  if (wanted == asked_) return refresh();
+  asked_ = wanted;
+  try {
+    work_.ask(
+        [a = opener(a_word_), b = opener(b_word_)](const std::stop_token& stop, const auto&) {
+          Answer answer;
+          try {
+            ComparedResult first = a(stop), second = b(stop);
+            auto result = std::make_shared<const ResultComparison>(
+                compare_results(std::move(first), std::move(second)));
+            if (result->a.experiment && result->b.experiment)
+              answer.timelines = std::make_shared<const ComparisonModel>(comparison_model(
+                  result->a.experiment, result->a.title, result->b.experiment, result->b.title));
+            answer.result = std::move(result);
+          } catch (const Error& wrong) {
+            answer.error = describe(wrong);
+          } catch (const std::exception& wrong) {
+            answer.error = std::string("the comparison failed: ") + wrong.what();
+          }
+          return answer;
+        },
+        [this](const Answer& answer) { show_answer(answer); });
+  } catch (const Error& wrong) {
+    show_answer({nullptr, nullptr, describe(wrong)});
+  }
+  look_.words = "Comparing …";
+  refresh();
+}
+
+void ComparePage::show_answer(const Answer& answer) {
+  look_.result = answer.result;
+  look_.timelines = answer.timelines;
+  look_.cards = answer.result == nullptr ? std::vector<FigureCard>{} : figure_cards(*answer.result);
+  look_.words = q(answer.error);
+  look_.chosen.reset();
+  look_.state.a = {}, look_.state.b = {};
+  show_note();
+  refresh();
+}
+
+QString ComparePage::words_of_nothing() const {
+  if (document_.project().model.empty()) return "Open a model and a plan first.";
+  return "There is one plan only. Ctrl+D duplicates it, to change the copy; or "
+         "choose a published "
+         "row or a recorded run as B.";
+}
+
+void ComparePage::refresh() {
+  const bool there = look_.result != nullptr;
+  head_->setText(there ? q(look_.result->headline) : look_.words);
+  head_->setToolTip(head_->text());
+  chip_->setVisible(work_.running() || there);
+  chip_->setText(work_.running() ? "comparing" : "both fresh");
+  set_tone(chip_, work_.running() ? "plain" : "ok");
+  QStringList reasons;
+  if (there)
+    for (const std::string& reason : look_.result->reasons) reasons << q(reason);
+  why_->setText(reasons.join(" "));
+  export_->setEnabled(there);
+  swap_->setEnabled(!a_word_.isEmpty() && !b_word_.isEmpty());
+  note_->setEnabled(there);
+  adopt_->setEnabled(plan_called(document_.project(), b_word_) != nullptr);
+  for (CanvasWidget* canvas : canvases()) canvas->refresh();
+}
+
+void ComparePage::swap() {
+  commit_note();
+  std::swap(a_word_, b_word_);
+  std::swap(look_.state.a, look_.state.b);
+  fill_choices();
+  start();
+}
+
+void ComparePage::set_linked(bool linked) {
+  if (look_.state.linked == linked) return;
+  look_.state.linked = linked;
+  if (!linked) look_.state.b.shown = look_.state.a.shown;
+  linked_->setChecked(linked);
+  for (ViewState* state : {&look_.state.a, &look_.state.b}) state->shown.reset();
+  Q_EMIT toggled();
+  refresh();
+}
+
+void ComparePage::set_deltas_only(bool deltas) {
+  if (look_.state.deltas_only == deltas) return;
+  look_.state.deltas_only = deltas;
+  deltas_->setChecked(deltas);
+  Q_EMIT toggled();
+  refresh();
+}
+
+void ComparePage::jump(int cause) {
+  const WaterfallModel* causes = look_.causes();
+  if (causes == nullptr || cause < 0 || cause >= static_cast<int>(causes->parts.size())) return;
+  look_.chosen = cause;
+  if (look_.timelines == nullptr) return refresh();
+  const ComparisonModel& model = *look_.timelines;
+  ComparisonState& state = look_.state;
+  if (look_.memory) {
+    // The crest of whichever holds more.
+    const bool b = causes->b() >= causes->a();
+    const ComparisonSide& side = b ? model.b : model.a;
+    state.rank = side.memory.worst.value;
+    const Instant at = peak_at(side.memory.totals[*state.rank]) - side.step.from;
+    const TimeRange shown = around({at, at + Duration{1}}, model.end);
+    state.a.cursor = state.b.cursor = at;
+    state.a.range.reset(), state.b.range.reset();
+    state.a.shown = state.b.shown = shown;
+    return refresh();
+  }
+  const WaterfallPart& part = causes->parts[static_cast<std::size_t>(cause)];
+  const auto stretch = [&](const ComparedResult& side) {
+    return longest_stretch(*side.experiment, side.experiment->result.critical_device, part.name);
+  };
+  const auto in_a = stretch(look_.result->a), in_b = stretch(look_.result->b);
+  // Both look where the one that has more of it has most of it.
+  const bool of_b = (part.b >= part.a && in_b) || !in_a;
+  if (!in_a && !in_b) return refresh();
+  const TimeRange found = of_b ? within_step(*in_b, model.b) : within_step(*in_a, model.a);
+  state.a.range = state.linked ? found : in_a ? within_step(*in_a, model.a) : found;
+  state.b.range = in_b ? within_step(*in_b, model.b) : found;
+  state.a.shown = around(*state.a.range, state.linked ? model.end : model.a.step.length());
+  state.b.shown = around(*state.b.range, model.b.step.length());
+  state.a.cursor.reset(), state.b.cursor.reset();
+  refresh();
+}
+
+void ComparePage::adopt() {
+  const Project& project = document_.project();
+  if (const ProjectPlan* plan = plan_called(project, b_word_))
+    document_.show_plan(static_cast<int>(plan - project.plans.data()));
+}
+
+void ComparePage::show_note() {
+  const QSignalBlocker quiet(note_);
+  note_->setPlainText(
+      q(note_on(document_.project(), a_word_.toStdString(), b_word_.toStdString())));
+}
+
+void ComparePage::commit_note() {
+  note_pause_.stop();
+  // The last loss of focus may come while the window goes.
+  if (alive_ == nullptr || look_.result == nullptr || a_word_.isEmpty() || b_word_.isEmpty())
+    return;
+  const std::string a = a_word_.toStdString(), b = b_word_.toStdString(),
+                    text = note_->toPlainText().toStdString();
+  if (text == note_on(document_.project(), a, b)) return;
+  document_.change("Note on " + a_word_ + " against " + b_word_,
+                   with_note(document_.project(), a, b, text), "note " + a_word_ + " " + b_word_);
+}
+
+void ComparePage::export_to(const QString& path) {
+  if (look_.result == nullptr) return;
+  const std::string note =
+      note_on(document_.project(), a_word_.toStdString(), b_word_.toStdString());
+  const auto bytes = [&]() -> std::string {
+    if (path.endsWith(".csv")) return comparison_csv(*look_.result);
+    if (path.endsWith(".html")) return comparison_html(*look_.result, note, current_theme());
+    const Drawing drawing = comparison_picture(*look_.result);
+    if (path.endsWith(".svg")) return to_svg(drawing, current_theme());
+    if (path.endsWith(".png")) return to_png(trainyard::render(drawing, 2, current_theme()));
+    throw Error(Error::Kind::InvalidInput,
+                "expected a name that ends in .png, .svg, .csv or .html, found \"" +
+                    path.section('/', -1).toStdString() + "\"",
+                {"export"});
+  };
+  write_file_atomically(path.toStdString(), bytes());
+}
+
+void ComparePage::export_dialog() {
+  commit_note();
+  const QString path =
+      QFileDialog::getSaveFileName(this, "Export comparison", "comparison.html",
+                                   "Page (*.html);;PNG (*.png);;SVG (*.svg);;Spreadsheet (*.csv)");
+  if (path.isEmpty()) return;
+  try {
+    export_to(path);
+  } catch (const Error& error) {
+    QMessageBox(QMessageBox::Warning, "The comparison was not exported", q(describe(error)),
+                QMessageBox::Ok, this)
+        .exec();
+  }
+}
+
+}  // namespace trainyard

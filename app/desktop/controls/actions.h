@@ -1,0 +1,48 @@
+// The commands of one window as actions, by the names that the table of commands gives them: a page
+// takes those that are its own, and need not know the window.
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QString>
+
+#include <span>
+
+class QAction;
+class QMenu;
+class QMenuBar;
+class QWidget;
+
+namespace trainyard {
+
+struct Command {
+  const char* id;        // "file.open"
+  const char* menu;      // "File"; "View/Tabs" is a menu in a menu
+  const char* text;      // "Open…"
+  const char* shortcut;  // portable text, "" = none; several separated by ';'
+  const char* help;      // one sentence
+  bool checkable = false;
+};
+struct Lesson;
+/// "learn.3"
+QString lesson_command(const Lesson&);
+
+/// The commands as actions of one window.
+class Actions : public QObject {
+  Q_OBJECT
+
+ public:
+  /// The commands must outlive the window.
+  Actions(QWidget* window, std::span<const Command>);
+  QAction* operator[](const QString& id) const;  // asserts that it exists
+  /// Menus in the order of the table.
+  void fill(QMenuBar*) const;
+  QMenu* menu(const QString& name) const { return menus_.value(name); }
+
+ private:
+  std::span<const Command> commands_;
+  QHash<QString, QAction*> actions_;
+  mutable QHash<QString, QMenu*> menus_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,49 @@
+// A page that is a row of tabs, each a page.
+#pragma once
+
+#include "app/desktop/controls/page.h"
+
+class QStackedWidget;
+class QTabBar;
+
+namespace trainyard {
+
+/// Tabs that were closed and can be had back.
+class ClosedTabs {
+ public:
+  bool close(QTabBar&);   // the current one; never the last
+  bool reopen(QTabBar&);  // the one closed last
+
+ private:
+  QList<int> closed_;
+};
+
+class TabPage : public Page {
+  Q_OBJECT
+
+ public:
+  explicit TabPage(const QString& accessible_name, QWidget* parent = nullptr);
+  /// title in lower case is the tab's name. Owns the page.
+  void add(const QString& title, Page*);
+  Page* current() const;
+
+  QList<CanvasWidget*> canvases() const override;
+  bool settled() const override;
+  QStringList tabs() const override;
+  QString tab() const override;
+  void show_tab(const QString&) override;
+  bool close_tab() override { return closed_.close(*tabs_); }
+  bool reopen_tab() override { return closed_.reopen(*tabs_); }
+  bool whole() const override { return current() != nullptr && current()->whole(); }
+  bool toggle_rows() override { return current() != nullptr && current()->toggle_rows(); }
+  std::optional<Drawing> picture() const override;
+  std::optional<DataTable> table() const override;
+
+ private:
+  QTabBar* tabs_;
+  QStackedWidget* pages_;
+  QList<Page*> list_;
+  ClosedTabs closed_;
+};
+
+}  // namespace trainyard

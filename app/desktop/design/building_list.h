@@ -1,0 +1,26 @@
+// The palette of building blocks: dragged into the outline, or put behind what is chosen by Enter
+// or a double click.
+#pragma once
+
+#include <QListWidget>
+
+#include "app/desktop/design/model_builder.h"
+
+namespace trainyard {
+
+class BuildingList : public QListWidget {
+  Q_OBJECT
+
+ public:
+  explicit BuildingList(ModelBuilder&, QWidget* parent = nullptr);
+
+ protected:
+  QMimeData* mimeData(const QList<QListWidgetItem*>&) const override;
+  void keyPressEvent(QKeyEvent*) override;
+
+ private:
+  void put(const QListWidgetItem*);
+  ModelBuilder& builder_;
+};
+
+}  // namespace trainyard

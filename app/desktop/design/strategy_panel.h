@@ -1,0 +1,52 @@
+// The strategy: every setting of the current plan, one row each, with what its neighbours would
+// cost and gain; and above them, when the plan does not fit, by how much and what would help.
+#pragma once
+
+#include <QWidget>
+
+#include "app/desktop/controls/actions.h"
+#include "app/desktop/session/document.h"
+#include "app/desktop/session/session.h"
+
+class QHBoxLayout;
+class QLabel;
+class QPushButton;
+class QScrollArea;
+class QVBoxLayout;
+
+namespace trainyard {
+
+class FitCard;
+class StrategyRow;
+
+class StrategyPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  StrategyPanel(Document&, Session&, QWidget* parent = nullptr);
+  void set_detailed(bool);
+  /// The buttons at its foot: what comes next from here.
+  void connect_commands(const Actions&);
+
+ private:
+  void set(const QString& key, const QString& value);
+  void refresh_values();
+  void refresh_effects();
+  void show_mesh();
+  void settle();
+  Document& document_;
+  Session& session_;
+  FitCard* card_;
+  QLabel* heading_;
+  QLabel* mesh_;
+  QScrollArea* scroll_;
+  QWidget* inside_;  // of what scrolls
+  QHBoxLayout* foot_;
+  QList<QPushButton*> of_design_, of_analysis_;  // buttons at the foot
+  QPushButton* apply_ = nullptr;                 // one of them
+  QLabel* complaint_;                            // why a degree could not be what was asked
+  QList<StrategyRow*> rows_;
+  bool detailed_ = false;
+};
+
+}  // namespace trainyard

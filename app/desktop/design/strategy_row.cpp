@@ -1,0 +1,251 @@
+#include "app/desktop/design/strategy_row.h"
+
+#include <QGridLayout>
+#include <QLabel>
+
+#include <algorithm>
+
+#include "app/desktop/controls/text.h"
+#include "app/desktop/controls/theme.h"
+#include "app/desktop/controls/widgets.h"
+#include "core/methods/catalogue.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+struct Title {
+  std::string_view key;
+  const char* words;
+};
+constexpr Title kTitles[] = {{"tp", "Tensor"},
+                             {"pp", "Pipeline"},
+                             {"dp", "Data"},
+                             {"cp", "Context"},
+                             {"ep", "Expert"},
+                             {"etp", "Expert tensor"},
+                             {"zero", "ZeRO stage"},
+                             {"micro-batch", "Microbatch"},
+                             {"seq", "Sequence"},
+                             {"virtual-stages", "Chunks"},
+                             {"sequence-parallel", "Seq. parallel"},
+                             {"flash-attention", "Flash attn."},
+                             {"attention", "Attn. kernel"},
+                             {"gradient-dtype", "Gradients"},
+                             {"rank-order", "Rank order"}};
+
+double gib(Bytes bytes) { return static_cast<double>(bytes.value) / (1 << 30); }
+
+QString colour_name(Ink ink) { return qcolor(ink, current_theme()).name(); }
+
+// A refusal begins with its address; in a row the sentence alone must do.
+QString short_reason(const std::string& why) {
+  const QString text = QString::fromStdString(why).section('\n', 0, 0);
+  const qsizetype colon = text.indexOf(": ");
+  return colon > 0 && colon < 60 ? text.mid(colon + 2) : text;
+}
+
+}  // namespace
+
+bool is_principal(std::string_view key) {
+  constexpr std::string_view kPrincipal[] = {
+      "tp",           "pp",  "dp",       "cp",   "virtual-stages", "micro-batch",
+      "global-batch", "seq", "schedule", "zero", "recompute",      "precision"};
+  return std::find(std::begin(kPrincipal), std::end(kPrincipal), key) != std::end(kPrincipal);
+}
+
+QString setting_title(std::string_view key) {
+  for (const Title& title : kTitles)
+    if (title.key == key) return title.words;
+  QString text = q(key).replace('-', ' ');
+  text[0] = text[0].toUpper();
+  return text;
+}
+
+QStringList setting_words(const Setting& setting) {
+  QStringList words;
+  for (std::string_view value : setting.values) words << q(value);
+  if (setting.key == "optimizer")
+    for (const Optimizer& o : optimizers()) words << q(o.name);
+  return words;
+}
+
+StrategyRow::StrategyRow(const Setting& setting, Session& session, QWidget* parent)
+    : QWidget(parent), setting_(setting), session_(session) {
+  setAttribute(Qt::WA_StyledBackground);
+  const QString title = setting_title(setting.key);
+  title_ = make_label(title, 12, QFont::Normal);
+  title_->setToolTip(q(setting.doc) + "\n--set " + q(setting.key) + "=…");
+  doc_ = make_label("", 11, QFont::Normal, "third");
+  next_ = new ElidedLabel(11, "second");
+  step_ = make_label("", 12, QFont::Normal);
+  peak_ = make_label("", 12, QFont::Normal);
+  detail_ = make_label("", 11, QFont::Normal, "second");
+  detail_->setTextFormat(Qt::RichText);
+  doc_->setTextFormat(Qt::RichText);
+  doc_->setWordWrap(true);
+  detail_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  step_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  peak_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  if (const QStringList words = setting_words(setting); !words.isEmpty()) {
+    field_ = new Field(title);
+    field_->addItems(words);
+    control_ = field_;
+    connect(field_, &QComboBox::textActivated, this,
+            [this](const QString& word) { Q_EMIT changed(key(), word); });
+  } else {
+    stepper_ = new Stepper(title);
+    control_ = stepper_;
+    connect(stepper_, &Stepper::stepped, this, &StrategyRow::step);
+    connect(stepper_, &Stepper::entered, this,
+            [this](const QString& text) { Q_EMIT changed(key(), text); });
+  }
+  control_->setToolTip(title_->toolTip());
+  new QGridLayout(this);
+  step_->setMinimumWidth(36);
+  peak_->setMinimumWidth(50);
+  set_detailed(false);
+}
+
+QString StrategyRow::key() const { return q(setting_.key); }
+
+void StrategyRow::set_detailed(bool on) {
+  detailed_ = on;
+  auto* grid = static_cast<QGridLayout*>(layout());
+  while (QLayoutItem* item = grid->takeAt(0)) delete item;
+  grid->setContentsMargins(12, on ? 7 : 2, on ? 12 : 6, on ? 7 : 2);
+  grid->setHorizontalSpacing(5);
+  grid->setVerticalSpacing(3);
+  grid->addWidget(title_, 0, 0);
+  if (on) {
+    grid->addWidget(control_, 0, 1, 1, 4, Qt::AlignRight);
+    grid->addWidget(doc_, 1, 0, 1, 5);
+    grid->addWidget(detail_, 2, 0, 1, 5);
+  } else {
+    grid->addWidget(control_, 0, 1, Qt::AlignLeft);
+    grid->addWidget(next_, 0, 2);
+    grid->addWidget(step_, 0, 3);
+    grid->addWidget(peak_, 0, 4);
+  }
+  grid->setColumnMinimumWidth(0, 70);
+  grid->setColumnStretch(2, 1);
+  control_->setFixedWidth(!on ? 78 : stepper_ != nullptr ? 84 : 128);
+  for (QWidget* part : std::initializer_list<QWidget*>{doc_, detail_}) part->setVisible(on);
+  for (QWidget* part : std::initializer_list<QWidget*>{next_, step_, peak_}) part->setVisible(!on);
+  title_->setFont(ui_font(12, on ? QFont::DemiBold : QFont::Normal));
+  refresh_effects();
+}
+
+void StrategyRow::set_value(const QString& value, bool derived) {
+  value_ = value;
+  doc_->setText(meaning());
+  doc_->setToolTip(paper());
+  if (field_ != nullptr) {
+    if (field_->findText(value) < 0 && !value.isEmpty()) field_->addItem(value);
+    field_->setCurrentText(value);
+  } else {
+    stepper_->set_value(value);
+    bool number = false;
+    const qlonglong n = value.toLongLong(&number);
+    // What follows from others has steps too: one of the others makes up for them.
+    stepper_->set_steps(number && n > 1, number);
+    stepper_->setToolTip(title_->toolTip() + (derived ? "\nFollows from the other degrees." : ""));
+  }
+}
+
+const Method* StrategyRow::method() const {
+  if (setting_.key == "tp") return find_method("tensor-parallel");
+  if (setting_.key == "cp") return find_method("context-parallel");
+  if (setting_.key == "ep" || setting_.key == "etp") return find_method("expert-parallel");
+  if (setting_.key == "zero" || setting_.key == "recompute" || setting_.key == "overlap")
+    return find_method(setting_.key);
+  return find_method(value_.toStdString());
+}
+
+// What it gains and costs and when it is legal where a method stands behind it, else what it means.
+QString StrategyRow::meaning() const {
+  const Method* now = method();
+  if (now == nullptr) return q(setting_.doc).toHtmlEscaped();
+  const QString pale = colour_name(Ink::Text2);
+  QString html =
+      QString("gain <span style='color:%1'>%2</span> &nbsp; cost <span style='color:%1'>%3</span>")
+          .arg(pale, q(now->card.gains).toHtmlEscaped(), q(now->card.costs).toHtmlEscaped());
+  if (!now->card.legal_when.empty())
+    html += QString("<br>legal <span style='color:%1'>%2</span>")
+                .arg(pale, q(now->card.legal_when).toHtmlEscaped());
+  return html;
+}
+
+// Whose idea it is, to be looked up.
+QString StrategyRow::paper() const {
+  const Method* now = method();
+  if (now == nullptr) return "";
+  return QString("%1: %2. %3, %4")
+             .arg(q(now->name), q(now->paper.title), q(now->paper.authors), q(now->paper.venue)) +
+         (now->paper.year > 0 ? " " + QString::number(now->paper.year) : QString());
+}
+
+void StrategyRow::step(int direction) {
+  bool number = false;
+  const qlonglong n = value_.toLongLong(&number);
+  if (!number) return;
+  const qlonglong next = direction > 0 ? 2 * n : n % 2 == 0 ? n / 2 : n - 1;
+  if (next >= 1) Q_EMIT changed(key(), QString::number(next));
+}
+
+QString StrategyRow::effect_html(const NeighbourPlan& n) const {
+  const QString name = "<b>" + QString::fromStdString(n.value).toHtmlEscaped() + "</b> ";
+  if (!n.legal)
+    return QString("<span style='color:%1'>%2 %3 %4</span>")
+        .arg(colour_name(Ink::Text3), QString::fromStdString(n.value).toHtmlEscaped(),
+             QString::fromUtf8("⊘"), short_reason(n.why_not).toHtmlEscaped());
+  const Result& now = session_.experiment()->result;
+  const double step = to_seconds(n.step) - to_seconds(now.step.value);
+  const QString peak = QString::fromStdString(format_bytes(n.peak));
+  return name + QString::fromStdString(format_signed(step, 2)) + " s, " +
+         (n.fits
+              ? peak
+              : QString("<span style='color:%1'>⚠ %2</span>").arg(colour_name(Ink::Error), peak));
+}
+
+void StrategyRow::show_neighbour(const NeighbourPlan& n) {
+  const Result& now = session_.experiment()->result;
+  next_->setText(QString::fromStdString(n.value));
+  next_->setToolTip(next_->text());
+  if (!n.legal) {
+    step_->setText("");
+    peak_->setText(QString::fromUtf8("⊘ blocked"));
+    set_tone(peak_, "third");
+    peak_->setToolTip(short_reason(n.why_not));
+    return;
+  }
+  step_->setText(
+      QString::fromStdString(format_signed(to_seconds(n.step) - to_seconds(now.step.value), 2)));
+  peak_->setText((n.fits ? QString() : QString::fromUtf8("⚠ ")) +
+                 QString::fromStdString(format_signed(gib(n.peak) - gib(worst_peak(now)), 1)));
+  set_tone(peak_, n.fits ? "" : "error");
+  peak_->setToolTip(n.fits ? QString() : "does not fit");
+}
+
+void StrategyRow::refresh_effects() {
+  next_->clear();
+  step_->clear();
+  peak_->clear();
+  detail_->clear();
+  if (!session_.experiment() || session_.stale()) return;
+  const Steps steps = steps_of(setting_, session_.experiment()->workload.scenario.plan);
+  const NeighbourPlan* down = session_.neighbour(setting_.key, steps.down);
+  const NeighbourPlan* up = session_.neighbour(setting_.key, steps.up);
+  if (up != nullptr || down != nullptr) show_neighbour(up != nullptr ? *up : *down);
+  QStringList parts;
+  for (const NeighbourPlan* n : {down, up})
+    if (n != nullptr) parts << effect_html(*n);
+  detail_->setText(parts.join("&nbsp;&nbsp;&nbsp;&nbsp;"));
+  detail_->setToolTip(up != nullptr && !up->legal ? short_reason(up->why_not) : QString());
+  if (setting_.key == "dp") {
+    peak_->setText("derived");
+    set_tone(peak_, "third");
+  }
+}
+
+}  // namespace trainyard

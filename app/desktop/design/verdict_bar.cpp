@@ -1,0 +1,201 @@
+#include "app/desktop/design/verdict_bar.h"
+
+#include <QFrame>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/desktop/controls/icons.h"
+#include "app/desktop/controls/readings.h"
+#include "app/desktop/controls/theme.h"
+#include "app/desktop/controls/widgets.h"
+#include "app/desktop/design/strategy_row.h"
+#include "core/result/figures.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+Ink ink_of_tone(const QString& tone) {
+  if (tone == "error") return Ink::Error;
+  if (tone == "warn") return Ink::Warn;
+  return tone == "ok" ? Ink::Ok : Ink::BorderStrong;
+}
+
+// A step of stale gradients is not told without what it costs in tokens.
+QString limit_text(const Result& result) {
+  const QString limit = QString::fromStdString(result.verdict.limit),
+                step = "Step " + QString::fromStdString(band_text(result.step).text());
+  if (!result.asynchrony) return limit.isEmpty() ? step : step + ". " + limit;
+  return QString("%1, %2; %3")
+      .arg(step, QString::fromStdString(result.asynchrony->sentence), limit);
+}
+
+// "Published 4.94 s, predicted 2.1 % above. "; what is not of a whole step or device says nothing.
+QString published_text(const PreparedRow& row, const Result& result) {
+  const bool memory = row.metric == RowMetric::Memory;
+  const StageMemory* most = fullest(result);
+  if ((row.metric != RowMetric::StepTime && !memory) || most == nullptr) return {};
+  const double predicted =
+      memory ? static_cast<double>(most->peak.value.value) : to_seconds(result.step.value);
+  const double off = predicted / row.measured - 1;
+  return QString("Published %1, predicted %2 %3. ")
+      .arg(QString::fromStdString(memory ? format_bytes({std::llround(row.measured)})
+                                         : format_step_time(seconds(row.measured))),
+           QString::fromStdString(format_percent(std::abs(off))), off < 0 ? "below" : "above");
+}
+
+// "Calibrated by a machine, 2 cores. ".
+QString calibrated_text(const Outcome& outcome) {
+  return outcome.calibrated.empty()
+             ? QString()
+             : "Calibrated by " + QString::fromStdString(outcome.calibrated) + ". ";
+}
+
+}  // namespace
+
+std::pair<QString, QString> split_sentence(const std::string& sentence) {
+  const QString text = QString::fromStdString(sentence);
+  qsizetype cut = text.size();
+  for (const QString& mark : {QString(": "), QString("; "), QString(", "), QString(". ")})
+    if (const qsizetype at = text.indexOf(mark); at > 0) cut = std::min(cut, at);
+  QString rest = text.mid(cut + 2);
+  if (rest.endsWith('.')) rest.chop(1);
+  QString head = text.left(cut);
+  if (head.endsWith('.')) head.chop(1);
+  return {head, rest};
+}
+
+QString change_text(const Fix& fix, const Result& result) {
+  const double step = to_seconds(fix.step) - to_seconds(result.step.value);
+  return QString("%1   %2 s   %3 GiB")
+      .arg(change_name(fix.set), QString::fromStdString(format_signed(step, 2)),
+           QString::fromStdString(
+               format_signed(-static_cast<double>(fix.saves.value) / (1 << 30), 1)));
+}
+
+QString change_name(const std::string& assignments) {
+  QStringList names;
+  for (const QString& word : QString::fromStdString(assignments).split(' ', Qt::SkipEmptyParts))
+    names << setting_title(word.section('=', 0, 0).toStdString()) + " " + word.section('=', 1);
+  return names.join(", ");
+}
+
+VerdictBar::VerdictBar(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+  setFixedHeight(kVerdictHeight - 1);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setAccessibleName("Verdict");
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(12, 0, 12, 0);
+  row->setSpacing(8);
+  state_ = new QFrame;
+  state_->setFixedSize(3, 22);
+  icon_ = new QLabel;
+  icon_->setFixedSize(16, 16);
+  head_ = make_label("", 12, QFont::DemiBold);
+  evidence_ = new ElidedLabel(12, "second");
+  rule_ = make_rule(18);
+  limit_ = new ElidedLabel(12, "second");
+  why_ = make_label("", 12, QFont::Normal, "third");
+  button_ = new QPushButton;
+  button_->setProperty("kind", "small");
+  button_->setAccessibleName("Apply the cheapest change");
+  for (QWidget* part :
+       std::initializer_list<QWidget*>{state_, icon_, head_, evidence_, rule_, limit_})
+    row->addWidget(part);
+  row->setStretchFactor(evidence_, 3);
+  row->setStretchFactor(limit_, 2);
+  row->addWidget(why_);
+  row->addWidget(button_);
+  connect(button_, &QPushButton::clicked, this, [this] { Q_EMIT apply(offered_); });
+  connect(&session_, &Session::experiment_changed, this, &VerdictBar::refresh);
+  connect(&session_, &Session::freshness_changed, this, &VerdictBar::refresh);
+  refresh();
+}
+
+void VerdictBar::say(const char* tone, const QString& icon_name, const QString& head,
+                     const QString& evidence, const QString& limit) {
+  const QColor colour = qcolor(ink_of_tone(tone), current_theme());
+  state_->setStyleSheet(QString("background:%1").arg(colour.name()));
+  icon_->setPixmap(icon_name.isEmpty() ? QPixmap() : icon(icon_name, colour).pixmap(16, 16));
+  icon_->setVisible(!icon_name.isEmpty());
+  set_tone(head_, tone);
+  head_->setText(head);
+  evidence_->setText(evidence);
+  evidence_->setToolTip(evidence);
+  limit_->setText(limit);
+  limit_->setToolTip(limit);
+  limit_->setVisible(!limit.isEmpty());
+  rule_->setVisible(!limit.isEmpty());
+  setAccessibleDescription(head + ". " + evidence + ". " + limit);
+}
+
+void VerdictBar::offer(const Verdict* verdict) {
+  const Fix* best = nullptr;
+  if (verdict != nullptr) {
+    if (verdict->fits && verdict->gain) best = &*verdict->gain;
+    if (!verdict->fits && !verdict->fixes.empty()) best = &verdict->fixes.front();
+  }
+  why_->setVisible(best != nullptr);
+  button_->setVisible(best != nullptr);
+  offered_ = best == nullptr ? QString() : QString::fromStdString(best->set);
+  if (best == nullptr) return;
+  why_->setText(verdict->fits ? "Cheapest gain" : best->fits ? "Best fix" : "Nearest fix");
+  button_->setText(change_text(*best, session_.experiment()->result));
+  button_->setToolTip(QString::fromStdString(best->sentence));
+  layout()->activate();  // before the next frame, or texts are cut for a moment
+}
+
+void VerdictBar::set_published(const PreparedRow* row) {
+  const QString words =
+      row == nullptr ? QString() : published_text(*row, session_.experiment()->result);
+  if (words == published_) return;
+  published_ = words;
+  refresh();
+}
+
+void VerdictBar::refresh() {
+  if (!session_.outcome().error.empty()) {
+    const auto [head, rest] = std::pair<QString, QString>(
+        "This plan cannot run", QString::fromStdString(session_.outcome().error));
+    say("error", "error", head, rest, "");
+    return offer(nullptr);
+  }
+  if (!session_.experiment()) {
+    say("", "", "Nothing to judge yet", "Open a model's config.json, or start from an example.",
+        "");
+    return offer(nullptr);
+  }
+  const Result& result = session_.experiment()->result;
+  auto [head, rest] = split_sentence(result.verdict.sentence);
+  if (result.verdict.word == FitWord::Fits) {
+    head += QString(" on all %1 devices").arg(result.devices);
+  } else {
+    // The margin, which the sentence tells first, stands beside the word.
+    const QString margin = rest.section(", ", 0, 0).section(" on ", 0, 0);
+    head += ": " + margin;
+    rest = rest.mid(margin.size());
+    rest = rest.startsWith(", ") ? rest.mid(2) : rest.trimmed();
+  }
+  const bool tight = result.verdict.fits && (result.verdict.word == FitWord::MayNotFit ||
+                                             static_cast<double>(result.verdict.margin.value) <
+                                                 0.01 * static_cast<double>(result.capacity.value));
+  const char* tone = !result.verdict.fits ? "error" : tight ? "warn" : "ok";
+  say(tone,
+      !result.verdict.fits ? "error"
+      : tight              ? "warning"
+                           : "check",
+      head, rest, published_ + calibrated_text(session_.outcome()) + limit_text(result));
+  evidence_->setToolTip(bands_html(result));
+  QString tip = limit_->text().toHtmlEscaped() + "<br>" + bands_html(result);
+  if (!session_.outcome().not_calibrated.empty())
+    tip += "<br>The accepted calibration is not used: " +
+           QString::fromStdString(session_.outcome().not_calibrated).toHtmlEscaped();
+  limit_->setToolTip(tip);
+  offer(session_.stale() ? nullptr : &result.verdict);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,108 @@
+#include "app/desktop/dialogs/run_dialog.h"
+
+#include <QCheckBox>
+#include <QDialogButtonBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+#include "app/desktop/controls/text.h"
+#include "app/desktop/controls/widgets.h"
+#include "app/workspace/scenario/local_cluster.h"
+#include "core/base/units_text.h"
+#include "core/training/data_source.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::int64_t kMostHere = 16;  // devices that nobody has asked for
+
+template <class W>
+W* named(W* widget, const QString& name) {
+  widget->setAccessibleName(name);
+  return widget;
+}
+
+}  // namespace
+
+std::int64_t devices_here(const Scenario& complete) {
+  const Mesh& mesh = complete.plan.mesh;
+  if (complete.cluster.device.id == "cpu" || complete.cluster.count <= kMostHere)
+    return complete.cluster.count;
+  return static_cast<std::int64_t>(mesh.tp) * mesh.cp * mesh.pp * std::max(1, mesh.ep);
+}
+
+RunDialog::RunDialog(const Request& request, const Scenario& complete, QWidget* parent)
+    : QDialog(parent),
+      request_(request),
+      local_(complete.cluster.device.id == "cpu"),
+      devices_(named(new QSpinBox, "Virtual devices")),
+      steps_(named(new QSpinBox, "Updates")),
+      memory_(named(new QLineEdit, "Memory of each device")),
+      training_(named(new QLineEdit, "Settings of training")),
+      data_(new Field("Data")),
+      mode_(new Field("Clock")),
+      evaluate_(new QCheckBox("Evaluate afterwards on data that it was not trained on")) {
+  setWindowTitle("Train on this machine");
+  setModal(true);
+  auto* column = new QVBoxLayout(this);
+  if (!local_) {
+    auto* note = new QLabel("The plan is for " + q(complete.cluster.name) +
+                            ". Here the same plan runs on virtual devices of this machine.");
+    note->setWordWrap(true);
+    column->addWidget(note);
+  }
+  devices_->setRange(1, 256);
+  devices_->setValue(static_cast<int>(std::min<std::int64_t>(256, devices_here(complete))));
+  steps_->setRange(1, 1'000'000);
+  steps_->setValue(100);
+  memory_->setText(local_ ? q(readable(complete.cluster.device.memory.value)) : "1 GiB");
+  training_->setPlaceholderText("rate=0.01 schedule=cosine");
+  data_->addItem("what suits the model", "");
+  for (const DataEntry& entry : data_sources())
+    if (entry.absent().empty()) {
+      data_->addItem(q(entry.name), q(entry.name));
+      data_->setItemData(data_->count() - 1, q(entry.summary), Qt::ToolTipRole);
+    }
+  mode_->addItem("virtual: every device as if it had a core of its own", 0);
+  mode_->addItem("wall: as fast as this machine goes", 1);
+  auto* form = new QFormLayout;
+  form->addRow("&Virtual devices", devices_);
+  form->addRow("&Memory of each", memory_);
+  form->addRow("&Updates", steps_);
+  form->addRow("&Data", data_);
+  form->addRow("&Training", training_);
+  form->addRow("&Clock", mode_);
+  form->addRow("", evaluate_);
+  column->addLayout(form);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel);
+  buttons->button(QDialogButtonBox::Ok)->setText("Train");
+  buttons->button(QDialogButtonBox::Ok)->setProperty("kind", "primary");
+  for (QAbstractButton* button : buttons->buttons()) button->setIcon({});
+  column->addWidget(buttons);
+  connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
+  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  steps_->setFocus();
+  steps_->selectAll();
+}
+
+TrainingWish RunDialog::wish() const {
+  TrainingWish wish;
+  wish.request = request_;
+  const Bytes memory = parse_bytes(memory_->text().toStdString(), {"memory of each"});
+  wish.request.cluster = local_cluster(devices_->value(), memory).name;
+  for (const QString& words : training_->text().split(' ', Qt::SkipEmptyParts))
+    wish.training.push_back(words.toStdString());
+  wish.steps = steps_->value();
+  wish.mode = mode_->currentIndex() == 1 ? RunMode::WallClock : RunMode::VirtualTime;
+  wish.data = data_->currentData().toString().toStdString();
+  wish.evaluate = evaluate_->isChecked();
+  return wish;
+}
+
+}  // namespace trainyard

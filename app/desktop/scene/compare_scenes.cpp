@@ -1,0 +1,254 @@
+#include "app/desktop/scene/compare_scenes.h"
+#include "app/desktop/controls/canvas_widget.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/desktop/controls/text.h"
+#include "app/desktop/scene/analyse_scene.h"
+#include "visualizers/chart/time_plot.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+QString tip_of(const Hover& hover) { return hover.title.empty() ? QString() : tip_html(hover); }
+
+Rect whole(const Drawing& drawing) { return {0, 0, drawing.size.width, drawing.size.height}; }
+
+bool clicked(const InputFrame& frame) { return frame.inside && frame.pressed[0]; }
+
+}  // namespace
+
+// Cards
+
+Drawing CardScene::draw(Size size, double) {
+  last_ = Drawing(size);
+  draw_figure_cards(last_, whole(last_), look_.cards);
+  return last_;
+}
+
+QString CardScene::tooltip(Point at) {
+  return tip_of(describe_figure_card(look_.cards, hit(last_, at)));
+}
+
+QString CardScene::description() const {
+  return look_.cards.empty() ? look_.words : q(spell_figure_cards(look_.cards));
+}
+
+// Timelines
+
+Drawing CompareScene::draw(Size size, double scale) {
+  last_ = Drawing(size);
+  if (look_.timelines == nullptr) {
+    const QString words = look_.result == nullptr ? look_.words
+                                                  : QString(
+                                                        "One of the two is a document of "
+                                                        "figures, without a timeline.");
+    write(last_, words.toStdString(), {12, 24}, 12, Weight::Regular, Ink::Text2);
+    return last_;
+  }
+  look_.state.a.scale = look_.state.b.scale = scale;
+  draw_comparison(last_, area(), *look_.timelines, look_.state);
+  return last_;
+}
+
+bool CompareScene::over_b(Point at) const {
+  if (look_.state.linked) return false;
+  const ComparisonLayout l = comparison_layout(*look_.timelines, area(), look_.state);
+  return at.y >= l.b_ruler.y;
+}
+
+Instant CompareScene::end_of(bool b) const {
+  const ComparisonModel& model = *look_.timelines;
+  const Instant end = look_.state.linked ? model.end : (b ? model.b : model.a).step.length();
+  return std::max(end, Instant{1});
+}
+
+Viewport CompareScene::viewport(bool b) const {
+  return viewport_of(area(), b ? look_.state.b : look_.state.a, end_of(b));
+}
+
+void CompareScene::show(bool b, const Viewport& view) {
+  const Viewport kept = clamp(view, {.first = Instant{}, .last = end_of(b)});
+  (b ? look_.state.b : look_.state.a).shown = TimeRange{kept.from, kept.to};
+}
+
+void CompareScene::zoom_by(double factor, Point at) {
+  const bool b = over_b(at);
+  show(b, zoom(viewport(b), factor, at.x, {.first = Instant{}, .last = end_of(b)}));
+}
+
+void CompareScene::pan_by(double dx, Point at) {
+  const bool b = over_b(at);
+  show(b, pan(viewport(b), dx, {.first = Instant{}, .last = end_of(b)}));
+}
+
+bool CompareScene::key(int key, Point at) {
+  const std::uint32_t rank = shown_rank(*look_.timelines, look_.state);
+  if (key == Qt::Key_W || key == Qt::Key_Plus || key == Qt::Key_Equal)
+    zoom_by(kZoomStep, at);
+  else if (key == Qt::Key_S || key == Qt::Key_Minus)
+    zoom_by(1 / kZoomStep, at);
+  else if (key == Qt::Key_Left)
+    pan_by(2 * kScrollStep, at);
+  else if (key == Qt::Key_Right)
+    pan_by(-2 * kScrollStep, at);
+  else if (key == Qt::Key_Up)
+    look_.state.rank = rank == 0 ? 0 : rank - 1;
+  else if (key == Qt::Key_Down)
+    look_.state.rank = rank + 1;
+  else if (key == Qt::Key_Home)
+    look_.state.a.shown.reset(), look_.state.b.shown.reset();
+  else if (key == Qt::Key_Escape)
+    look_.state.a.range.reset(), look_.state.b.range.reset(), look_.state.a.cursor.reset();
+  else if (key == Qt::Key_L)
+    told_.link();
+  else if (key == Qt::Key_X)
+    told_.swap();
+  else if (key == Qt::Key_D)
+    told_.deltas();
+  else
+    return false;
+  return true;
+}
+
+bool CompareScene::input(const InputFrame& frame) {
+  if (look_.timelines == nullptr) return false;
+  const Rect plot = plot_of(area());
+  const Point at = frame.inside ? frame.at : Point{plot.x + plot.width / 2, plot.y + 40};
+  bool moved = false;
+  if (frame.wheel_y != 0) {
+    if (frame.modifiers & kShift)
+      pan_by(kScrollStep * frame.wheel_y, at);
+    else if (frame.modifiers & kControl)
+      zoom_by(frame.wheel_y > 0 ? kZoomStep : 1 / kZoomStep, at);
+    moved = (frame.modifiers & (kShift | kControl)) != 0;
+  }
+  if (clicked(frame)) {
+    const Item item = hit(last_, frame.at);
+    if (item.kind == ItemKind::Lane) {
+      look_.state.rank = static_cast<std::uint32_t>(item.tag);
+      told_.changed();
+    } else if (contains(plot, frame.at)) {
+      const bool b = over_b(frame.at);
+      (b ? look_.state.b : look_.state.a).cursor = time_at(viewport(b), frame.at.x);
+    }
+    moved = true;
+  }
+  for (const int pressed : frame.keys) moved |= key(pressed, at);
+  return moved;
+}
+
+QString CompareScene::tooltip(Point at) {
+  if (look_.timelines == nullptr) return {};
+  return tip_of(describe_comparison(*look_.timelines, area(), look_.state, hit(last_, at), at));
+}
+
+QString CompareScene::description() const {
+  if (look_.result == nullptr) return look_.words;
+  QString text = q(look_.result->headline) + ". A is " + q(look_.result->a.name) + ", B is " +
+                 q(look_.result->b.name) + ".";
+  for (const std::string& reason : look_.result->reasons) text += " " + q(reason);
+  if (look_.timelines == nullptr) return text;
+  if (const auto& range = look_.state.b.range)
+    text += QString(" Shown is %1 to %2.")
+                .arg(q(instant_text(range->from, look_.timelines->end)),
+                     q(instant_text(range->to, look_.timelines->end)));
+  return text;
+}
+
+// Causes
+
+Drawing CauseScene::draw(Size size, double) {
+  last_ = Drawing(size);
+  const WaterfallModel* causes = look_.causes();
+  if (causes == nullptr) return last_;
+  ViewState state;
+  if (look_.chosen) state.selected = {ItemKind::Other, static_cast<std::uint64_t>(*look_.chosen)};
+  draw_waterfall(last_, whole(last_), *causes, state);
+  return last_;
+}
+
+bool CauseScene::input(const InputFrame& frame) {
+  const WaterfallModel* causes = look_.causes();
+  if (causes == nullptr || causes->parts.empty()) return false;
+  const int last = static_cast<int>(causes->parts.size()) - 1;
+  if (clicked(frame)) {
+    const Item item = hit(last_, frame.at);
+    if (item.kind != ItemKind::Other || item.tag >= causes->parts.size()) return false;
+    jump_(static_cast<int>(item.tag));
+    return true;
+  }
+  bool moved = false;
+  for (const int key : frame.keys) {
+    const int now = look_.chosen.value_or(-1);
+    if (key == Qt::Key_Down)
+      jump_(std::min(last, now + 1));
+    else if (key == Qt::Key_Up)
+      jump_(std::max(0, now - 1));
+    else if (key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Home)
+      jump_(key == Qt::Key_Home ? 0 : std::max(0, now));
+    else
+      continue;
+    moved = true;
+  }
+  return moved;
+}
+
+QString CauseScene::tooltip(Point at) {
+  const WaterfallModel* causes = look_.causes();
+  return causes == nullptr ? QString() : tip_of(describe_waterfall(*causes, hit(last_, at)));
+}
+
+QString CauseScene::description() const {
+  const WaterfallModel* causes = look_.causes();
+  return causes == nullptr ? look_.words : q(causes->title + ". " + waterfall_words(*causes)) + ".";
+}
+
+// Ranks
+
+Drawing RankScene::draw(Size size, double) {
+  last_ = Drawing(size);
+  if (look_.result == nullptr || look_.timelines == nullptr) return last_;
+  ViewState state;
+  state.selected = {ItemKind::Lane, shown_rank(*look_.timelines, look_.state)};
+  draw_rank_deltas(last_, whole(last_), look_.result->ranks, state);
+  return last_;
+}
+
+bool RankScene::input(const InputFrame& frame) {
+  if (look_.result == nullptr || look_.timelines == nullptr) return false;
+  const int count = static_cast<int>(look_.result->ranks.ranks.size());
+  const int now = static_cast<int>(shown_rank(*look_.timelines, look_.state));
+  if (clicked(frame)) {
+    const Item item = hit(last_, frame.at);
+    if (item.kind != ItemKind::Lane) return false;
+    choose_(static_cast<int>(item.tag));
+    return true;
+  }
+  bool moved = false;
+  for (const int key : frame.keys) {
+    if (key != Qt::Key_Up && key != Qt::Key_Down) continue;
+    choose_(std::clamp(now + (key == Qt::Key_Down ? 1 : -1), 0, std::max(0, count - 1)));
+    moved = true;
+  }
+  return moved;
+}
+
+QString RankScene::tooltip(Point at) {
+  if (look_.result == nullptr) return {};
+  return tip_of(describe_rank_delta(look_.result->ranks, hit(last_, at)));
+}
+
+QString RankScene::description() const {
+  if (look_.result == nullptr) return look_.words;
+  QString text = "Idle and peak memory of each stage, A to B.";
+  for (std::size_t i = 0; i < look_.result->ranks.ranks.size(); ++i) {
+    const Hover hover = describe_rank_delta(look_.result->ranks, {ItemKind::Lane, i});
+    text += " " + q(hover.title + ": " + hover.value) + ".";
+  }
+  return text;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,56 @@
+// The comparison of schedules runs on a thread of its own, from the plan that the window shows.
+#pragma once
+
+#include <QObject>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/workspace/schedules/schedule_panels.h"
+
+namespace trainyard {
+
+class Comparison : public QObject {
+  Q_OBJECT
+
+ public:
+  using QObject::QObject;
+  ~Comparison() override;  // stops and waits
+
+  /// Compares schedules for the experiment's plan; returns at once. What is under way for another
+  /// question is stopped and this begun when it has ended; one that is answered already is kept.
+  void start(const ExperimentPtr&, Bytes budget, std::vector<std::string> schedules);
+  bool running() const { return running_; }
+  /// Of the newest experiment that was compared; null before the first.
+  const SchedulesModel* model() const { return model_.get(); }
+  /// Why there is none; empty where nothing went wrong.
+  const std::string& error() const { return error_; }
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  struct Question {
+    ExperimentPtr experiment;
+    Bytes budget{};
+    std::vector<std::string> schedules;
+    friend bool operator==(const Question&, const Question&) = default;
+  };
+  struct Answer {
+    std::shared_ptr<const SchedulesModel> model;
+    std::string error;
+    bool stopped = false;
+  };
+  void begin();
+  void hear(const Answer&);
+
+  std::shared_ptr<const SchedulesModel> model_;
+  std::string error_;
+  Question wanted_, asked_;
+  bool running_ = false;
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace trainyard

@@ -1,0 +1,52 @@
+// The Compare perspective: results over each other, and the list of past runs,
+// as tabs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "app/desktop/analyse/runs_page.h"
+#include "app/desktop/compare/compare_page.h"
+#include "app/desktop/controls/tab_page.h"
+
+namespace trainyard {
+
+class Actions;
+class TrainingSession;
+
+/// The tabs by their names in lower case, as --tab takes them.
+inline constexpr std::array<const char*, 2> kCompareTabs = {"comparison", "runs"};
+
+class ComparePerspective : public TabPage {
+  Q_OBJECT
+
+ public:
+  /// found: as ComparePage has it.
+  ComparePerspective(Document&, RunList&, std::function<std::optional<Scenario>()> found,
+                     QWidget* parent = nullptr);
+
+  ComparePage& comparison() { return *comparison_; }
+  RunsPage& runs() { return *runs_; }
+  bool whole() const override { return true; }
+  bool own_verdict() const override { return true; }
+  QWidget* tools() override { return comparison_->tools(); }
+  /// Shows the past run beside the open plan.
+  void compare_run(qint64 id);
+  /// What the commands "compare.*" do.
+  void connect_commands(const Actions&);
+
+ private:
+  Document& document_;
+  ComparePage* comparison_;
+  RunsPage* runs_;
+};
+
+/// The window's own; null in a window without that perspective.
+ComparePerspective* compare_perspective(const QWidget& window);
+/// Records what the session has trained, where that came to anything; `heard` as RunList::record
+/// has it.
+void keep_run(const TrainingSession&, RunList&, RunList::Heard heard);
+
+}  // namespace trainyard

@@ -1,0 +1,30 @@
+#include "app/desktop/shell/model_commands.h"
+
+#include <QAction>
+
+#include "app/desktop/design/design_page.h"
+#include "app/desktop/design/model_builder.h"
+#include "app/desktop/design/model_panel.h"
+#include "app/desktop/design/model_tree.h"
+#include "app/desktop/shell/commands.h"
+
+namespace trainyard {
+
+void connect_model_commands(Actions& actions, DesignPage& page) {
+  ModelBuilder& builder = page.builder();
+  const auto on = [&](const char* id, auto run) {
+    QAction* action = actions[id];
+    // Delete and the arrows belong to whatever has the focus.
+    action->setShortcutContext(Qt::WidgetShortcut);
+    page.model_panel().tree()->addAction(action);
+    QObject::connect(action, &QAction::triggered, &page, run);
+  };
+  on("model.add", [&page] { page.model_panel().ask_what_to_add(); });
+  on("model.remove", [&builder] { builder.remove(); });
+  on("model.duplicate", [&builder] { builder.duplicate(); });
+  on("model.up", [&builder] { builder.move(-1); });
+  on("model.down", [&builder] { builder.move(+1); });
+  on("model.split", [&builder] { builder.split_off(); });
+}
+
+}  // namespace trainyard

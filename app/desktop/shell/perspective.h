@@ -1,0 +1,41 @@
+// Perspectives: the named arrangements of the window, in one table. Adding one is its line in
+// perspective.cpp and its page in Window::make_pages(); menus, tool bar, palette, keys and the
+// command line follow.
+#pragma once
+
+#include <QList>
+#include <QString>
+#include <QStringList>
+
+#include <span>
+
+namespace trainyard {
+
+/// Sizes in pixels; 0: the dock is hidden.
+struct DockSizes {
+  int left = 0;                     // width of the project
+  int right = 0;                    // width of inspector and strategy
+  int inspector = 0, strategy = 0;  // heights
+  int bottom = 0;                   // height
+};
+
+struct Perspective {
+  const char* id;  // "design", as project files and --perspective say it
+  const char* title;
+  const char* key;   // portable text
+  const char* help;  // one sentence
+  DockSizes docks;
+  std::span<const char* const> tabs;  // names, lower case, unique over all perspectives
+  bool needs_model;                   // without one the start page is shown instead
+};
+std::span<const Perspective> perspectives();
+
+/// Null where none is called so.
+const Perspective* find_perspective(const QString& id);
+/// The one that has the tab; null where none does.
+const Perspective* perspective_of_tab(const QString& tab);
+/// "design, analyse or learn".
+QString perspective_names();
+QString tab_names();
+
+}  // namespace trainyard

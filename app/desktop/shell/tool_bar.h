@@ -1,0 +1,53 @@
+// The bar under the menus: perspectives, the plan, Simulate, whether the result is fresh, undo and
+// export.
+#pragma once
+
+#include <QWidget>
+
+#include "app/desktop/session/document.h"
+#include "app/desktop/session/session.h"
+#include "app/desktop/shell/commands.h"
+
+class QCheckBox;
+class QLabel;
+class QPushButton;
+class QStackedWidget;
+class QToolButton;
+
+namespace trainyard {
+
+class Field;
+class Segment;
+
+class ToolBar : public QWidget {
+  Q_OBJECT
+
+ public:
+  ToolBar(Document&, Session&, const Actions&, QWidget* parent = nullptr);
+  void set_running(bool);
+  void set_training(bool);
+  /// In place of the plan; null: the plan. Takes the widget.
+  void show_tools(QWidget*);
+  /// Whether what simulates and trains the open plan is there; a run that is under way can be
+  /// stopped at any time.
+  void show_plan_buttons(bool);
+  /// Icons in the colours of the theme.
+  void refresh_icons();
+
+ private:
+  void refresh_plans();
+  void refresh_freshness();
+  Document& document_;
+  Session& session_;
+  const Actions& actions_;
+  Segment* perspective_;
+  QStackedWidget* tools_;
+  Field* plan_;
+  QPushButton *simulate_, *train_, *export_;
+  QCheckBox* auto_;
+  QLabel *key_, *chip_;
+  QToolButton *undo_, *redo_;
+  bool running_ = false, training_ = false, of_plan_ = true;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,158 @@
+// The window: puts document, session, simulation and panels together and carries out commands.
+#pragma once
+
+#include <QByteArray>
+#include <QHash>
+#include <QMainWindow>
+
+#include "app/desktop/controls/preferences.h"
+#include "app/desktop/controls/run_list.h"
+#include "app/desktop/session/document.h"
+#include "app/desktop/session/published.h"
+#include "app/desktop/session/session.h"
+#include "app/desktop/session/simulation.h"
+#include "app/desktop/session/training_session.h"
+#include "app/desktop/shell/commands.h"
+
+class QDockWidget;
+class QLabel;
+class QStackedWidget;
+class QToolBar;
+
+namespace trainyard {
+
+class AnalysePage;
+class BottomPanel;
+class CanvasWidget;
+class Page;
+class PlannerPage;
+class Readings;
+class StrategyPanel;
+class ToolBar;
+class VerdictBar;
+class WelcomePage;
+
+class Window : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  /// rows: what the gallery shows.
+  explicit Window(Published::Rows rows = shipped_row_set);
+  ~Window() override;
+
+  Document& document() { return document_; }
+  Session& session() { return session_; }
+  Simulation& simulation() { return simulation_; }
+  TrainingSession& training() { return training_; }
+  Published& published() { return published_; }
+  /// Where runs are kept; nowhere before RunList::use().
+  RunList& runs() { return runs_; }
+  PlannerPage& planner();
+  const QList<Page*>& pages() const { return pages_; }
+  Actions& actions_of() { return actions_; }
+  /// Opens a project, model, cluster or plan, whichever the file is. What is wrong with it is told
+  /// in a sentence.
+  void open_file(const QString& path);
+  /// Each of them; several traces together, as the ranks of one run.
+  void open_files(const QStringList& paths);
+  /// PyTorch's pipeline CSV or Megatron's pipeline layout, into the plan; else a sentence.
+  void import_file(const QString& path);
+  /// The model, cluster and settings that the command line named.
+  void start_with(const Request&);
+  /// Makes a published row the document: its model, its cluster and its plan.
+  void open_published(const QString& id);
+  /// Of whichever perspective has it.
+  void show_tab(const QString&);
+  /// "3:4": step 4 of lesson 3. Throws Error{InvalidInput} with what there is.
+  void show_lesson(const QString&);
+  /// Puts back, and from now on keeps, where the window was, its docks and what was open.
+  void restore_session(bool last_project);
+  /// Everything asked for has been simulated.
+  bool settled() const;
+
+ protected:
+  void closeEvent(QCloseEvent*) override;
+  void dragEnterEvent(QDragEnterEvent*) override;
+  void dropEvent(QDropEvent*) override;
+  void changeEvent(QEvent*) override;
+
+ private:
+  /// In the order of perspectives().
+  void make_pages();
+  void make_bars();
+  void make_docks();
+  QDockWidget* make_dock(const QString& title, QWidget*, Qt::DockWidgetArea, const QString& name);
+  void connect_commands();
+  void connect_exploration();
+  void connect_parts();
+  void lay_out();
+  void simulate();
+  void refresh_title();
+  void refresh_perspective();
+  void refresh_renderer();
+  void refresh_published();
+  void refresh_search();
+  void connect_shell();
+  void tell_newer();
+  void refresh_recent();
+  void refresh_stale();
+  void refresh_fix();
+  void refresh_readings();
+  void place_docks(const QString& layout);
+  void save_session();
+  void cycle_panels(int step);
+  void show_history();
+  void show_settings();
+  void say_focus();
+  void set_presentation(bool);
+  void use_preferences(const Preferences&);
+  QList<CanvasWidget*> canvases() const;
+  /// What the perspective shows; null: the start page.
+  Page* page() const;
+  void follow_tab(Page*);
+
+  // Commands.
+  void open_dialog();
+  void report_import(const std::string& file);
+  bool save(bool ask);
+  bool may_discard();
+  void train();
+  void rename_plan();
+  void apply_words(const QString& assignments);
+  void export_view();
+  void export_trace();
+  void export_as(const char* format);
+  void import_pipeline();
+  void show_keys();
+  void show_about();
+  void set_theme(Theme);
+  void export_plan();
+  /// One sentence with Continue: nothing was changed.
+  void complain(const QString& title, const QString& sentence);
+
+  Document document_;
+  Session session_;
+  Simulation simulation_;
+  TrainingSession training_;
+  Published published_;
+  RunList runs_;
+  Actions actions_;
+  ToolBar* tool_bar_ = nullptr;
+  VerdictBar* verdict_ = nullptr;
+  Readings* readings_ = nullptr;
+  QStackedWidget* centre_ = nullptr;
+  WelcomePage* welcome_ = nullptr;
+  QList<Page*> pages_;  // as perspectives() lists them
+  AnalysePage* analyse_ = nullptr;
+  StrategyPanel* strategy_ = nullptr;
+  BottomPanel* bottom_ = nullptr;
+  QDockWidget *project_dock_ = nullptr, *inspector_dock_ = nullptr, *strategy_dock_ = nullptr,
+              *bottom_dock_ = nullptr;
+  QToolBar* verdict_bar_ = nullptr;
+  QLabel* file_ = nullptr;
+  QString laid_out_;                  // what the docks are placed for
+  QHash<QString, QByteArray> docks_;  // how they were left, by that
+  bool remembers_ = false;            // the session, for the next start
+};
+
+}  // namespace trainyard

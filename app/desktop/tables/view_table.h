@@ -1,0 +1,71 @@
+// The rows behind a view as a table beside its picture: sorted by a click on a head or by the
+// keyboard, what is chosen in it is chosen in the picture, and it goes to the clipboard as CSV.
+#pragma once
+
+#include <QAbstractTableModel>
+#include <QWidget>
+
+#include <vector>
+
+#include "visualizers/chart/table.h"
+
+class QLabel;
+class QTableView;
+
+namespace trainyard {
+
+/// A DataTable for Qt, in an order of its own.
+class DataTableModel : public QAbstractTableModel {
+  Q_OBJECT
+
+ public:
+  using QAbstractTableModel::QAbstractTableModel;
+  void set_table(DataTable);
+  const DataTable& table() const { return table_; }
+  /// Of the table, by what is shown in that row; and the other way round, -1 for none.
+  std::size_t row_of(int shown) const { return order_[static_cast<std::size_t>(shown)]; }
+  int shown_row(Item) const;
+
+  int rowCount(const QModelIndex& = {}) const override { return static_cast<int>(order_.size()); }
+  int columnCount(const QModelIndex& = {}) const override {
+    return static_cast<int>(table_.columns.size());
+  }
+  QVariant data(const QModelIndex&, int role = Qt::DisplayRole) const override;
+  QVariant headerData(int section, Qt::Orientation, int role = Qt::DisplayRole) const override;
+  /// Rows that are equal stay as they are; -1 brings back the table's own order.
+  void sort(int column, Qt::SortOrder = Qt::AscendingOrder) override;
+
+ private:
+  DataTable table_;
+  std::vector<std::uint32_t> order_;
+};
+
+class ViewTable : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ViewTable(QWidget* parent = nullptr);
+  /// Keeps the sorting where the columns stay the same.
+  void show_table(DataTable);
+  const DataTable& table() const { return model_->table(); }
+  QTableView* rows() const { return rows_; }
+  /// Without telling anybody.
+  void choose(Item);
+
+ Q_SIGNALS:
+  void chosen(const trainyard::Item&);
+  void closed();
+
+ protected:
+  void keyPressEvent(QKeyEvent*) override;
+
+ private:
+  void copy() const;
+
+  DataTableModel* model_;
+  QTableView* rows_;
+  QLabel *title_, *count_;
+  bool telling_ = true;
+};
+
+}  // namespace trainyard

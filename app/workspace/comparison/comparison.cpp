@@ -1,0 +1,354 @@
+#include "app/workspace/comparison/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "app/workspace/runs/run_recording.h"
+#include "app/workspace/runs/run_store.h"
+#include "app/workspace/scenario/published.h"
+#include "app/workspace/scenario/setting_words.h"
+#include "core/base/error.h"
+#include "core/io/bytes/files.h"
+#include "core/io/documents/result_json.h"
+#include "core/io/json/schema.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kRun = "run:";
+constexpr double kNothing = 1e-12;  // seconds or a share that nobody tells from 0
+
+ComparedParts parts_of(const JsonCursor& object) {
+  ComparedParts parts;
+  for (const std::string& key : object.keys()) parts.list.push_back({key, object.at(key).number()});
+  return parts;
+}
+
+ComparedParts worst_device(const JsonCursor& memory) {
+  ComparedParts worst;
+  for (const JsonCursor& stage : memory.at("stages").items()) {
+    ComparedParts here = parts_of(stage.at("categories"));
+    if (here.sum() > worst.sum() || worst.list.empty()) worst = std::move(here);
+  }
+  return worst;
+}
+
+std::optional<double> highest_peak(const JsonCursor& memory) {
+  std::optional<double> most;
+  for (const JsonCursor& stage : memory.at("stages").items())
+    if (stage.has("peak_bytes")) most = std::max(most.value_or(0), stage.at("peak_bytes").number());
+  return most;
+}
+
+std::optional<double> number_at(const JsonCursor& object, std::string_view key) {
+  if (!object.has(key)) return std::nullopt;
+  const JsonCursor found = object.at(key);
+  return found.value().as_object() ? found.at("value").number() : found.number();
+}
+
+// Less that is worth a word, as a share of A.
+std::string less_or_more(double change, double of) {
+  return format_percent(std::abs(change) / std::max(of, kNothing)) +
+         (change < 0 ? " less" : " more");
+}
+
+std::string signed_figure(FigureUnit unit, double change) {
+  if (unit == FigureUnit::Share) return format_signed(100 * change, 1) + " pp";
+  const std::string text = figure_text(unit, change);
+  return change > 0 ? "+" + text : text;
+}
+
+// The names of documents as people read them.
+std::string spoken(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+// In whole nanoseconds or bytes, so that the bars sum to the difference of their totals.
+WaterfallModel waterfall_of(const char* title, WaterfallUnit unit, const ComparedResult& a,
+                            const ComparedResult& b) {
+  const bool time = unit == WaterfallUnit::Time;
+  const ComparedParts &mine = time ? a.seconds : a.bytes, &theirs = time ? b.seconds : b.bytes;
+  WaterfallModel model{unit, title, "A", "B", {}};
+  const double size = time ? 1e9 : 1;
+  for (const std::string& name : part_names(mine, theirs))
+    model.parts.push_back({spoken(name), "", std::llround(mine.of(name) * size),
+                           std::llround(theirs.of(name) * size)});
+  return model;
+}
+
+std::vector<ComparedFigure> figures_of(const ComparedResult& a, const ComparedResult& b) {
+  const char* rate = a.counts_tokens ? "Tokens/s per device" : "Samples/s per device";
+  const bool alike = a.counts_tokens == b.counts_tokens;
+  std::vector<ComparedFigure> all = {
+      {"step", "Step time", FigureUnit::Seconds, true, a.step, b.step},
+      {"mfu", "MFU", FigureUnit::Share, false, a.mfu, b.mfu},
+      {"bubble", "Bubble", FigureUnit::Share, true, a.bubble, b.bubble},
+      {"exposed_communication", "Exposed comm", FigureUnit::Share, true, a.exposed, b.exposed},
+      {"peak", "Peak memory", FigureUnit::Memory, true, a.peak, b.peak},
+      {"rate", rate, FigureUnit::PerSecond, false, alike ? a.rate : std::nullopt,
+       alike ? b.rate : std::nullopt},
+      {"energy", "Energy of a step", FigureUnit::Energy, true, a.energy, b.energy},
+      {"money", "Cost of a step", FigureUnit::Dollars, true, a.money, b.money}};
+  all.erase(
+      std::remove_if(all.begin(), all.end(), [](const ComparedFigure& f) { return !f.a && !f.b; }),
+      all.end());
+  return all;
+}
+
+// The word of the verdict, with the margin where it is not simply that it fits. What was measured
+// has no verdict: there the peak decides.
+std::string fit_words(const JsonCursor& root, const ComparedResult& side, bool measured) {
+  std::string word;
+  std::optional<double> margin;
+  if (!measured && root.has("verdict")) {
+    const JsonCursor verdict = root.at("verdict");
+    margin = number_at(verdict, "margin_bytes");
+    if (verdict.has("word")) word = verdict.at("word").text();
+  } else if (side.peak && side.capacity) {
+    margin = *side.capacity - *side.peak;
+  }
+  if (!margin) return word;
+  const FitWord by_margin = *margin >= 0 ? FitWord::Fits : FitWord::DoesNotFit;
+  if (word.empty()) word = to_string(by_margin);
+  if (word == to_string(FitWord::Fits)) return word;
+  return word + ", " + format_bytes(Bytes{std::llround(std::abs(*margin))}) +
+         (*margin >= 0 ? " spare" : " over");
+}
+
+std::string headline_of(const ComparedResult& a, const ComparedResult& b) {
+  if (!a.step || !b.step) return "No step time is known of both.";
+  const double change = *b.step - *a.step;
+  const bool same = std::abs(change) <= 1e-9;
+  std::string text = same ? "Both take " + figure_text(FigureUnit::Seconds, *a.step)
+                          : "B takes " + less_or_more(change, *a.step) + " time";
+  if (!b.fit.empty()) text += same ? "; B " + b.fit : " and " + b.fit;
+  return text;
+}
+
+// The causes that make the difference, and the largest against it.
+void explain_time(const WaterfallModel& time, std::vector<std::string>& reasons) {
+  const std::int64_t whole = time.b() - time.a();
+  if (whole == 0) return;
+  const char* quicker = whole < 0 ? "B" : "A";
+  const WaterfallPart* against = nullptr;
+  int told = 0;
+  for (const WaterfallPart& part : time.parts) {
+    const bool with = (part.change() < 0) == (whole < 0);
+    if (part.change() == 0) continue;
+    if (!with && against == nullptr) against = &part;
+    const double share = static_cast<double>(part.change()) / static_cast<double>(whole);
+    if (!with || told == 2 || share < 0.05) continue;
+    // What stands against it makes a cause more than all.
+    const std::string of = share > 1 ? "more than the whole" : format_percent(share) + " of the";
+    reasons.push_back(fmt::format("{} wins by {}: {} in A, {} in B, {} difference.", quicker,
+                                  part.name, format_step_time(Duration{part.a}),
+                                  format_step_time(Duration{part.b}), of));
+    ++told;
+  }
+  if (against != nullptr && std::abs(against->change()) * 20 >= std::abs(whole))
+    reasons.push_back(fmt::format("Against it stands {}: {} in A, {} in B.", against->name,
+                                  format_step_time(Duration{against->a}),
+                                  format_step_time(Duration{against->b})));
+}
+
+void explain_memory(const ResultComparison& c, std::vector<std::string>& reasons) {
+  if (!c.a.peak || !c.b.peak) return;
+  const auto a = Bytes{std::llround(*c.a.peak)}, b = Bytes{std::llround(*c.b.peak)};
+  if (a == b) {
+    reasons.push_back("The fullest device holds " + format_bytes(a) + " in both.");
+    return;
+  }
+  std::string text = fmt::format("The fullest device of B holds {} {}: {} in A, {} in B",
+                                 format_bytes(b > a ? b - a : a - b), b > a ? "more" : "less",
+                                 format_bytes(a), format_bytes(b));
+  if (!c.memory.parts.empty() && c.memory.parts.front().change() != 0)
+    text += ", most of it " + c.memory.parts.front().name;
+  reasons.push_back(text + ".");
+}
+
+void explain_fields(const std::optional<Difference>& fields, std::vector<std::string>& reasons) {
+  if (!fields || fields->fields.empty()) return;
+  std::string list;
+  for (const FieldDifference& f : fields->fields)
+    list += (list.empty() ? "" : "; ") + f.field + " " + (f.mine.empty() ? "\u2013" : f.mine) +
+            " to " + (f.theirs.empty() ? "\u2013" : f.theirs);
+  reasons.push_back("What differs: " + list + ".");
+}
+
+}  // namespace
+
+double ComparedParts::sum() const {
+  double all = 0;
+  for (const auto& part : list) all += part.second;
+  return all;
+}
+
+double ComparedParts::of(const std::string& name) const {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const auto& part) { return part.first == name; });
+  return found == list.end() ? 0 : found->second;
+}
+
+std::vector<std::string> part_names(const ComparedParts& a, const ComparedParts& b) {
+  std::vector<std::string> names;
+  for (const ComparedParts* parts : {&a, &b})
+    for (const auto& [name, value] : parts->list)
+      if ((a.of(name) != 0 || b.of(name) != 0) &&
+          std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+  std::stable_sort(names.begin(), names.end(), [&](const std::string& x, const std::string& y) {
+    return std::abs(b.of(x) - a.of(x)) > std::abs(b.of(y) - a.of(y));
+  });
+  return names;
+}
+
+ComparedResult compared_document(const Json& raw, const std::string& path) {
+  const bool run = has_schema(raw, "trainyard/run");
+  const Json json = upgraded(raw, schema(run ? "trainyard/run" : "trainyard/result"), path);
+  const JsonCursor root(json, path);
+  const JsonCursor about = run ? root.at("predicted") : root;
+  ComparedResult side;
+  side.title = path;
+  side.name =
+      fmt::format("{} {} on {}", run ? "run of" : about.at("fidelity").text() + " of",
+                  about.at("model").at("name").text(), about.at("cluster").at("name").text());
+  if (!root.has("breakdown_seconds"))
+    root.refuse(
+        "expected a key \"breakdown_seconds\", which an estimate does not have; simulate "
+        "writes one");
+  side.seconds = parts_of(root.at("breakdown_seconds"));
+  side.bytes = worst_device(root.at("memory"));
+  side.step = number_at(root, "step_seconds");
+  side.mfu = number_at(root, "mfu");
+  side.bubble = number_at(root, "bubble_fraction");
+  side.exposed = number_at(root, "exposed_communication_fraction");
+  side.energy = number_at(root, "energy_joules");
+  side.money = number_at(root, "money");
+  side.peak = highest_peak(root.at("memory"));
+  side.capacity = number_at(root.at("memory"), "capacity_bytes");
+  side.fit = fit_words(root, side, run);
+  side.counts_tokens = about.has("tokens_per_second_per_device");
+  const std::int64_t devices = about.at("cluster").at("devices").integer(1);
+  if (run)
+    side.rate = number_at(root, "samples_per_second"), side.counts_tokens = false;
+  else
+    side.rate = number_at(root, side.counts_tokens ? "tokens_per_second" : "samples_per_second");
+  if (side.rate) *side.rate /= static_cast<double>(devices);
+  return side;
+}
+
+ComparedResult compared(ExperimentPtr experiment, std::string title) {
+  ComparedResult side = compared_document(to_json(experiment->result), title);
+  side.title = std::move(title);
+  side.experiment = std::move(experiment);
+  return side;
+}
+
+ComparedResult compared_plan(Scenario scenario, std::string title, std::stop_token stop,
+                             const CostModel* cost) {
+  throw_if_errors(check(scenario));
+  const Grain grain = natural_grain(scenario);
+  ComparedResult side = compared(
+      simulate(scenario, {.grain = grain, .fixes = false, .cost = cost, .stop = std::move(stop)}),
+      title);
+  side.name += " with " + std::move(title);
+  side.scenario = std::move(scenario);
+  return side;
+}
+
+ComparedResult compared_run(const RecordedRun& run) {
+  std::string title = "run " + std::to_string(run.entry.id);
+  ComparedResult side = compared(open_run(run).measured, title);
+  side.name += ", " + std::move(title);
+  return side;
+}
+
+std::optional<std::int64_t> run_number(std::string_view word) {
+  if (!word.starts_with(kRun)) return std::nullopt;
+  const std::string_view digits = word.substr(kRun.size());
+  std::int64_t id = 0;
+  const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
+  if (wrong != std::errc() || end != digits.data() + digits.size() || id < 1)
+    throw Error(Error::Kind::InvalidInput,
+                "expected the number of a run, as run:7, found \"" + std::string(word) + "\"",
+                {"compare"});
+  return id;
+}
+
+ComparedResult open_compared(const std::string& word, const Request& base) {
+  if (published_id(word)) {
+    ComparedResult side = compared_plan(open({word, word, word, {}}), word);
+    const std::string said = " with " + word;
+    side.name.replace(side.name.size() - said.size(), said.size(), ", " + word);
+    return side;
+  }
+  if (const auto id = run_number(word)) return compared_run(RunStore(run_store_path()).get(*id));
+  if (word.find('=') == std::string::npos)
+    return compared_document(parse_json(read_file(word), word), word);
+  Scenario scenario = open(base);
+  apply_words(scenario.plan, word);
+  return compared_plan(std::move(scenario), word);
+}
+
+std::string figure_text(FigureUnit unit, std::optional<double> value) {
+  if (!value) return "\u2013";
+  switch (unit) {
+    case FigureUnit::Seconds:
+      return format_step_time(Duration{std::llround(*value * 1e9)});
+    case FigureUnit::Share:
+      return format_percent(*value);
+    case FigureUnit::Memory:
+      return format_bytes(Bytes{std::llround(*value)});
+    case FigureUnit::PerSecond:
+      return format_large(*value);
+    case FigureUnit::Energy: {
+      const Joules size{std::abs(*value)};
+      return (*value < 0 ? "\u2212" : "") + band_text({size, size, size, {}}).value;
+    }
+    case FigureUnit::Dollars:
+      return fmt::format("{}{:.3g} $", *value < 0 ? "\u2212" : "", std::abs(*value));
+  }
+  return "";
+}
+
+ResultComparison compare_results(ComparedResult a, ComparedResult b) {
+  ResultComparison c{std::move(a), std::move(b), {}, {}, {}, {}, {}, {}, {}};
+  c.figures = figures_of(c.a, c.b);
+  c.time = waterfall_of("Critical device's step by cause", WaterfallUnit::Time, c.a, c.b);
+  c.memory = waterfall_of("Worst device's peak", WaterfallUnit::Memory, c.a, c.b);
+  if (c.a.experiment && c.b.experiment) c.ranks = rank_deltas(*c.a.experiment, *c.b.experiment);
+  if (c.a.scenario && c.b.scenario)
+    c.fields = difference(*c.a.scenario, *c.b.scenario, estimated_cost);
+  c.headline = headline_of(c.a, c.b);
+  explain_time(c.time, c.reasons);
+  explain_memory(c, c.reasons);
+  explain_fields(c.fields, c.reasons);
+  return c;
+}
+
+std::vector<FigureCard> figure_cards(const ResultComparison& c) {
+  std::vector<FigureCard> cards;
+  for (const ComparedFigure& f : c.figures) {
+    FigureCard card{f.title, figure_text(f.unit, f.a), figure_text(f.unit, f.b), "",
+                    false,   Judgement::Same};
+    if (f.a && f.b) {
+      const double change = *f.b - *f.a;
+      const bool same = std::abs(change) <= kNothing * std::max(1.0, std::abs(*f.a));
+      card.change = same ? "no change" : signed_figure(f.unit, change);
+      if (!same && f.unit != FigureUnit::Share && *f.a != 0)
+        card.change += "  " + format_signed(100 * change / *f.a, 1) + " %";
+      card.up = change > 0;
+      if (!same)
+        card.judgement = (change < 0) == f.less_is_better ? Judgement::Better : Judgement::Worse;
+    }
+    cards.push_back(std::move(card));
+  }
+  return cards;
+}
+
+}  // namespace trainyard

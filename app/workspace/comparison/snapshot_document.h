@@ -1,0 +1,15 @@
+// A memory snapshot as a document, trainyard/snapshot@1, and as what its view draws.
+#pragma once
+
+#include <string>
+
+#include "app/workspace/comparison/snapshot_diagnosis.h"
+#include "visualizers/snapshot/snapshot_view.h"
+
+namespace trainyard {
+
+/// Without a prediction: what was found alone.
+std::string snapshot_document(const MemorySnapshot&, const SnapshotDiagnosis&);
+SnapshotModel snapshot_model(const SnapshotDiagnosis&);
+
+}  // namespace trainyard

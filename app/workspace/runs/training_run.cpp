@@ -1,0 +1,145 @@
+#include "app/workspace/runs/training_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/workspace/runs/median.h"
+#include "app/workspace/scenario/local_cluster.h"
+#include "app/workspace/scenario/run_once.h"
+#include "app/workspace/scenario/workspace.h"
+#include "core/result/verdict.h"
+
+namespace trainyard {
+namespace {
+
+// A run repeats one step of a synchronous plan, and is all steps of another.
+int program_steps(const Scenario& scenario, const Training& training) {
+  const Workload workload = prepare(scenario);
+  const bool asynchronous = has_updates(order(workload, schedule_shape(workload)));
+  return asynchronous ? static_cast<int>(std::min<std::int64_t>(training.steps, INT32_MAX)) : 1;
+}
+
+// A share of a peak above one cannot be printed: what was reached is the peak then.
+void raise_peak(Workload& workload, const TaskPrices& prices, const Program& program,
+                const Timeline& timeline) {
+  const StepWindow window = step_window(timeline, program);
+  Flops most{};
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d) {
+    Flops sum{};
+    for (const Stream& stream : program.streams)
+      if (stream.device.value == d)
+        for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i)
+          if (timeline.spans[i].end > window.from && timeline.spans[i].start < window.to)
+            sum += prices.flops[program.instructions[i].task.value];
+    most = std::max(most, sum);
+  }
+  const double reached = most.value / std::max(1e-9, to_seconds(window.length()));
+  for (Peak& peak : workload.scenario.cluster.device.peaks)
+    if (peak.rate.value.value < reached) peak.rate = {{reached}, "reached in this run"};
+}
+
+// Prices are of a core with its own clock, read before and after every kernel, and of exchanges
+// that cost their bytes. By the wall clock nobody reads that clock, and devices hand exchanges to
+// each other's threads: the band reaches as far as these can move the step. Seen with dlrm-tiny and
+// mlp-small in eight plans each on one 2-core machine, 2026-11.
+ExperimentPtr by_wall_clock(const ExperimentPtr& predicted) {
+  constexpr Duration kClock = std::chrono::nanoseconds(1400);  // two reads of a thread's clock
+  constexpr Duration kHandOver = std::chrono::microseconds(40);
+  const Program& program = predicted->program;
+  std::int64_t kernels = 0, exchanges = 0;  // of the device that has most
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d) {
+    std::int64_t computes = 0, others = 0;
+    for (const Stream& stream : program.streams)
+      for (std::uint32_t i = 0; stream.device.value == d && i < stream.count; ++i)
+        ++(program.task(InstructionId{stream.first + i}).kind == TaskKind::Compute ? computes
+                                                                                   : others);
+    kernels = std::max(kernels, computes), exchanges = std::max(exchanges, others);
+  }
+  auto wall = std::make_shared<Experiment>(*predicted);
+  Banded<Duration>& step = wall->result.step;
+  const std::int64_t steps = std::max(1, program.steps);
+  step.low = std::max(step.low / 4, step.low - kClock * (kernels / steps));
+  step.high += kHandOver * (exchanges / steps);
+  step.basis +=
+      "; by the wall clock without the clocks of each device, and with threads that hand "
+      "exchanges over";
+  return wall;
+}
+
+}  // namespace
+
+ExperimentPtr predict_training(const Scenario& scenario, const Training& training,
+                               const CostModel* cost, std::stop_token stop) {
+  return run_once(scenario, {.grain = Grain::Op,
+                             .cost = cost,
+                             .steps = program_steps(scenario, training),
+                             .stop = std::move(stop)});
+}
+
+ExperimentPtr measured_experiment(const Experiment& predicted, const Timeline& timeline,
+                                  const std::vector<MemoryWave>& waves, const CostModel& cost) {
+  auto measured = std::make_shared<Experiment>(predicted);
+  measured->timeline = timeline;
+  measured->waves = waves;
+  raise_peak(measured->workload, measured->prices, measured->program, measured->timeline);
+  measured->result = summarize(measured->workload, measured->grain, measured->program,
+                               measured->prices, measured->timeline, measured->waves, cost);
+  measured->result.fidelity = "measured: " + timeline.backend;
+  // What was measured has no band.
+  Banded<Duration>& step = measured->result.step;
+  step.low = step.high = step.value;
+  step.basis = "measured";
+  for (StageMemory& m : measured->result.memory) m.peak.low = m.peak.high = m.peak.value;
+  measured->result.leaves_out.clear();
+  return measured;
+}
+
+TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request)) {
+  expect_local(request_.scenario);
+  throw_if_errors(check(request_.training));
+  const Scenario& scenario = request_.scenario;
+  predicted_ =
+      predict_training(scenario, request_.training, request_.cost.get(), request_.options.stop);
+  if (request_.options.mode == RunMode::WallClock) predicted_ = by_wall_clock(predicted_);
+  throw_if_errors(CpuBackend::check(predicted_->workload, predicted_->program, request_.training));
+  if (request_.data.empty()) request_.data = default_data(scenario.model);
+  data_ = open_data(request_.data, request_.training.seed);
+  throw_if_errors(data_->check(scenario.model));
+  request_.options.memory_limit = scenario.cluster.device.memory.value;
+}
+
+TrainingJob::~TrainingJob() = default;
+
+int TrainingJob::devices() const {
+  return static_cast<int>(predicted_->program.devices * predicted_->program.replicas);
+}
+
+TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
+  const Experiment& predicted = *predicted_;
+  CpuOptions options = request_.options;
+  options.live = live;
+  backend_ = std::make_unique<CpuBackend>(predicted.workload, predicted.program, predicted.prices,
+                                          request_.training, options, *data_);
+  TrainingReport report;
+  report.predicted = predicted_;
+  report.run = backend_->run();
+  report.data = std::string(data_->name()) + ": " + data_->provenance();
+  report.step = median(report.run.step_times);
+  if (report.run.timeline.spans.size() == predicted.program.instructions.size()) {
+    const std::unique_ptr<CostModel> own =
+        request_.cost ? nullptr : cost_model(predicted.workload.scenario);
+    report.measured = measured_experiment(predicted, report.run.timeline, report.run.waves,
+                                          own ? *own : *request_.cost);
+    report.comparison =
+        compare(predicted.program, {predicted.timeline, predicted.waves},
+                {report.run.timeline, report.run.waves}, predicted.prices.recompute_share);
+  }
+  if (evaluate) report.evaluation = backend_->evaluate();
+  return report;
+}
+
+std::vector<TrainedTensor> TrainingJob::parameters() const {
+  return backend_ ? backend_->parameters() : std::vector<TrainedTensor>{};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,279 @@
+#include "app/workspace/runs/tuning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "app/workspace/runs/training_run.h"
+#include "app/workspace/scenario/refuse_flag.h"
+#include "app/workspace/scenario/run_once.h"
+#include "app/workspace/scenario/setting_words.h"
+#include "core/base/error.h"
+#include "core/base/units_text.h"
+#include "core/lowering/lower.h"
+#include "core/methods/settings/settings.h"
+#include "core/plan/balanced.h"
+#include "core/result/figures.h"
+#include "planners/partition/balanced_split.h"
+
+namespace trainyard {
+namespace {
+
+// One family: its plan, and which of the request's settings are varied in it.
+struct TunedFamily {
+  Plan plan;
+  std::vector<const Vary*> vary;
+};
+
+bool takes(const Plan& plan, const Vary& vary, const std::string& value) {
+  try {
+    if (vary.training) {
+      Training training;
+      apply_training(training, vary.key + "=" + value);
+    } else {
+      Plan tried = plan;
+      apply_setting(tried, vary.key, value);
+    }
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Whether the last that they say of the split is that it be balanced.
+bool says_balanced(const std::vector<std::string>& settings) {
+  bool balanced = false;
+  for (const std::string& words : settings)
+    for (std::size_t from = 0; from < words.size();) {
+      const std::size_t end = std::min(words.find(' ', from), words.size());
+      const std::string_view word = std::string_view(words).substr(from, end - from);
+      const std::size_t equals = word.find('=');
+      const Setting* found = find_setting(word.substr(0, equals));
+      if (found != nullptr && found->key == "split" && equals != std::string_view::npos)
+        balanced = word.substr(equals + 1) == "balanced";
+      from = end + 1;
+    }
+  return balanced;
+}
+
+class Tuner {
+ public:
+  explicit Tuner(const TuneRequest& request) : request_(request) {
+    check_goal();
+    Request base = request.base;
+    base.calibration = request.calibration;
+    base_ = open(base);
+    if (!request.calibration.empty()) cost_ = open_cost_model(request.calibration, base_);
+    // A balanced split is worked out anew for every plan.
+    if (says_balanced(request.base.settings)) base_.plan.split = balanced_later();
+    add_families();
+    report_.model = base_.model.name, report_.cluster = base_.cluster.name;
+    report_.goal = request.goal, report_.measured = request.measure;
+  }
+
+  TuneReport run() {
+    std::vector<Arm> arms;
+    for (std::size_t f = 0; f < families_.size(); ++f) {
+      Arm arm{report_.arms[f].settings, {}};
+      for (const Vary* vary : families_[f].vary) arm.space.push_back(vary->dimension);
+      arms.push_back(std::move(arm));
+    }
+    FrugalOptions options = request_.options;
+    options.progress = [&](const Trial& trial) { add(trial); };
+    const FrugalSearch found = search(
+        arms, [&](std::size_t arm, const SearchPoint& point) { return evaluate(arm, point); },
+        options);
+    report_.exhausted = found.exhausted;
+    report_.stopped = found.stopped || interrupted_;
+    return std::move(report_);
+  }
+
+ private:
+  void check_goal() const {
+    if (request_.goal == TuneGoal::Loss && !request_.measure)
+      refuse_flag("objective", "a loss is not simulated; --measure trains for real");
+    if (request_.goal == TuneGoal::Money && request_.measure)
+      refuse_flag("objective",
+                  "money is not measured; expected time, memory or loss with --measure");
+    throw_if_errors(check(request_.training));
+  }
+
+  void add_families() {
+    std::vector<std::string> words = request_.arms;
+    if (words.empty()) words.emplace_back();
+    std::vector<Plan> plans;
+    for (const std::string& settings : words) {
+      plans.push_back(base_.plan);
+      if (!settings.empty()) apply_words(plans.back(), settings);
+      report_.arms.push_back({settings, 0, 0, {}});
+    }
+    for (const std::string& text : request_.vary) {
+      varied_.push_back(parse_vary(text, plans));
+      const Vary& vary = varied_.back();
+      if (vary.training && !request_.measure)
+        refuse_flag("vary",
+                    fmt::format("train.{} is of training for real; expected --measure beside it",
+                                vary.key));
+      for (std::size_t i = 0; i + 1 < varied_.size(); ++i)
+        if (varied_[i].key == vary.key && varied_[i].training == vary.training)
+          refuse_flag("vary", fmt::format("{} is varied twice", vary.key));
+    }
+    for (const Plan& plan : plans) {
+      TunedFamily family{plan, {}};
+      for (const Vary& vary : varied_)
+        if (takes(plan, vary, value_text(vary, vary.dimension.start))) family.vary.push_back(&vary);
+      families_.push_back(std::move(family));
+    }
+    if (varied_.empty() && families_.size() == 1)
+      refuse_flag("vary",
+                  "expected settings to vary, as micro-batch=1..64, or several families (--arms)");
+  }
+
+  Evaluation evaluate(std::size_t arm, const SearchPoint& point) {
+    const TunedFamily& family = families_[arm];
+    Scenario scenario{base_.model, base_.cluster, family.plan};
+    Training training = request_.training;
+    Evaluation found;
+    now_ = {};
+    now_.arm = arm;
+    const auto began = std::chrono::steady_clock::now();
+    try {
+      for (std::size_t i = 0; i < point.size(); ++i) {
+        const Vary& vary = *family.vary[i];
+        const std::string word = vary.key + "=" + value_text(vary, point[i]);
+        (vary.training ? now_.train : now_.set).push_back(word);
+      }
+      for (const std::string& word : now_.set) apply_setting(scenario.plan, word);
+      for (const std::string& word : now_.train) apply_training(training, word);
+      if (is_balanced_later(scenario.plan.split))
+        scenario.plan.split = balanced_split(scenario, *cost_model(scenario));
+      found = request_.measure ? measured(std::move(scenario), training) : simulated(scenario);
+    } catch (const Error& error) {
+      if (error.kind() == Error::Kind::Cancelled) interrupted_ = true;
+      constexpr double kBeyondAll = 1e30;
+      found.loss = {std::nullopt, kBeyondAll};
+      found.why_not = error.what();
+      found.cost = cheapest_.value_or(1);
+    }
+    if (request_.measure) {
+      const auto took = std::chrono::steady_clock::now() - began;
+      found.cost = std::chrono::duration<double>(took).count();
+    }
+    if (found.loss.value || request_.measure || found.loss.violation < 1e30)
+      cheapest_ = std::min(cheapest_.value_or(found.cost), found.cost);
+    return found;
+  }
+
+  Evaluation simulated(const Scenario& scenario) const {
+    const Result result = run_once(scenario, {.grain = natural_grain(scenario),
+                                              .cost = cost_.get(),
+                                              .stop = request_.options.stop})
+                              ->result;
+    Evaluation found;
+    found.cost = to_seconds(result.step.value) * static_cast<double>(request_.training.steps);
+    judge(result, found);
+    if (found.why_not.empty()) found.loss = {goal_of(result), 0};
+    return found;
+  }
+
+  Evaluation measured(Scenario scenario, const Training& training) {
+    TrainingRequest request;
+    request.scenario = std::move(scenario);
+    request.training = training;
+    request.data = request_.data;
+    request.options.stop = request_.options.stop;
+    TrainingJob job(std::move(request));
+    Evaluation found;
+    judge(job.predicted()->result, found);
+    if (!found.why_not.empty()) return found;
+    const TrainingReport report = job.run(false, nullptr);
+    if (report.run.stopped) {
+      interrupted_ = true;
+      found.why_not = "stopped";
+    } else if (request_.goal == TuneGoal::Loss) {
+      const std::vector<double>& losses = report.run.losses;
+      const std::size_t last = std::max<std::size_t>(1, losses.size() / 10);
+      const double loss =
+          std::accumulate(losses.end() - static_cast<std::ptrdiff_t>(last), losses.end(), 0.0) /
+          static_cast<double>(last);
+      if (std::isfinite(loss))
+        found.loss = {loss, 0};
+      else
+        found.why_not = "its loss is no number";
+    } else if (request_.goal == TuneGoal::Time) {
+      found.loss = {to_seconds(report.step), 0};
+    } else if (report.measured) {
+      found.loss = {goal_of(report.measured->result), 0};
+    } else {
+      found.why_not = "its memory was not measured";
+    }
+    if (!found.why_not.empty()) found.loss = {std::nullopt, 1};
+    return found;
+  }
+
+  static void judge(const Result& result, Evaluation& found) {
+    if (result.verdict.fits) return;
+    found.loss = {std::nullopt, static_cast<double>(-result.verdict.margin.value)};
+    found.why_not =
+        fmt::format("does not fit: {} over", readable(Bytes{-result.verdict.margin.value}));
+  }
+
+  std::optional<double> goal_of(const Result& result) const {
+    if (request_.goal == TuneGoal::Time) return to_seconds(result.step.value);
+    if (request_.goal == TuneGoal::Money) {
+      if (!result.money)
+        refuse_flag("objective", "what a step on " + result.device_name + " costs is not known");
+      return result.money->value;
+    }
+    const StageMemory* most = fullest(result);
+    return most == nullptr ? std::optional<double>()
+                           : static_cast<double>(std::max(most->reserved, most->peak.value).value);
+  }
+
+  void add(const Trial& trial) {
+    if (interrupted_) return;  // what was cut short says nothing
+    now_.value = trial.evaluation.loss.value;
+    now_.why_not = trial.evaluation.why_not;
+    now_.cost = trial.evaluation.cost, now_.spent = trial.spent, now_.better = trial.better;
+    TuneArm& arm = report_.arms[trial.arm];
+    ++arm.trials, arm.spent += now_.cost;
+    if (now_.value && (!arm.best || *now_.value < *arm.best)) arm.best = now_.value;
+    if (now_.better) report_.best = report_.trials.size();
+    report_.trials.push_back(std::move(now_));
+    if (request_.progress) request_.progress(report_);
+  }
+
+  const TuneRequest& request_;
+  Scenario base_;
+  std::unique_ptr<CostModel> cost_;  // null = each scenario's own
+  std::vector<Vary> varied_;
+  std::vector<TunedFamily> families_;
+  TuneReport report_;
+  TuneTrial now_;
+  std::optional<double> cheapest_;
+  bool interrupted_ = false;
+};
+
+}  // namespace
+
+std::string_view to_string(TuneGoal goal) {
+  switch (goal) {
+    case TuneGoal::Time:
+      return "time";
+    case TuneGoal::Memory:
+      return "memory";
+    case TuneGoal::Money:
+      return "money";
+    case TuneGoal::Loss:
+      return "loss";
+  }
+  return "";
+}
+
+TuneReport tune(const TuneRequest& request) { return Tuner(request).run(); }
+
+}  // namespace trainyard

@@ -1,0 +1,32 @@
+#include "app/workspace/scenario/closed_form.h"
+
+#include <memory>
+
+#include "app/workspace/scenario/prices.h"
+#include "core/estimate/assumptions.h"
+#include "core/estimate/estimate.h"
+#include "core/validation/bands.h"
+
+namespace trainyard {
+
+Result estimate(const Scenario& scenario, const CostModel* cost, bool micro_batch_given) {
+  const std::unique_ptr<CostModel> own = cost == nullptr ? cost_model(scenario) : nullptr;
+  const CostModel& by = cost != nullptr ? *cost : *own;
+  const Workload workload = prepare(scenario);
+  Result result = estimate(workload, by);
+  state_bands(result, workload, by);
+  result.assumptions = assumed(scenario, result.step.value, cost, micro_batch_given);
+  return result;
+}
+
+std::vector<Assumed> assumed(const Scenario& scenario, Duration step, const CostModel* cost,
+                             bool micro_batch_given) {
+  using Shared = std::shared_ptr<const CostModel>;
+  return assumptions(scenario, {micro_batch_given, cost == nullptr}, step,
+                     [cost](const Scenario& s) -> Shared {
+                       if (cost != nullptr) return {Shared(), cost};  // lent
+                       return cost_model(s);
+                     });
+}
+
+}  // namespace trainyard

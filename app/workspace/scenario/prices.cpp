@@ -1,0 +1,44 @@
+#include "app/workspace/scenario/prices.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+
+#include "core/base/error.h"
+#include "core/cost/physical.h"
+
+namespace trainyard {
+
+std::unique_ptr<CostModel> cost_model(const Scenario& scenario) {
+  return physical_cost_model(scenario);
+}
+
+std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario& scenario) {
+  return priced_by(open_measured_prices(word), scenario);
+}
+
+std::unique_ptr<CostModel> priced_by(MeasuredPrices prices, Scenario& scenario) {
+  if (const auto* profile = std::get_if<ParameterProfile>(&prices))
+    return physical_cost_model(scenario, profile->parameters);
+  auto& calibration = std::get<Calibration>(prices);
+  calibrate_cluster(scenario.cluster, calibration);
+  return calibrated_cost_model(std::move(calibration));
+}
+
+void calibrate_cluster(Cluster& cluster, const Calibration& calibration) {
+  if (cluster.device.id != "cpu")
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("a calibration is of this machine's own devices, as cpu:{}, and the "
+                            "cluster is {}",
+                            cluster.count, cluster.name),
+                {"--calibration"});
+  for (Peak& peak : cluster.device.peaks)
+    for (const KernelTiming& timing : calibration.kernels) {
+      const double reached = timing.work.flops.value / to_seconds(timing.time);
+      if (timing.work.math == peak.type && reached > peak.rate.value.value)
+        peak.rate = {{reached}, "measured: " + calibration.machine};
+    }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,28 @@
+// What a scenario is priced with: the physical model, or what somebody measured.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/cost/calibrated.h"
+#include "core/cost/cost_model.h"
+#include "core/io/documents/measured_prices.h"
+#include "core/plan/plan.h"
+
+namespace trainyard {
+
+/// The cost model of the workbench where no calibration is given: physical_cost_model().
+std::unique_ptr<CostModel> cost_model(const Scenario&);
+
+/// What a file, or a document on one line, prices the scenario with, by the document that it is: a
+/// trainyard/calibration prices this machine (see calibrate_cluster), a trainyard/profile sets the
+/// parameters of the physical model. Throws Error{InvalidInput} or Error{Io}.
+std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario&);
+/// What the prices make of the scenario: see open_cost_model().
+std::unique_ptr<CostModel> priced_by(MeasuredPrices, Scenario&);
+/// A calibration prices this machine's own devices: raises the cluster's peaks to what was
+/// measured, so that no share of them is above one. Throws Error{InvalidInput} for a cluster of
+/// others.
+void calibrate_cluster(Cluster&, const Calibration&);
+
+}  // namespace trainyard

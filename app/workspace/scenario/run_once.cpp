@@ -1,0 +1,93 @@
+#include "app/workspace/scenario/run_once.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/workspace/scenario/prices.h"
+#include "backends/simulator/simulator.h"
+#include "core/estimate/estimate.h"
+#include "core/memory/process_bytes.h"
+#include "core/result/verdict.h"
+#include "core/timeline/metrics.h"
+#include "core/validation/bands.h"
+
+namespace trainyard {
+namespace {
+
+// Some four gigabytes of program, timeline and waves: beyond it a machine would swap before it
+// answers.
+constexpr double kMostInstructions = 20e6;
+
+double instructions(const Workload& workload, Grain grain) {
+  double each = 0;  // of one microbatch: a phase, its collectives, sends and receives; or every op
+                    // of every layer
+  for (const std::vector<Workload::Run>& stage : workload.runs) {
+    if (grain == Grain::Order) each += 6;
+    if (grain == Grain::Op)
+      for (const Workload::Run& run : stage) {
+        const Body& body = workload.bodies[static_cast<std::size_t>(run.body)];
+        each += static_cast<double>(run.count) *
+                static_cast<double>(body.forward.size() + body.backward.size());
+      }
+  }
+  return each * microbatches(workload.scenario.plan);
+}
+
+void refuse_giants(const Workload& workload, Grain grain, int steps) {
+  const double count = instructions(workload, grain) * steps;
+  if (count <= kMostInstructions) return;
+  throw Error(
+      Error::Kind::InvalidInput,
+      fmt::format("{} microbatches a step{} would be some {:.0f} million instructions, and at most "
+                  "{:.0f} million "
+                  "are simulated; try a larger micro-batch{}, or estimate, which counts none",
+                  microbatches(workload.scenario.plan),
+                  steps > 1 ? fmt::format(" in {} steps", steps) : "", count / 1e6,
+                  kMostInstructions / 1e6, grain == Grain::Op ? ", order grain" : ""),
+      {"plan#/batch/global"});
+}
+
+// Of every step that is simulated, so that a knob drag stays quick.
+constexpr double kMostByItself = 2e6;
+
+}  // namespace
+
+Grain natural_grain(const Scenario& scenario) {
+  if (scenario.plan.mesh.pp > 1) return Grain::Order;
+  const Workload workload = prepare(scenario);
+  if (workload.table.size() > 1) return Grain::Order;
+  const ScheduleShape shape =
+      schedule_shape(workload, phase_times(workload, *cost_model(workload.scenario)));
+  const double ops = instructions(workload, Grain::Op) * shape.steps;
+  return ops <= kMostByItself && order(workload, shape).lanes.size() > 1 ? Grain::Op : Grain::Order;
+}
+
+std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions& options) {
+  auto experiment = std::make_shared<Experiment>();
+  experiment->grain = options.grain;
+  experiment->workload = prepare(scenario);
+  const Workload& workload = experiment->workload;
+  refuse_giants(workload, options.grain, std::max(1, options.steps));
+  const std::unique_ptr<CostModel> own = options.cost == nullptr ? cost_model(scenario) : nullptr;
+  const CostModel& cost = own ? *own : *options.cost;
+  const ProcessMemory process = cost.process_memory(workload.scenario.cluster.device);
+  experiment->program = lower(workload, {.grain = options.grain,
+                                         .steps = options.steps,
+                                         .times = phase_times(workload, cost),
+                                         .framework = process_bytes(workload, process),
+                                         .stop = options.stop});
+  const Scenario& complete = workload.scenario;
+  experiment->prices = price(experiment->program, complete.plan.mesh, complete.cluster, cost);
+  experiment->timeline =
+      simulate(experiment->program, experiment->prices, RunOptions{.stop = options.stop});
+  for (int d = 0; d < experiment->program.devices; ++d)
+    experiment->waves.push_back(memory_wave(experiment->timeline, experiment->program,
+                                            DeviceId{static_cast<std::uint32_t>(d)}));
+  experiment->result = summarize(workload, options.grain, experiment->program, experiment->prices,
+                                 experiment->timeline, experiment->waves, cost);
+  state_bands(experiment->result, workload, cost);
+  return experiment;
+}
+
+}  // namespace trainyard

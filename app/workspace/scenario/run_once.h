@@ -1,0 +1,27 @@
+// One run of a scenario in the simulator: lowered, priced, run and judged.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+
+#include "core/cost/cost_model.h"
+#include "core/plan/plan.h"
+#include "core/result/experiment.h"
+
+namespace trainyard {
+
+/// The grain at which a plan is judged by default: order, but op where several lanes share a device
+/// that holds the whole model, because their memory rises and falls within an action, and op is
+/// not too much to simulate at once. Throws as simulate does.
+Grain natural_grain(const Scenario&);
+
+struct OnceOptions {
+  Grain grain = Grain::Order;
+  const CostModel* cost = nullptr;  // must outlive the call; null = cost_model(scenario)
+  int steps = 0;  // exactly so many; 0: one, or as many as an asynchronous plan takes to settle
+  std::stop_token stop = {};
+};
+/// prepare, lower, price, run, judge; no fixes. Throws as simulate does.
+std::shared_ptr<Experiment> run_once(const Scenario&, const OnceOptions&);
+
+}  // namespace trainyard

@@ -1,0 +1,40 @@
+// The workspace ties the libraries together: it opens scenarios from words and files, runs them,
+// and prices fixes. The command line and the window both stand on it.
+#pragma once
+
+#include <stop_token>
+
+#include "app/workspace/scenario/closed_form.h"
+#include "app/workspace/scenario/prices.h"
+#include "app/workspace/scenario/request.h"
+#include "app/workspace/scenario/run_once.h"
+#include "core/cost/cost_model.h"
+#include "core/result/experiment.h"
+
+namespace trainyard {
+
+/// Throws Error{InvalidInput} or Error{Io}. The plan is not yet complete. A setting
+/// recompute=optimal becomes the recomputation that fits in least time
+/// (app/workspace/scenario/recompute.h), and split=balanced, before it, the split of least time
+/// (planners/partition/balanced_split.h).
+Scenario open(const Request&);
+/// The same, but a model or cluster that is not named stays empty, and recompute=optimal then says
+/// nothing.
+Scenario open_named(const Request&);
+
+struct SimulateOptions {
+  Grain grain = Grain::Order;
+  bool fixes = true;                // price fixes (or the gain, when it fits)
+  const CostModel* cost = nullptr;  // must outlive the call; null = cost_model(scenario)
+  bool micro_batch_given = true;    // else it is one of the result's assumptions
+  std::stop_token stop = {};
+};
+
+/// check, lower, price, run, judge. Throws Error{InvalidInput} with all that is wrong,
+/// Error{Cancelled} when stopped.
+ExperimentPtr simulate(const Scenario&, const SimulateOptions& = {});
+
+/// Whether a setting or the plan's document says it.
+bool gives_micro_batch(const Request&);
+
+}  // namespace trainyard

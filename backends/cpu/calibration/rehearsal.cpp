@@ -1,0 +1,356 @@
+#include "backends/cpu/calibration/rehearsal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <set>
+#include <utility>
+
+#include "backends/cpu/kernels/convert.h"
+#include "backends/cpu/kernels/formats.h"
+#include "backends/cpu/kernels/operands.h"
+#include "backends/cpu/kernels/vocab_loss.h"
+#include "backends/cpu/time/cpu_clock.h"
+#include "core/base/random.h"
+#include "core/model/ops.h"
+
+namespace trainyard {
+
+struct FreeAligned {
+  void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{64}); }
+};
+using AlignedBytes = std::unique_ptr<std::byte, FreeAligned>;
+
+namespace {
+
+AlignedBytes hold(Bytes bytes) {
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(64, bytes.value));
+  AlignedBytes held(static_cast<std::byte*>(::operator new(count, std::align_val_t{64})));
+  std::memset(held.get(), 0, count);
+  return held;
+}
+
+View view_of(const Tensor& tensor, const Binding& binding, DType type) {
+  View view;
+  view.type = type;
+  view.rank = static_cast<int>(std::min<std::size_t>(tensor.shape.size(), kMostDims));
+  for (int i = 0; i < view.rank; ++i)
+    view.size[static_cast<std::size_t>(i)] =
+        local_size(tensor.shape[static_cast<std::size_t>(i)], binding);
+  return view;
+}
+
+// Numbers of the size that training has; a vector is near one, as norms are.
+void fill(const View& view, TensorKind kind, const Random& random) {
+  const std::int64_t n = view.elements();
+  std::vector<float> values(static_cast<std::size_t>(n));
+  const double scale =
+      kind == TensorKind::Parameter && view.rank > 1
+          ? std::sqrt(1.0 / static_cast<double>(std::max<std::int64_t>(
+                                1, n / view.size[static_cast<std::size_t>(view.rank - 1)])))
+          : 1.0;
+  const double middle = kind == TensorKind::Parameter && view.rank <= 1 ? 1.0 : 0.0;
+  for (std::int64_t i = 0; i < n; ++i)
+    values[static_cast<std::size_t>(i)] =
+        static_cast<float>(middle + (middle > 0 ? 0.1 : scale) *
+                                        (2 * random.uniform(static_cast<std::uint64_t>(i)) - 1));
+  if (view.type == DType::F32)
+    std::copy(values.begin(), values.end(), view.f32());
+  else
+    from_floats(values.data(), view.data, view.type, n);
+}
+
+// Ids below what reads them allows.
+std::int64_t limit_of(const Graph& graph, TensorId id, const Binding& binding) {
+  for (const Node& node : graph.nodes) {
+    if (node.inputs.size() < 2) continue;
+    if (node.op == &embedding() && node.inputs[0] == id)
+      return local_size(graph[node.inputs[1]].shape[0], binding);
+    if (node.op == &softmax_loss() && node.inputs[1] == id)
+      return local_size(graph[node.inputs[0]].shape.back(), binding);
+  }
+  return 1;
+}
+
+}  // namespace
+
+// Operands that one layer has for itself.
+struct Rehearsal::Layer {
+  std::vector<AlignedBytes> held;
+  std::vector<View> tensors;                 // by tensor of the graph
+  std::vector<View> weight_gradients;        // by tensor; there for parameters
+  std::vector<std::vector<FactView>> facts;  // by node
+  std::vector<ParameterPart> parts;
+  std::vector<std::vector<void*>> states;  // by part
+
+  View take(View view) {
+    held.push_back(hold(view.bytes()));
+    view.data = held.back().get();
+    return view;
+  }
+  void* take(Bytes bytes) {
+    held.push_back(hold(bytes));
+    return held.back().get();
+  }
+};
+
+// A body, and what its layers share.
+struct Rehearsal::Kind {
+  const Body* body = nullptr;
+  const Graph* graph = nullptr;
+  std::vector<bool> kept;       // by tensor: from forward to backward, or from step to step
+  Layer shared;                 // tensors that are not kept
+  std::vector<View> gradients;  // by tensor
+  std::vector<Layer> layers;
+  std::set<std::pair<const Layer*, std::uint32_t>> written;  // gradients on their way back
+};
+
+namespace {
+
+LocalNode local_node(const Workload& w, const Graph& graph, const Node& node) {
+  return {graph, node, w.layout.binding, w.layout.precision, w.layout.flash_attention};
+}
+
+std::vector<bool> kept_tensors(const Workload& w, const Graph& graph) {
+  std::vector<bool> kept;
+  for (const Tensor& tensor : graph.tensors) kept.push_back(tensor.kind != TensorKind::Activation);
+  if (graph.input.valid()) kept[graph.input.value] = true;
+  for (const Node& node : graph.nodes)
+    for (const Saved& s : node.op->saved(local_node(w, graph, node)))
+      if (s.tensor.valid()) kept[s.tensor.value] = true;
+  return kept;
+}
+
+// Under sequence parallelism an op with a split works on what was gathered for it, or gives what is
+// yet to be scattered: both whole.
+Binding whole(Binding binding) {
+  binding.sequence_parallel = false;
+  return binding;
+}
+
+// The most that any op sees of it.
+View largest_view(const Workload& w, const Tensor& tensor) {
+  return view_of(tensor, whole(w.layout.binding), storage_type(tensor.kind, w.layout.precision));
+}
+
+View seen_by(const Workload& w, const Node& node, const Tensor& tensor, View view) {
+  if (!view.there() || node.split != TensorSplit::None) return view;
+  Tensor part = tensor;  // indices are read where their rows go
+  for (Dim& dim : part.shape)
+    if (tensor.kind == TensorKind::Index && dim.axis == Axis::Sequence)
+      dim.axis = Axis::SequenceRegion;
+  View seen = view_of(part, w.layout.binding, view.type);
+  seen.data = view.data;
+  return seen;
+}
+
+bool has_gradient(const Tensor& tensor) {
+  return tensor.kind == TensorKind::Activation || tensor.kind == TensorKind::Statistic;
+}
+
+// Of one layer's own operands.
+Bytes layer_bytes(const Workload& w, const Graph& graph, const std::vector<bool>& kept) {
+  Bytes sum{};
+  for (std::size_t t = 0; t < kept.size(); ++t) {
+    const View view = largest_view(w, graph.tensors[t]);
+    if (kept[t]) sum += view.bytes();
+    if (graph.tensors[t].kind == TensorKind::Parameter)
+      sum += Bytes{view.elements() *
+                   (bytes_of(w.layout.precision.gradient) + w.layout.optimizer_bytes + 4)};
+  }
+  return sum;
+}
+
+void fill_tensor(const Workload& w, const Graph& graph, std::size_t t, const View& view,
+                 const Random& random) {
+  const TensorKind kind = graph.tensors[t].kind;
+  if (kind == TensorKind::Index) {
+    const std::int64_t limit =
+        limit_of(graph, TensorId{static_cast<std::uint32_t>(t)}, w.layout.binding);
+    for (std::int64_t i = 0; i < view.elements(); ++i)
+      view.i64()[i] = random.between(static_cast<std::uint64_t>(i), 0, limit - 1);
+  } else if (kind == TensorKind::Activation || kind == TensorKind::Parameter) {
+    fill(view, kind, random);
+  }
+}
+
+// A device's part of a divided vocabulary, without the others that it would hear of.
+void run(const KernelCall& call, Pass pass) {
+  const bool loss = call.node.op == &softmax_loss() && pass == Pass::Forward;
+  if (!loss || !vocab_range(call, width(call.inputs[0])).divided) return run_kernel(call, pass);
+  const Scratch::Frame frame(call.scratch);
+  float* statistics = call.scratch.floats(kVocabStatistics * rows(call.inputs[0]));
+  vocab_statistics(call, statistics);
+  const float* own = statistics;
+  combine_vocab_statistics({&own, 1}, rows(call.inputs[0]), statistics);
+  vocab_loss(call, statistics);
+}
+
+}  // namespace
+
+void Rehearsal::add_parameter(Layer& layer, std::size_t tensor, const View& view) const {
+  const Precision& precision = workload_.layout.precision;
+  View gradient = view;
+  gradient.type = precision.gradient;
+  gradient = layer.take(gradient);
+  layer.weight_gradients.back() = gradient;
+  ParameterPart part;
+  part.elements = share(Bytes{view.elements()}, workload_.layout.optimizer_shards).value;
+  part.weights = view.data, part.weight_type = view.type;
+  part.gradients = gradient.data, part.gradient_type = gradient.type;
+  part.decays = part.adapts = view.rank > 1;
+  part.id = tensor;
+  if (precision.master_weights)
+    part.master = static_cast<float*>(layer.take(Bytes{4 * part.elements}));
+  const int width = is_pure_bf16(weight_update_of(workload_.scenario.plan, precision)) ? 2 : 4;
+  std::vector<void*> slots;
+  for (std::size_t s = 0; s < rule_->slots().size(); ++s)
+    slots.push_back(layer.take(Bytes{width * part.elements}));
+  layer.parts.push_back(part), layer.states.push_back(std::move(slots));
+}
+
+void Rehearsal::add_layer(Kind& kind, std::uint64_t stream) const {
+  const Graph& graph = *kind.graph;
+  Layer layer;
+  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+    View view = kind.shared.tensors[t];
+    layer.weight_gradients.push_back({});
+    if (!view.there()) {
+      view = layer.take(largest_view(workload_, graph.tensors[t]));
+      fill_tensor(workload_, graph, t, view, Random(stream, t));
+    }
+    layer.tensors.push_back(view);
+    if (graph.tensors[t].kind == TensorKind::Parameter) add_parameter(layer, t, view);
+  }
+  for (const Node& node : graph.nodes) {
+    std::vector<FactView> facts;
+    for (const Saved& s : node.op->saved(local_node(workload_, graph, node)))
+      if (!s.tensor.valid())
+        facts.push_back(
+            {s.what, layer.take(s.bytes), fact_type(s.what, workload_.layout.precision), s.bytes});
+    layer.facts.push_back(std::move(facts));
+  }
+  kind.layers.push_back(std::move(layer));
+}
+
+void Rehearsal::add_kind(const Body& body, int layers, Bytes most) {
+  auto kind = std::make_unique<Kind>();
+  kind->body = &body;
+  kind->graph = &workload_.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
+  const Graph& graph = *kind->graph;
+  kind->kept = kept_tensors(workload_, graph);
+  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+    const Tensor& tensor = graph.tensors[t];
+    View passing, gradient;
+    if (!kind->kept[t])
+      fill(passing = kind->shared.take(largest_view(workload_, tensor)), tensor.kind, Random(1, t));
+    if (has_gradient(tensor))
+      fill(gradient = kind->shared.take(largest_view(workload_, tensor)), tensor.kind,
+           Random(2, t));
+    kind->shared.tensors.push_back(passing), kind->gradients.push_back(gradient);
+  }
+  const Bytes one = layer_bytes(workload_, graph, kind->kept);
+  const std::int64_t room =
+      std::max<std::int64_t>(1, most.value / std::max<std::int64_t>(1, one.value));
+  for (std::int64_t l = 0; l < std::min<std::int64_t>(std::int64_t{layers} * replicas_, room); ++l)
+    add_layer(*kind, 3 + kinds_.size() + 64 * static_cast<std::uint64_t>(l));
+  kinds_.push_back(std::move(kind));
+}
+
+Rehearsal::Rehearsal(const Workload& workload, Bytes most)
+    : workload_(workload),
+      replicas_(static_cast<int>(std::clamp<std::int64_t>(
+          workload.scenario.cluster.count / std::max(1, workload.scenario.plan.mesh.pp), 1, 64))),
+      rule_(optimizer_rule(workload.scenario.plan.optimizer, {},
+                           weight_update_of(workload.scenario.plan, workload.layout.precision))) {
+  std::vector<int> counts(workload.bodies.size());
+  for (const std::vector<Workload::Run>& stage : workload.runs)
+    for (const Workload::Run& run : stage)
+      for (int i = 0; i < run.count; ++i)
+        layers_.push_back({run.body, counts[static_cast<std::size_t>(run.body)]++});
+  const Bytes each = share(most, static_cast<std::int64_t>(workload.bodies.size()));
+  for (std::size_t b = 0; b < workload.bodies.size(); ++b)
+    add_kind(workload.bodies[b], std::max(1, counts[b]), each);
+}
+
+Rehearsal::~Rehearsal() = default;
+
+Rehearsal::Layer& Rehearsal::replica(Kind& kind, int layer, int replica) const {
+  const auto index = static_cast<std::size_t>(layer) * static_cast<std::size_t>(replicas_) +
+                     static_cast<std::size_t>(replica);
+  return kind.layers[index % kind.layers.size()];
+}
+
+void Rehearsal::run(const Took& took) {
+  for (const auto& [k, l] : layers_) {
+    Kind& kind = *kinds_[static_cast<std::size_t>(k)];
+    for (const BodyOp& op : kind.body->forward)
+      for (int r = 0; r < replicas_; ++r) run_pass(kind, replica(kind, l, r), op, took);
+  }
+  for (auto it = layers_.rbegin(); it != layers_.rend(); ++it) {
+    Kind& kind = *kinds_[static_cast<std::size_t>(it->first)];
+    kind.written.clear();
+    for (const BodyOp& op : kind.body->backward)
+      for (int r = 0; r < replicas_; ++r) run_pass(kind, replica(kind, it->second, r), op, took);
+  }
+  for (const std::unique_ptr<Kind>& kind : kinds_) update(*kind, took);
+  ++updates_;
+}
+
+void Rehearsal::run_pass(Kind& kind, Layer& layer, const BodyOp& op, const Took& took) {
+  if (op.communication || !op.node.valid()) return;
+  const Graph& graph = *kind.graph;
+  const Node& node = graph[op.node];
+  if (!cpu_kernel(*node.op).refused.empty()) return;
+  const bool forward = op.pass == Pass::Forward;
+  std::vector<View> inputs, outputs, output_gradients, input_gradients, weight_gradients;
+  std::vector<std::uint8_t> adds;
+  const auto seen = [&](TensorId id, const View& view) {
+    return seen_by(workload_, node, graph[id], view);
+  };
+  for (const TensorId id : node.inputs) {
+    inputs.push_back(seen(id, layer.tensors[id.value]));
+    const bool wanted = op.pass == Pass::BackwardInput && kind.gradients[id.value].there();
+    input_gradients.push_back(wanted ? seen(id, kind.gradients[id.value]) : View{});
+    adds.push_back(wanted && !kind.written.insert({&layer, id.value}).second);
+    weight_gradients.push_back(forward ? View{} : layer.weight_gradients[id.value]);
+  }
+  for (const TensorId id : node.outputs) {
+    outputs.push_back(seen(id, layer.tensors[id.value]));
+    output_gradients.push_back(forward ? View{} : seen(id, kind.gradients[id.value]));
+  }
+  KernelCall call{.graph = graph,
+                  .node = node,
+                  .binding = workload_.layout.binding,
+                  .flash_attention = workload_.layout.flash_attention,
+                  .random = Random(op.node.value),
+                  .scratch = scratch_};
+  call.inputs = inputs, call.outputs = outputs;
+  call.output_gradients = output_gradients;
+  call.input_gradients = input_gradients, call.adds = adds;
+  call.weight_gradients = weight_gradients;
+  call.facts = layer.facts[op.node.value];
+  const Duration before = thread_processor_time();
+  trainyard::run(call, op.pass);
+  took(op.work, thread_processor_time() - before);
+}
+
+void Rehearsal::update(Kind& kind, const Took& took) {
+  if (kind.body->update.empty()) return;
+  const StepFacts facts{.t = updates_, .rate = 1e-4, .gradient_scale = 1};
+  for (Layer& layer : kind.layers) {
+    const Duration before = thread_processor_time();
+    for (std::size_t i = 0; i < layer.parts.size(); ++i) {
+      ParameterPart& part = layer.parts[i];
+      part.state = layer.states[i];
+      rule_->apply(part, facts, rule_->needs_norms() ? rule_->norms(part, facts) : TensorNorms{});
+    }
+    // Whoever takes gradients in clears them for the next step.
+    for (const View& g : layer.weight_gradients)
+      if (g.there()) std::memset(g.data, 0, static_cast<std::size_t>(g.bytes().value));
+    took(kind.body->update.front().work, thread_processor_time() - before);
+  }
+}
+
+}  // namespace trainyard

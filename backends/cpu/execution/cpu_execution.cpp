@@ -1,0 +1,307 @@
+// What a run begins with, and what lies between its repetitions.
+#include "backends/cpu/execution/cpu_execution.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/memory/initial_weights.h"
+#include "core/base/error.h"
+
+namespace trainyard {
+namespace {
+
+// Of the stage in one pass through the program.
+std::int64_t count_updates(const RunPlan& plan, const StagePlacement& place) {
+  std::int64_t most = 0;
+  for (const Instruction& in : plan.program.instructions) {
+    const Task& task = plan.program.task(in);
+    if (task.kind == TaskKind::Compute && task.phase == Phase::Update && task.stage == place.stage)
+      most = std::max<std::int64_t>(most, std::int64_t{in.microbatch} + 1);
+  }
+  return most;
+}
+
+void store(const std::vector<float>& values, std::byte* into, DType type) {
+  if (type == DType::BF16)
+    to_bf16(values, reinterpret_cast<std::uint16_t*>(into));
+  else if (type == DType::F16)
+    to_f16(values, reinterpret_cast<std::uint16_t*>(into));
+  else
+    std::memcpy(into, values.data(), values.size() * sizeof(float));
+}
+
+}  // namespace
+
+CpuExecution::CpuExecution(const RunPlan& plan, const Training& training, const CpuOptions& options,
+                           const DataSource& source)
+    : plan_(plan),
+      training_(training),
+      options_(options),
+      source_(source),
+      weight_update_(weight_update_of(plan.workload.scenario.plan, plan.workload.layout.precision)),
+      scaler_(training) {
+  rule_ = optimizer_rule(plan.workload.scenario.plan.optimizer, training, weight_update_);
+  scales_loss_ = plan.workload.layout.precision.activation == DType::F16;
+  const bool divided = plan.workload.layout.optimizer_shards > 1 || plan.peers.tp > 1;
+  const auto samples = static_cast<std::size_t>(plan.program.microbatches) *
+                       static_cast<std::size_t>(plan.program.steps) *
+                       static_cast<std::size_t>(plan.peers.dp);
+  losses_.assign(samples, 0);
+  if (plan.asynchronous)
+    losses_left_ = std::vector<std::atomic<int>>(static_cast<std::size_t>(plan.program.steps));
+  std::size_t norms = 0, operands = 0;
+  for (const StagePlacement& place : plan.places) {
+    norms_at_.emplace_back();
+    first_operand_.emplace_back();
+    for (const PlacedLayer& layer : place.layers) {
+      norms_at_.back().push_back(norms);
+      norms += layer.parameters.size();
+      for (const PlacedParameter& p : layer.parameters) {
+        parts_.push_back(p.parts);
+        has_partial_ |= p.partial;
+      }
+      first_operand_.back().push_back(operands);
+      operands += plan.layouts[static_cast<std::size_t>(layer.layout)].data.size();
+    }
+  }
+  norms_.resize(norms);
+  operands_ = operands;
+  for (const StagePlacement& place : plan.places) updates_of_.push_back(count_updates(plan, place));
+  find_tied();
+  together_ = !plan.asynchronous && (training.clip > 0 || scales_loss_ || has_partial_ ||
+                                     !tied_.empty() || (rule_->needs_norms() && divided));
+  make_state();
+  find_rules();
+}
+
+void CpuExecution::make_state() {
+  const Program& p = plan_.program;
+  const Bytes device_memory = plan_.workload.scenario.cluster.device.memory.value;
+  const Bytes limit = options_.memory_limit.value > 0 ? options_.memory_limit : device_memory;
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(p.devices); ++d)
+    for (int peer = 0; peer < peers(); ++peer) {
+      devices_.push_back(std::make_unique<DeviceState>(plan_, DeviceId{d}, peer, limit));
+      DeviceState& device = *devices_.back();
+      device.arena().poison(options_.poison);
+      for (std::size_t at = 0; at < plan_.places.size(); ++at) {
+        const StagePlacement& place = plan_.places[at];
+        if (place.device.value != d) continue;
+        StageState& stage = device.stage(at);
+        const auto hold = [&](const std::vector<BufferId>& ids, std::vector<Allocation>& into,
+                              std::int64_t least) {
+          for (BufferId id : ids) {
+            into.push_back(device.arena().allocate(id, -1));
+            if (into.back() && least > 0)
+              std::memset(into.back().data, 0, static_cast<std::size_t>(into.back().bytes.value));
+          }
+          if (into.empty()) into.emplace_back();
+        };
+        hold(place.weight_sets, stage.weights, 1);
+        hold(place.gradient_sets, stage.gradients, 1);
+        hold(place.optimizer_sets, stage.optimizer, 1);
+        for (BufferId id : place.other) {
+          const Buffer& buffer = p.buffers[id.value];
+          const Allocation held = device.arena().allocate(id, -1);
+          if (buffer.holds == Holds::OlderWeights)
+            stage.older.push_back({held, -1});
+          else
+            stage.other.push_back(held);
+        }
+        stage.counts.assign(stage.gradients.size(), 0);
+        stage.averaged.assign(stage.weights.size(), -1);
+        fill_weights(device, at);
+      }
+    }
+}
+
+// Tied tensors of another stage start as what they are tied to.
+void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
+  const StagePlacement& place = plan_.places[at];
+  const Model& model = plan_.workload.scenario.model;
+  for (std::size_t l = 0; l < place.layers.size(); ++l) {
+    const PlacedLayer& layer = place.layers[l];
+    for (const PlacedParameter& p : layer.parameters) {
+      if (p.owner >= 0) continue;
+      int number = layer.model_layer;
+      TensorId tensor = p.tensor;
+      std::string name = p.name;
+      std::vector<std::int64_t> shape = p.whole_shape;
+      const Graph* graph = plan_.layouts[static_cast<std::size_t>(layer.layout)].graph;
+      if (!p.tied_to.empty()) {
+        int first = 0;
+        for (const Block& block : model.blocks) {
+          for (std::uint32_t t = 0; t < block.graph.tensors.size(); ++t)
+            if (block.name + "/" + block.graph.tensors[t].name == p.tied_to) {
+              number = first;
+              tensor = {t};
+              graph = &block.graph;
+              name = block.graph.tensors[t].name;
+            }
+          first += block.count;
+        }
+        if (p.transposed) std::swap(shape[0], shape[1]);
+      }
+      const auto stream = (static_cast<std::uint64_t>(number) << 16) + tensor.value;
+      std::vector<float> whole = initial_weights(name, shape, is_before_relu(*graph, tensor),
+                                                 Random(training_.seed, stream));
+      if (p.transposed && !p.tied_to.empty()) whole = transposed(whole, shape[0], shape[1]);
+      set_parameter(device, at, l, p, whole);
+    }
+  }
+}
+
+void CpuExecution::set_parameter(DeviceState& device, std::size_t at, std::size_t l,
+                                 const PlacedParameter& p, const std::vector<float>& whole) {
+  const PlacedLayer& layer = plan_.places[at].layers[l];
+  const Layout& layout = plan_.workload.layout;
+  const DType type = layout.precision.parameter;
+  const auto each = static_cast<std::size_t>(bytes_of(type));
+  StageState& stage = device.stage(at);
+  const std::int64_t part =
+      part_of_rank(p.parts, plan_.peers.tensor_rank(device.peer()), plan_.peers.tp);
+  const std::vector<float> own =
+      part_of_tensor(whole, TensorPart(p.whole_shape, p.local_shape, p.divided, part));
+  std::int64_t from = 0, to = layer.elements;
+  if (layout.weight_shards > 1) {
+    from = plan_.peers.data_rank(device.peer()) % layout.weight_shards * layer.weight_share;
+    to = std::min(layer.elements, from + layer.weight_share);
+  }
+  const std::int64_t begin = std::max(from, p.offset), end = std::min(to, p.offset + p.elements);
+  if (begin < end) {
+    const std::vector<float> held(own.begin() + (begin - p.offset), own.begin() + (end - p.offset));
+    for (Allocation& set : stage.weights)
+      store(held, set.data + static_cast<std::size_t>(layer.weights_at + begin - from) * each,
+            type);
+  }
+  if (weight_update_ != WeightUpdate::Master) return;
+  const std::int64_t shards = layout.optimizer_shards;
+  const std::int64_t first =
+      shards > 1 ? plan_.peers.data_rank(device.peer()) % shards * layer.optimizer_share : 0;
+  const std::int64_t last =
+      shards > 1 ? std::min(layer.elements, first + layer.optimizer_share) : layer.elements;
+  const std::int64_t a = std::max(first, p.offset), b = std::min(last, p.offset + p.elements);
+  for (Allocation& set : stage.optimizer)
+    if (a < b)
+      std::memcpy(reinterpret_cast<float*>(set.data) + layer.optimizer_at + a - first,
+                  own.data() + (a - p.offset), static_cast<std::size_t>(b - a) * sizeof(float));
+}
+
+std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLayer& layer,
+                                                 const PlacedParameter& p) const {
+  const Layout& layout = plan_.workload.layout;
+  const DType type = layout.precision.parameter;
+  const bool master = weight_update_ == WeightUpdate::Master;
+  // Who updates a part has its newest value; the others may still have to gather it.
+  const std::int64_t shards = layout.optimizer_shards, share = layer.optimizer_share;
+  const bool only_own = master || layout.weight_shards > 1;
+  const std::int64_t at_stage = master ? layer.optimizer_at : layer.weights_at;
+  std::int64_t elements = 1;
+  for (std::int64_t d : p.whole_shape) elements *= d;
+  std::vector<float> whole(static_cast<std::size_t>(elements));
+  for (int t = 0; t < plan_.peers.tp; ++t) {
+    const std::int64_t part = part_of_rank(p.parts, t, plan_.peers.tp);
+    const TensorPart held(p.whole_shape, p.local_shape, p.divided, part);
+    for (std::int64_t e = 0; e < p.elements; ++e) {
+      const std::int64_t in_whole = held.index(e);
+      if (in_whole < 0) continue;
+      const std::int64_t flat = p.offset + e;
+      const std::int64_t rank = shards > 1 ? flat / share : 0;
+      const StageState& stage =
+          state(plan_.places[at].device, static_cast<int>(rank) * plan_.peers.tp + t).stage(at);
+      const std::int64_t index = at_stage + flat - (only_own && shards > 1 ? rank * share : 0);
+      const std::byte* base = master ? stage.optimizer[0].data : stage.weights[0].data;
+      const float value = master || type == DType::F32 ? reinterpret_cast<const float*>(base)[index]
+                          : type == DType::BF16
+                              ? from_bf16(reinterpret_cast<const std::uint16_t*>(base)[index])
+                              : from_f16(reinterpret_cast<const std::uint16_t*>(base)[index]);
+      whole[static_cast<std::size_t>(in_whole)] = value;
+    }
+  }
+  return whole;
+}
+
+// --- between repetitions ---
+
+void CpuExecution::begin_repetition(int repetition) {
+  repetition_ = repetition;
+  prepared_ = false;
+  skip_ = false;
+  clip_ = 1;
+  for (std::atomic<int>& left : losses_left_) left = plan_.program.microbatches;
+  // Versions count from 0 in every pass.
+  for (std::unique_ptr<DeviceState>& device : devices_)
+    for (std::size_t at = 0; at < plan_.places.size(); ++at) {
+      StageState& stage = device->stage(at);
+      stage.version = 0;
+      stage.reads_left = plan_.places[at].reads;
+      for (StageState::Older& older : stage.older) older.version = -1;
+    }
+  // All of an asynchronous run at once would be the whole data set.
+  if (!plan_.asynchronous) stage_data();
+}
+
+void CpuExecution::end_repetition(int) { updates_ += plan_.asynchronous ? plan_.program.steps : 1; }
+
+std::size_t CpuExecution::staged_index(std::size_t operand, std::int32_t microbatch,
+                                       int data_rank) const {
+  const auto m = static_cast<std::size_t>(plan_.program.microbatches) *
+                 static_cast<std::size_t>(plan_.program.steps);
+  return (operand * m + static_cast<std::size_t>(microbatch)) *
+             static_cast<std::size_t>(plan_.peers.dp) +
+         static_cast<std::size_t>(data_rank);
+}
+
+void CpuExecution::stage_data() {
+  const int m = plan_.program.microbatches * plan_.program.steps;
+  staged_.resize(operands_ * static_cast<std::size_t>(m) *
+                 static_cast<std::size_t>(plan_.peers.dp));
+  for (std::size_t at = 0; at < plan_.places.size(); ++at)
+    for (std::size_t l = 0; l < plan_.places[at].layers.size(); ++l) {
+      const LayerLayout& layout =
+          plan_.layouts[static_cast<std::size_t>(plan_.places[at].layers[l].layout)];
+      for (std::size_t i = 0; i < layout.data.size(); ++i) {
+        const bool flows = layout.data[i].first == layout.graph->input;
+        if (flows && plan_.places[at].layers[l].model_layer > 0) continue;
+        for (std::int32_t microbatch = 0; microbatch < m; ++microbatch)
+          for (int rank = 0; rank < plan_.peers.dp; ++rank) {
+            std::vector<std::byte>& into =
+                staged_[staged_index(first_operand_[at][l] + i, microbatch, rank)];
+            into.resize(
+                static_cast<std::size_t>(layout.local[layout.data[i].first.value].bytes().value));
+            fill(layout, i, microbatch, rank, into.data());
+          }
+      }
+    }
+}
+
+// Those of earlier sessions included.
+std::int64_t CpuExecution::samples_before() const {
+  const std::int64_t steps = first_update_ + std::int64_t{repetition_} * plan_.program.steps;
+  return steps * plan_.program.microbatches * plan_.peers.dp;
+}
+
+void CpuExecution::fill(const LayerLayout& layout, std::size_t operand, std::int32_t microbatch,
+                        int data_rank, void* into) const {
+  const TensorId tensor = layout.data[operand].first;
+  const View& view = layout.local[tensor.value];
+  const std::int64_t micro = plan_.workload.scenario.plan.batch.micro;
+  const DataRequest request{plan_.workload.scenario.model,
+                            *layout.graph,
+                            tensor,
+                            std::span(view.size.data(), static_cast<std::size_t>(view.rank)),
+                            (samples_before() + sample(microbatch, data_rank)) * micro,
+                            false,
+                            0};
+  const auto elements = static_cast<std::size_t>(view.elements());
+  if (view.type == DType::I64) {
+    source_.fill(request, std::span(static_cast<std::int64_t*>(into), elements));
+  } else if (view.type == DType::F32) {
+    source_.fill(request, std::span(static_cast<float*>(into), elements));
+  } else {
+    std::vector<float> numbers(elements);
+    source_.fill(request, std::span(numbers));
+    store(numbers, static_cast<std::byte*>(into), view.type);
+  }
+}
+
+}  // namespace trainyard

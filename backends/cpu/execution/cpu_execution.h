@@ -1,0 +1,171 @@
+// The Execution of the CPU backend: what each instruction of a RunPlan does to the devices.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "backends/cpu/cpu_run.h"
+#include "backends/cpu/execution/device_state.h"
+#include "backends/cpu/execution/execution.h"
+#include "core/methods/precision/update_rule.h"
+#include "core/training/data_source.h"
+#include "core/training/optimizer_step.h"
+#include "core/training/training.h"
+
+namespace trainyard {
+
+class CpuExecution final : public Execution {
+ public:
+  CpuExecution(const RunPlan&, const Training&, const CpuOptions&, const DataSource&);
+
+  const Program& program() const override { return plan_.program; }
+  int peers() const override { return plan_.peers.count(); }
+  void begin_repetition(int repetition) override;
+  void end_repetition(int repetition) override;
+  void begin(InstructionId, int peer, Scratch&) override;
+  void exchange(InstructionId, std::span<const int> members) override;
+  void end(InstructionId, int peer) override;
+  std::span<const int> members(InstructionId, int peer) const override;
+  bool updates_together() const override { return together_; }
+  Arena& arena(DeviceId device, int peer) override { return state(device, peer).arena(); }
+
+  // --- between repetitions, from one thread ---
+
+  DeviceState& state(DeviceId device, int peer) {
+    return *devices_[device.value * static_cast<std::size_t>(peers()) +
+                     static_cast<std::size_t>(peer)];
+  }
+  const DeviceState& state(DeviceId device, int peer) const {
+    return const_cast<CpuExecution*>(this)->state(device, peer);
+  }
+  /// Updates of the whole model done so far.
+  std::int64_t updates() const { return updates_; }
+  void set_updates(std::int64_t n) { updates_ = first_update_ = n; }
+  LossScaler& scaler() { return scaler_; }
+  double gradient_norm() const { return gradient_norm_; }
+  bool skipped() const { return skip_; }
+  /// Told the number of each step of an asynchronous program whose last loss is there, from the
+  /// thread that computed it.
+  std::function<void(std::int64_t)> step_done;
+  /// Of the repetition that has ended, by microbatch as data count them.
+  const std::vector<double>& losses() const { return losses_; }
+  const OptimizerRule& rule() const { return *rule_; }
+  bool scales_loss() const { return scales_loss_; }
+  /// Gathered from its shards and tensor ranks, from the master copy where there is one.
+  std::vector<float> whole_parameter(std::size_t place, const PlacedLayer&,
+                                     const PlacedParameter&) const;
+  /// Writes a whole tensor's part into the device's weights and master copy.
+  void set_parameter(DeviceState&, std::size_t place, std::size_t layer, const PlacedParameter&,
+                     const std::vector<float>& whole);
+
+ private:
+  struct At {
+    const Instruction& instruction;
+    const Task& task;
+    DeviceState& device;
+    std::size_t place;
+    std::int32_t microbatch;
+    int peer;
+  };
+  At at(InstructionId, int peer);
+  void make_state();
+  void fill_weights(DeviceState&, std::size_t place);
+
+  // cpu_passes.cpp
+  void take_all(const At&, bool at_end);
+  void release_all(const At&, bool at_end);
+  void compute(const At&, Scratch&);
+  void run(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&);
+  template <class F>
+  void with_call(const At&, std::size_t layer, Flight&, const KernelRun&, Scratch&, F&&);
+  bool loses_over_ranks(const Node&) const;
+  void read_data(const At&, const LayerLayout&, std::size_t layer, Flight&);
+  void deliver_output(const At&, std::size_t layer, Flight&);
+  void deliver_gradient(const At&, std::size_t layer, Flight&);
+  const OpRun& op_of(const At&) const;
+  const Node& node_of(const At&) const;
+  void end_loss(const At&, float loss);
+  const std::byte* weights_read(const At&, const StageState&) const;
+  View parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass) const;
+  View parameter_gradient(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
+  std::int64_t sample(std::int32_t microbatch, int data_rank) const;
+  std::int64_t samples_before() const;  // microbatches of all ranks, in steps before this
+                                        // repetition
+
+  // cpu_exchange.cpp
+  void send(const At&);
+  void reduce_tensor(const At&, std::span<const int> members);
+  void reduce_gradients(const At&, std::span<const int> members);
+  void gather_weights(const At&, std::span<const int> members);
+  void reduce_copies(const At&);
+  void exchange_loss(const At&, std::span<const int> members);
+
+  // cpu_delayed.cpp
+  void find_rules();
+  void update_delayed(const At&, std::size_t set, const StepFacts&);
+  void look_ahead(DeviceState&, std::size_t place);
+  void average_waves(const At&);
+  template <class F>
+  void each_delayed_part(DeviceState&, std::size_t place, std::size_t set, F&&);
+
+  // cpu_update.cpp
+  void update(const At&);
+  void prepare_updates();
+  void sum_partial_gradients();
+
+  // cpu_tied.cpp
+  struct TiedTensor {
+    std::size_t place, layer, parameter;
+  };
+  void find_tied();
+  void sum_tied_gradients();
+  std::vector<float> gradient_sum(const TiedTensor&, int peer) const;
+  void set_gradient(const TiedTensor&, int peer, const std::vector<float>&);
+  bool first_of_part(std::size_t norm, int peer) const;
+  bool is_tied_copy(std::size_t norm) const;
+  void keep_older(const At&);
+  StepFacts step_facts(const StageState&, std::size_t set) const;
+  template <class F>
+  void each_part(DeviceState&, std::size_t place, std::size_t set, F&&);
+
+  const RunPlan& plan_;
+  const Training& training_;
+  const CpuOptions& options_;
+  const DataSource& source_;
+  std::vector<std::unique_ptr<DeviceState>> devices_;  // by pipeline rank, then peer
+  std::unique_ptr<OptimizerRule> rule_;
+  WeightUpdate weight_update_ = WeightUpdate::Direct;
+  std::vector<std::int64_t> updates_of_;  // by place: in one pass through the program
+  std::int64_t average_every_ = 0;  // cycles between averages of waves with weights of their own
+  std::vector<UpdateRule> rules_;   // by place; empty for synchronous programs
+  LossScaler scaler_;
+  bool scales_loss_ = false, together_ = false, has_partial_ = false;
+  std::vector<std::vector<TiedTensor>> tied_;  // what stages share: first the owner, then the
+                                               // others
+  std::int64_t updates_ = 0;                   // done
+  std::int64_t first_update_ = 0;              // of this session
+  std::vector<double> losses_;
+  std::vector<std::atomic<int>> losses_left_;  // by step of an asynchronous program: not there yet
+  int repetition_ = 0;
+  // What updates have in common, found by the first of a repetition.
+  std::mutex mutex_;
+  bool prepared_ = false, skip_ = false;
+  double clip_ = 1, gradient_norm_ = 0;
+  std::vector<TensorNorms> norms_;                  // by place, layer and parameter
+  std::vector<std::vector<std::size_t>> norms_at_;  // by place, layer: of its first parameter
+  std::vector<std::int64_t> parts_;                 // by the same: over tensor ranks
+  // Data of a repetition, by operand, microbatch and data rank; empty where each op reads its own.
+  std::vector<std::vector<std::byte>> staged_;
+  std::vector<std::vector<std::size_t>> first_operand_;  // by place, then layer
+  std::size_t operands_ = 0;
+  std::size_t staged_index(std::size_t operand, std::int32_t microbatch, int data_rank) const;
+  void stage_data();
+  void fill(const LayerLayout&, std::size_t operand, std::int32_t microbatch, int data_rank,
+            void* into) const;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,423 @@
+// Forward and backward of one op: its operands, its kernel, and what it hands on.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/kernels/formats.h"
+#include "backends/cpu/kernels/vocab_loss.h"
+#include "core/base/error.h"
+#include "core/model/ops.h"
+
+namespace trainyard {
+namespace {
+
+// Every kernel of a node takes at most so many operands without asking for memory.
+constexpr std::size_t kOperands = 32;
+
+struct Views {
+  std::array<View, kOperands> list{};
+  std::vector<View> more;
+  std::span<View> of(std::size_t n) {
+    if (n <= kOperands) return {list.data(), n};
+    more.resize(n);
+    return more;
+  }
+};
+
+}  // namespace
+
+CpuExecution::At CpuExecution::at(InstructionId id, int peer) {
+  const Instruction& in = plan_.program.instructions[id.value];
+  const Task& task = plan_.program.task(in);
+  const DeviceId device = plan_.device_of(id);
+  return {
+      in,  task, state(device, peer), plan_.place_of(task.stage, device, in.wave), in.microbatch,
+      peer};
+}
+
+void CpuExecution::take_all(const At& a, bool at_end) {
+  const auto& effects = plan_.program.effects;
+  for (std::uint32_t e = a.task.first_effect; e < a.task.first_effect + a.task.effects; ++e)
+    if (effects[e].allocate && effects[e].at_end == at_end)
+      a.device.take(a.place, a.microbatch, a.task, effects[e].buffer);
+}
+
+void CpuExecution::release_all(const At& a, bool at_end) {
+  const auto& effects = plan_.program.effects;
+  for (std::uint32_t e = a.task.first_effect; e < a.task.first_effect + a.task.effects; ++e)
+    if (!effects[e].allocate && effects[e].at_end == at_end)
+      a.device.give_back(a.place, a.microbatch, a.task, effects[e].buffer);
+}
+
+void CpuExecution::begin(InstructionId id, int peer, Scratch& scratch) {
+  const At a = at(id, peer);
+  try {
+    take_all(a, false);
+    if (a.task.kind == TaskKind::Compute) {
+      if (a.task.phase == Phase::Update)
+        update(a);
+      else
+        compute(a, scratch);
+      a.device.scratch = std::max(a.device.scratch, scratch.most());
+    }
+    release_all(a, false);
+  } catch (Error& error) {
+    error.add_context("executing " + describe(plan_.program, id));
+    throw;
+  }
+}
+
+void CpuExecution::end(InstructionId id, int peer) {
+  const At a = at(id, peer);
+  try {
+    take_all(a, true);
+    if (a.task.list == BodyList::Forward || a.task.list == BodyList::Backward) {
+      const OpRun& op = op_of(a);
+      const std::size_t layer = plan_.layer_of(a.task.layer);
+      Flight& f = a.device.flight(a.place, a.microbatch);
+      if (op.last && a.task.list == BodyList::Forward) deliver_output(a, layer, f);
+      if (op.last && a.task.list == BodyList::Backward) deliver_gradient(a, layer, f);
+    }
+    if (plan_.asynchronous && a.task.kind == TaskKind::Compute && a.task.phase != Phase::Update)
+      --a.device.stage(a.place).reads_left[static_cast<std::size_t>(a.instruction.weights)];
+    release_all(a, true);
+    const bool backward = a.task.phase != Phase::Forward && a.task.phase != Phase::Update;
+    if (backward && a.task.kind != TaskKind::Receive && a.device.in_flight(a.place, a.microbatch) &&
+        a.device.flight(a.place, a.microbatch).held == 0)
+      a.device.land(a.place, a.microbatch);
+  } catch (Error& error) {
+    error.add_context("ending " + describe(plan_.program, id));
+    throw;
+  }
+}
+
+const OpRun& CpuExecution::op_of(const At& a) const {
+  const PlacedLayer& layer = plan_.places[a.place].layers[plan_.layer_of(a.task.layer)];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(layer.layout)];
+  return (a.task.list == BodyList::Forward ? layout.forward
+                                           : layout.backward)[static_cast<std::size_t>(a.task.op)];
+}
+
+void CpuExecution::compute(const At& a, Scratch& scratch) {
+  const StagePlacement& place = plan_.places[a.place];
+  const std::size_t l = plan_.layer_of(a.task.layer);
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
+  Flight& f = a.device.flight(a.place, a.microbatch);
+  const OpRun& op = op_of(a);
+  const bool forward = a.task.list == BodyList::Forward;
+  if (forward) {
+    f.version = a.instruction.weights;
+    if (op.first && l == 0) average_waves(a);
+    read_data(a, layout, l, f);
+  }
+  for (const KernelRun& one : op.runs) run(a, l, f, one, scratch);
+  if (!forward && a.task.op == layout.last_weight &&
+      static_cast<std::int32_t>(l) == place.counting_layer) {
+    StageState& stage = a.device.stage(a.place);
+    const std::size_t set =
+        std::min(static_cast<std::size_t>(a.instruction.wave), stage.counts.size() - 1);
+    ++stage.counts[set];
+  }
+}
+
+// f(call, loss): what the run's kernel is to be called with; loss is where the model's loss, or the
+// gradient that backward begins with, lies.
+template <class F>
+void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const KernelRun& run,
+                             Scratch& scratch, F&& call_kernel) {
+  const StagePlacement& place = plan_.places[a.place];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
+  const Node& node = (*layout.graph)[run.node];
+  LayerFlight& layer = f.layers[l];
+  Views storage[4];
+  const auto find = [&](Views& views, const std::vector<Operand>& operands) {
+    const std::span<View> list = views.of(operands.size());
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      list[i] = operands[i].where == Operand::Where::Parameter
+                    ? parameter(a, l, layer, operands[i].tensor, run.pass)
+                    : a.device.view(a.place, l, f, operands[i]);
+    return list;
+  };
+  const std::span<View> inputs = find(storage[0], run.inputs),
+                        outputs = find(storage[1], run.outputs);
+  const int rank = plan_.peers.tensor_rank(a.peer);
+  // The bias of a product divided by rows is added once.
+  if (node.split == TensorSplit::Row && rank > 0 && run.pass == Pass::Forward && inputs.size() > 2)
+    inputs[2].data = nullptr;
+  Scratch::Frame frame(scratch);
+  std::array<FactView, 4> facts{};
+  std::size_t fact_count = 0;
+  for (std::int32_t s : run.facts) {
+    const SavedTensor& saved = layout.body->saved[static_cast<std::size_t>(s)];
+    const Allocation& held = layer.saved[static_cast<std::size_t>(s)];
+    if (fact_count == facts.size()) break;
+    if (!held && run.pass != Pass::Forward) continue;
+    const DType type = fact_type(saved.fact, plan_.workload.layout.precision);
+    // A forward that will be done again writes what it does not keep all the same.
+    void* const data = held ? held.data : scratch.take(static_cast<std::size_t>(saved.bytes.value));
+    facts[fact_count++] = {saved.fact, data, type, saved.bytes};
+  }
+  // So is an output that only the op's facts are wanted of.
+  if (run.pass == Pass::Forward && a.task.list == BodyList::Backward)
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (!outputs[i].there()) {
+        outputs[i] = layout.local[node.outputs[i].value];
+        outputs[i].data = scratch.take(static_cast<std::size_t>(outputs[i].bytes().value));
+      }
+  const auto stream = ((static_cast<std::uint64_t>(
+                            samples_before() + sample(a.microbatch, plan_.peers.data_rank(a.peer)))
+                        << 20) +
+                       static_cast<std::uint64_t>(place.layers[l].model_layer)) *
+                          layout.graph->nodes.size() +
+                      run.node.value;
+  KernelCall call{.graph = *layout.graph,
+                  .node = node,
+                  .binding = plan_.workload.layout.binding,
+                  .flash_attention = plan_.workload.layout.flash_attention,
+                  .random = Random(training_.seed, stream),
+                  .inputs = inputs,
+                  .outputs = outputs,
+                  .facts = {facts.data(), fact_count},
+                  .scratch = scratch,
+                  .tensor_rank = rank};
+  // The loss is no tensor of the ledger: four bytes, in full precision whatever activations are
+  // stored in. Backward begins with its scale.
+  float loss = scales_loss_ ? static_cast<float>(scaler_.scale()) : 1.0f;
+  const bool is_loss = plan_.last_stage(place) && l + 1 == f.layers.size() &&
+                       node.outputs[0] == layout.graph->output;
+  View scalar;
+  scalar.data = &loss;
+  if (is_loss && run.pass == Pass::Forward) outputs[0] = scalar;
+  Views weights;
+  if (run.pass != Pass::Forward) {
+    const std::span<View> from = find(storage[2], run.output_gradients);
+    if (is_loss) from[0] = scalar;
+    call.output_gradients = from;
+    call.input_gradients = find(storage[3], run.input_gradients);
+    call.adds = run.adds;
+    const std::span<View> list = weights.of(run.inputs.size());
+    for (std::size_t i = 0; i < list.size(); ++i)
+      list[i] = run.inputs[i].where == Operand::Where::Parameter
+                    ? parameter_gradient(a, l, layer, run.inputs[i].tensor)
+                    : View{};
+    call.weight_gradients = list;
+  }
+  call_kernel(call, is_loss ? &loss : nullptr);
+}
+
+void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& run,
+                       Scratch& scratch) {
+  with_call(a, l, f, run, scratch, [&](const KernelCall& call, const float* loss) {
+    if (run.pass == Pass::Forward && loses_over_ranks(call.node)) {
+      // The ranks tell each other their statistics before there is a loss.
+      const std::int64_t rows = call.inputs[1].elements();
+      f.statistics.resize(static_cast<std::size_t>(rows * kVocabStatistics));
+      return vocab_statistics(call, f.statistics.data());
+    }
+    run_kernel(call, run.pass);
+    if (run.pass == Pass::Forward && loss != nullptr && a.task.list == BodyList::Forward)
+      end_loss(a, *loss);
+  });
+}
+
+bool CpuExecution::loses_over_ranks(const Node& node) const {
+  return node.op->name == "softmax_loss" && node.split == TensorSplit::Vocab && plan_.peers.tp > 1;
+}
+
+// All ranks have their statistics: each its loss, and its part of the softmax.
+void CpuExecution::exchange_loss(const At& a, std::span<const int> members) {
+  const std::size_t l = plan_.layer_of(a.task.layer);
+  const StagePlacement& place = plan_.places[a.place];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
+  const std::vector<OpRun>& ops =
+      a.task.list == BodyList::Forward ? layout.forward : layout.backward;
+  const KernelRun* run = nullptr;
+  for (const OpRun& op : ops)
+    for (const KernelRun& one : op.runs)
+      if (one.node == a.task.node && one.pass == Pass::Forward) run = &one;
+  if (run == nullptr) refuse("a loss is reduced, and no op of the layer computes it");
+  std::vector<const float*> by_rank;
+  std::size_t size = 0;
+  for (int peer : members) {
+    const Flight& f = state(a.device.device(), peer).flight(a.place, a.microbatch);
+    by_rank.push_back(f.statistics.data());
+    size = f.statistics.size();
+  }
+  std::vector<float> combined(size);
+  combine_vocab_statistics(by_rank, static_cast<std::int64_t>(size) / kVocabStatistics,
+                           combined.data());
+  Scratch scratch;
+  for (int peer : members) {
+    const At to = {a.instruction, a.task,       state(a.device.device(), peer),
+                   a.place,       a.microbatch, peer};
+    Flight& f = to.device.flight(a.place, a.microbatch);
+    with_call(to, l, f, *run, scratch, [&](const KernelCall& call, const float* loss) {
+      vocab_loss(call, combined.data());
+      if (loss != nullptr && a.task.list == BodyList::Forward) end_loss(to, *loss);
+    });
+  }
+}
+
+void CpuExecution::end_loss(const At& a, float loss) {
+  losses_[static_cast<std::size_t>(sample(a.microbatch, plan_.peers.data_rank(a.peer)))] = loss;
+  if (!plan_.asynchronous || !step_done || a.peer != 0) return;
+  // Waves are not at the same microbatch: the last one of a step need not be the last to have its
+  // loss.
+  const int step = a.microbatch / plan_.program.microbatches;
+  if (losses_left_[static_cast<std::size_t>(step)].fetch_sub(1) == 1) step_done(step);
+}
+
+// --- parameters ---
+
+View CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flight, TensorId tensor,
+                             Pass pass) const {
+  const StagePlacement& place = plan_.places[a.place];
+  const StageState& stage = a.device.stage(a.place);
+  std::size_t owner_layer = l;
+  const PlacedParameter* p =
+      &place.layers[l]
+           .parameters[static_cast<std::size_t>(place.layers[l].of_tensor[tensor.value])];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
+  View view = layout.local[tensor.value];
+  view.transposed = p->transposed && p->owner >= 0;
+  if (p->owner >= 0) {
+    owner_layer = static_cast<std::size_t>(p->owner_layer);
+    p = &place.layers[owner_layer].parameters[static_cast<std::size_t>(p->owner)];
+  }
+  const PlacedLayer& owner = place.layers[owner_layer];
+  const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
+  if (plan_.workload.layout.weight_shards > 1) {
+    // A weight gradient that is taken by itself does without the weights.
+    if (!flight.gathered && pass == Pass::BackwardWeight) return view;
+    if (!flight.gathered) refuse("the weights of a layer are read, and they are not gathered");
+    view.data = flight.gathered.data + static_cast<std::size_t>(p->offset) * each;
+    return view;
+  }
+  const std::byte* base = weights_read(a, stage);
+  view.data =
+      const_cast<std::byte*>(base) + static_cast<std::size_t>(owner.weights_at + p->offset) * each;
+  return view;
+}
+
+// Of the version that the instruction names, as the stage's rule gives it to a forward or to a
+// backward whose forward read another.
+const std::byte* CpuExecution::weights_read(const At& a, const StageState& stage) const {
+  const std::size_t set =
+      std::min(static_cast<std::size_t>(a.instruction.wave), stage.weights.size() - 1);
+  if (!plan_.asynchronous) return stage.weights[set].data;
+  const int version = a.instruction.weights;
+  const bool own = stage.weights.size() > 1;  // a wave with weights of its own reads the newest
+  if (version != stage.version && !own) {
+    for (const StageState::Older& older : stage.older)
+      if (older.version == version) return older.weights.data;
+    refuse("weight version " + std::to_string(version) + " is read, and the newest is " +
+           std::to_string(stage.version) +
+           "; older ones that are held: " + std::to_string(stage.older.size()));
+  }
+  const bool late =
+      a.task.phase != Phase::Forward && a.device.flight(a.place, a.microbatch).version != version;
+  if (late && !stage.rewound.empty())
+    return reinterpret_cast<const std::byte*>(stage.rewound.data());
+  if (!late && !stage.ahead.empty()) return reinterpret_cast<const std::byte*>(stage.ahead.data());
+  return stage.weights[set].data;
+}
+
+View CpuExecution::parameter_gradient(const At& a, std::size_t l, const LayerFlight& flight,
+                                      TensorId tensor) const {
+  const StagePlacement& place = plan_.places[a.place];
+  const StageState& stage = a.device.stage(a.place);
+  std::size_t owner_layer = l;
+  const PlacedParameter* p =
+      &place.layers[l]
+           .parameters[static_cast<std::size_t>(place.layers[l].of_tensor[tensor.value])];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
+  View view = layout.local[tensor.value];
+  view.type = plan_.workload.layout.precision.gradient;
+  view.transposed = p->transposed && p->owner >= 0;
+  if (p->owner >= 0) {
+    owner_layer = static_cast<std::size_t>(p->owner_layer);
+    p = &place.layers[owner_layer].parameters[static_cast<std::size_t>(p->owner)];
+  }
+  const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
+  if (flight.unreduced) {
+    view.data = flight.unreduced.data + static_cast<std::size_t>(p->offset) * each;
+    return view;
+  }
+  const std::size_t set =
+      std::min(static_cast<std::size_t>(a.instruction.wave), stage.gradients.size() - 1);
+  view.data = stage.gradients[set].data +
+              static_cast<std::size_t>(place.layers[owner_layer].gradients_at + p->offset) * each;
+  return view;
+}
+
+// --- data ---
+
+// As data count them: replicas of a step one after the other.
+std::int64_t CpuExecution::sample(std::int32_t microbatch, int data_rank) const {
+  const std::int64_t m = plan_.program.microbatches;
+  return (microbatch / m * plan_.peers.dp + data_rank) * m + microbatch % m;
+}
+
+void CpuExecution::read_data(const At& a, const LayerLayout& layout, std::size_t l, Flight& f) {
+  for (std::size_t i = 0; i < layout.data.size(); ++i) {
+    if (layout.data_at[i] != static_cast<std::uint32_t>(a.task.op)) continue;
+    const bool flows = layout.data[i].first == layout.graph->input;
+    if (flows && plan_.places[a.place].layers[l].model_layer > 0) continue;
+    const View into = a.device.view(a.place, l, f, layout.data[i].second);
+    if (!into.there())
+      refuse("there is no place for \"" + (*layout.graph)[layout.data[i].first].name + "\"");
+    const int rank = plan_.peers.data_rank(a.peer);
+    if (staged_.empty()) {
+      fill(layout, i, a.microbatch, rank, into.data);
+      continue;
+    }
+    const std::vector<std::byte>& from =
+        staged_[staged_index(first_operand_[a.place][l] + i, a.microbatch, rank)];
+    std::memcpy(into.data, from.data(), from.size());
+  }
+}
+
+// --- handing on ---
+
+void CpuExecution::deliver_output(const At& a, std::size_t l, Flight& f) {
+  const StagePlacement& place = plan_.places[a.place];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
+  LayerFlight& layer = f.layers[l];
+  const bool last_layer = l + 1 == f.layers.size();
+  if (last_layer && plan_.last_stage(place)) return;  // the loss
+  const auto index = static_cast<std::size_t>(layout.output.index);
+  const bool kept = layout.output.where == Operand::Where::Saved;
+  if (last_layer && place.after < 0) {  // a message leaves
+    if (kept) f.lent = layer.saved[index].data;
+    return;
+  }
+  Flight& next =
+      last_layer ? a.device.flight(static_cast<std::size_t>(place.after), a.microbatch) : f;
+  LayerFlight& to = last_layer ? next.layers.front() : f.layers[l + 1];
+  if (kept) {
+    to.lent = layer.saved[index].data;
+    return;
+  }
+  if (layout.output.where != Operand::Where::Transient || !layer.transients[index])
+    refuse("the output of a layer is not there when the layer ends");
+  to.arriving = layer.transients[index];
+  layer.transients[index] = {};
+  --f.held, ++next.held;
+}
+
+void CpuExecution::deliver_gradient(const At& a, std::size_t l, Flight& f) {
+  const StagePlacement& place = plan_.places[a.place];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
+  LayerFlight& layer = f.layers[l];
+  if (layout.input_gradient.where != Operand::Where::Transient) return;
+  if (l == 0 && place.before < 0) return;  // a message leaves, or nothing needs it
+  const auto index = static_cast<std::size_t>(layout.input_gradient.index);
+  if (!layer.transients[index]) return;
+  Flight& next = l == 0 ? a.device.flight(static_cast<std::size_t>(place.before), a.microbatch) : f;
+  LayerFlight& to = l == 0 ? next.layers.back() : f.layers[l - 1];
+  to.arriving_gradient = layer.transients[index];
+  layer.transients[index] = {};
+  --f.held, ++next.held;
+}
+
+}  // namespace trainyard

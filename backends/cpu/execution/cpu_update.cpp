@@ -1,0 +1,189 @@
+// From summed gradients to the next weights.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "backends/cpu/execution/reduction.h"
+#include "backends/cpu/execution/updated_parts.h"
+#include "core/base/error.h"
+#include "core/training/delayed_update.h"
+
+namespace trainyard {
+namespace {
+
+std::byte* element_of_size(std::byte* base, std::int64_t index, std::size_t each) {
+  return base + static_cast<std::size_t>(index) * each;
+}
+
+}  // namespace
+
+StepFacts CpuExecution::step_facts(const StageState& stage, std::size_t set) const {
+  const std::int64_t count = stage.counts[std::min(set, stage.counts.size() - 1)];
+  if (count == 0) refuse("there are no gradients to update the weights with");
+  StepFacts facts;
+  facts.t = updates_;
+  facts.rate = rate_at(training_, facts.t);
+  facts.gradient_scale = 1.0 / (static_cast<double>(count) * plan_.peers.dp);
+  if (scales_loss_) facts.gradient_scale /= scaler_.scale();
+  return facts;
+}
+
+// Norms under sequence parallel have seen only their rank's tokens; keys and values that several
+// ranks share, only their rank's queries.
+void CpuExecution::sum_partial_gradients() {
+  const Layout& layout = plan_.workload.layout;
+  const DType type = layout.precision.gradient;
+  for (std::size_t at = 0; at < plan_.places.size(); ++at) {
+    const StagePlacement& place = plan_.places[at];
+    for (int data = 0; data < plan_.peers.dp; ++data)
+      for (const PlacedLayer& layer : place.layers)
+        for (const PlacedParameter& p : layer.parameters) {
+          if (!p.partial || p.owner >= 0) continue;
+          std::int64_t begin = p.offset, end = p.offset + p.elements, shift = 0;
+          if (layout.gradient_shards > 1) {
+            const std::int64_t from = data % layout.gradient_shards * layer.gradient_share;
+            begin = std::max(begin, from);
+            end = std::min(end, from + layer.gradient_share);
+            shift = from;
+          }
+          if (begin >= end) continue;
+          for (std::int64_t own = 0; own < p.parts; ++own) {
+            std::vector<const void*> parts;
+            std::vector<void*> outs;
+            for (int t = 0; t < plan_.peers.tp; ++t) {
+              if (part_of_rank(p.parts, t, plan_.peers.tp) != own) continue;
+              StageState& stage = state(place.device, data * plan_.peers.tp + t).stage(at);
+              outs.push_back(element_of_size(stage.gradients[0].data,
+                                             layer.gradients_at + begin - shift,
+                                             static_cast<std::size_t>(bytes_of(type))));
+              parts.push_back(outs.back());
+            }
+            sum_into(parts, outs, type, end - begin);
+          }
+        }
+  }
+}
+
+// Of the tensor ranks that hold the same part of a parameter, one counts.
+bool CpuExecution::first_of_part(std::size_t norm, int peer) const {
+  const int rank = plan_.peers.tensor_rank(peer), ranks = plan_.peers.tp;
+  return rank == 0 ||
+         part_of_rank(parts_[norm], rank, ranks) != part_of_rank(parts_[norm], rank - 1, ranks);
+}
+
+// By the first update of a repetition, when all gradients of all devices are complete.
+void CpuExecution::prepare_updates() {
+  if (prepared_) return;
+  prepared_ = true;
+  if (has_partial_) sum_partial_gradients();
+  sum_tied_gradients();
+  double squares = 0;
+  const std::int64_t shards = plan_.workload.layout.optimizer_shards;
+  double scale = 1;
+  for (std::size_t at = 0; at < plan_.places.size(); ++at) {
+    const StagePlacement& place = plan_.places[at];
+    // One replica is enough, where all hold the same.
+    const bool second_copy = at > 0 && plan_.places[at - 1].stage == place.stage;
+    if (second_copy) continue;
+    for (int peer = 0; peer < plan_.peers.count(); ++peer) {
+      if (plan_.peers.data_rank(peer) >= shards) continue;
+      DeviceState& device = state(place.device, peer);
+      scale = step_facts(device.stage(at), 0).gradient_scale;
+      each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
+        if (!first_of_part(norm, peer) || is_tied_copy(norm)) return;
+        squares += square_sum(part.gradients, part.gradient_type, part.elements) * scale * scale;
+      });
+    }
+  }
+  gradient_norm_ = std::sqrt(squares);
+  const bool overflow = !std::isfinite(squares);
+  skip_ = scales_loss_ ? !scaler_.update(overflow) : false;
+  clip_ =
+      training_.clip > 0 && gradient_norm_ > training_.clip ? training_.clip / gradient_norm_ : 1;
+  if (!rule_->needs_norms() || skip_) return;
+  std::fill(norms_.begin(), norms_.end(), TensorNorms{});
+  for (std::size_t at = 0; at < plan_.places.size(); ++at) {
+    const StagePlacement& place = plan_.places[at];
+    for (int peer = 0; peer < plan_.peers.count(); ++peer) {
+      DeviceState& device = state(place.device, peer);
+      StepFacts facts = step_facts(device.stage(at), 0);
+      facts.gradient_scale *= clip_;
+      const bool counts = plan_.peers.data_rank(peer) < shards;
+      each_part(device, at, 0, [&](const ParameterPart& part, std::size_t norm) {
+        const TensorNorms found = rule_->norms(part, facts);  // every replica advances its moments
+        if (!counts || !first_of_part(norm, peer)) return;
+        norms_[norm].weights += found.weights;
+        norms_[norm].direction += found.direction;
+      });
+    }
+  }
+}
+
+// Before the weights change, the version that somebody still reads is put aside.
+void CpuExecution::keep_older(const At& a) {
+  StageState& stage = a.device.stage(a.place);
+  if (!stage.is_read(stage.version)) return;
+  const auto into =
+      std::find_if(stage.older.begin(), stage.older.end(),
+                   [&](const StageState::Older& older) { return !stage.is_read(older.version); });
+  // Without a stash whoever reads on reads the newest (see weights_read()).
+  if (into == stage.older.end()) return;
+  // What its readers read is what the rule made of it.
+  const void* from =
+      stage.ahead.empty() ? static_cast<const void*>(stage.weights[0].data) : stage.ahead.data();
+  std::memcpy(into->weights.data, from, static_cast<std::size_t>(stage.weights[0].bytes.value));
+  into->version = stage.version;
+}
+
+void CpuExecution::update(const At& a) {
+  if (together_) {
+    const std::scoped_lock lock(mutex_);
+    prepare_updates();
+  }
+  const StagePlacement& place = plan_.places[a.place];
+  StageState& stage = a.device.stage(a.place);
+  const std::size_t sets = stage.gradients.size();
+  std::size_t set = 0;
+  if (place.own_waves) {
+    set = std::min(static_cast<std::size_t>(a.instruction.wave), sets - 1);
+  } else {
+    for (std::size_t other = 1; other < sets; ++other) {
+      const void* parts[] = {stage.gradients[0].data, stage.gradients[other].data};
+      void* out = stage.gradients[0].data;
+      sum_into(parts, {&out, 1}, plan_.workload.layout.precision.gradient, place.gradients);
+      stage.counts[0] += stage.counts[other];
+      stage.counts[other] = 0;
+      std::memset(stage.gradients[other].data, 0,
+                  static_cast<std::size_t>(stage.gradients[other].bytes.value));
+    }
+  }
+  if (plan_.asynchronous) keep_older(a);
+  if (!skip_ && place.gradients > 0) {
+    StepFacts facts = step_facts(stage, set);
+    if (plan_.asynchronous) {
+      // Rates are scheduled by steps, and a stage may update many times in one.
+      facts.t = stage.updates;
+      const std::int64_t step = a.microbatch * std::int64_t{plan_.program.steps} /
+                                std::max<std::int64_t>(1, updates_of_[a.place]);
+      facts.rate = rate_at(training_, updates_ + step);
+    }
+    facts.gradient_scale *= clip_;
+    if (!rules_.empty() && is_corrected(rules_[a.place]))
+      update_delayed(a, set, facts);
+    else
+      each_part(a.device, a.place, set, [&](const ParameterPart& part, std::size_t norm) {
+        TensorNorms norms = norms_[norm];
+        if (rule_->needs_norms() && !together_) norms = rule_->norms(part, facts);
+        rule_->apply(part, facts, norms);
+      });
+  }
+  if (place.gradients > 0)
+    std::memset(stage.gradients[set].data, 0,
+                static_cast<std::size_t>(stage.gradients[set].bytes.value));
+  stage.counts[set] = 0;
+  stage.version = a.instruction.weights;
+  ++stage.updates;
+  if (!rules_.empty()) look_ahead(a.device, a.place);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,196 @@
+#include "backends/cpu/execution/device_state.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace trainyard {
+namespace {
+
+std::string device_name(DeviceId device, int peer, int peers) {
+  std::string name = "d" + std::to_string(device.value);
+  return peers > 1 ? name + " (peer " + std::to_string(peer) + ")" : name;
+}
+
+}  // namespace
+
+DeviceState::DeviceState(const RunPlan& plan, DeviceId device, int peer, Bytes limit)
+    : plan_(plan),
+      device_(device),
+      peer_(peer),
+      arena_(plan.program, device, device_name(device, peer, plan.peers.count()), limit),
+      stages_(plan.places.size()) {
+  for (std::size_t at = 0; at < stages_.size(); ++at) {
+    if (plan.places[at].device != device) continue;
+    const auto count = static_cast<std::size_t>(plan.program.microbatches) *
+                       static_cast<std::size_t>(plan.program.steps);
+    stages_[at].flights.resize(count);
+  }
+}
+
+bool DeviceState::in_flight(std::size_t place, std::int32_t microbatch) const {
+  return stages_[place].flights[static_cast<std::size_t>(microbatch)] != nullptr;
+}
+
+Flight& DeviceState::flight(std::size_t place, std::int32_t microbatch) {
+  StageState& stage = stages_[place];
+  std::unique_ptr<Flight>& flight = stage.flights[static_cast<std::size_t>(microbatch)];
+  if (flight != nullptr) return *flight;
+  if (!stage.spare.empty()) {
+    flight = std::move(stage.spare.back());
+    stage.spare.pop_back();
+    return *flight;
+  }
+  flight = std::make_unique<Flight>();
+  const StagePlacement& p = plan_.places[place];
+  flight->layers.resize(p.layers.size());
+  for (std::size_t l = 0; l < p.layers.size(); ++l) {
+    const Body& body = *plan_.layouts[static_cast<std::size_t>(p.layers[l].layout)].body;
+    flight->layers[l].saved.resize(body.saved.size());
+    flight->layers[l].transients.resize(body.transients.size());
+  }
+  return *flight;
+}
+
+void DeviceState::land(std::size_t place, std::int32_t microbatch) {
+  StageState& stage = stages_[place];
+  std::unique_ptr<Flight>& flight = stage.flights[static_cast<std::size_t>(microbatch)];
+  if (flight == nullptr) return;
+  flight->lent = nullptr;
+  for (LayerFlight& layer : flight->layers) layer.lent = nullptr;
+  stage.spare.push_back(std::move(flight));
+}
+
+// --- buffers ---
+
+// A receive brings a message in, a computation makes one and consumes another, a send lets it go.
+Allocation& DeviceState::slot(std::size_t place, std::int32_t microbatch, const Task& task,
+                              const Buffer& buffer, bool takes) {
+  Flight& f = flight(place, microbatch);
+  const bool forward = task.phase == Phase::Forward;
+  if (buffer.holds == Holds::Message) {
+    const bool arrives =
+        task.kind == TaskKind::Receive || (task.kind == TaskKind::Compute && !takes);
+    if (arrives) return forward ? f.layers.front().arriving : f.layers.back().arriving_gradient;
+    return forward ? f.output : f.gradient;
+  }
+  LayerFlight& layer = f.layers[plan_.layer_of(buffer.layer)];
+  const auto item = static_cast<std::size_t>(buffer.item);
+  switch (buffer.holds) {
+    case Holds::Saved:
+      return layer.saved[item];
+    case Holds::Transient:
+      return layer.transients[item];
+    case Holds::Gathered:
+      return layer.gathered;
+    case Holds::Unreduced:
+      return buffer.item <= 0 ? layer.unreduced : layer.scattering;
+    default:
+      throw Error(Error::Kind::Internal, "a buffer that no instruction of a layer may hold: " +
+                                             std::string(plan_.program.name(buffer.name)));
+  }
+}
+
+// What came from the layer before (or after), from another stage, or from the op that filled it,
+// becomes this buffer where it is the same tensor.
+bool DeviceState::adopt_arrived(std::size_t place, std::int32_t microbatch, BufferId id,
+                                Allocation& into) {
+  const Buffer& buffer = plan_.program.buffers[id.value];
+  const std::size_t l = plan_.layer_of(buffer.layer);
+  LayerFlight& layer = flight(place, microbatch).layers[l];
+  const LayerLayout& layout =
+      plan_.layouts[static_cast<std::size_t>(plan_.places[place].layers[l].layout)];
+  const auto is = [&](const Operand& operand) {
+    return operand.index == buffer.item &&
+           ((operand.where == Operand::Where::Saved && buffer.holds == Holds::Saved) ||
+            (operand.where == Operand::Where::Transient && buffer.holds == Holds::Transient));
+  };
+  Allocation* from = nullptr;
+  if (layer.arriving && is(layout.input)) from = &layer.arriving;
+  if (layer.arriving_gradient && is(layout.output_gradient)) from = &layer.arriving_gradient;
+  if (buffer.holds == Holds::Unreduced && buffer.item > 0 && layer.unreduced)
+    from = &layer.unreduced;
+  if (from != nullptr) {
+    arena_.rename(*from, id, microbatch);
+    into = *from;
+    *from = {};
+    return true;
+  }
+  if (layer.lent == nullptr || !is(layout.input)) return false;
+  into = arena_.allocate(id, microbatch);
+  std::memcpy(into.data, layer.lent, static_cast<std::size_t>(into.bytes.value));
+  layer.lent = nullptr;
+  ++flight(place, microbatch).held;
+  return true;
+}
+
+void DeviceState::take(std::size_t place, std::int32_t microbatch, const Task& task, BufferId id) {
+  const Buffer& buffer = plan_.program.buffers[id.value];
+  if (buffer.bytes.value == 0) return;
+  if (buffer.holds == Holds::OlderWeights) {
+    stages_[place].older.push_back({arena_.allocate(id, microbatch), -1});
+    return;
+  }
+  Allocation& into = slot(place, microbatch, task, buffer, true);
+  if (buffer.layer >= 0 && buffer.holds != Holds::Message &&
+      adopt_arrived(place, microbatch, id, into))
+    return;
+  into = arena_.allocate(id, microbatch);
+  ++flight(place, microbatch).held;
+  if (buffer.holds == Holds::Unreduced)
+    std::memset(into.data, 0, static_cast<std::size_t>(into.bytes.value));
+}
+
+void DeviceState::give_back(std::size_t place, std::int32_t microbatch, const Task& task,
+                            BufferId id) {
+  const Buffer& buffer = plan_.program.buffers[id.value];
+  if (buffer.bytes.value == 0) return;
+  if (buffer.holds == Holds::OlderWeights) {
+    StageState& stage = stages_[place];
+    std::vector<StageState::Older>& older = stage.older;
+    const auto oldest = std::find_if(older.begin(), older.end(), [&](const StageState::Older& o) {
+      return !stage.is_read(o.version);
+    });
+    if (oldest == older.end())
+      throw Error(Error::Kind::Internal, "a weight version is let go that is still read");
+    arena_.release(oldest->weights);
+    older.erase(oldest);
+    return;
+  }
+  // The bucket in which gradients are scattered takes them over.
+  if (buffer.holds == Holds::Unreduced && buffer.item == 0) return;
+  if (buffer.stage != task.stage) return;  // handed on by the stage before, and renamed
+  Allocation& held = slot(place, microbatch, task, buffer, false);
+  if (!held || held.buffer != id) return;  // handed on
+  arena_.release(held);
+  --flight(place, microbatch).held;
+}
+
+// --- views ---
+
+View DeviceState::view(std::size_t place, std::size_t l, Flight& f, const Operand& operand) const {
+  if (!operand.there() || operand.where == Operand::Where::Parameter) return {};
+  const StagePlacement& stage = plan_.places[place];
+  const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(stage.layers[l].layout)];
+  View view = (operand.whole ? layout.whole : layout.local)[operand.tensor.value];
+  LayerFlight& layer = f.layers[l];
+  const auto index = static_cast<std::size_t>(operand.index);
+  if (operand.where == Operand::Where::Saved) {
+    view.data = layer.saved[index].data;
+    return view;
+  }
+  view.data = layer.transients[index].data;
+  if (view.data != nullptr) return view;
+  // A message takes the place of the stage's input or output, and of their gradients.
+  const auto is = [&](const Operand& other) {
+    return other.where == operand.where && other.index == operand.index;
+  };
+  if (is(layout.input)) view.data = layer.arriving.data;
+  if (is(layout.output_gradient)) view.data = layer.arriving_gradient.data;
+  if (is(layout.output) && l + 1 == f.layers.size()) view.data = f.output.data;
+  if (is(layout.input_gradient) && l == 0) view.data = f.gradient.data;
+  return view;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,196 @@
+// What the model is worth on samples it was not trained on: forward only, layer after layer, on
+// whole parameters in 4-byte floats. Dropout is off; batch norms use the statistics of the batch
+// they see, because models keep no running ones.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/execution/cpu_execution.h"
+#include "backends/cpu/execution/evaluation.h"
+#include "core/model/reference.h"
+
+namespace trainyard {
+namespace {
+
+struct Buffer32 {
+  std::vector<float> numbers;
+  std::vector<std::int64_t> indices;
+  View view;
+};
+
+class Evaluator {
+ public:
+  Evaluator(const Model& model, const Binding& binding, const std::vector<TrainedTensor>& trained,
+            const DataSource& source)
+      : model_(model), binding_(binding), trained_(trained), source_(source) {}
+
+  // One batch, beginning with that sample.
+  void add(std::int64_t first) {
+    int layer = 0;
+    Buffer32 flowing;
+    for (const Block& block : model_.blocks)
+      for (int i = 0; i < block.count; ++i)
+        flowing = run(block, layer++, first, std::move(flowing));
+    loss_ += flowing.numbers[0] * static_cast<double>(binding_.micro_batch);
+    samples_ += binding_.micro_batch;
+  }
+  double loss() const { return loss_ / static_cast<double>(samples_); }
+  double accuracy() const {
+    return rows_ > 0 ? static_cast<double>(right_) / static_cast<double>(rows_) : -1;
+  }
+  std::int64_t samples() const { return samples_; }
+
+ private:
+  static void allocate(Buffer32& b) {
+    const auto n = static_cast<std::size_t>(b.view.elements());
+    if (b.view.type == DType::I64)
+      b.indices.resize(n), b.view.data = b.indices.data();
+    else
+      b.numbers.resize(n), b.view.data = b.numbers.data();
+  }
+  Buffer32 empty(const Graph& graph, TensorId id) const {
+    Buffer32 b;
+    for (std::int64_t size : local_shape(graph[id], binding_))
+      b.view.size[static_cast<std::size_t>(b.view.rank++)] = size;
+    b.view.type = graph[id].kind == TensorKind::Index ? DType::I64 : DType::F32;
+    allocate(b);
+    return b;
+  }
+
+  const TrainedTensor* find(int layer, const std::string& name) const {
+    const auto at = std::find_if(trained_.begin(), trained_.end(), [&](const TrainedTensor& t) {
+      return t.layer == layer && t.name == name;
+    });
+    return at == trained_.end() ? nullptr : &*at;
+  }
+  // Of the layer, or what it is tied to.
+  Buffer32 parameter(const Graph& graph, TensorId id, int layer) const {
+    Buffer32 b;
+    const Tensor& tensor = graph[id];
+    b = empty(graph, id);
+    if (const TrainedTensor* own = find(layer, tensor.name)) {
+      b.numbers = own->values;
+    } else {
+      int first = 0;
+      for (const Block& block : model_.blocks) {
+        const std::string prefix = block.name + "/";
+        if (tensor.tied_to.starts_with(prefix))
+          if (const TrainedTensor* owner = find(first, tensor.tied_to.substr(prefix.size()))) {
+            b.numbers = owner->values;
+            b.view.transposed = owner->shape != local_shape(tensor, binding_);
+          }
+        first += block.count;
+      }
+    }
+    b.view.data = b.numbers.data();
+    return b;
+  }
+
+  Buffer32 run(const Block& block, int layer, std::int64_t first, Buffer32 input) {
+    const Graph& graph = block.graph;
+    std::vector<Buffer32> tensors(graph.tensors.size());
+    std::vector<bool> there(graph.tensors.size(), false);
+    if (layer > 0) tensors[graph.input.value] = std::move(input), there[graph.input.value] = true;
+    for (const Node& node : graph.nodes) {
+      std::vector<View> inputs, outputs;
+      for (TensorId in : node.inputs) {
+        if (!there[in.value]) {
+          const bool parameter_here = graph[in].kind == TensorKind::Parameter;
+          tensors[in.value] = parameter_here ? parameter(graph, in, layer) : data(graph, in, first);
+          there[in.value] = true;
+        }
+        inputs.push_back(tensors[in.value].view);
+      }
+      for (TensorId out : node.outputs) {
+        tensors[out.value] = empty(graph, out);
+        there[out.value] = true;
+        outputs.push_back(tensors[out.value].view);
+      }
+      compute(graph, node, inputs, outputs);
+      if (node.op->name == "softmax_loss") count_right(inputs[0], inputs[1]);
+    }
+    Buffer32 out = std::move(tensors[graph.output.value]);
+    out.view.data = out.numbers.data();
+    return out;
+  }
+
+  Buffer32 data(const Graph& graph, TensorId id, std::int64_t first) const {
+    Buffer32 b = empty(graph, id);
+    const std::span<const std::int64_t> shape(b.view.size.data(),
+                                              static_cast<std::size_t>(b.view.rank));
+    const DataRequest request{model_, graph, id, shape, first, true, 0};
+    if (b.view.type == DType::I64)
+      source_.fill(request, std::span(b.indices));
+    else
+      source_.fill(request, std::span(b.numbers));
+    return b;
+  }
+
+  void compute(const Graph& graph, const Node& node, const std::vector<View>& inputs,
+               const std::vector<View>& outputs) {
+    if (node.op->name == "dropout") {
+      std::copy_n(inputs[0].f32(), inputs[0].elements(), outputs[0].f32());
+      return;
+    }
+    Node quiet = node;
+    quiet.attributes.erase("dropout");
+    // Facts are written, and nobody reads them.
+    const Precision precision;
+    const LocalNode local{graph, quiet, binding_, precision, true};
+    std::vector<std::vector<std::byte>> kept;
+    std::vector<FactView> facts;
+    for (const Saved& s : node.op->saved(local)) {
+      if (s.tensor.valid()) continue;
+      kept.emplace_back(static_cast<std::size_t>(s.bytes.value));
+      facts.push_back(
+          {s.what, kept.back().data(), s.what == "mask" ? DType::Bool : DType::F32, s.bytes});
+    }
+    KernelCall call{.graph = graph,
+                    .node = quiet,
+                    .binding = binding_,
+                    .inputs = inputs,
+                    .outputs = outputs,
+                    .facts = facts,
+                    .scratch = scratch_};
+    Scratch::Frame frame(scratch_);
+    run_kernel(call, Pass::Forward);
+  }
+
+  void count_right(const View& logits, const View& labels) {
+    const std::int64_t rows = labels.elements(), classes = logits.elements() / rows;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const float* row = logits.f32() + r * classes;
+      // One logit is the log odds of the second of two classes.
+      const std::int64_t likely =
+          classes == 1 ? row[0] > 0 : std::max_element(row, row + classes) - row;
+      right_ += likely == labels.i64()[r] ? 1 : 0;
+    }
+    rows_ += rows;
+  }
+
+  const Model& model_;
+  Binding binding_;
+  const std::vector<TrainedTensor>& trained_;
+  const DataSource& source_;
+  Scratch scratch_;
+  double loss_ = 0;
+  std::int64_t samples_ = 0, right_ = 0, rows_ = 0;
+};
+
+}  // namespace
+
+ModelEvaluation evaluate(const Workload& w, const std::vector<TrainedTensor>& trained,
+                         const DataSource& source, std::int64_t most_samples) {
+  Binding binding;
+  binding.sequence = w.layout.binding.sequence;
+  std::int64_t samples = source.evaluation_samples();
+  if (most_samples > 0) samples = std::min(samples, most_samples);
+  constexpr std::int64_t kBatch = 100;  // large enough for the statistics of batch norms
+  binding.micro_batch = std::max<std::int64_t>(1, std::min(kBatch, samples));
+  Evaluator evaluator(w.scenario.model, binding, trained, source);
+  for (std::int64_t first = 0; first + binding.micro_batch <= samples; first += binding.micro_batch)
+    evaluator.add(first);
+  if (evaluator.samples() == 0) return {};
+  return {evaluator.loss(), evaluator.accuracy(), evaluator.samples()};
+}
+
+}  // namespace trainyard

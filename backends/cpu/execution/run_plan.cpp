@@ -1,0 +1,253 @@
+#include "backends/cpu/execution/run_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "backends/stage_place.h"
+#include "core/model/reference.h"
+
+namespace trainyard {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t product(const std::vector<std::int64_t>& shape) {
+  std::int64_t n = 1;
+  for (std::int64_t d : shape) n *= d;
+  return n;
+}
+
+// A table is read by rows; a product reads it as [in, out].
+bool read_by_product(const Graph& graph, TensorId tensor) {
+  for (const Node& node : graph.nodes)
+    if (std::find(node.inputs.begin(), node.inputs.end(), tensor) != node.inputs.end())
+      return node.op->name == "matmul";
+  return false;
+}
+
+bool in_region(const Graph& graph, TensorId tensor) {
+  const Shape& shape = graph[tensor].shape;
+  return std::any_of(shape.begin(), shape.end(),
+                     [](const Dim& d) { return d.axis == Axis::SequenceRegion; });
+}
+
+// Under sequence parallel a node that works on the region sees only its own tokens, unless it is a
+// product, whose operands are gathered.
+bool sees_own_tokens(const Graph& graph, TensorId parameter) {
+  for (const Node& node : graph.nodes) {
+    const bool reads =
+        std::find(node.inputs.begin(), node.inputs.end(), parameter) != node.inputs.end();
+    if (reads && node.split == TensorSplit::None && in_region(graph, node.outputs[0])) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+RunPlan::RunPlan(const Workload& w, const Program& p) : workload(w), program(p) {
+  peers.tp = w.layout.binding.tp;
+  peers.dp = static_cast<int>(p.replicas) / peers.tp;
+  peers.shard = static_cast<int>(std::max<std::int64_t>(1, p.shard));
+  for (const Body& body : w.bodies) layouts.push_back(layer_layout(w, body, body.block == 0));
+  devices_.resize(p.instructions.size());
+  for (const Stream& stream : p.streams)
+    std::fill_n(devices_.begin() + stream.first, stream.count, stream.device.value);
+  asynchronous = has_updates(order(w, schedule_shape(w)));
+  add_places();
+  find_shared();
+  find_buffers();
+  count_waves();
+  make_groups();
+}
+
+void RunPlan::add_places() {
+  const int per_stage = copies(program.placement);
+  for (std::uint32_t s = 0; s < workload.runs.size(); ++s)
+    for (int copy = 0; copy < per_stage; ++copy) {
+      StagePlacement place;
+      place.stage = {s};
+      place.device =
+          trainyard::device_of({s}, program.devices, program.stages, program.placement, copy);
+      for (const Workload::Run& run : workload.runs[s])
+        for (int i = 0; i < run.count; ++i) add_layer(place, run, i);
+      const auto same_device = [&](std::int64_t stage) {
+        if (stage < 0 || stage >= program.stages ||
+            trainyard::device_of({static_cast<std::uint32_t>(stage)}, program.devices,
+                                 program.stages, program.placement, copy) != place.device)
+          return -1;
+        return static_cast<std::int32_t>(stage * per_stage + copy);
+      };
+      place.before = same_device(std::int64_t{s} - 1);
+      place.after = same_device(std::int64_t{s} + 1);
+      places.push_back(std::move(place));
+    }
+}
+
+void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int index) {
+  const Layout& layout = workload.layout;
+  const auto number = static_cast<std::size_t>(run.first_layer) + static_cast<std::size_t>(index);
+  if (number >= layer_of_.size()) layer_of_.resize(number + 1, -1);
+  layer_of_[number] = static_cast<std::int32_t>(place.layers.size());
+  PlacedLayer layer;
+  layer.layout = run.body;
+  layer.model_layer = run.first_layer + index;
+  const LayerLayout& found = layouts[static_cast<std::size_t>(run.body)];
+  const Graph& graph = *found.graph;
+  layer.of_tensor.assign(graph.tensors.size(), -1);
+  Binding whole;
+  whole.micro_batch = layout.binding.micro_batch;
+  whole.sequence = layout.binding.sequence;
+  for (std::uint32_t t = 0; t < graph.tensors.size(); ++t) {
+    const Tensor& tensor = graph.tensors[t];
+    if (tensor.kind != TensorKind::Parameter) continue;
+    PlacedParameter p;
+    p.tensor = {t};
+    p.name = tensor.name;
+    p.whole_shape = local_shape(tensor, whole);
+    p.local_shape = local_shape(tensor, layout.binding);
+    for (std::size_t d = 0; d < p.local_shape.size(); ++d)
+      if (parts(tensor.shape[d], layout.binding) > 1) {
+        p.divided = static_cast<int>(d);
+        p.parts = parts(tensor.shape[d], layout.binding);
+      }
+    p.elements = product(p.local_shape);
+    p.tied_to = tensor.tied_to;
+    p.transposed = !tensor.tied_to.empty() && read_by_product(graph, {t});
+    p.matrix = tensor.shape.size() > 1;
+    // A rank has the gradient of its own tokens only, or of its own query heads where it shares
+    // keys and values with others.
+    const bool shares_heads =
+        p.parts < layout.binding.tp && std::any_of(
+                                           tensor.shape.begin(), tensor.shape.end(),
+                                           [](const Dim& d) { return d.axis == Axis::KvHeads; });
+    p.partial = shares_heads || (layout.binding.sequence_parallel && layout.binding.tp > 1 &&
+                                 p.divided < 0 && sees_own_tokens(graph, {t}));
+    if (tensor.tied_to.empty() || layout.tied_copies) {
+      p.offset = layer.elements;
+      layer.elements += p.elements;
+    }
+    layer.of_tensor[t] = static_cast<std::int32_t>(layer.parameters.size());
+    layer.parameters.push_back(std::move(p));
+  }
+  layer.weight_share = ceil_div(layer.elements, layout.weight_shards);
+  layer.gradient_share = ceil_div(layer.elements, layout.gradient_shards);
+  layer.optimizer_share = ceil_div(layer.elements, layout.optimizer_shards);
+  layer.weights_at = place.weights;
+  layer.gradients_at = place.gradients;
+  layer.optimizer_at = place.optimizer;
+  place.weights += layer.weight_share;
+  place.gradients += layer.gradient_share;
+  place.optimizer += layer.optimizer_share;
+  if (found.last_weight >= 0 && layer.elements > 0 && place.counting_layer < 0)
+    place.counting_layer = static_cast<std::int32_t>(place.layers.size());
+  place.layers.push_back(std::move(layer));
+}
+
+// A tied tensor reads the storage of the first layer of the block it names, where that is on the
+// same stage.
+void RunPlan::find_shared() {
+  if (workload.layout.tied_copies) return;
+  const Model& model = workload.scenario.model;
+  for (StagePlacement& place : places) {
+    std::map<std::string, std::pair<std::int32_t, std::int32_t>> owners;
+    for (std::size_t l = 0; l < place.layers.size(); ++l) {
+      const LayerLayout& layout = layouts[static_cast<std::size_t>(place.layers[l].layout)];
+      const std::string& block = model.blocks[static_cast<std::size_t>(layout.body->block)].name;
+      for (std::size_t i = 0; i < place.layers[l].parameters.size(); ++i) {
+        PlacedParameter& p = place.layers[l].parameters[i];
+        if (p.tied_to.empty())
+          owners.try_emplace(block + "/" + p.name, static_cast<std::int32_t>(l),
+                             static_cast<std::int32_t>(i));
+        else if (const auto owner = owners.find(p.tied_to); owner != owners.end())
+          std::tie(p.owner_layer, p.owner) = owner->second;
+      }
+    }
+  }
+}
+
+void RunPlan::find_buffers() {
+  const auto per_stage = static_cast<std::size_t>(copies(program.placement));
+  for (std::uint32_t b = 0; b < program.buffers.size(); ++b) {
+    const Buffer& buffer = program.buffers[b];
+    if (!buffer.persistent) continue;
+    // Both copies of a stage may be on one device; their buffers come in the order of the copies.
+    const std::size_t first = buffer.stage.value * per_stage;
+    std::size_t at = first;
+    while (at + 1 < first + per_stage && places[at].device != buffer.device) ++at;
+    const auto list = [&](StagePlacement& p) -> std::vector<BufferId>& {
+      return buffer.holds == Holds::Weights          ? p.weight_sets
+             : buffer.holds == Holds::Gradients      ? p.gradient_sets
+             : buffer.holds == Holds::OptimizerState ? p.optimizer_sets
+                                                     : p.other;
+    };
+    const bool taken =
+        buffer.holds != Holds::Other && buffer.item == 0 && !list(places[at]).empty();
+    if (taken && at + 1 < first + per_stage) ++at;
+    list(places[at]).push_back({b});
+  }
+}
+
+std::size_t RunPlan::place_of(StageId stage, DeviceId device, std::int16_t wave) const {
+  return stage_place(program, stage, device, wave);
+}
+
+// Which gradients an update takes follows from who updates: a lane takes its own where several do.
+void RunPlan::count_waves() {
+  std::vector<std::set<std::uint32_t>> lanes(places.size());
+  for (std::uint32_t s = 0; s < program.streams.size(); ++s)
+    for (std::uint32_t i = program.streams[s].first;
+         i < program.streams[s].first + program.streams[s].count; ++i) {
+      const Instruction& in = program.instructions[i];
+      const Task& task = program.task(in);
+      const std::size_t at = place_of(task.stage, program.streams[s].device, in.wave);
+      places[at].waves = std::max(places[at].waves, in.wave + 1);
+      if (task.kind != TaskKind::Compute) continue;
+      if (task.phase == Phase::Update) {
+        lanes[at].insert(s);
+        continue;
+      }
+      const auto version = static_cast<std::size_t>(std::max<int>(0, in.weights));
+      if (version >= places[at].reads.size()) places[at].reads.resize(version + 1, 0);
+      ++places[at].reads[version];
+    }
+  for (std::size_t at = 0; at < places.size(); ++at) places[at].own_waves = lanes[at].size() > 1;
+}
+
+void RunPlan::make_groups() {
+  const int n = peers.count();
+  for (int peer = 0; peer < n; ++peer) {
+    const int t = peers.tensor_rank(peer), d = peers.data_rank(peer);
+    std::vector<int> tensor, data, shard, replica;
+    for (int r = 0; r < peers.tp; ++r) tensor.push_back(d * peers.tp + r);
+    for (int r = 0; r < peers.dp; ++r) {
+      data.push_back(r * peers.tp + t);
+      if (r / peers.shard == d / peers.shard) shard.push_back(r * peers.tp + t);
+      if (r % peers.shard == d % peers.shard) replica.push_back(r * peers.tp + t);
+    }
+    alone_.push_back({peer});
+    tensor_.push_back(std::move(tensor));
+    data_.push_back(std::move(data));
+    shard_.push_back(std::move(shard));
+    replica_.push_back(std::move(replica));
+  }
+}
+
+const std::vector<int>& RunPlan::members(Group group, int peer) const {
+  const auto at = static_cast<std::size_t>(peer);
+  switch (group) {
+    case Group::Tensor:
+      return tensor_[at];
+    case Group::Data:
+    case Group::ExpertData:
+      return data_[at];
+    case Group::Shard:
+      return shard_[at];
+    case Group::Replica:
+      return replica_[at];
+    default:
+      return alone_[at];
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,230 @@
+#include "backends/cpu/memory/arena.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "backends/cpu/memory/free_ranges.h"
+#include "backends/cpu/memory/held_text.h"
+#include "core/base/error.h"
+#include "core/base/units_text.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+constexpr std::int64_t kStep = std::int64_t{2} << 20;  // a large page
+
+std::int64_t rounded(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
+
+// Addresses are given out freely, since only touched ones cost memory: holes between places may
+// take as much again as the limit, or as the machine has.
+std::int64_t addresses_for(Bytes limit) {
+  const std::int64_t machine =
+      std::int64_t{sysconf(_SC_PHYS_PAGES)} * std::int64_t{sysconf(_SC_PAGE_SIZE)};
+  const std::int64_t most = limit.value > 0 ? std::min(limit.value, machine) : machine;
+  return rounded(2 * most, kStep) + 32 * kStep;
+}
+
+}  // namespace
+
+// A range of addresses that becomes memory from its beginning on, as it is used.
+class Reservation {
+ public:
+  Reservation(const std::string& name, std::int64_t size) : size_(size) {
+    void* at = mmap(nullptr, static_cast<std::size_t>(size), PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+      throw Error(Error::Kind::OutOfMemory,
+                  name + " found no range of " + readable(Bytes{size}) + " addresses");
+    first_ = static_cast<std::byte*>(at);
+  }
+  ~Reservation() { munmap(first_, static_cast<std::size_t>(size_)); }
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+
+  std::byte* first() const { return first_; }
+  bool open(std::int64_t reach) {
+    if (reach <= open_) return true;
+    const std::int64_t to = std::min(rounded(reach, kStep), size_);
+    if (mprotect(first_ + open_, static_cast<std::size_t>(to - open_), PROT_READ | PROT_WRITE) != 0)
+      return false;
+    open_ = to;
+    return true;
+  }
+
+ private:
+  std::byte* first_ = nullptr;
+  std::int64_t size_, open_ = 0;
+};
+
+struct Arena::Impl {
+  Impl(const Program& p, std::string its_name, Bytes its_limit)
+      : program(p),
+        name(std::move(its_name)),
+        limit(its_limit),
+        memory(name, addresses_for(its_limit)),
+        free(addresses_for(its_limit)) {
+    wave.samples.push_back({});
+  }
+
+  const Buffer& buffer(BufferId id) const { return program.buffers[id.value]; }
+  std::int64_t offset_of(const Allocation& a) const { return a.data - memory.first(); }
+  std::optional<std::int64_t> place(BufferId, std::int32_t microbatch, std::int64_t size);
+  [[noreturn]] void out_of_memory(BufferId, std::int32_t microbatch) const;
+  Held& held(const Allocation&);
+  void log(const CategoryBytes&);
+  // All ones is no number in any floating point format and no index of anything.
+  static void poison(const Allocation& a) {
+    std::memset(a.data, 0xFF, static_cast<std::size_t>(a.bytes.value));
+  }
+
+  const Program& program;
+  const std::string name;
+  const Bytes limit;
+  Reservation memory;
+  FreeRanges free;
+  BufferPlaces places;
+  std::unordered_map<std::int64_t, Held> live;  // by offset
+  Bytes sum{};                                  // of them all
+  CategoryBytes most_by_category{};
+  MemoryWave wave;
+  Instant now{};
+};
+
+std::optional<std::int64_t> Arena::Impl::place(BufferId id, std::int32_t microbatch,
+                                               std::int64_t size) {
+  const auto planned = places.offset.find({id.value, microbatch});
+  if (planned != places.offset.end() && free.take_at(planned->second.value, size))
+    return planned->second.value;
+  return free.take(size);
+}
+
+void Arena::Impl::out_of_memory(BufferId id, std::int32_t microbatch) const {
+  const Buffer& asks = buffer(id);
+  const Bytes whole = sum + asks.bytes;
+  std::string text = name;
+  if (limit.value > 0) text += " has a limit of " + readable(limit) + ":";
+  text += " '" + std::string(program.name(asks.name)) + "'";
+  if (asks.layer >= 0) text += " of layer " + std::to_string(asks.layer);
+  if (microbatch >= 0) text += ", microbatch " + std::to_string(microbatch) + ",";
+  std::vector<Held> all;
+  all.reserve(live.size());
+  for (const auto& [offset, one] : live) all.push_back(one);
+  text += " needs " + readable(asks.bytes) + " and " + held_text(program, all) +
+          "; it would take " + readable(whole);
+  if (limit.value > 0 && whole > limit)
+    text += ", " + readable(whole - limit) + " too much";
+  else
+    text += ", and the machine has no free range of that size";
+  throw Error(Error::Kind::OutOfMemory, text);
+}
+
+Held& Arena::Impl::held(const Allocation& a) {
+  const auto found = live.find(offset_of(a));
+  if (found == live.end())
+    throw Error(Error::Kind::Internal,
+                name + " does not hold '" + std::string(program.name(buffer(a.buffer).name)) + "'");
+  return found->second;
+}
+
+void Arena::Impl::log(const CategoryBytes& bytes) {
+  if (wave.samples.back().at == now)
+    wave.samples.back().bytes = bytes;
+  else
+    wave.samples.push_back({now, bytes});
+}
+
+Arena::Arena(const Program& program, DeviceId, std::string name, Bytes limit)
+    : impl_(std::make_unique<Impl>(program, std::move(name), limit)) {}
+Arena::~Arena() = default;
+
+void Arena::plan(const BufferPlaces& places) { impl_->places = places; }
+
+Allocation Arena::allocate(BufferId id, std::int32_t microbatch) {
+  Impl& a = *impl_;
+  const Buffer& buffer = a.buffer(id);
+  Allocation made{nullptr, buffer.bytes, id, microbatch};
+  if (buffer.bytes.value <= 0) return made;
+  if (a.limit.value > 0 && buffer.bytes > a.limit - a.sum) a.out_of_memory(id, microbatch);
+  const std::int64_t size = rounded(buffer.bytes.value, kAlignment);
+  const std::optional<std::int64_t> offset = a.place(id, microbatch, size);
+  if (!offset) a.out_of_memory(id, microbatch);
+  if (!a.memory.open(*offset + size)) {
+    a.free.give_back(*offset, size);
+    a.out_of_memory(id, microbatch);
+  }
+  a.live.emplace(*offset, Held{id, microbatch});
+  const auto category = static_cast<std::size_t>(buffer.category);
+  a.sum += buffer.bytes;
+  held_[category] += buffer.bytes;
+  a.most_by_category[category] = std::max(a.most_by_category[category], held_[category]);
+  most_ = std::max(most_, a.sum);
+  reach_ = std::max(reach_, Bytes{*offset + size});
+  a.log(held_);
+  made.data = a.memory.first() + *offset;
+  if (poison_) a.poison(made);
+  return made;
+}
+
+void Arena::release(Allocation& allocation) {
+  Impl& a = *impl_;
+  if (allocation) {
+    const Buffer& buffer = a.buffer(a.held(allocation).buffer);
+    const std::int64_t offset = a.offset_of(allocation);
+    if (poison_) a.poison(allocation);
+    a.live.erase(offset);
+    a.free.give_back(offset, rounded(buffer.bytes.value, kAlignment));
+    a.sum -= buffer.bytes;
+    held_[static_cast<std::size_t>(buffer.category)] -= buffer.bytes;
+    a.log(held_);
+  }
+  allocation = {};
+}
+
+void Arena::rename(Allocation& allocation, BufferId id, std::int32_t microbatch) {
+  Impl& a = *impl_;
+  const Buffer& to = a.buffer(id);
+  if (to.bytes != allocation.bytes)
+    throw Error(Error::Kind::Internal, "'" + std::string(a.program.name(to.name)) + "' takes " +
+                                           to_text(to.bytes) + " and cannot become a place of " +
+                                           to_text(allocation.bytes));
+  if (allocation) {
+    Held& held = a.held(allocation);
+    held_[static_cast<std::size_t>(a.buffer(held.buffer).category)] -= to.bytes;
+    const auto category = static_cast<std::size_t>(to.category);
+    held_[category] += to.bytes;
+    a.most_by_category[category] = std::max(a.most_by_category[category], held_[category]);
+    held = {id, microbatch};
+    a.log(held_);
+  }
+  allocation.buffer = id;
+  allocation.microbatch = microbatch;
+}
+
+void Arena::set_time(Instant now) {
+  if (now < impl_->now) {
+    impl_->wave = {};
+    impl_->wave.samples.push_back({Instant{}, held_});
+  }
+  impl_->now = now;
+}
+
+CategoryBytes Arena::most_by_category() const { return impl_->most_by_category; }
+
+MemoryWave Arena::take_wave() {
+  MemoryWave wave = std::exchange(impl_->wave, {});
+  impl_->wave.samples.push_back({Instant{}, held_});
+  impl_->now = {};
+  Bytes most{};
+  for (std::size_t i = 0; i < wave.samples.size(); ++i)
+    if (const Bytes sum = total(wave.samples[i].bytes); sum > most) most = sum, wave.peak = i;
+  return wave;
+}
+
+}  // namespace trainyard

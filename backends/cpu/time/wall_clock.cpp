@@ -1,0 +1,324 @@
+#include <oneapi/tbb/enumerable_thread_specific.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "backends/cpu/execution/instance.h"
+#include "backends/cpu/execution/instance_graph.h"
+#include "backends/cpu/time/alarms.h"
+#include "backends/cpu/time/slow_links.h"
+#include "backends/cpu/time/strand.h"
+#include "backends/deadlock.h"
+
+namespace trainyard {
+namespace {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+int cores() { return tbb::this_task_arena::max_concurrency(); }
+
+// Instances are counted down to zero by whoever ends what they wait for, and then handed to their
+// device's strand. Those of a group begin on the strands of their members; the last one to do so
+// moves the data and hands all of them in again, to end.
+class WallClockDriver final : public Driver {
+ public:
+  WallClockDriver(int threads, double link_bytes_per_second)
+      : threads_(threads > 0 ? threads : cores()), links_(link_bytes_per_second) {
+    if (threads_ > cores())
+      more_.emplace(tbb::global_control::max_allowed_parallelism,
+                    static_cast<std::size_t>(threads_));
+  }
+
+  ~WallClockDriver() noexcept override {}  // a task group's may throw; here none is left waiting
+
+  DriverResult run(Execution& execution, int repetition, LiveSink* live,
+                   std::stop_token stop) override {
+    prepare(execution, repetition, live, std::move(stop));
+    if (workers_ == 1) {
+      begin_streams();
+      run_here();
+    } else {
+      arena_->execute([&] {
+        begin_streams();
+        tasks_.wait();
+      });
+      order_.load(std::memory_order_acquire);
+    }
+    if (ended_.load(std::memory_order_acquire) != instances_) complain();
+    return {std::move(timeline_)};
+  }
+
+ private:
+  struct State {
+    std::atomic<std::uint32_t> waits{0};
+    std::atomic<std::uint32_t> ready{0}, begun{0};  // of a group's first member
+    bool here = false, ended = false;               // written by its strand
+    Instant start{};
+  };
+
+  void prepare(Execution& execution, int repetition, LiveSink* live, std::stop_token stop) {
+    if (!graph_) {
+      program_ = &execution.program();
+      peers_ = static_cast<std::uint32_t>(execution.peers());
+      graph_ = std::make_unique<InstanceGraph>(execution);
+      instances_ = std::size_t{graph_->instructions()} * peers_;
+      states_ = std::vector<State>(instances_);
+      work_links_.resize(instances_);
+      const std::size_t devices = static_cast<std::size_t>(program_->devices) * peers_;
+      strands_ = std::vector<Strand>(devices);
+      gates_ = std::vector<std::atomic<std::uint32_t>>(graph_->nodes() - graph_->instructions());
+      workers_ = std::min(threads_, static_cast<int>(devices));
+      if (workers_ > 1) arena_.emplace(workers_);
+      const bool delays = std::any_of(program_->streams.begin(), program_->streams.end(),
+                                      [](const Stream& s) { return s.delay.count() > 0; });
+      if (workers_ > 1 && (links_.slow() || delays)) alarms_.start();
+      run_start_ = std::chrono::steady_clock::now();
+    }
+    for (std::uint32_t node = 0, at = 0; node < graph_->instructions(); ++node)
+      for (std::uint32_t p = 0; p < peers_; ++p, ++at) {
+        states_[at].waits.store(graph_->waits(node), std::memory_order_relaxed);
+        states_[at].ready.store(0, std::memory_order_relaxed);
+        states_[at].begun.store(0, std::memory_order_relaxed);
+        states_[at].here = states_[at].ended = false;
+      }
+    for (std::size_t g = 0; g < gates_.size(); ++g)
+      gates_[g] = graph_->waits(graph_->instructions() + static_cast<std::uint32_t>(g));
+    links_.reset(strands_.size());
+    execution_ = &execution;
+    stop_ = std::move(stop);
+    failed_ = false;
+    ended_ = 0;
+    start_ = std::chrono::steady_clock::now();
+    live_.emplace(execution, live, repetition, start_ - run_start_);
+    timeline_ = {};
+    timeline_.clock = Timeline::Clock::Measured;
+    timeline_.backend = "cpu";
+    timeline_.spans.resize(program_->instructions.size());
+    order_.fetch_add(1, std::memory_order_release);
+  }
+
+  Instant now() const { return std::chrono::steady_clock::now() - start_; }
+  std::uint32_t index(Instance i) const { return i.instruction * peers_ + i.peer; }
+  State& at(Instance i) { return states_[index(i)]; }
+  Instance instance(std::uint32_t index) const { return {index / peers_, index % peers_}; }
+  std::uint32_t device_of(Instance i) const {
+    return graph_->device(i.instruction).value * peers_ + i.peer;
+  }
+  bool is_compute(Instance i) const {
+    return program_->task(InstructionId{i.instruction}).kind == TaskKind::Compute;
+  }
+
+  void begin_streams() {
+    for (const Stream& stream : program_->streams) {
+      if (stream.count == 0) continue;
+      const auto begin = [this, &stream] {
+        for (std::uint32_t p = 0; p < peers_; ++p) release({stream.first, p}, kNobody);
+      };
+      if (stream.delay.count() > 0)
+        later(start_ + stream.delay, begin);
+      else
+        begin();
+    }
+  }
+
+  // Counts down; at zero the instance, or its whole group, is handed to its strand.
+  void release(Instance i, std::uint32_t holder) {
+    if (at(i).waits.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+    if (is_compute(i)) return hand_in(i, holder);
+    const InstanceGroup group = group_of(*execution_, i);
+    if (at(group.first()).ready.fetch_add(1, std::memory_order_acq_rel) + 1 < group.size()) return;
+    group.each_instance([&](Instance member) { hand_in(member, holder); });
+  }
+
+  // holder: the device whose strand this thread has and works off, if any.
+  void hand_in(Instance i, std::uint32_t holder) {
+    const std::uint32_t device = device_of(i);
+    Strand& strand = strands_[device];
+    if (device == holder) return strand.keep(index(i), !is_compute(i));
+    if (!strand.hand_in(index(i), work_links_)) return;
+    // A free device's end of a transfer is not worth a task.
+    if (holder != kNobody && !is_compute(i))
+      work_off(device, true);
+    else
+      schedule(device);
+  }
+
+  void schedule(std::uint32_t device) {
+    strands_[device].hand_on();
+    if (workers_ == 1)
+      runnable_.push_back(device);
+    else
+      tasks_.run([this, device] {
+        work_off(device, false);
+        order_.fetch_add(1, std::memory_order_release);
+      });
+  }
+
+  void run_here() {
+    do {
+      while (!runnable_.empty()) {
+        const std::uint32_t device = runnable_.front();
+        runnable_.pop_front();
+        work_off(device, false);
+      }
+    } while (alarms_.wait_and_do());
+  }
+
+  // With the device's strand. only_short: long work is left to a task of its own.
+  void work_off(std::uint32_t device, bool only_short) {
+    order_.load(std::memory_order_acquire);
+    Strand& strand = strands_[device];
+    strand.take_over();
+    const auto is_short = [this](std::uint32_t work) { return !is_compute(instance(work)); };
+    do {
+      for (;;) {
+        strand.collect(work_links_, is_short);
+        std::uint32_t work = 0;
+        if (strand.next_short(work)) {
+          go_on(instance(work), device);
+        } else if (strand.has_long()) {
+          if (only_short) return schedule(device);
+          strand.next_long(work);
+          go_on(instance(work), device);
+        } else {
+          break;
+        }
+      }
+    } while (!strand.leave());
+  }
+
+  void go_on(Instance i, std::uint32_t device) {
+    if (failed_.load(std::memory_order_relaxed) || stop_.stop_requested()) return;
+    try {
+      if (is_compute(i)) {
+        begin(i);
+        end(i, device);
+      } else if (at(i).here) {
+        end(i, device);
+      } else {
+        begin(i);
+        at(i).here = true;
+        const InstanceGroup group = group_of(*execution_, i);
+        if (at(group.first()).begun.fetch_add(1, std::memory_order_acq_rel) + 1 == group.size())
+          exchange(group, device);
+      }
+    } catch (...) {
+      const std::lock_guard lock(failure_mutex_);
+      if (!failed_.exchange(true)) failure_ = std::current_exception();
+    }
+  }
+
+  void begin(Instance i) {
+    const DeviceId device = graph_->device(i.instruction);
+    const auto peer = static_cast<int>(i.peer);
+    at(i).start = now();
+    execution_->arena(device, peer).set_time(at(i).start);
+    naming(*program_, i, [&] { execution_->begin({i.instruction}, peer, scratch_.local()); });
+    live_->memory(device, i.peer, at(i).start);
+  }
+
+  void exchange(const InstanceGroup& group, std::uint32_t holder) {
+    const Instant from = now();
+    naming(*program_, group.first(), [&] { execution_->exchange(group.leader, group.members); });
+    const auto hand_in_all = [this, group](std::uint32_t with) {
+      group.each_instance([&](Instance member) { hand_in(member, with); });
+    };
+    if (!links_.slow()) return hand_in_all(holder);
+    // The port is that of the one that sends.
+    const Instant over = links_.reserve(device_of(group.first()), program_->task(group.leader),
+                                        static_cast<std::int64_t>(group.members.size()), from);
+    if (over <= now()) return hand_in_all(holder);
+    later(start_ + over, [hand_in_all] { hand_in_all(kNobody); });
+  }
+
+  void later(SteadyTime at, std::function<void()> what) {
+    if (workers_ == 1) return alarms_.set(at, std::move(what));
+    // The handle holds up the wait for all tasks until it has run.
+    auto handle = std::make_shared<tbb::task_handle>(tasks_.defer([this, what = std::move(what)] {
+      order_.load(std::memory_order_acquire);
+      what();
+    }));
+    order_.fetch_add(1, std::memory_order_release);
+    alarms_.set(at, [this, handle] { arena_->enqueue(std::move(*handle)); });
+  }
+
+  void end(Instance i, std::uint32_t holder) {
+    const DeviceId device = graph_->device(i.instruction);
+    const auto peer = static_cast<int>(i.peer);
+    const Span span{at(i).start, now()};
+    execution_->arena(device, peer).set_time(span.end);
+    naming(*program_, i, [&] { execution_->end({i.instruction}, peer); });
+    at(i).ended = true;
+    if (i.peer == 0) timeline_.spans[i.instruction] = span;
+    live_->span(device, i, span);
+    live_->memory(device, i.peer, span.end);
+    ended_.fetch_add(1, std::memory_order_release);
+    for (std::uint32_t next : graph_->successors(i.instruction)) {
+      if (!graph_->is_gate(next))
+        release({next, i.peer}, holder);
+      else if (gates_[next - graph_->instructions()].fetch_sub(1) == 1)
+        for (std::uint32_t update : graph_->successors(next))
+          for (std::uint32_t p = 0; p < peers_; ++p) release({update, p}, holder);
+    }
+  }
+
+  [[noreturn]] void complain() {
+    const std::lock_guard lock(failure_mutex_);
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    if (stop_.stop_requested()) throw Error(Error::Kind::Cancelled, "the run was stopped");
+    throw deadlock(*program_, progress(*program_, peers_, [&](Instance i) { return at(i).ended; }));
+  }
+
+  static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
+
+  const int threads_;
+  std::optional<tbb::global_control> more_;
+
+  // Of the execution: the same in every pass.
+  const Program* program_ = nullptr;
+  std::uint32_t peers_ = 1;
+  std::unique_ptr<InstanceGraph> graph_;
+  std::size_t instances_ = 0;
+  int workers_ = 1;
+  std::optional<tbb::task_arena> arena_;
+  tbb::task_group tasks_;
+  tbb::enumerable_thread_specific<Scratch> scratch_;
+  SteadyTime run_start_{};
+
+  // Of the pass.
+  Execution* execution_ = nullptr;
+  std::optional<LiveReport> live_;
+  std::stop_token stop_;
+  SteadyTime start_{};
+  SlowLinks links_;
+  std::vector<State> states_;
+  std::vector<std::uint32_t> work_links_;
+  std::vector<Strand> strands_;  // by device and peer
+  std::vector<std::atomic<std::uint32_t>> gates_;
+  // What TBB's tasks order between threads anyway, where a thread sanitizer sees it.
+  std::atomic<std::uint32_t> order_{0};
+  std::deque<std::uint32_t> runnable_;  // devices, where one thread does it all
+  std::atomic<std::size_t> ended_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex failure_mutex_;
+  std::exception_ptr failure_;
+  Timeline timeline_;
+  Alarms alarms_;  // last: its thread ends before anything that it reaches
+};
+
+}  // namespace
+
+std::unique_ptr<Driver> wall_clock_driver(int threads, double link_bytes_per_second) {
+  return std::make_unique<WallClockDriver>(threads, link_bytes_per_second);
+}
+
+}  // namespace trainyard

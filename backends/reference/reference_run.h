@@ -1,0 +1,54 @@
+// What a run on the reference maths is given, and what it answers with.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/methods/precision/update_rule.h"
+#include "core/model/reference.h"
+#include "core/program/program.h"
+
+namespace trainyard {
+
+/// A tensor that comes from outside the model: samples, token ids, labels.
+struct ReferenceInput {
+  const Graph& graph;  // of the block that reads it
+  TensorId tensor;
+  std::vector<std::int64_t> shape;
+  std::int64_t microbatch = 0;  // counts through the replicas of a step, then through steps
+};
+
+/// A parameter of one layer.
+struct ReferenceParameter {
+  int layer = 0;  // of the model, counted over all blocks
+  std::string name;
+  HostTensor weights;
+};
+
+struct ReferenceOptions {
+  std::uint64_t seed = 1;  // of data and weights that are not given, and of dropout
+  std::function<HostTensor(const ReferenceInput&)> data = {};  // empty: random
+  /// Initial weights; the given tensor has the right shape. Empty: random, in the size of its
+  /// inputs.
+  std::function<void(ReferenceParameter&)> weights = {};
+  std::vector<UpdateRule> rules = std::vector<UpdateRule>(1);  // one a stage, or one for all
+  /// Called after each update with what the stage's parameters are now, in the order of its layers.
+  std::function<void(StageId, int version, std::span<const ParameterState>)> updated = {};
+  std::stop_token stop = {};
+};
+
+struct ReferenceRun {
+  std::vector<double> losses;                  // by microbatch, as data count them
+  std::vector<double> step_losses;             // their means
+  std::vector<ReferenceParameter> parameters;  // in the end, by layer; where a stage has two
+                                               // copies, both, one after the other
+  std::vector<int> versions;  // most weight versions held at once, by stage, then copy
+  std::int64_t backwards = 0, consistent_backwards = 0;  // instructions; of them, those that read
+                                                         // the version that their forward read
+};
+
+}  // namespace trainyard

@@ -1,0 +1,366 @@
+#include "core/io/traces/nsys_csv_import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/io/bytes/byte_source.h"
+#include "core/io/bytes/csv_rows.h"
+#include "core/io/bytes/decimal_time.h"
+#include "core/io/traces/trace_builder.h"
+
+namespace trainyard {
+namespace {
+
+constexpr const char* kReports =
+    "nsys stats --format csv --report nvtx_pushpop_trace (or nvtx_gpu_proj_trace, cuda_gpu_trace)";
+
+constexpr std::size_t kTitleShown = 40;  // bytes of a head's cell in a sentence
+
+enum class NsysColumn : std::uint8_t {
+  Start,
+  Duration,
+  End,
+  Name,
+  Process,
+  Thread,
+  Device,
+  Context,
+  Stream,
+  Correlation,
+};
+constexpr std::size_t kNsysColumns = static_cast<std::size_t>(NsysColumn::Correlation) + 1;
+
+// A head's words in lower case and what its unit is in ns: "start" and 1000 of "Start (us)".
+struct Title {
+  std::string words;
+  std::string unit;
+};
+
+std::string in_lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+Title title_of(std::string_view cell) {
+  const std::string text = in_lower_case(cell);
+  const std::size_t mark = text.find_first_of("(:");
+  if (mark == std::string::npos || mark == 0) return {text, ""};
+  std::string words = text.substr(0, mark), unit = text.substr(mark + 1);
+  while (!words.empty() && words.back() == ' ') words.pop_back();
+  // "ts_ns" and "dur_ns" are what the reports call the unit before it is put in words.
+  if (text[mark] == ':') return {words, unit.substr(unit.rfind('_') + 1)};
+  return {words, unit.substr(0, unit.find(')'))};
+}
+
+std::optional<std::int64_t> unit_of(const std::string& word) {
+  constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
+      {"ns", 1},         {"nsec", 1},         {"us", 1000},         {"usec", 1000},
+      {"\u00b5s", 1000},  // the sign of micro
+      {"\u03bcs", 1000},  // the Greek letter
+      {"ms", 1'000'000}, {"msec", 1'000'000}, {"s", 1'000'000'000}, {"sec", 1'000'000'000}};
+  for (const auto& [name, unit] : kUnits)
+    if (name == word) return unit;
+  return {};
+}
+
+std::optional<NsysColumn> column_of(const std::string& words, bool projected) {
+  if (projected) {
+    if (words == "projected start") return NsysColumn::Start;
+    if (words == "projected duration") return NsysColumn::Duration;
+    if (words == "start" || words == "duration" || words == "dur" || words == "end") return {};
+  }
+  constexpr std::pair<std::string_view, NsysColumn> kWords[] = {
+      {"start", NsysColumn::Start},   {"duration", NsysColumn::Duration},
+      {"dur", NsysColumn::Duration},  {"end", NsysColumn::End},
+      {"name", NsysColumn::Name},     {"pid", NsysColumn::Process},
+      {"tid", NsysColumn::Thread},    {"device", NsysColumn::Device},
+      {"ctx", NsysColumn::Context},   {"strm", NsysColumn::Stream},
+      {"stream", NsysColumn::Stream}, {"corrid", NsysColumn::Correlation},
+  };
+  for (const auto& [name, column] : kWords)
+    if (name == words) return column;
+  return {};
+}
+
+// A report's head: where each column is, and what its times are counted in.
+struct ReportHead {
+  struct Place {
+    std::optional<std::size_t> cell;
+    std::string title;      // as written
+    std::int64_t unit = 0;  // of a time, ns
+  };
+  std::array<Place, kNsysColumns> places;
+  std::size_t cells = 0;
+  bool projected = false;
+  std::string lacks;  // why it is none that can be read
+
+  const Place& at(NsysColumn column) const { return places[static_cast<std::size_t>(column)]; }
+  bool has(NsysColumn column) const { return at(column).cell.has_value(); }
+  bool of_device() const { return has(NsysColumn::Stream) && !has(NsysColumn::Thread); }
+};
+
+std::string lack_of(const ReportHead& head) {
+  if (!head.has(NsysColumn::Name)) return "expected a column Name, found none";
+  if (!head.has(NsysColumn::Duration) && !head.has(NsysColumn::End))
+    return "expected a column Duration (ns) or End (ns), found neither";
+  for (const NsysColumn column : {NsysColumn::Start, NsysColumn::Duration, NsysColumn::End})
+    if (head.has(column) && head.at(column).unit == 0)
+      return fmt::format(
+          "expected the unit of \"{0}\" in its head, as {0} (ns); units are ns, us, "
+          "ms and s",
+          head.at(column).title);
+  if (!head.has(NsysColumn::Stream) &&
+      !(head.has(NsysColumn::Process) && head.has(NsysColumn::Thread)))
+    return "expected columns PID and TID, or Device and Strm, found neither";
+  return "";
+}
+
+// Nothing: the row is no head of a report.
+std::optional<ReportHead> head_of(const CsvRows& row) {
+  ReportHead head;
+  std::vector<Title> titles;
+  for (std::size_t i = 0; i < row.size(); ++i) titles.push_back(title_of(row[i]));
+  for (const Title& title : titles) head.projected |= title.words == "projected start";
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    const auto column = column_of(titles[i].words, head.projected);
+    if (!column || head.has(*column)) continue;
+    ReportHead::Place& place = head.places[static_cast<std::size_t>(*column)];
+    place.cell = i;
+    place.title = clean_text(row[i].substr(0, kTitleShown));
+    place.unit = unit_of(titles[i].unit).value_or(0);
+  }
+  const bool named =
+      head.has(NsysColumn::Name) || head.has(NsysColumn::Duration) || head.has(NsysColumn::End);
+  if (!head.has(NsysColumn::Start) || !named) return {};
+  head.cells = row.size();
+  while (head.cells > 0 && row[head.cells - 1].empty()) --head.cells;
+  head.lacks = lack_of(head);
+  return head;
+}
+
+class NsysReader {
+ public:
+  NsysReader(ByteSource& bytes, const std::string& source, const TraceImportOptions& options,
+             TraceBuilder& builder)
+      : rows_(bytes, source, options), source_(source), builder_(builder) {}
+
+  /// How many bytes it was.
+  Bytes read() {
+    while (rows_.next()) take_row();
+    if (!found_) refuse(0, 0, no_report());
+    if (shown_ == 0)
+      refuse(first_bad_line_, first_bad_cell_,
+             first_bad_.empty() ? "expected rows below the head, found none" : first_bad_);
+    return Bytes{static_cast<std::int64_t>(rows_.bytes_read())};
+  }
+
+ private:
+  [[noreturn]] void refuse(std::uint64_t line, std::size_t cell,
+                           const std::string& sentence) const {
+    std::string place = source_;
+    if (line > 0) place += fmt::format(":{}", line);
+    if (cell > 0) place += fmt::format(":{}", cell);
+    throw Error(Error::Kind::InvalidInput, sentence, {place});
+  }
+
+  std::string no_report() const {
+    return summary_line_ > 0
+               ? fmt::format(
+                     "expected a trace with a column Start (ns), as {} writes it; found a "
+                     "summary in line {}, which has no times of its own",
+                     kReports, summary_line_)
+               : fmt::format(
+                     "expected a head with Start (ns), Duration (ns) and Name, as {} "
+                     "writes it; found none",
+                     kReports);
+  }
+
+  void take_row() {
+    if (rows_.blank()) return leave();
+    if (head_ && rows_.size() >= head_->cells && time(NsysColumn::Start)) return take_span();
+    if (auto head = head_of(rows_)) {
+      if (!head->lacks.empty()) refuse(rows_.line(), 0, head->lacks);
+      if (!found_) first_bad_line_ = rows_.line();
+      found_ = true;
+      head_ = std::move(head);
+      return;
+    }
+    if (rows_[0].starts_with("Time (%)") || rows_[0].starts_with("Time(%)")) {
+      if (summary_line_ == 0) summary_line_ = rows_.line();
+      return leave();
+    }
+    if (is_prose()) return leave();
+    if (head_) take_span();
+  }
+
+  // Until the next head: a blank line ends a report, and so does what nsys says on the way.
+  void leave() { head_.reset(); }
+  bool is_prose() const {
+    if (rows_.size() == 1) return rows_[0].front() < '0' || rows_[0].front() > '9';
+    constexpr std::string_view kBegins[] = {
+        "Processing ", "Generating ", "NOTICE:", "WARNING:", "ERROR:", "SKIPPED:", " ** "};
+    return std::any_of(std::begin(kBegins), std::end(kBegins),
+                       [&](std::string_view begin) { return rows_[0].starts_with(begin); });
+  }
+
+  std::string_view cell(NsysColumn column) const {
+    const auto& place = head_->at(column);
+    return place.cell ? rows_[*place.cell] : std::string_view();
+  }
+  std::optional<std::int64_t> time(NsysColumn column) const {
+    return head_->has(column) ? nanoseconds_of(cell(column), head_->at(column).unit) : std::nullopt;
+  }
+
+  // column: the cell that is at fault.
+  void defect(std::optional<NsysColumn> column, const std::string& expected,
+              const std::string& found) {
+    const std::size_t at = column && head_->has(*column) ? *head_->at(*column).cell + 1 : 0;
+    if (first_bad_.empty()) {
+      first_bad_line_ = rows_.line(), first_bad_cell_ = at;
+      first_bad_ = fmt::format("expected {}, found {}", expected, found);
+    }
+    if (builder_.repeats(expected, found)) return;
+    builder_.defect({expected, found, rows_.line(), rows_.offset(), 1, "the row is left out"});
+  }
+  void bad_time(NsysColumn column) {
+    const auto& place = head_->at(column);
+    defect(column, fmt::format("a number from 0 on as {}", place.title),
+           cell(column).empty() ? "none" : "another text");
+  }
+
+  void take_span() {
+    const ReportHead& head = *head_;
+    // The row without a name is no range: nsys adds up all that a thread's ranges projected.
+    if (head.projected && cell(NsysColumn::Name).empty()) return;
+    ++builder_.events;
+    if (rows_.size() < head.cells)
+      return defect({}, fmt::format("{} cells, as the head has", head.cells), "fewer");
+    const auto start = time(NsysColumn::Start);
+    if (!start) return bad_time(NsysColumn::Start);
+    const NsysColumn until =
+        head.has(NsysColumn::Duration) ? NsysColumn::Duration : NsysColumn::End;
+    const auto given = time(until);
+    if (!given || *given < 0) return bad_time(until);
+    const std::int64_t end = until == NsysColumn::End ? *given : *start + *given;
+    if (*start < -kFarthestTime || end > kFarthestTime || end < *start)
+      return defect(until, "an end behind the start and within 73 years", "another");
+    add({*start, end, builder_.name(name()), kNoCorrelation, RecordedKind::Host, false});
+    ++shown_;
+  }
+
+  // A range of no domain of its own is called ":forward".
+  std::string_view name() const {
+    std::string_view text = cell(NsysColumn::Name);
+    if (text.size() > 1 && text.front() == ':' && !head_->of_device()) text.remove_prefix(1);
+    return text;
+  }
+
+  void add(TraceSpan span) {
+    const auto correlation = number_of<std::int64_t>(cell(NsysColumn::Correlation));
+    if (correlation && *correlation > 0 && *correlation < std::int64_t{kNoCorrelation}) {
+      span.correlation = static_cast<std::uint32_t>(*correlation);
+      span.launches = !head_->of_device();
+    }
+    if (head_->of_device())
+      span.kind = cell(NsysColumn::Name).starts_with("[CUDA mem")
+                      ? RecordedKind::Transfer
+                      : kind_of_kernel(cell(NsysColumn::Name));
+    builder_.add(thread(), span);
+  }
+
+  std::uint32_t thread() {
+    if (head_->of_device()) return stream();
+    const std::uint32_t thread =
+        builder_.thread(cell(NsysColumn::Process), cell(NsysColumn::Thread), head_->projected);
+    if (head_->projected)
+      builder_.name_thread(thread,
+                           fmt::format("thread {} on the device", cell(NsysColumn::Thread)));
+    return thread;
+  }
+
+  // Streams of one number in several contexts, so in several processes, are several.
+  std::uint32_t stream() {
+    const std::string_view device = cell(NsysColumn::Device), context = cell(NsysColumn::Context);
+    std::string id(cell(NsysColumn::Stream));
+    if (!context.empty() && context != "1") id += fmt::format(" of context {}", context);
+    const std::string process = device.empty() ? "GPU" : std::string(device);
+    const std::uint32_t thread = builder_.thread(process, id);
+    builder_.on_device(thread);
+    builder_.name_process(builder_.process(process), process);
+    if (builder_.device.empty()) builder_.device = device.substr(0, device.rfind(" ("));
+    return thread;
+  }
+
+  CsvRows rows_;
+  std::string source_;
+  TraceBuilder& builder_;
+  std::optional<ReportHead> head_;  // of the report that is being read
+  bool found_ = false;              // any head
+  std::uint64_t shown_ = 0, summary_line_ = 0, first_bad_line_ = 0;
+  std::size_t first_bad_cell_ = 0;
+  std::string first_bad_;
+};
+
+RecordedTrace read_reports(ByteSource& bytes, const std::string& source,
+                           const TraceImportOptions& options) {
+  TraceBuilder builder(options);
+  NsysReader(bytes, source, options, builder).read();
+  return builder.finish(source, options.stop);
+}
+
+TraceExtent measure_reports(ByteSource& bytes, const std::string& source,
+                            const TraceImportOptions& options) {
+  TraceBuilder builder = TraceBuilder::of_extent();
+  const Bytes text = NsysReader(bytes, source, options, builder).read();
+  return builder.extent(text);
+}
+
+}  // namespace
+
+bool is_nsys_csv(std::string_view head) {
+  const auto bytes = text_bytes(head);
+  const TraceImportOptions none;
+  try {
+    CsvRows rows(*bytes, "", none);
+    while (rows.next())
+      if (const auto found = head_of(rows); found && found->lacks.empty()) return true;
+  } catch (const Error&) {
+    return false;  // of a row that is too long
+  }
+  return false;
+}
+
+RecordedTrace import_nsys_csv(const std::string& path, const TraceImportOptions& options) {
+  const auto bytes = file_bytes(path);
+  return read_reports(*bytes, path, options);
+}
+
+RecordedTrace parse_nsys_csv(std::string_view text, const std::string& source,
+                             const TraceImportOptions& options) {
+  const auto bytes = text_bytes(text);
+  return read_reports(*bytes, source, options);
+}
+
+TraceExtent nsys_csv_extent(const std::string& path, const TraceImportOptions& options) {
+  const auto bytes = file_bytes(path);
+  return measure_reports(*bytes, path, options);
+}
+
+TraceExtent parse_nsys_csv_extent(std::string_view text, const std::string& source,
+                                  const TraceImportOptions& options) {
+  const auto bytes = text_bytes(text);
+  return measure_reports(*bytes, source, options);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,41 @@
+// Gathers what a trace covers while its events go by, and keeps none of them.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/io/traces/trace_extent.h"
+
+namespace trainyard {
+
+/// 7 of "ProfilerStep#7", as PyTorch's profiler marks steps.
+std::optional<std::int64_t> step_number(std::string_view name);
+
+/// Times are ns by the trace's own clock, within kFarthestTime.
+class TraceMeasure {
+ public:
+  void span(std::int64_t from, std::int64_t to) { ++spans_, time(from, to); }
+  void time(std::int64_t from, std::int64_t to);
+  /// stream: it is marked on a device, which counts more than what the host marks.
+  void step(std::int64_t number, bool stream, std::int64_t from, std::int64_t to);
+  /// Times that lie years from most are left out.
+  TraceExtent extent(std::uint64_t events, Bytes text) const;
+
+ private:
+  // By when things begin, in stretches of 208 days: a clock that started over makes several.
+  struct Stretch {
+    std::uint64_t count = 0;
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+  };
+  using Steps = std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>>;
+  std::map<std::int64_t, Stretch> stretches_;
+  Steps steps_of_streams_, steps_of_host_;
+  std::uint64_t spans_ = 0;
+};
+
+}  // namespace trainyard

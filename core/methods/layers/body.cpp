@@ -1,0 +1,195 @@
+#include "core/methods/layers/body.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/model/ops.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kStep = "write_body";
+
+bool empty(const Work& work) {
+  return work.flops.value == 0 && work.read.value == 0 && work.written.value == 0;
+}
+
+bool is_expert(const Tensor& tensor) {
+  return std::any_of(tensor.shape.begin(), tensor.shape.end(),
+                     [](const Dim& d) { return d.axis == Axis::Experts; });
+}
+
+LocalParameters local_parameters(const Graph& graph, const Layout& layout) {
+  LocalParameters sum;
+  for (const Tensor& t : graph.tensors) {
+    if (t.kind != TensorKind::Parameter || (!t.tied_to.empty() && !layout.tied_copies)) continue;
+    (is_expert(t) ? sum.expert : sum.dense) += local_elements(t.shape, layout.binding);
+  }
+  return sum;
+}
+
+NodeId node_id(std::size_t i) { return NodeId{static_cast<std::uint32_t>(i)}; }
+
+// Who keeps what: ops that save the same tensor share it, and it is free when the first of them
+// (the last to run its backward) is done.
+class SavedList {
+ public:
+  SavedList(const Graph& graph, const Layout& layout) : graph_(graph), layout_(layout) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      for (TensorId out : graph.nodes[i].outputs) producer_[out] = node_id(i);
+  }
+
+  void add(std::size_t node, const Saved& saved) {
+    if (!saved.tensor.valid()) {
+      list_.push_back({graph_.nodes[node].name + " " + std::string(saved.what), node_id(node),
+                       node_id(node), saved.for_weight, saved.for_weight ? node_id(node) : NodeId{},
+                       saved.attention_core, false, saved.bytes, TensorId{}, saved.what});
+      return;
+    }
+    const Tensor& tensor = graph_[saved.tensor];
+    if (tensor.kind == TensorKind::Parameter) return;  // held anyway
+    const auto [entry, is_new] = index_.try_emplace(saved.tensor, list_.size());
+    if (is_new) {
+      const auto made = producer_.find(saved.tensor);
+      list_.push_back({tensor.name,
+                       made == producer_.end() ? NodeId{} : made->second,
+                       node_id(node),
+                       false,
+                       {},
+                       saved.attention_core,
+                       false,
+                       local_bytes(tensor, layout_.binding, layout_.precision),
+                       saved.tensor,
+                       {}});
+    }
+    SavedTensor& kept = list_[entry->second];
+    kept.attention_core = kept.attention_core && saved.attention_core;
+    if (saved.for_weight && !kept.for_weight)
+      kept.for_weight = true, kept.last_weight_user = node_id(node);
+  }
+
+  std::vector<SavedTensor> take() { return std::move(list_); }
+
+ private:
+  const Graph& graph_;
+  const Layout& layout_;
+  std::map<TensorId, NodeId> producer_;
+  std::map<TensorId, std::size_t> index_;
+  std::vector<SavedTensor> list_;
+};
+
+BodyOp compute_op(const LocalNode& local, std::size_t i, Pass pass, Work work) {
+  BodyOp op;
+  op.name = local.node.name;
+  op.pass_name = kStep;
+  op.node = node_id(i);
+  op.pass = pass;
+  op.work = work;
+  op.work.kernel = kernel_of(*local.node.op, pass);
+  return op;
+}
+
+// Weights of that many bytes each; 0 = of the layout's format.
+Bytes times(std::int64_t weights, double each, const Layout& layout) {
+  if (!(each > 0)) return Bytes{weights} * bytes_of(layout.precision.parameter);
+  return Bytes{std::llround(static_cast<double>(weights) * each)};
+}
+
+}  // namespace
+
+Body write_body(const Model& model, int block, const Layout& layout) {
+  const Graph& graph = model.blocks[static_cast<std::size_t>(block)].graph;
+  Body body;
+  body.block = block;
+  SavedList saved(graph, layout);
+  const auto local = [&](std::size_t i) {
+    return LocalNode{graph, graph.nodes[i], layout.binding, layout.precision,
+                     layout.flash_attention};
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    for (const Saved& s : graph.nodes[i].op->saved(local(i))) saved.add(i, s);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const LocalNode node = local(i);
+    if (const Work work = node.node.op->work(node, Pass::Forward); !empty(work))
+      body.forward.push_back(compute_op(node, i, Pass::Forward, work));
+  }
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const LocalNode node = local(i);
+    for (Pass pass : {Pass::BackwardInput, Pass::BackwardWeight})
+      if (const Work work = node.node.op->work(node, pass); !empty(work))
+        body.backward.push_back(compute_op(node, i, pass, work));
+  }
+  body.parameters = local_parameters(graph, layout);
+  const auto boundary = [&](TensorId id) {
+    return id.valid() ? local_bytes(graph[id], layout.binding, layout.precision) : Bytes{};
+  };
+  body.input = boundary(graph.input) + boundary(graph.side_input);
+  body.output = boundary(graph.output) + boundary(graph.side_input);
+  body.saved = saved.take();
+
+  Work update;
+  update.kind = WorkKind::Optimizer;
+  const std::int64_t touched =
+      share(Bytes{body.parameters.dense}, layout.optimizer_shards).value +
+      share(Bytes{body.parameters.expert}, layout.expert_optimizer_shards).value;
+  update.read = Bytes{touched * layout.optimizer_touched_bytes / 2};
+  update.written = Bytes{touched * layout.optimizer_touched_bytes} - update.read;
+  if (touched > 0 && !layout.host_optimizer) {
+    BodyOp op;
+    op.name = "optimizer";
+    op.pass_name = "update_weights";
+    op.work = update;
+    body.update.push_back(std::move(op));
+  }
+  return body;
+}
+
+Bytes saved_bytes(const Body& body) {
+  Bytes sum{};
+  for (const SavedTensor& s : body.saved) sum += s.recomputed ? Bytes{} : s.bytes;
+  return sum;
+}
+
+Bytes recomputed_bytes(const Body& body) {
+  Bytes sum{};
+  for (const SavedTensor& s : body.saved) sum += s.recomputed ? s.bytes : Bytes{};
+  return sum;
+}
+
+Bytes gathered_bytes(const Body& body, std::int64_t parameters, const Layout& layout) {
+  return times(parameters, body.gathered_weight, layout);
+}
+
+Bytes gradient_bytes(std::int64_t parameters, const Layout& layout) {
+  return Bytes{parameters * bytes_of(layout.precision.gradient)};
+}
+
+StateBytes state_bytes(const Body& body, const Layout& layout) {
+  const LocalParameters& p = body.parameters;
+  const int optimizer = layout.optimizer_bytes + (layout.precision.master_weights ? 4 : 0);
+  const auto part = [](std::int64_t elements, int each, std::int64_t shards) {
+    return share(Bytes{elements}, shards) * each;
+  };
+  const FrameworkMemory& framework = layout.framework;
+  const bool mixed = layout.precision.master_weights;
+  const auto weights = [&](std::int64_t elements, std::int64_t shards) {
+    const bool master =
+        framework.shards_are_master && mixed && shards > 1 && !layout.host_optimizer;
+    return master ? Bytes{} : times(share(Bytes{elements}, shards).value, body.kept_weight, layout);
+  };
+  const auto gradients = [&](std::int64_t elements, std::int64_t shards, std::int64_t parts) {
+    return part(elements, bytes_of(layout.precision.gradient), shards) +
+           part(elements, mixed ? framework.gradient_bytes : 0, shards) +
+           part(elements, mixed ? framework.gradient_part_bytes : 0, parts);
+  };
+  return {weights(p.dense, layout.weight_shards) + weights(p.expert, layout.expert_weight_shards),
+          gradients(p.dense, layout.gradient_shards, layout.optimizer_shards) +
+              gradients(p.expert, layout.expert_gradient_shards, layout.expert_optimizer_shards),
+          layout.host_optimizer ? Bytes{}
+                                : part(p.dense, optimizer, layout.optimizer_shards) +
+                                      part(p.expert, optimizer, layout.expert_optimizer_shards),
+          body.resident};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,228 @@
+#include "core/methods/memory/layer_policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "core/base/nearest.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kKeep = "keep=";
+constexpr std::string_view kInput = "input";  // always kept, so that keep= has a word for no more
+constexpr int kMostLayers = 1'000'000;
+constexpr std::size_t kMostRuns = 100'000;
+constexpr std::pair<LayerPolicy::Kind, std::string_view> kWords[] = {
+    {LayerPolicy::Kind::None, "none"},
+    {LayerPolicy::Kind::Selective, "selective"},
+    {LayerPolicy::Kind::Op, "op"},
+    {LayerPolicy::Kind::Full, "full"}};
+
+// The parts between separators; never empty.
+std::vector<std::string_view> parts(std::string_view text, char separator, const Place& place) {
+  std::vector<std::string_view> found;
+  while (true) {
+    const std::size_t at = text.find(separator);
+    found.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return found;
+    text.remove_prefix(at + 1);
+    if (found.size() > kMostRuns)
+      refuse(place.text, "expected at most 100000 runs of layers, found more");
+  }
+}
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '-' || c == '_';
+}
+
+std::string written(std::string_view name) {
+  std::string text;
+  for (const char c : name)
+    text += is_plain(c) ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return text;
+}
+
+std::string read_name(std::string_view text, const Place& place) {
+  std::string name;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    const std::string_view digits = text[i] == '%' ? text.substr(i + 1, 2) : std::string_view();
+    const auto [end, failure] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    const bool escaped =
+        digits.size() == 2 && failure == std::errc() && end == digits.data() + digits.size();
+    if (!escaped && !is_plain(text[i])) {
+      name.clear();
+      break;
+    }
+    name += escaped ? static_cast<char>(value) : text[i];
+    if (escaped) i += 2;
+  }
+  if (name.empty())
+    refuse(
+        place.text,
+        fmt::format("expected names of nodes joined by +, as in keep=attention+act, found \"{}\"",
+                    text.substr(0, 80)));
+  return name;
+}
+
+LayerPolicy parse_kept(std::string_view names, const Place& place) {
+  LayerPolicy policy{LayerPolicy::Kind::Keep};
+  for (const std::string_view text : parts(names, '+', place))
+    if (std::string name = read_name(text, place); name != kInput)
+      policy.kept.push_back(std::move(name));
+  std::sort(policy.kept.begin(), policy.kept.end());
+  policy.kept.erase(std::unique(policy.kept.begin(), policy.kept.end()), policy.kept.end());
+  return policy;
+}
+
+PolicyRun parse_run(std::string_view text, const Place& place) {
+  PolicyRun run;
+  const std::size_t star = text.find('*');
+  run.policy = parse_layer_policy(text.substr(0, star), place);
+  if (star == std::string_view::npos) return run;
+  const std::string_view count = text.substr(star + 1);
+  const auto [end, failure] =
+      std::from_chars(count.data(), count.data() + count.size(), run.layers);
+  if (failure != std::errc() || end != count.data() + count.size() || run.layers < 1 ||
+      run.layers > kMostLayers)
+    refuse(place.text,
+           fmt::format("expected a whole number of layers from 1 to {} after *, found \"{}\"",
+                       kMostLayers, count.substr(0, 80)));
+  return run;
+}
+
+StagePolicies parse_stage(std::string_view text, const Place& place) {
+  StagePolicies runs;
+  for (const std::string_view one : parts(text, ',', place)) {
+    if (!runs.empty() && runs.back().layers == 0)
+      refuse(place.text,
+             fmt::format("expected a count, as in {}*4: only the last run takes what is left",
+                         to_text(runs.back().policy).substr(0, 80)));
+    runs.push_back(parse_run(one, place));
+  }
+  return runs;
+}
+
+std::int64_t counted(const StagePolicies& runs) {
+  std::int64_t sum = 0;
+  for (const PolicyRun& run : runs) sum += run.layers;
+  return sum;
+}
+
+std::vector<std::string_view> layer_nodes(const Model& model) {
+  std::vector<std::string_view> names;
+  for (const Block& block : model.blocks)
+    if (block.layer)
+      for (const Node& node : block.graph.nodes) names.push_back(node.name);
+  return names;
+}
+
+}  // namespace
+
+LayerPolicy parse_layer_policy(std::string_view text, const Place& place) {
+  for (const auto& [kind, word] : kWords)
+    if (text == word) return {kind};
+  if (text.substr(0, kKeep.size()) == kKeep) return parse_kept(text.substr(kKeep.size()), place);
+  std::vector<std::string_view> words;
+  for (const auto& [kind, word] : kWords) words.push_back(word);
+  refuse(place.text,
+         fmt::format("expected none, selective, op, full or keep=<nodes>, found \"{}\"{}",
+                     text.substr(0, 80), did_you_mean(text.substr(0, 80), words)));
+}
+
+RecomputePolicies parse_policies(std::string_view text, const Place& place) {
+  RecomputePolicies policies;
+  for (const std::string_view stage : parts(text, '/', place))
+    policies.stages.push_back(parse_stage(stage, place));
+  return policies;
+}
+
+std::string to_text(const LayerPolicy& policy) {
+  for (const auto& [kind, word] : kWords)
+    if (policy.kind == kind) return std::string(word);
+  std::string text;
+  for (const std::string& name : policy.kept) text += (text.empty() ? "" : "+") + written(name);
+  return std::string(kKeep) + (text.empty() ? std::string(kInput) : text);
+}
+
+std::string to_text(const StagePolicies& runs) {
+  std::string text;
+  for (const PolicyRun& run : runs) {
+    text += (text.empty() ? "" : ",") + to_text(run.policy);
+    if (run.layers > 0) text += "*" + std::to_string(run.layers);
+  }
+  return text;
+}
+
+std::string to_text(const RecomputePolicies& policies) {
+  std::string text;
+  for (const StagePolicies& stage : policies.stages)
+    text += (text.empty() ? "" : "/") + to_text(stage);
+  return text;
+}
+
+RecomputePolicies policies_of(const Plan& plan) {
+  const Choice* chosen = find_choice(plan, "recompute");
+  if (chosen == nullptr || !chosen->params.has("policy")) return {{{PolicyRun{}}}};
+  const std::string& policy = chosen->params.text("policy");
+  if (policy != "blocks") return parse_policies(policy, {"plan#/choices/recompute/policy"});
+  const std::int64_t blocks =
+      chosen->params.has("blocks") ? chosen->params.integer("blocks") : std::int64_t{0};
+  if (blocks <= 0) return {{{PolicyRun{}}}};
+  return {{{PolicyRun{{LayerPolicy::Kind::Full}, static_cast<int>(blocks)}, PolicyRun{}}}};
+}
+
+StagePolicies policies_of(const RecomputePolicies& policies, std::size_t stage, int layers) {
+  const StagePolicies& runs =
+      policies
+          .stages[policies.stages.size() == 1 ? 0 : std::min(stage, policies.stages.size() - 1)];
+  StagePolicies found;
+  const auto add = [&](const LayerPolicy& policy, int count) {
+    if (count == 0) return;
+    if (!found.empty() && found.back().policy == policy)
+      found.back().layers += count;
+    else
+      found.push_back({policy, count});
+    layers -= count;
+  };
+  for (const PolicyRun& run : runs)
+    add(run.policy, run.layers == 0 ? layers : std::min(run.layers, layers));
+  add({}, layers);
+  return found;
+}
+
+Diagnostics check_policies(const RecomputePolicies& policies, const Model& model,
+                           const std::vector<int>& layers, const Place& place) {
+  Diagnostics found;
+  const auto wrong = [&](std::string sentence) {
+    found.push_back({Diagnostic::Severity::Error, std::move(sentence), place, "recompute=full"});
+  };
+  const std::vector<std::string_view> nodes = layer_nodes(model);
+  for (const StagePolicies& stage : policies.stages)
+    for (const PolicyRun& run : stage)
+      for (const std::string& name : run.policy.kept)
+        if (found.empty() && std::find(nodes.begin(), nodes.end(), name) == nodes.end())
+          wrong(fmt::format("no layer of {} has a node \"{}\"{}", model.name, name.substr(0, 80),
+                            did_you_mean(name.substr(0, 80), nodes)));
+  const bool each = policies.stages.size() > 1;
+  if (each && policies.stages.size() != layers.size()) {
+    wrong(fmt::format("recompute lists {} stages, and the plan has {}", policies.stages.size(),
+                      layers.size()));
+    return found;
+  }
+  const int most = *std::max_element(layers.begin(), layers.end());
+  for (std::size_t s = 0; s < policies.stages.size(); ++s)
+    if (const std::int64_t wanted = counted(policies.stages[s]), have = each ? layers[s] : most;
+        wanted > have)
+      wrong(fmt::format("recompute={} asks for more layers than {} has ({} of {})",
+                        to_text(policies.stages[s]).substr(0, 80),
+                        each ? fmt::format("stage {}", s) : "a stage", wanted, have));
+  return found;
+}
+
+}  // namespace trainyard

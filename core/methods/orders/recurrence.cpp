@@ -1,0 +1,340 @@
+#include "core/methods/orders/recurrence.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "core/methods/orders/action_clock.h"
+#include "core/methods/orders/held_moments.h"
+#include "core/program/offloaded.h"
+
+namespace trainyard {
+namespace {
+
+constexpr Duration kUnknown{-1};
+
+bool is_backward(Phase phase) { return phase == Phase::Backward || phase == Phase::BackwardInput; }
+
+// One lane while an order is followed.
+struct FollowedLane : ActionClock {
+  const Lane* lane = nullptr;
+  std::size_t next = 0;
+  Duration links[2][2] = {};       // its ports, by direction of the data and of the neighbour
+  std::vector<Duration> reducing;  // by stage: when its gradients are reduced
+  std::vector<bool> completes;     // by action: the last backward before its stage's update
+  // Activations that wait with the host, where a plan has them there.
+  std::vector<bool> moves;                    // by action
+  Duration down{}, up{};                      // when the lanes to and from the host are idle again
+  std::array<Duration, kHostBuffers> gone{};  // the newest copies down, in turn
+  std::size_t copies = 0;
+  Duration window{};  // what the next copy up may begin after
+  bool backward = false;
+};
+
+class Recurrence {
+ public:
+  Recurrence(const Order& order, const ScheduleShape& shape, const PipelineTimes& times,
+             bool holdings)
+      : order_(order),
+        shape_(shape),
+        times_(times),
+        stages_(static_cast<std::size_t>(shape.stages)),
+        copies_(static_cast<std::size_t>(copies(shape.placement))),
+        asynchronous_(has_updates(order)),
+        holdings_(holdings) {
+    const std::size_t cells = stages_ * static_cast<std::size_t>(shape.microbatches) *
+                              static_cast<std::size_t>(asynchronous_ ? shape.steps : 1);
+    forward_.assign(cells, kUnknown), backward_.assign(cells, kUnknown);
+    weights_.resize(static_cast<std::size_t>(shape.devices));
+    reduce_stream_.resize(weights_.size());
+    held_.resize(weights_.size());
+    for (std::uint32_t s = 0; s < stages_; ++s)
+      for (std::size_t c = 0; c < copies_; ++c)
+        devices_.push_back(device_of(StageId{s}, shape.devices, shape.stages, shape.placement,
+                                     static_cast<int>(c)));
+    lanes_on_.assign(weights_.size(), 0);
+    for (const Lane& lane : order.lanes) {
+      FollowedLane& clock = clocks_.emplace_back();
+      clock.free = clock.computed = lane.delay;
+      clock.lane = &lane;
+      clock.reducing.resize(stages_);
+      if (!times.host_copy.empty()) clock.moves = offloaded(lane);
+      ++lanes_on_[lane.device.value];
+    }
+    for (FollowedLane& clock : clocks_) find_last_backwards(clock);
+    arrived_.assign(stages_ * copies_, Duration{});
+    waiting_.assign(arrived_.size(), true);
+    if (!times.host_copy.empty()) there_.resize(cells);
+    found_.ends.resize(stages_), found_.reduced.resize(stages_);
+    older_.resize(arrived_.size());
+    for (const Precedence& p : order.precedences) before_.insert({p.after, p.before});
+  }
+
+  PipelineEstimate run() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (FollowedLane& clock : clocks_)
+        while (clock.next < clock.lane->actions.size() && act(clock)) moved = true;
+    }
+    for (std::size_t s = 0; s < stages_; ++s) {
+      found_.span = std::max(found_.span, found_.ends[s]);
+      found_.reduced[s] = std::max(found_.reduced[s], found_.ends[s]);
+    }
+    if (asynchronous_) pace();
+    if (holdings_) count_live();
+    return std::move(found_);
+  }
+
+ private:
+  std::size_t cell(std::size_t s, std::int32_t microbatch) const {
+    return static_cast<std::size_t>(microbatch) * stages_ + s;
+  }
+  std::size_t copy(StageId stage, DeviceId on) const {
+    return copies_ > 1 && device(stage, 0) != on ? 1 : 0;
+  }
+  DeviceId device(StageId stage, std::size_t copy_of) const {
+    return devices_[stage.value * copies_ + copy_of];
+  }
+  std::size_t place(StageId stage, DeviceId on) const {
+    return stage.value * copies_ + copy(stage, on);
+  }
+
+  void find_last_backwards(FollowedLane& clock) const {
+    const std::vector<Action>& actions = clock.lane->actions;
+    clock.completes.assign(actions.size(), false);
+    std::vector<bool> due(stages_, !asynchronous_);
+    for (std::size_t i = actions.size(); i-- > 0;) {
+      const std::size_t s = actions[i].stage.value;
+      if (actions[i].phase == Phase::Update) due[s] = true;
+      if (actions[i].phase != Phase::Backward && actions[i].phase != Phase::BackwardWeight)
+        continue;
+      clock.completes[i] = due[s];
+      due[s] = false;
+    }
+  }
+
+  const ActionTime& time_of(const Action& a) const {
+    switch (a.phase) {
+      case Phase::Forward:
+        return times_.forward[a.stage.value];
+      case Phase::BackwardInput:
+        return times_.backward_input[a.stage.value];
+      case Phase::BackwardWeight:
+        return times_.backward_weight[a.stage.value];
+      default:
+        return times_.backward[a.stage.value];
+    }
+  }
+
+  // Waves of a device, each of which fills so much of it, share it.
+  Duration shared(Duration time, DeviceId on) const {
+    const double load = times_.fill * lanes_on_[on.value];
+    if (lanes_on_[on.value] < 2 || load <= 1) return time;
+    return Duration{static_cast<std::int64_t>(static_cast<double>(time.count()) * load)};
+  }
+
+  // When what the action needs is there; kUnknown while it is not.
+  Duration input_of(const Action& a) const {
+    const std::size_t s = a.stage.value, at = a.phase == Phase::Update ? 0 : cell(s, a.microbatch);
+    Duration input{};
+    if (a.phase == Phase::Forward && s > 0) input = forward_[at - 1];
+    if (is_backward(a.phase) && s + 1 < stages_) input = backward_[at + 1];
+    if (input == kUnknown) return kUnknown;
+    if (before_.empty()) return input;
+    const auto [first, last] = before_.equal_range(a);
+    for (auto p = first; p != last; ++p) {
+      const auto ended = ended_.find(p->second);
+      if (ended == ended_.end()) return kUnknown;
+      input = std::max(input, ended->second);
+    }
+    return input;
+  }
+
+  // Takes the lane's next action if its input is there.
+  bool act(FollowedLane& clock) {
+    const Action& a = clock.lane->actions[clock.next];
+    const Duration input = input_of(a);
+    if (input == kUnknown) return false;
+    if (a.phase == Phase::Update)
+      update(clock, a);
+    else
+      compute(clock, a, input);
+    if (!order_.precedences.empty()) ended_[a] = clock.free;
+    ++clock.next;
+    return true;
+  }
+
+  void compute(FollowedLane& clock, const Action& a, Duration input) {
+    const bool forward = a.phase == Phase::Forward;
+    const std::size_t s = a.stage.value, here = place(a.stage, clock.lane->device);
+    const ActionTime& t = time_of(a);
+    Duration ready = input;
+    LayerTraffic arriving;
+    if (forward && waiting_[here]) {
+      waiting_[here] = false;
+      ready = std::max(ready, arrived_[here]);
+      if (!times_.arrive.empty()) arriving = times_.arrive[s];
+    }
+    const bool makes = a.phase == Phase::Backward || a.phase == Phase::BackwardWeight;
+    const bool moves = !clock.moves.empty() && clock.moves[clock.next];
+    if (moves)
+      ready = std::max(
+          ready, forward ? clock.gone[clock.copies % kHostBuffers] : come_back(clock, a, here));
+    const ActionClock::Ran ran =
+        clock.run(t, shared(t.compute, clock.lane->device), ready, arriving,
+                  weights_[clock.lane->device.value], beside(clock, a.stage, makes));
+    const Duration done = ran.done;
+    if (makes) reduce(clock, s, ran);
+    if (is_backward(a.phase)) found_.ends[s] = std::max(found_.ends[s], done);
+    if (a.phase != Phase::BackwardWeight) send(clock, a, done);
+    if (holdings_) note_live(a, here, ran.start, done);
+    if (!forward || !clock.backward) clock.window = ran.ready, clock.backward = !forward;
+    if (moves && forward) go(clock, a, here, done);
+  }
+
+  // Copies of what a forward kept, down after it and up before its backward (core/lowering/
+  // host_lanes.h).
+  void go(FollowedLane& clock, const Action& a, std::size_t here, Duration done) {
+    const std::size_t s = a.stage.value;
+    clock.down = std::max(clock.down, done) + times_.host_copy[s];
+    clock.gone[clock.copies++ % kHostBuffers] = there_[cell(s, a.microbatch)] = clock.down;
+    if (holdings_) note_host_copy(here, clock.down, false);
+  }
+  Duration come_back(FollowedLane& clock, const Action& a, std::size_t here) {
+    const std::size_t s = a.stage.value;
+    const Duration begin = std::max({clock.up, clock.window, there_[cell(s, a.microbatch)]});
+    if (holdings_) note_host_copy(here, begin, true);
+    return clock.up = begin + times_.host_copy[s];
+  }
+  void note_host_copy(std::size_t here, Duration at, bool comes) {
+    held_[device_index(here)].host_copy(at, comes, static_cast<std::uint32_t>(here));
+  }
+
+  // Gradients under way while the lane's next action runs, its own included.
+  ActionClock::Reducing beside(const FollowedLane& clock, StageId stage, bool makes) {
+    ActionClock::Reducing r{times_.contention, &reduce_stream_[clock.lane->device.value]};
+    if (makes && times_.reduce_overlapped && !times_.reduce.empty() &&
+        (clock.completes[clock.next] || times_.reduce_every))
+      r.others = times_.reduce[stage.value].others;
+    return r;
+  }
+
+  void reduce(FollowedLane& clock, std::size_t s, const ActionClock::Ran& ran) {
+    const bool last = clock.completes[clock.next];
+    found_.ends[s] = std::max(found_.ends[s], ran.done);
+    clock.reducing[s] = std::max(clock.reducing[s], ran.done);
+    if ((!last && !times_.reduce_every) || times_.reduce.empty()) return;
+    clock.reducing[s] = clock.reduce(times_.reduce[s], times_.reduce_overlapped, ran, last,
+                                     reduce_stream_[clock.lane->device.value]);
+    found_.reduced[s] = std::max(found_.reduced[s], clock.reducing[s]);
+  }
+
+  void update(FollowedLane& clock, const Action& a) {
+    const std::size_t s = a.stage.value, here = place(a.stage, clock.lane->device);
+    const Duration work = times_.update.empty() ? Duration{} : times_.update[s];
+    clock.free = std::max(clock.free, clock.reducing[s]) + work;
+    clock.computed = clock.free;
+    arrived_[here] = clock.free + (times_.publish.empty() ? Duration{} : times_.publish[s]);
+    waiting_[here] = true;
+    updates_.push_back({a.microbatch, clock.free});
+  }
+
+  // When the neighbour has the result: the ports work in order, one message at a time.
+  void send(FollowedLane& clock, const Action& a, Duration done) {
+    const bool forward = a.phase == Phase::Forward;
+    const std::size_t s = a.stage.value;
+    if (forward ? s + 1 < stages_ : s > 0) {
+      const DeviceId from = clock.lane->device;
+      const StageId next{forward ? a.stage.value + 1 : a.stage.value - 1};
+      const DeviceId to = device(next, copy(a.stage, from));
+      if (to != from) {
+        Duration& link = clock.links[forward ? 0 : 1][to < from ? 0 : 1];
+        link = done = std::max(done, link) + times_.transfer;
+        if (times_.blocking_sends) clock.free = std::max(clock.free, done);
+      }
+    }
+    (forward ? forward_ : backward_)[cell(s, a.microbatch)] = done;
+  }
+
+  // The steady pace: of the step in the middle, when the pipeline has filled and does not yet
+  // drain, from the end of all updates before it to the end of its own.
+  void pace() {
+    std::int32_t most = 0;
+    for (const auto& [index, end] : updates_) most = std::max(most, index);
+    const std::int64_t each = std::max(1, (most + 1) / std::max(1, shape_.steps));
+    Duration last{}, before{};
+    for (const auto& [index, end] : updates_) {
+      const std::int64_t step = index / each;
+      if (step == shape_.steps / 2) last = std::max(last, end);
+      if (step == shape_.steps / 2 - 1) before = std::max(before, end);
+    }
+    found_.paced = true;
+    found_.span = last - before;
+  }
+
+  void note_live(const Action& a, std::size_t here, Duration start, Duration done) {
+    held_[device_index(here)].action(a.phase, static_cast<std::uint32_t>(here), start, done);
+    note_version(a, here);
+  }
+  std::size_t device_index(std::size_t here) const {
+    return device(StageId{static_cast<std::uint32_t>(here / copies_)}, here % copies_).value;
+  }
+
+  // Versions that readers of one place have in flight at once, beside the newest.
+  void note_version(const Action& a, std::size_t here) {
+    if (!asynchronous_) return;
+    auto& readers = older_[here];
+    if (a.phase == Phase::Forward) readers.insert(a.weights);
+    std::set<int> distinct(readers.begin(), readers.end());
+    most_versions_[here] = std::max(most_versions_[here], static_cast<int>(distinct.size()) - 1);
+    if (a.phase != Phase::Forward && a.phase != Phase::BackwardInput)
+      if (const auto one = readers.find(a.weights); one != readers.end()) readers.erase(one);
+  }
+
+  void count_live() {
+    const std::size_t places = stages_ * copies_;
+    found_.live.assign(places, 0);
+    for (HeldOverTime& held : held_) {
+      found_.moments.push_back(held.moments());
+      for (const HeldMoment& moment : found_.moments.back())
+        for (const HeldCount& count : moment.counts)
+          found_.live[count.copy] = std::max(found_.live[count.copy], count.live);
+    }
+    if (asynchronous_) {
+      found_.older_versions.assign(places, 0);
+      for (const auto& [at, count] : most_versions_) found_.older_versions[at] = count;
+    }
+  }
+
+  const Order& order_;
+  const ScheduleShape& shape_;
+  const PipelineTimes& times_;
+  std::size_t stages_, copies_;
+  bool asynchronous_, holdings_;
+  std::vector<FollowedLane> clocks_;
+  std::vector<int> lanes_on_;                 // by device
+  std::vector<Duration> weights_;             // by device: its gather stream is idle again
+  std::vector<Duration> reduce_stream_;       // by device
+  std::vector<DeviceId> devices_;             // by copy of a stage
+  std::vector<Duration> forward_, backward_;  // when a stage's result is with its neighbour
+  std::vector<Duration> arrived_;             // by copy of a stage: weights of its last update
+  std::vector<bool> waiting_;                 // for the first forward after it
+  std::vector<std::pair<std::int32_t, Duration>> updates_;  // index and end of each
+  std::vector<Duration> there_;  // by cell: its activations are with the host
+  std::multimap<Action, Action> before_;
+  std::map<Action, Duration> ended_;  // only where there are precedences
+  std::vector<HeldOverTime> held_;    // by device
+  std::vector<std::multiset<int>> older_;
+  std::map<std::size_t, int> most_versions_;
+  PipelineEstimate found_;
+};
+
+}  // namespace
+
+PipelineEstimate follow(const Order& order, const ScheduleShape& shape, const PipelineTimes& times,
+                        bool holdings) {
+  return Recurrence(order, shape, times, holdings).run();
+}
+
+}  // namespace trainyard

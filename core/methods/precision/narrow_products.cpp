@@ -1,0 +1,179 @@
+#include "core/methods/precision/narrow_products.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/methods/precision/precision_check.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kNarrowProductsName = "narrow products";
+constexpr std::int64_t kBf16 = 2;
+// Of a tensor: one for each product that reads it.
+constexpr std::int64_t kCopies = 2;
+
+bool multiplies(const Node& node) {
+  return node.op->name == "matmul" || node.op->name == "routed_matmul";
+}
+
+// A narrow operand among those that a product of bf16 reads.
+Bytes narrowed(DType format, Bytes bf16) { return narrow_bytes(format, bf16.value / kBf16); }
+
+class Rewriter {
+ public:
+  Rewriter(Body& body, const Layout& layout, const Graph& graph, const NarrowProducts& how)
+      : body_(body), layout_(layout), graph_(graph), how_(how) {}
+
+  void run() {
+    body_.forward = with_casts(std::exchange(body_.forward, {}));
+    cast_inputs_.clear();
+    body_.backward = with_casts(std::exchange(body_.backward, {}));
+    keep();
+    store();
+  }
+
+ private:
+  bool gathered() const { return layout_.weight_shards > 1; }
+  bool casts_weights_where_used() const { return gathered() && !how_.gather && !how_.weights; }
+  TensorId x_of(const BodyOp& op) const { return graph_[op.node].inputs[0]; }
+
+  // Elements that are cast for this product alone, and copies written of them.
+  void ask(Work& cast, std::int64_t elements, std::int64_t copies) const {
+    cast.read += Bytes{elements * kBf16};
+    cast.written += narrow_bytes(how_.format, elements * copies);
+  }
+
+  // A forward multiplies x by the weights, an input gradient what comes back by the weights, a
+  // weight gradient x by what comes back.
+  Work cast_before(const BodyOp& op) {
+    const Work& p = op.work;
+    const std::int64_t first = p.m * p.k * p.count, second = p.k * p.n * p.count;
+    const auto read_first_here = [&] { return cast_inputs_.insert(x_of(op)).second; };
+    Work cast;
+    switch (op.pass) {
+      case Pass::Forward:
+        if (read_first_here()) ask(cast, first, how_.kept ? kCopies : 1);
+        if (casts_weights_where_used()) ask(cast, second, 1);
+        break;
+      case Pass::BackwardInput:
+        came_back_ = op.node;
+        ask(cast, first, kCopies);
+        if (casts_weights_where_used()) ask(cast, second, 1);
+        break;
+      case Pass::BackwardWeight:
+        if (came_back_ != op.node) ask(cast, second, 1);
+        if (!how_.kept && read_first_here()) ask(cast, first, 1);
+        break;
+    }
+    return cast;
+  }
+
+  std::vector<BodyOp> with_casts(std::vector<BodyOp> ops) {
+    std::vector<BodyOp> all;
+    for (BodyOp& op : ops) {
+      if (!op.communication && op.work.kind == WorkKind::Product && multiplies(graph_[op.node])) {
+        if (const Work work = cast_before(op); work.read.value > 0) {
+          BodyOp cast;
+          cast.name = "cast " + op.name;
+          cast.pass_name = kNarrowProductsName;
+          cast.node = op.node;
+          cast.pass = op.pass;
+          cast.work = work;
+          all.push_back(std::move(cast));
+        }
+        op.work.math = how_.format;
+        op.work.read = narrowed(how_.format, op.work.read);
+      }
+      all.push_back(std::move(op));
+    }
+    return all;
+  }
+
+  // A tensor that only products keep is kept as the copy they read; one that others keep too is
+  // kept twice. The layer's input belongs to the layer before as well.
+  void keep() {
+    if (!how_.kept) return;
+    std::set<TensorId> products, others{graph_.input, graph_.side_input};
+    for (const Node& node : graph_.nodes)
+      for (const Saved& saved : node.op->saved(
+               {graph_, node, layout_.binding, layout_.precision, layout_.flash_attention}))
+        if (saved.tensor.valid()) (multiplies(node) ? products : others).insert(saved.tensor);
+    for (SavedTensor& saved : body_.saved) {
+      if (!saved.tensor.valid() || !products.contains(saved.tensor)) continue;
+      const Bytes copy = narrowed(how_.format, saved.bytes);
+      saved.bytes = others.contains(saved.tensor) ? saved.bytes + copy : copy;
+    }
+  }
+
+  void store() {
+    const std::int64_t parameters = body_.parameters.dense + body_.parameters.expert;
+    if (parameters == 0) return;
+    const double copy = static_cast<double>(narrow_bytes(how_.format, 1024).value) / 1024;
+    const std::int64_t copies = gathered() ? 1 : kCopies;
+    const bool beside = !gathered();  // narrow copies that live as long as the weights
+    body_.kept_weight = how_.weights ? copy * static_cast<double>(copies)
+                                     : kBf16 + (beside ? copy * static_cast<double>(copies) : 0.0);
+    body_.gathered_weight = how_.weights || (gathered() && how_.gather) ? copy : kBf16;
+    if (how_.weights || (gathered() && !how_.gather)) return;
+    // Once a step: replicated weights after they are gathered, shards before they are.
+    const std::int64_t cast =
+        gathered() ? share(Bytes{body_.parameters.dense}, layout_.weight_shards).value +
+                         share(Bytes{body_.parameters.expert}, layout_.expert_weight_shards).value
+                   : parameters;
+    for (BodyOp& op : body_.update) ask(op.work, cast, copies);
+  }
+
+  Body& body_;
+  const Layout& layout_;
+  const Graph& graph_;
+  const NarrowProducts& how_;
+  std::set<TensorId> cast_inputs_;
+  NodeId came_back_;
+};
+
+void compute_in_bf16(std::vector<BodyOp>& ops) {
+  for (BodyOp& op : ops)
+    if (!op.communication && narrow(op.work.math)) op.work.math = DType::BF16;
+}
+
+}  // namespace
+
+Bytes narrow_bytes(DType format, std::int64_t elements) {
+  const std::int64_t bits_of_32 = format == DType::F4 ? 144 : format == DType::F8Block ? 264 : 256;
+  return Bytes{elements / 256 * bits_of_32 + (elements % 256 * bits_of_32 + 255) / 256};
+}
+
+ParamSpec gradient_param() {
+  return {.name = "gradient-dtype",
+          .fallback = std::string("fp32"),
+          .doc = "format in which gradients are accumulated and reduced",
+          .values = {"fp32", "bf16"}};
+}
+
+std::string gradient(const Params& params) { return params.text("gradient-dtype"); }
+
+Diagnostics check_block_scales(const Device& device, std::string_view method) {
+  Diagnostics found = check_peak(device, DType::F4, method);
+  for (Diagnostic& d : found)
+    d.message =
+        std::string(method) +
+        " needs a device whose products read a scale for each block of elements; those of " +
+        device.name + " do not";
+  return found;
+}
+
+void arrange_narrow(Layout& layout, DType format, const std::string& gradient) {
+  layout.precision = {DType::BF16, DType::BF16, gradient_format(gradient), format, true};
+}
+
+void rewrite_narrow(Body& body, const Layout& layout, const Scenario& scenario,
+                    const NarrowProducts& how) {
+  compute_in_bf16(body.forward);
+  compute_in_bf16(body.backward);
+  const Block& block = scenario.model.blocks[static_cast<std::size_t>(body.block)];
+  if (block.layer) Rewriter(body, layout, block.graph, how).run();
+}
+
+}  // namespace trainyard

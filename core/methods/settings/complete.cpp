@@ -1,0 +1,41 @@
+// A plan with every default written out, in one order: equal plans become equal text.
+#include <algorithm>
+
+#include "core/methods/catalogue.h"
+#include "core/methods/settings/settings.h"
+
+namespace trainyard {
+
+Plan complete(const Scenario& scenario) {
+  Plan plan = scenario.plan;
+  plan.mesh.dp = data_parallel(plan, scenario.cluster);
+  if (plan.mesh.etp == plan.mesh.tp) plan.mesh.etp.reset();
+  if (plan.batch.sequence == 0) plan.batch.sequence = scenario.model.sequence;
+  if (plan.batch.global == 0) plan.batch.global = plan.batch.micro * *plan.mesh.dp * plan.mesh.pp;
+  if (chosen_on(plan, MethodAxis::Schedule) == nullptr)
+    choice(plan, plan.virtual_stages > 1 ? "interleaved" : "1f1b");
+  if (chosen_on(plan, MethodAxis::Precision) == nullptr) {
+    const Device& device = scenario.cluster.device;
+    choice(plan, supports(device, DType::BF16)  ? "bf16"
+                 : supports(device, DType::F16) ? "fp16"
+                                                : "fp32");
+  }
+  if (plan.mesh.tp > 1) choice(plan, "tensor-parallel");
+  if (plan.mesh.cp > 1) choice(plan, "context-parallel");
+  if (plan.mesh.ep > 1 || plan.mesh.etp) choice(plan, "expert-parallel");
+  for (std::string_view always :
+       {"recompute", "data-parallel", "gradient-accumulation", "zero", "overlap"})
+    choice(plan, always);
+  for (Choice& c : plan.choices) {
+    const Method& m = method(c.method);
+    throw_if_errors(check_params(c.params, m.params, {"plan#/choices/" + c.method}));
+    c.params = with_defaults(c.params, m.params);
+  }
+  // The catalogue's order, so that equal plans are equal text however they were put together.
+  const auto rank = [](const Choice& c) { return find_method(c.method) - methods().data(); };
+  std::stable_sort(plan.choices.begin(), plan.choices.end(),
+                   [&](const Choice& a, const Choice& b) { return rank(a) < rank(b); });
+  return plan;
+}
+
+}  // namespace trainyard

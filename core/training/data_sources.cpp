@@ -1,0 +1,85 @@
+#include "core/training/data_sources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/nearest.h"
+#include "core/io/bytes/files.h"
+#include "core/training/model_inputs.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kText = "text:";
+
+std::string absent(std::string_view folder, std::string_view what, std::string_view package) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(folder, ignored)) return "";
+  return fmt::format("{} is not there: {} come with \"apt install {}\"", folder, what, package);
+}
+
+std::string no_images() {
+  return absent(kFashionFolder, "the images of Fashion-MNIST", "dataset-fashion-mnist");
+}
+std::string no_licenses() { return absent(kLicenseFolder, "texts of licenses", "base-files"); }
+std::string never() { return ""; }
+
+constexpr DataEntry kSources[] = {
+    {"fashion-mnist", "70,000 images of clothes in ten classes (dataset-fashion-mnist)", no_images},
+    {"fashion-mnist-augmented",
+     "the same, training images shifted by up to 2 pixels and mirrored at random", no_images},
+    {"licenses", "characters of the texts in /usr/share/common-licenses", no_licenses},
+    {"clicks", "numbers, categories and clicks drawn from a law that can be learnt", never},
+    {"random", "noise of any shape, for tests and timing", never},
+};
+
+bool is_image(const Shape& shape) {
+  return (shape.size() == 2 && shape[1].size == 784) ||
+         (shape.size() == 4 && shape[2].size >= 28 && shape[3].size >= 28);
+}
+
+}  // namespace
+
+std::span<const DataEntry> data_sources() { return kSources; }
+
+std::string_view default_data(const Model& model) {
+  constexpr std::int64_t kCharacters = 128;
+  bool tables = false, image = false, text = false;
+  for (const ModelInput& input : model_inputs(model)) {
+    const Tensor& tensor = input.in_graph();
+    if (input.role == InputRole::Numbers) image = is_image(tensor.shape);
+    if (input.role != InputRole::Rows) continue;
+    const bool ordered = has_axis(tensor, Axis::Sequence);
+    text = text || (ordered && input.limit >= kCharacters);
+    tables = tables || !ordered;
+  }
+  return tables ? "clicks" : image ? "fashion-mnist" : text ? "licenses" : "random";
+}
+
+std::unique_ptr<DataSource> open_data(std::string_view name, std::uint64_t seed,
+                                      const std::function<void(double)>& progress) {
+  if (name.substr(0, kText.size()) == kText) {
+    const std::string file(name.substr(kText.size()));
+    return text_data(name, read_file(file), file, seed);
+  }
+  std::vector<std::string_view> names;
+  for (const DataEntry& entry : kSources) {
+    names.push_back(entry.name);
+    if (entry.name != name) continue;
+    if (const std::string missing = entry.absent(); !missing.empty())
+      throw Error(Error::Kind::InvalidInput, missing, {"--data " + std::string(name)});
+    if (name == "clicks") return click_data(seed);
+    if (name == "random") return random_source(seed);
+    if (name == "licenses") return license_text(std::string(kLicenseFolder), seed);
+    return fashion_mnist(std::string(kFashionFolder), name == "fashion-mnist-augmented", seed,
+                         progress);
+  }
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("expected {} or text:FILE, found \"{}\"{}", fmt::join(names, ", "),
+                          name.substr(0, 80), did_you_mean(name.substr(0, 80), names)),
+              {"--data"});
+}
+
+}  // namespace trainyard

@@ -1,0 +1,15 @@
+// Instead of mpi_ranks.cpp where Open MPI is not installed.
+#include "core/base/error.h"
+#include "planners/plans/mpi_ranks.h"
+
+namespace trainyard {
+
+std::unique_ptr<LaunchedRanks> join_ranks() {
+  if (launch().count == 1) return nullptr;
+  throw Error(Error::Kind::Unsupported,
+              "this program was built without MPI, and cannot split work over the processes that "
+              "were started; install libopenmpi-dev and build again, or start it by hand",
+              {launch().launcher});
+}
+
+}  // namespace trainyard

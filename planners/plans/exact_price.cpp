@@ -1,0 +1,76 @@
+#include "planners/plans/exact_price.h"
+
+#include <algorithm>
+
+#include "core/estimate/estimate.h"
+#include "core/exporters/framework_limits.h"
+
+namespace trainyard {
+namespace {
+
+bool begins(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+}  // namespace
+
+ExactPrice exact_price(Scenario scenario, const CostModel& cost) {
+  ExactPrice price;
+  try {
+    Diagnostics found;
+    const Workload w = prepare(std::move(scenario), found);
+    for (Diagnostic& d : found)
+      if (d.severity == Diagnostic::Severity::Error) price.errors.push_back(std::move(d));
+    if (!price.errors.empty()) {
+      price.illegal = illegal_fate(price.errors);
+      return price;
+    }
+    price.errors = framework_refusals(w.scenario);
+    if (!price.errors.empty()) {
+      price.illegal = Fate::Method;
+      return price;
+    }
+    const StepEstimate step = estimate_step(w, cost);
+    price.step = step.step;
+    price.device_time = step.device_time;
+    const auto most = std::max_element(step.reserved.begin(), step.reserved.end());
+    price.memory = *most;
+    price.device = static_cast<std::uint16_t>(most - step.reserved.begin());
+  } catch (const Error& e) {  // a format that the device has no peak for, 285 years of work
+    price.errors.push_back({Diagnostic::Severity::Error, e.what(), e.place(), {}});
+    price.illegal = illegal_fate(price.errors);
+  }
+  return price;
+}
+
+Fate illegal_fate(const Diagnostics& found) {
+  const std::string& place = found.front().place.text;
+  if (begins(place, "plan#/split")) return Fate::Layers;
+  if (begins(place, "plan#/mesh/pp") || begins(place, "plan#/virtual_stages"))
+    return found.front().message.find("layers") != std::string::npos ? Fate::Layers
+                                                                     : Fate::Schedule;
+  if (begins(place, "plan#/batch/sequence")) return Fate::Sequence;
+  if (begins(place, "plan#/batch")) return Fate::Batch;
+  if (begins(place, "plan#/mesh/cp")) return Fate::Sequence;
+  if (begins(place, "plan#/mesh/tp") || begins(place, "plan#/mesh/ep") ||
+      begins(place, "plan#/mesh/etp") || begins(place, "plan#/choices/tensor-parallel"))
+    return Fate::Heads;
+  if (begins(place, "plan#/mesh") || begins(place, "cluster")) return Fate::Devices;
+  for (const std::string_view name : {"recompute", "zero", "overlap", "offload"})
+    if (begins(place, std::string("plan#/choices/") + std::string(name))) return Fate::Method;
+  return begins(place, "plan#/choices") ? Fate::Schedule : Fate::Method;
+}
+
+double step_money(const Cluster& cluster, Duration step) {
+  const Device& device = cluster.device;
+  if (!device.price_low || !device.price_high) return 0;
+  constexpr double kHour = 3600;
+  return (device.price_low->value + device.price_high->value) / 2 *
+         static_cast<double>(cluster.count) * to_seconds(step) / kHour;
+}
+
+Bytes memory_limit(const Cluster& cluster, Bytes spare) {
+  return cluster.device.memory.value - spare;
+}
+
+}  // namespace trainyard

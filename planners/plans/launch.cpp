@@ -1,0 +1,40 @@
+// What launchers tell the processes that they start.
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "planners/plans/mpi_ranks.h"
+
+namespace trainyard {
+namespace {
+
+std::optional<int> variable(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return std::nullopt;
+  const std::string_view view(text);
+  int value = 0;
+  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
+  if (error != std::errc{} || end != view.data() + view.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Launch launch() {
+  struct Variables {
+    const char *launcher, *rank, *count;
+  };
+  // A batch script of Slurm has a step of its own kind, without this count: what it starts by hand
+  // is one process.
+  constexpr Variables kVariables[] = {{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                      {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+                                      {"mpirun", "PMI_RANK", "PMI_SIZE"}};
+  for (const Variables& names : kVariables) {
+    const auto rank = variable(names.rank), count = variable(names.count);
+    if (rank && count && *count > 1 && *rank < *count) return {*rank, *count, names.launcher};
+  }
+  return {};
+}
+
+}  // namespace trainyard

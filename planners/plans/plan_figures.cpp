@@ -1,0 +1,63 @@
+#include "planners/plans/plan_figures.h"
+
+#include <algorithm>
+
+#include "core/estimate/estimate.h"
+#include "core/methods/settings/settings.h"
+
+namespace trainyard {
+
+PlanFigures figures_of(const Workload& workload, const CostModel& cost) {
+  const StepEstimate step = estimate_step(workload, cost);
+  const auto most = std::max_element(step.reserved.begin(), step.reserved.end());
+  const auto worst = static_cast<std::size_t>(most - step.reserved.begin());
+  const Plan& plan = workload.scenario.plan;
+  PlanFigures found;
+  found.step = step.step;
+  found.categories = step.memory[worst];
+  found.peak = total(found.categories);
+  found.reserved = *most;
+  found.worst = DeviceId{static_cast<std::uint32_t>(worst)};
+  found.margin = workload.scenario.cluster.device.memory.value - found.reserved;
+  found.fits = found.margin.value >= 0;
+  found.work = static_cast<double>(plan.batch.global);
+  if (workload.scenario.model.tokens) found.work *= static_cast<double>(plan.batch.sequence);
+  found.breakdown = step.breakdown;
+  return found;
+}
+
+PlanFigures figures_of(const Scenario& scenario, const CostOf& cost) {
+  return figures_of(prepare(scenario), *cost(scenario));
+}
+
+Scenario with_devices(Scenario scenario, std::int64_t devices) {
+  Cluster& cluster = scenario.cluster;
+  if (devices == cluster.count) return scenario;
+  // A name that says all of its cluster says all of a larger one.
+  const std::size_t colon = cluster.name.find(':');
+  bool named = colon != std::string::npos;
+  if (named) try {
+      named = parse_cluster(cluster.name) == cluster;
+    } catch (const Error&) {
+      named = false;
+    }
+  if (named) {
+    const std::size_t end = std::min(cluster.name.find(',', colon), cluster.name.size());
+    cluster = parse_cluster(cluster.name.substr(0, colon + 1) + std::to_string(devices) +
+                            cluster.name.substr(end));
+    return scenario;
+  }
+  cluster.count = devices;
+  throw_if_errors(check(cluster));
+  return scenario;
+}
+
+void apply_each(Plan& plan, std::string_view words) {
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    if (end > 0) apply_setting(plan, words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,545 @@
+#include "planners/plans/plan_pricer.h"
+
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/lowering/lower.h"
+#include "core/memory/process_bytes.h"
+#include "core/methods/catalogue.h"
+#include "core/methods/settings/settings.h"
+#include "planners/plans/exact_price.h"
+#include "planners/plans/holdings.h"
+#include "planners/plans/plan_bound.h"
+
+namespace trainyard {
+namespace {
+
+using Digits = std::vector<std::uint32_t>;
+
+// Where the knobs stand, so that nothing is looked up by name for each of a million plans.
+struct KnobIndex {
+  explicit KnobIndex(const PlanSpace& s)
+      : devices(s.knob("devices")),
+        tp(s.knob("tp")),
+        cp(s.knob("cp")),
+        ep(s.knob("ep")),
+        etp(s.knob("etp")),
+        pp(s.knob("pp")),
+        dp(s.knob("dp")),
+        order(s.knob("rank-order")),
+        zero(s.knob("zero")),
+        hybrid(s.knob("hybrid")),
+        sequence_parallel(s.knob("sequence-parallel")),
+        recompute(s.knob("recompute")),
+        precision(s.knob("precision")),
+        overlap(s.knob("overlap")),
+        tensor_overlap(s.knob("tensor-overlap")),
+        micro(s.knob("micro-batch")),
+        schedule(s.knob("schedule")),
+        virtual_stages(s.knob("virtual-stages")),
+        offload(s.knob("offload")) {}
+  std::size_t devices, tp, cp, ep, etp, pp, dp, order, zero, hybrid, sequence_parallel, recompute,
+      precision, overlap, tensor_overlap, micro, schedule, virtual_stages, offload;
+};
+
+// Calls f with each combination of the digits of knobs [from, to), the last fastest.
+template <class F>
+void each_combination(const PlanSpace& space, Digits& digits, std::size_t from, std::size_t to,
+                      const F& f) {
+  if (from == to) return f();
+  for (digits[from] = 0; digits[from] < space.knobs()[from].values.size(); ++digits[from])
+    each_combination(space, digits, from + 1, to, f);
+  digits[from] = 0;
+}
+
+// One mesh with the knobs that come before it.
+struct MeshJob {
+  Digits digits;  // of knobs up to rank order; zeros behind
+  std::int64_t devices = 1, tp = 1, cp = 1, ep = 1, pp = 1, dp = 1;
+  bool whole_experts = false;
+  std::int64_t replicas = 1;  // of what is replicated most: other weights, or experts
+  std::size_t group = 0;      // of meshes in which layers do the same work
+};
+
+class SpacePricer {
+ public:
+  SpacePricer(const PlanSpace& space, CostModels& costs, const PricerOptions& options)
+      : space_(space), costs_(costs), options_(options), at_(space) {}
+
+  PriceTable run() {
+    list_meshes();
+    mark_work();
+    make_kinds();
+    make_work();
+    std::vector<PriceTable> parts(jobs_.size());
+    tbb::parallel_for(std::size_t{0}, jobs_.size(), [&](std::size_t j) {
+      if (mine(j) && !stopped()) parts[j] = price_mesh(jobs_[j]);
+    });
+    return join(parts);
+  }
+
+ private:
+  bool stopped() const { return options_.stop.stop_requested(); }
+  bool mine(std::size_t job) const {
+    return static_cast<int>(job % static_cast<std::size_t>(options_.parts)) == options_.part;
+  }
+  std::int64_t number(std::size_t knob, const Digits& d) const {
+    return space_.number(knob, d[knob]);
+  }
+
+  // Every combination of knobs up to the rank order that is some plan's.
+  void list_meshes() {
+    Digits digits(space_.knobs().size(), 0);
+    std::map<std::vector<std::int64_t>, std::size_t> groups;
+    each_combination(space_, digits, 0, at_.order + 1, [&] {
+      MeshJob job{digits};
+      job.devices = number(at_.devices, digits), job.tp = number(at_.tp, digits);
+      job.cp = number(at_.cp, digits), job.ep = number(at_.ep, digits);
+      job.pp = number(at_.pp, digits);
+      const std::int64_t model = job.tp * job.cp * job.pp;
+      if (job.devices % model != 0) return;
+      job.dp = job.devices / model;
+      const std::string& wanted = space_.knobs()[at_.dp].values[digits[at_.dp]];
+      if (wanted != "rest" && number(at_.dp, digits) != job.dp) return;
+      if (job.tp == 1 && digits[at_.etp] != 0) return;
+      job.whole_experts = job.tp > 1 && space_.knobs()[at_.etp].values[digits[at_.etp]] == "1";
+      const Mesh mesh = mesh_of(job);
+      if (expert_pool(mesh) % job.ep != 0) return;
+      job.replicas = std::max(ranks(mesh, Group::Data), ranks(mesh, Group::ExpertData));
+      if ((job.pp == 1 || job.dp * job.cp == 1) && digits[at_.order] != 0) return;
+      job.group = groups.try_emplace(group_key(job), groups.size()).first->second;
+      jobs_.push_back(std::move(job));
+    });
+    groups_ = groups.size();
+  }
+
+  Mesh mesh_of(const MeshJob& job) const {
+    return {static_cast<int>(job.tp),
+            static_cast<int>(job.cp),
+            static_cast<int>(job.ep),
+            static_cast<int>(job.dp),
+            static_cast<int>(job.pp),
+            order_of(job),
+            job.whole_experts ? std::optional<int>(1) : std::nullopt};
+  }
+
+  // What layers can tell of a mesh.
+  std::vector<std::int64_t> group_key(const MeshJob& job) const {
+    std::vector<std::int64_t> key(
+        job.digits.begin(), job.digits.begin() + static_cast<std::ptrdiff_t>(at_.devices + 1));
+    const Mesh mesh = mesh_of(job);
+    const Cluster cluster = with_devices(space_.base().cluster, job.devices);
+    key.insert(key.end(), {job.tp, job.cp, job.ep, job.whole_experts ? 1 : 0, job.pp > 1 ? 1 : 0});
+    for (const Group g : {Group::Tensor, Group::Context, Group::Expert}) {
+      const GroupShape shape = group_shape(mesh, g, cluster);
+      key.insert(key.end(), {shape.ranks, shape.per_node, shape.neighbours, shape.stride});
+    }
+    if (job.ep > 1) key.insert(key.end(), {job.dp, job.pp, job.digits[at_.order]});
+    return key;
+  }
+
+  const std::string& order_of(const MeshJob& job) const {
+    return space_.knobs()[at_.order].values[job.digits[at_.order]];
+  }
+
+  // Layers' work by group of meshes and by the knobs from sequence parallel to micro-batch.
+  std::size_t work_index(std::size_t group, const Digits& d) const {
+    std::size_t index = group;
+    for (std::size_t k = at_.sequence_parallel; k <= at_.micro; ++k)
+      index = index * space_.knobs()[k].values.size() + d[k];
+    return index;
+  }
+
+  bool whole_batch(const MeshJob& job, const Digits& d) const {
+    return space_.base().plan.batch.global % (job.dp * number(at_.micro, d)) == 0;
+  }
+
+  // Tables know nothing of copies that forwards wait for, nor of what a host can hold.
+  bool by_tables(const Digits& d) const {
+    const std::string& kept = offload(d);
+    if (kept == "none") return true;
+    return kept == "optimizer" && space_.base().cluster.host_memory.value.value == 0;
+  }
+  const std::string& offload(const Digits& d) const {
+    return space_.knobs()[at_.offload].values[d[at_.offload]];
+  }
+  // Schedules that a host's update cannot follow are refused one by one.
+  bool followed(const Digits& d, const Holdings& h) const {
+    return offload(d) == "none" || !(h.paced || h.shared || copies(h.placement) > 1);
+  }
+
+  // Each recomputes every layer alike; other policies are priced one by one.
+  bool regular(const Digits& d) const {
+    const std::string& policy = space_.knobs()[at_.recompute].values[d[at_.recompute]];
+    if (policy != "none" && policy != "selective" && policy != "op" && policy != "full")
+      return false;
+    return regular_base_;
+  }
+
+  // Which layers' work is needed, and by which mesh of its group it is written.
+  void mark_work() {
+    // A framework may split layers by its own rule.
+    const std::size_t framework = space_.knob("framework");
+    regular_base_ =
+        space_.base().plan.split.layers.empty() && space_.base().plan.order.empty() &&
+        (framework == space_.knobs().size() || space_.knobs()[framework].values.size() == 1);
+    std::size_t each = 1;
+    for (std::size_t k = at_.sequence_parallel; k <= at_.micro; ++k)
+      each *= space_.knobs()[k].values.size();
+    work_.resize(groups_ * each);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      if (!mine(j)) continue;
+      Digits d = jobs_[j].digits;
+      each_combination(space_, d, at_.sequence_parallel, at_.micro + 1, [&] {
+        if (!canonical_layer(jobs_[j], d) || !regular(d) || !whole_batch(jobs_[j], d)) return;
+        Work& work = work_[work_index(jobs_[j].group, d)];
+        if (work.job == nullptr) {
+          work.job = &jobs_[j], work.digits = d;
+          needed_.push_back(&work);
+        }
+        work.pipelines.push_back(static_cast<int>(jobs_[j].pp));
+      });
+    }
+  }
+
+  bool canonical_layer(const MeshJob& job, const Digits& d) const {
+    if (job.tp == 1 && (d[at_.sequence_parallel] != 0 || d[at_.tensor_overlap] != 0)) return false;
+    return job.replicas > 1 || d[at_.overlap] == 0;
+  }
+
+  bool canonical_state(const MeshJob& job, const Digits& d) const {
+    const std::int64_t data = job.dp * job.cp, group = number(at_.hybrid, d);
+    if (job.replicas == 1 && d[at_.zero] != 0) return false;
+    const bool none = space_.knobs()[at_.zero].values[d[at_.zero]] == "0";
+    return d[at_.hybrid] == 0 || !(none || (group > 1 && (group >= data || data % group != 0)));
+  }
+
+  // Stage tables by the number of stages.
+  void make_kinds() {
+    for (const MeshJob& job : jobs_)
+      for (std::uint32_t v = 0; v < space_.knobs()[at_.virtual_stages].values.size(); ++v) {
+        const std::int64_t chunks = space_.number(at_.virtual_stages, v);
+        const auto count = static_cast<std::size_t>(job.pp * chunks);
+        if (kinds_.count(count) == 0)
+          kinds_.emplace(count, stage_kinds(space_.base(), static_cast<int>(job.pp),
+                                            static_cast<int>(chunks)));
+      }
+  }
+
+  // Makes `s`, a scenario of this space, that of a plan of this mesh without a pipeline's schedule:
+  // the first stage takes what layers the others leave.
+  void set_layers(Scenario& s, const MeshJob& job, Digits d) const {
+    d[at_.schedule] = 0, d[at_.virtual_stages] = 0;
+    if (s.cluster.count != job.devices)
+      s.cluster = with_devices(space_.base().cluster, job.devices);
+    s.plan = space_.plan(space_.id(d));
+    Plan& plan = s.plan;
+    apply_setting(plan, "schedule", "1f1b", {"search"});
+    plan.order.clear();
+    plan.virtual_stages = 1;
+    plan.mesh.dp = static_cast<int>(job.dp);
+    plan.split.layers.clear();
+    const int layers = layer_count(s.model), pp = static_cast<int>(job.pp);
+    if (pp > 1 && layers >= pp) {
+      plan.split.layers.assign(static_cast<std::size_t>(pp), 1);
+      plan.split.layers.front() = layers - pp + 1;
+    }
+    plan.batch.global = plan.batch.micro * job.dp;
+  }
+
+  struct Work {
+    const MeshJob* job = nullptr;
+    Digits digits;
+    std::vector<int> pipelines;  // that ask for it
+    WorkPrices prices;
+    std::map<std::size_t, std::vector<StageWorkSum>> sums;  // by number of stages, by kind
+  };
+
+  void make_work() {
+    tbb::enumerable_thread_specific<Scenario> scenarios(space_.base());
+    tbb::parallel_for(std::size_t{0}, needed_.size(), [&](std::size_t i) {
+      if (stopped()) return;
+      Work& work = *needed_[i];
+      Scenario& s = scenarios.local();
+      set_layers(s, *work.job, work.digits);
+      apply_setting(s.plan, "zero", "0", {"search"});
+      apply_setting(s.plan, "hybrid", "0", {"search"});
+      apply_setting(s.plan, "offload", "none", {"search"});
+      const CostModel& cost = costs_.of(s);
+      work.prices = WorkPrices(s, cost);
+      if (work.prices.illegal() != Fate::Untried) return;
+      for (const int pp : work.pipelines)
+        for (std::uint32_t v = 0; v < space_.knobs()[at_.virtual_stages].values.size(); ++v) {
+          const auto stages = static_cast<std::size_t>(pp * space_.number(at_.virtual_stages, v));
+          const StageKinds& kinds = kinds_.at(stages);
+          if (kinds.illegal != Fate::Untried || (pp == 1 && stages > 1) ||
+              work.sums.count(stages) != 0)
+            continue;
+          std::vector<StageWorkSum>& sums = work.sums[stages];
+          for (const BlockRuns& runs : kinds.kinds)
+            sums.push_back(work.prices.sum(runs, cost, s.cluster));
+        }
+    });
+  }
+
+  // What the schedules of one mesh and micro-batch are: chunks, whether legal, what they hold.
+  struct Pipeline {
+    std::uint32_t schedule = 0, chunks = 0;  // digits
+    std::size_t stages = 1;
+    Fate illegal = Fate::Untried;
+    bool alters_layers = false;  // the schedule itself: its plans are priced one by one
+    const Holdings* holds = nullptr;
+  };
+
+  const Holdings& holdings_of(const Choice& choice, int pp, int v, int microbatches) {
+    const int settled = settled_microbatches(method(choice.method), pp, microbatches);
+    const std::tuple key{choice.method, pp, v, settled};
+    {
+      const std::lock_guard guard(lock_);
+      if (const auto have = holdings_.find(key); have != holdings_.end()) return have->second;
+    }
+    Holdings made = holdings(choice, pp, v, settled);
+    const std::lock_guard guard(lock_);
+    return holdings_.try_emplace(key, std::move(made)).first->second;
+  }
+
+  std::vector<Pipeline> pipelines(const MeshJob& job, const Digits& d, Scenario& s) {
+    std::vector<Pipeline> list;
+    const std::vector<std::string>& schedules = space_.knobs()[at_.schedule].values;
+    const bool whole = whole_batch(job, d);
+    s.plan.mesh.dp = static_cast<int>(job.dp);
+    s.plan.batch.micro = number(at_.micro, d);
+    for (std::uint32_t c = 0; c < schedules.size(); ++c) {
+      if (job.pp == 1 && c > 0) break;
+      apply_setting(s.plan, "schedule", schedules[c], {"search"});
+      for (std::uint32_t v = 0; v < space_.knobs()[at_.virtual_stages].values.size(); ++v) {
+        if (job.pp == 1 && v > 0) break;
+        const auto chunks = static_cast<int>(space_.number(at_.virtual_stages, v));
+        if (job.pp > 1 && !chunks_fit(schedules[c], chunks)) continue;
+        Pipeline p{c, v, static_cast<std::size_t>(job.pp * chunks)};
+        s.plan.virtual_stages = chunks;
+        s.plan.split.layers.clear();
+        p.illegal = kinds_.at(p.stages).illegal;
+        if (p.illegal == Fate::Untried && !whole) p.illegal = Fate::Batch;
+        if (p.illegal == Fate::Untried) p.illegal = refused(s, p.stages);
+        const Method& schedule = schedule_of(s.plan);
+        p.alters_layers = schedule.arrange != nullptr || schedule.rewrite != nullptr;
+        if (p.illegal == Fate::Untried && !p.alters_layers)
+          p.holds = &holdings_of(*chosen_on(s.plan, MethodAxis::Schedule), static_cast<int>(job.pp),
+                                 chunks, microbatches(s.plan));
+        list.push_back(p);
+      }
+    }
+    return list;
+  }
+
+  // By the schedule itself, or because its step is too long to be laid out.
+  Fate refused(const Scenario& s, std::size_t stages) const {
+    constexpr std::int64_t kMostActions = std::int64_t{1} << 21;
+    if (microbatches(s.plan) > kMostActions / static_cast<std::int64_t>(stages)) return Fate::Batch;
+    const Choice& choice = *chosen_on(s.plan, MethodAxis::Schedule);
+    const Method& schedule = method(choice.method);
+    if (!schedule.check) return Fate::Untried;
+    Diagnostics errors;
+    for (Diagnostic& d : schedule.check(s, with_defaults(choice.params, schedule.params)))
+      if (d.severity == Diagnostic::Severity::Error) errors.push_back(std::move(d));
+    return errors.empty() ? Fate::Untried : illegal_fate(errors);
+  }
+
+  struct State {
+    std::map<std::size_t, std::vector<StageStateSum>> sums;  // by number of stages, by kind
+    Fate illegal = Fate::Untried;
+    bool reduces_every_microbatch = false, blocking_sends = false;
+  };
+
+  // What a layer does for a microbatch is not asked here; but where weights are gathered with each,
+  // a layer that is recomputed gathers them once more.
+  Digits state_digits(Digits d) const {
+    d[at_.micro] = 0, d[at_.tensor_overlap] = 0;
+    if (space_.knobs()[at_.zero].values[d[at_.zero]] != "3") d[at_.recompute] = 0;
+    d.resize(at_.micro);
+    return d;
+  }
+
+  State state_of(const MeshJob& job, Digits d, Scenario& s) {
+    d.resize(space_.knobs().size(), 0);
+    State state;
+    set_layers(s, job, d);
+    s.plan.batch.micro = 1, s.plan.batch.global = job.dp;
+    s.cluster.host_memory = {};  // these stages are no plan's: what hosts hold is asked one by one
+    const CostModel& cost = costs_.of(s);
+    StatePrices prices(std::move(s), cost);
+    state.illegal = prices.illegal();
+    state.reduces_every_microbatch = prices.reduces_every_microbatch();
+    state.blocking_sends = prices.blocking_sends();
+    if (state.illegal == Fate::Untried) sum_states(job, prices, cost, state);
+    s = prices.take_scenario();
+    return state;
+  }
+
+  void sum_states(const MeshJob& job, const StatePrices& prices, const CostModel& cost,
+                  State& state) const {
+    for (std::uint32_t v = 0; v < space_.knobs()[at_.virtual_stages].values.size(); ++v) {
+      const auto stages = static_cast<std::size_t>(job.pp * space_.number(at_.virtual_stages, v));
+      const StageKinds& kinds = kinds_.at(stages);
+      if (kinds.illegal != Fate::Untried || (job.pp == 1 && stages > 1) ||
+          state.sums.count(stages) != 0)
+        continue;
+      for (const BlockRuns& runs : kinds.kinds)
+        state.sums[stages].push_back(prices.sum(runs, cost));
+    }
+  }
+
+  PriceTable price_mesh(const MeshJob& job) {
+    PriceTable out;
+    Digits d = job.digits;
+    const Cluster cluster = with_devices(space_.base().cluster, job.devices);
+    Scenario s = space_.scenario(space_.id(d));
+    const CostModel& cost = costs_.of(s);
+    Room room{{}, std::vector<DeviceSum>(static_cast<std::size_t>(job.pp))};
+    // By micro-batch.
+    std::vector<std::vector<Pipeline>> by_micro;
+    for (d[at_.micro] = 0; d[at_.micro] < space_.knobs()[at_.micro].values.size(); ++d[at_.micro])
+      by_micro.push_back(pipelines(job, d, s));
+    d[at_.micro] = 0;
+    const MeshPrices prices{job, cluster, cost, cost.process_memory(cluster.device),
+                            pipeline_level(s.plan.mesh, cluster)};
+    std::map<std::vector<std::uint32_t>, State> states;
+    each_combination(space_, d, at_.zero, at_.micro, [&] {
+      if (stopped() || !canonical_state(job, d) || !canonical_layer(job, d)) return;
+      Digits key = state_digits(d);
+      auto have = states.find(key);
+      if (have == states.end()) have = states.emplace(key, state_of(job, key, s)).first;
+      const State& state = have->second;
+      for (d[at_.micro] = 0; d[at_.micro] < by_micro.size(); ++d[at_.micro])
+        price_pipelines(prices, d, state, by_micro[d[at_.micro]], room, out);
+      d[at_.micro] = 0;
+    });
+    const std::lock_guard guard(lock_);
+    tried_ += out.ids.size();
+    if (options_.progress) options_.progress(tried_);
+    return out;
+  }
+
+  // What all plans of a mesh are priced with.
+  struct MeshPrices {
+    const MeshJob& job;
+    const Cluster& cluster;
+    const CostModel& cost;
+    ProcessMemory process;
+    std::size_t level;  // that messages between stages cross
+  };
+
+  struct Room {
+    std::vector<KindPrice> kinds;
+    std::vector<DeviceSum> devices;
+  };
+
+  void price_pipelines(const MeshPrices& mesh, Digits& d, const State& state,
+                       const std::vector<Pipeline>& list, Room& room, PriceTable& out) {
+    const MeshJob& job = mesh.job;
+    const Work* work = regular(d) && by_tables(d) && whole_batch(job, d)
+                           ? &work_[work_index(job.group, d)]
+                           : nullptr;
+    const PlanId base = space_.id(d);
+    std::size_t stages_at_hand = 0;
+    bool split_at_hand = false;
+    std::int64_t transfer = 0;
+    for (const Pipeline& p : list) {
+      out.ids.push_back(base + space_.stride(at_.schedule) * p.schedule +
+                        space_.stride(at_.virtual_stages) * p.chunks);
+      PricedPlan& plan = out.plans.emplace_back();
+      plan.fate = p.illegal;
+      if (plan.fate == Fate::Layers) continue;
+      if (state.illegal != Fate::Untried) plan.fate = state.illegal;
+      if (work != nullptr && work->prices.illegal() != Fate::Untried)
+        plan.fate = work->prices.illegal();
+      if (plan.fate != Fate::Untried) continue;
+      if (work == nullptr || p.alters_layers || !followed(d, *p.holds)) {
+        price_alone(out.ids.back(), mesh, plan);
+        continue;
+      }
+      if (stages_at_hand != p.stages || split_at_hand != p.holds->splits_backward) {
+        stages_at_hand = p.stages, split_at_hand = p.holds->splits_backward;
+        const std::vector<StageWorkSum>& sums = work->sums.at(p.stages);
+        const std::vector<StageStateSum>& states = state.sums.at(p.stages);
+        room.kinds.clear();
+        for (std::size_t k = 0; k < sums.size(); ++k)
+          room.kinds.push_back(
+              combine(sums[k], states[k], split_at_hand, state.reduces_every_microbatch));
+        transfer = transfer_of(mesh, p, sums);
+      }
+      const auto m =
+          static_cast<int>(space_.base().plan.batch.global / job.dp / number(at_.micro, d));
+      const StepBound bound = bound_of(
+          room.kinds, kinds_.at(p.stages).kind_of, *p.holds,
+          {mesh.process, transfer, m, state.reduces_every_microbatch, state.blocking_sends},
+          room.devices);
+      plan.step = Duration{bound.step}, plan.memory = bound.memory, plan.device = bound.device;
+      plan.bound = true;
+      if (bound.memory > memory_limit(mesh.cluster, options_.spare)) plan.fate = Fate::Memory;
+    }
+  }
+
+  std::int64_t transfer_of(const MeshPrices& mesh, const Pipeline& p,
+                           const std::vector<StageWorkSum>& sums) const {
+    if (mesh.job.pp == 1) return 0;
+    const std::vector<std::uint16_t>& kind_of = kinds_.at(p.stages).kind_of;
+    Bytes largest{};
+    for (std::size_t s = 0; s < kind_of.size(); ++s) {
+      if (s + 1 < kind_of.size()) largest = std::max(largest, sums[kind_of[s]].bytes.send_forward);
+      if (s > 0) largest = std::max(largest, sums[kind_of[s]].bytes.send_backward);
+    }
+    return mesh.cost.transfer(largest, mesh.cluster, mesh.level).count();
+  }
+
+  void price_alone(PlanId id, const MeshPrices& mesh, PricedPlan& plan) {
+    const Scenario s = space_.scenario(id);
+    const ExactPrice price = exact_price(s, mesh.cost);
+    plan.fate = price.illegal;
+    if (plan.fate != Fate::Untried) return;
+    plan.step = price.step, plan.memory = price.memory, plan.device = price.device;
+    if (price.memory > memory_limit(mesh.cluster, options_.spare)) plan.fate = Fate::Memory;
+  }
+
+  PriceTable join(std::vector<PriceTable>& parts) const {
+    PriceTable all;
+    std::size_t count = 0;
+    for (const PriceTable& part : parts) count += part.ids.size();
+    all.ids.reserve(count), all.plans.reserve(count);
+    for (PriceTable& part : parts) {
+      all.ids.insert(all.ids.end(), part.ids.begin(), part.ids.end());
+      all.plans.insert(all.plans.end(), part.plans.begin(), part.plans.end());
+      part = {};
+    }
+    return all;
+  }
+
+  const PlanSpace& space_;
+  CostModels& costs_;
+  const PricerOptions& options_;
+  KnobIndex at_;
+  std::vector<MeshJob> jobs_;
+  std::size_t groups_ = 0;
+  bool regular_base_ = true;
+  std::vector<Work> work_;
+  std::vector<Work*> needed_;
+  std::map<std::size_t, StageKinds> kinds_;
+  std::mutex lock_;
+  std::map<std::tuple<std::string, int, int, int>, Holdings> holdings_;
+  std::uint64_t tried_ = 0;
+};
+
+}  // namespace
+
+PriceTable price_space(const PlanSpace& space, CostModels& costs, const PricerOptions& options) {
+  return SpacePricer(space, costs, options).run();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,90 @@
+// Tunes over several families of settings ("arms") at once, spending where the next improvement is
+// cheapest: FLOW2 walks within an arm, the Estimated Cost for Improvement chooses among arms (Wang
+// et al., "FLAML: A Fast and Lightweight AutoML Library", MLSys 2021).
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <stop_token>
+
+#include "planners/tuning/flow2.h"
+
+namespace trainyard {
+
+struct Arm {
+  std::string name;
+  std::vector<Dimension> space;
+};
+
+struct Evaluation {
+  Loss loss;            // a value above 0 where there is one
+  double cost = 0;      // of finding out, >= 0; points that have no loss cost too
+  std::string why_not;  // has no loss because
+};
+using EvaluatePoint = std::function<Evaluation(std::size_t arm, const SearchPoint&)>;
+
+/// What is known of an arm, in the unit of cost, and what it says of the next improvement.
+class ArmCost {
+ public:
+  void told(const Loss&, double cost);
+  bool tried() const { return evaluations_ > 0; }
+  std::int64_t evaluations() const { return evaluations_; }
+  double spent() const { return spent_; }
+  const std::optional<double>& best() const { return best_; }
+
+  /// The cost of the next improvement of the arm's own best: as much as the last one took, or as
+  /// has been spent since in vain.
+  ///   ECI1 = max(found - found_before, spent - found)
+  /// found and found_before: spent when the best, and the one before it, were found; 0 = never.
+  double own_improvement() const;
+  /// And of beating the best of all arms, where that is better, at the pace of its last
+  /// improvement.
+  ///   max(ECI1, 2 (best - best of all) / speed),
+  ///   speed = (best_before - best) / (spent - found_before)
+  /// Before there was a second best, best_before counts as twice the first. An arm without a loss
+  /// so far is at ECI1.
+  double improvement(const std::optional<double>& best_of_all) const;
+
+ private:
+  std::int64_t evaluations_ = 0;
+  std::optional<double> best_;
+  double best_before_ = 0, found_ = 0, found_before_ = 0, spent_ = 0;
+};
+
+struct Trial {
+  std::size_t arm = 0;
+  SearchPoint point;
+  Evaluation evaluation;
+  double spent = 0;     // on all arms, this one included
+  bool better = false;  // than all before
+  int walk = 0;         // of its arm: 0 begins at the dimensions' starts, others anywhere
+};
+
+struct FrugalOptions {
+  double most_cost = std::numeric_limits<double>::infinity();  // the last one may go beyond
+  std::int64_t most_evaluations = 1000;
+  std::uint64_t seed = 0;
+  std::stop_token stop = {};
+  std::function<void(const Trial&)> progress = {};
+};
+
+struct FrugalSearch {
+  std::vector<Trial> trials;        // points that were evaluated, each once
+  std::optional<std::size_t> best;  // of trials; empty where none has a loss
+  std::vector<ArmCost> arms;
+  bool exhausted = false;  // nothing is left to try
+  bool stopped = false;
+};
+
+/// Blocks. An arm that nobody has tried costs as much as the cheapest start so far; the cheapest is
+/// tried first, and among tried ones an arm is drawn with a probability of 1 / improvement(). A
+/// walk that has converged begins again at a random place. Points that are known are not evaluated
+/// again. Throws Error{InvalidInput} as check_space() does and for no arms at all, and what
+/// evaluate throws.
+FrugalSearch search(const std::vector<Arm>&, const EvaluatePoint&, const FrugalOptions& = {});
+/// The same budget spent on points drawn uniformly over all arms' places: what a search must beat.
+FrugalSearch random_search(const std::vector<Arm>&, const EvaluatePoint&,
+                           const FrugalOptions& = {});
+
+}  // namespace trainyard

@@ -1,0 +1,198 @@
+#include "visualizers/chart/curve_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "visualizers/chart/bars_view.h"
+#include "visualizers/chart/time_plot.h"
+#include "visualizers/drawing/text_metrics.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kPad = 14, kHead = 30, kAxis = 40;
+
+struct Scale {
+  double low = 0, high = 1;
+  bool log = false;
+  bool has(double v) const { return std::isfinite(v) && (!log || v > 0); }
+  double share(double v) const {
+    const double s = log ? std::log(v / low) / std::log(high / low) : (v - low) / (high - low);
+    return std::clamp(s, 0.0, 1.0);
+  }
+};
+
+struct CurvePlot {
+  Rect rect;
+  Scale x, y;
+  Point at(double u, double v) const {
+    return {rect.x + rect.width * static_cast<float>(x.share(u)),
+            rect.bottom() - rect.height * static_cast<float>(y.share(v))};
+  }
+};
+
+Scale x_scale(const CurveModel& model) {
+  Scale scale{model.x.front(), model.x.back(), model.log_x && model.x.front() > 0};
+  if (!(scale.high > scale.low)) scale.high = scale.low + 1;
+  return scale;
+}
+
+Scale y_scale(const CurveModel& model) {
+  Scale scale{0, 0, model.log_y};
+  double least = 0, most = 0;
+  bool any = false;
+  const auto take = [&](double v) {
+    if (!scale.has(v)) return;
+    least = any ? std::min(least, v) : v;
+    most = any ? std::max(most, v) : v;
+    any = true;
+  };
+  for (const CurveModel::Line& line : model.lines)
+    for (const double v : line.values) take(v);
+  for (const CurveModel::Mark& mark : model.marks) take(mark.value);
+  if (!any) return {model.log_y ? 1.0 : 0.0, model.log_y ? 10.0 : 1.0, model.log_y};
+  if (scale.log) {
+    scale.low = least / 1.3;
+    scale.high = most * 1.3;
+    return scale;
+  }
+  scale.low = least >= 0 ? 0 : least - 0.05 * (most - least);
+  scale.high = most > scale.low ? most + 0.08 * (most - scale.low) : scale.low + 1;
+  return scale;
+}
+
+std::vector<double> y_ticks(const Scale& y, float height) {
+  const int most = std::max(3, static_cast<int>(height / 44));
+  if (!y.log) return axis_ticks(y.low, y.high, most);
+  std::vector<double> ticks;
+  const int first = static_cast<int>(std::ceil(std::log10(y.low))),
+            last = static_cast<int>(std::floor(std::log10(y.high)));
+  const int step = std::max(1, (last - first) / most + 1);
+  for (int n = first; n <= last; n += step) ticks.push_back(std::pow(10, n));
+  return ticks.empty() ? std::vector<double>{y.low, y.high} : ticks;
+}
+
+void draw_axes(Drawing& drawing, const CurvePlot& plot, const CurveModel& model, float large) {
+  for (const double tick : y_ticks(plot.y, plot.rect.height)) {
+    if (tick < plot.y.low || tick > plot.y.high) continue;
+    const float y = plot.at(model.x.front(), tick).y;
+    line(drawing, {plot.rect.x, y}, {plot.rect.right(), y}, {.ink = Ink::Grid});
+    write(drawing, panel_number(tick, model.unit), {plot.rect.x - 8, y}, 11 * large, Weight::Medium,
+          Ink::Text2, Align::Right);
+  }
+  float free = plot.rect.x - 100;
+  for (std::size_t i = 0; i < model.x.size(); ++i) {
+    const float x = plot.at(model.x[i], plot.y.low).x;
+    line(drawing, {x, plot.rect.bottom()}, {x, plot.rect.bottom() + 4}, {.ink = Ink::Axis});
+    const std::string& name = model.x_names[i];
+    const float half = text_width(name, 11 * large) / 2;
+    if (x - half < free) continue;
+    write(drawing, name, {x, plot.rect.bottom() + 13 * large}, 11 * large, Weight::Medium,
+          Ink::Text2, Align::Center);
+    free = x + half + 8;
+  }
+  line(drawing, {plot.rect.x, plot.rect.bottom()}, {plot.rect.right(), plot.rect.bottom()},
+       {.ink = Ink::Axis});
+  write(drawing, model.x_label, {plot.rect.right(), plot.rect.bottom() + 29 * large}, 11 * large,
+        Weight::Medium, Ink::Text3, Align::Right);
+}
+
+void draw_line(Drawing& drawing, const CurvePlot& plot, const CurveModel& model,
+               std::size_t index) {
+  const CurveModel::Line& curve = model.lines[index];
+  Style style{.ink = curve.ink, .stroke = 2};
+  if (curve.dashed) style.dash_on = 5, style.dash_off = 3;
+  std::vector<Point> run;
+  const auto flush = [&] {
+    if (run.size() > 1) polyline(drawing, run, style);
+    run.clear();
+  };
+  for (std::size_t i = 0; i < model.x.size() && i < curve.values.size(); ++i) {
+    if (!plot.y.has(curve.values[i])) {
+      flush();
+      continue;
+    }
+    run.push_back(plot.at(model.x[i], curve.values[i]));
+  }
+  flush();
+  if (curve.dashed) return;
+  for (std::size_t i = 0; i < model.x.size() && i < curve.values.size(); ++i)
+    if (plot.y.has(curve.values[i]))
+      disc(drawing, plot.at(model.x[i], curve.values[i]), 3.5f,
+           {.ink = curve.ink, .item = {ItemKind::Dot, index * 4096 + i}});
+}
+
+void draw_now(Drawing& drawing, const CurvePlot& plot, const CurveModel& model, float large) {
+  const auto found = std::find(model.x.begin(), model.x.end(), *model.now);
+  if (found == model.x.end()) return;
+  const auto i = static_cast<std::size_t>(found - model.x.begin());
+  const float x = plot.at(*model.now, plot.y.low).x;
+  line(drawing, {x, plot.rect.y}, {x, plot.rect.bottom()},
+       {.ink = Ink::Accent, .dash_on = 2, .dash_off = 3});
+  if (model.lines.empty() || i >= model.lines[0].values.size()) return;
+  const double value = model.lines[0].values[i];
+  if (!plot.y.has(value)) return;
+  const Point at = plot.at(*model.now, value);
+  ring(drawing, at, 7, {.ink = Ink::Select, .stroke = 2});
+  const bool left = at.x > plot.rect.x + plot.rect.width * 0.8f;
+  write(drawing, panel_number(value, model.unit), {left ? at.x - 12 : at.x + 12, at.y - 12 * large},
+        12 * large, Weight::SemiBold, Ink::Text, left ? Align::Right : Align::Left);
+}
+
+void draw_mark(Drawing& drawing, const CurvePlot& plot, const CurveModel::Mark& mark, float large) {
+  if (!plot.y.has(mark.value) || !plot.x.has(mark.x)) return;
+  const Point at = plot.at(mark.x, mark.value);
+  const Ink ink = mark.truth ? Ink::Select : Ink::Accent;
+  if (mark.truth)
+    ring(drawing, at, 6, {.ink = ink, .stroke = 2.5f});
+  else
+    disc(drawing, at, 5, {.ink = ink});
+  line(drawing, {at.x - 26, at.y}, {at.x + 26, at.y}, {.ink = ink, .stroke = 2});
+  const float half = text_width(mark.words, 11 * large, Weight::SemiBold) / 2;
+  const float x =
+      std::clamp(at.x, plot.rect.x + half, std::max(plot.rect.x + half, plot.rect.right() - half));
+  // The truth below its place, a guess above: they are read where both lie close together.
+  const bool above = !mark.truth && at.y - 16 * large > plot.rect.y;
+  const float y = above ? at.y - 15 * large : at.y + 16 * large;
+  write(drawing, mark.words, {x, y}, 11 * large, Weight::SemiBold, ink, Align::Center);
+}
+
+void draw_names(Drawing& drawing, const Rect& area, const CurveModel& model, float large) {
+  if (model.lines.size() < 2) return;
+  float x = area.right() - kPad;
+  for (std::size_t i = model.lines.size(); i-- > 0;) {
+    const CurveModel::Line& curve = model.lines[i];
+    x -= text_width(curve.name, 11 * large);
+    write(drawing, curve.name, {x, area.y + kHead * large / 2}, 11 * large, Weight::Medium,
+          Ink::Text2);
+    Style style{.ink = curve.ink, .stroke = 2};
+    if (curve.dashed) style.dash_on = 4, style.dash_off = 2;
+    line(drawing, {x - 22, area.y + kHead * large / 2}, {x - 6, area.y + kHead * large / 2}, style);
+    x -= 36;
+  }
+}
+
+}  // namespace
+
+void draw_curve(Drawing& drawing, const Rect& area, const CurveModel& model, float large) {
+  const ClipScope clip(drawing, area);
+  write(drawing, fit_text(model.title, area.width * 0.7f, 12 * large, Weight::SemiBold),
+        {area.x + kPad, area.y + kHead * large / 2}, 12 * large, Weight::SemiBold, Ink::Text);
+  draw_names(drawing, area, model, large);
+  if (model.x.size() < 2 || model.x_names.size() != model.x.size()) return;
+  CurvePlot plot;
+  plot.x = x_scale(model);
+  plot.y = y_scale(model);
+  float numbers = 30;
+  for (const double tick : y_ticks(plot.y, area.height))
+    numbers = std::max(numbers, text_width(panel_number(tick, model.unit), 11 * large));
+  plot.rect = {area.x + kPad + numbers + 12, area.y + kHead * large + 6,
+               std::max(20.f, area.width - 2 * kPad - numbers - 40),
+               std::max(10.f, area.height - (kHead + kAxis) * large - 6)};
+  draw_axes(drawing, plot, model, large);
+  for (std::size_t i = model.lines.size(); i-- > 0;) draw_line(drawing, plot, model, i);
+  if (model.now) draw_now(drawing, plot, model, large);
+  for (const CurveModel::Mark& mark : model.marks) draw_mark(drawing, plot, mark, large);
+}
+
+}  // namespace trainyard

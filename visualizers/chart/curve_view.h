@@ -1,0 +1,38 @@
+// Curves of a unit over a knob's values: lines with points, the value that is set now, and marks
+// where somebody expected a point.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "visualizers/drawing/drawing.h"
+
+namespace trainyard {
+
+struct CurveModel {
+  struct Line {
+    std::string name;
+    Ink ink = Ink::Forward;
+    std::vector<double> values;  // one an x, in the unit; not finite: a gap
+    bool dashed = false;
+  };
+  struct Mark {
+    double x = 0, value = 0;
+    std::string words;   // "your guess 22 %"
+    bool truth = false;  // else a person's
+  };
+  std::string title, unit, x_label;
+  bool log_x = false, log_y = false;
+  std::vector<double> x;             // rising, at least two
+  std::vector<std::string> x_names;  // one an x
+  std::vector<Line> lines;
+  std::optional<double> now;
+  std::vector<Mark> marks;
+};
+
+/// Values of 0 or less have no place on a logarithmic axis and are left out. Items: Dot, tag
+/// line * 4096 + point.
+void draw_curve(Drawing&, const Rect& area, const CurveModel&, float large = 1);
+
+}  // namespace trainyard

@@ -1,0 +1,221 @@
+#include "visualizers/chart/time_plot.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "visualizers/drawing/text_metrics.h"
+#include "visualizers/viewmodel/format.h"
+#include "visualizers/viewmodel/time_axis.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kTagText = 10.5f;
+constexpr float kTagPadding = 5;
+
+// Far outside the plot a place is only "outside", so that no renderer meets enormous numbers.
+float x_in(const Viewport& v, Instant t) {
+  return static_cast<float>(
+      std::clamp(x_of(v, t), double{v.plot.x} - 1e4, double{v.plot.right()} + 1e4));
+}
+
+struct Unit {
+  std::int64_t ns;
+  const char* name;
+};
+constexpr std::array<Unit, 4> kUnits = {
+    {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "\u00B5s"}, {1, "ns"}}};
+
+bool shows(const Viewport& v, Instant t) { return t >= v.from && t <= v.to; }
+
+// Where the range's bar lies; empty without a range or where none of it is shown.
+Rect range_bar(const Rect& ruler, const Viewport& v, const ViewState& state) {
+  if (!state.range) return {};
+  const float left = std::max(v.plot.x, x_in(v, state.range->from));
+  const float right = std::min(v.plot.right(), x_in(v, state.range->to));
+  return right > left ? Rect{left, ruler.y + 2, right - left, 16} : Rect{};
+}
+
+Rect cursor_tag(const Rect& ruler, const Viewport& v, const ViewState& state, Instant end) {
+  if (!state.cursor || !shows(v, *state.cursor)) return {};
+  const float width = tag_width(instant_text(*state.cursor, end));
+  const float last = std::max(v.plot.x, v.plot.right() - width);
+  return {std::clamp(x_in(v, *state.cursor) - width / 2, v.plot.x, last), ruler.y + 2, width, 16};
+}
+
+// An inverted bar that carries its own start, length and end, as far as they fit.
+void draw_range_bar(Drawing& drawing, const Rect& bar, TimeRange range, Instant end) {
+  if (bar.width <= 0) return;
+  const float middle = bar.y + bar.height / 2;
+  fill(drawing, bar, {.ink = Ink::Cursor, .item = {ItemKind::Range, 0}});
+  const std::string length = format_duration(range.length());
+  const std::string from = instant_text(range.from, end), to = instant_text(range.to, end);
+  const float width = text_width(length, kTagText, Weight::SemiBold);
+  const float ends = text_width(from, kTagText) + text_width(to, kTagText);
+  if (width + 8 > bar.width) return;
+  write(drawing, length, {bar.x + bar.width / 2, middle}, kTagText, Weight::SemiBold, Ink::Canvas,
+        Align::Center);
+  if (width + ends + 32 > bar.width) return;
+  write(drawing, from, {bar.x + 6, middle}, kTagText, Weight::Medium, Ink::Canvas);
+  write(drawing, to, {bar.right() - 6, middle}, kTagText, Weight::Medium, Ink::Canvas,
+        Align::Right);
+}
+
+constexpr float kFlagName = 110;  // px of a mark's name at most
+
+std::string flag_name(const TimeMark& mark) { return fit_text(mark.name, kFlagName, 10); }
+
+// Where a mark's flag and name lie; empty where none of it is shown.
+Rect flag_of(const Rect& ruler, const Viewport& v, const TimeMark& mark) {
+  if (!shows(v, mark.from)) return {};
+  const float name = mark.name.empty() ? 0 : 4 + text_width(flag_name(mark), 10);
+  return {x_in(v, mark.from), ruler.y + 4, 9 + name, 8};
+}
+
+// A pole on the ruler with a flag to the right of it; of a range also a bar to its end.
+void draw_flag(Drawing& drawing, const Rect& ruler, const Viewport& v, const TimeMark& mark,
+               std::uint64_t tag) {
+  const Style style{.ink = Ink::Warn, .item = {ItemKind::Other, tag}};
+  const float x = x_in(v, mark.from), top = ruler.y + 4, bottom = ruler.bottom();
+  line(drawing, {x, top}, {x, bottom}, style);
+  polygon(drawing, {{x, top}, {x + 9, top}, {x + 7, top + 3}, {x + 9, top + 7}, {x, top + 7}},
+          style);
+  const float right = std::min(x_in(v, mark.to), v.plot.right());
+  const float left = std::max(x, v.plot.x);
+  if (right - left > 1) fill(drawing, {left, bottom - 3, right - left, 3}, style);
+  if (!mark.name.empty() && x >= v.plot.x)
+    write(drawing, flag_name(mark), {x + 13, top + 4}, 10, Weight::Medium, Ink::Warn);
+}
+
+}  // namespace
+
+Rect plot_of(const Rect& area) {
+  return {area.x + kGutter, area.y, std::max(0.f, area.width - kGutter - kPlotMargin), area.height};
+}
+
+Viewport viewport_of(const Rect& area, const ViewState& state, Instant end) {
+  const TimeRange shown = state.shown.value_or(TimeRange{Instant{0}, end});
+  return {plot_of(area), shown.from, std::max(shown.to, shown.from + Duration{1}), state.scroll};
+}
+
+float cut_x(const Viewport& v, Instant t) {
+  const double low = double{v.plot.x} - kBeyondPlot, high = double{v.plot.right()} + kBeyondPlot;
+  return static_cast<float>(std::clamp(x_of(v, t), low, high));
+}
+
+Extent extent(const Viewport& v, Instant start, Instant end) {
+  return {cut_x(v, start), cut_x(v, end)};
+}
+
+void draw_ruler(Drawing& drawing, const Rect& area, const Viewport& v, const ViewState& state,
+                Instant end) {
+  std::vector<Rect> covered = {range_bar(area, v, state), cursor_tag(area, v, state, end)};
+  for (const TimeMark& mark : state.marks) covered.push_back(flag_of(area, v, mark));
+  line(drawing, {area.x, area.bottom() - 0.5f}, {area.right(), area.bottom() - 0.5f},
+       {.ink = Ink::Border});
+  for (const Tick& tick : time_axis(v).ticks) {
+    const float x = x_in(v, tick.at);
+    const float height = tick.major ? 7.f : 4.f;
+    line(drawing, {x, area.bottom() - height}, {x, area.bottom()},
+         {.ink = tick.major ? Ink::Axis : Ink::BorderStrong});
+    if (!tick.major) continue;
+    // Labels stay inside the plot: the first and the last lean inwards.
+    const float half = text_width(tick.label, 10) / 2;
+    const float middle =
+        std::clamp(x, v.plot.x + half, std::max(v.plot.x + half, v.plot.right() - half));
+    const bool free = std::none_of(covered.begin(), covered.end(), [&](const Rect& tag) {
+      return tag.width > 0 && middle + half > tag.x && middle - half < tag.right();
+    });
+    if (free)
+      write(drawing, tick.label, {middle, area.y + 8}, 10, Weight::Medium, Ink::Text2,
+            Align::Center);
+  }
+}
+
+void draw_grid(Drawing& drawing, const Rect& area, const Viewport& v) {
+  for (const Tick& tick : time_axis(v).ticks)
+    if (tick.major)
+      line(drawing, {x_in(v, tick.at), area.y}, {x_in(v, tick.at), area.bottom()},
+           {.ink = Ink::Grid});
+}
+
+void draw_time_marks(Drawing& drawing, const Rect& area, const Viewport& v,
+                     const ViewState& state) {
+  const ClipScope clip(drawing, {v.plot.x - 1, area.y, v.plot.width + 2, area.height});
+  for (const TimeMark& mark : state.marks) {
+    if (mark.to < v.from || mark.from > v.to) continue;
+    const float left = x_in(v, mark.from), right = x_in(v, mark.to);
+    fill(drawing, {left, area.y, right - left, area.height}, {.ink = Ink::Warn, .alpha = 0.05f});
+    for (const float x : {left, right})
+      line(drawing, {x, area.y}, {x, area.bottom()}, {.ink = Ink::Warn, .alpha = 0.7f});
+  }
+  if (state.range) {
+    const float left = x_in(v, state.range->from), right = x_in(v, state.range->to);
+    fill(drawing, {left, area.y, right - left, area.height}, {.ink = Ink::Range, .alpha = 0.06f});
+    for (const float x : {left, right})
+      line(drawing, {x, area.y}, {x, area.bottom()}, {.ink = Ink::Cursor});
+  }
+  if (state.cursor && shows(v, *state.cursor)) {
+    const float x = x_in(v, *state.cursor);
+    line(drawing, {x, area.y}, {x, area.bottom()},
+         {.ink = Ink::Cursor, .dash_on = 2, .dash_off = 2});
+  }
+}
+
+void draw_time_tags(Drawing& drawing, const Rect& ruler, const Viewport& v, const ViewState& state,
+                    Instant end) {
+  for (std::size_t i = 0; i < state.marks.size(); ++i)
+    if (state.marks[i].to >= v.from && state.marks[i].from <= v.to)
+      draw_flag(drawing, ruler, v, state.marks[i], mark_tag(i));
+  if (state.range) draw_range_bar(drawing, range_bar(ruler, v, state), *state.range, end);
+  const Rect tag = cursor_tag(ruler, v, state, end);
+  if (tag.width > 0)
+    draw_tag(drawing, instant_text(*state.cursor, end), {tag.x, tag.y + tag.height / 2}, tag.height,
+             Ink::Cursor, Ink::Canvas);
+}
+
+Hover describe_mark(const ViewState& state, Item item, Instant end) {
+  if (item.kind != ItemKind::Other || item.tag < kMarkTag) return {};
+  const std::uint64_t index = item.tag - kMarkTag;
+  if (index >= state.marks.size()) return {};
+  const TimeMark& mark = state.marks[index];
+  const bool moment = mark.to <= mark.from;
+  return {mark.name.empty() ? "Mark" : mark.name,
+          moment ? "moment" : "range",
+          moment ? instant_text(mark.from, end) : format_duration(mark.to - mark.from),
+          {moment ? "kept with the plan"
+                  : instant_text(mark.from, end) + " to " + instant_text(mark.to, end)}};
+}
+
+std::string instant_text(Instant t, Duration whole) {
+  const auto fits = [&](const Unit& unit) { return std::abs(whole.count()) >= unit.ns; };
+  const auto found = std::find_if(kUnits.begin(), kUnits.end(), fits);
+  const Unit& unit = found == kUnits.end() ? kUnits.back() : *found;
+  char digits[64];
+  const double value = static_cast<double>(std::abs(t.count())) / static_cast<double>(unit.ns);
+  std::snprintf(digits, sizeof digits, "%.*f %s", unit.ns == 1 ? 0 : 3, value, unit.name);
+  return (t.count() < 0 ? "\u2212" : "") + std::string(digits);
+}
+
+void write(Drawing& drawing, std::string words, Point at, float size, Weight weight, Ink ink,
+           Align align) {
+  text(drawing, {std::move(words), at, size, weight, Face::Sans, align}, {.ink = ink});
+}
+
+float tag_width(const std::string& words) {
+  return text_width(words, kTagText, Weight::SemiBold) + 2 * kTagPadding;
+}
+
+Rect draw_tag(Drawing& drawing, const std::string& words, Point at, float height, Ink background,
+              Ink ink) {
+  const Rect box{at.x, at.y - height / 2, tag_width(words), height};
+  fill(drawing, box, {.ink = background});
+  outline(drawing, box, {.ink = Ink::BorderStrong});
+  write(drawing, words, {at.x + kTagPadding, at.y}, kTagText, Weight::SemiBold, ink);
+  return box;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "core/result/figures.h"
+#include "visualizers/energy/energy_view.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr double kDay = 86400, kHour = 3600, kMillion = 1e6;
+
+struct State {
+  const char* name;
+  Duration Breakdown::* time;
+  Ink ink;
+};
+// Exposed communication is told as one; it stands before what is idle.
+constexpr State kComputing[] = {
+    {"forward", &Breakdown::forward, Ink::Forward},
+    {"backward", &Breakdown::backward, Ink::Backward},
+    {"recompute", &Breakdown::recompute, Ink::Recompute},
+    {"optimizer", &Breakdown::optimizer, Ink::Optimizer},
+};
+constexpr State kWaiting[] = {
+    {"host", &Breakdown::host, Ink::Swap},
+    {"allocator", &Breakdown::allocator, Ink::Swap},
+    {"bubble", &Breakdown::bubble, Ink::Idle},
+};
+
+Banded<double> times(const Banded<Duration>& step, double steps, double unit) {
+  return {to_seconds(step.value) * steps / unit, to_seconds(step.low) * steps / unit,
+          to_seconds(step.high) * steps / unit, step.basis};
+}
+
+EnergyCost cost_of(const EnergyModel& model, const EnergyState& state, std::string name,
+                   double steps) {
+  EnergyCost cost{std::move(name), steps, times(model.step, steps, kDay), {}, {}};
+  const auto devices = static_cast<double>(model.devices);
+  if (model.energy) {
+    const double times = steps * std::max(1.0, state.overhead);
+    cost.energy = Banded<Joules>{model.energy->value * times, model.energy->low * times,
+                                 model.energy->high * times, model.energy->basis};
+  }
+  const double hours = devices / kHour * steps;
+  if (state.price) {
+    cost.money = Banded<double>{hours * to_seconds(model.step.value) * *state.price,
+                                hours * to_seconds(model.step.low) * *state.price,
+                                hours * to_seconds(model.step.high) * *state.price,
+                                "the step's range at the price that was given"};
+  } else if (model.price_low && model.price_high) {
+    const double low = model.price_low->value, high = model.price_high->value;
+    cost.money = Banded<double>{hours * to_seconds(model.step.value) * (low + high) / 2,
+                                hours * to_seconds(model.step.low) * low,
+                                hours * to_seconds(model.step.high) * high,
+                                "between the low and the high price of an hour of this device"};
+  }
+  return cost;
+}
+
+std::string decimal(double value) { return band_number({value, value, value, {}}, "").value; }
+
+}  // namespace
+
+EnergyModel energy_model(const Experiment& e) {
+  EnergyModel model;
+  const Result& result = e.result;
+  const Device& device = e.workload.scenario.cluster.device;
+  model.devices = e.workload.scenario.cluster.count;
+  model.replicas = std::max<std::int64_t>(1, model.devices / std::max(1, e.program.devices));
+  model.device = device.name;
+  model.rank_word = e.program.stages > e.program.devices ? "Rank" : "Stage";
+  model.power = device.power;
+  model.draw = result.power;
+  model.energy = result.energy;
+  model.price_low = device.price_low;
+  model.price_high = device.price_high;
+  model.step = result.step;
+  model.counts_tokens = result.counts_tokens;
+  model.units = result.counts_tokens ? result.tokens_per_step : result.samples_per_step;
+  model.ranks = rank_breakdowns(e);
+  if (model.step.value.count() <= 0 && !model.ranks.empty())
+    model.step = {model.ranks.front().sum(), model.ranks.front().sum(), model.ranks.front().sum(),
+                  ""};
+  DeviceTime all;
+  for (const Breakdown& rank : model.ranks) all += device_time(rank);
+  model.busy = all.total() > 0 ? (all.computing + all.streaming) / all.total() : 0;
+  return model;
+}
+
+std::optional<double> parse_budget(std::string_view words, double low, double high) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  std::string_view rest = words.substr(static_cast<std::size_t>(end - words.data()));
+  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  if (!rest.empty()) {
+    constexpr std::string_view kLetters = "KMBT";
+    const std::size_t letter = kLetters.find(rest.front());
+    if (rest.size() != 1 || letter == std::string_view::npos) return std::nullopt;
+    value *= std::pow(1e3, static_cast<double>(letter + 1));
+  }
+  return value >= low && value <= high ? std::optional(value) : std::nullopt;
+}
+
+std::vector<EnergyPart> energy_parts(const EnergyModel& model, std::size_t rank) {
+  std::vector<EnergyPart> parts;
+  const Breakdown& whole = model.ranks[rank];
+  const auto add = [&](const State& state, Duration time) {
+    if (time.count() <= 0) return;
+    Breakdown alone;
+    alone.*state.time = time;
+    const DeviceTime devices = device_time(alone) * static_cast<double>(model.replicas);
+    parts.push_back({state.name, state.ink, state.ink == Ink::Idle, time,
+                     model.draw ? energy_of(*model.draw, devices).value : Joules{}});
+  };
+  for (const State& state : kComputing) add(state, whole.*state.time);
+  add({"exposed communication", &Breakdown::data_parallel, Ink::Communication},
+      whole.exposed_communication());
+  for (const State& state : kWaiting) add(state, whole.*state.time);
+  return parts;
+}
+
+std::vector<EnergyCost> energy_costs(const EnergyModel& model, const EnergyState& state) {
+  std::vector<EnergyCost> costs = {cost_of(model, state, "One step", 1)};
+  if (model.units <= 0) return costs;
+  const std::string unit = model.counts_tokens ? " tokens" : " samples";
+  costs.push_back(cost_of(model, state, "1 million" + unit, kMillion / model.units));
+  if (state.budget > 0)
+    costs.push_back(
+        cost_of(model, state, format_large(state.budget) + unit, state.budget / model.units));
+  return costs;
+}
+
+std::vector<std::string> energy_sources(const EnergyModel& model, const EnergyState& state) {
+  std::vector<std::string> lines;
+  const Watts power = model.power.value;
+  if (power.value > 0)
+    lines.push_back("board limit: " + decimal(power.value) + " W a device (" + model.power.source +
+                    ")");
+  else
+    lines.push_back("missing: the power of " + model.device +
+                    "; give the device a power in its file, and energy is told");
+  if (model.draw) {
+    const auto watts = [](const Banded<Watts>& draw) {
+      return band_number({draw.value.value, draw.low.value, draw.high.value, {}}, "W").text();
+    };
+    const PowerDraw& draw = *model.draw;
+    lines.push_back("idle: " + watts(draw.idle) + " (" + draw.idle.basis + ")");
+    lines.push_back("exposed communication: " + watts(draw.communicating) +
+                    "; kernels bound by memory: " + watts(draw.streaming) +
+                    "; computing: " + watts(draw.computing) + " (" + draw.computing.basis + ")");
+  }
+  if (state.price)
+    lines.push_back("price: " + decimal(*state.price) + " $ a device hour, as given");
+  else if (model.price_low && model.price_high)
+    lines.push_back("price: " + decimal(model.price_low->value) + " to " +
+                    decimal(model.price_high->value) + " $ a device hour (" +
+                    model.price_low->source + ")");
+  else
+    lines.push_back("missing: a price for an hour of " + model.device +
+                    "; give one, and money is told");
+  if (state.overhead > 1)
+    lines.push_back("overhead of the building: \u00D7 " + decimal(state.overhead) + ", as given");
+  else
+    lines.push_back("overhead of the building (PUE) is not counted: it depends on the site");
+  lines.push_back("left out: hosts, network and storage; failures, checkpoints and restarts");
+  return lines;
+}
+
+}  // namespace trainyard

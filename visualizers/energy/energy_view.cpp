@@ -1,0 +1,264 @@
+#include "visualizers/energy/energy_view.h"
+
+#include <algorithm>
+
+#include "visualizers/chart/time_plot.h"
+#include "visualizers/drawing/text_metrics.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kHeader = 26, kRow = 26, kLowestRow = 3, kCostRow = 58, kCosts = 380, kName = 92;
+
+// Words that fit a width, line by line.
+std::vector<std::string> lines_of(const std::string& words, float width, float size) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t end = std::min(words.find(' ', at), words.size());
+    const std::string word = words.substr(at, end - at);
+    const std::string longer = line.empty() ? word : line + " " + word;
+    if (!line.empty() && text_width(longer, size, Weight::Regular) > width) {
+      lines.push_back(line);
+      line = word;
+    } else {
+      line = longer;
+    }
+    at = end + 1;
+  }
+  if (!line.empty()) lines.push_back(line);
+  return lines;
+}
+
+std::string energy_text(const EnergyModel& model, const EnergyPart& part) {
+  if (!model.draw) return format_step_time(part.time) + " of each device";
+  return band_text(Banded<Joules>{part.energy, part.energy, part.energy, {}}).value;
+}
+
+double weight_of(const EnergyModel& model, const EnergyPart& part) {
+  return model.draw ? part.energy.value : to_seconds(part.time);
+}
+
+double highest(const EnergyModel& model) {
+  double most = 0;
+  for (std::size_t rank = 0; rank < model.ranks.size(); ++rank) {
+    double sum = 0;
+    for (const EnergyPart& part : energy_parts(model, rank)) sum += weight_of(model, part);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+void draw_rank(Drawing& drawing, const Rect& row, const EnergyModel& model, std::size_t rank,
+               double most, const EnergyState& state) {
+  const Item item{ItemKind::Lane, rank};
+  float x = row.x + kName;
+  const float room = row.width - kName - 84;
+  const Rect bar{x, row.y, room, std::max(2.f, row.height - (row.height > 8 ? 6 : 1))};
+  double sum = 0;
+  for (const EnergyPart& part : energy_parts(model, rank)) {
+    const auto width = static_cast<float>(weight_of(model, part) / most) * room;
+    const Rect rect{x, bar.y, width, bar.height};
+    if (part.idle) {
+      fill(drawing, rect, {.ink = Ink::Canvas, .item = item});
+      hatch(drawing, rect, Pattern::Idle, item);
+    } else {
+      box(drawing, rect, {.ink = part.ink, .item = item});
+    }
+    x += width;
+    sum += weight_of(model, part);
+  }
+  if (state.selected == item)
+    outline(drawing, {bar.x - 2, bar.y - 2, x - bar.x + 4, bar.height + 4},
+            {.ink = Ink::Select, .stroke = 2});
+  if (row.height < 12) return;
+  const float middle = bar.y + bar.height / 2;
+  write(drawing, model.rank_word + " " + std::to_string(rank), {row.x, middle}, 11, Weight::Medium,
+        Ink::Text);
+  const EnergyPart whole{"", Ink::Text, false, model.ranks[rank].sum(), {sum}};
+  write(drawing, model.draw ? energy_text(model, whole) : format_step_time(whole.time),
+        {x + 8, middle}, 10.5f, Weight::Medium, Ink::Text2);
+}
+
+void draw_ranks(Drawing& drawing, const Rect& area, const EnergyModel& model,
+                const EnergyState& state) {
+  const double most = highest(model);
+  if (model.ranks.empty() || most <= 0) return;
+  const ClipScope clip(drawing, area);
+  write(drawing,
+        model.draw ? "Energy of one step by what the devices do, " + format_count(model.replicas) +
+                         (model.replicas == 1 ? " device a row" : " devices a row")
+                   : "Time of one step by what a device does; its power is not stated",
+        {area.x, area.y + 8}, 10.5f, Weight::Regular, Ink::Text2);
+  const float top = area.y + 24;
+  const float pitch = std::clamp(
+      (area.bottom() - top - 26) / static_cast<float>(model.ranks.size()), kLowestRow, kRow);
+  for (std::size_t rank = 0; rank < model.ranks.size(); ++rank) {
+    const float y = top + pitch * static_cast<float>(rank);
+    if (y + pitch > area.bottom() - 20) break;
+    draw_rank(drawing, {area.x, y, area.width, pitch}, model, rank, most, state);
+  }
+  float x = area.x + kName;
+  const float y =
+      std::min(area.bottom() - 8, top + pitch * static_cast<float>(model.ranks.size()) + 12);
+  for (const EnergyPart& part : energy_parts(model, 0)) {
+    const Rect swatch{x, y - 4.5f, 9, 9};
+    if (part.idle) {
+      outline(drawing, swatch, {.ink = Ink::BorderStrong});
+      hatch(drawing, swatch, Pattern::Idle);
+    } else {
+      box(drawing, swatch, {.ink = part.ink});
+    }
+    write(drawing, part.name, {x + 14, y}, 10.5f, Weight::Medium, Ink::Text2);
+    x += 28 + text_width(part.name, 10.5f);
+  }
+}
+
+void draw_costs(Drawing& drawing, const Rect& area, const EnergyModel& model,
+                const EnergyState& state) {
+  const ClipScope clip(drawing, area);
+  float y = area.y;
+  const std::vector<EnergyCost> costs = energy_costs(model, state);
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const EnergyCost& cost = costs[i];
+    const Item item{ItemKind::Legend, i};
+    const Rect card{area.x, y, area.width, kCostRow - 6};
+    fill(drawing, card, {.ink = Ink::Panel, .item = item});
+    outline(drawing, card, {.ink = state.selected == item ? Ink::Select : Ink::Border});
+    write(drawing, cost.name, {card.x + 10, y + 13}, 11, Weight::SemiBold, Ink::Text);
+    const std::string time =
+        i == 0 ? format_step_time(model.step.value)
+        : cost.days.value < 0.1
+            ? format_duration(seconds(cost.days.value * 86400))
+            : band_number({cost.days.value, cost.days.value, cost.days.value, {}}, "days").value;
+    write(drawing, time, {card.right() - 10, y + 13}, 10.5f, Weight::Medium, Ink::Text2,
+          Align::Right);
+    const auto figure = [&](const BandText& text, float left) {
+      write(drawing, text.value, {left, y + 29}, 12, Weight::SemiBold, Ink::Text);
+      if (!text.range.empty())
+        write(drawing, text.range, {left, y + 43}, 10, Weight::Regular, Ink::Text3);
+    };
+    if (cost.energy) figure(band_text(*cost.energy), card.x + 10);
+    if (cost.money) figure(band_number(*cost.money, "$"), card.x + card.width / 2);
+    y += kCostRow;
+  }
+  y += 6;
+  for (const std::string& source : energy_sources(model, state)) {
+    const bool missing = source.substr(0, 7) == "missing";
+    for (const std::string& line : lines_of(source, area.width - 10, 10)) {
+      if (y + 12 > area.bottom()) return;
+      write(drawing, line, {area.x, y + 6}, 10, Weight::Regular, missing ? Ink::Warn : Ink::Text3);
+      y += 14;
+    }
+    y += 4;
+  }
+}
+
+}  // namespace
+
+void draw_energy(Drawing& drawing, const Rect& area, const EnergyModel& model,
+                 const EnergyState& state) {
+  const ClipScope clip(drawing, area);
+  const Rect header{area.x, area.y, area.width, kHeader};
+  fill(drawing, header, {.ink = Ink::Header});
+  const float y = header.y + kHeader / 2;
+  write(drawing, "Energy and money", {area.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
+  const std::string words = format_count(model.devices) + " \u00D7 " + model.device +
+                            ", computing " + format_percent(model.busy) + " of the time";
+  write(drawing, fit_text(words, area.width - kGutter - 20, 10.5f, Weight::Regular),
+        {area.x + kGutter, y}, 10.5f, Weight::Regular, Ink::Text2);
+  const bool beside = area.width >= 760;
+  const float top = header.bottom() + 12, height = std::max(0.f, area.bottom() - top - 6);
+  if (beside) {
+    draw_ranks(drawing, {area.x + 10, top, area.width - kCosts - 44, height}, model, state);
+    draw_costs(drawing, {area.right() - kCosts - 10, top, kCosts, height}, model, state);
+  } else {
+    const float costs = std::min(height * 0.6f, 3 * kCostRow + 70);
+    draw_costs(drawing, {area.x + 10, top, area.width - 20, costs}, model, state);
+    draw_ranks(drawing, {area.x + 10, top + costs + 8, area.width - 20, height - costs - 8}, model,
+               state);
+  }
+}
+
+Hover describe_energy(const EnergyModel& model, const EnergyState& state, Item item) {
+  if (item.kind == ItemKind::Lane && item.tag < model.ranks.size()) {
+    Hover hover{model.rank_word + " " + std::to_string(item.tag),
+                format_count(model.replicas) + (model.replicas == 1 ? " device" : " devices"),
+                format_step_time(model.ranks[item.tag].sum()),
+                {}};
+    std::string words;
+    for (const EnergyPart& part : energy_parts(model, item.tag))
+      words += (words.empty() ? "" : ", ") + part.name + " " + energy_text(model, part);
+    hover.lines.push_back(words);
+    if (model.energy) hover.lines.push_back(model.energy->basis);
+    return hover;
+  }
+  const std::vector<EnergyCost> costs = energy_costs(model, state);
+  if (item.kind != ItemKind::Legend || item.tag >= costs.size()) return {};
+  const EnergyCost& cost = costs[item.tag];
+  Hover hover{cost.name,
+              format_count(static_cast<std::int64_t>(std::min(cost.steps + 0.5, 9e18))) +
+                  (cost.steps == 1 ? " step" : " steps"),
+              cost.energy ? band_text(*cost.energy).text() : "",
+              {}};
+  if (cost.money)
+    hover.lines.push_back(band_number(*cost.money, "$").text() + ", " + cost.money->basis);
+  if (cost.energy) hover.lines.push_back(cost.energy->basis);
+  hover.lines.push_back(
+      "energy = devices \u00D7 power \u00D7 time; money = devices \u00D7 hours "
+      "\u00D7 price");
+  return hover;
+}
+
+DataTable energy_table(const EnergyModel& model, const EnergyState& state) {
+  std::vector<std::vector<DataCell>> rows;
+  std::vector<Item> items;
+  const bool known = model.draw.has_value();
+  for (std::size_t rank = 0; rank < model.ranks.size(); ++rank)
+    for (const EnergyPart& part : energy_parts(model, rank)) {
+      rows.push_back({model.rank_word + " " + std::to_string(rank),
+                      part.name,
+                      part.time.count(),
+                      known ? DataCell{part.energy.value} : DataCell{},
+                      {},
+                      {},
+                      {},
+                      {},
+                      {},
+                      1.0});
+      items.push_back({ItemKind::Lane, rank});
+    }
+  std::size_t index = 0;
+  for (const EnergyCost& cost : energy_costs(model, state)) {
+    std::vector<DataCell> row = {std::string("all devices"), cost.name,
+                                 seconds(cost.days.value * 86400).count()};
+    const auto add = [&](bool there, double value, double low, double high) {
+      for (const double figure : {value, low, high}) {
+        DataCell& cell = row.emplace_back();
+        if (there) cell = figure;
+      }
+    };
+    const Banded<Joules> energy = cost.energy.value_or(Banded<Joules>{});
+    const Banded<double> money = cost.money.value_or(Banded<double>{});
+    add(cost.energy.has_value(), energy.value.value, energy.low.value, energy.high.value);
+    add(cost.money.has_value(), money.value, money.low, money.high);
+    row.emplace_back(cost.steps);
+    rows.push_back(std::move(row));
+    items.push_back({ItemKind::Legend, index++});
+  }
+  return listed_table("Energy and money",
+                      {{"of", DataUnit::Words},
+                       {"what", DataUnit::Words},
+                       {"time", DataUnit::Time},
+                       {"energy", DataUnit::Energy},
+                       {"energy, low", DataUnit::Energy},
+                       {"energy, high", DataUnit::Energy},
+                       {"money", DataUnit::Money},
+                       {"money, low", DataUnit::Money},
+                       {"money, high", DataUnit::Money},
+                       {"steps", DataUnit::Number}},
+                      std::move(rows), std::move(items));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,74 @@
+// Energy and money: what the devices of each pipeline rank draw in a step, by what they do, and
+// what a step and a whole training cost, with their ranges and where the figures are from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/banded.h"
+#include "core/result/experiment.h"
+#include "visualizers/chart/table.h"
+#include "visualizers/drawing/view_state.h"
+
+namespace trainyard {
+
+/// What a person says beyond the experiment.
+struct EnergyState {
+  double budget = 1e12;         // tokens of the training, or samples where the model has none
+  double overhead = 1;          // power usage effectiveness: a centre's energy over its devices'
+  std::optional<double> price;  // US dollars of a device hour; nothing: the catalogue's range
+  Item selected;
+};
+
+struct EnergyModel {
+  std::int64_t devices = 1, replicas = 1;  // replicas: devices behind each pipeline rank
+  std::string device, rank_word;           // "H100 SXM5"; "Stage"
+  Sourced<Watts> power;                    // board limit of one device; 0 = not stated
+  std::optional<PowerDraw> draw;           // of one device, by what it does
+  std::optional<Banded<Joules>> energy;    // of a step
+  std::optional<Sourced<double>> price_low, price_high;
+  Banded<Duration> step;
+  double units = 0;              // tokens, or samples, of a step
+  bool counts_tokens = true;     // else samples
+  std::vector<Breakdown> ranks;  // of the step, one a pipeline rank
+  double busy = 0;               // share of all device time that is computation
+};
+EnergyModel energy_model(const Experiment&);
+
+/// "15 T", "300B", "1.5e12": a count as people write it, within [low, high]; nothing where it is
+/// none.
+std::optional<double> parse_budget(std::string_view, double low, double high);
+
+/// What so many steps cost: the energy and the money of one, so many times.
+struct EnergyCost {
+  std::string name;  // "one step", "1.00 T tokens"
+  double steps = 1;
+  Banded<double> days;
+  std::optional<Banded<Joules>> energy;
+  std::optional<Banded<double>> money;
+};
+/// A step, a million tokens, the budget.
+std::vector<EnergyCost> energy_costs(const EnergyModel&, const EnergyState&);
+/// Where the figures are from, what is assumed, and which are missing.
+std::vector<std::string> energy_sources(const EnergyModel&, const EnergyState&);
+
+/// Joules of a rank's devices in a step, by state; 0 where the power is not known.
+struct EnergyPart {
+  std::string name;  // "forward", "bubble"
+  Ink ink = Ink::Forward;
+  bool idle = false;  // drawn as hatch
+  Duration time{};    // of one device
+  Joules energy{};    // of all the rank's devices
+};
+std::vector<EnergyPart> energy_parts(const EnergyModel&, std::size_t rank);
+
+/// Items: Lane, tag the rank; Legend, tag the index of a cost.
+void draw_energy(Drawing&, const Rect& area, const EnergyModel&, const EnergyState&);
+Hover describe_energy(const EnergyModel&, const EnergyState&, Item);
+/// Parts by rank, then the costs.
+DataTable energy_table(const EnergyModel&, const EnergyState&);
+
+}  // namespace trainyard

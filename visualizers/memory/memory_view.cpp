@@ -1,0 +1,392 @@
+#include "visualizers/memory/memory_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "visualizers/drawing/drawing_parts.h"
+#include "visualizers/drawing/text_metrics.h"
+#include "visualizers/time/memory_wave.h"
+#include "visualizers/time/timeline_model.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+constexpr float kHeadroom = 9;  // px between the top of a wave's area and the highest of capacity
+                                // and peak
+
+constexpr std::size_t kManySamples = 1'000'000;  // in sight together, so that one processor is not
+                                                 // enough
+
+float x_at(const Viewport& v, Instant t) { return static_cast<float>(x_of(v, t)); }
+
+struct LegendEntry {
+  const char* name;
+  Ink ink;
+};
+constexpr std::array<LegendEntry, 7> kLegend = {{{"context, workspace", Ink::MemoryContext},
+                                                 {"weights", Ink::MemoryWeights},
+                                                 {"optimizer", Ink::MemoryOptimizer},
+                                                 {"gradients", Ink::MemoryGradients},
+                                                 {"activations", Ink::MemoryActivations},
+                                                 {"recomputed", Ink::Recompute},
+                                                 {"communication", Ink::Communication}}};
+
+bool occurs(const CategoryBytes& bytes, Ink ink) {
+  for (std::size_t c = 0; c < bytes.size(); ++c)
+    if (ink_of(static_cast<Category>(c)) == ink && bytes[c].value > 0) return true;
+  return false;
+}
+
+std::string capacity_text(const MemoryModel& model) {
+  const Bytes capacity = model.experiment->result.capacity;
+  std::string words = "capacity " + format_bytes(capacity);
+  return words + " = " + format_count(capacity.value >> 20) + " MiB";
+}
+
+// What the large wave's areas are, in the order in which they lie on one another.
+std::vector<std::pair<std::string, Ink>> legend_of(const MemoryModel& model, DeviceId device,
+                                                   const MemoryStack* stack) {
+  std::vector<std::pair<std::string, Ink>> entries;
+  if (stack != nullptr) {
+    for (const StackBand& band : stack->bands)
+      if (std::any_of(band.bytes.begin(), band.bytes.end(), [](auto bytes) { return bytes > 0; }))
+        entries.emplace_back(band.name, band.ink);
+    return entries;
+  }
+  const MemoryWave& wave = model.experiment->waves[device.value];
+  for (const LegendEntry& entry : kLegend)
+    if (occurs(wave.samples[wave.peak].bytes, entry.ink))
+      entries.emplace_back(entry.name, entry.ink);
+  return entries;
+}
+
+void draw_bar(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
+              const MemoryStack* stack) {
+  const Rect& bar = layout.bar;
+  fill(drawing, bar, {.ink = Ink::Header});
+  const float y = bar.y + bar.height / 2;
+  write(drawing, "Memory", {bar.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
+  const std::string capacity = capacity_text(model);
+  const float end = bar.right() - kPlotMargin - text_width(capacity, 10.5f) - 12;
+  write(drawing, capacity, {bar.right() - kPlotMargin, y}, 10.5f, Weight::Medium, Ink::Text2,
+        Align::Right);
+  float x = layout.shown.plot.x;
+  for (const auto& [name, ink] : legend_of(model, layout.large, stack)) {
+    const std::string words = fit_text(name, 150, 10.5f, Weight::Medium);
+    const float width = 9 + 6 + text_width(words, 10.5f);
+    if (x + width > end) break;
+    box(drawing, {x, y - 4.5f, 9, 9},
+        {.ink = ink, .item = {ItemKind::Legend, static_cast<std::uint64_t>(ink)}});
+    write(drawing, words, {x + 15, y}, 10.5f, Weight::Medium, Ink::Text2);
+    x += width + 16;
+  }
+}
+
+// Round steps of 1, 2, 5 GiB and their tens, at least 20 px apart.
+double axis_step(const ByteScale& scale) {
+  for (double decade = 0.001;; decade *= 10)
+    for (const double digit : {1.0, 2.0, 5.0})
+      if (digit * decade * kGiB * scale.px_per_byte >= 20 || decade > 1e9) return digit * decade;
+}
+
+void draw_axis(Drawing& drawing, const Rect& area, const Rect& plot, const ByteScale& scale,
+               std::int64_t highest) {
+  const double step = axis_step(scale), top = static_cast<double>(highest) / kGiB;
+  const int steps = static_cast<int>(top / step);
+  const int decimals = step >= 1 ? 0 : static_cast<int>(std::ceil(-std::log10(step)));
+  for (int i = 0; i <= steps; ++i) {
+    const double value = i * step;
+    const float y = scale.y(static_cast<std::int64_t>(value * kGiB));
+    if (y < area.y + 16) break;
+    line(drawing, {plot.x, y}, {plot.right(), y}, {.ink = Ink::Grid});
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.*f", decimals, value);
+    const bool last =
+        i == steps || scale.y(static_cast<std::int64_t>((value + step) * kGiB)) < area.y + 16;
+    const float label_y = std::min(y, area.bottom() - 5);
+    write(drawing, std::string(digits) + (last ? " GiB" : ""), {plot.x - 8, label_y}, 10,
+          Weight::Medium, Ink::Text3, Align::Right);
+  }
+}
+
+void draw_capacity(Drawing& drawing, const Rect& plot, float y, float stroke) {
+  line(drawing, {plot.x, y}, {plot.right(), y},
+       {.ink = Ink::Text,
+        .stroke = stroke,
+        .dash_on = 6,
+        .dash_off = 3,
+        .item = {ItemKind::Capacity, 0}});
+}
+
+// "P3": by time among the device's clear crests.
+std::string crest_name(const MemoryModel& model, DeviceId device, std::size_t sample) {
+  const std::vector<std::size_t>& crests = model.crests[device.value];
+  const auto place = std::lower_bound(crests.begin(), crests.end(), sample);
+  return "P" + std::to_string(place - crests.begin() + 1);
+}
+
+// The other crests in sight, where they are few enough to be told apart.
+void draw_crests(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
+                 const MemoryModel& model, DeviceId device) {
+  constexpr std::ptrdiff_t kMost = 16;
+  const StepCurve& curve = model.totals[device.value];
+  const std::vector<std::size_t>& crests = model.crests[device.value];
+  const auto at_or_after = [&](Instant t) {
+    return std::lower_bound(crests.begin(), crests.end(), t, [&](std::size_t sample, Instant when) {
+      return Instant{curve.at[sample]} < when;
+    });
+  };
+  const auto first = at_or_after(v.from), last = at_or_after(v.to);
+  if (last - first > kMost) return;
+  for (auto crest = first; crest != last; ++crest) {
+    if (*crest == curve.peak) continue;
+    const float x = x_at(v, Instant{curve.at[*crest]});
+    const float tip = std::max(scale.y(curve.value[*crest]) - 1, plot.y + 7);
+    peak_marker(drawing, {x, tip}, {.ink = Ink::Text2});
+    if (tip - 13 > plot.y)
+      write(drawing, crest_name(model, device, *crest), {x, tip - 12}, 10, Weight::Medium,
+            Ink::Text2, Align::Center);
+  }
+}
+
+// The triangle and its tag, beside it where there is room; at the plot's edge when the peak lies
+// outside of it.
+void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
+               const MemoryModel& model, DeviceId device) {
+  const StepCurve& curve = model.totals[device.value];
+  const Instant at = peak_at(curve);
+  const Item item{ItemKind::Peak, device.value};
+  std::string words = crest_name(model, device, curve.peak) + " " +
+                      format_bytes({peak_bytes(curve)}) + " at " + instant_text(at, model.end);
+  const float x = x_at(v, at), tip = scale.y(peak_bytes(curve)) - 1;
+  const bool before = x<plot.x, after = x> plot.right();
+  if (before) words = "\u2190 " + words;
+  if (after) words += " \u2192";
+  const float width = tag_width(words);
+  float left = before ? plot.x + 4 : after ? plot.right() - width - 4 : x - width - 8;
+  if (left < plot.x + 2 && !before) left = std::min(x + 8, plot.right() - width - 2);
+  const float y = std::clamp(tip - 3, plot.y + 9, plot.bottom() - 9);
+  if (!before && !after) peak_marker(drawing, {x, tip}, {.ink = Ink::Text, .item = item});
+  const Rect tag = draw_tag(drawing, words, {left, y}, 16, Ink::TipBackground, Ink::Text);
+  fill(drawing, tag, {.ink = Ink::TipBackground, .alpha = 0, .item = item});
+}
+
+// What is spare under the capacity (or over it) at the crest, at the right end where the peak's tag
+// is not.
+void draw_headroom(Drawing& drawing, const Rect& plot, float limit, std::int64_t spare,
+                   bool tag_at_right) {
+  const std::string words = headroom_text(spare);
+  const Ink ink = spare < 0 ? Ink::Error : Ink::Ok;
+  const float width = text_width(words, 10.5f, Weight::Medium);
+  const float right = tag_at_right ? plot.x + width + 12 : plot.right() - 14;
+  const float y = std::min(limit + 10, plot.bottom() - 8);
+  fill(drawing, {right - width - 4, y - 8, width + 8, 16}, {.ink = Ink::Canvas, .alpha = 0.85f});
+  write(drawing, words, {right, y}, 10.5f, Weight::Medium, ink, Align::Right);
+}
+
+void draw_expanded_gutter(Drawing& drawing, const Rect& area, const MemoryModel& model,
+                          DeviceId device) {
+  const std::int64_t peak = peak_bytes(model.totals[device.value]);
+  const std::int64_t spare = model.experiment->result.capacity.value - peak;
+  write(drawing, rank_name(model.experiment->program, device), {area.x + 10, area.y + 16}, 11,
+        Weight::SemiBold, Ink::Text);
+  const bool worst = device == model.worst;
+  write(drawing, worst ? "worst device" : "peak", {area.x + 10, area.y + 31}, 10, Weight::Regular,
+        Ink::Text3);
+  const std::string reading = format_bytes({peak});
+  const std::size_t space = reading.find(' ');
+  const float width = text_width(reading.substr(0, space), 15, Weight::SemiBold);
+  write(drawing, reading.substr(0, space), {area.x + 10, area.y + 53}, 15, Weight::SemiBold,
+        Ink::Text);
+  write(drawing, reading.substr(space + 1), {area.x + 14 + width, area.y + 54}, 10, Weight::Regular,
+        Ink::Text2);
+  write(drawing, headroom_text(spare), {area.x + 10, area.y + 71}, 10.5f, Weight::Medium,
+        spare < 0 ? Ink::Error : Ink::Ok);
+  if (const Banded<Bytes>* band = peak_band(*model.experiment, device))
+    write(drawing, band_text(*band).range, {area.x + 10, area.y + 88}, 10, Weight::Regular,
+          Ink::Text2);
+}
+
+void draw_cursor_ring(Drawing& drawing, const Viewport& v, const ByteScale& scale,
+                      const StepCurve& curve, const ViewState& state) {
+  if (!state.cursor || *state.cursor < v.from || *state.cursor > v.to) return;
+  ring(drawing, {x_at(v, *state.cursor), scale.y(value_at(curve, *state.cursor))}, 3.5f,
+       {.ink = Ink::Cursor, .stroke = 1.5f});
+}
+
+// Capacity, peak and the end of its error bar.
+std::int64_t highest_of(const MemoryModel& model, DeviceId device) {
+  const Banded<Bytes>* band = peak_band(*model.experiment, device);
+  return std::max({model.experiment->result.capacity.value, peak_bytes(model.totals[device.value]),
+                   band == nullptr ? 0 : band->high.value});
+}
+
+ByteScale expanded_scale(const MemoryLayout& layout, const MemoryModel& model) {
+  return scale_of(layout.expanded, highest_of(model, layout.large), kHeadroom);
+}
+
+// How far the peak may be off, beside its triangle.
+void draw_peak_bar(Drawing& drawing, const MemoryModel& model, DeviceId device, float x,
+                   const ByteScale& scale, float cap) {
+  const Banded<Bytes>* band = peak_band(*model.experiment, device);
+  if (band == nullptr) return;
+  const Point low{x, scale.y(band->low.value)}, high{x, scale.y(band->high.value)};
+  const bool over = band->high > model.experiment->result.capacity;
+  whisker(drawing, low, high, cap, {.ink = Ink::Canvas, .stroke = 3});
+  whisker(drawing, low, high, cap,
+          {.ink = over ? Ink::Warn : Ink::Text,
+           .stroke = 1.2f,
+           .item = {ItemKind::Peak, device.value}});
+}
+
+Rect expanded_plot(const MemoryLayout& layout) {
+  return {layout.shown.plot.x, layout.expanded.y, layout.shown.plot.width, layout.expanded.height};
+}
+
+void draw_expanded(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
+                   const MemoryStack* stack, const ViewState& state) {
+  const Rect& area = layout.expanded;
+  const ClipScope clip(drawing, area);
+  const Rect plot = expanded_plot(layout);
+  const std::int64_t capacity = model.experiment->result.capacity.value;
+  const ByteScale scale = expanded_scale(layout, model);
+  draw_expanded_gutter(drawing, area, model, layout.large);
+  draw_axis(drawing, area, plot, scale, highest_of(model, layout.large));
+  draw_grid(drawing, plot, layout.shown);
+  line(drawing, {area.x, area.bottom() - 0.5f}, {area.right(), area.bottom() - 0.5f},
+       {.ink = Ink::Border});
+  const ClipScope inside(drawing, plot);
+  WavePainter painter(drawing, model, layout.large, layout.shown, state.scale);
+  if (stack == nullptr)
+    painter.stack(plot, scale);
+  else
+    painter.stack(plot, scale, *stack);
+  painter.top_line(plot, scale, 1.2f, Ink::Text);
+  painter.overflow(plot, scale, capacity);
+  draw_capacity(drawing, plot, scale.y(capacity), 1.4f);
+}
+
+// What is read off the large wave; over range and cursor, so that neither crosses the words.
+void draw_readings(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
+                   const ViewState& state) {
+  const ClipScope clip(drawing, layout.expanded);
+  const Rect plot = expanded_plot(layout);
+  const StepCurve& curve = model.totals[layout.large.value];
+  const std::int64_t capacity = model.experiment->result.capacity.value;
+  const ByteScale scale = expanded_scale(layout, model);
+  const bool peak_right = x_at(layout.shown, peak_at(curve)) > plot.x + plot.width * 0.75f;
+  draw_cursor_ring(drawing, layout.shown, scale, curve, state);
+  draw_headroom(drawing, plot, scale.y(capacity), capacity - peak_bytes(curve), peak_right);
+  if (const float x = x_at(layout.shown, peak_at(curve)); x >= plot.x && x <= plot.right())
+    draw_peak_bar(drawing, model, layout.large, std::clamp(x, plot.x + 4, plot.right() - 4), scale,
+                  7);
+  draw_crests(drawing, plot, layout.shown, scale, model, layout.large);
+  draw_peak(drawing, plot, layout.shown, scale, model, layout.large);
+}
+
+void draw_compact_row(Drawing& drawing, const Rect& row, const MemoryLayout& layout,
+                      const MemoryModel& model, DeviceId device, const ViewState& state) {
+  const StepCurve& curve = model.totals[device.value];
+  const std::int64_t capacity = model.experiment->result.capacity.value, peak = peak_bytes(curve);
+  const Rect plot{layout.shown.plot.x, row.y + 2, layout.shown.plot.width, row.height - 6};
+  const ByteScale scale = scale_of(plot, highest_of(model, device), 1);
+  const float y = row.y + row.height / 2;
+  const bool selected = state.selected == Item{ItemKind::Wave, device.value};
+  write(drawing, rank_name(model.experiment->program, device), {row.x + 10, y}, 11,
+        selected ? Weight::SemiBold : Weight::Medium, Ink::Text);
+  write(drawing, format_bytes({peak}), {row.x + kGutter - 8, y}, 10, Weight::Medium,
+        peak > capacity ? Ink::Error : Ink::Text2, Align::Right);
+  const ClipScope clip(drawing, {plot.x, row.y, plot.width, row.height});
+  fill(drawing, plot, {.ink = Ink::Canvas, .alpha = 0, .item = {ItemKind::Wave, device.value}});
+  WavePainter painter(drawing, model, device, layout.shown, state.scale);
+  painter.summary(plot, scale);
+  painter.top_line(plot, scale, 1, Ink::MemoryGradients);
+  painter.overflow(plot, scale, capacity);
+  draw_capacity(drawing, plot, scale.y(capacity), 1);
+  // A smaller triangle than the large wave's; kept inside the row.
+  const float x = x_at(layout.shown, peak_at(curve)), tip = std::max(scale.y(peak), row.y + 5);
+  polygon(drawing, {{x - 3, tip - 5}, {x + 3, tip - 5}, {x, tip}},
+          {.ink = Ink::Text, .item = {ItemKind::Peak, device.value}});
+  draw_peak_bar(drawing, model, device, x, scale, 5);
+  draw_cursor_ring(drawing, layout.shown, scale, curve, state);
+}
+
+struct CompactRow {
+  DeviceId device;
+  Rect at;
+};
+
+std::vector<CompactRow> compact_rows(const MemoryLayout& layout, const ViewState& state) {
+  std::vector<CompactRow> rows;
+  const Rect& area = layout.compact;
+  float y = area.y - state.scroll;
+  for (const DeviceId device : layout.others) {
+    if (y + kWaveCompact > area.y && y < area.bottom())
+      rows.push_back({device, {area.x, y, area.width, kWaveCompact}});
+    y += kWaveCompact;
+  }
+  return rows;
+}
+
+// Long waves on all processors, as samples far from one another take long to be fetched.
+void draw_compact(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
+                  const ViewState& state) {
+  const ClipScope clip(drawing, layout.compact);
+  const std::vector<CompactRow> rows = compact_rows(layout, state);
+  std::size_t samples = 0;
+  for (const CompactRow& row : rows) samples += model.totals[row.device.value].at.size();
+  const auto draw = [&](Drawing& on, const CompactRow& row) {
+    draw_compact_row(on, row.at, layout, model, row.device, state);
+  };
+  if (samples < kManySamples) {
+    for (const CompactRow& row : rows) draw(drawing, row);
+    return;
+  }
+  draw_in_parallel(drawing, rows.size(),
+                   [&](Drawing& part, std::size_t i) { draw(part, rows[i]); });
+}
+
+}  // namespace
+
+float memory_height(const MemoryModel& model) {
+  return kSectionBar + kWaveExpanded +
+         kWaveCompact * static_cast<float>(std::max<std::size_t>(1, model.totals.size()) - 1);
+}
+
+MemoryLayout memory_layout(const MemoryModel& model, const Rect& area, const ViewState& state) {
+  MemoryLayout layout;
+  layout.bar = {area.x, area.y, area.width, kSectionBar};
+  layout.expanded = {area.x, layout.bar.bottom(), area.width, kWaveExpanded};
+  const float top = layout.expanded.bottom();
+  layout.compact = {area.x, top, area.width, std::max(0.f, area.bottom() - top)};
+  const bool chosen = state.expanded && state.expanded->value < model.totals.size();
+  layout.large = chosen ? *state.expanded : model.worst;
+  for (std::uint32_t d = 0; d < model.totals.size(); ++d)
+    if (DeviceId{d} != layout.large) layout.others.push_back(DeviceId{d});
+  layout.shown = viewport_of(area, state, model.end);
+  return layout;
+}
+
+void draw_memory(Drawing& drawing, const Rect& area, const MemoryModel& model,
+                 const ViewState& state) {
+  if (model.totals.empty()) return;
+  const ClipScope clip(drawing, area);
+  const MemoryLayout layout = memory_layout(model, area, state);
+  const std::shared_ptr<const MemoryStack> stack =
+      state.stack_by == StackBy::Category ? nullptr
+                                          : stack_of(*model.experiment, layout.large, state);
+  draw_bar(drawing, layout, model, stack.get());
+  draw_expanded(drawing, layout, model, stack.get(), state);
+  draw_compact(drawing, layout, model, state);
+  const Rect plots{area.x, layout.expanded.y, area.width, area.bottom() - layout.expanded.y};
+  draw_time_marks(drawing, plots, layout.shown, state);
+  draw_readings(drawing, layout, model, state);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,516 @@
+#include "visualizers/plans/pareto_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+
+#include "visualizers/chart/time_plot.h"
+#include "visualizers/drawing/text_metrics.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kLeft = 62, kRight = 16, kTop = 34, kBottom = 40;
+constexpr float kCell = 6;        // px of a density's cells
+constexpr double kWideRange = 8;  // high over low beyond which an axis is logarithmic
+constexpr std::uint64_t kOverBit = std::uint64_t{1} << 40;
+
+bool is_stair(ParetoFate fate) { return fate == ParetoFate::Front || fate == ParetoFate::Best; }
+
+// What the front and the capacity need, and some of what lies around them.
+ParetoScale scale_of(const ParetoModel& model, ParetoAxis axis) {
+  double low = std::numeric_limits<double>::max(), high = 0, least = low, most = 0;
+  const auto take = [&](const ParetoPoint& p) {
+    const double v = value_of(model, p, axis);
+    if (v > 0) low = std::min(low, v), high = std::max(high, v);
+  };
+  for (const std::size_t i : model.front) take(model.points[i]);
+  for (const ParetoLetter& letter : model.letters) take(model.points[letter.point]);
+  for (const ParetoPoint& p : model.points) {
+    const double v = value_of(model, p, axis);
+    most = std::max(most, v);
+    if (v > 0) least = std::min(least, v);
+    if (model.front.empty()) take(p);
+  }
+  if (high <= 0) return {0, 1, false};
+  if (axis == ParetoAxis::Memory && model.capacity > 0) {
+    high = std::max(high, model.capacity);
+    high = std::min(std::max(high * 1.04, model.capacity * 1.7), std::max(most, high) * 1.04);
+    low *= 0.88;
+  } else if (axis == ParetoAxis::Rate) {
+    low = std::min(low, high / 2.2) * 0.9;
+    high *= 1.07;
+  } else {
+    high = std::min(std::max(high * 1.06, low * 2.3), std::max(most, high) * 1.06);
+    // Quicker plans that do not fit show what more memory would buy.
+    low = std::max(least, 0.7 * low) * 0.95;
+  }
+  if (high <= low) low = high * 0.9, high *= 1.1;
+  return {low, high, high > kWideRange * low};
+}
+
+struct Unit {
+  double size;
+  const char* name;
+};
+Unit unit_of(ParetoAxis axis, double high) {
+  switch (axis) {
+    case ParetoAxis::Memory:
+      return high >= 1 << 30 ? Unit{1 << 30, "GiB"} : Unit{1 << 20, "MiB"};
+    case ParetoAxis::Step:
+      return high >= 0.9 ? Unit{1, "s"} : high >= 9e-4 ? Unit{1e-3, "ms"} : Unit{1e-6, "\u00B5s"};
+    case ParetoAxis::Money:
+      return {1, "$"};
+    case ParetoAxis::Rate:
+      return high >= 1e6 ? Unit{1e6, "million"} : high >= 1e3 ? Unit{1e3, "thousand"} : Unit{1, ""};
+  }
+  return {1, ""};
+}
+
+// Values of 1, 2 or 5 times a power of ten in the unit.
+std::vector<double> ticks(const ParetoScale& scale, double unit, int most) {
+  std::vector<double> found;
+  const double low = scale.low / unit, high = scale.high / unit;
+  if (scale.logarithmic) {
+    for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high; decade *= 10)
+      for (const double digit : {1.0, 2.0, 5.0})
+        if (decade * digit >= low && decade * digit <= high) found.push_back(decade * digit * unit);
+    return found;
+  }
+  double step = std::pow(10, std::floor(std::log10((high - low) / most)));
+  for (const double times : {2.0, 2.5, 2.0})
+    if ((high - low) / step > most) step *= times;
+  for (double n = std::ceil(low / step); n * step <= high; ++n) found.push_back(n * step * unit);
+  return found;
+}
+
+std::string tick_text(double value) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.6g", value);
+  return digits;
+}
+
+void draw_axes(Drawing& drawing, const Rect& area, const ParetoPlot& plot,
+               const ParetoState& state) {
+  const Rect& r = plot.rect;
+  const Unit x = unit_of(state.x, plot.x.high), y = unit_of(state.y, plot.y.high);
+  const int columns = std::max(2, static_cast<int>(r.width / 80)),
+            rows = std::max(2, static_cast<int>(r.height / 44));
+  for (const double value : ticks(plot.x, x.size, columns)) {
+    const float px = plot.at(value, plot.y.low).x;
+    line(drawing, {px, r.y}, {px, r.bottom()}, {.ink = Ink::Grid});
+    write(drawing, tick_text(value / x.size), {px, r.bottom() + 11}, 10, Weight::Medium, Ink::Text2,
+          Align::Center);
+  }
+  for (const double value : ticks(plot.y, y.size, rows)) {
+    const float py = plot.at(plot.x.low, value).y;
+    line(drawing, {r.x, py}, {r.right(), py}, {.ink = Ink::Grid});
+    write(drawing, tick_text(value / y.size), {r.x - 7, py}, 10, Weight::Medium, Ink::Text2,
+          Align::Right);
+  }
+  const auto titled = [](ParetoAxis axis, const Unit& unit) {
+    std::string words(title_of(axis));
+    return unit.name[0] == '\0' ? words : words + ", " + unit.name;
+  };
+  write(drawing, titled(state.x, x), {r.x + r.width / 2, r.bottom() + 28}, 10.5f, Weight::Medium,
+        Ink::Text2, Align::Center);
+  write(drawing, titled(state.y, y), {area.x + 10, area.y + 15}, 10.5f, Weight::Medium, Ink::Text2);
+}
+
+std::vector<Point> corners(std::size_t family, Point at, float r) {
+  switch (family % kParetoShapes) {
+    case 1:
+      return {{at.x - r * 0.9f, at.y - r * 0.9f},
+              {at.x + r * 0.9f, at.y - r * 0.9f},
+              {at.x + r * 0.9f, at.y + r * 0.9f},
+              {at.x - r * 0.9f, at.y + r * 0.9f}};
+    case 2:
+      return {{at.x, at.y - r * 1.3f},
+              {at.x + r * 1.3f, at.y},
+              {at.x, at.y + r * 1.3f},
+              {at.x - r * 1.3f, at.y}};
+    case 3:
+      return {{at.x, at.y - r * 1.2f},
+              {at.x + r * 1.15f, at.y + r * 0.9f},
+              {at.x - r * 1.15f, at.y + r * 0.9f}};
+    default:
+      return {};
+  }
+}
+
+void draw_shape(Drawing& drawing, std::size_t family, Point at, float r, bool hollow,
+                const Style& style) {
+  std::vector<Point> shape = corners(family, at, r);
+  if (shape.empty()) return hollow ? ring(drawing, at, r, style) : disc(drawing, at, r, style);
+  if (!hollow) return polygon(drawing, shape, style);
+  shape.push_back(shape.front());
+  // A line is hit within 3 px of itself; its middle has to answer too.
+  disc(drawing, at, r, {.ink = Ink::Canvas, .alpha = 0, .item = style.item});
+  polyline(drawing, shape, style);
+}
+
+// What lies in the part of the axes that is shown, by where it lies.
+class Layers {
+ public:
+  Layers(const ParetoModel& model, const ParetoPlot& plot, const ParetoState& state)
+      : model_(model), plot_(plot), state_(state) {
+    for (std::size_t i = 0; i < model.points.size(); ++i) {
+      const ParetoPoint& p = model.points[i];
+      if (is_stair(p.fate)) continue;
+      if (!contains(plot.rect, place(i))) {
+        ++outside_;
+        continue;
+      }
+      (p.fate == ParetoFate::TooLarge ? over_ : inside_).push_back(i);
+    }
+  }
+
+  Point place(std::size_t i) const {
+    const ParetoPoint& p = model_.points[i];
+    return plot_.at(value_of(model_, p, state_.x), value_of(model_, p, state_.y));
+  }
+  bool dense() const { return inside_.size() + over_.size() > kMostParetoDots; }
+  std::size_t outside() const { return outside_; }
+  const std::vector<std::size_t>& of(bool over) const { return over ? over_ : inside_; }
+
+  std::uint64_t cell(std::size_t i, bool over) const {
+    const Point p = place(i);
+    const auto column = static_cast<std::uint64_t>(std::max(0.f, (p.x - plot_.rect.x) / kCell)),
+               row = static_cast<std::uint64_t>(std::max(0.f, (p.y - plot_.rect.y) / kCell));
+    return (over ? kOverBit : 0) | row << 20 | column;
+  }
+  Rect rect_of(std::uint64_t cell) const {
+    const auto row = static_cast<float>(cell >> 20 & 0xFFFFF),
+               column = static_cast<float>(cell & 0xFFFFF);
+    return intersect({plot_.rect.x + column * kCell, plot_.rect.y + row * kCell, kCell, kCell},
+                     plot_.rect);
+  }
+
+ private:
+  const ParetoModel& model_;
+  const ParetoPlot& plot_;
+  const ParetoState& state_;
+  std::vector<std::size_t> inside_, over_;
+  std::size_t outside_ = 0;
+};
+
+float alpha_of(const ParetoModel& model, const ParetoPoint& p, const ParetoState& state) {
+  const bool back = (state.only && *state.only != p.fate) || !in_brush(model, p, state);
+  return (p.bound ? 0.4f : 0.85f) * (back ? 0.25f : 1.f);
+}
+
+void draw_dots(Drawing& drawing, const ParetoModel& model, const Layers& layers,
+               const ParetoState& state) {
+  for (const bool over : {true, false})
+    for (const std::size_t i : layers.of(over)) {
+      const ParetoPoint& p = model.points[i];
+      draw_shape(drawing, p.family, layers.place(i), over ? 2.6f : 2.3f, over,
+                 {.ink = over ? Ink::Swap : Ink::WeightGradient,
+                  .alpha = alpha_of(model, p, state),
+                  .item = {ItemKind::Dot, i}});
+    }
+}
+
+void draw_density(Drawing& drawing, const ParetoModel& model, const Layers& layers,
+                  const ParetoState& state) {
+  struct Cell {
+    int count = 0;
+    float lit = 0;  // the clearest of its points
+  };
+  for (const bool over : {true, false}) {
+    std::map<std::uint64_t, Cell> cells;
+    int most = 1;
+    for (const std::size_t i : layers.of(over)) {
+      Cell& cell = cells[layers.cell(i, over)];
+      cell.lit = std::max(cell.lit, alpha_of(model, model.points[i], state) > 0.3f ? 1.f : 0.25f);
+      most = std::max(most, ++cell.count);
+    }
+    for (const auto& [key, cell] : cells) {
+      const Rect rect = layers.rect_of(key);
+      // The log tells one plan from ten and ten from a thousand.
+      const float share =
+          std::log1p(static_cast<float>(cell.count)) / std::log1p(static_cast<float>(most));
+      const Style style{.ink = over ? Ink::Swap : Ink::WeightGradient,
+                        .alpha = cell.lit * (0.22f + 0.58f * share),
+                        .item = {ItemKind::Cell, key}};
+      const Rect inner{rect.x, rect.y, rect.width - 1, rect.height - 1};
+      over ? outline(drawing, inner, style) : fill(drawing, inner, style);
+    }
+  }
+}
+
+// The half of the plot in which nothing fits.
+void draw_capacity(Drawing& drawing, const ParetoModel& model, const ParetoPlot& plot,
+                   const ParetoState& state) {
+  if (model.capacity <= 0) return;
+  const Rect& r = plot.rect;
+  const Style tint{.ink = Ink::Swap, .alpha = 0.09f};
+  const Style edge{.ink = Ink::Text,
+                   .stroke = 1.3f,
+                   .dash_on = 6,
+                   .dash_off = 3,
+                   .item = {ItemKind::Capacity, 0}};
+  if (state.x == ParetoAxis::Memory && model.capacity < plot.x.high) {
+    const float x = plot.at(model.capacity, plot.y.low).x;
+    fill(drawing, {x, r.y, r.right() - x, r.height}, tint);
+    line(drawing, {x, r.y}, {x, r.bottom()}, edge);
+  } else if (state.y == ParetoAxis::Memory && model.capacity < plot.y.high) {
+    const float y = plot.at(plot.x.low, model.capacity).y;
+    fill(drawing, {r.x, r.y, r.width, y - r.y}, tint);
+    line(drawing, {r.x, y}, {r.right(), y}, edge);
+  }
+}
+
+void write_on(Drawing& drawing, const std::string& words, Point left, Weight weight, Ink ink) {
+  fill(drawing, {left.x - 3, left.y - 7, text_width(words, 10.5f, weight) + 6, 14},
+       {.ink = Ink::Canvas, .alpha = 0.75f});
+  write(drawing, words, left, 10.5f, weight, ink);
+}
+
+void label_capacity(Drawing& drawing, const ParetoModel& model, const ParetoPlot& plot,
+                    const ParetoState& state) {
+  if (model.capacity <= 0) return;
+  const auto over = std::count_if(model.points.begin(), model.points.end(),
+                                  [](const auto& p) { return p.fate == ParetoFate::TooLarge; });
+  const std::string limit = "capacity " + value_text(model.capacity, ParetoAxis::Memory);
+  const std::string count =
+      format_count(over) + (over == 1 ? " legal plan does not fit" : " legal plans do not fit");
+  const Rect& r = plot.rect;
+  Point at{};
+  if (state.x == ParetoAxis::Memory && model.capacity < plot.x.high) {
+    at = {plot.at(model.capacity, plot.y.low).x + 8, r.y + 12};
+    const float wide = std::max(text_width(limit, 10.5f), text_width(count, 10.5f));
+    if (at.x + wide > r.right() - 4) at.x = std::max(r.x + 8, at.x - 16 - wide);
+  } else if (state.y == ParetoAxis::Memory && model.capacity < plot.y.high) {
+    at = {r.right() - 8 - std::max(text_width(limit, 10.5f), text_width(count, 10.5f)),
+          std::max(r.y + 12, plot.at(plot.x.low, model.capacity).y - 28)};
+  } else {
+    return;
+  }
+  write_on(drawing, limit, at, Weight::SemiBold, Ink::Text);
+  if (over > 0) write_on(drawing, count, {at.x, at.y + 16}, Weight::Medium, Ink::Error);
+}
+
+// From point to point along the axes: between two of them the worse of both is what there is.
+void draw_stair(Drawing& drawing, const ParetoModel& model, const ParetoPlot& plot,
+                const Layers& layers, const ParetoState& state) {
+  const std::vector<std::size_t> order = stair(model, state.x, state.y);
+  if (order.empty()) return;
+  const bool x_more = state.x == ParetoAxis::Rate, y_more = state.y == ParetoAxis::Rate;
+  std::vector<Point> path;
+  const Rect& r = plot.rect;
+  const Point first = layers.place(order.front()), last = layers.place(order.back());
+  path.push_back(x_more ? Point{r.x, first.y} : Point{first.x, y_more ? r.bottom() : r.y});
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Point at = layers.place(order[i]);
+    if (i > 0) path.push_back(x_more ? Point{path.back().x, at.y} : Point{at.x, path.back().y});
+    path.push_back(at);
+  }
+  path.push_back(x_more ? Point{last.x, y_more ? r.bottom() : r.y} : Point{r.right(), last.y});
+  if (!x_more && state.x == ParetoAxis::Memory && model.capacity > 0)
+    path.back().x = std::max(last.x, std::min(r.right(), plot.at(model.capacity, plot.y.low).x));
+  polyline(drawing, path, {.ink = Ink::Text, .stroke = 1.5f});
+}
+
+// Numbers by time, where they do not cover each other.
+void draw_front(Drawing& drawing, const ParetoModel& model, const ParetoPlot& plot,
+                const Layers& layers, const ParetoState& state) {
+  std::vector<Rect> taken;
+  const auto free = [&](const Rect& rect) {
+    return contains(plot.rect, {rect.x, rect.y}) &&
+           contains(plot.rect, {rect.right(), rect.bottom()}) &&
+           std::none_of(taken.begin(), taken.end(), [&](const Rect& other) {
+             const Rect shared = intersect(rect, other);
+             return shared.width > 0 && shared.height > 0;
+           });
+  };
+  for (const std::size_t i : model.front) {
+    const Point at = layers.place(i);
+    taken.push_back({at.x - 5, at.y - 5, 10, 10});
+  }
+  for (std::size_t n = 0; n < model.front.size(); ++n) {
+    const std::size_t i = model.front[n];
+    const ParetoPoint& p = model.points[i];
+    const Point at = layers.place(i);
+    const bool best = p.fate == ParetoFate::Best;
+    const bool back = alpha_of(model, p, state) < 0.3f;
+    const float r = best ? 5.5f : 3.8f;
+    draw_shape(drawing, p.family, at, r + 1.6f, false, {.ink = Ink::Canvas});
+    draw_shape(drawing, p.family, at, r, false,
+               {.ink = Ink::Text, .alpha = back ? 0.4f : 1.f, .item = {ItemKind::Dot, i}});
+    const std::string number = std::to_string(n + 1) + (best ? " best" : "");
+    const float wide = text_width(number, 10) + 2;
+    // On the side of the stair on which no plan lies.
+    const bool above = state.y == ParetoAxis::Rate;
+    const float out = above ? -17.f : 4.f;
+    for (const Point corner :
+         {Point{at.x - 7 - wide, at.y + out}, Point{at.x - wide / 2, at.y + (above ? -20.f : 8.f)},
+          Point{at.x - 8 - wide, at.y - 6}}) {
+      const Rect rect{corner.x, corner.y, wide, 12};
+      if (!free(rect)) continue;
+      taken.push_back(rect);
+      write(drawing, number, {rect.x + 1, rect.y + 6}, 10, best ? Weight::SemiBold : Weight::Medium,
+            best ? Ink::Text : Ink::Text2);
+      break;
+    }
+  }
+}
+
+void draw_letters(Drawing& drawing, const ParetoModel& model, const ParetoPlot& plot,
+                  const Layers& layers) {
+  for (std::size_t n = 0; n < model.letters.size(); ++n) {
+    const ParetoLetter& letter = model.letters[n];
+    const Point at = layers.place(letter.point);
+    if (!contains(plot.rect, at)) continue;
+    const float right = at.x + 40 < plot.rect.right() ? 1.f : -1.f,
+                up = at.y - 30 > plot.rect.y ? -1.f : 1.f;
+    const Rect tag{at.x + right * 22 - 7, at.y + up * 20 - 7, 14, 14};
+    line(drawing, at, {tag.x + 7, tag.y + 7}, {.ink = Ink::Text});
+    ring(drawing, at, 4, {.ink = Ink::Text, .stroke = 1.2f});
+    fill(drawing, tag, {.ink = Ink::Text, .item = {ItemKind::Dot, letter.point}});
+    write(drawing, letter.letter, {tag.x + 7, tag.y + 7}, 10, Weight::SemiBold, Ink::Canvas,
+          Align::Center);
+  }
+}
+
+void draw_legend(Drawing& drawing, const Rect& area, const ParetoModel& model,
+                 const Layers& layers) {
+  const float y = area.y + 15;
+  float right = area.right() - kRight;
+  if (layers.outside() > 0) {
+    const std::string words =
+        format_count(static_cast<std::int64_t>(layers.outside())) + " outside the axes";
+    write(drawing, words, {right, y}, 10.5f, Weight::Medium, Ink::Text3, Align::Right);
+    right -= text_width(words, 10.5f) + 18;
+  }
+  float x = area.x + 190;
+  const auto entry = [&](const std::string& words, const auto& sign) {
+    const float wide = text_width(words, 10.5f) + 26;
+    if (x + wide > right) return;
+    sign(Point{x + 5, y});
+    write(drawing, words, {x + 14, y}, 10.5f, Weight::Medium, Ink::Text2);
+    x += wide;
+  };
+  std::array<bool, kParetoShapes> used{};
+  for (const ParetoPoint& p : model.points) used[p.family % kParetoShapes] = true;
+  for (std::size_t f = 0; f < std::min(kParetoShapes, model.families.size()); ++f)
+    if (used[f])
+      entry(model.families[f], [&](Point at) {
+        draw_shape(drawing, f, at, 3.4f, false, {.ink = Ink::WeightGradient});
+      });
+  entry("does not fit", [&](Point at) { ring(drawing, at, 3.4f, {.ink = Ink::Swap}); });
+  entry("front",
+        [&](Point at) { fill(drawing, {at.x - 3.5f, at.y - 3.5f, 7, 7}, {.ink = Ink::Text}); });
+  if (std::any_of(model.points.begin(), model.points.end(), [](const auto& p) { return p.bound; }))
+    entry("pale: at least so much",
+          [&](Point at) { disc(drawing, at, 3.4f, {.ink = Ink::WeightGradient, .alpha = 0.4f}); });
+}
+
+void draw_brush(Drawing& drawing, const ParetoPlot& plot, const ParetoState& state) {
+  if (!state.brush) return;
+  const Point a = plot.at(state.brush->x_low, state.brush->y_low),
+              b = plot.at(state.brush->x_high, state.brush->y_high);
+  const Rect rect{std::min(a.x, b.x), std::min(a.y, b.y), std::abs(a.x - b.x), std::abs(a.y - b.y)};
+  fill(drawing, rect, {.ink = Ink::Accent, .alpha = 0.1f});
+  outline(drawing, rect, {.ink = Ink::Accent});
+}
+
+}  // namespace
+
+double ParetoScale::share(double value) const {
+  if (!logarithmic) return (value - low) / (high - low);
+  return std::log(std::max(value, low * 1e-6) / low) / std::log(high / low);
+}
+
+double ParetoScale::value_at(double share) const {
+  return logarithmic ? low * std::pow(high / low, share) : low + share * (high - low);
+}
+
+Point ParetoPlot::at(double x_value, double y_value) const {
+  // Far outside stays representable.
+  const auto cut = [](double share) { return static_cast<float>(std::clamp(share, -4.0, 5.0)); };
+  return {rect.x + rect.width * cut(x.share(x_value)),
+          rect.bottom() - rect.height * cut(y.share(y_value))};
+}
+double ParetoPlot::x_value(float px) const {
+  return x.value_at(static_cast<double>(px - rect.x) / std::max(1.f, rect.width));
+}
+double ParetoPlot::y_value(float px) const {
+  return y.value_at(static_cast<double>(rect.bottom() - px) / std::max(1.f, rect.height));
+}
+
+ParetoPlot pareto_plot(const ParetoModel& model, const Rect& area, const ParetoState& state) {
+  return {{area.x + kLeft, area.y + kTop, std::max(1.f, area.width - kLeft - kRight),
+           std::max(1.f, area.height - kTop - kBottom)},
+          scale_of(model, state.x),
+          scale_of(model, state.y)};
+}
+
+ParetoBrush brush_between(const ParetoPlot& plot, Point a, Point b) {
+  const auto inside = [&](Point p) {
+    return Point{std::clamp(p.x, plot.rect.x, plot.rect.right()),
+                 std::clamp(p.y, plot.rect.y, plot.rect.bottom())};
+  };
+  const Point from = inside(a), to = inside(b);
+  return {plot.x_value(std::min(from.x, to.x)), plot.x_value(std::max(from.x, to.x)),
+          plot.y_value(std::max(from.y, to.y)), plot.y_value(std::min(from.y, to.y))};
+}
+
+std::vector<std::size_t> points_of_cell(const ParetoModel& model, const Rect& area,
+                                        const ParetoState& state, Item item) {
+  std::vector<std::size_t> found;
+  if (item.kind != ItemKind::Cell) return found;
+  const ParetoPlot plot = pareto_plot(model, area, state);
+  const Layers layers(model, plot, state);
+  const bool over = (item.tag & kOverBit) != 0;
+  for (const std::size_t i : layers.of(over))
+    if (layers.cell(i, over) == item.tag) found.push_back(i);
+  return found;
+}
+
+std::optional<std::size_t> point_of(const ParetoModel& model, const Rect& area,
+                                    const ParetoState& state, Item item) {
+  if (item.kind == ItemKind::Dot && item.tag < model.points.size())
+    return static_cast<std::size_t>(item.tag);
+  const std::vector<std::size_t> all = points_of_cell(model, area, state, item);
+  if (all.empty()) return std::nullopt;
+  const double sign = state.y == ParetoAxis::Rate ? -1 : 1;
+  return *std::min_element(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
+    return sign * value_of(model, model.points[a], state.y) <
+           sign * value_of(model, model.points[b], state.y);
+  });
+}
+
+void draw_pareto(Drawing& drawing, const Rect& area, const ParetoModel& model,
+                 const ParetoState& state) {
+  const ClipScope whole(drawing, area);
+  if (model.points.empty()) {
+    write(drawing, "No plan has been priced yet.", {area.x + 12, area.y + 24}, 12, Weight::Regular,
+          Ink::Text2);
+    return;
+  }
+  const ParetoPlot plot = pareto_plot(model, area, state);
+  const Layers layers(model, plot, state);
+  draw_axes(drawing, area, plot, state);
+  draw_legend(drawing, area, model, layers);
+  {
+    const ClipScope clip(drawing, plot.rect);
+    draw_capacity(drawing, model, plot, state);
+    layers.dense() ? draw_density(drawing, model, layers, state)
+                   : draw_dots(drawing, model, layers, state);
+    label_capacity(drawing, model, plot, state);
+    draw_stair(drawing, model, plot, layers, state);
+    draw_letters(drawing, model, plot, layers);
+    draw_front(drawing, model, plot, layers, state);
+    draw_brush(drawing, plot, state);
+    if (state.selected && *state.selected < model.points.size())
+      ring(drawing, layers.place(*state.selected), 9, {.ink = Ink::Select, .stroke = 2});
+  }
+  outline(drawing, plot.rect, {.ink = Ink::Border});
+}
+
+}  // namespace trainyard

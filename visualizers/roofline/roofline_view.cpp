@@ -1,0 +1,310 @@
+#include "visualizers/roofline/roofline_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "core/base/digest.h"
+#include "visualizers/chart/free_labels.h"
+#include "visualizers/chart/time_plot.h"
+#include "visualizers/drawing/text_metrics.h"
+#include "visualizers/viewmodel/format.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kLeft = 64, kRight = 16, kTop = 44, kBottom = 40;
+
+Ink ink_of(const RooflinePoint& point) {
+  if (point.recomputed) return Ink::Recompute;
+  if (point.kind != WorkKind::Product && point.kind != WorkKind::Attention) return Ink::Optimizer;
+  switch (point.pass) {
+    case Pass::Forward:
+      return Ink::Forward;
+    case Pass::BackwardInput:
+      return Ink::Backward;
+    case Pass::BackwardWeight:
+      return Ink::WeightGradient;
+  }
+  return Ink::Forward;
+}
+
+float radius_of(double share) {
+  return std::clamp(22 * static_cast<float>(std::sqrt(share)), 3.f, 14.f);
+}
+
+std::string power_text(double value) {
+  static constexpr std::array<const char*, 6> kPrefix = {"", " k", " M", " G", " T", " P"};
+  std::size_t prefix = 0;
+  while (value >= 1000 && prefix + 1 < kPrefix.size()) value /= 1000, ++prefix;
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%g", value);
+  return digits + std::string(kPrefix[prefix]);
+}
+
+// One line a digit of each decade, a label a decade.
+template <class Line>
+void each_decade(double low, double high, const Line& draw) {
+  for (double decade = std::pow(10.0, std::floor(std::log10(low))); decade <= high; decade *= 10)
+    for (int digit = 1; digit < 10; ++digit)
+      if (const double value = decade * digit; value >= low && value <= high)
+        draw(value, digit == 1);
+}
+
+void draw_axes(Drawing& drawing, const Rect& area, const LogPlot& log) {
+  const Rect& plot = log.plot;
+  each_decade(log.x_low, log.x_high, [&](double value, bool decade) {
+    const float x = log.x(value);
+    line(drawing, {x, plot.y}, {x, plot.bottom()},
+         {.ink = Ink::Grid, .alpha = decade ? 1.f : 0.5f});
+    line(drawing, {x, plot.y - (decade ? 6.f : 3.f)}, {x, plot.y}, {.ink = Ink::Communication});
+    if (!decade) return;
+    write(drawing, format_intensity(value), {x, plot.bottom() + 11}, 10, Weight::Medium, Ink::Text2,
+          Align::Center);
+    write(drawing, format_intensity(value), {x, plot.y - 13}, 10, Weight::Medium,
+          Ink::Communication, Align::Center);
+  });
+  each_decade(log.y_low, log.y_high, [&](double value, bool decade) {
+    if (!decade) return;
+    line(drawing, {plot.x, log.y(value)}, {plot.right(), log.y(value)}, {.ink = Ink::Grid});
+    write(drawing, power_text(value), {plot.x - 8, log.y(value)}, 10, Weight::Medium, Ink::Text2,
+          Align::Right);
+  });
+  line(drawing, {plot.x, plot.y}, {plot.right(), plot.y}, {.ink = Ink::Communication});
+  outline(drawing, plot, {.ink = Ink::Border});
+  write(drawing, "FLOP/s of one device", {area.x + 10, area.y + 13}, 10.5f, Weight::Medium,
+        Ink::Text2);
+  write(drawing, "FLOP per byte sent (links, ringed dots)", {plot.right(), area.y + 13}, 10.5f,
+        Weight::Medium, Ink::Communication, Align::Right);
+  write(drawing, "FLOP per byte of device memory", {plot.x + plot.width / 2, plot.bottom() + 27},
+        10.5f, Weight::Medium, Ink::Text2, Align::Center);
+}
+
+// From the left edge up to where `limit` cuts it off.
+void draw_slope(Drawing& drawing, FreeLabels& labels, const LogPlot& log, double rate, double limit,
+                const Style& style) {
+  const double from = std::max(log.x_low, log.y_low / rate),
+               to = std::min(log.x_high, limit / rate);
+  if (to <= from) return;
+  const Point low{log.x(from), log.y(from * rate)}, high{log.x(to), log.y(to * rate)};
+  line(drawing, low, high, style);
+  labels.keep_line_free(low, high);
+}
+
+// Above the slope and to the left of it, at the given height of the plot.
+void label_slope(FreeLabels& labels, const LogPlot& log, const std::string& words, double rate,
+                 float height, Ink ink) {
+  const float y = log.plot.bottom() - log.plot.height * height;
+  const double value = log.y_low * std::pow(log.y_high / log.y_low, double{height});
+  const float x = log.x(value / rate), width = text_width(words, 10);
+  labels.put(words, {x - width - 6, y}, width, ink);
+}
+
+void draw_flat(Drawing& drawing, FreeLabels& labels, const LogPlot& log, double figure,
+               double memory, const Style& style) {
+  const double ridge = std::max(log.x_low, figure / memory);
+  if (figure < log.y_low || ridge >= log.x_high) return;
+  const Point left{log.x(ridge), log.y(figure)}, right{log.plot.right(), log.y(figure)};
+  line(drawing, left, right, style);
+  labels.keep_line_free(left, right);
+}
+
+// Above the roof at its right end, or below where that place is taken.
+void label_flat(FreeLabels& labels, const LogPlot& log, const ComputeRoof& roof) {
+  std::string words = roof.formats + " " + format_throughput(roof.datasheet);
+  if (roof.used) words += ", " + format_throughput(roof.effective) + " reached";
+  const float width = text_width(words, 10), x = log.plot.right() - width - 6;
+  const float y = log.y(roof.datasheet.value);
+  if (!labels.put(words, {x, y - 8}, width, Ink::Text2))
+    labels.put(words, {x, y + 8}, width, Ink::Text2);
+}
+
+double highest(const Roofline& roofline, bool effective) {
+  double most = 0;
+  for (const ComputeRoof& roof : roofline.compute)
+    if (roof.used) most = std::max(most, effective ? roof.effective.value : roof.datasheet.value);
+  if (most == 0 && !roofline.compute.empty()) most = roofline.compute.front().datasheet.value;
+  return most;
+}
+
+void draw_roofs(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
+                const Roofline& roofline) {
+  const SlopeRoof& memory = roofline.memory;
+  const Style solid{.ink = Ink::Text, .stroke = 1.6f},
+      dashed{.ink = Ink::Text, .stroke = 1.2f, .dash_on = 5, .dash_off = 3};
+  const Style dotted{.ink = Ink::Text3, .dash_on = 1.5f, .dash_off = 3};
+  for (const ComputeRoof& roof : roofline.compute) {
+    draw_flat(drawing, labels, log, roof.datasheet.value, memory.datasheet.value,
+              roof.used ? dashed : dotted);
+    if (roof.used)
+      draw_flat(drawing, labels, log, roof.effective.value, memory.effective.value, solid);
+  }
+  draw_slope(drawing, labels, log, memory.datasheet.value, highest(roofline, false), dashed);
+  draw_slope(drawing, labels, log, memory.effective.value, highest(roofline, true), solid);
+  // Links say nothing where nothing is sent.
+  const std::size_t links = roofline.traffic.empty() ? 0 : roofline.links.size();
+  for (std::size_t i = 0; i < links; ++i) {
+    const SlopeRoof& link = roofline.links[i];
+    const Style style{.ink = i == 0 ? Ink::Communication : Ink::Swap,
+                      .stroke = 1.4f,
+                      .dash_on = i == 0 ? 0.f : 7.f,
+                      .dash_off = 3};
+    draw_slope(drawing, labels, log, link.effective.value, highest(roofline, true), style);
+    label_slope(labels, log, link.name + " " + format_bandwidth(link.effective),
+                link.effective.value, 0.42f, style.ink);
+  }
+  label_slope(labels, log, memory.name + " " + format_bandwidth(memory.datasheet) + ", datasheet",
+              memory.datasheet.value, 0.52f, Ink::Text2);
+  label_slope(labels, log, format_bandwidth(memory.effective) + " reached", memory.datasheet.value,
+              0.44f, Ink::Text2);
+  for (const ComputeRoof& roof : roofline.compute) label_flat(labels, log, roof);
+}
+
+// Circle: product; diamond: attention; square: bound by memory.
+void draw_dot(Drawing& drawing, const RooflinePoint& point, Point at, float r, Item item) {
+  const Style style{.ink = ink_of(point), .alpha = 0.92f, .item = item};
+  if (point.kind == WorkKind::Product)
+    disc(drawing, at, r, style);
+  else if (point.kind == WorkKind::Attention)
+    polygon(
+        drawing,
+        {{at.x, at.y - r - 1}, {at.x + r + 1, at.y}, {at.x, at.y + r + 1}, {at.x - r - 1, at.y}},
+        style);
+  else
+    fill(drawing, {at.x - r, at.y - r, 2 * r, 2 * r}, style);
+}
+
+Point place_of(const LogPlot& log, const RooflinePoint& point) {
+  return {log.x(point.intensity()), log.y(point.achieved().value)};
+}
+
+void draw_points(Drawing& drawing, FreeLabels& labels, const LogPlot& log, const Roofline& roofline,
+                 Item selected) {
+  for (const RooflinePoint& point : roofline.points) {
+    const Point at = place_of(log, point);
+    const float r = radius_of(point.share);
+    labels.keep_free({at.x - r, at.y - r, 2 * r, 2 * r});
+    const Item item{ItemKind::Dot, point_tag(point)};
+    draw_dot(drawing, point, at, r, item);
+    if (selected == item) ring(drawing, at, r + 4, {.ink = Ink::Select, .stroke = 2});
+  }
+}
+
+// The largest first, so that they get the best places.
+void label_points(FreeLabels& labels, const LogPlot& log, const Roofline& roofline) {
+  for (const RooflinePoint& point : roofline.points)
+    if (point.share >= 0.005)
+      labels.beside(point.name + "  " + format_percent(point.share), place_of(log, point),
+                    radius_of(point.share), Ink::Text);
+}
+
+void draw_traffic(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
+                  const Roofline& roofline, Item selected) {
+  for (std::size_t i = 0; i < roofline.traffic.size(); ++i) {
+    const LinkPoint& link = roofline.traffic[i];
+    if (link.bytes.value <= 0 || link.flops.value <= 0) continue;
+    const Ink ink = link.level == 0 ? Ink::Communication : Ink::Swap;
+    const bool off = link.intensity() > log.x_high;
+    const Point at{off ? log.plot.right() - 8 : log.x(link.intensity()),
+                   log.y(roofline.busy.value) + (off ? 30 + 14 * static_cast<float>(i) : 0)};
+    const Item item{ItemKind::Dot, traffic_tag(link)};
+    if (off)
+      polygon(drawing, {{at.x, at.y - 4}, {at.x + 6, at.y}, {at.x, at.y + 4}},
+              {.ink = ink, .item = item});
+    else
+      ring(drawing, at, 6, {.ink = ink, .stroke = 2, .item = item});
+    if (selected == item) ring(drawing, at, 10, {.ink = Ink::Select, .stroke = 2});
+    const std::string words = link.name + "  " + format_intensity(link.intensity()) + " FLOP/B" +
+                              (off ? ", off scale" : "");
+    labels.keep_free({at.x - 7, at.y - 7, 14, 14});
+    labels.beside(words, at, 8, ink);
+  }
+}
+
+struct LegendEntry {
+  const char* name;
+  WorkKind kind;
+  Pass pass;
+};
+
+void draw_legend(Drawing& drawing, FreeLabels& labels, const Rect& plot) {
+  static constexpr std::array<LegendEntry, 5> kEntries = {
+      {{"product, forward", WorkKind::Product, Pass::Forward},
+       {"product, input gradient", WorkKind::Product, Pass::BackwardInput},
+       {"product, weight gradient", WorkKind::Product, Pass::BackwardWeight},
+       {"attention", WorkKind::Attention, Pass::Forward},
+       {"bound by memory", WorkKind::Elementwise, Pass::Forward}}};
+  const Point at{plot.x + 14, plot.y + 14};
+  for (std::size_t i = 0; i < kEntries.size(); ++i) {
+    const float y = at.y + 15 * static_cast<float>(i);
+    RooflinePoint point;
+    point.kind = kEntries[i].kind;
+    point.pass = kEntries[i].pass;
+    draw_dot(drawing, point, {at.x, y}, 4, {});
+    write(drawing, kEntries[i].name, {at.x + 12, y}, 10, Weight::Medium, Ink::Text2);
+  }
+  const float y = at.y + 15 * static_cast<float>(kEntries.size());
+  ring(drawing, {at.x, y}, 4, {.ink = Ink::Communication, .stroke = 2});
+  write(drawing, "communication", {at.x + 12, y}, 10, Weight::Medium, Ink::Text2);
+  write(drawing, "area = share of busy time", {at.x - 5, y + 15}, 10, Weight::Regular, Ink::Text3);
+  labels.keep_free({plot.x, plot.y, 170, y + 24 - plot.y});
+}
+
+}  // namespace
+
+float LogPlot::x(double intensity) const {
+  const double share = std::log(intensity / x_low) / std::log(x_high / x_low);
+  return plot.x + plot.width * static_cast<float>(std::clamp(share, -0.1, 1.1));
+}
+
+float LogPlot::y(double flops_per_second) const {
+  const double share = std::log(flops_per_second / y_low) / std::log(y_high / y_low);
+  return plot.bottom() - plot.height * static_cast<float>(std::clamp(share, -0.1, 1.1));
+}
+
+LogPlot roofline_plot(const Roofline& roofline, const Rect& area) {
+  LogPlot log;
+  log.plot = {area.x + kLeft, area.y + kTop, std::max(1.f, area.width - kLeft - kRight),
+              std::max(1.f, area.height - kTop - kBottom)};
+  const double peak = std::max(1.0, highest(roofline, false));
+  double low = 0.5, high = 3e4, slowest = peak / 100;
+  for (const RooflinePoint& point : roofline.points) {
+    low = std::min(low, point.intensity() / 1.5);
+    high = std::max(high, point.intensity() * 2);
+    slowest = std::min(slowest, point.achieved().value / 2);
+  }
+  log.x_low = std::max(low, 1e-3);
+  log.x_high = std::min(high, 1e6);
+  log.y_low = std::max(slowest, peak * 1e-6);
+  log.y_high = peak * 2.5;
+  return log;
+}
+
+std::uint64_t point_tag(const RooflinePoint& point) {
+  const std::string words = point.name + "\n" + std::to_string(static_cast<int>(point.kind)) + " " +
+                            std::to_string(static_cast<int>(point.pass)) +
+                            (point.recomputed ? " again" : "");
+  return digest(words) % kTrafficTag;
+}
+
+std::uint64_t traffic_tag(const LinkPoint& link) {
+  return kTrafficTag | digest(link.name) % kTrafficTag;
+}
+
+void draw_roofline(Drawing& drawing, const Rect& area, const Roofline& roofline,
+                   const ViewState& state) {
+  const ClipScope clip(drawing, area);
+  const LogPlot log = roofline_plot(roofline, area);
+  FreeLabels labels(drawing, log.plot);
+  draw_axes(drawing, area, log);
+  const ClipScope plot(drawing, log.plot);
+  draw_legend(drawing, labels, log.plot);
+  draw_roofs(drawing, labels, log, roofline);
+  draw_points(drawing, labels, log, roofline, state.selected);
+  draw_traffic(drawing, labels, log, roofline, state.selected);
+  label_points(labels, log, roofline);
+}
+
+}  // namespace trainyard

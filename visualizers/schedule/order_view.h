@@ -1,0 +1,45 @@
+// The order grid of the papers: a row a device, a column a slot, each cell an action on one
+// microbatch. Slots come from the program alone (a forward takes one, a backward two), so the grid
+// shows the schedule's shape and not its times.
+#pragma once
+
+#include <vector>
+
+#include "core/program/program.h"
+#include "visualizers/drawing/view_state.h"
+
+namespace trainyard {
+
+/// One instruction of a compute stream.
+struct OrderCell {
+  InstructionId instruction;
+  std::uint32_t row = 0;             // stream among compute streams, in the program's order
+  std::int32_t slot = 0, slots = 1;  // [slot, slot + slots)
+  friend bool operator==(const OrderCell&, const OrderCell&) = default;
+};
+
+struct OrderGrid {
+  std::vector<OrderCell> cells;        // by row, then slot
+  std::vector<std::uint32_t> streams;  // the program's stream of each row
+  std::int32_t slots = 0;              // one past the last
+};
+
+/// Each instruction as early as its stream, what it waits for and its peer allow, where a whole
+/// backward takes two slots, any other compute one and all else none. Throws Error{Internal} on a
+/// program that waits for itself.
+OrderGrid order_grid(const Program&);
+
+/// The action that a cell stands for.
+Action action_of(const Program&, const OrderCell&);
+/// Where draw_order() draws a cell; empty for one that does not fit.
+Rect cell_rect(const OrderGrid&, const OrderCell&, const Rect& area, const ViewState&);
+/// The first cell of a row whose middle lies right of x, other than `moved`: what a cell dropped
+/// there would stand before. Null behind the last.
+const OrderCell* cell_behind(const OrderGrid&, std::uint32_t row, float x, InstructionId moved,
+                             const Rect& area, const ViewState&);
+
+/// Items: Cell, tag the instruction.
+void draw_order(Drawing&, const Rect& area, const Program&, const OrderGrid&, const ViewState&);
+Hover describe_order(const Program&, const OrderGrid&, Item);
+
+}  // namespace trainyard

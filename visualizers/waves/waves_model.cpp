@@ -1,0 +1,223 @@
+#include "visualizers/waves/waves_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/timeline/metrics.h"
+#include "visualizers/time/memory_stack.h"
+
+namespace trainyard {
+namespace {
+
+struct Change {
+  Instant at;
+  std::int64_t by;
+  std::size_t part;  // 0: state, else 1 + wave
+};
+
+class Splitter {
+ public:
+  Splitter(const Program& program, const Timeline& timeline, int waves)
+      : program_(program), timeline_(timeline), parts_(static_cast<std::size_t>(waves) + 1) {}
+
+  void split(DeviceId device, DeviceWaves& out) const {
+    std::vector<std::int64_t> now(parts_, 0);
+    for (const Buffer& b : program_.buffers)
+      if (b.persistent && b.device == device) now[0] += b.bytes.value;
+    out.state = now[0];
+    std::vector<Change> changes = changes_of(device);
+    std::stable_sort(changes.begin(), changes.end(),
+                     [](const Change& a, const Change& b) { return a.at < b.at; });
+    out.parts.assign(parts_, {});
+    std::vector<std::int64_t> at, sum;
+    const auto sample = [&](Instant when) {
+      if (at.empty() || at.back() != when.count()) {
+        at.push_back(when.count());
+        sum.push_back(0);
+        for (auto& part : out.parts) part.push_back(0);
+      }
+      sum.back() = 0;
+      for (std::size_t p = 0; p < parts_; ++p) sum.back() += out.parts[p].back() = now[p];
+    };
+    sample(Instant{0});
+    for (std::size_t i = 0; i < changes.size();) {
+      const Instant when = changes[i].at;
+      for (; i < changes.size() && changes[i].at == when; ++i)
+        now[changes[i].part] += changes[i].by;
+      out.state = std::max(out.state, now[0]);
+      sample(when);
+    }
+    out.total = step_curve(std::move(at), std::move(sum));
+  }
+
+ private:
+  std::vector<Change> changes_of(DeviceId device) const {
+    std::vector<Change> changes;
+    for (const Stream& stream : program_.streams) {
+      if (stream.device != device) continue;
+      for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+        const Task& task = program_.task(InstructionId{i});
+        for (std::uint32_t e = task.first_effect; e < task.first_effect + task.effects; ++e) {
+          const MemoryEffect& effect = program_.effects[e];
+          const Buffer& buffer = program_.buffers[effect.buffer.value];
+          const Span& span = timeline_.spans[i];
+          const auto wave =
+              static_cast<std::size_t>(std::max<std::int16_t>(0, program_.instructions[i].wave));
+          changes.push_back({effect.at_end ? span.end : span.start,
+                             effect.allocate ? buffer.bytes.value : -buffer.bytes.value,
+                             of_microbatches(buffer) ? 1 + std::min(wave, parts_ - 2) : 0});
+        }
+      }
+    }
+    return changes;
+  }
+
+  const Program& program_;
+  const Timeline& timeline_;
+  std::size_t parts_;
+};
+
+// The passes of a wave on a device in order of time: forwards by microbatch, first start and last
+// end, and where its updates end.
+struct WavePasses {
+  std::vector<Span> forwards;
+  std::vector<Instant> updates;
+};
+
+WavePasses passes_of(const Program& program, const Timeline& timeline, DeviceId device, int wave) {
+  WavePasses passes;
+  for (const Stream& stream : program.streams) {
+    if (stream.device != device || !stream.compute) continue;
+    std::int32_t microbatch = -1;
+    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+      const Instruction& in = program.instructions[i];
+      const Task& task = program.task(in);
+      if (in.wave != wave || task.kind != TaskKind::Compute) continue;
+      const Span& span = timeline.spans[i];
+      if (task.phase == Phase::Update) passes.updates.push_back(span.end);
+      if (task.phase != Phase::Forward) continue;
+      if (in.microbatch != microbatch)
+        passes.forwards.push_back(span);
+      else
+        passes.forwards.back().end = span.end;
+      microbatch = in.microbatch;
+    }
+  }
+  std::sort(passes.updates.begin(), passes.updates.end());
+  std::sort(passes.forwards.begin(), passes.forwards.end(),
+            [](const Span& a, const Span& b) { return a.start < b.start; });
+  return passes;
+}
+
+// Next to nothing of the wave is held just before this instant: what its last operator works on.
+bool is_empty_before(const StepCurve& own, Instant at) {
+  constexpr std::int64_t kNextToNothing = 10;  // parts of the peak
+  return at == Instant{0} ||
+         value_at(own, at - Duration{1}) <= own.value[own.peak] / kNextToNothing;
+}
+
+// The part of the run that a wave repeats: from one forward to the next where each begins with
+// nothing held, else from update to update, else the run.
+TimeRange cycle_of(const WavePasses& passes, const StepCurve& own, Instant end) {
+  const std::size_t n = passes.forwards.size();
+  if (n >= 2) {
+    const Instant from = passes.forwards[n - 2].start, to = passes.forwards[n - 1].start;
+    if (to > from && is_empty_before(own, from) && is_empty_before(own, to)) return {from, to};
+  }
+  std::vector<Instant> distinct = passes.updates;
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  if (distinct.size() < 2) return {Instant{0}, std::max(end, Instant{1})};
+  return {distinct[distinct.size() - 2], distinct.back()};
+}
+
+Duration wrapped(Duration d, Duration period) {
+  return Duration{((d.count() % period.count()) + period.count()) % period.count()};
+}
+
+void find_cycle(const Experiment& experiment, Instant end, int waves, DeviceWaves& out) {
+  const WavePasses first = passes_of(experiment.program, experiment.timeline, out.device, 0);
+  std::vector<std::int64_t> at = out.total.at, held = out.parts[1];
+  const StepCurve own = step_curve(std::move(at), std::move(held));
+  const TimeRange cycle = cycle_of(first, own, end);
+  out.cycle_from = cycle.from;
+  out.cycle = wave_cycle(own, cycle.from, cycle.length());
+  for (const Span& forward : first.forwards)
+    if (forward.end > cycle.from && forward.end <= cycle.to) out.forward = forward.end - cycle.from;
+  if (waves < 2 || first.forwards.empty()) return;
+  const WavePasses second = passes_of(experiment.program, experiment.timeline, out.device, 1);
+  if (!second.forwards.empty())
+    out.offset =
+        wrapped(second.forwards.back().start - first.forwards.back().start, out.cycle.period);
+}
+
+OffsetScan scan(const WavesModel& model, const DeviceWaves& waves) {
+  OffsetScan made{offset_scan(waves.cycle, scanned_waves(model), kOffsetSteps), 0};
+  for (std::int64_t& bytes : made.bytes) bytes += waves.state;
+  made.best = best_offset(made.bytes);
+  return made;
+}
+
+}  // namespace
+
+WavesModel waves_model(ExperimentPtr experiment) {
+  WavesModel model;
+  const Program& program = experiment->program;
+  model.end = makespan(experiment->timeline);
+  // Copies of a stage are told apart by the same number, and are no waves.
+  if (program.placement != Placement::Bidirectional)
+    for (const Instruction& i : program.instructions)
+      model.waves = std::max(model.waves, i.wave + 1);
+  const Splitter splitter(program, experiment->timeline, model.waves);
+  std::int64_t highest = -1;
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d) {
+    DeviceWaves waves;
+    waves.device = DeviceId{d};
+    splitter.split(waves.device, waves);
+    find_cycle(*experiment, model.end, model.waves, waves);
+    if (const std::int64_t peak = waves.total.value[waves.total.peak]; peak > highest)
+      highest = peak, model.worst = waves.device;
+    model.devices.push_back(std::move(waves));
+  }
+  if (!model.devices.empty()) model.scan = scan(model, model.devices[model.worst.value]);
+  model.experiment = std::move(experiment);
+  return model;
+}
+
+std::string wave_name(const WavesModel& model, int wave) {
+  if (model.waves == 2) return wave == 0 ? "tick" : "tock";
+  return "wave " + std::to_string(wave);
+}
+
+Ink wave_ink(int wave) { return band_ink(static_cast<std::size_t>(wave)); }
+
+int scanned_waves(const WavesModel& model) { return std::max(2, model.waves); }
+
+OffsetScan scan_of(const WavesModel& model, DeviceId device) {
+  return device == model.worst ? model.scan : scan(model, model.devices[device.value]);
+}
+
+std::int64_t peak_at_offset(const OffsetScan& scan, double offset) {
+  const double at = std::clamp(offset, 0.0, 1.0) * static_cast<double>(scan.bytes.size() - 1);
+  return scan.bytes[static_cast<std::size_t>(std::lround(at))];
+}
+
+double offset_share(const DeviceWaves& waves) {
+  return static_cast<double>(waves.offset.count()) /
+         static_cast<double>(waves.cycle.period.count());
+}
+
+std::vector<OffsetMark> offset_marks(const WavesModel& model, const DeviceWaves& waves,
+                                     const OffsetScan& scan) {
+  const int k = scanned_waves(model);
+  std::vector<OffsetMark> marks = {
+      {0, "aligned"}, {1.0 / k, k == 2 ? "half cycle" : "1/" + std::to_string(k) + " cycle"}};
+  if (waves.forward > Duration{} && waves.forward < waves.cycle.period)
+    marks.push_back({static_cast<double>(waves.forward.count()) /
+                         static_cast<double>(waves.cycle.period.count()),
+                     "forward ends"});
+  marks.push_back({static_cast<double>(scan.best) / kOffsetSteps, "lowest"});
+  return marks;
+}
+
+}  // namespace trainyard

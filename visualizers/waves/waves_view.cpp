@@ -1,0 +1,217 @@
+#include "visualizers/waves/waves_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "visualizers/drawing/text_metrics.h"
+#include "visualizers/time/lane_painter.h"
+#include "visualizers/time/memory_model.h"
+#include "visualizers/viewmodel/format.h"
+#include "visualizers/waves/waves_parts.h"
+
+namespace trainyard {
+namespace {
+
+constexpr float kHeadroom = 22;  // px over the highest, for the peak's words
+
+float y_in(const ByteScale& scale, double bytes) {
+  return scale.y(static_cast<std::int64_t>(bytes));
+}
+
+/// What one picture of the memory is drawn from.
+struct WavesPlot {
+  const WavesModel& model;
+  const DeviceWaves& waves;
+  Rect rect;
+  Viewport v;
+  ByteScale scale;
+  std::vector<std::size_t> crests;  // samples, one a device pixel
+};
+
+std::int64_t highest_of(const WavesModel& model, const DeviceWaves& waves, const OffsetScan& scan) {
+  const std::int64_t aligned = model.waves > 1 ? scan.bytes.front() : 0;
+  const Banded<Bytes>* band = peak_band(*model.experiment, waves.device);
+  return std::max({capacity_of(model), waves.total.value[waves.total.peak], aligned,
+                   band == nullptr ? 0 : band->high.value});
+}
+
+void draw_band(Drawing& drawing, const WavesPlot& plot, std::size_t part, Ink ink,
+               std::vector<std::int64_t>& below) {
+  std::vector<Column> list(plot.crests.size());
+  bool any = false;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::int64_t bytes = plot.waves.parts[part][plot.crests[i]];
+    list[i] = {plot.scale.y(below[i] + bytes), plot.scale.y(below[i])};
+    below[i] += bytes;
+    any |= bytes > 0;
+  }
+  if (any) columns(drawing, plot.rect, list, {.ink = ink, .item = {ItemKind::Wave, part}});
+}
+
+// The sum of the waves at an offset other than the program's, over the part of the run after the
+// first cycle began.
+void draw_other_sum(Drawing& drawing, const WavesPlot& plot, double offset, Ink ink) {
+  const WaveCycle& cycle = plot.waves.cycle;
+  const auto shift =
+      Duration{static_cast<std::int64_t>(offset * static_cast<double>(cycle.period.count()))};
+  const WaveCycle sum = sum_of_waves(cycle, scanned_waves(plot.model), shift);
+  std::vector<float> ys;
+  const auto count = plot.crests.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const double x = static_cast<double>(plot.rect.x) + static_cast<double>(plot.rect.width) *
+                                                            (static_cast<double>(i) + 0.5) /
+                                                            static_cast<double>(count);
+    const std::int64_t since = (time_at(plot.v, x) - plot.waves.cycle_from).count();
+    const std::int64_t period = sum.period.count();
+    const std::int64_t phase = ((since % period) + period) % period;
+    const auto after = std::upper_bound(sum.at.begin(), sum.at.end(), phase);
+    const auto sample = static_cast<std::size_t>(after - sum.at.begin()) - 1;
+    ys.push_back(plot.scale.y(plot.waves.state + sum.value[sample]));
+  }
+  draw_through(drawing, plot.rect, ys, 1.2f, 4, {.ink = ink});
+}
+
+void draw_lanes(Drawing& drawing, const WavesLayout& layout, const WavesModel& model,
+                const TimelineModel& timeline, const Viewport& v, const ViewState& state) {
+  const RankLanes& rank = timeline.ranks[layout.device.value];
+  LanePainter painter(drawing, timeline, v, state.scale);
+  float top = layout.lanes.y + kWaveLaneGap;
+  for (std::size_t i = 0; i < rank.compute.size(); ++i) {
+    const float height = std::min(kWaveLane, layout.lanes.bottom() - top);
+    if (height < 2) break;
+    const int wave = static_cast<int>(i);
+    const bool own = rank.compute.size() == static_cast<std::size_t>(model.waves) && wave > -1;
+    if (own && model.waves > 1)
+      box(drawing, {layout.lanes.x + 10, top + height / 2 - 4.5f, 9, 9}, {.ink = wave_ink(wave)});
+    std::string name = own && model.waves > 1 ? wave_name(model, wave) : rank.name;
+    write(drawing, std::move(name),
+          {layout.lanes.x + (model.waves > 1 ? 26.f : 10.f), top + height / 2}, 11,
+          Weight::SemiBold, Ink::Text);
+    const ClipScope clip(drawing, {v.plot.x, top, v.plot.width, height});
+    painter.compute(rank.compute[i], top, height, rank.device);
+    top += height + kWaveLaneGap;
+  }
+}
+
+void draw_bar(Drawing& drawing, const WavesLayout& layout, const WavesModel& model,
+              const TimelineModel& timeline, bool by_phase) {
+  const Rect& bar = layout.bar;
+  fill(drawing, bar, {.ink = Ink::Header});
+  const float y = bar.y + bar.height / 2;
+  write(drawing, "Memory, " + timeline.ranks[layout.device.value].name, {bar.x + 10, y}, 11,
+        Weight::SemiBold, Ink::Text);
+  float x = layout.memory.x + kGutter;
+  const auto entry = [&](const std::string& words, Ink ink, std::uint64_t part) {
+    const float width = 15 + text_width(words, 10.5f);
+    if (x + width > bar.right() - kPlotMargin) return;
+    box(drawing, {x, y - 4.5f, 9, 9}, {.ink = ink, .item = {ItemKind::Wave, part}});
+    write(drawing, words, {x + 15, y}, 10.5f, Weight::Medium, Ink::Text2);
+    x += width + 16;
+  };
+  entry("model state", Ink::MemoryWeights, 0);
+  for (int w = 0; w < model.waves; ++w)
+    entry(model.waves == 1 ? "microbatches" : wave_name(model, w), wave_ink(w),
+          static_cast<std::uint64_t>(w) + 1);
+  if (model.waves > 1 && !by_phase) entry("if aligned, offset 0", Ink::Error, 0);
+  if (by_phase && x + 90 < bar.right())
+    write(drawing, "aligned by phase of T", {bar.right() - kPlotMargin, y}, 10.5f, Weight::Regular,
+          Ink::Text3, Align::Right);
+}
+
+void draw_reading(Drawing& drawing, const WavesLayout& layout, const DeviceWaves& waves,
+                  std::int64_t capacity, const Banded<Bytes>* band) {
+  const std::int64_t peak = waves.total.value[waves.total.peak];
+  const Rect& area = layout.memory;
+  write(drawing, format_bytes({peak}), {area.x + 10, area.y + 18}, 15, Weight::SemiBold, Ink::Text);
+  write(drawing, "peak of the sum", {area.x + 10, area.y + 35}, 10, Weight::Regular, Ink::Text3);
+  if (band != nullptr)
+    write(drawing, band_text(*band).range, {area.x + 10, area.y + 49}, 10, Weight::Regular,
+          Ink::Text2);
+  write(drawing, headroom_text(capacity - peak), {area.x + 10, area.y + 66}, 10.5f, Weight::Medium,
+        peak > capacity ? Ink::Error : Ink::Ok);
+  const std::int64_t solo = peak_of(waves.cycle);
+  if (solo <= 0) return;
+  const double share = static_cast<double>(peak - waves.state) / static_cast<double>(solo);
+  write(drawing, two_digits(share) + " A", {area.x + 10, area.y + 87}, 13, Weight::SemiBold,
+        Ink::Text);
+  write(drawing, "A = " + format_bytes({solo}), {area.x + 10, area.y + 103}, 10, Weight::Regular,
+        Ink::Text3);
+}
+
+void draw_memory_plot(Drawing& drawing, const WavesLayout& layout, const WavesModel& model,
+                      const DeviceWaves& waves, const OffsetScan& scan, const Viewport& v,
+                      const ViewState& state) {
+  const Rect rect{v.plot.x, layout.memory.y, v.plot.width, layout.memory.height};
+  const std::int64_t capacity = capacity_of(model), highest = highest_of(model, waves, scan);
+  WavesPlot plot{
+      model, waves, rect, v, scale_of(rect, highest, std::min(kHeadroom, rect.height / 4)), {}};
+  const long pixels =
+      std::clamp(std::lround(static_cast<double>(rect.width) * state.scale), 1L, 16384L);
+  crests_of(waves.total, v.from, v.to, static_cast<int>(pixels), plot.crests);
+  const Banded<Bytes>* band = peak_band(*model.experiment, waves.device);
+  draw_reading(drawing, layout, waves, capacity, band);
+  draw_bytes_axis(drawing, rect, plot.scale, 0, static_cast<double>(highest));
+  if (state.by_phase) return draw_phases(drawing, rect, plot.scale, model, waves, state);
+  draw_grid(drawing, rect, v);
+  const ClipScope clip(drawing, rect);
+  std::vector<std::int64_t> below(plot.crests.size());
+  draw_band(drawing, plot, 0, Ink::MemoryWeights, below);
+  for (int w = 0; w < model.waves; ++w)
+    draw_band(drawing, plot, static_cast<std::size_t>(w) + 1, wave_ink(w), below);
+  std::vector<float> top;
+  for (const std::size_t sample : plot.crests)
+    top.push_back(plot.scale.y(waves.total.value[sample]));
+  draw_through(drawing, rect, top, 1.4f, 0, {.ink = Ink::Text});
+  const float limit = plot.scale.y(capacity);
+  for (std::size_t i = 0; i < top.size(); ++i)
+    if (top[i] < limit) {
+      std::size_t next = i + 1;
+      while (next < top.size() && top[next] < limit) ++next;
+      const float width = rect.width / static_cast<float>(top.size());
+      const float crest = *std::min_element(top.begin() + static_cast<std::ptrdiff_t>(i),
+                                            top.begin() + static_cast<std::ptrdiff_t>(next));
+      hatch(drawing,
+            {rect.x + width * static_cast<float>(i), crest, width * static_cast<float>(next - i),
+             limit - crest},
+            Pattern::Overflow);
+      i = next;
+    }
+  if (model.waves > 1) draw_other_sum(drawing, plot, 0, Ink::Error);
+  if (state.wave_offset) draw_other_sum(drawing, plot, *state.wave_offset, Ink::Accent);
+  const double solo = static_cast<double>(waves.state + peak_of(waves.cycle));
+  if (model.waves > 1)
+    draw_limit(drawing, rect, y_in(plot.scale, solo),
+               "one wave " + format_bytes({static_cast<std::int64_t>(solo)}), Ink::Text2, 2);
+  draw_limit(drawing, rect, limit, "capacity " + format_bytes({capacity}), Ink::Text, 6);
+  const Instant at{waves.total.at[waves.total.peak]};
+  if (band != nullptr)
+    whisker(drawing, {cut_x(v, at), plot.scale.y(band->low.value)},
+            {cut_x(v, at), plot.scale.y(band->high.value)}, 7,
+            {.ink = band->high.value > capacity ? Ink::Warn : Ink::Text, .stroke = 1.2f});
+  peak_marker(drawing, {cut_x(v, at), plot.scale.y(waves.total.value[waves.total.peak]) - 1},
+              {.ink = Ink::Text, .item = {ItemKind::Peak, waves.device.value}});
+}
+
+}  // namespace
+
+void draw_waves(Drawing& drawing, const Rect& area, const WavesModel& model,
+                const TimelineModel& timeline, const ViewState& state) {
+  if (model.devices.empty()) return;
+  const ClipScope clip(drawing, area);
+  const WavesLayout layout = waves_layout(model, area, state);
+  const DeviceWaves& waves = model.devices[layout.device.value];
+  const OffsetScan scan = scan_of(model, layout.device);
+  const Viewport v = viewport_of(layout.ruler, state, model.end);
+  draw_ruler(drawing, layout.ruler, v, state, model.end);
+  draw_lanes(drawing, layout, model, timeline, v, state);
+  draw_bar(drawing, layout, model, timeline, state.by_phase);
+  draw_memory_plot(drawing, layout, model, waves, scan, v, state);
+  // A plot of phases has an axis of its own.
+  const float last = state.by_phase ? layout.bar.y : layout.memory.bottom();
+  draw_time_marks(drawing, {area.x, layout.lanes.y, area.width, last - layout.lanes.y}, v, state);
+  draw_time_tags(drawing, layout.ruler, v, state, model.end);
+  draw_offset(drawing, layout, model, waves, scan, state);
+}
+
+}  // namespace trainyard
