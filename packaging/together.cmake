@@ -1,7 +1,7 @@
 # With TRAINYARD_TOGETHER, files are compiled about `most` at once, which reads every header once for all of them: all of
 # the house in about half the time, one changed file in `most` times as long. Which files go together follows from their
-# names alone, so that a new file moves no other. Two that do cannot have a local name in common: where tests/local_names
-# sees to that, `most` can be higher.
+# names alone, so that a new file moves no other; folders of fewer than six files go together too, unless a third
+# argument says APART. Two files that do cannot have a local name in common: tests/local_names sees to that.
 function(trainyard_together target most)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
@@ -18,6 +18,17 @@ function(trainyard_together target most)
     list(APPEND folders ${folder})
   endforeach()
   list(REMOVE_DUPLICATES folders)
+  set(files_small)
+  foreach(folder ${folders})
+    list(LENGTH files_${folder} count)
+    if(count LESS 6 AND NOT "APART" IN_LIST ARGN)
+      list(APPEND files_small ${files_${folder}})
+      list(REMOVE_ITEM folders ${folder})
+    endif()
+  endforeach()
+  if(files_small)
+    list(APPEND folders small)
+  endif()
   foreach(folder ${folders})
     list(LENGTH files_${folder} count)
     set(groups 1)

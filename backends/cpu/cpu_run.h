@@ -1,4 +1,4 @@
-// What a run of the CPU backend is asked for, and what it answers with.
+// The options of a run on the CPU backend, and its results.
 #pragma once
 
 #include <cstdint>

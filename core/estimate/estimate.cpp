@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-std::string in_words(std::size_t category) {
+std::string category_name(std::size_t category) {
   std::string name(to_string(static_cast<Category>(category)));
   std::replace(name.begin(), name.end(), '_', ' ');
   if (static_cast<Category>(category) == Category::Framework) name += " overhead";
@@ -20,7 +20,7 @@ std::string largest_part(const CategoryBytes& bytes) {
   std::size_t most = 0;
   for (std::size_t c = 1; c < bytes.size(); ++c)
     if (bytes[c] > bytes[most]) most = c;
-  return in_words(most);
+  return category_name(most);
 }
 
 Verdict judge_peaks(const std::vector<CategoryBytes>& memory, const std::vector<Bytes>& reserved,
@@ -43,7 +43,7 @@ Verdict judge_peaks(const std::vector<CategoryBytes>& memory, const std::vector<
                      " " + verdict.where;
   for (std::size_t c = 0; c < memory[worst].size(); ++c)
     if (memory[worst][c].value > 0)
-      verdict.crest.push_back({in_words(c), static_cast<Category>(c), memory[worst][c]});
+      verdict.crest.push_back({category_name(c), static_cast<Category>(c), memory[worst][c]});
   std::stable_sort(verdict.crest.begin(), verdict.crest.end(),
                    [](const CrestPart& a, const CrestPart& b) { return a.bytes > b.bytes; });
   return verdict;

@@ -45,6 +45,12 @@ struct LayerGroup {
 // How many of a group's layers take each candidate of their kind; by group.
 using Counts = std::vector<std::vector<int>>;
 
+// The most microbatches that a stage holds until their input pass, from there until their weight
+// pass, and both together; each figure is that of its own fullest moment.
+struct MostHeld {
+  int live = 0, for_weight = 0, both = 0;
+};
+
 struct Priced {
   StepEstimate estimate;
   Bytes margin{};  // limit less what the fullest device reserves
@@ -75,6 +81,7 @@ class RecomputeSearch {
     list_candidates();
     price_candidates();
     plain_ = price(all_of(LayerPolicy::Kind::None)).estimate;
+    count_most_held();
   }
 
   RecomputeChoice run() {
@@ -243,33 +250,27 @@ class RecomputeSearch {
 
   // --- mixes ---
 
-  // The most that `bytes` says of what a copy of the group's stage holds at one moment.
-  template <class BytesOf>
-  std::int64_t most_of(const LayerGroup& group, BytesOf bytes) const {
-    const std::size_t copies_of_stage = static_cast<std::size_t>(copies(w_.placement));
-    std::int64_t most = 0;
+  // Counts the microbatches that a copy of each stage holds at most.
+  void count_most_held() {
+    const auto copies_of_stage = static_cast<std::size_t>(copies(w_.placement));
+    most_.resize(plain_runs_.size());
     for (const std::vector<HeldMoment>& device : plain_.moments)
       for (const HeldMoment& moment : device)
-        for (const HeldCount& count : moment.counts)
-          if (count.copy / copies_of_stage == group.stage) most = std::max(most, bytes(count));
-    return most;
-  }
-
-  // Of a copy of the group's stage: microbatches whose gradient of weights is still to come.
-  std::int64_t most_waiting(const LayerGroup& group) const {
-    return most_of(group, [](const HeldCount& count) { return std::int64_t{count.for_weight}; });
+        for (const HeldCount& count : moment.counts) {
+          MostHeld& most = most_[count.copy / copies_of_stage];
+          most.live = std::max(most.live, count.live);
+          most.for_weight = std::max(most.for_weight, count.for_weight);
+          most.both = std::max(most.both, count.live + count.for_weight);
+        }
   }
 
   // Bytes of one layer of the group, for all microbatches that its stage has in flight. The three
   // kinds of bytes may be most at different moments, and an input pass that runs rebuilds what
   // waits later: each is taken at its own most.
   std::int64_t held(const LayerGroup& group, const PolicyCandidate& one) const {
-    const std::int64_t live =
-        most_of(group, [](const HeldCount& count) { return std::int64_t{count.live}; });
-    const std::int64_t either = most_of(
-        group, [](const HeldCount& count) { return std::int64_t{count.live + count.for_weight}; });
-    return one.until_input.value * live + one.until_weight.value * either +
-           one.rebuilt_for_weight.value * most_waiting(group);
+    const MostHeld& most = most_[group.stage];
+    return one.until_input.value * most.live + one.until_weight.value * most.both +
+           one.rebuilt_for_weight.value * most.for_weight;
   }
 
   // What of one layer of each policy that may run is rebuilt and waits for its weight pass.
@@ -278,7 +279,7 @@ class RecomputeSearch {
     std::int64_t sum = 0;
     for (std::size_t p = 0; p < list.size(); ++p)
       if (may[p]) sum += list[p].rebuilt_for_weight.value;
-    return sum * most_waiting(group);
+    return sum * most_[group.stage].for_weight;
   }
 
   // By device: bytes that its layers may hold, where each policy in `allowed` may run.
@@ -480,6 +481,7 @@ class RecomputeSearch {
   std::vector<LayerGroup> groups_;
   std::map<int, std::vector<PolicyCandidate>> candidates_;  // by block; policy none is the first
   StepEstimate plain_;                                      // of policy none everywhere
+  std::vector<MostHeld> most_;                              // of it, by stage
   bool found_ = false;
   RecomputeChoice best_;
   std::optional<Least> least_;

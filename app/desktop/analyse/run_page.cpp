@@ -37,7 +37,7 @@ RunProfile profile_of(const TrainingReport& report, const TrainingWish& wish,
                      run_machine(prior ? std::get_if<Calibration>(&*prior) : nullptr), stop);
 }
 
-QString words_of(const RunProfile& profile) {
+QString run_words(const RunProfile& profile) {
   const Calibration& c = profile.calibration;
   QString text =
       QString("%1 kernels and shapes measured: accepting takes a step from %2 to %3, measured %4")
@@ -184,7 +184,7 @@ void RunPage::refresh() {
   const QString why = why_not();
   accept_->setEnabled(why.isEmpty());
   accept_->setToolTip(why.isEmpty() ? QString(kWhat) : why);
-  words_->setText(why.isEmpty() ? words_of(*profile_) : why);
+  words_->setText(why.isEmpty() ? run_words(*profile_) : why);
   Q_EMIT changed();
 }
 

@@ -8,8 +8,6 @@
 #include "visualizers/view_data.h"
 
 namespace trainyard {
-namespace {}  // namespace
-
 class UtilisationPage::BusyScene : public Scene {
  public:
   explicit BusyScene(UtilisationPage& page) : page_(page) {}

@@ -25,12 +25,12 @@ namespace trainyard {
 namespace {
 
 enum Column { kId, kSource, kModel, kCluster, kPlan, kMeasured, kPredicted, kError };
-constexpr int kCard = 372;
+constexpr int kExhibitWidth = 372;
 constexpr double kWorthExplaining = 0.15;  // errors beyond which the card says why
 
 QString error_text(double error) { return q(format_signed(100 * error, 1)) + " %"; }
 
-bool matches(const QTreeWidgetItem& row, const QStringList& words) {
+bool is_searched_for(const QTreeWidgetItem& row, const QStringList& words) {
   for (const QString& word : words) {
     bool found = false;
     for (int c = 0; c <= kPlan && !found; ++c)
@@ -118,7 +118,7 @@ QWidget* GalleryPage::make_card() {
   auto* card = new QWidget;
   card->setObjectName("panel");
   card->setAttribute(Qt::WA_StyledBackground);
-  card->setFixedWidth(kCard);
+  card->setFixedWidth(kExhibitWidth);
   auto* column = new QVBoxLayout(card);
   column->setContentsMargins(12, 8, 12, 8);
   column->setSpacing(6);
@@ -223,7 +223,7 @@ void GalleryPage::filter(const QString& words) {
   int shown = 0;
   for (int i = 0; i < table_->topLevelItemCount(); ++i) {
     QTreeWidgetItem* item = table_->topLevelItem(i);
-    const bool found = matches(*item, list);
+    const bool found = is_searched_for(*item, list);
     item->setHidden(!found);
     shown += found;
   }

@@ -27,7 +27,8 @@ Theme theme_of(ThemeChoice);
 
 /// Whether the wheel alone zooms on canvases.
 bool wheel_zooms();
-/// What new canvases ask for. Set once, before the first window.
+/// Sets the renderer that canvases ask for when they are made. The program calls it once, before
+/// its first window.
 void use_renderer(RendererChoice);
 RendererChoice renderer_in_use();
 /// Makes wheel, numbers and renderer so; the theme is apply_theme's.

@@ -32,7 +32,7 @@
 namespace trainyard {
 namespace {
 
-constexpr int kLeft = 392, kRight = 300;
+constexpr int kLeft = 392, kPanelWidth = 300;
 constexpr double kProjector = 1.5;
 constexpr int kNarrow = 1500;  // below that a projector's page has no right panel
 
@@ -56,7 +56,7 @@ void clear(QLayout* layout) {
   }
 }
 
-QPushButton* button(const QString& text) {
+QPushButton* text_button(const QString& text) {
   auto* made = new QPushButton(text);
   made->setAccessibleName(text);
   return made;
@@ -134,9 +134,9 @@ QWidget* LearnPage::make_bar() {
   row->addWidget(line_, 1);
   projector_ = new QCheckBox("Projector size");
   projector_->setAccessibleName("Projector size");
-  undo_ = button("Undo");
-  auto* reset = button("Reset step");
-  auto* again = button("Start lesson over");
+  undo_ = text_button("Undo");
+  auto* reset = text_button("Reset step");
+  auto* again = text_button("Start lesson over");
   row->addWidget(projector_);
   row->addWidget(undo_);
   row->addWidget(reset);
@@ -186,8 +186,8 @@ QWidget* LearnPage::make_left() {
   auto* foot = new QWidget;
   auto* row = new QHBoxLayout(foot);
   row->setContentsMargins(20, 8, 20, 8);
-  back_ = button("Back");
-  next_ = button("Next step");
+  back_ = text_button("Back");
+  next_ = text_button("Next step");
   back_->setToolTip("Page up");
   next_->setToolTip("Page down");
   row->addWidget(back_);
@@ -202,7 +202,7 @@ QWidget* LearnPage::make_left() {
 }
 
 QWidget* LearnPage::make_right() {
-  QWidget* right = panel(kRight);
+  QWidget* right = panel(kPanelWidth);
   auto* column = new QVBoxLayout(right);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -221,8 +221,8 @@ QWidget* LearnPage::make_right() {
   auto* work = new QVBoxLayout(workshop);
   work->setContentsMargins(12, 8, 12, 8);
   work->setSpacing(6);
-  auto* save = button("Save answers…");
-  auto* folder = button("Class answers…");
+  auto* save = text_button("Save answers…");
+  auto* folder = text_button("Class answers…");
   auto* row = new QHBoxLayout;
   row->addWidget(save);
   row->addWidget(folder);
@@ -261,10 +261,10 @@ QWidget* LearnPage::make_right() {
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll->setAccessibleName("Steps and knobs");
-  right->setMinimumWidth(kRight - 12);
-  right->setMaximumWidth(kRight);
+  right->setMinimumWidth(kPanelWidth - 12);
+  right->setMaximumWidth(kPanelWidth);
   scroll->setWidget(right);
-  scroll->setFixedWidth(kRight);
+  scroll->setFixedWidth(kPanelWidth);
   return scroll;
 }
 
@@ -444,7 +444,7 @@ void LearnPage::refresh_text() {
   built_ = now;
   clear(buttons_);
   for (const LessonStep::Button& each : step.buttons) {
-    auto* made = button("Show me: " + q(each.words));
+    auto* made = text_button("Show me: " + q(each.words));
     connect(made, &QPushButton::clicked, this, [this, set = each.set] { session_.apply(set); });
     buttons_->addWidget(made, 0, Qt::AlignLeft);
   }
@@ -457,7 +457,7 @@ void LearnPage::refresh_steps() {
     clear(steps_);
     steps_->parentWidget()->setProperty("lesson", lesson.number);
     for (std::size_t i = 0; i < lesson.steps.size(); ++i) {
-      auto* row = button(QString("%1  %2").arg(i + 1).arg(q(lesson.steps[i].title)));
+      auto* row = text_button(QString("%1  %2").arg(i + 1).arg(q(lesson.steps[i].title)));
       row->setProperty("kind", "step");
       row->setFlat(true);
       connect(row, &QPushButton::clicked, this, [this, i] { session_.go(i); });

@@ -8,8 +8,6 @@
 #include "app/desktop/scene/analyse_scene.h"
 
 namespace trainyard {
-namespace {}  // namespace
-
 void RecordedScene::set_model(std::shared_ptr<const RecordedModel> model, const QString& words) {
   if (model != model_) {
     state_ = {};

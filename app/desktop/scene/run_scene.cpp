@@ -7,8 +7,6 @@
 #include "visualizers/run/run_now.h"
 
 namespace trainyard {
-namespace {}  // namespace
-
 Drawing RunScene::draw(Size size, double scale) {
   last_ = Drawing(size);
   if (!model_.predicted) {

@@ -7,8 +7,6 @@
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
-namespace {}  // namespace
-
 Drawing SchedulesScene::draw(Size size, double scale) {
   last_ = Drawing(size);
   const SchedulesModel* model = comparison_.model();

@@ -12,7 +12,7 @@ namespace {
 // Rows between two looks at whether somebody still waits.
 constexpr std::size_t kAtOnce = 24;
 
-struct Answer {
+struct PublishedAnswer {
   std::shared_ptr<const PublishedResults> results;
   std::string error;
 };
@@ -50,7 +50,7 @@ void Published::start() {
   progress_ = {};
   work_.ask(
       [this, read = rows_](const std::stop_token& stop, const auto& tell) {
-        Answer answer;
+        PublishedAnswer answer;
         try {
           auto results = std::make_shared<PublishedResults>();
           results->rows = read();
@@ -69,7 +69,7 @@ void Published::start() {
         }
         return answer;
       },
-      [this](Answer answer) {
+      [this](PublishedAnswer answer) {
         results_ = std::move(answer.results);
         error_ = std::move(answer.error);
         Q_EMIT changed();

@@ -53,7 +53,7 @@ std::shared_ptr<const ViewData> data_of(const ExperimentPtr& experiment,
                                         std::shared_ptr<const CostModel> cost) {
   if (cost == nullptr) cost = cost_model(experiment->workload.scenario);
   auto data = std::make_shared<const ViewData>(experiment, std::move(cost));
-  // What most of the window reads is made here and not while it waits.
+  // Most pages read these two models, so this thread makes them and the window does not wait.
   data->timeline(), data->memory();
   return data;
 }

@@ -34,7 +34,7 @@ class ComparePerspective : public TabPage {
   QWidget* tools() override { return comparison_->tools(); }
   /// Shows the past run beside the open plan.
   void compare_run(qint64 id);
-  /// What the commands "compare.*" do.
+  /// Lets the commands "compare.*" act on this perspective.
   void connect_commands(const Actions&);
 
  private:

@@ -1,5 +1,5 @@
 // Perspectives: the named arrangements of the window, in one table. Adding one is its line in
-// perspective.cpp and its page in Window::make_pages(); menus, tool bar, palette, keys and the
+// perspective.cpp and its page in Window::make_page(); menus, tool bar, palette, keys and the
 // command line follow.
 #pragma once
 

@@ -23,8 +23,8 @@
 namespace trainyard {
 namespace {
 
-constexpr int kLookEvery = 40;  // milliseconds
-constexpr int kMostRows = 200;  // of one list
+constexpr int kLookEvery = 40;    // milliseconds
+constexpr int kMostListed = 200;  // of one list
 
 std::string text_of(const QWidget& widget) {
   if (const auto* label = qobject_cast<const QLabel*>(&widget)) return label->text().toStdString();
@@ -80,7 +80,7 @@ void add_rows(Json& list, const QAbstractItemView& view) {
   QModelIndex index = view.indexAt(QPoint(2, 2));
   if (!index.isValid()) index = model->index(0, 0, view.rootIndex());
   int seen = 0;
-  for (int row = index.row(); row < model->rowCount(index.parent()) && seen < kMostRows; ++row) {
+  for (int row = index.row(); row < model->rowCount(index.parent()) && seen < kMostListed; ++row) {
     const QModelIndex at = model->index(row, 0, index.parent());
     const QRect rect = view.visualRect(at);
     if (rect.top() > view.viewport()->height()) break;

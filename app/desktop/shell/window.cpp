@@ -107,15 +107,20 @@ Window::~Window() {
 }
 
 void Window::make_pages() {
-  const auto add = [this](Page* page) {
-    pages_ << page;
-    centre_->addWidget(page);
-  };
-  add(new DesignPage(document_, session_));
-  add(analyse_ = new AnalysePage(document_, session_, training_));
-  add(new ComparePerspective(document_, runs_, [this] { return found_plan(planner()); }));
-  add(new CalibratePage(document_, published_, session_));
-  add(new LearnPage(&training_));
+  for (const Perspective& perspective : perspectives()) {
+    pages_ << make_page(perspective.id);
+    centre_->addWidget(pages_.last());
+  }
+}
+
+Page* Window::make_page(std::string_view perspective) {
+  if (perspective == "design") return new DesignPage(document_, session_);
+  if (perspective == "analyse") return analyse_ = new AnalysePage(document_, session_, training_);
+  if (perspective == "compare")
+    return new ComparePerspective(document_, runs_, [this] { return found_plan(planner()); });
+  if (perspective == "calibrate") return new CalibratePage(document_, published_, session_);
+  Q_ASSERT(perspective == "learn");
+  return new LearnPage(&training_);
 }
 
 void Window::make_bars() {

@@ -5,6 +5,8 @@
 #include <QHash>
 #include <QMainWindow>
 
+#include <string_view>
+
 #include "app/desktop/controls/preferences.h"
 #include "app/desktop/controls/run_list.h"
 #include "app/desktop/session/document.h"
@@ -77,8 +79,9 @@ class Window : public QMainWindow {
   void changeEvent(QEvent*) override;
 
  private:
-  /// In the order of perspectives().
   void make_pages();
+  /// Makes the page of the perspective with that id; whoever calls it owns the page.
+  Page* make_page(std::string_view perspective);
   void make_bars();
   void make_docks();
   QDockWidget* make_dock(const QString& title, QWidget*, Qt::DockWidgetArea, const QString& name);

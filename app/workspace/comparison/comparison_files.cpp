@@ -26,7 +26,7 @@ std::string csv_cell(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string number(std::optional<double> value) { return value ? to_text(*value) : ""; }
+std::string figure_text(std::optional<double> value) { return value ? to_text(*value) : ""; }
 
 const char* unit_of(FigureUnit unit) {
   switch (unit) {
@@ -51,8 +51,8 @@ class Rows {
   void add(const char* part, const std::string& name, const char* unit, std::optional<double> a,
            std::optional<double> b) {
     const std::optional<double> change = a && b ? std::optional(*b - *a) : std::nullopt;
-    text_ += fmt::format("{},{},{},{},{},{}\n", part, csv_cell(name), unit, number(a), number(b),
-                         number(change));
+    text_ += fmt::format("{},{},{},{},{},{}\n", part, csv_cell(name), unit, figure_text(a),
+                         figure_text(b), figure_text(change));
   }
   void add_words(const char* part, const std::string& name, const std::string& a,
                  const std::string& b) {

@@ -68,7 +68,7 @@ ScheduleRequest schedule_request(const LessonSettings& settings) {
   return request;
 }
 
-int rank(const std::string& setting) {
+int nearness(const std::string& setting) {
   const std::string key = setting.substr(0, setting.find('='));
   return key == "precision" || key == "schedule" ? 0 : key.find('.') == std::string::npos ? 1 : 2;
 }
@@ -85,17 +85,18 @@ Request plan_request(const LessonSettings& settings) {
   }
   // What others depend on comes first: a format before the formats of its parts, a schedule before
   // its own parameters.
-  std::stable_sort(request.settings.begin(), request.settings.end(),
-                   [](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+  std::stable_sort(
+      request.settings.begin(), request.settings.end(),
+      [](const std::string& a, const std::string& b) { return nearness(a) < nearness(b); });
   return request;
 }
 
-std::string key_of(const Request& request) {
+std::string setting_key(const Request& request) {
   std::string key = request.model + " " + request.cluster;
   for (const std::string& setting : request.settings) key += " " + setting;
   return key;
 }
-std::string key_of(const ScheduleRequest& r) {
+std::string setting_key(const ScheduleRequest& r) {
   std::string key = r.name;
   for (const std::int64_t number :
        {std::int64_t{r.devices}, std::int64_t{r.microbatches}, std::int64_t{r.virtual_stages},
@@ -139,7 +140,7 @@ LessonEngine::LessonEngine(Lesson lesson) : lesson_(std::move(lesson)) {}
 
 std::shared_ptr<const ScheduleStudy> LessonEngine::schedule(const LessonSettings& settings) const {
   const ScheduleRequest request = schedule_request(settings);
-  std::string key = key_of(request);
+  std::string key = setting_key(request);
   for (const ParamSpec& spec : method(request.name).params)
     if (const std::string* text = find(settings, spec.name)) key += " " + *text;
   {
@@ -153,7 +154,7 @@ std::shared_ptr<const ScheduleStudy> LessonEngine::schedule(const LessonSettings
 
 std::shared_ptr<const ViewData> LessonEngine::plan(const LessonSettings& settings) const {
   const Request request = plan_request(settings);
-  const std::string key = key_of(request);
+  const std::string key = setting_key(request);
   {
     const std::lock_guard lock(guard_);
     if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
@@ -186,7 +187,7 @@ double LessonEngine::of_schedule(std::string_view name, const LessonSettings& se
 
 std::shared_ptr<const Result> LessonEngine::estimated(const LessonSettings& settings) const {
   const Request request = plan_request(settings);
-  const std::string key = key_of(request);
+  const std::string key = setting_key(request);
   {
     const std::lock_guard lock(guard_);
     if (const auto found = estimates_.find(key); found != estimates_.end()) return found->second;

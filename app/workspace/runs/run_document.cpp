@@ -13,7 +13,7 @@
 namespace trainyard {
 namespace {
 
-Json number(Duration d) { return Json(static_cast<double>(d.count()) / 1e9); }
+Json seconds_of(Duration d) { return Json(static_cast<double>(d.count()) / 1e9); }
 
 // JSON has no number that is not finite.
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
@@ -46,8 +46,8 @@ Json residual(const TimelineComparison& c) {
   for (const CauseResidual& cause : c.causes) {
     Json json = Json::object();
     json.set("cause", cause.name);
-    json.set("predicted_seconds", number(cause.predicted));
-    json.set("measured_seconds", number(cause.measured));
+    json.set("predicted_seconds", seconds_of(cause.predicted));
+    json.set("measured_seconds", seconds_of(cause.measured));
     causes.push(std::move(json));
   }
   double worst = 0;
@@ -78,7 +78,7 @@ std::string run_document(const TrainingReport& report) {
   const TrainingRun& run = report.run;
   Json losses = Json::list(), times = Json::list();
   for (const double loss : run.losses) losses.push(finite(loss));
-  for (const Duration time : run.step_times) times.push(number(time));
+  for (const Duration time : run.step_times) times.push(seconds_of(time));
   Json json = Json::object();
   json.set("schema", schema_name(schema("trainyard/run")));
   json.set("digest", to_hex(report.predicted->result.digest));
@@ -89,7 +89,7 @@ std::string run_document(const TrainingReport& report) {
   json.set("stopped", run.stopped);
   json.set("skipped", run.skipped);
   json.set("loss", std::move(losses));
-  json.set("step_seconds", number(report.step));
+  json.set("step_seconds", seconds_of(report.step));
   json.set("step_times", std::move(times));
   json.set("samples_per_second", run.samples_per_second);
   json.set("devices", devices(run));

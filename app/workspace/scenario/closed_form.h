@@ -1,4 +1,5 @@
-// What the closed form says of a scenario, with its bands and with what it assumes.
+// The closed form estimates a scenario; its result carries bands and the assumptions that it rests
+// on.
 #pragma once
 
 #include <vector>
@@ -12,7 +13,8 @@ namespace trainyard {
 /// The closed form. Null = cost_model(scenario).
 Result estimate(const Scenario&, const CostModel* = nullptr, bool micro_batch_given = true);
 
-/// What a result of that step assumes. Given prices know nothing of the software that a plan names.
+/// Lists what a result with that step time assumes. With a given cost model the software that a
+/// plan names is no assumption, because such prices do not depend on it.
 std::vector<Assumed> assumed(const Scenario&, Duration step, const CostModel*,
                              bool micro_batch_given);
 

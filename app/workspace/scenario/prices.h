@@ -1,4 +1,5 @@
-// What a scenario is priced with: the physical model, or what somebody measured.
+// A scenario is priced by the physical model or by measured prices; this file opens either as a
+// cost model.
 #pragma once
 
 #include <memory>
@@ -14,11 +15,11 @@ namespace trainyard {
 /// The cost model of the workbench where no calibration is given: physical_cost_model().
 std::unique_ptr<CostModel> cost_model(const Scenario&);
 
-/// What a file, or a document on one line, prices the scenario with, by the document that it is: a
+/// Reads a file, or a document on one line, and makes the cost model that it describes: a
 /// trainyard/calibration prices this machine (see calibrate_cluster), a trainyard/profile sets the
 /// parameters of the physical model. Throws Error{InvalidInput} or Error{Io}.
 std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario&);
-/// What the prices make of the scenario: see open_cost_model().
+/// Makes the cost model of measured prices, as open_cost_model() does.
 std::unique_ptr<CostModel> priced_by(MeasuredPrices, Scenario&);
 /// A calibration prices this machine's own devices: raises the cluster's peaks to what was
 /// measured, so that no share of them is above one. Throws Error{InvalidInput} for a cluster of

@@ -48,7 +48,8 @@ void refuse_giants(const Workload& workload, Grain grain, int steps) {
       {"plan#/batch/global"});
 }
 
-// Of every step that is simulated, so that a knob drag stays quick.
+// Op grain is the default only for programs of at most so many instructions: dragging a knob
+// simulates the plan again and again, and has to stay quick.
 constexpr double kMostByItself = 2e6;
 
 }  // namespace

@@ -34,7 +34,7 @@ struct SimulateOptions {
 /// Error{Cancelled} when stopped.
 ExperimentPtr simulate(const Scenario&, const SimulateOptions& = {});
 
-/// Whether a setting or the plan's document says it.
+/// True if a setting, or the plan's document, states the micro-batch.
 bool gives_micro_batch(const Request&);
 
 }  // namespace trainyard

@@ -9,8 +9,8 @@
 
 namespace trainyard {
 
-/// What `schedule` asks for. Times are of one microbatch on one whole device: with virtual stages,
-/// of all its chunks.
+/// The verb `schedule` fills this in. Times are those of one microbatch on one whole device; with
+/// virtual stages they cover all chunks of that device.
 struct ScheduleRequest {
   std::string name = "1f1b";
   int devices = 4, microbatches = 8;

@@ -15,7 +15,7 @@ namespace trainyard {
 namespace {
 
 // Whoever reads a schedule has a screen; a program of it has no such limit.
-constexpr std::int64_t kMostActions = 4'000'000;
+constexpr std::int64_t kMostStudied = 4'000'000;
 
 // The method's own check, on a plan with nothing but a pipeline.
 Diagnostics check_plan(const Method& chosen, const ScheduleRequest& r, int virtual_stages) {
@@ -58,7 +58,7 @@ int least_virtual_stages(const Method& chosen, const ScheduleRequest& r) {
   return 1;
 }
 
-ScheduleShape shape_of(const Method& chosen, const ScheduleRequest& r) {
+ScheduleShape shape_asked(const Method& chosen, const ScheduleRequest& r) {
   return {.devices = r.devices,
           .stages = r.devices * r.virtual_stages,
           .microbatches = r.microbatches,
@@ -76,11 +76,11 @@ void expect_times(const ScheduleRequest& r) {
 void expect_few_actions(const ScheduleRequest& r) {
   const std::int64_t stages = std::int64_t{r.devices} * r.virtual_stages;
   const std::int64_t actions = 3 * stages * r.microbatches;
-  if (actions > kMostActions || actions * std::max(1, r.steps) > kMostActions)
+  if (actions > kMostStudied || actions * std::max(1, r.steps) > kMostStudied)
     refuse("schedule",
            fmt::format("{} stages of {} microbatches{} are more than {} actions", stages,
                        r.microbatches, r.steps > 1 ? fmt::format(" in {} steps", r.steps) : "",
-                       kMostActions));
+                       kMostStudied));
 }
 
 // Parameters and chunks that were left to defaults.
@@ -98,7 +98,8 @@ ScheduleRequest complete(const Method& chosen, ScheduleRequest r) {
 // As many as show it steady; the one in the middle is measured.
 int laid_out_steps(const Method& chosen, const ScheduleRequest& r) {
   if (chosen.settles)
-    return r.steps > 0 ? r.steps : std::max(0, chosen.settles(shape_of(chosen, r), r.params)) + 1;
+    return r.steps > 0 ? r.steps
+                       : std::max(0, chosen.settles(shape_asked(chosen, r), r.params)) + 1;
   if (r.steps > 1)
     refuse("steps",
            r.name + " begins and ends a step with nothing in flight; expected one step, found " +
@@ -252,9 +253,9 @@ ScheduleStudy study(const ScheduleRequest& request, Order order, const std::stri
   result.request = complete(chosen, request);
   result.asynchronous = has_updates(order);
   result.request.steps =
-      static_cast<int>(std::min<std::int64_t>(steps_of(order, request.microbatches), kMostActions));
+      static_cast<int>(std::min<std::int64_t>(steps_of(order, request.microbatches), kMostStudied));
   expect_few_actions(result.request);
-  Diagnostics wrong = check(order, shape_of(chosen, result.request));
+  Diagnostics wrong = check(order, shape_asked(chosen, result.request));
   for (Diagnostic& d : wrong)
     if (d.place.text.rfind("order", 0) == 0) d.place.text.replace(0, 5, name);
   throw_if_errors(wrong);
@@ -276,7 +277,7 @@ ScheduleStudy study(const ScheduleRequest& request) {
   check_legal(chosen, whole);
   whole.steps = laid_out_steps(chosen, whole);
   expect_few_actions(whole);
-  return study(whole, chosen.order(shape_of(chosen, whole), whole.params));
+  return study(whole, chosen.order(shape_asked(chosen, whole), whole.params));
 }
 
 }  // namespace trainyard

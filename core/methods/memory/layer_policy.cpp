@@ -34,7 +34,7 @@ std::vector<std::string_view> parts(std::string_view text, char separator, const
   }
 }
 
-bool is_plain(char c) {
+bool stands_as_written(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
          c == '-' || c == '_';
 }
@@ -42,7 +42,8 @@ bool is_plain(char c) {
 std::string written(std::string_view name) {
   std::string text;
   for (const char c : name)
-    text += is_plain(c) ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    text += stands_as_written(c) ? std::string(1, c)
+                                 : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   return text;
 }
 
@@ -55,7 +56,7 @@ std::string read_name(std::string_view text, const Place& place) {
         std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
     const bool escaped =
         digits.size() == 2 && failure == std::errc() && end == digits.data() + digits.size();
-    if (!escaped && !is_plain(text[i])) {
+    if (!escaped && !stands_as_written(text[i])) {
       name.clear();
       break;
     }
