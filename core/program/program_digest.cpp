@@ -55,8 +55,8 @@ void add(WordDigest& d, const std::vector<T>& table, std::uint32_t first, std::u
 
 }  // namespace
 
-// Over what the program says, not over where its tables keep it: the text form has other slices and
-// the same digest.
+// The digest is of what the program says, not of where its tables keep it: a program read from its
+// text has other slices and the same digest.
 std::uint64_t digest(const Program& p) {
   WordDigest d(p.names);
   for (std::int64_t count :

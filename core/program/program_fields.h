@@ -1,6 +1,7 @@
 // The fields of a program's tables, each named once: the digest, the writer and the reader of its
-// text are visitors f(key, value) of these lists. What is a slice of another table is not listed:
-// the entries of the slice follow their owner.
+// text are visitors f(key, value) of these lists. A slice of another table is not listed, because
+// its entries follow their owner. A test counts the members of each struct, so that a new one
+// cannot be left out.
 #pragma once
 
 #include "core/program/program.h"
@@ -27,6 +28,9 @@ void fields(F& f, Buffer& b) {
   f("provenance", b.provenance);
   f("persistent", b.persistent);
   f("bytes", b.bytes);
+  f("holds", b.holds);
+  f("layer", b.layer);
+  f("item", b.item);
 }
 
 template <class F>
@@ -48,6 +52,10 @@ void fields(F& f, Task& t) {
   f("group", t.group);
   f("repeats", t.repeats);
   f("bytes", t.bytes);
+  f("tensor", t.tensor);
+  f("of_gradient", t.of_gradient);
+  f("list", t.list);
+  f("op", t.op);
 }
 
 template <class F>
@@ -63,6 +71,7 @@ void fields(F& f, WorkCount& w) {
   f("k", w.work.k);
   f("products", w.work.count);
   f("fill", w.work.fill);
+  f("kernel", w.work.kernel);
   f("count", w.count);
   f("recomputed", w.recomputed);
 }

@@ -61,6 +61,16 @@ const Words& words_of(Pass) {
   static const Words words = {"forward", "backward-input", "backward-weight"};
   return words;
 }
+const Words& words_of(Holds) {
+  static const Words words = {"other",     "saved",          "transient", "message",
+                              "gathered",  "unreduced",      "weights",   "older-weights",
+                              "gradients", "optimizer-state"};
+  return words;
+}
+const Words& words_of(BodyList) {
+  static const Words words = {"none", "forward", "backward", "reduce", "gather"};
+  return words;
+}
 const Words& words_of(WorkKind) {
   static const Words words = {"product", "attention", "elementwise", "gather", "loss", "optimizer"};
   return words;
