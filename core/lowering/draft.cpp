@@ -1,7 +1,11 @@
 #include "core/lowering/draft.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
+#include <string>
+#include <string_view>
 
 namespace trainyard {
 
@@ -68,6 +72,46 @@ void Draft::effect(TaskId id, BufferId buffer, bool allocate, bool at_end) {
   if (program.buffers[buffer.value].bytes.value == 0) return;
   program.effects.push_back({buffer, allocate, at_end});
   ++program.tasks[id.value].effects;
+}
+
+std::string Draft::first_wrong() const {
+  const Program& p = program;
+  const auto is_name = [&](NameId id) { return !id.valid() || id.value < p.names.size(); };
+  for (std::size_t i = 0; i < p.buffers.size(); ++i)
+    if (const Buffer& b = p.buffers[i];
+        !is_name(b.name) || b.bytes < Bytes{} || b.first_part + b.parts > p.parts.size())
+      return fmt::format("buffer {} has no name, negative bytes or parts that are not there", i);
+  for (std::size_t i = 0; i < p.tasks.size(); ++i)
+    if (const Task& t = p.tasks[i]; !is_name(t.name) || !is_name(t.pass) ||
+                                    t.first_work + t.works > p.works.size() ||
+                                    t.first_effect + t.effects > p.effects.size())
+      return fmt::format("task {} has a name, work or effect that is not there", i);
+  for (std::size_t i = 0; i < p.effects.size(); ++i)
+    if (p.effects[i].buffer.value >= p.buffers.size())
+      return fmt::format("effect {} is of a buffer that is not there", i);
+  for (const Line& line : lines_)
+    for (std::size_t i = 0; i < line.items.size(); ++i) {
+      const Item& item = line.items[i];
+      const auto is_wrong = [&](std::string_view what) {
+        return fmt::format("instruction {} of \"{}\" on device {} {}", i, line.stream.name,
+                           line.stream.device.value, what);
+      };
+      if (item.task.value >= p.tasks.size()) return is_wrong("has no task");
+      if (item.first_after + item.afters > after_.size() ||
+          !std::all_of(after_.begin() + item.first_after,
+                       after_.begin() + item.first_after + item.afters,
+                       [&](Ref ref) { return is_there(ref); }))
+        return is_wrong("waits for one that is not there");
+      if (!item.peer.valid()) continue;
+      const Ref back =
+          is_there(item.peer) ? lines_[item.peer.stream].items[item.peer.position].peer : Ref{};
+      if (!is_there(back) || &lines_[back.stream].items[back.position] != &item)
+        return is_wrong("is paired with one that is not paired with it");
+    }
+  for (const Late& late : late_)
+    if (!is_there(late.instruction) || !is_there(late.after))
+      return "a late wait is of an instruction that is not there";
+  return "";
 }
 
 Program Draft::finish() {

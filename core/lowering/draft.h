@@ -79,6 +79,11 @@ class Draft {
   void work(TaskId, const Work&, int count, Pass, bool recomputed);
   void effect(TaskId, BufferId, bool allocate, bool at_end);
 
+  /// The first thing that no program may have, in words: a reference to an instruction, task,
+  /// buffer or name that is not there, or one end of a transfer whose other end knows nothing of
+  /// it. Empty where all is sound. For debug builds: it looks at everything.
+  std::string first_wrong() const;
+
   Program finish();
 
  private:
@@ -96,6 +101,10 @@ class Draft {
   struct Late {
     Ref instruction, after;
   };
+  bool is_there(Ref ref) const {
+    return ref.stream < lines_.size() && ref.position < lines_[ref.stream].items.size();
+  }
+
   std::vector<Line> lines_;
   std::vector<Ref> after_;
   std::vector<Late> late_;

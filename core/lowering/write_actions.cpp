@@ -1,0 +1,79 @@
+#include "core/lowering/lane_facts.h"
+#include "core/lowering/update_weights.h"
+
+namespace trainyard {
+namespace {
+
+/// The action, with its transfers before and after it.
+void write(Lowering& l, std::size_t index, const Action& a, Moment moment, bool moves_to_host) {
+  LaneState& lane = l.lanes[index];
+  const DeviceId device = l.order.lanes[index].device;
+  const std::size_t place = l.places.of(a.stage, device);
+  Refs inputs;
+  if (a.phase != Phase::BackwardWeight)
+    inputs.add(l.transfers.received(a.phase, a.stage, a.microbatch));
+  if (moment.first_forward) inputs.add(l.arrived[index][place]);
+  if (l.workload.layout.host_activations) {
+    if (moves_to_host) inputs.add(l.host.before(index, place, a));
+    Refs start = inputs;
+    start.add(lane.tail);
+    l.host.begins(index, a.phase, start);
+  }
+  const Written written = l.writer->write(a, place, moment, lane, inputs);
+  if (moves_to_host && a.phase == Phase::Forward) l.host.take(index, place, a, written.done);
+  if (moment.last_backward)
+    l.reduced[index][place] = written.reduced.empty() ? written.done : written.reduced;
+  if (a.phase != Phase::BackwardWeight) {
+    const Ref sent = l.transfers.send_after(a.phase, a.stage, a.microbatch, written.done);
+    if (l.workload.layout.blocking_sends) lane.tail.add(sent);
+  }
+  if (l.keeps_actions) l.actions_of(a.phase)[l.cell(a.stage, a.microbatch)] = {written, device};
+}
+
+/// What a lane's actions mean for weights and gradients, by action.
+struct LaneFacts {
+  std::vector<Moment> moments;
+  std::vector<int> held_versions;
+};
+
+void walk(Lowering& l, std::size_t index, const LaneFacts& facts, int walk) {
+  const Lane& lane = l.order.lanes[index];
+  for (std::size_t i = 0; i < lane.actions.size(); ++i) {
+    Action action = lane.actions[i];
+    if (action.phase == Phase::Update) {
+      update_in_lane(l, index, action, facts.held_versions[i]);
+      continue;
+    }
+    if (!l.asynchronous) {
+      action.microbatch += walk * l.microbatches;
+      action.weights = static_cast<std::int16_t>(walk);
+    }
+    write(l, index, action, facts.moments[i], l.host.moves(index, i));
+  }
+}
+
+}  // namespace
+
+void write_actions(Lowering& l) {
+  std::vector<LaneFacts> facts;
+  for (const Lane& lane : l.order.lanes)
+    facts.push_back({moments(lane, l.stages), held_versions(lane, l.stages)});
+  l.reduced.assign(l.lanes.size(), std::vector<Refs>(l.places.size()));
+  l.arrived = l.reduced;
+  // A device's only lane works in order: it is other lanes that ask what an action left.
+  l.keeps_actions = !l.order.precedences.empty() ||
+                    l.lanes.size() > static_cast<std::size_t>(l.workload.scenario.plan.mesh.pp);
+  if (l.keeps_actions)
+    for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::BackwardWeight})
+      l.actions_of(phase).resize(l.stages * static_cast<std::size_t>(l.microbatches * l.steps));
+  for (int w = 0; w < l.walks(); ++w) {
+    l.transfers.post(w * l.microbatches);
+    for (std::size_t i = 0; i < l.lanes.size(); ++i) {
+      if (l.options.stop.requested()) throw Error(Error::Kind::Cancelled, "lowering was stopped");
+      walk(l, i, facts[i], w);
+    }
+    if (!l.asynchronous) update_after_step(l, w);
+  }
+}
+
+}  // namespace trainyard
