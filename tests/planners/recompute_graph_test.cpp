@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "planners/recompute/integer_program.h"
+#include "tests/support/cases.h"
 
 namespace trainyard {
 namespace {
@@ -95,7 +96,7 @@ Bytes peak_of_all(const OpGraph& graph) {
 
 TEST(RecomputeGraph, IsWhatAnExhaustiveSearchFindsOnEightOps) {
   int dropped = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases(40, 8); ++seed) {
     const OpGraph graph = seed % 4 == 0 ? training(2 + static_cast<int>(seed / 4 % 3))
                                         : drawn_graph(seed, 4 + static_cast<int>(seed % 5));
     const Bytes all = peak_of_all(graph);
@@ -119,7 +120,7 @@ TEST(RecomputeGraph, IsWhatAnExhaustiveSearchFindsOnEightOps) {
       ++dropped;
     }
   }
-  EXPECT_GT(dropped, 20);
+  EXPECT_GT(dropped, static_cast<int>(testing::cases(20, 4)));
 }
 
 // The two phases alone: legal, and its gap is no smaller than the truth.
