@@ -40,8 +40,8 @@ void name_parts(Lowering& l, BufferId id, const StateByBlock& state, Bytes State
 void hold_framework(Lowering& l, DeviceId device) {
   const auto place = std::find_if(l.places.begin(), l.places.end(),
                                   [&](const StageCopy& p) { return p.device == device; });
-  const Bytes bytes = device.value < l.options.framework.size()
-                          ? l.options.framework[device.value]
+  const Bytes bytes = device.value < l.framework.size()
+                          ? l.framework[device.value]
                           : l.workload.scenario.cluster.device.context.value;
   hold(l, *place, Category::Framework, "driver context and libraries", bytes, Provenance::Guessed,
        Holds::Other);

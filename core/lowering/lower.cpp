@@ -7,10 +7,13 @@
 
 namespace trainyard {
 
-Lowering::Lowering(const Workload& w, const Order& o, int step_count, const LowerOptions& chosen)
+Lowering::Lowering(const Workload& w, const Order& o, int step_count, Grain chosen,
+                   const std::vector<Bytes>& framework_bytes, Stop asked)
     : workload(w),
       order(o),
-      options(chosen),
+      grain(chosen),
+      framework(framework_bytes),
+      stop(asked),
       stages(w.table.size()),
       microbatches(trainyard::microbatches(w.scenario.plan)),
       steps(step_count),
@@ -18,7 +21,7 @@ Lowering::Lowering(const Workload& w, const Order& o, int step_count, const Lowe
       places(w),
       boundaries(w, places, draft),
       transfers(w, places, boundaries, o, draft, microbatches * steps),
-      host(w, places, o, chosen.grain, draft) {}
+      host(w, places, o, chosen, draft) {}
 
 std::size_t Lowering::first_lane(DeviceId device) const {
   std::size_t i = 0;
@@ -27,7 +30,7 @@ std::size_t Lowering::first_lane(DeviceId device) const {
 }
 
 void make_phase_writer(Lowering& l) {
-  const auto make = l.options.grain == Grain::Order ? order_grain : op_grain;
+  const auto make = l.grain == Grain::Order ? order_grain : op_grain;
   l.writer = make(l.workload, l.places, l.boundaries, l.draft, backward_kinds(l.order), l.host);
   for (std::size_t place = 0; l.workload.layout.host_activations && place < l.places.size();
        ++place)
@@ -103,7 +106,7 @@ Program lower(const Workload& w, const LowerOptions& options) {
 
 Program lower(const Workload& w, const Order& order, int steps, const LowerOptions& options) {
   expect_room(w, options, steps);
-  Lowering lowering(w, order, steps, options);
+  Lowering lowering(w, order, steps, options.grain, options.framework, options.stop);
   for (const Step& step : kSteps) {
     step.run(lowering);
     verify_draft(lowering, step);

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/stop.h"
 #include "core/lowering/boundaries.h"
 #include "core/lowering/draft.h"
 #include "core/lowering/host_lanes.h"
-#include "core/lowering/lower.h"
 #include "core/lowering/phase_writer.h"
 #include "core/lowering/stage_copies.h"
 #include "core/lowering/transfers.h"
@@ -36,13 +36,17 @@ struct WrittenUpdate {
 };
 
 struct Lowering {
-  /// The workload, the order and the options must outlive it. Makes the messages between stages and
-  /// the copies to the host known to the draft; the steps do the rest.
-  Lowering(const Workload&, const Order&, int steps, const LowerOptions&);
+  /// The workload, the order and the bytes of the framework must outlive it; the latter are by
+  /// device and may be empty (LowerOptions::framework). Makes the messages between stages and the
+  /// copies to the host known to the draft; the steps do the rest.
+  Lowering(const Workload&, const Order&, int steps, Grain, const std::vector<Bytes>& framework,
+           Stop);
 
   const Workload& workload;
   const Order& order;
-  const LowerOptions& options;
+  const Grain grain;
+  const std::vector<Bytes>& framework;
+  const Stop stop;
   const std::size_t stages;
   const int microbatches;  // of one step
   const int steps;
@@ -91,7 +95,7 @@ void make_streams(Lowering&);
 /// State that is there before the first instruction and after the last: the framework, weights,
 /// gradients and optimizer state.
 void hold_state(Lowering&);
-/// The tasks of each stage's phases, at the grain that the options ask for.
+/// The tasks of each stage's phases, at the lowering's grain.
 void make_phase_writer(Lowering&);
 /// The instructions: every lane is walked, with transfers around its actions, and weights are
 /// updated after each walk or where the order says. Throws Error{Cancelled} when stopped.

@@ -69,7 +69,7 @@ void write_actions(Lowering& l) {
   for (int w = 0; w < l.walks(); ++w) {
     l.transfers.post(w * l.microbatches);
     for (std::size_t i = 0; i < l.lanes.size(); ++i) {
-      if (l.options.stop.requested()) throw Error(Error::Kind::Cancelled, "lowering was stopped");
+      if (l.stop.requested()) throw Error(Error::Kind::Cancelled, "lowering was stopped");
       walk(l, i, facts[i], w);
     }
     if (!l.asynchronous) update_after_step(l, w);

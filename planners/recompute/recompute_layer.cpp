@@ -90,14 +90,14 @@ class Front {
   std::vector<int> last_;
 };
 
-Duration time_of(const BodyOp& op, const Workload& w, const CostModel& cost) {
+}  // namespace
+
+Duration op_time(const BodyOp& op, const Workload& w, const CostModel& cost) {
   const Cluster& cluster = w.scenario.cluster;
   if (!op.communication) return cost.compute(op.work, cluster.device);
   const GroupShape& group = w.groups[static_cast<std::size_t>(op.group)];
   return cost.collective(op.collective, op.bytes, group, cluster).time;
 }
-
-}  // namespace
 
 std::vector<KeptSet> kept_sets(const std::vector<LayerNode>& nodes) { return Front(nodes).sets(); }
 
@@ -123,7 +123,7 @@ std::vector<LayerNode> layer_nodes(const Workload& w, const Body& body, const Co
     }
   }
   for (const BodyOp& op : body.forward)
-    if (op.node.valid()) nodes[op.node.value].time += time_of(op, w, cost);
+    if (op.node.valid()) nodes[op.node.value].time += op_time(op, w, cost);
   return nodes;
 }
 

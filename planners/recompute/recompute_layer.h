@@ -29,6 +29,9 @@ struct KeptSet {
 /// matters to the rest only by which nodes must still be there.
 std::vector<KeptSet> kept_sets(const std::vector<LayerNode>&);
 
+/// The time of one op alone by these prices, whether it computes or is a collective.
+Duration op_time(const BodyOp&, const Workload&, const CostModel&);
+
 /// The nodes of the layer of that body, which must keep everything (policy none).
 std::vector<LayerNode> layer_nodes(const Workload&, const Body&, const CostModel&);
 

@@ -156,6 +156,7 @@ TEST(Program, DocumentsConformToTheirSchemas) {
                                     {" --owners", "owners"},
                                     {" --knob wrap", "wrapping"},
                                     {" --knob reshard-mesh", "resharding"},
+                                    {" --knob recompute-method", "recomputation"},
                                     {" --questions", "questions"}})
     conforms(parse_json(trainyard(sharded + flags, folder).out, name),
              parse_json(json_schema(name), "schema"), name);

@@ -21,6 +21,22 @@ TEST(RecomputeWords, AreTakenOutOfTheOthers) {
   EXPECT_FALSE(split_recompute_words("tp=2").said);
 }
 
+TEST(RecomputeWords, ABudgetIsAPositiveNumberOfBytes) {
+  EXPECT_EQ(split_recompute_words("recompute=optimal:20GiB").budget, 20_GiB);
+  EXPECT_FALSE(split_recompute_words("recompute=optimal:20GiB recompute=optimal").budget);
+  for (const auto& [word, sentence] :
+       {std::pair{"0B", "expected a budget above 0 B, such as optimal:20GiB, found 0B"},
+        {"much", "\"much\""}}) {
+    try {
+      split_recompute_words(std::string("recompute=optimal:") + word);
+      ADD_FAILURE() << word;
+    } catch (const Error& e) {
+      EXPECT_NE(describe(e).find(sentence), std::string::npos) << describe(e);
+      EXPECT_NE(describe(e).find("--set recompute"), std::string::npos) << describe(e);
+    }
+  }
+}
+
 Request gpt_on_eight(std::vector<std::string> more) {
   Request r{"gpt3-6.7b", "a100-sxm-80:8", "", {"pp=4", "tp=2", "micro-batch=4", "global-batch=64"}};
   r.settings.insert(r.settings.end(), more.begin(), more.end());
@@ -43,6 +59,28 @@ TEST(OptimalRecompute, IsExplicitFitsAndIsNoSlowerThanAnyPolicyThatFits) {
     if (!there->result.verdict.fits) continue;
     EXPECT_LE(estimate(scenario).step.value, estimate(other).step.value) << policy << " " << text;
   }
+}
+
+TEST(OptimalRecompute, ALargerBudgetIsNeverSlowerAndEachIsKept) {
+  Duration before = Duration::max();
+  int compared = 0;
+  for (const int gib : {24, 30, 40, 60, 80}) {
+    Scenario scenario;
+    try {
+      scenario = open(gpt_on_eight({"recompute=optimal:" + std::to_string(gib) + "GiB"}));
+    } catch (const Error&) {
+      EXPECT_EQ(compared, 0) << "a larger budget than one that was enough is refused";
+      continue;
+    }
+    const auto run = run_once(scenario, {});
+    const Bytes held = scenario.cluster.device.memory.value - run->result.verdict.margin;
+    EXPECT_LE(held, Bytes{gib * (1_GiB).value}) << gib;
+    const Duration step = estimate(scenario).step.value;
+    EXPECT_LE(step, before) << gib;
+    before = step;
+    ++compared;
+  }
+  EXPECT_GE(compared, 3);
 }
 
 TEST(OptimalRecompute, TheLastWordCounts) {

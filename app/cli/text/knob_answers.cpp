@@ -301,4 +301,64 @@ std::string resharding_document(const std::vector<Resharding>& all) {
   return write_json(json);
 }
 
+namespace {
+
+void write_trades(std::string& text, const std::vector<RecomputeTrade>& trades) {
+  text += fmt::format("{:>9}  {:>9}  {:>9}  {:>8}  {:<16} {}\n", "kept", "peak", "time", "again",
+                      "method", "how");
+  const Duration plain = trades.back().time;
+  for (const RecomputeTrade& t : trades)
+    text += fmt::format(
+        "{:>9}  {:>9}  {:>9}  {:>+6.1f} %  {:<16} {}{}\n", readable(t.kept), readable(t.peak),
+        readable(t.time), 100 * (to_seconds(t.time) / to_seconds(plain) - 1), t.method, t.words,
+        t.optimal.has_value() && !*t.optimal ? " (not proven to be the least)" : "");
+}
+
+Json trades_json(const std::vector<RecomputeTrade>& trades) {
+  Json list = Json::list();
+  for (const RecomputeTrade& t : trades) {
+    Json one = Json::object();
+    one.set("method", t.method);
+    if (!t.words.empty()) one.set("how", t.words);
+    one.set("kept_bytes", t.kept.value);
+    one.set("peak_bytes", t.peak.value);
+    one.set("seconds", to_seconds(t.time));
+    if (t.optimal) one.set("optimal", *t.optimal);
+    list.push(std::move(one));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string recomputation_text(const Scenario& scenario, const RecomputeStudy& study) {
+  std::string text = fmt::format(
+      "{}, stage {}: {} of one microbatch as a chain, each alone; the peak is of tensors, not of "
+      "weights\n\n",
+      scenario.model.name, study.stage, times(study.layers, "layer"));
+  write_trades(text, study.chain);
+  text += fmt::format(
+      "\nthe {} ops of one layer of block {} as a graph; a plan states \"keep\" as "
+      "recompute=keep=<nodes>, and recompute=optimal mixes such sets over layers\n\n",
+      study.ops, study.block);
+  write_trades(text, study.layer);
+  if (study.ops > kMostProgramOps)
+    text += fmt::format(
+        "\nthe integer program is asked of layers of at most {} ops, since it takes minutes for "
+        "more\n",
+        kMostProgramOps);
+  return text;
+}
+
+std::string recomputation_document(const RecomputeStudy& study) {
+  Json json = document_of("trainyard/recomputation");
+  json.set("stage", study.stage);
+  json.set("layers", study.layers);
+  json.set("chain", trades_json(study.chain));
+  json.set("block", study.block);
+  json.set("ops", study.ops);
+  json.set("layer", trades_json(study.layer));
+  return write_json(json);
+}
+
 }  // namespace trainyard

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/result/owners.h"
+#include "planners/recompute/recompute_study.h"
 #include "planners/sensitivity/boundary.h"
 #include "planners/sensitivity/flip.h"
 #include "planners/sensitivity/recompute_effect.h"
@@ -30,6 +31,8 @@ std::string owners_document(const Owners&, const RecomputeEffect&);  // trainyar
 std::string wrapping_text(const Scenario&, const std::vector<Wrapping>&);
 std::string wrapping_document(const std::vector<Wrapping>&);  // trainyard/wrapping@1
 
+std::string recomputation_text(const Scenario&, const RecomputeStudy&);
+std::string recomputation_document(const RecomputeStudy&);  // trainyard/recomputation@1
 std::string resharding_text(const Scenario&, const std::vector<Resharding>&);
 std::string resharding_document(const std::vector<Resharding>&);  // trainyard/resharding@1
 

@@ -23,7 +23,8 @@ namespace {
 
 constexpr int kNeighbours = 1, kLongRange = 12;
 // Knobs that no field of a plan says, each with a table of its own.
-constexpr std::string_view kWrap = "wrap", kReshardMesh = "reshard-mesh";
+constexpr std::string_view kWrap = "wrap", kReshardMesh = "reshard-mesh",
+                           kRecomputeMethod = "recompute-method";
 
 CostOf costs_of(const std::unique_ptr<CostModel>& given) {
   using Shared = std::shared_ptr<const CostModel>;
@@ -119,6 +120,11 @@ std::string resharding_of(const Words& words, const Scenario& scenario, const Co
   return words.has("json") ? resharding_document(all) : resharding_text(scenario, all);
 }
 
+std::string recomputation_of(const Words& words, const Scenario& scenario, const CostOf& cost) {
+  const RecomputeStudy study = study_recomputation(scenario, *cost(scenario));
+  return words.has("json") ? recomputation_document(study) : recomputation_text(scenario, study);
+}
+
 bool only_knob(const Words& words, std::string_view key) {
   return words.texts("knob") == std::vector<std::string>{std::string(key)};
 }
@@ -150,6 +156,7 @@ int run_knobs(const Words& words, Streams& streams) {
       : words.has("owners")                         ? owners_of(words, scenario, cost)
       : only_knob(words, kWrap)                     ? wrapping_of(words, scenario, cost)
       : only_knob(words, kReshardMesh)              ? resharding_of(words, scenario, cost)
+      : only_knob(words, kRecomputeMethod)          ? recomputation_of(words, scenario, cost)
                                                     : strips_of(words, scenario, cost, streams);
   deliver(text, words, streams);
   return fits ? kDone : kNotMet;
@@ -160,8 +167,9 @@ int run_knobs(const Words& words, Streams& streams) {
 Verb knobs_verb() {
   std::vector<Flag> flags = {
       {"knob", "KEY",
-       "this one only, over a longer range: a setting, devices, wrap (layers a sharded unit) or "
-       "reshard-mesh (ranks that keep gathered weights)",
+       "this one only, over a longer range: a setting, devices, wrap (layers a sharded unit), "
+       "reshard-mesh (ranks that keep gathered weights) or recompute-method (memory against time "
+       "by every published method)",
        true},
       {"largest", "KEY", "micro-batch, global-batch or seq: how far it goes until it does not fit"},
       {"smallest", "devices", "the fewest devices on which some mesh fits"},

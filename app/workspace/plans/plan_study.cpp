@@ -8,7 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "app/workspace/scenario/recompute.h"
 #include "app/workspace/scenario/run_once.h"
+#include "core/base/error.h"
 #include "core/base/units_text.h"
 #include "core/io/documents/plan_json.h"
 #include "core/methods/settings/settings.h"
@@ -80,12 +82,55 @@ std::vector<std::string> setting_keys(const std::vector<std::string>& settings) 
   return keys;
 }
 
+namespace {
+
+// A search has no plan yet whose recomputation could be chosen: recompute=optimal leaves the knob
+// to the search, which tries every policy and mixes them on the best plans (refine()).
+std::vector<std::string> without_optimal(const std::vector<std::string>& settings) {
+  std::vector<std::string> kept;
+  for (const std::string& words : settings) {
+    const RecomputeWords split = split_recompute_words(words);
+    if (split.budget)
+      throw Error(
+          Error::Kind::InvalidInput,
+          "expected recompute=optimal (a search takes its budget from --spare, which is what "
+          "stays free of each device), found a budget of " +
+              to_text(*split.budget),
+          {"--set recompute"});
+    if (!split.said)
+      kept.push_back(words);
+    else if (!split.others.empty())
+      kept.push_back(split.others);
+  }
+  return kept;
+}
+
+// The same among the values of a bound: none,optimal are none and whatever refine() makes of it.
+std::vector<Bound> without_optimal(std::vector<Bound> bounds) {
+  for (Bound& bound : bounds) {
+    const Setting* known = find_setting(bound.key);
+    if (known == nullptr || known->key != "recompute") continue;
+    std::string others;
+    for (std::size_t from = 0; from <= bound.values.size();) {
+      const std::size_t end = std::min(bound.values.find(',', from), bound.values.size());
+      if (const std::string value = bound.values.substr(from, end - from); value != "optimal")
+        others += (others.empty() ? "" : ",") + value;
+      from = end + 1;
+    }
+    if (others != bound.values) bound.values = others.empty() ? "any" : others;
+  }
+  return bounds;
+}
+
+}  // namespace
+
 PlanSpace open_space(const PlanQuestion& question) {
   Request request = question.request;
   request.calibration = question.calibration;
+  request.settings = without_optimal(request.settings);
   Scenario base = open(request);
   if (!question.calibration.empty()) open_cost_model(question.calibration, base);
-  return PlanSpace(base, setting_keys(question.request.settings), question.bounds);
+  return PlanSpace(base, setting_keys(request.settings), without_optimal(question.bounds));
 }
 
 PlanPrices::PlanPrices(const std::string& calibration) {

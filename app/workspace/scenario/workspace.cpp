@@ -22,8 +22,8 @@
 namespace trainyard {
 namespace {
 
-// A name that cannot be a file's is meant for a catalogue, so that its misspelling is answered with
-// the nearest name.
+// A word that cannot be a file's name is taken for a name of the catalogue, so that a misspelling
+// is answered with the nearest name.
 bool looks_like_path(const std::string& word) {
   if (word.find('/') != std::string::npos || word == "." || word == "..") return true;
   struct stat facts{};
@@ -100,21 +100,22 @@ Scenario open_named(const Request& request) {
   if (!request.model.empty()) scenario.model = open_model(request.model);
   if (!request.cluster.empty()) scenario.cluster = open_cluster(request.cluster);
   if (!request.plan.empty()) scenario.plan = open_plan(request.plan);
-  bool optimal = false;
+  RecomputeWords last;  // what the last words about recomputation say
   for (const std::string& words : request.settings) {
     const RecomputeWords split = split_recompute_words(words);
-    if (split.said) optimal = split.optimal;
+    if (split.said) last = split;
     if (!split.said || !split.others.empty())
       apply_words(scenario.plan, split.said ? split.others : words);
   }
   const bool balanced = is_balanced_later(scenario.plan.split);
-  if ((!balanced && !optimal) || request.model.empty() || request.cluster.empty()) return scenario;
+  if ((!balanced && !last.optimal) || request.model.empty() || request.cluster.empty())
+    return scenario;
   const auto prices = [&] {
     return request.calibration.empty() ? cost_model(scenario)
                                        : open_cost_model(request.calibration, scenario);
   };
   if (balanced) scenario.plan.split = balanced_split(scenario, *prices());
-  if (optimal) choose_recompute(scenario, *prices());
+  if (last.optimal) choose_recompute(scenario, *prices(), last.budget);
   return scenario;
 }
 

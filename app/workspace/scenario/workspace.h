@@ -14,9 +14,9 @@
 namespace trainyard {
 
 /// Throws Error{InvalidInput} or Error{Io}. The plan is not yet complete. A setting
-/// recompute=optimal becomes the recomputation that fits in least time
-/// (app/workspace/scenario/recompute.h), and split=balanced, before it, the split of least time
-/// (planners/partition/balanced_split.h).
+/// recompute=optimal, or optimal:20GiB with a budget of each device, becomes the recomputation that
+/// fits in least time (app/workspace/scenario/recompute.h), and split=balanced, before it, the
+/// split of least time (planners/partition/balanced_split.h).
 Scenario open(const Request&);
 /// The same, but a model or cluster that is not named stays empty, and recompute=optimal then says
 /// nothing.

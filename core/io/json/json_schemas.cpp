@@ -684,6 +684,24 @@ Json resharding_schema() {
                list_of(figures_schema({{"ranks", whole(1)}, {"held_bytes", whole()}}))}}));
 }
 
+Json recomputation_schema() {
+  const auto trades = [] {
+    return list_of(object({{"method", text()},
+                           {"how", text(), false},
+                           {"kept_bytes", whole()},
+                           {"peak_bytes", whole()},
+                           {"seconds", real()},
+                           {"optimal", truth(), false}}));
+  };
+  return document("trainyard/recomputation", object({schema_member("trainyard/recomputation"),
+                                                     {"stage", whole()},
+                                                     {"layers", whole(1)},
+                                                     {"chain", trades()},
+                                                     {"block", text()},
+                                                     {"ops", whole(1)},
+                                                     {"layer", trades()}}));
+}
+
 Json questions_schema() {
   return document("trainyard/questions",
                   object({schema_member("trainyard/questions"),
@@ -1155,6 +1173,7 @@ constexpr Entry kEntries[] = {{"plan", plan_schema},
                               {"owners", owners_schema},
                               {"wrapping", wrapping_schema},
                               {"resharding", resharding_schema},
+                              {"recomputation", recomputation_schema},
                               {"questions", questions_schema},
                               {"tune", tune_schema},
                               {"calibration", calibration_schema},

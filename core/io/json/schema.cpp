@@ -40,6 +40,7 @@ constexpr std::array kSchemas = {
     Schema{"trainyard/owners", "who owns the memory at its peak"},
     Schema{"trainyard/wrapping", "units that are sharded together"},
     Schema{"trainyard/resharding", "groups that keep gathered weights"},
+    Schema{"trainyard/recomputation", "memory and time of each method of recomputation"},
     Schema{"trainyard/questions", "questions and the commands that answer them"},
     Schema{"trainyard/calibration", "a calibration"},
     Schema{"trainyard/profile", "a profile of parameters"},

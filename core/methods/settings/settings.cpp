@@ -194,14 +194,16 @@ void set_recompute(Plan& plan, std::string_view value, const Place& place) {
     set_param(plan, "recompute", "policy", "blocks", place);
     return set_param(plan, "recompute", "blocks", counts, place);
   }
-  if (value == "optimal")
-    throw Error(
-        Error::Kind::InvalidInput,
-        "expected a plan's own recomputation, found \"optimal\", which is chosen when a model "
-        "and a cluster are opened with --set recompute=optimal",
-        place);
+  if (value == "optimal" || value.substr(0, 8) == "optimal:")
+    throw Error(Error::Kind::InvalidInput,
+                "expected a plan's own recomputation, found \"" + std::string(value.substr(0, 80)) +
+                    "\", which is chosen when a model and a cluster are opened with --set "
+                    "recompute=optimal",
+                place);
   const std::vector<std::string_view> words = {
-      "none", "selective", "op", "full", "blocks=<n>", "keep=<nodes>", "runs such as full*4,none"};
+      "none",    "selective",       "op",
+      "full",    "blocks=<n>",      "keep=<nodes>",
+      "optimal", "optimal:<bytes>", "runs such as full*4,none"};
   const bool legal = std::find(words.begin(), words.begin() + 4, value) != words.begin() + 4;
   if (!legal && value.find_first_of("=*,/") == std::string_view::npos)
     throw Error(Error::Kind::InvalidInput,
@@ -440,7 +442,7 @@ std::vector<Setting> make_settings() {
        {"recompute-granularity", "activation-checkpointing", "activation-checkpoint.mode"},
        "what forward keeps: none, selective, op, full or blocks=<n> of each stage done again, "
        "keep=<nodes> kept; by layer full*4,none, by stage full*4,none/none; optimal: the mix that "
-       "fits in least time",
+       "fits in least time, optimal:20GiB within that much of each device",
        {"none", "selective", "op", "full"},
        set_recompute,
        read_recompute},
