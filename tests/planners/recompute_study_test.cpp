@@ -20,7 +20,7 @@ RecomputeStudy studied(const std::string& model, const std::string& settings) {
 }
 
 const RecomputeStudy& staged() {
-  static const RecomputeStudy study = studied("resnet-20", "pp=3 global-batch=64 micro-batch=4");
+  static const RecomputeStudy study = studied("resnet-20", "pp=2 split=5,4 global-batch=64 micro-batch=4");
   return study;
 }
 const RecomputeStudy& residual() {
