@@ -4,6 +4,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "core/io/documents/plan_json.h"
 #include "core/methods/catalogue.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 
 namespace trainyard {
@@ -12,7 +13,7 @@ namespace {
 const std::string kAssets = TRAINYARD_SOURCE_DIR "/assets/";
 
 TEST(Assets, EveryMethodHasAPlanThatChoosesItAndRuns) {
-  for (const Method& method : methods()) {
+  for (const Method& method : testing::non_empty(methods())) {
     const std::string path = kAssets + "plans/" + std::string(method.name) + ".json";
     const std::string model = method.name == "expert-parallel" ? "mixtral-8x7b" : "gpt3-xl";
     // Blocks with scales are products of Blackwell.

@@ -11,6 +11,7 @@
 #include "core/methods/settings/settings.h"
 #include "tests/app/documents.h"
 #include "tests/app/trainyard.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -57,10 +58,10 @@ bool holds(const std::string& text, const std::string& words) {
 
 TEST(Questions, AreSeventeenAndTakeAtMostTwoCommands) {
   EXPECT_EQ(questions().size(), 17u);
-  for (const Question& q : questions()) EXPECT_LE(q.interactions, 2) << q.words;
+  for (const Question& q : testing::non_empty(questions())) EXPECT_LE(q.interactions, 2) << q.words;
   const TemporaryFolder folder;
   const Ran ran = run_program(TRAINYARD_PROGRAM, {"knobs", "--questions"}, folder.path());
-  for (const Question& q : questions()) {
+  for (const Question& q : testing::non_empty(questions())) {
     EXPECT_TRUE(holds(ran.out, std::string(q.words))) << q.words;
     EXPECT_TRUE(holds(ran.out, command_of(q, kQuestionScenario))) << q.words;
   }
@@ -114,7 +115,7 @@ TEST(Questions, WidthOfDataParallelism) {
   EXPECT_GT(compared(found, "dp"), 4);
   const Json& devices = (*found.find("strips")->as_list())[0];
   ASSERT_EQ(*devices.find("knob")->text(), "devices");
-  for (const Json& v : *devices.find("values")->as_list())
+  for (const Json& v : testing::non_empty(*devices.find("values")->as_list()))
     if (*v.find("value")->text() == "128") {
       const Result twice = estimate(
           open({"llama-3-8b", "h100-sxm:128", "", {"zero=3", "global-batch=512", "seq=8192"}}));
@@ -158,7 +159,7 @@ TEST(Questions, HybridSharding) { EXPECT_GT(compared(document(11), "hybrid"), 3)
 
 TEST(Questions, ReshardingToASmallerMesh) {
   const Json found = document(12);
-  for (const Json& r : *found.find("reshardings")->as_list())
+  for (const Json& r : testing::non_empty(*found.find("reshardings")->as_list()))
     if (number(*r.find("ranks")) == 8) {
       EXPECT_EQ(number(*r.find("held_bytes")), 2.0 * 8030261248 / 8);
     }
@@ -180,7 +181,7 @@ TEST(Questions, ModuleThatOwnsMostActivations) {
 TEST(Questions, UnitThatIsNotSharded) {
   const Json found = document(kTuning + 1);
   bool layers = false;
-  for (const Json& unit : *found.find("units")->as_list())
+  for (const Json& unit : testing::non_empty(*found.find("units")->as_list()))
     if (*unit.find("block")->text() == "layers") {
       layers = true;
       EXPECT_EQ(number(*unit.find("weights_bytes")), 2.0 * 218112000);

@@ -12,6 +12,7 @@
 #include "tests/app/documents.h"
 #include "tests/app/trainyard.h"
 #include "tests/support/cases.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 
 namespace trainyard {
@@ -27,8 +28,8 @@ bool is_tried(int line) { return !testing::sanitized() || line % 6 == 0; }
 
 TEST(Program, EveryExampleOfTheHelpRuns) {
   int examples = 0;
-  for (const Verb& verb : verbs())
-    for (const std::string_view example : verb.examples) {
+  for (const Verb& verb : testing::non_empty(verbs()))
+    for (const std::string_view example : testing::non_empty(verb.examples)) {
       if (!is_tried(examples++)) continue;
       const TemporaryFolder folder;
       const Ran ran = trainyard(std::string(example), folder);
@@ -249,7 +250,7 @@ TEST(Program, ResultSumsUp) {
   for (const JsonMember& part : *result.find("breakdown_seconds")->as_object())
     sum += part.value.real() ? *part.value.real() : static_cast<double>(*part.value.integer());
   EXPECT_NEAR(sum, *result.find("step_seconds")->find("value")->real(), 1e-9);
-  for (const Json& stage : *result.find("memory")->find("stages")->as_list()) {
+  for (const Json& stage : testing::non_empty(*result.find("memory")->find("stages")->as_list())) {
     std::int64_t bytes = 0;
     for (const JsonMember& category : *stage.find("categories")->as_object())
       bytes += *category.value.integer();

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/methods/catalogue.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -26,7 +27,7 @@ std::vector<double> live(const ScheduleStudy& s) {
 }
 
 TEST(ScheduleStudy, EveryScheduleOfTheCatalogueHasOne) {
-  for (const Method& method : methods()) {
+  for (const Method& method : testing::non_empty(methods())) {
     if (method.axis != MethodAxis::Schedule) continue;
     for (int microbatches : {4, 8, 12}) {
       const ScheduleStudy found = study_of(std::string(method.name), 4, microbatches);
@@ -36,7 +37,8 @@ TEST(ScheduleStudy, EveryScheduleOfTheCatalogueHasOne) {
       EXPECT_EQ(found.devices.size(), 4u) << method.name;
       EXPECT_EQ(found.asynchronous, has_updates(found.order)) << method.name;
       EXPECT_FALSE(grid(found).empty()) << method.name;
-      for (const DeviceStudy& d : found.devices) EXPECT_GT(d.live, 0) << method.name;
+      for (const DeviceStudy& d : testing::non_empty(found.devices))
+        EXPECT_GT(d.live, 0) << method.name;
     }
   }
 }
@@ -60,7 +62,7 @@ TEST(ScheduleStudy, AZeroBubbleIsOneOfTheSpan) {
   const ScheduleStudy h2 = study_of("zb-h2", 4, 8);
   EXPECT_NEAR(h2.makespan - h2.ideal, 0.003, 1e-12);  // (p-1) F
   EXPECT_NEAR(h2.bubble_fraction, 3.0 / 27, 1e-12);
-  for (const DeviceStudy& d : h2.devices) {
+  for (const DeviceStudy& d : testing::non_empty(h2.devices)) {
     EXPECT_EQ(d.bubble_fraction, 0);
     EXPECT_NEAR(d.span, 0.024, 1e-12);
     EXPECT_EQ(d.live, 7);
@@ -71,7 +73,7 @@ TEST(ScheduleStudy, AZeroBubbleIsOneOfTheSpan) {
   EXPECT_EQ(h1.devices.back().bubble_fraction, 0);
   const ScheduleStudy v = study_of("zb-v", 4, 8);
   EXPECT_NEAR(v.makespan - v.ideal, 0.0015, 1e-12);
-  for (const DeviceStudy& d : v.devices) EXPECT_EQ(d.bubble_fraction, 0);
+  for (const DeviceStudy& d : testing::non_empty(v.devices)) EXPECT_EQ(d.bubble_fraction, 0);
 }
 
 TEST(ScheduleStudy, ChunksFollowTheSchedule) {
@@ -127,7 +129,7 @@ TEST(ScheduleStudy, AsynchronousPipelinesHaveNoBubble) {
         EXPECT_EQ(found.makespan, m * 0.003) << name << " " << p << " " << m;
         EXPECT_EQ(found.ideal, found.makespan) << name << " " << p << " " << m;
         EXPECT_EQ(found.bubble_fraction, 0) << name << " " << p << " " << m;
-        for (const DeviceStudy& d : found.devices)
+        for (const DeviceStudy& d : testing::non_empty(found.devices))
           EXPECT_EQ(d.bubble_fraction, 0) << name << " " << p << " " << m;
       }
 }

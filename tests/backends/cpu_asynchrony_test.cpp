@@ -9,6 +9,7 @@
 #include "core/methods/catalogue.h"
 #include "core/program/facts.h"
 #include "tests/support/cpu_training.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/tiny_models.h"
 
 namespace trainyard {
@@ -89,7 +90,7 @@ TEST(CpuAsynchrony, AgreesWithTheReference) {
   training.rate = 0.05;
   training.momentum = 0.5;
   training.steps = 12;
-  for (const Case& c : cases) {
+  for (const Case& c : testing::non_empty(cases)) {
     std::string name;
     for (std::string_view one : c.settings) name += std::string(one) + " ";
     SCOPED_TRACE(name);
@@ -122,7 +123,7 @@ TEST(CpuAsynchrony, TrainsAsManyStepsAsItIsAskedFor) {
       {2, {"pp=2", "schedule=pipemare"}},
       {2, {"pp=2", "schedule=pipelined-backprop"}},
   };
-  for (const Case& c : cases)
+  for (const Case& c : testing::non_empty(cases))
     for (const std::int64_t steps : {1, 2, 3, 4, 7}) {
       Settings settings = {"global-batch=4", "micro-batch=1"};
       settings.insert(settings.end(), c.settings.begin(), c.settings.end());

@@ -6,6 +6,7 @@
 
 #include "core/timeline/metrics.h"
 #include "tests/support/cpu_training.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/tiny_models.h"
 
 namespace trainyard {
@@ -43,7 +44,7 @@ TEST(CpuMemory, IsWhatTheLedgerSaysByCategory) {
       {2, {"dp=2", "zero=3"}},
       {4, {"tp=2", "pp=2", "sequence-parallel=off"}},
   };
-  for (const Case& c : cases)
+  for (const Case& c : testing::non_empty(cases))
     for (const Model& model : {testing::tiny_mlp(8), testing::tiny_transformer({.layers = 8})}) {
       std::string name = model.name;
       Settings settings = {"global-batch=8", "micro-batch=1", "optimizer=adamw"};

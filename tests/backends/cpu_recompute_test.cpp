@@ -4,6 +4,7 @@
 
 #include "core/timeline/metrics.h"
 #include "tests/support/cpu_training.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/tiny_models.h"
 
 namespace trainyard {
@@ -61,7 +62,7 @@ std::vector<Model> models() {
 
 TEST(CpuRecompute, EveryPolicyTrainsBitForBit) {
   int runs = 0;
-  for (const Model& model : models())
+  for (const Model& model : testing::non_empty(models()))
     for (const char* flash : {"flash-attention=on", "flash-attention=off"}) {
       const Settings one = {"global-batch=4", "micro-batch=2", "optimizer=adamw", flash};
       const CpuRun none = run(model, 1, one, "none");
@@ -79,7 +80,7 @@ TEST(CpuRecompute, EveryPolicyTrainsBitForBit) {
 
 // Every set of two nodes that a layer may keep, and all but one.
 TEST(CpuRecompute, AnyNodesMayBeKept) {
-  for (const Model& model : models()) {
+  for (const Model& model : testing::non_empty(models())) {
     const Settings one = {"global-batch=2", "micro-batch=1", "optimizer=momentum",
                           "flash-attention=off"};
     const CpuRun none = run(model, 1, one, "none");

@@ -7,6 +7,7 @@
 
 #include "backends/reference/reference_backend.h"
 #include "tests/support/cpu_training.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/synchronous.h"
 #include "tests/support/tiny_models.h"
 
@@ -124,7 +125,7 @@ std::optional<std::pair<std::int64_t, Settings>> legal_shape(const Model& model,
 
 TEST(CpuTraining, EverySynchronousScheduleTrainsAsOneDevice) {
   int schedules = 0, bit_for_bit = 0;
-  for (const Method& method : methods()) {
+  for (const Method& method : testing::non_empty(methods())) {
     if (!synchronous(method)) continue;
     ++schedules;
     for (const Model& model : {tiny_mlp(8), tiny_convnet(8), tiny_transformer({.layers = 8})}) {
@@ -174,7 +175,7 @@ TEST(CpuTraining, ReplicasShardingAndRecomputeTrainAsOneDevice) {
     for (const char* optimizer : {"optimizer=momentum", "optimizer=adamw", "optimizer=lamb"}) {
       const Settings base = {"global-batch=8", "micro-batch=1", optimizer};
       const CpuRun alone = train_on_cpu(model, 1, base, momentum(2));
-      for (const Case& c : cases) {
+      for (const Case& c : testing::non_empty(cases)) {
         std::string name = model.name + " " + optimizer;
         for (std::string_view one : c.settings) name += " " + std::string(one);
         SCOPED_TRACE(name);

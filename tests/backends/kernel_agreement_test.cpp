@@ -15,6 +15,7 @@
 #include "core/base/error.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace testing {
@@ -416,7 +417,7 @@ TEST(RunKernel, AMissingOperandIsNamed) {
 
 TEST(RunKernel, EveryOpHasAKernelAndRoutedOnesAreRefused) {
   std::set<std::string_view> refused;
-  for (const Op* op : ops()) {
+  for (const Op* op : testing::non_empty(ops())) {
     const CpuKernel& kernel = cpu_kernel(*op);
     EXPECT_NE(kernel.forward, nullptr) << op->name;
     EXPECT_EQ(kernel.backward_input != nullptr, reference(*op).backward_input != nullptr)
@@ -495,7 +496,7 @@ TEST(RunKernel, ThreadsGiveTheSameBits) {
   std::vector<std::thread> threads;
   for (auto& results : found) threads.emplace_back([&] { results = run(); });
   for (std::thread& t : threads) t.join();
-  for (const auto& results : found) EXPECT_EQ(results, expected);
+  for (const auto& results : testing::non_empty(found)) EXPECT_EQ(results, expected);
 }
 
 // --- 16-bit formats ---
@@ -551,7 +552,7 @@ TEST(Convert, WhatIsNoNumberStaysNone) {
     std::vector<float> back(none.size());
     from_floats(none.data(), bits.data(), type, 9);
     to_floats(bits.data(), type, back.data(), 9);
-    for (float v : back) EXPECT_TRUE(std::isnan(v));
+    for (float v : testing::non_empty(back)) EXPECT_TRUE(std::isnan(v));
     const float huge = 1e30F;
     std::uint16_t one = 0;
     float found = 0;

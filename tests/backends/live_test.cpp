@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "tests/support/non_empty.h"
+
 namespace trainyard {
 namespace {
 
@@ -43,7 +45,7 @@ TEST(LiveSink, NothingIsReorderedBetweenTwoThreads) {
 
   EXPECT_EQ(spans.size() + memory.size() + sink.lost(), 4u * kEach);
   int last[] = {-1, -1};
-  for (const LiveSpan& s : spans) {
+  for (const LiveSpan& s : testing::non_empty(spans)) {
     EXPECT_GT(s.repetition, last[s.peer]);
     EXPECT_EQ(s.span.start.count(), s.repetition);
     last[s.peer] = s.repetition;

@@ -4,6 +4,7 @@
 
 #include "core/lowering/phases.h"
 #include "core/methods/orders/recurrence.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/scenarios.h"
 
 namespace trainyard {
@@ -65,7 +66,7 @@ TEST(OrderLowering, CopiesOfAStageHoldTheirOwnWeightsAndAddTheirGradients) {
   for (Grain grain : {Grain::Order, Grain::Op}) {
     const Program p = lowered(w, kBothWays, grain);
     int updates = 0, joins = 0;
-    for (const Instruction& in : p.instructions) {
+    for (const Instruction& in : testing::non_empty(p.instructions)) {
       updates += p.task(in).phase == Phase::Update;
       if (p.task(in).group != Group::Copies) continue;
       ++joins;
@@ -107,7 +108,7 @@ TEST(OrderLowering, OlderWeightsAreHeldUntilTheirLastReader) {
     EXPECT_EQ(p.steps, 2);
     EXPECT_EQ(weights_at_peak(p, 0).value, 2 * weights_of_a_layer(w).value);
     EXPECT_EQ(weights_at_peak(p, 1).value, weights_of_a_layer(w).value);
-    for (const Instruction& in : p.instructions)
+    for (const Instruction& in : testing::non_empty(p.instructions))
       EXPECT_TRUE(p.task(in).phase != Phase::Update || in.weights == in.microbatch + 1);
   }
 }
@@ -119,7 +120,8 @@ TEST(OrderLowering, ResultsSpeakOfTheSteadyStep) {
   const Timeline t = run(p);
   const StepWindow window = step_window(t, p);
   EXPECT_EQ(window.length(), 2 * (1ms + 2ms));
-  for (const Breakdown& b : breakdowns(t, p)) EXPECT_EQ(b.sum(), window.length());
+  for (const Breakdown& b : testing::non_empty(breakdowns(t, p)))
+    EXPECT_EQ(b.sum(), window.length());
 
   PipelineTimes times;
   times.forward.resize(2), times.backward.resize(2);

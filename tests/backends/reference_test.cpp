@@ -10,6 +10,7 @@
 
 #include "core/program/facts.h"
 #include "tests/support/layers.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/synchronous.h"
 #include "tests/support/tiny_models.h"
 
@@ -138,7 +139,7 @@ std::int64_t devices_of(const Settings& settings) {
 
 TEST(ReferenceBackend, EverySynchronousScheduleTrainsAsOneDevice) {
   int schedules = 0, bit_for_bit = 0;
-  for (const Method& method : methods()) {
+  for (const Method& method : testing::non_empty(methods())) {
     if (!synchronous(method)) continue;
     ++schedules;
     for (const Model& model : {tiny_mlp(8), tiny_convnet(8), tiny_transformer({.layers = 8})}) {
@@ -149,7 +150,7 @@ TEST(ReferenceBackend, EverySynchronousScheduleTrainsAsOneDevice) {
       Settings one = {"schedule=1f1b", (*settings)[3], "micro-batch=1"};
       const Trained alone = train(model, 1, one, 3, momentum());
       expect_close(t.run.losses, alone.run.losses);
-      for (const std::vector<double>& weights : weights_of_copies(t))
+      for (const std::vector<double>& weights : testing::non_empty(weights_of_copies(t)))
         expect_close(weights, all_weights(alone.run));
       if (adds_in_order(t.program)) {
         ++bit_for_bit;
@@ -157,7 +158,7 @@ TEST(ReferenceBackend, EverySynchronousScheduleTrainsAsOneDevice) {
         EXPECT_EQ(all_weights(t.run), all_weights(alone.run));
       }
       EXPECT_EQ(t.run.consistent_backwards, t.run.backwards);
-      for (int versions : t.run.versions) EXPECT_EQ(versions, 1);
+      for (int versions : testing::non_empty(t.run.versions)) EXPECT_EQ(versions, 1);
     }
   }
   EXPECT_GE(schedules, 11);
@@ -191,7 +192,7 @@ TEST(ReferenceBackend, ReplicasShardingAndRecomputeTrainAsOneDevice) {
   for (const Model& model : {tiny_mlp(4), tiny_transformer({.tied = false}),
                              tiny_transformer({.family = "mixtral", .experts = 3})}) {
     const Trained alone = train(model, 1, {"global-batch=8", "micro-batch=1"}, 2, momentum());
-    for (const Case& c : cases) {
+    for (const Case& c : testing::non_empty(cases)) {
       Settings settings = {"global-batch=8", "micro-batch=1"};
       settings.insert(settings.end(), c.settings.begin(), c.settings.end());
       std::string name = model.name;
@@ -208,7 +209,7 @@ TEST(ReferenceBackend, ReplicasShardingAndRecomputeTrainAsOneDevice) {
 TEST(ReferenceBackend, SchedulesGoTogetherWithRecomputeAndSharding) {
   const Model model = tiny_transformer({.layers = 8});
   const Trained alone = train(model, 1, {"global-batch=16", "micro-batch=1"}, 2, momentum());
-  for (const Method& method : methods()) {
+  for (const Method& method : testing::non_empty(methods())) {
     if (!synchronous(method)) continue;
     for (const char* extra :
          {"recompute=full", "recompute=keep=input", "zero=1", "zero=2", "zero=3"}) {
@@ -221,7 +222,7 @@ TEST(ReferenceBackend, SchedulesGoTogetherWithRecomputeAndSharding) {
       const Trained t =
           train(model, devices_of(*settings) * (divided ? 2 : 1), *settings, 2, momentum());
       expect_close(t.run.losses, alone.run.losses);
-      for (const std::vector<double>& weights : weights_of_copies(t))
+      for (const std::vector<double>& weights : testing::non_empty(weights_of_copies(t)))
         expect_close(weights, all_weights(alone.run));
     }
   }

@@ -9,6 +9,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
 #include "tests/support/fake_execution.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/scenarios.h"
 #include "tests/support/two_lanes.h"
 
@@ -87,7 +88,7 @@ void expect_the_same(const Priced& p, const std::string& what) {
 
 TEST(VirtualTime, IsTheSimulatorWhereKernelsTakeTheirPrices) {
   int ran = 0;
-  for (const Method& m : methods()) {
+  for (const Method& m : testing::non_empty(methods())) {
     if (!m.order) continue;
     for (const int chunks : {1, 2}) {
       for (const char* extra : {"tp=1", "tp=2", "zero=1", "zero=2", "zero=3"}) {
@@ -172,7 +173,7 @@ TEST(VirtualTime, TellsItsSinkEverySpanOnce) {
   live.drain(spans, memory, steps);
   EXPECT_EQ(spans.size(), 4 * p.program.instructions.size());
   EXPECT_EQ(memory.size(), 2 * spans.size());
-  for (const LiveSpan& s : spans) {
+  for (const LiveSpan& s : testing::non_empty(spans)) {
     const Timeline& t = s.repetition == 0 ? first : second;
     const Duration earlier = s.repetition == 0 ? 0ns : makespan(first);
     EXPECT_EQ(s.span.start, earlier + t.spans[s.instruction.value].start);

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/model/ops.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -109,7 +110,7 @@ TEST(Physical, OnceAStepIsPaidWithTheUpdateAndStragglersByNodes) {
 }
 
 TEST(Physical, EveryParameterStandsWithinItsBoundsAndUnderItsName) {
-  for (const ParameterInfo& row : parameter_table()) {
+  for (const ParameterInfo& row : testing::non_empty(parameter_table())) {
     EXPECT_EQ(parameter_named(row.name), row.parameter);
     EXPECT_LE(row.low, row.value) << row.name;
     EXPECT_LE(row.value, row.high) << row.name;

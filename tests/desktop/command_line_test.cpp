@@ -5,6 +5,7 @@
 #include <QProcess>
 
 #include "app/desktop/shell/perspective.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -34,7 +35,7 @@ TEST(CommandLine, RefusesWithThePlace) {
        "--perspective: expected " + perspective_names().toStdString() + ", found \"analyze\""},
       {{"--tab", "pareto"}, "--tab: expected " + tab_names().toStdString() + ", found \"pareto\""},
   };
-  for (const auto& [words, sentence] : wrong) {
+  for (const auto& [words, sentence] : testing::non_empty(wrong)) {
     try {
       parse(words);
       ADD_FAILURE() << sentence;

@@ -12,6 +12,7 @@
 #include "app/desktop/shell/compare_perspective.h"
 #include "core/base/error.h"
 #include "tests/desktop/support.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -36,7 +37,7 @@ TEST(Compare, TwoPlansOfTheProjectStandOverEachOther) {
   ASSERT_NE(page.look().result, nullptr) << page.look().words.toStdString();
   ASSERT_NE(page.look().timelines, nullptr);
   EXPECT_EQ(page.look().result->ranks.ranks.size(), 4u);
-  for (CanvasWidget* canvas : page.canvases())
+  for (CanvasWidget* canvas : testing::non_empty(page.canvases()))
     EXPECT_FALSE(canvas->scene().description().isEmpty());
   EXPECT_TRUE(page.picture());
 }

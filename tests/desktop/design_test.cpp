@@ -17,6 +17,7 @@
 #include "core/io/json/inline_document.h"
 #include "core/model/fields.h"
 #include "tests/desktop/support.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -49,7 +50,7 @@ TEST(ModelBuilder, EveryEditIsUndoneAndRedone) {
       {"heads", [&] { b.builder->set_field("heads", "6"); }},
       {"name", [&] { b.builder->set_field("name", "towers"); }},
   };
-  for (const auto& [name, make] : edits) {
+  for (const auto& [name, make] : testing::non_empty(edits)) {
     b.builder->select({layers, -1});
     const std::string before = text_of(b.document);
     make();

@@ -4,6 +4,7 @@
 
 #include "core/io/bytes/files.h"
 #include "tests/desktop/support.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -149,7 +150,7 @@ TEST(Document, AWrongProjectIsRefusedAndChangesNothing) {
   Document document;
   fill(document);
   const std::string before = text(document);
-  for (const Wrong& w : wrong) {
+  for (const Wrong& w : testing::non_empty(wrong)) {
     const std::string file = folder.file("wrong.trainyard", w.content);
     try {
       document.load(QString::fromStdString(file));

@@ -22,6 +22,7 @@
 #include "tests/app/run_program.h"
 #include "tests/desktop/said.h"
 #include "tests/desktop/support.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -249,12 +250,12 @@ TEST_P(OneFigure, StandsUnderOneName) {
   const auto window = window_with({project.model, project.cluster, "", project.settings});
   ASSERT_NE(window->session().experiment(), nullptr);
   Listener listener(*window);
-  for (const Perspective& p : perspectives()) {
+  for (const Perspective& p : testing::non_empty(perspectives())) {
     if (kOfOtherPlans.count(p.id) != 0) continue;
     window->actions_of()[QString("view.") + p.id]->trigger();
     std::vector<const char*> tabs(p.tabs.begin(), p.tabs.end());
     if (tabs.empty()) tabs.push_back("");
-    for (const char* tab : tabs) {
+    for (const char* tab : testing::non_empty(tabs)) {
       if (kOfOtherPlans.count(tab) != 0) continue;
       if (*tab != 0) window->actions_of()[QString("view.") + tab]->trigger();
       ASSERT_TRUE(happens([&] { return window->settled(); })) << p.id << " " << tab;

@@ -19,6 +19,7 @@
 #include "core/lesson/answers.h"
 #include "core/lesson/lesson_text.h"
 #include "tests/desktop/support.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -99,7 +100,7 @@ TEST(LearnPage, EnterLeadsToThePredictionAndLocksItIn) {
 TEST(LearnPage, EveryLessonIsACommand) {
   Window window;
   window.show();
-  for (const Lesson& lesson : shipped_lessons()) {
+  for (const Lesson& lesson : testing::non_empty(shipped_lessons())) {
     window.actions_of()[lesson_command(lesson)]->trigger();
     EXPECT_EQ(window.findChild<LearnPage*>()->session().lesson().number, lesson.number);
     EXPECT_TRUE(window.findChild<LearnPage*>()->isVisible());
@@ -255,7 +256,7 @@ TEST(LearnPage, AnswersAreKeptAndAClassIsShownAfterReveal) {
 
 TEST(LearnPage, EveryStepOpensAndEveryControlHasAName) {
   Shown shown;
-  for (const QWidget* each : shown.page.findChildren<QWidget*>())
+  for (const QWidget* each : testing::non_empty(shown.page.findChildren<QWidget*>()))
     if (each->focusPolicy() != Qt::NoFocus && each->isEnabled() && !each->inherits("QScrollBar") &&
         !each->inherits("QComboBoxListView") &&
         !each->parentWidget()->inherits("trainyard::Stepper")) {

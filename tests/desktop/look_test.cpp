@@ -16,6 +16,7 @@
 #include "app/desktop/controls/widgets.h"
 #include "app/desktop/shell/perspective.h"
 #include "tests/desktop/support.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -114,7 +115,7 @@ TEST(Look, TabLeavesEveryCanvas) {
   const auto window = window_with(small_plan());
   window->activateWindow();
   on_every_screen(*window, [&] {
-    for (CanvasWidget* canvas : window->findChildren<CanvasWidget*>()) {
+    for (CanvasWidget* canvas : testing::non_empty(window->findChildren<CanvasWidget*>())) {
       if (!canvas->isVisible() || (canvas->focusPolicy() & Qt::TabFocus) == 0) continue;
       canvas->setFocus(Qt::TabFocusReason);
       if (QApplication::focusWidget() != canvas) continue;

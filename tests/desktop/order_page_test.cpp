@@ -15,6 +15,7 @@
 #include "app/desktop/controls/canvas_widget.h"
 #include "app/desktop/scene/order_scene.h"
 #include "tests/desktop/support.h"
+#include "tests/support/non_empty.h"
 #include "visualizers/view_data.h"
 
 namespace trainyard {
@@ -110,7 +111,7 @@ TEST(OrderPage, AnIllegalDragNamesWhatItWouldBreak) {
   EXPECT_EQ(tab.window->document().project(), before);
   EXPECT_FALSE(tab.editor().edited());
   EXPECT_TRUE(tab.page->canvas()->scene().description().contains("1B0 would run before its 1F0"));
-  for (QLabel* label : tab.page->findChildren<QLabel*>()) {
+  for (QLabel* label : testing::non_empty(tab.page->findChildren<QLabel*>())) {
     if (label->accessibleName() != "Why the edit was refused") continue;
     EXPECT_EQ(label->text(), tab.editor().reason());
   }

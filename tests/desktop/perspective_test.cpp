@@ -10,6 +10,7 @@
 #include "app/desktop/controls/page.h"
 #include "app/desktop/planner/planner_page.h"
 #include "tests/desktop/support.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -17,13 +18,13 @@ namespace {
 TEST(Perspectives, AreNamedOnceAndKnownToProjectFiles) {
   std::set<std::string> names, keys;
   std::set<std::string> tabs;
-  for (const Perspective& p : perspectives()) {
+  for (const Perspective& p : testing::non_empty(perspectives())) {
     EXPECT_TRUE(names.insert(p.id).second) << p.id;
     EXPECT_TRUE(keys.insert(p.key).second) << p.key;
     EXPECT_NE(std::find(kPerspectiveNames.begin(), kPerspectiveNames.end(), p.id),
               kPerspectiveNames.end())
         << p.id;
-    for (const char* tab : p.tabs) EXPECT_TRUE(tabs.insert(tab).second) << tab;
+    for (const char* tab : testing::non_empty(p.tabs)) EXPECT_TRUE(tabs.insert(tab).second) << tab;
   }
 }
 
@@ -37,7 +38,7 @@ TEST(Perspectives, EveryTabIsShownByItsCommand) {
     EXPECT_EQ(page->tabs().size(), static_cast<qsizetype>(p.tabs.size())) << p.id;
     window->actions_of()[QString("view.") + p.id]->trigger();
     EXPECT_TRUE(page->isVisible()) << p.id;
-    for (const char* tab : p.tabs) {
+    for (const char* tab : testing::non_empty(p.tabs)) {
       EXPECT_TRUE(page->tabs().contains(tab)) << tab;
       window->actions_of()[QString("view.") + tab]->trigger();
       EXPECT_EQ(page->tab(), tab);

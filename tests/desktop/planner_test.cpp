@@ -23,6 +23,7 @@
 #include "app/desktop/scene/waterfall_scene.h"
 #include "core/methods/settings/settings.h"
 #include "tests/desktop/support.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -201,7 +202,7 @@ TEST(Planner, AFateFiltersPictureAndTable) {
       fates->setCurrentItem(fates->topLevelItem(i));
   EXPECT_EQ(scene(*window).state().only, ParetoFate::TooLarge);
   ASSERT_GT(plans->topLevelItemCount(), 0);
-  for (const QString& fate : column(plans, 1)) EXPECT_EQ(fate, "memory");
+  for (const QString& fate : testing::non_empty(column(plans, 1))) EXPECT_EQ(fate, "memory");
   // One of them says by how much.
   auto* table = named<QTreeWidget>(page, "Plans");
   table->setCurrentItem(table->topLevelItem(0));
@@ -341,7 +342,7 @@ TEST(Planner, WhereNothingFitsItSaysHowFarOff) {
 TEST(Planner, WhateverTakesTheFocusHasANameInBothThemes) {
   const auto window = planner_with();
   search(*window);
-  for (const QWidget* widget : window->planner().findChildren<QWidget*>()) {
+  for (const QWidget* widget : testing::non_empty(window->planner().findChildren<QWidget*>())) {
     if (!widget->isVisible() || !(widget->focusPolicy() & Qt::TabFocus)) continue;
     EXPECT_FALSE(widget->accessibleName().isEmpty())
         << widget->metaObject()->className() << " " << widget->objectName().toStdString();

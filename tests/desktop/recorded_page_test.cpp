@@ -19,6 +19,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "tests/desktop/support.h"
 #include "tests/support/kineto_trace.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/snapshot_pickle.h"
 
 namespace trainyard {
@@ -147,7 +148,7 @@ TEST(KernelsPage, HoldsARecordingAgainstThePlan) {
   const TraceMatch& match = *page->match();
   EXPECT_GT(match.matched, 0.5);
   ASSERT_GE(match.families.size(), 3u);
-  for (const MatchedFamily& family : match.families) {
+  for (const MatchedFamily& family : testing::non_empty(match.families)) {
     EXPECT_FALSE(family.nodes.empty());
     EXPECT_FALSE(family.kernels.empty());
     EXPECT_GT(family.measured.count(), 0);

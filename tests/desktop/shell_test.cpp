@@ -23,6 +23,7 @@
 #include "app/desktop/shell/tool_bar.h"
 #include "app/workspace/scenario/exchange.h"
 #include "tests/desktop/support.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -79,7 +80,7 @@ TEST_F(Keys, SheetAndSettingsListWhatIsTrue) {
   int listed = 0;
   for (const auto& [key, text] : sheet.rows()) listed += key == "Ctrl+Alt+R" ? 1 : 0;
   EXPECT_EQ(listed, 1);
-  for (const CanvasKey& key : canvas_keys())
+  for (const CanvasKey& key : testing::non_empty(canvas_keys()))
     EXPECT_TRUE(
         sheet.rows().contains(std::pair{QString::fromUtf8(key.keys), QString::fromUtf8(key.help)}));
   const SettingsDialog settings(window.actions_of());
@@ -210,7 +211,8 @@ TEST(Shell, EveryTargetSaysWhatItWouldBeGivenOrWhyNot) {
 TEST(Shell, ThePaletteHasEveryAction) {
   const auto window = window_with(small_plan());
   const QStringList offered = PaletteDialog(window.get()).offered();
-  for (const QAction* action : window->findChildren<QAction*>(Qt::FindDirectChildrenOnly))
+  for (const QAction* action :
+       testing::non_empty(window->findChildren<QAction*>(Qt::FindDirectChildrenOnly)))
     if (action->isEnabled() && !action->text().isEmpty()) {
       EXPECT_TRUE(offered.contains(action->text())) << action->text().toStdString();
     }

@@ -26,6 +26,7 @@
 #include "app/desktop/shell/commands.h"
 #include "app/desktop/shell/inspector.h"
 #include "tests/desktop/support.h"
+#include "tests/support/non_empty.h"
 #include "visualizers/view_data.h"
 #include "visualizers/viewmodel/format.h"
 #include "visualizers/waves/waves_layout.h"
@@ -99,7 +100,7 @@ TEST(Window, WrongFilesGetASentenceAndChangeNothing) {
       {R"({"schema": "trainyard/project@1", "plans": 3})", "#/plans"},
   };
   Window window;
-  for (const auto& [content, sentence] : wrong) {
+  for (const auto& [content, sentence] : testing::non_empty(wrong)) {
     const std::string file = folder.file("wrong.json", content);
     const QString said = said_while([&] { drop(window, {file}); });
     EXPECT_TRUE(said.contains(sentence)) << content << ": " << said.toStdString();
@@ -468,24 +469,25 @@ TEST(Window, CanvasesLetTabGoAndKeepTheirLetters) {
 TEST(Window, EveryCommandHasTextHelpAndAKeyOfItsOwn) {
   Window window;
   std::map<QString, QString> owners;
-  for (const Command& command : commands()) {
+  for (const Command& command : testing::non_empty(commands())) {
     const QAction& action = *window.actions_of()[command.id];
     EXPECT_FALSE(action.text().isEmpty()) << command.id;
     EXPECT_FALSE(action.toolTip().isEmpty()) << command.id;
-    for (const QKeySequence& key : action.shortcuts()) {
+    for (const QKeySequence& key : testing::non_empty(action.shortcuts())) {
       EXPECT_FALSE(key.isEmpty()) << command.id;
       const auto [owner, fresh] = owners.try_emplace(key.toString(), command.id);
       EXPECT_TRUE(fresh) << command.id << " and " << owner->second.toStdString() << " share "
                          << key.toString().toStdString();
     }
   }
-  for (const QAction* menu : window.menuBar()->actions()) EXPECT_FALSE(menu->text().isEmpty());
+  for (const QAction* menu : testing::non_empty(window.menuBar()->actions()))
+    EXPECT_FALSE(menu->text().isEmpty());
 }
 
 TEST(Window, ThePaletteFindsEveryCommandThatCanRun) {
   const auto window = window_with(small_plan());
   const QStringList offered = PaletteDialog(window.get()).offered();
-  for (const Command& command : commands()) {
+  for (const Command& command : testing::non_empty(commands())) {
     const QAction& action = *window->actions_of()[command.id];
     EXPECT_EQ(offered.contains(action.text()), action.isEnabled()) << command.id;
   }
@@ -496,7 +498,7 @@ TEST(Window, WhateverTakesTheFocusHasAName) {
   int seen = 0;
   for (const char* perspective : {"design", "analyse"}) {
     window->document().show_perspective(perspective);
-    for (const QWidget* widget : window->findChildren<QWidget*>()) {
+    for (const QWidget* widget : testing::non_empty(window->findChildren<QWidget*>())) {
       if (!(widget->focusPolicy() & Qt::TabFocus) || !widget->isVisibleTo(window.get())) continue;
       ++seen;
       const bool named = !widget->accessibleName().isEmpty();

@@ -9,6 +9,7 @@
 
 #include "core/methods/catalogue.h"
 #include "tests/support/exported_plans.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -117,7 +118,7 @@ TEST(DeepSpeed, RefusesWhatItHasNoWordFor) {
       {"llama-3-8b",
        {"optimizer=lars"},
        "plan#/optimizer: DeepSpeed cannot say it: it has no update by lars; try optimizer=adamw"}};
-  for (const Refused& c : cases)
+  for (const Refused& c : testing::non_empty(cases))
     EXPECT_EQ(testing::refusal(deepspeed, planned(c.model, "h100-sxm:8", c.settings)), c.sentence);
 }
 

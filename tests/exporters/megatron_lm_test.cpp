@@ -7,6 +7,7 @@
 #include "core/io/plans/megatron_layout.h"
 #include "core/methods/catalogue.h"
 #include "tests/support/exported_plans.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -269,7 +270,7 @@ TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
        {},
        "model: Megatron-LM cannot say it: pretrain_gpt.py builds decoders of equal layers, and "
        "bert-base is none"}};
-  for (const RefusedOnCluster& c : cases)
+  for (const RefusedOnCluster& c : testing::non_empty(cases))
     EXPECT_EQ(refusal(c.model, c.cluster, c.settings), c.sentence);
 }
 
@@ -469,7 +470,7 @@ std::int64_t weights_of(const std::map<std::string, std::string>& a) {
 
 TEST(MegatronLm, TheModelHasItsWeights) {
   int written = 0;
-  for (const ZooEntry& entry : zoo()) {
+  for (const ZooEntry& entry : testing::non_empty(zoo())) {
     const Scenario s = planned(std::string(entry.name), "h100-sxm:8", {});
     std::string script;
     try {
@@ -496,7 +497,7 @@ TEST(MegatronLm, WhatItProposesIsAKnobAndAValue) {
        {Settings{"ep=8", "expert-parallel.copies=rank"}, Settings{"tp=2", "pp=2", "recompute=full"},
         Settings{"cp=2", "overlap=on"}, Settings{"ep=4", "precision=fp8"}}) {
     const Scenario s = planned("mixtral-8x7b", "h100-sxm:64", settings);
-    for (const Diagnostic& d : megatron_lm(s).warnings) {
+    for (const Diagnostic& d : testing::non_empty(megatron_lm(s).warnings)) {
       if (d.fix.empty()) continue;
       ++proposed;
       Plan plan = s.plan;

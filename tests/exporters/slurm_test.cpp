@@ -12,6 +12,7 @@
 #include "core/exporters/deepspeed.h"
 #include "core/exporters/megatron_lm.h"
 #include "tests/support/exported_plans.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -35,7 +36,7 @@ TEST(Slurm, DirectivesComeFirstAndAreOnesItKnows) {
   s.model.name = "a model; $(reboot)";
   int directives = 0;
   bool commands = false;
-  for (const std::string& line : lines_of(slurm(s).text)) {
+  for (const std::string& line : testing::non_empty(lines_of(slurm(s).text))) {
     if (line.rfind("#SBATCH", 0) == 0) {
       EXPECT_TRUE(std::regex_match(line, legal)) << line;
       EXPECT_FALSE(commands) << line;
@@ -82,7 +83,7 @@ TEST(Slurm, ScriptsAreScripts) {
       planned("gpt2", "h100-sxm:2", {}),
       planned("resnet-50", "h100-sxm:16", {"zero=2", "global-batch=64"})};
   const std::string path = ::testing::TempDir() + "exported.sh";
-  for (const Scenario& s : plans)
+  for (const Scenario& s : testing::non_empty(plans))
     for (const auto write : {slurm, megatron_lm}) {
       if (s.model.family == "resnet" && write == megatron_lm) continue;
       std::ofstream(path) << write(s).text;

@@ -7,6 +7,7 @@
 
 #include "core/methods/catalogue.h"
 #include "tests/support/exported_plans.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -186,7 +187,7 @@ TEST(Torchtitan, RefusesWhatItHasNoWordFor) {
        {},
        "model: torchtitan cannot say it: it has the models it ships (llama3 8B, 70B and 405B, "
        "qwen3 8B, deepseek_v3 671B), and gpt2 has other sizes"}};
-  for (const Refused& c : cases)
+  for (const Refused& c : testing::non_empty(cases))
     EXPECT_EQ(testing::refusal(torchtitan, planned(c.model, "h100-sxm:8", c.settings)), c.sentence);
 }
 

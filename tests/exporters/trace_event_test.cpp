@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/timeline/metrics.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/programs.h"
 
 namespace trainyard {
@@ -179,7 +180,7 @@ TEST(TraceEvent, CountersAreTheMemoryWave) {
   const MemoryWave wave = memory_wave(timeline, program, {0});
   const json trace = json::parse(write(timeline, program));
   std::size_t i = 0;
-  for (const json& e : trace["traceEvents"]) {
+  for (const json& e : testing::non_empty(trace["traceEvents"])) {
     if (e["ph"] != "C") continue;
     ASSERT_LT(i, wave.samples.size());
     const MemoryWave::Sample& sample = wave.samples[i++];

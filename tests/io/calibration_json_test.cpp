@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/model/ops.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -70,7 +71,7 @@ TEST(CalibrationJson, RefusesWhatItDoesNotKnow) {
 // Names are how files outlive the binary that wrote them.
 TEST(CalibrationJson, EveryKernelHasItsOwnName) {
   std::int16_t kernel = 0;
-  for (const Op* op : ops())
+  for (const Op* op : testing::non_empty(ops()))
     for (const Pass pass : {Pass::Forward, Pass::BackwardInput, Pass::BackwardWeight}) {
       EXPECT_EQ(kernel_of(*op, pass), kernel);
       EXPECT_EQ(find_kernel(kernel_name(kernel)), kernel);

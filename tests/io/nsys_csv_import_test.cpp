@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -105,7 +106,7 @@ TEST(NsysCsv, KernelsGoToTheirStreamsByWhatTheyDo) {
             "multi_tensor_apply_kernel@1100+10(optimizer)\n"
             "NVIDIA H100 (1)/stream 7/0: gemm@900+20(forward)\n");
   EXPECT_EQ(t.device, "NVIDIA H100");
-  for (const RecordedThread& thread : t.threads) EXPECT_TRUE(thread.device);
+  for (const RecordedThread& thread : testing::non_empty(t.threads)) EXPECT_TRUE(thread.device);
 }
 
 // nsys prints all reports that are asked for one after another.
@@ -138,7 +139,7 @@ TEST(NsysCsv, UnitsAreThoseOfTheHead) {
       {"Start (ms),Duration (ms)", 1'000'000},
       {"Start (s),Duration (s)", 1'000'000'000},
       {"Start:ts_ns,Duration:dur_ns", 1}};
-  for (const auto& [head, unit] : units) {
+  for (const auto& [head, unit] : testing::non_empty(units)) {
     const RecordedTrace t = parsed(std::string(head) + ",Name,PID,TID\n3,2,a,1,1\n");
     EXPECT_EQ(t.base, 3 * unit) << head;
     EXPECT_EQ(t.end[0], 2 * unit) << head;

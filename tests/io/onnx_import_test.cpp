@@ -6,6 +6,7 @@
 #include "core/io/bytes/files.h"
 #include "core/io/documents/model_json.h"
 #include "core/io/models/load_model.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 
 namespace trainyard {
@@ -27,8 +28,8 @@ TEST(OnnxImport, AGraphIsCutIntoBlocksAndCountedExactly) {
   EXPECT_EQ(imported.report.unknown, std::vector<std::string>{"Mystery"});
   // The residual's two branches stay together; everything else may be cut.
   EXPECT_GT(layer_count(model), 4);
-  for (const Block& block : model.blocks)
-    for (const Node& node : block.graph.nodes)
+  for (const Block& block : testing::non_empty(model.blocks))
+    for (const Node& node : testing::non_empty(block.graph.nodes))
       if (node.name == "sum") {
         EXPECT_GT(block.graph.nodes.size(), 1u);
       }

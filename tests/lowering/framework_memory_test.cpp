@@ -8,6 +8,7 @@
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings/settings.h"
 #include "tests/support/layers.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -150,7 +151,7 @@ TEST(FrameworkMemory, RecomputationByOperatorKeepsEverySecondProduct) {
   // Nothing but the layer's output is made of the last product.
   EXPECT_EQ(phase_bytes(w, StageId{0}).until_input - phase_bytes(compiled, StageId{0}).until_input,
             Bytes{2 * 1024 * 4096 * 2});
-  for (const Body& body : w.bodies) {
+  for (const Body& body : testing::non_empty(w.bodies)) {
     if (!w.scenario.model.blocks[static_cast<std::size_t>(body.block)].layer) continue;
     // Input, queries, values, attention's output and statistics, gate and down in 2 bytes.
     const std::int64_t token = 2 * (4096 + 4096 + 1024 + 4096 + 14336 + 4096) + 4 * 32;

@@ -10,6 +10,7 @@
 #include "core/lowering/phases.h"
 #include "core/timeline/metrics.h"
 #include "tests/support/layers.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/programs.h"
 
 namespace trainyard {
@@ -105,7 +106,7 @@ std::map<Category, std::int64_t> state_by_runs(const Workload& w, StageId stage)
 
 TEST(Lower, EveryCombinationIsACompleteProgram) {
   int programs = 0;
-  for (const Case& c : cases()) {
+  for (const Case& c : testing::non_empty(cases())) {
     ASSERT_FALSE(has_errors(check(c.scenario))) << c.name << "\n" << join(check(c.scenario));
     const Workload w = prepare(c.scenario);
     for (Grain grain : {Grain::Order, Grain::Op}) {
@@ -146,7 +147,7 @@ double flops(const Program& p) {
 }
 
 TEST(Lower, GrainsDoTheSameWorkAndSendTheSameBytes) {
-  for (const Case& c : cases()) {
+  for (const Case& c : testing::non_empty(cases())) {
     const Workload w = prepare(c.scenario);
     const Program order = lowered(w, Grain::Order), op = lowered(w, Grain::Op);
     EXPECT_EQ(traffic(order), traffic(op)) << c.name;
@@ -157,7 +158,7 @@ TEST(Lower, GrainsDoTheSameWorkAndSendTheSameBytes) {
 // Everything takes a microsecond; memory begins and ends with the state, and the categories that
 // both grains know peak alike.
 TEST(Lower, MemoryComesBackToTheState) {
-  for (const Case& c : cases()) {
+  for (const Case& c : testing::non_empty(cases())) {
     const Workload w = prepare(c.scenario);
     for (Grain grain : {Grain::Order, Grain::Op}) {
       const Program p = lowered(w, grain);
@@ -198,7 +199,7 @@ TEST(Lower, GrainsHoldTheSameGatheredWeightsAndGradients) {
 
 TEST(Lower, ScenariosLowerToTheSameDigestTwice) {
   std::map<std::uint64_t, std::string> seen;
-  for (const Case& c : cases())
+  for (const Case& c : testing::non_empty(cases()))
     for (Grain grain : {Grain::Order, Grain::Op})
       EXPECT_EQ(digest(lowered(prepare(c.scenario), grain)),
                 digest(lowered(prepare(c.scenario), grain)))
@@ -278,7 +279,7 @@ TEST(Lower, CountsWhatStandsBehindAPipelineRank) {
 TEST(Lower, NeighboursSendTheResidualStream) {
   const Program p = lower(scenario(gpt(), 16, {"pp=2", "tp=2", "micro-batch=2"}));
   int sends = 0;
-  for (const Instruction& in : p.instructions)
+  for (const Instruction& in : testing::non_empty(p.instructions))
     if (p.task(in).kind == TaskKind::Send) {
       ++sends;
       EXPECT_EQ(p.task(in).bytes.value, 2 * 512 * 2 * 1024 / 2);  // 2sbh / t under sequence

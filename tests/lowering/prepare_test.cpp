@@ -8,6 +8,7 @@
 #include "core/model/edit.h"
 #include "core/model/zoo.h"
 #include "tests/support/layers.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -41,7 +42,7 @@ TEST(Check, ListsAllThatIsWrongAndLowerThrowsTheSame) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), Error::Kind::InvalidInput);
-    for (const std::string& message : found)
+    for (const std::string& message : testing::non_empty(found))
       EXPECT_NE(std::string_view(e.what()).find(message), std::string_view::npos) << message;
   }
 }
@@ -205,7 +206,7 @@ TEST(Prepare, FrozenWeightsHaveNoGradients) {
   }
   EXPECT_FALSE(before.reduce.empty());
   EXPECT_TRUE(after.reduce.empty());
-  for (const BodyOp& op : after.update) EXPECT_EQ(op.work.written, Bytes{});
+  for (const BodyOp& op : testing::non_empty(after.update)) EXPECT_EQ(op.work.written, Bytes{});
 }
 
 // A head that works on 15 of 100 positions: so much less of every op of it, and of no other.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/non_empty.h"
 #include "tests/support/programs.h"
 
 namespace trainyard {
@@ -15,7 +16,7 @@ TEST(PlaceBuffers, OfAProgram) {
   std::size_t persistent = 0;
   for (const Buffer& b : p.buffers) persistent += b.persistent && b.device == DeviceId{0} ? 1u : 0u;
   std::size_t found = 0;
-  for (const auto& [key, offset] : places.offset) {
+  for (const auto& [key, offset] : testing::non_empty(places.offset)) {
     EXPECT_EQ(p.buffers[key.first].device, DeviceId{0});
     found += key.second < 0 ? 1u : 0u;
   }

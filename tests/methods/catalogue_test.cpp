@@ -1,5 +1,6 @@
 // The list of methods against the files there are.
 #include "core/methods/catalogue.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 
 #include <gtest/gtest.h>
@@ -31,14 +32,14 @@ std::set<std::string> method_files() {
 
 TEST(Catalogue, HasEveryFileOnce) {
   std::set<std::string> listed;
-  for (const Method& m : methods())
+  for (const Method& m : testing::non_empty(methods()))
     EXPECT_TRUE(listed.emplace(m.file).second) << m.file << " is listed twice";
   EXPECT_EQ(listed, method_files());
   EXPECT_EQ(listed.size(), 35u);
 }
 
 TEST(Catalogue, EveryMethodHasItsTestAndItsSmallestPlan) {
-  for (const Method& m : methods()) {
+  for (const Method& m : testing::non_empty(methods())) {
     const std::string stem = std::filesystem::path(m.file).stem().string();
     EXPECT_TRUE(std::filesystem::exists(kRoot / "tests/methods" / (stem + "_test.cpp"))) << stem;
     EXPECT_TRUE(std::filesystem::exists(kRoot / "assets/plans" / (std::string(m.name) + ".json")))
@@ -48,7 +49,7 @@ TEST(Catalogue, EveryMethodHasItsTestAndItsSmallestPlan) {
 
 TEST(Catalogue, NamesAreUniqueAndFindTheirMethod) {
   std::set<std::string_view> names;
-  for (const Method& m : methods()) {
+  for (const Method& m : testing::non_empty(methods())) {
     EXPECT_TRUE(names.insert(m.name).second) << m.name;
     EXPECT_EQ(find_method(m.name), &m);
     EXPECT_EQ(&method(m.name), &m);
@@ -57,20 +58,21 @@ TEST(Catalogue, NamesAreUniqueAndFindTheirMethod) {
 }
 
 TEST(Catalogue, EveryCardIsFilledIn) {
-  for (const Method& m : methods()) {
+  for (const Method& m : testing::non_empty(methods())) {
     EXPECT_FALSE(m.summary.empty()) << m.name;
     EXPECT_EQ(m.summary.back(), '.') << m.name;
     for (std::string_view line : {m.card.gains, m.card.costs, m.card.legal_when, m.paper.title,
                                   m.paper.authors, m.paper.venue})
       EXPECT_FALSE(line.empty()) << m.name;
     EXPECT_GE(m.paper.year, 1950) << m.name;
-    for (const ParamSpec& spec : m.params) EXPECT_FALSE(spec.doc.empty()) << m.name << spec.name;
+    for (const ParamSpec& spec : testing::non_empty(m.params))
+      EXPECT_FALSE(spec.doc.empty()) << m.name << spec.name;
   }
 }
 
 // A schedule orders and may have a closed form; nothing else does.
 TEST(Catalogue, SchedulesAndOnlyTheyGiveAnOrder) {
-  for (const Method& m : methods()) {
+  for (const Method& m : testing::non_empty(methods())) {
     EXPECT_EQ(static_cast<bool>(m.order), m.axis == MethodAxis::Schedule) << m.name;
     EXPECT_TRUE(!m.closed_form || m.axis == MethodAxis::Schedule) << m.name;
   }
@@ -78,7 +80,7 @@ TEST(Catalogue, SchedulesAndOnlyTheyGiveAnOrder) {
 
 // Defaults are legal values of their own parameters.
 TEST(Catalogue, DefaultsPassTheirOwnCheck) {
-  for (const Method& m : methods())
+  for (const Method& m : testing::non_empty(methods()))
     EXPECT_TRUE(check_params(with_defaults({}, m.params), m.params, {"plan"}).empty()) << m.name;
 }
 

@@ -6,6 +6,7 @@
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "tests/support/layers.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -38,10 +39,10 @@ TEST(Fp8, MultipliesInEightBitsInsideLayersOnly) {
   EXPECT_EQ(w.layout.precision.activation, DType::BF16);
   EXPECT_TRUE(w.layout.precision.master_weights);
   int narrow_ops = 0;
-  for (const Body& body : w.bodies) {
+  for (const Body& body : testing::non_empty(w.bodies)) {
     const bool is_layer = w.scenario.model.blocks[static_cast<std::size_t>(body.block)].layer;
     for (const auto* ops : {&body.forward, &body.backward})
-      for (const BodyOp& o : *ops) {
+      for (const BodyOp& o : testing::non_empty(*ops)) {
         const bool product = o.work.kind == WorkKind::Product;
         if (!product && o.work.kind != WorkKind::Attention) continue;
         EXPECT_EQ(o.work.math, product && is_layer ? DType::F8 : DType::BF16) << o.name;
@@ -53,7 +54,7 @@ TEST(Fp8, MultipliesInEightBitsInsideLayersOnly) {
 
 TEST(Fp8, UnfusedAttentionStaysInSixteenBits) {
   const Workload w = prepared({"precision=fp8", "flash-attention=off"});
-  for (const BodyOp& o : layer(w).forward)
+  for (const BodyOp& o : testing::non_empty(layer(w).forward))
     if (w.scenario.model.blocks[1].graph[o.node].op->name == "attention") {
       EXPECT_EQ(o.work.math, DType::BF16);
     }

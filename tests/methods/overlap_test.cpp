@@ -4,6 +4,7 @@
 #include "core/model/pieces.h"
 #include "core/model/zoo.h"
 #include "tests/support/layers.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -84,7 +85,7 @@ TEST(Overlap, BackwardHidesWhatTheOtherProductDoesNotNeed) {
   EXPECT_TRUE(hidden(layer(w).forward).empty());
   const std::vector<Hidden> found = hidden(layer(w).backward);
   ASSERT_EQ(found.size(), 2u);  // of each of two blocks: gathered again
-  for (const Hidden& h : found) {
+  for (const Hidden& h : testing::non_empty(found)) {
     EXPECT_NE(h.name.find("again"), std::string::npos) << h.name;
     EXPECT_EQ(h.pass, Pass::BackwardInput) << h.name;
     EXPECT_EQ(h.pieces, kIndependent);
@@ -106,7 +107,7 @@ TEST(Overlap, PiecesAreAsManyAsRanks) {
   ASSERT_EQ(found.size(), 4u);
   // Queries, keys and values are one product.
   EXPECT_EQ(found.front(), (Hidden{found.front().name, 4, Pass::Forward, 3 * 768 / 4}));
-  for (const Hidden& h : found) EXPECT_EQ(h.pieces, 4);
+  for (const Hidden& h : testing::non_empty(found)) EXPECT_EQ(h.pieces, 4);
   EXPECT_EQ(hidden(layer(w).backward).size(), 6u);
 }
 
@@ -124,7 +125,7 @@ TEST(Overlap, SplitBackwardsHideNothingBehindEachOther) {
   const Workload w = gpt({"tp=2", "pp=4", "schedule=zb-h1", "tensor-overlap=backward",
                           "sequence-parallel=on", "global-batch=8"});
   for (const Phase phase : {Phase::BackwardInput, Phase::BackwardWeight})
-    for (const CollectiveRun& run : phase_work(w, StageId{1}, phase).blocking)
+    for (const CollectiveRun& run : testing::non_empty(phase_work(w, StageId{1}, phase).blocking))
       EXPECT_EQ(run.beside.count, 0);
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/methods/catalogue.h"
 #include "tests/support/flow_facts.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -21,7 +22,7 @@ TEST(PipeDream2BW, AStepReadsTheVersionBeforeTheNewest) {
 TEST(PipeDream2BW, TwoVersionsAndADelayOfOneEverywhere) {
   for (int p : {1, 2, 4, 8, 16})
     for (int m : {p, p + 1, 2 * p, 4 * p})
-      for (const StageFacts& f : flow_facts(pipedream_2bw(), p, m, 5)) {
+      for (const StageFacts& f : testing::non_empty(flow_facts(pipedream_2bw(), p, m, 5))) {
         EXPECT_EQ(f.versions, 2) << p << " " << m;
         EXPECT_EQ(f.forward_delay, 1);
         EXPECT_EQ(f.backward_delay, 1);

@@ -2,6 +2,7 @@
 
 #include "core/methods/catalogue.h"
 #include "tests/support/flow_facts.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/programs.h"
 
 namespace trainyard {
@@ -59,7 +60,7 @@ TEST(PipeMare, WarmupStepsFlush) {
   const Params warm = {{"warmup", std::int64_t{3}}};
   const int p = 4, n = 4;
   const Program program = testing::flow_program(pipemare(), p, n, 8, warm);
-  for (const Staleness& s : staleness(program)) {
+  for (const Staleness& s : testing::non_empty(staleness(program))) {
     if (s.microbatch >= 3 * n) continue;
     EXPECT_EQ(s.delay, 0);
     EXPECT_TRUE(s.consistent);
@@ -68,7 +69,7 @@ TEST(PipeMare, WarmupStepsFlush) {
   for (int i = 1; i <= p; ++i)
     EXPECT_EQ(all[static_cast<std::size_t>(i - 1)].mean_delay_thousandths,
               1000 * (2 * (p - i) + 1) / n);
-  for (const StageFacts& f : flow_facts(pipemare(), p, n, 3, warm)) {
+  for (const StageFacts& f : testing::non_empty(flow_facts(pipemare(), p, n, 3, warm))) {
     EXPECT_EQ(f.forward_delay, 0);
     EXPECT_EQ(f.live, std::min(n, p - static_cast<int>(f.stage.value)));  // 1F1B
   }

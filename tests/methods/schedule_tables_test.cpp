@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/methods/catalogue.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/shapes.h"
 #include "tests/support/timed_order.h"
 
@@ -107,7 +108,7 @@ TEST(ZeroBubble, BubbleAgainstMemory) {
   const Row rows[] = {{one_f_one_b(), 42, 16}, {zb_h1(), 14, 16},   {zb_h2(), 0, 30},
                       {zb_v(), 0, 16},         {v_half(), 21, 10},  {v_min(), 27, 8},
                       {dualpipe_v(), 7, 17},   {dualpipe(), 6, 18}, {chimera(), 60, 16}};
-  for (const Row& row : rows) {
+  for (const Row& row : testing::non_empty(rows)) {
     const bool v = row.method.placement == Placement::V;
     ScheduleShape shape = v ? v_shape(p, m, chunk(kEqual)) : plain_shape(p, m);
     shape.placement = row.method.placement;
@@ -119,7 +120,7 @@ TEST(ZeroBubble, BubbleAgainstMemory) {
 
 // The same request gives the same order.
 TEST(ZeroBubble, OrdersAreDeterministic) {
-  for (const Method& method : methods()) {
+  for (const Method& method : testing::non_empty(methods())) {
     if (!method.order || method.settles) continue;
     const bool v = method.placement == Placement::V || method.name == "interleaved";
     ScheduleShape shape{.devices = 6, .stages = v ? 12 : 6, .microbatches = 18};

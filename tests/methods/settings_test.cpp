@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tests/support/layers.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -62,8 +63,8 @@ const std::vector<Values> kBound = {
 
 TEST(Settings, ReadBackWhatWasApplied) {
   for (const auto* list : {&kFree, &kBound})
-    for (const auto& [key, values] : *list)
-      for (std::string_view value : values) {
+    for (const auto& [key, values] : testing::non_empty(*list))
+      for (std::string_view value : testing::non_empty(values)) {
         Plan plan;
         apply_setting(plan, key, value);
         EXPECT_EQ(setting(plan, key), value) << key;
@@ -102,17 +103,18 @@ TEST(Settings, EveryKeyIsCoveredAndSaysWhatItIs) {
   for (const auto* list : {&kFree, &kBound})
     for (const Values& v : *list) covered.insert(v.key);
   std::set<std::string_view> keys;
-  for (const Setting& s : settings()) {
+  for (const Setting& s : testing::non_empty(settings())) {
     EXPECT_TRUE(keys.insert(s.key).second) << s.key;
     EXPECT_FALSE(s.doc.empty()) << s.key;
-    for (std::string_view alias : s.aliases) EXPECT_TRUE(keys.insert(alias).second) << alias;
+    for (std::string_view alias : testing::non_empty(s.aliases))
+      EXPECT_TRUE(keys.insert(alias).second) << alias;
     EXPECT_EQ(covered.count(s.key), 1u) << s.key;
   }
 }
 
 TEST(Settings, LegalWordsOfAListAreAccepted) {
-  for (const Setting& s : settings())
-    for (std::string_view value : s.values) {
+  for (const Setting& s : testing::non_empty(settings()))
+    for (std::string_view value : testing::non_empty(s.values)) {
       Plan plan;
       if (s.key == "gradient-dtype")
         apply_setting(plan, value == "bf16" ? "precision=bf16" : "precision=fp16");
@@ -316,7 +318,7 @@ TEST(Complete, WritesEveryDefaultOut) {
   EXPECT_EQ(plan.batch.sequence, 512);
   EXPECT_EQ(plan.batch.global, 3 * 4 * 2);  // a microbatch a stage in flight
   std::vector<std::string> chosen;
-  for (const Choice& c : plan.choices) {
+  for (const Choice& c : testing::non_empty(plan.choices)) {
     chosen.push_back(c.method);
     EXPECT_EQ(c.params, with_defaults({}, method(c.method).params)) << c.method;
   }
@@ -380,7 +382,8 @@ TEST(Complete, KeepsEverySettingThatWasGiven) {
     const auto given = *some_settings();
     for (const auto& [key, value] : given) apply_setting(s.plan, key, value);
     const Plan whole = complete(s);
-    for (const auto& [key, value] : given) RC_ASSERT(setting(whole, key) == value);
+    for (const auto& [key, value] : testing::non_empty(given))
+      RC_ASSERT(setting(whole, key) == value);
   }));
 }
 
@@ -416,15 +419,15 @@ TEST(Complete, PlansAreEqualHoweverTheyWerePutTogether) {
 // What "trainyard methods NAME" prints is what --set takes.
 TEST(Settings, EveryParameterOfEveryMethodIsTaken) {
   int taken = 0;
-  for (const Method& m : methods()) {
+  for (const Method& m : testing::non_empty(methods())) {
     Plan plan;
     if (m.axis == MethodAxis::Schedule || m.axis == MethodAxis::Precision)
       apply_setting(plan, to_string(m.axis), m.name);
-    for (const ParamSpec& spec : m.params) {
+    for (const ParamSpec& spec : testing::non_empty(m.params)) {
       const std::string key = std::string(m.name) + "." + std::string(spec.name);
       std::vector<std::string> values = {to_text(spec.fallback)};
       values.insert(values.end(), spec.values.begin(), spec.values.end());
-      for (const std::string& value : values) {
+      for (const std::string& value : testing::non_empty(values)) {
         EXPECT_NO_THROW(apply_setting(plan, key, value)) << key << "=" << value;
         EXPECT_EQ(setting(plan, key), value) << key;
         ++taken;
@@ -437,15 +440,15 @@ TEST(Settings, EveryParameterOfEveryMethodIsTaken) {
 // What a check proposes is what --set takes, whatever the precision and the schedule.
 TEST(Settings, WhatACheckProposesIsAKnobAndAValue) {
   int proposed = 0;
-  for (const std::string_view precision : find_setting("precision")->values)
-    for (const std::string_view schedule : find_setting("schedule")->values) {
+  for (const std::string_view precision : testing::non_empty(find_setting("precision")->values))
+    for (const std::string_view schedule : testing::non_empty(find_setting("schedule")->values)) {
       const Scenario s = scenario(gpt(), 8,
                                   {"precision=" + std::string(precision), "pp=4",
                                    "schedule=" + std::string(schedule), "zero=3"},
                                   "h100-sxm");
-      for (const Method& m : methods()) {
+      for (const Method& m : testing::non_empty(methods())) {
         if (m.check == nullptr || find_choice(s.plan, m.name) == nullptr) continue;
-        for (const Diagnostic& d : testing::check_of(m.name, s)) {
+        for (const Diagnostic& d : testing::non_empty(testing::check_of(m.name, s))) {
           if (d.fix.empty()) continue;
           ++proposed;
           Plan plan = s.plan;

@@ -11,6 +11,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/update_rule.h"
 #include "tests/support/flow_facts.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -111,7 +112,7 @@ TEST(Stability, ReschedulingEndsAtTheRateItself) {
 TEST(Stability, CorrectingTheDiscrepancyRaisesIt) {
   const Quadratic f{.curvature = 1, .discrepancy = 5};
   const double expected[][3] = {{10, 0.0176, 0.0971}, {20, 0.0088, 0.0489}, {40, 0.0044, 0.0246}};
-  for (const auto& [delay, none, corrected] : expected) {
+  for (const auto& [delay, none, corrected] : testing::non_empty(expected)) {
     UpdateRule rule{.forward_delay = delay};
     const int updates = static_cast<int>(delay);
     const double without = largest_stable_rate(rule, f, updates);

@@ -2,6 +2,7 @@
 
 #include "core/methods/catalogue.h"
 #include "tests/support/flow_facts.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/programs.h"
 
 namespace trainyard {
@@ -83,7 +84,8 @@ TEST(TickTock, SharedWeightsAreKMinusOneUpdatesOld) {
 }
 
 TEST(TickTock, AccumulatingIsNeverStale) {
-  for (const StageFacts& f : flow_facts(tick_tock(), 1, 4, 3, given(2, "aligned", "accumulate"))) {
+  for (const StageFacts& f :
+       testing::non_empty(flow_facts(tick_tock(), 1, 4, 3, given(2, "aligned", "accumulate")))) {
     EXPECT_EQ(f.forward_delay, 0);
     EXPECT_EQ(f.versions, 1);
   }
@@ -92,7 +94,7 @@ TEST(TickTock, AccumulatingIsNeverStale) {
 TEST(TickTock, LocalWavesHoldTheirOwnWeightsAndMeetToAverage) {
   Params params = given(2, "half-cycle", "local");
   params.set("period", std::int64_t{2});
-  for (const StageFacts& f : flow_facts(tick_tock(), 1, 2, 6, params)) {
+  for (const StageFacts& f : testing::non_empty(flow_facts(tick_tock(), 1, 2, 6, params))) {
     EXPECT_EQ(f.forward_delay, 0);
     EXPECT_EQ(f.versions, 2);
   }

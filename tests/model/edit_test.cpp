@@ -9,6 +9,7 @@
 #include "core/model/presets.h"
 #include "core/model/refit.h"
 #include "core/model/zoo.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -41,11 +42,11 @@ ModelPart node_named(const Model& model, const std::string& block, const std::st
 
 // What nobody changed stays as it is, axis by axis, for every model that has a name here.
 TEST(Refit, LeavesEveryPublishedModelAsItIs) {
-  for (const ZooEntry& entry : zoo()) {
+  for (const ZooEntry& entry : testing::non_empty(zoo())) {
     const Model model = entry.build(entry);
     EXPECT_TRUE(write_model(refitted(model)) == write_model(model)) << entry.name;
   }
-  for (const Preset& preset : presets()) {
+  for (const Preset& preset : testing::non_empty(presets())) {
     const Model model = preset_model(preset.name);
     EXPECT_TRUE(write_model(refitted(model)) == write_model(model)) << preset.name;
   }
@@ -69,7 +70,7 @@ TEST(ModelFields, EachNumberReadsBackAndReturns) {
     const Model model = zoo_model(name);
     const std::string before = write_model(model);
     for (int b = -1; b < static_cast<int>(model.blocks.size()); ++b)
-      for (const ModelField& field : model_fields(model, {b, -1})) {
+      for (const ModelField& field : testing::non_empty(model_fields(model, {b, -1}))) {
         if (field.kind != FieldKind::Number) continue;
         const std::int64_t wanted = 2 * std::stoll(field.value);
         Model changed;
@@ -79,7 +80,7 @@ TEST(ModelFields, EachNumberReadsBackAndReturns) {
           EXPECT_EQ(error.kind(), Error::Kind::InvalidInput);
           continue;
         }
-        for (const ModelField& now : model_fields(changed, {b, -1}))
+        for (const ModelField& now : testing::non_empty(model_fields(changed, {b, -1})))
           if (now.key == field.key) {
             EXPECT_EQ(now.value, std::to_string(wanted)) << name << " " << field.key;
           }

@@ -12,6 +12,7 @@
 #include "core/model/graph_builder.h"
 #include "core/model/ops.h"
 #include "core/model/zoo.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -68,7 +69,7 @@ TEST(Graph, EveryOpRefusesWhatItCannotTake) {
 }
 
 TEST(Graph, OpsAreFoundByName) {
-  for (const Op* known : ops()) EXPECT_EQ(&op(known->name), known);
+  for (const Op* known : testing::non_empty(ops())) EXPECT_EQ(&op(known->name), known);
   EXPECT_EQ(refusal([] { op("matmull"); }),
             "expected the name of an op, found \"matmull\"; did you mean \"matmul\"?");
 }
@@ -152,7 +153,7 @@ TEST(Zoo, NamesAreAcceptedAsPeopleSpellThem) {
 }
 
 TEST(Zoo, BlocksStandInOrderAndKeepTheirPromises) {
-  for (const ZooEntry& entry : zoo()) {
+  for (const ZooEntry& entry : testing::non_empty(zoo())) {
     const Model model = zoo_model(entry.name);
     ASSERT_GE(model.blocks.size(), 2u) << entry.name;
     EXPECT_GE(layer_count(model), 1) << entry.name;
@@ -165,7 +166,7 @@ TEST(Zoo, BlocksStandInOrderAndKeepTheirPromises) {
       EXPECT_TRUE(block.graph.input.valid() && block.graph.output.valid())
           << entry.name << " " << block.name;
       std::map<std::string, int> tensors;
-      for (const Tensor& tensor : block.graph.tensors)
+      for (const Tensor& tensor : testing::non_empty(block.graph.tensors))
         EXPECT_EQ(++tensors[tensor.name], 1)
             << entry.name << " " << block.name << " " << tensor.name;
       // What leaves a repeated block must be able to enter it.

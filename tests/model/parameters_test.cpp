@@ -6,12 +6,13 @@
 
 #include "core/base/error.h"
 #include "core/model/zoo.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
 
 TEST(Parameters, EveryZooModelHasItsCount) {
-  for (const ZooEntry& entry : zoo()) {
+  for (const ZooEntry& entry : testing::non_empty(zoo())) {
     const Model model = zoo_model(entry.name);
     EXPECT_EQ(parameters(model), entry.parameters) << entry.name;
     EXPECT_EQ(active_parameters(model), entry.active_parameters) << entry.name;

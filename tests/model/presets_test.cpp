@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/model/refit.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -25,7 +26,7 @@ std::vector<std::int64_t> usual(const Preset& preset) {
 }
 
 TEST(Presets, EachBuildsAModelWithLayersAndParameters) {
-  for (const Preset& preset : presets()) {
+  for (const Preset& preset : testing::non_empty(presets())) {
     const Model model = preset_model(preset.name);
     EXPECT_EQ(model.name, preset.name);
     EXPECT_GT(parameters(model), 0) << preset.name;
@@ -35,9 +36,9 @@ TEST(Presets, EachBuildsAModelWithLayersAndParameters) {
 }
 
 TEST(Presets, WordsAndValuesAreOne) {
-  for (const Preset& preset : presets()) {
+  for (const Preset& preset : testing::non_empty(presets())) {
     EXPECT_EQ(preset_words(preset, usual(preset)), preset.name);
-    for (const PresetSize& size : preset.sizes)
+    for (const PresetSize& size : testing::non_empty(preset.sizes))
       EXPECT_TRUE(size.low <= size.usual && size.usual <= size.high) << size.name;
   }
   EXPECT_EQ(preset_model("cnn:image=32,classes=100").name, "cnn:classes=100");

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/model/graph_builder.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -316,20 +317,21 @@ std::vector<Case> cases() {
 }
 
 TEST(Reference, GradientsAreThoseOfCentralDifferences) {
-  for (const Case& c : cases())
+  for (const Case& c : testing::non_empty(cases()))
     for (std::uint64_t seed : {1, 2, 3}) expect_gradients(c, seed);
 }
 
 TEST(Reference, EveryOpHasACase) {
   std::set<std::string_view> covered;
   for (const Case& c : cases()) covered.insert(c.op.name);
-  for (const Op* op : ops()) EXPECT_TRUE(covered.count(op->name) == 1) << op->name;
+  for (const Op* op : testing::non_empty(ops()))
+    EXPECT_TRUE(covered.count(op->name) == 1) << op->name;
 }
 
 // An op has a backward for inputs, or for weights, exactly where its work says that it takes time.
 TEST(Reference, BackwardsAreThereWhereWorkIs) {
   const Precision precision;
-  for (const Case& c : cases()) {
+  for (const Case& c : testing::non_empty(cases())) {
     const Subject s(c, 1);
     const LocalNode local{s.graph, s.node(), s.binding, precision, s.flash};
     const Reference& maths = reference(c.op);

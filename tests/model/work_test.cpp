@@ -6,6 +6,7 @@
 #include "core/model/ops.h"
 #include "core/model/zoo.h"
 #include "tests/model/half.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -42,7 +43,7 @@ TEST(Work, CausalFusedAttentionDoesHalfAndTwoAndAHalfTimesThatBackward) {
   const Model gpt3 = zoo_model("gpt3-175b");
   const Graph& layer = gpt3.blocks[1].graph;
   const Binding binding{1, 2048, 1, 1, 1, false};
-  for (const Node& node : layer.nodes) {
+  for (const Node& node : testing::non_empty(layer.nodes)) {
     if (node.op != &attention()) continue;
     const LocalNode local{layer, node, binding, kHalf, true};
     const double forward = 4.0 * 2048 * 2048 * 12288 / 2;
@@ -55,7 +56,7 @@ TEST(Work, CausalFusedAttentionDoesHalfAndTwoAndAHalfTimesThatBackward) {
 TEST(Work, ASlidingWindowBoundsTheKeysThatAreSeen) {
   const Model mistral = zoo_model("mistral-7b");
   const Graph& layer = mistral.blocks[1].graph;
-  for (const Node& node : layer.nodes) {
+  for (const Node& node : testing::non_empty(layer.nodes)) {
     if (node.op != &attention()) continue;
     const auto flops = [&](std::int64_t s) {
       const Binding binding{1, s, 1, 1, 1, false};
@@ -74,7 +75,7 @@ TEST(Work, RoutedExpertsDoTheWorkOfTopK) {
   for (int ep : {1, 2, 4, 8}) {
     const Binding binding{1, 4096, 1, 1, ep, false};
     double flops = 0;
-    for (const Node& node : layer.nodes)
+    for (const Node& node : testing::non_empty(layer.nodes))
       if (node.op == &routed_matmul()) {
         const Work work = node.op->work({layer, node, binding, kHalf, true}, Pass::Forward);
         EXPECT_EQ(work.count, 8 / ep);
@@ -114,11 +115,11 @@ TEST(Work, ConvolutionalNetworksHaveTheirPublishedMultiplyAdds) {
 }
 
 TEST(Work, EveryOpOfEveryModelHasFiniteWorkInEachPass) {
-  for (const ZooEntry& entry : zoo()) {
+  for (const ZooEntry& entry : testing::non_empty(zoo())) {
     const Model model = zoo_model(entry.name);
     const Binding binding{2, std::max<std::int64_t>(16, model.sequence / 4), 2, 2, 2, true};
-    for (const Block& block : model.blocks)
-      for (const Node& node : block.graph.nodes)
+    for (const Block& block : testing::non_empty(model.blocks))
+      for (const Node& node : testing::non_empty(block.graph.nodes))
         for (Pass pass : {Pass::Forward, Pass::BackwardInput, Pass::BackwardWeight}) {
           const Work work = node.op->work({block.graph, node, binding, kHalf, true}, pass);
           EXPECT_TRUE(work.flops.value >= 0 && work.flops.value < 1e20)
@@ -134,8 +135,8 @@ TEST(Work, WeightWorkExistsWhereThereAreWeights) {
        {"llama-3-8b", "gpt2", "mixtral-8x7b", "resnet-50", "t5-small", "deepseek-v3", "vit-b16"}) {
     const Model model = zoo_model(name);
     const Binding binding{1, 128, 1, 1, 1, false};
-    for (const Block& block : model.blocks)
-      for (const Node& node : block.graph.nodes) {
+    for (const Block& block : testing::non_empty(model.blocks))
+      for (const Node& node : testing::non_empty(block.graph.nodes)) {
         bool trained = false;
         for (TensorId id : node.inputs) trained |= block.graph[id].kind == TensorKind::Parameter;
         if (node.op == &attention()) continue;  // its position biases come out of BackwardInput

@@ -1,5 +1,6 @@
 #include "core/plan/stages.h"
 #include "core/plan/balanced.h"
+#include "tests/support/non_empty.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -127,7 +128,7 @@ TEST(Stages, EveryLayerIsSomewhereOnceAndInOrder) {
     int next = 0;
     for (std::size_t s = 0; s < table.size(); ++s) {
       int here = 0;
-      for (const LayerRun& run : table[s].runs) {
+      for (const LayerRun& run : testing::non_empty(table[s].runs)) {
         if (!model.blocks[static_cast<std::size_t>(run.block)].layer) continue;
         RC_ASSERT(run.first == next);
         next += run.count, here += run.count;

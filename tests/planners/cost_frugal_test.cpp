@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -133,7 +134,8 @@ TEST(CostFrugal, RandomSearchTriesTheSamePlaces) {
   const FrugalSearch found = random_search(families(), evaluate, {.most_evaluations = 300});
   EXPECT_EQ(found.trials.size(), 300u);
   std::set<std::pair<std::size_t, SearchPoint>> seen;
-  for (const Trial& t : found.trials) EXPECT_TRUE(seen.insert({t.arm, t.point}).second);
+  for (const Trial& t : testing::non_empty(found.trials))
+    EXPECT_TRUE(seen.insert({t.arm, t.point}).second);
 }
 
 }  // namespace

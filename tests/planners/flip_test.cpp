@@ -9,6 +9,7 @@
 #include "core/methods/settings/settings.h"
 #include "core/timeline/compare.h"
 #include "tests/planners/random_plans.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -58,7 +59,7 @@ TEST(Flip, HoldsOnBothSidesOfRandomPairs) {
     EXPECT_FALSE(wins(estimate(pair.runner_up), estimate(pair.winner)));
     EXPECT_EQ(f.winner.step, estimate(pair.winner).step.value);
     none += f.points.empty();
-    for (const FlipPoint& p : f.points) {
+    for (const FlipPoint& p : testing::non_empty(f.points)) {
       ++points;
       EXPECT_TRUE(flipped_at(pair, p.lever, p.factor)) << p.sentence;
       EXPECT_FALSE(flipped_at(pair, p.lever, p.short_of)) << p.sentence;
@@ -105,7 +106,7 @@ TEST(Flip, CausesAreTheDifferenceOfTheBreakdowns) {
   apply_words(b.plan, "recompute=full");
   const Flip f = flip(a, b, testing::costs());
   Duration sum{};
-  for (const NamedPart& part : breakdown_parts()) {
+  for (const NamedPart& part : testing::non_empty(breakdown_parts())) {
     const Duration more = f.runner_up.breakdown.*part.part - f.winner.breakdown.*part.part;
     sum += more;
     const bool listed = std::any_of(f.causes.begin(), f.causes.end(),
@@ -113,7 +114,7 @@ TEST(Flip, CausesAreTheDifferenceOfTheBreakdowns) {
     EXPECT_EQ(listed, more > Duration{}) << part.name;
   }
   EXPECT_EQ(sum, f.runner_up.step - f.winner.step);
-  for (const FlipCause& c : f.causes)
+  for (const FlipCause& c : testing::non_empty(f.causes))
     if (c.enough) {
       EXPECT_EQ(f.runner_up.step - (c.runner_up - c.falls_to), f.winner.step);
     }

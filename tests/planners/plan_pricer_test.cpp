@@ -12,6 +12,7 @@
 #include "core/model/zoo.h"
 #include "planners/plans/exact_price.h"
 #include "tests/support/cases.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -121,7 +122,7 @@ void sample(const Case& c, std::size_t step, const F& f) {
 constexpr std::size_t kStep = 149;
 
 TEST(PlanPricer, HasEveryPlanOfTheSpaceOnceInOrder) {
-  for (const Case& c : looked_at()) {
+  for (const Case& c : testing::non_empty(looked_at())) {
     const PlanSpace space = space_of(c);
     CostModels costs({});
     const PriceTable table = price_space(space, costs, {});
@@ -138,7 +139,7 @@ TEST(PlanPricer, HasEveryPlanOfTheSpaceOnceInOrder) {
 }
 
 TEST(PlanPricer, ForbidsWhatCheckForbidsByOneOfItsReasons) {
-  for (const Case& c : looked_at())
+  for (const Case& c : testing::non_empty(looked_at()))
     sample(c, kStep,
            [](const PricedPlan& table, const ExactPrice& exact, const Scenario& s,
               const std::string& words) {
@@ -155,7 +156,7 @@ TEST(PlanPricer, ForbidsWhatCheckForbidsByOneOfItsReasons) {
 }
 
 TEST(PlanPricer, NoPlanUndercutsItsBound) {
-  for (const Case& c : looked_at())
+  for (const Case& c : testing::non_empty(looked_at()))
     sample(c, kStep,
            [](const PricedPlan& table, const ExactPrice& exact, const Scenario& scenario,
               const std::string& words) {
@@ -173,7 +174,7 @@ TEST(PlanPricer, MemoryIsTheClosedFormsOwn) {
     const std::string schedule = setting(s.plan, "schedule");
     return schedule == "v-half" || schedule == "v-min" || schedule == "zb-v";
   };
-  for (const Case& c : looked_at())
+  for (const Case& c : testing::non_empty(looked_at()))
     sample(c, kStep,
            [&](const PricedPlan& table, const ExactPrice& exact, const Scenario& s,
                const std::string& words) {

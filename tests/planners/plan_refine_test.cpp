@@ -8,6 +8,7 @@
 #include "core/model/zoo.h"
 #include "planners/plans/cost_models.h"
 #include "planners/plans/exact_price.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -30,7 +31,7 @@ TEST(PlanRefine, MixesFitAndAreQuicker) {
   const std::vector<RefinedPlan> refined = refine(space, found, options, 8);
   ASSERT_FALSE(refined.empty());
   CostModels costs({});
-  for (const RefinedPlan& one : refined) {
+  for (const RefinedPlan& one : testing::non_empty(refined)) {
     EXPECT_LT(one.step, found.best.front().step);
     ASSERT_FALSE(one.changes.empty());
     Scenario s = space.scenario(one.from);

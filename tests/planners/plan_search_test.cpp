@@ -17,6 +17,7 @@
 #include "planners/plans/cost_models.h"
 #include "planners/plans/exact_price.h"
 #include "planners/plans/plan_refine.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -89,7 +90,7 @@ TEST(PlanSearch, FatesAddUpAndAreTrue) {
   EXPECT_EQ(std::accumulate(found.fates.begin(), found.fates.end(), std::uint64_t{0}), found.tried);
   EXPECT_EQ(found.fates[static_cast<std::size_t>(Fate::Untried)], 0U);
   EXPECT_EQ(found.fates[static_cast<std::size_t>(Fate::Best)], 1U);
-  for (const auto& [id, price] : price_alone(space)) {
+  for (const auto& [id, price] : testing::non_empty(price_alone(space))) {
     const PricedPlan* plan = found.find(id);
     ASSERT_NE(plan, nullptr);
     EXPECT_EQ(legal(plan->fate), price.illegal == Fate::Untried);
@@ -122,7 +123,7 @@ TEST(PlanSearch, MoneyIsAThirdAxisWhereDevicesAreOpen) {
                     std::any_of(found.front.begin(), found.front.end(),
                                 [](const Candidate& c) { return c.devices == 16; });
   EXPECT_TRUE(both);
-  for (const Candidate& c : found.front) {
+  for (const Candidate& c : testing::non_empty(found.front)) {
     EXPECT_GT(c.money, 0);
     EXPECT_LE(found.best.front().money, c.money * (1 + 1e-12));
   }
@@ -132,7 +133,7 @@ TEST(PlanSearch, SparesWhatItIsTold) {
   const PlanSpace space = small_space();
   const Bytes spare{std::int64_t{20} << 30};
   const SearchResult found = search(space, {.spare = spare});
-  for (const Candidate& c : found.front)
+  for (const Candidate& c : testing::non_empty(found.front))
     EXPECT_LE(c.memory + spare, space.base().cluster.device.memory.value);
 }
 
@@ -190,7 +191,7 @@ TEST(PlanSearch, ThreadsAndRanksChangeNothing) {
     return SimulatedPlan{Duration{s.plan.mesh.tp * 1000}, {}};
   };
   const SearchResult alone = search(space, options);
-  for (const SearchResult& each : found) {
+  for (const SearchResult& each : testing::non_empty(found)) {
     EXPECT_EQ(each.plans, alone.plans);
     EXPECT_EQ(each.best, alone.best);
     EXPECT_EQ(each.front, alone.front);
@@ -204,7 +205,7 @@ TEST(PlanSearch, FrontOnlyEverMovesForward) {
   SearchOptions options;
   options.progress = [&](const SearchProgress& now) {
     ++calls;
-    for (const Candidate& old : before)
+    for (const Candidate& old : testing::non_empty(before))
       EXPECT_TRUE(std::any_of(now.front.begin(), now.front.end(), [&](const Candidate& c) {
         return c.step <= old.step && c.memory <= old.memory;
       }));
@@ -342,7 +343,7 @@ TEST(Explain, DominatedPlansNameWhoIsBetter) {
 TEST(PlanSearch, AFrameworkThatIsStatedIsACondition) {
   const std::pair<const char*, Exported (*)(const Scenario&)> programs[] = {
       {"torchtitan", torchtitan}, {"megatron-core", megatron_lm}, {"deepspeed", deepspeed}};
-  for (const auto& [name, write] : programs) {
+  for (const auto& [name, write] : testing::non_empty(programs)) {
     Scenario s = base("llama-3-8b", "h100-sxm:16", 64);
     apply_setting(s.plan, std::string("framework=") + name);
     const std::vector<Bound> bounds{{"micro-batch", "1,2"},
@@ -353,9 +354,9 @@ TEST(PlanSearch, AFrameworkThatIsStatedIsACondition) {
     const SearchResult found = search(space, options);
     ASSERT_FALSE(found.best.empty()) << name;
     for (const std::vector<Candidate>& list : {found.best, found.front})
-      for (const Candidate& c : list)
+      for (const Candidate& c : testing::non_empty(list))
         EXPECT_NO_THROW(write(prepare(space.scenario(c.id)).scenario)) << name << c.id;
-    for (const RefinedPlan& refined : refine(space, found, options, 4)) {
+    for (const RefinedPlan& refined : testing::non_empty(refine(space, found, options, 4))) {
       s.plan = refined.plan;
       EXPECT_NO_THROW(write(prepare(s).scenario)) << name;
     }

@@ -6,6 +6,7 @@
 #include "core/base/random.h"
 #include "planners/recompute/integer_program.h"
 #include "planners/recompute/policy_mix.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -51,7 +52,7 @@ TEST(RecomputeLayer, FrontIsThatOfEverySet) {
     const std::vector<LayerNode> nodes = drawn_layer(seed, count);
     const std::vector<KeptSet> front = kept_sets(nodes);
     ASSERT_FALSE(front.empty());
-    for (const KeptSet& set : front) {
+    for (const KeptSet& set : testing::non_empty(front)) {
       std::uint32_t mask = 0;
       for (const int n : set.nodes) mask |= 1U << n;
       EXPECT_EQ(cost_of(nodes, mask), std::pair(set.bytes.value, set.time.count()));

@@ -8,6 +8,7 @@
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "tests/support/layers.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -76,7 +77,8 @@ TEST(RecomputePlan, IsNeverSlowerThanAnyPolicyThatFits) {
           EXPECT_LE(choice.step, other.step) << choice.text << " against " << policy;
         }
       }
-      for (const RecomputeChoice::Device& d : choice.devices) EXPECT_LE(d.bound, d.again);
+      for (const RecomputeChoice::Device& d : testing::non_empty(choice.devices))
+        EXPECT_LE(d.bound, d.again);
       if (choice.found_by == "mix of policies") ++mixed;
       ++several;
     }
@@ -105,7 +107,7 @@ TEST(RecomputePlan, IsTheBestOfEveryMixOfSmallPlans) {
     for (int part = 1; part <= 6; ++part) {
       const Bytes limit{full.value + (none - full).value * part / 6};
       const RecomputeChoice choice = optimal_recompute(s, *cost, {.limit = limit});
-      for (const auto& [text, point] : all)
+      for (const auto& [text, point] : testing::non_empty(all))
         if (point.reserved <= limit) {
           EXPECT_LE(choice.step, point.step) << choice.text << " against " << text;
         }

@@ -10,6 +10,7 @@
 #include "core/base/random.h"
 #include "core/methods/settings/settings.h"
 #include "tests/planners/random_plans.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -51,8 +52,8 @@ TEST(Sensitivity, EveryValueIsTheEstimateOfItsScenario) {
     // Batch and sequence stay, though both may follow from what is turned.
     Scenario base = scenario;
     base.plan.batch = all.scenario.plan.batch;
-    for (const KnobStrip& s : all.strips)
-      for (const KnobValue& v : s.values) {
+    for (const KnobStrip& s : testing::non_empty(all.strips))
+      for (const KnobValue& v : testing::non_empty(s.values)) {
         ASSERT_NE(v.value, s.now) << s.key;
         Scenario other = with_devices(base, v.devices);
         if (!v.legal) {
@@ -91,11 +92,11 @@ TEST(Sensitivity, EveryValueIsTheEstimateOfItsScenario) {
 // Nobody has to list a setting here: one that has words or a number is turned.
 TEST(Sensitivity, EverySettingWithValuesHasAStrip) {
   const Sensitivity all = sensitivity(large(), testing::costs());
-  for (const Setting& s : settings())
+  for (const Setting& s : testing::non_empty(settings()))
     if (!s.values.empty()) {
       const KnobStrip& found = strip(all, s.key);
       const std::string now = setting(all.scenario.plan, s.key);
-      for (const std::string_view word : s.values)
+      for (const std::string_view word : testing::non_empty(s.values))
         if (word != now) {
           EXPECT_EQ(value(found, word).value, word) << s.key;
         }
@@ -106,8 +107,8 @@ TEST(Sensitivity, ADegreeTakesAPartnerThatKeepsTheDevices) {
   const Sensitivity all = sensitivity(large(), testing::costs(), {.keys = {"tp", "dp"}});
   ASSERT_EQ(all.strips.size(), 2u);
   int partners = 0;
-  for (const KnobStrip& s : all.strips)
-    for (const KnobValue& v : s.values) {
+  for (const KnobStrip& s : testing::non_empty(all.strips))
+    for (const KnobValue& v : testing::non_empty(s.values)) {
       if (!v.legal) continue;
       const Plan plan = complete(changed(all.scenario, v));
       EXPECT_EQ(plan.mesh.tp * plan.mesh.pp * plan.mesh.cp * *plan.mesh.dp, 1024) << v.words;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/random.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/order_programs.h"
 #include "tests/support/programs.h"
 
@@ -107,7 +108,7 @@ TEST(Facts, SynchronousProgramsAreNeverStale) {
       for (Instruction& in : program.instructions) in.weights = 0;
     const std::vector<StageFacts> all = facts(program);
     ASSERT_EQ(all.size(), 2u);
-    for (const StageFacts& f : all) {
+    for (const StageFacts& f : testing::non_empty(all)) {
       EXPECT_EQ(f.forward_delay, 0);
       EXPECT_EQ(f.backward_delay, 0);
       EXPECT_EQ(f.mean_delay_thousandths, 0);
@@ -144,7 +145,7 @@ TEST(Facts, CopiesOfAStageAreToldApart) {
   EXPECT_EQ(all[0].device, DeviceId{0});
   EXPECT_EQ(all[1].device, DeviceId{1});
   EXPECT_EQ(all[1].stage, StageId{0});
-  for (const StageFacts& f : all) EXPECT_EQ(f.live, 1);
+  for (const StageFacts& f : testing::non_empty(all)) EXPECT_EQ(f.live, 1);
 }
 
 TEST(Facts, SentBytesAreOfOneMicrobatch) {

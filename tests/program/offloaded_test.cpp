@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/methods/catalogue.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -26,7 +27,7 @@ int count(const Lane& lane, Phase phase) {
 // the last microbatches have fewer forwards after them.
 TEST(Offloaded, OnlyWhatWaitsForThreeForwards) {
   const Order order = one_f_one_b_order(8, 16);
-  for (const Lane& lane : order.lanes) {
+  for (const Lane& lane : testing::non_empty(order.lanes)) {
     const int follow = 7 - static_cast<int>(lane.device.value);
     const int moved = follow < kLeastBetween ? 0 : 16 - kLeastBetween;
     EXPECT_EQ(count(lane, Phase::Forward), moved) << "device " << lane.device.value;
@@ -36,7 +37,7 @@ TEST(Offloaded, OnlyWhatWaitsForThreeForwards) {
 
 TEST(Offloaded, WhatGoesComesBack) {
   const Order order = one_f_one_b_order(6, 12);
-  for (const Lane& lane : order.lanes) {
+  for (const Lane& lane : testing::non_empty(order.lanes)) {
     const std::vector<bool> moves = offloaded(lane);
     for (std::size_t i = 0; i < moves.size(); ++i)
       for (std::size_t j = 0; j < moves.size(); ++j)
@@ -50,7 +51,7 @@ TEST(Offloaded, WhatGoesComesBack) {
 // The first of p stages has p microbatches alive: all of them may wait with the host at once.
 TEST(Offloaded, MostAtOnceIsWhatTheScheduleKeepsAlive) {
   const Order order = one_f_one_b_order(8, 16);
-  for (const Lane& lane : order.lanes) {
+  for (const Lane& lane : testing::non_empty(order.lanes)) {
     const std::size_t d = lane.device.value;
     const int alive = 8 - static_cast<int>(d);
     EXPECT_EQ(most_offloaded(lane, 8)[d], alive > kLeastBetween ? alive : 0) << "device " << d;

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include "core/cluster/device.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -81,7 +82,7 @@ TEST(Energy, MoreBubbleAtEqualWorkIsNoMorePowerAndNoLessEnergy) {
 
 // Board power times time where nothing idles and products run as fast as they can.
 TEST(Energy, ADeviceAtItsPeakDrawsItsBoardPower) {
-  for (const Device& d : devices()) {
+  for (const Device& d : testing::non_empty(devices())) {
     const std::optional<PowerDraw> draw = power_draw(d, 1);
     ASSERT_EQ(draw.has_value(), d.power.value.value > 0) << d.id;
     if (!draw) continue;
@@ -123,7 +124,7 @@ TEST(Energy, StatedIdlePowerStandsAndAnUnstatedOneIsAShareOfBoardPower) {
 // The readings that the shares stand on lie in the range of an idle power that is not stated.
 TEST(Energy, PublishedIdleReadingsLieInTheAssumedRange) {
   int readings = 0;
-  for (const Device& d : devices()) {
+  for (const Device& d : testing::non_empty(devices())) {
     if (!(d.idle_power.value.value > 0) || d.vendor == "Google") continue;
     const Device unstated = powered(d.power.value.value);
     const Banded<Watts> idle = power_draw(unstated, 0)->idle;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "tests/support/non_empty.h"
 #include "tests/support/programs.h"
 
 namespace trainyard {
@@ -36,9 +37,10 @@ TEST(Compare, ARunIsLikeItself) {
   const Played run = played(program, milliseconds(1), milliseconds(2));
   const TimelineComparison c = compare(program, run, run);
   EXPECT_EQ(c.step_share(), 0);
-  for (const CauseResidual& cause : c.causes) EXPECT_EQ(cause.difference(), Duration{});
+  for (const CauseResidual& cause : testing::non_empty(c.causes))
+    EXPECT_EQ(cause.difference(), Duration{});
   ASSERT_EQ(c.waves.size(), 3u);
-  for (const WaveResidual& wave : c.waves) {
+  for (const WaveResidual& wave : testing::non_empty(c.waves)) {
     EXPECT_GT(wave.predicted_peak, 0_B);
     EXPECT_EQ(wave.peak_share(), 0);
     EXPECT_EQ(wave.over_time, 0_B);
@@ -53,7 +55,7 @@ TEST(Compare, AStretchInTimeIsNoErrorOfMemory) {
                                        played(program, milliseconds(2), milliseconds(4)));
   EXPECT_DOUBLE_EQ(c.step_share(), 1);
   EXPECT_EQ(c.measured_step, 2 * c.predicted_step);
-  for (const WaveResidual& wave : c.waves) {
+  for (const WaveResidual& wave : testing::non_empty(c.waves)) {
     EXPECT_EQ(wave.over_time, 0_B);
     EXPECT_EQ(wave.over_work, 0_B);
   }
@@ -71,7 +73,8 @@ TEST(Compare, CausesSumToTheDifference) {
     Duration sum{};
     for (const CauseResidual& cause : c.causes) sum += cause.difference();
     RC_ASSERT(sum == c.measured_step - c.predicted_step);
-    for (const WaveResidual& wave : c.waves) RC_ASSERT(wave.measured_peak == wave.predicted_peak);
+    for (const WaveResidual& wave : testing::non_empty(c.waves))
+      RC_ASSERT(wave.measured_peak == wave.predicted_peak);
   }));
 }
 
@@ -86,7 +89,7 @@ TEST(Compare, SharesOfWorkAndWaitAreOfTheWholeStep) {
   EXPECT_DOUBLE_EQ(c.predicted_bubble, 3.0 / 17);
   EXPECT_DOUBLE_EQ(c.measured_bubble, 3.0 / 17);
   ASSERT_EQ(c.busy.size(), 2u);
-  for (const BusyShares& busy : c.busy) {
+  for (const BusyShares& busy : testing::non_empty(c.busy)) {
     EXPECT_DOUBLE_EQ(busy.predicted, 14.0 / 17);
     EXPECT_DOUBLE_EQ(busy.measured, 14.0 / 17);
   }

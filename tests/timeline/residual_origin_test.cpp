@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/timeline/compare.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/programs.h"
 
 namespace trainyard {
@@ -31,7 +32,7 @@ InstructionId compute_of(const Program& program, std::uint32_t device, Phase pha
 TEST(ResidualOrigin, NothingDiffers) {
   const Program program = pipeline();
   const Timeline run = paced(program, milliseconds(1), milliseconds(2));
-  for (const NamedPart& part : breakdown_parts())
+  for (const NamedPart& part : testing::non_empty(breakdown_parts()))
     EXPECT_EQ(residual_origin(part.part, {}, program, {0}, run, run).kind, OriginKind::None);
 }
 
@@ -136,7 +137,7 @@ TEST(ResidualOrigin, AComparisonSaysItOfEveryCause) {
   const auto predicted = run(milliseconds(1)), measured = run(milliseconds(3));
   const TimelineComparison c =
       compare(program, {predicted.first, predicted.second}, {measured.first, measured.second});
-  for (const CauseResidual& cause : c.causes)
+  for (const CauseResidual& cause : testing::non_empty(c.causes))
     EXPECT_EQ(cause.origin.kind == OriginKind::None, cause.difference() == Duration{})
         << cause.name;
   EXPECT_EQ(c.causes[0].origin.kind, OriginKind::Work);

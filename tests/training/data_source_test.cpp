@@ -14,6 +14,7 @@
 #include "core/training/data_sources.h"
 #include "core/training/model_inputs.h"
 #include "core/training/sample_order.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/tiny_models.h"
 #include "tests/training/idx_writer.h"
 
@@ -244,7 +245,7 @@ TEST(TextData, LabelsAreTheNextCharacters) {
     for (std::size_t b = 0; b < 3; ++b) EXPECT_EQ(labels[s * 3 + b], ids[(s + 1) * 3 + b]);
   EXPECT_EQ(ask<std::int64_t>(*data, gpt, "position_ids", {4, 1}, 0, false, 6),
             (std::vector<std::int64_t>{6, 7, 8, 9}));
-  for (std::int64_t id : ids) EXPECT_LT(id, 23);
+  for (std::int64_t id : testing::non_empty(ids)) EXPECT_LT(id, 23);
 }
 
 // Where a stretch is divided over devices, and where a microbatch is, the same characters come.
@@ -264,8 +265,10 @@ TEST(TextData, AnyLayoutSeesTheSameSamples) {
 TEST(TextData, TheHeldOutTenthIsNeverTrainedOn) {
   const auto data = text_data("t", std::string(450, 'a') + std::string(50, 'b'), "ab", 1);
   const Model gpt = zoo_model("gpt-tiny");
-  for (std::int64_t id : ask<std::int64_t>(*data, gpt, "labels", {128, 450}, 0)) EXPECT_EQ(id, 0);
-  for (std::int64_t id : ask<std::int64_t>(*data, gpt, "labels", {128, 4}, 0, true))
+  for (std::int64_t id : testing::non_empty(ask<std::int64_t>(*data, gpt, "labels", {128, 450}, 0)))
+    EXPECT_EQ(id, 0);
+  for (std::int64_t id :
+       testing::non_empty(ask<std::int64_t>(*data, gpt, "labels", {128, 4}, 0, true)))
     EXPECT_EQ(id, 1);
 }
 
@@ -299,7 +302,7 @@ TEST(ClickData, IsALawThatCanBeLearnt) {
   EXPECT_TRUE(data->check(dlrm).empty());
   const auto labels = ask<std::int64_t>(*data, dlrm, "labels", {20000}, 0);
   double clicks = 0;
-  for (std::int64_t label : labels) {
+  for (std::int64_t label : testing::non_empty(labels)) {
     ASSERT_TRUE(label == 0 || label == 1);
     clicks += static_cast<double>(label);
   }
@@ -317,7 +320,7 @@ TEST(ClickData, CategoriesFollowZipf) {
   const Model dlrm = zoo_model("dlrm-tiny");
   const auto ids = ask<std::int64_t>(*data, dlrm, "tables.0.ids", {100000}, 0);
   std::vector<double> seen(1000);
-  for (std::int64_t id : ids) {
+  for (std::int64_t id : testing::non_empty(ids)) {
     ASSERT_GE(id, 0);
     ASSERT_LT(id, 1000);
     seen[static_cast<std::size_t>(id)] += 1;
@@ -344,12 +347,13 @@ TEST(RandomData, FitsEveryModelWithinItsLimits) {
   const auto data = open_data("random", 1);
   const Model gpt = testing::tiny_transformer();
   EXPECT_TRUE(data->check(gpt).empty());
-  for (std::int64_t id : ask<std::int64_t>(*data, gpt, "input_ids", {5, 40}, 0)) {
+  for (std::int64_t id :
+       testing::non_empty(ask<std::int64_t>(*data, gpt, "input_ids", {5, 40}, 0))) {
     EXPECT_GE(id, 0);
     EXPECT_LT(id, 7);
   }
   const auto whole = ask<float>(*data, testing::tiny_mlp(1), "input", {4, 3}, 0);
-  for (float x : whole) EXPECT_LT(std::abs(x), 1);
+  for (float x : testing::non_empty(whole)) EXPECT_LT(std::abs(x), 1);
   const auto last = ask<float>(*data, testing::tiny_mlp(1), "input", {1, 3}, 3);
   EXPECT_TRUE(std::equal(last.begin(), last.end(), whole.begin() + 9));
 }

@@ -12,6 +12,7 @@
 
 #include "core/base/random.h"
 #include "core/plan/plan.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -257,7 +258,7 @@ TEST(OptimizerStep, WhatDoesNotAdaptOrDecayIsTakenAsItIs) {
 
 // Whatever a device holds of a tensor, its elements become the same bits: replicas and shards.
 TEST(OptimizerStep, PartsAreUpdatedAsTheWholeIs) {
-  for (const Optimizer& optimizer : optimizers()) {
+  for (const Optimizer& optimizer : testing::non_empty(optimizers())) {
     for (WeightUpdate how : kUpdates) {
       const auto rule = optimizer_rule(optimizer.name, usual(), how);
       Tensor whole(*rule, how, numbers(0), DType::BF16), cut(*rule, how, numbers(0), DType::BF16);
@@ -286,7 +287,7 @@ TEST(OptimizerStep, PartsAreUpdatedAsTheWholeIs) {
 }
 
 TEST(OptimizerStep, SlotsAreWhatThePlanCounts) {
-  for (const Optimizer& optimizer : optimizers()) {
+  for (const Optimizer& optimizer : testing::non_empty(optimizers())) {
     const auto bytes = [&](WeightUpdate how) {
       return optimizer_rule(optimizer.name, {}, how)->slots().size() *
              (is_pure_bf16(how) ? 2u : 4u);

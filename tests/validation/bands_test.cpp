@@ -16,6 +16,7 @@
 #include "core/model/zoo.h"
 #include "core/validation/row_scenario.h"
 #include "core/validation/shipped.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -55,7 +56,7 @@ const std::vector<std::string> kParts = {"Hopper devices", "schedule 1f1b"};
 TEST(Bands, HoldNineOfTenRowsOfSourcesTheyHaveNotSeen) {
   const ValidatedRows known(along(240));
   int inside = 0;
-  for (const ValidatedRow& row : known.rows()) {
+  for (const ValidatedRow& row : testing::non_empty(known.rows())) {
     const Band band = known.band(row.features, row.parts, false, row.source);
     EXPECT_LT(band.low, 0);
     EXPECT_GT(band.high, 0);
@@ -84,7 +85,8 @@ TEST(Bands, NameTheNearestRowsNearestFirst) {
                      [](const NearRow& a, const NearRow& b) { return a.distance < b.distance; }));
   EXPECT_FALSE(band.outside);
   const std::string own = known.rows()[100].source;
-  for (const NearRow& row : known.band(known.rows()[100].features, kParts, false, own).nearest)
+  for (const NearRow& row :
+       testing::non_empty(known.band(known.rows()[100].features, kParts, false, own).nearest))
     EXPECT_NE(row.id, "row-100");
 }
 
@@ -208,7 +210,7 @@ TEST(ShippedBands, HoldNineOfTenRowsOfEveryKind) {
     ++all;
     inside += std::abs(row.log_error) <= std::log1p(band.high) * (1 + 1e-9) ? 1 : 0;
   }
-  for (const auto& [kind, groups] : kinds) {
+  for (const auto& [kind, groups] : testing::non_empty(kinds)) {
     double sum = 0;
     for (const auto& [name, group] : groups) sum += 1.0 * group.second / group.first;
     EXPECT_GE(sum / static_cast<double>(groups.size()), 0.9) << to_string(kind);
@@ -348,7 +350,7 @@ TEST(Features, ARunIsLikeItselfAndUnlikeOthers) {
                  longer = workload("llama-3-8b", "h100-sxm:64", {"tp=2", "global-batch=256"});
   const RunFeatures one = features_of(dense);
   EXPECT_EQ(one.values.size(), feature_names().size());
-  for (const double value : one.values) EXPECT_TRUE(std::isfinite(value));
+  for (const double value : testing::non_empty(one.values)) EXPECT_TRUE(std::isfinite(value));
   for (const bool memory : {false, true}) {
     EXPECT_EQ(distance(one, one, memory), 0);
     EXPECT_GT(distance(one, features_of(small), memory),

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/validation/calibrate_rows.h"
 #include "core/validation/shipped.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -56,7 +57,8 @@ TEST(ThreeRows, SpreadOverASource) {
   const auto three = three_rows(set, "sc21-table1");
   ASSERT_TRUE(three);
   EXPECT_EQ((std::set<std::size_t>{three->begin(), three->end()}).size(), 3u);
-  for (const std::size_t i : *three) EXPECT_EQ(set.rows[i].row.source_family, "sc21-table1");
+  for (const std::size_t i : testing::non_empty(*three))
+    EXPECT_EQ(set.rows[i].row.source_family, "sc21-table1");
   EXPECT_FALSE(three_rows(set, "titan-a100"));  // too few to keep any back
 }
 

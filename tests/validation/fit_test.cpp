@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -59,9 +60,10 @@ FitOptions three_free() {
 TEST(Fit, FindsWhatTheRowsWereMadeWith) {
   const Synthetic s = synthetic(40, 4);
   const FitResult found = fit(s.rows, s.predict(), Parameters::priors(), three_free());
-  for (const P p : three_free().free) EXPECT_NEAR(found.parameters[p] / truth()[p], 1, 2e-3);
-  for (const double e : found.log_errors) EXPECT_NEAR(e, 0, 1e-3);
-  for (const double d : found.determined) EXPECT_LT(d, 0.1);
+  for (const P p : testing::non_empty(three_free().free))
+    EXPECT_NEAR(found.parameters[p] / truth()[p], 1, 2e-3);
+  for (const double e : testing::non_empty(found.log_errors)) EXPECT_NEAR(e, 0, 1e-3);
+  for (const double d : testing::non_empty(found.determined)) EXPECT_LT(d, 0.1);
   EXPECT_LE(found.iterations, 12);
 }
 
@@ -117,7 +119,8 @@ TEST(Fit, ARowThatNothingExplainsDoesNotMoveIt) {
   options.robust = 0.01;
   s.rows[7].measured *= 3;
   const FitResult found = fit(s.rows, s.predict(), Parameters::priors(), options);
-  for (const P p : options.free) EXPECT_NEAR(found.parameters[p] / truth()[p], 1, 0.01);
+  for (const P p : testing::non_empty(options.free))
+    EXPECT_NEAR(found.parameters[p] / truth()[p], 1, 0.01);
   EXPECT_NEAR(found.log_errors[7], -std::log(3), 0.01);
 }
 
@@ -194,7 +197,7 @@ TEST(CrossValidation, WithoutASourceIsTheFitOfTheOthers) {
       if (row.source == source) row.weight = 0;
     options.iterations = 40;
     const FitResult scratch = fit(rest, s.predict(), Parameters::priors(), options);
-    for (const P p : options.free)
+    for (const P p : testing::non_empty(options.free))
       EXPECT_NEAR(cross.without[static_cast<std::size_t>(source)][p] / scratch.parameters[p], 1,
                   3e-3)
           << source << " " << info(p).name;

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/model/zoo.h"
 #include "core/validation/row_parts.h"
+#include "tests/support/non_empty.h"
 #include "tests/validation/prepared_rows.h"
 
 namespace trainyard {
@@ -56,7 +57,7 @@ TEST(FlopsDefinition, HeadsOfTheirOwnLeaveTheInputTableOut) {
 
 TEST(FlopsDefinition, FoundrysUtilizationsAreReproduced) {
   int checked = 0;
-  for (const PreparedRow& r : shipped().rows) {
+  for (const PreparedRow& r : testing::non_empty(shipped().rows)) {
     if (!r.row.id.starts_with("foundry")) continue;
     const auto mfu = stated(r.row.also, "mfu_pct");
     ASSERT_TRUE(mfu) << r.row.id;
@@ -71,7 +72,7 @@ TEST(FlopsDefinition, FoundrysUtilizationsAreReproduced) {
 }
 
 TEST(FlopsDefinition, Sc21CountsHardware) {
-  for (const PreparedRow& r : shipped().rows)
+  for (const PreparedRow& r : testing::non_empty(shipped().rows))
     if (r.row.id.starts_with("sc21")) {
       EXPECT_NEAR(rate(r, FlopsDefinition::HardwareFull) / (r.row.value * 1e12), 1, 4e-3)
           << r.row.id;

@@ -13,6 +13,7 @@
 #include "core/methods/settings/settings.h"
 #include "core/model/builders.h"
 #include "core/model/zoo.h"
+#include "tests/support/non_empty.h"
 #include "tests/validation/prepared_rows.h"
 
 namespace trainyard {
@@ -52,12 +53,13 @@ TEST(RowScenario, CoversWhatTheStudyScored) {
   EXPECT_EQ(memories, 129);
   EXPECT_EQ(memory.size(), 11U);
   EXPECT_EQ(shipped().rows.size() + shipped().skipped.size(), published_rows().size());
-  for (const SkippedRow& r : shipped().skipped) EXPECT_FALSE(r.reason.empty()) << r.row.id;
+  for (const SkippedRow& r : testing::non_empty(shipped().skipped))
+    EXPECT_FALSE(r.reason.empty()) << r.row.id;
 }
 
 TEST(RowScenario, ModelsHaveThePublishedSize) {
   int checked = 0;
-  for (const PreparedRow& r : shipped().rows) {
+  for (const PreparedRow& r : testing::non_empty(shipped().rows)) {
     if (!r.row.parameters_billion || r.metric == RowMetric::LayerTime) continue;
     // Sizes that the source rounds to 20 billion of 23, or prints of other layers.
     if (r.row.trust == Trust::C || r.row.id.starts_with("bs-a100-")) continue;
@@ -145,7 +147,7 @@ TEST(RowScenario, MemoryFiguresTellWhatSourcesLeaveOpen) {
   // The time rows alone say the same: they carry the figure along.
   std::vector<MeasuredRow> times = published_rows();
   std::erase_if(times, [](const MeasuredRow& r) { return r.metric == "mem_gb"; });
-  for (const PreparedRow& r : prepare_rows(times).rows)
+  for (const PreparedRow& r : testing::non_empty(prepare_rows(times).rows))
     if (r.row.id == "sailor-16") {
       EXPECT_EQ(set(r, "precision"), "tf32");
     }
@@ -314,7 +316,7 @@ TEST(RowScenario, NamesHaveTheirPublishedSize) {
 // Whatever decoder the zoo has, a row may call it by its name alone.
 TEST(RowScenario, TheZooKnowsTheShape) {
   int asked = 0;
-  for (const ZooEntry& entry : zoo()) {
+  for (const ZooEntry& entry : testing::non_empty(zoo())) {
     const std::string name(entry.name);
     if (entry.spec == nullptr || name.starts_with("gpt-oss") || name.starts_with("gpt2")) continue;
     const TransformerSpec spec = entry.spec(entry);
@@ -431,7 +433,7 @@ TEST(RowScenario, PredictionsDependOnNothingButTheRow) {
 
 TEST(RowScenario, EveryPredictionIsAFigure) {
   const Parameters parameters;
-  for (const PreparedRow& r : shipped().rows) {
+  for (const PreparedRow& r : testing::non_empty(shipped().rows)) {
     const double predicted = predict(r, parameters);
     EXPECT_TRUE(std::isfinite(predicted) && predicted > 0) << r.row.id;
     EXPECT_LT(std::abs(std::log(predicted / r.measured)), std::log(5.0)) << r.row.id;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "tests/support/non_empty.h"
+
 namespace trainyard {
 namespace {
 
@@ -33,12 +35,12 @@ TEST(ArenaView, ABlockABufferAndNoTwoOverlap) {
   const std::map<std::uint64_t, Mark> blocks = cells(drawing);
   ASSERT_EQ(blocks.size(), 5u);
   const float instant = blocks.at(0).rect.width / 3, byte = blocks.at(0).rect.height / 4;
-  for (const auto& [i, mark] : blocks) {
+  for (const auto& [i, mark] : testing::non_empty(blocks)) {
     const Lifetime& life = model.lives[i];
     EXPECT_NEAR(mark.rect.width, instant * static_cast<float>(life.to - life.from), 0.01);
     EXPECT_NEAR(mark.rect.height, byte * 4, 0.01);
     EXPECT_EQ(mark.style.ink == Ink::MemoryWeights, life.from < 9) << i;  // alive at the fullest
-    for (const auto& [j, other] : blocks) {
+    for (const auto& [j, other] : testing::non_empty(blocks)) {
       if (j == i) continue;
       const Rect both = intersect(mark.rect, other.rect);
       EXPECT_LT(both.width * both.height, 1) << i << " " << j;

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 
+#include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/lesson/lesson_panels_view.h"
@@ -89,7 +90,7 @@ TEST(LessonViews, PanelsShareTheHeightAndDoNotOverlap) {
     for (const float large : {1.f, 1.5f}) {
       const std::vector<Rect> areas = panel_areas(page(), {0, 0, 800, height}, large);
       float end = 0;
-      for (const Rect& each : areas) {
+      for (const Rect& each : testing::non_empty(areas)) {
         EXPECT_NEAR(each.y, end, 0.01);
         end = each.bottom();
       }

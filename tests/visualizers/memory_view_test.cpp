@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/support/non_empty.h"
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/small_experiment.h"
 
@@ -64,7 +65,7 @@ TEST(MemoryView, OverflowIsHatchedAboveTheCapacityOnly) {
   float limit = 0;
   for (const Mark& mark : drawing.marks)
     if (mark.style.item.kind == ItemKind::Capacity && limit == 0) limit = mark.rect.y;
-  for (const Mark& mark : drawing.marks) {
+  for (const Mark& mark : testing::non_empty(drawing.marks)) {
     if (mark.kind != MarkKind::Hatch || mark.rect.y >= kSectionBar + kWaveExpanded) continue;
     EXPECT_FLOAT_EQ(mark.rect.bottom(), limit);
   }
@@ -112,7 +113,7 @@ TEST(MemoryView, CategoriesStackToTheTotal) {
   const MemoryLayout layout = memory_layout(model, kMemoryArea, {});
   float bottom = layout.expanded.bottom();
   int bands = 0;
-  for (const Mark& mark : drawing.marks) {
+  for (const Mark& mark : testing::non_empty(drawing.marks)) {
     if (mark.kind != MarkKind::Columns || mark.style.item != Item{ItemKind::Wave, 0}) continue;
     const Column& column = drawing.columns[mark.first + 75];  // 2.5 ms
     EXPECT_FLOAT_EQ(column.bottom, bottom);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "tests/support/non_empty.h"
 #include "tests/visualizers/small_experiment.h"
 
 namespace trainyard {
@@ -66,7 +67,7 @@ TEST(OrderView, ACellIsDroppedBeforeTheFirstWhoseMiddleIsBehindIt) {
   EXPECT_EQ(name(cell_behind(grid, 0, rect.x + rect.width, {}, area, {})), "0F1");
   EXPECT_EQ(name(cell_behind(grid, 0, rect.x, first.instruction, area, {})), "0F1");
   EXPECT_EQ(name(cell_behind(grid, 0, 800, {}, area, {})), "end");
-  for (const OrderCell& cell : grid.cells) {
+  for (const OrderCell& cell : testing::non_empty(grid.cells)) {
     const Rect here = cell_rect(grid, cell, area, {});
     EXPECT_EQ(cell_behind(grid, cell.row, here.x + here.width / 2 - 1, {}, area, {}), &cell);
   }

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 
+#include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/pareto_points.h"
@@ -105,7 +106,7 @@ TEST(ParetoView, EveryPlanIsADotWhereItsFiguresAre) {
 // A filled disc or polygon is a plan that fits, an outline one that does not.
 TEST(ParetoView, WhatDoesNotFitIsHollowAndBoundsArePaler) {
   const ParetoModel m = small();
-  for (const Mark& mark : plain_marks(draw(m))) {
+  for (const Mark& mark : testing::non_empty(plain_marks(draw(m)))) {
     if (mark.style.item.kind != ItemKind::Dot || mark.style.alpha == 0) continue;
     const ParetoPoint& p = m.points[mark.style.item.tag];
     const bool hollow = mark.kind == MarkKind::Ring || mark.kind == MarkKind::Line;
@@ -127,7 +128,7 @@ TEST(ParetoView, ABrushHoldsWhatLiesInIt) {
   for (std::size_t i = 0; i < m.points.size(); ++i)
     if (in_brush(m, m.points[i], state)) found.insert(i);
   EXPECT_EQ(found, (std::set<std::size_t>{0, 1, 3}));
-  for (const Mark& mark : plain_marks(draw(m, state))) {
+  for (const Mark& mark : testing::non_empty(plain_marks(draw(m, state)))) {
     if (mark.style.item.kind != ItemKind::Dot || mark.style.alpha == 0) continue;
     const float own = m.points[mark.style.item.tag].bound ? 0.2f : 0.5f;
     EXPECT_EQ(mark.style.alpha > own, found.count(mark.style.item.tag) == 1) << mark.style.item.tag;
@@ -162,7 +163,8 @@ TEST(ParetoView, ACellStandsForItsQuickest) {
   const auto all = points_of_cell(m, whole(kParetoSize), {}, {ItemKind::Cell, cell});
   const auto chosen = point_of(m, whole(kParetoSize), {}, {ItemKind::Cell, cell});
   ASSERT_TRUE(chosen);
-  for (const std::size_t i : all) EXPECT_LE(m.points[*chosen].step, m.points[i].step);
+  for (const std::size_t i : testing::non_empty(all))
+    EXPECT_LE(m.points[*chosen].step, m.points[i].step);
   EXPECT_EQ(point_of(m, whole(kParetoSize), {}, {ItemKind::Capacity, 0}), std::nullopt);
 }
 
@@ -209,7 +211,7 @@ TEST(ParetoView, TheSameBytesTwiceAtAnySizeOnAnyAxes) {
         state.selected = 4;
         const Drawing drawing = draw(m, state, size);
         EXPECT_EQ(to_svg(drawing, Theme::Dark), to_svg(draw(m, state, size), Theme::Dark));
-        for (const Mark& mark : plain_marks(drawing))
+        for (const Mark& mark : testing::non_empty(plain_marks(drawing)))
           ASSERT_TRUE(
               std::isfinite(mark.rect.x + mark.rect.y + mark.rect.width + mark.rect.height));
       }

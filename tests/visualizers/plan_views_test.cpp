@@ -13,6 +13,7 @@
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
 #include "core/result/roofline_points.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/communication/communication_view.h"
@@ -60,7 +61,7 @@ TEST(Communication, TensorRingsStayInTheirNodeAndSendTheRingsShare) {
       flow.bytes,
       static_cast<double>(sent_bytes(flow.collective, flow.each, 4).value) * flow.calls);
   for (std::int64_t device = 0; device < 8; ++device)
-    for (const PairTraffic& pair : sent_by(model, device))
+    for (const PairTraffic& pair : testing::non_empty(sent_by(model, device)))
       if (pair.to / 4 == device / 4) {
         EXPECT_EQ(pair.to, device / 4 * 4 + (device + 1) % 4);
       }
@@ -103,7 +104,7 @@ TEST(Communication, CellsSumToWhatTheDevicesSend) {
       lowered("llama-3-8b", "h100-sxm:32", {"tp=2", "pp=2", "cp=2", "global-batch=16"}));
   double sent = 0, most = 0;
   for (std::int64_t device = 0; device < model.devices; ++device)
-    for (const PairTraffic& pair : sent_by(model, device)) {
+    for (const PairTraffic& pair : testing::non_empty(sent_by(model, device))) {
       EXPECT_NE(pair.to, device);
       ASSERT_GE(pair.to, 0);
       ASSERT_LT(pair.to, model.devices);
@@ -137,7 +138,7 @@ TEST(Communication, MapOfManyDevicesHasNoMoreCellsThanPixels) {
   Drawing drawing({1082, 620});
   draw_communication(drawing, area, model, grid, state);
   EXPECT_FALSE(drawing.tiles.empty());
-  for (const Tile& tile : drawing.tiles) {
+  for (const Tile& tile : testing::non_empty(drawing.tiles)) {
     EXPECT_GE(tile.rect.x, layout.map.x - 0.01f);
     EXPECT_LE(tile.rect.right(), layout.map.right() + 0.01f);
   }
@@ -273,8 +274,8 @@ TEST(ModelGraph, PiecesHoldTheWholeModelAndCutsAreBetweenRanks) {
   EXPECT_EQ(sum, parameters(e->workload.scenario.model));
   EXPECT_EQ(cuts, 3);
   EXPECT_GT(layers, 32);
-  for (const OpGraph& graph : model.bodies)
-    for (const GraphEdge& edge : graph.edges) {
+  for (const OpGraph& graph : testing::non_empty(model.bodies))
+    for (const GraphEdge& edge : testing::non_empty(graph.edges)) {
       EXPECT_LT(edge.from, edge.to);  // in order of execution
       EXPECT_LT(graph.ops[edge.from].column, graph.ops[edge.to].column);
       EXPECT_GT(edge.bytes.value, 0) << edge.tensor;

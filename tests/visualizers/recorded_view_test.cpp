@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/io/traces/chrome_trace_import.h"
 #include "tests/support/kineto_trace.h"
+#include "tests/support/non_empty.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
@@ -132,7 +133,7 @@ TEST(RecordedView, EverySpanIsHitWhereItIsDrawn) {
   const ViewState state;
   draw_recorded(drawing, area, *m, state);
   int spans = 0;
-  for (const Mark& mark : drawing.marks)
+  for (const Mark& mark : testing::non_empty(drawing.marks))
     for (std::uint32_t i = mark.first; mark.kind == MarkKind::Strip && i < mark.first + mark.count;
          ++i) {
       const Tile& tile = drawing.tiles[i];

@@ -8,6 +8,7 @@
 
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
+#include "tests/support/non_empty.h"
 #include "tests/visualizers/labels.h"
 
 namespace trainyard {
@@ -29,7 +30,7 @@ TEST(RooflineView, DotsKeepTheirIdentityFromPlanToPlan) {
     const Roofline roofline = of({tp, "pp=2", "global-batch=16"});
     ASSERT_GT(roofline.points.size(), 5u);
     std::set<std::uint64_t> tags;
-    for (const RooflinePoint& point : roofline.points) {
+    for (const RooflinePoint& point : testing::non_empty(roofline.points)) {
       EXPECT_TRUE(tags.insert(point_tag(point)).second) << point.name;
       const std::string key = point.name + std::to_string(static_cast<int>(point.pass)) +
                               std::to_string(static_cast<int>(point.kind)) +
@@ -37,7 +38,7 @@ TEST(RooflineView, DotsKeepTheirIdentityFromPlanToPlan) {
       EXPECT_EQ(names.try_emplace(key, point_tag(point)).first->second, point_tag(point));
       EXPECT_EQ(describe_roofline(roofline, {ItemKind::Dot, point_tag(point)}).title, point.name);
     }
-    for (const LinkPoint& link : roofline.traffic) {
+    for (const LinkPoint& link : testing::non_empty(roofline.traffic)) {
       EXPECT_TRUE(tags.insert(traffic_tag(link)).second) << link.name;
       EXPECT_NE(describe_roofline(roofline, {ItemKind::Dot, traffic_tag(link)}).title, "");
     }
@@ -50,7 +51,8 @@ TEST(RooflineView, HasARoofForMemoryAndForBothLinksOnAScaleOfTheirOwn) {
   Drawing drawing({1060, 520});
   draw_roofline(drawing, {0, 0, 1060, 520}, roofline, {});
   EXPECT_TRUE(says(drawing, roofline.memory.name));
-  for (const SlopeRoof& link : roofline.links) EXPECT_TRUE(says(drawing, link.name)) << link.name;
+  for (const SlopeRoof& link : testing::non_empty(roofline.links))
+    EXPECT_TRUE(says(drawing, link.name)) << link.name;
   EXPECT_TRUE(says(drawing, "FLOP per byte sent"));
   const Hover hover =
       describe_roofline(roofline, {ItemKind::Dot, point_tag(roofline.points.front())});

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "tests/support/non_empty.h"
 #include "tests/visualizers/run_models.h"
 #include "visualizers/run/run_panels.h"
 
@@ -44,7 +45,7 @@ TEST(RunReadings, WhatIsNotThereYetIsADash) {
   model.losses.clear();
   model.waves.clear();
   model.spans.clear();
-  for (const RunReading& reading : run_readings(model))
+  for (const RunReading& reading : testing::non_empty(run_readings(model)))
     EXPECT_EQ(reading.value, "\u2013") << reading.name;
   EXPECT_FALSE(judge_run(model));
   EXPECT_FALSE(time_residuals(model));

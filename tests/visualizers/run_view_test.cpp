@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/run_models.h"
@@ -98,10 +99,10 @@ TEST(RunView, NothingMeasuredIsRightOfNow) {
   const Drawing drawing = drawn(model);
   const Rect plot = plot_of(run_layout(model, kRunArea).ranks);
   const float x = static_cast<float>(plot.x + plot.width * 14.0 / 32);
-  for (const Tile& tile : drawing.tiles)
+  for (const Tile& tile : testing::non_empty(drawing.tiles))
     EXPECT_TRUE(tile.kind != Tile::Kind::Box || tile.rect.right() <= x + 0.5f);
   int waves = 0;
-  for (const Mark& mark : drawing.marks) {
+  for (const Mark& mark : testing::non_empty(drawing.marks)) {
     if (mark.kind != MarkKind::Columns || mark.style.item.kind != ItemKind::Wave) continue;
     ++waves;
     EXPECT_LE(drawing.clips[mark.clip].right(), x + 0.5f);
@@ -165,7 +166,7 @@ TEST(RunView, CausesAreShownOnceItIsOver) {
 TEST(RunView, LossesThatAreNotNumbersAreNoPoints) {
   RunModel model = half_way();
   model.losses = {2.0, NAN, 1.0, INFINITY};
-  for (const Point& p : drawn(model).points) EXPECT_TRUE(std::isfinite(p.y));
+  for (const Point& p : testing::non_empty(drawn(model).points)) EXPECT_TRUE(std::isfinite(p.y));
   model.losses = {NAN};
   EXPECT_TRUE(says(drawn(model), "not finite"));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/support/non_empty.h"
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/drawing/svg.h"
@@ -58,7 +59,7 @@ TEST(ScheduleLanes, BudgetIsToScale) {
   lanes.highest = (40_GiB).value;
   Drawing drawing({kLanesArea.width, kLanesArea.height});
   draw_schedule_lanes(drawing, kLanesArea, lanes, {}, m.timeline.end);
-  for (const Mark& mark : drawing.marks)
+  for (const Mark& mark : testing::non_empty(drawing.marks))
     if (mark.style.item.kind == ItemKind::Capacity) {
       const float bottom =
           mark.rect.y < kSchedulePitch ? 18 + 2 + 24 : kSchedulePitch + 18 + 2 + 24;

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include "core/base/error.h"
+#include "tests/support/non_empty.h"
 #include "visualizers/drawing/palette.h"
 
 namespace trainyard {
@@ -73,7 +74,7 @@ TEST(SpanQuery, WrongWordsGetASentence) {
                                                        {"name:", "part of a name"},
                                                        {"-", "part of a name"},
                                                        {"forward >5 ms", ">5"}};
-  for (const auto& [words, sentence] : wrong)
+  for (const auto& [words, sentence] : testing::non_empty(wrong))
     EXPECT_NE(refusal(words).find(sentence), std::string::npos) << words << ": " << refusal(words);
 }
 

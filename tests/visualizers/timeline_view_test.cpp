@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/labels.h"
 #include "tests/visualizers/small_experiment.h"
@@ -242,7 +243,7 @@ TEST(TimelineView, EveryRankComesIntoSightAndCanBePointedAt) {
   Drawing d({area.width, area.height});
   draw_timeline(d, area, model, state);
   std::size_t folds = 0;
-  for (const Mark& mark : plain_marks(d)) {
+  for (const Mark& mark : testing::non_empty(plain_marks(d))) {
     if (mark.style.item.kind != ItemKind::Fold) continue;
     ++folds;
     const Hover hover = describe_timeline(model, area, state, mark.style.item);
@@ -311,7 +312,7 @@ TEST(TimelineView, AnySizeAndAnyMomentCanBeDrawn) {
       state.cursor = 11ms;
       Drawing drawing({width, width});
       draw_timeline(drawing, {0, 0, width, width}, model, state);
-      for (const Mark& mark : plain_marks(drawing)) {
+      for (const Mark& mark : testing::non_empty(plain_marks(drawing))) {
         EXPECT_TRUE(std::isfinite(mark.rect.x) && std::isfinite(mark.rect.width));
         EXPECT_GE(mark.rect.width, 0);
       }

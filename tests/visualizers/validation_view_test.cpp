@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 #include "tests/visualizers/validated_rows.h"
 #include "visualizers/drawing/svg.h"
@@ -113,7 +114,7 @@ TEST(ValidationView, AChosenSourceStandsOut) {
   ViewState state;
   state.selected = {ItemKind::Legend, source(m, "alpha")};
   const Drawing drawing = draw(m, {1400, 620}, state);
-  for (const Mark& mark : plain_marks(drawing))
+  for (const Mark& mark : testing::non_empty(plain_marks(drawing)))
     if (mark.style.item.kind == ItemKind::Dot) {
       const bool own = m.points[mark.style.item.tag].source == state.selected.tag;
       EXPECT_EQ(mark.style.alpha > 0.5f, own) << mark.style.item.tag;
@@ -126,7 +127,7 @@ TEST(ValidationView, TheSameBytesTwiceAtAnySize) {
     for (const Theme theme : {Theme::Dark, Theme::Light}) {
       const Drawing drawing = draw(m, size);
       EXPECT_EQ(to_svg(drawing, theme), to_svg(draw(m, size), theme));
-      for (const Mark& mark : plain_marks(drawing))
+      for (const Mark& mark : testing::non_empty(plain_marks(drawing)))
         ASSERT_TRUE(std::isfinite(mark.rect.x + mark.rect.y + mark.rect.width + mark.rect.height));
     }
 }

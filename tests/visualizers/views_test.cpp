@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/methods/settings/settings.h"
 #include "core/model/zoo.h"
+#include "tests/support/non_empty.h"
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/drawing/svg.h"
 
@@ -44,12 +45,12 @@ ExperimentPtr pipeline() { return real("h100-sxm:64", {"tp=4", "pp=4", "global-b
 
 TEST(Views, EachDrawsTheSameBytesTwiceInBothThemesAtAnySize) {
   const ViewData data(pipeline(), roofline_cost_model());
-  for (const View& each : views())
+  for (const View& each : testing::non_empty(views()))
     for (const Size size : {each.size, Size{0, 0}, Size{200, 90}, Size{2400, 1600}})
       for (const Theme theme : {Theme::Dark, Theme::Light}) {
         const Drawing drawing = each.draw(data, size, {});
         EXPECT_EQ(to_svg(drawing, theme), to_svg(each.draw(data, size, {}), theme)) << each.name;
-        for (const Mark& mark : plain_marks(drawing))
+        for (const Mark& mark : testing::non_empty(plain_marks(drawing)))
           ASSERT_TRUE(std::isfinite(mark.rect.x + mark.rect.y + mark.rect.width + mark.rect.height))
               << each.name;
       }
@@ -57,7 +58,7 @@ TEST(Views, EachDrawsTheSameBytesTwiceInBothThemesAtAnySize) {
 
 TEST(Views, WhatCanBePointedAtIsDescribed) {
   const ViewData data(pipeline(), roofline_cost_model());
-  for (const View& each : views()) {
+  for (const View& each : testing::non_empty(views())) {
     const Drawing drawing = each.draw(data, each.size, {});
     int described = 0;
     for (float y = 1; y < each.size.height; y += 7)
@@ -68,7 +69,7 @@ TEST(Views, WhatCanBePointedAtIsDescribed) {
 }
 
 TEST(Views, EachHasItsRowsAndTheyOutliveIt) {
-  for (const View& each : views()) {
+  for (const View& each : testing::non_empty(views())) {
     DataTable table;
     {
       const ViewData data(pipeline(), roofline_cost_model());
@@ -78,13 +79,13 @@ TEST(Views, EachHasItsRowsAndTheyOutliveIt) {
     const std::string file = to_csv(table);
     const std::vector<CsvRecord> read = parse_csv(file, "test");
     ASSERT_EQ(read.size(), table.rows + 1) << each.name;
-    for (const CsvRecord& record : read)
+    for (const CsvRecord& record : testing::non_empty(read))
       ASSERT_EQ(record.fields.size(), table.columns.size()) << each.name << " " << record.line;
   }
 }
 
 TEST(Views, AModelIsMadeWhenItsViewIsAskedFor) {
-  for (const View& each : views()) {
+  for (const View& each : testing::non_empty(views())) {
     const ViewData data(pipeline(), roofline_cost_model());
     EXPECT_EQ(data.made(), 0);
     each.draw(data, each.size, {});
@@ -111,7 +112,7 @@ TEST(RooflinePoints, SharesSumToOneAndNothingIsAboveItsRoof) {
   const ExperimentPtr e = pipeline();
   const Roofline all = roofline(e->workload, *roofline_cost_model());
   double shares = 0;
-  for (const RooflinePoint& point : all.points) {
+  for (const RooflinePoint& point : testing::non_empty(all.points)) {
     shares += point.share;
     EXPECT_GE(bound(all, point).gap, 1 - 1e-9) << point.name;
   }

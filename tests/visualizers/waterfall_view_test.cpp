@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "core/timeline/compare.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 #include "visualizers/drawing/svg.h"
 
@@ -117,7 +118,7 @@ TEST(Waterfall, FiniteAtAnySizeEvenOfNothing) {
     for (const Size size : {Size{0, 0}, Size{90, 40}, Size{1600, 900}}) {
       Drawing drawing(size);
       draw_waterfall(drawing, {0, 0, size.width, size.height}, w, {});
-      for (const Mark& mark : plain_marks(drawing))
+      for (const Mark& mark : testing::non_empty(plain_marks(drawing)))
         ASSERT_TRUE(std::isfinite(mark.rect.x + mark.rect.y + mark.rect.width + mark.rect.height));
     }
 }

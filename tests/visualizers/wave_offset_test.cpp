@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -40,7 +41,7 @@ double peak_over_solo(const WaveCycle& cycle, int waves, double offset) {
 
 TEST(WaveOffset, HalfACycleApartPeaksAsTheLinearLaw) {
   const std::pair<double, double> table[] = {{1, 1.000}, {1.5, 1.167}, {2, 1.250}, {3, 1.333}};
-  for (const auto& [r, expected] : table) {
+  for (const auto& [r, expected] : testing::non_empty(table)) {
     EXPECT_NEAR(expected, 1 + (r - 1) / (2 * r), 5e-4);
     EXPECT_NEAR(peak_over_solo(ramps(r), 2, 0.5), expected, 2e-3) << r;
   }
@@ -48,7 +49,7 @@ TEST(WaveOffset, HalfACycleApartPeaksAsTheLinearLaw) {
 
 TEST(WaveOffset, StartingWhereForwardEndsIsWorse) {
   const std::pair<double, double> table[] = {{1, 1.000}, {1.5, 1.333}, {2, 1.500}, {3, 1.667}};
-  for (const auto& [r, expected] : table) {
+  for (const auto& [r, expected] : testing::non_empty(table)) {
     EXPECT_NEAR(expected, 1 + (r - 1) / r, 5e-4);
     EXPECT_NEAR(peak_over_solo(ramps(r), 2, 1 / (1 + r)), expected, 2e-3) << r;
   }

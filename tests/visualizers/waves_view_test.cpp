@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/timeline/metrics.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/orders.h"
 #include "tests/support/programs.h"
 #include "tests/visualizers/labels.h"
@@ -111,7 +112,7 @@ TEST(WavesModel, PartsSumToTheWave) {
   const DeviceWaves& waves = model.devices.front();
   ASSERT_EQ(model.waves, 3);
   ASSERT_EQ(waves.parts.size(), 4u);
-  for (const MemoryWave::Sample& sample : e->waves.front().samples) {
+  for (const MemoryWave::Sample& sample : testing::non_empty(e->waves.front().samples)) {
     const auto after =
         std::upper_bound(waves.total.at.begin(), waves.total.at.end(), sample.at.count());
     const auto i = static_cast<std::size_t>(after - waves.total.at.begin()) - 1;

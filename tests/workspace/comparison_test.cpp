@@ -11,6 +11,7 @@
 #include "app/workspace/comparison/comparison_files.h"
 #include "core/base/error.h"
 #include "core/io/documents/result_json.h"
+#include "tests/support/non_empty.h"
 #include "visualizers/drawing/svg.h"
 
 namespace trainyard {
@@ -90,7 +91,7 @@ TEST(ComparedResults, AResultAgainstItselfHasNoDifference) {
   const ComparedResult& a = pipeline_against_data().a;
   const ResultComparison c = compare_results(a, a);
   EXPECT_EQ(c.time.a(), c.time.b());
-  for (const FigureCard& card : figure_cards(c)) {
+  for (const FigureCard& card : testing::non_empty(figure_cards(c))) {
     EXPECT_EQ(card.judgement, Judgement::Same) << card.title;
     EXPECT_EQ(card.change, "no change") << card.title;
   }

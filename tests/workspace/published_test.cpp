@@ -7,6 +7,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
 #include "core/methods/settings/settings.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -37,14 +38,14 @@ TEST(Published, ARowIsOpenedAsModelClusterAndPlan) {
   EXPECT_EQ(opened.cluster, row.workload.scenario.cluster);
   EXPECT_EQ(parameters(opened.model), parameters(row.workload.scenario.model));
   EXPECT_EQ(complete(opened), row.workload.scenario.plan);
-  for (const std::string& sentence : assumed_sentences(row))
+  for (const std::string& sentence : testing::non_empty(assumed_sentences(row)))
     EXPECT_NE(std::find(opened.model.assumed.begin(), opened.model.assumed.end(), sentence),
               opened.model.assumed.end())
         << sentence;
 }
 
 TEST(Published, AMicroBatchThatTheRowStatesIsGiven) {
-  for (const PreparedRow& row : published_set().rows) {
+  for (const PreparedRow& row : testing::non_empty(published_set().rows)) {
     const std::string word = published_word(row.row.id);
     EXPECT_EQ(gives_micro_batch({word, word, word, {}}),
               std::none_of(row.assumptions.begin(), row.assumptions.end(),
@@ -56,7 +57,7 @@ TEST(Published, AMicroBatchThatTheRowStatesIsGiven) {
 // One road from a row to a scenario: the estimate of what is opened is what the row was held
 // against, frozen weights and masked heads with it.
 TEST(Published, WhatIsOpenedCostsWhatWasPredicted) {
-  for (const PreparedRow& row : published_set().rows) {
+  for (const PreparedRow& row : testing::non_empty(published_set().rows)) {
     const std::string word = published_word(row.row.id);
     const PlanCost opened = estimated_cost(open({word, word, word, {}}));
     const StepEstimate held = predict_whole(row, {});

@@ -19,6 +19,7 @@
 #include <stdexcept>
 
 #include "core/base/error.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -329,7 +330,7 @@ TEST(RunStore, SeveralProcessesLoseNothing) {
         store.add_tag(id, "p" + std::to_string(p));
       }
     }));
-  for (const pid_t child : children) EXPECT_EQ(outcome_of(child), 0);
+  for (const pid_t child : testing::non_empty(children)) EXPECT_EQ(outcome_of(child), 0);
   const RunStore store(place.file());
   EXPECT_EQ(store.list().size(), std::size_t{kProcesses * kRuns});
   for (int p = 0; p < kProcesses; ++p)
@@ -359,7 +360,8 @@ TEST(RunStore, NothingConfirmedIsLostToAKill) {
     EXPECT_EQ(outcome_of(child), 128 + SIGKILL);
     ASSERT_GE(ids.size(), 3U);
     const RunStore store(place.file());
-    for (const std::int64_t one : ids) EXPECT_EQ(store.get(one).entry.name, "killed");
+    for (const std::int64_t one : testing::non_empty(ids))
+      EXPECT_EQ(store.get(one).entry.name, "killed");
   }
 }
 

@@ -10,6 +10,7 @@
 #include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -31,7 +32,7 @@ TEST(ScheduleComparison, HasEveryScheduleOfTheCatalogueAtEqualMemory) {
   std::size_t schedules = 0;
   for (const Method& method : methods()) schedules += method.axis == MethodAxis::Schedule;
   EXPECT_EQ(comparison.schedules.size(), schedules);
-  for (const ComparedSchedule& s : comparison.schedules) {
+  for (const ComparedSchedule& s : testing::non_empty(comparison.schedules)) {
     if (s.experiment == nullptr) {
       EXPECT_FALSE(s.why_not.empty()) << s.name;
       continue;
@@ -55,7 +56,7 @@ TEST(ScheduleComparison, InterleavedGetsItsChunks) {
 // The answer is the plan with the changes: simulated alone it gives the same.
 TEST(ScheduleComparison, ChangesAreArgumentsOfSet) {
   const ScheduleComparison comparison = compare_schedules(scenario(), {.budget = 45_GiB});
-  for (const ComparedSchedule& s : comparison.schedules) {
+  for (const ComparedSchedule& s : testing::non_empty(comparison.schedules)) {
     if (s.experiment == nullptr) continue;
     Scenario again = scenario({"schedule=" + s.name});
     for (std::size_t from = 0; from < s.changed.size();) {

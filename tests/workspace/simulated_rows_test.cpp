@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/validation/shipped.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -26,7 +27,7 @@ TEST(SimulatedRows, ClosedFormAndSimulatorMeanTheSameStep) {
   const RowSet set = few();
   const auto rows = simulate_rows(set, Parameters{}, 2);
   EXPECT_GE(rows.size(), 6U);  // steps only: neither one layer nor memory
-  for (const SimulatedRow& row : rows) {
+  for (const SimulatedRow& row : testing::non_empty(rows)) {
     EXPECT_LT(std::abs(row.difference()), 0.05) << set.rows[row.row].row.id;
     EXPECT_NEAR(to_seconds(row.simulated_parts.sum()), row.simulated, 1e-9);
     EXPECT_NEAR(to_seconds(row.closed_parts.sum()), row.closed, 1e-6);

@@ -8,6 +8,7 @@
 #include "app/workspace/scenario/workspace.h"
 #include "core/base/error.h"
 #include "core/io/snapshots/memory_snapshot_import.h"
+#include "tests/support/non_empty.h"
 #include "tests/support/snapshot_pickle.h"
 
 namespace trainyard {
@@ -77,7 +78,7 @@ TEST(SnapshotDiagnosis, NamesSeededFaults) {
   int right = 0, all = 0;
   std::string wrong;
   for (std::size_t i = 0; i < plans().size(); ++i)
-    for (const Fault& fault : faults) {
+    for (const Fault& fault : testing::non_empty(faults)) {
       const Planned& plan = plans()[i];
       const Scenario scenario = open({plan.model, plan.cluster, "", plan.settings});
       const Plan complete = run_once(scenario, {})->workload.scenario.plan;

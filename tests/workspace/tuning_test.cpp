@@ -9,6 +9,7 @@
 #include "app/workspace/scenario/setting_words.h"
 #include "core/base/error.h"
 #include "core/methods/settings/settings.h"
+#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -84,7 +85,7 @@ TEST(Tune, TriesEverythingOnceAndKnowsTheBest) {
   std::set<std::string> seen;
   int misfits = 0, illegal = 0;
   double spent = 0, best = 1e300;
-  for (const TuneTrial& t : report.trials) {
+  for (const TuneTrial& t : testing::non_empty(report.trials)) {
     EXPECT_TRUE(seen.insert(std::to_string(t.arm) + t.set[0] + t.set[1]).second);
     EXPECT_EQ(t.value.has_value(), t.why_not.empty());
     EXPECT_GT(t.cost, 0);
@@ -138,7 +139,7 @@ TEST(Tune, FamiliesVaryWhatTheyTake) {
   request.options.most_evaluations = 12;
   const TuneReport report = tune(request);
   bool sixteen = false;
-  for (const TuneTrial& t : report.trials) {
+  for (const TuneTrial& t : testing::non_empty(report.trials)) {
     EXPECT_EQ(t.set.size(), t.arm == 0 ? 1u : 2u);
     sixteen |= t.set[0] == "pp=16" && t.arm == 0 && t.why_not.find("layers") == std::string::npos;
   }
