@@ -1,33 +1,89 @@
-// A Backend takes a Program and says what ran when: the simulator by pricing it, others by
-// executing it.
+// A Backend runs the program of a scenario and says what came of it: the simulator by pricing it,
+// the others by executing it. Some are made of other backends: a check runs two and compares them
+// (check.h), a recording writes down what another answered (recording.h), and a replay answers with
+// what was written down (replay.h). backends.h lists those that a user may name.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <stop_token>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
-#include "core/program/program.h"
+#include "core/lowering/lower.h"
+#include "core/result/experiment.h"
 #include "core/timeline/timeline.h"
+#include "core/training/data_source.h"
+#include "core/training/training.h"
 
 namespace trainyard {
 
+/// What a backend is opened for. All that it refers to must outlive the backend.
+struct BackendJob {
+  const Workload& workload;
+  /// Backends that execute want it at op grain: one step of a synchronous plan, which they repeat,
+  /// or all steps of an asynchronous plan.
+  const Program& program;
+  const TaskPrices& prices;            // of the program's tasks
+  const Training* training = nullptr;  // null: nothing is trained
+  const DataSource* data = nullptr;    // null: nothing is trained
+};
+
 struct RunOptions {
-  std::uint64_t seed = 1;
   std::stop_token stop = {};
   std::function<void(double)> progress = {};  // called with [0, 1], from the calling thread
+};
+
+/// A whole parameter tensor in 4-byte floats.
+struct TrainedTensor {
+  int layer = 0;  // of the model, counted over all blocks
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;
+};
+
+/// What one device held.
+struct DeviceMemory {
+  DeviceId device;
+  int peer = 0;
+  Bytes most{};   // held at once
+  Bytes reach{};  // highest address; 0 = nobody placed anything
+  CategoryBytes most_by_category{};
+  Bytes scratch{};  // of kernels, outside the arena
+};
+
+/// The answer of a backend. Whatever a backend does not find out stays empty: the simulator knows
+/// no losses, and the reference measures no time.
+struct BackendRun {
+  std::vector<double> losses;             // by step, over all samples of it; resumed ones included
+  std::vector<double> microbatch_losses;  // of the last repetition, as data count them
+  std::vector<Duration> step_times;       // of this session's steps
+  Timeline timeline;                      // of the repetition with the median time, peer 0
+  std::vector<MemoryWave> waves;          // of that repetition, one a pipeline rank
+  std::vector<DeviceMemory> memory;
+  std::int64_t first_step = 0;  // more than 0: the run was resumed there
+  std::int64_t skipped = 0;     // updates that were skipped because gradients had overflowed
+  double gradient_norm = 0;     // of the last update; 0 = not asked for
+  double samples_per_second = 0;
+  bool stopped = false;  // before it was done, because it was asked to
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
-  /// What it cannot run; run() may assume this was empty of errors.
-  virtual Diagnostics check(const Program&) const = 0;
-  /// Blocks. Throws Error{Cancelled} when stopped, Error{InvalidInput} naming every waiting stream
-  /// on a deadlock.
-  virtual Timeline run(const Program&, const RunOptions&) = 0;
+  /// Blocks. A backend that trains ends after the current step when it is stopped, and says so in
+  /// the run; any other throws Error{Cancelled}. Throws Error{InvalidInput} that names every
+  /// waiting stream of a program in which no instruction can go on.
+  virtual BackendRun run(const RunOptions& = {}) = 0;
+  /// All parameters by layer, gathered from their shards: the initial ones before run(), the
+  /// trained ones after it. Empty where nothing is trained.
+  virtual std::vector<TrainedTensor> parameters() const { return {}; }
+  /// Replaces parameters before run(). Every name and shape of parameters() must be there, or it
+  /// throws Error{InvalidInput}. Does nothing where nothing is trained.
+  virtual void set_parameters(const std::vector<TrainedTensor>&) {}
 };
 
 }  // namespace trainyard

@@ -1,9 +1,10 @@
-// A Backend that writes down what it was asked before another answers: the fake of tests, and the
-// way to keep a run for later (replay.h).
+// A recording is a backend that has another one answer and keeps its timeline in a file, from which
+// a replay (replay.h) gives the same answer later.
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include "backends/backend.h"
 
@@ -11,29 +12,23 @@ namespace trainyard {
 
 class Recording final : public Backend {
  public:
-  /// One call of run(), and what came of it. A call that threw has no spans.
-  struct Call {
-    std::uint64_t program = 0;  // digest
-    std::uint64_t seed = 0;
-    Timeline timeline;
-  };
-
-  /// It must outlive this.
-  explicit Recording(Backend& answers) : answers_(answers) {}
+  /// The other backend was opened for the program with that digest, and must outlive this.
+  Recording(Backend& answers, std::uint64_t program, std::string path)
+      : answers_(answers), program_(program), path_(std::move(path)) {}
 
   std::string_view name() const override { return answers_.name(); }
-  Diagnostics check(const Program& program) const override { return answers_.check(program); }
-  Timeline run(const Program& program, const RunOptions& options) override {
-    calls_.push_back({digest(program), options.seed, {}});
-    calls_.back().timeline = answers_.run(program, options);
-    return calls_.back().timeline;
+  /// Writes a trainyard/timeline document after the other has run, unless no step was measured
+  /// whole. Throws Error{Io} where the file cannot be written.
+  BackendRun run(const RunOptions&) override;
+  std::vector<TrainedTensor> parameters() const override { return answers_.parameters(); }
+  void set_parameters(const std::vector<TrainedTensor>& all) override {
+    answers_.set_parameters(all);
   }
-
-  const std::vector<Call>& calls() const { return calls_; }
 
  private:
   Backend& answers_;
-  std::vector<Call> calls_;
+  std::uint64_t program_;
+  std::string path_;
 };
 
 }  // namespace trainyard

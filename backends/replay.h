@@ -1,8 +1,9 @@
-// A Backend that ran already: it returns the timeline of an earlier run of the same program, from
-// memory or from a trainyard/timeline document.
+// A replay is a backend that ran already: it answers with the timeline of an earlier run of the
+// same program, read from a trainyard/timeline document.
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "backends/backend.h"
 #include "core/io/documents/timeline_json.h"
@@ -11,18 +12,19 @@ namespace trainyard {
 
 class Replay final : public Backend {
  public:
-  explicit Replay(TimelineDocument document) : document_(std::move(document)) {}
-  /// Throws as read_file() and read_timeline() do.
-  static Replay of_file(const std::string& path);
+  /// Throws Error{InvalidInput} where the document is of another program. `source` names the
+  /// document in that sentence.
+  Replay(TimelineDocument document, const Program&, const std::string& source);
+  /// Throws as read_file(), read_timeline() and the constructor do.
+  static Replay of_file(const std::string& path, const Program&);
 
   std::string_view name() const override { return "replay"; }
-  /// Anything but the program whose timeline it is.
-  Diagnostics check(const Program&) const override;
   /// Does not block. Throws Error{Cancelled} when stopped before.
-  Timeline run(const Program&, const RunOptions&) override;
+  BackendRun run(const RunOptions&) override;
 
  private:
   TimelineDocument document_;
+  int steps_ = 1;  // of the program
 };
 
 }  // namespace trainyard

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "backends/cpu/execution/cpu_execution.h"
-#include "backends/cpu/execution/evaluation.h"
 #include "backends/cpu/time/cpu_clock.h"
 #include "backends/cpu/time/virtual_time.h"
 #include "core/base/error.h"
@@ -43,18 +42,16 @@ bool exists(const std::string& path) { return std::filesystem::exists(path); }
 }  // namespace
 
 struct CpuBackend::Impl {
-  Impl(const Workload& w, const Program& p, const TaskPrices& prices, const Training& t,
-       const CpuOptions& o, const DataSource& data)
-      : workload(w),
-        program(p),
-        training(with_loss_scale(t, w.scenario.plan)),
+  Impl(const BackendJob& job, const CpuOptions& o)
+      : workload(job.workload),
+        program(job.program),
+        training(with_loss_scale(*job.training, job.workload.scenario.plan)),
         options(o),
-        source(data),
-        plan(w, p),
-        execution(plan, training, options, data),
+        plan(workload, program),
+        execution(plan, training, options, *job.data),
         driver(options.mode == RunMode::VirtualTime
-                   ? virtual_time_driver(prices, options.processor_time ? options.processor_time
-                                                                        : thread_processor_time)
+                   ? virtual_time_driver(job.prices, options.processor_time ? options.processor_time
+                                                                            : thread_processor_time)
                    : wall_clock_driver(options.threads, options.link_bytes_per_second)) {
     execution.step_done = [this](std::int64_t step) {
       const auto m = static_cast<std::size_t>(program.microbatches);
@@ -68,7 +65,6 @@ struct CpuBackend::Impl {
   const Program& program;
   Training training;
   CpuOptions options;
-  const DataSource& source;
   RunPlan plan;
   CpuExecution execution;
   std::unique_ptr<Driver> driver;
@@ -165,19 +161,15 @@ struct CpuBackend::Impl {
   }
 };
 
-CpuBackend::CpuBackend(const Workload& w, const Program& p, const TaskPrices& prices,
-                       const Training& training, const CpuOptions& options,
-                       const DataSource& source) {
-  Diagnostics wrong = check(w, p, training);
-  for (Diagnostic& d : source.check(w.scenario.model)) wrong.push_back(std::move(d));
-  throw_if_errors(wrong);
-  impl_ = std::make_unique<Impl>(w, p, prices, training, options, source);
+CpuBackend::CpuBackend(const BackendJob& job, const CpuOptions& options) {
+  throw_if_errors(check(job));
+  impl_ = std::make_unique<Impl>(job, options);
 }
 CpuBackend::~CpuBackend() = default;
 
-TrainingRun CpuBackend::run() {
+BackendRun CpuBackend::run(const RunOptions& options) {
   Impl& m = *impl_;
-  TrainingRun result;
+  BackendRun result;
   if (m.options.resume && !m.options.checkpoint.empty() && exists(m.options.checkpoint))
     m.resume(load_checkpoint(m.options.checkpoint));
   result.first_step = m.first_step;
@@ -192,7 +184,7 @@ TrainingRun CpuBackend::run() {
   std::int64_t last_checkpoint = m.first_step;
   int repetition = 0;
   while (m.execution.updates() < m.training.steps) {
-    if (m.options.stop.stop_requested()) {
+    if (options.stop.stop_requested()) {
       result.stopped = true;
       break;
     }
@@ -218,9 +210,9 @@ TrainingRun CpuBackend::run() {
     // A window of the latest: the first ones pay for cold caches.
     kept.push_back(std::move(keep));
     if (kept.size() > 15) kept.erase(kept.begin());
-    if (m.options.progress)
-      m.options.progress(static_cast<double>(m.execution.updates()) /
-                         static_cast<double>(std::max<std::int64_t>(1, m.training.steps)));
+    if (options.progress)
+      options.progress(static_cast<double>(m.execution.updates()) /
+                       static_cast<double>(std::max<std::int64_t>(1, m.training.steps)));
     if (m.options.checkpoint_every > 0 &&
         m.execution.updates() - last_checkpoint >= m.options.checkpoint_every) {
       m.write_checkpoint();
@@ -255,10 +247,6 @@ TrainingRun CpuBackend::run() {
                                m.execution.state(DeviceId{d}, peer).scratch});
     }
   return result;
-}
-
-CpuBackend::Evaluation CpuBackend::evaluate(std::int64_t most_samples) {
-  return trainyard::evaluate(impl_->workload, parameters(), impl_->source, most_samples);
 }
 
 // --- parameters ---

@@ -167,14 +167,22 @@ void check_asynchronous(const Workload& w, const Training& training, Diagnostics
 
 }  // namespace
 
-Diagnostics CpuBackend::check(const Workload& w, const Program& p, const Training& training) {
-  Diagnostics found = trainyard::check(training);
+Diagnostics CpuBackend::check(const BackendJob& job) {
+  if (job.training == nullptr)
+    return {{Diagnostic::Severity::Error,
+             "the CPU backend trains, and was given no training",
+             {"training"},
+             ""}};
+  const Workload& w = job.workload;
+  Diagnostics found = trainyard::check(*job.training);
   check_degrees(w, found);
   check_model(w, found);
   check_memory(w, found);
   check_precision(w, found);
-  check_program(p, found);
-  if (!has_errors(found)) check_asynchronous(w, training, found);
+  check_program(job.program, found);
+  if (!has_errors(found)) check_asynchronous(w, *job.training, found);
+  if (job.data != nullptr)
+    for (Diagnostic& d : job.data->check(w.scenario.model)) found.push_back(std::move(d));
   return found;
 }
 

@@ -1,125 +1,204 @@
 #include "backends/reference/reference_backend.h"
 
-#include <map>
+#include <fmt/format.h>
 
-#include "backends/reference/execution.h"
+#include <algorithm>
+#include <utility>
+
+#include "backends/initial_weights.h"
 #include "backends/reference/schedule.h"
+#include "core/methods/catalogue.h"
+#include "core/program/facts.h"
 
 namespace trainyard {
 namespace {
 
-void add_error(Diagnostics& found, std::string message, std::string place, std::string fix = {}) {
-  found.push_back(
-      {Diagnostic::Severity::Error, std::move(message), {std::move(place)}, std::move(fix)});
+// Some four gigabytes of program.
+constexpr double kMostInstructionsExecuted = 20e6;
+
+bool is_asynchronous(const Workload& w) { return has_updates(order(w, schedule_shape(w))); }
+
+void refuse_training(Diagnostics& found, std::string sentence, std::string place, std::string fix) {
+  found.push_back({Diagnostic::Severity::Error,
+                   "the reference trains by sgd or momentum at a constant rate, without decay or "
+                   "clipping, found " +
+                       std::move(sentence),
+                   {std::move(place)},
+                   std::move(fix)});
 }
 
-void check_divided(const Workload& w, Diagnostics& found) {
-  const Binding& b = w.layout.binding;
-  for (const auto& [degree, name] : {std::pair{b.tp, "tp"}, {b.cp, "cp"}, {b.ep, "ep"}})
-    if (degree > 1)
-      add_error(found,
-                "the reference executes whole tensors, found " + std::string(name) + "=" +
-                    std::to_string(degree),
-                "plan#/mesh/" + std::string(name), std::string(name) + "=1");
+void check_training(const Workload& w, const Training& t, Diagnostics& found) {
+  const std::string& optimizer = w.scenario.plan.optimizer;
+  if (optimizer != "sgd" && optimizer != "momentum")
+    refuse_training(found, "the optimizer " + optimizer, "plan#/optimizer", "optimizer=momentum");
+  const auto refuse_key = [&](bool wrong, std::string_view key, std::string_view plain) {
+    if (!wrong) return;
+    const auto keys = training_keys();
+    const auto entry =
+        std::find_if(keys.begin(), keys.end(), [&](const TrainingKey& k) { return k.key == key; });
+    refuse_training(found, fmt::format("{}={}", key, entry->read(t)), "--train",
+                    fmt::format("--train {}={}", key, plain));
+  };
+  refuse_key(t.schedule != RateSchedule::Constant, "schedule", "constant");
+  refuse_key(t.warmup != 0, "warmup", "0");
+  refuse_key(t.weight_decay != 0, "weight-decay", "0");
+  refuse_key(t.clip != 0, "clip", "0");
+  refuse_key(t.nesterov, "nesterov", "off");
 }
 
-void check_model(const Workload& w, Diagnostics& found) {
-  const Model& model = w.scenario.model;
-  const Graph& last = model.blocks.back().graph;
-  if (!last[last.output].shape.empty())
-    add_error(found,
-              "the reference trains models that end in a loss, found the output " +
-                  last[last.output].name + " " + to_text(last[last.output].shape),
-              "model#/blocks");
-  std::map<std::string, std::size_t> stage_of;  // of each block's first layer
-  for (std::size_t s = 0; s < w.runs.size(); ++s)
-    for (const Workload::Run& run : w.runs[s])
-      stage_of.try_emplace(
-          model.blocks[static_cast<std::size_t>(w.bodies[static_cast<std::size_t>(run.body)].block)]
-              .name,
-          s);
-  for (const Block& block : model.blocks) {
-    if (block.graph.side_input.valid())
-      add_error(found,
-                "the reference executes layers of one input, found the second input " +
-                    block.graph[block.graph.side_input].name + " of " + block.name,
-                "model#/blocks/" + block.name);
-    for (const Tensor& t : block.graph.tensors)
-      if (!t.tied_to.empty() &&
-          stage_of[t.tied_to.substr(0, t.tied_to.find('/'))] != stage_of[block.name])
-        add_error(found,
-                  block.name + "/" + t.name + " shares its weights with " + t.tied_to +
-                      " on another stage, and no instruction adds their gradients",
-                  "model#/blocks/" + block.name, "pp=1");
-  }
+/// One rule for all stages, or where the schedule corrects for delays the rule of each stage.
+std::vector<UpdateRule> rules_of(const Workload& w, const Program& program, const Training& t) {
+  const double momentum = w.scenario.plan.optimizer == "momentum" ? t.momentum : 0;
+  UpdateRule rule;
+  rule.rate = t.rate;
+  rule.momentum = momentum;
+  if (!is_asynchronous(w)) return {rule};
+  const Method& schedule = schedule_of(w.scenario.plan);
+  const Choice* choice = find_choice(w.scenario.plan, schedule.name);
+  std::vector<UpdateRule> rules(w.runs.size(), rule);
+  for (const StageFacts& f : facts(program))
+    rules[f.stage.value] = update_rule_of(schedule.name, choice->params, f, t.rate, momentum);
+  return rules;
 }
 
-void check_program(const Program& p, Diagnostics& found) {
-  for (const Task& task : p.tasks) {
-    if (is_host(task.kind)) {
-      add_error(found, "offload is simulated, not executed: its devices are already the host's own",
-                "plan#/choices/offload", "offload=none");
-      return;
+HostTensor fetch(const Workload& w, const DataSource& source, const ReferenceInput& in) {
+  const DataRequest request{.model = w.scenario.model,
+                            .graph = in.graph,
+                            .tensor = in.tensor,
+                            .shape = in.shape,
+                            .first_sample = in.microbatch * w.layout.binding.micro_batch};
+  HostTensor made = zeros(in.shape);
+  const auto fill = [&](auto values) {
+    source.fill(request, std::span(values));
+    std::copy(values.begin(), values.end(), made.values.begin());
+  };
+  if (in.graph[in.tensor].kind == TensorKind::Index)
+    fill(std::vector<std::int64_t>(made.values.size()));
+  else
+    fill(std::vector<float>(made.values.size()));
+  return made;
+}
+
+template <class List>
+auto find_parameter(List& list, int layer, std::string_view name) {
+  return std::find_if(list.begin(), list.end(),
+                      [&](const auto& t) { return t.layer == layer && t.name == name; });
+}
+
+// Where a stage has two copies, one of them speaks for both.
+std::vector<TrainedTensor> initial_parameters(const ReferenceSchedule& schedule,
+                                              std::uint64_t seed) {
+  std::vector<TrainedTensor> list;
+  for (const StagePlace& place : schedule.places)
+    for (const StageParameter& p : place.parameters) {
+      const bool listed = find_parameter(list, p.model_layer, p.name) != list.end();
+      if (p.shares >= 0 || listed) continue;
+      const Graph& graph =
+          schedule.workload.scenario.model.blocks[static_cast<std::size_t>(p.block)].graph;
+      list.push_back({p.model_layer, p.name, p.shape,
+                      initial_weights(graph, p.tensor, p.shape, p.model_layer, seed)});
     }
-    if (task.kind != TaskKind::Compute || task.phase == Phase::Update || task.node.valid())
-      continue;
-    add_error(found,
-              "expected a program at op grain, found an instruction of no op: " +
-                  std::string(p.name(task.name)),
-              "program");
-    return;
-  }
-}
-
-// Waves that write the same version hold weights of their own; to train one model they would have
-// to meet, and a program has no instruction for that.
-void check_waves(const Program& p, Diagnostics& found) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<int, int>> wrote;  // wave by version
-  for (const Stream& stream : p.streams)
-    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
-      const Task& task = p.task(InstructionId{i});
-      if (task.kind != TaskKind::Compute || task.phase != Phase::Update) continue;
-      const Instruction& in = p.instructions[i];
-      auto& by_version = wrote[{task.stage.value, stream.device.value}];
-      if (by_version.try_emplace(in.weights, in.wave).first->second == in.wave) continue;
-      add_error(found,
-                "the waves of stage " + std::to_string(task.stage.value) +
-                    " hold weights of their own, and no instruction averages them",
-                describe(p, {i}));
-      return;
-    }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const auto& a, const auto& b) { return a.layer < b.layer; });
+  return list;
 }
 
 }  // namespace
 
-Diagnostics ReferenceBackend::check(const Workload& w, const Program& p) {
-  Diagnostics found = verify(p);
-  if (p.stages != static_cast<int>(w.runs.size()))
-    add_error(found,
-              "expected a program of the workload's " + std::to_string(w.runs.size()) +
-                  " stages, found one of " + std::to_string(p.stages),
-              "program");
-  if (narrow(w.layout.precision.math))
-    add_error(found,
-              "the reference computes every product in 8-byte numbers, found casts to " +
-                  std::string(to_string(w.layout.precision.math)),
-              "plan#/choices", "precision=bf16");
-  check_divided(w, found);
-  check_model(w, found);
-  check_program(p, found);
-  check_waves(p, found);
+Diagnostics ReferenceBackend::check(const BackendJob& job) {
+  if (job.training == nullptr)
+    return {{Diagnostic::Severity::Error,
+             "the reference trains, and was given no training",
+             {"training"},
+             ""}};
+  Diagnostics found = ReferenceMachine::check(job.workload, job.program);
+  check_training(job.workload, *job.training, found);
+  const std::int64_t repetitions =
+      is_asynchronous(job.workload) ? 1 : std::max<std::int64_t>(1, job.training->steps);
+  const double instructions =
+      static_cast<double>(job.program.instructions.size()) * static_cast<double>(repetitions);
+  if (instructions > kMostInstructionsExecuted)
+    found.push_back(
+        {Diagnostic::Severity::Error,
+         fmt::format("the reference executes all steps as one program of at most {:.0f} "
+                     "million instructions, found {:.0f} million",
+                     kMostInstructionsExecuted / 1e6, instructions / 1e6),
+         {"--steps"},
+         "fewer steps"});
+  if (repetitions > 1 && !job.workload.scenario.plan.order.empty())
+    found.push_back({Diagnostic::Severity::Error,
+                     "the reference executes all steps as one program, and an edited order is that "
+                     "of one step",
+                     {"plan#/order"},
+                     "--steps 1"});
+  if (job.data != nullptr)
+    for (Diagnostic& d : job.data->check(job.workload.scenario.model))
+      found.push_back(std::move(d));
   return found;
 }
 
-ReferenceBackend::ReferenceBackend(const Workload& w, const Program& p) {
-  throw_if_errors(check(w, p));
-  schedule_ = std::make_unique<const ReferenceSchedule>(w, p);
+ReferenceBackend::ReferenceBackend(const BackendJob& job) : job_(job) {
+  throw_if_errors(check(job));
+  const bool repeated = !is_asynchronous(job.workload) && job.training->steps != job.program.steps;
+  if (repeated)
+    whole_ =
+        lower(job.workload, {.grain = Grain::Op, .steps = static_cast<int>(job.training->steps)});
+  machine_ =
+      std::make_unique<const ReferenceMachine>(job.workload, repeated ? whole_ : job.program);
+  parameters_ = initial_parameters(machine_->schedule(), job.training->seed);
 }
 
-ReferenceBackend::~ReferenceBackend() = default;
+ReferenceOptions ReferenceBackend::options_of(const RunOptions& options) const {
+  const Program& program = machine_->schedule().program;
+  ReferenceOptions made;
+  made.seed = job_.training->seed;
+  made.rules = rules_of(job_.workload, program, *job_.training);
+  made.stop = options.stop;
+  made.data = [this](const ReferenceInput& in) { return fetch(job_.workload, *job_.data, in); };
+  made.weights = [this](ReferenceParameter& p) {
+    const auto found = find_parameter(parameters_, p.layer, p.name);
+    std::copy(found->values.begin(), found->values.end(), p.weights.values.begin());
+  };
+  if (options.progress)
+    made.updated = [done = 0.0, all = static_cast<double>(program.stages) * program.steps,
+                    progress = options.progress](StageId, int,
+                                                 std::span<const ParameterState>) mutable {
+      progress(std::min(1.0, ++done / all));
+    };
+  return made;
+}
 
-ReferenceRun ReferenceBackend::run(const ReferenceOptions& options) const {
-  return ReferenceExecution(*schedule_, options).run();
+BackendRun ReferenceBackend::run(const RunOptions& options) {
+  BackendRun result;
+  result.timeline.backend = name();
+  ReferenceRun done;
+  try {
+    done = machine_->run(options_of(options));
+  } catch (const Error& error) {
+    if (error.kind() != Error::Kind::Cancelled) throw;
+    result.stopped = true;
+    return result;
+  }
+  result.losses = std::move(done.step_losses);
+  result.microbatch_losses = std::move(done.losses);
+  // Where a stage has two copies, the first one speaks for both.
+  std::reverse(done.parameters.begin(), done.parameters.end());
+  for (const ReferenceParameter& p : done.parameters) {
+    const auto held = find_parameter(parameters_, p.layer, p.name);
+    held->values.assign(p.weights.values.begin(), p.weights.values.end());
+  }
+  return result;
+}
+
+void ReferenceBackend::set_parameters(const std::vector<TrainedTensor>& tensors) {
+  for (TrainedTensor& own : parameters_) {
+    const auto given = find_parameter(tensors, own.layer, own.name);
+    if (given == tensors.end() || given->shape != own.shape)
+      throw Error(Error::Kind::InvalidInput,
+                  fmt::format("expected the parameter \"{}\" of layer {}, found {}", own.name,
+                              own.layer, given == tensors.end() ? "none" : "another shape"));
+    own.values = given->values;
+  }
 }
 
 }  // namespace trainyard

@@ -1,37 +1,39 @@
-// Executes an op-grain program on the ops' reference maths: one worker, double precision, exactly
-// the weight versions, activations and messages that the program says. Slow and exact: what every
-// other backend is held against, and what asynchronous methods are measured on.
-//
-// Each instruction finds its operands where earlier ones left them: activations by stage and
-// microbatch, messages only through sends and receives (or from a neighbouring stage on the same
-// device), weights by version, gradients in sums that only updates and collectives touch. A program
-// that reads what is not there is refused with the instruction named.
+// The reference as a backend: it trains what the CPU backend trains, from the same initial weights
+// and on the same data, on the reference maths (reference_machine.h). It measures no time and no
+// memory.
 #pragma once
 
 #include <memory>
+#include <vector>
 
-#include "backends/reference/reference_run.h"
-#include "core/lowering/lower.h"
+#include "backends/backend.h"
+#include "backends/reference/reference_machine.h"
 
 namespace trainyard {
 
-struct ReferenceSchedule;
-
-class ReferenceBackend {
+class ReferenceBackend final : public Backend {
  public:
-  /// What it cannot execute: programs at order grain, tensors divided over ranks (tp, cp, ep), ties
-  /// between stages, waves with weights of their own, models that do not end in a loss.
-  static Diagnostics check(const Workload&, const Program&);
-  /// Both must outlive it. Throws Error{InvalidInput} with all that check() finds wrong.
-  ReferenceBackend(const Workload&, const Program&);
-  ~ReferenceBackend();
+  /// Everything about the job that it cannot execute, each with the reason: what the machine
+  /// cannot, and training other than plain and momentum gradient descent at a constant rate.
+  static Diagnostics check(const BackendJob&);
 
-  /// Throws Error{InvalidInput} naming the instruction that reads what is not there, and
-  /// Error{Cancelled} when stopped. Data-parallel replicas run one after the other.
-  ReferenceRun run(const ReferenceOptions& = {}) const;
+  /// Throws Error{InvalidInput} with all that check() finds wrong.
+  explicit ReferenceBackend(const BackendJob&);
+
+  std::string_view name() const override { return "reference"; }
+  /// Trains `training.steps` updates. A run that was stopped before its end has no losses and
+  /// leaves the parameters as they were.
+  BackendRun run(const RunOptions& = {}) override;
+  std::vector<TrainedTensor> parameters() const override { return parameters_; }
+  void set_parameters(const std::vector<TrainedTensor>&) override;
 
  private:
-  std::unique_ptr<const ReferenceSchedule> schedule_;
+  ReferenceOptions options_of(const RunOptions&) const;
+
+  BackendJob job_;
+  Program whole_;  // all steps: the machine keeps nothing from one run to the next
+  std::unique_ptr<const ReferenceMachine> machine_;
+  std::vector<TrainedTensor> parameters_;
 };
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 
 #include "backends/deadlock.h"
 #include "backends/shared_resource.h"
+#include "core/timeline/metrics.h"
 
 namespace trainyard {
 namespace {
@@ -220,13 +221,14 @@ Timeline simulate(const Program& program, const TaskPrices& prices, const RunOpt
   return EventLoop(program, prices, options).run();
 }
 
-Simulator::Simulator(const Mesh& mesh, const Cluster& cluster, const CostModel& cost)
-    : mesh_(mesh), cluster_(cluster), cost_(cost) {}
+Diagnostics Simulator::check(const BackendJob& job) { return verify(job.program); }
 
-Diagnostics Simulator::check(const Program& program) const { return verify(program); }
-
-Timeline Simulator::run(const Program& program, const RunOptions& options) {
-  return simulate(program, price(program, mesh_, cluster_, cost_), options);
+BackendRun Simulator::run(const RunOptions& options) {
+  BackendRun run;
+  run.timeline = simulate(job_.program, job_.prices, options);
+  for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(job_.program.devices); ++d)
+    run.waves.push_back(memory_wave(run.timeline, job_.program, DeviceId{d}));
+  return run;
 }
 
 }  // namespace trainyard

@@ -18,16 +18,16 @@ Timeline simulate(const Program&, const TaskPrices&, const RunOptions& = {});
 
 class Simulator final : public Backend {
  public:
-  /// The three must outlive it.
-  Simulator(const Mesh&, const Cluster&, const CostModel&);
+  /// Whatever verify() finds wrong with the program.
+  static Diagnostics check(const BackendJob&);
+  explicit Simulator(const BackendJob& job) : job_(job) {}
+
   std::string_view name() const override { return "simulator"; }
-  Diagnostics check(const Program&) const override;
-  Timeline run(const Program&, const RunOptions&) override;
+  /// Answers with the timeline and the memory of every device.
+  BackendRun run(const RunOptions& = {}) override;
 
  private:
-  const Mesh& mesh_;
-  const Cluster& cluster_;
-  const CostModel& cost_;
+  BackendJob job_;
 };
 
 }  // namespace trainyard

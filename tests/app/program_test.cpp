@@ -101,6 +101,66 @@ TEST(Program, RunsAreRecordedUnlessAskedNotTo) {
   EXPECT_EQ(trainyard("runs", folder).out, "no runs\n");
 }
 
+const std::string kTraining =
+    "run --model mlp-small --devices 2 --set pp=2 --set global-batch=8 --set precision=fp32 --set "
+    "optimizer=momentum --data random --no-record --quiet";
+const std::string kTrained = kTraining + " --steps 2";
+
+TEST(Program, ARunIsCheckedAgainstASecondBackend) {
+  const TemporaryFolder folder;
+  const Ran ran = trainyard(kTrained + " --check reference --json", folder);
+  EXPECT_EQ(ran.exit, kDone) << ran.err;
+  const Json json = parse_json(ran.out, "run");
+  conforms(json, parse_json(json_schema("run"), "schema"), "run");
+  const Json* check = json.find("check");
+  ASSERT_NE(check, nullptr);
+  EXPECT_EQ(*check->find("agrees"), Json(true));
+  EXPECT_EQ(check->find("loss")->as_list()->size(), 2U);
+  // A rate at which nothing converges tells the two roundings apart.
+  const Ran wild = trainyard(kTraining + " --check reference --train rate=100 --steps 12", folder);
+  EXPECT_EQ(wild.exit, kNotMet);
+  EXPECT_EQ(wild.err.rfind("cpu and reference differ: loss of step ", 0), 0U) << wild.err;
+  const Ran refused = trainyard(kTrained + " --check reference --set optimizer=adamw", folder);
+  EXPECT_EQ(refused.exit, kWrongInput);
+  EXPECT_NE(refused.err.find("found the optimizer adamw; try optimizer=momentum"),
+            std::string::npos)
+      << refused.err;
+  const Ran twice = trainyard(kTrained + " --check cpu", folder);
+  EXPECT_EQ(twice.exit, kWrongInput);
+  EXPECT_EQ(twice.err,
+            "--check: expected another backend than the one that trains, found \"cpu\" twice\n");
+}
+
+TEST(Program, TheReferenceTrainsTheSameLosses) {
+  const TemporaryFolder folder;
+  const Json fast = parse_json(trainyard(kTrained + " --json", folder).out, "run"),
+             exact =
+                 parse_json(trainyard(kTrained + " --backend reference --json", folder).out, "run");
+  conforms(exact, parse_json(json_schema("run"), "schema"), "run");
+  EXPECT_EQ(exact.find("step_seconds"), nullptr);  // it measures no time
+  for (std::size_t i = 0; i < 2; ++i) {
+    const JsonCursor a(fast, "run"), b(exact, "run");
+    EXPECT_NEAR(a.at("loss").items().at(i).number(), b.at("loss").items().at(i).number(), 1e-5);
+  }
+}
+
+TEST(Program, AMeasuredTimelineIsReplayed) {
+  const TemporaryFolder folder;
+  const Ran ran = trainyard(kTrained + " --timeline t.json --json", folder);
+  ASSERT_EQ(ran.exit, kDone) << ran.err;
+  const Ran again = trainyard(kTrained + " --replay t.json --json", folder);
+  EXPECT_EQ(again.exit, kDone) << again.err;
+  const Json measured = parse_json(ran.out, "run"), replayed = parse_json(again.out, "run");
+  conforms(replayed, parse_json(json_schema("run"), "schema"), "run");
+  EXPECT_EQ(*replayed.find("residual"), *measured.find("residual"));
+  EXPECT_EQ(*replayed.find("breakdown_seconds"), *measured.find("breakdown_seconds"));
+  EXPECT_EQ(*replayed.find("backend"), Json("replay"));
+  const Ran other = trainyard(kTrained + " --set global-batch=16 --replay t.json", folder);
+  EXPECT_EQ(other.exit, kWrongInput);
+  EXPECT_EQ(other.err.rfind("t.json#/program: expected a timeline of program ", 0), 0U)
+      << other.err;
+}
+
 TEST(Program, ReadmeHoldsTheTableOfMethods) {
   const TemporaryFolder folder;
   const Ran ran = trainyard("methods --markdown", folder);

@@ -10,7 +10,7 @@
 #include <numbers>
 #include <string>
 
-#include "backends/reference/reference_backend.h"
+#include "backends/reference/reference_machine.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
 #include "core/program/facts.h"
@@ -86,7 +86,7 @@ class Subject {
     options.steps = setup.steps;
     program = lower(workload, options);
     facts_of = facts(program);
-    backend = std::make_unique<ReferenceBackend>(workload, program);
+    backend = std::make_unique<ReferenceMachine>(workload, program);
   }
 
   ReferenceOptions options(double rate, double momentum = 0) const {
@@ -120,7 +120,7 @@ class Subject {
   Workload workload;
   Program program;
   std::vector<StageFacts> facts_of;
-  std::unique_ptr<ReferenceBackend> backend;
+  std::unique_ptr<ReferenceMachine> backend;
 };
 
 double largest(const std::vector<double>& path, std::size_t from, std::size_t to) {

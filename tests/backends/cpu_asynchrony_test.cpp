@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "backends/cpu/live.h"
-#include "backends/reference/reference_backend.h"
+#include "backends/reference/reference_machine.h"
 #include "core/methods/catalogue.h"
 #include "core/program/facts.h"
 #include "tests/support/cpu_training.h"
@@ -57,7 +57,7 @@ ReferenceRun on_reference(const CpuRun& fast, const Training& training) {
     }
     return made;
   };
-  return ReferenceBackend(fast.workload, fast.program).run(options);
+  return ReferenceMachine(fast.workload, fast.program).run(options);
 }
 
 TEST(CpuAsynchrony, AgreesWithTheReference) {

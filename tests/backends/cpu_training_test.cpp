@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "backends/reference/reference_backend.h"
+#include "backends/reference/reference_machine.h"
 #include "tests/support/cpu_training.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/synchronous.h"
@@ -95,7 +95,7 @@ TEST(CpuTraining, AgreesWithTheReference) {
       }
       return made;
     };
-    const ReferenceRun exact = ReferenceBackend(fast.workload, program).run(options);
+    const ReferenceRun exact = ReferenceMachine(fast.workload, program).run(options);
     expect_close(fast.run.losses, exact.step_losses, 1e-5);
     std::vector<TrainedTensor> wanted;
     for (const ReferenceParameter& p : exact.parameters) {

@@ -19,7 +19,8 @@ bool can_train(const Model& model, int devices, const testing::Settings& setting
   LowerOptions lowering;
   lowering.grain = Grain::Op;
   const Program p = lower(w, lowering);
-  return !has_errors(CpuBackend::check(w, p, {}));
+  const Training training;
+  return !has_errors(CpuBackend::check({w, p, TaskPrices{}, &training}));
 }
 
 TEST(DriverModes, LearnTheSame) {

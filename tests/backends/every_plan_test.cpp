@@ -110,7 +110,8 @@ bool accepted(const DrawnPlan& drawn) {
     const Workload w = prepare(s);
     LowerOptions options;
     options.grain = Grain::Op;
-    return !has_errors(CpuBackend::check(w, lower(w, options), three_steps()));
+    const Training training = three_steps();
+    return !has_errors(CpuBackend::check({w, lower(w, options), TaskPrices{}, &training}));
   } catch (const Error&) {  // words that do not go together
     return false;
   }

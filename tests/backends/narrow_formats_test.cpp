@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cpu/cpu_backend.h"
-#include "backends/reference/reference_backend.h"
+#include "backends/reference/reference_machine.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {
@@ -15,7 +15,9 @@ TEST(NarrowFormats, AreRefusedWithTheFormatAndAWayOut) {
         testing::gpt({.layers = 2, .hidden = 32, .heads = 2, .sequence = 8, .vocab = 64}), 1,
         {precision}, "b200-hgx"));
     const Program p = lower(w, {.grain = Grain::Op});
-    const Diagnostics cpu = CpuBackend::check(w, p, {}), reference = ReferenceBackend::check(w, p);
+    const Training training;
+    const Diagnostics cpu = CpuBackend::check({w, p, TaskPrices{}, &training}),
+                      reference = ReferenceMachine::check(w, p);
     ASSERT_TRUE(has_errors(cpu));
     ASSERT_TRUE(has_errors(reference));
     EXPECT_EQ(cpu[0].message,

@@ -1,6 +1,6 @@
 // The reference executes programs: every synchronous schedule trains as one device does, and a
 // program that reads what is not there is refused by name.
-#include "backends/reference/reference_backend.h"
+#include "backends/reference/reference_machine.h"
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ Trained train(const Model& model, std::int64_t devices, const Settings& settings
   lowering.grain = Grain::Op;
   lowering.steps = steps;
   t.program = lower(t.workload, lowering);
-  t.run = ReferenceBackend(t.workload, t.program).run(options);
+  t.run = ReferenceMachine(t.workload, t.program).run(options);
   return t;
 }
 
@@ -264,7 +264,7 @@ TEST(ReferenceBackend, AStepFollowsTheGradientOfTheWholeModel) {
 
 TEST(ReferenceBackend, TiesBetweenStagesAreRefused) {
   const Workload w = prepare(scenario(tiny_transformer({.layers = 2, .tied = true}), 2, {"pp=2"}));
-  const Diagnostics found = ReferenceBackend::check(w, lower(w, {.grain = Grain::Op}));
+  const Diagnostics found = ReferenceMachine::check(w, lower(w, {.grain = Grain::Op}));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(
       found[0].message,
@@ -278,7 +278,7 @@ TEST(ReferenceBackend, WhatItCannotExecuteIsSaid) {
     const Workload w = prepare(scenario(model, devices, settings));
     LowerOptions options;
     options.grain = grain;
-    const Diagnostics found = ReferenceBackend::check(w, lower(w, options));
+    const Diagnostics found = ReferenceMachine::check(w, lower(w, options));
     return found.empty() ? std::string() : found[0].message;
   };
   EXPECT_EQ(first(tiny_transformer(), 2, {"tp=2", "seq=4"}, Grain::Op),
@@ -291,7 +291,7 @@ TEST(ReferenceBackend, WhatItCannotExecuteIsSaid) {
 // The sentence with which a program is refused; "" when it runs.
 std::string refusal(const Workload& w, const Program& p) {
   try {
-    ReferenceBackend(w, p).run();
+    ReferenceMachine(w, p).run();
   } catch (const Error& error) {
     return describe(error);
   }

@@ -7,6 +7,7 @@
 #include "backends/simulator/simulator.h"
 #include "core/base/digest.h"
 #include "core/cost/cost_model.h"
+#include "core/io/bytes/files.h"
 #include "core/timeline/metrics.h"
 #include "tests/support/layers.h"
 
@@ -16,48 +17,54 @@ namespace {
 struct Simulated {
   Workload workload = prepare(testing::scenario(testing::gpt(), 2, {"pp=2", "global-batch=4"}));
   Program program = lower(workload);
-  std::unique_ptr<CostModel> cost = roofline_cost_model();
-  Simulator simulator{workload.scenario.plan.mesh, workload.scenario.cluster, *cost};
+  TaskPrices prices = price(program, workload.scenario.plan.mesh, workload.scenario.cluster,
+                            *roofline_cost_model());
+  Simulator simulator{{workload, program, prices}};
+  std::string path = ::testing::TempDir() + "replay_test.json";
 };
 
-TEST(Recording, WritesDownWhatItWasAsked) {
+TEST(Recording, KeepsTheTimelineForAReplay) {
   Simulated s;
-  Recording recording(s.simulator);
+  Recording recording(s.simulator, digest(s.program), s.path);
   EXPECT_EQ(recording.name(), "simulator");
-  const Timeline timeline = recording.run(s.program, {.seed = 7});
-  ASSERT_EQ(recording.calls().size(), 1u);
-  EXPECT_EQ(recording.calls()[0].program, digest(s.program));
-  EXPECT_EQ(recording.calls()[0].seed, 7u);
-  EXPECT_EQ(recording.calls()[0].timeline.spans, timeline.spans);
-}
-
-TEST(Replay, GivesBackTheRunThatWasWrittenDown) {
-  Simulated s;
-  TimelineDocument document{
-      .timeline = s.simulator.run(s.program, {}), .waves = {}, .program = digest(s.program)};
-  for (std::uint32_t d = 0; d < 2; ++d)
-    document.waves.push_back(memory_wave(document.timeline, s.program, {d}));
-  const std::string text = write_timeline(document);
-  const TimelineDocument read = read_timeline(text, "t.json");
-  EXPECT_EQ(write_timeline(read), text);
-  EXPECT_EQ(read.waves[1].peak, document.waves[1].peak);
-  Replay replay(read);
-  EXPECT_TRUE(replay.check(s.program).empty());
-  EXPECT_EQ(replay.run(s.program, {}).spans, document.timeline.spans);
+  const BackendRun run = recording.run({});
+  const std::string text = read_file(s.path);
+  EXPECT_EQ(write_timeline(read_timeline(text, "t.json")), text);
+  Replay replay = Replay::of_file(s.path, s.program);
+  const BackendRun again = replay.run({});
+  EXPECT_EQ(again.timeline.spans, run.timeline.spans);
+  EXPECT_EQ(again.timeline.backend, "simulator");
+  ASSERT_EQ(again.waves.size(), 2u);
+  EXPECT_EQ(again.waves[1].peak, run.waves[1].peak);
+  EXPECT_EQ(again.memory[1].most, peak_of(run.waves[1]));
+  EXPECT_EQ(again.step_times, std::vector<Duration>{makespan(run.timeline)});
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_THROW(replay.run(s.program, {.stop = stop.get_token()}), Error);
+  EXPECT_THROW(replay.run({.stop = stop.get_token()}), Error);
+}
+
+TEST(Replay, TakesTheMemoryThatItsTimelineImplies) {
+  Simulated s;
+  const BackendRun run = s.simulator.run();
+  Replay replay({.timeline = run.timeline, .waves = {}, .program = digest(s.program)}, s.program,
+                "t.json");
+  EXPECT_EQ(peak_of(replay.run({}).waves.at(1)), peak_of(run.waves.at(1)));
 }
 
 TEST(Replay, RefusesAnotherProgram) {
   Simulated s;
   const Program other = lower(testing::scenario(testing::gpt(), 2, {"pp=2", "global-batch=8"}));
-  const Replay replay(TimelineDocument{
-      .timeline = s.simulator.run(s.program, {}), .waves = {}, .program = digest(s.program)});
-  const Diagnostics found = replay.check(other);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].message, "the recorded run is of program " + to_hex(digest(s.program)) +
-                                  ", and this is program " + to_hex(digest(other)));
+  try {
+    Replay({.timeline = s.simulator.run().timeline, .waves = {}, .program = digest(s.program)},
+           other, "t.json");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(describe(error), "t.json#/program: expected a timeline of program " +
+                                   to_hex(digest(other)) +
+                                   ", which this model, cluster and plan make, found one of "
+                                   "program " +
+                                   to_hex(digest(s.program)));
+  }
 }
 
 TEST(Replay, ATimelineThatEndsBeforeItStartsIsRefused) {

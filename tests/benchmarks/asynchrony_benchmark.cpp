@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/execution/evaluation.h"
 #include "backends/simulator/simulator.h"
 #include "core/cost/cost_model.h"
 #include "core/methods/catalogue.h"
@@ -66,9 +67,9 @@ Outcome train(const std::vector<std::string>& settings, const Training& training
   const Program p = lower(w, options);
   const auto cost = roofline_cost_model();
   const TaskPrices prices = price(p, w.scenario.plan.mesh, w.scenario.cluster, *cost);
-  CpuBackend backend(w, p, prices, training, {}, data);
-  const TrainingRun run = backend.run();
-  const CpuBackend::Evaluation e = backend.evaluate(2000);
+  CpuBackend backend({w, p, prices, &training, &data});
+  const BackendRun run = backend.run();
+  const ModelEvaluation e = evaluate(w, backend.parameters(), data, 2000);
   const std::size_t tail = std::min<std::size_t>(100, run.losses.size());
   double loss = 0;
   for (std::size_t i = run.losses.size() - tail; i < run.losses.size(); ++i)

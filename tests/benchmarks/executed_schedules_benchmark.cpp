@@ -17,7 +17,7 @@ namespace {
 
 struct Trained {
   Program program;
-  TrainingRun run;
+  BackendRun run;
   Timeline predicted;
   double cpu_seconds = 0;  // of the whole run and all its threads
   Duration step() const {
@@ -66,7 +66,7 @@ Trained train(const Setup& setup) {
   training.rate = 1e-3;
   training.steps = asynchronous ? 3 * setup.steps : setup.steps;
   const testing::SampleNumbers source;
-  CpuBackend backend(w, made.program, prices, training, setup.options, source);
+  CpuBackend backend({w, made.program, prices, &training, &source}, setup.options);
   const std::clock_t before = std::clock();
   made.run = backend.run();
   made.cpu_seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;

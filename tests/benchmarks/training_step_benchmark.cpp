@@ -105,17 +105,18 @@ double quickest_step(const TrainingCase& c, const std::vector<std::string>& sett
   std::stop_source stop;
   CpuOptions options;
   options.record_timeline = false;
-  options.stop = stop.get_token();
+  RunOptions run;
+  run.stop = stop.get_token();
   double best = std::numeric_limits<double>::infinity(), before = cpu_milliseconds();
   const double start = before;
   int steps = 0;
-  options.progress = [&](double) {
+  run.progress = [&](double) {
     const double now = cpu_milliseconds();
     if (++steps > 2) best = std::min(best, now - before);  // the first ones make what is kept
     before = now;
     if (steps > 5 && now - start > seconds * 1e3) stop.request_stop();
   };
-  CpuBackend(work, program, prices, training, options, data).run();
+  CpuBackend({work, program, prices, &training, &data}, options).run(run);
   return best;
 }
 

@@ -70,7 +70,7 @@ class SampleNumbers final : public DataSource {
 struct CpuRun {
   Workload workload;
   Program program;
-  TrainingRun run;
+  BackendRun run;
   std::vector<TrainedTensor> initial, parameters;
 };
 
@@ -91,7 +91,7 @@ inline CpuRun train_on_cpu(const Model& model, std::int64_t devices, const Setti
   const TaskPrices prices = price(made.program, s.plan.mesh, s.cluster, *cost);
   const SampleNumbers source;
   options.poison = true;
-  CpuBackend backend(made.workload, made.program, prices, training, options, source);
+  CpuBackend backend({made.workload, made.program, prices, &training, &source}, options);
   made.initial = backend.parameters();
   made.run = backend.run();
   made.parameters = backend.parameters();

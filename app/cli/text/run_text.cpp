@@ -32,11 +32,24 @@ void write_loss(Out& out, const TrainingReport& r) {
        r.evaluation->samples);
 }
 
+void write_check(Out& out, const TrainingReport& r) {
+  if (r.check.empty()) return;
+  line(out, "check         {}", check_sentence(r));
+  if (!r.checked) return;
+  const CheckReport& c = *r.checked;
+  line(out, "              losses are up to {:.1e} apart, {:.1e} is allowed (of the loss)",
+       c.worst_loss, c.tolerances.loss);
+  line(out,
+       "              parameters are up to {:.1e} apart, {:.1e} is allowed (of a layer's largest)",
+       c.worst_parameter, c.tolerances.parameters);
+}
+
 void write_speed(Out& out, const TrainingReport& r) {
   line(out, "step          {} measured, {} predicted ({})",
        readable_step(r.comparison.measured_step), readable_step(r.comparison.predicted_step),
        signed_percent(r.comparison.step_share()));
-  line(out, "throughput    {:.4g} samples/s", r.run.samples_per_second);
+  if (r.run.samples_per_second > 0)
+    line(out, "throughput    {:.4g} samples/s", r.run.samples_per_second);
   const Result& m = r.measured->result;
   line(out, "utilisation   MFU {} of {} dense, bubble {}, exposed communication {}",
        readable_share(m.mfu), readable(m.peak_flops), readable_share(m.bubble_fraction),
@@ -92,13 +105,24 @@ void write_causes(Out& out, const TrainingReport& r) {
 
 }  // namespace
 
+std::string check_sentence(const TrainingReport& r) {
+  if (!r.checked) return fmt::format("stopped before {} had trained the same", r.check);
+  if (r.checked->agrees()) return fmt::format("{} and {} agree", r.backend, r.check);
+  return fmt::format("{} and {} differ: {}", r.backend, r.check, r.checked->difference);
+}
+
 std::string run_text(const TrainingReport& r) {
   Out out;
   const Result& p = r.predicted->result;
-  line(out, "{} {} on {}; {}{}", r.run.stopped ? "stopped" : "trained", p.model_name,
-       p.cluster_name, r.data,
+  const bool replayed = r.data.empty();
+  line(out, "{} {} on {}; {}{}",
+       replayed        ? "replayed"
+       : r.run.stopped ? "stopped"
+                       : "trained",
+       p.model_name, p.cluster_name, replayed ? "nothing was trained" : r.data,
        r.run.first_step > 0 ? fmt::format(", resumed at step {}", r.run.first_step) : "");
   write_loss(out, r);
+  write_check(out, r);
   if (!r.measured) return out;
   write_speed(out, r);
   write_memory(out, r);

@@ -8,6 +8,7 @@
 
 #include "app/cli/text/scenario_words.h"
 #include "app/cli/verbs/arena.h"
+#include "backends/backends.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
@@ -88,6 +89,8 @@ int run_doctor(const Words& words, Streams& streams) {
   vulkan(out);
   fonts(out);
   display(out);
+  for (const BackendEntry& entry : backends())
+    row(out, true, entry.name, fmt::format("backend: {} It needs {}.", entry.summary, entry.needs));
   deliver(out, words, streams);
   return kDone;
 }
@@ -105,7 +108,7 @@ Verb doctor_verb() {
           .positional = "arena FILE",
           .positional_doc =
               "places the buffers of a CSV file (id,lower,upper,size) in one range of addresses; "
-              "without it: cores, memory, drivers, fonts, display",
+              "without it: cores, memory, drivers, fonts, display, backends",
           .positionals = 2,
           .flags = std::move(flags),
           .examples = {"doctor"},

@@ -87,13 +87,38 @@ class Progress {
   throw Error(Error::Kind::InvalidInput, sentence, {"--" + flag});
 }
 
-void expect_cpu(const Words& words) {
-  const std::string backend = words.choice("backend", {"cpu", "vulkan", "mpi"}, "cpu");
-  if (backend != "cpu")
-    throw Error(Error::Kind::Unsupported,
-                "this program was built without the backend \"" + backend +
-                    "\"; \"cpu\" trains on this machine",
-                {"--backend"});
+// Which backend trains, which one checks it, and the flags that do not go together with them.
+void read_backends(const Words& words, TrainingRequest& request) {
+  request.backend = words.text("backend", "cpu");
+  request.check = words.text("check");
+  request.timeline = words.text("timeline");
+  request.replay = words.text("replay");
+  const auto refuse_beside = [&](const std::string& why, const std::vector<std::string>& flags) {
+    for (const std::string& flag : flags)
+      if (words.has(flag)) refuse_run_flag(flag, why);
+  };
+  if (words.has("replay"))
+    refuse_beside(
+        "expected no --replay beside it, with which nothing is trained",
+        {"backend", "check", "timeline", "checkpoint", "checkpoint-every", "resume", "evaluate"});
+  const BackendEntry& backend = training_backend(request.backend, {"--backend"});
+  if (backend.name != "cpu")
+    refuse_beside(fmt::format("expected --backend cpu beside it, found \"{}\", which does not know "
+                              "it",
+                              backend.name),
+                  {"mode", "threads", "checkpoint", "checkpoint-every", "resume"});
+  if (!backend.measures)
+    refuse_beside(fmt::format("expected a backend that measures time, found \"{}\"; \"cpu\" does",
+                              backend.name),
+                  {"timeline", "trace", "svg"});
+  if (!words.has("check")) return;
+  const BackendEntry& check = training_backend(request.check, {"--check"});
+  if (check.name == backend.name)
+    refuse_run_flag("check", fmt::format("expected another backend than the one that trains, found "
+                                         "\"{}\" twice",
+                                         check.name));
+  refuse_beside("expected no --check beside it, which begins with the first step on both backends",
+                {"resume"});
 }
 
 // --devices N and --memory-limit say what --cluster cpu:N,memory=... says in one word.
@@ -138,9 +163,15 @@ CpuOptions options_of(const Words& words) {
   return options;
 }
 
-void write_pictures(const TrainingReport& report, const Words& words,
+void write_pictures(const TrainingReport& report, const Words& words, Streams& streams,
                     std::shared_ptr<const CostModel> cost) {
-  if (!report.measured) return;
+  if (!report.measured) {
+    for (const char* flag : {"timeline", "trace", "svg"})
+      if (words.has(flag))
+        streams.err << "warning: no step was measured whole, so that " << words.text(flag)
+                    << " was not written\n";
+    return;
+  }
   if (words.has("trace")) write_file(words.text("trace"), trace_event(*report.measured));
   if (!words.has("svg")) return;
   const View& timeline = view("timeline");
@@ -162,8 +193,8 @@ void record(const TrainingReport& report, const RunWords& asked, const Words& wo
 }
 
 int run_run(const Words& words, Streams& streams) {
-  expect_cpu(words);
   TrainingRequest request;
+  read_backends(words, request);
   request.training = training_of(words);
   request.options = options_of(words);
   request.data = words.text("data");
@@ -185,13 +216,14 @@ int run_run(const Words& words, Streams& streams) {
   const InterruptGuard guard;
   std::stop_source stop;
   std::optional<Progress> progress;
-  request.options.stop = stop.get_token();
-  request.options.progress = [&](double) {
+  request.run.stop = stop.get_token();
+  request.run.progress = [&](double) {
     if (interrupted()) stop.request_stop();
     if (progress) progress->update();
   };
+  const bool trains = request.replay.empty();
   TrainingJob job(std::move(request));
-  if (!job.fits()) {
+  if (trains && !job.fits()) {
     streams.err << "not started: " << job.predicted()->result.verdict.sentence << "\n";
     return kNotMet;
   }
@@ -200,10 +232,13 @@ int run_run(const Words& words, Streams& streams) {
   try {
     const TrainingReport report = job.run(words.has("evaluate"), &live);
     progress->finish();
-    write_pictures(report, words, cost ? cost : cost_model(report.predicted->workload.scenario));
-    if (!words.has("no-record")) record(report, asked, words, streams);
+    write_pictures(report, words, streams,
+                   cost ? cost : cost_model(report.predicted->workload.scenario));
+    if (trains && !words.has("no-record")) record(report, asked, words, streams);
     deliver(words.has("json") ? run_document(report) : run_text(report), words, streams);
-    return kDone;
+    if (!report.checked || report.checked->agrees()) return kDone;
+    streams.err << check_sentence(report) << "\n";
+    return kNotMet;
   } catch (const Error& error) {
     progress->finish();
     if (error.kind() != Error::Kind::OutOfMemory) throw;
@@ -222,7 +257,13 @@ Verb run_verb() {
       .flags = with_scenario_flags(
           {{"devices", "N", "on so many virtual devices of this machine, as --cluster cpu:N"},
            {"memory-limit", "SIZE", "hard limit of each device, as 256MiB; else 1 GiB"},
-           {"backend", "NAME", "cpu"},
+           {"backend", "NAME", "cpu (default), or reference: one core, 8-byte numbers, no times"},
+           {"check", "NAME",
+            "trains on that backend too, from the same weights and on the same data; exit 3 when "
+            "they differ, and where"},
+           {"timeline", "FILE", "writes the measured timeline as a document for --replay too"},
+           {"replay", "FILE",
+            "trains nothing: what such a document measured, held against the forecast"},
            {"mode", "MODE",
             "virtual (default): every device as if it had a core of its own; wall: as fast as it "
             "goes"},
@@ -246,7 +287,10 @@ Verb run_verb() {
       .examples = {"run --model mlp-small --devices 2 --set global-batch=64 --set precision=fp32 "
                    "--steps 20 --data random",
                    "run --model gpt-tiny --devices 4 --set pp=4 --set global-batch=8 --set "
-                   "precision=fp32 --steps 4 --data random --json"},
+                   "precision=fp32 --steps 4 --data random --json",
+                   "run --model mlp-small --devices 2 --set pp=2 --set global-batch=8 --set "
+                   "precision=fp32 --set optimizer=momentum --steps 2 --data random --check "
+                   "reference"},
       .run = run_run};
 }
 

@@ -123,9 +123,9 @@ void TrainingSession::work(std::stop_token stop, const TrainingWish& wish,
       apply_training(request.training, words, {"training"});
     request.training.steps = wish.steps;
     request.options.mode = wish.mode;
-    request.options.stop = stop;
+    request.run.stop = stop;
     // Between two steps nothing of the run is under way.
-    request.options.progress = [gate, stop](double) {
+    request.run.progress = [gate, stop](double) {
       std::unique_lock lock(gate->mutex);
       gate->opened.wait(lock, stop, [&] { return !gate->closed; });
     };

@@ -26,15 +26,17 @@ Json categories(const CategoryBytes& bytes) {
   return json;
 }
 
-Json devices(const TrainingRun& run) {
+Json devices(const BackendRun& run) {
   Json list = Json::list();
   for (const DeviceMemory& m : run.memory) {
     Json json = Json::object();
     json.set("rank", m.device.value);
     json.set("peer", m.peer);
     json.set("peak_bytes", m.most.value);
-    json.set("reach_bytes", m.reach.value);
-    json.set("scratch_bytes", m.scratch.value);
+    if (m.reach.value > 0) {
+      json.set("reach_bytes", m.reach.value);
+      json.set("scratch_bytes", m.scratch.value);
+    }
     json.set("categories", categories(m.most_by_category));
     list.push(std::move(json));
   }
@@ -72,26 +74,47 @@ Json residual(const TimelineComparison& c) {
   return json;
 }
 
+// Of losses by step, null where one is no finite number.
+Json losses(const std::vector<double>& by_step) {
+  Json list = Json::list();
+  for (const double loss : by_step) list.push(finite(loss));
+  return list;
+}
+
+Json check_json(const CheckReport& c) {
+  Json json = Json::object();
+  json.set("backend", c.backend);
+  json.set("agrees", c.agrees());
+  if (!c.agrees()) json.set("difference", c.difference);
+  json.set("loss", losses(c.expected));
+  json.set("loss_distance", finite(c.worst_loss));
+  json.set("loss_tolerance", c.tolerances.loss);
+  json.set("parameter_distance", finite(c.worst_parameter));
+  json.set("parameter_tolerance", c.tolerances.parameters);
+  return json;
+}
+
 }  // namespace
 
 std::string run_document(const TrainingReport& report) {
-  const TrainingRun& run = report.run;
-  Json losses = Json::list(), times = Json::list();
-  for (const double loss : run.losses) losses.push(finite(loss));
+  const BackendRun& run = report.run;
+  Json times = Json::list();
   for (const Duration time : run.step_times) times.push(seconds_of(time));
   Json json = Json::object();
   json.set("schema", schema_name(schema("trainyard/run")));
   json.set("digest", to_hex(report.predicted->result.digest));
-  json.set("backend", run.timeline.backend);
-  json.set("data", report.data);
+  json.set("backend", report.backend);
+  if (!report.data.empty()) json.set("data", report.data);
   json.set("steps", static_cast<std::int64_t>(run.losses.size()));
   if (run.first_step > 0) json.set("resumed_at", run.first_step);
   json.set("stopped", run.stopped);
   json.set("skipped", run.skipped);
-  json.set("loss", std::move(losses));
-  json.set("step_seconds", seconds_of(report.step));
-  json.set("step_times", std::move(times));
-  json.set("samples_per_second", run.samples_per_second);
+  json.set("loss", losses(run.losses));
+  if (!run.step_times.empty()) {
+    json.set("step_seconds", seconds_of(report.step));
+    json.set("step_times", std::move(times));
+  }
+  if (run.samples_per_second > 0) json.set("samples_per_second", run.samples_per_second);
   json.set("devices", devices(run));
   if (report.evaluation) {
     Json evaluation = Json::object();
@@ -100,6 +123,7 @@ std::string run_document(const TrainingReport& report) {
     evaluation.set("samples", report.evaluation->samples);
     json.set("evaluation", std::move(evaluation));
   }
+  if (report.checked) json.set("check", check_json(*report.checked));
   if (report.measured) {
     const Json measured = to_json(report.measured->result);
     for (const char* key : {"memory", "breakdown_seconds", "bubble_fraction",

@@ -1,12 +1,17 @@
 #include "app/workspace/runs/training_run.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "app/workspace/runs/median.h"
 #include "app/workspace/scenario/local_cluster.h"
 #include "app/workspace/scenario/run_once.h"
 #include "app/workspace/scenario/workspace.h"
+#include "backends/cpu/execution/evaluation.h"
+#include "backends/recording.h"
+#include "backends/replay.h"
+#include "core/base/digest.h"
 #include "core/result/verdict.h"
 
 namespace trainyard {
@@ -99,9 +104,15 @@ TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request))
   throw_if_errors(check(request_.training));
   const Scenario& scenario = request_.scenario;
   predicted_ =
-      predict_training(scenario, request_.training, request_.cost.get(), request_.options.stop);
+      predict_training(scenario, request_.training, request_.cost.get(), request_.run.stop);
   if (request_.options.mode == RunMode::WallClock) predicted_ = by_wall_clock(predicted_);
-  throw_if_errors(CpuBackend::check(predicted_->workload, predicted_->program, request_.training));
+  if (!request_.replay.empty()) {
+    backend_ = std::make_unique<Replay>(Replay::of_file(request_.replay, predicted_->program));
+    return;
+  }
+  for (const auto& [name, flag] :
+       {std::pair{request_.backend, "--backend"}, {request_.check, "--check"}})
+    if (!name.empty()) throw_if_errors(training_backend(name, {flag}).check(job()));
   if (request_.data.empty()) request_.data = default_data(scenario.model);
   data_ = open_data(request_.data, request_.training.seed);
   throw_if_errors(data_->check(scenario.model));
@@ -110,31 +121,59 @@ TrainingJob::TrainingJob(TrainingRequest request) : request_(std::move(request))
 
 TrainingJob::~TrainingJob() = default;
 
+BackendJob TrainingJob::job() const {
+  return {predicted_->workload, predicted_->program, predicted_->prices, &request_.training,
+          data_.get()};
+}
+
 int TrainingJob::devices() const {
   return static_cast<int>(predicted_->program.devices * predicted_->program.replicas);
 }
 
-TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
+// What was measured beside what was predicted, where a step was measured whole.
+void TrainingJob::measure(TrainingReport& report) const {
   const Experiment& predicted = *predicted_;
+  if (report.run.timeline.spans.size() != predicted.program.instructions.size()) return;
+  const std::unique_ptr<CostModel> own =
+      request_.cost ? nullptr : cost_model(predicted.workload.scenario);
+  report.measured = measured_experiment(predicted, report.run.timeline, report.run.waves,
+                                        own ? *own : *request_.cost);
+  report.comparison =
+      compare(predicted.program, {predicted.timeline, predicted.waves},
+              {report.run.timeline, report.run.waves}, predicted.prices.recompute_share);
+}
+
+TrainingReport TrainingJob::run(bool evaluate, LiveSink* live) {
   CpuOptions options = request_.options;
   options.live = live;
-  backend_ = std::make_unique<CpuBackend>(predicted.workload, predicted.program, predicted.prices,
-                                          request_.training, options, *data_);
   TrainingReport report;
   report.predicted = predicted_;
-  report.run = backend_->run();
-  report.data = std::string(data_->name()) + ": " + data_->provenance();
-  report.step = median(report.run.step_times);
-  if (report.run.timeline.spans.size() == predicted.program.instructions.size()) {
-    const std::unique_ptr<CostModel> own =
-        request_.cost ? nullptr : cost_model(predicted.workload.scenario);
-    report.measured = measured_experiment(predicted, report.run.timeline, report.run.waves,
-                                          own ? *own : *request_.cost);
-    report.comparison =
-        compare(predicted.program, {predicted.timeline, predicted.waves},
-                {report.run.timeline, report.run.waves}, predicted.prices.recompute_share);
+  if (request_.replay.empty()) {
+    backend_ = training_backend(request_.backend, {"--backend"}).open(job(), options);
+    report.data = std::string(data_->name()) + ": " + data_->provenance();
   }
-  if (evaluate) report.evaluation = backend_->evaluate();
+  report.backend = backend_->name();
+  report.check = request_.check;
+
+  Backend* runs = backend_.get();
+  std::unique_ptr<Backend> expected;
+  std::optional<Check> check;
+  if (!request_.check.empty()) {
+    options.live = nullptr, options.checkpoint.clear();  // these are the first backend's
+    expected = training_backend(request_.check, {"--check"}).open(job(), options);
+    runs = &check.emplace(*runs, *expected, tolerances_of(predicted_->workload));
+  }
+  std::optional<Recording> recording;
+  if (!request_.timeline.empty())
+    runs = &recording.emplace(*runs, digest(predicted_->program), request_.timeline);
+  report.run = runs->run(request_.run);
+  if (check) report.checked = check->report();
+
+  report.step = median(report.run.step_times);
+  measure(report);
+  if (evaluate)
+    report.evaluation =
+        trainyard::evaluate(predicted_->workload, backend_->parameters(), *data_, 0);
   return report;
 }
 

@@ -1,5 +1,5 @@
 // A training run as both programs start it: the scenario predicted at op grain, executed for real
-// by the CPU backend, and the two held against each other.
+// by a backend that trains, and the two held against each other.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/cpu_backend.h"
+#include "backends/backends.h"
+#include "backends/check.h"
 #include "core/cost/cost_model.h"
 #include "core/result/experiment.h"
 #include "core/timeline/compare.h"
@@ -18,19 +19,29 @@ namespace trainyard {
 struct TrainingRequest {
   Scenario scenario;  // on a cluster of cpu devices; their memory is the limit
   Training training;
-  CpuOptions options;  // memory_limit is filled
-  std::string data;    // of data_sources(); empty = what the model's family is trained on
-  std::shared_ptr<const CostModel> cost;  // of the prediction; null = cost_model(scenario)
+  std::string backend = "cpu";  // a name of backends()
+  std::string check = {};       // a second backend to hold the run against; empty = none
+  std::string timeline = {};    // file that the measured timeline is written to; empty = none
+  std::string replay = {};      // file of such a timeline, which answers instead of a backend: then
+                                // nothing is trained; empty = none
+  CpuOptions options = {};      // memory_limit is filled
+  RunOptions run = {};
+  std::string data = {};  // of data_sources(); empty = what the model's family is trained on
+  std::shared_ptr<const CostModel> cost = {};  // of the prediction; null = cost_model(scenario)
 };
 
 /// What a run found out. Immutable.
 struct TrainingReport {
-  ExperimentPtr predicted, measured;  // of the same program
-  TrainingRun run;
+  std::string backend;                // that trained, or "replay"
+  ExperimentPtr predicted, measured;  // of the same program; measured is null where no step was
+                                      // measured whole
+  BackendRun run = {};
   TimelineComparison comparison;
   Duration step{};  // median of the run's
-  std::optional<CpuBackend::Evaluation> evaluation;
-  std::string data;  // what it was trained on, in words
+  std::optional<ModelEvaluation> evaluation;
+  std::string data;                    // what it was trained on, in words; empty for a replay
+  std::string check;                   // the second backend; empty = none was asked for
+  std::optional<CheckReport> checked;  // nothing where it was stopped before the check was done
 };
 
 /// What a run of the complete or incomplete scenario is predicted to be, at op grain: a step of a
@@ -57,16 +68,19 @@ class TrainingJob {
   int devices() const;
 
   /// Trains; blocks. evaluate: afterwards, on the data that nothing is trained on. Throws as
-  /// CpuBackend does. The sink in options gets what happens while it does.
+  /// the backend does. The sink gets what happens while the CPU backend trains.
   TrainingReport run(bool evaluate, LiveSink* live);
   /// Of the last run.
   std::vector<TrainedTensor> parameters() const;
 
  private:
+  BackendJob job() const;
+  void measure(TrainingReport&) const;
+
   TrainingRequest request_;
   ExperimentPtr predicted_;
   std::unique_ptr<DataSource> data_;
-  std::unique_ptr<CpuBackend> backend_;
+  std::unique_ptr<Backend> backend_;
 };
 
 }  // namespace trainyard

@@ -185,7 +185,7 @@ class Tuner {
     request.scenario = std::move(scenario);
     request.training = training;
     request.data = request_.data;
-    request.options.stop = request_.options.stop;
+    request.run.stop = request_.options.stop;
     TrainingJob job(std::move(request));
     Evaluation found;
     judge(job.predicted()->result, found);

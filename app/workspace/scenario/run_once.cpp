@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/workspace/scenario/prices.h"
 #include "backends/simulator/simulator.h"
@@ -80,11 +81,10 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
                                          .stop = options.stop});
   const Scenario& complete = workload.scenario;
   experiment->prices = price(experiment->program, complete.plan.mesh, complete.cluster, cost);
-  experiment->timeline =
-      simulate(experiment->program, experiment->prices, RunOptions{.stop = options.stop});
-  for (int d = 0; d < experiment->program.devices; ++d)
-    experiment->waves.push_back(memory_wave(experiment->timeline, experiment->program,
-                                            DeviceId{static_cast<std::uint32_t>(d)}));
+  BackendRun run = Simulator({workload, experiment->program, experiment->prices})
+                       .run({.stop = options.stop, .progress = {}});
+  experiment->timeline = std::move(run.timeline);
+  experiment->waves = std::move(run.waves);
   experiment->result = summarize(workload, options.grain, experiment->program, experiment->prices,
                                  experiment->timeline, experiment->waves, cost);
   state_bands(experiment->result, workload, cost);

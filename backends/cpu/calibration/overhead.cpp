@@ -38,8 +38,8 @@ double executed(const Workload& w) {
   Training training;
   training.steps = kSteps;
   const std::unique_ptr<DataSource> data = open_data("random", 1);
-  CpuBackend backend(w, p, free, training, {}, *data);
-  const TrainingRun run = backend.run();
+  CpuBackend backend({w, p, free, &training, data.get()});
+  const BackendRun run = backend.run();
   double sum = 0;
   int kernels = 0;
   for (std::uint32_t i = 0; i < p.instructions.size(); ++i) {

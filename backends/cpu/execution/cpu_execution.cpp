@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/memory/initial_weights.h"
+#include "backends/cpu/memory/tensor_part.h"
+#include "backends/initial_weights.h"
 #include "core/base/error.h"
 
 namespace trainyard {
@@ -124,7 +125,6 @@ void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
       if (p.owner >= 0) continue;
       int number = layer.model_layer;
       TensorId tensor = p.tensor;
-      std::string name = p.name;
       std::vector<std::int64_t> shape = p.whole_shape;
       const Graph* graph = plan_.layouts[static_cast<std::size_t>(layer.layout)].graph;
       if (!p.tied_to.empty()) {
@@ -135,15 +135,12 @@ void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
               number = first;
               tensor = {t};
               graph = &block.graph;
-              name = block.graph.tensors[t].name;
             }
           first += block.count;
         }
         if (p.transposed) std::swap(shape[0], shape[1]);
       }
-      const auto stream = (static_cast<std::uint64_t>(number) << 16) + tensor.value;
-      std::vector<float> whole = initial_weights(name, shape, is_before_relu(*graph, tensor),
-                                                 Random(training_.seed, stream));
+      std::vector<float> whole = initial_weights(*graph, tensor, shape, number, training_.seed);
       if (p.transposed && !p.tied_to.empty()) whole = transposed(whole, shape[0], shape[1]);
       set_parameter(device, at, l, p, whole);
     }

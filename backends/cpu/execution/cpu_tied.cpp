@@ -5,7 +5,7 @@
 #include <map>
 
 #include "backends/cpu/execution/cpu_execution.h"
-#include "backends/cpu/memory/initial_weights.h"
+#include "backends/cpu/memory/tensor_part.h"
 
 namespace trainyard {
 namespace {

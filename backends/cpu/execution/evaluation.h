@@ -3,13 +3,15 @@
 
 #include <vector>
 
+#include "backends/backend.h"
 #include "backends/cpu/cpu_run.h"
 #include "core/lowering/lower.h"
 #include "core/training/data_source.h"
 
 namespace trainyard {
 
-/// most_samples: 0 = all of the source's evaluation part, in batches of 100; a rest is left out.
+/// Evaluates those parameters on the source's evaluation part, in batches of 100; a last batch that
+/// is not full is left out. most_samples: 0 = all of that part.
 ModelEvaluation evaluate(const Workload&, const std::vector<TrainedTensor>&, const DataSource&,
                          std::int64_t most_samples);
 

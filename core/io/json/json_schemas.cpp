@@ -808,30 +808,50 @@ Json residual_schema() {
                                            {"over_time", real()}}))}});
 }
 
+Json check_schema() {
+  return described(
+      object(
+          {{"backend", described(text(), "whose results are the expected ones")},
+           {"agrees", truth()},
+           {"difference", described(text(), "the first one, in words"), false},
+           {"loss", described(Json::object(), "expected, by update")},
+           {"loss_distance", described(Json::object(),
+                                       "the largest, as a share of the expected loss; null where "
+                                       "it is no finite number")},
+           {"loss_tolerance", real()},
+           {"parameter_distance",
+            described(Json::object(),
+                      "the largest, as a share of the largest parameter of its "
+                      "layer; null where it is no finite number")},
+           {"parameter_tolerance", real()}}),
+      "the same training on a second backend; absent where it was stopped before it was done");
+}
+
 Json run_schema() {
   return document(
       "trainyard/run",
       object(
           {schema_member("trainyard/run"),
            {"digest", text()},
-           {"backend", text()},
-           {"data", text()},
+           {"backend", described(text(), "that trained; replay: nothing was trained")},
+           {"data", text(), false},
            {"steps", described(whole(), "updates done, resumed ones included")},
            {"resumed_at", whole(), false},
            {"stopped", truth()},
            {"skipped", described(whole(), "updates whose gradients had overflowed")},
            {"loss", described(Json::object(), "by update; null where it is no finite number")},
-           {"step_seconds", described(real(), "median")},
-           {"step_times", list_of(real())},
-           {"samples_per_second", real()},
+           {"step_seconds", described(real(), "median; absent where no time is measured"), false},
+           {"step_times", list_of(real()), false},
+           {"samples_per_second", real(), false},
            {"devices", list_of(object({{"rank", whole()},
                                        {"peer", whole()},
                                        {"peak_bytes", whole()},
-                                       {"reach_bytes", whole()},
-                                       {"scratch_bytes", whole()},
+                                       {"reach_bytes", whole(), false},
+                                       {"scratch_bytes", whole(), false},
                                        {"categories", named_bytes()}}))},
            {"evaluation",
             object({{"loss", real()}, {"accuracy", real(), false}, {"samples", whole()}}), false},
+           {"check", check_schema(), false},
            {"memory", memory_schema(), false},
            {"breakdown_seconds", breakdown_schema(), false},
            {"bubble_fraction", real(), false},

@@ -1,0 +1,65 @@
+#include "backends/backends.h"
+
+#include <fmt/format.h>
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/reference/reference_backend.h"
+#include "backends/simulator/simulator.h"
+#include "core/base/nearest.h"
+
+namespace trainyard {
+namespace {
+
+constexpr BackendEntry kBackends[] = {
+    {.name = "simulator",
+     .summary = "Prices every instruction by the cost model and says what would run when.",
+     .needs = "a program and its prices",
+     .trains = false,
+     .measures = true,
+     .check = Simulator::check,
+     .open = [](const BackendJob& job, const CpuOptions&) -> std::unique_ptr<Backend> {
+       return std::make_unique<Simulator>(job);
+     }},
+    {.name = "cpu",
+     .summary = "Trains on this machine's cores, fast, on virtual devices with a memory each.",
+     .needs = "a program at op grain, training and data",
+     .trains = true,
+     .measures = true,
+     .check = CpuBackend::check,
+     .open = [](const BackendJob& job, const CpuOptions& options) -> std::unique_ptr<Backend> {
+       return std::make_unique<CpuBackend>(job, options);
+     }},
+    {.name = "reference",
+     .summary = "Trains on one core in 8-byte numbers, slow and exact; measures no time.",
+     .needs = "a program at op grain without tp, cp and ep, sgd or momentum at a constant rate, "
+              "and data",
+     .trains = true,
+     .measures = false,
+     .check = ReferenceBackend::check,
+     .open = [](const BackendJob& job, const CpuOptions&) -> std::unique_ptr<Backend> {
+       return std::make_unique<ReferenceBackend>(job);
+     }}};
+
+}  // namespace
+
+std::span<const BackendEntry> backends() { return kBackends; }
+
+const BackendEntry& training_backend(std::string_view name, const Place& place) {
+  std::vector<std::string_view> names;
+  for (const BackendEntry& entry : backends()) {
+    if (entry.trains) names.push_back(entry.name);
+    if (entry.name != name) continue;
+    if (entry.trains) return entry;
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("expected a backend that trains, found \"{}\", which trains nothing; "
+                            "\"trainyard simulate\" runs it",
+                            name),
+                place);
+  }
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("expected {}, found \"{}\"{}", fmt::join(names, " or "), name,
+                          did_you_mean(name, names)),
+              place);
+}
+
+}  // namespace trainyard

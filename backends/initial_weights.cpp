@@ -1,0 +1,52 @@
+#include "backends/initial_weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/random.h"
+#include "core/model/ops.h"
+
+namespace trainyard {
+namespace {
+
+/// Whether a ReLU reads the product or convolution with that parameter, at once or after a norm.
+bool is_before_relu(const Graph& graph, TensorId parameter) {
+  const auto reads = [](const Node& node, TensorId tensor) {
+    return std::find(node.inputs.begin(), node.inputs.end(), tensor) != node.inputs.end();
+  };
+  for (const Node& product : graph.nodes) {
+    if (product.inputs.size() < 2 || product.inputs[1] != parameter) continue;
+    TensorId made = product.outputs[0];
+    for (const Node& node : graph.nodes) {  // in the order in which they run
+      if (!reads(node, made)) continue;
+      if (node.op == &relu()) return true;
+      if (node.op == &batch_norm() && node.inputs[0] == made) made = node.outputs[0];
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<float> initial_weights(const Graph& graph, TensorId tensor,
+                                   std::span<const std::int64_t> shape, int layer,
+                                   std::uint64_t seed) {
+  std::int64_t elements = 1;
+  for (std::int64_t d : shape) elements *= d;
+  std::vector<float> values(static_cast<std::size_t>(elements));
+  if (shape.size() < 2) {
+    const bool bias = graph[tensor].name.ends_with("bias");
+    std::fill(values.begin(), values.end(), bias ? 0.0f : 1.0f);
+    return values;
+  }
+  const std::int64_t inputs =
+      shape.size() == 4 ? shape[1] * shape[2] * shape[3] : shape[shape.size() - 2];
+  const double size =
+      std::sqrt((is_before_relu(graph, tensor) ? 6.0 : 1.0) / static_cast<double>(inputs));
+  const Random random(seed, (static_cast<std::uint64_t>(layer) << 16) + tensor.value);
+  for (std::size_t e = 0; e < values.size(); ++e)
+    values[e] = static_cast<float>(size * (2 * random.uniform(e) - 1));
+  return values;
+}
+
+}  // namespace trainyard

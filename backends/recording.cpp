@@ -1,0 +1,16 @@
+#include "backends/recording.h"
+
+#include "core/io/bytes/files.h"
+#include "core/io/documents/timeline_json.h"
+
+namespace trainyard {
+
+BackendRun Recording::run(const RunOptions& options) {
+  BackendRun run = answers_.run(options);
+  if (!run.timeline.spans.empty())
+    write_file_atomically(
+        path_, write_timeline({.timeline = run.timeline, .waves = run.waves, .program = program_}));
+  return run;
+}
+
+}  // namespace trainyard

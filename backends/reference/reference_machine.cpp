@@ -1,0 +1,125 @@
+#include "backends/reference/reference_machine.h"
+
+#include <map>
+
+#include "backends/reference/execution.h"
+#include "backends/reference/schedule.h"
+
+namespace trainyard {
+namespace {
+
+void add_error(Diagnostics& found, std::string message, std::string place, std::string fix = {}) {
+  found.push_back(
+      {Diagnostic::Severity::Error, std::move(message), {std::move(place)}, std::move(fix)});
+}
+
+void check_divided(const Workload& w, Diagnostics& found) {
+  const Binding& b = w.layout.binding;
+  for (const auto& [degree, name] : {std::pair{b.tp, "tp"}, {b.cp, "cp"}, {b.ep, "ep"}})
+    if (degree > 1)
+      add_error(found,
+                "the reference executes whole tensors, found " + std::string(name) + "=" +
+                    std::to_string(degree),
+                "plan#/mesh/" + std::string(name), std::string(name) + "=1");
+}
+
+void check_model(const Workload& w, Diagnostics& found) {
+  const Model& model = w.scenario.model;
+  const Graph& last = model.blocks.back().graph;
+  if (!last[last.output].shape.empty())
+    add_error(found,
+              "the reference trains models that end in a loss, found the output " +
+                  last[last.output].name + " " + to_text(last[last.output].shape),
+              "model#/blocks");
+  std::map<std::string, std::size_t> stage_of;  // of each block's first layer
+  for (std::size_t s = 0; s < w.runs.size(); ++s)
+    for (const Workload::Run& run : w.runs[s])
+      stage_of.try_emplace(
+          model.blocks[static_cast<std::size_t>(w.bodies[static_cast<std::size_t>(run.body)].block)]
+              .name,
+          s);
+  for (const Block& block : model.blocks) {
+    if (block.graph.side_input.valid())
+      add_error(found,
+                "the reference executes layers of one input, found the second input " +
+                    block.graph[block.graph.side_input].name + " of " + block.name,
+                "model#/blocks/" + block.name);
+    for (const Tensor& t : block.graph.tensors)
+      if (!t.tied_to.empty() &&
+          stage_of[t.tied_to.substr(0, t.tied_to.find('/'))] != stage_of[block.name])
+        add_error(found,
+                  block.name + "/" + t.name + " shares its weights with " + t.tied_to +
+                      " on another stage, and no instruction adds their gradients",
+                  "model#/blocks/" + block.name, "pp=1");
+  }
+}
+
+void check_program(const Program& p, Diagnostics& found) {
+  for (const Task& task : p.tasks) {
+    if (is_host(task.kind)) {
+      add_error(found, "offload is simulated, not executed: its devices are already the host's own",
+                "plan#/choices/offload", "offload=none");
+      return;
+    }
+    if (task.kind != TaskKind::Compute || task.phase == Phase::Update || task.node.valid())
+      continue;
+    add_error(found,
+              "expected a program at op grain, found an instruction of no op: " +
+                  std::string(p.name(task.name)),
+              "program");
+    return;
+  }
+}
+
+// Waves that write the same version hold weights of their own; to train one model they would have
+// to meet, and a program has no instruction for that.
+void check_waves(const Program& p, Diagnostics& found) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<int, int>> wrote;  // wave by version
+  for (const Stream& stream : p.streams)
+    for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {
+      const Task& task = p.task(InstructionId{i});
+      if (task.kind != TaskKind::Compute || task.phase != Phase::Update) continue;
+      const Instruction& in = p.instructions[i];
+      auto& by_version = wrote[{task.stage.value, stream.device.value}];
+      if (by_version.try_emplace(in.weights, in.wave).first->second == in.wave) continue;
+      add_error(found,
+                "the waves of stage " + std::to_string(task.stage.value) +
+                    " hold weights of their own, and no instruction averages them",
+                describe(p, {i}));
+      return;
+    }
+}
+
+}  // namespace
+
+Diagnostics ReferenceMachine::check(const Workload& w, const Program& p) {
+  Diagnostics found = verify(p);
+  if (p.stages != static_cast<int>(w.runs.size()))
+    add_error(found,
+              "expected a program of the workload's " + std::to_string(w.runs.size()) +
+                  " stages, found one of " + std::to_string(p.stages),
+              "program");
+  if (narrow(w.layout.precision.math))
+    add_error(found,
+              "the reference computes every product in 8-byte numbers, found casts to " +
+                  std::string(to_string(w.layout.precision.math)),
+              "plan#/choices", "precision=bf16");
+  check_divided(w, found);
+  check_model(w, found);
+  check_program(p, found);
+  check_waves(p, found);
+  return found;
+}
+
+ReferenceMachine::ReferenceMachine(const Workload& w, const Program& p) {
+  throw_if_errors(check(w, p));
+  schedule_ = std::make_unique<const ReferenceSchedule>(w, p);
+}
+
+ReferenceMachine::~ReferenceMachine() = default;
+
+ReferenceRun ReferenceMachine::run(const ReferenceOptions& options) const {
+  return ReferenceExecution(*schedule_, options).run();
+}
+
+}  // namespace trainyard
