@@ -7,8 +7,10 @@
 #include <cmath>
 #include <iterator>
 #include <type_traits>
+#include <utility>
 
 #include "core/base/nearest.h"
+#include "core/model/ops.h"
 #include "core/program/program_fields.h"
 
 namespace trainyard {
@@ -98,6 +100,12 @@ class FieldWriter {
   template <class T>
   void operator()(std::string_view key, const T& value) {
     tokens.push_back(text(key, value));
+  }
+  // The number of a kernel is that of one binary only, and its name is not.
+  void operator()(std::string_view key, const std::int16_t& value) {
+    if (key != "kernel") return tokens.push_back(text(key, value));
+    const std::string name = kernel_name(value);
+    tokens.push_back(name.empty() ? "" : fmt::format("{}={}", key, quoted(name)));
   }
 
   std::vector<std::string> tokens;
@@ -306,6 +314,8 @@ class ProgramLineReader {
       if (found == words.end())
         refuse(token.value_column, fmt::format("one of {}", fmt::join(words, ", ")), token.value);
       value = static_cast<T>(found - words.begin());
+    } else if constexpr (std::is_same_v<T, std::int16_t>) {
+      token.key == "kernel" ? read_kernel(token, value) : read_number(token, value);
     } else if constexpr (std::is_same_v<T, Duration>) {
       Token number = token;
       if (!token.value.ends_with("ns"))
@@ -319,6 +329,20 @@ class ProgramLineReader {
     } else {
       read_number(token, value.value);
     }
+  }
+
+  void read_kernel(const Token& token, std::int16_t& value) {
+    static const std::vector<std::string> names = [] {
+      std::vector<std::string> all;
+      for (std::int16_t k = 0; !kernel_name(k).empty(); ++k) all.push_back(kernel_name(k));
+      return all;
+    }();
+    const std::string name = unquoted(token);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      refuse(token.value_column, "an op and its pass, as \"matmul forward\"", name,
+             did_you_mean(name, names));
+    value = static_cast<std::int16_t>(found - names.begin());
   }
 
   template <class T>
@@ -373,8 +397,11 @@ std::uint32_t size_of(const std::vector<T>& list) {
 
 class ProgramReader {
  public:
-  void line(ProgramLineReader& in) {
+  void line(ProgramLineReader& in, std::size_t number) {
     const std::string_view word = in.word();
+    if (word == "buffer") buffers_.push_back(number);
+    if (word == "task") tasks_.push_back(number);
+    if (word == "do") instructions_.push_back(number);
     if (!begun_ && word != "program") in.refuse_word("\"program\" in the first line");
     if (word == "program" && !begun_) {
       begun_ = true;
@@ -409,6 +436,22 @@ class ProgramReader {
 
   Program take() { return std::move(p_); }
   bool begun() const { return begun_; }
+  /// Names the line of what a diagnostic of verify() names by its index.
+  Place line_of(const Diagnostic& d, const Place& text) const {
+    for (const auto& [word, lines] :
+         {std::pair<std::string_view, const std::vector<std::size_t>&>{"program task ", tasks_},
+          {"program buffer ", buffers_},
+          {"program instruction ", instructions_}}) {
+      const std::string& place = d.place.text;
+      std::size_t index = 0;
+      if (!place.starts_with(word)) continue;
+      const auto read =
+          std::from_chars(place.data() + word.size(), place.data() + place.size(), index);
+      if (read.ec == std::errc() && index < lines.size())
+        return {fmt::format("{}:{}: {}", text.text, lines[index], place.substr(8))};
+    }
+    return {fmt::format("{}: {}", text.text, d.place.text)};
+  }
   Names& names() { return p_.names; }
 
  private:
@@ -428,13 +471,11 @@ class ProgramReader {
 
   Program p_;
   bool begun_ = false;
+  std::vector<std::size_t> buffers_, tasks_, instructions_;  // the line of each, by index
 };
 
-}  // namespace
-
-std::string to_text(const Program& program) { return Writer(program).run(); }
-
-Program parse_program(std::string_view text, const Place& place) {
+/// Reads all lines; the program is in the reader then.
+ProgramReader read_lines(std::string_view text, const Place& place) {
   ProgramReader reader;
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -442,12 +483,29 @@ Program parse_program(std::string_view text, const Place& place) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (content.ends_with('\r')) content.remove_suffix(1);
     ProgramLineReader in(content, line, place, reader.names());
-    if (!in.word().empty()) reader.line(in);
+    if (!in.word().empty()) reader.line(in, line);
   }
   if (!reader.begun())
     throw Error(Error::Kind::InvalidInput,
                 "expected \"program\" in the first line, found an empty text", place);
-  return reader.take();
+  return reader;
+}
+
+}  // namespace
+
+std::string to_text(const Program& program) { return Writer(program).run(); }
+
+Program parse_program(std::string_view text, const Place& place) {
+  return read_lines(text, place).take();
+}
+
+Program parse_valid_program(std::string_view text, const Place& place) {
+  ProgramReader reader = read_lines(text, place);
+  Program program = reader.take();
+  Diagnostics found = verify(program);
+  for (Diagnostic& d : found) d.place = reader.line_of(d, place);
+  throw_if_errors(found);
+  return program;
 }
 
 }  // namespace trainyard

@@ -1,5 +1,7 @@
-// The text form of a program, for people, tests and bug reports: one entry a line, fields as
-// key=value, defaults left out.
+// The text form of a program, for people, tests and bug reports: one entry per line, fields as
+// key=value, defaults left out. "trainyard simulate" writes it with --program-out and simulates it
+// with
+// --program.
 //
 //   program devices=2 stages=2 microbatches=4
 //   buffer name="activations" stage=0 category=activations bytes=1024
@@ -28,5 +30,8 @@ std::string to_text(const Program&);
 /// lines and what follows a "#" count for nothing. Throws Error{InvalidInput} with line, column,
 /// expected and found; whether the program makes sense is for verify() to say.
 Program parse_program(std::string_view, const Place& = {"program"});
+/// Reads a program that makes sense too. Throws Error{InvalidInput} with all that verify() finds
+/// wrong, each with the line of the task, buffer or instruction that it is about.
+Program parse_valid_program(std::string_view, const Place& = {"program"});
 
 }  // namespace trainyard

@@ -63,6 +63,22 @@ class Verifier {
           p_.devices, p_.stages, p_.replicas, p_.shard);
   }
 
+  // What a cost model may take for granted.
+  void check_work(const std::string& place, const WorkCount& w) {
+    const Work& work = w.work;
+    if (work.flops.value < 0 || work.read.value < 0 || work.written.value < 0)
+      add(place, "expected works of no fewer than 0 flops and bytes, found {}, {} and {}",
+          work.flops.value, work.read.value, work.written.value);
+    if (work.m < 0 || work.n < 0 || work.k < 0 || work.count < 0 || w.count < 0)
+      add(place,
+          "expected sizes and counts of no less than 0, found m={} n={} k={} products={} "
+          "count={}",
+          work.m, work.n, work.k, work.count, w.count);
+    if (!(work.fill > 0 && work.fill <= 1))
+      add(place, "expected works that fill more than 0 and at most 1 of a device, found {}",
+          work.fill);
+  }
+
   void check_tables() {
     for (std::size_t i = 0; i < p_.tasks.size(); ++i) {
       const Task& task = p_.tasks[i];
@@ -74,6 +90,10 @@ class Verifier {
       check_slice(place, "effects", task.first_effect, task.effects, p_.effects);
       if (task.bytes.value < 0) add(place, "{} bytes are negative", task.bytes.value);
       if (task.repeats < 1) add(place, "expected at least one repeat, found {}", task.repeats);
+      for (std::size_t w = task.first_work; w < p_.works.size(); ++w) {
+        if (w >= std::size_t{task.first_work} + task.works) break;
+        check_work(place, p_.works[w]);
+      }
     }
     for (std::size_t i = 0; i < p_.buffers.size(); ++i) {
       const Buffer& buffer = p_.buffers[i];

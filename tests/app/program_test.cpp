@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/cli/text/scenario_words.h"
 #include "app/cli/verb.h"
 #include "core/base/error.h"
 #include "core/io/json/json.h"
@@ -159,6 +160,29 @@ TEST(Program, AMeasuredTimelineIsReplayed) {
   EXPECT_EQ(other.exit, kWrongInput);
   EXPECT_EQ(other.err.rfind("t.json#/program: expected a timeline of program ", 0), 0U)
       << other.err;
+}
+
+TEST(Program, APrintedProgramIsEditedAndSimulated) {
+  const TemporaryFolder folder;
+  const std::string simulate =
+      "simulate --model gpt-tiny --cluster cpu:2 --set pp=2 --set "
+      "global-batch=8 --quiet --json";
+  const Json plan = parse_json(trainyard(simulate + " --program-out p.txt", folder).out, "result");
+  const Json text = parse_json(trainyard(simulate + " --program p.txt", folder).out, "result");
+  EXPECT_EQ(*text.find("step_seconds"), *plan.find("step_seconds"));
+  EXPECT_EQ(*text.find("memory"), *plan.find("memory"));
+  const std::string path = (folder.path() / "p.txt").string();
+  std::string edited = file_text(path);
+  edited.replace(edited.find("do task=0"), 9, "do task=999");
+  write_file(path, edited);
+  const Ran wrong = trainyard(simulate + " --program p.txt", folder);
+  EXPECT_EQ(wrong.exit, kWrongInput);
+  EXPECT_NE(wrong.err.find(": task 999 lies outside the "), std::string::npos) << wrong.err;
+  EXPECT_EQ(wrong.err.rfind("p.txt:", 0), 0U) << wrong.err;
+  const Ran other = trainyard(
+      "simulate --model gpt-tiny --cluster cpu:2 --set pp=2 --set global-batch=4 --program p.txt",
+      folder);
+  EXPECT_EQ(other.exit, kWrongInput);
 }
 
 TEST(Program, ReadmeHoldsTheTableOfMethods) {

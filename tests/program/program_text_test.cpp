@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "core/model/ops.h"
 #include "tests/support/programs.h"
 
 namespace trainyard {
@@ -104,6 +105,42 @@ TEST(ProgramText, RefusalsSayLineColumnExpectedAndFound) {
   EXPECT_EQ(program_refusal("program\ntask\nwork flops=inf"),
             "program:3:12: expected a number, found \"inf\"");
   EXPECT_EQ(program_refusal("program =3"), "program:1:9: expected a word, found \"=\"");
+}
+
+TEST(ProgramText, KernelsAreNamed) {
+  Program program = pipeline({.devices = 1, .microbatches = 1});
+  WorkCount work;
+  work.work.kernel = *find_kernel("matmul forward");
+  program.works.push_back(work);
+  program.tasks[0].first_work = 0, program.tasks[0].works = 1;
+  EXPECT_NE(to_text(program).find("  work kernel=\"matmul forward\"\n"), std::string::npos)
+      << to_text(program);
+  EXPECT_EQ(program_refusal("program\ntask\nwork kernel=\"matmul foward\""),
+            "program:3:13: expected an op and its pass, as \"matmul forward\", found \"matmul "
+            "foward\"; did you mean \"matmul forward\"?");
+}
+
+TEST(ProgramText, WhatMakesNoSenseIsSaidWithItsLine) {
+  const auto wrong = [](std::string_view text) {
+    try {
+      parse_valid_program(text, {"p.txt"});
+    } catch (const Error& e) {
+      return std::string(describe(e));
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(wrong("program\n\ntask stage=0\nstream device=0 name=\"x\"\n  do task=7"),
+            "p.txt:5: instruction 0: task 7 lies outside the 1 there are");
+  EXPECT_EQ(wrong("program\ntask stage=0\ntask stage=4"),
+            "p.txt:3: task 1: expected a stage below 1, found 4");
+  EXPECT_EQ(
+      wrong("program\ntask stage=0\n  work fill=0"),
+      "p.txt:2: task 0: expected works that fill more than 0 and at most 1 of a device, found "
+      "0");
+  EXPECT_EQ(wrong("program\nbuffer stage=0 bytes=-1"), "p.txt:2: buffer 0: -1 bytes are negative");
+  EXPECT_EQ(
+      wrong("program\nbuffers"),
+      "p.txt:2:1: expected buffer, part, task, work, effect, stream or do, found \"buffers\"");
 }
 
 TEST(ProgramText, AnyProgramReadsBackToItsDigest) {

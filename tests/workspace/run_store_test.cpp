@@ -28,20 +28,20 @@ namespace fs = std::filesystem;
 
 // A fresh empty folder, removed again; in memory where there is such a place, because every change
 // waits for the disk.
-class Place {
+class StoreFile {
  public:
-  Place() {
+  StoreFile() {
     const bool memory = access("/dev/shm", W_OK) == 0;
     const fs::path parent = memory ? fs::path("/dev/shm") : fs::temp_directory_path();
     std::string path = (parent / "trainyard-runs-XXXXXX").string();
     folder_ = mkdtemp(path.data());
   }
-  ~Place() {
+  ~StoreFile() {
     std::error_code ignored;
     fs::remove_all(folder_, ignored);
   }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  StoreFile(const StoreFile&) = delete;
+  StoreFile& operator=(const StoreFile&) = delete;
   std::string file(const char* name = "runs.sqlite") const { return (folder_ / name).string(); }
 
  private:
@@ -78,7 +78,7 @@ std::string refusal(const std::function<void()>& doing) {
 }
 
 TEST(RunStore, GivesBackWhatWasPutIn) {
-  const Place place;
+  const StoreFile place;
   RecordedRun run = run_named("gpt-tiny on cpu:4");
   run.entry.note = "\"quoted\", 50 % of _all_, größer\nsecond line";
   run.entry.tags = {"baseline", "good"};
@@ -94,7 +94,7 @@ TEST(RunStore, GivesBackWhatWasPutIn) {
 }
 
 TEST(RunStore, MakesItsFolderAndNewestComesFirst) {
-  const Place place;
+  const StoreFile place;
   RunStore store(place.file("a/b/runs.sqlite"));
   for (const char* name : {"first", "second", "third"}) store.add(run_named(name));
   const std::vector<RunEntry> list = store.list();
@@ -104,7 +104,7 @@ TEST(RunStore, MakesItsFolderAndNewestComesFirst) {
 }
 
 TEST(RunStore, WhatIsNotKnownStaysUnknown) {
-  const Place place;
+  const StoreFile place;
   RunStore store(place.file());
   RecordedRun run = run_named("nothing measured");
   run.entry.loss = std::numeric_limits<double>::infinity();
@@ -116,7 +116,7 @@ TEST(RunStore, WhatIsNotKnownStaysUnknown) {
 }
 
 TEST(RunStore, NotesAndTagsChange) {
-  const Place place;
+  const StoreFile place;
   RunStore store(place.file());
   const std::int64_t id = store.add(run_named("one"));
   store.set_note(id, "the one to beat");
@@ -131,7 +131,7 @@ TEST(RunStore, NotesAndTagsChange) {
 }
 
 TEST(RunStore, ANumberIsNotGivenTwice) {
-  const Place place;
+  const StoreFile place;
   RunStore store(place.file());
   store.add(run_named("one"));
   store.remove(store.add(run_named("two")));
@@ -139,7 +139,7 @@ TEST(RunStore, ANumberIsNotGivenTwice) {
 }
 
 TEST(RunStore, SaysWhatIsWrong) {
-  const Place place;
+  const StoreFile place;
   RunStore store(place.file());
   EXPECT_EQ(refusal([&] { store.remove(7); }), "no run has the number 7; the list is empty");
   store.add(run_named("one"));
@@ -153,7 +153,7 @@ TEST(RunStore, SaysWhatIsWrong) {
 }
 
 TEST(RunStore, OtherFilesAreRefusedAndKept) {
-  const Place place;
+  const StoreFile place;
   std::ofstream(place.file("text")) << "This is no database, but it is long enough to look at.";
   EXPECT_EQ(refusal([&] { RunStore store(place.file("text")); }),
             "expected a run list, found another file");
@@ -167,7 +167,7 @@ TEST(RunStore, OtherFilesAreRefusedAndKept) {
 }
 
 TEST(RunStore, ANewerListIsRefused) {
-  const Place place;
+  const StoreFile place;
   {
     RunStore store(place.file());
   }
@@ -201,7 +201,7 @@ std::string lower(std::string text) {
 
 TEST(RunStore, SearchFindsWhatANaiveSearchFinds) {
   const bool held = rc::check([] {
-    const Place place;
+    const StoreFile place;
     RunStore store(place.file());
     std::vector<std::string> notes;
     const auto count = *rc::gen::inRange(0, 6);
@@ -228,7 +228,7 @@ TEST(RunStore, SearchFindsWhatANaiveSearchFinds) {
 }
 
 TEST(RunStore, EveryWordMustBeThereAndTagsAreExact) {
-  const Place place;
+  const StoreFile place;
   RunStore store(place.file());
   RecordedRun run = run_named("gpt-tiny on cpu:4");
   run.entry.tags = {"good-start"};
@@ -253,7 +253,7 @@ TEST(RunStore, EveryWordMustBeThereAndTagsAreExact) {
 // A list kept in memory beside it: after any walk both say the same.
 TEST(RunStore, FollowsANaiveListThroughAnyWalk) {
   const bool held = rc::check([] {
-    const Place place;
+    const StoreFile place;
     auto store = std::make_unique<RunStore>(place.file());
     std::map<std::int64_t, RunEntry> naive;
     std::int64_t next = 1;
@@ -319,7 +319,7 @@ int outcome_of(pid_t child) {
 }
 
 TEST(RunStore, SeveralProcessesLoseNothing) {
-  const Place place;
+  const StoreFile place;
   constexpr int kProcesses = 3, kRuns = 8;
   std::vector<pid_t> children;
   for (int p = 0; p < kProcesses; ++p)
@@ -339,7 +339,7 @@ TEST(RunStore, SeveralProcessesLoseNothing) {
 
 // Whatever was told to be recorded is there, however the process ended.
 TEST(RunStore, NothingConfirmedIsLostToAKill) {
-  const Place place;
+  const StoreFile place;
   for (int round = 0; round < 4; ++round) {
     int confirmed[2];
     ASSERT_EQ(pipe(confirmed), 0);

@@ -1,11 +1,15 @@
 // estimate and simulate: the answer to "will it fit, how fast is it, and why".
+#include <optional>
 #include <ostream>
 
 #include "app/cli/text/result_text.h"
 #include "app/cli/text/scenario_words.h"
 #include "app/workspace/scenario/workspace.h"
+#include "core/base/error.h"
 #include "core/exporters/trace_event.h"
+#include "core/io/bytes/files.h"
 #include "core/io/documents/result_json.h"
+#include "core/program/program_text.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/view_data.h"
 
@@ -44,12 +48,22 @@ int run_estimate(const Words& words, Streams& streams) {
 
 int run_simulate(const Words& words, Streams& streams) {
   words.choice("grain", {"order", "op"}, "order");  // refused before anything is read
+  for (const char* flag : {"grain", "order"})
+    if (words.has("program") && words.has(flag))
+      throw Error(Error::Kind::InvalidInput,
+                  "expected no --program beside it, which says this itself",
+                  {"--" + std::string(flag)});
   Scenario scenario = open_scenario(words, streams);
   const std::shared_ptr<const CostModel> costs = open_costs(words, scenario);
+  std::optional<Program> edited;
+  if (words.has("program"))
+    edited = parse_valid_program(read_file(words.text("program")), {words.text("program")});
   const ExperimentPtr experiment =
-      simulate(scenario, {.grain = grain_word(words, scenario),
+      simulate(scenario, {.grain = edited ? Grain::Order : grain_word(words, scenario),
+                          .program = edited ? &*edited : nullptr,
                           .cost = costs.get(),
                           .micro_batch_given = micro_batch_given(words)});
+  if (words.has("program-out")) write_file(words.text("program-out"), to_text(experiment->program));
   if (words.has("trace")) write_file(words.text("trace"), trace_event(*experiment));
   if (words.has("svg")) {
     const View& timeline = view("timeline");
@@ -78,11 +92,17 @@ Verb simulate_verb() {
           "Lowers and simulates one step: verdict with fixes, step time, utilisation, memory.",
       .flags = answer_flags(
           {grain_flag(),
+           {"program", "FILE",
+            "simulates this program instead of the plan's own, at the plan's prices: what "
+            "--program-out wrote, edited"},
+           {"program-out", "FILE", "writes the program that was simulated as text too"},
            {"trace", "FILE", "writes the timeline for ui.perfetto.dev and chrome://tracing too"},
            {"svg", "FILE", "writes the timeline as a picture too"}}),
       .examples = {"simulate --model llama-3-70b --cluster h100-sxm:1024 --set tp=8 --set pp=4 "
                    "--set global-batch=1024 --set seq=8192",
-                   "simulate --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --grain op --json"},
+                   "simulate --model llama-3-8b --cluster h100-sxm:8 --set tp=8 --grain op --json",
+                   "simulate --model gpt-tiny --cluster cpu:2 --set pp=2 --set global-batch=8 "
+                   "--program-out program.txt"},
       .run = run_simulate};
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "app/workspace/scenario/prices.h"
 #include "backends/simulator/simulator.h"
@@ -53,6 +55,59 @@ void refuse_giants(const Workload& workload, Grain grain, int steps) {
 // simulates the plan again and again, and has to stay quick.
 constexpr double kMostByItself = 2e6;
 
+Grain grain_of(const Program& program) {
+  const bool ops = std::any_of(program.tasks.begin(), program.tasks.end(),
+                               [](const Task& task) { return task.node.valid(); });
+  return ops ? Grain::Op : Grain::Order;
+}
+
+// Everything about a given program that is not as in the one which the plan is lowered to, and has
+// to be, because prices, memory and views follow from the plan.
+Diagnostics unfit(const Program& given, const Program& lowered, const Workload& workload) {
+  Diagnostics found;
+  const auto refuse = [&](std::string place, std::string sentence) {
+    if (found.size() < 20)
+      found.push_back(
+          {Diagnostic::Severity::Error, std::move(sentence), {"--program: " + place}, ""});
+  };
+  const auto same = [&](std::string_view key, const auto& is, const auto& wanted) {
+    if (is != wanted)
+      refuse("program", fmt::format("expected {}={}, as this model, cluster and plan have, found "
+                                    "{}={}",
+                                    key, wanted, key, is));
+  };
+  same("devices", given.devices, lowered.devices);
+  same("stages", given.stages, lowered.stages);
+  same("placement", to_string(given.placement), to_string(lowered.placement));
+  same("microbatches", given.microbatches, lowered.microbatches);
+  same("steps", given.steps, lowered.steps);
+  same("replicas", given.replicas, lowered.replicas);
+  same("shard", given.shard, lowered.shard);
+  if (!found.empty()) return found;
+
+  std::vector<std::size_t> nodes;  // by layer of the model
+  for (const Block& block : workload.scenario.model.blocks)
+    nodes.insert(nodes.end(), static_cast<std::size_t>(block.count), block.graph.nodes.size());
+  for (std::size_t t = 0; t < given.tasks.size(); ++t) {
+    const Task& task = given.tasks[t];
+    const auto layers = static_cast<std::int64_t>(nodes.size());
+    if (task.layer < -1 || task.layer >= layers)
+      refuse(fmt::format("task {}", t),
+             fmt::format("expected a layer from 0 to {}, found {}", layers - 1, task.layer));
+    else if (task.node.valid() &&
+             (task.layer < 0 || task.node.value >= nodes[static_cast<std::size_t>(task.layer)]))
+      refuse(fmt::format("task {}", t), fmt::format("expected a node of layer {}, found node={}",
+                                                    task.layer, task.node.value));
+  }
+  const std::int64_t all = std::int64_t{given.microbatches} * given.steps;
+  for (std::uint32_t i = 0; i < given.instructions.size(); ++i)
+    if (const std::int32_t m = given.instructions[i].microbatch;
+        m < 0 || m >= std::max<std::int64_t>(1, all))
+      refuse(fmt::format("instruction {} ({})", i, describe(given, {i})),
+             fmt::format("expected a microbatch from 0 to {}, found {}", all - 1, m));
+  return found;
+}
+
 }  // namespace
 
 Grain natural_grain(const Scenario& scenario) {
@@ -79,14 +134,19 @@ std::shared_ptr<Experiment> run_once(const Scenario& scenario, const OnceOptions
                                          .times = phase_times(workload, cost),
                                          .framework = process_bytes(workload, process),
                                          .stop = options.stop});
+  if (options.program != nullptr) {
+    throw_if_errors(unfit(*options.program, experiment->program, workload));
+    experiment->program = *options.program;
+    experiment->grain = grain_of(experiment->program);
+  }
   const Scenario& complete = workload.scenario;
   experiment->prices = price(experiment->program, complete.plan.mesh, complete.cluster, cost);
   BackendRun run = Simulator({workload, experiment->program, experiment->prices})
                        .run({.stop = options.stop, .progress = {}});
   experiment->timeline = std::move(run.timeline);
   experiment->waves = std::move(run.waves);
-  experiment->result = summarize(workload, options.grain, experiment->program, experiment->prices,
-                                 experiment->timeline, experiment->waves, cost);
+  experiment->result = summarize(workload, experiment->grain, experiment->program,
+                                 experiment->prices, experiment->timeline, experiment->waves, cost);
   state_bands(experiment->result, workload, cost);
   return experiment;
 }

@@ -17,11 +17,14 @@ Grain natural_grain(const Scenario&);
 
 struct OnceOptions {
   Grain grain = Grain::Order;
-  const CostModel* cost = nullptr;  // must outlive the call; null = cost_model(scenario)
+  const CostModel* cost = nullptr;   // must outlive the call; null = cost_model(scenario)
+  const Program* program = nullptr;  // runs instead of the one that the plan is lowered to; must
+                                     // outlive the call and have the same counts
   int steps = 0;  // exactly so many; 0: one, or as many as an asynchronous plan takes to settle
   std::stop_token stop = {};
 };
-/// prepare, lower, price, run, judge; no fixes. Throws as simulate does.
+/// prepare, lower, price, run, judge; no fixes. Throws as simulate does, and Error{InvalidInput}
+/// where a given program is none for this model, cluster and plan.
 std::shared_ptr<Experiment> run_once(const Scenario&, const OnceOptions&);
 
 }  // namespace trainyard

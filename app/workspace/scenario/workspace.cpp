@@ -120,10 +120,13 @@ Scenario open_named(const Request& request) {
 }
 
 ExperimentPtr simulate(const Scenario& scenario, const SimulateOptions& options) {
-  const std::shared_ptr<Experiment> experiment =
-      run_once(scenario, {.grain = options.grain, .cost = options.cost, .stop = options.stop});
+  const std::shared_ptr<Experiment> experiment = run_once(scenario, {.grain = options.grain,
+                                                                     .cost = options.cost,
+                                                                     .program = options.program,
+                                                                     .stop = options.stop});
   if (options.fixes) {
-    price_changes(scenario, *experiment, options.cost, options.stop);
+    if (options.program == nullptr)
+      price_changes(scenario, *experiment, options.cost, options.stop);
     experiment->result.assumptions =
         assumed(scenario, experiment->result.step.value, options.cost, options.micro_batch_given);
   }

@@ -24,9 +24,11 @@ Scenario open_named(const Request&);
 
 struct SimulateOptions {
   Grain grain = Grain::Order;
-  bool fixes = true;                // price fixes (or the gain, when it fits)
-  const CostModel* cost = nullptr;  // must outlive the call; null = cost_model(scenario)
-  bool micro_batch_given = true;    // else it is one of the result's assumptions
+  bool fixes = true;                 // price fixes (or the gain, when it fits); of plans only
+  const Program* program = nullptr;  // runs instead of the plan's own (run_once.h); must outlive
+                                     // the call
+  const CostModel* cost = nullptr;   // must outlive the call; null = cost_model(scenario)
+  bool micro_batch_given = true;     // else it is one of the result's assumptions
   std::stop_token stop = {};
 };
 
