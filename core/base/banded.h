@@ -1,4 +1,5 @@
-// A number with the range it is believed to lie in, and why.
+// A Banded value is a number with the range in which it is believed to lie and the reason for that
+// range.
 #pragma once
 
 #include <string>

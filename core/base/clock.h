@@ -1,4 +1,5 @@
-// Time is handed in, never read: whoever needs the time of day takes a Clock&.
+// Code that needs the time of day is handed a Clock& and never reads the system's clock itself, so
+// that tests can set the time.
 #pragma once
 
 #include "core/base/units.h"
@@ -8,7 +9,7 @@ namespace trainyard {
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// Since an arbitrary start; never goes back. Does not block.
+  /// Returns the time since an arbitrary start. It never goes back, and the call does not block.
   virtual Instant now() const = 0;
 };
 
@@ -17,7 +18,7 @@ class SteadyClock final : public Clock {
   Instant now() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
 };
 
-/// Stands still until a test moves it.
+/// A clock that stands still until a test moves it.
 class ManualClock final : public Clock {
  public:
   Instant now() const override { return now_; }

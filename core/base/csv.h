@@ -1,5 +1,6 @@
-// Comma-separated values as RFC 4180 has them: fields may be quoted, a quoted field may hold
-// commas, line breaks and doubled quotes. Lines end with LF or CRLF; a byte order mark is skipped.
+// This file reads comma-separated values as RFC 4180 defines them: fields may be quoted, and a
+// quoted field may hold commas, line breaks and doubled quotes. Lines end with LF or CRLF; a byte
+// order mark is skipped.
 #pragma once
 
 #include <string>
@@ -9,12 +10,12 @@
 namespace trainyard {
 
 struct CsvRecord {
-  int line = 0;  // on which it begins, from 1
+  int line = 0;  // the line on which it begins, from 1
   std::vector<std::string> fields;
 };
 
-/// Lines without anything on them are left out. Throws Error{InvalidInput} at "SOURCE:LINE" for a
-/// quote that is never closed, or that something stands behind.
+/// Empty lines are left out. Throws Error{InvalidInput} at "SOURCE:LINE" for a quote that is never
+/// closed, and for a closing quote that is followed by anything but a comma or the end of the line.
 std::vector<CsvRecord> parse_csv(std::string_view text, const std::string& source);
 
 }  // namespace trainyard

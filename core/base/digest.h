@@ -1,5 +1,5 @@
-// A 64-bit digest (FNV-1a) of text or plain values: equal canonical text gives equal digests on
-// every machine. Not cryptographic; it names results, it does not protect them.
+// A Digest is a 64-bit hash (FNV-1a) of text or plain values: equal canonical text gives equal
+// digests on every machine. It is not cryptographic: it names results but does not protect them.
 #pragma once
 
 #include <concepts>
@@ -29,7 +29,7 @@ class Digest {
 };
 
 inline std::uint64_t digest(std::string_view text) { return Digest().add(text).value(); }
-/// Sixteen lower-case hex digits.
+/// Returns sixteen lower-case hex digits.
 std::string to_hex(std::uint64_t);
 
 }  // namespace trainyard

@@ -1,5 +1,6 @@
-// How things go wrong. An Error stops what is being done and is caught at the composition root
-// only; Diagnostics are all that is wrong with something, so that an editor can show them at once.
+// This file defines how failures are reported. An Error ends the current operation and is caught
+// only at the composition root. Diagnostics list everything that is wrong with something, so that
+// an editor can show it all at once.
 #pragma once
 
 #include <stdexcept>
@@ -10,8 +11,8 @@
 
 namespace trainyard {
 
-/// Where in the user's own words it went wrong: "plan.json#/stages/2", "--set tp", "program
-/// d3/compute:17".
+/// A Place says where something went wrong, in the user's own words: "plan.json#/stages/2", "--set
+/// tp", "program d3/compute:17".
 struct Place {
   std::string text;
   friend bool operator==(const Place&, const Place&) = default;
@@ -21,8 +22,8 @@ class Error : public std::runtime_error {
  public:
   enum class Kind { InvalidInput, Unsupported, OutOfMemory, Cancelled, Io, Internal };
 
-  /// message is one sentence: what was expected, what was found, and the nearest right thing where
-  /// there is one.
+  /// The message is one sentence: what was expected, what was found, and the nearest valid
+  /// alternative where there is one.
   Error(Kind, const std::string& message, Place = {});
 
   Kind kind() const noexcept { return kind_; }
@@ -36,15 +37,16 @@ class Error : public std::runtime_error {
   std::vector<std::string> context_;
 };
 
-/// Throws Error{InvalidInput}: the short way to turn down what a user gave, with where it stands.
+/// Throws Error{InvalidInput}. This is the short way to reject a user's input; place says where in
+/// it the fault is.
 [[noreturn]] void refuse(const std::string& place, const std::string& sentence);
 [[noreturn]] void refuse(const std::string& sentence);
 
-/// "PLACE: message (while innermost, while outermost)", the one form in which a person sees an
-/// Error.
+/// Returns "PLACE: message (while innermost, while outermost)", the only form in which an Error is
+/// shown to a person.
 std::string describe(const Error&);
 
-/// Runs f; an Error that leaves it gains "doing" (as in "lowering stage 3") as context.
+/// Runs f. An Error that leaves f gets "doing" (for example "lowering stage 3") as context.
 template <class F>
 decltype(auto) with_context(std::string_view doing, F&& f) {
   try {
@@ -59,14 +61,14 @@ struct Diagnostic {
   enum class Severity { Note, Warning, Error } severity = Severity::Error;
   std::string message;  // one sentence
   Place place;
-  std::string fix;  // what to do about it, empty when there is nothing to say; a "--set" argument
-                    // where one exists
+  std::string fix;  // what to do about it: a "--set" argument where one exists; empty when there is
+                    // no advice
 };
 using Diagnostics = std::vector<Diagnostic>;
 
 bool has_errors(const Diagnostics&);
-/// Throws Error{InvalidInput} with every error of the list in one message; returns when there is
-/// none.
+/// Throws Error{InvalidInput} with every error of the list in one message; returns normally when
+/// the list has no error.
 void throw_if_errors(const Diagnostics&);
 
 }  // namespace trainyard

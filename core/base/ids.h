@@ -1,4 +1,5 @@
-// Ids: a 32-bit index with a type, so that a StageId cannot be passed where a DeviceId is meant.
+// An Id is a 32-bit index with a type of its own, so that a StageId cannot be passed where a
+// DeviceId is meant.
 #pragma once
 
 #include <compare>
@@ -6,8 +7,8 @@
 
 namespace trainyard {
 
-/// Index into the vector that owns the things. kNone (all ones) means "no such thing" and is the
-/// default.
+/// An Id is an index into the vector that owns the things it names. kNone (all bits set) means "no
+/// such thing" and is the default.
 template <class Tag>
 struct Id {
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
@@ -19,8 +20,8 @@ struct Id {
 
 using DeviceId = Id<struct DeviceTag>;  // a representative device: one per pipeline rank (see
                                         // program.h)
-using StageId = Id<struct StageTag>;  // a virtual stage, in order of data flow; placement.h says on
-                                      // which device
+using StageId = Id<struct StageTag>;    // a virtual stage, in order of data flow; placement.h says
+                                        // which device holds it
 using InstructionId = Id<struct InstructionTag>;  // index into Program::instructions
 using BufferId = Id<struct BufferTag>;            // index into Program::buffers
 using WorkId = Id<struct WorkTag>;                // index into Program::works

@@ -1,13 +1,13 @@
-// Memory for arrays of many megabytes.
+// This file requests large memory pages for arrays of many megabytes.
 #pragma once
 
 #include <cstddef>
 
 namespace trainyard {
 
-/// Asks for the pages of an array that nobody has written to yet by twos of megabytes: to fault in
-/// a large one by fours of kilobytes can take longer than to fill it. A wish, which not every
-/// machine grants; nothing else depends on it.
+/// Asks the system to back an array that nobody has written to yet with 2 MiB pages: faulting in a
+/// large array by 4 KiB pages can take longer than filling it. This is only a hint that some
+/// machines ignore; nothing else depends on it.
 void ask_for_large_pages(void* at, std::size_t bytes);
 
 }  // namespace trainyard

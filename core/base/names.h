@@ -1,4 +1,5 @@
-// Interned text: programs with a million instructions refer to some dozens of names.
+// Names holds interned text: a program with a million instructions refers to only some dozens of
+// names.
 #pragma once
 
 #include <map>
@@ -12,7 +13,8 @@ namespace trainyard {
 
 class Names {
  public:
-  /// The id of the text, the same for the same text; ids count from 0 in order of first use.
+  /// Returns the id of the text; equal texts have equal ids. Ids count from 0 in order of first
+  /// use.
   NameId intern(std::string_view text) {
     if (auto found = ids_.find(text); found != ids_.end()) return found->second;
     const NameId id{static_cast<std::uint32_t>(texts_.size())};
@@ -20,7 +22,7 @@ class Names {
     ids_.emplace(texts_.back(), id);
     return id;
   }
-  /// "" for an id that is not valid.
+  /// Returns "" for an id that is not valid.
   std::string_view operator[](NameId id) const {
     return id.value < texts_.size() ? texts_[id.value] : std::string_view();
   }

@@ -8,7 +8,7 @@ namespace {
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-// Three rolling rows: the swap of neighbours looks two rows back.
+// Three rows of the table suffice, because the swap of neighbours looks back two rows.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -29,8 +29,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 template <class List>
 std::string_view closest(std::string_view typed, const List& names) {
-  constexpr std::size_t kLongest = 256;  // a longer word is not a typing mistake, and the cost is
-                                         // quadratic
+  constexpr std::size_t kLongest = 256;  // a longer word is not a typing error, and the cost is
+                                         // quadratic in the length
   if (typed.size() > kLongest) return {};
   std::string_view best;
   std::size_t best_distance = typed.size() / 2 + 2;

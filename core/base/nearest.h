@@ -1,4 +1,5 @@
-// "Did you mean": the name in a list that is fewest edits away from what was typed.
+// This file finds the name for a "did you mean": the one in a list that is fewest edits away from
+// what was typed.
 #pragma once
 
 #include <span>
@@ -8,13 +9,13 @@
 
 namespace trainyard {
 
-/// The closest name by optimal string alignment distance (insert, delete, replace, swap of
-/// neighbours), ignoring case; empty when nothing is within half of the typed length plus one. Ties
-/// go to the earlier name.
+/// Returns the closest name by optimal string alignment distance (insert, delete, replace, swap of
+/// neighbours), ignoring case, or an empty text when no name is within half of the typed length
+/// plus one. Of two equally close names the earlier one is returned.
 std::string_view nearest(std::string_view typed, std::span<const std::string_view> names);
 std::string_view nearest(std::string_view typed, const std::vector<std::string>& names);
 
-/// "; did you mean \"tick-tock\"?", or "" when nothing is near.
+/// Returns "; did you mean \"tick-tock\"?", or "" when no name is close enough.
 std::string did_you_mean(std::string_view typed, std::span<const std::string_view> names);
 std::string did_you_mean(std::string_view typed, const std::vector<std::string>& names);
 

@@ -1,4 +1,4 @@
-// A number as text, the same in every locale.
+// This file reads numbers from text in the same way in every locale.
 #pragma once
 
 #include <charconv>
@@ -8,8 +8,9 @@
 
 namespace trainyard {
 
-/// What the whole text says; nothing where it is no number, is followed by anything, or is out of
-/// the type's range. Floating-point types also take "inf" and "nan".
+/// Returns the number that the whole text states. The result is empty when the text is no number,
+/// has anything after the number, or is out of the type's range. Floating-point types also accept
+/// "inf" and "nan".
 template <class Number>
 std::optional<Number> number_of(std::string_view text) {
   Number value{};

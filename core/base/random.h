@@ -1,6 +1,6 @@
-// Counter-based random numbers: a value is a function of seed, stream and index, so any of them can
-// be had in any order, on any thread, and there is no state to leak. The mixer is SplitMix64
-// (Steele et al., OOPSLA 2014).
+// Random is a counter-based generator: each value is a function of seed, stream and index, so
+// values can be drawn in any order and on any thread, and there is no state to share. The mixer is
+// SplitMix64 (Steele et al., OOPSLA 2014).
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class Random {
   constexpr std::uint64_t bits(std::uint64_t index) const {
     return mix(key_ + 0x9e3779b97f4a7c15ull * (index + 1));
   }
-  /// Half-open [0, 1).
+  /// The result is in [0, 1).
   constexpr double uniform(std::uint64_t index) const {
     return static_cast<double>(bits(index) >> 11) * 0x1p-53;
   }
-  /// Closed [low, high]; low <= high.
+  /// The result is in [low, high], both included; low <= high.
   constexpr std::int64_t between(std::uint64_t index, std::int64_t low, std::int64_t high) const {
     const auto span = static_cast<std::uint64_t>(high - low) + 1;
     return span == 0 ? static_cast<std::int64_t>(bits(index))

@@ -1,6 +1,6 @@
-// Sums and products that stop at the largest value instead of passing it. Of times that is
-// Duration::max(), which is how core/base/units.h says that something does not end; of counts, more
-// than anything holds. No part is negative.
+// This file has sums and products that stop at the largest value instead of overflowing. For times
+// the largest value is Duration::max(), which core/base/units.h uses for work that never ends; for
+// counts it is more than any machine holds. Operands must not be negative.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// Text that people or other programs typed, without the white space around it.
+// This file removes the white space around text that people or other programs wrote.
 #pragma once
 
 #include <string_view>
 
 namespace trainyard {
 
-/// A part of the same text, without blanks, tabs and ends of lines at its beginning and end.
+/// Returns the part of the same text without blanks, tabs and line ends at its beginning and end.
 constexpr std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   const std::size_t first = text.find_first_not_of(kSpace);

@@ -9,8 +9,8 @@ Duration seconds(double s) {
   const double ns = s * 1e9;
   constexpr double kMost = 9.2e18;  // just under the largest 64-bit count
   if (ns >= kMost) return Duration::max();
-  // A product of two doubles can land a hair above a whole number that it stands for; that hair is
-  // not work.
+  // A product of two doubles can land slightly above the whole number that it stands for; that
+  // rounding error is not counted as work.
   const double whole = std::round(ns);
   if (std::abs(ns - whole) <= 1e-9 * whole) return Duration{static_cast<std::int64_t>(whole)};
   return Duration{static_cast<std::int64_t>(std::ceil(ns))};

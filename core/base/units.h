@@ -1,6 +1,6 @@
-// Quantities as types: what is bytes cannot be added to what is seconds, and a rate is never taken
-// for a count. Only operators with a physical meaning exist; reading and printing live in
-// units_text.h and nowhere else.
+// This file defines physical quantities as types: bytes cannot be added to seconds, and a rate
+// cannot be passed as a count. Only operators with a physical meaning exist; units_text.h is the
+// only place where quantities are read and printed.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct Quantity {
   constexpr Quantity& operator-=(Quantity other) { return value -= other.value, *this; }
 };
 
-/// A plain ratio of two like quantities; the divisor must not be zero.
+/// Returns the plain ratio of two quantities of one type; the divisor must not be zero.
 template <class Tag, class Rep>
 constexpr double operator/(Quantity<Tag, Rep> a, Quantity<Tag, Rep> b) {
   return static_cast<double>(a.value) / static_cast<double>(b.value);
@@ -38,20 +38,20 @@ using Joules = Quantity<struct EnergyTag, double>;
 using Watts = Quantity<struct PowerTag, double>;
 
 using Duration = std::chrono::nanoseconds;
-using Instant = Duration;  // since the start of the run, never a wall clock
+using Instant = Duration;  // time since the start of the run, never wall-clock time
 
-/// Rounds up to the next nanosecond: work is never free. The only place where seconds become a
-/// Duration. Values beyond 292 years saturate at Duration::max(); negative values and NaN give
-/// zero.
+/// Rounds up to the next nanosecond, so that no work is free. This is the only place where seconds
+/// become a Duration. Values beyond 292 years saturate at Duration::max(); negative values and NaN
+/// give zero.
 Duration seconds(double);
 inline double to_seconds(Duration d) { return static_cast<double>(d.count()) * 1e-9; }
 
-/// Both return Duration::max() when the rate is zero or negative: it never ends.
+/// Both return Duration::max(), which means that it never ends, when the rate is zero or negative.
 Duration operator/(Bytes, BytesPerSecond);
 Duration operator/(Flops, FlopsPerSecond);
 
-/// A part of a byte count, rounded up to whole bytes (a shard is never smaller than its share).
-/// parts >= 1.
+/// Returns a part of a byte count, rounded up to whole bytes (a shard is never smaller than its
+/// share). parts >= 1.
 constexpr Bytes share(Bytes whole, std::int64_t parts) {
   return {(whole.value + parts - 1) / parts};
 }

@@ -17,13 +17,13 @@ namespace {
 struct Unit {
   std::string_view name;
   double scale;
-  bool printed = true;  // else a spelling that is read but never written
+  bool printed = true;  // false for a spelling that is read but never written
 };
 
 constexpr double kKi = 1024.0, kMi = kKi * 1024, kGi = kMi * 1024, kTi = kGi * 1024,
                  kPi = kTi * 1024;
 
-// Smallest first; of two texts of one length the earlier unit wins.
+// Units are listed smallest first; of two texts of equal length the earlier unit wins.
 constexpr Unit kByteUnits[] = {{"B", 1},     {"KiB", kKi}, {"MiB", kMi}, {"GiB", kGi},
                                {"TiB", kTi}, {"PiB", kPi}, {"kB", 1e3},  {"KB", 1e3, false},
                                {"MB", 1e6},  {"GB", 1e9},  {"TB", 1e12}, {"PB", 1e15}};
@@ -82,7 +82,7 @@ constexpr Kind kThroughputKind{"a compute rate", "312 TFLOP/s", kThroughputUnits
 constexpr Kind kDurationKind{"a time", "3.2 ms", kDurationUnits, "us", "ms"};
 constexpr Kind kPowerKind{"a power", "700 W", kPowerUnits, "W", "kW"};
 
-// What was typed may be anything, also megabytes of it: a sentence quotes its beginning.
+// Typed text may be anything, even megabytes long, so a message quotes only its beginning.
 std::string quoted(std::string_view text) {
   constexpr std::size_t kMost = 60;
   std::string shown(text.substr(0, kMost));
@@ -145,7 +145,8 @@ double parse(const Kind& kind, std::string_view text, const Place& place) {
   return value;
 }
 
-// Whole counts of whole units are exact beyond what a double can hold.
+// Whole counts of whole units are computed in integers, which are exact beyond what a double can
+// hold.
 std::int64_t parse_whole(const Kind& kind, std::string_view text, const Place& place,
                          double (*rounded)(double)) {
   const Split parts = split(kind, text, place);
@@ -163,7 +164,8 @@ std::int64_t parse_whole(const Kind& kind, std::string_view text, const Place& p
   return static_cast<std::int64_t>(value);
 }
 
-// As trainyard::seconds: a hair above a whole number is the noise of a product, not time.
+// As in trainyard::seconds(), a value slightly above a whole number is rounding error of a product,
+// not time.
 double round_up(double ns) {
   const double whole = std::round(ns);
   return std::abs(ns - whole) <= 1e-9 * whole ? whole : std::ceil(ns);
@@ -175,7 +177,8 @@ std::string shortest(double value) {
   return error == std::errc() ? std::string(buffer, end) : std::string();
 }
 
-// The shortest of all units' texts that reads back exactly; the smallest unit always does.
+// Returns the shortest text over all units that reads back exactly; the text in the smallest unit
+// always does.
 template <class Value, class Parse>
 std::string exact(Value value, double number, std::span<const Unit> units, Parse parse_back) {
   std::string best;
@@ -188,7 +191,7 @@ std::string exact(Value value, double number, std::span<const Unit> units, Parse
   return best;
 }
 
-// Three significant digits in the largest unit of which there is at least one.
+// Prints three significant digits in the largest unit of which the value has at least one.
 std::string three_digits(double value, std::span<const Unit> units, double step) {
   const double size = std::abs(value);
   const Unit* chosen = &units[0];
@@ -239,7 +242,7 @@ std::int64_t parse_integer(std::string_view text, const Place& place) {
 }
 
 std::string to_text(Bytes bytes) {
-  // In integers: a double cannot tell the largest counts apart.
+  // This is computed in integers, because a double cannot tell the largest counts apart.
   if (bytes.value < 0) return std::to_string(bytes.value) + " B";
   std::string best;
   for (const Unit& unit : kByteUnits) {

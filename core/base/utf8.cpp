@@ -13,7 +13,8 @@ std::size_t utf8_length(std::string_view text) {
   if (length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
-  // Longer than needed, half of a surrogate pair, or beyond the last code point.
+  // These bytes encode a character in more bytes than needed, half of a surrogate pair, or a value
+  // beyond the last code point.
   if (length > 2 && ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) >= 0xA0) ||
                      (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) >= 0x90)))
     return 0;

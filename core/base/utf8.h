@@ -1,5 +1,5 @@
-// UTF-8 as the sequences it is made of (RFC 3629): what is printed, drawn or written as JSON is
-// text only if its bytes are.
+// This file checks whether bytes are UTF-8 (RFC 3629), because only valid UTF-8 may be printed,
+// drawn or written as JSON.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,10 @@
 
 namespace trainyard {
 
-/// Length of the sequence that text begins with, 1 to 4; 0 when it is not one. text is not empty.
+/// Returns the length of the UTF-8 sequence at the beginning of text, 1 to 4, or 0 when the bytes
+/// are no valid sequence. text must not be empty.
 std::size_t utf8_length(std::string_view text);
-/// Whether all of it is UTF-8.
+/// Returns whether the whole text is valid UTF-8.
 bool is_utf8(std::string_view text);
 
 }  // namespace trainyard

@@ -8,8 +8,9 @@
 namespace trainyard {
 namespace {
 
-// Devices a node has when nobody says; 0 when no node size fits the count. Racks and pods (domains
-// above 16) are rented in parts, boards of up to 16 are not.
+// Returns how many devices a node has when the user does not say; 0 when no node size fits the
+// count. Parts of racks and pods (domains above 16) can be rented, parts of boards of up to 16
+// cannot.
 std::int64_t default_per_node(const Device& device, std::int64_t count) {
   const std::int64_t domain = device.scale_up_domain;
   if (count <= domain) return device.scale_up_topology == Topology::Torus ? count : domain;
@@ -19,14 +20,14 @@ std::int64_t default_per_node(const Device& device, std::int64_t count) {
   return 0;
 }
 
-// NVSwitch adds up what passes it since its third generation.
+// NVSwitch adds up the data that passes it since its third generation.
 bool switches_reduce(const Device& device) {
   return device.scale_up_kind.find("NVLink") != std::string::npos &&
          device.scale_up_kind.find("witch") != std::string::npos && device.year >= 2022;
 }
 
-// The largest divisor of n that is at most its square (k = 2) or cube root (k = 3): the short side
-// of the squarest torus.
+// Returns the largest divisor of n that is at most its square root (k = 2) or cube root (k = 3):
+// the short side of the torus that is closest to a square or cube.
 std::int64_t short_side(std::int64_t n, int k) {
   std::int64_t best = 1;
   for (std::int64_t side = 2; side * side * (k == 3 ? side : 1) <= n; ++side)
@@ -100,7 +101,7 @@ Level network_level(const Device& device, std::int64_t per_node, std::int64_t co
   return level;
 }
 
-// Torus extents belong to the node where its links are a torus, else to the network.
+// Torus extents apply to the node where the links inside it are a torus, else to the network.
 void apply_torus(Cluster& cluster, const std::vector<int>& extents) {
   if (extents.empty()) return;
   const bool inside = cluster.device.scale_up_topology == Topology::Torus;
@@ -123,8 +124,7 @@ void refuse_mixed_networks(const Device& device, const ClusterOptions& options) 
            std::string(torus_network ? "torus" : "rail"));
 }
 
-// What says no more than the default is forgotten, so that equal clusters have equal names and
-// sources.
+// Options that equal the default are dropped, so that equal clusters have equal names and sources.
 void drop_defaults(const Device& device, std::int64_t count, std::int64_t per_node,
                    ClusterOptions& options) {
   const auto drop = [](auto& given, const auto& usual) {

@@ -27,7 +27,8 @@ void read_value(View text, const Place& place, Duration& value) {
 void read_value(View text, const Place& place, Watts& value) { value = parse_power(text, place); }
 void read_value(View text, const Place& place, double& value) { value = parse_number(text, place); }
 
-// Everything that can be set, visited in the order of the form; the same walk reads and writes.
+// This visits everything that can be set in the order of the form; reading and writing use the same
+// walk.
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
@@ -147,7 +148,7 @@ std::int64_t count_of(FieldVisitor& visitor, View key, std::int64_t now, std::in
   return wanted;
 }
 
-// Node and network are built for these many; further levels must still join them all.
+// Sizes of node and network follow these counts; further levels must still join all devices.
 void visit_counts(FieldVisitor& visitor, Cluster& cluster) {
   const std::int64_t nodes_before = nodes(cluster), each_before = devices_per_node(cluster);
   const std::int64_t nodes_now = count_of(visitor, "nodes", nodes_before, kMostDevices),

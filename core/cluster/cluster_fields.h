@@ -1,5 +1,5 @@
-// What can be read and set of a cluster, as fields with their sources: the form in which someone
-// builds a cluster, or an accelerator that nobody sells yet.
+// This file lists what can be read and set of a cluster as fields with their sources. With it a
+// user builds a cluster, or an accelerator that nobody sells yet.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// What a number that someone typed says of itself.
+/// The source of a number that a user typed.
 inline constexpr std::string_view kAssumedSource = "assumed";
 
 struct ClusterField {
@@ -18,16 +18,16 @@ struct ClusterField {
   std::string group;   // "Accelerator", "Inside a node", "Between nodes", "Efficiency"
   std::string title;   // "Memory"
   std::string value;   // with its unit, as it is read
-  std::string source;  // "datasheet"; empty for what is no figure
+  std::string source;  // "datasheet"; empty for a field that is no figure
   std::string doc;     // one line
-  std::vector<std::string> words = {};  // where the value is one of a few
+  std::vector<std::string> words = {};  // the legal words, where the value must be one of a few
 };
 
-/// Every field that can be set, in the order of a form.
+/// Returns every field that can be set, in the order of the form.
 std::vector<ClusterField> cluster_fields(const Cluster&);
-/// The cluster with that field at that value; a figure's source becomes "assumed". Throws
-/// Error{InvalidInput} at the key: no such field (nearest), a value that cannot be, or whatever
-/// check() finds of the result.
+/// Returns the cluster with that field set to that value; the source of a figure becomes "assumed".
+/// Throws Error{InvalidInput} at the key for an unknown field (naming the nearest), an impossible
+/// value, or anything that check() finds wrong with the result.
 Cluster with_cluster_field(const Cluster&, std::string_view key, std::string_view value);
 
 }  // namespace trainyard

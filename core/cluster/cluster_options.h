@@ -1,4 +1,4 @@
-// What the words behind DEVICE:COUNT may change of a device's default cluster.
+// ClusterOptions are what the options after DEVICE:COUNT may change of a device's default cluster.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// Unset fields keep the default.
+/// Fields that are not set keep the default.
 struct ClusterOptions {
   std::optional<std::int64_t> per_node;
   std::optional<BytesPerSecond> intra;  // per device and direction
@@ -19,14 +19,15 @@ struct ClusterOptions {
   std::optional<Topology> network;  // Rail or FatTree
   std::optional<double> oversubscription;
   std::vector<int> torus;                          // extents; empty = default
-  std::optional<bool> intra_reduce, inter_reduce;  // switches that add up what passes them
+  std::optional<bool> intra_reduce, inter_reduce;  // switches add up the data that passes them
   std::optional<Bytes> memory;
   std::optional<double> price;                   // US dollars per device hour
   std::optional<Bytes> host_memory;              // of a node's host
-  std::optional<BytesPerSecond> host_bandwidth;  // of its memory
+  std::optional<BytesPerSecond> host_bandwidth;  // of the host's memory
 };
 
-/// "h100-sxm:64,per-node=4": the shortest text that parse_cluster reads as these options.
+/// Returns the shortest text that parse_cluster() reads as these options, for example
+/// "h100-sxm:64,per-node=4".
 std::string canonical_name(const Device&, std::int64_t count, const ClusterOptions&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// DEVICE:COUNT[,OPTION]... both ways.
+// This file reads and writes the text form DEVICE:COUNT[,OPTION]...
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string quoted(View text) {
   return fmt::format("\"{}{}\"", text.substr(0, 60), text.size() > 60 ? "..." : "");
 }
 
-// A quantity of 0 has no meaning in any option.
+// A quantity of 0 has no meaning in any option, so it is refused.
 template <class T>
 T above_zero(View name, View text, T value) {
   if (value > T{}) return value;
@@ -141,7 +141,7 @@ Cluster read_cluster(View text) {
   const std::int64_t count = read_count(text.substr(colon + 1, comma - colon - 1));
   ClusterOptions options;
   std::vector<bool> seen(std::size(kOptions));
-  for (std::size_t start = comma; start < text.size();) {  // at a comma
+  for (std::size_t start = comma; start < text.size();) {  // start is at a comma
     const std::size_t end = std::min(text.find(',', start + 1), text.size());
     read_option(text.substr(start + 1, end - start - 1), seen, options);
     start = end;
@@ -149,7 +149,7 @@ Cluster read_cluster(View text) {
   return make_cluster(chosen, count, options);
 }
 
-// "200GB/s": exact, and without the blank that a shell would split at.
+// Prints an exact value without the blank at which a shell would split: "200GB/s".
 template <class T>
 std::string compact(T value) {
   std::string text = to_text(value);

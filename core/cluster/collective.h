@@ -1,4 +1,4 @@
-// The collectives that ranks of a group carry out together.
+// This file names the collectives that the ranks of a group carry out together.
 #pragma once
 
 #include <cstdint>

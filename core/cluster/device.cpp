@@ -13,7 +13,7 @@ struct Alias {
   std::string_view name, id;
 };
 
-// What people call a device when they mean its usual form.
+// Short names that people use for a device when they mean its usual form.
 constexpr Alias kAliases[] = {
     {"v100", "v100-sxm3-32"},
     {"v100-16gb", "v100-sxm2-16"},

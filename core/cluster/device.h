@@ -1,5 +1,5 @@
-// A Device is an accelerator as its datasheet and its measurements describe it; every number says
-// where it is from.
+// A Device is an accelerator as its datasheet and measurements describe it; every number states its
+// source.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace trainyard {
 
-/// A number with its source in words: "datasheet", "stored page ...", "fitted on published runs
-/// (A100 rows)".
+/// A Sourced value is a number with its source in words: "datasheet", "stored page ...", "fitted on
+/// published runs (A100 rows)".
 template <class T>
 struct Sourced {
   T value{};
@@ -23,33 +23,35 @@ struct Sourced {
   friend bool operator==(const Sourced&, const Sourced&) = default;
 };
 
-/// How the devices that a level of links joins are wired to each other.
+/// Topology says how the devices that a level of links joins are wired to each other.
 enum class Topology : std::uint8_t {
   Switch,   // every pair at full rate (NVSwitch, a non-blocking leaf)
-  Mesh,     // direct links to every other member, each a part of the rate
+  Mesh,     // direct links to every other member, each with a part of the rate
   Rail,     // device i of a node reaches device i of every other node through switch i
-  FatTree,  // leaf and spine; oversubscription divides what leaves a node
-  Torus,    // rings along each dimension, their links share the rate evenly
+  FatTree,  // leaf and spine switches; traffic that leaves a node is slowed by the oversubscription
+            // factor
+  Torus,    // rings along each dimension; their links share the rate evenly
 };
 std::string_view to_string(Topology);  // "switch", "mesh", "rail", "fat-tree", "torus"
 
-/// Shares of a datasheet figure that real kernels reach, (0, 1]; named, physical, one set per
-/// device family.
+/// Efficiency holds the shares of datasheet figures that real kernels reach, in (0, 1]. There is
+/// one set per device family, and each share has a physical meaning.
 struct Efficiency {
-  Sourced<double> product{0.6, "assumed"};     // matrix products in 16 bit, of the dense peak
+  Sourced<double> product{0.6, "assumed"};     // 16-bit matrix products, of the dense peak
   Sourced<double> eight_bit{0.94, "assumed"};  // of `product`, when the operands are 8 bit
   Sourced<double> tf32{0.87, "assumed"};       // of `product`, when the operands are TF32
   Sourced<double> attention{0.3, "assumed"};   // fused attention, of the dense peak
-  Sourced<double> memory{0.74, "assumed"};     // streams, of the memory bandwidth
+  Sourced<double> memory{0.74, "assumed"};     // streaming access, of the memory bandwidth
   Sourced<double> scale_up{0.7, "assumed"};    // bus bandwidth of reductions inside a node, of the
                                                // links' datasheet rate
   Sourced<double> network{0.45, "assumed"};  // the same between nodes, of the ports' datasheet rate
   Sourced<double> send{0.98, "assumed"};     // one message between two nodes, of the port's rate
-  Sourced<double> all_to_all{0.52, "assumed"};  // of either link's rate
+  Sourced<double> all_to_all{0.52, "assumed"};  // of the datasheet rate of the links, inside a node
+                                                // or between nodes
   friend bool operator==(const Efficiency&, const Efficiency&) = default;
 };
 
-/// A dense peak, never a sparse one.
+/// A Peak is a peak rate for dense matrices, never for sparse ones.
 struct Peak {
   DType type = DType::F32;
   Sourced<FlopsPerSecond> rate;
@@ -64,12 +66,13 @@ struct Device {
   Sourced<Bytes> memory;    // what the driver reports, not the name on the card
   std::string memory_kind;  // "HBM3"
   Sourced<BytesPerSecond> memory_bandwidth;
-  std::vector<Peak> peaks;  // a handful, each format once; one that is absent is not supported
+  std::vector<Peak> peaks;  // a handful, at most one per format; a format without an entry is not
+                            // supported
   Sourced<BytesPerSecond> scale_up;  // per device and direction, inside its scale-up domain
   std::string scale_up_kind;         // "NVLink4+NVSwitch"
   Topology scale_up_topology = Topology::Switch;
   int scale_up_dimensions = 0;         // Torus: 2 or 3; else 0
-  std::int64_t scale_up_domain = 1;    // most devices that reach each other over it
+  std::int64_t scale_up_domain = 1;    // most devices that reach each other over these links
   Sourced<Duration> scale_up_latency;  // one message, one hop
   Sourced<BytesPerSecond> host_link;   // per direction
   Sourced<BytesPerSecond> network;     // NIC rate per device and direction
@@ -77,26 +80,28 @@ struct Device {
   Sourced<Duration> launch;            // cost of starting one kernel
   Sourced<Duration> message_start;     // cost of starting one collective or send, before its first
                                        // byte
-  Sourced<Bytes> context;  // taken by the driver and libraries before any tensor exists (guessed)
-  Sourced<Watts> power;    // board limit; value 0 = not stated
+  Sourced<Bytes> context;     // taken by the driver and libraries before any tensor exists (an
+                              // estimate)
+  Sourced<Watts> power;       // board limit; value 0 = not stated
   Sourced<Watts> idle_power;  // while it holds a job's memory and runs no kernel; 0 = not stated
   std::optional<Sourced<double>> price_low, price_high;  // US dollars per device hour
   Efficiency efficiency;
-  int units = 0;  // streaming multiprocessors or their like; 0 = not stated
+  int units = 0;  // streaming multiprocessors or their equivalent; 0 = not stated
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-/// The dense peak for products in that format. Falls back only where the datasheet says so by
-/// having no own figure: TF32 to F32, 8 bit with row or block scales to F8. Throws
-/// Error{Unsupported} naming device, format and the formats it has.
+/// Returns the dense peak for products in that format. Where the datasheet has no figure for TF32,
+/// F32 is used; where it has none for 8 bit with row or block scales, F8 is used. Throws
+/// Error{Unsupported} naming the device, the format and the formats that the device has.
 FlopsPerSecond peak(const Device&, DType);
-/// Whether peak() answers.
+/// Returns whether peak() has an answer, that is, does not throw.
 bool supports(const Device&, DType);
 
-/// The catalogue, by vendor and then by generation; each row with a source per number.
+/// Returns the catalogue, ordered by vendor and then by generation; every number of a row has a
+/// source.
 std::span<const Device> devices();
-/// Accepts "h100-sxm" and aliases ("h100", "a100-80gb"), in any case. The reference lives as long
-/// as the program. Throws Error{InvalidInput} with the nearest names.
+/// Accepts ids such as "h100-sxm" and aliases ("h100", "a100-80gb"), in any case. The reference
+/// stays valid for the life of the program. Throws Error{InvalidInput} with the nearest names.
 const Device& device(std::string_view id);
 
 }  // namespace trainyard

@@ -1,6 +1,6 @@
-// The accelerators we know, a row each with the figures of its source. Peaks are dense; 64-bit
-// peaks are those of the matrix units where there are any. One 8-bit figure stands for every kind
-// of scale.
+// This file is the catalogue of known accelerators, one row each with the figures of its source.
+// Peaks are dense; 64-bit peaks are those of the matrix units where there are any. One 8-bit figure
+// stands for every kind of scale.
 #include "core/cluster/device_families.h"
 
 namespace trainyard {
@@ -8,7 +8,7 @@ namespace {
 
 struct RowPeak {
   DType type = DType::F32;
-  double rate = 0;  // 0 = no more
+  double rate = 0;  // 0 ends the list
 };
 
 struct Row {
@@ -37,7 +37,8 @@ struct Row {
   const char* idle_source = "";
 };
 
-// A row stays a block of a few lines, as a table is read.
+// The layout is written by hand so that a row stays a block of a few lines and the list reads as a
+// table.
 // clang-format off
 constexpr Row kRows[] = {
     {.id = "v100-sxm2-16", .name = "V100 16GB", .vendor = "NVIDIA", .year = 2017,

@@ -13,14 +13,15 @@ constexpr const char* kCommon = "fitted on published runs (all rows together), 2
 constexpr const char* kCore = "measured on one AVX-512 core, 2026-11";
 constexpr const char* kAsFitted = "assumed: as fitted on published runs of other chips, 2026-11";
 
-// Fitted ceilings sit at 0.95 (A100), 0.88 (H100) and 0.87 (B200) of the best matrix product anyone
-// published for the chip. Where only that product is known, the ceiling is 0.87 of it.
+// The fitted product efficiencies are 0.95 (A100), 0.88 (H100) and 0.87 (B200) of the best matrix
+// product that anyone published for the chip. Where only that product is known, 0.87 of it is
+// taken.
 Sourced<double> from_best_product(double best_tflops, double dense_peak_tflops) {
   return {0.87 * best_tflops / dense_peak_tflops,
           "0.87 of the best published product (stas00/ml-engineering, accelerator table, 744d01e)"};
 }
 
-// The fits that concern no one chip.
+// These fits apply to every chip.
 void apply_common(Efficiency& e, const char* source) {
   e.memory = {0.74, source};
   e.network = {0.45, source};
@@ -38,12 +39,12 @@ void nvidia(Efficiency& e, Sourced<double> product, Sourced<double> attention,
   e.scale_up = std::move(scale_up);
 }
 
-// 360 of 450 GB/s on NVLink 4, cuDNN attention.
+// The figures are 360 of 450 GB/s on NVLink 4 and attention by cuDNN.
 void hopper(Efficiency& e, Sourced<double> product) {
   nvidia(e, std::move(product), {0.37, kH100}, {0.80, kH100});
 }
 
-// 700 of 900 GB/s on NVLink 5.
+// The figure is 700 of 900 GB/s on NVLink 5.
 void blackwell(Efficiency& e, double sustained_clock) {
   nvidia(e, {0.67 * sustained_clock, kBlackwell}, {0.42, kBlackwell}, {0.78, kBlackwell});
 }
@@ -110,7 +111,8 @@ void apply_efficiency(Family family, Efficiency& e) {
       e.product = from_best_product(1243, 1835);
       break;
     case Family::LocalCore:
-      // 211 of 262 GFLOP/s in square products of 1024; what a copy reaches is the figure itself.
+      // The product is measured: 211 of 262 GFLOP/s in square products of 1024. Bandwidths are
+      // stated as copies reach them, so their efficiency is 1.
       e.product = {0.8, kCore};
       e.attention = {0.16,
                      "measured on one AVX-512 core, 2026-11: 28 GFLOP/s forward and 57 backward of "

@@ -1,5 +1,5 @@
-// What devices of one family have in common: efficiencies reached on published runs and the costs
-// of starting work.
+// This file holds what devices of one family have in common: the efficiencies reached on published
+// runs and the costs of starting work.
 #pragma once
 
 #include "core/cluster/device.h"
@@ -7,7 +7,7 @@
 namespace trainyard {
 
 enum class Family : std::uint8_t {
-  Assumed,  // nothing published: cautious figures, named "assumed"
+  Assumed,  // nothing is published; cautious figures whose source says "assumed"
   Volta,
   Ampere,
   AmperePcie,

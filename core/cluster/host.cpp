@@ -7,14 +7,15 @@
 namespace trainyard {
 namespace {
 
-// What pinned copies reach of a link, and elementwise updates by all cores of a host's memory.
-// Both are assumed: some 25 of PCIe 4's 31.5 GB/s; half of what the channels could.
+// kLinkShare is the share of a link that pinned copies reach, kUpdateShare the share of a host's
+// memory bandwidth that elementwise updates on all cores reach. Both are assumed: about 25 of PCIe
+// 4's 31.5 GB/s, and half of what the memory channels could deliver.
 constexpr double kLinkShare = 0.8, kUpdateShare = 0.5;
 
-// A server of two sockets, by the year of the devices in it.
+// A Server is a two-socket server, chosen by the year of the devices in it.
 struct Server {
   int until = 0;
-  double bandwidth = 0;  // bytes a second
+  double bandwidth = 0;  // bytes per second
   const char* channels = "";
 };
 constexpr Server kServers[] = {{2019, 256e9, "12 channels of DDR4-2666"},
@@ -22,7 +23,7 @@ constexpr Server kServers[] = {{2019, 256e9, "12 channels of DDR4-2666"},
                                {2023, 614.4e9, "16 channels of DDR5-4800"},
                                {9999, 819.2e9, "16 channels of DDR5-6400"}};
 
-// A processor on a coherent link (NVLink-C2C) has about as much memory bandwidth as link.
+// A processor on a coherent link (NVLink-C2C) has about as much memory bandwidth as that link.
 constexpr double kCoherentLink = 200e9, kCoherentMemory = 512.0 / 450.0;
 
 Sourced<BytesPerSecond> assumed_bandwidth(const Device& device, std::int64_t sharing) {

@@ -6,12 +6,12 @@
 namespace trainyard {
 namespace {
 
-// Rounds of a recursive algorithm: log2(p), rounded up.
+// Returns the rounds of a recursive algorithm: log2(p), rounded up.
 double rounds(std::int64_t p) {
   return p <= 1 ? 0.0 : std::bit_width(static_cast<std::uint64_t>(p - 1));
 }
 
-// (p-1)/p: the part of the bytes that a rank does not keep.
+// Returns (p-1)/p, the part of the bytes that a rank sends on.
 double moved(std::int64_t p) {
   return p <= 1 ? 0.0 : static_cast<double>(p - 1) / static_cast<double>(p);
 }

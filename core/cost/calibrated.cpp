@@ -27,14 +27,13 @@ Kernel kernel_of(const Work& w) { return {w.kernel, w.kind, w.math}; }
 
 CoreTime formula(Work work) {
   static const Device core = device("cpu");
-  work.math = DType::F32;  // a curve is of one format, which need not be one that the device
-                           // multiplies
+  work.math = DType::F32;  // a curve has one format, which the device may be unable to multiply in
   return local_core_time(work, core);
 }
 
-// The time of one kernel as a function of its size, through all that was measured of it: straight
-// lines between neighbours where both axes are logarithms, never falling. A kernel's size is the
-// time that the formula gives it.
+// A Curve gives the time of one kernel as a function of its size, from all its measurements:
+// straight lines between neighbours with both axes logarithmic, never falling. A kernel's size is
+// the time that the formula gives it.
 class Curve {
  public:
   explicit Curve(const std::vector<const KernelTiming*>& measured) {
@@ -68,10 +67,10 @@ class Curve {
     int weight;
     CoreTime parts;
   };
-  // Beyond the ends both are the same.
+  // Beyond the ends of the curve both neighbours are the same point.
   struct Neighbours {
     const Point *below, *above;
-    double share;  // of the way from below to above
+    double share;  // position between below and above, in [0, 1]
   };
 
   Neighbours neighbours(const CoreTime& parts) const {
@@ -86,15 +85,16 @@ class Curve {
     return {&a, &b, (x - a.size) / (b.size - a.size)};
   }
 
-  // A measured kernel takes longer (or less) than the formula says. The difference is shared among
-  // its start, arithmetic and traffic in proportion to their squares, so that most of it falls on
-  // the largest: a small product that is slow to start says little of a large one, and a product of
-  // one row, which mostly reads the matrix, does not cost a 32nd of a product of 32 rows.
+  // A measured kernel takes longer (or less) than the formula says. The difference is distributed
+  // over its start, arithmetic and traffic in proportion to their squares, so that most of it goes
+  // to the largest part: a small product that is slow to start says little about a large one, and a
+  // product of one row, which mostly reads the matrix, does not cost a 32nd of a product of 32
+  // rows.
   static double carried(const Point& from, const CoreTime& parts) {
     const CoreTime& p = from.parts;
     const double more = std::exp(from.time) - p.seconds();
     const double squares = p.start * p.start + p.arithmetic * p.arithmetic + p.traffic * p.traffic;
-    constexpr double kLeast = 0.1;  // of the formula
+    constexpr double kLeast = 0.1;  // least factor on a part of the formula
     const auto part = [&](double mine, double theirs) {
       return mine * std::max(kLeast, 1 + more * theirs / squares);
     };
@@ -109,8 +109,8 @@ class Curve {
     return part(a.start, b.start) + part(a.arithmetic, b.arithmetic) + part(a.traffic, b.traffic);
   }
 
-  // One point a size, their geometric mean, and neighbours that fall pooled into one height
-  // (pool adjacent violators, Ayer et al. 1955).
+  // There is one point per size, the geometric mean of its measurements. Neighbours that fall are
+  // pooled to one value (pool adjacent violators, Ayer et al. 1955).
   void make_rising() {
     std::vector<Point> merged;
     for (const Point& p : points_) {
@@ -175,7 +175,8 @@ class Calibrated final : public MeasuredCostModel {
 
   Duration compute(const Work& work, const Device& device) const override {
     if (work.flops.value == 0 && work.read.value == 0 && work.written.value == 0) return {};
-    // An update walks over all parameters of a stage in one instruction.
+    // An update is one instruction that walks over all parameters of a stage, so it has no overhead
+    // per kernel.
     const Duration overhead = work.kernel < 0 ? Duration{} : c_.overhead;
     const auto same = exact_.find(shape_of(work));
     if (same != exact_.end()) return same->second + overhead;
@@ -223,7 +224,8 @@ class Calibrated final : public MeasuredCostModel {
   std::string_view band_basis() const override { return basis_; }
 
  private:
-  static constexpr double kUnchecked = 0.15;  // of what nobody held against a run
+  static constexpr double kUnchecked = 0.15;  // band of a calibration that was not checked against
+                                              // a run
 
   const Calibration c_;
   std::map<KernelShape, Duration> exact_;

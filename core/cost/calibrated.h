@@ -1,7 +1,7 @@
-// A cost model made of measurements: kernels by shape, copies and collectives of one machine, as
-// `calibrate` writes them down. A shape that was measured costs what it took; another is put
-// between its neighbours of the same kernel by its arithmetic and traffic, and the band says how
-// far the neighbours are.
+// This file has a cost model made of measurements: kernels by shape, copies and collectives of one
+// machine, as `calibrate` writes them. A measured shape costs its measured time. Another shape is
+// interpolated by its arithmetic and traffic between its neighbours of the same kernel, and the
+// error band widens with the distance of the neighbours.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,16 @@
 
 namespace trainyard {
 
-/// One kernel at one shape, alone on a core, its operands as warm as they are in a real step.
+/// A KernelTiming is one kernel at one shape, alone on a core, with its operands as warm in the
+/// cache as in a real step.
 struct KernelTiming {
   Work work;
   Duration time{};    // median
-  double spread = 0;  // half of the middle half of the measurements, as a share of the median
+  double spread = 0;  // half of the interquartile range, as a share of the median
   int repeats = 0;
 };
 
-/// A straight line through measured messages: time = start + bytes / rate.
+/// A TransferTiming is a straight line through measured messages: time = start + bytes / rate.
 struct TransferTiming {
   Duration start{};
   BytesPerSecond rate{};
@@ -30,15 +31,17 @@ struct TransferTiming {
 struct Calibration {
   std::string machine;  // "AMD EPYC ..., 2 cores, oneDNN 2.6.3"
   std::vector<KernelTiming> kernels;
-  Duration overhead{};  // that an executor adds to every kernel: its operands, its memory, clocks
-  TransferTiming copy;  // between two arenas
-  BytesPerSecond reduce{};                         // of adding up gradients
-  double residual_median = 0, residual_worst = 0;  // of its own check, as shares
+  Duration overhead{};      // what an executor adds to every kernel: looking up operands, memory,
+                            // clocks
+  TransferTiming copy;      // between two arenas
+  BytesPerSecond reduce{};  // rate of adding up gradients
+  double residual_median = 0, residual_worst = 0;  // errors of the calibration's own check, as
+                                                   // shares
   std::vector<std::string> notes;
 };
 
-/// Owns a copy. Falls back, for a kernel that was never measured, to core/cost/local_core.h,
-/// and says so in leaves_out().
+/// The model keeps a copy of the calibration. For a kernel that was never measured it falls back to
+/// core/cost/local_core.h, and leaves_out() says so.
 std::unique_ptr<CostModel> calibrated_cost_model(Calibration);
 
 }  // namespace trainyard

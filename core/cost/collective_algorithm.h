@@ -1,4 +1,5 @@
-// The algorithms that carry out a collective, and what a collective took by one of them.
+// This file names the algorithms that carry out a collective, and holds the time that a collective
+// took by one of them.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,7 @@
 
 namespace trainyard {
 
-/// How a collective is carried out, with its closed form (alpha = latency a message, beta = seconds
-/// a byte).
+/// How a collective is carried out. alpha_beta.h has the closed form of each algorithm.
 enum class CollectiveAlgorithm : std::uint8_t {
   Ring,
   RecursiveDoubling,
@@ -21,7 +21,7 @@ enum class CollectiveAlgorithm : std::uint8_t {
   Hierarchical,
   Pairwise,
   Bruck,
-  InNetwork,  // switches add up what passes them
+  InNetwork,  // switches add up the data that passes them
 };
 std::string_view to_string(CollectiveAlgorithm);  // "halving-doubling"
 

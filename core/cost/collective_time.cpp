@@ -15,7 +15,7 @@ struct TimedChoice {
   Algorithm algorithm = Algorithm::Ring;
 };
 
-// Of equals the first stays.
+// Of equally fast algorithms the first is kept.
 void keep_faster(TimedChoice& best, double candidate, Algorithm algorithm) {
   if (candidate < best.seconds) best = {candidate, algorithm};
 }
@@ -55,7 +55,8 @@ TimedChoice all_gather(double n, const Fabric& f) {
   return best;
 }
 
-// A torus broadcasts as it all-reduces: spread out along each dimension, then gathered.
+// A torus broadcasts as it all-reduces: the data is scattered along each dimension and then
+// gathered.
 TimedChoice broadcast(double n, const Fabric& f) {
   if (f.topology == Topology::Torus)
     return {torus_all_reduce(n, f.extents, f.reduce), Algorithm::Torus};
@@ -93,8 +94,8 @@ struct Split {
   bool outer_binds = true;
 };
 
-// The parts inside nodes and between nodes one after the other; n / per_node is what each member
-// carries outside.
+// The parts inside nodes and between nodes run one after the other; each member sends n / per_node
+// out of the node.
 Split hierarchical(CollectiveKind kind, double n, const Spanning& s) {
   const double share = n / static_cast<double>(s.inner.ranks);
   const double outer = within(kind, share, s.outer).seconds;
@@ -105,7 +106,7 @@ Split hierarchical(CollectiveKind kind, double n, const Spanning& s) {
           outer >= before + after};
 }
 
-// What stays in the node and what leaves it use different links at the same time.
+// Data that stays in the node and data that leaves it use different links at the same time.
 Split spanning_all_to_all(double n, const Spanning& s) {
   const double ranks = static_cast<double>(s.flat.ranks),
                per_node = static_cast<double>(s.inner.ranks);

@@ -1,5 +1,5 @@
-// Which algorithm a collective runs and how long it takes on a cluster's links: the fastest of
-// core/cost/alpha_beta.h that the group's shape and the wiring allow.
+// This file chooses the algorithm of a collective and computes its time on a cluster's links: the
+// fastest of core/cost/alpha_beta.h that the group's shape and the wiring allow.
 #pragma once
 
 #include "core/cluster/cluster.h"
@@ -9,8 +9,8 @@
 
 namespace trainyard {
 
-/// Throws nothing. With `latency` false messages start at once. Several levels above the node count
-/// as one, at the rate of the outermost that the group needs.
+/// Never throws. With `latency` false the latency of messages is zero. All levels above the node
+/// count as one, at the rate of the outermost level that the group needs.
 CollectiveTime collective_time(CollectiveKind, Bytes, const GroupShape&, const Cluster&,
                                const LinkShares&, bool latency);
 

@@ -6,8 +6,8 @@
 namespace trainyard {
 namespace {
 
-// How `ranks` devices, `stride` apart, lie in the torus; one ring of all of them when they do not
-// fill a box.
+// Returns how `ranks` devices, `stride` apart, lie in the torus; a single ring of all of them when
+// they do not fill a box.
 std::array<std::int64_t, 3> box_in_torus(const std::vector<int>& dimensions, std::int64_t ranks,
                                          std::int64_t stride) {
   std::array<std::int64_t, 3> box{1, 1, 1};
@@ -27,9 +27,9 @@ std::array<std::int64_t, 3> box_in_torus(const std::vector<int>& dimensions, std
   return left == 1 ? box : std::array<std::int64_t, 3>{ranks, 1, 1};
 }
 
-// A torus gives a group the links along the dimensions it spans, and an all-to-all what its
-// narrowest cut lets through: with D dimensions and k ranks along the longest, n k D / (4 rate) for
-// n bytes a rank.
+// A torus gives a group the links along the dimensions that it spans. An all-to-all gets what the
+// narrowest cut lets through: n k D / (4 rate) for n bytes per rank, with D dimensions and k ranks
+// along the longest.
 void see_torus(Fabric& fabric, const Level& level, std::int64_t stride) {
   fabric.extents = box_in_torus(level.dimensions, fabric.ranks, stride);
   const double all = static_cast<double>(std::max<std::size_t>(1, level.dimensions.size()));
@@ -42,13 +42,13 @@ void see_torus(Fabric& fabric, const Level& level, std::int64_t stride) {
   fabric.exchange.beta *= std::max(widening, longest * all / 4);
 }
 
-// A chain through all members leaves and enters a node once for each port they drive; never faster
-// than inside.
+// A chain through all members leaves and enters a node once for each port that they drive; it is
+// never faster than the links inside.
 Fabric flatten(const Fabric& inner, const Fabric& outer) {
   Fabric flat = outer;
   flat.ranks = inner.ranks * outer.ranks;
   flat.topology = Topology::Switch;
-  flat.pairs = false;  // all of a node's members would send out of it at once in some steps
+  flat.pairs = false;  // in some steps all members of a node would send out of it at once
   flat.reduce.beta =
       std::max(inner.reduce.beta, outer.reduce.beta / static_cast<double>(inner.ranks));
   return flat;
@@ -84,7 +84,7 @@ Spanning see_spanning(const GroupShape& shape, const Cluster& cluster, const Lin
   s.inner = see(cluster.levels.front(), per_node, shape.stride, shares, latency);
   s.outer = see(cluster.levels[spanned_level(shape, cluster)], node_count,
                 std::max<std::int64_t>(1, shape.stride / in_node), outside, latency);
-  // Each member drives its own port; only more groups than ports have to share.
+  // Each member drives its own port; ports are shared only if there are more groups than ports.
   const double crowd = std::max(
       1.0, static_cast<double>(shape.neighbours * per_node) / static_cast<double>(in_node));
   s.outer.reduce.beta *= crowd;

@@ -1,4 +1,5 @@
-// The generation of a device, by which the figures of the physical cost model differ.
+// This file determines the generation of a device; the figures of the physical cost model differ by
+// generation.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace trainyard {
 
-/// Which parameters a device reads; others take figures of its own (Device::efficiency).
+/// The generation decides which parameters apply to a device; Other uses figures of the device
+/// itself (Device::efficiency).
 enum class Generation : std::uint8_t { Other, Volta, Ampere, Hopper, Blackwell, Tpu };
 Generation generation(const Device&);
 

@@ -1,6 +1,6 @@
-// How long one kernel keeps a core of this machine busy, by formula: what runs of the CPU backend
-// are predicted by where nothing was measured, and the form in which kernels that were measured are
-// carried over to sizes that were not.
+// This file computes by formula how long one kernel keeps a core of this machine busy. Runs of the
+// CPU backend are predicted by it where nothing was measured, and it is the form by which measured
+// kernels are extrapolated to other sizes.
 #pragma once
 
 #include "core/cluster/device.h"
@@ -11,14 +11,14 @@ namespace trainyard {
 /// True for the catalogue's device "cpu", a core of this machine that the CPU backend runs on.
 bool is_local_core(const Device&);
 
-/// The three parts of a kernel's time, in seconds. They add up, because a core packs the operands
-/// of a product before it multiplies them.
+/// CoreTime has the three parts of a kernel's time, in seconds. They add up, because a core packs
+/// the operands of a product before it multiplies them.
 struct CoreTime {
   double start = 0, arithmetic = 0, traffic = 0;
   double seconds() const { return start + arithmetic + traffic; }
 };
 
-/// Throws Error{Unsupported} for a product in a format that the device has no peak for.
+/// Throws Error{Unsupported} for a product in a format for which the device has no peak.
 CoreTime local_core_time(const Work&, const Device&);
 
 }  // namespace trainyard

@@ -1,4 +1,5 @@
-// What is left to wait for when a collective runs beside computation that it does not depend on.
+// This file computes the exposed time of a collective that runs beside computation on which it does
+// not depend.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,17 @@
 
 namespace trainyard {
 
-/// Time that a collective of `alone` adds to computation of `beside`. In k pieces, each computed
-/// while the next travels, the two take alone / k + (k - 1) max(alone, beside) / k + beside / k
-/// (either way round), so that max(alone / k, alone - beside (k - 1) / k) is exposed. While both
-/// run each takes from the other: `contention` of the shorter is added. Never more than `alone`.
+/// Returns the time that a collective of duration `alone` adds to computation of duration `beside`.
+/// In k pieces, each computed while the next is sent, the two take alone / k + (k - 1) max(alone,
+/// beside) / k + beside / k (in either order), so max(alone / k, alone - beside (k - 1) / k) is
+/// exposed. While both run they slow each other down, which adds `contention` times the shorter.
+/// The result is never more than `alone`.
 Duration exposed(Duration alone, Duration beside, std::int32_t pieces, double contention);
 
-/// The share of load.exposed by which its phase is longer, [0, 1]; 1 where nothing is exposed.
+/// Returns the share of load.exposed by which its phase is longer, in [0, 1]; 1 where nothing is
+/// exposed.
 double exposed_share(const PhaseLoad& load, const CostModel&);
-/// `share` of a time; exactly all of it for 1.
+/// Returns `share` of a time; exactly all of it for 1.
 Duration share_of(Duration, double share);
 
 }  // namespace trainyard

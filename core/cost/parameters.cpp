@@ -15,7 +15,8 @@ using P = Parameter;
 constexpr std::string_view kStudy = "closed forms fitted on published runs, 2026-11";
 constexpr std::string_view kAssumed = "assumed";
 
-// parameter, name, value, prior, spread, low, high, unit, meaning, source, fitted on.
+// The columns are parameter, name, value, prior, spread, low, high, unit, meaning, source, and the
+// rows on which it is fitted.
 constexpr ParameterInfo kTable[] = {
     {P::ProductVolta, "product.volta", 0.4744, 0.56, 0.1, 0.1, 1, "share",
      "of the dense 16-bit peak, sustained by large matrix products on V100", kStudy, "V100"},

@@ -1,7 +1,7 @@
-// The named parameters of the physical cost model: every number that is neither a datasheet figure
-// nor arithmetic, each with the value that ships, what was believed before any row was looked at,
-// and what it means. All of them stand in parameters.cpp; `trainyard hardware NAME --explain`
-// prints those that a device reads, `trainyard calibrate --rows` fits them to one's own rows.
+// This file defines the named parameters of the physical cost model: every number that is neither a
+// datasheet figure nor arithmetic, each with the shipped value, the value believed before any row
+// was fitted, and its meaning. parameters.cpp lists them; `trainyard hardware NAME --explain`
+// prints those that apply to a device, `trainyard calibrate --rows` fits them to a user's own rows.
 #pragma once
 
 #include <array>
@@ -12,27 +12,27 @@
 namespace trainyard {
 
 enum class Parameter : std::uint8_t {
-  // Share of the dense 16-bit peak that large products sustain, by generation.
+  // These are shares of the dense 16-bit peak that large products sustain, by generation.
   ProductVolta,
   ProductAmpere,
   ProductHopper,
   ProductBlackwell,
   ProductTpu,
-  // Sustained clock of a board against the rest of its generation.
+  // These are sustained clocks of a board relative to the rest of its generation.
   ClockH100Capped,
   ClockGb200,
   ClockGb300,
-  // Rate of narrower formats, as a share of what their peak promises beside 16 bit.
+  // These are rates of narrower formats, as shares of what their peak promises relative to 16 bit.
   Tf32,
   EightBitTensor,
   EightBitBlock,
   EightBitRow,
   FourBit,
-  // The shape of a product's efficiency.
+  // These give the shape of a product's efficiency.
   InnerLength,
   WaveExponent,
   SmallTile,
-  // Fused attention, share of the dense 16-bit peak at heads 128 wide.
+  // These are for fused attention, as shares of the dense 16-bit peak at heads 128 wide.
   FlashTritonAmpere,
   FlashTritonHopper,
   Flash2Ampere,
@@ -45,22 +45,22 @@ enum class Parameter : std::uint8_t {
   UnfusedProduct,
   UnalignedHead,
   SoftmaxEager,
-  // Memory-bound kernels.
+  // These are for memory-bound kernels.
   MemoryRate,
   ChainFused,
   ChainCompiled,
   ChainEager,
   LossBytes,
   OptimizerBytes,
-  // Starting work.
+  // These are the costs of starting work.
   KernelGap,
   HostOp,
   HostRouted,
   StepStart,
-  // Routed experts.
+  // These are for routed experts.
   GroupedProduct,
   RoutedPasses,
-  // Links: share of the datasheet rate, seconds.
+  // These are for links: shares of the datasheet rate, or seconds.
   BusVolta,
   BusAmpere,
   BusHopper,
@@ -75,7 +75,7 @@ enum class Parameter : std::uint8_t {
   LatencyAcross,
   Contention,
   Straggler,
-  // Memory.
+  // These are for memory.
   Fragmentation,
   ContextMegatron,
   ContextFsdp,
@@ -91,24 +91,24 @@ static_assert(kParameters <= 65);
 
 struct ParameterInfo {
   Parameter parameter{};
-  std::string_view name;       // "product.ampere", as profiles write it
-  double value = 0;            // that ships
-  double prior = 0;            // believed before the fit
-  double spread = 0.1;         // of the prior: standard deviation of the logarithm
-  double low = 0, high = 1e9;  // physically possible, closed
+  std::string_view name;       // "product.ampere", as profiles name it
+  double value = 0;            // the shipped value
+  double prior = 0;            // the value believed before the fit
+  double spread = 0.1;         // standard deviation of the prior's logarithm
+  double low = 0, high = 1e9;  // physically possible range, both ends included
   std::string_view unit;       // "share", "us", "bytes"
   std::string_view meaning;    // one sentence
-  std::string_view source;     // where the prior is from
-  std::string_view fitted_on;  // which rows move it; "" = not fitted
+  std::string_view source;     // source of the prior
+  std::string_view fitted_on;  // which rows determine it; "" = not fitted
 };
 
-/// In the order of the enumeration, one row each.
+/// The rows are in the order of the enumeration, one per parameter.
 std::span<const ParameterInfo> parameter_table();
 const ParameterInfo& info(Parameter);
 /// Throws Error{InvalidInput} with the nearest name.
 Parameter parameter_named(std::string_view name);
 
-/// One value each; those that ship unless set otherwise.
+/// Parameters holds one value for each parameter, which is the shipped one unless set otherwise.
 class Parameters {
  public:
   Parameters();

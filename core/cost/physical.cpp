@@ -19,7 +19,7 @@ bool begins(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-// Of what the kernel's name says, a cost model needs to know these.
+// KernelFacts are what a cost model needs to know from a kernel's name.
 struct KernelFacts {
   bool backward = false, grouped = false, unfused = false, routing = false;
 };
@@ -89,13 +89,14 @@ double attention_share(Generation g, AttentionKernel kernel, const Device& devic
   return device.efficiency.attention.value;
 }
 
-// Everything of a device that its kernels' times are made of; seconds, FLOP/s and bytes/s.
+// Rates are everything about a device that enters its kernels' times; in seconds, FLOP/s and
+// bytes/s.
 struct Rates {
   std::array<double, 16> product{};  // by DType; 0 = the device has no such peak
   std::array<double, 16> pace{};     // by DType: its peak over that of 16 bit
   double attention = 0, memory = 0, chain = 1, softmax = 1, gap = 0, host_op = 0;
   int units = 0;
-  bool local = false;  // a core of this machine: no tiles, no waves, no kernels of a framework
+  bool local = false;  // a core of this machine, which has no tiles, waves or framework kernels
 };
 
 double format_share(DType type, const Parameters& p) {
@@ -136,7 +137,7 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
   r.chain = g == Generation::Other ? 1 : chains[static_cast<std::size_t>(software.kernels)];
   r.softmax = software.framework->fused_softmax ? 1 : p[P::SoftmaxEager];
   r.gap = g == Generation::Other ? to_seconds(device.launch.value) : p[P::KernelGap] * 1e-6;
-  // A compiler issues whole programs; processors have no host to wait for.
+  // A compiler issues whole programs, and processors have no host to wait for.
   const bool has_host = g != Generation::Other && g != Generation::Tpu;
   r.host_op = has_host ? p[P::HostOp] * 1e-6 : 0;
   r.units = device.units;
@@ -145,7 +146,8 @@ Rates rates_of(const Device& device, const SettledSoftware& software, const Para
 }
 
 class Physical final : public CostModel {
-  // The model's own device is looked up once; another, as in a catalogue of them, each time.
+  // The links of the model's own device are looked up once; those of another device, as when going
+  // through a catalogue, are looked up each time.
   template <class Use>
   auto with_links(const Device& device, const Use& use) const {
     return device.id == device_ ? use(links_) : use(link_terms(device, p_));
@@ -243,8 +245,8 @@ class Physical final : public CostModel {
   }
 
  private:
-  // A device that is busy for so long with kernels that the host takes so long to issue: a little
-  // more than the longer of the two.
+  // Returns the time of a device that is busy for `device` with kernels that the host takes `host`
+  // to issue: a little more than the longer of the two.
   static double issued(double device, double host) {
     const double device2 = device * device, host2 = host * host;
     return std::sqrt(std::sqrt(device2 * device2 + host2 * host2));
@@ -257,8 +259,8 @@ class Physical final : public CostModel {
 
   double product(const Work& work, const Rates& r, const Device& device) const {
     const double rate = r.product[static_cast<std::size_t>(work.math)];
-    if (!(rate > 0)) peak(device, work.math);  // says which formats there are
-    // Filling and draining a tile takes a time, in which a faster format would do more.
+    if (!(rate > 0)) peak(device, work.math);  // throws, naming the formats that there are
+    // Filling and draining a tile takes a fixed time, in which a faster format would do more work.
     const double inner = p_[P::InnerLength] * r.pace[static_cast<std::size_t>(work.math)];
     double shape = 1;
     if (r.units > 0)
@@ -269,7 +271,7 @@ class Physical final : public CostModel {
     return work.flops.value / rate * shape;
   }
 
-  // Products of scores and the chain between them: mask, softmax, dropout.
+  // This covers the products of scores and the chain between them: mask, softmax, dropout.
   double unfused(const Work& work, const Rates& r, const Device& device, bool backward) const {
     const double rate = r.product[static_cast<std::size_t>(work.math)];
     if (!(rate > 0)) peak(device, work.math);
@@ -277,14 +279,14 @@ class Physical final : public CostModel {
     const double products = work.flops.value / (rate * p_[P::UnfusedProduct] * aligned);
     const double scores = static_cast<double>(work.m) * static_cast<double>(work.n) *
                           static_cast<double>(work.count) / (backward ? 4 : 2);
-    constexpr double kBytes = 6;  // a score, by the kernel that fuses mask and softmax
+    constexpr double kBytes = 6;  // bytes per score for the kernel that fuses mask and softmax
     return products + scores * kBytes * r.softmax * (backward ? 1.3 : 1) / r.memory;
   }
 
   double fused(const Work& work, const Rates& r, bool backward) const {
     const double width = work.k > 0 ? static_cast<double>(work.k) : 128, half = p_[P::HeadWidth];
     const double narrow = width / (width + half) * (128 + half) / 128;
-    // A kernel that skips masked scores works through whole blocks of 128 on the diagonal.
+    // A kernel that skips masked scores still computes whole blocks of 128 on the diagonal.
     const double whole = 4.0 * (backward ? 2.5 : 1) * static_cast<double>(work.m) *
                          static_cast<double>(work.n) * static_cast<double>(work.count) * width;
     const double seen = whole > 0 ? work.flops.value / whole * static_cast<double>(work.n) : 0;

@@ -43,7 +43,7 @@ double bus_share(Generation g, const Device& device, const Parameters& p) {
   return device.efficiency.scale_up.value;
 }
 
-// Beyond those that are known it is that of the nearest.
+// Beyond the known rates the share is that of the nearest one.
 double share_along(const std::array<BusShare, 4>& known, double rate) {
   if (rate <= known.front().rate) return known.front().share;
   for (std::size_t i = 1; i < known.size(); ++i) {
@@ -55,9 +55,9 @@ double share_along(const std::array<BusShare, 4>& known, double rate) {
   return known.back().share;
 }
 
-// How a piece of data tells its receiver that it is there: by a flag in every 16 bytes, by one in
-// every 128, or by a fence behind a large piece. The first two wait less at each hop and carry less
-// (NCCL's LL, LL128 and Simple; shares of its latency and bandwidth tables).
+// A Protocol is how data signals its arrival to the receiver: by a flag in every 16 bytes, by one
+// in every 128, or by a fence after a large piece. The first two wait less at each hop but carry
+// less data (NCCL's LL, LL128 and Simple; shares from its latency and bandwidth tables).
 struct Protocol {
   double latency, bytes;
 };
@@ -75,7 +75,7 @@ Spanning by(const Protocol& p, const Spanning& s) {
   return {by(p, s.inner), by(p, s.outer), by(p, s.flat)};
 }
 
-// Members of one node; p - 1 hops round the ring.
+// This is for the members of one node, with p - 1 hops round the ring.
 Route inside(CollectiveKind kind, double n, const Fabric& f) {
   switch (kind) {
     case CollectiveKind::AllReduce: {
@@ -100,15 +100,15 @@ Route inside(CollectiveKind kind, double n, const Fabric& f) {
   return {};
 }
 
-// What a piece of data waits for on its way round a ring of all members: of its hops, one a node
-// leaves it.
+// Returns the latency of a piece of data that goes round a ring of all members: of its hops, one
+// per node leaves the node.
 double trip(const Spanning& s) {
   const double within = static_cast<double>(s.flat.ranks - s.outer.ranks),
                out = static_cast<double>(s.outer.ranks - 1);
   return within * s.inner.reduce.alpha + out * s.outer.reduce.alpha;
 }
 
-// Down a tree between nodes and along a chain inside each.
+// Returns the latency down a tree between nodes and along a chain inside each.
 double depth(const Spanning& s) {
   const double chain = static_cast<double>(s.inner.ranks - 1),
                levels = std::ceil(std::log2(static_cast<double>(s.outer.ranks)));
@@ -145,7 +145,7 @@ Route route_across(CollectiveKind kind, double n, const Spanning& s) {
     case CollectiveKind::Broadcast:
       return {depth(s) + pipelined_tree_broadcast(n, 2, wire), Algorithm::Tree};
     case CollectiveKind::AllToAll: {
-      // What stays in the node and what leaves it use different links at the same time.
+      // Data that stays in the node and data that leaves it use different links at the same time.
       const double ranks = static_cast<double>(p), mine = static_cast<double>(s.inner.ranks);
       return {s.outer.exchange.alpha + std::max(n * (mine - 1) / ranks * s.inner.exchange.beta,
                                                 n * (ranks - mine) / ranks * s.outer.exchange.beta),
@@ -183,7 +183,7 @@ LinkTerms link_terms(const Device& device, const Parameters& p) {
   t.state = p[P::NetworkReduce], t.activations = p[P::NetworkTensor];
   t.port = p[P::Send], t.exchange = p[P::AllToAll];
   t.rings = g != Generation::Tpu;
-  if (!t.rings) return t;  // one compiled program: no host starts its messages
+  if (!t.rings) return t;  // a torus runs one compiled program, so no host starts its messages
   t.known = {BusShare{150e9, p[P::BusVolta]}, BusShare{300e9, p[P::BusAmpere]},
              BusShare{450e9, p[P::BusHopper]}, BusShare{900e9, p[P::BusBlackwell]}};
   t.inside = p[P::LatencyInside] * 1e-6, t.across = p[P::LatencyAcross] * 1e-6;

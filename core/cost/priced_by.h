@@ -1,5 +1,5 @@
-// The price of a kernel rests on measurements or on a formula. This file names which, because a
-// price that rests on a closer measurement gets a narrower band.
+// This file says whether the price of a kernel rests on measurements or on a formula, because a
+// price from a closer measurement gets a narrower error band.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 namespace trainyard {
 
 enum class PricedBy : std::uint8_t {
-  Measurement,  // of that very kernel at that very shape
-  OtherShapes,  // measurements of the same kernel at other shapes
+  Measurement,  // measured for this kernel at this shape
+  OtherShapes,  // measured for the same kernel at other shapes
   Formula,      // no measurement of the kernel
 };
 
 struct PriceBasis {
   PricedBy by = PricedBy::Formula;
-  /// OtherShapes: how alike the kernel and those that were measured are made, in [0, 1]: the share
-  /// of its start, arithmetic and traffic that is in theirs too. The rest stands on the formula.
+  /// For OtherShapes: how similar the kernel is to the measured ones, in [0, 1]: the share of its
+  /// start, arithmetic and traffic that theirs cover. The rest is priced by the formula.
   double likeness = 1;
 };
 
-/// A cost model that goes by measurements of the machine at hand as far as they reach.
+/// A MeasuredCostModel uses measurements of the machine at hand where there are any.
 class MeasuredCostModel : public CostModel {
  public:
   virtual PriceBasis priced_by(const Work&) const = 0;

@@ -7,7 +7,8 @@ namespace {
 
 using P = Parameter;
 
-// The parameter that a framework's context is read from; Fragmentation = the device's own.
+// Returns the parameter that holds a framework's context; Fragmentation stands for the device's own
+// context.
 P context_of(std::string_view framework) {
   if (framework == "megatron" || framework == "megatron-core") return P::ContextMegatron;
   if (framework == "deepspeed" || framework == "megatron-deepspeed") return P::ContextDeepspeed;

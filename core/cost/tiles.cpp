@@ -1,4 +1,5 @@
-// Tiles of a matrix product: what hangs over its edges and what idles in the last wave.
+// This file computes how a matrix product is divided into tiles: the parts of tiles beyond its
+// edges and the units that idle in the last wave.
 #include <algorithm>
 #include <cmath>
 
@@ -9,10 +10,10 @@ namespace {
 
 struct Tile {
   std::int64_t m, n;
-  int smallness;  // to which power a small tile's cost is taken
+  int smallness;  // power to which a small tile's cost is raised
 };
 
-// The shapes that libraries of matrix products choose among.
+// These are the shapes among which libraries of matrix products choose.
 constexpr Tile kTiles[] = {{128, 256, 0}, {256, 128, 0}, {128, 128, 1}, {64, 128, 2}};
 constexpr std::int64_t kMostSplits = 8;
 
@@ -37,7 +38,7 @@ double tile_time(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t co
       const double idle = static_cast<double>(waves * units) / static_cast<double>(pieces);
       const double inner = 1 + shape.inner * static_cast<double>(splits) / static_cast<double>(k);
       const double whole = cover * inner;
-      if (best > 0 && whole >= best) continue;  // idle units only add to it
+      if (best > 0 && whole >= best) continue;  // idle units would only add to it
       const double time = whole * (idle > 1 ? std::pow(idle, shape.wave) : 1);
       if (best == 0 || time < best) best = time;
     }

@@ -29,7 +29,7 @@ struct Open {
   std::string taken, other, what;
 };
 
-// The kernel that runs use most where it is not the one taken.
+// Returns the kernel that runs use most often apart from the one taken.
 std::string other_attention(AttentionKernel taken, Generation generation) {
   if (generation == Generation::Hopper)
     return taken == AttentionKernel::Flash2 ? "cudnn" : "flash-2";
@@ -61,7 +61,7 @@ std::vector<Open> left_open(const Scenario& s, const Given& given) {
   return open;
 }
 
-// Nanoseconds a sample: a larger microbatch may come with a larger batch.
+// Returns nanoseconds per sample, because a larger microbatch may come with a larger batch.
 double sample_time(const Scenario& s, const CostOf& cost_of) {
   const Workload w = prepare(s);
   const double step = static_cast<double>(estimate_step(w, *cost_of(w.scenario)).step.count());

@@ -1,6 +1,6 @@
-// What a scenario leaves open, and what that is worth: published runs show that micro-batch,
-// recomputation, attention kernel and framework move a step by more than most refinements of a
-// kernel's cost do.
+// This file lists what a scenario leaves open and how much each open point may change the answer:
+// published runs show that micro-batch, recomputation, attention kernel and framework change the
+// step time more than most refinements of a kernel's cost do.
 #pragma once
 
 #include <functional>
@@ -14,17 +14,18 @@
 namespace trainyard {
 
 struct Given {
-  bool micro_batch = true;  // somebody said how large it is; a plan cannot tell
-  /// The software that a plan names changes its prices; false under measured prices.
+  bool micro_batch = true;  // whether the user stated its size; a plan does not record that
+  /// Whether the software that a plan names changes its prices; false under measured prices.
   bool priced_by_software = true;
 };
 
-/// The cost model of a scenario.
+/// A CostOf returns the cost model of a scenario.
 using CostOf = std::function<std::shared_ptr<const CostModel>(const Scenario&)>;
 
-/// As given: not completed. `step` is what the plan itself was predicted to take, which each answer
-/// is scaled from; prices are those of the closed form. Most important first; what moves the answer
-/// by less than half a percent, or is not legal, is left out. Throws as prepare() does.
+/// The scenario must be as given, that is, not completed. `step` is the plan's predicted step time,
+/// from which each answer is scaled; the relative changes are computed with the closed form. The
+/// list is ordered by importance; it leaves out what is not legal or changes the answer by less
+/// than half a percent. Throws as prepare() does.
 std::vector<Assumed> assumptions(const Scenario& as_given, const Given&, Duration step,
                                  const CostOf&);
 

@@ -49,7 +49,7 @@ Verdict judge_peaks(const std::vector<CategoryBytes>& memory, const std::vector<
   return verdict;
 }
 
-// Devices that do what one pipeline rank does.
+// Returns the number of devices that do the same as one pipeline rank.
 double replicas(const Workload& w) {
   return static_cast<double>(w.scenario.cluster.count) /
          static_cast<double>(w.scenario.plan.mesh.pp);
@@ -70,7 +70,7 @@ Result estimate(const Workload& w, const CostModel& cost) {
         "messages between stages, and traffic of a device's two waves or copies of stages, that "
         "share a link with weights and gradients: of 2,000 random plans 17 took 5 to 14 % longer "
         "simulated");
-  // What a step is worth is read off a program, and only where steps are not all alike.
+  // Staleness is read off a program, and only where steps are not all alike.
   if (schedule_of(w.scenario.plan).settles)
     result.asynchrony = asynchrony(lower(w, {.verify = false}), w.scenario.plan);
   result.bubble_fraction = step.bubble_fraction;

@@ -1,6 +1,6 @@
-// The closed form: step time and memory of a scenario from sums over layers and a formula per
-// schedule, without laying out a single instruction. What planners score; estimate_test holds it
-// against the simulator.
+// The closed form computes step time and memory of a scenario from sums over layers and a formula
+// per schedule, without writing any instruction. Planners score plans with it; estimate_test
+// compares it with the simulator.
 #pragma once
 
 #include <algorithm>
@@ -13,87 +13,90 @@
 
 namespace trainyard {
 
-/// What one phase of one stage costs for one microbatch.
+/// PhaseTime is what one phase of one stage costs for one microbatch.
 struct PhaseTime {
   Duration compute{}, recompute{};                 // recompute is a part of compute
-  Duration tensor{}, context{}, expert{}, data{};  // blocking collectives, by whose they are
-  Duration lead{}, gather{};  // weights: waited for, and arriving beside computation
-  Duration beside{};          // keys and values, beside computation
-  // Parts of blocking() and beside that use the links of weights and gradients.
+  Duration tensor{}, context{}, expert{}, data{};  // blocking collectives, by kind of group
+  Duration lead{}, gather{};  // weights: waited for before the phase, and arriving during
+                              // computation
+  Duration beside{};          // keys and values, during computation
+  // These are the parts of blocking() and beside on the links that weights and gradients use.
   Duration blocking_shared{}, beside_shared{};
   Duration blocking() const { return tensor + context + expert + data; }
-  /// As the simulator runs it alone: what leads, then the longer of computation with what blocks it
-  /// and what runs beside.
+  /// Returns the time as the simulator runs the phase alone: the lead, then the longer of
+  /// computation with its blocking collectives and of what runs beside.
   Duration total() const { return lead + std::max({compute + blocking(), gather, beside}); }
   Flops flops{}, model_flops{};
-  double filled = 0;  // ns of compute times the share of the device that it occupies
+  double filled = 0;  // nanoseconds of compute times the share of the device that it occupies
 };
 
-/// What a stage has with its host: its activations of one microbatch, one way, and of a step its
-/// gradients, the update and its weights; each alone.
+/// HostTime is a stage's work with its host, each part as if alone: one microbatch's activations in
+/// one direction and, per step, its gradients, the update and its weights.
 struct HostTime {
   Duration activations{};
-  Duration down_others{}, down_last{};  // gradients; last: of the layer that is ready last
+  Duration down_others{}, down_last{};  // gradients; last: of the layer whose gradients are ready
+                                        // last
   Duration update_first{}, update_others{};
   Duration up_others{}, up_last{};  // weights
-  bool overlapped = false;          // gradients of others leave beside backward
+  bool overlapped = false;          // gradients of the other layers are sent during backward
 };
 
-/// Everything about one virtual stage that a step's time is made of.
+/// StageTime has everything about one virtual stage that enters the time of a step.
 struct StageTime {
   PhaseTime forward, backward;
-  PhaseTime backward_input, backward_weight;  // of schedules that split backward, else empty
+  PhaseTime backward_input, backward_weight;  // for schedules that split backward, else empty
   Duration reduce_others{}, reduce_last{};    // gradients
   Duration gather_others{}, gather_last{};    // weights after the update
   bool reduce_overlapped = false, gather_overlapped = false;
   Duration update{};
   HostTime host;
-  Duration copies{};  // gradients added up with the stage's other copy
-  double fill = 1;    // share of the device that its forward and backward occupy, (0, 1]
+  Duration copies{};  // adding up gradients with the stage's other copy
+  double fill = 1;    // share of the device that its forward and backward occupy, in (0, 1]
 };
 
 std::vector<StageTime> stage_times(const Workload&, const CostModel&);
 
-/// One layer of a kind: what stages add up. Times are those of its collectives, each alone; of its
-/// kernels there are the loads, because a phase's time is not the sum over its layers.
+/// LayerTime is one layer of a kind, as stages add it up. It has the times of its collectives, each
+/// alone, but the loads of its kernels, because a phase's time is not the sum over its layers.
 struct LayerTime {
   struct Part {
     PhaseLoad load;
-    Duration model{};    // blocking collectives of tensor, context and expert groups, but those
-                         // beside a kernel, which stand in the load as exposed
+    Duration model{};    // blocking collectives of tensor, context and expert groups, except those
+                         // beside a kernel, which the load counts as exposed
     Duration data{};     // blocking collectives of replicas: weights that are not gathered beside
-    Duration weights{};  // gathered beside
+                         // computation
+    Duration weights{};  // gathered beside computation
     Duration beside{};   // keys and values
   };
   Part forward, backward, backward_input, backward_weight;
-  Duration reduce{}, gather{};            // of a step: gradients, weights after the update
-  bool reduces = false, gathers = false;  // has such traffic
+  Duration reduce{}, gather{};            // once per step: gradients, and weights after the update
+  bool reduces = false, gathers = false;  // whether it has such communication
   bool reduce_overlapped = false, gather_overlapped = false;
   PhaseLoad update;
 };
-/// By body of the workload, whose stages become one a body, of one layer: Workload::kinds holds
-/// what each body's layer does and holds.
+/// Returns one entry for one layer of each body of the workload. The workload's stages are replaced
+/// by one per body; Workload::kinds then holds what each body's layer does and holds.
 std::vector<LayerTime> layer_times(Workload&, const CostModel&);
-/// One message between neighbouring stages; the longest of any pair.
+/// Returns the time of one message between neighbouring stages, the longest of all pairs.
 Duration transfer_time(const Workload&, const CostModel&);
-/// Mean over stages, for schedules whose order depends on times.
+/// Returns the means over stages, for schedules whose order depends on times.
 PhaseTimes phase_times(const Workload&, const CostModel&);
 
 struct StepEstimate {
   Duration step{};
-  Breakdown breakdown;  // of the device that computes longest; sums to step
+  Breakdown breakdown;  // for the device that computes longest; its parts sum to step
   DeviceId critical_device;
-  Breakdown device_time;  // of all pipeline ranks together
+  Breakdown device_time;  // over all pipeline ranks together
   double bubble_fraction = 0, exposed_communication_fraction = 0;
   std::vector<CategoryBytes> memory;             // at each device's peak
-  std::vector<Bytes> reserved;                   // by each device's allocator for it
+  std::vector<Bytes> reserved;                   // what each device's allocator reserves for it
   std::vector<std::vector<HeldMoment>> moments;  // by device, see PipelineEstimate
-  Flops model_flops{}, hardware_flops{};         // of one step on all devices
+  Flops model_flops{}, hardware_flops{};         // for one step on all devices
 };
 StepEstimate estimate_step(const Workload&, const CostModel&);
 
-/// The same as a Result: fidelity "estimate", memory at the fullest moment of order grain, no
-/// fixes.
+/// Returns the same as a Result: its fidelity is "estimate", memory is the peak at order grain, and
+/// it has no fixes.
 Result estimate(const Workload&, const CostModel&);
 
 }  // namespace trainyard

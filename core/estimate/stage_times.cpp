@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-// Prices the kinds of stages of one workload: each of its kernels once, each of its messages once.
+// A Pricer prices the kinds of stages of one workload; it prices each kernel and each message once.
 class Pricer {
  public:
   Pricer(const Workload& w, const CostModel& cost) : w_(w), cost_(cost) {
@@ -20,7 +20,7 @@ class Pricer {
       kernels_.push_back(cost.compute(work, w.scenario.cluster.device));
   }
 
-  // What follows is done by so many stages.
+  // What is priced after this call is done by `count` stages.
   void stages(std::int64_t count) { stages_ = count; }
 
   Duration collective(const CollectiveRun& run) {
@@ -30,12 +30,12 @@ class Pricer {
     return counted(exposed(alone, kernels_[run.kernel], run.beside.count, contention), run.repeats);
   }
 
-  // The largest message between stages; 0 where there is one stage.
+  // Returns the largest message between stages; 0 where there is one stage.
   Duration transfer() {
     if (w_.scenario.plan.mesh.pp == 1) return {};
     const Duration one = cost_.transfer(w_.largest_message, w_.scenario.cluster, w_.pipeline_level);
     stages(static_cast<std::int64_t>(w_.table.size()));
-    counted(one, 2);  // there and back
+    counted(one, 2);  // forward and back
     return one;
   }
 
@@ -45,7 +45,7 @@ class Pricer {
     return total;
   }
 
-  // Each microbatch's, there and back.
+  // Prices a copy that every microbatch makes to the host and back.
   Duration host(Duration one) {
     counted(one, 2);
     return one;
@@ -94,7 +94,7 @@ class Pricer {
         time.model_flops += flops;
     }
     time.compute = whole(work.works, work.kernels, false);
-    // What the host or a straggler adds is spread over the kernels.
+    // What the host or a straggler adds to the time is spread over the kernels.
     if (kernels.count() > 0) {
       const double longer =
           static_cast<double>(time.compute.count()) / static_cast<double>(kernels.count());
@@ -127,8 +127,8 @@ class Pricer {
   }
 
  private:
-  // A phase is longer by a share of what is exposed of collectives beside its kernels; each_run_
-  // has the times of its blocking collectives.
+  // Returns the factor by which a phase is longer because of the exposed part of collectives beside
+  // its kernels; each_run_ has the times of its blocking collectives.
   double longer_by(const PhaseWork& work) {
     Duration exposed{};
     for (std::size_t i = 0; i < work.blocking.size(); ++i)
@@ -149,7 +149,7 @@ class Pricer {
     return time;
   }
 
-  // True if the run uses the level of links that carries the stages' weights and gradients.
+  // Returns whether the run uses the level of links that carries the stages' weights and gradients.
   bool shares(const CollectiveRun& run) {
     if (!looked_) looked_ = true, of_state_ = level_of_state();
     return of_state_ && *of_state_ == message(run).level;
@@ -172,13 +172,14 @@ class Pricer {
   const Workload& w_;
   const CostModel& cost_;
   std::vector<Duration> kernels_;  // by Workload::kernels
-  std::vector<Duration> each_;     // of the phase at hand; kept for its room
+  std::vector<Duration> each_;     // for the current phase; a member so that its memory is reused
   std::vector<Duration> each_run_;
   std::vector<Message> messages_;
-  std::optional<std::size_t> of_state_;  // the level of weights and gradients, once looked for
+  std::optional<std::size_t> of_state_;  // level of links that weights and gradients use, once
+                                         // computed
   bool looked_ = false;
   std::int64_t stages_ = 1;
-  double whole_ = 0;  // ns of all that was priced so far, each done for every microbatch
+  double whole_ = 0;  // nanoseconds of all that was priced so far, times the microbatches
 
   Duration whole(const std::vector<WorkCount>& works, const std::vector<std::uint32_t>& kernels,
                  bool update) {
@@ -187,7 +188,8 @@ class Pricer {
     return counted(cost_.phase(works, each_, update, w_.scenario.cluster), 1);
   }
 
-  // So many of it. No sum of what was priced, times the microbatches, is beyond a Duration.
+  // Adds `count` times `one` to the total and refuses the scenario if the total exceeds a Duration,
+  // so that no later sum can overflow.
   Duration counted(Duration one, std::int64_t count) {
     whole_ += static_cast<double>(one.count()) * static_cast<double>(count) *
               static_cast<double>(stages_) * microbatches(w_.scenario.plan);

@@ -1,5 +1,5 @@
-// One step from stage times: the schedule's closed form in the middle, weights arriving before it,
-// gradients and the update after it.
+// This file computes one step from stage times: weights that arrive at its beginning, the
+// schedule's closed form in the middle, gradients and the update at its end.
 #include <numeric>
 #include <utility>
 
@@ -65,7 +65,8 @@ PipelineEstimate pipeline(const Workload& w, const PipelineTimes& times, const P
   return estimate_pipeline(method(choice.method), choice.params, shape, times);
 }
 
-// What schedules that depend on times are given: means over the stages, as phase_times().
+// Returns the times for schedules whose order depends on them: means over the stages, as
+// phase_times() does.
 PhaseTimes mean_times(const Workload& w, const std::vector<StageTime>& stages, Duration transfer) {
   PhaseTimes mean{Duration{0}, Duration{0}, Duration{0}, transfer};
   const bool split = splits_backward(w);
@@ -79,8 +80,8 @@ PhaseTimes mean_times(const Workload& w, const std::vector<StageTime>& stages, D
   return mean;
 }
 
-// When each stage's gradients are reduced and, where it is there twice, added up with those of its
-// other copy: one stage after the other on each device's stream.
+// Returns when each stage's gradients are reduced and, where a stage has two copies, added up with
+// those of the other copy, one stage after the other on each device's stream.
 std::vector<Duration> joined(const std::vector<StageTime>& stages, const PipelineEstimate& middle,
                              const StageCopies& places, std::size_t devices) {
   std::vector<Duration> reduced = middle.reduced, wire(devices);
@@ -96,24 +97,24 @@ std::vector<Duration> joined(const std::vector<StageTime>& stages, const Pipelin
   return reduced;
 }
 
-// Of the action that completes gradients.
+// Returns the time of the action that completes the stage's gradients.
 Duration last_backward(const StageTime& stage) {
   const PhaseTime& p =
       stage.backward_weight.compute > Duration{} ? stage.backward_weight : stage.backward;
   return std::max(p.compute, p.beside) + p.blocking();
 }
 
-// One device's lanes with its host at the end of a step.
+// HostClock has one device's lanes with its host at the end of a step.
 struct HostClock {
   Duration down{}, host{}, up{};
 
-  // When the gradients of a stage are all with the host: those of the layer that is ready last go
-  // once `reduced`, the others from `begins` on.
+  // Returns when all gradients of a stage are on the host: those of the layer that is ready last
+  // are sent once `reduced`, the others from `begins` on.
   Duration send(const HostTime& t, Duration begins, Duration reduced) {
     down = std::max(down, t.overlapped ? begins : reduced) + t.down_others;
     return down = std::max(down, reduced) + t.down_last;
   }
-  // When its last weights are back.
+  // Returns when the stage's last weights are back on the device.
   Duration update(const HostTime& t, Duration sent, Duration computed) {
     const Duration first = std::max({host, computed, sent}) + t.update_first;
     host = first + t.update_others;
@@ -122,8 +123,8 @@ struct HostClock {
   }
 };
 
-// When the host has each stage's gradients: stages of a device send them in the order in which
-// their backwards end.
+// Computes when the host has each stage's gradients. Stages of a device send them in the order in
+// which their backwards end.
 std::vector<Duration> sent_to_host(const std::vector<StageTime>& stages,
                                    const PipelineEstimate& middle, const StageCopies& places,
                                    const std::vector<Duration>& reduced,
@@ -141,7 +142,7 @@ std::vector<Duration> sent_to_host(const std::vector<StageTime>& stages,
   return sent;
 }
 
-// When each device has updated and sent out the weights of all its stages.
+// Returns when all devices have updated their stages and sent out the new weights.
 Duration step_end(const std::vector<StageTime>& stages, const PipelineEstimate& middle,
                   const StageCopies& places, std::size_t devices) {
   std::vector<Duration> free(devices);
@@ -175,7 +176,8 @@ Duration step_end(const std::vector<StageTime>& stages, const PipelineEstimate& 
   return step;
 }
 
-// One device's share of a step: each of its stages does this many of the microbatches.
+// A DeviceShare is one device's part of a step; each of its stages processes `microbatches`
+// microbatches.
 struct DeviceShare {
   std::vector<const StageTime*> stages;
   std::int64_t microbatches = 0;
@@ -190,13 +192,13 @@ Duration device_compute(const DeviceShare& share) {
   return sum;
 }
 
-// The time that computation loses because traffic runs beside it.
+// Returns the time that computation loses because communication runs beside it.
 Duration slowed(Duration compute, Duration traffic, double contention) {
   return share_of(std::min(compute, traffic), contention);
 }
 
-// How long one action waits for the traffic that runs beside it. It waits for keys and values
-// before its blocking collectives begin, and for weights after they have ended.
+// WaitsBeside is how long one action waits for the communication that runs beside it. It waits for
+// keys and values before its blocking collectives begin, and for weights after they have ended.
 struct WaitsBeside {
   Duration keys{}, weights{};
 };
@@ -213,14 +215,16 @@ WaitsBeside waits_beside(const PhaseTime& p, double contention) {
 }
 
 // Divides one device's step by cause: computation and collectives are counted by name, transfers
-// come next, and the rest is bubble. As in a timeline, the time that traffic slows computation down
-// by counts as computation; communication is exposed only where the device waits for it.
+// come next, and the rest is bubble. As in a timeline, the time by which communication slows
+// computation down counts as computation; communication is exposed only where the device waits for
+// it.
 Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
                      const PipelineEstimate& middle, Duration step) {
   Breakdown b, slower;
   Duration keys{}, weights{}, leads{};
   const std::int64_t m = share.microbatches;
-  // Beyond what `before` slows it down by already: while both are there they count once.
+  // Adds the slowdown beyond what `before` already causes, because simultaneous communication
+  // counts once.
   const auto slow = [&](const PhaseTime& p, bool forward, Duration before, Duration traffic,
                         std::int64_t often) {
     if (p.compute == Duration{}) return;
@@ -270,7 +274,7 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
   take(b.recompute, slower.recompute);
   take(b.context_parallel, keys);
   take(b.data_parallel, weights);
-  // Weights that arrive while the collectives of the action before still run cost nothing.
+  // Weights that arrive while the collectives of the previous action still run cost nothing.
   take(b.data_parallel, leads);
   take(b.data_parallel, reduced_between);
   if (share.hosted) {
@@ -288,8 +292,8 @@ Breakdown break_down(const DeviceShare& share, const PipelineTimes& times,
   return b;
 }
 
-// Finds the fullest of a device's moments: at each, its stages hold their microbatches, and the
-// action that runs holds its own buffers beside them.
+// Finds the peak of a device's memory: at each moment its stages hold their microbatches, and the
+// running action holds its own buffers as well.
 CategoryBytes fullest(const Workload& w, const StageCopies& places,
                       const std::vector<HeldMoment>& moments) {
   CategoryBytes found{};

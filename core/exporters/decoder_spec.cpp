@@ -31,7 +31,8 @@ bool same_blocks(const std::vector<Block>& a, const std::vector<Block>& b) {
                     });
 }
 
-// A block that was divided so that its halves can be edited is one again while they are equal.
+// A block that was split so that its halves can be edited is joined again while the halves are
+// equal.
 std::vector<Block> joined(const std::vector<Block>& blocks) {
   std::vector<Block> whole;
   for (const Block& block : blocks)
@@ -91,7 +92,7 @@ void read_head(const Graph& g, TransformerSpec& spec) {
   }
 }
 
-// Of what concat_heads and the products before it are made.
+// Reads the sizes of latent attention from concat_heads and the products before it.
 void read_latent(const Graph& g, const Node& attend, TransformerSpec& spec) {
   const Node* keys = first_of(g, concat_heads());
   if (keys == nullptr) return;
@@ -182,7 +183,8 @@ std::optional<TransformerSpec> read(const Model& model, const std::vector<Block>
   return spec;
 }
 
-// The ways in which a layer's parts may hang together; sizes do not tell them apart.
+// Returns the ways in which a layer's parts may be connected, because sizes do not distinguish
+// them.
 std::vector<TransformerSpec> arrangements(const TransformerSpec& spec) {
   std::vector<TransformerSpec> all(5, spec);
   all[1].parallel = true;
@@ -202,7 +204,7 @@ std::optional<TransformerSpec> decoder_spec(const Model& model) {
     try {
       if (same_blocks(build_decoder(spec).blocks, blocks)) return spec;
     } catch (const Error&) {
-      return std::nullopt;  // sizes that do not go together
+      return std::nullopt;  // sizes that do not fit each other
     }
   }
   return std::nullopt;

@@ -76,7 +76,7 @@ class DeepSpeedWriter {
     config_.set("gradient_accumulation_steps", batch.global / of_one);
   }
 
-  // Beside a pipeline the training program divides layers itself.
+  // With a pipeline, the training program divides layers over tensor ranks itself.
   void tensor() {
     const int tp = plan_.mesh.tp;
     if (tp == 1) return;

@@ -1,14 +1,16 @@
-// A plan can name a program as its framework; that program may be unable to run the plan.
+// A plan can name a program as its framework, and this file finds out whether that program is
+// unable to run the plan.
 #pragma once
 
 #include "core/plan/plan.h"
 
 namespace trainyard {
 
-/// What torchtitan, Megatron Core or DeepSpeed has no word for in a plan, or stops at when it
-/// starts, where the plan states that one as its framework: errors, each with the fix that its
-/// exporter proposes. Empty for every other framework and where none is stated, and of the model,
-/// which may be built by hand. Of a legal scenario with a complete plan.
+/// Returns as errors, each with the fix that the exporter proposes, what the framework that the
+/// plan states cannot express or refuses at its start. It knows torchtitan, Megatron Core and
+/// DeepSpeed. The result is empty for every other framework and where none is stated; limits on the
+/// model are left out, because the model may be built by hand. Takes a legal scenario with a
+/// complete plan.
 Diagnostics framework_refusals(const Scenario&);
 
 }  // namespace trainyard

@@ -8,8 +8,8 @@
 namespace trainyard {
 namespace {
 
-// Hopper and older start kernels of one queue in order, which tensor and context parallel count
-// on; Megatron-FSDP needs several queues.
+// Hopper and older devices start the kernels of one queue in order, on which tensor and context
+// parallel rely; Megatron-FSDP needs several queues.
 std::vector<std::string> environment(const Scenario& s, Limits& limits) {
   const Mesh& mesh = s.plan.mesh;
   const bool ordered = (mesh.tp > 1 || mesh.cp > 1) && !supports(s.cluster.device, DType::F4);

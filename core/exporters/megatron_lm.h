@@ -1,5 +1,6 @@
-// A plan as the arguments of Megatron-LM's pretrain_gpt.py: the model, the degrees and every choice
-// that the program has a word for. Of Megatron Core 0.20; an argument it does not know stops it.
+// This file writes a plan as arguments of Megatron-LM's pretrain_gpt.py: the model, the degrees and
+// every choice for which the program has an argument. It is for Megatron Core 0.20, which stops at
+// an unknown argument.
 #pragma once
 
 #include <string>
@@ -10,29 +11,30 @@
 
 namespace trainyard {
 
-/// Arguments of one kind, each with its values as a shell reads them: "--num-layers 80".
+/// An ArgumentGroup has arguments of one kind, each with its values as a shell reads them:
+/// "--num-layers 80".
 struct ArgumentGroup {
-  std::string_view name;  // of the shell array: "MODEL"
+  std::string_view name;  // name of the shell array: "MODEL"
   std::vector<std::string> arguments;
 };
 
 struct MegatronCommand {
   std::vector<ArgumentGroup> groups;
-  std::vector<std::string> environment;  // lines of shell before the launch
+  std::vector<std::string> environment;  // shell lines before the launch
   World world;
   Diagnostics warnings;
 };
 
-/// Of a legal scenario with a complete plan. Throws Error{Unsupported} with all that the program
-/// has no argument for, and with what it would refuse itself.
+/// Takes a legal scenario with a complete plan. Throws Error{Unsupported} with everything for which
+/// the program has no argument and what it would refuse itself.
 MegatronCommand megatron_command(const Scenario&);
-/// All for which it would throw, each with its place and fix.
+/// Returns everything for which it would throw, each with its place and fix.
 Diagnostics megatron_refusals(const Scenario&);
-/// The arrays of a command and the call that uses them, behind the launch array LAUNCH;
-/// `before` goes before torchrun ("srun ").
+/// Returns the arrays of a command and the call that uses them, after the launch array LAUNCH;
+/// `before` is put before torchrun ("srun ").
 std::string megatron_call(const MegatronCommand&, std::string_view before);
 
-/// A script to be started on every node.
+/// Returns a script that is started on every node.
 Exported megatron_lm(const Scenario&);
 
 }  // namespace trainyard

@@ -48,15 +48,16 @@ void routed_layers(const TransformerSpec& spec, const Plan& plan, Arguments& to,
   if (e.shared > 0) add(to, "--moe-shared-expert-intermediate-size {}", e.shared * e.ffn);
   if (e.dense_layers > 0)
     add(to, "--moe-layer-freq '([0]*{}+[1]*{})'", e.dense_layers, spec.layers - e.dense_layers);
-  // A bias that balances experts goes with scores by sigmoid; one beside biases of all products is
-  // the router's own, which follows from them.
+  // The program has a balancing bias for experts only with sigmoid scores. In a model where all
+  // products have biases, the router's bias is an ordinary one and needs no argument.
   if (e.router_bias && !spec.out_bias) {
     add(to, "--moe-router-score-function sigmoid");
     add(to, "--moe-router-enable-expert-bias");
   } else if (e.top_k == 1) {
-    add(to, "--moe-router-pre-softmax");  // of one score softmax has no gradient
+    add(to, "--moe-router-pre-softmax");  // softmax over a single score has no gradient
   }
-  // Experts of a rank are one grouped product, of which there is none in fp16 and fp32.
+  // The experts of a rank are computed as one grouped product, which does not exist in fp16 and
+  // fp32.
   if (find_choice(plan, "fp16") == nullptr && find_choice(plan, "fp32") == nullptr)
     add(to, "--moe-grouped-gemm");
   limits.warn(kPlace,
@@ -68,7 +69,7 @@ void activation(const TransformerSpec& spec, Arguments& to) {
   if (spec.activation == Activation::GatedSilu) add(to, "--swiglu");
 }
 
-// Biases are all on, all off, or off but for queries, keys and values.
+// The program can have all biases, none, or only those of queries, keys and values.
 void biases(const TransformerSpec& spec, Arguments& to) {
   if (spec.out_bias && spec.mlp_bias && spec.qkv_bias) return;
   add(to, "--disable-bias-linear");
@@ -87,14 +88,15 @@ void positions(const TransformerSpec& spec, std::int64_t longest, Arguments& to,
                                   rotary ? "--rotary-base and rope scaling, " : ""));
 }
 
-// A part of the model that has no argument, in words.
+// A PartByHand is a part of the model that has no argument, in words.
 struct PartByHand {
   bool there = false;
-  bool weighs = false;  // the program would build other weights, and not only other arithmetic
+  bool weighs = false;  // without it the program would build other weights, and not only compute
+                        // differently
   std::string_view part;
 };
 
-// Names those that are there, of the ones that weigh or the others.
+// Returns the parts that the model has, either those that change the weights or the others.
 std::vector<std::string_view> parts_by_hand(const TransformerSpec& spec, bool weighs) {
   const PartByHand parts[] = {
       {spec.positions == Positions::Alibi, false, "position biases, or no positions at all"},
@@ -176,7 +178,7 @@ std::vector<std::string> megatron_model(const Scenario& s, Limits& limits) {
 }
 
 std::vector<std::string> megatron_data(const Scenario& s) {
-  // The last token of the stand-in for a tokenizer is the end of a document.
+  // The last token of the placeholder tokenizer is the end of a document.
   return {"--mock-data", "--tokenizer-type NullTokenizer",
           fmt::format("--vocab-size {}", vocabulary(s.model)), "--split '99,1,0'"};
 }

@@ -1,4 +1,5 @@
-// What pretrain_gpt.py is told of the model, and what of a model it has no argument for.
+// This file writes the arguments of pretrain_gpt.py that describe the model, and finds what of a
+// model has no argument.
 #pragma once
 
 #include <string>
@@ -8,10 +9,11 @@
 
 namespace trainyard {
 
-/// "--num-layers 80" and its like. The plan decides the longest sequence and the padding of the
-/// vocabulary. Refuses what is no decoder; warns of parts that must be built by hand.
+/// Returns "--num-layers 80" and similar arguments. The plan determines the longest sequence and
+/// the padding of the vocabulary. Refuses a model that is no decoder; warns of parts that must be
+/// built by hand.
 std::vector<std::string> megatron_model(const Scenario&, Limits&);
-/// The vocabulary, and mock data in its place: nothing else is needed to start.
+/// Returns the vocabulary and mock data, which is all that is needed to start.
 std::vector<std::string> megatron_data(const Scenario&);
 
 }  // namespace trainyard

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kOverlap = "plan#/choices/overlap";
 
-// Which axes lie in which order, those of one rank left out.
+// Returns the order of the axes, without those of one rank.
 std::string order_of(const Mesh& mesh, std::string_view order) {
   std::string kept;
   for (std::string_view rest = order; !rest.empty();) {
@@ -46,8 +46,8 @@ void rank_order(const Mesh& mesh, MegatronWords& to, Limits& limits) {
     return;
   }
   to.emplace_back("--use-tp-pp-dp-mapping");
-  // It makes groups of experts for every model; where stages are not outermost, their replicas
-  // must be as many as those of the other weights (dp).
+  // The program makes groups of experts for every model. Where stages are not the outermost axis,
+  // experts must have as many replicas as the other weights (dp).
   if (const std::int64_t experts = ranks(mesh, Group::ExpertData); experts != mesh.dp)
     limits.refuse("plan#/mesh/order",
                   fmt::format("stages that lie inside data parallel (--use-tp-pp-dp-mapping) need "
@@ -83,7 +83,7 @@ void pipeline(const Scenario& s, MegatronWords& to, Limits& limits) {
       std::all_of(layers.begin(), layers.end(), [&](int count) { return count == layers.front(); });
   if (!even) {
     std::string layout = megatron_layout(s);
-    layout.pop_back();  // the end of its line
+    layout.pop_back();  // removes the end of its line
     to.push_back(fmt::format("--pipeline-model-parallel-layout '{}'", layout));
   } else if (plan.virtual_stages > 1) {
     to.push_back(fmt::format("--num-virtual-stages-per-pipeline-rank {}", plan.virtual_stages));
@@ -118,7 +118,7 @@ void context(const Scenario& s, MegatronWords& to, Limits& limits) {
     limits.warn(kOverlap, "keys and values travel beside attention there, and the plan waits");
 }
 
-// Whether a token travels once to each rank that holds some of its experts.
+// Returns whether a token travels once to each rank that holds some of its experts.
 bool once_to_a_rank(const Scenario& s) {
   const std::string copies = params_of(s.plan, "expert-parallel").text("copies");
   return copies == "framework" ? framework(s.plan.software.framework).distinct_tokens
@@ -156,7 +156,7 @@ void expert_ranks(const Scenario& s, bool sequence_parallel, MegatronWords& to, 
     limits.refuse("plan#/choices/fp16", "it has no expert parallel in fp16", "precision=bf16");
 }
 
-// Whether the tensor parallel traffic of all products runs beside them.
+// Returns whether the tensor parallel communication of all products runs beside them.
 bool overlaps_tensor(const Scenario& s) {
   const std::string word = params_of(s.plan, "overlap").text("tensor");
   return word == "on" ||
@@ -210,7 +210,7 @@ void attention_kernel(const Scenario& s, MegatronWords& to, Limits& limits) {
                                                                                         : "flash"));
 }
 
-// The arguments of ZeRO's stages; stage 0 has none.
+// Adds the arguments of ZeRO's stages; stage 0 has none.
 void stage(std::int64_t stage, MegatronWords& to) {
   if (stage == 0) return;
   to.emplace_back("--use-distributed-optimizer");
@@ -222,7 +222,8 @@ void stage(std::int64_t stage, MegatronWords& to) {
   to.emplace_back("--ckpt-format fsdp_dtensor");
 }
 
-// How many of the first layers of every stage are recomputed in full; -1 where the text says more.
+// Returns how many of the first layers of every stage are recomputed in full; -1 where the policy
+// is not of that form.
 std::int64_t full_layers(const RecomputePolicies& policies, std::int64_t most) {
   if (policies.stages.size() != 1) return -1;
   std::int64_t full = 0;
@@ -339,7 +340,7 @@ MegatronWords megatron_sharding(const Scenario& s, Limits& limits) {
   if (divides > 0 && shard > 0 && shard < data) {
     to.push_back(fmt::format("--num-distributed-optimizer-instances {}", data / shard));
     if (divides > 1) to.emplace_back("--outer-dp-sharding-strategy no_shard");
-    // Weights of experts lie in as many instances as the others.
+    // The optimizer of experts has as many instances as that of the other weights.
     const std::int64_t experts = ranks(s.plan.mesh, Group::ExpertData), instances = data / shard,
                        common = std::gcd(instances, experts);
     if (experts % instances != 0)

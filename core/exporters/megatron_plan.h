@@ -1,5 +1,5 @@
-// What pretrain_gpt.py is told of a plan, kind by kind; each refuses what the program has no word
-// for and what its own checks would stop.
+// This file writes the arguments of pretrain_gpt.py that describe a plan, one function per kind.
+// Each refuses what has no argument and what the program's own checks would stop.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ MegatronWords megatron_precision(const Scenario&, Limits&);
 MegatronWords megatron_memory(const Scenario&, Limits&);
 MegatronWords megatron_optimizer(const Scenario&, Limits&);
 
-/// Stage 2 and 3 of ZeRO, which Megatron-FSDP does.
+/// Returns whether the plan has stage 2 or 3 of ZeRO, which only Megatron-FSDP implements.
 bool needs_megatron_fsdp(const Plan&);
 
 }  // namespace trainyard

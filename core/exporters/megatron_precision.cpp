@@ -1,5 +1,5 @@
-// The formats that pretrain_gpt.py trains in: fp32, fp16 and bf16, and products in 8 and 4 bits
-// beside bf16.
+// This file writes the formats in which pretrain_gpt.py trains: fp32, fp16 and bf16, and products
+// in 8 and 4 bits with bf16.
 #include <fmt/format.h>
 
 #include "core/exporters/megatron_plan.h"

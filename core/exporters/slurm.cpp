@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-// Directives end at the first command, and Slurm expands nothing in them.
+// Directives must come before the first command, and Slurm expands no variables in them.
 std::string head(const Scenario& s, const World& world, std::string_view program) {
   std::string text = fmt::format(
       "#!/usr/bin/env bash\n"
@@ -39,7 +39,7 @@ std::string rendezvous(const World& world) {
       world.per_node);
 }
 
-// A task has all cores of its node; the processes that torchrun starts share them.
+// A task has all cores of its node, which the processes that torchrun starts share.
 constexpr std::string_view kStep = "srun --cpu-bind=none ";
 
 Diagnostics with_site(Diagnostics warnings) {
@@ -62,14 +62,14 @@ Exported with_megatron(const Scenario& s) {
   return {std::move(text), with_site(command.warnings)};
 }
 
-// Several sentences as one.
+// Joins several sentences into one line.
 std::string in_one(std::string text) {
   for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at))
     text.replace(at, 1, "; ");
   return text;
 }
 
-// The configuration goes with the script, so that one file is the job.
+// The configuration is part of the script, so that one file is the whole job.
 Exported with_deepspeed(const Scenario& s) {
   const Exported config = deepspeed(s);
   Limits limits("Slurm");

@@ -1,13 +1,14 @@
-// A plan as a batch script of Slurm: one task a node, torchrun within it, which starts Megatron-LM
-// or, where only DeepSpeed can say the plan, a training program of one's own with DeepSpeed.
+// This file writes a plan as a batch script for Slurm: one task per node runs torchrun, which
+// starts Megatron-LM or, where only DeepSpeed can express the plan, the user's own training program
+// with DeepSpeed.
 #pragma once
 
 #include "core/exporters/exported.h"
 
 namespace trainyard {
 
-/// Of a legal scenario with a complete plan. Throws Error{Unsupported} with what each of the two
-/// programs cannot say, where neither can say it all.
+/// Takes a legal scenario with a complete plan. Where neither of the two programs can express it,
+/// throws Error{Unsupported} with what each cannot.
 Exported slurm(const Scenario&);
 
 }  // namespace trainyard

@@ -13,12 +13,12 @@
 namespace trainyard {
 namespace {
 
-// What it ships and the workbench knows, by size.
+// The models that torchtitan ships and the workbench knows, by size.
 struct Flavor {
   std::string_view name, flavor;
   std::int64_t layers, hidden, heads, kv_heads, ffn, vocab, experts;
-  bool pipelines = true;  // has a function that divides it into stages
-  bool rings = true;      // its attention runs context parallel (FlexAttention does not)
+  bool pipelines = true;  // it has a function that divides the model into stages
+  bool rings = true;      // its attention runs with context parallel (FlexAttention does not)
 };
 constexpr Flavor kFlavors[] = {
     {"llama3", "8B", 32, 4096, 32, 8, 14336, 128256, 0},
@@ -41,8 +41,8 @@ const Flavor* flavor_of(const Model& model) {
 
 struct ScheduleName {
   std::string_view ours, theirs;
-  int chunks;  // of the model on a device: 1, or 2 and more
-  bool fills;  // needs as many microbatches as stages
+  int chunks;  // chunks of the model per device: 1, or at least 2
+  bool fills;  // whether it needs as many microbatches as stages
 };
 constexpr ScheduleName kSchedules[] = {{"1f1b", "1F1B", 1, true},
                                        {"gpipe", "GPipe", 1, true},
@@ -120,7 +120,8 @@ class TorchtitanWriter {
     const std::int64_t data = plan_.mesh.dp.value_or(1);
     const bool pipeline = plan_.mesh.pp > 1;
     table("training");
-    // A pipeline divides the local batch into its microbatches; without one gradients accumulate.
+    // With a pipeline the local batch is divided into microbatches; without one gradients are
+    // accumulated.
     number("local_batch_size", pipeline ? batch.global / data : batch.micro);
     number("global_batch_size", batch.global);
     number("seq_len", batch.sequence);
@@ -166,13 +167,13 @@ class TorchtitanWriter {
                    "context parallel divide weights: this runs in fp32");
   }
 
-  // True if FSDP divides weights over more than one rank.
+  // Returns whether FSDP divides weights over more than one rank.
   bool divides_weights() const {
     const Mesh& mesh = plan_.mesh;
     return mesh.cp > 1 || (zero_.integer("stage") == 3 && mesh.dp.value_or(1) > 1);
   }
 
-  // dp_replicate x dp_shard, of which only stages 0 and 3 of ZeRO have words.
+  // Writes dp_replicate x dp_shard, which can express only stages 0 and 3 of ZeRO.
   void data_parallel() {
     const std::int64_t data = plan_.mesh.dp.value_or(1), cp = plan_.mesh.cp,
                        divides = zero_.integer("stage"), group = zero_.integer("shard");
@@ -214,8 +215,8 @@ class TorchtitanWriter {
       word("fsdp_reshard_after_forward", reshards_after_forward(plan_) ? "always" : "never");
   }
 
-  // Experts lie over the ranks that divide weights, of which there are this many, and over the
-  // tensor ranks of each where experts are whole.
+  // Experts are spread over the ranks that divide weights, whose number is `pool`; where experts
+  // are whole, the tensor ranks of each count too.
   void expert_ranks(std::int64_t pool) {
     limits_.refuse(
         "plan#/mesh/ep",
@@ -275,7 +276,8 @@ class TorchtitanWriter {
     rounds(*known);
   }
 
-  // Each schedule class of PyTorch refuses some numbers of stages and microbatches when it is made.
+  // Each of PyTorch's schedule classes refuses some numbers of stages and microbatches when it is
+  // constructed.
   void rounds(const ScheduleName& schedule) {
     const std::int64_t stages = std::int64_t{plan_.mesh.pp} * plan_.virtual_stages,
                        found = microbatches(plan_),
@@ -314,7 +316,8 @@ class TorchtitanWriter {
           "recompute=none");
   }
 
-  // By name: what is at the ends of the model is no layer, and its own rule counts it as one.
+  // The split is written by names, because torchtitan's own rule counts the modules at the ends of
+  // the model as layers.
   void split(Placement placement) {
     const std::vector<Stage> all = stages(s_.model, plan_, placement);
     std::string parts;
@@ -350,7 +353,7 @@ class TorchtitanWriter {
                      "cp=1");
     if (mesh.cp > 1) {
       word("context_parallel_load_balancer", "headtail");
-      word("context_parallel_rotate_method", "alltoall");  // keys and values go round
+      word("context_parallel_rotate_method", "alltoall");  // keys and values travel round the ranks
     }
     number("expert_parallel_degree", mesh.ep);
     if (mesh.ep > 1) number("expert_tensor_parallel_degree", mesh.etp.value_or(mesh.tp));
@@ -410,7 +413,7 @@ class TorchtitanWriter {
           fmt::format("its mxfp8 is not compiled beside tensor parallel (tp {})", plan_.mesh.tp),
           "kernels=eager");
     if (blocks) return word("recipe_name", "mxfp8_cublas");
-    // Without a recipe it scales whole tensors, and only so it gathers weights in 8 bits.
+    // Without a recipe it scales whole tensors, and only then can it gather weights in 8 bits.
     const bool rows = params.text("scaling") == "row", gathers = params.flag("gather-fp8");
     if (rows) word("recipe_name", "rowwise");
     raw("enable_fsdp_float8_all_gather", gathers ? "true" : "false");

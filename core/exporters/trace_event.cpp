@@ -14,7 +14,8 @@
 namespace trainyard {
 namespace {
 
-/// A JSON string with its quotes; what is not UTF-8 becomes the replacement character.
+/// Returns a JSON string with its quotes; bytes that are not UTF-8 become the replacement
+/// character.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
@@ -33,7 +34,7 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-/// Microseconds with all their nanoseconds.
+/// Returns microseconds with three decimals, so that no nanosecond is lost.
 std::string microseconds(Duration d) {
   return fmt::format("{}.{:03}", d.count() / 1000, d.count() % 1000);
 }
@@ -87,7 +88,7 @@ class TraceWriter {
     fmt::format_to(std::back_inserter(buffer_), form, std::forward<Args>(args)...);
   }
 
-  /// Begins an event on a line of its own.
+  /// Begins an event on a new line.
   void event() {
     buffer_ += first_ ? "\n" : ",\n";
     first_ = false;
@@ -120,21 +121,23 @@ class TraceWriter {
     metadata("process_sort_index", device, 0, fmt::format("\"sort_index\":{}", device));
   }
 
-  // Threads are numbered through the whole program, so that equal streams of two devices differ.
+  // Threads are numbered through the whole program, so that streams with equal names on two devices
+  // differ.
   void name_thread(std::uint32_t s) {
     const std::uint32_t device = p_.streams[s].device.value;
     metadata("thread_name", device, s + 1, "\"name\":" + quoted(p_.streams[s].name));
     metadata("thread_sort_index", device, s + 1, fmt::format("\"sort_index\":{}", s + 1));
   }
 
-  /// A name up to the microbatch: "\"name\":\"forward ".
+  /// Returns the beginning of an event up to the microbatch: "\"name\":\"forward ".
   std::string quoted_head(const Task& task) const {
     std::string name = "\"name\":" + quoted(p_.name(task.name));
     name.back() = ' ';
     return name;
   }
 
-  /// What all instructions of a task share, up to where the microbatch is written.
+  /// Returns what all instructions of a task share between the name and the microbatch among the
+  /// arguments.
   std::string rest_of(const Task& task) const {
     std::string text = fmt::format("\",\"cat\":\"{}\",\"args\":{{\"stage\":{},\"phase\":\"{}\"",
                                    kind_of(task.kind), task.stage.value, letter(task.phase));
@@ -187,7 +190,8 @@ class TraceWriter {
     }
   }
 
-  // An arrow begins and ends at the starts of its two slices, which is inside them.
+  // An arrow begins and ends at the starts of its two slices, because these instants are inside the
+  // slices.
   void write_flows() {
     for (std::uint32_t s = 0; s < p_.streams.size(); ++s) {
       const Stream& stream = p_.streams[s];

@@ -16,7 +16,7 @@ using Node = ExpressionNode;
 using Kind = ExpressionNode::Kind;
 
 constexpr int kDepth = 60;
-constexpr std::size_t kLongestExpression = 400;  // characters; the tree is then never deep
+constexpr std::size_t kLongestExpression = 400;  // characters; this bounds the depth of the tree
 
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }

@@ -1,4 +1,4 @@
-// The formulas that lessons may call, one line each with its paper.
+// This file has the formulas that lessons may call, one line each with its paper.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -13,14 +13,14 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 constexpr int kMostSteps = 20'000, kMostDelay = 1'000;
 
-// Gradient descent on w^2 / 2 whose forward reads weights `delay` updates old, from w = 1: the
-// gradient is (1 + D) w(t - delay) - D u, where u is what backward reads, w(t) or, corrected, w(t)
-// less delay times the running mean of its motion (PipeMare's T2). Returns the last loss over the
-// first.
+// Runs gradient descent on w^2 / 2 from w = 1 where forward reads weights that are `delay` updates
+// old. The gradient is (1 + D) w(t - delay) - D u, where D is the discrepancy and u is the weight
+// that backward reads: w(t) or, when corrected, w(t) less delay times the running mean of its
+// change (PipeMare's T2). Returns the ratio of the last loss to the first.
 double descent(double rate, double delay, double discrepancy, bool corrected, double steps) {
   const auto lag = static_cast<std::size_t>(std::clamp(delay, 0.0, double{kMostDelay}));
   const int most = static_cast<int>(std::clamp(steps, 0.0, double{kMostSteps}));
-  std::vector<double> past(lag + 1, 1.0);  // a ring of weights, the oldest next
+  std::vector<double> past(lag + 1, 1.0);  // a ring buffer of weights; the oldest comes next
   double w = 1, motion = 0;
   const double keep = lag > 0 ? std::exp(-2.0 / static_cast<double>(lag)) : 0;
   for (int t = 0; t < most; ++t) {
@@ -30,12 +30,12 @@ double descent(double rate, double delay, double discrepancy, bool corrected, do
     const double next = w - rate * ((1 + discrepancy) * old - discrepancy * back);
     motion = keep * motion + (1 - keep) * (next - w);
     w = next;
-    if (!(std::abs(w) < 1e12)) return 1e24;  // diverged; the figure only says so
+    if (!(std::abs(w) < 1e12)) return 1e24;  // it diverged; the figure only shows that
   }
   return w * w;
 }
 
-// The largest rate of descent() that does not diverge, by bisection.
+// Finds by bisection the largest rate at which descent() does not diverge.
 double stable_rate(double delay, double discrepancy, bool corrected) {
   double low = 0, high = 2.5;
   for (int i = 0; i < 22; ++i) {

@@ -32,14 +32,14 @@ constexpr std::array kUnits = {
     LessonUnit{"s", 1},
     LessonUnit{"min", 60},
     LessonUnit{"h", 3600},
-    LessonUnit{"units", 1e-3},  // of a schedule's time: a millisecond
+    LessonUnit{"units", 1e-3},  // a time unit of a schedule is a millisecond
     LessonUnit{"microbatches", 1},
     LessonUnit{"stages", 1},
     LessonUnit{"updates", 1},
     LessonUnit{"bytes", 1},
 };
 
-constexpr double kNearMarks = 3;  // times `within` that still counts as near
+constexpr double kNearMarks = 3;  // multiple of `within` up to which an answer counts as near
 
 template <class List>
 auto find_by(const List& list, std::string_view wanted, std::string List::value_type::* field)
@@ -145,7 +145,7 @@ LessonRun filled(LessonRun run, const LessonSettings& settings) {
 
 AnswerMark mark_answer(const LessonQuestion& question, double answer, double truth) {
   const double off = std::abs(answer - truth);
-  // A rounding of the shown digits is no mistake.
+  // An error as small as the rounding of the shown digits is no mistake.
   const double slack = 1e-9 * std::max(1.0, std::abs(truth));
   if (off <= question.within + slack) return AnswerMark::Right;
   return off <= kNearMarks * question.within + slack ? AnswerMark::Near : AnswerMark::Off;
@@ -162,7 +162,7 @@ const Misconception* trapped(const Lesson& lesson, const LessonQuestion& questio
 
 const std::vector<LessonQuantity>& lesson_quantities() {
   static const std::vector<LessonQuantity> list = {
-      // Schedules.
+      // Quantities of schedules.
       {"makespan", "seconds from the first pass to the last end", true},
       {"ideal", "the same if no device ever waited", true},
       {"bubble", "idle share of device time", true, true},
@@ -171,7 +171,7 @@ const std::vector<LessonQuantity>& lesson_quantities() {
       {"live", "most microbatches that any device holds", true, true},
       {"stage_live", "the same of one device, counting from 0", true, false, false, true},
       {"over_one_wave", "samples a second over those of one wave alone", true},
-      // Plans, simulated.
+      // Quantities of plans, from a simulation.
       {"step", "seconds of a step", false, true},
       {"exposed", "share of device time that waits for communication", false, true},
       {"mfu", "share of the peak, of what the model needs", false, true},
@@ -197,13 +197,13 @@ const std::vector<LessonQuantity>& lesson_quantities() {
       {"best_offset", "share of the cycle between waves at which their sum is lowest", false, true},
       {"offset", "share of the cycle that the waves are apart", false, true},
       {"peak_at", "bytes at an offset, a share of the cycle", false, true, false, true},
-      // Datasheets: of the plan's device, else of the setting device=.
+      // Datasheet figures of the plan's device, else of the setting device=.
       {"dense", "FLOP/s in the format= of the settings, else bf16", false, true, true},
       {"memory_rate", "bytes a second", false, true, true},
       {"memory_size", "bytes", false, true, true},
       {"link_rate", "bytes a second, inside a node, a direction", false, true, true},
       {"network_rate", "the same between nodes", false, true, true},
-      // A run of this machine, where the step asks for one.
+      // Quantities of a run on this machine, where the step asks for one.
       {.name = "ran", .doc = "1 where it has done all its updates", .run = true},
       {.name = "run_updates", .doc = "that it has done", .run = true},
       {.name = "run_first_loss", .doc = "after its first update", .run = true},

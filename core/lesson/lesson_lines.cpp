@@ -99,8 +99,8 @@ std::int64_t LessonLine::integer(std::string_view text, std::int64_t low, std::i
 double LessonLine::number_of(std::string_view text) const { return parse_number(text, place); }
 
 LessonLines::LessonLines(std::string_view text, std::string source) : source_(std::move(source)) {
-  bool paragraph = false;  // the last line was prose
-  bool open = false;       // a directive takes attributes
+  bool paragraph = false;  // the previous line was prose
+  bool open = false;       // the current directive can take attributes
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view raw = text.substr(0, end);

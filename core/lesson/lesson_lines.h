@@ -1,4 +1,4 @@
-// The lines of a lesson's text, before anybody knows what they mean: directives with their
+// This file splits a lesson's text into lines before their meaning is known: directives with their
 // attributes, and paragraphs of prose.
 #pragma once
 
@@ -13,7 +13,8 @@
 
 namespace trainyard {
 
-/// Words between spaces. Beyond the last there are empty ones.
+/// LessonWords are the words of a text, separated by spaces. An index past the end gives an empty
+/// word.
 class LessonWords {
  public:
   explicit LessonWords(std::string_view text);
@@ -24,19 +25,20 @@ class LessonWords {
   std::vector<std::string> words_;
 };
 
-/// A directive, an attribute or a paragraph (whose word is empty). All that it throws is
-/// Error{InvalidInput} at its place.
+/// A LessonLine is a directive, an attribute or a paragraph (whose word is empty). Its functions
+/// throw Error{InvalidInput} at its place.
 struct LessonLine {
-  int number = 0;  // of its first line, counting from 1
+  int number = 0;  // number of its first line, from 1
   Place place;
   std::string word, rest;
   std::vector<LessonLine> attributes = {};
 
-  /// The rest and, where the text goes on in indented lines, those: for directives that are text.
+  /// Returns the rest of the line and, where the text goes on in indented lines, those too; it is
+  /// for directives that hold text.
   std::string all_text() const;
   std::string some_text() const;  // the same, not empty
-  std::string some_head() const;  // the rest alone, not empty
-  /// The first word and what follows; both must be there.
+  std::string some_head() const;  // the rest of the first line alone, not empty
+  /// Returns the first word and the text after it; both must be there.
   std::pair<std::string, std::string> named() const;
   std::pair<std::string, std::string> named_or_empty() const;
   std::pair<std::string, std::string> named_in(std::string_view) const;
@@ -47,7 +49,8 @@ struct LessonLine {
 
 class LessonLines {
  public:
-  /// Throws Error{InvalidInput}: bytes that are no UTF-8, an attribute without a directive.
+  /// Throws Error{InvalidInput} for bytes that are no UTF-8 and for an attribute without a
+  /// directive.
   LessonLines(std::string_view text, std::string source);
   const std::vector<LessonLine>& lines() const { return lines_; }
   const std::string& source() const { return source_; }

@@ -14,7 +14,8 @@ namespace {
 
 constexpr Bytes kLongestLesson = 1_MiB;
 
-// Settings that the worlds themselves read; the window's and the engine's refusals name the rest.
+// Returns whether the lesson's knobs or settings contain the key. Keys that a world reads by itself
+// are checked by the window and the engine.
 bool known_setting(const Lesson& lesson, std::string_view key) {
   return find_knob(lesson, key) != nullptr || lesson.settings.count(std::string(key)) > 0;
 }
@@ -173,7 +174,7 @@ class LessonReader {
     for (const auto& [key, value] : settings) check_setting(key, line);
     return settings;
   }
-  // What a step changes must be there from the beginning: then no step depends on one before.
+  // A setting that a step changes must be in @settings, so that no step depends on one before it.
   void check_setting(const std::string& key, const LessonLine& line) const {
     if (known_setting(lesson_, key)) return;
     std::vector<std::string> names;
@@ -232,7 +233,7 @@ class LessonReader {
     }
     lesson_.figures.push_back(std::move(figure));
   }
-  // "zb 17.9 within 0.5%"
+  // Reads "zb 17.9 within 0.5%".
   LessonFigure::Claim claim(const LessonLine& line) const {
     const LessonWords words(line.rest);
     if (words.size() != 4 || words[2] != "within" || words[3].back() != '%')
@@ -247,7 +248,7 @@ class LessonReader {
             line.word == "refutes"};
   }
 
-  // "before {name} and {=expression unit} after"
+  // Reads "before {name} and {=expression unit} after".
   LessonText text(std::string_view words, const LessonLine& line) const {
     LessonText read;
     for (;;) {
@@ -346,7 +347,7 @@ class LessonReader {
     }
     if (line.word == "part" || line.word == "line") part(panel, line);
   }
-  // "part weights weights: 2 * parameters": an ink, a name, an expression behind ":"
+  // Reads "part weights weights: 2 * parameters": an ink, a name, and an expression after ":".
   void part(LessonPanel& panel, const LessonLine& line) const {
     const std::size_t colon = line.rest.find(": ");
     const auto [ink, name] = line.named_in(line.rest.substr(0, colon));
@@ -438,7 +439,7 @@ class LessonReader {
                        std::string(run.model.empty() ? "no model" : "no cluster"));
     step(line).run = std::move(run);
   }
-  // "rate={rate}": the setting must be there from the beginning.
+  // Checks "rate={rate}": the setting in braces must be in @settings.
   void check_filling(const std::string& words, const LessonLine& line) const {
     const std::size_t open = words.find('{'), close = words.find('}');
     if (open == std::string::npos && close == std::string::npos) return;

@@ -1,4 +1,4 @@
-// The text form of lessons, which people write with any editor:
+// This file reads the text form of lessons, which people write with any editor:
 //
 //   @lesson 3 bubbles                        number and name
 //   @title Bubbles
@@ -43,15 +43,16 @@
 namespace trainyard {
 
 /// Throws Error{InvalidInput} at "SOURCE:LINE" with what was expected, what was found and the
-/// nearest right thing. What it returns refers only to things that exist: figures, knobs, sources,
-/// quantities of its world.
+/// nearest valid alternative. The lesson that is returned refers only to things that exist:
+/// figures, knobs, sources, quantities of its world.
 Lesson parse_lesson(std::string_view text, const std::string& source);
-/// The same of a file. Throws as read_file too.
+/// Reads a lesson from a file. Also throws what read_file() throws.
 Lesson read_lesson(const std::string& path);
 
-/// The lessons that ship inside the program, by number. Read once.
+/// Returns the lessons that ship inside the program, ordered by number. They are parsed once.
 const std::vector<Lesson>& shipped_lessons();
-/// Of a number ("3"), a name ("bubbles") or a file. Throws Error{InvalidInput} with the nearest.
+/// Opens a lesson by number ("3"), name ("bubbles") or file. Throws Error{InvalidInput} with the
+/// nearest name.
 Lesson open_lesson(const std::string& words);
 
 }  // namespace trainyard

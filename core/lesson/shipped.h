@@ -1,4 +1,5 @@
-// The text of the lessons that ship inside the program (assets/lessons), one function a file.
+// These functions return the text of the lessons that ship inside the program (assets/lessons), one
+// function per file.
 #pragma once
 
 #include <string>

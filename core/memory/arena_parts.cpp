@@ -6,7 +6,7 @@
 namespace trainyard {
 namespace {
 
-// Instants become numbers of sections.
+// Replaces instants by numbers of sections.
 void number_sections(ArenaPart& part) {
   std::vector<std::int64_t> instants;
   for (const Lifetime& b : part.buffers) instants.push_back(b.from), instants.push_back(b.to);

@@ -1,5 +1,6 @@
-// A placement problem in its smallest terms: time in sections between which nobody begins or ends,
-// sizes in the largest unit that divides them all, and apart what no lifetime joins.
+// This file reduces a placement problem to its smallest form: time becomes sections within which no
+// lifetime begins or ends, sizes become multiples of the largest unit that divides them all, and
+// sets of lifetimes that never overlap in time become separate parts.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,20 @@
 
 namespace trainyard {
 
-/// A stretch of time that no lifetime enters or leaves while it lasts.
+/// An ArenaPart is a stretch of time whose ends no lifetime crosses.
 struct ArenaPart {
-  std::vector<Lifetime> buffers;  // times are sections from 0 on, bytes are units
-  std::vector<std::uint32_t> of;  // which of the given lifetimes each is, ascending
+  std::vector<Lifetime> buffers;  // times are sections from 0 on, sizes are in units
+  std::vector<std::uint32_t> of;  // index of the given lifetime of each buffer, ascending
   int sections = 0;
   std::int64_t lower_bound = 0;  // most units alive at once
 };
 
 struct ArenaParts {
   std::vector<ArenaPart> parts;  // in order of time
-  std::int64_t unit = 1;         // bytes, a multiple of the alignment
+  std::int64_t unit = 1;         // in bytes, a multiple of the alignment
 };
 
-/// What is never there is in no part. alignment >= 1 byte.
+/// Lifetimes that are empty are in no part. alignment >= 1 byte.
 ArenaParts arena_parts(std::span<const Lifetime>, Bytes alignment);
 
 }  // namespace trainyard

@@ -8,8 +8,8 @@
 namespace trainyard {
 namespace {
 
-constexpr int kDeepest = 3000;  // frames of recursion that any stack holds
-constexpr std::int64_t kHighest = std::int64_t{1} << 48;  // units that scores tell apart
+constexpr int kDeepest = 3000;  // frames of recursion that any stack can hold
+constexpr std::int64_t kHighest = std::int64_t{1} << 48;  // largest slack that scores distinguish
 constexpr std::size_t kMostFailed = 1 << 20;              // states remembered, 40 bytes each
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
@@ -56,10 +56,11 @@ std::vector<std::int64_t> ArenaSearch::offsets() const {
   return offsets;
 }
 
-// Open buffers of sections between which nothing is open do not touch one another.
+// Divides open buffers into groups: buffers with no open buffer over the sections between them do
+// not affect each other.
 std::vector<ArenaSearch::Group> ArenaSearch::groups(const std::vector<int>& open) const {
   std::vector<Group> groups;
-  for (const int i : open) {  // by their beginnings
+  for (const int i : open) {  // sorted by their beginnings
     if (groups.empty() || line_.from(i) >= groups.back().to)
       groups.push_back({line_.from(i), line_.to(i), {}});
     groups.back().to = std::max(groups.back().to, line_.to(i));
@@ -129,7 +130,8 @@ ArenaSearch::Branch ArenaSearch::choose(const Group& group) {
   return branch;
 }
 
-// What lies lowest over a section of a valley is one that lies wholly in the valley, or a gap.
+// What lies lowest over a section of a valley is either a buffer that lies wholly in the valley, or
+// a gap.
 void ArenaSearch::choose_in(const Group& group, Valley valley, Branch& branch, std::int64_t& best) {
   const std::int64_t floor = line_.floor(valley.from);
   std::fill(changes_.begin() + valley.from, changes_.begin() + valley.to + 1, 0);
@@ -138,7 +140,7 @@ void ArenaSearch::choose_in(const Group& group, Valley valley, Branch& branch, s
       ++changes_[at(line_.from(i))];
       --changes_[at(line_.to(i))];
     }
-  constexpr std::int64_t kMany = 4096;  // more than there are choices
+  constexpr std::int64_t kMany = 4096;  // more than any number of choices
   std::int64_t choices = 0;
   for (int s = valley.from; s < valley.to; ++s) {
     choices += changes_[at(s)];
@@ -148,7 +150,7 @@ void ArenaSearch::choose_in(const Group& group, Valley valley, Branch& branch, s
     if (order_.section == SectionChoice::Lowest) score = std::min(floor, kHighest) * kMany + all;
     if (order_.section == SectionChoice::Tightest)
       score = std::min(line_.slack(s), kHighest) * kMany + all;
-    if (all <= 1) score = -1;  // nothing to choose
+    if (all <= 1) score = -1;  // there is nothing to choose
     if (score < best || (score == best && order_.latest)) {
       best = score;
       branch = {valley, s, gap};
@@ -168,12 +170,13 @@ std::vector<int> ArenaSearch::candidates(const Branch& branch) const {
   return result;
 }
 
-// The lowest over the section then lies beyond the valley's floor: on a wall beside the valley, or
-// on another that is still to come and that the section has not.
+// If a gap stays, the lowest buffer over the section does not rest on the valley's floor, but on a
+// wall beside the valley or on another open buffer that does not cover the section.
 std::int64_t ArenaSearch::floor_above_gap(const Branch& branch, const Group& group) const {
   const int section = branch.section;
   std::int64_t above = ArenaSkyline::kNever;
-  int from = section, to = section + 1;  // of those that would lie on the floor
+  int from = section, to = section + 1;  // range of the sections whose buffers would lie on the
+                                         // floor
   for (const int i : line_.over(section)) {
     if (line_.placed(i)) continue;
     if (line_.least(i) > line_.floor(section)) {
@@ -198,7 +201,8 @@ bool ArenaSearch::rests(int buffer, std::int64_t offset) const {
   return false;
 }
 
-// A hole that is closed now and would hold what is still to come: that would lie better in it.
+// Returns whether placing the buffer closes a hole that could hold an open buffer; that buffer
+// would lie better in the hole.
 bool ArenaSearch::leaves_usable_hole(int buffer, std::int64_t offset, const Group& group) const {
   const int end = line_.to(buffer);
   for (int from = line_.from(buffer), to = from; from < end; from = to + 1) {
@@ -219,8 +223,8 @@ bool ArenaSearch::same_shape(int a, int b) const {
          line_.size(a) == line_.size(b);
 }
 
-// All that the rest of the search in a group depends on; 128 bits, so that two different states are
-// one by chance less often than the machine errs.
+// The key covers everything on which the rest of the search in a group depends. It has 128 bits, so
+// equal keys of different states are less likely than a hardware error.
 ArenaSearch::Key ArenaSearch::key_of(const Group& group) const {
   static constexpr Random kFloors(1), kTops(2), kOpen(3);
   Key key;

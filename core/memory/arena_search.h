@@ -1,9 +1,9 @@
-// Depth-first search for a placement of one part of an arena within a capacity, from below: each
-// node settles what lies lowest over one section, on the floor there or above a gap. Only
-// placements in which every buffer rests on another and none would fit into a hole below it are
-// visited: the one with the least sum of offsets is among them, so nothing is lost. The idea of
-// canonical placements is that of MiniMalloc (Moffitt, ASPLOS 2023); choice of section, inference
-// and memory of failed states are our own.
+// This file searches depth-first, from below, for a placement of one part of an arena within a
+// capacity: each node of the search decides what lies lowest over one section, either directly on
+// the floor or above a gap. It visits only placements in which every buffer rests on another and no
+// buffer would fit into a hole below it. The placement with the least sum of offsets is among
+// these, so no solution is lost. The idea of canonical placements is that of MiniMalloc (Moffitt,
+// ASPLOS 2023); the choice of sections, the inference and the memory of failed states are our own.
 #pragma once
 
 #include <cstdint>
@@ -16,49 +16,51 @@
 
 namespace trainyard {
 
-/// Which section is settled next: with the fewest choices, among the lowest, or with the least room
-/// to lose.
+/// SectionChoice says which section is decided next: the one with the fewest choices, one of the
+/// lowest, or the one with the least slack.
 enum class SectionChoice : std::uint8_t { Fewest, Lowest, Tightest };
-/// Which buffer is tried first there.
+/// BufferChoice says which buffer is tried first there.
 enum class BufferChoice : std::uint8_t { Largest, Widest, LargestArea };
 
 struct SearchOrder {
   SectionChoice section = SectionChoice::Fewest;
   BufferChoice buffer = BufferChoice::Largest;
-  bool latest = false;     // of equally good sections, else the earliest
+  bool latest = false;     // takes the latest of equally good sections, else the earliest
   double spread = 0;       // each buffer's rank is multiplied by 1 to 1 + spread
-  std::uint64_t seed = 0;  // at random
+  std::uint64_t seed = 0;  // seed of these random factors
 };
 std::string to_string(const SearchOrder&);  // "fewest choices, widest first"
 
 enum class SearchEnd : std::uint8_t {
   Found,
-  Impossible,  // proven: no placement of the part fits
+  Impossible,  // proven: the part has no placement that fits
   OutOfNodes
 };
 
-/// One part and capacity. What one run has proven impossible, the next does not try again.
+/// An ArenaSearch is for one part and capacity. States that one run has proven impossible are not
+/// tried again by the next.
 class ArenaSearch {
  public:
-  /// The part must outlive it. Capacity in the part's units.
+  /// The part must outlive the search. Capacity is in the part's units.
   ArenaSearch(const ArenaPart&, std::int64_t capacity);
 
-  /// At most `nodes`; the same order gives the same end. Throws Error{Cancelled} when stopped.
+  /// Visits at most `nodes` nodes; equal orders give equal results. Throws Error{Cancelled} when
+  /// stopped.
   SearchEnd run(const SearchOrder&, std::int64_t nodes, const std::stop_token& = {});
-  /// After Found: by buffer of the part, in its units.
+  /// After Found: the offset of each buffer of the part, in its units.
   std::vector<std::int64_t> offsets() const;
-  std::int64_t nodes() const { return visited_; }  // of all runs
+  std::int64_t nodes() const { return visited_; }  // over all runs
 
  private:
-  struct Valley {  // sections [from, to) of one floor, lower than those beside them
+  struct Valley {  // sections [from, to) with one floor that is lower than those beside them
     int from, to;
   };
-  struct Branch {  // what is settled next
+  struct Branch {  // what is decided next
     Valley valley{};
     int section = -1;
-    bool gap = false;  // it may stay empty above its floor
+    bool gap = false;  // the section may stay empty above its floor
   };
-  struct Group {  // sections [from, to) that open buffers join
+  struct Group {  // sections [from, to) that are connected by open buffers
     int from = 0, to = 0;
     std::vector<int> open;
   };
@@ -92,7 +94,8 @@ class ArenaSearch {
   bool gave_up_ = false;
   std::stop_token stop_;
   std::unordered_set<Key, KeyHash> failed_;
-  std::vector<int> changes_;  // of candidates from section to section, for choose_in()
+  std::vector<int> changes_;  // change of the number of candidates from section to section, for
+                              // choose_in()
 };
 
 }  // namespace trainyard

@@ -71,7 +71,7 @@ void ArenaSkyline::back_to(Mark mark) {
     b.placed = false;
     for (int s = b.from; s < b.to; ++s) sections_[at(s)].rest += b.size;
   }
-  // What was inferred before the mark stands; nothing new follows from it.
+  // What was inferred before the mark remains valid, and nothing new follows from it.
   if (first_touched_ < end_touched_)
     std::fill(touched_.begin() + first_touched_, touched_.begin() + end_touched_, 0);
   first_touched_ = static_cast<int>(touched_.size());
@@ -95,14 +95,15 @@ bool ArenaSkyline::raise_least(Buffer& b, std::int64_t least) {
   return true;
 }
 
-// A section stays empty up to the lowest that any of its buffers can lie, and then must have room
-// for all of them. A buffer lies above the floor; and where it as the lowest would leave the others
-// too little, above one that can be the lowest.
+// A section stays empty up to the lowest offset that any of its buffers can have, and must then
+// have room for all of them. A buffer lies above the floor. Where it would leave the others too
+// little room as the lowest, it lies above a buffer that can be the lowest.
 bool ArenaSkyline::infer_section(int index) {
   Section& section = sections_[at(index)];
   if (section.rest == 0) return true;
   const std::vector<int>& over = over_[at(index)];
-  const std::int64_t last = capacity_ - section.rest;  // offset at which the lowest can lie
+  const std::int64_t last = capacity_ - section.rest;  // highest offset that the lowest buffer can
+                                                       // have
   std::int64_t lowest = kNever, above_lowest = kNever;
   for (const int i : over) {
     const Buffer& b = buffers_[at(i)];
@@ -136,7 +137,7 @@ bool ArenaSkyline::infer() {
       if (touched_[at(s)] == 0) continue;
       touched_[at(s)] = 0;
       if (infer_section(s)) continue;
-      touch(from, to);  // so that back_to() sees them all
+      touch(from, to);  // so that back_to() restores all of them
       return false;
     }
   }

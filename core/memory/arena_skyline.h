@@ -1,6 +1,6 @@
-// A part of an arena that is filled from below: how high each section stands, what is still to be
-// placed above, and what follows from that for the lowest offset each can have. Everything done to
-// it can be taken back.
+// An ArenaSkyline is a part of an arena that is filled from below: how high each section is filled,
+// what is still to be placed above, and which lowest offsets follow for each buffer. Every change
+// can be undone.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 
 namespace trainyard {
 
-/// Sections and buffers are those of the part. `open` lists are of buffers not yet placed.
+/// Sections and buffers are those of the part. `open` lists contain buffers that are not yet
+/// placed.
 class ArenaSkyline {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  /// Nothing is placed. The part must outlive it.
+  /// Nothing is placed at first. The part must outlive the skyline.
   ArenaSkyline(const ArenaPart&, std::int64_t capacity);
 
   int from(int buffer) const { return buffers_[at(buffer)].from; }
@@ -27,25 +28,25 @@ class ArenaSkyline {
 
   bool placed(int buffer) const { return buffers_[at(buffer)].placed; }
   std::int64_t offset(int buffer) const { return buffers_[at(buffer)].offset; }
-  /// Nothing that is still to come lies lower over this section.
+  /// A lower bound: no buffer that is still to be placed lies lower in this section.
   std::int64_t floor(int section) const { return sections_[at(section)].floor; }
-  /// Top of what is placed there.
+  /// Returns the top of what is placed in the section.
   std::int64_t top(int section) const { return sections_[at(section)].top; }
-  /// What must stay empty there at most.
+  /// Returns the most space that may stay empty in the section.
   std::int64_t slack(int section) const {
     const Section& s = sections_[at(section)];
     return capacity_ - s.floor - s.rest;
   }
-  /// No lower offset is left to an open buffer, as far as was inferred.
+  /// Returns the lowest offset that an open buffer can still have, as far as was inferred.
   std::int64_t least(int buffer) const { return buffers_[at(buffer)].least; }
 
-  /// The floor must be level at `offset` under it.
+  /// The floor under the buffer must be level at `offset`.
   void place(int buffer, std::int64_t offset);
   void raise(int section, std::int64_t floor);
 
-  /// Infers, from what was placed and raised since the last call, least offsets of open buffers
-  /// and floors of sections until nothing changes. False: they do not fit below the capacity, and
-  /// the only way is back.
+  /// Infers least offsets of open buffers and floors of sections from what was placed and raised
+  /// since the last call, until nothing changes. Returns false if the buffers do not fit below the
+  /// capacity, and the caller must then go back.
   bool infer();
 
   using Mark = std::size_t;
@@ -59,13 +60,13 @@ class ArenaSkyline {
     bool placed = false;
   };
   struct Section {
-    std::int64_t floor = 0, top = 0, rest = 0;  // rest: sum of the open ones
-    std::int64_t lowest_end = 0;  // least end of one that can be the lowest there, as inferred
+    std::int64_t floor = 0, top = 0, rest = 0;  // rest: total size of the open buffers
+    std::int64_t lowest_end = 0;  // least end of a buffer that can be the lowest there, as inferred
   };
   struct Change {
     enum class What : std::uint8_t { Section, Least, Placed } what;
-    int index;                            // of section or buffer
-    std::int64_t floor, top, lowest_end;  // what they were; of a buffer its least
+    int index;                            // of a section or buffer
+    std::int64_t floor, top, lowest_end;  // previous values; for a buffer its least offset
   };
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   void keep(int section);
@@ -79,8 +80,8 @@ class ArenaSkyline {
   std::vector<std::vector<int>> over_;  // buffers alive in each section
   std::vector<Change> trail_;
   std::vector<std::vector<int>> begin_;  // buffers by their first section
-  std::vector<char> touched_;            // sections from which something may follow
-  int first_touched_, end_touched_ = 0;  // all of them lie in [first, end)
+  std::vector<char> touched_;            // sections that may allow new inferences
+  int first_touched_, end_touched_ = 0;  // all touched sections are in [first, end)
 };
 
 }  // namespace trainyard

@@ -10,11 +10,11 @@
 namespace trainyard {
 namespace {
 
-// Larger parts are left to best fit: a search is as deep as there are buffers.
+// Larger parts are left to best fit, because the depth of a search is the number of buffers.
 constexpr std::size_t kMostSearched = 1500;
 
-// Each finds at once what another does not find in a long time: they take turns. The order is that
-// in which they solve published instances.
+// The orders take turns, because each finds quickly what another does not find in a long time.
+// Their sequence is by success on published instances.
 constexpr std::array kTurns = {
     SearchOrder{SectionChoice::Lowest, BufferChoice::LargestArea},
     SearchOrder{SectionChoice::Fewest, BufferChoice::Widest},
@@ -26,12 +26,13 @@ constexpr std::array kTurns = {
     SearchOrder{SectionChoice::Lowest, BufferChoice::Largest},
     SearchOrder{SectionChoice::Tightest, BufferChoice::LargestArea},
 };
-// Every other round looks from the end; after two, ranks are mixed and runs are twice as long.
+// Every other round prefers late sections; after two rounds ranks are randomised and runs are twice
+// as long.
 constexpr std::array kSpreads = {0.0, 0.5, 2.0};
 
 struct Solving {
   const ArenaPart* part = nullptr;
-  std::vector<std::int64_t> offsets{};  // the best known
+  std::vector<std::int64_t> offsets{};  // the best known placement
   std::int64_t reach = 0;
   std::string found_by{};
 };
@@ -46,7 +47,7 @@ void take(Solving& solving, std::vector<std::int64_t> offsets, std::string found
   solving.found_by = std::move(found_by);
 }
 
-// The first orders are good and cost least.
+// The first orders are good and cost the least.
 Solving fitted(const ArenaPart& part, bool all_orders) {
   Solving solving{.part = &part};
   for (const FitOrder order : kFitOrders) {
@@ -65,12 +66,12 @@ struct Nodes {
 };
 
 struct Effort {
-  std::int64_t run = 0;  // nodes of a run at first
-  std::int64_t all = 0;  // of all runs
+  std::int64_t run = 0;  // nodes of one run at first
+  std::int64_t all = 0;  // nodes of all runs
 };
 
-// Runs in turns until one of them finds a placement within the capacity or proves that there is
-// none.
+// Runs the orders in turns until one of them finds a placement within the capacity or proves that
+// there is none.
 SearchEnd search(Solving& solving, std::int64_t capacity, Effort effort, Nodes& nodes,
                  const std::stop_token& stop) {
   if (solving.part->lower_bound > capacity) return SearchEnd::Impossible;
@@ -104,7 +105,7 @@ class Solver {
     }
   }
 
-  // Every part within the capacity; effort is for one.
+  // Tries to bring every part within the capacity; effort is per part.
   SearchEnd within(std::int64_t capacity, Effort effort) {
     SearchEnd all = SearchEnd::Found;
     for (Solving& solving : solving_) {
@@ -121,9 +122,9 @@ class Solver {
     within(capacity, {std::max<std::int64_t>(1000, 4 * buffers_), options_.nodes});
   }
 
-  // The bound itself first, which most often is reached; then between what failed or is known to
-  // fail, and what fits. Sweep after sweep with more effort, none of which depends on how many
-  // nodes there are in all.
+  // Tries the lower bound first, which is reached most often, then capacities between what failed
+  // or is impossible and what fits. It makes sweep after sweep with more effort, none of which
+  // depends on the total number of nodes.
   void least() {
     std::int64_t run = std::max<std::int64_t>(64, 3 * buffers_ / 2), runs = 3;
     for (; low_ < reach() && nodes_.left > 0; run *= 2, runs += 6) {
@@ -141,7 +142,7 @@ class Solver {
     for (const Solving& solving : solving_) reach = std::max(reach, solving.reach);
     return reach;
   }
-  // Whoever placed the highest part.
+  // Returns which method placed the highest part.
   std::string found_by() const {
     for (const Solving& solving : solving_)
       if (solving.reach == reach()) return solving.found_by;

@@ -12,11 +12,12 @@ struct Placed {
   std::int64_t low, high;  // addresses
 };
 
-// Of each, the most alive at once in its time; quadratic, as the placement itself.
+// Returns for each lifetime the most bytes alive at once during it. The time is quadratic, as for
+// the placement itself.
 std::vector<std::int64_t> totals(std::span<const Lifetime> lives,
                                  const std::vector<std::uint32_t>& order, Bytes alignment) {
   std::vector<std::int64_t> most(lives.size(), 0);
-  for (const std::uint32_t at : order) {  // the most is reached where one begins
+  for (const std::uint32_t at : order) {  // the maximum is reached where a lifetime begins
     std::int64_t alive = 0;
     for (const std::uint32_t i : order)
       if (lives[i].from <= lives[at].from && lives[at].from < lives[i].to)
@@ -89,7 +90,7 @@ Placement1D best_fit(std::span<const Lifetime> lives, FitOrder by, Bytes alignme
   result.offsets.assign(lives.size(), Bytes{});
   result.lower_bound = most_alive(lives, alignment);
   const std::vector<std::uint32_t> order = ordered(lives, by, alignment);
-  std::vector<Placed> placed;  // by address
+  std::vector<Placed> placed;  // sorted by address
   placed.reserve(order.size());
   for (const std::uint32_t i : order) {
     const std::int64_t size = rounded_up(lives[i].bytes, alignment);

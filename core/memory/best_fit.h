@@ -1,6 +1,6 @@
-// One after another, each into the lowest gap that holds it: largest first after TensorFlow Lite
-// Micro's planner (David et al., MLSys 2021), or in another fixed order. Quick, near the bound on
-// most traces, and no proof of anything.
+// Best fit places one buffer after another into the lowest gap that holds it: largest first as in
+// TensorFlow Lite Micro's planner (David et al., MLSys 2021), or in another fixed order. It is
+// quick and near the bound on most traces, but proves nothing.
 #pragma once
 
 #include <array>
@@ -14,19 +14,20 @@
 namespace trainyard {
 
 struct Placement1D {
-  std::vector<Bytes> offsets;  // by lifetime, multiples of the alignment; what is never there: 0
-  Bytes reach{};               // end of the highest, its size rounded up to the alignment
-  Bytes lower_bound{};         // most alive at once: no placement reaches less
+  std::vector<Bytes> offsets;  // by lifetime, multiples of the alignment; 0 for an empty lifetime
+  Bytes reach{};               // end of the highest buffer, its size rounded up to the alignment
+  Bytes lower_bound{};         // most bytes alive at once; no placement reaches less
 };
 
-/// What comes first. Ties go to the longer life, then to the lower index, but those of size at once
-/// to the lower index, as in the planner it is named after, or to the earlier.
+/// FitOrder says which buffer is placed first. Ties go to the longer lifetime, then to the lower
+/// index. For BySize they go directly to the lower index, as in TensorFlow Lite Micro's planner,
+/// and for BySizeThenBeginning to the earlier lifetime.
 enum class FitOrder : std::uint8_t {
   BySize,
-  ByArea,   // size times time
-  ByWidth,  // time
+  ByArea,   // size times duration
+  ByWidth,  // duration
   BySizeThenBeginning,
-  ByTotal,     // most alive at once in its time, then area
+  ByTotal,     // most bytes alive at once during its lifetime, then area
   ByBeginning  // first come, first served
 };
 inline constexpr std::array kFitOrders = {FitOrder::BySize,  FitOrder::BySizeThenBeginning,
@@ -34,10 +35,10 @@ inline constexpr std::array kFitOrders = {FitOrder::BySize,  FitOrder::BySizeThe
                                           FitOrder::ByTotal, FitOrder::ByBeginning};
 std::string_view to_string(FitOrder);  // "by size" ...
 
-/// Quadratic in those that overlap. alignment >= 1 byte.
+/// Takes time quadratic in the lifetimes that overlap. alignment >= 1 byte.
 Placement1D best_fit(std::span<const Lifetime>, FitOrder, Bytes alignment);
 
-/// Largest first.
+/// Places the largest first.
 inline Placement1D place(std::span<const Lifetime> lives, Bytes alignment = Bytes{64}) {
   return best_fit(lives, FitOrder::BySize, alignment);
 }

@@ -9,11 +9,12 @@ namespace {
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr std::int64_t kBlock = 512;   // sizes are multiples of it
-constexpr std::int64_t kSmall = kMiB;  // largest from a small segment
+constexpr std::int64_t kSmall = kMiB;  // largest request served from a small segment
 constexpr std::int64_t kSmallSegment = 2 * kMiB;
 constexpr std::int64_t kLargeSegment = 20 * kMiB;
-constexpr std::int64_t kOwnSegment = 10 * kMiB;  // from here on a segment of its own
-constexpr std::int64_t kRound = 2 * kMiB;        // to which its size is rounded
+constexpr std::int64_t kOwnSegment = 10 * kMiB;  // requests from this size on get a segment of
+                                                 // their own
+constexpr std::int64_t kRound = 2 * kMiB;        // multiple to which its size is rounded
 constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max() / 4;
 
 std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
@@ -71,8 +72,8 @@ std::optional<CachingAllocator::Address> CachingAllocator::make_segment(bool sma
   return Address{id, 0};
 }
 
-// The first run of free addresses, mapped or not, that holds it; what of it is not mapped gets
-// pages.
+// Takes the first run of free addresses, mapped or not, that holds the request; its unmapped parts
+// get pages.
 std::optional<CachingAllocator::Address> CachingAllocator::expand(bool small, std::int64_t size) {
   std::optional<std::uint32_t>& range = ranges_[small ? 1 : 0];
   if (!range) {
@@ -85,7 +86,8 @@ std::optional<CachingAllocator::Address> CachingAllocator::expand(bool small, st
   for (auto at = segment.blocks.begin(); at != segment.blocks.end(); ++at) {
     if (!at->second.free) continue;
     const auto before = at == segment.blocks.begin() ? segment.blocks.end() : std::prev(at);
-    if (before != segment.blocks.end() && before->second.free) continue;  // not the run's first
+    if (before != segment.blocks.end() && before->second.free)
+      continue;  // it is not the first block of its run
     std::int64_t run = 0, unmapped = 0;
     auto end = at;
     for (; end != segment.blocks.end() && end->second.free && run < size; ++end) {
@@ -102,7 +104,7 @@ std::optional<CachingAllocator::Address> CachingAllocator::expand(bool small, st
     for (auto block = at; block != end;) {
       const std::int64_t offset = block->first;
       const Block piece = block->second;
-      bool cut = false;  // what is not needed of it stays without pages
+      bool cut = false;  // the rest of it stays without pages
       if (piece.mapped) {
         list({*range, offset}, false);
         reach += piece.size;
@@ -204,7 +206,7 @@ void CachingAllocator::free(Handle handle) {
   list(join(at), true);
 }
 
-// Whole free pages of an expandable segment.
+// Returns whole free pages of an expandable segment to the device.
 void CachingAllocator::release_pages(std::uint32_t id, Segment& segment) {
   const std::int64_t size = page(segment.small);
   std::vector<std::int64_t> mapped;
@@ -226,7 +228,7 @@ void CachingAllocator::release_pages(std::uint32_t id, Segment& segment) {
     put(to, offset + block.size, true);
     reserve(from - to);
   }
-  // Neighbouring addresses without pages are one block again.
+  // Neighbouring free blocks without pages are merged again.
   for (auto at = segment.blocks.begin(); at != segment.blocks.end(); ++at)
     for (auto next = std::next(at); next != segment.blocks.end() && at->second.free &&
                                     next->second.free && !at->second.mapped && !next->second.mapped;
@@ -252,8 +254,8 @@ void CachingAllocator::release_cached() {
   }
 }
 
-// Wholly free large segments, those that have been free for longer than the mean, until the next
-// one fits under the threshold.
+// Returns wholly free large segments that have been free for longer than the mean, until the new
+// segment fits under the threshold.
 void CachingAllocator::collect(std::int64_t wanted) {
   const double most = rules_.collect_above * static_cast<double>(rules_.capacity.value);
   const auto over = [&] {

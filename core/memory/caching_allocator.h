@@ -1,13 +1,15 @@
-// PyTorch's caching allocator for device memory (c10/cuda/CUDACachingAllocator), by its rules, so
-// that a predicted stream of allocations shows what is reserved beside what is allocated. Sizes are
-// rounded up to 512 bytes. Up to 1 MiB come from segments of 2 MiB; up to 10 MiB from segments of
-// 20 MiB; larger ones from segments of their own, rounded up to 2 MiB. The smallest free block that
-// is large enough is taken, and split where the rest is worth keeping (512 bytes of a small block,
-// more than 1 MiB of a large one). Freed blocks join their free neighbours; segments stay. Where
-// the device has no more, all wholly free segments go back to it and the request is tried again.
+// This file models PyTorch's caching allocator for device memory (c10/cuda/CUDACachingAllocator) by
+// its rules, so that a predicted stream of allocations shows how much is reserved beyond what is
+// allocated. Sizes are rounded up to 512 bytes. Requests up to 1 MiB are served from segments of 2
+// MiB, up to 10 MiB from segments of 20 MiB, and larger ones from segments of their own, rounded up
+// to 2 MiB. The smallest free block that is large enough is taken, and split where the rest is
+// worth keeping (512 bytes of a small block, more than 1 MiB of a large one). Freed blocks join
+// their free neighbours; segments stay reserved. Where the device has no more memory, all segments
+// without a block in use are returned to it and the request is tried again.
 //
 // With expandable segments there is one address range for small and one for large blocks, to which
-// pages of 2 and 20 MiB are mapped as they are needed, and from which whole free pages go back.
+// pages of 2 and 20 MiB are mapped as they are needed, and from which whole free pages are
+// returned.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +26,14 @@ namespace trainyard {
 struct AllocatorRules {
   bool expandable_segments = false;
   Bytes capacity{};          // most that may be reserved; 0 = no limit
-  double collect_above = 0;  // share of capacity above which old free segments are given back
-                             // before a new one is made (garbage_collection_threshold); 0 = never
+  double collect_above = 0;  // share of capacity above which old free segments are returned before
+                             // a new one is made (garbage_collection_threshold); 0 = never
 };
 
 class CachingAllocator {
  public:
   using Handle = std::uint32_t;
-  /// Where an allocation lies: segments are told apart by number, never reused.
+  /// A Place says where an allocation lies. Segment numbers are never reused.
   struct Place {
     std::uint32_t segment = 0;
     Bytes offset{}, size{};  // rounded as the rules say
@@ -39,32 +41,34 @@ class CachingAllocator {
 
   explicit CachingAllocator(AllocatorRules rules = {}) : rules_(rules) {}
 
-  /// Nothing where there is no room, even after all that is free went back. Bytes >= 1.
+  /// Returns nothing where there is no room, even after all free segments were returned. Bytes >=
+  /// 1.
   std::optional<Handle> allocate(Bytes);
-  /// The handle must be of an allocation that is there.
+  /// The handle must be of an allocation that is not freed.
   void free(Handle);
-  /// Gives back all segments (or pages) that nothing lies in.
+  /// Returns to the device all segments (or pages) without an allocation.
   void release_cached();
 
   Place place(Handle) const;
   Bytes allocated() const { return allocated_; }  // blocks in use
-  Bytes requested() const { return requested_; }  // of them, what was asked for
+  Bytes requested() const { return requested_; }  // the part of them that was asked for
   Bytes reserved() const { return reserved_; }
   Bytes most_allocated() const { return most_allocated_; }
   Bytes most_reserved() const { return most_reserved_; }
-  /// How often all that was free had to go back before a request could be met.
+  /// Returns how often all free segments had to be returned before a request could be served.
   int retries() const { return retries_; }
   std::size_t segments() const { return segments_.size(); }
-  /// Reserved and in no block in use.
+  /// Unused is memory that is reserved but in no block in use.
   struct Unused {
-    Bytes small{}, shared{}, own{};  // of segments of 2 MiB, of 20 MiB, of their own; an expandable
-                                     // segment's large blocks are own
-    Bytes largest{};                 // free block
+    Bytes small{}, shared{}, own{};  // in segments of 2 MiB, of 20 MiB, and of single allocations;
+                                     // large blocks of an expandable segment count as own
+    Bytes largest{};                 // largest free block
   };
   Unused unused() const;
 
-  static Bytes rounded(Bytes);     // of a block
-  static Bytes segment_of(Bytes);  // made for a rounded block that no free block can hold
+  static Bytes rounded(Bytes);     // size of the block for a request
+  static Bytes segment_of(Bytes);  // size of the segment made for a rounded block that no free
+                                   // block can hold
 
  private:
   struct Block {

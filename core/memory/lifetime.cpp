@@ -16,7 +16,7 @@ Bytes most_alive(std::span<const Lifetime> lives, Bytes alignment) {
     changes.push_back({life.from, size});
     changes.push_back({life.to, -size});
   }
-  // At an instant what ends goes before what begins comes.
+  // At an instant, lifetimes that end are removed before those that begin are added.
   std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
     return a.at != b.at ? a.at < b.at : a.bytes < b.bytes;
   });

@@ -14,7 +14,7 @@ bool contains(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
 }
 
-// Libraries whose lines say how, not what for.
+// Lines of these libraries say how memory is allocated, not what it is for.
 bool of_library(std::string_view file) {
   return file.empty() || file == "??" || contains(file, "/torch/") ||
          contains(file, "/site-packages/") || contains(file, ".cpp") || contains(file, ".so") ||
@@ -29,7 +29,7 @@ struct SnapshotBlock {
 
 struct SnapshotReplay {
   const MemorySnapshot& snapshot;
-  std::vector<Category> categories;  // of stacks
+  std::vector<Category> categories;  // by stack
   std::unordered_map<std::uint64_t, SnapshotBlock> alive{};
   std::unordered_map<std::uint64_t, Bytes> mapped{};
   CategoryBytes held{};
@@ -41,7 +41,7 @@ struct SnapshotReplay {
 
   Bytes& of(Category category) { return held[static_cast<std::size_t>(category)]; }
 
-  // Whether what is held or reserved changed.
+  // Applies an event and returns whether allocated or reserved memory changed.
   bool apply(const SnapshotEvent& e) {
     switch (e.action) {
       case SnapshotAction::Allocate: {
@@ -73,7 +73,8 @@ struct SnapshotReplay {
   }
 };
 
-// What the device held before the first event: at the end it held what the segments say.
+// Before is what the device held before the first event. It follows from what the segments hold at
+// the end.
 struct Before {
   Bytes allocated{}, reserved{};
 };
@@ -89,7 +90,7 @@ Before held_before(const MemorySnapshot& snapshot, int device,
     reserved += segment.reserved;
   }
   if (!any) return {};
-  // What was freed and never allocated within the events was there before.
+  // A block that is freed but never allocated within the events was there before.
   std::unordered_map<std::uint64_t, Bytes> alive;
   Bytes freed_from_before{};
   for (const SnapshotEvent& e : events) {
@@ -105,7 +106,8 @@ Before held_before(const MemorySnapshot& snapshot, int device,
       mapped -= e.bytes;
     }
   }
-  // Freed blocks of before stay counted: nobody knows when each of them went.
+  // Blocks from before the events that were freed stay counted, because the snapshot does not say
+  // when each was freed.
   return {std::max(Bytes{}, allocated - change - freed_from_before),
           std::max(Bytes{}, reserved - mapped)};
 }
@@ -209,7 +211,7 @@ SnapshotFindings snapshot_findings(const MemorySnapshot& snapshot, int device) {
                                 w.wave.samples.back().at + Duration{1});
     w.wave.samples.push_back({at, replay.held});
     w.stacks.push_back(events[i].stack);
-    // Where segments are not recorded, no less is reserved than is allocated.
+    // Where segments are not recorded, reserved memory is taken to be at least what is allocated.
     w.reserved.push_back(std::max(replay.reserved, total(replay.held)));
     if (const Bytes now = total(replay.held); now > most) {
       most = now;

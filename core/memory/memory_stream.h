@@ -1,4 +1,4 @@
-// What happens to the buffers of a device, in order of time.
+// A memory stream lists when the buffers of a device are allocated and released, in order of time.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// At an instant what is released goes first.
+/// Of events at one instant, releases come first.
 struct BufferEvent {
   Instant at;
   bool allocate;

@@ -10,7 +10,8 @@ namespace trainyard {
 namespace {
 
 constexpr Bytes kAlignment{64};
-// A node costs time in proportion to buffers: some tens of milliseconds in all.
+// The time of a node is proportional to the number of buffers; this allows some tens of
+// milliseconds in all.
 constexpr std::int64_t kNodesTimesBuffers = 400'000;
 
 }  // namespace
@@ -35,12 +36,14 @@ BufferPlaces place_buffers(const Program& p, const Timeline& t, DeviceId device)
       keys.push_back(key);
       continue;
     }
-    // Who releases it has another number only where versions of weights go, oldest first.
+    // The microbatch of the release differs from that of the allocation only for versions of
+    // weights, which are released oldest first.
     auto alive = open.find(key);
     if (alive == open.end()) alive = open.lower_bound({event.buffer, -1});
     if (alive == open.end() || alive->first.first != event.buffer) continue;
     Lifetime& life = lives[alive->second];
-    life.to = std::max(event.at.count(), life.from + 1);  // it is there, however short
+    life.to = std::max(event.at.count(), life.from + 1);  // every buffer exists for at least one
+                                                          // nanosecond
     open.erase(alive);
   }
 

@@ -1,6 +1,7 @@
-// Where each buffer of a program lies in its device's memory. Buffers whose lives overlap never
-// share an address; the sum of what is alive is the least that any placement can reach. Best fit,
-// and where that leaves something to gain, a short search (arena_solver.h).
+// This file decides where each buffer of a program lies in its device's memory. Buffers whose
+// lifetimes overlap never share an address, so the peak of what is alive bounds every placement
+// from below. Best fit is used and, where it leaves something to gain, a short search
+// (arena_solver.h).
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,16 @@
 
 namespace trainyard {
 
-/// Of one device.
+/// BufferPlaces are for one device.
 struct BufferPlaces {
   std::map<std::pair<std::uint32_t, std::int32_t>, Bytes> offset;  // by buffer and microbatch (-1:
                                                                    // persistent)
   Bytes reach{}, lower_bound{};
 };
-/// Lives as the timeline (predicted, or measured) has them; places are multiples of 64. Never
-/// reaches higher than best fit by size. Milliseconds for hundreds of buffers that are alive in one
-/// piece of time; thousands are only fitted, in time quadratic in those that overlap.
+/// Lifetimes come from the timeline (predicted or measured); offsets are multiples of 64. The
+/// result never reaches higher than best fit by size. It takes milliseconds for hundreds of buffers
+/// that are alive in one part of time; thousands are placed by best fit only, in time quadratic in
+/// those that overlap.
 BufferPlaces place_buffers(const Program&, const Timeline&, DeviceId);
 
 }  // namespace trainyard

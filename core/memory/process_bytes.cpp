@@ -13,7 +13,8 @@ const Graph& graph_of(const Workload& w, const Body& body) {
   return w.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
 }
 
-// The ledger has the logits in the format of activations and, kept, their softmax.
+// The layers' own memory already has the logits in the format of activations and, where it is kept,
+// their softmax.
 Bytes further_logits(const Workload& w, const Body& body, double logit_bytes) {
   double most = 0;
   for (const Node& node : graph_of(w, body).nodes) {
@@ -36,7 +37,7 @@ Bytes further_blocks(const Workload& w, const Body& body, double blocks) {
   return std::max(Bytes{}, Bytes{std::llround(wanted)} - body.held.blocks);
 }
 
-// The flat buffers in which gradients are reduced and weights gathered, by device.
+// Returns by device the flat buffers in which gradients are reduced and weights gathered.
 std::vector<Bytes> all_buckets(const Workload& w) {
   std::vector<Bytes> sum(static_cast<std::size_t>(w.scenario.plan.mesh.pp));
   for (const StageCopy& place : StageCopies(w)) {

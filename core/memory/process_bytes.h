@@ -1,5 +1,5 @@
-// What each device's process holds beside the tensors that a workload's layers own, and what its
-// allocator has reserved for both: the same for the closed form and for programs.
+// This file computes what each device's process holds beside the tensors of a workload's layers,
+// and what its allocator reserves for both. The closed form and programs use the same functions.
 #pragma once
 
 #include <vector>
@@ -10,22 +10,24 @@
 
 namespace trainyard {
 
-/// By device: the context, and where the process says so the copies of logits that a loss in eager
-/// operators makes (beyond those that the ledger holds) and the gathered blocks of a layer that is
-/// recomputed under sequence parallel (beyond the ledger's).
+/// Returns by device: the context and, where the process says so, the copies of logits that a loss
+/// in eager operators makes and the gathered blocks of a layer that is recomputed under sequence
+/// parallel. The last two count only beyond what the layers' own memory includes.
 std::vector<Bytes> process_bytes(const Workload&, const ProcessMemory&);
 
-/// Of them, what a layer of that body adds beyond the ledger: copies of logits, gathered blocks.
+/// Returns the part of them that a layer of that body adds: copies of logits and gathered blocks.
 Bytes further_bytes(const Workload&, const Body&, const ProcessMemory&);
-/// Of them, the buckets of a stage with so many parameters (of one device).
+/// Returns the part of them that is the buckets of a stage with that many parameters (on one
+/// device).
 Bytes bucket_bytes(const Workload&, std::int64_t parameters);
 
-/// By process and allocator for such a peak, never less than it. What lives as long as the run
-/// (weights, optimizer state, gradients) is allocated once and loses nothing.
+/// Returns what process and allocator reserve for such a peak, never less than it. What lives as
+/// long as the run (weights, optimizer state, gradients) is allocated once and does not fragment.
 Bytes reserved_bytes(const CategoryBytes& peak, const ProcessMemory&);
 
-/// Of a step whose fullest device has so much of its memory reserved: the allocator of a nearly
-/// full one gives memory back and asks for it again. >= 1; no more than of a full one.
+/// Returns the factor on the time of a step whose fullest device has that much of its memory
+/// reserved: the allocator of a nearly full device returns memory and asks for it again. The factor
+/// is >= 1 and does not grow beyond that of a full device.
 double memory_slowdown(Bytes most_reserved, Bytes capacity, const ProcessMemory&);
 
 }  // namespace trainyard

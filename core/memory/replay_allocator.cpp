@@ -21,7 +21,8 @@ class ReplayRun {
 
   void release(std::uint32_t buffer, std::int32_t microbatch) {
     auto at = held_.find({buffer, microbatch});
-    // Who releases it has another number only where versions of weights go, oldest first.
+    // The microbatch of the release differs from that of the allocation only for versions of
+    // weights, which are released oldest first.
     if (at == held_.end()) at = held_.lower_bound({buffer, -1});
     if (at == held_.end() || at->first.first != buffer) return;
     for (const CachingAllocator::Handle h : at->second) allocator_.free(h);

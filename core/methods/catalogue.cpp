@@ -25,8 +25,8 @@ std::string_view to_string(MethodAxis axis) {
   return "";
 }
 
-// The order matters: collectives of a layer must be in place before recompute repeats them,
-// gradients' all-reduce before ZeRO replaces it, and overlap marks what all others wrote.
+// The order matters: the collectives of a layer must be in place before recompute repeats them, the
+// all-reduce of gradients before ZeRO replaces it, and overlap marks what all others wrote.
 std::span<const Method> methods() {
   static const std::array list = {
       gpipe(),

@@ -1,5 +1,5 @@
-// Every method, one line each, grouped by axis; the order within the list is the order in which
-// they rewrite.
+// This file lists every method, one line each, grouped by axis. Methods rewrite a layer in the
+// order of the list methods().
 #pragma once
 
 #include <span>
@@ -55,9 +55,9 @@ std::span<const Method> methods();
 const Method* find_method(std::string_view name);
 /// Throws Error{InvalidInput} with the nearest names.
 const Method& method(std::string_view name);
-/// The plan's first choice on that axis; null when it has none.
+/// Returns the plan's first choice on that axis; null when it has none.
 const Choice* chosen_on(const Plan&, MethodAxis);
-/// The schedule of a complete plan.
+/// Returns the schedule of a complete plan.
 const Method& schedule_of(const Plan&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// Builders: published sizes in, a Model out. The zoo and the importer of Hugging Face configs fill
+// Builders turn published sizes into a Model. The zoo and the importer of Hugging Face configs fill
 // the same specs.
 #pragma once
 
@@ -15,32 +15,35 @@ enum class NormKind : std::uint8_t {
   Layer,
   Rms,
   RmsUnitOffset
-};  // unit offset: times 1 + weight (Gemma)
+};  // unit offset: multiplies by 1 + weight (Gemma)
 enum class Activation : std::uint8_t { Gelu, Relu, GatedSilu, GatedGelu };
 enum class Positions : std::uint8_t { Rotary, Learned, Alibi, Sinusoidal, Relative };
 
-/// Mixture of experts in every layer but the first `dense_layers`. count 0 = none.
+/// ExpertsSpec describes the mixture of experts in every layer but the first `dense_layers`. count
+/// 0 = no experts.
 struct ExpertsSpec {
   std::int64_t count = 0, top_k = 0, ffn = 0;
-  std::int64_t shared = 0;  // experts that every token meets, as one product of that many times ffn
+  std::int64_t shared = 0;  // experts that every token visits, computed as one product of `shared`
+                            // times ffn
   std::int64_t dense_layers = 0;  // layers at the start with an ordinary feed-forward part
   bool router_bias = false;       // a trained balancing bias per expert (DeepSeek-V3)
 };
 
-/// Multi-head latent attention (DeepSeek-V2/V3). kv_rank 0 = ordinary attention.
+/// LatentSpec describes multi-head latent attention (DeepSeek-V2/V3). kv_rank 0 = ordinary
+/// attention.
 struct LatentSpec {
   std::int64_t q_rank = 0;  // 0: queries are projected directly
   std::int64_t kv_rank = 0, nope = 0, rope = 0, value = 0;
 };
 
-/// How a family calls its nodes; "" = the family has no such node.
+/// LayerNames holds the names that a family gives to its nodes; "" = the family has no such node.
 struct LayerNames {
   std::string_view embedding, attention_norm, qkv, q, k, v, out, mlp_norm, gate, up, down,
       final_norm, head;
 };
 
-/// One spec for all transformers: decoder, encoder, encoder-decoder, vision. Sizes >= 1 unless said
-/// otherwise.
+/// TransformerSpec describes every kind of transformer: decoder, encoder, encoder-decoder, vision.
+/// Sizes are >= 1 unless their comment says otherwise.
 struct TransformerSpec {
   std::string name, family, source;
   LayerNames names;
@@ -59,32 +62,34 @@ struct TransformerSpec {
   Positions positions = Positions::Learned;
   bool tied = false;  // output head shares the embedding table
   bool qkv_bias = false, out_bias = false, mlp_bias = false, head_bias = false;
-  bool fused_qkv = false;  // one projection; only where kv_heads = heads
-  bool parallel = false;   // attention and feed-forward side by side (NeoX, Phi)
+  bool fused_qkv = false;  // one projection for queries, keys and values; only where kv_heads =
+                           // heads
+  bool parallel = false;   // attention and feed-forward run side by side (NeoX, Phi)
   bool one_norm = false;   // both read the same norm (Phi)
   bool post_norm = false;  // norm after the residual sum (BERT, OPT-350m, the first Transformer)
   bool sandwich_norm = false;  // a second norm after each part, before the sum (Gemma 2)
   bool final_norm = true;
   bool embedding_norm = false;    // BLOOM, BERT
-  bool head_norm = false;         // queries and keys are normed by head (Qwen3)
-  bool scaled_embedding = false;  // times the root of hidden (Gemma)
+  bool head_norm = false;         // queries and keys are normalised per head (Qwen3)
+  bool scaled_embedding = false;  // multiplied by the square root of hidden (Gemma)
   bool dropout = false, attention_dropout = false;
   ExpertsSpec experts;
   LatentSpec latent;
 };
 
-/// What all models of a family share: names, norms, biases, positions. Families: llama, mistral,
-/// mixtral, qwen2, qwen3, gemma, gemma2, phi, phi3, gpt2, gpt_neox, opt, bloom, bert, vit, t5,
-/// transformer, deepseek_v3. Throws Error{InvalidInput} with the nearest name.
+/// Returns what all models of a family share: names, norms, biases, positions. The families are
+/// llama, mistral, mixtral, qwen2, qwen3, gemma, gemma2, phi, phi3, gpt2, gpt_neox, opt, bloom,
+/// bert, vit, t5, transformer and deepseek_v3. Throws Error{InvalidInput} with the nearest name.
 TransformerSpec family_spec(std::string_view family);
-/// The names family_spec knows, in that order.
+/// Returns the names that family_spec() accepts, in that order.
 const std::vector<std::string>& transformer_families();
 
 /// Throws Error{InvalidInput} when sizes do not go together (heads that do not divide, top_k above
 /// the experts).
 Model build_decoder(const TransformerSpec&);
 
-/// What an encoder ends with: nothing but its pooler, or a head that predicts masked tokens.
+/// EncoderHead says what an encoder ends with: its pooler, a head that predicts masked tokens, or
+/// both.
 enum class EncoderHead : std::uint8_t { Pooler, MaskedTokens, PoolerAndMaskedTokens };
 Model build_encoder(const TransformerSpec&, EncoderHead = EncoderHead::Pooler);
 Model build_encoder_decoder(const TransformerSpec&);
@@ -93,21 +98,23 @@ struct ImageSpec {
   std::int64_t image = 224, patch = 16, channels = 3;
   std::int64_t classes = 1000;  // 0: a pooler instead of a classifier
 };
-/// Square images that the patch divides. The sequence follows from the image; spec.sequence is not
-/// read.
+/// Builds a transformer over square images whose side the patch size divides. The sequence length
+/// follows from the image; spec.sequence is not read.
 Model build_vision_transformer(const TransformerSpec&, const ImageSpec&);
 
-/// Residual network of He et al. 2015 on 224 x 224 images; blocks gives the residual blocks of the
-/// four stages.
+/// Builds the residual network of He et al. 2015 on 224 x 224 images; blocks gives the number of
+/// residual blocks in each of the four stages.
 Model build_resnet(std::string name, const std::vector<int>& blocks, bool bottleneck);
-/// The same paper's network for 32 x 32 images: 6 n + 2 layers, with projection shortcuts.
+/// Builds the same paper's network for 32 x 32 images: 6 n + 2 layers, with projection shortcuts.
 Model build_small_resnet(std::string name, int blocks_per_stage);
-/// Wide residual network of Zagoruyko and Komodakis 2016 on 32 x 32 images: depth = 6 n + 4.
+/// Builds the wide residual network of Zagoruyko and Komodakis 2016 on 32 x 32 images: depth = 6 n
+/// + 4.
 Model build_wide_resnet(std::string name, int depth, int width);
 Model build_vgg16(std::string name);
 
-/// A residual network of any size on square images: a stem, then stages of plain residual blocks,
-/// each stage after the first twice as wide and half as high. Sizes >= 1.
+/// ConvNetSpec describes a residual network of any size on square images: a stem, then stages of
+/// plain residual blocks, each stage after the first with twice the channels and half the image
+/// side. Sizes are >= 1.
 struct ConvNetSpec {
   std::string name;
   std::int64_t image = 0, channels = 0, classes = 0;
@@ -123,21 +130,21 @@ struct MlpSpec {
 };
 Model build_mlp(const MlpSpec&);
 
-/// A language model of characters or words: a table, layers of long short-term memory as wide as
-/// it, a head. Sizes >= 1.
+/// RecurrentSpec describes a language model of characters or words: an embedding table, LSTM layers
+/// of the same width, and a head. Sizes are >= 1.
 struct RecurrentSpec {
   std::string name;
   std::int64_t vocab = 0, hidden = 0, layers = 0, sequence = 0;
 };
 Model build_lstm(const RecurrentSpec&);
 
-/// DLRM (Naumov et al. 2019): tables, a bottom and a top network (widths after their inputs), dot
-/// interaction.
+/// RecommenderSpec describes DLRM (Naumov et al. 2019): embedding tables, a bottom and a top
+/// network (given by the widths after their inputs) and the dot interaction.
 struct RecommenderSpec {
   std::string name;
-  std::vector<std::int64_t> tables;  // rows of each
-  std::int64_t width = 0;            // of the vectors; the bottom network ends with it
-  std::int64_t dense = 0;            // inputs of the bottom network
+  std::vector<std::int64_t> tables;  // rows of each table
+  std::int64_t width = 0;  // width of the embedding vectors and of the bottom network's output
+  std::int64_t dense = 0;  // inputs of the bottom network
   std::vector<std::int64_t> bottom, top;
 };
 Model build_recommender(const RecommenderSpec&);

@@ -1,4 +1,5 @@
-// What may be put into a model, as wide as what flows where it is put.
+// This file makes the parts that a user may insert into a model, as wide as the data at the place
+// where they are inserted.
 #include <algorithm>
 #include <array>
 
@@ -38,7 +39,8 @@ bool is_sequence(const Shape& shape) {
 }
 bool is_image(const Shape& shape) { return shape.size() == 4; }
 
-// As many heads of 128, 64, 32 ... as divide the width.
+// Returns the number of heads for a width, with the largest head of 128, 64, 32 ... elements that
+// divides it into at least two.
 std::int64_t usual_heads(std::int64_t width) {
   for (std::int64_t head = 128; head > 1; head /= 2)
     if (width % head == 0 && width / head >= 2) return width / head;
@@ -139,7 +141,8 @@ Block make_part(std::string_view kind, const Shape& flow) {
   return kind == "lstm" ? lstm_part(flow) : transformer_part(kind, flow);
 }
 
-// What arrives at a block's place; nothing at the beginning.
+// Returns the shape of the data that enters the block at that place; empty at the beginning of the
+// model.
 Shape flow_at(const Model& model, std::size_t at) {
   if (at == 0) return {};
   const Graph& before = model.blocks[at - 1].graph;
@@ -157,7 +160,7 @@ const BuildingBlock& find_kind(std::string_view name) {
                                              did_you_mean(name, names));
 }
 
-// Blocks hold names that ties use, so a new one never takes another's.
+// Ties refer to blocks by name, so a new block never takes the name of another.
 Model with_block(const Model& given, std::string_view kind, std::size_t at, ModelPart* made) {
   Model model = given;
   Block block = make_part(kind, flow_at(model, at));

@@ -1,4 +1,4 @@
-// Convolutional networks over images [batch, channels, height, width].
+// This file builds convolutional networks over images [batch, channels, height, width].
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -30,7 +30,7 @@ struct ImageBuilder : GraphBuilder {
   }
   TensorId activate(const std::string& name, TensorId x) { return node(name, relu(), {x}); }
 
-  // Average over the image, then a classifier and its loss.
+  // Adds the average over the image, then a classifier and its loss.
   Block classifier(TensorId x, std::int64_t classes) {
     const TensorId pooled = node("avgpool", pooling(), {x}, {{"kernel", 0}, {"average", 1}});
     const TensorId logits =
@@ -47,12 +47,12 @@ Model image_model(std::string name, std::string family) {
   return model;
 }
 
-// What flows between two blocks of a convolutional network.
+// ImageFlow is the shape of the data between two blocks of a convolutional network.
 struct ImageFlow {
   std::int64_t channels, size;
 };
 
-// A block's normalised convolutions with a shortcut around them; the shortcut is projected where
+// Builds normalised convolutions with a shortcut around them; the shortcut has a projection where
 // shapes change.
 Block residual_block(std::string name, std::int64_t count, ImageFlow& flow, std::int64_t width,
                      std::int64_t stride, bool bottleneck) {

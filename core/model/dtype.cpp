@@ -10,7 +10,7 @@ struct Spelling {
   DType type;
 };
 
-// The first spelling of a type is the one we print.
+// The first spelling of a type is the one that is printed.
 constexpr std::array kSpellings = {
     Spelling{"fp64", DType::F64},      Spelling{"float64", DType::F64},
     Spelling{"fp32", DType::F32},      Spelling{"float32", DType::F32},

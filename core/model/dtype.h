@@ -1,4 +1,5 @@
-// Number formats, and which of them each kind of tensor has under a precision policy.
+// This file defines number formats, and which format each kind of tensor has under a precision
+// policy.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,9 @@
 
 namespace trainyard {
 
-/// The 8-bit formats of products differ in what shares a scale: a tensor (F8), a row of one (F8Row)
-/// or a block of 32 elements of a row (F8Block, "mxfp8": Open Compute's microscaling formats 2023).
-/// F4 has a scale for 16 elements ("nvfp4").
+/// The 8-bit formats of products differ in which elements share a scale: a tensor (F8), a row of
+/// one (F8Row) or a block of 32 elements of a row (F8Block, "mxfp8": Open Compute's microscaling
+/// formats 2023). F4 has one scale per 16 elements ("nvfp4").
 enum class DType : std::uint8_t {
   F64,
   F32,
@@ -26,8 +27,9 @@ enum class DType : std::uint8_t {
   Bool
 };
 
-/// Bytes of one element in memory, scales apart. TF32 is stored as 4 bytes: it is a way to
-/// multiply, not a way to store. Two elements of F4 share a byte; alone it takes one.
+/// Returns the bytes of one element in memory, without scales. TF32 takes 4 bytes, because it is a
+/// format of multiplication and not of storage. Two elements of F4 share a byte; the result for one
+/// is 1.
 constexpr int bytes_of(DType type) {
   switch (type) {
     case DType::F64:
@@ -51,7 +53,8 @@ constexpr int bytes_of(DType type) {
   return 0;
 }
 
-/// Formats of 8 bits and less, whose operands are cast before a product reads them.
+/// Both return whether a format has at most 8 bits, so that operands are cast to it before a
+/// product reads them. eight_bit() leaves out F4.
 constexpr bool eight_bit(DType type) {
   return type == DType::F8 || type == DType::F8Block || type == DType::F8Row;
 }
@@ -59,25 +62,26 @@ constexpr bool narrow(DType type) { return eight_bit(type) || type == DType::F4;
 
 std::string_view to_string(DType);                   // "bf16", "fp32", "tf32", "int64", "bool" ...
 std::optional<DType> parse_dtype(std::string_view);  // those spellings, and "float16", "bfloat16",
-                                                     // "float32" of frameworks
+                                                     // "float32" as frameworks write them
 
-/// What a tensor is for; its format follows from the plan's Precision.
+/// TensorKind says what a tensor is for; its format follows from the plan's Precision.
 enum class TensorKind : std::uint8_t {
   Parameter,   // trained
   Activation,  // flows between ops
-  Statistic,   // per-row facts an op keeps for backward (mean, logsumexp): always 4 bytes
-  Mask,        // one byte an element (dropout)
+  Statistic,   // values per row that an op keeps for backward (mean, logsumexp): always 4 bytes
+  Mask,        // one byte per element (dropout)
   Index,       // token ids, labels: 8 bytes
 };
 
-/// Which format each kind of tensor has. Filled by the plan's precision method (fp32, tf32, fp16,
-/// bf16).
+/// Precision says which format each kind of tensor has. The plan's precision method (fp32, tf32,
+/// fp16, bf16) fills it in.
 struct Precision {
   DType parameter = DType::F32;  // weights as kernels read them
   DType activation = DType::F32;
   DType gradient = DType::F32;  // weight gradients as they are accumulated and reduced
-  DType math = DType::F32;      // what products are multiplied in; picks the device's peak
-  bool master_weights = false;  // a 4-byte copy that the optimizer updates
+  DType math = DType::F32;      // format in which products are multiplied; decides which of the
+                                // device's peaks applies
+  bool master_weights = false;  // whether the optimizer updates a 4-byte copy
 };
 
 constexpr int bytes_of(TensorKind kind, const Precision& precision) {

@@ -29,7 +29,8 @@ Block& block_of(Model& model, ModelPart part) {
   return model.blocks[static_cast<std::size_t>(part.block)];
 }
 
-// Ties to tensors that are no longer there end: who shared has its own now.
+// Removes ties to tensors that no longer exist: a tensor that shared one then has storage of its
+// own.
 void end_broken_ties(Model& model) {
   const auto there = [&](const std::string& path) {
     for (const Block& block : model.blocks) {
@@ -70,7 +71,8 @@ void replace_reads(Graph& graph, TensorId from, TensorId to, int except_node) {
   if (graph.output == from) graph.output = to;
 }
 
-// Ops whose place their input can take: one activation in, one out, and nobody counts on more.
+// Returns whether the node can be removed and replaced by its input: it has one activation as input
+// and one as output, and no other op depends on its presence.
 bool may_go(const Graph& graph, const Node& node) {
   if (node.outputs.size() != 1 || node.inputs.empty()) return false;
   if (graph[node.inputs[0]].kind != TensorKind::Activation) return false;
@@ -81,7 +83,7 @@ bool may_go(const Graph& graph, const Node& node) {
   return true;
 }
 
-// Where two branches meet, the stream remains.
+// Where two branches meet, the stream is kept and the branch dropped.
 TensorId kept_input(const Node& node) {
   return node.op == &add() && node.inputs.size() > 1 ? node.inputs[1] : node.inputs[0];
 }
@@ -122,7 +124,7 @@ Model duplicated_node(Model model, ModelPart part, ModelPart* made) {
   out.name = copy.name;
   copy.outputs = {graph.add(std::move(out))};
   copy.inputs[0] = from;
-  // A second product in a row works on what the first made, not on a part of it.
+  // A second product in a row reads the output of the first whole, not a part of it.
   if (copy.op == &matmul() && copy.split != TensorSplit::None) {
     copy.split = TensorSplit::None;
   }
@@ -132,7 +134,7 @@ Model duplicated_node(Model model, ModelPart part, ModelPart* made) {
   return verified(std::move(model));
 }
 
-// The node and the one that feeds it change places.
+// Swaps the node with the one that produces its input.
 Model swapped_with_maker(Model model, ModelPart part, ModelPart* moved_to) {
   Block& block = block_of(model, part);
   Graph& graph = block.graph;

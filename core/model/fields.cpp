@@ -37,10 +37,10 @@ std::string place_of(const Model& model, ModelPart part) {
   return block->name + (node == nullptr ? "" : "/" + node->name);
 }
 
-// Dimensions along one axis of a block's parameters.
+// Visits the dimensions along one axis of a block's parameters.
 template <class G, class Visit>
 void each_dim(G& graph, Axis axis, Visit visit) {
-  std::set<std::uint32_t> seen;  // a tensor that two nodes read is one
+  std::set<std::uint32_t> seen;  // a tensor that two nodes read is visited once
   for (const Node& node : graph.nodes)
     for (const TensorId id : node.inputs) {
       auto& tensor = graph.tensors[id.value];
@@ -50,7 +50,8 @@ void each_dim(G& graph, Axis axis, Visit visit) {
     }
 }
 
-// What all dimensions along an axis have in common; 0 where they differ or there is none.
+// Returns the value that all dimensions along an axis have in common; 0 where they differ or there
+// is none.
 std::int64_t common(const Graph& graph, Axis axis,
                     const std::function<std::int64_t(const Dim&)>& of) {
   std::int64_t value = 0;
@@ -90,7 +91,7 @@ void set_heads(Graph& graph, std::int64_t heads) {
     dim.units = heads;
   });
   set_attribute(graph, "heads", heads, {&attention(), &split_qkv()});
-  // Where every head has its own keys it keeps them.
+  // Where every head has its own keys, that stays so.
   if (kv_before != before) return;
   each_dim(graph, Axis::KvHeads, [&](Dim& dim) {
     dim.size = dim.size / units_of(dim) * heads;
@@ -114,7 +115,8 @@ void set_head_width(Graph& graph, std::int64_t width) {
   }());
   for (const Axis axis : {Axis::Heads, Axis::KvHeads})
     each_dim(graph, axis, [&](Dim& dim) {
-      // A fused projection holds three of them a head; a table of biases by head holds none.
+      // A fused projection holds a query, key and value for each head; a table of biases per head
+      // holds none of that width.
       if (width_of(dim) % before == 0) dim.size = units_of(dim) * (width_of(dim) / before * width);
     });
 }
@@ -124,7 +126,7 @@ void set_width(Graph& graph, Axis axis, std::int64_t from, std::int64_t to) {
     if (dim.size == from)
       dim.size = to;
     else if (dim.size % from == 0)
-      dim.size = dim.size / from * to;  // shared experts: several of them as one
+      dim.size = dim.size / from * to;  // shared experts: several of them form one product
   });
 }
 
@@ -137,8 +139,8 @@ void set_experts(Graph& graph, std::int64_t count) {
     }
 }
 
-// The width of the stream, everywhere in the model: of the tables that tokens become, of what
-// products give back to it.
+// Returns the width of the residual stream: that of the embedding tables and of the products that
+// write to the stream.
 std::int64_t hidden_of(const Model& model) {
   for (const Block& block : model.blocks)
     if (block.layer && block.graph.input.valid()) {
@@ -162,7 +164,7 @@ Model with_hidden(Model model, std::int64_t to) {
       for (const TensorId id : node.inputs) {
         Tensor& tensor = block.graph.tensors[id.value];
         if (tensor.kind != TensorKind::Parameter) continue;
-        // Rows of a table are positions or tokens, not features.
+        // The rows of a table are positions or tokens, not features.
         const std::size_t features = node.op == &embedding() ? 1 : 0;
         for (std::size_t d = features; d < tensor.shape.size(); ++d)
           if (Dim& dim = tensor.shape[d]; dim.axis == Axis::None && dim.size == from) dim.size = to;
@@ -170,7 +172,8 @@ Model with_hidden(Model model, std::int64_t to) {
   return refitted(std::move(model));
 }
 
-// One thing that can be set: how to read it (0: the part has none) and how to write it.
+// A NumberField is one number that can be set: how to read it (0: the part has none) and how to
+// write it.
 struct NumberField {
   const char *key, *title, *unit, *doc;
   std::int64_t low, high;
@@ -190,7 +193,7 @@ std::int64_t read_head_width(const Graph& graph) {
                      k = width_of(graph[node->inputs[1]].shape.back()),
                      v = width_of(graph[node->inputs[2]].shape.back());
   for (const Node& each : graph.nodes)
-    if (each.op == &concat_heads()) return 0;  // latent attention has widths of several kinds
+    if (each.op == &concat_heads()) return 0;  // latent attention has heads of several widths
   return q == k && k == v ? q : 0;
 }
 
@@ -224,7 +227,7 @@ const NumberField kBlockNumbers[] = {
      }},
 };
 
-// Attributes of a node that can be set, with their ranges.
+// An AttributeField is an attribute of a node that can be set, with its range.
 struct AttributeField {
   const Op& (*op)();
   const char *key, *title, *unit;
@@ -310,7 +313,7 @@ std::vector<ModelField> fields_of_block(const Block& block) {
   return list;
 }
 
-// The dimension of a node's weight that is its output width, where someone may set it.
+// Returns the dimension of a node's weight that is its output width, where the user may set it.
 Dim* output_dim(Graph& graph, const Node& node) {
   if (node.inputs.size() < 2 || node.inputs[1].value >= graph.tensors.size()) return nullptr;
   Tensor& weight = graph.tensors[node.inputs[1].value];
@@ -398,7 +401,7 @@ Model with_field_of_model(Model model, const ModelField& field, std::string_view
   return model;
 }
 
-// What reads another width than it makes cannot stand behind itself.
+// A block whose input and output have different widths cannot follow itself.
 void expect_repeatable(const Block& block, const std::string& place) {
   const Shape &in = block.graph[block.graph.input].shape,
               &out = block.graph[block.graph.output].shape;
@@ -466,7 +469,7 @@ Model with_field_of_node(Model model, ModelPart part, const ModelField& field,
       node.attributes[field.key] = number_wanted;
     }
   }
-  // Gives new ids, which no pin then holds.
+  // This renumbers the tensors, so pins may not refer to them afterwards.
   if (field.key == "bias") graph = without_unused_tensors(graph);
   return refitted(std::move(model), pinned);
 }

@@ -1,7 +1,7 @@
 // A Graph is one block of a model (a decoder layer, an embedding, a residual block): tensors and
 // the ops between them, in topological order. Sizes that the workload decides (batch, sequence)
-// stay open, and every dimension says along which axis it may be split, so that no knob of a plan
-// ever rebuilds a graph.
+// stay open, and every dimension says along which axis it may be split, so changing a setting of a
+// plan never rebuilds a graph.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +18,30 @@ namespace trainyard {
 
 struct Op;  // core/model/op.h
 
-/// What a dimension means, and so which degree of the mesh divides it.
+/// Axis says what a dimension means, which decides the degree of the mesh that divides it.
 enum class Axis : std::uint8_t {
   None,            // never divided (hidden size, head width, kernel size)
   Batch,           // size 0: the micro batch
   Sequence,        // divided by cp; size 0: the workload's sequence length
-  SequenceRegion,  // as Sequence, and by tp too under sequence parallelism (norms, residual stream,
-                   // dropout)
-  Heads,           // tp; units = number of heads
-  KvHeads,    // tp, but never into more parts than there are key/value heads (units): the rest is
-              // replicated
-  Ffn,        // tp
-  Vocab,      // tp
-  Experts,    // ep
-  ExpertFfn,  // width of an expert: tp, or undivided where experts are whole
-  ExpertSequence,  // tokens at the experts: as Sequence, or divided by tp too where experts are
+  SequenceRegion,  // as Sequence, and also divided by tp under sequence parallelism (norms,
+                   // residual stream, dropout)
+  Heads,           // divided by tp; units = number of heads
+  KvHeads,    // divided by tp, but into at most as many parts as there are key/value heads (units);
+              // beyond that the parts are replicated
+  Ffn,        // divided by tp
+  Vocab,      // divided by tp
+  Experts,    // divided by ep
+  ExpertFfn,  // width of an expert: divided by tp, or undivided where experts are whole
+  ExpertSequence,  // tokens at the experts: as Sequence, and also divided by tp where experts are
                    // whole, because every tensor rank then has tokens of its own
 };
 
 struct Dim {
-  std::int64_t size = 0;  // elements; 0 = open, bound by the workload (Batch, Sequence and
+  std::int64_t size = 0;  // elements; 0 = open, set by the workload (Batch, Sequence and
                           // SequenceRegion only)
   Axis axis = Axis::None;
-  std::int64_t units = 0;  // indivisible groups along it (heads); 0 = every element can be split
-                           // off
+  std::int64_t units = 0;  // number of indivisible groups along it (heads); 0 = it can be divided
+                           // between any two elements
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 using Shape = std::vector<Dim>;
@@ -50,22 +50,23 @@ struct Tensor {
   std::string name;  // "q_proj.weight", "scores": unique within the block
   Shape shape;
   TensorKind kind = TensorKind::Activation;
-  std::string tied_to;  // a parameter that shares storage with one of another block:
-                        // "BLOCK/TENSOR"; counted once
+  std::string tied_to;  // "BLOCK/TENSOR": the parameter of another block whose storage this one
+                        // shares; the two are counted once
 };
 
-/// How an op's work divides over tensor-parallel ranks, and so which collectives surround it
-/// (Shoeybi et al. 2019; Korthikanti et al. 2022).
+/// TensorSplit says how an op's work is divided over tensor-parallel ranks, which decides the
+/// collectives around it (Shoeybi et al. 2019; Korthikanti et al. 2022).
 enum class TensorSplit : std::uint8_t {
-  None,    // replicated work, or divided by the sequence region
-  Column,  // output dimension divided: its input enters the tensor region (all-gather under SP),
-           // gradient reduced; nodes that read the same tensor enter once
+  None,    // work is replicated, or divided by the sequence region
+  Column,  // output dimension divided: its input enters the tensor region (all-gather under
+           // sequence parallelism, gradient reduced); nodes that read the same tensor share one
+           // entry
   Row,     // inner dimension divided: its output leaves the region as partial sums (all-reduce or
            // reduce-scatter)
-  Inside,  // between a Column and a Row: works on its own part, no communication
+  Inside,  // between a Column and a Row: works on its own part, without communication
   Vocab,   // embedding or loss over a divided vocabulary: partial results are reduced
-  Routed,  // dispatch and combine: token copies are sent to the ranks that hold their experts, and
-           // back (all-to-all over ep of dispatch's output and combine's input); the experts'
+  Routed,  // dispatch and combine: copies of tokens are sent to the ranks that hold their experts,
+           // and back (all-to-all over ep of dispatch's output and combine's input); the experts'
            // products are Column and Row
 };
 
@@ -73,25 +74,26 @@ struct Node {
   std::string name;        // "q_proj"
   const Op* op = nullptr;  // from ops(); never null in a finished graph
   std::vector<TensorId> inputs, outputs;
-  std::map<std::string, std::int64_t> attributes;  // "causal", "stride", "top_k"; what each means
-                                                   // is with the op
+  std::map<std::string, std::int64_t> attributes;  // "causal", "stride", "top_k"; each op's file
+                                                   // says what they mean
   TensorSplit split = TensorSplit::None;
 };
 
-/// The attribute, or fallback where the node has none.
+/// Returns the attribute, or fallback where the node has none of that name.
 std::int64_t attribute(const Node&, std::string_view name, std::int64_t fallback = 0);
 
 struct Graph {
   std::vector<Tensor> tensors;
   std::vector<Node> nodes;  // topological order
-  TensorId input, output;   // what crosses the block's boundary (and a stage boundary, when the
-                            // stage ends here)
-  TensorId side_input;      // a second tensor every block of this kind reads (an encoder's output);
-                            // invalid = none
+  TensorId input, output;   // what crosses the block's boundary (and a stage boundary where the
+                            // stage ends with this block)
+  TensorId side_input;      // a second tensor that every block of this kind reads (an encoder's
+                            // output); invalid = none
 
   TensorId add(Tensor);
-  /// Appends the node, runs the op's shape rule for its outputs (named "NODE" or "NODE.i") and
-  /// returns the first. Throws Error{InvalidInput} naming node, expected and found shapes.
+  /// Appends the node, infers its outputs by the op's shape rule (they are named "NODE" or
+  /// "NODE.i") and returns the first. Throws Error{InvalidInput} naming the node and the expected
+  /// and found shapes.
   TensorId add(std::string name, const Op&, std::vector<TensorId> inputs,
                std::map<std::string, std::int64_t> attributes = {},
                TensorSplit = TensorSplit::None);
@@ -99,21 +101,21 @@ struct Graph {
   const Node& operator[](NodeId id) const { return nodes[id.value]; }
 };
 
-/// What binds open sizes and divides dimensions: the workload of one microbatch and the degrees of
-/// the mesh. Every field >= 1.
+/// A Binding fixes open sizes and divides dimensions: the workload of one microbatch and the
+/// degrees of the mesh. Every field is >= 1.
 struct Binding {
   std::int64_t micro_batch = 1, sequence = 1;
   int tp = 1, cp = 1, ep = 1;
   bool sequence_parallel = false;
-  bool whole_experts = false;  // tensor ranks hold each a whole expert (sequence parallel only)
+  bool whole_experts = false;  // each tensor rank holds whole experts (sequence parallel only)
 };
 
-/// Parts into which the dimension falls under the binding (1 = whole).
+/// Returns into how many parts the binding divides the dimension (1 = undivided).
 std::int64_t parts(const Dim&, const Binding&);
-/// Elements of the dimension that one device holds, rounded up.
+/// Returns the elements of the dimension that one device holds, rounded up.
 std::int64_t local_size(const Dim&, const Binding&);
-/// Elements of the whole shape that one device holds. Saturates at the largest 64-bit count instead
-/// of overflowing.
+/// Returns the elements of the whole shape that one device holds. Saturates at the largest 64-bit
+/// count instead of overflowing.
 std::int64_t local_elements(const Shape&, const Binding&);
 Bytes local_bytes(const Tensor&, const Binding&, const Precision&);
 std::string to_text(const Shape&);  // "[sequence, batch, 8192]"

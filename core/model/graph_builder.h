@@ -1,5 +1,5 @@
-// What the builders share: a graph under construction and the few shapes that every network is made
-// of.
+// This file holds what the builders share: a graph under construction and the few shapes of which
+// every network is made.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct GraphBuilder {
   TensorId activation(std::string name, Shape shape) {
     return graph.add(Tensor{std::move(name), std::move(shape), TensorKind::Activation, {}});
   }
-  /// What flows between layers: tokens in the sequence region.
+  /// The data that flows between layers: tokens in the sequence region.
   TensorId hidden_input(std::int64_t width, Dim sequence = {0, Axis::SequenceRegion, 0}) {
     return graph.input = activation("input", {sequence, kBatch, whole(width)});
   }
@@ -41,7 +41,8 @@ struct GraphBuilder {
                 TensorSplit split = TensorSplit::None) {
     return graph.add(std::string(name), op, std::move(inputs), std::move(attributes), split);
   }
-  /// A product with weight [last of x, out], named NAME.weight, and a bias NAME.bias if wanted.
+  /// Adds a product with the weight [last dimension of x, out], named NAME.weight, and a bias
+  /// NAME.bias if wanted.
   TensorId linear(std::string_view name, TensorId x, Dim out, bool bias,
                   TensorSplit split = TensorSplit::None, std::string tied_to = {},
                   bool leaf = false);
@@ -51,16 +52,16 @@ struct GraphBuilder {
   }
   TensorId loss(TensorId logits, TensorSplit split = TensorSplit::None);
 
-  /// The block, with its output set.
+  /// Makes the block from the graph and sets its output.
   Block block(std::string name, std::int64_t count, bool layer, TensorId output);
 };
 
-/// What the layers of transformers are made of; layer parts read from a spec.
+/// TransformerLayer builds the parts of a transformer layer from a spec.
 struct TransformerLayer {
   const TransformerSpec& spec;
   GraphBuilder builder = {};
   bool causal = false;
-  TensorId position_bias = {};  // Relative only, in the first layer of a stack
+  TensorId position_bias = {};  // Positions::Relative only, in the first layer of a stack
 
   TensorId norm(std::string_view name, TensorId x) {
     return builder.norm(name, x, spec.norm, spec.hidden);
@@ -68,13 +69,14 @@ struct TransformerLayer {
   TensorId drop(std::string_view name, TensorId x) {
     return spec.dropout ? builder.node(name, dropout(), {x}) : x;
   }
-  /// Self attention without norm and residual. prefix goes before node names ("" or "decoder.").
+  /// Self attention without norm and residual.
   TensorId self_attention(TensorId x);
-  /// Queries from x, keys and values from memory.
+  /// Queries come from x, keys and values from memory. prefix goes before node names ("" or
+  /// "decoder.").
   TensorId cross_attention(TensorId x, TensorId memory, std::string_view prefix);
   TensorId feed_forward(TensorId x);
   TensorId dense_feed_forward(TensorId x, std::string_view prefix, std::int64_t width);
-  /// A whole layer, norms and residuals as the spec says; dense: without experts.
+  /// A whole layer, with norms and residuals as the spec says; dense leaves out experts.
   TensorId whole_layer(TensorId x, bool dense);
 
  private:
@@ -86,15 +88,15 @@ struct TransformerLayer {
   TensorId head_normed(std::string_view name, TensorId x);
 };
 
-/// Fills what a spec leaves 0 from the rest and refuses what cannot be built.
+/// Fills in what a spec leaves 0 and refuses a spec that cannot be built.
 TransformerSpec completed(TransformerSpec);
 
-/// The embedding block's work: table, positions, segment table, norm, dropout. Returns the hidden
-/// states.
+/// Adds the nodes of the embedding block: table, positions, segment table, norm, dropout. Returns
+/// the hidden states.
 TensorId embed(GraphBuilder&, const TransformerSpec&, std::string_view ids,
                const std::string& tied_to = {});
-/// Final norm, output head and loss of a language model. tied_to names the table that a tied head
-/// shares.
+/// Makes the block of final norm, output head and loss of a language model. tied_to names the table
+/// that a tied head shares.
 Block language_head(const TransformerSpec&, const std::string& tied_to);
 Model empty_model(const TransformerSpec&);
 

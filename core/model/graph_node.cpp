@@ -1,4 +1,4 @@
-// A graph grows by nodes: what one makes is its op's to say.
+// This file adds nodes to a graph; the shape of a node's output is determined by its op.
 #include "core/base/error.h"
 #include "core/model/op.h"
 

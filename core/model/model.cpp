@@ -15,7 +15,7 @@ bool counts(const Tensor& tensor) {
   return tensor.kind == TensorKind::Parameter && tensor.tied_to.empty();
 }
 
-// Elements of a parameter that one token (or sample) meets.
+// Returns how many elements of a parameter one token (or sample) uses.
 std::int64_t active_elements(const Graph& graph, TensorId id, std::int64_t all) {
   for (const Node& node : graph.nodes) {
     if (std::find(node.inputs.begin(), node.inputs.end(), id) == node.inputs.end()) continue;

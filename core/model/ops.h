@@ -1,4 +1,5 @@
-// The list of ops, one line each; adding one is adding its file and its line here and in ops.cpp.
+// This file lists the ops, one line each. To add an op, add its file and its line here and in
+// ops.cpp.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@ const Op& attention();   // inputs q, k, v[, position biases]; attributes heads,
 const Op& embedding();   // inputs ids, table
 const Op& layer_norm();  // inputs x, weight, bias
 const Op& rms_norm();    // inputs x, weight
-const Op& rotary();      // input x: rotates query or key by position
+const Op& rotary();      // input x; rotates query or key by position
 const Op& add();         // residual sum
 const Op& multiply();    // elementwise product
-const Op& scale();       // times a constant; attributes numerator, denominator
+const Op& scale();       // multiplies by a constant; attributes numerator, denominator
 const Op& gelu();
 const Op& relu();
 const Op& tanh_op();
@@ -33,30 +34,32 @@ const Op& convolution();    // inputs x, weight[, bias]; attributes stride, padd
 const Op& batch_norm();
 const Op& pooling();        // attributes kernel, stride, padding, average
 const Op& router();         // inputs x, weight[, bias]: scores of experts; attribute top_k
-const Op& routed_matmul();  // inputs copies, weight [experts, in, out]: each copy through its
-                            // expert's product; top_k
-const Op& dispatch();  // inputs x, scores: a copy [.., top_k, width] of each token for each of its
-                       // experts (all-to-all)
-const Op& combine();   // inputs copies, scores: weighted sum of a token's experts (all-to-all back)
-const Op& split_qkv();     // views q, k, v of one fused projection; attribute heads
-const Op& concat_heads();  // appends to each head a part that all heads share (latent attention's
-                           // rotary part)
-const Op& flatten();       // an image as one row
-const Op& first_token();   // what a pooler or classifier reads
-const Op& patch_tokens();  // inputs patches, class token, positions: an image as a sequence
+const Op& routed_matmul();  // inputs copies, weight [experts, in, out]; multiplies each copy by its
+                            // expert's weight; attribute top_k
+const Op& dispatch();  // inputs x, scores; makes a copy [.., top_k, width] of each token for each
+                       // of its experts (all-to-all)
+const Op& combine();   // inputs copies, scores; weighted sum of a token's experts (all-to-all back)
+const Op& split_qkv();     // returns q, k, v as views of one fused projection; attribute heads
+const Op& concat_heads();  // appends to each head a part that all heads share (the rotary part of
+                           // latent attention)
+const Op& flatten();       // makes an image one row
+const Op& first_token();   // selects the token that a pooler or classifier reads
+const Op& patch_tokens();  // inputs patches, class token, positions; makes an image a sequence
 const Op& dot_interaction();  // dot products of every pair of vectors (recommenders)
-const Op& lstm();  // inputs gates, weight [hidden, 4 hidden]: the recurrent part, a whole sequence
+const Op& lstm();  // inputs gates, weight [hidden, 4 hidden]; the recurrent part over a whole
+                   // sequence
 
-/// Every op, in the order of the list above.
+/// Returns every op, in the order of the list above.
 std::span<const Op* const> ops();
 /// Throws Error{InvalidInput} with the nearest name.
 const Op& op(std::string_view name);
 
-/// What Work::kernel is of one pass of an op; of one binary only, so that files write names.
+/// Returns the value of Work::kernel for one pass of an op. It is valid within one build of the
+/// program only, so files store the name instead.
 std::int16_t kernel_of(const Op&, Pass);
-/// "matmul forward", "matmul input gradient"; empty for -1.
+/// Returns "matmul forward", "matmul input gradient"; empty for -1.
 std::string kernel_name(std::int16_t kernel);
-/// Nothing where no kernel has that name.
+/// Returns nothing where no kernel has that name.
 std::optional<std::int16_t> find_kernel(std::string_view name);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// What parts of a model hold and do, straight from their ops.
+// This file computes what parts of a model hold and compute, directly from their ops.
 #include <set>
 
 #include "core/model/fields.h"
@@ -6,7 +6,7 @@
 namespace trainyard {
 namespace {
 
-// Bytes of a node that no earlier node of the block keeps already.
+// Returns the bytes that a node keeps and that no earlier node of the block keeps already.
 Bytes saved_by(const LocalNode& local, std::set<std::uint32_t>& kept) {
   Bytes total{};
   for (const Saved& saved : local.node.op->saved(local)) {

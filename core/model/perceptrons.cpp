@@ -1,5 +1,5 @@
-// Networks of plain products: the multi-layer perceptron, and the recommender that joins two of
-// them with tables.
+// This file builds networks of plain products: the multi-layer perceptron, and the recommender,
+// which joins two of them with embedding tables.
 #include "core/base/error.h"
 #include "core/model/graph_builder.h"
 

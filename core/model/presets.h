@@ -1,5 +1,5 @@
-// Presets: networks of each kind by a few sizes, as in "cnn:classes=10,image=64". The command line
-// and the model builder read the same words.
+// Presets are networks of each kind described by a few sizes, as in "cnn:classes=10,image=64". The
+// command line and the model builder read the same words.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace trainyard {
 
-/// One size of a preset: a whole number, low to high, both included.
+/// A PresetSize is one size of a preset: a whole number from low to high, both included.
 struct PresetSize {
   std::string_view name;  // "classes"
   std::int64_t usual = 1, low = 1, high = 1;
@@ -23,22 +23,22 @@ struct PresetSize {
 struct Preset {
   std::string_view name;   // "cnn"
   std::string_view title;  // "Convolutional network"
-  std::string_view doc;    // one line: what it builds, after whom
+  std::string_view doc;    // one line: what it builds and which paper it follows
   std::vector<PresetSize> sizes;
-  /// One value for each of the sizes, in their order and ranges. Throws Error{InvalidInput} when
-  /// they do not go together.
+  /// Takes one value for each of the sizes, in their order and ranges. Throws Error{InvalidInput}
+  /// when they do not fit each other.
   Model (*build)(const std::vector<std::int64_t>& values) = nullptr;
 };
 
-/// cnn, rnn, seq2seq, recommender, transformer, moe.
+/// The presets are cnn, rnn, seq2seq, recommender, transformer and moe.
 std::span<const Preset> presets();
-/// Whether the words begin as a preset's do: its name alone, or any name before a colon.
+/// Returns whether the text has the form of a preset: its name alone, or any name before a colon.
 bool names_preset(std::string_view words);
-/// NAME or NAME:SIZE=NUMBER[,SIZE=NUMBER]...; sizes that are not said have their usual value. The
-/// model's name is the words. Throws Error{InvalidInput} naming the part, what was expected, what
-/// was found and the nearest name.
+/// Reads NAME or NAME:SIZE=NUMBER[,SIZE=NUMBER]...; sizes that are not given have their usual
+/// value. The model is named after the text. Throws Error{InvalidInput} naming the part, what was
+/// expected, what was found and the nearest name.
 Model preset_model(std::string_view words);
-/// The shortest words for these values.
+/// Returns the shortest text that preset_model() reads as these values.
 std::string preset_words(const Preset&, const std::vector<std::int64_t>& values);
 
 }  // namespace trainyard

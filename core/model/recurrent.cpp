@@ -1,4 +1,5 @@
-// Recurrent language models: the layers of transformers with long short-term memory in them.
+// This file builds recurrent language models: the embedding and head of a transformer, with LSTM
+// layers between them.
 #include "core/base/error.h"
 #include "core/model/graph_builder.h"
 
@@ -15,7 +16,7 @@ Model build_lstm(const RecurrentSpec& spec) {
   ends.hidden = spec.hidden;
   ends.vocab = spec.vocab;
   ends.sequence = spec.sequence;
-  ends.positions = Positions::Rotary;  // no table of them
+  ends.positions = Positions::Rotary;  // rotary positions need no table
   ends.dropout = ends.final_norm = ends.tied = false;
   ends.head_bias = true;
   Model model = empty_model(ends);

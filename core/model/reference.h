@@ -1,6 +1,7 @@
-// The maths of every op in plain loops and double precision: what any fast kernel must agree with.
-// A backward is two functions, of the inputs and of the parameters, because schedules run them at
-// different times; each may read only what the op's saved() says it keeps, and parameters.
+// This file has the maths of every op in plain loops and double precision, with which every fast
+// kernel must agree. A backward is two functions, for the gradients of the inputs and of the
+// parameters, because schedules run them at different times; each may read only parameters and what
+// the op's saved() lists.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +14,20 @@
 
 namespace trainyard {
 
-/// Numbers in row-major order. Indices (token ids, labels) are whole numbers.
+/// A HostTensor holds numbers in row-major order. Indices (token ids, labels) are whole numbers.
 struct HostTensor {
   std::vector<std::int64_t> shape;
   std::vector<double> values;
-  /// Scores of experts and copies of tokens: the expert of each score or copy, in order. Empty for
-  /// every other tensor.
+  /// For scores of experts and copies of tokens, the expert of each score or copy, in order. Empty
+  /// for every other tensor.
   std::vector<std::int32_t> experts = {};
 };
 HostTensor zeros(std::vector<std::int64_t> shape);
-/// What one device holds of the tensor.
+/// Returns the part of the tensor's shape that one device holds.
 std::vector<std::int64_t> local_shape(const Tensor&, const Binding&);
 
-/// What an op keeps beside tensors of the graph; named as in its saved().
+/// A KeptFact is what an op keeps beside tensors of the graph; it has the same name as in the op's
+/// saved().
 struct KeptFact {
   std::string_view what;
   HostTensor tensor;
@@ -36,19 +38,21 @@ struct ReferenceResult {
   std::vector<KeptFact> kept = {};
 };
 
-/// One op of one microbatch. Spans are by position in the node; null = not there.
+/// A ReferenceCall is one op applied to one microbatch. Spans are indexed by position in the node;
+/// null = not given.
 struct ReferenceCall {
   const Graph& graph;
   const Node& node;
   const Binding& binding;
-  Random random{0};  // dropout masks; the same whenever the op runs again for its microbatch
+  Random random{0};  // draws dropout masks; equal whenever the op runs again for the same
+                     // microbatch
   std::span<const HostTensor* const> inputs = {};
-  std::span<const HostTensor* const> outputs = {};    // backward
-  std::span<const HostTensor* const> gradients = {};  // backward: of the outputs
-  std::span<const KeptFact> kept = {};                // backward
+  std::span<const HostTensor* const> outputs = {};    // for backward
+  std::span<const HostTensor* const> gradients = {};  // for backward: gradients of the outputs
+  std::span<const KeptFact> kept = {};                // for backward
   bool flash_attention = true;
 
-  /// Each throws Error{Internal} naming op and tensor when it is not there.
+  /// Each throws Error{Internal} naming op and tensor when the value is not given.
   const HostTensor& input(std::size_t) const;
   const HostTensor& output(std::size_t) const;
   const HostTensor& gradient(std::size_t) const;
@@ -57,15 +61,17 @@ struct ReferenceCall {
 
 struct Reference {
   ReferenceResult (*forward)(const ReferenceCall&);
-  /// Gradients by input, empty where an input has none here. Null: no input has one.
+  /// Both return gradients by input, empty for an input that has no gradient in this pass. A null
+  /// function means that no input has one.
   std::vector<HostTensor> (*backward_input)(const ReferenceCall&) = nullptr;
   std::vector<HostTensor> (*backward_weight)(const ReferenceCall&) = nullptr;
 };
 
-/// Of an op of ops().
+/// Returns the reference of an op of ops().
 const Reference& reference(const Op&);
 
-/// Share of elements that dropout zeroes, the same in every model; the others grow by 1 / (1 - it).
+/// Share of elements that dropout zeroes, the same in every model; the others are multiplied by 1 /
+/// (1 - kDropout).
 inline constexpr double kDropout = 0.1;
 
 }  // namespace trainyard

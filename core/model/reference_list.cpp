@@ -1,4 +1,4 @@
-// Which op has which reference maths, a line each.
+// This file says which op has which reference implementation, one line each.
 #include <map>
 #include <string>
 

@@ -13,14 +13,14 @@ constexpr Dim kPlain{1, Axis::None, 0};
 
 Dim plain(std::int64_t size) { return {size, Axis::None, 0}; }
 
-// One block under way: its graph, and what its tensors were before.
+// Refitting works on one block: its graph, and a copy of the tensors as they were before.
 class Refitting {
  public:
   Refitting(Block& block, std::vector<TensorId> pinned)
       : block_(block), before_(block.graph), pinned_(std::move(pinned)) {}
 
   void run() {
-    // Each round settles one width for good; there are no more widths than tensors.
+    // Each round settles at least one width, and there are no more widths than tensors.
     for (std::size_t round = 0; round <= graph().tensors.size(); ++round)
       if (settled()) return;
     refuse(block_.name, "expected widths that fit each other, found none that all nodes accept");
@@ -61,7 +61,7 @@ class Refitting {
     }
   }
 
-  // Weights read with the width of their input; labels are one for each row.
+  // Weights take the width of the input that they multiply; labels take one element per row.
   void fit_parameters(const Node& node) {
     if (node.inputs.empty()) return;
     const Shape x = tensor(node.inputs[0]).shape;
@@ -102,7 +102,7 @@ class Refitting {
     if (!same) target.shape = std::move(x);
   }
 
-  // A norm by head stays one: its weight was one head wide.
+  // A norm per head stays one: it is recognised by a weight that was one head wide.
   void fit_norm(const Node& node, const Dim& width) {
     const Shape &was = before_[node.inputs[0]].shape, &weight = before_[node.inputs[1]].shape;
     const bool by_head = !was.empty() && was.back().units > 1 && weight.size() == 1 &&
@@ -117,7 +117,8 @@ class Refitting {
     if (t.kind == TensorKind::Parameter && at < t.shape.size()) t.shape[at] = dim;
   }
 
-  // What is added takes the stream's width, the second part of a gate that of the first.
+  // A branch that is added takes the stream's width; the second part of a gate takes the width of
+  // the first.
   bool branches_meet(const Node& node) {
     if (node.inputs.size() < 2) return true;
     const bool sum = node.op == &add(), gate = node.op == &gated_silu() ||
@@ -144,12 +145,13 @@ class Refitting {
     return true;
   }
 
-  // The dimension that holds features: channels of an image, else the last.
+  // Returns the dimension that holds features: the channels of an image, else the last.
   static std::size_t width_at(const Shape& shape) {
     return shape.size() == 4 ? 1 : shape.empty() ? 0 : shape.size() - 1;
   }
 
-  // Whether the tensor had to be given the shape's width. A second input of size 1 may be repeated.
+  // Gives the tensor the wanted width if it has another, and returns whether that was necessary. A
+  // second input of size 1 may be repeated instead.
   bool demand(const Node& reader, TensorId id, const Shape& wanted) {
     const Shape& found = tensor(id).shape;
     if (found.size() != wanted.size() || wanted.empty()) return false;
@@ -173,7 +175,8 @@ class Refitting {
                        [&](TensorId p) { return p.value == id.value; });
   }
 
-  // Gives what makes the tensor that width; false where nothing on the way has a width of its own.
+  // Gives the node that produces the tensor that output width; returns false where no node on the
+  // way has a width of its own.
   bool widen(TensorId id, const Dim& width) {
     const Node* node = maker(id);
     if (node == nullptr || node->inputs.empty()) return false;
@@ -205,7 +208,7 @@ class Refitting {
 }  // namespace
 
 Model refitted(Model model, const std::vector<PinnedTensor>& pinned) {
-  Shape side;  // what every block of a decoder attends to
+  Shape side;  // the encoder's output, which every block of a decoder reads
   for (std::size_t b = 0; b < model.blocks.size(); ++b) {
     Block& block = model.blocks[b];
     Graph& graph = block.graph;

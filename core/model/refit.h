@@ -1,5 +1,5 @@
 // Refitting carries a change of one size through the rest of a model: shapes are inferred anew in
-// the order data flows, and weights take the width of what they read.
+// the order in which data flows, and weights take the width of the tensors that multiply them.
 #pragma once
 
 #include <vector>
@@ -8,19 +8,21 @@
 
 namespace trainyard {
 
-/// A parameter whose sizes someone set: it is not changed to make others fit.
+/// A PinnedTensor is a parameter whose sizes a user set, so that it must not be changed to make
+/// others fit.
 struct PinnedTensor {
   int block = 0;
   TensorId tensor;
 };
 
-/// The model with every shape as its ops make it. Each block reads what the block before it makes;
-/// where two branches meet, the one that is added takes the width of the stream it is added to.
-/// Throws Error{InvalidInput} at "BLOCK/NODE" when no widths fit, because of a pinned size or
-/// because an op cannot read what it is given.
+/// Returns the model with every shape as its ops infer it. Each block reads what the block before
+/// it produces. Where two branches meet, the one that is added takes the width of the stream to
+/// which it is added. Throws Error{InvalidInput} at "BLOCK/NODE" when no widths fit, because of a
+/// pinned size or because an op cannot read its input.
 Model refitted(Model, const std::vector<PinnedTensor>& pinned = {});
 
-/// The graph without tensors that no node and no end of it names; ids are given anew.
+/// Returns the graph without tensors that no node reads or writes and that are no input or output
+/// of the graph. The remaining tensors get new ids.
 Graph without_unused_tensors(const Graph&);
 
 }  // namespace trainyard

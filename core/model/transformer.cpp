@@ -1,5 +1,5 @@
-// Whole language models: decoder (Llama, GPT and their kin), encoder (BERT), encoder-decoder (T5,
-// the first Transformer), and the vision transformer.
+// This file builds whole language models: decoder (Llama, GPT and similar), encoder (BERT),
+// encoder-decoder (T5, the first Transformer), and the vision transformer.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -15,8 +15,8 @@ constexpr std::int64_t kRelativeBuckets = 32;  // T5 (Raffel et al. 2020)
 }
 
 void expect_positive(const TransformerSpec& spec, std::int64_t value, const char* what) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 28;  // products of two sizes then fit 64 bits
-                                                         // with room
+  constexpr std::int64_t kMost = std::int64_t{1} << 28;  // small enough that the product of two
+                                                         // sizes fits 64 bits with room to spare
   if (value < 1 || value > kMost)
     refuse_spec(spec, std::string("expected ") + what + " from 1 to " + std::to_string(kMost) +
                           ", found " + std::to_string(value));
@@ -130,8 +130,8 @@ Model build_decoder(const TransformerSpec& given) {
 
 namespace {
 
-// BERT's head over masked tokens: a dense layer, a norm, and the table again with a bias of its
-// own.
+// This is BERT's head over masked tokens: a dense layer, a norm, and the embedding table again with
+// a bias of its own.
 TensorId masked_token_logits(GraphBuilder& builder, const TransformerSpec& spec, TensorId x) {
   TensorId h = builder.linear("transform.dense", x, whole(spec.hidden), true);
   h = builder.norm("transform.LayerNorm", builder.node("transform.act", gelu(), {h}), spec.norm,
@@ -184,8 +184,8 @@ void add_position_bias(TransformerLayer& layer) {
       {whole(kRelativeBuckets), Dim{layer.spec.heads, Axis::Heads, layer.spec.heads}});
 }
 
-// The encoder ends with the last layer's block, so that only layers lie between the two ends of the
-// model.
+// The last layer's block also holds the end of the encoder, so that only layers lie between the
+// first and the last block of the model.
 Block encoder_layer(const TransformerSpec& spec, std::string name, std::int64_t count, bool first,
                     bool is_last) {
   TransformerLayer layer{spec};
@@ -215,8 +215,8 @@ TensorId decoder_parts(TransformerLayer& layer, TensorId x, TensorId memory) {
   return x;
 }
 
-// The first decoder layer's block also embeds the target; what arrives from the encoder is what
-// every layer attends to.
+// The first decoder layer's block also embeds the target; every layer attends to the encoder's
+// output.
 Block decoder_layer(const TransformerSpec& spec, std::string name, std::int64_t count, bool first) {
   TransformerLayer layer{spec};
   layer.causal = true;

@@ -1,4 +1,5 @@
-// What the members of each transformer family have in common, and what they call their parts.
+// This file lists what the members of each transformer family have in common, and the names of
+// their parts.
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/model/builders.h"
@@ -60,7 +61,8 @@ TransformerSpec deepseek_v3() {
   return spec;
 }
 
-// Layer norms and biases everywhere, plain gelu: what the GPT-like families start from.
+// Returns the spec from which the GPT-like families start: layer norms, biases everywhere, plain
+// gelu.
 TransformerSpec biased() {
   TransformerSpec spec;
   spec.qkv_bias = spec.out_bias = spec.mlp_bias = true;

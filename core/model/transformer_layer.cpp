@@ -1,5 +1,5 @@
-// The parts of a transformer layer, with the tensor split of Shoeybi et al. 2019: into the region
-// by columns, out of it by rows.
+// This file builds the parts of a transformer layer with the tensor split of Shoeybi et al. 2019:
+// Column products enter the tensor region, Row products leave it.
 #include "core/base/error.h"
 #include "core/model/graph_builder.h"
 
@@ -60,9 +60,9 @@ TensorId TransformerLayer::self_attention(TensorId x) {
   return builder.linear(names.out, mixed, whole(spec.hidden), spec.out_bias, TensorSplit::Row);
 }
 
-// kv_a_proj_with_mqa and kv_b_proj are written as their two column ranges each: what is compressed
-// and what is rotated, keys and values. The down-projections work on every rank; heads are divided
-// after the norms.
+// kv_a_proj_with_mqa and kv_b_proj are each written as two products for their two column ranges:
+// the compressed and the rotated part, and keys and values. Every rank computes the whole
+// down-projections; heads are divided after the norms.
 TensorId TransformerLayer::latent_attention(TensorId x) {
   const LatentSpec& latent = spec.latent;
   const Dim q_out = head_dims(spec.heads, latent.nope + latent.rope);

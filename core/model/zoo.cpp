@@ -9,7 +9,8 @@
 namespace trainyard {
 namespace {
 
-// "llama-3-70b", "llama3-70b" and "Llama 3 70B" are one name: letters and digits decide.
+// Names are equal if their letters and digits are: "llama-3-70b", "llama3-70b" and "Llama 3 70B"
+// are one name.
 std::string normal_form(std::string_view name) {
   std::string text;
   for (char c : name)

@@ -1,5 +1,5 @@
-// The zoo: published models by name, each with the exact parameter count it must reproduce and
-// where that was found.
+// The zoo holds published models by name, each with the exact parameter count that it must
+// reproduce and the source of that count.
 #pragma once
 
 #include <span>
@@ -10,10 +10,10 @@
 namespace trainyard {
 
 std::span<const ZooEntry> zoo();
-/// The entry of that name or an accepted spelling of it; null where there is none.
+/// Returns the entry of that name or of an accepted spelling of it; null where there is none.
 const ZooEntry* find_in_zoo(std::string_view name);
-/// The model of that name (or an accepted spelling: "llama3-70b"). Throws Error{InvalidInput} with
-/// the nearest names.
+/// Returns the model of that name (or an accepted spelling: "llama3-70b"). Throws
+/// Error{InvalidInput} with the nearest names.
 Model zoo_model(std::string_view name);
 
 }  // namespace trainyard

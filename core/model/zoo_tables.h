@@ -1,4 +1,4 @@
-// The zoo's tables, a file each; zoo.cpp puts them together.
+// The tables of the zoo have one file each; zoo.cpp puts them together.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Published transformers: a line each, in the order of their families.
+// This file lists published transformers, one line each, ordered by family.
 #include "core/model/zoo_tables.h"
 
 namespace trainyard {
@@ -11,7 +11,7 @@ constexpr std::string_view kGpt3 =
 constexpr std::string_view kMegatron =
     "Narayanan et al. 2021, table 1 (rounded there; the count is our formula's)";
 
-// What differs between the members of the decoder families; the rest is the family's.
+// A Row holds what differs between the members of a decoder family; the rest comes from the family.
 struct Row {
   std::string_view name, family;
   std::int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, sequence;

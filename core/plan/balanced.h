@@ -1,12 +1,13 @@
-// A split that is still to be worked out: who opens a scenario asks a planner for it
-// (planners/partition/balanced_split.h), because core has none.
+// This file marks a split of layers that is still to be worked out. Core has no planner, so the
+// code that opens a scenario asks one for the split (planners/partition/balanced_split.h).
 #pragma once
 
 #include "core/plan/plan.h"
 
 namespace trainyard {
 
-/// Stands for it in a plan until then. No pipeline has such a stage, so check_split() refuses it.
+/// Returns the placeholder that stands in a plan until the split is known. No pipeline has a stage
+/// of -1 layers, so check_split() refuses the placeholder.
 inline StageSplit balanced_later() { return {{-1}}; }
 inline bool is_balanced_later(const StageSplit& split) { return split == balanced_later(); }
 

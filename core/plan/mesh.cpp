@@ -28,10 +28,11 @@ std::int64_t degree(const Mesh& mesh, std::string_view axis) {
   if (axis == "cp") return mesh.cp;
   if (axis == "pp") return mesh.pp;
   if (axis == "dp") return mesh.dp.value_or(1);
-  return 1;  // ep lies inside the others
+  return 1;  // ep lies inside the other directions
 }
 
-/// The named directions of the mesh, fastest first; neighbours without a gap become one.
+/// Returns the named directions of the mesh, fastest first; directions that follow each other
+/// without a gap are merged into one.
 MeshAxes axes(const Mesh& mesh, std::initializer_list<std::string_view> wanted) {
   throw_if_errors(check_rank_order(mesh.order));
   MeshAxes found;
@@ -53,8 +54,8 @@ struct Parts {
   MeshAxes fast, slow;
 };
 
-/// Cuts a group into `parts` members that sit next to each other and the groups of their like.
-/// parts must divide the group.
+/// Divides a group into groups of `parts` members that sit next to each other (fast), and the
+/// groups across those (slow). parts must divide the group.
 Parts cut(const MeshAxes& whole, std::int64_t parts) {
   Parts made;
   for (const MeshAxis& axis : whole) {
@@ -76,8 +77,8 @@ MeshAxes expert_axes(const Mesh& mesh, bool replicas) {
   return fast != replicas ? parts.fast : parts.slow;
 }
 
-/// Members in one node. Where groups straddle nodes unevenly, the largest even share: no group is
-/// closer than it says.
+/// Returns how many members of the group share a node. Where groups are spread unevenly over nodes,
+/// the largest even share is taken, which never claims that a group sits closer than it does.
 std::int64_t members_in_node(const MeshAxes& group, std::int64_t node) {
   std::int64_t members = 1;
   for (const MeshAxis& axis : group)
@@ -85,7 +86,8 @@ std::int64_t members_in_node(const MeshAxes& group, std::int64_t node) {
   return members;
 }
 
-/// Mean distance of consecutive members, rounded up; exact where they are evenly spaced.
+/// Returns the mean distance of consecutive members, rounded up; it is exact where they are evenly
+/// spaced.
 std::int64_t mean_stride(const MeshAxes& group, std::int64_t ranks) {
   std::int64_t extent = 0;
   for (const MeshAxis& axis : group) extent += (axis.count - 1) * axis.stride;
@@ -232,8 +234,8 @@ GroupShape group_shape(const Mesh& mesh, Group group, const Cluster& cluster, st
   return shape;
 }
 
-// A pipeline is as slow as its slowest boundary: the level that joins all its stages, wherever it
-// starts.
+// A pipeline is as slow as its slowest boundary, so this takes the level that joins all its stages,
+// whichever device the pipeline starts at.
 std::size_t pipeline_level(const Mesh& mesh, const Cluster& cluster) {
   if (mesh.pp == 1) return 0;
   const std::int64_t extent = pipeline_stride(mesh) * mesh.pp;

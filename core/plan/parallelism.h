@@ -1,4 +1,5 @@
-// The degrees of parallelism of a plan, and the kinds of groups in which its ranks communicate.
+// This file defines a plan's degrees of parallelism and the kinds of groups in which its ranks
+// communicate.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,16 @@
 
 namespace trainyard {
 
-/// Degrees of parallelism. Devices = tp * cp * dp * pp; experts are spread over ep ranks taken from
-/// inside cp * dp, and from inside tp * cp * dp where each expert is whole on one rank (etp = 1).
+/// A Mesh holds the degrees of parallelism. The number of devices is tp * cp * dp * pp. Experts are
+/// spread over ep ranks taken from inside cp * dp, or from inside tp * cp * dp where each expert is
+/// whole on one rank (etp = 1).
 struct Mesh {
   int tp = 1, cp = 1, ep = 1;
-  std::optional<int> dp;  // empty = the rest of the devices
+  std::optional<int> dp;  // empty = as many as the devices allow
   int pp = 1;
-  std::string order = "tp-cp-ep-dp-pp";  // fastest first: which ranks sit next to each other
-  std::optional<int> etp = {};  // tensor ranks over which an expert is cut: tp or 1; empty = tp
+  std::string order = "tp-cp-ep-dp-pp";  // which ranks sit next to each other, fastest first
+  std::optional<int> etp = {};  // tensor ranks among which an expert is divided: tp or 1; empty =
+                                // tp
   friend bool operator==(const Mesh&, const Mesh&) = default;
 };
 
@@ -27,8 +30,8 @@ enum class Group : std::uint8_t {
   ExpertData,  // replicas of expert parameters: expert_pool() / ep
   Shard,       // hybrid sharding: the ranks among which state is divided (inside Data)
   Replica,     // hybrid sharding: ranks that hold the same shard (Data / Shard)
-  Pipeline,    // neighbouring stages: a pair
-  Copies,      // the two copies of a stage under a bidirectional placement: a pair
+  Pipeline,    // two neighbouring stages
+  Copies,      // the two copies of a stage under a bidirectional placement
 };
 std::string_view to_string(Group);  // "tensor", "data" ...
 

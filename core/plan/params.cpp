@@ -28,7 +28,8 @@ std::string words(const std::vector<std::string_view>& list) {
 
 bool has_range(const ParamSpec& spec) { return spec.high < 1e18; }
 
-/// "a whole number from 0 to 3", "on or off", "none, selective or full".
+/// Returns what a parameter expects: "a whole number from 0 to 3", "on or off", "none, selective or
+/// full".
 std::string expectation(const ParamSpec& spec) {
   const auto number = [&](std::string_view kind) {
     return has_range(spec) ? fmt::format("{} from {} to {}", kind, spec.low, spec.high)
@@ -59,7 +60,7 @@ bool is_legal_word(const std::string& word, const ParamSpec& spec) {
   return false;
 }
 
-/// A whole number where a number is wanted counts as that number.
+/// A whole number given for a floating-point parameter is accepted and converted.
 ParamValue as_type_of(const ParamValue& value, const ParamSpec& spec) {
   const auto* whole = std::get_if<std::int64_t>(&value);
   if (whole != nullptr && std::holds_alternative<double>(spec.fallback))
@@ -90,7 +91,7 @@ bool read(std::string_view text, T& value) {
   return failure == std::errc() && stop == end;
 }
 
-/// The word as the type of the default; empty text where it cannot be read as that.
+/// Reads text as the type of the default into value; returns false where that is impossible.
 bool read_as(const ParamSpec& spec, std::string_view text, ParamValue& value) {
   if (std::holds_alternative<bool>(spec.fallback)) {
     const bool on = text == "on" || text == "true";
@@ -109,7 +110,8 @@ bool read_as(const ParamSpec& spec, std::string_view text, ParamValue& value) {
     value = number;
     return good;
   }
-  // What was true or false in files before it had further words.
+  // Some parameters were boolean in older files and have further words now: true and false still
+  // read as on and off.
   const bool switches = std::count(spec.values.begin(), spec.values.end(), "on") > 0;
   value = std::string(!switches ? text : text == "true" ? "on" : text == "false" ? "off" : text);
   return true;

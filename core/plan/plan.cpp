@@ -17,7 +17,7 @@ Error refused(const std::string& message, std::string place) {
   return Error(Error::Kind::InvalidInput, message, {std::move(place)});
 }
 
-// Beside the moments, an update reads and writes the 4-byte master copy and touches the 2-byte
+// Besides the moments, an update reads and writes the 4-byte master copy and touches the 2-byte
 // weights once.
 constexpr int touched(int state_bytes) { return 2 * (4 + state_bytes) + 2; }
 
@@ -86,8 +86,8 @@ int data_parallel(const Plan& plan, const Cluster& cluster) {
   check_degree("pp", mesh.pp);
   if (mesh.dp) check_degree("dp", *mesh.dp);
   throw_if_errors(check_rank_order(mesh.order));
-  // Each degree is at most 2^31, so that the product of two fits; a third is only reached while it
-  // stays small.
+  // Each degree is at most 2^31, so the product of two fits in 64 bits; the third is multiplied
+  // only while the product is small.
   std::int64_t others = std::int64_t{mesh.tp} * mesh.cp;
   if (others <= cluster.count) others *= mesh.pp;
   if (others > cluster.count)

@@ -17,15 +17,15 @@
 namespace trainyard {
 
 struct Batch {
-  std::int64_t global = 0;    // samples of one optimizer step; 0 = micro * dp * pp (one microbatch
-                              // per stage in flight)
-  std::int64_t micro = 1;     // samples of one microbatch on one data-parallel rank
-  std::int64_t sequence = 0;  // tokens a sample; 0 = the model's own
+  std::int64_t global = 0;    // samples per optimizer step; 0 = micro * dp * pp (one microbatch in
+                              // flight per stage)
+  std::int64_t micro = 1;     // samples per microbatch on one data-parallel rank
+  std::int64_t sequence = 0;  // tokens per sample; 0 = the model's own
   friend bool operator==(const Batch&, const Batch&) = default;
 };
 
-/// Layers of each virtual stage in order of data flow (which device holds it follows from the
-/// schedule's placement); empty = even.
+/// Number of layers of each virtual stage in order of data flow (the schedule's placement says
+/// which device holds it); empty = divided evenly.
 struct StageSplit {
   std::vector<int> layers;
   friend bool operator==(const StageSplit&, const StageSplit&) = default;
@@ -40,32 +40,34 @@ struct Choice {
 struct Plan {
   std::string name;
   Mesh mesh;
-  int virtual_stages = 1;  // chunks a device
+  int virtual_stages = 1;  // chunks per device
   Batch batch;
   StageSplit split;
   std::string optimizer = "adam";  // of optimizers()
-  bool flash_attention = true;     // fused attention kernel, where the model has attention
-  Software software;               // what it runs on; empty = not stated
+  bool flash_attention = true;     // fused attention kernel, if the model has attention
+  Software software;               // the framework and kernels; empty = not stated
   std::vector<Choice> choices;
   std::string order;  // an edited order of work, as to_text(Order) writes it; empty = the
-                      // schedule's own
+                      // schedule's own order
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
 const Choice* find_choice(const Plan&, std::string_view method);  // null when the plan does not
-                                                                  // choose it
-Choice& choice(Plan&, std::string_view method);  // adds an empty one when it is not there
+                                                                  // choose the method
+Choice& choice(Plan&, std::string_view method);  // adds an empty choice when there is none
 void remove_choice(Plan&, std::string_view method);
 
-/// Bytes of optimizer state a parameter, beside the 4-byte master copy that mixed precision adds.
+/// Optimizer gives the bytes of optimizer state per parameter, not counting the 4-byte master copy
+/// that mixed precision adds.
 struct Optimizer {
   std::string_view name, summary;
-  int state_bytes;    // fp32 moments a parameter
-  int touched_bytes;  // read and written a parameter by one update, master copy and gradient
-                      // included
+  int state_bytes;    // fp32 moments per parameter
+  int touched_bytes;  // read and written per parameter by one update, including master copy and
+                      // gradient
 };
 std::span<const Optimizer> optimizers();
 const Optimizer& optimizer(std::string_view name);  // throws Error{InvalidInput} with the nearest
+                                                    // name
 
 struct Scenario {
   Model model;
@@ -73,10 +75,11 @@ struct Scenario {
   Plan plan;
 };
 
-/// Degrees with dp filled in. Throws Error{InvalidInput} when the degrees do not divide the
-/// devices.
+/// Returns the data-parallel degree, derived from the devices where the plan leaves it open. Throws
+/// Error{InvalidInput} when the degrees do not divide the devices.
 int data_parallel(const Plan&, const Cluster&);
-/// Microbatches one data-parallel rank works through in one step. Plan must be complete.
+/// Returns how many microbatches one data-parallel rank processes per step. The plan must be
+/// complete.
 int microbatches(const Plan&);
 
 }  // namespace trainyard

@@ -70,7 +70,7 @@ SettledSoftware settle(const Software& software, const Device& device) {
       software.kernels.empty() ? settled.framework->kernels : parse_kernel_class(software.kernels);
   settled.attention = software.attention.empty() ? settled.framework->attention
                                                  : parse_attention_kernel(software.attention);
-  // No FlashAttention 2 or Triton kernel was written for what came after Hopper.
+  // No FlashAttention 2 or Triton kernel was written for devices after Hopper.
   if (software.attention.empty() && device.year >= 2024 && settled.framework->fused_attention)
     settled.attention = AttentionKernel::Cudnn;
   return settled;

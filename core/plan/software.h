@@ -1,6 +1,7 @@
-// What a plan runs on beside its hardware: the training framework, how it fuses memory-bound
-// operators, and its attention kernel. Published runs show that these move a step by more than most
-// refinements of a kernel's cost do, so a plan that leaves one open says so with every number.
+// Software is what a plan runs on beside its hardware: the training framework, how it fuses
+// memory-bound operators, and its attention kernel. Published runs show that these change the step
+// time more than most refinements of a kernel's cost do, so for a plan that leaves one open every
+// number says so.
 #pragma once
 
 #include <cstdint>
@@ -18,55 +19,59 @@ enum class KernelClass : std::uint8_t {
   Fused,     // kernels fused by hand (Megatron, Transformer Engine)
 };
 
-/// Which fused attention runs where a plan has fused attention.
+/// The fused attention kernel that runs where a plan has fused attention.
 enum class AttentionKernel : std::uint8_t { Triton, Flash2, Cudnn };
 
-/// Which tensor parallel traffic runs beside the products that it belongs to.
+/// TensorOverlap says which tensor parallel communication runs concurrently with the products that
+/// it belongs to.
 enum class TensorOverlap : std::uint8_t {
   None,
-  Backward,  // under sequence parallel, the second gather of backward beside the product that does
-             // not need it (Korthikanti et al. 2022)
-  All,       // and every other in as many pieces as ranks (Wang et al., ASPLOS 2023)
+  Backward,  // under sequence parallel, the second gather of backward overlaps the product that
+             // does not need it (Korthikanti et al. 2022)
+  All,  // all other communication too, cut into as many pieces as there are ranks (Wang et al.,
+        // ASPLOS 2023)
 };
 
-/// As a plan writes it; "" = not stated.
+/// The software as a plan states it; "" = not stated.
 struct Software {
-  std::string framework;  // of frameworks(): "megatron"
+  std::string framework;  // a name of frameworks(): "megatron"
   std::string kernels;    // "eager", "compiled", "fused"
   std::string attention;  // "triton", "flash-2", "cudnn"
   friend bool operator==(const Software&, const Software&) = default;
 };
 
-/// What a framework does when it is not told otherwise.
+/// A FrameworkProfile holds a framework's defaults.
 struct FrameworkProfile {
   std::string_view name, summary;
   KernelClass kernels = KernelClass::Eager;
   AttentionKernel attention = AttentionKernel::Flash2;
-  bool fused_attention = true;     // fused at all
+  bool fused_attention = true;     // attention is fused by default
   bool fused_softmax = true;       // mask, softmax and dropout of unfused attention are one kernel
-  bool overlaps_gradients = true;  // reduces gradients beside backward
-  bool overlaps_weights = true;    // gathers weights beside computation
+  bool overlaps_gradients = true;  // reduces gradients during backward
+  bool overlaps_weights = true;    // gathers weights during computation
   TensorOverlap overlaps_tensor = TensorOverlap::None;
-  bool blocking_sends = false;   // a stage computes on when its message has left
-  bool scatters_sends = false;   // tensor parallel ranks send a part each of what all hold
+  bool blocking_sends = false;   // a stage computes on only when its message has been sent
+  bool scatters_sends = false;   // each tensor parallel rank sends a part of a tensor that all of
+                                 // them hold
   bool distinct_tokens = false;  // a routed token travels once to each rank (over the network: once
-                                 // to each node) that holds experts of it, not once an expert
-  bool splits_by_cost = false;   // layers over stages by their products, the head's included; else
-                                 // a plan that does not say has them divide evenly
+                                 // to each node) that holds any of its experts, not once per expert
+  bool splits_by_cost = false;   // when the plan does not say, divides layers over stages by the
+                                 // cost of their products, the head's included, instead of evenly
 };
-/// The first is taken where a plan does not say: "typical".
+/// The first profile, "typical", is used where a plan names none.
 std::span<const FrameworkProfile> frameworks();
-/// "" gives "typical". Throws Error{InvalidInput} with the nearest name.
+/// The empty name gives "typical". Throws Error{InvalidInput} with the nearest name.
 const FrameworkProfile& framework(std::string_view name);
 
 std::string_view to_string(KernelClass);
 std::string_view to_string(AttentionKernel);
-/// Throw Error{InvalidInput} with the nearest word.
+/// Both throw Error{InvalidInput} with the nearest word.
 KernelClass parse_kernel_class(std::string_view);
 AttentionKernel parse_attention_kernel(std::string_view);
 
-/// Everything settled: what the plan says, else what its framework does; cuDNN's attention where
-/// the device is newer than FlashAttention 2's.
+/// SettledSoftware has every choice made: the plan's where it states one, else the framework's
+/// default; cuDNN's attention where the device is newer than those for which FlashAttention 2 was
+/// written.
 struct SettledSoftware {
   const FrameworkProfile* framework = nullptr;
   KernelClass kernels = KernelClass::Eager;

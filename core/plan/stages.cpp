@@ -17,7 +17,8 @@ Diagnostic error(std::string message, std::string place, std::string fix = {}) {
   return {Diagnostic::Severity::Error, std::move(message), {std::move(place)}, std::move(fix)};
 }
 
-/// Layers of each stage, the earlier ones with one more where they do not divide.
+/// Returns the layers of each stage; the earlier stages get one more where the layers do not divide
+/// evenly.
 std::vector<int> even_split(int layers, std::int64_t stages) {
   const auto n = static_cast<std::size_t>(stages);
   std::vector<int> split(n, static_cast<int>(layers / stages));
@@ -25,7 +26,8 @@ std::vector<int> even_split(int layers, std::int64_t stages) {
   return split;
 }
 
-/// Parameters that products read: tables that are looked up in cost nothing.
+/// Counts the parameters that matrix products read. Embedding tables are only looked up, which is
+/// taken to cost nothing.
 std::int64_t product_parameters(const Block& block, bool embedding) {
   std::int64_t sum = 0;
   for (const Tensor& t : block.graph.tensors)
@@ -34,9 +36,10 @@ std::int64_t product_parameters(const Block& block, bool embedding) {
   return sum;
 }
 
-/// The layer that takes the sum over a stage's share is still the stage's, as nanotron has it.
+/// A layer that crosses the boundary of a stage's share of the cost still belongs to that stage, as
+/// in nanotron.
 std::vector<int> split_by_cost(const Model& model, std::int64_t stages) {
-  std::vector<std::int64_t> costs;  // of each layer, then of what comes after all of them
+  std::vector<std::int64_t> costs;  // cost of each layer, then of everything after the last layer
   std::int64_t rest = 0;
   bool layers = false;
   for (const Block& block : model.blocks) {
@@ -52,7 +55,7 @@ std::vector<int> split_by_cost(const Model& model, std::int64_t stages) {
   std::size_t stage = 0;
   std::int64_t sum = 0;
   for (std::size_t layer = 0; layer < costs.size(); ++layer) {
-    // Every later stage has a layer at least.
+    // Every later stage needs at least one layer.
     if (costs.size() - layer == split.size() - stage - 1) ++stage;
     ++split[stage];
     sum += costs[layer];
@@ -75,8 +78,8 @@ std::string comma_list(const std::vector<int>& split) {
   return fmt::format("{}", fmt::join(split, ","));
 }
 
-/// The pipeline degree nearest to the plan's, in the direction of step, that divides the layers; 0
-/// when none does.
+/// Returns the pipeline degree nearest to the plan's, in the direction of step, that divides the
+/// layers; 0 when there is none.
 std::int64_t dividing_degree(int layers, const Plan& plan, int step) {
   const std::int64_t v = plan.virtual_stages;
   for (std::int64_t pp = plan.mesh.pp + step; pp >= 1 && pp * v <= layers; pp += step)
@@ -94,7 +97,7 @@ Diagnostic does_not_divide(int layers, const Plan& plan) {
     message += fmt::format("; pp={} and pp={} divide them", below, above);
   else if (below > 0 || above > 0)
     message += fmt::format("; pp={} divides them", below > 0 ? below : above);
-  constexpr std::int64_t kLongestList = 64;  // a longer one nobody would type
+  constexpr std::int64_t kLongestList = 64;  // nobody would type a longer list
   std::string fix;
   if (stages <= kLongestList)
     fix = "split=" + comma_list(even_split(layers, stages));
@@ -116,8 +119,8 @@ Diagnostic too_many_stages(int layers, const Plan& plan) {
                layers < plan.virtual_stages ? "virtual-stages=1" : fmt::format("pp={}", pp));
 }
 
-/// Which stages hold nothing although the split adds up: blocks that are not layers fill the first
-/// and last.
+/// Reports a stage that holds nothing although the split adds up; blocks that are not layers fill
+/// the first and the last stage.
 void check_empty(const Model& model, const std::vector<int>& split, Diagnostics& found) {
   const bool has_layers = layer_count(model) > 0;
   const bool ahead = has_layers && !model.blocks.front().layer,
@@ -126,7 +129,7 @@ void check_empty(const Model& model, const std::vector<int>& split, Diagnostics&
     if (split[i] != 0 || (i == 0 && ahead) || (i + 1 == split.size() && behind)) continue;
     found.push_back(error(fmt::format("stage {} has no layers; each needs at least one", i),
                           fmt::format("plan#/split/{}", i)));
-    return;  // one says it; a list of zeros would say it a thousand times
+    return;  // one report is enough; a list of zeros would repeat it a thousand times
   }
 }
 
@@ -154,7 +157,7 @@ Diagnostics check_given(const Model& model, const Plan& plan) {
   return found;
 }
 
-/// Adds layers of a block to a stage's runs.
+/// Adds `count` layers of a block to a stage's runs.
 void add(Stage& stage, int block, int first, int count) {
   if (count > 0) stage.runs.push_back({block, count, first});
 }
@@ -204,7 +207,7 @@ std::vector<Stage> stages(const Model& model, const Plan& plan, Placement placem
     table[s].device = device_of(StageId{static_cast<std::uint32_t>(s)}, plan.mesh.pp,
                                 static_cast<int>(table.size()), placement);
   std::size_t at = 0;
-  int room = split[0], seen = 0;  // layers that stage `at` still takes; layers given out
+  int room = split[0], seen = 0;  // layers that stage `at` can still take; layers placed so far
   for (std::size_t b = 0; b < model.blocks.size(); ++b) {
     const Block& block = model.blocks[b];
     if (!block.layer) {

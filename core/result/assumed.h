@@ -1,5 +1,5 @@
-// A setting that moves the answer and that nobody gave: what was taken for it, and what the answer
-// would be if it were otherwise.
+// Assumed is a setting that affects the answer and was not given: the value that was taken for it,
+// and the answer under another value.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace trainyard {
 struct Assumed {
   std::string setting;   // "recompute": a key of --set
   std::string taken;     // "none"
-  std::string other;     // "full": the likeliest of the others, as --set reads it
-  Duration step{};       // under the other
-  double change = 0;     // of the time a sample takes, as a share; negative = faster
+  std::string other;     // "full": the likeliest other value, as --set reads it
+  Duration step{};       // with the other value
+  double change = 0;     // change of the time per sample, as a share; negative = faster
   std::string sentence;  // "recompute not stated, none assumed; full would be 12.4 s, +31 %"
 };
 

@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-// The one published run.
+// These are from the one published run.
 constexpr double kMeasuredDelay = 2.5;  // mean of 0 .. 5
 constexpr double kExtra = 0.33, kExtraPredicted = 0.23;
 constexpr double kUniformOverstates = 3.3;

@@ -6,7 +6,7 @@
 namespace trainyard {
 namespace {
 
-// Collects "key=value" where the plan does not already say so.
+// Changes collects "key=value" where the plan has another value.
 class Changes {
  public:
   explicit Changes(const Plan& plan) : plan_(plan) {}
@@ -85,7 +85,7 @@ void to_save_time(Changes& changes, const Workload& workload) {
   if (plan.mesh.tp % 2 == 0) changes.add("tp", plan.mesh.tp / 2);
   if (plan.mesh.pp % 2 == 0) changes.add("pp", plan.mesh.pp / 2);
   if (plan.mesh.cp % 2 == 0) changes.add("cp", plan.mesh.cp / 2);
-  // Fewer replicas mean more microbatches each, and so a smaller bubble.
+  // Fewer replicas mean more microbatches for each, and so a smaller bubble.
   changes.add("tp", std::int64_t{2} * plan.mesh.tp);
   if (workload.scenario.model.sequence > 1) changes.add("cp", std::int64_t{2} * plan.mesh.cp);
 }

@@ -115,7 +115,7 @@ std::vector<CrestPart> crest_at(const Workload&, const Program& program, const T
 
 int microbatches_alive(const Program& program, const Timeline& timeline, DeviceId device,
                        Instant at) {
-  std::map<StageId, int> most;  // several buffers of one stage are alive together
+  std::map<StageId, int> most;  // several buffers of one stage may be alive together
   for (const Alive& alive : alive_at(timeline, program, device, at)) {
     const Buffer& buffer = program.buffers[alive.buffer.value];
     if (buffer.category != Category::Activations || buffer.persistent) continue;
@@ -128,7 +128,7 @@ int microbatches_alive(const Program& program, const Timeline& timeline, DeviceI
 }
 
 Doing doing_at(const Program& program, const Timeline& timeline, DeviceId device, Instant at) {
-  InstructionId running, ended;  // what runs then; else what ended last before it
+  InstructionId running, ended;  // the instruction running then, or the last one that ended before
   for (const Stream& stream : program.streams) {
     if (stream.device != device || !stream.compute) continue;
     for (std::uint32_t i = stream.first; i < stream.first + stream.count; ++i) {

@@ -15,25 +15,27 @@ struct PowerShare {
   double low = 0, value = 0, high = 0;
 };
 
-// Of board power, where a device's idle power is not stated. Published readings of devices that
-// hold a job's memory and run nothing: V100 53 of 300 W, A100 85 of 400 W, H100 109 to 145 of
-// 700 W, MI300X 191 of 750 W, MI355X 238 of 1400 W (issues named in the device catalogue).
+// Idle power as a share of board power, for a device whose idle power is not stated. The basis is
+// published readings of devices that hold a job's memory and run nothing: V100 53 of 300 W, A100 85
+// of 400 W, H100 109 to 145 of 700 W, MI300X 191 of 750 W, MI355X 238 of 1400 W (issues named in
+// the device catalogue).
 constexpr PowerShare kIdleOfBoard{0.12, 0.18, 0.25};
-// Around an idle power that is stated: the two H100 readings lie 14 % from their mean.
+// The range around a stated idle power: the two H100 readings are 14 % from their mean.
 constexpr PowerShare kIdleOfStated{0.85, 1.0, 1.15};
 
-// The others are shares of what lies between idle and board power.
-// A bubble may be a kernel that waits for a message: 99 % busy V100s that waited for each other
-// drew 67 to 71 of 300 W (huggingface/peft issue 194), 7 % above idle.
+// The other shares are of the difference between idle and board power. A bubble may be a kernel
+// that waits for a message: V100s that were 99 % busy waiting for each other drew 67 to 71 of 300 W
+// (huggingface/peft issue 194), 7 % of the difference above idle.
 constexpr PowerShare kBubble{0.0, 0.0, 0.07};
-// Exposed collectives: from waiting as above to the troughs of GPT-NeoX training at half of board
-// power (Patel et al., POLCA 2023; that figure is recalled).
+// Exposed collectives range from waiting as above to the troughs of GPT-NeoX training at half of
+// board power (Patel et al., POLCA 2023; that figure is recalled).
 constexpr PowerShare kExposed{0.07, 0.22, 0.4};
-// Kernels bound by memory: decoding one sequence on an H100 draws 300 of 700 W, 128 of them 600 W
-// (ML.ENERGY benchmark 3.0); those that stream at full bandwidth lie between (assumed).
+// For kernels bound by memory: decoding one sequence on an H100 draws 300 of 700 W, decoding 128
+// draws 600 W (ML.ENERGY benchmark 3.0); kernels that stream at full bandwidth are assumed to be
+// between.
 constexpr PowerShare kStreams{0.3, 0.42, 0.6};
-// Products at the sustained rate. Nodes of 8 H100 that train near full utilisation stay 18 to 24 %
-// below their rated power (Latif et al. 2024, Newkirk et al. 2025).
+// Products run at the sustained rate. Nodes of 8 H100 that train near full utilisation stay 18 to
+// 24 % below their rated power (Latif et al. 2024, Newkirk et al. 2025).
 constexpr PowerShare kProducts{0.8, 1.0, 1.0};
 
 double mix(double from, double to, double share) { return from + (to - from) * share; }

@@ -1,6 +1,6 @@
-// What a device draws by what it does, and the energy of a step that follows from it: idle power
-// while nothing runs, board power while products run as fast as they can, and between the two by
-// the work. The one definition of energy: results, reports and views read it.
+// This file computes the power of a device by its activity and the energy of a step from it: idle
+// power while nothing runs, board power while products run as fast as they can, and values between
+// by the kind of work. It is the only definition of energy; results, reports and views use it.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace trainyard {
 
-/// Seconds of devices by what they do, summed over devices.
+/// DeviceTime is seconds of devices by activity, summed over devices.
 struct DeviceTime {
   double computing = 0;      // forward, backward and recomputation
   double streaming = 0;      // the optimizer, whose kernels only move bytes
@@ -24,19 +24,19 @@ struct DeviceTime {
 };
 DeviceTime device_time(const Breakdown&);
 
-/// Power of one device in each of these states. In each of low, value and high: idle <=
-/// communicating <= streaming <= computing <= board limit.
+/// PowerDraw is the power of one device in each of these states. For each of low, value and high:
+/// idle <= communicating <= streaming <= computing <= board limit.
 struct PowerDraw {
   Banded<Watts> computing, streaming, communicating, idle;
 };
-/// `load`: share of the rate that the device sustains in products which it reaches while it
-/// computes, [0, 1]. At 0 its kernels only move bytes, at 1 it draws its board limit. Nothing where
-/// no board limit is stated.
+/// `load` is the rate of products during computation as a share of the rate that the device
+/// sustains, in [0, 1]. At 0 its kernels only move bytes, at 1 it draws its board limit. Returns
+/// nothing where no board limit is stated.
 std::optional<PowerDraw> power_draw(const Device&, double load);
-/// `hardware`: FLOPs of all devices in that time.
+/// `hardware` is the FLOPs of all devices in that time.
 double product_load(const DeviceTime&, Flops hardware, const Device&, DType math);
 
-/// The one way from time to energy.
+/// All code that turns time into energy must use this function.
 Banded<Joules> energy_of(const PowerDraw&, const DeviceTime&);
 
 }  // namespace trainyard

@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-// What is inversely proportional to the step: slow steps are its low end.
+// Computes a figure that is inversely proportional to the step, so slow steps give its low end.
 Banded<double> over_step(const Banded<Duration>& step, double at_one_second) {
   const auto of = [&](Duration d) { return d > Duration{} ? at_one_second / to_seconds(d) : 0.0; };
   return {of(step.value), of(step.high), of(step.low), step.basis};

@@ -1,4 +1,4 @@
-// Figures that follow from a result's step and memory, each with the range that follows from
+// This file computes figures from a result's step and memory, each with the range that follows from
 // theirs.
 #pragma once
 
@@ -9,23 +9,25 @@
 
 namespace trainyard {
 
-/// Tokens or samples a second: three digits, and no fewer than the whole ones.
+/// Prints tokens or samples per second with three digits, or all digits of the whole number if
+/// those are more.
 std::string readable_rate(double per_second);
 
-/// Whether there is a range at all.
+/// Returns whether the figure has a range at all.
 template <class T>
 bool has_band(const Banded<T>& figure) {
   return figure.low < figure.high;
 }
 
-/// Tokens, or samples of a model that has none, a second on one device. 0 where nothing moves.
+/// Returns tokens (samples for a model without tokens) per second on one device; 0 where the rate
+/// is 0.
 Banded<double> rate_per_device(const Result&);
-/// Model FLOPs over the dense peak, (0, 1].
+/// Returns model FLOPs over the dense peak, in (0, 1].
 Banded<double> utilisation(const Result&);
-/// Where the step of each pipeline rank went, in order, what its allocator loses included: the
-/// parts of Result::device_time.
+/// Returns where the step of each pipeline rank went, in order, including what its allocator loses:
+/// the parts of Result::device_time.
 std::vector<Breakdown> rank_breakdowns(const Experiment&);
-/// The device with the highest peak; null where no memory is known.
+/// Returns the device with the highest peak; null where no memory is known.
 const StageMemory* fullest(const Result&);
 
 }  // namespace trainyard

@@ -58,7 +58,8 @@ FlopsFacts flops_facts(const Model& model) {
           hidden = static_cast<double>(dim.size);
       }
       if (t.kind != TensorKind::Parameter) continue;
-      // A fused projection holds queries, keys and values; the one behind attention is one wide.
+      // A fused projection holds queries, keys and values; the projection after attention has the
+      // width of one of them.
       if (heads > 0 && block.layer && (inner == 0 || heads < inner)) inner = heads;
       if (vocab == 0) continue;
       f.vocab = vocab;
@@ -84,7 +85,7 @@ double flops_per_token(FlopsDefinition d, const FlopsFacts& f, double sequence) 
       return 6 * products + 12 * attention;
     case D::ModelCausal:
       return 6 * products + 6 * attention;
-    case D::HardwareFull:  // the head is not computed again
+    case D::HardwareFull:  // the head is not recomputed
       return 8 * products + 16 * attention - 2 * f.vocab * f.hidden;
     case D::HardwareParameters:
       return 8 * f.parameters;

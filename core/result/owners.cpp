@@ -19,7 +19,7 @@ const Block& block_of(const Workload& w, const Body& body) {
   return w.scenario.model.blocks[static_cast<std::size_t>(body.block)];
 }
 
-// What of the stage's layers a buffer of its activations is made of.
+// Adds what the stage's layers contribute to a buffer of its activations.
 void add_stage(std::map<OwnerKey, ModuleOwner>& sums, const Workload& w, StageId stage,
                bool for_weight, int instances) {
   for (const Workload::Run& run : w.runs[stage.value]) {
@@ -40,7 +40,7 @@ void add_stage(std::map<OwnerKey, ModuleOwner>& sums, const Workload& w, StageId
   }
 }
 
-// Every stage of the device: bytes of units, and how many.
+// Adds the units of a stage of the device: their bytes and their number.
 void add_units(std::vector<UnshardedUnit>& units, const Workload& w, StageId stage) {
   for (const Workload::Run& run : w.runs[stage.value]) {
     const Body& body = body_of(w, run);

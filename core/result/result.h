@@ -1,5 +1,5 @@
-// A Result is the answer to "will it fit, how fast is it, and why": what simulate and estimate
-// print as trainyard/result@1. Plain data; result_json writes it, verdict words it.
+// A Result is the answer to "will it fit, how fast is it, and why", which simulate and estimate
+// print as trainyard/result@1. It is plain data; result_json writes it, verdict words it.
 #pragma once
 
 #include <array>
@@ -23,28 +23,29 @@
 
 namespace trainyard {
 
-/// One change of one setting, priced by simulating it.
+/// A Fix is one change of one setting, priced by simulating it.
 struct Fix {
   std::string set;       // "recompute=selective": an argument of --set
   std::string sentence;  // "recompute attention: frees 11.4 GiB on stage 0, costs 7.0 % of the
                          // step"
-  Bytes saves{};         // on the worst device; negative = takes more
+  Bytes saves{};         // on the worst device; negative = takes more memory
   double costs = 0;      // share of the step; negative = faster
-  bool fits = false;     // the plan fits after it
+  bool fits = false;     // whether the plan fits after it
   Bytes peak{};          // of the worst device after it
   Duration step{};
 };
 
-/// A tensor or state at the crest of the worst device.
+/// A CrestPart is a tensor or state at the peak of the worst device.
 struct CrestPart {
   std::string name;  // "activations of 4 microbatches: attention scores"
   Category category = Category::Activations;
   Bytes bytes{};
 };
 
-/// What a memory band leaves of a verdict.
+/// FitWord is what remains of a verdict under the memory band.
 enum class FitWord : std::uint8_t { Fits, MayNotFit, DoesNotFit };
-std::string_view to_string(FitWord);  // "may not fit": the capacity lies within the peak's band
+std::string_view to_string(FitWord);  // "may not fit": the capacity lies within the band of the
+                                      // peak
 
 struct Verdict {
   bool fits = true;  // by the predicted peak alone
@@ -52,32 +53,32 @@ struct Verdict {
   Bytes margin{};  // capacity minus the peak of the worst device; negative = over
   DeviceId worst_device;
   StageId worst_stage;
-  Instant at{};                  // of that peak
-  std::string phase;             // "forward of microbatch 3", what the stage was doing then
-  std::vector<CrestPart> crest;  // largest first
+  Instant at{};                  // when that peak is reached
+  std::string phase;             // what the stage was doing then: "forward of microbatch 3"
+  std::vector<CrestPart> crest;  // parts of the peak, largest first
   std::string where;             // "on stage 0 (device 0), forward ...; activations make 60.3 GiB."
   std::string sentence;          // the whole verdict in words: headline() and where
-  std::string limit;  // "Limited by bubble: 34.7 % of device time", what costs most of it, in words
+  std::string limit;  // "Limited by bubble: 34.7 % of device time": what costs most of it, in words
   std::vector<Fix> fixes;   // cheapest first, at most three; only when it does not fit
   std::optional<Fix> gain;  // when it fits: the cheapest single change that makes the step shorter
                             // and still fits
 };
 
-/// "Fits: 3.1 GiB spare"; where the band decides, with the band.
+/// Returns "Fits: 3.1 GiB spare"; where the band decides, with the band.
 std::string headline(const Verdict&, const Banded<Bytes>& peak);
 
-/// A published row that is like this run.
+/// A NearRow is a published row that is similar to this run.
 struct NearRow {
   std::string id;
-  double distance = 0;  // 1 is a large difference in one thing that matters
+  double distance = 0;  // 1 is a large difference in one important respect
   friend bool operator==(const NearRow&, const NearRow&) = default;
 };
 
-/// What measured runs say of a prediction.
+/// Evidence is what measured runs say about a prediction.
 struct Evidence {
   std::vector<NearRow> nearest;        // nearest first
-  bool outside = false;                // of what was validated
-  std::string sentence;                // says so, or which rows are near
+  bool outside = false;                // whether the run is outside of what was validated
+  std::string sentence;                // states that, or which rows are near
   std::vector<std::string> unchecked;  // parts of the plan that no row has
 };
 
@@ -86,9 +87,9 @@ struct StageMemory {
   DeviceId device;
   Banded<Bytes> peak;
   Instant at{};
-  CategoryBytes categories{};               // at the device's peak
-  Bytes reserved{};                         // by the allocator and the process for that peak, >= it
-  std::optional<AllocatorReplay> replay{};  // of the fullest device, where every tensor is known
+  CategoryBytes categories{};  // at the device's peak
+  Bytes reserved{};            // by the allocator and the process for that peak; >= the peak
+  std::optional<AllocatorReplay> replay{};  // for the fullest device, where every tensor is known
 };
 
 struct Result {
@@ -103,31 +104,36 @@ struct Result {
   Banded<Duration> step;
   double tokens_per_step = 0, samples_per_step = 0;
   bool counts_tokens = true;
-  Flops model_flops{}, hardware_flops{};  // of one step, all devices; hardware counts recomputation
-  FlopsPerSecond peak_flops{};            // dense, of one device in the plan's format
-  double mfu = 0, hfu = 0;                // shares, <= 1, of what is computed
-  // What others would print for the same step: shares by each definition that counts a model.
+  Flops model_flops{}, hardware_flops{};  // of one step on all devices; hardware_flops count
+                                          // recomputation
+  FlopsPerSecond peak_flops{};            // dense, of one device, in the plan's format
+  double mfu = 0, hfu = 0;                // shares <= 1 of the peak
+  // What other programs would print for the same step: shares by each definition that counts model
+  // FLOPs.
   std::vector<std::pair<FlopsDefinition, double>> stated_mfu;
   double bubble_fraction = 0, exposed_communication_fraction = 0;
   Bytes capacity{};
-  std::vector<StageMemory> memory;  // one a device (its first stage) in order
-  std::optional<HostMemory> host;   // nothing where the device keeps everything
+  std::vector<StageMemory> memory;  // one per device (its first stage), in order
+  std::optional<HostMemory> host;   // empty where the device keeps everything
   Breakdown breakdown;              // of the critical device
   DeviceId critical_device;
-  Breakdown device_time;  // of all pipeline ranks together; what the two fractions are shares of
-  std::optional<PowerDraw> power;        // of one device in this plan, by what it does
-  std::optional<Banded<Joules>> energy;  // of one step, all devices
+  Breakdown device_time;  // of all pipeline ranks together; the two fractions above are shares of
+                          // it
+  std::optional<PowerDraw> power;        // of one device in this plan, by activity
+  std::optional<Banded<Joules>> energy;  // of one step on all devices
   std::optional<Banded<double>> money;   // US dollars of one step
-  std::optional<Asynchrony> asynchrony;  // step and throughput stand beside what it costs in tokens
-  std::vector<Assumed> assumptions;      // settings that nobody gave; most important first
+  std::optional<Asynchrony> asynchrony;  // shown beside step and throughput: what asynchrony costs
+                                         // in tokens
+  std::vector<Assumed> assumptions;      // settings that were not given, most important first
   std::vector<std::string> leaves_out;
-  std::optional<Evidence> evidence;  // nothing where no published row was asked
+  std::optional<Evidence> evidence;  // empty where no published rows were searched
 };
 
 double tokens_per_second(const Result&);
-/// What one device draws, mean over the step and all devices. 0 where no energy is known.
+/// Returns what one device draws, as mean over the step and all devices; 0 where no energy is
+/// known.
 Watts mean_draw(const Result&);
-/// Of its fullest device.
+/// Returns the peak of its fullest device.
 Bytes worst_peak(const Result&);
 
 }  // namespace trainyard

@@ -9,8 +9,8 @@
 namespace trainyard {
 namespace {
 
-// Calls that ask the same of the device are one point, whatever they are called; so are all updates
-// of the optimizer, whose sizes differ with every layer and whose intensity does not.
+// Calls that ask the same of the device are one point, whatever their names. So are all updates of
+// the optimizer, whose sizes differ between layers while their intensity does not.
 using PointKey = std::tuple<Pass, bool, WorkKind, DType, double, std::int64_t>;
 struct Alike {
   RooflinePoint point;
@@ -41,7 +41,7 @@ std::string_view suffix(Pass pass) {
   return "";
 }
 
-// "gate_proj, up_proj weight gradient", "input_norm and 3 more".
+// Returns "gate_proj, up_proj weight gradient" or "input_norm and 3 more".
 std::string point_name(const Alike& group) {
   if (group.point.kind == WorkKind::Optimizer) return "optimizer";
   std::string words = group.names.front();
@@ -150,7 +150,7 @@ void collect_stage(const Workload& workload, std::size_t stage, Collector& out) 
     for (const auto* ops : {&body.gather, &body.update})
       for (const BodyOp& op : *ops) out.add(op, run.count);
   }
-  // What leaves for the next stage as activations comes back as gradients of the same size.
+  // Activations sent to the next stage come back as gradients of the same size.
   if (stage + 1 < workload.runs.size() && !workload.runs[stage].empty()) {
     const Body& last = workload.bodies[static_cast<std::size_t>(workload.runs[stage].back().body)];
     out.add_send(last.output, 2 * microbatches);

@@ -20,7 +20,8 @@ void write(std::string& text, const Level& level) {
                       level.latency.value.count(), static_cast<int>(level.topology));
 }
 
-// What came to plans later: a plan without it keeps its text.
+// These settings were added later; a plan that does not state them keeps its old text, and so its
+// digest.
 bool unsaid(std::string_view key, const Plan& plan) {
   return (key == "order" && plan.order.empty()) || (key == "etp" && !plan.mesh.etp) ||
          (key == "framework" && plan.software.framework.empty()) ||
@@ -31,7 +32,7 @@ bool unsaid(std::string_view key, const Plan& plan) {
          (key == "zero-reduce" && setting(plan, key) == "framework");
 }
 
-// Of one parameter; "" where a plan without it has the same text.
+// Returns the text of one parameter; "" where its value is the same as leaving it out.
 std::string said(const Plan& plan, const Choice& choice, std::string_view param,
                  const ParamValue& value) {
   if (choice.method == "zero" && param == "reshard")

@@ -1,5 +1,5 @@
-// The canonical text of a scenario: equal scenarios give equal text on every machine, so its digest
-// names a result.
+// This file writes the canonical text of a scenario: equal scenarios give equal text on every
+// machine, so the digest of the text names a result.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace trainyard {
 
-/// Model, cluster and every setting of the plan, one a line.
+/// Returns model, cluster and every setting of the plan, one per line.
 std::string scenario_text(const Scenario&);
 
 }  // namespace trainyard

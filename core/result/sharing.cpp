@@ -7,9 +7,10 @@
 namespace trainyard {
 namespace {
 
-constexpr double kFull = 0.95;  // of a device: what is left is less than a model of it can promise
+constexpr double kFull = 0.95;  // share of a device: more precise promises than this are beyond the
+                                // model
 
-/// Lanes of computation of the device that has most.
+/// Returns the lanes of computation of the device that has the most.
 int lanes(const Program& program) {
   std::vector<int> count(static_cast<std::size_t>(program.devices), 0);
   for (const Stream& stream : program.streams)
@@ -17,7 +18,7 @@ int lanes(const Program& program) {
   return count.empty() ? 0 : *std::max_element(count.begin(), count.end());
 }
 
-/// Share of a device that computation fills while it runs alone, by time.
+/// Returns the share of a device that computation fills while it runs alone, weighted by time.
 double mean_fill(const Program& program, const TaskPrices& prices) {
   double time = 0, filled = 0;
   for (const Stream& stream : program.streams)

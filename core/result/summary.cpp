@@ -15,9 +15,9 @@ namespace {
 
 Duration scaled(Duration d, double factor) { return seconds(to_seconds(d) * factor); }
 
-// How far off each kind of byte count may be, as a share of itself. Modelled and guessed ones are
-// what prediction of published peaks was off by: fragmentation and framework terms differ per
-// framework and do not transfer.
+// Returns the possible error of each kind of byte count, as a share of it. For modelled and guessed
+// counts it is the error of predicting published peaks: fragmentation and framework terms differ
+// between frameworks and do not transfer.
 double uncertainty(Provenance provenance) {
   switch (provenance) {
     case Provenance::Exact:
@@ -58,8 +58,8 @@ std::vector<StageMemory> stage_memory(const Program& program, const Timeline& ti
   return memory;
 }
 
-// Every tensor of an op-grain program is an allocation of its own. What the allocator then reserves
-// stands where that is more than the framework's usual fragmentation.
+// In an op-grain program every tensor is an allocation of its own, so the allocator can be
+// replayed. Its result is used where it is more than the framework's usual fragmentation.
 void replay_fullest(std::vector<StageMemory>& memory, const Program& program,
                     const Timeline& timeline, const ProcessMemory& process) {
   if (memory.empty() || process.context.value == 0) return;
@@ -136,13 +136,13 @@ void state_utilisation(Result& result, const Workload& workload) {
   for (const FlopsDefinitionInfo& one : flops_definitions()) {
     const double share =
         flops_per_token(one.definition, facts, sequence) * result.tokens_per_step / possible;
-    // Above the peak it charges what nobody computes: nothing to print.
+    // A share above the peak counts FLOPs that nobody computes, so it is not printed.
     if (!one.hardware && share <= 1) result.stated_mfu.emplace_back(one.definition, share);
   }
 }
 
-// The ends of the range join the lowest power with the shortest step and the highest with the
-// longest.
+// The low end of the range combines the lowest power with the shortest step, the high end the
+// highest power with the longest.
 void state_energy(Result& result, const Workload& workload, const DeviceTime& time) {
   const Device& device = workload.scenario.cluster.device;
   const double load =

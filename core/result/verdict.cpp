@@ -18,7 +18,8 @@ std::size_t worst(const std::vector<MemoryWave>& waves) {
   return found;
 }
 
-// "activations of 11 microbatches make 60.3 GiB": the category that is most of the crest.
+// Returns "activations of 11 microbatches make 60.3 GiB", for the category that is most of the
+// peak.
 std::string makers(const Program& program, const Timeline& timeline, const Verdict& verdict,
                    const CategoryBytes& bytes) {
   const auto largest = std::max_element(bytes.begin(), bytes.end());
@@ -33,7 +34,7 @@ std::string makers(const Program& program, const Timeline& timeline, const Verdi
   return fmt::format("{} make{} {}", name, plural ? "" : "s", readable(*largest));
 }
 
-// Of the time of all devices, like every figure that names no device.
+// Shares are of the time of all devices, like every figure that names no device.
 std::string limit(const Breakdown& b) {
   if (b.sum() <= Duration{}) return "";
   const std::pair<std::string_view, Duration> losses[] = {

@@ -1,5 +1,5 @@
-// The verdict in words: fits or not, by how much, where, when, in which phase, and what makes the
-// crest.
+// This file words the verdict: whether the plan fits, by how much, where, when, in which phase, and
+// what makes up the peak.
 #pragma once
 
 #include <string>
@@ -9,35 +9,35 @@
 
 namespace trainyard {
 
-/// Everything of a verdict that follows from one run; fixes and gain are filled by whoever may
-/// simulate further plans. `memory`: what each device has reserved, where that is known; else what
-/// it holds is all.
+/// Returns everything of a verdict that follows from one run. Callers that may simulate further
+/// plans fill in fixes and gain. `memory` is what each device has reserved, where that is known;
+/// without it, the bytes held are judged.
 Verdict judge(const Workload&, const Program&, const Timeline&, const std::vector<MemoryWave>&,
               const Breakdown& device_time, Bytes capacity,
               const std::vector<StageMemory>& memory = {});
 
-/// "62.1 GiB", or where the allocator has reserved more for it: "62.1 GiB, 64.6 GiB reserved,".
+/// Returns "62.1 GiB", or "62.1 GiB, 64.6 GiB reserved," where the allocator reserves more.
 std::string held_of(Bytes peak, Bytes reserved);
 
-/// What several waves that share a device can gain over one, in words: at most one over the share
-/// of it that one wave fills, and nothing where that is all of it. Empty for a program of one wave,
-/// and where each device has but one lane of computation.
+/// Returns in words what several waves on one device can gain over one wave: at most a factor of
+/// one over the share of the device that one wave fills, and nothing where that share is all of it.
+/// Empty for a program of one wave, and where each device has only one lane of computation.
 std::string sharing_sentence(const Program&, const TaskPrices&);
 
-/// The result of a simulated or measured run.
+/// Returns the result of a simulated or measured run.
 Result summarize(const Workload&, Grain, const Program&, const TaskPrices&, const Timeline&,
                  const std::vector<MemoryWave>&, const CostModel&);
 
-/// What simulated, measured and estimated results say alike: who and what, bands, utilisation,
-/// energy, money and what is left out. Reads step.value, model_flops and hardware_flops of the
-/// result; `DeviceTime`: of all devices in that step. Throws Error{Internal} when the hardware
-/// would do more than its dense peak.
+/// Fills in what simulated, measured and estimated results have in common: names, bands,
+/// utilisation, energy, money and what is left out. Reads step.value, model_flops and
+/// hardware_flops of the result; `DeviceTime` is that of all devices in the step. Throws
+/// Error{Internal} when the hardware would do more than its dense peak.
 void state_common(Result&, const Workload&, const CostModel&, const DeviceTime&);
 
-/// The single-setting changes worth trying on this plan, as arguments of --set ("key=value", or two
-/// with a space between where one is not legal alone), in a fixed order: those that could free
-/// memory when it does not fit, those that could save time when it does. None is the plan itself;
-/// each may yet be illegal.
+/// Returns the single-setting changes worth trying on this plan, as arguments of --set
+/// ("key=value", or two separated by a space where one alone is not legal), in a fixed order: those
+/// that could free memory when the plan does not fit, those that could save time when it does. None
+/// of them is the plan itself; some may be illegal.
 std::vector<std::string> candidate_changes(const Workload&, bool fits);
 
 }  // namespace trainyard

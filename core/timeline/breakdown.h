@@ -8,14 +8,15 @@
 
 namespace trainyard {
 
-/// Where one device's step went; the parts sum to the window exactly. Communication counts only
-/// where no compute of the device runs beside it (exposed).
+/// A Breakdown divides one device's step; its parts sum to the window exactly. Communication counts
+/// only where it is exposed, that is, where the device does not compute beside it.
 struct Breakdown {
   Duration forward{}, backward{}, recompute{}, optimizer{};
   Duration tensor_parallel{}, context_parallel{}, expert_parallel{}, pipeline{}, data_parallel{};
   Duration bubble{};
-  Duration host{};  // what the host keeps is under way, or updated there, and nothing else runs
-  Duration allocator{};  // memory nearly full: what its allocator frees and asks for again
+  Duration host{};  // data is copied to or from the host or updated there, and nothing else runs
+  Duration allocator{};  // time that an allocator with nearly full memory needs to free memory and
+                         // ask for it again
   Duration exposed_communication() const {
     return tensor_parallel + context_parallel + expert_parallel + pipeline + data_parallel;
   }
@@ -25,7 +26,7 @@ struct Breakdown {
   }
 };
 
-/// The parts of a breakdown with their names, in order; they sum to Breakdown::sum().
+/// Returns the parts of a breakdown with their names, in order; they sum to Breakdown::sum().
 struct NamedPart {
   std::string_view name;
   Duration Breakdown::* part;

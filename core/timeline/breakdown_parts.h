@@ -1,4 +1,4 @@
-// To which part of a Breakdown an instruction's time belongs.
+// This file says to which part of a Breakdown an instruction's time belongs.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace trainyard {
 
-/// The part of a send, a receive or a collective.
+/// Returns the part for a send, a receive, a host copy or a collective.
 inline Duration& transfer_part(Breakdown& b, const Task& task) {
   if (is_host(task.kind)) return b.host;
   if (task.kind != TaskKind::Collective) return b.pipeline;
@@ -26,7 +26,7 @@ inline Duration& transfer_part(Breakdown& b, const Task& task) {
   }
 }
 
-/// again: the share of the time that is forward done again, [0, 1].
+/// again is the share of the time that is repeated forward, in [0, 1].
 inline void add_compute(Breakdown& b, const Task& task, Duration time, double again) {
   if (task.phase == Phase::Forward) {
     b.forward += time;

@@ -18,7 +18,7 @@ struct HeldChanges {
   std::vector<HeldChange> allocations, releases;
 };
 
-// Of the instructions of one task: what they do to the buffer.
+// Adds what the instructions of one task do to the buffer.
 void add_changes(const Timeline& t, const Program& p, BufferId buffer, InstructionId id,
                  HeldChanges& into) {
   const Task& task = p.task(id);

@@ -1,5 +1,5 @@
-// When the instances of a buffer were there: one a microbatch that needs it, or one for the whole
-// run.
+// This file finds when the instances of a buffer were alive: one per microbatch that needs it, or
+// one for the whole run.
 #pragma once
 
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace trainyard {
 
-/// Half-open, like a Span.
+/// A BufferLife is half-open like a Span.
 struct BufferLife {
   Instant from{}, to{};
   std::int32_t microbatch = 0;
   std::int16_t wave = 0;
-  InstructionId allocated, released;  // invalid: before the run, at its end
+  InstructionId allocated, released;  // invalid: allocated before the run, released at its end
   bool alive(Instant at) const { return from <= at && at < to; }
 };
 
-/// In order of their start, then of the program. Allocations and releases of one microbatch and
-/// wave belong together in order of time; so do those left over. What is never released ends with
-/// the run. Linear in the instructions.
+/// Returns the lives in order of their start, then of the program. Allocations and releases of one
+/// microbatch and wave are matched in order of time, and so are those that remain. What is never
+/// released ends with the run. Takes time linear in the instructions.
 std::vector<BufferLife> lives_of(const Timeline&, const Program&, BufferId);
 
 }  // namespace trainyard

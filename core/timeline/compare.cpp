@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-// The sample that holds at an instant; the first holds before it too.
+// Returns the sample that holds at an instant; the first sample also holds before it.
 const CategoryBytes& at(const MemoryWave& wave, Instant instant) {
   auto after =
       std::upper_bound(wave.samples.begin(), wave.samples.end(), instant,
@@ -23,7 +23,8 @@ Bytes distance(const CategoryBytes& a, const CategoryBytes& b) {
   return Bytes{std::abs(total(a).value - total(b).value)};
 }
 
-// Every instant at which either wave changes, as a share of its step; there and just before it.
+// Compares at every instant at which either wave changes, as a share of its step, and just before
+// it.
 Bytes over_time(const MemoryWave& p, StepWindow pw, const MemoryWave& m, StepWindow mw) {
   Bytes most{};
   const auto along = [&most](const MemoryWave& from, StepWindow fw, const MemoryWave& to,

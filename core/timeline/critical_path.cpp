@@ -14,7 +14,7 @@ class Causes {
       if (stream.count > 0) leads_[stream.first] = true;
   }
 
-  // What let the instruction start, invalid for one that waited for nothing.
+  // Returns what let the instruction start; invalid for one that waited for nothing.
   InstructionId of(InstructionId id) const {
     const InstructionId peer = p_.instructions[id.value].peer;
     InstructionId latest;
@@ -38,7 +38,7 @@ class Causes {
 
   const Timeline& t_;
   const Program& p_;
-  std::vector<bool> leads_;  // whether the instruction is the first of its stream
+  std::vector<bool> leads_;  // whether an instruction is the first of its stream
 };
 
 }  // namespace
@@ -50,7 +50,7 @@ CriticalPath critical_path(const Timeline& t, const Program& p) {
   if (last == t.spans.end()) return path;
   const Causes causes(t, p);
   InstructionId id{static_cast<std::uint32_t>(last - t.spans.begin())};
-  // No longer than the program, also where a measured run's times contradict it.
+  // The limit ends the walk even where a measured run's times contradict the program.
   while (id.valid() && path.steps.size() < p.instructions.size()) {
     const InstructionId before = causes.of(id);
     const Instant free = before.valid() ? t.spans[before.value].end : Instant{};

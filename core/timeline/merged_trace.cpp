@@ -21,7 +21,7 @@ std::string_view file_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// 3 of "trace_rank-3.json".
+// Returns 3 for "trace_rank-3.json".
 int rank_in(std::string_view name) {
   constexpr std::string_view kWord = "rank";
   for (std::size_t at = name.rfind(kWord); at != std::string_view::npos;
@@ -38,9 +38,9 @@ int rank_in(std::string_view name) {
 
 struct Rank {
   RecordedTrace trace;
-  std::int64_t shift = 0;  // to the clock of all
+  std::int64_t shift = 0;  // added to its times to reach the common clock
   int rank = -1;           // unknown
-  bool several = false;    // ranks, in the one trace
+  bool several = false;    // the trace has several ranks
 };
 
 Rank rank_of(RecordedTrace trace) {
@@ -66,7 +66,7 @@ void refuse_twins(const std::vector<Rank>& list) {
                   {list[i].trace.source});
 }
 
-// The first step that all mark, by when it starts in each.
+// Returns the first step that all traces mark, with its start in each.
 std::optional<std::pair<std::int64_t, std::vector<std::int64_t>>> common_step(
     const std::vector<TraceClock>& clocks) {
   std::map<std::int64_t, std::map<std::size_t, std::int64_t>> starts;
@@ -142,11 +142,11 @@ class Merger {
   }
 
  private:
-  // One process a rank, whatever its trace calls its parts.
+  // There is one process per rank, whatever the trace calls its parts.
   std::vector<std::uint32_t> take_processes(const Rank& each) {
     const auto first = static_cast<std::uint32_t>(made_.processes.size());
     std::vector<std::uint32_t> numbers(each.trace.processes.size(), first);
-    std::set<std::uint32_t> devices;  // streams of one number of several are several
+    std::set<std::uint32_t> devices;  // streams with one number on several devices are distinct
     for (const RecordedThread& thread : each.trace.threads)
       if (thread.device) devices.insert(thread.process);
     if (!each.several && devices.size() < 2) {
@@ -240,7 +240,7 @@ RecordedTrace merged_trace(std::vector<RecordedTrace> traces, const AlignedClock
   Merger merger;
   for (Rank& each : list) merger.add(std::move(each), list.size());
   RecordedTrace merged = merger.finish(clocks.note);
-  check(merged);  // clocks that are far apart may have moved one out of reach
+  check(merged);  // clocks that are far apart may have moved a time out of range
   return merged;
 }
 

@@ -1,4 +1,5 @@
-// One recorded trace of those that the ranks of a run wrote, each to a file of its own.
+// This file merges the traces of a run's ranks, each recorded to a file of its own, into one
+// recorded trace.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +12,31 @@
 
 namespace trainyard {
 
-/// What a trace tells of its clock. Times in ns.
+/// A TraceClock is what a trace reveals of its clock. Times are in ns.
 struct TraceClock {
-  std::optional<std::int64_t> begin;                         // of its first event, since 1970
-  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // number, and start from that event on
+  std::optional<std::int64_t> begin;                         // start of its first event, since 1970
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // number, and start relative to that
+                                                             // event
 };
-/// What is added to the times of each so that they are of one clock, at least 0; and a sentence
-/// that says how it was found.
+/// AlignedClocks holds what is added to the times of each trace to put them on one clock (at least
+/// 0), and a sentence that says how it was found.
 struct AlignedClocks {
   std::vector<std::int64_t> shifts;
   std::string note;
 };
-/// By the beginnings where all tell one; else by the start of the first step that all mark; else
-/// all begin at 0.
+/// Aligns by the start of the first event where all traces state it; else by the start of the first
+/// step that all mark; else all begin at 0.
 AlignedClocks aligned_clocks(const std::vector<TraceClock>&);
 
-/// Ranks in order, one process a rank: what a trace says of its rank, else the number behind "rank"
-/// in the name of its file; those without either come last, called as their files are. A trace of
-/// several ranks keeps its processes. Times are made those of one clock; how is the last of the
-/// notes.
+/// Ranks are in order, with one process per rank. The rank of a trace is the one that it states,
+/// else the number after "rank" in its file's name; traces without either come last and are named
+/// after their files. A trace of several ranks keeps its processes. Times are put on one clock, and
+/// the last of the notes says how.
 ///
-/// At least one. Throws Error{InvalidInput} naming both files where two are of one rank, and as
-/// check() where the one clock makes a time that is too far away.
+/// There must be at least one trace. Throws Error{InvalidInput} naming both files where two are of
+/// the same rank, and as check() where the common clock moves a time too far away.
 RecordedTrace merged_trace(std::vector<RecordedTrace>);
-/// The same of parts of traces whose clocks were aligned when the whole of them was looked at.
+/// Does the same for parts of traces whose clocks were aligned from the whole traces.
 RecordedTrace merged_trace(std::vector<RecordedTrace>, const AlignedClocks&);
 
 }  // namespace trainyard

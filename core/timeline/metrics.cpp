@@ -10,7 +10,7 @@ namespace {
 
 std::uint32_t end_of(const Stream& s) { return s.first + s.count; }
 
-// Computations of one device in order of their start, whatever lane they are in.
+// Returns the computations of one device in order of their start, in any lane.
 std::vector<InstructionId> computations(const Timeline& t, const Program& p, DeviceId device) {
   std::vector<InstructionId> list;
   int lanes = 0;
@@ -27,9 +27,9 @@ std::vector<InstructionId> computations(const Timeline& t, const Program& p, Dev
   return list;
 }
 
-// Why a device stands idle: from the end of a gap back along what was waited for. Communication on
-// the way is exposed, also where another cause of the same wait ended later: weights that arrive
-// while the neighbour's result is not there yet are waited for all the same. What is left is
+// IdleReasons finds why a device is idle: it walks from the end of a gap back along what was waited
+// for. Communication on the way is exposed, even where another cause of the same wait ended later;
+// for example, weights that arrive before the neighbour's result are waited for too. The rest is
 // bubble.
 class IdleReasons {
  public:
@@ -49,7 +49,8 @@ class IdleReasons {
     b.bubble += gap - exposed;
   }
 
-  // After the last computation: whatever of the device's communication still runs, latest first.
+  // Explains the time after the last computation by the device's communication that still runs,
+  // latest first.
   void explain_tail(Instant from, Instant to, DeviceId device, Breakdown& b) const {
     InstructionId last;
     for (const Stream& s : p_.streams)
@@ -70,8 +71,8 @@ class IdleReasons {
   }
 
  private:
-  // Communication within [from, to), from `cause` back along what it waited for, up to the first
-  // computation. Returns how long; `to` becomes the start of the earliest.
+  // Finds the communication within [from, to), from `cause` back along what it waited for, up to
+  // the first computation. Returns its length; `to` becomes the start of the earliest.
   Duration follow(InstructionId cause, Instant from, Instant& to, Breakdown& b) const {
     Duration exposed{};
     for (; cause.valid() && to > from; cause = latest_before(cause, to)) {
@@ -85,11 +86,11 @@ class IdleReasons {
     return exposed;
   }
 
-  // What may still run when a step's computation is over.
+  // Returns whether the task may still run when a step's computation is over.
   static bool lasts(TaskKind kind) { return kind == TaskKind::Collective || is_host(kind); }
 
-  // Of what `id` waited for and the instruction before it in its stream, the one that ended last,
-  // not after `to`.
+  // Returns the one that ended last, not after `to`, among what `id` waited for and the instruction
+  // before it in its stream.
   InstructionId latest_before(InstructionId id, Instant to) const {
     InstructionId best;
     const auto consider = [&](InstructionId other) {
@@ -117,7 +118,8 @@ Breakdown break_down(const IdleReasons& reasons, const Timeline& t, const Progra
     if (span.end <= window.from) continue;
     const Instant start = std::min(span.start, window.to), end = std::min(span.end, window.to);
     if (start > covered) reasons.explain(covered, start, id, b);
-    // Lanes that overlap share the device: time counts once, for whoever began first.
+    // Lanes that overlap share the device, so time counts once, for the computation that began
+    // first.
     const Duration own = end - std::max(covered, start);
     const std::uint32_t task = p.instructions[id.value].task.value;
     if (own > Duration{})
@@ -133,14 +135,15 @@ struct MemoryEvent {
   Instant at;
   bool allocate;
   std::uint32_t buffer;
-  // Releases first: what is freed at an instant may be given out at it.
+  // Releases come first, because memory that is freed at an instant may be allocated again at it.
   friend bool operator<(const MemoryEvent& a, const MemoryEvent& b) {
     return a.at != b.at ? a.at < b.at : a.allocate < b.allocate;
   }
 };
 
-// Instructions of a stream follow each other, so that only what happens within one, and where one
-// ends and the next begins, may be out of order: each event moves back a few places at most.
+// Instructions of a stream follow each other, so only the events within one, and those where one
+// ends and the next begins, may be out of order. Each event therefore moves back by a few places at
+// most.
 void add_in_order(std::vector<MemoryEvent>& events, std::size_t first, const MemoryEvent& event) {
   std::size_t at = events.size();
   events.push_back(event);

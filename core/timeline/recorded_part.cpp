@@ -1,4 +1,4 @@
-// A part of a recorded trace: what touches a range of its time.
+// This file takes a part of a recorded trace: what touches a range of its time.
 #include <algorithm>
 #include <cstddef>
 #include <utility>

@@ -1,4 +1,4 @@
-// Where the time of the processes of a recorded trace went.
+// This file computes where the time of the processes of a recorded trace went.
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -9,7 +9,8 @@
 namespace trainyard {
 namespace {
 
-// What streams do at an instant counts once: computing hides the rest, communication hides copies.
+// At each instant only one layer of streams counts: computation hides the others, and communication
+// hides copies.
 enum Layer : std::uint8_t { ComputeLayer, CommLayer, CopyLayer };
 constexpr std::size_t kLayers = 3;
 
@@ -21,10 +22,10 @@ Layer layer_of(RecordedKind kind) {
 struct LayerStretch {
   std::int64_t from = 0, to = 0;  // half-open, not empty
 };
-// In order, apart from each other.
+// Stretches are in order and do not touch each other.
 using Stretches = std::vector<LayerStretch>;
 
-// One that begins no sooner than all before.
+// Adds a stretch that begins no earlier than all before it.
 void append(Stretches& all, LayerStretch next) {
   if (!all.empty() && next.from <= all.back().to)
     all.back().to = std::max(all.back().to, next.to);
@@ -48,8 +49,9 @@ std::int64_t length(const Stretches& all) {
   return sum;
 }
 
-// When at least one of many rows is busy. Rows are united in pairs, pairs of pairs and so on, since
-// busy rows soon leave few gaps: quicker than to sort all that begins and ends.
+// Busy finds when at least one of many rows is busy. Rows are united in pairs, pairs of pairs and
+// so on: because united rows soon leave few gaps, this is quicker than sorting all beginnings and
+// ends.
 class Busy {
  public:
   void add(Stretches row) {
@@ -60,7 +62,8 @@ class Busy {
     }
     pending_.push_back(std::move(row));
   }
-  /// A part of all(), that of most rows at once; until the next row is added.
+  /// Returns a part of all(), the union of the most rows so far; it is valid until the next row is
+  /// added.
   const Stretches& most() const {
     static const Stretches none;
     return pending_.empty() ? none : pending_.front();
@@ -73,10 +76,11 @@ class Busy {
 
  private:
   std::size_t rows_ = 0;
-  std::vector<Stretches> pending_;  // of ever fewer rows, powers of two
+  std::vector<Stretches> pending_;  // unions of ever fewer rows, powers of two
 };
 
-// The first of ascending [at, end) for which `before` does not hold. Cheap where it is near.
+// Returns the first element of the ascending [at, end) for which `before` does not hold. This is
+// cheap where it is near.
 template <class T, class Before>
 const T* skip(const T* at, const T* end, const Before& before) {
   std::ptrdiff_t step = 1;
@@ -87,11 +91,11 @@ const T* skip(const T* at, const T* end, const Before& before) {
   return std::partition_point(at, at + std::min(end - at, step - 1), before);
 }
 
-// Which of those that are known a stretch lies in, for stretches that are asked for in order.
+// Within finds which of the known stretches contains a given one, for queries in ascending order.
 class Within {
  public:
   explicit Within(const Stretches& known) : at_(known.data()), end_(at_ + known.size()) {}
-  /// The one that holds `asked`, or nothing.
+  /// Returns the stretch that contains `asked`, or null.
   const LayerStretch* holder(LayerStretch asked) {
     at_ = skip(at_, end_, [&](const LayerStretch& known) { return known.to < asked.to; });
     return at_ != end_ && at_->from <= asked.from ? at_ : nullptr;
@@ -102,7 +106,7 @@ class Within {
   const LayerStretch* end_;
 };
 
-// The spans of a row that touch the range: [first, last) of the trace's.
+// Touched are the spans of a row that touch the range: indices [first, last) of the trace's arrays.
 struct Touched {
   std::size_t first = 0, last = 0;
 };
@@ -110,9 +114,10 @@ Touched touched(const RecordedTrace& trace, const RecordedRow& row, std::int64_t
                 std::int64_t to) {
   const std::int64_t* const start = trace.start.data() + row.first;
   const std::int64_t* const end = trace.end.data() + row.first;
-  // Ends ascend as starts do, because spans do not overlap.
+  // Ends ascend like starts, because spans do not overlap.
   const std::int64_t* low = std::upper_bound(end, end + row.count, from);
-  while (low != end && start[low - end - 1] >= from) --low;  // marks that take no time, at `from`
+  while (low != end && start[low - end - 1] >= from)
+    --low;  // includes markers of zero length at `from`
   const std::int64_t* const high = std::lower_bound(start + (low - end), start + row.count, to);
   return {row.first + static_cast<std::size_t>(low - end),
           row.first + static_cast<std::size_t>(high - start)};
@@ -120,11 +125,11 @@ Touched touched(const RecordedTrace& trace, const RecordedRow& row, std::int64_t
 
 using KindTimes = std::array<std::int64_t, kRecordedKinds>;
 
-// What they take by kind within the range; only the first and the last may stick out of it.
+// Sums the spans by kind within the range; only the first and the last may extend beyond it.
 KindTimes times_of(const RecordedTrace& trace, Touched spans, std::int64_t from, std::int64_t to) {
   KindTimes times{};
   if (spans.first == spans.last) return times;
-  KindTimes odd{};  // a second sum, so that neighbours of one kind need not wait for each other
+  KindTimes odd{};  // a second sum, so that consecutive additions do not wait for each other
   std::size_t i = spans.first;
   for (; i + 1 < spans.last; i += 2) {
     times[trace.category[i]] += trace.end[i] - trace.start[i];
@@ -138,12 +143,12 @@ KindTimes times_of(const RecordedTrace& trace, Touched spans, std::int64_t from,
   return times;
 }
 
-// When the streams of a process do what, row by row.
+// Covers collects when the streams of a process are busy with what, row by row.
 class Covers {
  public:
   explicit Covers(bool streams) : streams_(streams) {}
 
-  /// What rows before have covered is left out here: it changes nothing, and soon it is nearly all.
+  /// Skips what earlier rows already cover: it changes nothing, and soon it is nearly everything.
   void add(const RecordedTrace& trace, Touched spans, std::int64_t from, std::int64_t to) {
     std::array<Within, kLayers> within = {Within(busy_[ComputeLayer].most()),
                                           Within(busy_[CommLayer].most()),
@@ -152,7 +157,7 @@ class Covers {
     const std::int64_t* ends = trace.end.data();
     for (std::size_t i = spans.first; i < spans.last;) {
       const LayerStretch span{std::max(trace.start[i], from), std::min(trace.end[i], to)};
-      // Computing hides all that lies beside it.
+      // Computation hides everything that runs beside it.
       if (const LayerStretch* hides = within[ComputeLayer].holder(span)) {
         const auto hidden = [&](std::int64_t end) { return end <= hides->to; };
         i = static_cast<std::size_t>(skip(ends + i + 1, ends + spans.last, hidden) - ends);

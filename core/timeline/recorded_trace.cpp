@@ -38,7 +38,7 @@ void check_row(const RecordedTrace& trace, const RecordedRow& row, std::size_t n
     bad("spans in order, side by side, with names and kinds of the lists");
 }
 
-// Of millions of spans one half beside the other.
+// Traces with millions of spans are checked in two halves in parallel.
 void check_rows(const RecordedTrace& trace, std::size_t half) {
   constexpr std::size_t kMany = std::size_t{1} << 20;
   const auto check_some = [&](std::size_t first, std::size_t last) {
@@ -113,7 +113,7 @@ void check(const RecordedTrace& trace) {
     if (thread.process >= trace.processes.size())
       refuse_trace(trace, "expected threads of processes of the list");
   std::uint64_t next = 0;
-  std::size_t half = 0;  // rows before it have half of the spans, about
+  std::size_t half = 0;  // the rows before it have about half of the spans
   for (std::size_t i = 0; i < trace.rows.size(); ++i) {
     if (trace.rows[i].first != next) refuse_trace(trace, "expected rows side by side");
     next += trace.rows[i].count;

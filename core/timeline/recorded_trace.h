@@ -1,5 +1,5 @@
-// A RecordedTrace is what a profiler wrote down of a run of somebody's own: rows of spans by
-// process and thread, counters, and where steps begin. Unlike a Timeline it belongs to no program.
+// A RecordedTrace is what a profiler recorded of a user's run: rows of spans by process and thread,
+// counters, and where steps begin. Unlike a Timeline it belongs to no program.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace trainyard {
 
-/// What a span does. Kernels that cannot be told to belong to a backward pass or an update count as
-/// Forward.
+/// RecordedKind is what a span does. Kernels that cannot be recognised as part of a backward pass
+/// or an update count as Forward.
 enum class RecordedKind : std::uint8_t {
   Forward,
   Backward,
@@ -22,7 +22,7 @@ enum class RecordedKind : std::uint8_t {
   Communication,
   Optimizer,
   Transfer,  // copies between host and device, fills
-  Host,      // operators and calls of the host, annotations
+  Host,      // operators and calls on the host, annotations
 };
 inline constexpr std::size_t kRecordedKinds = static_cast<std::size_t>(RecordedKind::Host) + 1;
 /// "forward", "weight gradient".
@@ -30,36 +30,36 @@ const char* to_string(RecordedKind);
 
 struct RecordedProcess {
   std::string name;  // "rank 3", "python 1234"
-  int rank = -1;     // where the trace says it
+  int rank = -1;     // where the trace states it
   friend bool operator==(const RecordedProcess&, const RecordedProcess&) = default;
 };
 
 struct RecordedThread {
   std::uint32_t process = 0;
   std::string name;     // "stream 7", "thread 1234 (autograd)"
-  bool device = false;  // a stream of an accelerator: what runs here is the run's own time
+  bool device = false;  // a stream of an accelerator; its spans are the run's own time
   friend bool operator==(const RecordedThread&, const RecordedThread&) = default;
 };
 
-/// Spans of one thread at one depth of nesting: they do not overlap.
+/// A RecordedRow has the spans of one thread at one depth of nesting; they do not overlap.
 struct RecordedRow {
   std::uint32_t thread = 0, depth = 0;
-  std::uint64_t first = 0;  // of its spans in the arrays of the trace
+  std::uint64_t first = 0;  // index of its first span in the arrays of the trace
   std::uint32_t count = 0;
   friend bool operator==(const RecordedRow&, const RecordedRow&) = default;
 };
 
-/// A value over time that jumps and holds.
+/// A RecordedCounter is a step function of time.
 struct RecordedCounter {
   std::uint32_t process = 0;
   std::string name;
-  bool bytes = false;            // of memory; else of no unit that the trace tells
+  bool bytes = false;            // counts memory; else its unit is unknown
   std::vector<std::int64_t> at;  // ns, strictly increasing
-  std::vector<double> value;     // one each, finite
+  std::vector<double> value;     // one per time, finite
   friend bool operator==(const RecordedCounter&, const RecordedCounter&) = default;
 };
 
-/// One step of one process as its annotation bounds it. Half-open.
+/// A RecordedStep is one step of one process as its annotation bounds it; it is half-open.
 struct RecordedStep {
   std::uint32_t process = 0;
   std::int64_t number = 0;
@@ -67,86 +67,89 @@ struct RecordedStep {
   friend bool operator==(const RecordedStep&, const RecordedStep&) = default;
 };
 
-/// Something that a trace should not have, told once for all of its kind.
+/// A TraceDefect is something that a trace should not have, reported once for all occurrences of
+/// its kind.
 struct TraceDefect {
   std::string expected, found;  // "a duration" and "none"
-  std::uint64_t line = 0;       // of the first, from 1; 0 where there are no lines
-  std::uint64_t offset = 0;     // bytes before the first, of the unpacked text
+  std::uint64_t line = 0;       // line of the first, from 1; 0 where there are no lines
+  std::uint64_t offset = 0;     // bytes before the first, in the unpacked text
   std::uint64_t count = 1;
   std::string assumed;  // what was done instead: "left out"
   friend bool operator==(const TraceDefect&, const TraceDefect&) = default;
 };
-/// "line 12: expected a duration, found none (3 times); left out"
+/// Returns "line 12: expected a duration, found none (3 times); left out".
 std::string describe(const TraceDefect&);
 
-/// Which part of a recording was read: [from, to) of one that ends at `whole`. Spans that stick out
-/// of it are whole.
+/// A RecordedPart says which part of a recording was read: [from, to) of one that ends at `whole`.
+/// Spans that cross its ends are kept whole.
 struct RecordedPart {
   Instant from{}, to{}, whole{};
   friend bool operator==(const RecordedPart&, const RecordedPart&) = default;
 };
 
-/// No time of a trace is farther from its first event: 417 days.
+/// No time of a trace is further than this from its first event: 417 days.
 inline constexpr Duration kFarthestRecorded{std::int64_t{1} << 55};
 
 struct RecordedTrace {
   std::string source;      // the file's name
-  std::string device;      // "NVIDIA H100 80GB HBM3", empty where the trace does not say
-  std::int64_t ranks = 0;  // of the whole run, 0 where the trace does not say
+  std::string device;      // "NVIDIA H100 80GB HBM3"; empty where the trace does not state it
+  std::int64_t ranks = 0;  // of the whole run; 0 where the trace does not state it
   /// Nanoseconds from the epoch of the trace's own clock to the first event of the recording, which
-  /// is at 0 here.
+  /// is at time 0 here.
   std::int64_t base = 0;
-  /// Where that epoch lies, ns since 1970, where the trace says it.
+  /// Position of that epoch in ns since 1970, where the trace states it.
   std::optional<std::int64_t> epoch;
-  std::optional<RecordedPart> part;  // nothing: all of it
+  std::optional<RecordedPart> part;  // empty = all of it
   std::vector<RecordedProcess> processes;
   std::vector<RecordedThread> threads;
-  std::vector<RecordedRow> rows;  // threads in the order in which they are shown, depths ascending
+  std::vector<RecordedRow> rows;  // threads in the order of display, depths ascending
   std::vector<std::string> names;
-  // One entry a span, row after row, by start within a row; ns.
+  // These have one entry per span, row after row, ordered by start within a row; in ns.
   std::vector<std::int64_t> start, end;
   std::vector<std::uint32_t> name;     // index into names
   std::vector<std::uint8_t> category;  // a RecordedKind
   std::vector<RecordedCounter> counters;
   std::vector<RecordedStep> steps;  // by process and start
   std::vector<TraceDefect> defects;
-  std::vector<std::string> notes;  // sentences on what was done with it: how clocks were aligned
-  std::uint64_t events = 0;        // that the file held
+  std::vector<std::string> notes;  // sentences on what was done to it, such as how clocks were
+                                   // aligned
+  std::uint64_t events = 0;        // number of events in the file
   friend bool operator==(const RecordedTrace&, const RecordedTrace&) = default;
 };
 
-/// End of the last span or sample, at least 1 ns.
+/// Returns the end of the last span or sample, at least 1 ns.
 Instant end_of(const RecordedTrace&);
-/// The time that the trace is of: its part, or from 0 to its end.
+/// Returns the time that the trace covers: its part, or from 0 to its end.
 RecordedPart recorded_part(const RecordedTrace&);
 
-/// What touches [from, to) and nothing else, as a reader keeps it that is given the range. from <
-/// to.
+/// Returns what touches [from, to) and nothing else, as a reader keeps it when it is given that
+/// range. from < to.
 RecordedTrace part_of(RecordedTrace, Instant from, Instant to);
 
-/// Where the time of one process went within a range: what its streams do, once where they overlap.
-/// The parts but `busy` sum to the range.
+/// A RecordedShare says where the time of one process went within a range; where streams overlap,
+/// time counts once. The parts except `busy` sum to the range.
 struct RecordedShare {
   std::uint32_t process = 0;
   Duration compute{};        // any stream computes
-  Duration communication{};  // exposed: none computes beside it
-  Duration transfer{};       // exposed: neither
+  Duration communication{};  // exposed: no stream computes beside it
+  Duration transfer{};       // exposed: no stream computes or communicates beside it
   Duration idle{};
-  /// Of each kind, streams side by side counted each.
+  /// By kind; concurrent streams are counted each.
   std::array<Duration, kRecordedKinds> busy{};
-  std::uint64_t spans = 0;  // that touch the range
+  std::uint64_t spans = 0;  // spans that touch the range
 };
-/// One entry a process that has a stream of an accelerator (or, where none has, a span), by its
-/// number. from < to. O(n log r) for n spans in r rows of streams, O(n) where rows leave few gaps.
+/// Returns one entry, by number, per process that has a stream of an accelerator (or, where no
+/// process has one, that has a span). from < to. Takes O(n log r) for n spans in r rows of streams,
+/// O(n) where rows leave few gaps.
 std::vector<RecordedShare> recorded_shares(const RecordedTrace&, Instant from, Instant to);
 
-/// The middle of all complete steps, the first of each process left out where it has others (it
-/// warms up); zero where the trace marks none.
+/// Returns the median of all complete steps, without the first of each process where it has others
+/// (it warms up); zero where the trace marks no steps.
 Duration median_step(const RecordedTrace&);
 
-/// Throws Error{InvalidInput} naming the row: spans out of order or overlapping, indices out of
-/// range, counters that do not increase. What reads or merges traces gives none that it refuses;
-/// all else may rely on that.
+/// Throws Error{InvalidInput} naming the row for spans that are out of order or overlap, indices
+/// out of range, or counters that do not increase. Readers and merging never return a trace that
+/// this refuses, so all other code may rely on it.
 void check(const RecordedTrace&);
 
 }  // namespace trainyard

@@ -11,20 +11,20 @@
 namespace trainyard {
 namespace {
 
-// Of the difference, with its sign, at least half.
+// Returns whether a part is at least half of the difference and has its sign.
 bool has_half(Duration part, Duration difference) {
   const bool same_sign = (part.count() > 0) == (difference.count() > 0);
   return same_sign && 2 * std::abs(part.count()) >= std::abs(difference.count());
 }
 
-// What two runs took of one thing.
+// A Pair is the time of one thing in the two runs.
 struct Pair {
   InstructionId first;
   Duration predicted{}, measured{};
   Duration difference() const { return measured - predicted; }
 };
 
-// Farther than the best so far, in the difference's own direction.
+// Returns whether `one` differs more than the best so far, in the direction of the difference.
 bool farther(const Pair& one, const Pair& best, Duration difference) {
   return difference.count() > 0 ? one.difference() > best.difference()
                                 : one.difference() < best.difference();

@@ -1,4 +1,4 @@
-// A Timeline is what ran when: one span an instruction, from a simulator or from a real run.
+// A Timeline says what ran when: one span per instruction, from a simulator or from a real run.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace trainyard {
 
-/// Half-open: [start, end). Both count from the first instruction of the run, never from a wall
-/// clock.
+/// A Span is half-open: [start, end). Both count from the first instruction of the run, never from
+/// a wall clock.
 struct Span {
   Instant start{}, end{};
   Duration length() const { return end - start; }
@@ -23,15 +23,15 @@ struct Span {
 struct Timeline {
   enum class Clock : std::uint8_t { Simulated, Measured } clock = Clock::Simulated;
   std::string backend;
-  std::vector<Span> spans;  // one an instruction of the program, by its id
+  std::vector<Span> spans;  // one per instruction of the program, by its id
 };
 
-/// Bytes of each category, by its number.
+/// CategoryBytes holds the bytes of each category, by its number.
 using CategoryBytes = std::array<Bytes, kCategories>;
 Bytes total(const CategoryBytes&);
 
-/// The memory of one device over time: a step function, right-continuous. samples[i] holds from
-/// `at` until the next.
+/// A MemoryWave is the memory of one device over time: a right-continuous step function. samples[i]
+/// holds from its `at` until the next.
 struct MemoryWave {
   struct Sample {
     Instant at{};
@@ -40,7 +40,7 @@ struct MemoryWave {
   std::vector<Sample> samples;  // strictly increasing `at`, the first at 0
   std::size_t peak = 0;         // index of the first sample with the largest total
 };
-/// 0 B where nothing was sampled.
+/// Returns 0 B where nothing was sampled.
 inline Bytes peak_of(const MemoryWave& wave) {
   return wave.samples.empty() ? Bytes{} : total(wave.samples[wave.peak].bytes);
 }

@@ -1,5 +1,5 @@
-// Adagrad: every parameter's rate falls with the squares of the gradients it has seen (Duchi et
-// al., JMLR 2011).
+// In Adagrad every parameter's rate falls with the squares of the gradients that it has seen (Duchi
+// et al., JMLR 2011).
 #include <cmath>
 
 #include "core/training/stretch_rule.h"

@@ -1,6 +1,6 @@
-// Adam (Kingma and Ba, ICLR 2015) and AdamW, whose decay does not pass through the moments
-// (Loshchilov and Hutter, ICLR 2019). All scalars are 4-byte floats made in double: beta2 = 0.999
-// is 1 in bf16.
+// This file has Adam (Kingma and Ba, ICLR 2015) and AdamW, whose decay does not pass through the
+// moments (Loshchilov and Hutter, ICLR 2019). All scalars are computed in double and stored in
+// 4-byte floats, because beta2 = 0.999 would be 1 in bf16.
 #include <cmath>
 
 #include "core/training/stretch_rule.h"
@@ -10,9 +10,9 @@ namespace trainyard {
 namespace {
 
 struct AdamNumbers {
-  float scale, decay;  // of the gradient; L2, into the gradient
+  float scale, decay;  // scale of the gradient; L2 decay, added to the gradient
   float beta1, beta1_rest, beta2, beta2_rest;
-  float rate, second, epsilon;  // with their bias corrections
+  float rate, second, epsilon;  // include their bias corrections
   float apart;                  // rate times decoupled decay
 };
 

@@ -1,4 +1,4 @@
-// The file, all numbers little-endian:
+// The file has this layout, with all numbers little-endian:
 //
 //   16 bytes   "trainyard state\n"
 //   u32        version
@@ -8,8 +8,8 @@
 //   u64        digest of everything before
 //   parts      one after the other, without gaps, to the end
 //
-// The head comes first and is small, so that what does not fit is refused before gigabytes are
-// read, and each part has a digest of its own, so that a sentence can name what is damaged.
+// The head comes first and is small, so that a wrong checkpoint is refused before gigabytes are
+// read. Each part has a digest of its own, so that a message can name what is damaged.
 #include "core/training/checkpoint.h"
 
 #include <fmt/format.h>
@@ -68,7 +68,7 @@ class Reader {
   }
   double real() { return std::bit_cast<double>(number<std::uint64_t>()); }
   std::string text() { return std::string(raw(number<std::uint64_t>())); }
-  /// A list's length; each of its elements takes at least so many bytes.
+  /// Returns a list's length; each element takes at least `each` bytes.
   std::size_t count(std::size_t each) {
     const auto elements = number<std::uint64_t>();
     if (elements > left_.size() / each)
@@ -86,7 +86,7 @@ struct PartHead {
   std::uint64_t size, digest;
 };
 
-// Everything but the parts' content.
+// Reads everything but the parts' content.
 std::vector<PartHead> read_head(Reader reader, const std::string& path, Checkpoint& into) {
   into.program = reader.number<std::uint64_t>();
   into.step = reader.number<std::int64_t>();

@@ -1,6 +1,6 @@
-// Clicks that nobody made: numbers from the normal distribution, categories by Zipf's law, and a
-// click drawn from a logistic law of both. A recommender can learn all of it but the chance in the
-// draw.
+// This file generates artificial clicks: numbers from the normal distribution, categories by Zipf's
+// law, and clicks drawn from a logistic law of both. A recommender can learn all of it except the
+// randomness of the draw.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr std::int64_t kClicks = std::int64_t{1} << 20, kEvaluation = 8192;
 constexpr double kBase = -1;  // about a third of all samples are clicks
 constexpr double kDenseEffect = 0.5, kRowEffect = 0.8;
 
-// Streams of random numbers, so that no two kinds of draw share any.
+// These are streams of random numbers, so that different kinds of draws are independent.
 constexpr std::uint64_t kDense = 1, kRow = 2, kClick = 3, kDenseWeight = 4, kRowWeight = 5;
 
 double normal(const Random& random, std::uint64_t i) {
@@ -128,14 +128,14 @@ class Clicks final : public DataSource {
     return law;
   }
 
-  // Evaluation has samples of its own.
+  // Evaluation has samples of its own, marked by a high bit.
   static std::uint64_t place(bool evaluation, std::int64_t sample) {
     return static_cast<std::uint64_t>(sample) | (evaluation ? std::uint64_t{1} << 62 : 0);
   }
   double dense(std::uint64_t at, std::int64_t feature) const {
     return normal(Random(Random(seed_, kDense).bits(at)), static_cast<std::uint64_t>(feature));
   }
-  // The share of row r falls as 1 / (r + 1).
+  // Row r is drawn with a probability proportional to 1 / (r + 1).
   std::int64_t row(std::uint64_t at, std::uint64_t table, std::int64_t lookup,
                    std::int64_t rows) const {
     const double u =

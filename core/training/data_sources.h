@@ -1,4 +1,4 @@
-// The kinds of data there are, one file each.
+// This file declares the kinds of data, one source file each.
 #pragma once
 
 #include <functional>
@@ -9,24 +9,24 @@
 
 namespace trainyard {
 
-using LoadProgress = std::function<void(double)>;  // share done; may be empty
+using LoadProgress = std::function<void(double)>;  // argument: share done; may be empty
 
-/// Images and labels of Debian's dataset-fashion-mnist from a folder. augmented: training images
-/// are shifted and mirrored at random.
+/// Opens images and labels of Debian's dataset-fashion-mnist in a folder. With `augmented`,
+/// training images are shifted and mirrored at random.
 std::unique_ptr<DataSource> fashion_mnist(const std::string& folder, bool augmented,
                                           std::uint64_t seed, const LoadProgress&);
 inline constexpr std::string_view kFashionFolder = "/usr/share/datasets/fashion-mnist";
 
-/// Characters of text; provenance says where it is from.
+/// Opens the characters of a text; provenance says where it is from.
 std::unique_ptr<DataSource> text_data(std::string_view name, std::string text,
                                       std::string provenance, std::uint64_t seed);
-/// The ordinary files of the folder, by name.
+/// Opens the ordinary files of the folder, sorted by name.
 std::unique_ptr<DataSource> license_text(const std::string& folder, std::uint64_t seed);
 inline constexpr std::string_view kLicenseFolder = "/usr/share/common-licenses";
 
 std::unique_ptr<DataSource> click_data(std::uint64_t seed);
-/// Mean loss of who knows the law that clicks are drawn from, over the first samples: no model's is
-/// lower but by chance.
+/// Returns the mean loss over the first samples for the exact law from which clicks are drawn; a
+/// model's loss is lower only by chance.
 double best_click_loss(std::uint64_t seed, const Model&, std::int64_t samples);
 
 std::unique_ptr<DataSource> random_source(std::uint64_t seed);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kTile = 1024;
 
-// f(first, count, gradients of them in 4-byte floats).
+// Calls f(first, count, their gradients in 4-byte floats).
 template <class F>
 void each_tile(const DelayedPart& part, F&& f) {
   std::array<float, kTile> tile;

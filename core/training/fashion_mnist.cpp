@@ -1,5 +1,5 @@
-// Fashion-MNIST: 60,000 training and 10,000 test images of 28 x 28 grey pixels in ten classes. Xiao
-// et al., "Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning Algorithms",
+// Fashion-MNIST has 60,000 training and 10,000 test images of 28 x 28 grey pixels in ten classes.
+// Xiao et al., "Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning Algorithms",
 // 2017.
 #include <fmt/format.h>
 
@@ -18,7 +18,8 @@ namespace trainyard {
 namespace {
 
 constexpr std::int64_t kSide = 28, kPixels = kSide * kSide, kClasses = 10;
-constexpr float kMean = 0.2860f, kDeviation = 0.3530f;  // of the training pixels, from 0 to 1
+constexpr float kMean = 0.2860f, kDeviation = 0.3530f;  // mean and deviation of the training
+                                                        // pixels, scaled to [0, 1]
 constexpr std::int64_t kMostShift = 2;
 
 struct Images {
@@ -138,7 +139,7 @@ class FashionMnist final : public DataSource {
         request.evaluation ? position % test_.count() : sample_at(seed_, position, train_.count()));
   }
 
-  // The image in the middle of a background, once for every channel.
+  // The image is drawn in the middle of a background, once for every channel.
   void draw(const DataRequest& request, std::int64_t b, std::span<float> into) const {
     const Images& part = request.evaluation ? test_ : train_;
     const auto* pixels = reinterpret_cast<const unsigned char*>(part.pixels.bytes.data()) +

@@ -27,7 +27,7 @@ std::string gunzip(std::string_view compressed, Bytes most, const std::string& n
   if (inflateInit2(&stream, kGzipOnly) != Z_OK)
     throw Error(Error::Kind::Io, "zlib could not start", Place{name});
   const std::unique_ptr<z_stream, EndInflate> end(&stream);
-  // zlib reads through a pointer to what it does not write.
+  // zlib's input pointer is not const, although zlib does not write through it.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
   std::size_t left = compressed.size();
   std::string content;

@@ -1,6 +1,6 @@
-// LAMB: Adam's step r (with decoupled decay inside it), scaled for every tensor so that its norm is
-// rate |w|. You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes",
-// ICLR 2020; phi is the identity.
+// LAMB takes Adam's step r (including decoupled decay) and scales it for every tensor so that its
+// norm is rate |w|. You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76
+// minutes", ICLR 2020; phi is the identity.
 #include <cmath>
 
 #include "core/training/stretch_rule.h"

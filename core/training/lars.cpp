@@ -1,6 +1,6 @@
-// LARS: momentum whose rate is scaled for every tensor by trust |w| / (|g| + decay |w| + epsilon),
-// so that a layer moves by the same share of its size whatever the size of its gradient. You et
-// al., "Large Batch Training of Convolutional Networks", 2017.
+// LARS is momentum whose rate is scaled for every tensor by trust |w| / (|g| + decay |w| +
+// epsilon), so that a layer changes by the same share of its size for any size of its gradient. You
+// et al., "Large Batch Training of Convolutional Networks", 2017.
 #include <cmath>
 
 #include "core/training/stretch_rule.h"
@@ -43,7 +43,7 @@ class Lars final : public StretchRule {
     const Training& all = training();
     const double decay = part.adapts && part.decays ? all.weight_decay : 0;
     const double weights = std::sqrt(norms.weights), gradients = std::sqrt(norms.direction);
-    // A tensor that starts at zero, or has no gradient, moves at the plain rate.
+    // A tensor that starts at zero, or has no gradient, is updated with the plain rate.
     const double local = part.adapts && weights > 0 && gradients > 0
                              ? all.trust * weights / (gradients + decay * weights + all.epsilon)
                              : 1;

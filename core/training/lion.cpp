@@ -1,5 +1,5 @@
-// Lion: the sign of an interpolated momentum, with decoupled decay (Chen et al., NeurIPS 2023). Its
-// usual betas are 0.9 and 0.99.
+// Lion takes the sign of an interpolated momentum, with decoupled decay (Chen et al., NeurIPS
+// 2023). Its usual betas are 0.9 and 0.99.
 #include "core/training/stretch_rule.h"
 #include "core/training/vectorised.h"
 

@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-// Above this a doubled scale would itself leave fp32.
+// Above this, doubling the scale would overflow fp32.
 constexpr double kLargestScale = 0x1p120;
 
 }  // namespace

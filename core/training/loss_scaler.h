@@ -1,5 +1,5 @@
-// A loss scale keeps small fp16 gradients from vanishing: the loss is multiplied by it, the update
-// divides it out (Micikevicius et al., "Mixed Precision Training", ICLR 2018).
+// A loss scale keeps small fp16 gradients from vanishing: the loss is multiplied by it and the
+// update divides by it (Micikevicius et al., "Mixed Precision Training", ICLR 2018).
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 
 namespace trainyard {
 
-/// A dynamic loss scale: halves (after `hysteresis` of them) on overflow, which skips the update,
-/// and doubles after `window` updates without one, which also refills the hysteresis (DeepSpeed's
-/// rule). A window of 0 leaves the scale as it is; overflow still skips.
+/// A LossScaler is a dynamic loss scale. An overflow skips the update, and after `hysteresis`
+/// overflows the scale halves. After `window` updates without overflow it doubles, which also
+/// resets the hysteresis (DeepSpeed's rule). With a window of 0 the scale never changes; an
+/// overflow still skips the update.
 class LossScaler {
  public:
   explicit LossScaler(const Training&);
   double scale() const { return state_.scale; }
-  /// Whether the update may be applied.
+  /// Returns whether the update may be applied.
   bool update(bool overflow);
   std::int64_t skipped() const { return state_.skipped; }
 
@@ -23,7 +24,7 @@ class LossScaler {
     double scale = 1;
     std::int64_t since = 0;  // updates since the last overflow or doubling
     std::int64_t skipped = 0;
-    int hysteresis = 0;  // overflows left before it halves
+    int hysteresis = 0;  // overflows until the scale halves
     friend bool operator==(const State&, const State&) = default;
   };
   State state() const { return state_; }

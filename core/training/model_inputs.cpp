@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-// What reads an index decides what it is an index into.
+// The op that reads an index decides what it is an index into.
 void set_index_role(ModelInput& input) {
   const Graph& graph = input.block->graph;
   for (const Node& node : graph.nodes) {
@@ -26,7 +26,7 @@ void set_index_role(ModelInput& input) {
   }
 }
 
-// Targets of a squared error are numbers that no node makes, like samples.
+// Targets of a squared error are numbers that no node produces, like samples.
 void append_inputs(const Block& block, bool first, std::vector<ModelInput>& found) {
   const Graph& graph = block.graph;
   std::set<TensorId> made;

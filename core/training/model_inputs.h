@@ -1,5 +1,5 @@
-// What a model takes from outside itself: numbers, token ids, labels. Data sources decide by these
-// whether they can feed it.
+// This file lists what a model takes from outside itself: numbers, token ids, labels. Data sources
+// decide by these whether they can feed the model.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 namespace trainyard {
 
 enum class InputRole : std::uint8_t {
-  Numbers,    // an activation that no node makes
+  Numbers,    // an activation that no node produces
   Rows,       // indices into a table: token ids, categories
-  Positions,  // of tokens in their sequence ("position_ids")
-  Labels,     // of a loss
+  Positions,  // positions of tokens in their sequence ("position_ids")
+  Labels,     // labels of a loss
 };
 
 struct ModelInput {
@@ -29,9 +29,10 @@ struct ModelInput {
   std::string name() const { return block->name + "/" + in_graph().name; }
 };
 
-/// All of them in the order of the model. The model must outlive them.
+/// Returns all inputs in the order of the model. The model must outlive them.
 std::vector<ModelInput> model_inputs(const Model&);
-/// The role and limit of one tensor; throws Error{InvalidInput} when it does not come from outside.
+/// Returns the role and limit of one tensor; throws Error{InvalidInput} when the tensor does not
+/// come from outside.
 ModelInput model_input(const DataRequest&);
 bool has_axis(const Tensor&, Axis);
 
@@ -63,7 +64,7 @@ void each_element(const DataRequest& request, F&& f) {
   }
 }
 
-/// An Error severity diagnostic about one input.
+/// Returns a diagnostic of severity Error about one input.
 Diagnostic unfit(const Model&, std::string sentence, std::string fix = "");
 
 }  // namespace trainyard

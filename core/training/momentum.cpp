@@ -1,5 +1,6 @@
-// Gradient descent, plain and with momentum: v <- mu v + g, w <- w - rate v; Nesterov's looks ahead
-// by one velocity, w <- w - rate (g + mu v) (Sutskever et al., ICML 2013).
+// This file has gradient descent, plain and with momentum: v <- mu v + g, w <- w - rate v.
+// Nesterov's variant looks ahead by one velocity, w <- w - rate (g + mu v) (Sutskever et al., ICML
+// 2013).
 #include "core/training/stretch_rule.h"
 #include "core/training/vectorised.h"
 

@@ -17,7 +17,7 @@ std::unique_ptr<OptimizerRule> optimizer_rule(std::string_view name, const Train
                                      {"lars", lars},   {"lamb", lamb}};
   for (const Entry& entry : kRules)
     if (entry.name == name) return entry.make(training, how);
-  optimizer(name);  // says what is near
+  optimizer(name);  // throws, naming the nearest, if the name is unknown
   throw Error(Error::Kind::Internal, "no rule for optimizer " + std::string(name));
 }
 

@@ -1,5 +1,5 @@
-// Noise of any shape: numbers from [-1, 1), indices below what reads them allows. Nothing can be
-// learnt from it but by heart; for tests and for timing.
+// This file generates noise of any shape: numbers from [-1, 1), indices below the limit of their
+// reader. Nothing but memorising can be learnt from it; it is for tests and for timing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kSamples = 1024;  // samples, then they come again
+constexpr std::int64_t kSamples = 1024;  // number of samples before they repeat
 
 class RandomData final : public DataSource {
  public:

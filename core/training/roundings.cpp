@@ -15,7 +15,8 @@ constexpr std::uint32_t kOverflow = 0x477ff000u;           // 65520, the tie abo
 inline std::uint16_t f16_nearest(float x) {
   const auto all = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = (all & kSign) >> 16, bits = all & ~kSign;
-  // One half has the spacing 2^-24 of fp16's subnormals: the sum rounds to them.
+  // The spacing of floats at one half is 2^-24, that of fp16's subnormals, so the sum rounds to
+  // them.
   const std::uint32_t small =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(bits) + 0.5f) - 0x3f000000u;
   const std::uint32_t normal = (bits - (kBias << 23) + 0xfffu + ((bits >> 13) & 1u)) >> 13;

@@ -32,7 +32,8 @@ TRAINYARD_VECTORISED void difference(const float* __restrict weights, const floa
   for (std::size_t i = 0; i < n; ++i) into[i] = weights[i] - step[i];
 }
 
-/// Sixteen random bits an element, a function of seed, tensor, update, slot and index alone.
+/// Noise has sixteen random bits per element, which are a function of seed, tensor, update, slot
+/// and index alone.
 class Noise {
  public:
   Noise(std::uint64_t seed, std::uint64_t id, std::int64_t t, std::uint64_t slot)
@@ -74,7 +75,7 @@ TRAINYARD_VECTORISED void compensate(std::uint16_t* __restrict weights,
   }
 }
 
-/// A stretch of one part: brings it into floats and takes the result back.
+/// A Carrier converts a stretch of one part to floats and stores the result.
 class Carrier {
  public:
   Carrier(const ParameterPart& part, const StepFacts& facts, std::uint64_t seed, WeightUpdate how,
@@ -104,7 +105,7 @@ class Carrier {
     }
   }
 
-  /// Rounds the state as it is stored. Moments follow the weights' rounding.
+  /// Rounds the state as it is stored. Moments are rounded in the same way as the weights.
   void store_state() {
     if (!is_pure_bf16(how_)) return;
     for (std::size_t s = 0; s < moments_; ++s) {
@@ -128,7 +129,7 @@ class Carrier {
                                        : to_f16({master, n}, weights);
       return;
     }
-    // A pure 16-bit unit has a 16-bit step too.
+    // Pure 16-bit hardware has a 16-bit step too.
     to_bf16({step_.data(), n}, noise_.data());
     from_bf16({noise_.data(), n}, step_.data());
     if (how_ == WeightUpdate::Kahan)
@@ -168,7 +169,8 @@ void each_stretch(std::int64_t elements, F&& f) {
     f(first, std::min(kStretch, all - first));
 }
 
-// Sixteen sums side by side, added up at the end: vectors, and an order that never changes.
+// There are sixteen sums side by side, added up at the end, which vectorises and keeps a fixed
+// order.
 TRAINYARD_VECTORISED void add_squares(const float* __restrict numbers, std::size_t n,
                                       double* __restrict sums) {
   std::size_t i = 0;

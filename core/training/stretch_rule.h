@@ -1,6 +1,6 @@
-// What all optimizer rules share: a part is worked through in stretches that fit the first cache,
-// each turned into 4-byte floats, given to the rule's own loop, and stored as the weight update
-// says. A rule only knows its formula.
+// A StretchRule is what all optimizer rules share: a part is processed in stretches that fit the
+// first-level cache. Each is converted to 4-byte floats, given to the rule's own loop, and stored
+// as the weight update requires. A rule contains only its formula.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace trainyard {
 
-/// A piece of a part, all in 4-byte floats.
+/// A Stretch is a piece of a part, all in 4-byte floats.
 struct Stretch {
   std::size_t count = 0;
   const float* weights = nullptr;    // before the update; the master copy where there is one
   const float* gradients = nullptr;  // as stored: not yet scaled
   std::array<float*, 2> state{};     // read and written
-  float* step = nullptr;             // written: what is taken off the weights
+  float* step = nullptr;             // written: what is subtracted from the weights
 };
 
 class StretchRule : public OptimizerRule {
@@ -30,11 +30,11 @@ class StretchRule : public OptimizerRule {
  protected:
   const Training& training() const { return training_; }
   virtual std::vector<std::string_view> moments() const = 0;
-  /// Writes step and, unless advance() does, state.
+  /// Writes step and, unless advance() does it, state.
   virtual void step(const ParameterPart&, const StepFacts&, const TensorNorms&,
                     const Stretch&) const = 0;
-  /// Where needs_norms(): first writes state, then, from the state as it is stored, into step the
-  /// direction whose norm is wanted.
+  /// If needs_norms(): advance() writes state, then direction() writes into step the direction
+  /// whose norm is needed, from the state as it is stored.
   virtual void advance(const StepFacts&, const Stretch&) const {}
   virtual void direction(const ParameterPart&, const StepFacts&, const Stretch&) const {}
 

@@ -1,5 +1,5 @@
-// Characters of text: a sample is a stretch that starts anywhere, its labels are the characters one
-// further on. The last tenth is never trained on.
+// This file provides the characters of a text: a sample is a stretch that starts anywhere, and its
+// labels are the characters one position later. The last tenth of the text is never trained on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kLeast = 100;            // characters that make a text
+constexpr std::size_t kLeast = 100;            // least number of characters of a text
 constexpr std::int64_t kEvaluationApart = 64;  // characters between starts of evaluation samples
 
 class Text final : public DataSource {
@@ -91,7 +91,7 @@ class Text final : public DataSource {
   }
 
  private:
-  // Both parts go round: a stretch that starts near the end goes on at the beginning.
+  // Both parts wrap around: a stretch that starts near the end continues at the beginning.
   std::int64_t character(bool evaluation, std::int64_t sample, std::int64_t offset) const {
     const std::int64_t at = evaluation ? trained_ + (sample * kEvaluationApart + offset) %
                                                         std::max<std::int64_t>(1, held_out_)

@@ -1,5 +1,5 @@
 // Training is what a real run needs to know beyond the plan: rates, their schedule, decay,
-// clipping, seeds. Plans say how work is laid out; this says what is learnt.
+// clipping, seeds. A plan says how work is laid out; Training says how the model learns.
 #pragma once
 
 #include <cstdint>
@@ -19,34 +19,36 @@ struct Training {
   double rate = 0.01;  // peak learning rate
   RateSchedule schedule = RateSchedule::Constant;
   std::int64_t warmup = 0;         // updates over which the rate grows linearly from 0
-  std::int64_t steps = 100;        // updates of the whole run: where Linear and Cosine end
+  std::int64_t steps = 100;        // updates of the whole run, at whose end Linear and Cosine end
   double final_rate = 0;           // share of `rate` at the end (Linear, Cosine, Polynomial)
-  std::vector<double> milestones;  // Step: shares of `steps` at which the rate falls by `decay`
+  std::vector<double> milestones;  // Step: shares of `steps` at which the rate is multiplied by
+                                   // `decay`
   double decay = 0.1;
   double power = 2;  // Polynomial
 
   double momentum = 0.9;
   bool nesterov = false;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double weight_decay = 0;  // of matrices and kernels; never of biases and norms
+  double weight_decay = 0;  // for matrices and kernels; never for biases and norms
   double trust = 0.001;     // LARS: trust coefficient
   double clip = 0;          // largest global gradient norm; 0 = off
 
-  // Loss scaling for fp16; a static scale where window is 0 (DeepSpeed's names and defaults).
+  // These are for fp16 loss scaling (DeepSpeed's names and defaults); the scale is static where
+  // scale_window is 0.
   double loss_scale = 65536;
   std::int64_t scale_window = 1000;
   int hysteresis = 2;
   double least_scale = 1;
 
-  std::uint64_t seed = 1;  // of weights, data order, dropout and stochastic rounding
+  std::uint64_t seed = 1;  // seed of weights, data order, dropout and stochastic rounding
   friend bool operator==(const Training&, const Training&) = default;
 };
 
-/// Of update t, the first being 0, before any per-stage rescheduling. Whole at the warm-up's last
-/// update.
+/// Returns the rate of update t, the first being 0, before any per-stage rescheduling. At the last
+/// update of the warm-up it is the full rate.
 double rate_at(const Training&, std::int64_t t);
 
-/// The keys of `--train`: one field each, as Settings are of plans.
+/// A TrainingKey is a key of `--train`: each sets one field, as Settings do for plans.
 struct TrainingKey {
   std::string_view key;  // "rate", "warmup", "weight-decay"
   std::string_view doc;
@@ -55,10 +57,10 @@ struct TrainingKey {
   std::string (*read)(const Training&) = nullptr;
 };
 std::span<const TrainingKey> training_keys();
-/// Applies "rate=0.1". Throws Error{InvalidInput}: unknown key (nearest), wrong value (expected,
-/// found, range).
+/// Applies "rate=0.1". Throws Error{InvalidInput} for an unknown key (with the nearest) or a wrong
+/// value (expected, found, range).
 void apply_training(Training&, std::string_view assignment, const Place& = {"--train"});
-/// Everything wrong with it as a whole.
+/// Returns everything that is wrong with the values together.
 Diagnostics check(const Training&);
 
 }  // namespace trainyard

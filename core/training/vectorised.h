@@ -1,5 +1,6 @@
-// Loops over millions of numbers are compiled for several instruction sets and chosen from when the
-// program starts. Without contraction all of them give the same bits.
+// This macro compiles loops over millions of numbers for several instruction sets, of which one is
+// chosen when the program starts. Without contraction of multiply and add, all of them give the
+// same bits.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \

@@ -15,34 +15,40 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t kNeighbours = 32;  // rows
-constexpr int kOfAGroup = 6;             // at most; the rest of a group says little more
+constexpr int kOfAGroup = 6;             // most neighbours of one group; more of a group say little
 constexpr std::size_t kNamed = 5;
-constexpr double kPromised = 0.9;  // of the rows, inside their band
-constexpr double kCovered = 0.92;  // of the rows that widths are measured on: a little more
-constexpr double kShrinks[] = {0.3, 0.5, 0.7, 0.85};  // weights of all rows beside the neighbours
-constexpr double kWithin = 0.98;    // of the rows have another source's nearer than `farthest`
-constexpr double kUnchecked = 1.2;  // wider for each part that no row has, twice at most
-// A quantile is read off the rows of a kind where they are of so many groups. Of fewer the errors
-// are taken as normal, with Student's factor for 9 of 10: by degrees of freedom.
+constexpr double kPromised = 0.9;  // share of the rows that must be inside their band
+constexpr double kCovered = 0.92;  // share of the rows from which widths are computed; slightly
+                                   // more than promised
+constexpr double kShrinks[] = {0.3, 0.5, 0.7, 0.85};  // candidates for the weight of all rows
+                                                      // against the neighbours
+constexpr double kWithin = 0.98;    // share of the rows with a row of another source nearer than
+                                    // `farthest`
+constexpr double kUnchecked = 1.2;  // factor for each part that no row has, applied at most twice
+// A quantile is computed if the rows of a kind are of at least this many groups. With fewer groups
+// the errors are assumed to be normal, with Student's factor for 9 of 10, by degrees of freedom.
 constexpr int kEnoughGroups = 10;
 constexpr double kStudent[kEnoughGroups - 1] = {6.314, 2.920, 2.353, 2.132, 2.015,
                                                 1.943, 1.895, 1.860, 1.833};
-constexpr double kInside = 1 + 1e-9;  // the row that sets a width lies inside it, but for rounding
-constexpr double kNearlyHeld = 0.85;  // of the rows inside: as promised, but for chance
+constexpr double kInside = 1 + 1e-9;  // makes the row that determines a width lie inside it despite
+                                      // rounding
+constexpr double kNearlyHeld = 0.85;  // share of the rows inside that differs from the promise only
+                                      // by chance
 
 RowKind kind_of(bool memory, bool routed) {
   return memory ? RowKind::Memory : routed ? RowKind::Routed : RowKind::Dense;
 }
 
-// By how much bands must be wider to hold that share: a quantile of errors over half-widths.
+// Returns the factor by which bands must be wider to contain that share: a quantile of errors over
+// half-widths.
 double quantile_of(const std::vector<double>& scores, const std::vector<double>& weights,
                    double share) {
-  std::vector<double> logs;  // weighted_quantile() speaks of |exp(x) - 1|
+  std::vector<double> logs;  // weighted_quantile() takes |exp(x) - 1|
   for (const double score : scores) logs.push_back(std::log1p(score));
   return weighted_quantile(logs, weights, share);
 }
 
-// The same of too few groups for a quantile.
+// Returns the same for too few groups for a quantile.
 double student_of(const std::vector<double>& scores, const std::vector<double>& weights,
                   int groups) {
   double squares = 0, weight = 0;
@@ -113,7 +119,8 @@ std::vector<ValidatedRows::Near> ValidatedRows::near(const RunFeatures& run, boo
   return kept;
 }
 
-// Error of the neighbours, the near ones counting more, drawn towards that of all.
+// Returns the error of the neighbours, weighted by nearness and drawn towards the error of all
+// rows.
 double ValidatedRows::spread(const std::vector<Near>& near, const Scope& scope) const {
   double sum = 0, weight = 0;
   for (const Near& one : near) {
@@ -124,7 +131,8 @@ double ValidatedRows::spread(const std::vector<Near>& near, const Scope& scope) 
   return (1 - scope.shrink) * sum / weight + scope.shrink * scope.typical;
 }
 
-// Before it is stretched for its kind, as a logarithm; wider beyond the rows. Some must be near.
+// Returns the half-width as a logarithm before it is stretched for its kind; it is wider outside
+// the rows. `near` must not be empty.
 double ValidatedRows::half_width(const std::vector<Near>& near, const Scope& scope) const {
   return spread(near, scope) * scope.widen * std::max(1.0, near.front().distance / scope.farthest);
 }
@@ -156,7 +164,7 @@ KindCheck ValidatedRows::measure(RowKind kind) const {
   return check;
 }
 
-// Where too few of the rows nearby lay inside their own bands, this one is wider.
+// Widens the band where too few of the rows nearby were inside their own bands.
 void ValidatedRows::hold_against_near(Band& band, const std::vector<Near>& near) const {
   std::vector<double> scores, weights;
   for (const Near& one : near) {
@@ -182,7 +190,7 @@ ValidatedRows::Scope ValidatedRows::measure(bool memory,
     weights.push_back(weights_[i]);
     errors.push_back(std::abs(rows_[i].log_error));
   }
-  // weighted_quantile() speaks of |exp(x) - 1|.
+  // weighted_quantile() takes |exp(x) - 1|.
   const auto quantile = [&](std::vector<double> values, double share) {
     for (double& value : values) value = std::log1p(value);
     return weighted_quantile(values, weights, share);

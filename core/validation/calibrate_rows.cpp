@@ -10,8 +10,9 @@
 namespace trainyard {
 namespace {
 
-constexpr double kUnexplained = 0.1;   // of a row's measurement, after the fit
-constexpr double kSaysNothing = 0.99;  // of a prior's spread left
+constexpr double kUnexplained = 0.1;   // relative error after the fit above which a row is noted
+constexpr double kSaysNothing = 0.99;  // share of a prior's spread above which the rows have
+                                       // determined nothing
 
 ProfileResidual residual(const std::vector<double>& logs, const std::vector<double>& weights) {
   return {weighted_quantile(logs, weights, 0.5), weighted_quantile(logs, weights, 0.9),
@@ -52,7 +53,7 @@ ParameterProfile calibrate_to_rows(const RowSet& set, const std::string& name, i
     if (row.fitted_on.empty()) continue;
     const double sure = std::min(1.0, found.determined[free++]);
     profile.determined[static_cast<std::size_t>(row.parameter)] = sure;
-    // What no row reads keeps the very digits that ship.
+    // A parameter on which no row depends keeps exactly the shipped digits.
     if (sure > kSaysNothing) profile.parameters[row.parameter] = profile.shipped[row.parameter];
   }
   for (std::size_t i = 0; i < own.rows.size(); ++i)

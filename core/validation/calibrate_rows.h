@@ -1,4 +1,4 @@
-// The parameters that ship, moved to a user's own rows.
+// This file fits the shipped parameters to a user's own rows.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace trainyard {
 
-/// Every parameter starts from the value that ships and is held near it; groups of rows weigh the
-/// same. `name` of the rows goes into the provenance. Throws Error{InvalidInput} where no row can
-/// be predicted and counted.
+/// Every parameter starts from its shipped value and is held near it; groups of rows have equal
+/// weights. `name` of the rows goes into the provenance. Throws Error{InvalidInput} where no row
+/// can be predicted and counted.
 ParameterProfile calibrate_to_rows(const RowSet&, const std::string& name, int threads);
 
 }  // namespace trainyard

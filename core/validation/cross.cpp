@@ -11,9 +11,9 @@
 namespace trainyard {
 namespace {
 
-constexpr double kLooser = 1.0;     // spreads of a calibration, of the priors'
-constexpr double kNoise = 0.03;     // of one of its rows: repeated runs differ by some hundredths
-constexpr std::size_t kFewest = 6;  // rows of a source that three may be taken from
+constexpr double kLooser = 1.0;     // spreads of a calibration, as a factor on the priors'
+constexpr double kNoise = 0.03;     // of one row of it: repeated runs differ by some hundredths
+constexpr std::size_t kFewest = 6;  // least rows of a source from which three may be taken
 
 bool is_memory(const PreparedRow& row) {
   return row.metric == RowMetric::Memory || row.metric == RowMetric::MemoryTotal;

@@ -1,5 +1,5 @@
-// Rows predicted with parameters that have not seen their source, and with three rows of it: what
-// a newcomer's plan may expect before and after `trainyard calibrate --rows`.
+// This file predicts rows with parameters that were fitted without their source, and with three
+// rows of it: the errors that a new user can expect before and after `trainyard calibrate --rows`.
 #pragma once
 
 #include <array>
@@ -12,29 +12,31 @@
 
 namespace trainyard {
 
-/// Rows as the fit takes them: each group of a metric weighs 1, rows that are not tunable 0;
-/// sources are numbered by name.
+/// RowFit has rows in the form for the fit: each group of a metric has weight 1 in total, rows that
+/// are not tunable 0; sources are numbered in order of name.
 struct RowFit {
   explicit RowFit(const RowSet&);
   std::vector<FitRow> rows;
   std::vector<std::string> sources;
-  Predict predict;  // of the set's rows, which must outlive it
+  Predict predict;  // predicts rows of the set, which must outlive it
 };
 
-/// How a handful of a user's own rows move the parameters: each group of a metric weighs 1, and all
-/// parameters are held near `prior`, more loosely than when they were fitted to everybody's.
+/// Returns options with which a few of a user's own rows change the parameters: each group of a
+/// metric has weight 1, and all parameters are held near `prior`, more loosely than in the fit to
+/// all published rows.
 FitOptions calibration_options(const Parameters& prior, int threads);
 
-/// Three step times that spread over a source: of its groups in order of name the first, middle and
-/// last, of each the row in the middle by measured time; where there are fewer groups, from the
-/// least, the middle and the largest sixth of the rows. Nothing where it has fewer than six.
+/// Returns three step times that represent a source: the row with the median time in each of the
+/// first, middle and last of its groups in order of name. Where there are fewer groups, the rows
+/// are taken from the smallest, middle and largest sixth. Nothing where the source has fewer than
+/// six rows.
 std::optional<std::array<std::size_t, 3>> three_rows(const RowSet&, const std::string& source);
 
 struct CrossReport {
-  FitResult refit;                                // of all sources
-  std::vector<double> log_errors;                 // by row, its source left out
-  std::vector<std::optional<double>> calibrated;  // the same after three of its rows, for the
-                                                  // others
+  FitResult refit;                                // fit to all sources
+  std::vector<double> log_errors;                 // by row, with its source left out
+  std::vector<std::optional<double>> calibrated;  // the same after calibration with three rows of
+                                                  // the source, for its other rows
 };
 CrossReport cross_validate_rows(const RowSet&, const Parameters& start, int threads);
 

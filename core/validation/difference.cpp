@@ -24,7 +24,8 @@ std::string links_text(const Cluster& cluster) {
   return text;
 }
 
-// What a plan can leave unsaid is taken back; what else reads as "" goes with its method.
+// Resets a setting that a plan can leave open. Other settings that read as "" disappear with their
+// method.
 void clear(Plan& plan, std::string_view key) {
   if (key == "split") plan.split = {};
   if (key == "order") plan.order.clear();
@@ -33,7 +34,7 @@ void clear(Plan& plan, std::string_view key) {
   if (key == "attention") plan.software.attention.clear();
 }
 
-// The data-parallel degree follows from the devices and the other degrees.
+// Resets the data-parallel degree, which follows from the devices and the other degrees.
 Scenario settled(Scenario scenario) {
   scenario.plan = complete(scenario);
   scenario.plan.mesh.dp.reset();
@@ -45,7 +46,7 @@ std::vector<Change> changes(const Scenario& mine, const Scenario& theirs) {
   const auto add = [&](std::string field, std::string a, std::string b, auto apply) {
     list.push_back({std::move(field), std::move(a), std::move(b), std::move(apply)});
   };
-  // Blocks are not compared: models of one name and size are one.
+  // Blocks are not compared: models of equal name and size count as equal.
   if (mine.model.name != theirs.model.name || parameters(mine.model) != parameters(theirs.model))
     add("model", mine.model.name, theirs.model.name,
         [&theirs](Scenario& s) { s.model = theirs.model; });
@@ -68,7 +69,7 @@ std::vector<Change> changes(const Scenario& mine, const Scenario& theirs) {
   return list;
 }
 
-// What the scenario costs with these changes made; nothing where it cannot run.
+// Returns the scenario with these changes and its cost; nothing where it cannot run.
 std::optional<std::pair<Scenario, PlanCost>> with(const Scenario& base,
                                                   std::span<const Change> some,
                                                   const PlanPrice& price) {
@@ -110,7 +111,8 @@ Difference difference(const Scenario& mine, const Scenario& theirs, const PlanPr
   };
   std::vector<Change> left = changes(now, end);
   while (!left.empty()) {
-    // The first that can run alone; where none can, the fewest from the front that can together.
+    // Takes the first change that can be made alone; where there is none, the fewest from the front
+    // that can be made together.
     std::size_t from = 0, count = 1;
     auto next = with(now, std::span(left).subspan(from, count), price);
     while (!next && ++from < left.size())
@@ -124,8 +126,8 @@ Difference difference(const Scenario& mine, const Scenario& theirs, const PlanPr
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(from),
                left.begin() + static_cast<std::ptrdiff_t>(from + count));
   }
-  // What is left beside the listed settings: parameters of methods, and changes that no state of
-  // the plan on the way could run with.
+  // What remains beside the listed settings are parameters of methods, and changes that could not
+  // be made in any intermediate plan.
   if (!left.empty() || cost != found.theirs) {
     FieldDifference rest = joined_changes(left);
     if (left.empty()) rest.field = "other settings";

@@ -1,7 +1,7 @@
-// What lies between two plans, field by field: each field of the one takes the other's value in
-// turn, in a fixed order and on top of those before it, and what the step and the peak change by
-// is that field's part. The parts sum to the whole, exactly; what a part would be in another order
-// is not said.
+// This file explains the difference between two plans field by field: each field of the one takes
+// the other's value in turn, in a fixed order and on top of those before it, and the resulting
+// change of step and peak is that field's part. The parts sum exactly to the whole. In another
+// order the parts could differ; that is not computed.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace trainyard {
 
-/// What a plan costs. Throws Error where the scenario cannot run.
+/// PlanCost is what a plan costs. A PlanPrice throws Error where the scenario cannot run.
 struct PlanCost {
   Duration step{};
   Bytes peak{};  // of the fullest device
@@ -22,18 +22,19 @@ using PlanPrice = std::function<PlanCost(const Scenario&)>;
 
 struct FieldDifference {
   std::string field;         // "tp", "model"; "pp, split" where neither can change alone
-  std::string mine, theirs;  // in the order of `field`; "" = not stated
-  Duration step{};           // added by the change; negative = quicker
+  std::string mine, theirs;  // values in the order of `field`; "" = not stated
+  Duration step{};           // added by the change; negative = faster
   Bytes peak{};
 };
 struct Difference {
   PlanCost mine, theirs;
-  std::vector<FieldDifference> fields;  // model, device, devices, links, then settings() in order
+  std::vector<FieldDifference> fields;  // in the order model, device, devices, links, then
+                                        // settings()
 };
 
-/// From mine to theirs; fields that are equal are left out, and so are data-parallel degrees, which
-/// follow from the others. Price must be pure. Throws Error{InvalidInput} where one of the two
-/// cannot run.
+/// Returns the difference from mine to theirs. Equal fields are left out, and so are data-parallel
+/// degrees, which follow from the others. The price must be pure. Throws Error{InvalidInput} where
+/// one of the two cannot run.
 Difference difference(const Scenario& mine, const Scenario& theirs, const PlanPrice&);
 
 }  // namespace trainyard

@@ -1,4 +1,5 @@
-// Why a prediction misses: what it is made of, and the one thing that would have to be otherwise.
+// This file explains why a prediction is off: what it consists of, and the one thing that would
+// have to be different.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +51,7 @@ std::string made_of_bytes(const std::vector<CategoryBytes>& memory) {
   return shares(parts, static_cast<double>(total(*fullest).value));
 }
 
-// The parameter that needs to move least, in spreads of its prior, to close the gap.
+// Finds the parameter that needs to move least, in spreads of its prior, to close the gap.
 std::string parameter_needed(const PreparedRow& row, const Parameters& parameters) {
   const double now = log_error(row, parameters);
   constexpr double kStep = 0.02;
@@ -74,7 +75,7 @@ std::string parameter_needed(const PreparedRow& row, const Parameters& parameter
       value, which->unit, parameters[which->parameter], least);
 }
 
-// The blank setting that, taken otherwise, comes nearest.
+// Finds the blank setting whose other value comes nearest to the measurement.
 std::string setting_needed(const PreparedRow& row, const Parameters& parameters) {
   struct Other {
     std::string_view setting, value;

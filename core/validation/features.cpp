@@ -24,8 +24,8 @@ double log2_of(std::int64_t n) {
   return std::log2(static_cast<double>(std::max<std::int64_t>(n, 1)));
 }
 
-// Microseconds of device work of a layer and microbatch, as a power of ten: below some thousand the
-// host that starts kernels takes over.
+// Returns the decimal logarithm of the microseconds of device work per layer and microbatch: below
+// some thousand, the host that launches kernels becomes the bottleneck.
 double layer_work(const Run& run) {
   const Breakdown& b = run.step.breakdown;
   const double pieces = std::max(1, layer_count(run.scenario().model) / run.plan().mesh.pp) *
@@ -42,7 +42,7 @@ double full(const Run& run) {
              : 0;
 }
 
-// Of the peak of the fullest device.
+// Returns the share of these categories in the peak of the fullest device.
 double share(const Run& run, std::initializer_list<Category> categories) {
   CategoryBytes most{};
   for (const CategoryBytes& bytes : run.step.memory)
@@ -81,8 +81,8 @@ bool routed(const Model& model) { return active_parameters(model) < parameters(m
 struct Feature {
   const char* name;
   double (*of)(const Run&);
-  double scale;         // a difference of so much is large
-  double time, memory;  // weight of the difference; 0 = does not matter
+  double scale;         // the size of a large difference
+  double time, memory;  // weights of the difference; 0 = it does not matter
 };
 
 constexpr Feature kFeatures[] = {

@@ -9,10 +9,11 @@
 namespace trainyard {
 namespace {
 
-constexpr int kProbeEvery = 4;     // iterations; between them a row keeps its columns
-constexpr double kFlat = 1e-7;     // of the cost: a smaller drop ends the fit
-constexpr int kStepsWithout = 3;   // of a fit without a source: the first with derivatives
-constexpr int kStepsBorrowed = 1;  // of the fit to all, the others with its own
+constexpr int kProbeEvery = 4;     // iterations between checks of which columns a row depends on
+constexpr double kFlat = 1e-7;     // share of the cost; a smaller decrease ends the fit
+constexpr int kStepsWithout = 3;   // steps of a fit without a source, the first with borrowed
+                                   // derivatives
+constexpr int kStepsBorrowed = 1;  // number of steps that use derivatives of the fit to all sources
 
 std::vector<double> weights_of(std::span<const FitRow> rows) {
   std::vector<double> weights;
@@ -50,7 +51,7 @@ FitResult result_of(const LeastSquares& problem, std::span<const double> weights
   std::vector<double> matrix, gradient;
   problem.equations(o.point, weights, o.derivatives, matrix, gradient);
   factorise(matrix, n);
-  // The posterior's variances stand on the diagonal of the inverse; the prior's are 1.
+  // The posterior's variances are the diagonal of the inverse; the prior's are 1.
   for (std::size_t j = 0; j < n; ++j) {
     std::vector<double> unit(n, 0);
     unit[j] = 1;

@@ -1,4 +1,5 @@
-// What a fit is given: the rows, how one is predicted, and how far parameters may go.
+// This file has the input of a fit: the rows, how a row is predicted, and how far parameters may
+// move.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +17,17 @@ struct FitRow {
 };
 
 struct FitOptions {
-  std::vector<Parameter> free;              // empty = all with a `fitted_on`
-  Parameters prior = Parameters::priors();  // what each is held near
-  double spread = 1;                        // of every prior, a factor
+  std::vector<Parameter> free;              // parameters to fit; empty = all with a `fitted_on`
+  Parameters prior = Parameters::priors();  // the values near which they are held
+  double spread = 1;                        // factor on the spread of every prior
   int iterations = 12;
-  double noise = 0.025;  // of one group's log error; spreads of priors are measured against it
-  double robust = 0.15;  // log error from which on a row pulls no harder (Huber)
+  double noise = 0.025;  // of one group's log error; the spreads of priors are relative to it
+  double robust = 0.15;  // log error above which a row's pull no longer grows (Huber)
   int threads = 2;
 };
 
-/// predict(row, parameters) > 0, pure, called on several threads; an Error that it throws leaves
-/// fit().
+/// predict(row, parameters) must be > 0 and pure, and is called on several threads. An Error that
+/// it throws is passed on by fit().
 using Predict = std::function<double(std::size_t, const Parameters&)>;
 
 }  // namespace trainyard

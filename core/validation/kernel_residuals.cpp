@@ -18,8 +18,8 @@ double off(Duration predicted, Duration measured) {
   return std::abs(to_seconds(predicted) / to_seconds(measured) - 1);
 }
 
-// What the others of its kernel say of one shape. Times are of kernels alone, so nothing of an
-// executor is added.
+// Predicts one shape from the other shapes of its kernel. Times are those of kernels alone, so no
+// overhead of an executor is added.
 Duration predicted_by_others(const Calibration& c, const std::vector<std::size_t>& family,
                              std::size_t left_out, const Device& device) {
   Calibration others;

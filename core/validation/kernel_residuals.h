@@ -1,6 +1,6 @@
-// Each kernel that was measured beside what is predicted of it: by a cost model that knows nothing
-// of the measurement, and by the calibration without that very shape (leave one out), which is what
-// its predictions of unmeasured shapes are worth.
+// This file compares each measured kernel with its predictions: by a cost model without the
+// measurement, and by the calibration without that shape (leave one out), which shows how good its
+// predictions of unmeasured shapes are.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,28 @@
 namespace trainyard {
 
 struct KernelResidual {
-  std::size_t kernel = 0;  // of Calibration::kernels
+  std::size_t kernel = 0;  // index into Calibration::kernels
   Duration measured{};
-  Duration before{};                 // by the other model
-  std::optional<Duration> held_out;  // nothing where no other shape of the kernel was measured
+  Duration before{};                 // predicted by the other model
+  std::optional<Duration> held_out;  // empty where no other shape of the kernel was measured
 };
 
-/// Of |predicted / measured - 1|, every shape once.
+/// ResidualShares summarises |predicted / measured - 1|, with every shape counted once.
 struct ResidualShares {
   std::size_t points = 0;
   double median = 0, p90 = 0, worst = 0;
   friend bool operator==(const ResidualShares&, const ResidualShares&) = default;
 };
-/// Of shares that are already absolute.
+/// The shares must be absolute values already.
 ResidualShares residual_shares(std::vector<double> off);
 
 struct KernelResiduals {
-  std::vector<KernelResidual> kernels;  // most measured time in all (time x repeats) first
+  std::vector<KernelResidual> kernels;  // ordered by total measured time (time x repeats), most
+                                        // first
   ResidualShares before, held_out;
 };
-/// O(shapes of one kernel, squared), summed over the kernels. Throws Error{Cancelled} when stopped.
+/// Takes time quadratic in the shapes of one kernel, summed over the kernels. Throws
+/// Error{Cancelled} when stopped.
 KernelResiduals kernel_residuals(const Calibration&, const CostModel& before, const Device&,
                                  const std::stop_token& stop = {});
 

@@ -14,10 +14,10 @@
 namespace trainyard {
 namespace {
 
-constexpr double kStep = 0.05;      // of a spread, between the two ends of a difference
-constexpr double kOffset = 0.25;    // of the prior, where 0 is legal
-constexpr double kDampest = 1e7;    // beyond it a step is no step
-constexpr double kLightest = 1e-9;  // less damping changes nothing
+constexpr double kStep = 0.05;      // distance of the two points of a difference, in spreads
+constexpr double kOffset = 0.25;    // offset as a share of the prior, where 0 is legal
+constexpr double kDampest = 1e7;    // with more damping a step would no longer move anything
+constexpr double kLightest = 1e-9;  // with less damping a step would not change
 
 }  // namespace
 
@@ -94,7 +94,7 @@ FitPoint LeastSquares::point(const FitPoint& from, std::vector<double> at, int t
   return p;
 }
 
-// Huber's function: square within options.robust, straight beyond.
+// This is Huber's function: quadratic up to options.robust, linear beyond.
 double LeastSquares::cost(const FitPoint& p, std::span<const double> weights) const {
   const double bend = options_.robust;
   double rows = 0, priors = 0;
@@ -157,7 +157,7 @@ bool LeastSquares::descend(FitPoint& p, std::span<const double> weights,
   const std::size_t n = coordinates_.size();
   std::vector<double> matrix, gradient;
   equations(p, weights, derivatives, matrix, gradient);
-  // A coordinate that stands at a bound and would leave it stays there.
+  // A coordinate that is at a bound and would leave it is kept there.
   for (std::size_t j = 0; j < n; ++j) {
     const Coordinate& c = coordinates_[j];
     if (!(p.at[j] <= c.low && gradient[j] > 0) && !(p.at[j] >= c.high && gradient[j] < 0)) continue;

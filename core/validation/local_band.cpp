@@ -10,10 +10,11 @@
 namespace trainyard {
 namespace {
 
-// Five small models (mlp-small, resnet-20, gpt-tiny, lstm-tiny, dlrm-tiny) in eight plans each,
-// trained on one AVX-512 core per device, 2026-11, by tests/benchmarks/steps_in_bands. The ranges
-// were chosen on the very steps that they are held against: of those without a calibration, by one
-// of another plan and by one of the same plan they hold 100 %, 95 % and 92 %.
+// The basis is five small models (mlp-small, resnet-20, gpt-tiny, lstm-tiny, dlrm-tiny) in eight
+// plans each, trained on one AVX-512 core per device, 2026-11, by tests/benchmarks/steps_in_bands.
+// The ranges were chosen on the same steps with which they are checked: they contain 100 % of the
+// steps priced without a calibration, 95 % of those with a calibration of another plan and 92 % of
+// those with one of the same plan.
 constexpr PriceRange kMeasured{0.85, 1.25};
 constexpr PriceRange kOtherShapes{0.6, 1.7};
 constexpr PriceRange kFormula{0.45, 2.2};

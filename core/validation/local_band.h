@@ -1,6 +1,6 @@
-// How far a prediction for this machine's own cores may be off. Published runs say nothing of them;
-// what does is how much of the step's time is priced by a measurement of that very kernel at that
-// very shape, by the same kernel at other shapes, or by a formula alone.
+// This file computes how far a prediction for this machine's own cores may be off. Published runs
+// say nothing about them. What counts is how much of the step's time is priced by a measurement of
+// the same kernel at the same shape, by the same kernel at other shapes, or by a formula alone.
 #pragma once
 
 #include "core/cost/priced_by.h"
@@ -8,22 +8,24 @@
 
 namespace trainyard {
 
-/// Seconds of one step's kernels, all stages together, by what their prices stand on.
+/// PricedTime is the seconds of one step's kernels, all stages together, by the basis of their
+/// prices.
 struct PricedTime {
   double measured = 0, other_shapes = 0, formula = 0;
   double total() const { return measured + other_shapes + formula; }
 };
 PricedTime priced_time(const Workload&, const CostModel&);
 
-/// What steps took, as multiples of a price that stands on one thing alone.
+/// A PriceRange is the range of measured steps as multiples of a price that has only one basis.
 struct PriceRange {
   double low = 1, high = 1;
 };
 PriceRange price_range(PricedBy);
 
-/// The step as if each kind of price were off by as much as it may be, all of them the same way.
-/// check: half-width that the calibration's own check found, as a share; what was measured is never
-/// taken to be surer than that. Without any kernels the whole step stands on the formula.
+/// Returns the band of a step in which each kind of price is off by as much as it may be, all in
+/// the same direction. check is the half-width that the calibration's own check found, as a share;
+/// measured prices are never taken to be more certain than that. Without any kernels the whole step
+/// rests on the formula.
 Band local_band(const PricedTime&, double check);
 
 }  // namespace trainyard

@@ -83,7 +83,7 @@ constexpr Column<Number> kNumbers[] = {
 constexpr std::string_view kValue = "measured_value", kMetric = "measured_metric", kTrust = "trust",
                            kSplit = "split";
 
-constexpr std::int64_t kMost = 1'000'000'000'000;  // of any whole number
+constexpr std::int64_t kMost = 1'000'000'000'000;  // largest whole number
 
 const std::vector<std::string_view>& metrics() {
   static const std::vector<std::string_view> list = {"step_s",
@@ -174,7 +174,7 @@ class RowReader {
   std::int64_t whole(std::string_view column, std::string_view text) const {
     std::int64_t value = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    // The zero stage alone may be 0, and it is a word.
+    // Only the ZeRO stage may be 0, and that is read as a word.
     if (failure != std::errc() || end != text.data() + text.size() || value < 1 || value > kMost)
       refuse(fmt::format("{}: expected a whole number of at least 1, found \"{}\"", column,
                          text.substr(0, 80)));
@@ -213,19 +213,20 @@ class RowReader {
   const std::string& source_;
   Diagnostics* warnings_;
   int line_ = 1;
-  std::vector<std::string_view> columns_;  // empty: unknown
+  std::vector<std::string_view> columns_;  // empty name: an unknown column
   std::set<std::string> ids_;
 };
 
 std::string head(const MeasuredRow& row) { return row.group.substr(0, row.group.find('/')); }
 
-// The publication without the place in it.
+// Returns the publication of a row without the place in it.
 std::string document(const MeasuredRow& row) { return row.source.substr(0, row.source.find(" [")); }
 
-// Rows of one document, or of groups whose names begin alike, are one family: leaving out the one
-// and tuning on the other would be no test. Its name is the shortest of them, then the first.
+// Rows of one document, or of groups whose names begin alike, form one family: leaving out one of
+// them and tuning on another would be no test. The family's name is the shortest of theirs, of
+// equal lengths the first.
 void name_families(std::vector<MeasuredRow>& rows) {
-  std::map<std::string, std::string> parent;  // of heads and documents
+  std::map<std::string, std::string> parent;  // by group head and document
   const auto root = [&](std::string name) {
     while (parent.at(name) != name) name = parent.at(name);
     return name;
@@ -233,7 +234,7 @@ void name_families(std::vector<MeasuredRow>& rows) {
   const auto before = [](const std::string& a, const std::string& b) {
     return std::pair(a.size(), a) < std::pair(b.size(), b);
   };
-  std::map<std::string, std::string> first_of;  // a head of each document
+  std::map<std::string, std::string> first_of;  // one group head of each document
   for (const MeasuredRow& row : rows) parent.try_emplace(head(row), head(row));
   for (const MeasuredRow& row : rows) {
     if (row.source.empty()) continue;

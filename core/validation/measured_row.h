@@ -1,5 +1,6 @@
-// A MeasuredRow is one published (or a user's own) measurement of a training run, as a CSV file
-// states it: empty = the source does not say. The columns are those of assets/validation/README.md.
+// A MeasuredRow is one measurement of a training run, published or a user's own, as a CSV file
+// states it; an empty field means that the source does not say. The columns are those of
+// assets/validation/README.md.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,16 @@
 namespace trainyard {
 
 enum class Trust : std::uint8_t {
-  A,  // clear provenance, consistent with itself
+  A,  // clear provenance, consistent in itself
   B,  // some settings missing
-  C,  // contradicts itself, is very noisy or suspect: shown, never tuned on
+  C,  // contradicts itself, is very noisy or suspect: shown, but never used for tuning
 };
 
 struct MeasuredRow {
-  int line = 0;  // of the file, the header is 1
+  int line = 0;  // line of the file; the header is line 1
   std::string id, group;
   std::string source;         // in full
-  std::string source_family;  // "foundry", "vtrain-m": what --cross leaves out as one
+  std::string source_family;  // "foundry", "vtrain-m": the unit that --cross leaves out
   std::string framework, model_family, gpu, precision, recompute, flash_attention, schedule, zero,
       sequence_parallel, intra_link, inter_link, offload, notes, also, flops_def;
   std::optional<std::int64_t> layers, hidden, heads, kv_heads, ffn, vocab, sequence, experts, top_k,
@@ -30,13 +31,14 @@ struct MeasuredRow {
   std::optional<double> parameters_billion;
   std::string metric;                                             // "step_s", "mem_gb" ...
   double value = 0;                                               // in the metric's own unit
-  std::optional<double> tokens_per_second_per_gpu, step_seconds;  // derived, where the row allows
+  std::optional<double> tokens_per_second_per_gpu, step_seconds;  // derived where the row allows
   Trust trust = Trust::A;
-  std::string suspect;  // why it contradicts its neighbours; empty = clean
+  std::string suspect;  // why it contradicts its neighbours; empty = it does not
 };
 
-/// Header required, any order of columns, unknown columns ignored with a warning in `warnings`.
-/// Throws Error{InvalidInput} at "SOURCE:LINE" with column, what was expected and what was found.
+/// The header is required, columns may be in any order, and unknown columns are ignored with a
+/// warning in `warnings`. Throws Error{InvalidInput} at "SOURCE:LINE" with the column, what was
+/// expected and what was found.
 std::vector<MeasuredRow> read_rows(std::string_view csv, const std::string& source,
                                    Diagnostics* warnings = nullptr);
 

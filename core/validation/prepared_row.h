@@ -1,5 +1,6 @@
-// A measured row made ready to be predicted: the workload it describes, what was measured, and what
-// was assumed where the row is silent; or the reason why it cannot be.
+// A PreparedRow is a measured row that is ready to be predicted: the workload that it describes,
+// what was measured, and what was assumed where the row does not say. A SkippedRow has the reason
+// why that is impossible.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace trainyard {
 
-/// A setting that the row does not state: what was taken, and why.
+/// An Assumption is a setting that the row does not state: the value taken for it, and why.
 struct Assumption {
   std::string setting;  // key of --set: "micro-batch"
   std::string taken;    // "1"
@@ -20,16 +21,16 @@ struct Assumption {
 
 enum class RowMetric : std::uint8_t { StepTime, LayerTime, Memory, MemoryTotal };
 
-/// A row that can be predicted.
+/// A PreparedRow can be predicted.
 struct PreparedRow {
   MeasuredRow row;
   Workload workload;
   RowMetric metric = RowMetric::StepTime;
-  double measured = 0;  // seconds of a step (of a layer's forward and backward); bytes
+  double measured = 0;  // seconds of a step (or of a layer's forward and backward); or bytes
   std::vector<Assumption> assumptions;
-  bool routed = false;                      // experts
-  bool tunable = true;                      // trust A or B and clean
-  std::vector<std::string> blanks() const;  // settings of `assumptions` that matter
+  bool routed = false;                      // has routed experts
+  bool tunable = true;                      // has trust A or B and is not suspect
+  std::vector<std::string> blanks() const;  // settings of `assumptions` that are important
 };
 struct SkippedRow {
   MeasuredRow row;

@@ -1,5 +1,5 @@
-// A ParameterProfile is the parameters of the cost model as somebody's own rows move them: what
-// `trainyard calibrate --rows` keeps and --calibration reads.
+// A ParameterProfile is the parameters of the cost model fitted to a user's own rows: what
+// `trainyard calibrate --rows` writes and --calibration reads.
 #pragma once
 
 #include <array>
@@ -10,7 +10,8 @@
 
 namespace trainyard {
 
-/// Of the rows that a profile was fitted to: shares of |predicted / measured - 1|, groups equal.
+/// The residual on the rows to which a profile was fitted: shares of |predicted / measured - 1|,
+/// groups weighted equally.
 struct ProfileResidual {
   double median = 0, p90 = 0, worst = 0;
   friend bool operator==(const ProfileResidual&, const ProfileResidual&) = default;
@@ -19,8 +20,9 @@ struct ProfileResidual {
 struct ParameterProfile {
   std::string rows;  // provenance: "runs.csv: 12 rows in 3 groups"
   Parameters parameters, shipped;
-  std::array<double, kParameters> determined = all_open();  // posterior over prior spread, (0, 1]
-  ProfileResidual before, after;                            // with shipped, with fitted values
+  std::array<double, kParameters> determined = all_open();  // posterior over prior spread, in (0,
+                                                            // 1]
+  ProfileResidual before, after;  // residual with shipped and with fitted values
   std::vector<std::string> notes;
   friend bool operator==(const ParameterProfile&, const ParameterProfile&) = default;
 
@@ -32,7 +34,7 @@ struct ParameterProfile {
   }
 };
 
-/// The parameters that the rows moved, the farthest in proportion first.
+/// Returns the parameters that the rows changed, the largest relative change first.
 std::vector<const ParameterInfo*> moved_parameters(const ParameterProfile&);
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
-// Blanks of a row that other rows of its source fill: whoever measured one run of a model measured
-// the others on the same model.
+// This file fills blanks of a row from other rows of its source: runs of a model in one source all
+// used the same model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace {
 
 using Value = std::optional<std::int64_t> MeasuredRow::*;
 
-// How often each value was stated, by what the rows have in common.
+// Counts how often each value was stated, by what the rows have in common.
 template <class Key>
 using Counts = std::map<Key, std::map<std::int64_t, int>>;
 
-// The most frequent, the least of equals.
+// Returns the most frequent value, the least of equally frequent ones.
 std::int64_t commonest(const std::map<std::int64_t, int>& counts) {
   return std::max_element(counts.begin(), counts.end(),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
@@ -52,14 +52,14 @@ std::vector<FilledRow> fill_blanks(const std::vector<MeasuredRow>& rows) {
   for (const MeasuredRow& row : rows) filled.push_back({row, {}});
   if (filled.empty()) return filled;
   std::vector<FilledRow> copy;
-  // A row without hidden size has nothing in common with another.
+  // A row without a hidden size cannot be compared with others.
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < filled.size(); ++i)
     if (filled[i].row.hidden) copy.push_back(filled[i]), places.push_back(i);
   if (copy.empty()) return filled;
   fill(copy, &MeasuredRow::heads, shape_key, "heads",
        "not stated; what the source has most often at this hidden size");
-  for (FilledRow& r : copy)  // one stage has no chunks, and 1 is stated by no other row
+  for (FilledRow& r : copy)  // with one stage there are no chunks, and no row states 1
     if (r.row.pp.value_or(1) == 1 && !r.row.vpp) r.row.vpp = 1;
   fill(copy, &MeasuredRow::vpp, run_key, "virtual-stages",
        "not stated; what the source has for the same model, degrees and schedule");

@@ -1,5 +1,6 @@
-// The cluster that a row ran on: its accelerator by the names publications use, and the network of
-// a node, which sources state per node, per device or not at all.
+// This file determines the cluster on which a row ran: its accelerator from the names that
+// publications use, and the network of a node, which sources state per node, per device or not at
+// all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,12 +14,12 @@ namespace trainyard {
 namespace {
 
 struct Accelerator {
-  std::string_view word;  // that the row's gpu begins with, in row_word()'s form
+  std::string_view word;  // beginning of the row's gpu, in the form of row_word()
   std::string_view device;
-  std::string_view assumed = {};  // what the name leaves open
+  std::string_view assumed = {};  // what the name does not state
 };
 
-// The longer word first where one begins with the other.
+// The longer word comes first where one begins with the other.
 constexpr Accelerator kAccelerators[] = {
     {"a100-80", "a100-sxm-80"},
     {"a100-40", "a100-sxm-40"},
@@ -71,9 +72,10 @@ constexpr Accelerator kAccelerators[] = {
     {"gaudi3", "gaudi3"},
 };
 
-// Machines whose network is public knowledge: gigabytes a second of a node, each way.
+// A Machine has a network that is public knowledge, in gigabytes per second of a node in each
+// direction.
 struct Machine {
-  std::string_view phrase;  // in the row's notes, framework or source
+  std::string_view phrase;  // appears in the row's notes, framework or source
   std::string_view accelerator;
   double node = 0;
   std::string_view why;
@@ -95,7 +97,7 @@ const Device& row_device(const MeasuredRow& row, std::vector<Assumption>& assump
   const std::string word = row_word(row.gpu);
   for (const Accelerator& a : kAccelerators) {
     if (!word.starts_with(a.word)) continue;
-    // Superchips stand alone or four to a node, which are joined directly.
+    // Superchips are used alone or as four directly joined ones per node.
     const bool four = a.device == "gh200-96" && row.gpus_per_node.value_or(1) > 1;
     const std::string id = std::string(a.device) + (four ? "-quad" : "");
     if (!a.assumed.empty())
@@ -107,8 +109,8 @@ const Device& row_device(const MeasuredRow& row, std::vector<Assumption>& assump
   throw Error(Error::Kind::Unsupported, "an accelerator that the catalogue does not have");
 }
 
-// "RDMA 400 Gb/s per GPU", "8x HDR 200 Gb/s per node", "HDR IB 8x200Gb/s per node": the rate and
-// how often it is there.
+// A LinkText is read from "RDMA 400 Gb/s per GPU", "8x HDR 200 Gb/s per node", "HDR IB 8x200Gb/s
+// per node": the rate and the number of links.
 struct LinkText {
   double gigabits = 0;
   double times = 1;
@@ -140,7 +142,7 @@ std::optional<LinkText> link_text(std::string_view text) {
   return link;
 }
 
-// Bytes a second of a node's network, each way.
+// Returns bytes per second of a node's network in each direction.
 std::optional<double> node_network(const MeasuredRow& row, std::int64_t per_node,
                                    std::vector<Assumption>& assumptions) {
   if (const auto link = link_text(row.inter_link)) {
@@ -169,7 +171,7 @@ std::int64_t node_size(const MeasuredRow& row, const Device& device, std::int64_
   if (row.gpus_per_node) return count;
   if (count <= device.scale_up_domain) return count;
   std::int64_t size = device.scale_up_domain;
-  if (size > 16)  // racks: the largest part of one that divides the devices
+  if (size > 16)  // for racks: the largest part that divides the devices
     while (size > 1 && count % size != 0) --size;
   if (size <= 1) size = std::min<std::int64_t>(8, count);
   assumptions.push_back({"per-node", std::to_string(size), "not stated; the device's usual"});

@@ -1,6 +1,6 @@
-// Settings that a source leaves open and its memory figures give away: unfused attention keeps its
-// scores, 32 bits are twice 16, and recomputation keeps next to nothing. One answer a source, from
-// all its figures, so that no row is fitted by itself.
+// This file infers settings that a source leaves open from its memory figures: unfused attention
+// keeps its scores, 32 bits are twice 16, and recomputation keeps next to nothing. There is one
+// answer per source, from all its figures, so that no row is fitted on its own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,13 +13,14 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kFigures = 24;  // of a source; more say nothing new
-constexpr double kClear = 0.1;        // of a median log error: by how much an answer must be better
+constexpr std::size_t kFigures = 24;  // most figures of a source that are used
+constexpr double kClear = 0.1;  // by how much an answer must be better, as difference of median log
+                                // errors
 
 struct InferredSetting {
   std::string_view name;  // key of --set
   std::string MeasuredRow::* column;
-  std::string_view value;  // as a row writes it
+  std::string_view value;  // the value as a row writes it
 };
 constexpr InferredSetting kSettings[] = {
     {"precision", &MeasuredRow::precision, "tf32"},
@@ -28,7 +29,8 @@ constexpr InferredSetting kSettings[] = {
     {"recompute", &MeasuredRow::recompute, "full"},
 };
 
-// The same run with its memory as what was measured; nothing where the row does not state it.
+// Returns the same run with its memory as the measured value; nothing where the row does not state
+// it.
 std::optional<MeasuredRow> memory_of(const MeasuredRow& row) {
   if (row.metric == "mem_gb") return row;
   MeasuredRow memory = row;
@@ -53,7 +55,7 @@ bool leaves_open(const MeasuredRow& row) {
                      [&](const InferredSetting& s) { return (row.*s.column).empty(); });
 }
 
-// Nothing where one of the rows cannot be predicted so.
+// Returns nothing where one of the rows cannot be predicted with these settings.
 std::optional<double> median_error(const std::vector<FilledRow>& rows) {
   std::vector<double> errors;
   for (const FilledRow& row : rows) {
@@ -71,13 +73,14 @@ void take(std::vector<FilledRow>& rows, const InferredSetting& setting) {
     if ((row.row.*setting.column).empty()) row.row.*setting.column = setting.value;
 }
 
-// Of the figures of one source: the settings that explain them clearly better, one after the other.
+// An Answer has the settings that clearly improve the prediction of one source's figures, found one
+// after the other.
 struct Answer {
   std::vector<const InferredSetting*> settings;
   double before = 0, after = 0;
 };
 Answer answer(std::vector<FilledRow> rows) {
-  // Rows that cannot be predicted at all say nothing.
+  // Rows that cannot be predicted at all are left out.
   std::erase_if(rows, [](const FilledRow& row) {
     return std::holds_alternative<SkippedRow>(prepare_filled(row));
   });

@@ -1,4 +1,4 @@
-// What a row measured, as seconds of a step or bytes of a device.
+// This file converts what a row measured to seconds of a step or bytes of a device.
 #include <fmt/format.h>
 
 #include "core/validation/row_parts.h"
@@ -8,7 +8,7 @@ namespace {
 
 [[noreturn]] void skip(const std::string& reason) { throw Error(Error::Kind::Unsupported, reason); }
 
-// Seconds of a step when a device works through so many tokens a second.
+// Returns the seconds of a step in which a device processes that many tokens per second.
 double step_of_tokens(const Scenario& s, double tokens_per_second_per_device) {
   const Batch& batch = s.plan.batch;
   return static_cast<double>(batch.global) * static_cast<double>(batch.sequence) /
@@ -38,8 +38,8 @@ double step_of_metric(const MeasuredRow& row, const Scenario& s) {
   skip(fmt::format("a metric that is not predicted: {}", row.metric));
 }
 
-// PyTorch's counters and nvidia-smi divide by 2^30 whatever unit a table's head then says: an
-// "80 GB" device is full at 80 of these.
+// PyTorch's counters and nvidia-smi divide by 2^30 whatever unit a table's head states: an "80 GB"
+// device is full at 80 of these.
 constexpr double kGigabyte = 1024.0 * 1024 * 1024;
 
 }  // namespace
@@ -52,7 +52,7 @@ std::optional<FlopsDefinition> read_flops_definition(std::string_view sentence) 
     std::string_view phrase;
     FlopsDefinition definition;
   };
-  // The more particular first.
+  // More specific phrases come first.
   constexpr Phrase kPhrases[] = {
       {"96*B*s*l*h^2", D::HardwareFull},
       {"8*N*tokens", D::HardwareParameters},

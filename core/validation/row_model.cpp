@@ -1,5 +1,5 @@
-// The model that a row trained: its columns, and where they are blank the published shape of the
-// model it names.
+// This file makes the model that a row trained: from its columns, and where they are blank from the
+// published shape of the model that it names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,15 +13,17 @@
 namespace trainyard {
 namespace {
 
-// Shapes that their authors published and the zoo does not have; a column of the row goes before.
+// These are shapes that their authors published and that are not in the zoo; a column of the row
+// takes precedence.
 struct Published {
-  std::string_view word;    // that the row's model begins with, as model_word() writes both
-  std::string_view family;  // of transformer_families()
+  std::string_view word;    // beginning of the row's model, with both in the form of model_word()
+  std::string_view family;  // a name of transformer_families()
   std::int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
   ExpertsSpec experts = {};
   LatentSpec latent = {};
-  std::int64_t half_window = 0;  // every second layer sees only so many tokens
-  bool half_routed = false;      // every second layer has no experts, the first of them
+  std::int64_t half_window = 0;  // every second layer attends to only this many tokens; 0 = all
+                                 // layers attend to all
+  bool half_routed = false;      // every second layer has no experts, starting with the first
 };
 
 constexpr Published kPublished[] = {
@@ -95,7 +97,7 @@ constexpr Published kPublished[] = {
     {"bert-large", "bert", 24, 1024, 16, 16, 64, 4096, 30528},
 };
 
-// What no transformer of these families is.
+// These are models that no transformer of these families can express.
 struct Other {
   std::string_view phrase, reason;
 };
@@ -119,8 +121,8 @@ constexpr Other kOthers[] = {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// A name as all its writers have it: lower case, and no punctuation but a dash between numbers,
-// so that 3.1 and 8B do not run into 318B.
+// Returns a name in a form that is equal for all spellings: lower case and no punctuation but a
+// dash between numbers, so that 3.1 and 8B do not become 318B.
 std::string model_word(std::string_view name) {
   std::string word;
   bool parted = false;
@@ -133,7 +135,7 @@ std::string model_word(std::string_view name) {
   return word;
 }
 
-// What sources call a model of the zoo.
+// A Spelling is a source's name for a model of the zoo.
 struct Spelling {
   std::string_view word, name;
 };
@@ -160,7 +162,7 @@ const std::vector<Published>& all_published() {
         list.push_back(published_in_zoo(word, entry));
     };
     for (const Spelling& s : kSpellings) add(s.word, *find_in_zoo(s.name));
-    // "GPT2-like 7.5B" is of the family, not the model that bears its name.
+    // "GPT2-like 7.5B" means the family and not the model of that name.
     for (const ZooEntry& entry : zoo())
       if (entry.name != entry.family) add(entry.name, entry);
     return list;
@@ -168,8 +170,8 @@ const std::vector<Published>& all_published() {
   return all;
 }
 
-// The one with the longest word that the row's model begins with. A shape of another width is
-// another model, whatever it is called after: a "DeepSeek-V3 of 16B" is none of 671B with some
+// Returns the shape with the longest word with which the row's model begins. A shape of another
+// width is another model, whatever its name: a "DeepSeek-V3 of 16B" is not the 671B model with some
 // columns changed.
 const Published* published(const MeasuredRow& row) {
   const std::string name = model_word(row.model_family);
@@ -202,7 +204,7 @@ std::string_view base_family(const MeasuredRow& row, const Published* known) {
   return "gpt2";
 }
 
-// Megatron pads vocabularies to a multiple of 128 for every tensor rank.
+// Megatron pads vocabularies to a multiple of 128 times the tensor ranks.
 std::int64_t padded(std::int64_t vocab, const MeasuredRow& row) {
   if (!mentions(row.framework, "megatron") && !mentions(row.framework, "nemo")) return vocab;
   const std::int64_t unit = 128 * row.tp.value_or(1);
@@ -224,7 +226,8 @@ std::int64_t vocabulary(const MeasuredRow& row, std::string_view family, const P
 
 std::int64_t parameters_of(const TransformerSpec& spec) { return parameters(build_decoder(spec)); }
 
-// Layers that the stated size leaves beside the embedding, as the multiple of the stages nearest.
+// Returns the number of layers that the stated size leaves beside the embedding, as the nearest
+// multiple of the stages.
 std::int64_t layers_of_size(const MeasuredRow& row, const TransformerSpec& spec,
                             std::vector<Assumption>& assumptions) {
   if (!row.parameters_billion) throw Error(Error::Kind::Unsupported, "states no layers");
@@ -242,8 +245,8 @@ std::int64_t layers_of_size(const MeasuredRow& row, const TransformerSpec& spec,
   return layers;
 }
 
-// Whether head and embedding are one table decides some percent of a small model: what reproduces
-// the stated size, where one of the two does and the other does not.
+// Whether head and embedding share a table changes the size of a small model by some percent, so it
+// is inferred from the stated size where only one of the two reproduces that.
 bool tied(const MeasuredRow& row, TransformerSpec spec) {
   if (!row.parameters_billion || spec.experts.count > 0) return spec.tied;
   const double stated = *row.parameters_billion * 1e9;
@@ -276,8 +279,8 @@ void set_experts(TransformerSpec& spec, const MeasuredRow& row, const Published*
   if (experts.count == 0) return;
   if (experts.top_k == 0)
     throw Error(Error::Kind::Unsupported, "routed experts without how many a token meets");
-  // Mixtral's layers are all routed, so that its one width is that of an expert. Elsewhere a row's
-  // width may be that of the layers, shared experts or leading dense layers beside it.
+  // All layers of Mixtral are routed, so its only width is that of an expert. Elsewhere a row's
+  // width may be that of the layers, with shared experts or leading dense layers besides.
   if (row.expert_ffn)
     experts.ffn = *row.expert_ffn;
   else if (experts.ffn == 0 && spec.family == "mixtral")
@@ -292,7 +295,7 @@ TransformerSpec spec_of(const MeasuredRow& row, std::vector<Assumption>& assumpt
   const std::string_view family = base_family(row, known);
   TransformerSpec spec = family_spec(family);
   const bool maxtext = mentions(row.framework, "maxtext") && known != nullptr;
-  // The frameworks' own GPTs: no dropout while throughput is measured, none of Llama's gates.
+  // The frameworks' own GPTs have no dropout while throughput is measured and no gates as in Llama.
   if (mentions(row.model_family, "mpt")) spec.dropout = spec.attention_dropout = false;
   if (maxtext && known->family == "maxtext") spec.activation = Activation::Relu, spec.tied = true;
   spec.name = row.id;
@@ -304,7 +307,7 @@ TransformerSpec spec_of(const MeasuredRow& row, std::vector<Assumption>& assumpt
   if (spec.hidden == 0) throw Error(Error::Kind::Unsupported, "states no hidden size");
   spec.heads = take(row.heads, known != nullptr ? known->heads : 0);
   if (spec.heads == 0) spec.heads = heads_of(row, spec.hidden, assumptions);
-  // Width and groups of published heads hold for the published heads only.
+  // The width and groups of published heads apply only with the published number of heads.
   const bool same_heads = known != nullptr && spec.heads == known->heads;
   spec.kv_heads = take(row.kv_heads, same_heads ? known->kv_heads : 0);
   if (same_heads) spec.head_dim = known->head_dim;
@@ -333,8 +336,8 @@ TransformerSpec spec_of(const MeasuredRow& row, std::vector<Assumption>& assumpt
   return spec;
 }
 
-// Half of the layers see a window only. They stand first: where they stand moves nothing but the
-// balance of stages.
+// Half of the layers have a sliding window. They are put first, because their position affects only
+// the balance of stages.
 Model with_windows(TransformerSpec spec, std::int64_t window) {
   const std::int64_t layers = spec.layers;
   spec.layers = (layers + 1) / 2;
@@ -352,7 +355,7 @@ Model with_windows(TransformerSpec spec, std::int64_t window) {
   return model;
 }
 
-// Layers without experts and with, by turns.
+// Makes layers without and with experts alternate.
 Model with_every_second_routed(TransformerSpec spec) {
   const std::int64_t layers = spec.layers;
   spec.layers = 1;
@@ -372,7 +375,7 @@ Model with_every_second_routed(TransformerSpec spec) {
   return model;
 }
 
-constexpr std::int64_t kMaskedPercent = 15;  // of positions, that BERT predicts (Devlin et al.
+constexpr std::int64_t kMaskedPercent = 15;  // share of positions that BERT predicts (Devlin et al.
                                              // 2019)
 
 Model model_of(const MeasuredRow& row, std::vector<Assumption>& assumptions) {
@@ -386,7 +389,7 @@ Model model_of(const MeasuredRow& row, std::vector<Assumption>& assumptions) {
   Model model = known != nullptr && known->half_window > 0 ? with_windows(spec, known->half_window)
                 : known != nullptr && known->half_routed   ? with_every_second_routed(spec)
                                                            : build_decoder(spec);
-  // One layer was timed, without embedding and head.
+  // A single layer was timed, without embedding and head.
   if (row.metric == "layer_fwd_bwd_ms")
     std::erase_if(model.blocks, [](const Block& b) { return !b.layer; });
   return model;

@@ -1,5 +1,5 @@
-// How a row was trained: its columns in the words of a plan, and for each that is blank what its
-// framework does when it is not told, or the commonest choice, as an assumption.
+// This file makes the plan with which a row was trained: its columns as settings, and for each
+// blank the framework's default or the most common choice, as an assumption.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ class PlanWriter {
     expert_tensor();
   }
 
-  // The column, or the words of the notes, or what alone makes the degrees divide.
+  // Takes the column, the words of the notes, or else the only value for which the degrees divide.
   void expert_tensor() {
     Mesh& mesh = plan_.mesh;
     if (row_.etp) {
@@ -129,7 +129,7 @@ class PlanWriter {
     return std::max(2, chunks);
   }
 
-  // Sailor's rows list layers with embedding and head as layers of their own.
+  // Sailor's rows list layers with embedding and head counted as layers.
   std::vector<int> stated_split() const {
     constexpr std::string_view kKey = "layers_per_stage=[";
     const std::size_t at = row_.notes.find(kKey);
@@ -157,7 +157,7 @@ class PlanWriter {
       return split;
     }
     if (layers < count) throw Error(Error::Kind::Unsupported, "fewer layers than stages");
-    // The rest goes to the middle: the ends have embedding and head.
+    // The remaining layers go to the middle stages, because the ends also have embedding and head.
     std::fill(split.begin(), split.end(), layers / count);
     const int rest = layers % count, first = (count - rest) / 2;
     for (int s = first; s < first + rest; ++s) ++split[static_cast<std::size_t>(s)];
@@ -169,7 +169,7 @@ class PlanWriter {
     Batch& batch = plan_.batch;
     batch.sequence = row_.sequence.value_or(0);
     if (!row_.sequence) {
-      // torchtitan's presets of all its Llama 3 models.
+      // torchtitan's presets for all its Llama 3 models have this value.
       if (framework().name != "torchtitan")
         throw Error(Error::Kind::Unsupported, "states no sequence length");
       batch.sequence = 8192;
@@ -190,7 +190,7 @@ class PlanWriter {
     }
   }
 
-  // Sources that leave it out may say how many make up a step.
+  // Sources that leave it out may state how many microbatches make up a step.
   std::int64_t micro_batch_of_steps(std::int64_t dp) {
     for (const std::string_view key : {"microbatches", "grad_accum"})
       if (const auto count = stated(row_.also, key); count && *count >= 1 && row_.global_batch) {
@@ -224,8 +224,7 @@ class PlanWriter {
     throw Error(Error::Kind::Unsupported, "a number format that cannot be planned");
   }
 
-  // torchao casts again what it needs for backward, and gathers 8-bit weights where a tensor has
-  // one scale.
+  // torchao casts again in backward, and gathers 8-bit weights where a tensor has one scale.
   void eight_bit(bool blocks) {
     Params& params = choice(plan_, "fp8").params;
     const bool rows = mentions(row_.notes, "rowwise"), torch = framework().name == "torchtitan";
@@ -245,15 +244,15 @@ class PlanWriter {
 
   void sixteen_bit(std::string_view name) {
     Choice& chosen = choice(plan_, name);
-    // DeepSpeed adds gradients up in the format it computes in; so does what llm-foundry calls
-    // PURE.
+    // DeepSpeed accumulates gradients in the format of computation; so does the mode that
+    // llm-foundry calls PURE.
     const bool short_gradients =
         mentions(row_.framework, "deepspeed") || mentions(row_.notes, "mixed_precision=PURE");
     if ((name == "fp16" || name == "bf16") && short_gradients)
       chosen.params.set("gradient-dtype", std::string(name));
     if (name == "fp16" && !short_gradients)
       chosen.params.set("gradient-dtype", std::string("fp32"));
-    // NVIDIA's published recipes of these reduce gradients in 16 bit.
+    // NVIDIA's published recipes for these formats reduce gradients in 16 bit.
     const bool recipe = mentions(row_.framework, "Bridge") || mentions(row_.framework, "NeMo");
     if (recipe && find_choice(plan_, name) != nullptr && takes_short_gradients(name)) {
       chosen.params.set("gradient-dtype", std::string("bf16"));
@@ -295,8 +294,9 @@ class PlanWriter {
     Choice& chosen = choice(plan_, "zero");
     chosen.params.set("stage", stage);
     if (group > 0 && stage > 0 && ranks % group == 0) chosen.params.set("shard", group);
-    // Whoever calls it FSDP under a pipeline runs PyTorch's, whatever the rest is called; and so
-    // does a house of its own: the other known ones do not divide gradients under a pipeline.
+    // A row that names FSDP under a pipeline uses PyTorch's, whatever its framework is called, and
+    // so does a framework of the source's own: the other known ones do not divide gradients under a
+    // pipeline.
     const bool torch = mentions(word, "fsdp") || framework().name == "typical";
     if (stage >= 2 && plan_.mesh.pp > 1 && torch && !gathers_once_a_step(plan_)) {
       chosen.params.set("reduce", std::string("step"));
@@ -338,8 +338,9 @@ class PlanWriter {
     }
   }
 
-  // FSDP's selective checkpointing recomputes some layers whole; the FLOPs that the source counts
-  // with and without say how many, as a share: hardware over model FLOPs less one, of a third.
+  // FSDP's selective checkpointing recomputes some layers in full. The source's FLOPs with and
+  // without recomputation give their share: forward is a third of model FLOPs, so it is three times
+  // (hardware over model FLOPs less one).
   void blocks(const std::string& word, Choice& chosen) {
     double share = 0.5;
     const auto mfu = stated(row_.also, "mfu"), hfu = stated(row_.also, "hfu");
@@ -367,7 +368,7 @@ class PlanWriter {
     if (mentions(row_.notes, "async tp") || mentions(row_.notes, "asynctp") ||
         mentions(row_.notes, "tp, pp comm overlap on"))
       chosen.params.set("tensor", std::string("on"));
-    // All-reductions of backward alone; under sequence parallel its gathers and scatters.
+    // Only the all-reduces of backward overlap; under sequence parallel, its gathers and scatters.
     if (mentions(row_.notes, "overlapped with wgrad"))
       chosen.params.set("tensor", std::string(divides_sequence() ? "backward" : "on"));
   }

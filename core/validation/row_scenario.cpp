@@ -50,8 +50,9 @@ bool fits(const PreparedRow& row) {
 
 constexpr std::string_view kFastest = "not stated; the fastest that fits";
 
-// Whoever publishes a step time has tried which setting is best: of those that fit, the fastest.
-// Takes the row with one setting filled in where that is faster; false = it is no plan, or no fit.
+// Authors who publish a step time have usually chosen the best setting, so of those that fit the
+// fastest is taken. Replaces the row by one with the setting filled in where that is faster;
+// returns false where the plan is invalid or does not fit.
 bool try_setting(PreparedRow& best, const MeasuredRow& other, const std::vector<Assumption>& given,
                  const char* setting, std::int64_t taken) {
   const MeasuredRow row = best.row;
@@ -67,7 +68,7 @@ bool try_setting(PreparedRow& best, const MeasuredRow& other, const std::vector<
     best = std::move(tried);
     return true;
   } catch (const Error&) {
-    return false;  // does not divide the layers or the batch
+    return false;  // the value does not divide the layers or the batch
   }
 }
 

@@ -1,5 +1,5 @@
-// From a measured row to the scenario it describes, with every setting that the row leaves open
-// named and settled, so that a prediction can stand beside the measurement.
+// This file turns a measured row into the scenario that it describes, with every setting that the
+// row leaves open decided and listed, so that the prediction can be compared with the measurement.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,13 @@ struct RowSet {
   std::vector<PreparedRow> rows;  // in file order
   std::vector<SkippedRow> skipped;
 };
-/// Rows are prepared on several threads; the order is the file's. Blanks are inferred from other
-/// rows of the same run (its memory figure) where there are any.
+/// Rows are prepared on several threads; the order is that of the file. Blanks are inferred from
+/// other rows of the same run (its memory figure) where there are any.
 RowSet prepare_rows(const std::vector<MeasuredRow>&);
 
-/// In the unit of `measured`.
+/// Returns the prediction in the unit of `measured`.
 double predict(const PreparedRow&, const Parameters&);
-/// The same with everything it was made of.
+/// Returns the whole estimate from which the prediction is taken.
 StepEstimate predict_whole(const PreparedRow&, const Parameters&);
 
 }  // namespace trainyard

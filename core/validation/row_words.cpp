@@ -10,12 +10,12 @@ namespace {
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 struct FrameworkWord {
-  std::string_view phrase;  // of the row's framework
+  std::string_view phrase;  // appears in the row's framework
   std::string_view framework;
   std::string_view kernels = {}, attention = {};
 };
 
-// The longer phrase first where one holds the other.
+// The longer phrase comes first where one contains the other.
 constexpr FrameworkWord kFrameworkWords[] = {
     {"Sailor", "deepspeed"},
     {"Megatron-Bridge", "megatron-core"},
@@ -75,7 +75,7 @@ Software row_software(const MeasuredRow& row) {
       software.attention = w.attention;
       break;
     }
-  // torchtitan says for each run whether it was compiled.
+  // torchtitan states for each run whether it was compiled.
   if (software.framework == "torchtitan" && mentions(row.notes, "no compile"))
     software.kernels = "eager";
   if (mentions(row.flash_attention, "v2") || mentions(row.flash_attention, "flash-2"))

@@ -16,7 +16,7 @@ double weighted_quantile(std::span<const double> values, std::span<const double>
     total += weights[i];
   }
   std::sort(errors.begin(), errors.end());
-  // Sums of thirds and sevenths miss the whole by a little.
+  // The factor allows for rounding: sums of thirds and sevenths miss the whole slightly.
   const double enough = share * total * (1 - 1e-12);
   double sum = 0;
   for (const auto& [error, weight] : errors) {

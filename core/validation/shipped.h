@@ -1,4 +1,5 @@
-// The published measurements that ship with the program (assets/validation), as CSV.
+// This file gives access to the published measurements that ship with the program
+// (assets/validation), as CSV.
 #pragma once
 
 #include <string>
@@ -11,9 +12,9 @@ namespace trainyard {
 
 const std::string& shipped_rows();       // open.csv
 const std::string& shipped_suspects();   // suspects.csv: rows that contradict their neighbours
-const std::string& shipped_residuals();  // residuals.csv: how far off cross-validation was
+const std::string& shipped_residuals();  // residuals.csv: errors of cross-validation
 
-/// The shipped rows, suspects marked. Read once.
+/// Returns the shipped rows with suspects marked. They are parsed once.
 const std::vector<MeasuredRow>& published_rows();
 /// Marks the rows that suspects.csv names.
 void mark_suspects(std::vector<MeasuredRow>&);

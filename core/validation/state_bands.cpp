@@ -23,7 +23,7 @@ void state_time(Result& result, const Band& band) {
   result.step.low = scaled(before.value, 1 + band.low);
   result.step.high = scaled(before.value, 1 + band.high);
   result.step.basis = band.basis;
-  // Energy and money follow the step.
+  // Energy and money are proportional to the step.
   const auto ratio = [](Duration now, Duration then) {
     return then > Duration{} ? static_cast<double>(now.count()) / static_cast<double>(then.count())
                              : 1.0;
@@ -44,7 +44,7 @@ void state_memory(Result& result, const Band& band) {
   Verdict& verdict = result.verdict;
   Banded<Bytes> worst;
   for (StageMemory& stage : result.memory) {
-    // Rows publish what is reserved.
+    // Rows publish reserved memory.
     const Bytes held = std::max(stage.peak.value, stage.reserved);
     const Banded<Bytes> reserved{held, scaled(held, 1 + band.low), scaled(held, 1 + band.high),
                                  band.basis};
@@ -68,7 +68,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-// What rows of the kind did, by the table that ships.
+// Says how rows of the kind did, by the shipped table.
 std::string held_of(RowKind kind) {
   const KindCheck& check = validated_rows().check(kind);
   return fmt::format("{} of {} rows of {} ({} groups weighted equally{})", percent(check.held),
@@ -76,7 +76,7 @@ std::string held_of(RowKind kind) {
                      check.sources == 1 ? ", all of one source" : "");
 }
 
-// `memory`: whether peaks have a band as well.
+// `memory` says whether peaks have a band as well.
 std::string sentence(const Band& band, bool memory) {
   if (band.nearest.empty()) return "outside the range of measured runs: no row is near";
   std::string text = band.outside     ? "outside the range of measured runs"

@@ -9,11 +9,11 @@ namespace trainyard {
 namespace {
 
 struct Sign {
-  std::string_view part;  // of a name in lower case
+  std::string_view part;  // part of a name in lower case
   KernelFamily family;
 };
-// The first that a name holds decides: what a fused kernel is mostly is named before what it also
-// does.
+// The first sign in a name decides: the main work of a fused kernel comes before its secondary work
+// in this list.
 constexpr Sign kSigns[] = {
     {"nccl", KernelFamily::Communication},
     {"rccl", KernelFamily::Communication},
@@ -83,7 +83,7 @@ KernelFamily family_of_work(WorkKind kind) {
   return KernelFamily::Elementwise;
 }
 
-// "mlp.c_fc 3" of microbatch 3 is "mlp.c_fc".
+// Returns "mlp.c_fc" for "mlp.c_fc 3" of microbatch 3.
 std::string_view without_number(std::string_view name) {
   const std::size_t blank = name.rfind(' ');
   if (blank == std::string_view::npos || blank + 1 == name.size()) return name;
@@ -93,7 +93,7 @@ std::string_view without_number(std::string_view name) {
   return digits ? name.substr(0, blank) : name;
 }
 
-// Whether a point's name, "gate_proj, up_proj weight gradient", has the node among its own.
+// Returns whether a point's name, such as "gate_proj, up_proj weight gradient", contains the node.
 bool is_of_node(std::string_view point, std::string_view node) {
   for (std::size_t at = point.find(node); at != std::string_view::npos;
        at = point.find(node, at + 1)) {
@@ -105,7 +105,7 @@ bool is_of_node(std::string_view point, std::string_view node) {
   return false;
 }
 
-// A recording of a run of the plan itself calls its spans as the plan calls its nodes.
+// A recording of a run of the plan itself names its spans like the plan's nodes.
 std::optional<KernelFamily> family_of_node(std::string_view kernel, const Roofline& roofline) {
   const std::string_view node = without_number(kernel);
   if (node.empty()) return std::nullopt;
@@ -166,7 +166,7 @@ TraceMatch match_trace(const std::vector<RecordedKernel>& recorded, std::int64_t
   const auto of = [&](KernelFamily f) -> MatchedFamily& {
     return all[static_cast<std::size_t>(f)];
   };
-  std::vector<UnmatchedWork> planned;  // by node, with its family in `why`
+  std::vector<UnmatchedWork> planned;  // by node, with the family in `why`
   const auto plan = [&](KernelFamily family, const std::string& name, Duration time,
                         std::int64_t calls) {
     of(family).predicted += time / ranks;

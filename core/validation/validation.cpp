@@ -13,7 +13,7 @@ namespace {
 
 using Filter = std::function<bool(const PreparedRow&)>;
 
-// work(i) for each i, on several threads; what each writes is its own.
+// Calls work(i) for each i on several threads; each call must write only to its own places.
 void each(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stop{false};
@@ -40,7 +40,7 @@ std::vector<std::size_t> chosen(const RowSet& set, const Filter& filter) {
   return which;
 }
 
-// One weight a group, shared by its rows.
+// Returns weights by which each group counts 1 in total.
 std::vector<double> group_weights(const RowSet& set, const std::vector<std::size_t>& which) {
   std::map<std::string, int> sizes;
   for (const std::size_t i : which) ++sizes[set.rows[i].row.group];

@@ -1,4 +1,5 @@
-// Predictions held against measured rows: what `trainyard validate` prints and the gallery shows.
+// A Validation compares predictions with measured rows; `trainyard validate` prints it and the
+// gallery shows it.
 #pragma once
 
 #include <map>
@@ -15,18 +16,20 @@ struct RowVerdict {
   std::size_t row = 0;                      // index into RowSet::rows
   double predicted = 0, low = 0, high = 0;  // in the unit of `measured`
   double error = 0;                         // predicted / measured - 1
-  std::optional<double> cross_error;        // with its source left out
-  std::optional<double> calibrated_error;   // the same after three rows of its source
-  std::string explanation;  // of the worst: what it is made of, what would have to be true
+  std::optional<double> cross_error;        // error with its source left out of the fit
+  std::optional<double> calibrated_error;   // the same after calibration with three rows of its
+                                            // source
+  std::string explanation;  // for the worst rows: what the prediction consists of, and what would
+                            // have to be true
 };
 
-/// Of one metric, source or set; groups weighted equally.
+/// A Score is for one metric, source or set; groups are weighted equally.
 struct Score {
   std::string metric;  // "time", "memory"
   std::string name;    // "trust A and B, clean", "foundry"
   int rows = 0, groups = 0;
   double mean = 0, median = 0, p90 = 0, max = 0, inside_band = 0;  // shares
-  double bias = 0;  // of the mean logarithm of predicted over measured, as a share
+  double bias = 0;  // mean logarithm of predicted over measured, as a share
 };
 
 struct Validation {
@@ -34,43 +37,44 @@ struct Validation {
   std::vector<Score> by_metric, by_source;
   std::vector<Score> cross, calibrated;  // empty without --cross
   std::optional<double> kendall;         // mean over groups
-  double mean_half_width = 0;            // of the bands of rows that count, groups equal
-  // With `cross`: the same of predictions with the row's source left out.
+  double mean_half_width = 0;            // of the bands of rows that count, groups weighted equally
+  // With `cross`, these are the same figures for predictions without the row's source.
   std::optional<double> cross_kendall;
   double cross_half_width = 0;
   FitResult refit;
-  std::vector<ValidatedRow> residuals;  // as bands are drawn from
+  std::vector<ValidatedRow> residuals;  // rows from which bands are computed
 };
 
 struct ValidateOptions {
   bool cross = false;
   Parameters parameters{};
   int threads = 2;
-  int explained = 8;  // of the worst rows that count
+  int explained = 8;  // number of the worst counted rows that are explained
 };
-/// The same whatever the number of threads.
+/// The result does not depend on the number of threads.
 Validation validate(const RowSet&, const ValidateOptions&);
 
-/// Of rows by index into RowSet::rows and their relative errors. Which rows one score is of is the
-/// caller's.
+/// Scores the rows with these indices into RowSet::rows by their relative errors. The caller
+/// selects the rows.
 Score score_of(std::string metric, std::string name, const RowSet&, const std::vector<RowVerdict>&,
                const std::vector<std::size_t>& which);
-/// Scores of the usual sets of rows: by metric and kind, by source.
+/// Return the scores of the usual sets of rows: by metric and kind, and by source.
 std::vector<Score> metric_scores(const RowSet&, const std::vector<RowVerdict>&);
 std::vector<Score> source_scores(const RowSet&, const std::vector<RowVerdict>&);
 std::optional<double> mean_kendall(const RowSet&, const std::vector<RowVerdict>&);
-/// Of the bands of rows of a metric that count, as a share of the value, groups equal.
+/// Returns the mean half-width of the bands of a metric's rows that count, as a share of the value,
+/// groups weighted equally.
 double mean_half_width(const RowSet&, const std::vector<RowVerdict>&, std::string_view metric);
-/// Prediction, error and band of a row; the band leaves the row's own source out.
+/// Returns prediction, error and band of a row; the band is computed without the row's own source.
 RowVerdict verdict_of(const PreparedRow&, double predicted, const StepEstimate&,
                       const ValidatedRows&);
-/// Fills what `cross` promises.
+/// Fills the fields of Validation that ValidateOptions::cross adds.
 void add_cross(const RowSet&, const ValidateOptions&, Validation&);
-/// "time" or "memory".
+/// Returns "time" or "memory".
 std::string_view metric_name(RowMetric);
 
-/// In words: what the prediction is made of, and which one blank setting or named parameter would
-/// bring it to what was measured.
+/// Returns in words what the prediction consists of, and which single blank setting or named
+/// parameter would bring it to the measured value.
 std::string explain(const PreparedRow&, const Parameters&);
 
 }  // namespace trainyard

@@ -7,7 +7,8 @@
 namespace trainyard {
 namespace {
 
-// What bands are drawn from: rows that count, as the parameters without their source see them.
+// Returns the rows from which bands are computed: those that count, predicted with parameters
+// fitted without their source.
 std::vector<ValidatedRow> residuals_of(const RowSet& set, const CrossReport& report,
                                        const ValidateOptions& options) {
   std::vector<ValidatedRow> all(set.rows.size()), kept;

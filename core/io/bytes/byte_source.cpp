@@ -41,8 +41,8 @@ class PackedFile : public ByteSource {
     const char* words = gzerror(file_, &code);
     if (code == Z_ERRNO)
       throw Error(Error::Kind::Io, std::string("reading failed: ") + std::strerror(errno), {path_});
-    // What a packed file that was cut short still gives is read; the reader says that it ends
-    // early.
+    // What can be unpacked of a file that was cut short is read; the parser reports that the text
+    // ends early.
     if (got < 0 && code == Z_BUF_ERROR) return 0;
     if (got < 0)
       throw Error(Error::Kind::InvalidInput,

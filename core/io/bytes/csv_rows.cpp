@@ -17,7 +17,7 @@ bool ordinary(char c) { return c != ',' && c != '"' && c != '\n' && c != '\r'; }
 
 CsvRows::CsvRows(ByteSource& bytes, std::string source, const TraceImportOptions& options)
     : bytes_(bytes), source_(std::move(source)), options_(options), block_(kCsvBlock) {
-  // A byte order mark says nothing here.
+  // A byte order mark has no meaning in UTF-8 and is skipped.
   for (const char mark : {'\xEF', '\xBB', '\xBF'})
     if (more() && block_[at_] == mark) ++at_;
 }

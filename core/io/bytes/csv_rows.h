@@ -1,5 +1,5 @@
-// Rows of comma-separated values (RFC 4180: quotes around cells, doubled within them) from front to
-// back: a block of the file and one row are all that is held.
+// CsvRows reads rows of comma-separated values (RFC 4180: quotes around cells, doubled within them)
+// from front to back. It holds only a block of the file and one row.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,25 @@ namespace trainyard {
 
 class CsvRows {
  public:
-  /// No row has more; they bound what a file without line ends or with an open quote may take.
+  /// These limit the size of a row, and so the memory that a file without line ends or with an open
+  /// quote can take.
   static constexpr std::size_t kLongestRow = std::size_t{1} << 20;  // bytes
   static constexpr std::size_t kMostCells = 4096;
 
-  /// Both must outlive it. source: the file's name, for what is refused.
+  /// Source and options must outlive it. source is the file's name, for messages.
   CsvRows(ByteSource&, std::string source, const TraceImportOptions&);
 
-  /// Goes to the next row; false: there is none. Throws Error{InvalidInput} for a row that is too
-  /// long, Error{Cancelled} when stopped, and as the source does.
+  /// Goes to the next row; returns false where there is none. Throws Error{InvalidInput} for a row
+  /// that is too long, Error{Cancelled} when stopped, and whatever the source throws.
   bool next();
 
   std::size_t size() const { return ends_.size(); }
-  /// The i-th cell without its quotes, empty behind the last. Valid until the next row.
+  /// Returns the i-th cell without its quotes; empty after the last cell. The result is valid until
+  /// the next row.
   std::string_view operator[](std::size_t i) const;
   bool blank() const { return text_.empty() && ends_.size() <= 1; }
-  std::uint64_t line() const { return row_line_; }      // of its first cell, from 1
-  std::uint64_t offset() const { return row_offset_; }  // bytes before it, of the unpacked text
+  std::uint64_t line() const { return row_line_; }      // line of its first cell, from 1
+  std::uint64_t offset() const { return row_offset_; }  // bytes before it in the unpacked text
   std::uint64_t bytes_read() const { return before_ + at_; }
 
  private:
@@ -45,8 +47,8 @@ class CsvRows {
   std::size_t at_ = 0, block_end_ = 0;
   std::uint64_t before_ = 0;  // bytes before the block
   std::uint64_t line_ = 1, row_line_ = 1, row_offset_ = 0;
-  std::string text_;               // of all cells of the row
-  std::vector<std::size_t> ends_;  // of each in it
+  std::string text_;               // all cells of the row
+  std::vector<std::size_t> ends_;  // end of each cell in it
 };
 
 }  // namespace trainyard

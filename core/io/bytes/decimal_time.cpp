@@ -26,7 +26,7 @@ std::optional<std::int64_t> nanoseconds_of(std::string_view text, std::int64_t u
       if (!rounded) ns += place * (text[i] - '0');
     }
   }
-  if (i < text.size()) {  // an exponent
+  if (i < text.size()) {  // the number has an exponent
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) return {};

@@ -1,4 +1,4 @@
-// The first bytes of a file that may be far too large to be read whole.
+// This file reads the first bytes of a file that may be too large to be read whole.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace trainyard {
 
 struct FileHead {
-  std::string bytes;  // at most as many as were asked for
+  std::string bytes;  // at most as many as requested
   Bytes file{};       // of the whole file
 };
 

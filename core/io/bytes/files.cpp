@@ -53,7 +53,7 @@ std::string nearest_in_folder(const std::string& path) {
 
 namespace {
 
-// The file, opened, and its size; it is an ordinary one.
+// Opens the file, requires it to be an ordinary one, and sets its size.
 Descriptor opened(const std::string& path, Bytes& size) {
   if (path.find('\0') != std::string::npos)
     refuse("", "expected the path of a file, found one with a zero byte");
@@ -78,7 +78,7 @@ std::string read_bytes(const std::string& path, const Descriptor& file, std::int
     const ssize_t got = ::read(file.value, content.data() + done, content.size() - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(path, "reading");
-    if (got == 0) break;  // it shrank meanwhile: what is left is what there is
+    if (got == 0) break;  // the file shrank meanwhile; what was read is the content
     done += static_cast<std::size_t>(got);
   }
   content.resize(done);
@@ -103,7 +103,7 @@ FileHead read_file_head(const std::string& path, Bytes most) {
 
 namespace {
 
-// Takes a new file beside the path, fills it and puts it in the path's place.
+// Fills a new file beside the path and renames it over the path.
 void replace(const std::string& path, std::string_view content, const Descriptor& file,
              const std::string& beside) {
   const auto give_up = [&](const char* doing) {

@@ -1,5 +1,5 @@
-// Whole files, in and out. What goes wrong is said in a sentence; what is written replaces the old
-// file at once or not at all.
+// This file reads and writes whole files. Errors are sentences; writing replaces the old file at
+// once or not at all.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace trainyard {
 
-/// The file's bytes. Blocks. Throws Error{InvalidInput} when it does not exist (with the nearest
-/// name in its folder), is not an ordinary file, may not be read or has more bytes than limit;
-/// Error{Io} when reading fails on the way.
+/// Returns the file's bytes. Blocks. Throws Error{InvalidInput} when the file does not exist (with
+/// the nearest name in its folder), is not an ordinary file, may not be read or has more bytes than
+/// limit; Error{Io} when reading fails midway.
 std::string read_file(const std::string& path, Bytes limit = 256_MiB);
 
-/// Writes beside the file, flushes to the disk and renames over it. Blocks. Throws Error{Io}; the
-/// old file is then whole.
+/// Writes a file beside the target, flushes it to the disk and renames it over the target. Blocks.
+/// Throws Error{Io}, in which case the old file is unchanged.
 void write_file_atomically(const std::string& path, std::string_view content);
-/// The same through a file of that name, which is overwritten: for what is written again and again
-/// and may be killed meanwhile, so that it leaves one such file and not one for each time.
+/// Does the same through a file with the name `beside`, which is overwritten. This is for repeated
+/// writes that may be killed: they leave at most one such file, not one for each time.
 void write_file_through(const std::string& beside, const std::string& path,
                         std::string_view content);
 

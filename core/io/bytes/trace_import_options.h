@@ -1,4 +1,4 @@
-// What every reader of recorded traces is told beside the file.
+// This file has the options that every reader of recorded traces takes beside the file.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,22 @@
 
 namespace trainyard {
 
-/// A part of a recording by time since its first event, half-open; and what the extent of the whole
-/// (trace_extent.h) says of it.
+/// A TraceRange is a part of a recording, half-open, by time since its first event, together with
+/// what the extent of the whole recording (trace_extent.h) says of it.
 struct TraceRange {
   Instant from{}, to{};   // from < to
-  std::int64_t base = 0;  // ns by the trace's own clock, of the first event
-  Instant whole{};        // end of the last
+  std::int64_t base = 0;  // ns of the first event by the trace's own clock
+  Instant whole{};        // end of the last event
 };
 
 struct TraceImportOptions {
   std::stop_token stop = {};
-  /// Of the file, [0, 1], a few times for each megabyte and never after the call.
+  /// Receives the share of the file that is read, in [0, 1], a few times per megabyte and never
+  /// after the call.
   std::function<void(double)> progress = {};
-  /// Only spans that touch it are kept, whole; counters within it, with the values that they had
-  /// where it begins; steps that lie within it. All keep the times that they have in the whole.
+  /// If set, only spans that touch the range are kept (whole), counters within it (with their
+  /// values at its beginning), and steps that lie within it. All keep their times in the whole
+  /// recording.
   std::optional<TraceRange> range = {};
 };
 

@@ -61,7 +61,7 @@ class ArenaReader {
                 {fmt::format("{}:{}", source_, std::max(line_number_, 1))});
   }
 
-  // Empty lines at the end are none.
+  // Empty lines at the end of the text are ignored.
   bool next_line() {
     if (text_.find_first_not_of(" \t\r\n") == std::string_view::npos) return false;
     const std::size_t end = std::min(text_.find('\n'), text_.size());

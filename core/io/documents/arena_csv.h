@@ -1,6 +1,7 @@
-// The CSV in which MiniMalloc takes and gives problems of static memory allocation: a header, then
-// a row a buffer. Columns are id (or buffer, buffer_id), lower (or start, begin), upper (exclusive;
-// or end, which is inclusive), size and, where places are given, offset; in any order.
+// This file reads and writes the CSV that MiniMalloc uses for problems of static memory allocation:
+// a header, then one row per buffer. The columns, in any order, are id (or buffer, buffer_id),
+// lower (or start, begin), upper (exclusive; or end, which is inclusive), size and, for solutions,
+// offset.
 #pragma once
 
 #include <span>
@@ -14,18 +15,18 @@ namespace trainyard {
 
 struct ArenaCsv {
   std::vector<std::string> ids;
-  std::vector<Lifetime> lives;  // half-open, however the file says it
+  std::vector<Lifetime> lives;  // half-open, even where the file is inclusive
   std::vector<Bytes> offsets;   // as given, or empty
-  bool inclusive = false;       // its last column of time is "end"
+  bool inclusive = false;       // whether the file's end column is "end"
 };
 
-/// Throws Error{InvalidInput} with line, expected, found and the nearest name: an unknown, missing
-/// or doubled column, an id given twice, a number that is none or out of range, a life that ends
-/// before it begins, sizes that sum up to 2^62 or more. Columns of alignment, gaps and hint are
-/// known and not supported (they are refused, not ignored).
+/// Throws Error{InvalidInput} with line, expected, found and the nearest name for an unknown,
+/// missing or doubled column, an id given twice, a number that is malformed or out of range, a
+/// lifetime that ends before it begins, and sizes whose sum is 2^62 or more. The columns alignment,
+/// gaps and hint are known but not supported (they are refused, not ignored).
 ArenaCsv parse_arena_csv(std::string_view, const std::string& source);
 
-/// As MiniMalloc writes it, in the words of the file for time: its columns, then offset.
+/// Writes it as MiniMalloc does: the file's columns with their own names for time, then offset.
 std::string arena_csv(const ArenaCsv&, std::span<const Bytes> offsets);
 
 }  // namespace trainyard

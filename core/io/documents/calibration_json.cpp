@@ -16,7 +16,7 @@ constexpr std::string_view kOptimizer = "optimizer";
 const std::vector<std::string> kWorkKinds = {"product", "attention", "elementwise",
                                              "gather",  "loss",      "optimizer"};
 
-// Sizes that a kernel does not have are left out.
+// Sizes that a kernel does not have are left out of the document.
 Json product_json(const Work& work) {
   Json list = Json::list();
   for (const std::int64_t size : {work.count, work.m, work.n, work.k}) list.push(size);

@@ -1,5 +1,5 @@
-// What `calibrate` measured, as a document, trainyard/calibration@1. Kernels go by their names, so
-// that a file outlives the binary that wrote it.
+// This file reads and writes what `calibrate` measured as a document, trainyard/calibration@1.
+// Kernels are identified by name, so that a file remains valid with later builds of the program.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace trainyard {
 
-/// Canonical text; read_calibration gives an equal calibration back.
+/// Returns canonical text; read_calibration() returns an equal calibration.
 std::string write_calibration(const Calibration&);
-/// Throws Error{InvalidInput} at "SOURCE#/pointer" with the sentence.
+/// Throws Error{InvalidInput} at "SOURCE#/pointer".
 Calibration read_calibration(std::string_view text, const std::string& source);
 
 }  // namespace trainyard

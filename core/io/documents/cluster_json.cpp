@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kClusterSchema = "trainyard/cluster";
 
-// A document tells where its own numbers are from, or they are from the document.
+// The source of a number that the document gives without a source.
 constexpr const char* kGiven = "given in the cluster file";
 
 Json value_json(Bytes value) { return to_text(value); }
@@ -48,7 +48,8 @@ Sourced<T> read_sourced(const JsonCursor& at) {
   return number;
 }
 
-// The members of a Device and of an Efficiency, named once for reading and writing.
+// These visit the members of a Device and of an Efficiency, which are listed once for reading and
+// writing.
 template <class E, class Visit>
 void each_share(E& e, Visit&& visit) {
   visit("product", e.product);
@@ -107,8 +108,8 @@ Json efficiency_json(const Efficiency& efficiency) {
   return out;
 }
 
-// The catalogue's device that the rest may be left to. A price that it has and ours lacks could not
-// be taken back.
+// Returns the catalogue's device from which the rest may be taken; null where that device has a
+// price and ours has none, because a document cannot remove a price.
 const Device* base_of(const Device& device) {
   const Device* base = in_catalogue(device.id);
   const bool lacks =
@@ -116,7 +117,7 @@ const Device* base_of(const Device& device) {
   return lacks ? nullptr : base;
 }
 
-// What the base has is left to it, where there is one.
+// Members that are equal to the base's are left out, where there is a base.
 Json members_json(const Device& device, const Device* base) {
   const Device blank;
   const Device& from = base ? *base : blank;
@@ -219,8 +220,7 @@ void read_price(const JsonCursor& at, const char* key, std::optional<Sourced<dou
     member->refuse("expected US dollars an hour, at least 0");
 }
 
-// Without a base every number that a cost or a verdict needs must be there; the others have their
-// defaults.
+// Without a base every number that a cost or a verdict needs is required; the others have defaults.
 void read_numbers(const JsonCursor& at, bool required, Device& device) {
   each_text(device, [&](const char* key, std::string& text) {
     if (const auto member = at.find(key)) text = member->text();
@@ -235,7 +235,7 @@ void read_numbers(const JsonCursor& at, bool required, Device& device) {
   read_price(at, "price_high", device.price_high);
 }
 
-// What is refused without a place is refused here.
+// Adds the place to an error that has none.
 template <class F>
 auto placed(const JsonCursor& at, F&& make) {
   try {

@@ -1,5 +1,5 @@
-// Clusters as documents, trainyard/cluster@1: a device of the catalogue or one's own, how many, and
-// the levels of links.
+// This file reads and writes clusters as documents, trainyard/cluster@1: a device of the catalogue
+// or of the user, how many, and the levels of links.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace trainyard {
 
-/// Canonical text; read_cluster gives an equal cluster back. A device is its id where the catalogue
-/// has the very same; otherwise an object whose "base" names the catalogue's device that the
-/// members not given come from.
+/// Returns canonical text; read_cluster() returns an equal cluster. A device that is equal to one
+/// of the catalogue is written as its id, another as an object whose "base" names the catalogue's
+/// device from which the members not given are taken.
 std::string write_cluster(const Cluster&);
 Json to_json(const Cluster&);
-/// Written out, whatever the catalogue has.
+/// Writes out the device with all members, even if it is in the catalogue.
 Json to_json(const Device&);
 
-/// "levels" may be left out: the device's default cluster. A number may be plain ("80 GiB") or
-/// {"value", "source"}. Throws Error{InvalidInput} at "SOURCE#/pointer" with the sentence, unknown
-/// members and whatever check() finds too.
+/// Without "levels" the device's default cluster is taken. A number may be plain ("80 GiB") or
+/// {"value", "source"}. Throws Error{InvalidInput} at "SOURCE#/pointer", also for unknown members
+/// and for whatever check() finds.
 Cluster read_cluster(std::string_view text, const std::string& source);
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
-// A device as the document trainyard/device@1: every figure with its source, and every parameter
-// that predictions for the device read.
+// This file writes a device as the document trainyard/device@1: every figure with its source, and
+// every parameter that predictions for the device use.
 #pragma once
 
 #include <string>

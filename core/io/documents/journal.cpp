@@ -30,8 +30,9 @@ std::string journal_line(const JournalEntry& entry) {
 
 std::optional<JournalEnd> read_journal(std::string_view text) {
   std::optional<JournalEnd> end;
-  // From the back: the last valid line is the answer, those before it are only counted.
-  std::size_t stop = text.rfind('\n');  // what follows the last end of line was cut short
+  // Reading starts at the end: the last valid line is the answer, and the lines before it are only
+  // counted.
+  std::size_t stop = text.rfind('\n');  // what follows the last line end was cut short
   while (stop != std::string_view::npos) {
     const std::size_t before = stop == 0 ? std::string_view::npos : text.rfind('\n', stop - 1);
     const std::size_t start = before == std::string_view::npos ? 0 : before + 1;

@@ -1,7 +1,6 @@
-// The journal of a project: a line of JSON for every confirmed edit, so that what was edited is
-// still there when the program is not. A line holds the whole project (they are small): the last
-// whole line is all that recovery needs, and a line cut short by a crash costs nothing that was
-// confirmed.
+// The journal of a project has a line of JSON for every confirmed edit, so that edits survive a
+// crash of the program. Each line holds the whole project (projects are small). Recovery therefore
+// needs only the last whole line, and a line cut short by a crash loses no confirmed edit.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +13,22 @@
 namespace trainyard {
 
 struct JournalEntry {
-  std::string file;  // of the project; empty: it was never saved
-  std::string edit;  // what it is about: "llama-3-8b, plan A   TP 4"
-  Project project;   // after it
+  std::string file;  // the project's file; empty: it was never saved
+  std::string edit;  // description of the edit: "llama-3-8b, plan A   TP 4"
+  Project project;   // the project after the edit
   friend bool operator==(const JournalEntry&, const JournalEntry&) = default;
 };
 
-/// One line with its end. Equal entries give equal bytes.
+/// Returns one line with its line end. Equal entries give equal bytes.
 std::string journal_line(const JournalEntry&);
 
 struct JournalEnd {
   JournalEntry last;
   std::size_t entries = 0;
 };
-/// The last whole and valid entry of a journal's text and how many there are; none where there is
-/// none. Never throws: a journal is what a crash left, and lines that cannot be read are passed
-/// over.
+/// Returns the last whole and valid entry of a journal's text and the number of entries; nothing
+/// where there is none. Never throws: a crash may have damaged the journal, and lines that cannot
+/// be read are skipped.
 std::optional<JournalEnd> read_journal(std::string_view text);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// Prices that somebody measured, as one document: what a machine's kernels took
+// MeasuredPrices are prices that a user measured, as one document: times of a machine's kernels
 // (trainyard/calibration) or parameters fitted to rows (trainyard/profile).
 #pragma once
 
@@ -13,18 +13,18 @@ namespace trainyard {
 
 using MeasuredPrices = std::variant<Calibration, ParameterProfile>;
 
-/// Whichever the text says it is. Throws Error{InvalidInput} at "SOURCE#/pointer" with the
-/// sentence.
+/// Reads the kind that the text states. Throws Error{InvalidInput} at "SOURCE#/pointer".
 MeasuredPrices read_measured_prices(std::string_view text, const std::string& source);
-/// Canonical text; read_measured_prices gives equal prices back.
+/// Returns canonical text; read_measured_prices() returns equal prices.
 std::string write_measured_prices(const MeasuredPrices&);
-/// The document on one line (core/io/json/inline_document.h).
+/// Returns the document on one line (core/io/json/inline_document.h).
 std::string measured_prices_word(const MeasuredPrices&);
-/// What --calibration says: a file, or the document on one line. Throws Error{Io} or as above.
+/// Opens the value of --calibration: a file, or the document on one line. Throws Error{Io} or as
+/// above.
 MeasuredPrices open_measured_prices(const std::string& word);
-/// What was measured: the machine, or "runs.csv: 12 rows in 3 groups".
+/// Returns what was measured: the machine, or "runs.csv: 12 rows in 3 groups".
 const std::string& provenance(const MeasuredPrices&);
-/// "residual 2.1 % in the middle, 6.4 % at worst": of its own check.
+/// Returns the residual of its own check: "residual 2.1 % in the middle, 6.4 % at worst".
 std::string residual_words(const MeasuredPrices&);
 
 }  // namespace trainyard

@@ -15,8 +15,9 @@ constexpr std::int64_t kMostSize = std::int64_t{1} << 31;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 constexpr std::int64_t kMostLayers = 100'000;
 
-// Spellings by the order of the enumerators. Of axes, those that a file states: an expert's width
-// and the tokens at it are written as any product's, and the op that they belong to tells them.
+// These are the spellings in the order of the enumerators. Only axes that a file states are listed:
+// an expert's width and its tokens are written like those of any product, because the op already
+// implies them.
 const std::vector<std::string> kAxes = {"none",     "batch", "sequence", "sequence-region", "heads",
                                         "kv-heads", "ffn",   "vocab",    "experts"};
 const std::vector<std::string> kKinds = {"parameter", "activation", "statistic", "mask", "index"};
@@ -45,7 +46,7 @@ bool same_in_file(const Shape& a, const Shape& b) {
   });
 }
 
-// A dimension that is never divided is its size; any other says its axis.
+// A dimension that is never divided is written as its size; any other as an object with its axis.
 Json dim_json(const Dim& dim) {
   if (dim.axis == Axis::None && dim.units == 0) return Json(dim.size);
   Json object = Json::object().set("axis", axis_word(dim.axis));
@@ -147,8 +148,8 @@ Tensor read_graph_tensor(const JsonCursor& cursor) {
   return tensor;
 }
 
-// Reads one block's graph; names become ids, and each node's outputs are checked against what its
-// op makes.
+// GraphReader reads one block's graph: names become ids, and each node's outputs are checked
+// against what its op infers.
 class GraphReader {
  public:
   Graph read(const JsonCursor& block) {
@@ -171,7 +172,7 @@ class GraphReader {
  private:
   Graph graph_;
   std::map<std::string, TensorId> ids_;
-  std::vector<bool> ready_;  // by tensor: not an output of a node that is still to come
+  std::vector<bool> ready_;  // by tensor: not an output of a later node
 
   TensorId tensor(const JsonCursor& cursor) const {
     const std::string name = cursor.text();

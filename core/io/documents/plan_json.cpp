@@ -14,7 +14,7 @@
 namespace trainyard {
 namespace {
 
-// A plan of a million stages is not a plan; the limit keeps a hostile file from costing memory.
+// The limit keeps a hostile file from using much memory; no plan has that many stages.
 constexpr std::size_t kMostStages = 100'000;
 
 Json param(const ParamValue& value) {
@@ -48,7 +48,8 @@ Json choice_json(const Choice& choice) {
   return json;
 }
 
-// Reads members, and goes on after a wrong one, so that everything wrong is said at once.
+// PlanReader reads members and continues after a wrong one, so that all errors are reported at
+// once.
 class PlanReader {
  public:
   explicit PlanReader(Diagnostics& found) : found_(found) {}
@@ -69,7 +70,8 @@ class PlanReader {
     });
   }
 
-  /// Through the setting of that key, so that files and --set have the same ranges and words.
+  /// Reads a member through the setting of that key, so that files and --set have the same ranges
+  /// and words.
   void member(const JsonCursor& object, std::string_view key, Plan& plan,
               std::string_view set_key) {
     member(object, key, [&](const JsonCursor& at) {
@@ -97,7 +99,8 @@ ParamValue read_param(const ParamSpec& spec, const JsonCursor& at) {
     ParamValue operator()(std::int64_t) const { return at.integer(); }
     ParamValue operator()(double) const { return at.number(); }
     ParamValue operator()(const std::string&) const {
-      // A switch that has further words by now.
+      // A parameter that was a switch in older files and has further words now still accepts a
+      // boolean.
       const bool was_switch = std::count(spec.values.begin(), spec.values.end(), "on") > 0;
       if (was_switch && at.value().boolean() != nullptr) return at.boolean();
       return at.text();
@@ -137,7 +140,7 @@ void read_split(const JsonCursor& at, Plan& plan) {
     plan.split.layers.push_back(static_cast<int>(item.integer(0, 1'000'000)));
 }
 
-// A list of lines, the list's place standing for that of the text.
+// Reads a list of lines; errors are placed at the list.
 void read_order(const JsonCursor& at, Plan& plan) {
   plan.order = to_text(parse_order(joined_lines(at), at.place()));
 }

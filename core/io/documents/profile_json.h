@@ -1,5 +1,5 @@
-// Fitted parameters as a document, trainyard/profile@1. Parameters go by their names, each with the
-// value that shipped when it was fitted.
+// This file reads and writes fitted parameters as a document, trainyard/profile@1. Parameters are
+// identified by name, each with the value that shipped when it was fitted.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace trainyard {
 
-/// Canonical text; read_profile gives an equal profile back.
+/// Returns canonical text; read_profile() returns an equal profile.
 std::string write_profile(const ParameterProfile&);
-/// A parameter that is not in the document keeps the value that ships. Throws Error{InvalidInput}
-/// at "SOURCE#/pointer" with the sentence.
+/// A parameter that is not in the document keeps its shipped value. Throws Error{InvalidInput} at
+/// "SOURCE#/pointer".
 ParameterProfile read_profile(std::string_view text, const std::string& source);
 
 }  // namespace trainyard

@@ -13,7 +13,8 @@ namespace {
 
 constexpr const char* kSchema = "trainyard/project";
 constexpr std::size_t kMostPlans = 1000;
-constexpr std::int64_t kLastInstant = std::int64_t{1} << 53;  // as whole numbers of JSON go
+constexpr std::int64_t kLastInstant = std::int64_t{1} << 53;  // whole numbers up to this are exact
+                                                              // in JSON
 const std::vector<std::string> kProjectKeys = {"schema", "model",    "cluster", "calibration",
                                                "plans",  "notes",    "current", "perspective",
                                                "tab",    "automatic"};
@@ -66,19 +67,19 @@ ProjectPlan plan_of(const JsonCursor& cursor) {
   return plan;
 }
 
-// And those that are tabs now.
+// Returns the names of perspectives, including former ones that are tabs now.
 std::vector<std::string> perspective_names() {
   std::vector<std::string> names(kPerspectiveNames.begin(), kPerspectiveNames.end());
   names.insert(names.end(), {"published", "planner"});
   return names;
 }
 
-// A document of the project's own is an object in its file, whatever is elsewhere is text.
+// A document that the project contains is an object in its file; a name or path is a text.
 Json word_json(const std::string& word) {
   return is_inline_document(word) ? parse_json(word, "project") : Json(word);
 }
 
-// Checked whole and kept in its canonical form, so that equal documents are equal words.
+// A document is checked and kept in its canonical form, so that equal documents are equal words.
 std::string model_word(const JsonCursor& cursor) {
   if (!cursor.value().as_object()) return cursor.text();
   return inline_document(model_to_json(model_from_json(cursor.value(), cursor.place().text)));
@@ -90,7 +91,7 @@ std::string cluster_word(const JsonCursor& cursor) {
       to_json(read_cluster(write_json_line(cursor.value()), cursor.place().text)));
 }
 
-// A file beside the project would be another one tomorrow: what was accepted is kept whole.
+// Accepted prices are kept whole, because a file beside the project might change later.
 std::string calibration_word(const JsonCursor& cursor) {
   if (!cursor.value().as_object()) cursor.expected("a calibration or a profile as an object");
   return measured_prices_word(

@@ -15,7 +15,7 @@ bool known(const std::vector<std::string>& keys, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// The members that are not in the list, out of the object and into the other.
+// Moves the members that are not in the list out of the object and returns them.
 Json::Object split_unknown(Json& object, const std::vector<std::string>& keys) {
   Json::Object out;
   Json::Object* members = object.as_object();
@@ -27,13 +27,13 @@ Json::Object split_unknown(Json& object, const std::vector<std::string>& keys) {
   return out;
 }
 
-// Its plans, to be changed; null where there are none.
+// Returns a copy of the document's plans; empty where there are none.
 Json::List plans_of(const Json& document) {
   const Json* plans = document.find("plans");
   return plans == nullptr || plans->as_list() == nullptr ? Json::List{} : *plans->as_list();
 }
 
-// The version after "trainyard/project@", 0 where the text is no such name.
+// Returns the version after "trainyard/project@", 0 where the text has no such form.
 int project_version(const Json& document) {
   if (!has_schema(document, kProjectSchema)) return 0;
   const std::string name = *document.find("schema")->text();

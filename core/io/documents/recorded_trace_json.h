@@ -1,5 +1,5 @@
-// What is said of a recorded trace as documents: its defects, and the summary that
-// `trainyard trace --json` prints.
+// This file writes documents about a recorded trace: its defects, and the summary that `trainyard
+// trace --json` prints.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 namespace trainyard {
 
 Json to_json(const TraceDefect&);
-/// A trainyard/trace@1 document: what was recorded, its steps, and where the time of each process
-/// went within the range. from < to.
+/// Returns a trainyard/trace@1 document: what was recorded, its steps, and where the time of each
+/// process went within the range. from < to.
 std::string trace_document(const RecordedTrace&, Instant from, Instant to);
 
 }  // namespace trainyard

@@ -10,7 +10,7 @@ namespace trainyard {
 namespace {
 
 Json number(Bytes bytes) { return Json(bytes.value); }
-// Divided, not multiplied: 33 ms is 0.033 and not the double after it.
+// Dividing gives the nearest double: 33 ms is 0.033, which multiplying would miss.
 Json number(Duration d) { return Json(static_cast<double>(d.count()) / 1e9); }
 Json number(Joules energy) { return Json(energy.value); }
 Json number(double value) { return Json(value); }
@@ -99,8 +99,8 @@ Json verdict(const Verdict& v) {
   return json;
 }
 
-// What a category is called in the document; what recomputation rebuilds is activations to whoever
-// reads it.
+// These are the names of categories in the document. What recomputation rebuilds counts as
+// activations there.
 Json categories(const CategoryBytes& bytes) {
   const auto of = [&](Category category) { return bytes[static_cast<std::size_t>(category)]; };
   Json json = Json::object();

@@ -1,4 +1,5 @@
-// A Result as the document trainyard/result@1: plain SI numbers, and what does not apply is absent.
+// This file writes a Result as the document trainyard/result@1 with plain SI numbers; what does not
+// apply is absent.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 namespace trainyard {
 
 Json to_json(const Result&);
-/// The whole document, as simulate --json prints it.
+/// Returns the whole document as simulate --json prints it.
 std::string result_document(const Result&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// A Validation as the document trainyard/validation@1.
+// This file writes a Validation as the document trainyard/validation@1.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Where a word names a model or a cluster, a document on one line may stand for it: what someone
-// built in the window is carried by the project itself and not by a file beside it.
+// A document on one line may stand where a word names a model or a cluster, so that a project
+// contains what was built in the window and does not depend on a file beside it.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace trainyard {
 
-/// Whether the word is the document itself: it begins with a brace, as no name and no path of
-/// anybody's does.
+/// Returns whether the word is a document: it begins with a brace, with which no name or path
+/// begins.
 bool is_inline_document(std::string_view word);
-/// The document as such a word; equal documents give equal words.
+/// Returns the document as such a word; equal documents give equal words.
 std::string inline_document(const Json&);
-/// What a list calls a word: the name that an inline document gives itself, the last part of a
-/// path, else the word.
+/// Returns how a list shows a word: the name inside an inline document, the last part of a path,
+/// else the word itself.
 std::string word_title(std::string_view word);
 
 }  // namespace trainyard

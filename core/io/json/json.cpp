@@ -23,16 +23,16 @@ std::string in_words(const Json& value) {
   if (const auto* integer = value.integer()) return std::to_string(*integer);
   if (const auto* real = value.real()) {
     const std::string text = to_text(*real);
-    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;  // tells 4096.0 from
-                                                                                // 4096
+    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;  // distinguishes
+                                                                                // 4096.0 from 4096
   }
   if (const auto* text = value.text()) return "the text \"" + shortened(*text) + "\"";
   if (const auto* list = value.as_list()) return "a list of " + std::to_string(list->size());
   return "an object";
 }
 
-// Builds the value from the parser's events; the parser itself keeps no stack that depth could
-// exhaust.
+// TreeBuilder builds the value from the parser's events; the parser itself keeps no stack that deep
+// nesting could exhaust.
 class TreeBuilder {
  public:
   using number_integer_t = nlohmann::json::number_integer_t;
@@ -42,8 +42,8 @@ class TreeBuilder {
   using binary_t = nlohmann::json::binary_t;
 
   Json result;
-  std::string problem;  // a sentence; empty while all is well
-  bool at_end = false;  // the problem is that the text ended
+  std::string problem;  // a sentence; empty where there is no problem
+  bool at_end = false;  // whether the problem is that the text ended
 
   bool null() { return put(Json()); }
   bool boolean(bool value) { return put(Json(value)); }
@@ -117,7 +117,7 @@ class TreeBuilder {
     }
     return true;
   }
-  // Keys are known to be new here, so there is no search as in set().
+  // Keys are known to be new here, so this need not search as set() does.
   void append(Json value) {
     open_.back().as_object()->push_back({std::move(key_.back()), std::move(value)});
   }
@@ -127,8 +127,8 @@ class TreeBuilder {
       if (static_cast<unsigned char>(c) < 0x20) c = ' ';
     return text;
   }
-  // The library's message ends with what it wanted: "...; expected ']'". Its beginning repeats our
-  // own words.
+  // The library's message ends with what it expected: "...; expected ']'". The part before that
+  // repeats our own words.
   std::string reason(const std::string& what) const {
     if (at_end) return ", found the end of the text";
     if (what.find("invalid UTF-8") != std::string::npos)
@@ -138,7 +138,8 @@ class TreeBuilder {
   }
 };
 
-// Counts what the parser has read, because its events do not say where they are.
+// A CountingIterator counts what the parser has read, because its events do not state their
+// position.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -168,7 +169,7 @@ class CountingIterator {
   std::size_t* count_;
 };
 
-// Of the last byte that was read, counted from 1.
+// Returns the position of the last byte that was read, counted from 1.
 std::string line_and_column(std::string_view text, std::size_t read) {
   const std::string_view before = text.substr(0, read > 0 ? read - 1 : 0);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
@@ -227,7 +228,7 @@ void write_real(std::string& out, double number) {
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
   const std::string_view digits(buffer, static_cast<std::size_t>(end - buffer));
   out += digits;
-  // A whole double stays a double when it is read again.
+  // A double with a whole value gets ".0", so that it is a double again when it is read.
   if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
 }
 
@@ -310,7 +311,7 @@ JsonCursor JsonCursor::step(const Json& value, const std::string& token) const {
   JsonCursor next = *this;
   next.value_ = &value;
   next.pointer_ += '/';
-  for (char c : token) {  // RFC 6901
+  for (char c : token) {  // escapes by RFC 6901
     if (c == '~')
       next.pointer_ += "~0";
     else if (c == '/')
@@ -397,7 +398,7 @@ std::string JsonCursor::one_of(const std::vector<std::string>& names) const {
 
 namespace {
 
-// A bare number gets the sentence that says which unit to append.
+// A bare number is passed on too, so that the user gets the message that says which unit to append.
 std::string quantity_text(const JsonCursor& cursor, const char* what) {
   const Json& value = cursor.value();
   if (const std::string* text = value.text()) return *text;

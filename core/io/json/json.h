@@ -1,5 +1,6 @@
-// JSON as values, read strictly and written canonically. Whoever reads a document walks it with a
-// JsonCursor, which knows where it is, so that every refusal names file and JSON pointer.
+// This file has JSON as values, read strictly and written canonically. Code that reads a document
+// walks it with a JsonCursor, which knows its position, so that every error names file and JSON
+// pointer.
 #pragma once
 
 #include <concepts>
@@ -46,11 +47,11 @@ class Json {
   Object* as_object() { return std::get_if<Object>(&value_); }
   const Object* as_object() const { return std::get_if<Object>(&value_); }
 
-  /// The member of that name, null where there is none or this is not an object.
+  /// Returns the member of that name; null where there is none or this is not an object.
   const Json* find(std::string_view key) const;
   /// Sets or replaces a member; this must be an object.
   Json& set(std::string key, Json value);
-  /// Appends to a list; this must be one.
+  /// Appends to a list; this must be a list.
   Json& push(Json value);
   friend bool operator==(const Json&, const Json&);
 
@@ -64,7 +65,8 @@ struct JsonMember {
   friend bool operator==(const JsonMember&, const JsonMember&) = default;
 };
 
-// Down here because Clang wants JsonMember whole where a variant of it is made.
+// These are defined here because Clang needs JsonMember to be complete where a variant of it is
+// constructed.
 inline Json::Json() = default;
 inline Json::Json(bool value) : value_(value) {}
 template <std::integral T>
@@ -79,24 +81,25 @@ inline Json::Json(Object object) : value_(std::move(object)) {}
 inline Json Json::object() { return Json(Object{}); }
 inline Json Json::list() { return Json(List{}); }
 
-/// Limits of what is read: beyond them a document is refused, quickly and without using its size in
+/// Limits of what is read. A document beyond them is refused quickly and without using its size in
 /// memory.
 inline constexpr int kJsonDepth = 200;
 inline constexpr Bytes kJsonBytes = 256_MiB;
 
-/// Strict: UTF-8, one value, no comments, no duplicate keys, no trailing commas, numbers that fit.
-/// Throws Error{InvalidInput} at "SOURCE:LINE:COLUMN".
+/// Parses strictly: UTF-8, one value, no comments, no duplicate keys, no trailing commas, numbers
+/// that fit. Throws Error{InvalidInput} at "SOURCE:LINE:COLUMN".
 Json parse_json(std::string_view text, std::string_view source);
 
-/// Canonical: keys sorted, two spaces of indent, lists of plain values on one line, doubles in the
-/// shortest form that reads back the same, a newline at the end. Equal values give equal bytes.
-/// Numbers that are not finite throw Error{Internal}: they have no JSON.
+/// Writes canonically: keys sorted, two spaces of indent, lists of plain values on one line,
+/// doubles in the shortest form that reads back the same, a newline at the end. Equal values give
+/// equal bytes. Throws Error{Internal} for numbers that are not finite, which JSON cannot express.
 std::string write_json(const Json&);
-/// The same on one line.
+/// Writes the same on one line.
 std::string write_json_line(const Json&);
 
-/// A value and where it is. Cheap to copy; the document must outlive it. All getters throw
-/// Error{InvalidInput} at "SOURCE#/pointer", saying what was expected and what was found.
+/// A JsonCursor is a value and its position. It is cheap to copy; the document must outlive it. All
+/// getters throw Error{InvalidInput} at "SOURCE#/pointer", saying what was expected and what was
+/// found.
 class JsonCursor {
  public:
   JsonCursor(const Json& root, std::string source) : value_(&root), source_(std::move(source)) {}
@@ -104,31 +107,31 @@ class JsonCursor {
   const Json& value() const { return *value_; }
   Place place() const { return {source_ + "#" + pointer_}; }
   [[noreturn]] void refuse(const std::string& sentence) const;
-  /// "expected EXPECTED, found ..." with what is here in words.
+  /// Throws "expected EXPECTED, found ...", with the value at this position in words.
   [[noreturn]] void expected(const std::string& what) const;
 
   bool has(std::string_view key) const;                        // present, and not null
-  JsonCursor at(std::string_view key) const;                   // required
+  JsonCursor at(std::string_view key) const;                   // throws where it is missing
   std::optional<JsonCursor> find(std::string_view key) const;  // present and not null
-  std::vector<JsonCursor> items() const;                       // of a list
-  std::vector<std::string> keys() const;                       // of an object
+  std::vector<JsonCursor> items() const;                       // items of a list
+  std::vector<std::string> keys() const;                       // keys of an object
 
   std::string text() const;
   bool boolean() const;
   std::int64_t integer(std::int64_t low = std::numeric_limits<std::int64_t>::min(),
                        std::int64_t high = std::numeric_limits<std::int64_t>::max()) const;
-  double number() const;  // integers count
-  /// One of the names; otherwise an error with the nearest.
+  double number() const;  // accepts integers too
+  /// Returns one of the names; throws with the nearest for another text.
   std::string one_of(const std::vector<std::string>& names) const;
-  /// Quantities are text with a unit (core/base/units_text.h).
+  /// Quantities are texts with a unit (core/base/units_text.h).
   Bytes bytes() const;
   BytesPerSecond bandwidth() const;
   FlopsPerSecond throughput() const;
   Duration duration() const;
 
-  /// Members whose key is not in the list, as diagnostics with the nearest key.
+  /// Returns a diagnostic with the nearest key for each member whose key is not in the list.
   Diagnostics unknown_keys(const std::vector<std::string>& known) const;
-  /// The same, thrown.
+  /// Throws these diagnostics, if there are any.
   void expect_keys(const std::vector<std::string>& known) const;
 
  private:

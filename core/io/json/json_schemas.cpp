@@ -345,7 +345,7 @@ Json result_object() { return object(result_members()); }
 
 Json result_schema() { return document("trainyard/result", result_object()); }
 
-// Two results by cause, from a to b.
+// This is the comparison of two results by cause, from a to b.
 Json between_schema() {
   const auto fall = [](const char* words) {
     return described(
@@ -597,7 +597,7 @@ Json knobs_schema() {
                                          {"values", list_of(knob_value_schema())}}))}}));
 }
 
-// Step and memory of one plan, with what else is said of it.
+// These are step and memory of one plan, together with the given members.
 Json figures_schema(std::vector<Member> more) {
   more.insert(more.end(), {{"step_seconds", real()},
                            {"reserved_bytes", whole()},

@@ -1,4 +1,5 @@
-// JSON Schemas (draft 2020-12) of the documents we read and write, for editors and validators.
+// This file generates JSON Schemas (draft 2020-12) of the documents that Trainyard reads and
+// writes, for editors and validators.
 #pragma once
 
 #include <string>
@@ -6,7 +7,7 @@
 
 namespace trainyard {
 
-/// "plan", "cluster", "result", "order": those that have one.
+/// Returns the names of documents with a schema: "plan", "cluster", "result", "order" and more.
 std::vector<std::string> json_schema_names();
 /// Throws Error{InvalidInput} with the nearest name.
 std::string json_schema(const std::string& name);

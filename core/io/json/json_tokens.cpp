@@ -27,7 +27,8 @@ constexpr Chars kOfWord = chars_where([](int c) {
          c == '-' || c == '.';
 });
 
-// The first from `at` on that is (or is not) of the chars; the zero behind a block ends every run.
+// Returns the first character from `at` on that is (or is not) among the chars; the zero byte after
+// a block ends every run.
 template <bool kOf>
 const char* run_end(const char* at, const Chars& chars) {
   while (chars[static_cast<unsigned char>(*at)] == kOf) ++at;
@@ -81,14 +82,14 @@ void append_utf8(unsigned code, std::string& text) {
 JsonTokens::JsonTokens(ByteSource& bytes, const TraceImportOptions& options)
     : bytes_(bytes), options_(options), block_(kTokenBlock + 1) {
   at_ = end_ = block_.data();
-  constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of byte order, which says nothing here
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";  // byte order mark, which has no meaning here
   const char* first = at_;
   while (end_ < first + kMark.size() && more(first)) continue;
   at_ = std::string_view(first, end_).starts_with(kMark) ? first + kMark.size() : first;
 }
 
-// Reads on, and puts what follows `kept` before it; false where there is no more. at_ is then where
-// the new begins.
+// Reads the next block and puts the bytes from `kept` on before it; returns false where there is no
+// more. at_ is then at the beginning of the new bytes.
 bool JsonTokens::more(const char*& kept) {
   if (ended_) return false;
   if (options_.stop.stop_requested())
@@ -247,7 +248,7 @@ bool JsonTokens::resolve_escape() {
   return true;
 }
 
-// A half of a pair that stands alone becomes "?", as all text does that is not UTF-8.
+// A surrogate without its pair becomes "?", as does all text that is not UTF-8.
 bool JsonTokens::resolve_unicode() {
   const auto is_high = [](unsigned code) { return code >= 0xD800 && code < 0xDC00; };
   const auto is_low = [](unsigned code) { return code >= 0xDC00 && code < 0xE000; };

@@ -1,13 +1,13 @@
-// A JSON document as a row of tokens, read once from front to back: a block of it, or the longest
-// text in it if that is longer, is all the memory that it takes. For documents of gigabytes; those
-// that are looked at as a whole are json.h's.
+// JsonTokens gives a JSON document as a sequence of tokens, read once from front to back. It holds
+// only a block of the document, or its longest text if that is longer. It is for documents of
+// gigabytes; json.h is for documents that are needed as a whole.
 //
-// Of our own because nlohmann-json and the RapidJSON that is packaged (of 2016) read traces at less
-// than the 100 MB/s that a person who opens one of a gigabyte is promised: 95 to 111 MB/s with the
-// latter, 146 to 169 with this on the same machine.
+// This is our own reader because nlohmann-json and the packaged RapidJSON (of 2016) do not safely
+// reach the 100 MB/s at which Trainyard promises to open a trace of a gigabyte: RapidJSON reads 95
+// to 111 MB/s, this reader 146 to 169 on the same machine.
 //
-// Beyond the standard, NaN and Infinity are numbers and a comma may stand behind the last entry, as
-// other writers have it.
+// Beyond the standard, NaN and Infinity are accepted as numbers and a comma is allowed after the
+// last entry, because other writers produce both.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace trainyard {
 
-/// Lists and objects in each other; more are refused.
+/// Deepest nesting of lists and objects; deeper documents are refused.
 inline constexpr std::size_t kDeepestTokens = 200;
 
 class JsonTokens {
@@ -34,31 +34,32 @@ class JsonTokens {
     Text,
     Number,
     Word,  // true, false, null
-    End,   // of the document, or of what can be read of it
+    End,   // end of the document, or of the part that can be read
   };
 
-  /// Both must outlive it. Of the options, those that stop and tell progress are heeded.
+  /// Both must outlive it. Of the options, only stop and progress are used.
   JsonTokens(ByteSource&, const TraceImportOptions&);
 
-  /// Throws Error{Cancelled}, and as the source does.
+  /// Throws Error{Cancelled}, and whatever the source throws.
   Token next();
-  /// Of a Key or Text, with its escapes resolved, of a Number as it is written, of a Word. Until
-  /// the next token.
+  /// Returns the text of a Key or Text with escapes resolved, of a Number as written, or of a Word.
+  /// It is valid until the next token.
   std::string_view text() const { return text_; }
-  /// Passes over the rest of a value that began with the token.
+  /// Skips the rest of a value that began with the token.
   void pass(Token);
 
-  /// What was found where JSON could not be followed: "no colon behind a key". Empty while it can.
+  /// Returns what was found where the text is not JSON: "no colon behind a key". Empty while all is
+  /// well.
   const std::string& fault() const { return fault_; }
   bool is_too_deep() const { return too_deep_; }
-  /// Whether it could not be followed because it ends.
+  /// Returns whether reading failed because the text ends early.
   bool is_cut_short() const { return cut_short_; }
-  /// Where it has come to: from 1, and in bytes.
+  /// These give the current position: line from 1, and offset in bytes.
   std::uint64_t line() const { return line_; }
   std::size_t offset() const { return before_ + static_cast<std::size_t>(at_ - block_.data()); }
 
  private:
-  // What may come next: the first entry of an object or a list, or one behind a comma; a comma.
+  // What may come next: the first entry of an object or a list, an entry after a comma, or a comma.
   enum class Next : std::uint8_t { Value, Entry, Colon, Comma, Nothing };
 
   Token value();
@@ -80,10 +81,10 @@ class JsonTokens {
   ByteSource& bytes_;
   const TraceImportOptions& options_;
   std::vector<char> block_;
-  const char *at_ = nullptr, *end_ = nullptr;  // *end_ is a zero
-  std::size_t before_ = 0;                     // bytes, of the block
+  const char *at_ = nullptr, *end_ = nullptr;  // *end_ is a zero byte
+  std::size_t before_ = 0;                     // bytes before the block
   std::uint64_t line_ = 1;
-  std::string open_;  // brackets, outermost first
+  std::string open_;  // open brackets, outermost first
   Next next_ = Next::Value;
   std::string_view text_;
   std::string resolved_, fault_;

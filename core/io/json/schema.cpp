@@ -9,8 +9,8 @@
 namespace trainyard {
 namespace {
 
-// Since version 2 a model or cluster may be a document of the project's own; what was a word is one
-// still.
+// Since version 2 a model or cluster may be a document inside the project; a word of version 1 is
+// unchanged.
 constexpr SchemaUpgrade kProjectSteps[] = {[](Json document) { return document; }};
 
 constexpr std::array kSchemas = {
@@ -62,13 +62,13 @@ std::vector<std::string> names() {
   return list;
 }
 
-// A kind that we know is not a typing mistake.
+// The hint is left out where the kind itself is known, because then it is no typing error.
 std::string hint(const std::string& name) {
   const std::string guess = did_you_mean(name, names());
   return guess.find("\"" + name + "\"") == std::string::npos ? guess : "";
 }
 
-// The version after "@", or 0 where there is none.
+// Returns the version after "@", or 0 where there is none.
 int version_of(std::string_view name) {
   const std::size_t at = name.rfind('@');
   int version = 0;

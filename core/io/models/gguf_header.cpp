@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-// Types of metadata values by their number; sizes in bytes, 0 where they vary.
+// These are the types of metadata values by their number; sizes are in bytes, 0 where they vary.
 enum class ValueType : std::uint32_t {
   U8,
   I8,
@@ -28,7 +28,7 @@ enum class ValueType : std::uint32_t {
 constexpr int kValueBytes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 constexpr std::uint32_t kValueTypes = 13;
 
-// Formats of tensors by their number, as ggml has them; "" where a number is not in use.
+// These are the formats of tensors by ggml's number; "" where a number is not in use.
 constexpr std::string_view kTensorFormats[] = {
     "F32",     "F16",    "Q4_0",    "Q4_1",  "",       "",      "Q5_0",  "Q5_1",
     "Q8_0",    "Q8_1",   "Q2_K",    "Q3_K",  "Q4_K",   "Q5_K",  "Q6_K",  "Q8_K",
@@ -47,7 +47,7 @@ class GgufReader {
     const std::uint32_t version = number<std::uint32_t>();
     if (version != 2 && version != 3)
       refuse("expected version 2 or 3 of GGUF, found " + std::to_string(version));
-    // Each tensor takes at least 24 bytes of header, each fact at least 13.
+    // Each tensor takes at least 24 bytes of header, each metadata entry at least 13.
     const std::uint64_t tensors = count(24, "tensors"), facts = count(13, "facts");
     TensorHeader header;
     for (std::uint64_t i = 0; i < facts; ++i) read_fact(header);
@@ -75,7 +75,8 @@ class GgufReader {
   T number() {
     need(sizeof(T));
     T value{};
-    std::memcpy(&value, bytes_.data() + at_, sizeof(T));  // little-endian, as we are
+    std::memcpy(&value, bytes_.data() + at_, sizeof(T));  // the file is little-endian, as is this
+                                                          // machine
     at_ += sizeof(T);
     return value;
   }
@@ -170,7 +171,7 @@ class GgufReader {
     std::int64_t elements_so_far = 1;
     for (std::uint32_t d = 0; d < dimensions; ++d) {
       const auto size = number<std::uint64_t>();
-      // Formats of less than a bit an element do not exist.
+      // No format has less than one bit per element.
       if (size > static_cast<std::uint64_t>(file_bytes_) * 8 ||
           __builtin_mul_overflow(elements_so_far, static_cast<std::int64_t>(size),
                                  &elements_so_far) ||

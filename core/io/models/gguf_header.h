@@ -1,5 +1,5 @@
-// The header of a GGUF file (versions 2 and 3): metadata, then names, shapes and formats of
-// tensors.
+// This file reads the header of a GGUF file (versions 2 and 3): metadata, then names, shapes and
+// formats of tensors.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace trainyard {
 
-/// At most so many bytes of a file are read for its header; vocabularies lie within.
+/// Most bytes of a file that are read for its header; this is enough for the vocabulary in it.
 inline constexpr Bytes kGgufHeaderBytes = 256_MiB;
 
-/// head: the file's first bytes, as many as the header has; file_bytes: of the whole file. Lists of
-/// the metadata are passed over. Throws Error{InvalidInput} at "SOURCE:BYTE" for whatever is not
-/// such a header: cut off, counts beyond the file, formats that are not known.
+/// head is the file's first bytes, at least the whole header; file_bytes is the size of the whole
+/// file. Lists in the metadata are skipped. Throws Error{InvalidInput} at "SOURCE:BYTE" for a
+/// malformed header: cut off, counts beyond the file, unknown formats.
 TensorHeader parse_gguf_header(std::string_view head, std::int64_t file_bytes,
                                const std::string& source);
 

@@ -19,7 +19,8 @@ constexpr std::int64_t kMostConfigLayers = 100'000;
 
 using FieldNames = std::initializer_list<const char*>;
 
-// Reads keys, under any of their names, and remembers which were there and which were assumed.
+// Fields reads keys, under any of their names, and remembers which were there and which were
+// assumed.
 class Fields {
  public:
   Fields(JsonCursor config, std::string model_type)
@@ -30,7 +31,7 @@ class Fields {
     if (const auto field = find(names)) return field->integer(low, high);
     return assume(names, std::to_string(fallback)), fallback;
   }
-  /// A size whose absence (or null) means something of its own, said by the sentence.
+  /// Reads a size whose absence (or null) has a meaning of its own, which the sentence states.
   std::int64_t optional_size(FieldNames names, std::int64_t fallback, const std::string& sentence,
                              std::int64_t low = 1) {
     if (const auto field = find(names)) return field->integer(low, kMostConfigSize);
@@ -41,7 +42,7 @@ class Fields {
     if (const auto field = find({name})) return field->boolean();
     return assume({name}, fallback ? "true" : "false"), fallback;
   }
-  /// Whether a dropout rate is above zero.
+  /// Returns whether a dropout rate is above zero.
   bool drops(FieldNames names, double fallback) {
     const auto field = find(names);
     if (!field) return assume(names, to_text(fallback)), fallback > 0;
@@ -77,7 +78,7 @@ class Fields {
   std::vector<std::string> assumed_;
 };
 
-// What the classes take for what a config leaves out.
+// Defaults are the values that the classes take for missing keys.
 struct Defaults {
   std::int64_t vocab, hidden, ffn, layers, heads, kv_heads, head_dim, sequence;  // 0: follows from
                                                                                  // the others
@@ -111,7 +112,7 @@ Activation activation(Fields& f, FieldNames names, const char* fallback, bool ga
   return Activation::Gelu;
 }
 
-// The sizes that all transformers have, and that heads divide.
+// Reads the sizes that all transformers have.
 TransformerSpec sizes(Fields& f, const char* family, const Defaults& d) {
   TransformerSpec spec = family_spec(family);
   spec.layers = f.size(kLayers, d.layers, 1, kMostConfigLayers);
@@ -191,8 +192,8 @@ Model qwen3(Fields& f) {
   return build_decoder(spec);
 }
 
-// Layers before the experts begin. Where dense layers and layers of experts take turns, a block
-// with one count cannot hold them.
+// Returns the number of layers before the experts begin. A block with one count cannot express
+// dense layers that alternate with layers of experts.
 std::int64_t dense_layers_before_experts(Fields& f, std::int64_t layers) {
   if (const auto step = f.find({"decoder_sparse_step"}); step && step->integer() != 1)
     step->refuse("expected experts in every layer (1), found " + std::to_string(step->integer()));
@@ -446,7 +447,7 @@ constexpr HfReader kReaders[] = {
     {"t5", t5},
     {"vit", vit},
     {"deepseek_v3", deepseek_v3},
-    {"kimi_k2", deepseek_v3},  // the same classes and keys under a name of its own
+    {"kimi_k2", deepseek_v3},  // uses the same classes and keys under another name
 };
 
 const HfReader* find_reader(std::string_view type) {
@@ -460,7 +461,7 @@ std::string type_of(const JsonCursor& config) {
   return type ? type->text() : "";
 }
 
-// The object to read: the file's own, or the language part of a model that also sees or hears.
+// Returns the object to read: the root, or the language part of a multimodal model.
 JsonCursor text_part(const JsonCursor& root) {
   if (find_reader(type_of(root))) return root;
   for (const char* key : {"text_config", "llm_config", "language_config"})
@@ -476,9 +477,9 @@ const HfReader& reader_of(const JsonCursor& config) {
   const auto& types = hf_model_types();
   std::string list;
   for (const std::string& known : types) list += (list.empty() ? "" : ", ") + known;
-  // "qwen3_next" is no misspelt qwen3 but an architecture of its own, and whoever follows the
-  // advice gets another model without a word. Only a name that no known one begins is a
-  // misspelling.
+  // "qwen3_next" is not a misspelt qwen3 but another architecture, and a user who followed that
+  // suggestion would silently get another model. So a name that extends a known one gets no
+  // suggestion.
   const std::string found = type.text();
   const bool own = std::any_of(types.begin(), types.end(), [&](const std::string& known) {
     return found.starts_with(known + "_") || found.starts_with(known + "-");
@@ -498,7 +499,7 @@ ImportReport report_of(const JsonCursor& config) {
   return report;
 }
 
-// "models/llama-3-70b/config.json" and "models/llama-3-70b.json" are both "llama-3-70b".
+// Returns "llama-3-70b" for both "models/llama-3-70b/config.json" and "models/llama-3-70b.json".
 std::string model_name(std::string_view place, const std::string& fallback) {
   const auto last = [&] {
     const std::size_t slash = place.find_last_of('/');
@@ -546,7 +547,7 @@ ImportedModel import_hf_config_with_report(std::string_view text, std::string_vi
     result.model = reader.read(fields);
   } catch (const Error& error) {
     if (!error.place().text.empty()) throw;
-    config.refuse(error.what());  // a builder's refusal knows no file
+    config.refuse(error.what());  // an error of a builder does not name the file
   }
   if (parameters(result.model) == std::numeric_limits<std::int64_t>::max())
     config.refuse("expected sizes whose parameters can be counted in 64 bits, found more");

@@ -1,4 +1,5 @@
-// The keys that Hugging Face configs are known to have, whether or not they change what is trained.
+// This file lists the keys that Hugging Face configs are known to have, whether or not they change
+// the model.
 #pragma once
 
 #include <string_view>

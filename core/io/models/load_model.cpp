@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr Bytes kMostBytes = 64_MiB;
 
-// A bare word is a name before it is a file: "gpt2" is the model whatever lies in the folder one
-// stands in.
+// A bare word is a name rather than a file: "gpt2" is the model, even if the current folder
+// contains a file of that name.
 bool looks_like_path(std::string_view text) {
   return text.find('/') != std::string_view::npos || text.ends_with(".json") ||
          text.ends_with(".onnx") || is_tensor_file(text);
@@ -35,7 +35,8 @@ ImportedModel load_file(const std::string& path) {
   return import_hf_config_with_report(text, path);
 }
 
-// The config where there is one, because it says most; else the header of the weights.
+// The config is taken where there is one, because it says most; otherwise the header of the
+// weights.
 std::string model_in(const std::string& folder) {
   for (const char* name : {"config.json", "model.safetensors.index.json", "model.safetensors"}) {
     const fs::path file = fs::path(folder) / name;

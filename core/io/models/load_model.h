@@ -1,6 +1,6 @@
-// A model by whatever a person has of it: a name of the zoo, the words of a preset, a Hugging Face
-// config.json or its folder, a "trainyard/model" file or that document itself, a safetensors or
-// GGUF file of weights (its header is enough).
+// This file loads a model from whatever form the user has: a name of the zoo, the words of a
+// preset, a Hugging Face config.json or its folder, a "trainyard/model" file or that document
+// itself, a safetensors or GGUF file of weights (its header is enough).
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace trainyard {
 
-/// Blocks on files. Throws Error{InvalidInput} with the nearest zoo name or file for what is
-/// neither.
+/// Blocks while it reads files. Throws Error{InvalidInput} with the nearest zoo name or file where
+/// the word is neither.
 Model load_model(std::string_view name_or_path);
-/// The same, with what became of a config's keys (no fields for what is not a config).
+/// Also returns what became of a config's keys (no fields where the input is no config).
 ImportedModel load_model_with_report(std::string_view name_or_path);
 
 }  // namespace trainyard

@@ -25,10 +25,10 @@ bool is_float(std::int32_t type) {
          type == TensorProto::BFLOAT16 || type == TensorProto::DOUBLE;
 }
 
-// A weight of the file: its sizes, never its values.
+// A Weight is a weight of the file: its sizes, never its values.
 struct Weight {
   std::vector<std::int64_t> sizes;
-  bool trained = false;  // of a floating-point format
+  bool trained = false;  // it has a floating-point format
   std::int64_t count() const {
     std::int64_t product = 1;
     for (const std::int64_t size : sizes)
@@ -54,11 +54,11 @@ bool all_equal(const onnx::NodeProto& node, const char* name) {
   return true;
 }
 
-// Ops that keep the shape and are priced as one that we have.
+// A Near is an ONNX operator that keeps the shape and is priced as one of our ops.
 struct Near {
   std::string_view onnx;
   const Op& (*op)();
-  bool same;  // it is that op, and not only about as costly
+  bool same;  // it is the same op, and not only of similar cost
 };
 const Near kElementwise[] = {
     {"Relu", relu, true},        {"LeakyRelu", relu, false}, {"PRelu", relu, false},
@@ -93,8 +93,8 @@ class OnnxReader {
   const onnx::GraphProto& graph_;
   std::string place_, at_;
   std::map<std::string, Weight> weights_;
-  std::map<std::string, int> readers_;      // of each activation, still to come
-  std::map<std::string, TensorId> values_;  // activations of the block under way
+  std::map<std::string, int> readers_;      // readers of each activation that are still to come
+  std::map<std::string, TensorId> values_;  // activations of the current block
   std::set<std::string> used_;
   std::map<std::string, std::string> priced_as_;
   std::set<std::string> unknown_;
@@ -132,7 +132,7 @@ class OnnxReader {
         if (!weights_.contains(input)) ++readers_[input];
   }
 
-  // Sequences are [batch, sequence, width] there and [sequence, batch, width] here.
+  // Sequences are [batch, sequence, width] in ONNX and [sequence, batch, width] here.
   void open_input() {
     const onnx::ValueInfoProto* first = nullptr;
     for (const onnx::ValueInfoProto& input : graph_.input())
@@ -159,7 +159,7 @@ class OnnxReader {
     last_ = first->name();
   }
 
-  // An open height, width or length; channels are never open in practice.
+  // Chooses a size for an open height, width or length; channels are never open in practice.
   std::int64_t usual_size(int rank, int at) {
     const std::int64_t size = rank == 4 ? (at == 1 ? 3 : 224) : 512;
     model_.assumed.push_back("dimension " + std::to_string(at) +
@@ -179,7 +179,7 @@ class OnnxReader {
     return found == values_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // A weight as a parameter of the block, once.
+  // Adds a weight as a parameter of the block.
   TensorId parameter(const std::string& name, const Shape& shape) {
     used_.insert(name);
     std::string own = name;
@@ -205,7 +205,7 @@ class OnnxReader {
     ++fields_;
     std::optional<TensorId> x;
     for (int i = 0; i < node.input_size() && !x; ++i) x = value(node, i);
-    if (!x || node.output_size() < 1) return;  // shapes and constants: nothing flows
+    if (!x || node.output_size() < 1) return;  // the node computes shapes or constants only
     try {
       values_[node.output(0)] = made_by(node, *x);
     } catch (const Error& error) {
@@ -303,7 +303,7 @@ class OnnxReader {
     return x;
   }
 
-  // Two streams of one shape meet; what is added or multiplied from the file is a scale.
+  // Joins two streams of one shape; adding or multiplying a constant of the file is a scale.
   TensorId joined(const onnx::NodeProto& node, TensorId x) {
     const auto a = value(node, 0), b = value(node, 1);
     const bool sum = node.op_type() != "Mul" && node.op_type() != "Div";
@@ -315,13 +315,13 @@ class OnnxReader {
     }
     const Shape &first = builder_.graph[*a].shape, &second = builder_.graph[*b].shape;
     if (first == second) return builder_.node(free_node(node), sum ? add() : multiply(), {*a, *b});
-    // One of them is spread over the other: about as costly as a scale of the larger.
+    // One of them is broadcast over the other, which costs about as much as a scale of the larger.
     priced_as_[node.op_type() + " of unequal shapes"] = "scale";
     const bool larger = local_elements(first, Binding{}) >= local_elements(second, Binding{});
     return builder_.node(free_node(node), scale(), {larger ? *a : *b});
   }
 
-  // Where only the newest tensor is still read, a block ends.
+  // A block ends where only the newest tensor is still read.
   void cut() {
     if (builder_.graph.nodes.empty()) return;
     for (const auto& [name, id] : values_) {
@@ -363,7 +363,7 @@ class OnnxReader {
     return imported;
   }
 
-  // Inference graphs end with scores; training ends with a loss over them.
+  // Inference graphs end with scores, so a loss over them is added for training.
   void end_with_loss() {
     GraphBuilder end;
     const Graph& before = model_.blocks.back().graph;

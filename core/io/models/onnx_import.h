@@ -1,5 +1,6 @@
-// An ONNX graph as a Model: convolutions, products, norms, activations, poolings and sums, in
-// blocks cut where one tensor crosses, so that a pipeline can divide them.
+// This file reads an ONNX graph as a Model: convolutions, products, norms, activations, poolings
+// and sums. It cuts the graph into blocks where only one tensor crosses, so that a pipeline can
+// divide them.
 #pragma once
 
 #include <string>
@@ -9,15 +10,15 @@
 
 namespace trainyard {
 
-/// At most so many bytes are read; external weights never are.
+/// Most bytes that are read; external weights are never read.
 inline constexpr Bytes kOnnxBytes = 1024_MiB;
 
-/// bytes: the file; place: its path, after which the model is named. The first dimension of the
-/// first input is the batch. What the graph asks for that no op here has is passed through where it
-/// keeps its input's shape and listed in the report; where it does not, the import ends there with
-/// a sentence. Model::assumed says what is priced as something near, and the count of everything
-/// the file holds where that differs. Throws Error{InvalidInput} at "PLACE" or "PLACE#node" for
-/// bytes that are no ONNX model, sizes that contradict each other and graphs without a layer.
+/// bytes is the file's content; place is its path, after which the model is named. The first
+/// dimension of the first input is the batch. An operator without an equivalent here is skipped and
+/// reported if it keeps its input's shape; otherwise the import fails with a message.
+/// Model::assumed lists operators that are priced as a similar op, and the count of everything in
+/// the file where that differs. Throws Error{InvalidInput} at "PLACE" or "PLACE#node" for bytes
+/// that are no ONNX model, sizes that contradict each other and graphs without a layer.
 ImportedModel import_onnx(std::string_view bytes, const std::string& place);
 
 }  // namespace trainyard

@@ -1,4 +1,5 @@
-// The header of a safetensors file: eight bytes of length, that many bytes of JSON, then weights.
+// This file reads the header of a safetensors file: eight bytes of length, that many bytes of JSON,
+// then weights.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,17 @@
 
 namespace trainyard {
 
-/// At most so many bytes of header are read.
+/// Most bytes of a header that are read.
 inline constexpr Bytes kSafetensorsHeaderBytes = 100_MiB;
 
-/// head: the file's first bytes, at least 8 and the whole header; file_bytes: of the whole file,
-/// against which every offset is checked. Throws Error{InvalidInput} at "SOURCE" or
+/// head is the file's first bytes, at least 8 and the whole header; file_bytes is the size of the
+/// whole file, against which every offset is checked. Throws Error{InvalidInput} at "SOURCE" or
 /// "SOURCE#/tensor".
 TensorHeader parse_safetensors_header(std::string_view head, std::int64_t file_bytes,
                                       const std::string& source);
-/// Bytes of the header that begins with these eight, without them. Throws Error{InvalidInput} where
-/// there are fewer, or the header would be longer than the file or than what is read.
+/// Returns the length of the header from the eight bytes before it, which it does not include.
+/// Throws Error{InvalidInput} where there are fewer bytes, or the header would be longer than the
+/// file or than the limit.
 std::int64_t safetensors_header_length(std::string_view eight, std::int64_t file_bytes,
                                        const std::string& source);
 

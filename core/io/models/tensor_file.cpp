@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostHeaderSize = std::int64_t{1} << 28;
 
-// What GGUF calls a tensor, as Hugging Face calls it: the ends by name, layers by prefix.
+// A Renaming maps GGUF's name of a tensor to Hugging Face's: the ends of the model by name, layers
+// by prefix.
 struct Renaming {
   std::string_view gguf, hugging_face;
 };
@@ -62,7 +63,7 @@ std::string hugging_face_name(const std::string& name) {
   return name;
 }
 
-// A header by name, remembering what was asked for.
+// Parts gives tensors of a header by name and remembers which were asked for.
 class Parts {
  public:
   Parts(const TensorHeader& header, std::string place) : header_(header), place_(std::move(place)) {
@@ -80,7 +81,7 @@ class Parts {
     return found->second;
   }
 
-  /// A size of a tensor that must be there. at counts from the front.
+  /// Returns a size of a tensor that must exist. `at` is the index of the dimension from the front.
   std::int64_t size(const std::string& name, std::size_t at, std::size_t rank) {
     const HeaderTensor* tensor = find(name);
     if (tensor == nullptr) refuse(place_, "expected the tensor " + name + ", found none");
@@ -104,7 +105,7 @@ class Parts {
     return static_cast<std::int64_t>(numbers.size());
   }
 
-  /// "ARCHITECTURE.key" of GGUF, or nothing.
+  /// Returns GGUF's "ARCHITECTURE.key", or nothing.
   std::optional<std::int64_t> fact(const std::string& key) const {
     const auto arch = header_.facts.find("general.architecture");
     if (arch == header_.facts.end()) return std::nullopt;
@@ -127,7 +128,7 @@ class Parts {
   std::set<const HeaderTensor*> seen_;
 };
 
-// Heads, where the header holds only their product with their width.
+// Determines the number of heads where the header has only their product with their width.
 void settle_heads(Parts& parts, TransformerSpec& spec, std::int64_t q, std::int64_t kv,
                   std::vector<std::string>& assumed) {
   if (const auto heads = parts.fact("attention.head_count")) {
@@ -157,7 +158,7 @@ std::int64_t sequence_of(const Parts& parts, std::int64_t usual,
   return usual;
 }
 
-// Experts are one tensor each (Hugging Face) or one for all (GGUF).
+// Experts are one tensor each (Hugging Face) or one tensor for all (GGUF).
 void settle_experts(Parts& parts, TransformerSpec& spec, std::vector<std::string>& assumed) {
   const std::string base = "model.layers.0.block_sparse_moe.";
   spec.experts.count = parts.size(base + "gate.weight", 0, 2);
@@ -213,7 +214,7 @@ Model gpt2_of(Parts& parts, std::vector<std::string>& assumed) {
   return build_decoder(spec);
 }
 
-// Tensors that are buffers and no parameters.
+// Returns whether a tensor is a buffer and no parameter.
 bool is_buffer(const std::string& name) {
   for (const std::string_view ending :
        {".rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", "rope_freqs.weight"})
@@ -246,7 +247,7 @@ TensorHeader read_safetensors(const std::string& path) {
   return parse_safetensors_header(head.bytes, head.file.value, path);
 }
 
-// Every shard that the index names, each in the index's own folder.
+// Reads every shard that the index names, in the index's own folder.
 TensorHeader read_index(const std::string& path) {
   const Json document = parse_json(read_file(path, 64_MiB), path);
   const JsonCursor root(document, path);
@@ -272,8 +273,8 @@ std::optional<std::int64_t> count_of(std::string_view digits) {
   return digits.size() == 5 && value ? value : std::nullopt;
 }
 
-// "model-00001-of-00016.safetensors" is a part of a model: built from alone, it has as many layers
-// as fell to it, and no head.
+// Refuses a single shard such as "model-00001-of-00016.safetensors": a model made from it would
+// have only the layers in it and no head.
 void expect_whole(const std::string& path) {
   std::string stem = fs::path(path).stem().string();
   constexpr std::size_t kTail = std::string_view("-00001-of-00016").size();

@@ -1,4 +1,5 @@
-// What a file of weights says of its tensors before the weights begin: names, formats and shapes.
+// A TensorHeader is what a file of weights says of its tensors before the weights begin: names,
+// formats and shapes.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,17 @@ namespace trainyard {
 
 struct HeaderTensor {
   std::string name;
-  std::string format;               // "BF16", "Q4_K": as the file says it
-  std::vector<std::int64_t> shape;  // [out, in]: rows first, whatever the file's own order is
+  std::string format;               // "BF16", "Q4_K": as the file states it
+  std::vector<std::int64_t> shape;  // [out, in]: rows first, for any order in the file
 };
 
 struct TensorHeader {
   std::vector<HeaderTensor> tensors;
-  std::map<std::string, std::string> facts;  // metadata of one value, as text
+  std::map<std::string, std::string> facts;  // single-valued metadata, as text
 };
 
-/// Elements of one tensor, and of all of them; exact, saturating at the largest 64-bit count.
+/// Return the elements of one tensor and of all of them; exact, saturating at the largest 64-bit
+/// count.
 std::int64_t elements(const HeaderTensor&);
 std::int64_t elements(const TensorHeader&);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostLetters = 1'000'000;
 
-// Unrolls repetitions and remembers which column each letter comes from.
+// LayoutReader expands repetitions and remembers the column of each letter.
 class LayoutReader {
  public:
   LayoutReader(std::string_view text, const std::string& source) : text_(text), source_(source) {}
@@ -69,12 +69,12 @@ class LayoutReader {
     else
       once = {letter()};
     const bool many = at_ < text_.size() && text_[at_] == '*';
-    // Megatron leaves the brackets of a group that is not repeated standing, and then refuses them.
+    // Megatron keeps the brackets of a group that is not repeated, and then refuses them.
     if (!many && text_[from] == '(') refuse(at_, "expected \"*\" and a number after a group");
     repeat(once, many ? times() : 1, from);
   }
 
-  // "(...)", of letters and "x*3".
+  // Reads "(...)" of letters and "x*3".
   std::vector<Letter> group() {
     const std::size_t open = at_++;
     std::vector<Letter> kept;
@@ -129,7 +129,7 @@ std::string_view without_line_end(std::string_view text) {
   return text;
 }
 
-// "ttt", "t*4"
+// Returns "ttt", or "t*4" for more than three.
 std::string letters(char letter, int count) {
   return count <= 3 ? std::string(static_cast<std::size_t>(count), letter)
                     : fmt::format("{}*{}", letter, count);
@@ -159,7 +159,7 @@ std::string to_text(const std::vector<LayoutStage>& stages) {
     const LayoutStage& s = stages[i];
     const std::string held = std::string(s.embedding ? "E" : "") + letters('t', s.layers) +
                              letters('m', s.predictions) + (s.loss ? "L" : "");
-    std::size_t same = 1;  // equal ones in a row that each end with "|"
+    std::size_t same = 1;  // number of consecutive equal stages that each end with "|"
     while (i + same < stages.size() && stages[i + same] == s) ++same;
     if (i + same == stages.size()) --same;
     if (same >= 3) {

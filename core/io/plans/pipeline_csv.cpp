@@ -20,9 +20,9 @@ constexpr std::array<std::string_view, 7> kCommunication = {
     "UNSHARD", "RESHARD", "REDUCE_GRAD", "SEND_F", "RECV_F", "SEND_B", "RECV_B"};
 constexpr std::string_view kOverlap = "OVERLAP_F_B";
 constexpr std::size_t kMostRanks = 100'000;
-constexpr std::int32_t kMostNumber = 1 << 24;  // of a stage or microbatch
+constexpr std::int32_t kMostNumber = 1 << 24;  // largest number of a stage or microbatch
 
-// "BW" stays apart until it is known whose letters these are.
+// "BW" is kept separate until it is known which letters the file uses.
 struct Cell {
   Action action;
   bool both = false;
@@ -81,7 +81,7 @@ class CsvReader {
     read_action(cell);
   }
 
-  // "(0F7;7B3)OVERLAP_F_B"
+  // Reads "(0F7;7B3)OVERLAP_F_B".
   void read_pair(std::string_view cell) {
     const std::size_t close = cell.find(')');
     if (close == std::string_view::npos || cell.substr(close + 1) != kOverlap)
@@ -141,8 +141,8 @@ class CsvReader {
                        cell.substr(0, 60)));
   }
 
-  // Before "I" had a letter, "B" was a backward for inputs wherever a "W" followed it, and "BW" was
-  // both: a file with a "BW", or with a "W" and no "I", is of that time.
+  // Older files have no "I": there "B" is a backward for inputs wherever a "W" follows it, and "BW"
+  // is both. A file with a "BW", or with a "W" and no "I", uses those letters.
   void settle_letters() {
     bool both = false, inputs = false;
     std::set<std::pair<std::uint32_t, std::int32_t>> weights;
@@ -166,7 +166,7 @@ class CsvReader {
 
   std::string_view text_;
   const std::string& source_;
-  std::size_t row_ = 0, cell_ = 0;  // from 1; 0: of the whole
+  std::size_t row_ = 0, cell_ = 0;  // from 1; 0: the whole file
   std::vector<std::vector<Cell>> rows_;
   PipelineCsv found_;
 };
@@ -175,11 +175,11 @@ class CsvReader {
   throw Error(Error::Kind::Unsupported, "PyTorch's pipeline CSV cannot say it: " + what);
 }
 
-// The lane of each rank; refuses what one row a rank cannot say.
+// Returns the lane of each rank; refuses what a row per rank cannot express.
 std::vector<std::size_t> lanes_of_ranks(const Order& order) {
   if (!order.precedences.empty()) cannot("the order has precedences of its own");
   std::map<std::uint32_t, std::size_t> lanes;
-  std::map<std::uint32_t, std::uint32_t> home;  // of a stage
+  std::map<std::uint32_t, std::uint32_t> home;  // device of each stage
   for (std::size_t l = 0; l < order.lanes.size(); ++l) {
     const Lane& lane = order.lanes[l];
     if (lane.actions.empty()) continue;
@@ -203,8 +203,8 @@ std::vector<std::size_t> lanes_of_ranks(const Order& order) {
   return list;
 }
 
-// Columns in which actions stand when each takes one step and what it needs was made in a step
-// before.
+// Returns the columns of the actions when each takes one step and its inputs are made in an earlier
+// step.
 std::vector<std::size_t> columns_of(const ActionIndex& index, int stages) {
   constexpr std::size_t kUnknown = ~std::size_t{0};
   std::vector<std::size_t> column(index.actions().size(), kUnknown);

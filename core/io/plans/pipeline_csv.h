@@ -1,6 +1,7 @@
-// The CSV in which torch.distributed.pipelining dumps and loads a schedule: one row a rank, one
-// cell a step, "0F0" in a cell as in our own text. F, I, W and B are a forward, the backward for
-// inputs, the backward for weights and both; an empty cell is a step without work.
+// This file reads and writes the CSV in which torch.distributed.pipelining dumps and loads a
+// schedule: one row per rank and one cell per step, with cells such as "0F0" as in our own text. F
+// is a forward, I the backward for inputs, W the backward for weights and B both; an empty cell is
+// a step without work.
 #pragma once
 
 #include <string>
@@ -11,24 +12,27 @@
 namespace trainyard {
 
 struct PipelineCsv {
-  Order order;           // a lane "compute" a rank
-  int stages = 1;        // one more than the highest there is
-  int microbatches = 1;  // the same
-  int left_out = 0;      // sends, receives, (un)sharding and reductions: they follow from the order
-  int overlapped = 0;    // pairs that run side by side there, and one after the other here
-  bool older = false;    // letters of PyTorch 2.5: "B" beside "W" is for inputs, "BW" is both
+  Order order;           // one lane "compute" per rank
+  int stages = 1;        // one more than the highest stage
+  int microbatches = 1;  // one more than the highest microbatch
+  int left_out = 0;    // number of sends, receives, (un)sharding and reductions, which follow from
+                       // the order
+  int overlapped = 0;  // pairs that run concurrently there and one after the other here
+  bool older = false;  // the letters of PyTorch 2.5: "B" with a "W" is the backward for inputs,
+                       // "BW" is both
 };
 
-/// Throws Error{InvalidInput} with row, cell, expected and found. Whether the order holds is for
-/// check() to say.
+/// Throws Error{InvalidInput} with row, cell, expected and found. Whether the order is valid must
+/// be checked by check().
 PipelineCsv parse_pipeline_csv(std::string_view, const std::string& source);
-/// Whether a text is such a CSV rather than an order in our own words.
+/// Returns whether a text is such a CSV rather than an order in our own form.
 bool looks_like_pipeline_csv(std::string_view);
 
-/// Computation alone, as `_load_csv(file, format="compute_only")` reads it; cells are steps of
-/// equal length, so that a rank never receives later than it works. The order is one that check()
-/// accepts. Throws Error{Unsupported} when a row a rank cannot say it: updates, several lanes on a
-/// device, a stage on two devices, lanes that begin later, precedences of its own.
+/// Writes computation only, as `_load_csv(file, format="compute_only")` reads it. Cells are steps
+/// of equal length, and no action is in an earlier step than its input. The order must be one that
+/// check() accepts. Throws Error{Unsupported} for what a row per rank cannot express: updates,
+/// several lanes on a device, a stage on two devices, lanes that begin later, precedences of its
+/// own.
 std::string pipeline_csv(const Order&);
 
 }  // namespace trainyard

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-// What a folded value stands for is in its highest byte.
+// The highest byte of a folded value says what it stands for.
 enum Folded : std::uint64_t { FrameTag = 1, StackTag, EventTag, BlockTag };
 constexpr int kTagShift = 56;
 constexpr std::uint64_t kNumber = (std::uint64_t{1} << kTagShift) - 1;
@@ -26,7 +26,7 @@ bool is(const PickleValue& value, Folded tag) {
   return value.kind == Kind::Folded && value.number >> kTagShift == tag;
 }
 
-// Keys of dictionaries that say something here.
+// These are the keys of dictionaries that are used.
 enum class Key : std::uint8_t {
   Unread,  // not looked at yet
   Other,
@@ -53,13 +53,13 @@ Key key_named(std::string_view name) {
   return found == std::end(kKeys) ? Key::Other : found->second;
 }
 
-// The values of a dictionary by key; null where it has none.
+// Values holds the values of a dictionary by key; null where it has none.
 class Values {
  public:
   const PickleValue*& operator[](Key key) { return of_[static_cast<std::size_t>(key)]; }
   const PickleValue* operator[](Key key) const { return of_[static_cast<std::size_t>(key)]; }
   bool has(Key key) const { return (*this)[key] != nullptr; }
-  /// Zero where there is no integer.
+  /// Returns zero where there is no integer.
   std::int64_t integer(Key key) const { return is_integer(key) ? (*this)[key]->integer : 0; }
   bool is_integer(Key key) const { return has(key) && (*this)[key]->kind == Kind::Integer; }
 
@@ -98,7 +98,7 @@ class SnapshotReader {
     return true;
   }
 
-  double share = 0;  // of the file that is read
+  double share = 0;  // share of the file that is read
 
   MemorySnapshot finish(const Pickle& pickle) {
     const PickleValue* segments = pickle.find(pickle.root, "segments");
@@ -125,12 +125,12 @@ class SnapshotReader {
     throw Error(Error::Kind::InvalidInput, sentence, {source_});
   }
 
-  // What a text means as a key, and as what happened.
+  // A Word is the meaning of a text as a key and as an action.
   struct Word {
     Key key = Key::Unread;
     std::optional<SnapshotAction> action;
   };
-  // Writers name a key once and refer to it from then on: each text is compared once.
+  // Writers store a key's text once and refer to it afterwards, so each text is compared only once.
   const Word& word_of(const Pickle& pickle, const PickleValue& text) {
     static const Word other{Key::Other, {}};
     if (text.kind != Kind::Text) return other;
@@ -141,12 +141,12 @@ class SnapshotReader {
     return word;
   }
 
-  // Some writers repeat a frame at every event: it is kept once.
+  // Some writers repeat a frame at every event; it is stored once.
   std::uint64_t fold_frame(const Pickle& pickle, const Values& values) {
     const auto text = [&](Key key) {
       return values[key]->kind == Kind::Text ? values[key]->number + 1 : 0;
     };
-    // Texts of the file and of the function, line.
+    // These are the texts of file and function, and the line.
     const FrameParts parts = {text(Key::FileName), text(Key::FunctionName),
                               static_cast<std::uint64_t>(values.integer(Key::Line))};
     LastFrame& last = last_frames_[(parts[0] ^ parts[1] << 2 ^ parts[2]) % last_frames_.size()];
@@ -166,7 +166,7 @@ class SnapshotReader {
   }
 
   bool fold_stack(std::span<const PickleValue> items, std::uint64_t& folded) {
-    // A longer list comes in parts.
+    // A longer list arrives in parts, so it is not folded.
     if (items.size() >= 1000) return false;
     for (const PickleValue& item : items)
       if (!is(item, FrameTag)) return false;
@@ -231,7 +231,8 @@ class SnapshotReader {
     return tagged(EventTag, events_.size() - 1);
   }
 
-  // Of millions of events the file tells how many more there will be, about.
+  // With millions of events, reserves room for the number that the share of the file read so far
+  // suggests.
   void make_room() {
     constexpr std::size_t kMany = 1 << 20;
     if (events_.size() < kMany || share <= 0) return;
@@ -243,7 +244,7 @@ class SnapshotReader {
     events_ = std::move(larger);
   }
 
-  // Lends what is read so far.
+  // Shows what is read so far to the caller.
   void show_first() {
     snapshot_.devices.push_back(std::move(events_));
     options_.first_look(snapshot_);
@@ -259,7 +260,7 @@ class SnapshotReader {
     return tagged(BlockTag, blocks_.size() - 1);
   }
 
-  // Sums of what is read stay far within 64 bits.
+  // This keeps sums of what is read well within 64 bits.
   void count(Bytes bytes) {
     bytes_ += bytes;
     if (bytes_.value > std::int64_t{1} << 61)
@@ -274,7 +275,7 @@ class SnapshotReader {
                      std::all_of(items.begin(), items.end(), [&](const PickleValue& item) {
                        return is(item, EventTag) && (item.number & kNumber) == next++;
                      });
-    if (all) {  // of gigabytes there is no copy
+    if (all) {  // avoids a copy of gigabytes
       events = std::move(events_);
       events_.clear();
       return;
@@ -309,20 +310,20 @@ class SnapshotReader {
 
   const std::string& source_;
   const SnapshotImportOptions& options_;
-  bool in_turn_ = true;  // each event is no earlier than the one before
+  bool in_turn_ = true;  // no event so far is earlier than the one before
   MemorySnapshot snapshot_;
   std::vector<SnapshotEvent> events_;
   std::vector<FreeBlock> blocks_;
   std::unordered_map<std::string, std::uint64_t> frames_;
   std::unordered_map<std::string, std::uint32_t> stacks_;
   std::string key_;
-  std::vector<Word> words_;  // of texts, by number
+  std::vector<Word> words_;  // by number of the text
   using FrameParts = std::array<std::uint64_t, 3>;
   struct LastFrame {
-    FrameParts parts{~std::uint64_t{0}};  // as no frame has them
+    FrameParts parts{~std::uint64_t{0}};  // no real frame has this value
     std::uint64_t number = 0;
   };
-  // What came last of those that share a place.
+  // These cache the last frame and stack for each hash.
   std::array<LastFrame, 256> last_frames_{};
   std::array<std::uint32_t, 256> last_stacks_{};
   Bytes bytes_{};

@@ -1,5 +1,5 @@
-// Where a pickle's reader keeps its values: those that it remembers by number, and those that
-// belong to nothing yet. Both hold tens of millions.
+// This file has the two stores of a pickle's reader: values that it remembers by number, and values
+// that do not belong to a container yet. Each may hold tens of millions of values.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 
 namespace trainyard {
 
-// What a pickle remembers by number: gigabytes of them are never moved to make room.
+// PickleMemo holds the values that a pickle remembers by number. It grows in chunks, so that
+// gigabytes of values are never moved.
 class PickleMemo {
  public:
   std::size_t size() const { return size_; }
@@ -47,7 +48,7 @@ class PickleMemo {
   std::size_t size_ = 0;
 };
 
-// Values that belong to nothing yet; room is made for many at a time.
+// PickleStack holds values that do not belong to a container yet; it grows by many at a time.
 class PickleStack {
  public:
   bool empty() const { return top_ == values_.get(); }
@@ -56,16 +57,16 @@ class PickleStack {
   PickleValue& operator[](std::size_t at) { return values_[at]; }
   PickleValue& back() { return top_[-1]; }
   PickleValue* end() { return top_; }
-  /// How many fit as it is.
+  /// Returns how many more values fit without growing.
   std::size_t room() const { return capacity_ - size(); }
   void push(const PickleValue& value) {
     if (room() == 0) grow();
     *top_++ = value;
   }
   void pop() { --top_; }
-  /// `end` is within the room.
+  /// `end` must be within the room.
   void end_at(PickleValue* end) { top_ = end; }
-  /// At most its size.
+  /// `size` must be at most its current size.
   void shrink(std::size_t size) { top_ = values_.get() + size; }
 
  private:

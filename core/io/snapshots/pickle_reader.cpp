@@ -42,7 +42,7 @@ class Machine {
                 {source_ + " (byte " + std::to_string(at_opcode_) + ")"});
   }
 
-  // Bytes.
+  // The next functions read bytes.
 
   void refill() {
     if (options_.stop.stop_requested())
@@ -91,14 +91,14 @@ class Machine {
     return text;
   }
 
-  // What is kept is counted, so that a small file cannot ask for all there is.
+  // Stored bytes are counted, so that a small file cannot use all memory.
   void keep(std::uint64_t size) {
     kept_ += size;
     if (kept_ > static_cast<std::uint64_t>(options_.limit.value))
       refuse("expected data that fits in " + readable(options_.limit) + ", found more");
   }
 
-  // The stack.
+  // The next functions work on the stack.
 
   void push(PickleValue value) {
     if (stack_.size() >= kMostOnStack) refuse("expected fewer values that belong to nothing");
@@ -116,7 +116,7 @@ class Machine {
       refuse("expected a value on the stack, found none");
     return stack_.back();
   }
-  // Where the items above the last mark begin; the mark is gone then.
+  // Removes the last mark and returns where the items above it begin.
   std::size_t pop_mark() {
     if (marks_.empty()) refuse("expected a mark on the stack, found none");
     const std::size_t from = marks_.back();
@@ -168,7 +168,7 @@ class Machine {
     push(value);
   }
 
-  // The stack from `from` on goes into the container below it.
+  // Moves the stack from `from` on into the container below it.
   void fill(Kind kind, std::size_t from) {
     const std::size_t count = stack_.size() - from;
     if (from == 0 || from - 1 < (marks_.empty() ? 0 : marks_.back()))
@@ -182,7 +182,7 @@ class Machine {
     std::vector<PickleValue>& items = pickle_.containers[target.number];
     const std::span<const PickleValue> given(stack_.data() + from, count);
     std::uint64_t folded = 0;
-    // Protocol 0 and 1 fill item by item.
+    // Protocols 0 and 1 fill containers item by item, so they are not folded.
     if (items.empty() && count > 0 && protocol_ >= 2 && options_.fold &&
         options_.fold(pickle_, kind, given, folded)) {
       fold(target, folded);
@@ -193,8 +193,8 @@ class Machine {
     stack_.shrink(from);
   }
 
-  // Who remembers the container finds what was made of it. Containers close in the order opposite
-  // to that in which they opened, so it is near the end of those that are open.
+  // Replaces the container by its folded value wherever it is remembered. Containers close in the
+  // reverse order of opening, so this one is near the end of those that are open.
   void fold(PickleValue& target, std::uint64_t folded) {
     const std::uint64_t number = target.number;
     const PickleValue made = numbered(Kind::Folded, folded);
@@ -209,7 +209,8 @@ class Machine {
       unshared_from_ = std::max(unshared_from_, number + 1);
     }
     if (number + 1 == pickle_.containers.size() && number >= unshared_from_)
-      pickle_.containers.pop_back();  // nobody else speaks of it: its place is free again
+      pickle_.containers.pop_back();  // nothing else refers to the container, so its place can be
+                                      // reused
     target = made;
   }
 
@@ -232,7 +233,7 @@ class Machine {
     share(memo_[at]);
     push(memo_[at]);
   }
-  // There are two places now that speak of it: its number must stay its own.
+  // The value is now referred to from two places, so its number must stay its own.
   void share(const PickleValue& value) {
     if (value.kind == Kind::List || value.kind == Kind::Dict)
       unshared_from_ = std::max(unshared_from_, value.number + 1);
@@ -250,7 +251,7 @@ class Machine {
         refuse("expected an integer of 64 bits, found a larger one");
     }
     if (size > 0 && size < 8 && (last & 0x80) != 0) value |= ~std::uint64_t{0} << (8 * size);
-    // Addresses use all 64 bits: a ninth zero byte says that the value is not negative.
+    // Addresses use all 64 bits; a ninth byte of zero says that the value is not negative.
     return static_cast<std::int64_t>(value);
   }
 
@@ -267,10 +268,10 @@ class Machine {
     push(real(*value));
   }
 
-  // What most of a large pickle is, as long as all is as it should be and the block does not end;
-  // the rest is for step() to carry out or to refuse.
+  // Executes the opcodes of which most of a large pickle consists, as long as they are valid and
+  // the block does not end; step() executes or refuses the rest.
   void plain_steps() {
-    constexpr std::size_t kLongest = 2 + 9;  // bytes of one
+    constexpr std::size_t kLongest = 2 + 9;  // most bytes of one such opcode
     if (end_ - at_ < kLongest) return;
     const char* at = block_.data() + at_;
     const char* const last = block_.data() + end_ - kLongest;
@@ -306,7 +307,7 @@ class Machine {
         case 'J':
           *top = integer(operand(std::int32_t{}));
           continue;
-        case 0x8A: {  // a ninth zero byte says that the value is not negative
+        case 0x8A: {  // a ninth byte of zero says that the value is not negative
           if (byte == 0 || byte > 9 || (byte == 9 && at[2 + 8] != 0)) break;
           std::uint64_t value = 0;
           std::memcpy(&value, at + 2, sizeof value);
@@ -317,7 +318,7 @@ class Machine {
         }
         case '}':
         case ']':
-          // A container that is remembered, and the mark before its items.
+          // This is a container that is remembered, with the mark before its items.
           if (byte != 0x94 || at[2] != '(' || !has_room_for_container()) break;
           *top = open_container(*at == '}' ? Kind::Dict : Kind::List);
           marks_.push_back(static_cast<std::size_t>(top + 1 - stack_.data()));
@@ -358,7 +359,7 @@ class Machine {
     return made;
   }
 
-  // One opcode; true: STOP. What events are made of comes first.
+  // Executes one opcode; returns true at STOP. The opcodes of which events consist come first.
   bool step() {
     at_opcode_ = before_ + at_;
     const unsigned char op = byte();
@@ -572,7 +573,7 @@ class Machine {
   PickleMemo memo_;
   std::vector<std::size_t> marks_;
   std::vector<Made> open_;  // containers that may still be filled, and where they are remembered
-  std::uint64_t unshared_from_ = 0;  // containers before it may be spoken of twice
+  std::uint64_t unshared_from_ = 0;  // other places may refer to containers with a smaller number
   unsigned protocol_ = 0;
   Pickle pickle_;
 };

@@ -1,4 +1,5 @@
-// One value of a pickle: a number itself, anything longer by its number in the Pickle that has it.
+// A PickleValue is one value of a pickle: a number directly, and anything longer as an index into
+// the Pickle that holds it.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,11 @@ struct PickleValue {
     Bool,
     Integer,
     Real,
-    Text,    // number: of Pickle::texts
-    List,    // number: of Pickle::containers
+    Text,    // number: index into Pickle::texts
+    List,    // number: index into Pickle::containers
     Tuple,   // the same
     Dict,    // the same; its items are key, value, key, value
-    Folded,  // number: what the folder made of it
+    Folded,  // number: the value that the fold function returned
   };
   Kind kind = Kind::None;
   union {

@@ -8,14 +8,14 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kMostNumbers = 64;  // of a counter
+constexpr std::size_t kMostNumbers = 64;  // most values of a counter
 
 std::optional<double> finite_number(std::string_view text) {
   const auto value = number_of<double>(text);
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
-// Of Trainyard's own traces, by the letter of the phase.
+// Returns the kind in Trainyard's own traces, by the letter of the phase.
 RecordedKind kind_of_phase(std::string_view phase) {
   if (phase == "W") return RecordedKind::WeightGradient;
   if (phase == "U") return RecordedKind::Optimizer;
@@ -56,7 +56,7 @@ std::string* field_of(ChromeEvent& e, std::string_view key) {
 void set_argument(ChromeEvent& e, std::string_view key, std::string_view text) {
   if ((e.phase.empty() || e.phase == "C") && e.numbers.size() < kMostNumbers)
     if (const auto value = finite_number(text)) e.numbers.emplace_back(key, *value);
-  // Most arguments of most events mean nothing: their length tells.
+  // Most arguments are not used; their length tells most of them apart quickly.
   switch (key.size()) {
     case 4:
       if (key == "name") e.arg_name.assign(text);

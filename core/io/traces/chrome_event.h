@@ -1,5 +1,5 @@
-// One event of a Chrome trace as its writer spelled it: the fields that say when and where, and of
-// its arguments those that mean something here.
+// A ChromeEvent is one event of a Chrome trace as its writer spelled it: the fields that say when
+// and where, and those of its arguments that are used here.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,22 @@ namespace trainyard {
 
 struct ChromeEvent {
   std::string name, phase, category, time, duration, process, thread, id;
-  std::string arg_name, arg_phase;  // of a name's or a step's arguments
+  std::string arg_name, arg_phase;  // from the arguments of a name or a step
   std::optional<std::int64_t> correlation, sort_index, device_id, device_type;
   std::optional<double> allocated, reserved;
-  std::vector<std::pair<std::string, double>> numbers;  // of a counter
+  std::vector<std::pair<std::string, double>> numbers;  // values of a counter
 };
-/// As new, but with the room that its texts have.
+/// Makes the event empty but keeps the memory of its texts.
 void clear(ChromeEvent&);
 
-/// Where the text of the field with that key belongs ("ts"); null for one that says nothing here.
+/// Returns where the text of the field with that key ("ts") is stored; null for a field that is not
+/// used.
 std::string* field_of(ChromeEvent&, std::string_view key);
-/// Keeps what an argument of that key says, if it says anything. Its phase is asked for: the
-/// numbers of a counter have any key.
+/// Stores an argument if its key is used. The event's phase must be known, because the values of a
+/// counter may have any key.
 void set_argument(ChromeEvent&, std::string_view key, std::string_view text);
 
-/// What category, name and arguments say of it.
+/// ChromeEventKind is what category, name and arguments say of an event.
 struct ChromeEventKind {
   RecordedKind kind = RecordedKind::Host;
   bool device = false, launches = false, annotations = false;

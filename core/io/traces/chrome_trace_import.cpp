@@ -26,7 +26,7 @@ bool contains(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
 }
 
-// Gives the events to the builder, one by one as they are read.
+// EventReader passes the events to the builder one by one as they are read.
 class EventReader {
  public:
   EventReader(TraceBuilder& builder, const JsonTokens& tokens)
@@ -82,7 +82,7 @@ class EventReader {
  private:
   void defect(const std::string& expected, const std::string& found,
               const std::string& assumed = "the event is left out") {
-    // Lines are counted for the first of its kind only: a broken trace has millions.
+    // Only the first of each kind has a line, because a broken trace has millions of defects.
     if (builder_.repeats(expected, found)) return;
     builder_.defect({expected, found, tokens_.line(), tokens_.offset(), 1, assumed});
   }
@@ -168,7 +168,7 @@ class EventReader {
     }
   }
 
-  // Events by id may overlap: each category has a thread of its own for them.
+  // Events by id may overlap, so each category has a thread of its own for them.
   void take_by_id() {
     const auto at = time();
     if (!at) return;
@@ -212,7 +212,7 @@ class EventReader {
   std::uint64_t shown_ = 0;
 };
 
-// The document around the events, and what it says of the run.
+// TraceDocument reads the document around the events and what it says of the run.
 class TraceDocument {
  public:
   TraceDocument(JsonTokens& tokens, TraceBuilder& builder)
@@ -233,7 +233,7 @@ class TraceDocument {
   static bool is_plain(Token token) {
     return token == Token::Text || token == Token::Number || token == Token::Word;
   }
-  // True and false are numbers; lists and objects have none.
+  // Returns the text of a plain value: true and false become numbers; lists and objects give "".
   std::string_view plain_text(Token token) const {
     if (!is_plain(token)) return "";
     const std::string_view text = tokens_.text();
@@ -241,7 +241,7 @@ class TraceDocument {
     return text == "true" ? "1" : text == "false" ? "0" : "";
   }
 
-  // Calls take(key, first token of the value), which reads the value to its end.
+  // Calls take(key, first token of the value) for each member; take must read the value to its end.
   template <class Take>
   void take_members(const Take& take) {
     std::string key;
@@ -299,7 +299,7 @@ class TraceDocument {
     }
   }
 
-  // Of the first device that has a name, however deep.
+  // Takes the name of the first device that has one, at any depth.
   void take_device(Token value) {
     if (value == Token::ObjectBegin)
       return take_members([&](const std::string& key, Token token) {
@@ -333,7 +333,7 @@ class TraceDocument {
   bool found_events_ = false;
 };
 
-// Gives all events to the builder, and how many bytes they were; refuses what is no trace.
+// Passes all events to the builder and returns how many bytes they took; refuses what is no trace.
 Bytes read_events(ByteSource& bytes, const std::string& source, const TraceImportOptions& options,
                   TraceBuilder& builder) {
   JsonTokens tokens(bytes, options);
@@ -390,7 +390,8 @@ RecordedTrace parse_chrome_trace(std::string_view text, const std::string& sourc
 
 TraceExtent chrome_trace_extent(const std::string& path, const TraceImportOptions& options) {
   if (const auto found = scan_chrome_trace(*file_bytes(path), options)) return *found;
-  const auto bytes = file_bytes(path);  // what cannot be scanned is refused as it is read
+  const auto bytes = file_bytes(path);  // what cannot be scanned is read, and refused there if it
+                                        // is no trace
   return measure_trace(*bytes, path, options);
 }
 

@@ -16,11 +16,11 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t kScanBlock = std::size_t{1} << 18;
-constexpr std::size_t kLongestWord = 256;  // of what is looked at; the rest of it says nothing
+constexpr std::size_t kLongestWord = 256;  // the rest of a longer word is ignored
 constexpr std::size_t kDeepestScan = 200;
 
-// What JSON is made of besides words: all of it where words are looked at, elsewhere only what
-// opens and closes.
+// Marks are the characters to stop at: all of JSON's syntax where words are used, elsewhere only
+// brackets and quotes.
 using Marks = std::array<bool, 256>;
 constexpr Marks marks_of(std::string_view chars) {
   Marks marks{};
@@ -37,7 +37,7 @@ const char* next_mark(const char* at, const char* end, const Marks& marks) {
 
 class TraceScan {
  public:
-  /// False: it is no JSON that this can follow.
+  /// Returns false where the text is no JSON that this can follow.
   bool take(std::string_view block) {
     for (at_ = block.data(), end_ = at_ + block.size(); at_ < end_;)
       if (!(in_string_ ? take_string() : take_plain())) return false;
@@ -52,7 +52,7 @@ class TraceScan {
 
  private:
   bool in_event() const { return event_depth_ > 0 && open_.size() == event_depth_; }
-  // Where a word may say something: in the outermost object, and in an event itself.
+  // Words are used only in the outermost object and directly in an event.
   bool is_looked_at() const { return open_.size() == 1 || in_event(); }
 
   void look_at(const char* first, const char* last) {
@@ -165,7 +165,7 @@ class TraceScan {
     if (!from) return;
     ++measured_;
     if (phase_ != 'X') {
-      // An end makes the span; marks are spans without a length, but those of memory samples.
+      // For begins the end makes the span. Marks are spans without a length, except memory samples.
       if (phase_ == 'B' || phase_ == 'b' || phase_ == 'S' || phase_ == 'C' || name_ == "[memory]")
         measure_.time(*from, *from);
       else
@@ -180,8 +180,9 @@ class TraceScan {
   }
 
   const char *at_ = nullptr, *end_ = nullptr;
-  std::vector<char> open_;       // what is open, outermost first
-  std::size_t event_depth_ = 0;  // how many are while an event is; 0: not in the list of events
+  std::vector<char> open_;       // open brackets, outermost first
+  std::size_t event_depth_ = 0;  // number of open brackets in an event; 0: not in the list of
+                                 // events
   bool in_string_ = false, escaped_ = false;
   std::string key_, word_;
   std::string time_, duration_, name_;

@@ -1,5 +1,5 @@
-// The extent of a trace in JSON by a scan that looks at nothing but the phases, times, names and
-// categories of events: several times as quick as reading it.
+// This file finds the extent of a trace in JSON by a scan that looks only at the phases, times,
+// names and categories of events, and so is several times as fast as reading it.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,9 @@
 
 namespace trainyard {
 
-/// Of JSON that is well formed what a reader would find; of other text nothing or something, never
-/// an Error of its own. Throws Error{Cancelled}, and as the source does.
+/// For well-formed JSON the result is what a reader would find; for other text it may be anything
+/// or nothing, but never an error of its own. Throws Error{Cancelled}, and whatever the source
+/// throws.
 std::optional<TraceExtent> scan_chrome_trace(ByteSource&, const TraceImportOptions&);
 
 }  // namespace trainyard

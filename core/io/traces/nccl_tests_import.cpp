@@ -31,8 +31,8 @@ std::optional<double> figure(std::string_view word) {
   return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
-// Launchers put a rank before each line: "0: ", "12: " (srun -l), "[1,0]<stdout>:" (mpirun
-// --tag-output), "[node3:1,0]<stderr>: ". A table never has a colon after its first word.
+// Removes the rank that launchers put before each line: "0: ", "12: " (srun -l), "[1,0]<stdout>:"
+// (mpirun --tag-output), "[node3:1,0]<stderr>: ". A table never has a colon after its first word.
 std::string_view without_rank(std::string_view text) {
   const std::size_t from = text.find_first_not_of(" \t");
   if (from == std::string_view::npos) return text;
@@ -79,8 +79,8 @@ class TableReader {
 
   void comment(std::string_view text) {
     const auto words = words_of(text);
-    // "# nThread 1 nGpus 8 ...", "#  Rank  3 Group  0 Pid ...", "# Collective test starting:
-    // all_reduce_perf"
+    // This matches "# nThread 1 nGpus 8 ...", "#  Rank  3 Group  0 Pid ...", "# Collective test
+    // starting: all_reduce_perf".
     if (words.size() >= 2 && words[0] == "Rank" && figure(words[1]))
       ranks_ = std::max(ranks_, static_cast<std::int64_t>(std::min(1e6, *figure(words[1]))) + 1);
     for (const std::string_view word : words) {
@@ -92,8 +92,8 @@ class TableReader {
     }
   }
 
-  // size count type redop root | time algbw busbw #wrong | time algbw busbw #wrong; older ones lack
-  // root. Which it is is told by where a number stands after the type.
+  // The columns are size count type redop root | time algbw busbw #wrong | time algbw busbw #wrong.
+  // Older outputs lack root; where the first number after the type is tells them apart.
   void take_row(const std::vector<std::string_view>& words) {
     std::size_t first = 3;
     while (first < words.size() && !(figure(words[first]) && words.size() - first <= 8)) ++first;
@@ -122,7 +122,8 @@ class TableReader {
     }
     const double us = values[0];
     if (us > 1e12) refuse("expected a time in microseconds, found one of days");
-    // Printed with two decimals: whoever reads another column as the time is told.
+    // The bandwidth is printed with two decimals; a larger difference means that another column was
+    // read as the time.
     const double printed = values[1], exact = us > 0 ? bytes / us / 1000 : 0;
     if (us > 0 && std::abs(printed - exact) > 0.011 + 0.02 * exact)
       refuse("expected an algbw of " + std::to_string(exact) +
@@ -142,7 +143,7 @@ double factor_of(const std::string& collective, std::int64_t ranks) {
   return 1;
 }
 
-// Of the largest rows, where the printed digits say most.
+// The factor is taken from the largest rows, where the printed digits are most precise.
 double printed_factor(const NcclTable& table) {
   double best = 1, most = 0;
   for (const NcclRow& row : table.rows)
@@ -156,8 +157,8 @@ struct FittedLine {
   double start = 0, per_byte = 0;
 };
 
-// Weighted by one over the measured time, so that small messages say the start and large ones the
-// rate.
+// Points are weighted by one over the measured time, so that small messages determine the start and
+// large ones the rate.
 FittedLine fit(const std::vector<LinkResidual>& points, std::size_t skip_from,
                std::size_t skip_every) {
   double sw = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
@@ -171,7 +172,7 @@ FittedLine fit(const std::vector<LinkResidual>& points, std::size_t skip_from,
   FittedLine line;
   line.per_byte = d > 0 ? (sw * sxy - sx * sy) / d : 0;
   line.start = sw > 0 ? (sy - line.per_byte * sx) / sw : 0;
-  // Nothing starts before it is asked for, and no wire is faster than none.
+  // Neither the start nor the time per byte can be negative.
   if (line.start < 0) line = {0, sxx > 0 ? sxy / sxx : 0};
   if (line.per_byte < 0) line = {sw > 0 ? sy / sw : 0, 0};
   return line;

@@ -1,9 +1,9 @@
-// What NVIDIA's nccl-tests (and AMD's rccl-tests) print: a table of sizes with the time and the
-// bandwidth of a collective, out of place and in place. The link behind it is fitted as a straight
-// line: time = start + bytes on the wire / bandwidth.
+// This file reads the output of NVIDIA's nccl-tests (and AMD's rccl-tests): a table of sizes with
+// the time and the bandwidth of a collective, out of place and in place. The link is fitted as a
+// straight line: time = start + bytes on the wire / bandwidth.
 //
-// algbw is bytes over time. busbw is algbw times a factor that makes it comparable with the link:
-// 2 (n - 1) / n for all-reduce, (n - 1) / n for all-gather, reduce-scatter and all-to-all, 1 for
+// algbw is bytes over time. busbw is algbw times a factor that makes it comparable with the link: 2
+// (n - 1) / n for all-reduce, (n - 1) / n for all-gather, reduce-scatter and all-to-all, 1 for
 // broadcast, reduce and send-receive (n ranks; nccl-tests, doc/PERFORMANCE.md).
 #pragma once
 
@@ -32,14 +32,14 @@ struct NcclRow {
 
 struct NcclTable {
   std::string source;
-  std::string collective;  // "all_reduce"; empty where the output does not say
-  std::int64_t ranks = 0;  // 0 where it does not say
+  std::string collective;  // "all_reduce"; empty where the output does not state it
+  std::int64_t ranks = 0;  // 0 where the output does not state it
   std::vector<NcclRow> rows;
-  std::vector<std::string> notes;  // what was left out, as sentences
+  std::vector<std::string> notes;  // sentences on what was left out
 };
 
-/// Throws Error{InvalidInput} at "SOURCE:LINE" where the text has no table, a row that is none, or
-/// bandwidths that are not those of its sizes and times.
+/// Throws Error{InvalidInput} at "SOURCE:LINE" where the text has no table, a malformed row, or
+/// bandwidths that do not agree with its sizes and times.
 NcclTable parse_nccl_tests(std::string_view text, const std::string& source);
 
 struct LinkResidual {
@@ -52,19 +52,19 @@ struct LinkResidual {
 struct LinkFit {
   std::string collective;
   std::int64_t ranks = 0;
-  double bus_factor = 1;                     // of bytes to what goes over each link
-  Duration start{};                          // of one collective
-  BytesPerSecond bandwidth{};                // of the bus, large messages
+  double bus_factor = 1;                     // bytes over each link, relative to the size
+  Duration start{};                          // start-up time of one collective
+  BytesPerSecond bandwidth{};                // of the bus, for large messages
   double median_error = 0, worst_error = 0;  // of |error|
-  double held_out = 0;  // median |error| of every other row by a fit to the rest
+  double held_out = 0;  // median |error| of every other row under a fit to the rest
   std::vector<LinkResidual> residuals;
 };
-/// Least squares of relative errors over all rows that took any time, both placements. Throws
-/// Error{InvalidInput} for fewer than two different sizes. ranks and collective replace what the
-/// table does not say; the factor is then taken from the printed bandwidths.
+/// Fits by least squares of relative errors over all rows with a time above zero, both placements.
+/// Throws Error{InvalidInput} for fewer than two different sizes. Where the table does not state
+/// ranks or collective, the factor is taken from the printed bandwidths.
 LinkFit fit_links(const NcclTable&);
 
-/// A trainyard/links@1 document.
+/// Returns a trainyard/links@1 document.
 std::string links_document(const NcclTable&, const LinkFit&);
 
 }  // namespace trainyard

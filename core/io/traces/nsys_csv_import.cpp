@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kReports =
     "nsys stats --format csv --report nvtx_pushpop_trace (or nvtx_gpu_proj_trace, cuda_gpu_trace)";
 
-constexpr std::size_t kTitleShown = 40;  // bytes of a head's cell in a sentence
+constexpr std::size_t kTitleShown = 40;  // most bytes of a head's cell shown in a message
 
 enum class NsysColumn : std::uint8_t {
   Start,
@@ -39,7 +39,7 @@ enum class NsysColumn : std::uint8_t {
 };
 constexpr std::size_t kNsysColumns = static_cast<std::size_t>(NsysColumn::Correlation) + 1;
 
-// A head's words in lower case and what its unit is in ns: "start" and 1000 of "Start (us)".
+// A Title is a head's words in lower case and its unit: "start" and "us" for "Start (us)".
 struct Title {
   std::string words;
   std::string unit;
@@ -58,7 +58,7 @@ Title title_of(std::string_view cell) {
   if (mark == std::string::npos || mark == 0) return {text, ""};
   std::string words = text.substr(0, mark), unit = text.substr(mark + 1);
   while (!words.empty() && words.back() == ' ') words.pop_back();
-  // "ts_ns" and "dur_ns" are what the reports call the unit before it is put in words.
+  // The unit may also be written as in the reports' internal names "ts_ns" and "dur_ns".
   if (text[mark] == ':') return {words, unit.substr(unit.rfind('_') + 1)};
   return {words, unit.substr(0, unit.find(')'))};
 }
@@ -66,7 +66,7 @@ Title title_of(std::string_view cell) {
 std::optional<std::int64_t> unit_of(const std::string& word) {
   constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
       {"ns", 1},         {"nsec", 1},         {"us", 1000},         {"usec", 1000},
-      {"\u00b5s", 1000},  // the sign of micro
+      {"\u00b5s", 1000},  // the micro sign
       {"\u03bcs", 1000},  // the Greek letter
       {"ms", 1'000'000}, {"msec", 1'000'000}, {"s", 1'000'000'000}, {"sec", 1'000'000'000}};
   for (const auto& [name, unit] : kUnits)
@@ -93,17 +93,17 @@ std::optional<NsysColumn> column_of(const std::string& words, bool projected) {
   return {};
 }
 
-// A report's head: where each column is, and what its times are counted in.
+// A ReportHead is a report's head: the position of each column and the unit of its times.
 struct ReportHead {
   struct Place {
     std::optional<std::size_t> cell;
     std::string title;      // as written
-    std::int64_t unit = 0;  // of a time, ns
+    std::int64_t unit = 0;  // unit of a time, in ns
   };
   std::array<Place, kNsysColumns> places;
   std::size_t cells = 0;
   bool projected = false;
-  std::string lacks;  // why it is none that can be read
+  std::string lacks;  // why the report cannot be read; empty where it can
 
   const Place& at(NsysColumn column) const { return places[static_cast<std::size_t>(column)]; }
   bool has(NsysColumn column) const { return at(column).cell.has_value(); }
@@ -126,7 +126,7 @@ std::string lack_of(const ReportHead& head) {
   return "";
 }
 
-// Nothing: the row is no head of a report.
+// Returns nothing where the row is no head of a report.
 std::optional<ReportHead> head_of(const CsvRows& row) {
   ReportHead head;
   std::vector<Title> titles;
@@ -155,7 +155,7 @@ class NsysReader {
              TraceBuilder& builder)
       : rows_(bytes, source, options), source_(source), builder_(builder) {}
 
-  /// How many bytes it was.
+  /// Reads everything and returns the number of bytes.
   Bytes read() {
     while (rows_.next()) take_row();
     if (!found_) refuse(0, 0, no_report());
@@ -204,7 +204,7 @@ class NsysReader {
     if (head_) take_span();
   }
 
-  // Until the next head: a blank line ends a report, and so does what nsys says on the way.
+  // Ends the current report: at a blank line or at a message that nsys prints between reports.
   void leave() { head_.reset(); }
   bool is_prose() const {
     if (rows_.size() == 1) return rows_[0].front() < '0' || rows_[0].front() > '9';
@@ -222,7 +222,7 @@ class NsysReader {
     return head_->has(column) ? nanoseconds_of(cell(column), head_->at(column).unit) : std::nullopt;
   }
 
-  // column: the cell that is at fault.
+  // column is the cell that is wrong.
   void defect(std::optional<NsysColumn> column, const std::string& expected,
               const std::string& found) {
     const std::size_t at = column && head_->has(*column) ? *head_->at(*column).cell + 1 : 0;
@@ -241,7 +241,7 @@ class NsysReader {
 
   void take_span() {
     const ReportHead& head = *head_;
-    // The row without a name is no range: nsys adds up all that a thread's ranges projected.
+    // In projected reports a row without a name is no range but nsys's sum over a thread's ranges.
     if (head.projected && cell(NsysColumn::Name).empty()) return;
     ++builder_.events;
     if (rows_.size() < head.cells)
@@ -259,7 +259,7 @@ class NsysReader {
     ++shown_;
   }
 
-  // A range of no domain of its own is called ":forward".
+  // A range in the default domain is called ":forward"; the colon is removed.
   std::string_view name() const {
     std::string_view text = cell(NsysColumn::Name);
     if (text.size() > 1 && text.front() == ':' && !head_->of_device()) text.remove_prefix(1);
@@ -289,7 +289,7 @@ class NsysReader {
     return thread;
   }
 
-  // Streams of one number in several contexts, so in several processes, are several.
+  // Streams with one number in several contexts, and so in several processes, are distinct.
   std::uint32_t stream() {
     const std::string_view device = cell(NsysColumn::Device), context = cell(NsysColumn::Context);
     std::string id(cell(NsysColumn::Stream));
@@ -305,8 +305,8 @@ class NsysReader {
   CsvRows rows_;
   std::string source_;
   TraceBuilder& builder_;
-  std::optional<ReportHead> head_;  // of the report that is being read
-  bool found_ = false;              // any head
+  std::optional<ReportHead> head_;  // of the current report
+  bool found_ = false;              // whether any head was found
   std::uint64_t shown_ = 0, summary_line_ = 0, first_bad_line_ = 0;
   std::size_t first_bad_cell_ = 0;
   std::string first_bad_;
@@ -336,7 +336,7 @@ bool is_nsys_csv(std::string_view head) {
     while (rows.next())
       if (const auto found = head_of(rows); found && found->lacks.empty()) return true;
   } catch (const Error&) {
-    return false;  // of a row that is too long
+    return false;  // a row is too long
   }
   return false;
 }

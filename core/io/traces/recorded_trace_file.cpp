@@ -33,8 +33,8 @@ static_assert(std::endian::native == std::endian::little, "the file is as memory
 
 constexpr std::string_view kMagic{"TYBIN\r\n\x1a", 8};
 constexpr std::size_t kHead = 64, kEntry = 32, kAlign = 64;
-// Made, read and summed at once, while it lies in the processor's own cache; a multiple of every
-// entry's size.
+// A piece is produced, read and summed at once while it is in the processor's cache; its size is a
+// multiple of every entry's size.
 constexpr std::size_t kPiece = std::size_t{512} << 10;
 
 enum Part : std::uint32_t {
@@ -84,7 +84,7 @@ std::string_view bytes_of(const std::vector<T>& list) {
   return {reinterpret_cast<const char*>(list.data()), list.size() * sizeof(T)};
 }
 
-// What is few, as a document.
+// Returns everything that is small, as a document.
 
 Json about(const RecordedTrace& t) {
   Json json = Json::object();
@@ -151,7 +151,7 @@ std::uint64_t whole_of(const JsonCursor& json, std::string_view key) {
   return static_cast<std::uint64_t>(json.at(key).integer(0));
 }
 
-// Gives the number of samples of each counter.
+// Returns the number of samples of each counter.
 std::vector<std::uint64_t> take_about(const JsonCursor& json, RecordedTrace& t) {
   t.device = json.at("device").text();
   t.ranks = json.at("ranks").integer(0);
@@ -219,7 +219,7 @@ Content content_of(const RecordedTrace& t) {
   return c;
 }
 
-// Writes head, table and sections by put(bytes).
+// Writes head, table and sections by calls of put(bytes).
 template <class Put>
 void write_all(const RecordedTrace& t, const Put& put) {
   const Content content = content_of(t);
@@ -257,7 +257,7 @@ void write_all(const RecordedTrace& t, const Put& put) {
   }
 }
 
-// Copies [at, at + size) of the file; throws when it cannot.
+// A Fetch copies [at, at + size) of the file; it throws when it cannot.
 using Fetch = std::function<void(std::uint64_t at, std::size_t size, char* to)>;
 
 template <class List>
@@ -297,7 +297,7 @@ void take_names(std::string_view bytes, const std::string& source, std::uint64_t
   }
 }
 
-// Reads and checks the head; `size` is of the whole file.
+// Reads and checks the head; `size` is that of the whole file.
 std::array<Section, kParts> table_of(const Fetch& fetch, std::uint64_t size,
                                      const std::string& source) {
   std::array<Section, kParts> table;
@@ -351,7 +351,7 @@ RecordedTrace read_all(const Fetch& fetch, std::uint64_t size, const std::string
   const auto of = [&](Part p) -> const Section& { return table[p - 1]; };
   RecordedTrace t;
   t.source = source;
-  // Half of the bytes are read and summed beside the other half.
+  // Half of the bytes are read and summed in parallel to the other half.
   std::exception_ptr trouble;
   std::jthread beside([&] {
     try {

@@ -13,16 +13,18 @@
 namespace trainyard {
 namespace {
 
-constexpr std::uint32_t kDeepest = 96;    // rows of one thread
-constexpr std::size_t kDefectKinds = 50;  // told apart; more are counted with the last
+constexpr std::uint32_t kDeepest = 96;    // most rows of one thread
+constexpr std::size_t kDefectKinds = 50;  // kinds of defects that are distinguished; more are
+                                          // counted with the last
 constexpr const char* kUpdates = "Optimizer.step";
-constexpr std::uint64_t kStopEvery = 0xFFFF;  // comparisons between two looks at the stop token
+constexpr std::uint64_t kStopEvery = 0xFFFF;  // comparisons between two checks of the stop token
 
 void stop_if(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Error(Error::Kind::Cancelled, "the import was cancelled");
 }
 
-// Sorts by start, the enclosing of two before the enclosed; looks up now and then.
+// Sorts by start, and an enclosing span before the enclosed ones; checks the stop token now and
+// then.
 void sort_spans(std::vector<TraceSpan>& spans, const std::stop_token& stop) {
   std::uint64_t looked = 0;
   const auto before = [&](const TraceSpan& a, const TraceSpan& b) {
@@ -44,7 +46,7 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
   return value;
 }
 
-// Numbers before words, numbers by value: "2" before "10".
+// Orders numbers before words and numbers by value: "2" comes before "10".
 bool natural_less(const std::string& a, const std::string& b) {
   const auto digits = [](const std::string& t) {
     return !t.empty() &&
@@ -115,7 +117,7 @@ std::uint32_t TraceBuilder::thread(std::string_view process_id, std::string_view
   key_ += '\0';
   key_ += id;
   if (annotations) key_ += '\1';
-  // Neighbouring events are mostly of one thread.
+  // Consecutive events mostly belong to one thread.
   if (last_thread_ < thread_ids_.size() && thread_ids_[last_thread_] == key_) return last_thread_;
   if (const auto found = thread_numbers_.find(key_); found != thread_numbers_.end())
     return last_thread_ = found->second;
@@ -219,8 +221,8 @@ void TraceBuilder::defect(TraceDefect defect) {
   if (!repeats(defect.expected, defect.found)) trace_.defects.push_back(std::move(defect));
 }
 
-// A clock that started over, or a time of 0 among times since 1970, must not hide the rest: what is
-// years from the middle is left out.
+// A clock that restarted, or a time of 0 among times since 1970, must not hide the rest, so times
+// that are years away from the median are left out.
 void TraceBuilder::leave_out_far(const std::stop_token& stop) {
   constexpr std::int64_t kReach = kFarthestRecorded.count() / 2;
   if (first_ > last_ || last_ - first_ <= kFarthestRecorded.count()) return;
@@ -251,7 +253,7 @@ void TraceBuilder::leave_out_far(const std::stop_token& stop) {
                             "what is far from the middle is left out"});
 }
 
-// What was begun and never ended lasts to the end of the trace.
+// A span that was begun and never ended lasts to the end of the trace.
 void TraceBuilder::close_open() {
   std::uint64_t unended = 0;
   if (range_) last_ = std::max(last_, range_->base + range_->whole.count());
@@ -267,8 +269,8 @@ void TraceBuilder::close_open() {
         {"an end of every event that begins", "none", 0, 0, unended, "they last to the end"});
 }
 
-// Kernels take the kind of the pass that launched them: autograd's own thread runs the backward
-// pass, and an optimizer announces its step.
+// Kernels get the kind of the pass that launched them: autograd's own thread runs the backward
+// pass, and an optimizer marks its step.
 void TraceBuilder::tell_kernels(const std::stop_token& stop) {
   std::vector<Launch> launches = std::move(launches_);
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> updates(threads_.size());
@@ -310,8 +312,8 @@ void TraceBuilder::tell_kernels(const std::stop_token& stop) {
   }
 }
 
-// Each span goes to the first row of its thread that is free when it starts: nested ones to their
-// depth, and such as overlap without nesting below.
+// Each span goes to the first row of its thread that is free when it starts: nested spans at their
+// depth, and spans that overlap without nesting below.
 void TraceBuilder::lay_out(std::uint32_t thread, const std::stop_token& stop) {
   std::vector<TraceSpan> spans = std::move(threads_[thread].spans);
   threads_[thread].spans = {};
@@ -362,7 +364,8 @@ void TraceBuilder::lay_out(std::uint32_t thread, const std::stop_token& stop) {
   }
 }
 
-// Processes with streams first, then as the trace sorts them; within one, streams first.
+// Orders processes with streams first, then as the trace sorts them; within a process streams come
+// first.
 std::vector<std::uint32_t> TraceBuilder::order_of_threads() const {
   std::vector<bool> has_stream(trace_.processes.size());
   for (const RecordedThread& t : trace_.threads)
@@ -390,13 +393,14 @@ std::vector<std::uint32_t> TraceBuilder::order_of_threads() const {
   return order;
 }
 
-// A step of which only a part was kept would be counted as one that did little.
+// A step of which only a part was kept is left out, because its shares would be wrong.
 bool TraceBuilder::lies_within(const RecordedStep& step) const {
   return !range_ || (step.from >= range_->from && step.to <= range_->to);
 }
 
 void TraceBuilder::find_steps() {
-  // Marks of the host and of its streams say the same of one rank: streams are nearer to the work.
+  // The host and its streams mark the same steps of a rank; the streams' marks are closer to the
+  // work.
   if (std::none_of(steps_of_names_.begin(), steps_of_names_.end(),
                    [](const auto& number) { return number.has_value(); }))
     return;
@@ -429,7 +433,7 @@ void TraceBuilder::gather_counters() {
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.at < b.at; });
     RecordedCounter& counter = trace_.counters[c];
-    if (before_[c]) {  // the value that it has where the range begins
+    if (before_[c]) {  // the value at the beginning of the range
       counter.at.push_back(range_->from.count());
       counter.value.push_back(before_[c]->value);
     }

@@ -1,5 +1,5 @@
-// Gathers the events of a trace in whatever order they come and lays them out as the rows of a
-// RecordedTrace: nested spans by depth, launched kernels by the pass that launched them.
+// A TraceBuilder collects the events of a trace in any order and lays them out as the rows of a
+// RecordedTrace: nested spans by depth, and launched kernels by the pass that launched them.
 #pragma once
 
 #include <cstdint>
@@ -20,34 +20,35 @@ namespace trainyard {
 
 inline constexpr std::uint32_t kNoCorrelation = std::numeric_limits<std::uint32_t>::max();
 
-/// One complete event as a trace gives it, its time by the trace's own clock, within 2^61 ns.
+/// A TraceSpan is one complete event as a trace states it, with its time by the trace's own clock,
+/// within 2^61 ns.
 struct TraceSpan {
   std::int64_t start = 0, end = 0;  // ns, start <= end
   std::uint32_t name = 0;
-  std::uint32_t correlation = kNoCorrelation;  // of a launch and the kernel that it launched
+  std::uint32_t correlation = kNoCorrelation;  // shared by a launch and the kernel that it launched
   RecordedKind kind = RecordedKind::Host;
   bool launches = false;  // this is the host's side of the correlation
 };
 
-/// The text, with "?" for what is not UTF-8 and for control characters.
+/// Returns the text with "?" in place of bytes that are not UTF-8 and of control characters.
 std::string clean_text(std::string_view);
-/// What the name of a device's kernel says of it; Forward where it says nothing.
+/// Returns what the name of a device's kernel says of its kind; Forward where it says nothing.
 RecordedKind kind_of_kernel(std::string_view name);
 
 class TraceBuilder {
  public:
   TraceBuilder() = default;
-  /// Keeps only what the range of the options asks for, where they have one.
+  /// Keeps only what the range of the options asks for, if they have one.
   explicit TraceBuilder(const TraceImportOptions& options) : range_(options.range) {}
-  /// Keeps nothing: extent() is all that is asked for then.
+  /// Returns a builder that keeps nothing; only extent() may be called on it.
   static TraceBuilder of_extent();
 
-  /// The number of the text, the same for the same text. What is not UTF-8 becomes "?".
+  /// Returns the number of the text, equal for equal texts. Bytes that are not UTF-8 become "?".
   std::uint32_t name(std::string_view);
   const std::string& text(std::uint32_t name) const { return trace_.names[name]; }
 
-  /// By what the trace calls them. annotations: spans laid over a stream by name, kept apart from
-  /// it.
+  /// Look up processes and threads by the ids in the trace. annotations: spans laid over a stream
+  /// by name, which are kept separate from it.
   std::uint32_t process(std::string_view id);
   std::uint32_t thread(std::string_view process_id, std::string_view id, bool annotations = false);
   RecordedProcess& process_at(std::uint32_t i) { return trace_.processes[i]; }
@@ -58,15 +59,17 @@ class TraceBuilder {
   void on_device(std::uint32_t thread) { trace_.threads[thread].device = true; }
 
   void add(std::uint32_t thread, const TraceSpan&);
-  /// A begin and an end that are events of their own. False: nothing was begun.
+  /// These are for a begin and an end that are separate events. end() returns false where nothing
+  /// was begun.
   void begin(std::uint32_t thread, const TraceSpan&);
   bool end(std::uint32_t thread, std::int64_t at);
   void count(std::uint32_t process, std::string_view counter, bool bytes, std::int64_t at,
              double value);
 
-  /// Whether such a defect is known (or no more can be told apart); counts it then.
+  /// Returns whether such a defect is known already (or no more kinds are distinguished), and
+  /// counts it then.
   bool repeats(const std::string& expected, const std::string& found);
-  /// Gathers a defect with those of the same sentence.
+  /// Collects a defect together with those of the same sentence.
   void defect(TraceDefect);
   std::uint64_t events = 0;
   std::string device;
@@ -74,9 +77,10 @@ class TraceBuilder {
   int rank = -1;
   std::optional<std::int64_t> epoch;
 
-  /// What the events cover that were added, of of_extent()'s; text: bytes that they were read from.
+  /// Returns what the added events cover, for a builder made by of_extent(); text is the bytes from
+  /// which they were read.
   TraceExtent extent(Bytes text) const { return measure_->extent(events, text); }
-  /// The trace; the builder is then empty. Throws Error{Cancelled} when stopped.
+  /// Returns the trace; the builder is empty afterwards. Throws Error{Cancelled} when stopped.
   RecordedTrace finish(const std::string& source, const std::stop_token& stop);
 
  private:
@@ -117,13 +121,14 @@ class TraceBuilder {
   std::map<std::string, std::uint32_t, std::less<>> process_numbers_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> counter_numbers_;
   std::vector<std::vector<Sample>> samples_;
-  std::vector<std::optional<Sample>> before_;  // the last of each counter before the range
+  std::vector<std::optional<Sample>> before_;  // last sample of each counter before the range
   std::vector<std::optional<std::int64_t>> steps_of_names_;
   std::optional<TraceRange> range_;
-  // Of what is left out: which pass kernels are of is told by launches that may lie before them.
+  // These are kept for spans outside the range too, because the launches that tell a kernel's pass
+  // may be before it.
   std::vector<Launch> launches_;
   std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> updates_;
-  std::optional<TraceMeasure> measure_;  // nothing: all is kept that is added
+  std::optional<TraceMeasure> measure_;  // empty: everything that is added is kept
   std::string key_;
   std::uint32_t last_thread_ = 0;
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max();

@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-// Gathers steps of one number into one.
+// StepsByNumber merges steps with the same number.
 class StepsByNumber {
  public:
   void add(std::int64_t number, Instant from, Instant to) {

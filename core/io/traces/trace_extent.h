@@ -1,5 +1,5 @@
-// What a trace covers, found by reading it once without keeping a span: what somebody needs to know
-// who is to choose a part of it.
+// A TraceExtent is what a trace covers, found by reading it once without keeping a span. A user
+// needs it to choose a part of the trace.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace trainyard {
 
-/// A marked step, of all processes that mark one of this number. Half-open.
+/// An ExtentStep is a marked step over all processes that mark one with this number. It is
+/// half-open.
 struct ExtentStep {
   std::int64_t number = 0;
   Instant from{}, to{};
@@ -23,31 +24,34 @@ struct ExtentStep {
 
 struct TraceExtent {
   Bytes text{};           // unpacked
-  std::int64_t base = 0;  // ns by the trace's own clock, of its first event
-  Instant end{};          // of its last from the first, at least 1 ns
+  std::int64_t base = 0;  // ns of its first event by the trace's own clock
+  Instant end{};          // end of its last event from the first, at least 1 ns
   std::uint64_t events = 0, spans = 0;
-  std::vector<ExtentStep> steps;  // by start
-  /// Where the epoch of that clock lies, ns since 1970, where the trace says it.
+  std::vector<ExtentStep> steps;  // ordered by start
+  /// Position of that clock's epoch in ns since 1970, where the trace states it.
   std::optional<std::int64_t> epoch;
   friend bool operator==(const TraceExtent&, const TraceExtent&) = default;
 };
 
-/// Of a trace that is read already.
+/// Returns the extent of a trace that is already read.
 TraceExtent extent_of(const RecordedTrace&);
 
-/// The clocks of several that belong together, and what they cover as one by that clock.
+/// These return the common clock of several traces that belong together, and what they cover as one
+/// trace by that clock.
 AlignedClocks clocks_of(const std::vector<TraceExtent>&);
 TraceExtent together(const std::vector<TraceExtent>&, const AlignedClocks&);
-/// Of a range of them all what falls to one of them; nothing where it lies outside.
+/// Returns the part of a range of the common trace that falls into one of the traces; nothing where
+/// it lies outside.
 std::optional<TraceRange> range_in(const TraceExtent& one, std::int64_t shift, const TraceRange&);
 
-/// The part [from, to) of it, cut at its end. Throws Error{InvalidInput} at the place where it is
-/// empty, reversed or outside, with what the recording spans.
+/// Returns the part [from, to) of the extent, cut at its end. Throws Error{InvalidInput} at the
+/// place where the part is empty, reversed or outside, with what the recording spans.
 TraceRange range_within(const TraceExtent&, Instant from, Instant to, const Place& = {});
 
-/// What it takes to read a trace: memory of the spans while they are gathered, laid out and indexed
-/// and time of the text, by what was measured on two cores of a server of 2023. The text is gone
-/// through whatever is kept of it. share: of its spans, [0, 1].
+/// ImportCost is the cost of reading a trace: memory for the spans while they are collected, laid
+/// out and indexed, and time for the text, as measured on two cores of a server of 2023. All of the
+/// text is read even if only a part of the spans is kept. share is that part of its spans, in [0,
+/// 1].
 struct ImportCost {
   Bytes memory{};
   Duration time{};

@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-constexpr int kStretchBits = 54;  // of ns: 208 days
+constexpr int kStretchBits = 54;  // a stretch is 2^54 ns, 208 days
 
 }  // namespace
 

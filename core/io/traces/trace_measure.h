@@ -1,4 +1,4 @@
-// Gathers what a trace covers while its events go by, and keeps none of them.
+// A TraceMeasure measures what a trace covers while its events are read, and keeps none of them.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,22 @@
 
 namespace trainyard {
 
-/// 7 of "ProfilerStep#7", as PyTorch's profiler marks steps.
+/// Returns 7 for "ProfilerStep#7", the form in which PyTorch's profiler marks steps.
 std::optional<std::int64_t> step_number(std::string_view name);
 
-/// Times are ns by the trace's own clock, within kFarthestTime.
+/// Times are in ns by the trace's own clock, within kFarthestTime.
 class TraceMeasure {
  public:
   void span(std::int64_t from, std::int64_t to) { ++spans_, time(from, to); }
   void time(std::int64_t from, std::int64_t to);
-  /// stream: it is marked on a device, which counts more than what the host marks.
+  /// stream: the step is marked on a device, which takes precedence over marks on the host.
   void step(std::int64_t number, bool stream, std::int64_t from, std::int64_t to);
-  /// Times that lie years from most are left out.
+  /// Times that are years away from most others are left out.
   TraceExtent extent(std::uint64_t events, Bytes text) const;
 
  private:
-  // By when things begin, in stretches of 208 days: a clock that started over makes several.
+  // Events are counted by their beginnings, in stretches of 208 days: a clock that restarted
+  // produces several stretches.
   struct Stretch {
     std::uint64_t count = 0;
     std::int64_t first = std::numeric_limits<std::int64_t>::max();

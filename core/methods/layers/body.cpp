@@ -31,8 +31,8 @@ LocalParameters local_parameters(const Graph& graph, const Layout& layout) {
 
 NodeId node_id(std::size_t i) { return NodeId{static_cast<std::uint32_t>(i)}; }
 
-// Who keeps what: ops that save the same tensor share it, and it is free when the first of them
-// (the last to run its backward) is done.
+// SavedList collects the tensors that ops save. Ops that save the same tensor share it, and it is
+// freed by the first of them in forward order, whose backward runs last.
 class SavedList {
  public:
   SavedList(const Graph& graph, const Layout& layout) : graph_(graph), layout_(layout) {
@@ -48,7 +48,7 @@ class SavedList {
       return;
     }
     const Tensor& tensor = graph_[saved.tensor];
-    if (tensor.kind == TensorKind::Parameter) return;  // held anyway
+    if (tensor.kind == TensorKind::Parameter) return;  // parameters are held anyway
     const auto [entry, is_new] = index_.try_emplace(saved.tensor, list_.size());
     if (is_new) {
       const auto made = producer_.find(saved.tensor);
@@ -90,7 +90,7 @@ BodyOp compute_op(const LocalNode& local, std::size_t i, Pass pass, Work work) {
   return op;
 }
 
-// Weights of that many bytes each; 0 = of the layout's format.
+// Returns the bytes of weights of `each` bytes; 0 = in the layout's format.
 Bytes times(std::int64_t weights, double each, const Layout& layout) {
   if (!(each > 0)) return Bytes{weights} * bytes_of(layout.precision.parameter);
   return Bytes{std::llround(static_cast<double>(weights) * each)};

@@ -1,7 +1,7 @@
 // A Body is one layer on one device for one microbatch: its ops forward and backward, what it keeps
-// in between, and its part of the weight update. Methods rewrite bodies; lowering then lays them
-// out for every layer and microbatch. So a rewrite is done once a kind of layer, not once an
-// instruction.
+// in between, and its part of the weight update. Methods rewrite bodies; lowering then writes them
+// out for every layer and microbatch. A rewrite is therefore done once per kind of layer, not once
+// per instruction.
 #pragma once
 
 #include <string>
@@ -12,81 +12,86 @@
 
 namespace trainyard {
 
-/// One op of a body: work for the device, or a collective among a group.
+/// A BodyOp is one op of a body: work for the device, or a collective among a group.
 struct BodyOp {
-  std::string name;            // node's or collective's
+  std::string name;            // name of the node or collective
   std::string_view pass_name;  // method or step that wrote it
   NodeId node;                 // of the block's graph
   Pass pass = Pass::Forward;
-  bool recomputed = false;  // a forward done again during backward
+  bool recomputed = false;  // a forward that is repeated during backward
   bool communication = false;
-  // computation
+  // These fields are for computation.
   Work work{};
-  // communication
+  // These fields are for communication.
   CollectiveKind collective = CollectiveKind::AllReduce;
   Group group = Group::Tensor;
   Bytes bytes{};
-  TensorId tensor;           // that it gathers or reduces; invalid: parameters or their gradients
-  bool of_gradient = false;  // the tensor's gradient, not the tensor
-  bool overlapped = false;   // may run beside computation of its own phase (see overlap.cpp)
-  WorkCount beside{.count = 0};  // product that it runs beside, in `count` pieces; 0 = none
+  TensorId tensor;  // tensor that it gathers or reduces; invalid: parameters or their gradients
+  bool of_gradient = false;      // the collective is on the tensor's gradient, not on the tensor
+  bool overlapped = false;       // may run beside computation of its own phase (see overlap.cpp)
+  WorkCount beside{.count = 0};  // product beside which it runs, in `count` pieces; count 0 = none
 };
 
-/// A tensor kept from forward to backward.
+/// A SavedTensor is kept from forward to backward.
 struct SavedTensor {
   std::string name;         // "q_proj", "attention scores"
-  NodeId producer;          // forward op after which it exists; invalid = the layer's input
-  NodeId last_user;         // node whose backward, the last to need it, frees it
-  bool for_weight = false;  // a weight pass needs it: under a split backward it is free only after
-                            // last_weight_user's
+  NodeId producer;          // forward op that writes it; invalid = it is the layer's input
+  NodeId last_user;         // last node whose backward needs it and which then frees it
+  bool for_weight = false;  // a weight pass needs it: a split backward frees it only after the
+                            // weight pass of last_weight_user
   NodeId last_weight_user;
   bool attention_core = false;
-  bool recomputed = false;  // not kept: rebuilt in backward (category Recomputed)
+  bool recomputed = false;  // not kept but computed again in backward (category Recomputed)
   Bytes bytes{};
-  TensorId tensor = {};        // of the block's graph; invalid: a fact of the producer
-  std::string_view fact = {};  // "statistics", "mask": as its op's saved() calls it
-  // Written by find_lifetimes(): made at the start of that op of forward (of backward, where it is
-  // recomputed), freed at the end of that op of backward, where the backward may be split.
+  TensorId tensor = {};  // of the block's graph; invalid: a value of the producer that is no tensor
+                         // of the graph
+  std::string_view fact = {};  // "statistics", "mask": the name in the saved() of the producer's op
+  // find_lifetimes() writes these: the tensor is made at the start of the forward op `from` (a
+  // backward op where it is recomputed) and freed at the end of the backward op `to`, or `split_to`
+  // under a split backward.
   std::uint32_t from = 0, to = 0, split_to = 0;
 };
 
-/// A tensor that is alive only while its layer runs: an output that nobody keeps, a gradient on its
-/// way from the op that makes it to those that read it. See transients.h.
+/// A Transient is a tensor that is alive only while its layer runs: an output that is not kept, or
+/// a gradient between the op that makes it and those that read it. See transients.h.
 struct Transient {
   enum class Form : std::uint8_t {
-    Local,  // as the binding divides it
-    Whole,  // gathered from its parts, or still to be reduced to them
+    Local,  // divided as the binding says
+    Whole,  // gathered from its parts, or not yet reduced to them
   };
   TensorId tensor;        // of the block's graph
-  bool gradient = false;  // of the tensor, else the tensor itself
-  bool backward = false;  // from and to count Body::backward, else Body::forward
+  bool gradient = false;  // it is the gradient of the tensor, not the tensor itself
+  bool backward = false;  // `from` and `to` index Body::backward, else Body::forward
   Form form = Form::Local;
   bool carried = false;  // a gradient that a weight pass reads: a split backward holds it from its
                          // input pass to its weight pass
-  std::uint32_t from = 0, to = 0;  // ops: alive from the start of the one to the end of the other
+  std::uint32_t from = 0, to = 0;  // alive from the start of op `from` to the end of op `to`
   Bytes bytes{};
 };
 
-/// The most that the transients of a layer, and what is recomputed of it, hold at once. Of a
-/// backward in one part, and of the parts of one that is split, where what is carried is an
-/// activation and no workspace.
+/// TransientBytes is the peak of what a layer's transients and recomputed tensors hold at once. It
+/// is given for a backward in one part and for the parts of a split backward; for a split one,
+/// carried gradients count as activations and not as workspace.
 struct TransientBytes {
   Bytes forward{}, backward{};
-  Bytes whole{}, input{}, weight{};  // without what is carried: both parts in one, each alone
-  Bytes carried{};                   // held between input and weight pass
-  Bytes input_gradient{};            // handed to the layer before
-  Bytes blocks{};                    // of backward: whole ones that parts are gathered into
-  /// Activations above what they were when the part began, at their most: gradients to be carried
-  /// come before what is kept may go. `late`: the input gradient is one of them, because the layer
-  /// before has only a weight pass.
+  Bytes whole{}, input{}, weight{};  // without what is carried: both parts together, and each part
+                                     // alone
+  Bytes carried{};                   // held between the input pass and the weight pass
+  Bytes input_gradient{};            // passed to the layer before
+  Bytes blocks{};  // part of backward: full tensors into which shards are gathered
+  /// Peak of the activations above their level at the start of the part: gradients that will be
+  /// carried are allocated before kept tensors may be freed. `late` means that the input gradient
+  /// is one of them, because the layer before has only a weight pass.
   Bytes whole_rise{}, input_rise{}, late_whole_rise{}, late_input_rise{};
   bool takes_late = false;  // its only backward is its weight pass
-  /// Saved tensors that are recomputed: of a backward in one part, and of both parts in one and of
-  /// the input pass of one that is split, where those for weights stay until their pass.
+  /// Saved tensors that are recomputed: for a backward in one part (rebuilt), for both parts of a
+  /// split one together (whole) and for its input pass (input). Under a split backward the tensors
+  /// for weights stay until the weight pass.
   Bytes rebuilt{}, whole_rebuilt{}, input_rebuilt{};
 };
 
-/// Parameters of one layer that one device holds before any sharding of state, in elements.
+/// LocalParameters counts the parameters of one layer that one device holds before any sharding of
+/// state, in elements.
 struct LocalParameters {
   std::int64_t dense = 0, expert = 0;
 };
@@ -95,38 +100,39 @@ struct Body {
   int block = 0;                 // index into Model::blocks
   std::vector<BodyOp> forward;   // in order
   std::vector<BodyOp> backward;  // in order; each op's pass says whether a split schedule runs it
-                                 // with I or with W
-  std::vector<BodyOp> reduce;  // gradient collectives of this layer, once a step (or a microbatch,
-                               // see Layout)
-  std::vector<BodyOp> gather;  // parameter collectives after the update, or before the next forward
+                                 // in the input or the weight pass
+  std::vector<BodyOp> reduce;    // gradient collectives of this layer, once per step (or per
+                                 // microbatch, see Layout)
+  std::vector<BodyOp> gather;  // parameter collectives after the update or before the next forward
   std::vector<BodyOp> update;  // the optimizer
   std::vector<SavedTensor> saved;
-  std::vector<Transient> transients;  // of what is not saved (core/methods/layers/transients.h)
-  TransientBytes held;                // of them at once
+  std::vector<Transient> transients;  // tensors that are not saved
+                                      // (core/methods/layers/transients.h)
+  TransientBytes held;                // peak of what the transients hold at once
   LocalParameters parameters;
-  /// Bytes of one weight as it is kept, casts that live as long included, and as it is gathered; 0
-  /// = those of the layout's format.
+  /// Bytes per weight as it is kept, including casts that live as long, and as it is gathered; 0 =
+  /// as in the layout's format.
   double kept_weight = 0, gathered_weight = 0;
-  Bytes gathered{};         // parameters in full that live only while the layer runs (ZeRO 3)
-  Bytes resident{};         // the same where they stay from forward to backward: of the whole step
-  Bytes unreduced{};        // gradients in full that live until they are scattered (ZeRO 2 and 3)
-  Bytes input{}, output{};  // bytes that cross its boundary, on one device
+  Bytes gathered{};   // full parameters that live only while the layer runs (ZeRO 3)
+  Bytes resident{};   // full parameters that stay from forward to backward, for the whole step
+  Bytes unreduced{};  // full gradients that live until they are scattered (ZeRO 2 and 3)
+  Bytes input{}, output{};  // bytes that cross the layer's boundary, on one device
 };
 
-/// Sums that both grains use.
+/// Both of these sums are used by the lowering by order and the lowering by op.
 Bytes saved_bytes(const Body&);       // kept between forward and backward
-Bytes recomputed_bytes(const Body&);  // rebuilt and alive during backward
+Bytes recomputed_bytes(const Body&);  // computed again and alive during backward
 
-/// Writes the plain body of a block: compute only, everything saved that its ops ask for.
+/// Writes the plain body of a block: computation only, with everything saved that its ops ask for.
 Body write_body(const Model&, int block, const Layout&);
 
-/// Training state of one layer on one device, sharded as the layout says.
+/// StateBytes is the training state of one layer on one device, sharded as the layout says.
 struct StateBytes {
   Bytes weights{}, gradients{}, optimizer{};
-  Bytes gathered{};  // weights in full that stay from forward to backward (ZeRO 3, no resharding)
+  Bytes gathered{};  // full weights that stay from forward to backward (ZeRO 3 without resharding)
 };
 StateBytes state_bytes(const Body&, const Layout&);
-/// So many of the layer's parameters as they are gathered.
+/// Returns the bytes of that many of the layer's parameters as they are gathered.
 Bytes gathered_bytes(const Body&, std::int64_t parameters, const Layout&);
 Bytes gradient_bytes(std::int64_t parameters, const Layout&);
 

@@ -1,4 +1,4 @@
-// What the transients of a layer hold at once, by walking its ops.
+// This file computes the peak bytes of a layer's transients by walking its ops.
 #include <algorithm>
 
 #include "core/methods/layers/transients.h"
@@ -6,7 +6,7 @@
 namespace trainyard {
 namespace {
 
-// Bytes that come at the start of each op and go at its end.
+// Held sums the bytes that are allocated at the start of each op and freed at its end.
 class Held {
  public:
   explicit Held(const std::vector<BodyOp>& ops)
@@ -16,7 +16,7 @@ class Held {
   void to(std::uint32_t op, Bytes bytes) { goes_[op] += bytes; }
   void hold(const Transient& t) { from(t.from, t.bytes), to(t.to, t.bytes); }
 
-  /// Above where it begins, over the ops that `runs` has; not negative.
+  /// Returns the peak above the initial level, over the ops for which `runs` is true; not negative.
   template <class Runs>
   Bytes most(Runs runs) const {
     Bytes now{}, most{};
@@ -56,7 +56,7 @@ TransientBytes transient_bytes(const Body& body, TensorId input_tensor, TensorId
     if (t.form == Transient::Form::Whole) blocks.hold(t);
     if (t.gradient && t.form == Transient::Form::Local &&
         (t.tensor == input_tensor || t.tensor == side_input)) {
-      // Until the layer before takes it, which is after all of this one.
+      // It lives until the layer before takes it, which is after all ops of this layer.
       sum.input_gradient += t.bytes;
       for (Held* held : {&all, &parts, &late}) held->from(t.from, t.bytes);
       continue;

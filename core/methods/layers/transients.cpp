@@ -9,12 +9,12 @@ namespace {
 bool is_weight(const BodyOp& op) { return op.pass == Pass::BackwardWeight; }
 bool takes_data(const BodyOp& op) { return !op.communication || op.tensor.valid(); }
 
-// What forward and backward both ask of a layer.
+// Layer holds what forward and backward both need to know of a layer.
 struct Layer {
   const Graph& graph;
   const Body& body;
   const Layout& layout;
-  std::vector<NodeId> producer;     // by tensor; invalid: from outside
+  std::vector<NodeId> producer;     // by tensor; invalid: the tensor comes from outside
   std::vector<bool> view;           // by node
   std::vector<bool> kept, rebuilt;  // by tensor
 
@@ -46,7 +46,8 @@ struct Layer {
   }
 };
 
-// Forward, or the forward that runs again during backward: who makes and who reads each tensor.
+// Forward finds which ops make and read each tensor, for the forward or for the part of it that
+// runs again during backward.
 class Forward {
  public:
   Forward(const Layer& layer, const std::vector<BodyOp>& ops, bool again)
@@ -65,7 +66,7 @@ class Forward {
         if (id.valid()) life(id).made = entry_, read(id, entry_);
   }
 
-  /// The op at which it is there for the first time.
+  /// Returns the op at which the tensor exists for the first time.
   std::uint32_t made(TensorId id) const {
     const Life& life = lives_[id.value];
     return life.made != kNoOp ? life.made : life.first;
@@ -90,8 +91,8 @@ class Forward {
 
  private:
   struct Life {
-    std::uint32_t made = kNoOp, first = kNoOp, last = kNoOp;  // first and last that read it
-    std::size_t whole = static_cast<std::size_t>(-1);         // where it has been gathered
+    std::uint32_t made = kNoOp, first = kNoOp, last = kNoOp;  // first and last op that read it
+    std::size_t whole = static_cast<std::size_t>(-1);         // index of its gathered form
   };
   struct Whole {
     TensorId tensor;
@@ -129,7 +130,7 @@ class Forward {
     wholes_.push_back({op.tensor, at, at});
   }
 
-  // A view that no op of the second forward reads is written where backward first reads it.
+  // A view that no op of the repeated forward reads is written where backward first reads it.
   void rebuild_views(const std::vector<BodyOp>& ops) {
     for (std::uint32_t i = 0; i < ops.size(); ++i) {
       if (ops[i].recomputed || ops[i].communication) continue;
@@ -159,7 +160,7 @@ class Forward {
   std::vector<Whole> wholes_;
 };
 
-// Gradients: who writes, adds to and reads each.
+// Backward finds which ops write, add to and read each gradient.
 class Backward {
  public:
   explicit Backward(const Layer& layer)
@@ -194,9 +195,9 @@ class Backward {
   struct Life {
     std::uint32_t from = kNoOp, to = 0;
     bool for_weight = false;                       // a weight pass reads it
-    std::uint32_t gather = kNoOp, reduce = kNoOp;  // the collectives of the gradient
+    std::uint32_t gather = kNoOp, reduce = kNoOp;  // the collectives on the gradient
     bool reduced_to_parts = false;
-    std::size_t partial = static_cast<std::size_t>(-1);  // what is to be reduced
+    std::size_t partial = static_cast<std::size_t>(-1);  // index of its unreduced form
   };
   struct Ops {
     std::uint32_t input = kNoOp, weight = kNoOp;
@@ -231,7 +232,7 @@ class Backward {
     life.for_weight = life.for_weight || is_weight(ops_[at]);
   }
 
-  // The first op that reads the gradient of the tensor.
+  // Returns the first op that reads the gradient of the tensor.
   std::uint32_t needed(TensorId id) const {
     const NodeId from = l_.producer[id.value];
     if (!from.valid()) return l_.crosses(id) ? last_input_ : kNoOp;
@@ -250,8 +251,8 @@ class Backward {
     write(in, at);
   }
 
-  // Parts of the gradient come from elsewhere too, or only a part of the sum stays: what the
-  // column-cut products make is a tensor of its own until it is reduced.
+  // Returns whether the result of the column-cut products is a tensor of its own until it is
+  // reduced: parts of the gradient also come from other ops, or only a shard of the sum stays.
   bool apart(TensorId id) const {
     const Life& life = lives_[id.value];
     if (life.reduce == kNoOp) return false;
@@ -303,7 +304,7 @@ class Backward {
     }
   }
 
-  // Inputs of column-cut products, whole once more for their weight gradients.
+  // Inputs of column-cut products are gathered again for their weight gradients.
   void gather_again() {
     for (std::uint32_t i = 0; i < ops_.size(); ++i) {
       const BodyOp& gather = ops_[i];
@@ -325,7 +326,7 @@ class Backward {
   const std::vector<BodyOp>& ops_;
   std::vector<Life> lives_;
   std::vector<Ops> nodes_;
-  std::uint32_t last_input_ = kNoOp;  // op of the input pass
+  std::uint32_t last_input_ = kNoOp;  // last op of the input pass
   std::vector<Transient> wholes_;
 };
 
@@ -336,7 +337,8 @@ std::uint32_t last(const std::vector<BodyOp>& ops, Is is) {
   return kNoOp;
 }
 
-// The last op that needs it; where the user has none, the last of its pass.
+// Returns the last op that needs the tensor; where its user has no op in the pass, the last op of
+// the pass.
 std::uint32_t freed(const Body& body, const SavedTensor& s, bool split) {
   const bool until_weight = split && s.for_weight;
   const NodeId user = until_weight ? s.last_weight_user : s.last_user;

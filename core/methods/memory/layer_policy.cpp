@@ -12,7 +12,8 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view kKeep = "keep=";
-constexpr std::string_view kInput = "input";  // always kept, so that keep= has a word for no more
+constexpr std::string_view kInput = "input";  // always kept, so keep=input means that nothing else
+                                              // is
 constexpr int kMostLayers = 1'000'000;
 constexpr std::size_t kMostRuns = 100'000;
 constexpr std::pair<LayerPolicy::Kind, std::string_view> kWords[] = {
@@ -21,7 +22,7 @@ constexpr std::pair<LayerPolicy::Kind, std::string_view> kWords[] = {
     {LayerPolicy::Kind::Op, "op"},
     {LayerPolicy::Kind::Full, "full"}};
 
-// The parts between separators; never empty.
+// Returns the parts between separators; empty parts are refused.
 std::vector<std::string_view> parts(std::string_view text, char separator, const Place& place) {
   std::vector<std::string_view> found;
   while (true) {

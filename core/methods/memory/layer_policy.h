@@ -1,4 +1,5 @@
-// What each layer of each stage recomputes, and its text:
+// A LayerPolicy says what a layer recomputes; RecomputePolicies do so for each layer of each stage.
+// Their text form is:
 //
 //   full                        every layer
 //   full*4,none                 the first four layers of every stage, not the others
@@ -7,10 +8,10 @@
 //   op
 //
 // Runs of equal layers in order of data flow, separated by commas; stages by slashes, or one list
-// that every stage follows. A run without a count takes the layers that are left, and so does the
-// last. Policies are none, selective, op, full, or keep=<nodes> (keep=input: nothing but the
-// layer's input). Of a node's name what is no letter, digit, dot, dash or underscore is written
-// %2F.
+// that every stage follows. A run without a count takes the remaining layers, and so does the last
+// run. Policies are none, selective, op, full, or keep=<nodes> (keep=input: nothing but the layer's
+// input). In a node's name, characters other than letters, digits, dots, dashes and underscores are
+// written as %2F.
 #pragma once
 
 #include <string>
@@ -26,39 +27,41 @@ namespace trainyard {
 struct LayerPolicy {
   enum class Kind : std::uint8_t { None, Selective, Op, Full, Keep };
   Kind kind = Kind::None;
-  std::vector<std::string> kept = {};  // of Keep: names of nodes, in order of the alphabet
+  std::vector<std::string> kept = {};  // for Keep: names of nodes, sorted
   friend bool operator==(const LayerPolicy&, const LayerPolicy&) = default;
 };
 
 struct PolicyRun {
   LayerPolicy policy;
-  int layers = 0;  // 0 = those that are left
+  int layers = 0;  // 0 = all remaining layers
   friend bool operator==(const PolicyRun&, const PolicyRun&) = default;
 };
-/// Of one stage, in order; only the last may take what is left.
+/// The policies of one stage, in order; only the last may take all remaining layers.
 using StagePolicies = std::vector<PolicyRun>;
 
 struct RecomputePolicies {
-  std::vector<StagePolicies> stages;  // one: every stage follows it
+  std::vector<StagePolicies> stages;  // a single entry applies to every stage
   friend bool operator==(const RecomputePolicies&, const RecomputePolicies&) = default;
 };
 
-/// Throws Error{InvalidInput}: expected, found, nearest.
+/// Throws Error{InvalidInput} with what was expected, what was found and the nearest word.
 RecomputePolicies parse_policies(std::string_view text, const Place&);
 LayerPolicy parse_layer_policy(std::string_view text, const Place&);
 std::string to_text(const RecomputePolicies&);
 std::string to_text(const StagePolicies&);
 std::string to_text(const LayerPolicy&);
 
-/// What the plan's choice of recompute says; none where it chooses none. Throws as
-/// parse_policies() does.
+/// Returns the policies in the plan's choice of recompute; policy none where it chooses none.
+/// Throws as parse_policies() does.
 RecomputePolicies policies_of(const Plan&);
-/// Of that many layers of a virtual stage, run by run, each with a count. Fewer layers than the
-/// runs have cut the last ones off; layers that no run names are policy none.
+/// Returns the policies of a virtual stage with that many layers, run by run, each with a count. If
+/// there are fewer layers than the runs name, the last runs are cut off; layers that no run names
+/// have policy none.
 StagePolicies policies_of(const RecomputePolicies&, std::size_t stage, int layers);
 
-/// What does not go with the model's layers or their split over stages: nodes that no layer has
-/// (nearest), more or fewer lists than stages, runs that ask for more layers than there are.
+/// Returns what does not fit the model's layers or their split over stages: nodes that no layer has
+/// (with the nearest), a number of lists other than the number of stages, runs with more layers
+/// than there are.
 Diagnostics check_policies(const RecomputePolicies&, const Model&, const std::vector<int>& layers,
                            const Place&);
 

@@ -1,4 +1,4 @@
-// Offload: the host keeps what the device need not have at every moment.
+// Offload stores on the host what the device does not need at every moment.
 //
 //   optimizer     moments and 4-byte weights live in host memory. Gradients go down while backward
 //                 makes them, the host updates once all are there (their norm is known then), and
@@ -33,7 +33,7 @@ Diagnostic refused(std::string message, std::string fix) {
       Diagnostic::Severity::Error, std::move(message), {"plan#/choices/offload"}, std::move(fix)};
 }
 
-// Why the schedule cannot be followed with something on the host; "" where it can.
+// Returns why the schedule cannot be followed while something is on the host; "" where it can.
 std::string not_followed(const Method& schedule, std::string_view what) {
   const std::string begins = "offload=" + std::string(what) + " is modelled for ";
   const std::string name(schedule.name);
@@ -85,7 +85,7 @@ HostShare host_share(const Body& body, const Layout& layout) {
   one.gradients = parameters * bytes_of(p.gradient);
   one.weights = parameters * bytes_of(p.parameter);
   one.touched = parameters * layout.optimizer_touched_bytes;
-  constexpr int kWeights = 4;  // the host's own, master copies or not
+  constexpr int kWeights = 4;  // bytes of the host's own copy, with or without master copies
   one.state = parameters * (layout.optimizer_bytes + kWeights) + one.gradients;
   return one;
 }

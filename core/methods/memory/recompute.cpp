@@ -1,5 +1,6 @@
-// Recomputation: what forward would keep is thrown away and computed again just before backward
-// needs it. Each layer has a policy; layer_policy.h has the text that says which layer has which.
+// Recomputation frees what forward would keep and computes it again just before backward needs it.
+// Each layer has a policy; layer_policy.h describes the text that says which layer has which
+// policy.
 //
 //   none        everything that backward reads is kept
 //   selective   the attention core (softmax, its mask and dropout, 5as^2b) is done again: much
@@ -32,7 +33,7 @@ BodyOp again(BodyOp op, Pass pass) {
   return op;
 }
 
-// Drops what `kept` does not hold on to; the layer's input is kept in any case.
+// Drops the saved tensors for which `kept` is false; the layer's input is kept in any case.
 template <class Kept>
 void drop(Body& body, const Graph& graph, Kept kept) {
   bool keeps_input = false;
@@ -43,7 +44,7 @@ void drop(Body& body, const Graph& graph, Kept kept) {
       keeps_input = true;
   }
   if (!keeps_input && !body.saved.empty()) {
-    // Nothing of the layer needed its input until now; the second forward does.
+    // Until now nothing in the layer needed its input in backward, but the repeated forward does.
     SavedTensor input = body.saved.front();
     input.name = "input";
     input.producer = NodeId{};
@@ -64,7 +65,7 @@ void recompute_layer(Body& body, const Graph& graph) {
   body.backward = std::move(backward);
 }
 
-// Of each node: whether its output is kept under policy op.
+// Returns for each node whether its output is kept under policy op.
 std::vector<bool> kept_by_op(const Body& body, const Graph& graph) {
   std::vector<bool> kept(graph.nodes.size());
   int products = 0;
@@ -76,8 +77,8 @@ std::vector<bool> kept_by_op(const Body& body, const Graph& graph) {
   return kept;
 }
 
-// A kept output that no backward reads is there for the ops that run again. A compiler sees what
-// only the layer's output is made of, and keeps none of it.
+// A kept output that no backward reads is available to the ops that run again. A compiler sees
+// which outputs are used only for the layer's output and keeps none of those.
 void keep_outputs(Body& body, const Graph& graph, const Layout& layout,
                   const std::vector<bool>& kept, bool compiled) {
   const auto ends_in_output = [&](NodeId reader) {
@@ -111,7 +112,8 @@ void recompute_ops(Body& body, const Graph& graph, const Layout& layout, bool co
   keep_outputs(body, graph, layout, kept, compiled);
   std::vector<BodyOp> backward;
   for (const BodyOp& op : body.forward) {
-    // What follows a kept product (its reduction over tensor ranks) is done on what is kept.
+    // Communication after a kept product (its reduction over tensor ranks) is already part of what
+    // is kept.
     const bool reduces = op.communication && op.tensor.valid() && kept[op.node.value] &&
                          op.collective != CollectiveKind::AllGather;
     if (reduces || (!op.communication && kept[op.node.value])) continue;
@@ -121,7 +123,8 @@ void recompute_ops(Body& body, const Graph& graph, const Layout& layout, bool co
   body.backward = std::move(backward);
 }
 
-// Only the ops that produce what is dropped run again, each just before the backward that reads it.
+// Only the ops that produce what was dropped run again, each just before the backward that reads
+// it.
 void recompute_attention_core(Body& body) {
   std::vector<BodyOp> backward;
   NodeId done;
@@ -144,8 +147,8 @@ void recompute_attention_core(Body& body) {
   body.backward = std::move(backward);
 }
 
-// Policy keep: which nodes run again so that backward finds what it reads, and what must be kept
-// for them beside what backward reads itself.
+// KeptNodes applies policy keep: it finds which nodes run again so that backward has its inputs,
+// and what must be kept for them beside what backward reads itself.
 class KeptNodes {
  public:
   KeptNodes(Body& body, const Graph& graph, const Layout& layout, const LayerPolicy& policy)
@@ -196,7 +199,7 @@ class KeptNodes {
     body_.saved.push_back(std::move(saved));
   }
 
-  // Column-cut products that read one tensor gather it once.
+  // Column-cut products that read the same tensor gather it once.
   bool runs_again(const BodyOp& op) const {
     if (!op.communication || op.collective != CollectiveKind::AllGather || !op.tensor.valid())
       return op.node.valid() && again_[op.node.value];
@@ -210,7 +213,7 @@ class KeptNodes {
   Body& body_;
   const Graph& graph_;
   const Layout& layout_;
-  std::vector<NodeId> producer_;    // by tensor; invalid: from outside
+  std::vector<NodeId> producer_;    // by tensor; invalid: the tensor comes from outside
   std::vector<bool> kept_, again_;  // by node
 };
 
@@ -237,7 +240,7 @@ void rewrite_recompute(Body& body, const Layout& layout, const Scenario& scenari
   }
 }
 
-// Of the fullest stage.
+// Returns the number of layers of the stage with the most.
 std::int64_t most_layers(const Scenario& scenario) {
   const std::vector<int>& split = scenario.plan.split.layers;
   if (!split.empty()) return *std::max_element(split.begin(), split.end());
@@ -265,7 +268,7 @@ Diagnostics check_recompute(const Scenario& scenario, const Params& params) {
   return {};
 }
 
-// The sentence that refuses the text of a policy; "" where it is one.
+// Returns the message that refuses the text of a policy; "" where it is valid.
 std::string refusal(std::string_view text) {
   if (text == "blocks") return "";
   try {

@@ -1,4 +1,5 @@
-// One lane working through its actions: when each may start, when what it leaves is done.
+// An ActionClock is one lane that works through its actions: it computes when each action may start
+// and when its communication ends.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +9,14 @@
 namespace trainyard {
 
 struct ActionClock {
-  /// Traffic on a link from begin to end; `work` is how long it takes with the link to itself.
+  /// A Span is traffic on a link from begin to end; `work` is its duration if it has the link to
+  /// itself.
   struct Span {
     Duration begin{}, end{}, work{};
     static Span of(Duration begin, Duration work) { return {begin, begin + work, work}; }
   };
-  /// Two that share a link: while both are there each has half of it, so both end later by the work
-  /// of the one that is done first. Returns by how much.
+  /// Two spans share a link: while both are active each has half of the bandwidth, so both end
+  /// later by the work of the one that finishes first. Returns by how much.
   static Duration share(Span& a, Span& b) {
     const Duration there = std::min(a.end, b.end) - std::max(a.begin, b.begin),
                    both = std::max(Duration{}, std::min({there, a.work, b.work}));
@@ -22,33 +24,36 @@ struct ActionClock {
     return both;
   }
 
-  Duration free{};       // its last action and what blocks are done
-  Duration computed{};   // its last computation is
-  Duration unblocked{};  // what blocked after it is
-  Span blocking{};       // the part of that on the links of weights and gradients
+  Duration free{};       // when its last action and what blocks after it are done
+  Duration computed{};   // when its last computation is done
+  Duration unblocked{};  // when the blocking communication after it is done
+  Span blocking{};  // the part of the blocking communication on the links of weights and gradients
 
   struct Ran {
     Duration ready{}, start{}, done{};
-    Duration lost{};  // by its own gradients, to what they are reduced beside
+    Duration lost{};  // delay that its own gradients cause to the communication beside their
+                      // reduction
   };
-  /// What reductions of gradients an action runs beside: `stream` is when the device's is idle
-  /// again, `others` those that begin with the action.
+  /// Reducing describes the gradient reductions beside which an action runs: `stream` is when the
+  /// device's reduce stream is idle again, `others` is the work of reductions that begin with the
+  /// action.
   struct Reducing {
     double contention = 0;
     Duration* stream = nullptr;
     Duration others{};
   };
-  /// One action: `compute` is its computation, slowed down by what shares the device; `input` when
-  /// what it needs is there; `arriving` weights of the last update beside a first forward;
-  /// `weights` when the device's gather stream is idle again. Weights, gradients and what blocks or
-  /// runs beside on the same links share them.
+  /// Runs one action. `compute` is its computation, slowed down by what shares the device; `input`
+  /// is when its input is there; `arriving` is the weights of the last update during a first
+  /// forward; `weights` is when the device's gather stream is idle again. Weights, gradients, and
+  /// blocking or concurrent communication on the same links share their bandwidth.
   Ran run(const ActionTime& t, Duration compute, Duration input, const LayerTraffic& arriving,
           Duration& weights, const Reducing& reducing) {
     Ran ran;
     const Duration leading = t.lead + arriving.last, following = t.gather + arriving.others;
     Span lead, gather;
     if (leading + following > Duration{}) {
-      // They are sent for when the computation before ends, beside what blocks after that.
+      // Their gather starts when the previous computation ends, beside the blocking communication
+      // after that.
       lead = Span::of(std::max(weights, computed), leading);
       wait_for(lead);
       gather = Span::of(lead.end, following);
@@ -65,7 +70,7 @@ struct ActionClock {
     Span beside = Span::of(ran.ready, t.beside);
     beside.end += share_part(t.beside_shared, beside.begin, gather, ran, reducing);
     if (reducing.contention > 0) slow_down(ran, compute, gather.end, beside.end, reducing);
-    // What blocks shares a stream with what runs beside, and comes after it.
+    // Blocking communication uses the same stream as concurrent communication and comes after it.
     const Duration then = std::max(computed, beside.end);
     const Duration later = share_part(t.blocking_shared, then, gather, ran, reducing);
     blocking = {then, then + t.blocking_shared + later, t.blocking_shared};
@@ -75,8 +80,8 @@ struct ActionClock {
     return ran;
   }
 
-  /// Gradients of a backward that has run, on the device's reduce stream; returns when they are
-  /// reduced. Not overlapped, they hold up the lane's next action, if there is one.
+  /// Reduces the gradients of a backward that has run on the device's reduce stream, and returns
+  /// when they are reduced. Unless overlapped they delay the lane's next action, if there is one.
   Duration reduce(const LayerTraffic& traffic, bool overlapped, const Ran& backward, bool last,
                   Duration& stream) {
     stream = std::max(stream, overlapped ? backward.ready : backward.done) + traffic.others +
@@ -87,14 +92,15 @@ struct ActionClock {
   }
 
  private:
-  // Weights beside what blocks after the computation before: the lane goes on later.
+  // Weights that are gathered beside the previous action's blocking communication slow it down, so
+  // the lane continues later.
   void wait_for(Span& weights) {
     unblocked += share(weights, blocking);
     free = std::max(free, unblocked);
   }
 
-  // With reductions of actions before this one, then with those that begin with it. Returns by how
-  // much it ends later.
+  // Shares links first with reductions of earlier actions, then with those that begin with this
+  // one. Returns the delay of `other`.
   static Duration share_with_gradients(Span& other, Ran& ran, const Reducing& r) {
     if (r.stream == nullptr || other.work == Duration{}) return {};
     Span before{Duration{}, *r.stream, *r.stream};
@@ -108,7 +114,7 @@ struct ActionClock {
     return later + both;
   }
 
-  // The part of an action's traffic that shares the links with weights and with gradients.
+  // Shares the part of an action's communication that uses the links of weights and gradients.
   static Duration share_part(Duration work, Duration begin, Span& weights, Ran& ran,
                              const Reducing& r) {
     if (work == Duration{}) return {};
@@ -117,7 +123,8 @@ struct ActionClock {
     return later + share_with_gradients(part, ran, r);
   }
 
-  // Computation and traffic slow each other down while both are there: until the shorter is done.
+  // Computation and communication slow each other down while both run, that is, until the shorter
+  // is done.
   void slow_down(Ran& ran, Duration compute, Duration& gathered, Duration& beside,
                  const Reducing& r) {
     const Duration reduced =

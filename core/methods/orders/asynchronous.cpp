@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-// Writes the lane of one stage, and knows which versions there are while it does.
+// FlowLane writes the lane of one stage and tracks which weight versions exist meanwhile.
 class FlowLane {
  public:
   FlowLane(const ScheduleShape& shape, const Flow& flow, int stage)
@@ -28,7 +28,7 @@ class FlowLane {
   }
 
  private:
-  // Half-open [first, last) of microbatches, with nothing in flight before and after them.
+  // Runs the microbatches [first, last), with nothing in flight before and after them.
   void run(int first, int last, int ahead) {
     int forwards = first, backwards = first;
     for (int place = 0; backwards < last; ++place) {
@@ -63,7 +63,7 @@ class FlowLane {
   const Flow& flow_;
   StageId stage_;
   Lane lane_;
-  std::vector<int> read_;  // by microbatch: version of its forward
+  std::vector<int> read_;  // by microbatch: the version that its forward read
   int newest_ = 0, backwards_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// What the schedules without a flush share: one lane a stage that keeps a number of microbatches
-// between a forward and its backward, updates the weights every so often, and says on each action
-// which version it reads.
+// This file has what schedules without a flush share: one lane per stage that keeps a number of
+// microbatches between their forward and their backward, updates the weights at regular intervals,
+// and marks each action with the weight version that it reads.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +11,40 @@
 
 namespace trainyard {
 
-/// An action's weight version has 15 bits.
+/// The weight version of an action has 15 bits.
 inline constexpr std::int64_t kMostVersions = 32767;
 
-/// A row of places goes through the stages, one forward and one backward long each: at place t a
-/// stage does the forward that enters there, then the backward of the one `ahead` places before.
+/// A Flow is a sequence of places that passes through the stages, each as long as one forward and
+/// one backward: at place t a stage runs the forward that enters there, then the backward of the
+/// microbatch that entered `ahead` places earlier.
 struct Flow {
-  /// Of stage s; not negative, and on stage s at least what it is on stage s + 1.
+  /// For stage s; not negative, and at least its value for stage s + 1.
   std::function<int(int stage)> ahead;
-  int entering = 1, of_places = 1;  // microbatches enter at the first of so many places; not more
-  int update_every = 1;             // microbatches; divides those of the run
-  int flush_steps = 0;  // so many steps begin and end with nothing in flight, as under 1F1B
+  int entering = 1, of_places = 1;  // of every `of_places` places the first `entering` take a
+                                    // microbatch; entering <= of_places
+  int update_every = 1;             // in microbatches; divides the microbatches of the run
+  int flush_steps = 0;  // this many steps begin and end with nothing in flight, as under 1F1B
   int waves = 1;        // microbatch k belongs to wave k mod waves
-  /// The version that the forward of microbatch k reads on a stage whose newest is `newest`; empty
-  /// = the newest.
+  /// Returns the version that the forward of microbatch k reads on a stage whose newest version is
+  /// `newest`; empty = the newest.
   std::function<int(int microbatch, int newest)> read = {};
-  bool stash = true;  // the backward reads what its forward read; else the newest
+  bool stash = true;  // the backward reads the version that its forward read; else the newest
 };
-/// Of a plain pipeline, stage s on device s, with shape.steps * shape.microbatches microbatches.
-/// Throws Error{InvalidInput} where that takes more than kMostVersions.
+/// Returns the order for a plain pipeline, stage s on device s, with shape.steps *
+/// shape.microbatches microbatches. Throws Error{InvalidInput} where that takes more than
+/// kMostVersions.
 Order flow_order(std::string_view method, const ScheduleShape&, const Flow&);
 
-/// Throws Error{InvalidInput} where a run writes more than kMostVersions.
+/// Throws Error{InvalidInput} where a run writes more than kMostVersions versions.
 void expect_versions(std::string_view method, const ScheduleShape&, std::int64_t versions);
 
-/// Method::settles for a first stage that is so many forwards ahead: the steps in which these go
-/// round twice before the one in the middle, and as many after it.
+/// Returns Method::settles for a first stage that is `ahead` forwards ahead: the steps in which
+/// these pass twice before the step in the middle, and as many after it.
 int settled_after(const ScheduleShape&, int ahead);
 
-/// What every method that updates between microbatches asks of a plan: one stage a device, and no
-/// more versions than can be counted in one result; updates_per_step of them in a step.
+/// Returns what is wrong with a plan for a method that updates between microbatches: it must have
+/// one stage per device, and no more versions than one result can count, with updates_per_step of
+/// them per step.
 Diagnostics check_asynchronous(std::string_view method, const Scenario&,
                                std::int64_t updates_per_step, std::int64_t steps);
 

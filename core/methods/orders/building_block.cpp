@@ -14,15 +14,15 @@ constexpr int kPeriod = 6;  // forward, input and weight gradient of two chunks
 struct PeriodPass {
   Phase phase = Phase::Forward;
   StageId stage;
-  int slot = 0;  // of microbatch 0
+  int slot = 0;  // slot of microbatch 0
 };
 
-// The first slot after this one with that residue.
+// Returns the first slot after this one with that residue modulo the period.
 int next_slot(int slot, int residue) {
   return slot + 1 + ((residue - slot - 1) % kPeriod + kPeriod) % kPeriod;
 }
 
-// The six passes of microbatch 0 on one device.
+// Returns the six passes of microbatch 0 on one device.
 std::array<PeriodPass, kPeriod> passes(const BuildingBlock& b, int devices, int device) {
   const int last = devices - 1, up = last - device;
   const StageId down_stage{static_cast<std::uint32_t>(device)},
@@ -42,7 +42,7 @@ std::array<PeriodPass, kPeriod> passes(const BuildingBlock& b, int devices, int 
   std::array<int, 2> left{};
   for (int residue = 0, n = 0; residue < kPeriod; ++residue)
     if (!taken[static_cast<std::size_t>(residue)]) left[static_cast<std::size_t>(n++)] = residue;
-  // Both ways to share out the two slots left over; the one that keeps less.
+  // There are two ways to assign the two free slots; the one that keeps less is taken.
   int first = next_slot(backward_down, left[0]), second = next_slot(backward_up, left[1]);
   const int other_first = next_slot(backward_down, left[1]),
             other_second = next_slot(backward_up, left[0]);
@@ -56,7 +56,8 @@ std::array<PeriodPass, kPeriod> passes(const BuildingBlock& b, int devices, int 
            {Phase::BackwardWeight, down_stage, second}}};
 }
 
-// The passes of every microbatch by their slots: a merge of arithmetic sequences.
+// Returns the passes of every microbatch in the order of their slots, a merge of arithmetic
+// sequences.
 Lane merged(const std::array<PeriodPass, kPeriod>& block, int device, int microbatches) {
   Lane lane{{static_cast<std::uint32_t>(device)}, "compute"};
   lane.actions.reserve(block.size() * static_cast<std::size_t>(microbatches));
@@ -74,18 +75,18 @@ Lane merged(const std::array<PeriodPass, kPeriod>& block, int device, int microb
   return lane;
 }
 
-// One device while weight gradients are placed.
+// WeightLane is one device while weight gradients are placed.
 struct WeightLane {
   std::vector<Action> passes{};  // forwards and input gradients, in order
   std::size_t next = 0;
-  std::vector<Action> owed{};  // weight gradients that may be done; those before `paid` are
+  std::vector<Action> owed{};  // weight gradients that may run; those before index `paid` have run
   std::size_t paid = 0;
   int live = 0;  // forwards whose weight gradient is not done
   Duration free{};
-  Lane lane{};  // what has become of it
+  Lane lane{};  // the result so far
 };
 
-// Walks forwards and input gradients as soon as their input is there.
+// Filler runs forwards and input gradients as soon as their input is there.
 class Filler {
  public:
   Filler(const Order& order, const ScheduleShape& shape) : shape_(shape) {
@@ -130,7 +131,8 @@ class Filler {
     return device;
   }
 
-  // The device's next pass, if its input is there; wakes the one that waits for its result.
+  // Runs the device's next pass if its input is there, and wakes the device that waits for its
+  // result.
   bool act(WeightLane& device, std::vector<std::size_t>& awake) {
     if (device.next == device.passes.size()) return false;
     const Action& a = device.passes[device.next];
@@ -181,7 +183,7 @@ class Filler {
   const ScheduleShape& shape_;
   std::vector<WeightLane> devices_;
   std::vector<Duration> forward_, backward_;  // ends of forwards and input gradients
-  int limit_ = 0;                             // most that a device holds
+  int limit_ = 0;                             // most microbatches that a device may hold
 };
 
 }  // namespace

@@ -18,7 +18,8 @@ PipelineEstimate follow_for(const Method& m, const Params& params, ScheduleShape
   return follow(m.order(shape, params), shape, times, holdings);
 }
 
-// What no device's round of so many microbatches undercuts: its computation with what blocks it.
+// Returns a lower bound of a device's time for a round of that many microbatches: the computation
+// of the busiest device with the communication that blocks it.
 Duration busiest_round(const ScheduleShape& shape, const PipelineTimes& t, int microbatches) {
   std::vector<Duration> busy(static_cast<std::size_t>(shape.devices));
   const auto one = [](const ActionTime& a) { return std::max(a.compute, a.beside) + a.blocking; };
@@ -31,8 +32,8 @@ Duration busiest_round(const ScheduleShape& shape, const PipelineTimes& t, int m
   return *std::max_element(busy.begin(), busy.end()) * microbatches / copies(shape.placement);
 }
 
-// After some rounds every further round of p microbatches takes the same time: that is the pace,
-// never less than `floor`. `run`: the estimate of so many microbatches.
+// After some rounds every further round of p microbatches takes the same time, never less than
+// `floor`; the estimate is continued at that rate. `run` estimates a given number of microbatches.
 template <class Run>
 PipelineEstimate paced(int all, int p, int rounds, Duration floor, const Run& run) {
   const int rounds_left_out = std::max(0, (all - rounds * p) / p);
@@ -60,14 +61,16 @@ PipelineEstimate paced(const Method& m, const ScheduleShape& shape, const Pipeli
   });
 }
 
-// One device of 1F1B.
+// PipelineRank is one device of 1F1B.
 struct PipelineRank {
   ActionClock clock;
-  Duration weights{}, reduce{};    // streams
-  Duration forward{}, backward{};  // ports, to the stage after and the one before
+  Duration weights{}, reduce{};    // when its gather and reduce streams are idle
+  Duration forward{}, backward{};  // when its send ports to the next and the previous stage are
+                                   // idle
 };
 
-// Equal stages with nothing but computation and what blocks it, and free transfers.
+// Returns whether stages are equal, have only computation and blocking communication, and transfers
+// are free.
 bool equal_stages(const PipelineTimes& t) {
   if (t.transfer > Duration{} || t.reduce_every || !t.arrive.empty()) return false;
   const auto same = [](const std::vector<ActionTime>& list) {
@@ -79,12 +82,13 @@ bool equal_stages(const PipelineTimes& t) {
   return same(t.forward) && same(t.backward);
 }
 
-// Around a known span: backwards leave the pipeline one stage after the other.
+// Completes an estimate whose span is known: backwards leave the pipeline one stage after the
+// other.
 PipelineEstimate around(Duration span, const PipelineTimes& times) {
   PipelineEstimate found;
   found.span = span;
-  // The last backward and the gradients beside it slow each other down; every stage waits for those
-  // behind it.
+  // The last backward and the gradients reduced beside it slow each other down; every stage waits
+  // for the stages after it.
   const auto lost = [&](std::size_t s) {
     if (times.reduce.empty() || !times.reduce_overlapped) return Duration{};
     const Duration both = std::min(times.reduce[s].others, times.backward[s].compute);
@@ -116,13 +120,13 @@ Duration round_of(const PipelineTimes& t) {
 
 }  // namespace
 
-// A stage has w forwards ahead of its first backward, one less than the stage before: once all
-// stages have theirs, each further forward and backward of the stages in turn, last stage first,
-// finds what it needs. So one pass over the actions is enough, without an order written down.
+// A stage runs w forwards before its first backward, one less than the stage before. Once all
+// stages have run theirs, processing one forward and one backward per stage in turn, last stage
+// first, finds every input ready. One pass over the actions is therefore enough, without an order.
 PipelineEstimate follow_one_f_one_b(int microbatches, const PipelineTimes& times) {
   const auto p = times.forward.size(), n = static_cast<std::size_t>(microbatches);
   std::vector<PipelineRank> ranks(p);
-  std::vector<Duration> arrived(p * n);  // forwards at the next stage
+  std::vector<Duration> arrived(p * n);  // when forwards arrive at the next stage
   PipelineEstimate found;
   found.ends.resize(p), found.reduced.resize(p);
   const auto send = [&](ActionClock& clock, Duration& port, Duration done) {
@@ -179,7 +183,7 @@ PipelineEstimate estimate_pipeline(const Method& m, const Params& params,
     settled.steps = m.settles(shape, params) + 1;
     return follow(m.order(settled, params), settled, times);
   }
-  constexpr int kLongRounds = 5;  // fills twice as long as 1F1B's settle too
+  constexpr int kLongRounds = 5;  // also lets fills that are twice as long as 1F1B's settle
   const int p = shape.devices, round = (3 + p) / p * p;
   bool holdings = true;
   const Duration floor = busiest_round(shape, times, round);
@@ -221,8 +225,8 @@ PipelineEstimate interleaved_closed_form(const ScheduleShape& shape, const Pipel
   found.live.clear();
   for (int s = 0; s < shape.stages; ++s) {
     const int rank = s % p, chunk = s / p;
-    // Forwards before the first backward ends: the warm-up and one more, p microbatches of a chunk
-    // at a time.
+    // This counts the forwards before the first backward ends: the warm-up and one more, p
+    // microbatches of a chunk at a time.
     const int ahead = std::min(m * chunks, 2 * (p - rank - 1) + (chunks - 1) * p + 1);
     const int group = p * chunks;
     found.live.push_back(ahead / group * p + std::clamp(ahead % group - chunk * p, 0, p));

@@ -9,14 +9,14 @@ namespace {
 
 using Counts = std::vector<HeldCount>;
 
-// True if `more` holds at least as much as `less`, whatever one microbatch weighs.
+// Returns whether `more` holds at least as much as `less` for any size of a microbatch.
 bool covers(const Counts& more, const Counts& less) {
   for (std::size_t i = 0; i < less.size(); ++i)
     if (more[i].live < less[i].live || more[i].for_weight < less[i].for_weight) return false;
   return true;
 }
 
-// The fullest moments of one kind of action of one copy.
+// OfAction has the fullest moments of one kind of action of one copy.
 struct OfAction {
   HeldMoment::Running action;
   std::vector<Counts> fullest;
@@ -35,7 +35,7 @@ bool same_action(const HeldMoment::Running& a, const HeldMoment::Running& b) {
 
 bool same_counts(const Counts& a, const Counts& b) { return covers(a, b) && covers(b, a); }
 
-// Each moment once, with all actions that run at it.
+// Returns each moment once, with all actions that run at it.
 std::vector<HeldMoment> joined(std::vector<OfAction>&& actions) {
   std::vector<HeldMoment> found;
   for (OfAction& one : actions)
@@ -82,13 +82,14 @@ std::vector<HeldMoment> HeldOverTime::moments() {
   const auto earlier = [](const Event& a, const Event& b) {
     return a.at != b.at ? a.at < b.at : a.kind < b.kind;
   };
-  // The actions of a single lane are in order already.
+  // The events of a single lane are already sorted.
   if (!std::is_sorted(events_.begin(), events_.end(), earlier))
     std::stable_sort(events_.begin(), events_.end(), earlier);
   Counts now;
-  for (const Event& e : events_) count_of(now, e.copy);  // each moment names every copy
+  for (const Event& e : events_)
+    count_of(now, e.copy);  // creates an entry per copy, so that each moment lists every copy
   std::vector<OfAction> actions;
-  std::vector<std::size_t> running;  // indices of actions
+  std::vector<std::size_t> running;  // indices into actions
   for (const Event& e : events_) {
     HeldCount& count = count_of(now, e.copy);
     count.live += e.live, count.for_weight += e.for_weight;

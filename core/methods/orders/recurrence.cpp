@@ -16,19 +16,21 @@ constexpr Duration kUnknown{-1};
 
 bool is_backward(Phase phase) { return phase == Phase::Backward || phase == Phase::BackwardInput; }
 
-// One lane while an order is followed.
+// FollowedLane is the state of one lane while an order is followed.
 struct FollowedLane : ActionClock {
   const Lane* lane = nullptr;
   std::size_t next = 0;
-  Duration links[2][2] = {};       // its ports, by direction of the data and of the neighbour
-  std::vector<Duration> reducing;  // by stage: when its gradients are reduced
-  std::vector<bool> completes;     // by action: the last backward before its stage's update
-  // Activations that wait with the host, where a plan has them there.
-  std::vector<bool> moves;                    // by action
+  Duration links[2][2] = {};       // when its ports are idle, by direction of the data and of the
+                                   // neighbour
+  std::vector<Duration> reducing;  // by stage: when its gradients have been reduced
+  std::vector<bool> completes;     // by action: whether it is the last backward before its stage's
+                                   // update
+  // These fields are for activations that are stored on the host, where a plan does that.
+  std::vector<bool> moves;                    // by action: whether its activations move
   Duration down{}, up{};                      // when the lanes to and from the host are idle again
-  std::array<Duration, kHostBuffers> gone{};  // the newest copies down, in turn
+  std::array<Duration, kHostBuffers> gone{};  // ends of the newest copies to the host, as a ring
   std::size_t copies = 0;
-  Duration window{};  // what the next copy up may begin after
+  Duration window{};  // earliest start of the next copy from the host
   bool backward = false;
 };
 
@@ -127,14 +129,14 @@ class Recurrence {
     }
   }
 
-  // Waves of a device, each of which fills so much of it, share it.
+  // Waves of a device that together need more than all of it share it.
   Duration shared(Duration time, DeviceId on) const {
     const double load = times_.fill * lanes_on_[on.value];
     if (lanes_on_[on.value] < 2 || load <= 1) return time;
     return Duration{static_cast<std::int64_t>(static_cast<double>(time.count()) * load)};
   }
 
-  // When what the action needs is there; kUnknown while it is not.
+  // Returns when the inputs of the action are there; kUnknown while they are not.
   Duration input_of(const Action& a) const {
     const std::size_t s = a.stage.value, at = a.phase == Phase::Update ? 0 : cell(s, a.microbatch);
     Duration input{};
@@ -151,7 +153,7 @@ class Recurrence {
     return input;
   }
 
-  // Takes the lane's next action if its input is there.
+  // Runs the lane's next action if its input is there.
   bool act(FollowedLane& clock) {
     const Action& a = clock.lane->actions[clock.next];
     const Duration input = input_of(a);
@@ -193,8 +195,8 @@ class Recurrence {
     if (moves && forward) go(clock, a, here, done);
   }
 
-  // Copies of what a forward kept, down after it and up before its backward (core/lowering/
-  // host_lanes.h).
+  // These are copies of what a forward kept: to the host after the forward, back before the
+  // backward (core/lowering/host_lanes.h).
   void go(FollowedLane& clock, const Action& a, std::size_t here, Duration done) {
     const std::size_t s = a.stage.value;
     clock.down = std::max(clock.down, done) + times_.host_copy[s];
@@ -211,7 +213,8 @@ class Recurrence {
     held_[device_index(here)].host_copy(at, comes, static_cast<std::uint32_t>(here));
   }
 
-  // Gradients under way while the lane's next action runs, its own included.
+  // Returns the gradient reductions that run beside the lane's next action, including those of its
+  // own gradients.
   ActionClock::Reducing beside(const FollowedLane& clock, StageId stage, bool makes) {
     ActionClock::Reducing r{times_.contention, &reduce_stream_[clock.lane->device.value]};
     if (makes && times_.reduce_overlapped && !times_.reduce.empty() &&
@@ -240,7 +243,7 @@ class Recurrence {
     updates_.push_back({a.microbatch, clock.free});
   }
 
-  // When the neighbour has the result: the ports work in order, one message at a time.
+  // Computes when the neighbour has the result: a port sends messages in order, one at a time.
   void send(FollowedLane& clock, const Action& a, Duration done) {
     const bool forward = a.phase == Phase::Forward;
     const std::size_t s = a.stage.value;
@@ -257,8 +260,9 @@ class Recurrence {
     (forward ? forward_ : backward_)[cell(s, a.microbatch)] = done;
   }
 
-  // The steady pace: of the step in the middle, when the pipeline has filled and does not yet
-  // drain, from the end of all updates before it to the end of its own.
+  // Computes the steady time per step. It is taken from the step in the middle, when the pipeline
+  // has filled and does not yet drain, from the end of all updates before it to the end of its own
+  // updates.
   void pace() {
     std::int32_t most = 0;
     for (const auto& [index, end] : updates_) most = std::max(most, index);
@@ -281,7 +285,7 @@ class Recurrence {
     return device(StageId{static_cast<std::uint32_t>(here / copies_)}, here % copies_).value;
   }
 
-  // Versions that readers of one place have in flight at once, beside the newest.
+  // Counts the versions that readers of one copy have in flight at once, beside the newest.
   void note_version(const Action& a, std::size_t here) {
     if (!asynchronous_) return;
     auto& readers = older_[here];
@@ -314,14 +318,15 @@ class Recurrence {
   bool asynchronous_, holdings_;
   std::vector<FollowedLane> clocks_;
   std::vector<int> lanes_on_;                 // by device
-  std::vector<Duration> weights_;             // by device: its gather stream is idle again
-  std::vector<Duration> reduce_stream_;       // by device
+  std::vector<Duration> weights_;             // by device: when its gather stream is idle again
+  std::vector<Duration> reduce_stream_;       // by device: when its reduce stream is idle again
   std::vector<DeviceId> devices_;             // by copy of a stage
-  std::vector<Duration> forward_, backward_;  // when a stage's result is with its neighbour
-  std::vector<Duration> arrived_;             // by copy of a stage: weights of its last update
-  std::vector<bool> waiting_;                 // for the first forward after it
-  std::vector<std::pair<std::int32_t, Duration>> updates_;  // index and end of each
-  std::vector<Duration> there_;  // by cell: its activations are with the host
+  std::vector<Duration> forward_, backward_;  // when a stage's result has reached its neighbour
+  std::vector<Duration> arrived_;  // by copy of a stage: when the weights of its last update are
+                                   // there
+  std::vector<bool> waiting_;      // whether the first forward after it has not run yet
+  std::vector<std::pair<std::int32_t, Duration>> updates_;  // index and end of each update
+  std::vector<Duration> there_;  // by cell: when its activations are on the host
   std::multimap<Action, Action> before_;
   std::map<Action, Duration> ended_;  // only where there are precedences
   std::vector<HeldOverTime> held_;    // by device

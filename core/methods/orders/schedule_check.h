@@ -1,4 +1,5 @@
-// What schedules ask of a pipeline's degrees, in one wording.
+// This file has the checks that schedules share on a pipeline's degrees, so that their messages are
+// worded alike.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace trainyard {
 
-/// `chunks` stages a device, neither more nor fewer.
+/// Requires exactly `chunks` stages per device.
 inline Diagnostics expect_chunks(const Scenario& scenario, std::string_view schedule, int chunks) {
   const int found = scenario.plan.virtual_stages;
   if (found == chunks) return {};
@@ -21,7 +22,7 @@ inline Diagnostics expect_chunks(const Scenario& scenario, std::string_view sche
            "virtual-stages=" + std::to_string(chunks)}};
 }
 
-/// Two pipelines that meet in the middle.
+/// Requires an even number of devices, for two pipelines that meet in the middle.
 inline Diagnostics expect_even_devices(const Scenario& scenario, std::string_view schedule) {
   const std::int64_t p = scenario.plan.mesh.pp;
   if (p % 2 == 0) return {};

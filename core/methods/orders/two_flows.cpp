@@ -20,7 +20,7 @@ class FlowWriter {
     owed_.push_back({Phase::BackwardWeight, other, backwards_[other]});
     actions_.push_back({Phase::BackwardInput, other, backwards_[other]++});
   }
-  // The oldest one that is owed.
+  // Adds the oldest weight gradient that has not run yet.
   void weight_gradient() { actions_.push_back(owed_[paid_++]); }
 
   std::vector<FlowAction> take() {
@@ -39,19 +39,20 @@ class FlowWriter {
 std::vector<FlowAction> two_flows(int places, int place, int microbatches) {
   assert(0 <= place && place < places && microbatches >= 2 * places);
   constexpr bool kOwn = false, kOther = true;
-  const int inner = places - 1 - place;  // devices between it and where the flows meet
+  const int inner = places - 1 - place;  // devices between this one and where the flows meet
   FlowWriter w(microbatches);
 
   for (int i = 0; i < 2 * inner; ++i) w.forward(kOwn);
   for (int i = 0; i <= place; ++i) w.forward(kOwn), w.forward(kOther);
   for (int i = 0; i < inner; ++i) w.input_gradient(kOther), w.weight_gradient(), w.forward(kOther);
   for (int i = 0; i < microbatches - 2 * places + place + 1; ++i) {
-    // Where the flows meet, the first pair is better off one after the other.
+    // Where the flows meet, running the first pair one after the other is faster.
     w.forward(kOwn, i > 0 || inner > 0), w.backward(kOther);
     w.forward(kOther, true), w.backward(kOwn);
   }
   for (int i = 0; i < inner; ++i) w.backward(kOther), w.forward(kOther, true), w.backward(kOwn);
-  // The drain: the second half of what is left hands its input gradients on first.
+  // This is the drain: for the second half of the remaining microbatches the input gradients are
+  // sent on first.
   for (int i = 0; i < 2 * (place + 1); ++i) {
     const bool other = i % 2 == 0;
     if (i > place)

@@ -1,6 +1,6 @@
-// The order in which a device works off two flows of microbatches that pass it in opposite
-// directions: DualPipe's two pipelines, or the two legs of DualPipeV. DeepSeek-AI, "DeepSeek-V3
-// Technical Report", 2024.
+// This file gives the order in which a device processes two flows of microbatches that pass it in
+// opposite directions: DualPipe's two pipelines, or the two legs of DualPipeV. DeepSeek-AI,
+// "DeepSeek-V3 Technical Report", 2024.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace trainyard {
 
 struct FlowAction {
   Phase phase = Phase::Forward;
-  bool other = false;           // of the flow that comes from the far end, else of its own
-  std::int32_t microbatch = 0;  // within the flow
-  bool paired = false;          // a forward that the action after it may run beside
+  bool other = false;           // of the flow that comes from the far end, else of the near flow
+  std::int32_t microbatch = 0;  // index within the flow
+  bool paired = false;          // a forward that may run beside the action after it
 };
 
-/// What the device does that is `place` devices from the flow's entry, of `places` up to where the
-/// flows meet, with `microbatches` >= 2 places of each flow.
+/// Returns the actions of the device that is `place` devices from the flow's entry, of `places`
+/// devices up to where the flows meet, with `microbatches` >= 2 * places in each flow.
 std::vector<FlowAction> two_flows(int places, int place, int microbatches);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// How a method writes a collective into a body.
+// With this function a method adds a collective to a body.
 #pragma once
 
 #include <string>

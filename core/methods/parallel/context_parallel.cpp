@@ -1,9 +1,8 @@
-// Context parallel by ring attention: every rank holds a part of the sequence, and keys and values
-// travel round the ring while each rank attends to the part that has just arrived. Backward sends
-// them round again and their gradients too.
+// Context parallel by ring attention divides the sequence over the ranks. Keys and values travel
+// round a ring while each rank attends to the part that has just arrived. Backward sends them round
+// again, together with their gradients.
 //
-//   rank 0   attend(kv0)  attend(kv3)  attend(kv2)  attend(kv1)        kv moves one rank to the
-//   right each time
+//  rank 0   attend(kv0)  attend(kv3)  attend(kv2)  attend(kv1)    each kv moves one rank at a time
 //
 // Liu et al., "Ring Attention with Blockwise Transformers for Near-Infinite Context", ICLR 2024.
 #include "core/methods/catalogue.h"
@@ -66,7 +65,7 @@ Diagnostics check_context_parallel(const Scenario& scenario, const Params&) {
     return refuse(
         degree + " divides a sequence, and " + scenario.model.name + " reads its own step by step",
         "cp=1");
-  // Causal attention gives rank i the pieces i and 2 cp - 1 - i, so that all ranks do the same
+  // With causal attention, rank i has the pieces i and 2 cp - 1 - i, so that all ranks do the same
   // work.
   const std::int64_t pieces = 2 * std::int64_t{cp};
   if (sequence.tokens % pieces == 0) return {};

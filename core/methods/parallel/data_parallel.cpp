@@ -1,6 +1,6 @@
-// Data parallel: every replica computes the gradients of its own samples, and one all-reduce a step
-// makes them the sum over all. Experts have replicas of their own: the ranks that hold the same
-// ones.
+// In data parallel every replica computes the gradients of its own samples, and one all-reduce per
+// step sums them over all replicas. The replicas of an expert are the ranks that hold the same
+// experts.
 //
 // Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", VLDB 2020.
 #include "core/methods/catalogue.h"

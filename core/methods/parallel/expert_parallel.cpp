@@ -1,10 +1,10 @@
-// Expert parallel: the experts of a routed layer are spread over ep ranks taken from the
-// data-parallel ones. Tokens travel to the ranks that hold their experts (dispatch) and back
-// (combine), forward and backward.
+// Expert parallel spreads the experts of a routed layer over ep ranks taken from the data-parallel
+// ones. Tokens travel to the ranks that hold their experts (dispatch) and back (combine), forward
+// and backward.
 //
-// Beside tensor parallel an expert is cut over the tensor ranks as any product is (etp = tp), or
-// whole on one of them (etp = 1). Then ep takes its ranks from tp x cp x dp, every tensor rank
-// dispatches its own part of the tokens, and nothing is reduced inside an expert:
+// With tensor parallel, an expert is either cut over the tensor ranks as any product is (etp = tp)
+// or whole on one of them (etp = 1). In the second case ep takes its ranks from tp x cp x dp, every
+// tensor rank dispatches its own part of the tokens, and nothing is reduced inside an expert:
 //
 //   etp = tp   x/t ── all-to-all ──▶ all-gather ──▶ [columns ─ rows] ── reduce-scatter ──▶
 //   etp = 1    x/t ── all-to-all ──▶ [expert] ──▶
@@ -22,12 +22,12 @@ namespace {
 
 constexpr std::string_view kExpertParallelName = "expert-parallel";
 
-// Copies travel at dispatch's output and combine's input.
+// Returns the tensor of token copies that is sent: dispatch's output or combine's input.
 TensorId travelling(const Node& node) {
   return node.op->name == "dispatch" ? node.outputs[0] : node.inputs[0];
 }
 
-// Of `places`, those that hold at least one of `chosen` experts taken at random.
+// Returns the expected number of places that hold at least one of `chosen` experts drawn at random.
 double distinct(std::int64_t places, std::int64_t chosen) {
   const auto p = static_cast<double>(places);
   return p * (1 - std::pow(1 - 1 / p, static_cast<double>(chosen)));
@@ -39,8 +39,9 @@ bool sends_once(const Scenario& s, const Params& params) {
   return settle(s.plan.software, s.cluster.device).framework->distinct_tokens;
 }
 
-// Copies that travel, of one an expert. Where the group spans nodes the network binds, and a copy
-// crosses it once for all experts of its node.
+// Returns the share of the copies that are actually sent, relative to one copy per expert. Where
+// the group spans nodes the network is the bottleneck, and a copy crosses it once for all experts
+// of a node.
 double travelling_share(const Scenario& s, const Params& params, std::int64_t chosen) {
   if (chosen <= 1 || !sends_once(s, params)) return 1;
   const GroupShape group = group_shape(s.plan.mesh, Group::Expert, s.cluster);
@@ -107,8 +108,8 @@ bool divides_tokens(const Plan& plan) {
   return chosen != nullptr && chosen->params.flag("sequence-parallel");
 }
 
-// The degree to which tensor ranks cut an expert. A complete plan states it only where it is not
-// tp.
+// Checks the degree to which tensor ranks cut an expert. A complete plan states it only where it is
+// not tp.
 Diagnostics check_expert_tensor(const Scenario& scenario, std::int64_t count) {
   const Mesh& mesh = scenario.plan.mesh;
   if (!mesh.etp) return {};

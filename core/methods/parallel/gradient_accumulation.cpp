@@ -1,5 +1,5 @@
-// Gradient accumulation: the gradients of m microbatches add up in place and are reduced once, so
-// that a batch of any size fits into the memory of one microbatch.
+// In gradient accumulation the gradients of m microbatches are added up in place and reduced once,
+// so that a batch of any size fits into the memory of one microbatch.
 //
 //   F0 B0  F1 B1  F2 B2  F3 B3  reduce  update
 //

@@ -1,17 +1,16 @@
-// Communication overlap: collectives that nothing waits for at once run beside computation.
+// Communication overlap runs collectives beside computation when nothing waits for them at once.
 // Gradients are reduced while the last backward still runs, layer by layer as they become ready;
 // weights of the next layer are gathered while this one computes; keys and values travel while
 // attention works on the block before.
 //
-//   compute   B(layer 3)  B(layer 2)  B(layer 1)  B(layer 0)
-//   data                  reduce 3    reduce 2    reduce 1    reduce 0      only the last is
-//   exposed
+//  compute   B(layer 3)  B(layer 2)  B(layer 1)  B(layer 0)
+//  data                  reduce 3    reduce 2    reduce 1    reduce 0      only the last is exposed
 //
-// Tensor parallel traffic waits for products and products for it. Two things hide it nonetheless:
-// in backward, products that do not need it (the weight gradient while the input's gradient is
-// reduced, the input gradient while the input is gathered again); and cutting both into as many
-// pieces as there are ranks, so that one piece is multiplied while the next travels
-// (core/cost/overlap.h).
+// Tensor parallel communication waits for products and products wait for it. Two things hide it
+// nonetheless: in backward, products that do not depend on it (the weight gradient while the
+// input's gradient is reduced, the input gradient while the input is gathered again); and cutting
+// both into as many pieces as there are ranks, so that one piece is multiplied while the next is
+// sent (core/cost/overlap.h).
 //
 // Li et al., "PyTorch Distributed", VLDB 2020; Zhao et al., "PyTorch FSDP", VLDB 2023;
 // Wang et al., "Overlap Communication with Dependent Computation via Decomposition", ASPLOS 2023.
@@ -50,12 +49,14 @@ TensorOverlap tensor_overlap(const Scenario& s, const Params& params) {
   return settle(s.plan.software, s.cluster.device).framework->overlaps_tensor;
 }
 
-// Products of a layer's list that read (or, of a row-cut one, write) what a collective carries.
+// Products finds the products of a layer that read (or, when row-cut, write) what a collective
+// carries.
 class Products {
  public:
   Products(const Graph& graph, const std::vector<BodyOp>& ops) : graph_(graph), ops_(ops) {}
 
-  // Of all that are one product in a framework: the same input, side by side.
+  // Returns all products that a framework runs as one: those that have the same input, side by
+  // side.
   WorkCount joint(const BodyOp& traffic, Pass pass, bool of_columns) const {
     WorkCount found{.count = 0};
     for (const BodyOp& op : ops_) {
@@ -72,7 +73,7 @@ class Products {
       }
       Work& w = found.work;
       w.flops += op.work.flops, w.read += op.work.read, w.written += op.work.written;
-      // Side by side along the columns of the output, or along the inner dimension.
+      // Products are joined along the columns of the output, or along the inner dimension.
       (w.k == op.work.k ? w.n : w.k) += w.k == op.work.k ? op.work.n : op.work.k;
     }
     return found;

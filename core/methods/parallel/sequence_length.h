@@ -1,5 +1,5 @@
-// The sequence that methods divide: how many tokens a sample has, and whether the workload decides
-// it.
+// SequenceLength is the sequence that methods divide: how many tokens a sample has, and whether the
+// workload sets that number.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace trainyard {
 
 struct SequenceLength {
   std::int64_t tokens = 1;  // 1 = the model has no sequence
-  bool open = false;        // seq sets it; an image's tokens follow from its patches
+  bool open = false;  // the setting `seq` sets it; else it is fixed, as an image's tokens follow
+                      // from its patches
 };
 
 inline SequenceLength sequence_length(const Scenario& scenario) {
@@ -26,7 +27,8 @@ inline SequenceLength sequence_length(const Scenario& scenario) {
   return {model.sequence, false};
 }
 
-/// Whether a layer reads its sequence step by step (lstm), so that nothing may divide it.
+/// Returns whether a layer reads its sequence step by step (lstm), so that the sequence cannot be
+/// divided.
 inline bool is_recurrent(const Model& model) {
   for (const Block& block : model.blocks)
     for (const Node& node : block.graph.nodes)

@@ -1,11 +1,10 @@
-// Tensor parallel: the two products of every attention and MLP block are cut along columns, then
-// rows, so that a block needs one reduction forward and one backward. With sequence parallel what
-// lies between the blocks (norms, residuals, dropout) is divided along the sequence, and each
-// reduction becomes a reduce-scatter with an all-gather.
+// Tensor parallel cuts the two products of every attention and MLP block along columns and then
+// rows, so that a block needs one reduction in forward and one in backward. With sequence parallel,
+// what lies between the blocks (norms, residuals, dropout) is divided along the sequence, and each
+// reduction becomes a reduce-scatter and an all-gather of the same volume.
 //
-//   without  x ──▶ [columns ─ rows] ── all-reduce ──▶            backward: all-reduce where x
-//   entered with     x/t ── all-gather ──▶ [columns ─ rows] ── reduce-scatter ──▶ x/t     (the same
-//   volume, activations / t)
+//  without  x ──▶ [columns ─ rows] ── all-reduce ──▶      backward: all-reduce where x entered
+//  with     x/t ── all-gather ──▶ [columns ─ rows] ── reduce-scatter ──▶ x/t      activations / t
 //
 // Shoeybi et al., "Megatron-LM", 2019; Korthikanti et al., "Reducing Activation Recomputation",
 // 2022.
@@ -22,7 +21,7 @@ namespace {
 
 constexpr std::string_view kTensorParallelName = "tensor-parallel";
 
-// What has to be inserted around the ops of one node.
+// Around holds the ops that must be inserted around those of one node.
 struct Around {
   std::vector<BodyOp> before_forward, after_forward, before_backward, before_weight, after_backward;
 };
@@ -34,7 +33,7 @@ class Inserter {
     whole_ = layout.binding;
     whole_.sequence_parallel = false;
     std::map<TensorId, std::pair<std::size_t, std::size_t>> entering;  // first and last Column that
-                                                                       // reads the tensor
+                                                                       // read the tensor
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
       if (!cut(node)) continue;
@@ -53,7 +52,7 @@ class Inserter {
 
   std::vector<Around> take() { return std::move(around_); }
 
-  /// What column-cut products read stays as it was gathered.
+  /// The input of column-cut products is kept as it was gathered.
   void keep_gathered(std::vector<SavedTensor>& saved) const {
     for (SavedTensor& s : saved)
       if (s.tensor.valid() && divided(s.tensor) && enters_columns(s.tensor))
@@ -61,7 +60,8 @@ class Inserter {
   }
 
  private:
-  // Whether tensor ranks share the node's work; each has an expert to itself where they are whole.
+  // Returns whether tensor ranks share the node's work. Where experts are whole, each rank has its
+  // own.
   bool cut(const Node& node) const {
     return !layout_.binding.whole_experts || node.op != &routed_matmul();
   }
@@ -80,7 +80,7 @@ class Inserter {
     return false;
   }
 
-  // On the tensor, or on its gradient.
+  // Makes a collective on the tensor, or on its gradient.
   BodyOp op(std::string name, TensorId tensor, bool of_gradient, std::size_t node, Pass pass,
             CollectiveKind kind, Bytes bytes) const {
     BodyOp op =
@@ -91,15 +91,15 @@ class Inserter {
     return op;
   }
 
-  // The input of column-cut products: every rank needs all of it, and its gradient is the sum of
-  // theirs.
+  // This handles the input of column-cut products: every rank needs all of it, and its gradient is
+  // the sum over the ranks.
   void enter(TensorId tensor, std::size_t first, std::size_t last) {
     const Bytes bytes = whole(tensor);
     if (divided(tensor)) {
       around_[first].before_forward.push_back(op("gather " + graph_[tensor].name, tensor, false,
                                                  first, Pass::Forward, CollectiveKind::AllGather,
                                                  bytes));
-      // Only a rank's own part was kept; weight gradients need the whole again.
+      // Only a rank's own part was kept, so weight gradients gather the whole again.
       if (!layout_.framework.keeps_gathered_inputs)
         around_[last].before_weight.push_back(op("gather " + graph_[tensor].name + " again", tensor,
                                                  false, last, Pass::BackwardWeight,
@@ -110,7 +110,8 @@ class Inserter {
            divided(tensor) ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, bytes));
   }
 
-  // The output of a row-cut product, or of an embedding over a cut vocabulary: partial sums.
+  // This handles the output of a row-cut product, or of an embedding over a cut vocabulary: both
+  // are partial sums.
   void leave(std::size_t i, const Node& node) {
     const TensorId out = node.outputs[0];
     const Bytes bytes = whole(out);
@@ -123,8 +124,8 @@ class Inserter {
                                               bytes));
   }
 
-  // Softmax over a cut vocabulary: the largest logit, the sum and the label's logit of every token,
-  // 4 bytes each.
+  // Softmax over a cut vocabulary reduces the largest logit, the sum and the label's logit of every
+  // token, in 4 bytes each.
   void loss(std::size_t i, const Node& node) {
     const Shape& logits = graph_[node.inputs[0]].shape;
     Shape rows(logits.begin(), logits.end() - 1);
@@ -182,7 +183,7 @@ void rewrite_tensor_parallel(Body& body, const Layout& layout, const Scenario& s
   body.backward = weave_backward(body.backward, around);
 }
 
-// Heads and MLP columns that the degree does not divide: the first of them says it.
+// Reports heads or MLP columns that the degree does not divide, the first one found.
 Diagnostics check_degree(const Scenario& scenario) {
   const int tp = scenario.plan.mesh.tp;
   for (const Block& block : scenario.model.blocks)
@@ -194,7 +195,7 @@ Diagnostics check_degree(const Scenario& scenario) {
         const std::int64_t units = dim.units > 0 ? dim.units : dim.size;
         const bool kv = dim.axis == Axis::KvHeads && units % tp != 0 && tp % units != 0;
         if (!kv && !((heads || other) && units % tp != 0)) continue;
-        // The largest degree below that divides both is the nearest legal one.
+        // The largest smaller degree that divides both is the nearest legal one.
         int legal = tp - 1;
         while (legal > 1 && (units % legal != 0 || scenario.cluster.count % legal != 0)) --legal;
         return {{Diagnostic::Severity::Error,

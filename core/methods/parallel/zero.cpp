@@ -1,19 +1,22 @@
-// ZeRO: the training state that data parallel replicates is divided over the replicas instead.
+// ZeRO divides the training state over the replicas, where plain data parallel replicates it. A
+// volume is the size of all weights:
 //
-//   stage 1   optimizer state        reduce-scatter gradients, update a part, all-gather weights 2
-//   volumes a step stage 2   and gradients          the same, gradients leave with every microbatch
-//   stage 3   and weights (FSDP)     each layer gathers its weights before forward and again before
-//   backward   3 volumes hybrid    over `shard` ranks only (a node, say); between the groups
-//   gradients are all-reduced
+//  stage 1   divides optimizer state: reduce-scatter gradients, update a part, all-gather weights;
+//            2 volumes per step
+//  stage 2   divides gradients too: the same, but gradients are scattered with every microbatch
+//  stage 3   divides weights too (FSDP): each layer gathers its weights before forward and again
+//            before backward; 3 volumes
+//  hybrid    divides over `shard` ranks only (a node, say); between the groups gradients are
+//            all-reduced
 //
-// Stage 3 without resharding keeps a layer's weights from forward to backward: the second gather is
-// not needed, and all layers' weights stand in full at once. One stage alone lets go of them with
-// every backward and gathers with every forward (FSDP2); under a pipeline, where microbatches are
-// always under way, they are gathered once a step (torchtitan).
+// Stage 3 without resharding keeps a layer's gathered weights from forward to backward: the second
+// gather is not needed, and the full weights of all layers are in memory at once. A single pipeline
+// stage frees them with every backward and gathers with every forward (FSDP2); under a pipeline,
+// where microbatches are always in flight, they are gathered once per step (torchtitan).
 //
-// Gradients of stages 2 and 3 leave with every microbatch, or are added up in full on each device
-// and scattered once a step: traffic of stage 1 against the memory of all gradients. PyTorch's FSDP
-// adds up under a pipeline.
+// Gradients of stages 2 and 3 are scattered with every microbatch, or accumulated in full on each
+// device and scattered once per step, which needs only the communication of stage 1 but the memory
+// of all gradients. PyTorch's FSDP accumulates under a pipeline.
 //
 // Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", SC
 // 2020; Zhao et al., "PyTorch FSDP", VLDB 2023.
@@ -28,11 +31,12 @@ namespace {
 
 constexpr std::string_view kZeroName = "zero";
 
-// One kind of parameters: how many there are and among whom they are divided and replicated.
+// A Part is one kind of parameters: how many there are, over which group they are divided and over
+// which replicated.
 struct Part {
   std::int64_t parameters;
   Group shard, replica;
-  std::int64_t replicas;  // groups that hold the same shard; 1 = none
+  std::int64_t replicas;  // number of ranks that hold the same shard; 1 = no replication
   std::string label;
 };
 
@@ -46,7 +50,7 @@ void rewrite_zero(Body& body, const Layout& layout, const Scenario& scenario,
   const Part parts[] = {{body.parameters.dense, hybrid ? Group::Shard : Group::Data, Group::Replica,
                          hybrid ? data / group : 1, ""},
                         {body.parameters.expert, Group::ExpertData, Group::Replica, 1, "expert "}};
-  body.reduce.clear();  // what data parallel wrote
+  body.reduce.clear();  // removes the all-reduce that data parallel wrote
   const auto weight = [&](std::int64_t n) { return gathered_bytes(body, n, layout); };
   for (const Part& part : parts) {
     if (part.parameters == 0 || (part.replicas == 1 && ranks(mesh, part.shard, group) == 1))

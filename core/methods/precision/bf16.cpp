@@ -1,6 +1,6 @@
-// bf16: weights and activations in 2 bytes with the exponent range of fp32, a 4-byte master copy
-// for the update, and gradients accumulated in 4 bytes unless told otherwise. No loss scaling is
-// needed.
+// The method bf16 has weights and activations in 2 bytes with the exponent range of fp32, a 4-byte
+// master copy for the update, and gradients accumulated in 4 bytes unless set otherwise. It needs
+// no loss scaling.
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/precision_check.h"
 

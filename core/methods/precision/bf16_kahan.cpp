@@ -1,5 +1,5 @@
-// bf16 for everything, with Kahan's sum: what rounding takes off an update is kept in a second bf16
-// number and added to the next.
+// This method uses bf16 for everything, with Kahan summation: what rounding removes from an update
+// is kept in a second bf16 number and added to the next update.
 //
 //   y = -u - c;  s = w + y;  c = (s - w) - y;  w = s        each rounded to the nearest bf16
 #include "core/methods/catalogue.h"

@@ -1,6 +1,6 @@
-// bf16 for everything, each update rounded to the nearest weight: the least memory, and the way
-// that fails. An update below half the spacing of its weight - a 512th of it - is lost whole, so a
-// lower rate makes it worse.
+// This method uses bf16 for everything and rounds each update to the nearest weight. It needs the
+// least memory but fails: an update below half the spacing of its weight - a 512th of the weight -
+// is lost entirely, so a lower rate makes it worse.
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/precision_check.h"
 #include "core/methods/precision/pure_bf16.h"

@@ -1,6 +1,7 @@
-// bf16 for everything, each update rounded at random: up with a probability of how far it is on its
-// way, so that small updates count in the mean. What is left is a noise that no rate makes smaller.
-// The random number is a function of seed, tensor, element and step: replicas round alike.
+// This method uses bf16 for everything and rounds each update at random: up with a probability
+// equal to its distance from the value below, so that small updates count on average. The remaining
+// noise does not shrink with the rate. The random number is a function of seed, tensor, element and
+// step, so replicas round alike.
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/precision_check.h"
 #include "core/methods/precision/pure_bf16.h"

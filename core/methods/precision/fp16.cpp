@@ -1,7 +1,7 @@
-// fp16 with loss scaling: weights, activations and gradients in 2 bytes with 5 bits of exponent.
-// Small gradients would vanish, so the loss is multiplied by a scale before backward and the update
-// divides it out; a dynamic scale doubles after some steps without overflow and halves, skipping
-// the step, when one occurs.
+// The method fp16 uses loss scaling: weights, activations and gradients are in 2 bytes with 5 bits
+// of exponent. Small gradients would vanish, so the loss is multiplied by a scale before backward
+// and the update divides by it. A dynamic scale doubles after some steps without overflow; when an
+// overflow occurs it halves, and the step is skipped.
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/precision_check.h"
 

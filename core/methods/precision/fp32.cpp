@@ -1,5 +1,5 @@
-// fp32: every number in 4 bytes, products in full precision. The reference that the other formats
-// are held against.
+// The method fp32 stores every number in 4 bytes and multiplies in full precision. Other formats
+// are compared with it.
 #include "core/methods/catalogue.h"
 
 namespace trainyard {

@@ -1,6 +1,6 @@
-// fp8: the products of layers read 8-bit operands, each scaled by the largest value of its tensor,
-// of its row, or of a block of 128 of a row. Weights stay in bf16 beside a 4-byte master copy
-// unless they are kept in 8 bits.
+// The method fp8 lets the products of layers read 8-bit operands, each scaled by the largest value
+// of its tensor, its row, or a block of 128 elements of a row. Weights stay in bf16 beside a 4-byte
+// master copy unless they are kept in 8 bits.
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/methods/precision/precision_check.h"

@@ -1,5 +1,5 @@
-// mxfp8: 8-bit operands in blocks of 32 elements that share a power of two, which the device's
-// products read as they are.
+// The method mxfp8 uses 8-bit operands in blocks of 32 elements that share a power of two as scale,
+// which the device's products read directly.
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/methods/precision/precision_check.h"

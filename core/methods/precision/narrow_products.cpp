@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::string_view kNarrowProductsName = "narrow products";
 constexpr std::int64_t kBf16 = 2;
-// Of a tensor: one for each product that reads it.
+// A tensor is cast once for each product that reads it.
 constexpr std::int64_t kCopies = 2;
 
 bool multiplies(const Node& node) {
   return node.op->name == "matmul" || node.op->name == "routed_matmul";
 }
 
-// A narrow operand among those that a product of bf16 reads.
+// Returns the bytes of an operand in the narrow format, given its bytes in bf16.
 Bytes narrowed(DType format, Bytes bf16) { return narrow_bytes(format, bf16.value / kBf16); }
 
 class Rewriter {
@@ -39,14 +39,14 @@ class Rewriter {
   bool casts_weights_where_used() const { return gathered() && !how_.gather && !how_.weights; }
   TensorId x_of(const BodyOp& op) const { return graph_[op.node].inputs[0]; }
 
-  // Elements that are cast for this product alone, and copies written of them.
+  // Adds elements that are cast for this product alone, and the copies written of them.
   void ask(Work& cast, std::int64_t elements, std::int64_t copies) const {
     cast.read += Bytes{elements * kBf16};
     cast.written += narrow_bytes(how_.format, elements * copies);
   }
 
-  // A forward multiplies x by the weights, an input gradient what comes back by the weights, a
-  // weight gradient x by what comes back.
+  // A forward multiplies x by the weights, an input gradient multiplies the output's gradient by
+  // the weights, and a weight gradient multiplies x by the output's gradient.
   Work cast_before(const BodyOp& op) {
     const Work& p = op.work;
     const std::int64_t first = p.m * p.k * p.count, second = p.k * p.n * p.count;
@@ -91,8 +91,8 @@ class Rewriter {
     return all;
   }
 
-  // A tensor that only products keep is kept as the copy they read; one that others keep too is
-  // kept twice. The layer's input belongs to the layer before as well.
+  // A tensor that only products keep is kept as the cast copy that they read; one that other ops
+  // keep too is kept twice. The layer's input is also kept by the layer before.
   void keep() {
     if (!how_.kept) return;
     std::set<TensorId> products, others{graph_.input, graph_.side_input};
@@ -112,12 +112,13 @@ class Rewriter {
     if (parameters == 0) return;
     const double copy = static_cast<double>(narrow_bytes(how_.format, 1024).value) / 1024;
     const std::int64_t copies = gathered() ? 1 : kCopies;
-    const bool beside = !gathered();  // narrow copies that live as long as the weights
+    const bool beside = !gathered();  // the narrow copies live as long as the weights
     body_.kept_weight = how_.weights ? copy * static_cast<double>(copies)
                                      : kBf16 + (beside ? copy * static_cast<double>(copies) : 0.0);
     body_.gathered_weight = how_.weights || (gathered() && how_.gather) ? copy : kBf16;
     if (how_.weights || (gathered() && !how_.gather)) return;
-    // Once a step: replicated weights after they are gathered, shards before they are.
+    // The weights are cast once per step: replicated weights after they are gathered, shards
+    // before.
     const std::int64_t cast =
         gathered() ? share(Bytes{body_.parameters.dense}, layout_.weight_shards).value +
                          share(Bytes{body_.parameters.expert}, layout_.expert_weight_shards).value

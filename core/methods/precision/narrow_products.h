@@ -1,8 +1,8 @@
-// What the methods share that multiply in 8 or 4 bits: the products of layers in a narrow format,
-// everything else (attention, norms, router, embedding, head) in bf16, as Transformer Engine and
-// torchao do it. Operands are cast before a product reads them; a cast reads 2 bytes an element and
-// writes a narrow copy for each product that reads it, because two products read one operand along
-// different dimensions, and a scale belongs to one of them.
+// This file has what methods that multiply in 8 or 4 bits share: the products of layers are in a
+// narrow format, everything else (attention, norms, router, embedding, head) in bf16, as in
+// Transformer Engine and torchao. Operands are cast before a product reads them; a cast reads 2
+// bytes per element and writes a narrow copy for each product that reads it, because two products
+// read the same operand along different dimensions, and a scale applies along only one.
 //
 //   forward         x cast for this product and, when it is kept, for the weight gradient
 //   input gradient  its operand cast for both products of the backward
@@ -22,21 +22,22 @@ namespace trainyard {
 
 struct NarrowProducts {
   DType format = DType::F8;
-  bool weights = false;  // kept narrow alone: both copies, and no bf16 between master and them
-  bool gather = false;   // ZeRO 3 gathers layers in the narrow format (or they are kept so)
-  bool kept = true;      // backward finds the cast copy, not the bf16 tensor
+  bool weights = false;  // weights are kept in the narrow format only: both casts, and no bf16
+                         // between the master copy and them
+  bool gather = false;   // ZeRO 3 gathers layers in the narrow format (or they are kept in it)
+  bool kept = true;      // backward reads the cast copy that forward kept, not the bf16 tensor
 };
 
-/// Bytes of n elements with their scales: one a tensor or row costs nothing; 4 bytes for 128
-/// elements or 1 for 32 (F8Block) and 1 for 16 (F4) do.
+/// Returns the bytes of n elements with their scales. A scale per tensor or row counts as nothing;
+/// F8Block adds 1 byte per 32 elements (or 4 per 128), F4 adds 1 per 16.
 Bytes narrow_bytes(DType format, std::int64_t elements);
 
-/// The parameter "gradient-dtype", and its word.
+/// These are the parameter "gradient-dtype" and its value.
 ParamSpec gradient_param();
 std::string gradient(const Params&);
-/// A device whose products read blocks with scales has a 4-bit peak.
+/// Checks for products that read blocks with scales; a device has those if it has a 4-bit peak.
 Diagnostics check_block_scales(const Device&, std::string_view method);
-/// bf16, with products and the device's peak in the format.
+/// Sets bf16, with products and the device's peak in the narrow format.
 void arrange_narrow(Layout& layout, DType format, const std::string& gradient);
 void rewrite_narrow(Body& body, const Layout& layout, const Scenario& scenario,
                     const NarrowProducts& how);

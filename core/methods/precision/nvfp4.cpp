@@ -1,5 +1,5 @@
-// nvfp4: 4-bit operands in blocks of 16 elements that share an 8-bit scale. Weights stay in bf16
-// beside a 4-byte master copy.
+// The method nvfp4 uses 4-bit operands in blocks of 16 elements that share an 8-bit scale. Weights
+// stay in bf16 beside a 4-byte master copy.
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/narrow_products.h"
 #include "core/methods/precision/precision_check.h"

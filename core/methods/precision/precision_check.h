@@ -1,4 +1,5 @@
-// What every precision method asks of a device: a dense peak in the format it multiplies in.
+// This file checks what every precision method needs of a device: a dense peak in the format in
+// which it multiplies.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 
 namespace trainyard {
 
-/// A peak of its own: tf32 priced as fp32 would cost mantissa and gain nothing.
+/// Returns whether the device has a peak for exactly this format. TF32 priced at the fp32 peak
+/// would lose mantissa bits and gain nothing.
 inline bool has_peak(const Device& device, DType format) {
   return std::any_of(device.peaks.begin(), device.peaks.end(),
                      [&](const Peak& p) { return p.type == format; });
@@ -32,7 +34,7 @@ inline Diagnostics check_peak(const Device& device, DType format, std::string_vi
                                                            : "precision=fp32"}};
 }
 
-/// The format gradients are accumulated in, from the parameter "gradient-dtype".
+/// Returns the format in which gradients are accumulated, from the parameter "gradient-dtype".
 inline DType gradient_format(const std::string& word) {
   return word == "fp32" ? DType::F32 : word == "fp16" ? DType::F16 : DType::BF16;
 }

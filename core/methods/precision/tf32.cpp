@@ -1,5 +1,5 @@
-// tf32: stored as fp32, multiplied with a 10-bit mantissa and the full exponent range, accumulated
-// in fp32.
+// The method tf32 stores numbers as fp32, multiplies them with a 10-bit mantissa and the full
+// exponent range, and accumulates in fp32.
 #include "core/methods/catalogue.h"
 #include "core/methods/precision/precision_check.h"
 

@@ -7,13 +7,13 @@
 namespace trainyard {
 namespace {
 
-/// What the weight step takes of the velocity and of the new gradient.
+/// A Spike has the factors of the velocity and of the new gradient in the weight step.
 struct Spike {
   double velocity = 1, gradient = 0;
 };
 
-// The momentum that a gradient has missed on its way, in one push; the total impulse stays 1 / (1 -
-// momentum).
+// Spike compensation adds the momentum that a delayed gradient has missed in one step; the total
+// impulse stays 1 / (1 - momentum).
 Spike spike(const UpdateRule& rule) {
   if (!rule.compensate_spikes) return {};
   const double kept = std::pow(rule.momentum, rule.forward_delay);

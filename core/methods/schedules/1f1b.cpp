@@ -1,5 +1,5 @@
-// 1F1B: as soon as a stage has a microbatch to bring back, it alternates one forward with one
-// backward, so that stage s of p keeps at most p - s microbatches alive. The bubble is GPipe's.
+// In 1F1B a stage alternates one forward with one backward as soon as it has a backward to run, so
+// that stage s of p keeps at most p - s microbatches alive. The bubble is GPipe's.
 //
 //   d0  F0 F1 F2 F3          B0 F4 B1 F5 B2    B3    B4    B5
 //   d1     F0 F1 F2       B0 F3 B1 F4 B2 F5 B3    B4    B5

@@ -1,6 +1,5 @@
-// Chimera: two 1F1B pipelines of half a pipelineful each, against each other on the same devices.
-// With F = B they fall into each other's gaps; a pipelineful of p microbatches is a unit, and units
-// follow each other.
+// Chimera runs two 1F1B pipelines in opposite directions on the same devices, each with half of a
+// unit of p microbatches. With F = B each fills the other's gaps; units follow one another.
 //
 //   d0  F0 F1    f2 b2 f3 b3 B0    B1      p = 4, m = 4, B = F; small letters come up
 //   d1     F0 f2 F1 f3 b2 B0 b3 B1
@@ -18,13 +17,14 @@
 namespace trainyard {
 namespace {
 
-// An action in its slot of a grid where forward and backward take one each.
+// A GridSlot is an action in its slot of a grid where forward and backward take one slot each.
 struct GridSlot {
   std::int64_t at = 0;
   Action action;
 };
 
-// A unit's actions on one device: microbatches from `first` on, the first half of them downwards.
+// Adds a unit's actions on one device: microbatches from `first` on, the first half of them
+// downwards.
 void add_unit(std::vector<GridSlot>& slots, int p, int device, int first, int count,
               std::int64_t start) {
   const int down = (count + 1) / 2;

@@ -1,6 +1,6 @@
-// DualPipe: microbatches enter at both ends of the pipeline, each device holding the stages of both
-// directions, and the middle of the step is one forward of one direction beside one backward of the
-// other. The first half of the microbatches goes down, the second half comes up.
+// In DualPipe microbatches enter at both ends of the pipeline and each device holds the stages of
+// both directions. In the middle of the step, one forward of one direction runs beside one backward
+// of the other. The first half of the microbatches goes down, the second half comes up.
 //
 // DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024.
 #include <algorithm>

@@ -1,6 +1,6 @@
-// DualPipeV: DualPipe's order on a V, its upper half of the devices folded onto the lower one: the
-// flow down the first chunks and the flow back up the second chunks pass each device in opposite
-// directions.
+// DualPipeV is DualPipe's order on a V, with the upper half of the devices folded onto the lower
+// half: the flow down the first chunks and the flow back up the second chunks pass each device in
+// opposite directions.
 //
 // DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024; the fold is by Sea AI Lab ("Cut-in-half").
 #include <algorithm>

@@ -1,5 +1,5 @@
-// GPipe: every microbatch goes forward through all stages, then all of them go backward. Simple,
-// and the activations of the whole batch are alive in between.
+// In GPipe every microbatch goes forward through all stages, then all of them go backward. This is
+// simple, but the activations of the whole batch are alive in between.
 //
 //   d0  F0 F1 F2 F3                      B0 B1 B2 B3
 //   d1     F0 F1 F2 F3                B0 B1 B2 B3
@@ -14,7 +14,7 @@
 namespace trainyard {
 namespace {
 
-// With several stages a device, each of its stages handles all microbatches before the next one
+// With several stages per device, each of its stages processes all microbatches before the next one
 // begins.
 Order order_gpipe(const ScheduleShape& shape, const Params&) {
   Order order;

@@ -1,5 +1,5 @@
-// Interleaved 1F1B: each device holds v chunks of layers, chunk c of device d being stage c p + d,
-// and works through them in turns of p microbatches. A stage is 1/v as long, and so is the bubble;
+// In interleaved 1F1B each device holds v chunks of layers, where chunk c of device d is stage c p
+// + d, and processes them in turns of p microbatches. A stage is 1/v as long, and so is the bubble;
 // sends are v times as many.
 //
 //   p = 2, v = 2, m = 4; capitals are chunk 0, small letters chunk 1
@@ -24,8 +24,8 @@ Order order_interleaved_1f1b(const ScheduleShape& shape, const Params&) {
   Order order;
   for (int d = 0; d < p; ++d) {
     Lane lane{{static_cast<std::uint32_t>(d)}, "compute"};
-    // The k-th forward, and the k-th backward, of a device: p microbatches of one chunk, then of
-    // the next.
+    // The k-th forward and the k-th backward of a device process p microbatches of one chunk, then
+    // of the next.
     const auto add = [&](Phase phase, int chunk, int k) {
       lane.actions.push_back(
           {phase, {static_cast<std::uint32_t>(chunk * p + d)}, k / (p * v) * p + k % p});

@@ -1,7 +1,8 @@
-// PipeDream: 1F1B that never flushes. Every microbatch is followed by an update, and a stage keeps
+// PipeDream is 1F1B without a flush. Every microbatch is followed by an update, and a stage keeps
 // the weights that a forward read until its backward has read them too: p - s versions on stage s,
-// each gradient p - 1 - s updates old. With vertical sync a microbatch meets the same version on
-// all stages, the one that stage 0 had when it came in: p versions, p - 1 updates old, everywhere.
+// each gradient p - 1 - s updates old. With vertical sync a microbatch uses the same version on all
+// stages, the one that stage 0 had when it entered: there are p versions, and gradients are p - 1
+// updates old on every stage.
 //
 //   d0  F0 F1 F2          B0U F3 B1U F4 B2U F5 B3U
 //   d1     F0 F1      B0U F2  B1U F3 B2U F4 B3U F5

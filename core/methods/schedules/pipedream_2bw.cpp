@@ -1,5 +1,5 @@
-// PipeDream-2BW: gradients of the m microbatches of a step are added up before an update, and a
-// step's microbatches all read the version before the newest. Two versions are enough everywhere,
+// In PipeDream-2BW the gradients of the m microbatches of a step are added up before an update, and
+// a step's microbatches all read the version before the newest. Two versions are enough everywhere,
 // and every gradient is exactly one update old: w(t+1) = w(t) - rate * grad f(w(t-1)).
 //
 //   d0  F0 F1    B0 F2 B1U F3 B2 F4 B3U F5 B4     m = 2; F2 and F3 read version 0, F4 and F5

@@ -1,9 +1,9 @@
-// Fine-grained pipelined backpropagation: a layer a stage, a sample a microbatch, an update after
-// each. Stage s of S is D = 2(S-1-s) samples ahead of its backwards, and so many updates lie
-// between a forward and its own: a sample passes S-1-s stages on its way to the last one and as
-// many on its way back, and in the time of each of these 2(S-1-s) passages the stage updates once.
-// Spike compensation makes up for the momentum that a late gradient has missed; linear weight
-// prediction lets a forward read the weights that its update will find.
+// Fine-grained pipelined backpropagation has one layer per stage, one sample per microbatch, and an
+// update after each. On stage s of S forwards are D = 2(S-1-s) samples ahead of backwards, and D
+// updates lie between a forward and its own backward: a sample passes S-1-s stages on its way to
+// the last one and as many on its way back, and the stage updates once during each of these
+// 2(S-1-s) passes. Spike compensation makes up for the momentum that a late gradient has missed;
+// linear weight prediction lets a forward read the weights that its update will find.
 //
 //   d0  F0 F1 F2 F3 F4 B0U F5 B1U F6 B2U ...      D = 4
 //   d1     F0 F1 F2 B0U F3 B1U F4 B2U ...         D = 2
@@ -30,7 +30,7 @@ int settles_pipelined_backprop(const ScheduleShape& shape, const Params&) {
   return settled_after(shape, 2 * (shape.stages - 1));
 }
 
-// A prediction from the last change of weight keeps the weights of one update before.
+// A prediction from the last weight change keeps the weights from before that update.
 void arrange_pipelined_backprop(Layout& layout, const Scenario&, const Params& params) {
   constexpr int kBeforeBytes = 4;
   if (params.text("predict") != "weight") return;

@@ -1,8 +1,8 @@
-// PipeMare: one copy of the weights, neither flushed nor stashed. A forward reads the weights of
-// the moment and so does its backward, 2(p-i)+1 microbatches later on stage i of p, after as many N
-// updates of N microbatches each; the optimizer is told instead. T1 divides a stage's first rates
-// by its delay, T2 rewinds the weights that a backward reads along their mean motion, T3 begins
-// with flushed steps.
+// PipeMare has one copy of the weights and neither flushes the pipeline nor stashes weights. A
+// forward reads the current weights and so does its backward, 2(p-i)+1 microbatches later on stage
+// i of p, that is (2(p-i)+1)/N updates later with N microbatches per update; the optimizer corrects
+// for the delay instead. T1 divides a stage's first rates by its delay, T2 moves the weights that a
+// backward reads back along their mean change, T3 begins with flushed steps.
 //
 //   d0  F0 F1 F2 F3 B0 F4 B1 F5 B2 F6 B3 ...
 //   d1     F0 F1 B0 F2 B1 F3 B2 F4 B3 ...
@@ -14,8 +14,8 @@
 namespace trainyard {
 namespace {
 
-// In flight on the last stage is what its forward hands to its own backward: they are two of the
-// paper's 2p places in a row.
+// On the last stage one microbatch is in flight between its forward and its own backward: these are
+// two consecutive ones of the paper's 2p places.
 int ahead(int stages, int stage, const Params& params) {
   const int below = stages - 1 - stage;
   return params.text("flow") == "1f1b" ? below : 2 * below + 1;
@@ -34,7 +34,7 @@ int settles_pipemare(const ScheduleShape& shape, const Params& params) {
          settled_after(shape, ahead(shape.stages, 0, params));
 }
 
-// T2's mean motion is one more moment of every parameter, read and written with each update.
+// T2's mean weight change is one more moment per parameter, read and written with each update.
 void arrange_pipemare(Layout& layout, const Scenario&, const Params& params) {
   constexpr int kMotionBytes = 4;
   if (!params.flag("correct")) return;

@@ -1,5 +1,5 @@
-// Tick-Tock: waves of microbatches on the same devices, each a part of the cycle behind the one
-// before it, so that the rising memory of one meets the falling memory of another.
+// Tick-Tock runs waves of microbatches on the same devices, each delayed by a part of the cycle
+// against the one before it, so that the memory of one wave rises while that of another falls.
 //
 //   d0/wave 0  F0 B0    F2 B2    F4 B4          data parallel: waves share one device
 //   d0/wave 1     F1 B1    F3 B3    F5 B5
@@ -7,10 +7,10 @@
 //   d0  F0 F1    B0 F2 B1 F3 B2                 model parallel: K waves in flight over N devices
 //   d1     F0 B0 F1 B1 F2 B2 F3                 keep min(1, K/N) of each busy
 //
-// Three rules of how waves meet in the weights: accumulate (their gradients are added up before one
-// update a step), async (each updates when it ends, on weights that one older version is kept of),
-// local (each has weights of its own, and every so many cycles averages them with what the others
-// have by then).
+// There are three rules for how waves combine in the weights: accumulate (their gradients are added
+// up before one update per step), async (each wave updates when it ends, and one older version of
+// the weights is kept), local (each wave has weights of its own and averages them with the others'
+// current weights after a number of cycles).
 //
 // Wang et al., "Wavelet: Efficient DNN Training with Tick-Tock Scheduling", MLSys 2021.
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ namespace {
 
 int waves_of(const Params& params) { return static_cast<int>(params.integer("waves")); }
 
-// Wave w of K on one device; a cycle is one wave's share of a step.
+// Waves writes wave w of K on one device; a cycle is one wave's share of a step.
 class Waves {
  public:
   Waves(const ScheduleShape& shape, const Params& params)
@@ -50,7 +50,7 @@ class Waves {
   int microbatch(int wave, int cycle, int i) const {
     return cycle * shape_.microbatches + wave * share_ + i;
   }
-  /// Counted through all waves.
+  /// Updates are counted through all waves.
   int update(int wave, int cycle) const { return cycle * waves_ + wave; }
 
   int version_read(int wave, int cycle) const {
@@ -94,8 +94,8 @@ class Waves {
     return lane;
   }
 
-  // F of wave 0, F of wave 1, ... F of wave 0 again, and so the backwards: no two of a kind at
-  // once.
+  // Forwards alternate between waves: wave 0, wave 1, ... and wave 0 again; so do backwards. No two
+  // passes of one kind run at once.
   void exclude_like_phases() {
     const int rounds = cycles() * share_;
     for (int turn = 1; turn < rounds * waves_; ++turn) {
@@ -113,9 +113,9 @@ class Waves {
           {updating((u - 1) % waves_, (u - 1) / waves_), updating(u % waves_, u / waves_)});
   }
 
-  // A wave averages with what the others have ended by its turn, so that nobody waits for a wave
-  // that is behind it: those ahead in the cycle have ended this one's predecessor, those behind the
-  // one before that.
+  // A wave averages with what the others have finished by its turn, so that no wave waits for one
+  // that is behind it: waves ahead in the cycle have finished this wave's previous cycle, waves
+  // behind it the cycle before that.
   void meet_to_average() {
     const int period = static_cast<int>(params_.integer("period"));
     for (int cycle = period; cycle < cycles(); cycle += period)
@@ -134,9 +134,9 @@ class Waves {
   Order order_;
 };
 
-// K waves in flight, each F + B behind the one before it: on the way down and back none of them
-// ever meets another on a device, and a wave begins its next microbatch when it has come back,
-// after N (F + B).
+// There are K waves in flight, each F + B behind the one before it. On the way down and back no two
+// of them meet on a device, and a wave begins its next microbatch when it has returned, after N (F
+// + B).
 Order through_devices(const ScheduleShape& shape, const Params& params) {
   const int waves = waves_of(params), n = shape.stages;
   Flow flow{.ahead = [n](int device) { return n - 1 - device; },
@@ -164,7 +164,8 @@ Order order_tick_tock(const ScheduleShape& shape, const Params& params) {
 int settles_tick_tock(const ScheduleShape& shape, const Params& params) {
   if (params.text("sync") == "accumulate") return 0;
   if (shape.stages > 1) return settled_after(shape, shape.stages);
-  return 4;  // two cycles until every wave has met all others, and as many for the last to end
+  return 4;  // two cycles until every wave has averaged with all others, and as many for the last
+             // to end
 }
 
 void check_waves(Diagnostics& found, const Plan& plan, const Params& params) {

@@ -1,6 +1,6 @@
-// V-Half: the V of ZB-V from a building block that is half as long, so that a device keeps half of
-// 1F1B's activations and idles half as long. The block's hops alternate between two slots and one;
-// an even number of devices needs a longer turn at the loss to keep the passes apart.
+// V-Half is the V of ZB-V with a building block of half the length, so that a device keeps half of
+// 1F1B's activations and has half of its bubble. The block's hops alternate between two slots and
+// one; an even number of devices needs a longer turn at the loss to keep the passes apart.
 //
 // Qi et al., "Pipeline Parallelism with Controllable Memory", NeurIPS 2024.
 #include "core/methods/catalogue.h"

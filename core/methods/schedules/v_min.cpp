@@ -1,6 +1,6 @@
-// V-Min: the V of ZB-V from the shortest building block, every hop one slot, so that a device keeps
-// a third of 1F1B's activations. Where three divides the devices, forwards and backwards would meet
-// in one slot; a longer turn at the loss keeps them apart.
+// V-Min is the V of ZB-V with the shortest building block, where every hop takes one slot, so that
+// a device keeps a third of 1F1B's activations. Where the number of devices is divisible by three,
+// forwards and backwards would fall on the same slot; a longer turn at the loss keeps them apart.
 //
 // Qi et al., "Pipeline Parallelism with Controllable Memory", NeurIPS 2024.
 #include "core/methods/catalogue.h"

@@ -1,5 +1,5 @@
-// ZB-H1: 1F1B whose weight gradients fill the bubble of the drain, at 1F1B's memory. Only the input
-// gradient is on the way of others; the weight gradient of microbatch i follows the input gradient
+// ZB-H1 is 1F1B whose weight gradients fill the bubble of the drain, at 1F1B's memory. Other stages
+// wait only for the input gradient; the weight gradient of microbatch i follows the input gradient
 // of i + s on stage s, and the rest come at the end.
 //
 //   d0  F0 F1 F2 F3          I0 W0 I1 W1 I2 W2 I3 W3      p = 4, m = 4, F = B = W

@@ -1,13 +1,13 @@
-// ZB-H2: twice 1F1B's forwards before the first backward, so that no device waits between its first
-// and its last pass: the schedule is a parallelogram, each device a forward later than the one
-// before.
+// ZB-H2 runs twice as many forwards before the first backward as 1F1B, so that no device waits
+// between its first and its last pass. The schedule is a parallelogram: each device is one forward
+// later than the one before.
 //
 //   d0  F0 F1 F2 I0 W0 F3 I1 W1 I2 W2 I3 W3         p = 2, m = 4, F = B = W
 //   d1     F0 I0 F1 I1 F2 I2 W0 F3 I3 W1 W2 W3
 //
-// The gain is only there where each device updates its weights as soon as it has ended. With a
-// barrier over all devices before the update, as a global gradient norm is, the step takes
-// (p-1) F longer than the ideal. Qi et al., "Zero Bubble Pipeline Parallelism", ICLR 2024.
+// The gain exists only where each device updates its weights as soon as it has finished. With a
+// barrier over all devices before the update, as a global gradient norm is, the step takes (p-1) F
+// longer than the ideal. Qi et al., "Zero Bubble Pipeline Parallelism", ICLR 2024.
 #include "core/methods/catalogue.h"
 #include "core/methods/orders/schedule_check.h"
 #include "core/methods/orders/zero_bubble.h"

@@ -1,8 +1,8 @@
-// ZB-V: two chunks a device, the second on the way back, so that the first device has the loss and
-// starts the backward itself; no device waits between its first and last pass if F=B=W, at 1F1B's
-// memory. Each device warms up with forwards of the first chunk until the second chunk's reach it,
-// then takes one forward, input and weight gradient of each chunk in turn; at the end weight
-// gradients wait until no input gradient is left.
+// ZB-V has two chunks per device, the second on the way back, so that the first device has the loss
+// and starts the backward itself. If F=B=W no device waits between its first and last pass, at
+// 1F1B's memory. Each device warms up with forwards of the first chunk until the second chunk's
+// reach it, then takes one forward, input and weight gradient of each chunk in turn; at the end
+// weight gradients wait until no input gradient is left.
 //
 // Qi et al., "Zero Bubble Pipeline Parallelism", ICLR 2024.
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace trainyard {
 namespace {
 
-// One device's lane; counts of what each chunk has done so far.
+// VWriter writes one device's lane and counts what each chunk has done so far.
 class VWriter {
  public:
   VWriter(const ScheduleShape& shape, int device) : shape_(shape) {
@@ -35,7 +35,7 @@ class VWriter {
  private:
   using Counts = std::array<int, 2>;
 
-  // Microbatches that are there only to give the schedule its length are left out.
+  // Microbatches that exist only to give the schedule its length are left out.
   void act(Phase phase, int chunk, Counts& counts) {
     const auto c = static_cast<std::size_t>(chunk);
     const int m = counts[c]++;

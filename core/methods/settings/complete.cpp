@@ -1,4 +1,4 @@
-// A plan with every default written out, in one order: equal plans become equal text.
+// This file writes out every default of a plan in one order, so that equal plans become equal text.
 #include <algorithm>
 
 #include "core/methods/catalogue.h"
@@ -31,7 +31,8 @@ Plan complete(const Scenario& scenario) {
     throw_if_errors(check_params(c.params, m.params, {"plan#/choices/" + c.method}));
     c.params = with_defaults(c.params, m.params);
   }
-  // The catalogue's order, so that equal plans are equal text however they were put together.
+  // Choices are sorted in the catalogue's order, so that equal plans are equal text however they
+  // were put together.
   const auto rank = [](const Choice& c) { return find_method(c.method) - methods().data(); };
   std::stable_sort(plan.choices.begin(), plan.choices.end(),
                    [&](const Choice& a, const Choice& b) { return rank(a) < rank(b); });

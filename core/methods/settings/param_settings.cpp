@@ -1,6 +1,7 @@
-// "tick-tock.offset", "fp8.scaling", "expert-parallel.copies": the parameters of methods as
-// settings, by the method's name. A plan has one schedule and one precision, which must be chosen
-// before their parameters are set; any other method is there once a parameter of it is.
+// This file makes parameters of methods available as settings, prefixed by the method's name:
+// "tick-tock.offset", "fp8.scaling", "expert-parallel.copies". A plan has one schedule and one
+// precision, which must be chosen before their parameters are set; any other method is chosen by
+// setting one of its parameters.
 #include <algorithm>
 
 #include "core/base/nearest.h"

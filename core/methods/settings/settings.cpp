@@ -86,7 +86,7 @@ std::string list(const std::vector<std::string_view>& words) {
   return text;
 }
 
-// A plan has one method of an exclusive axis: choosing another takes its place.
+// A plan has only one method on an exclusive axis, so choosing another replaces it.
 void choose_on(Plan& plan, MethodAxis axis, std::string_view value, const Place& place) {
   const std::vector<std::string_view> names = names_on(axis);
   if (std::find(names.begin(), names.end(), value) == names.end())
@@ -156,14 +156,14 @@ void set_zero(Plan& plan, std::string_view value, const Place& place) {
   set_param(plan, "zero", "stage", value, place);
 }
 
-// torchtitan's words beside on and off; its default depends on the pipeline.
+// This accepts torchtitan's words beside on and off; its default depends on the pipeline.
 void set_reshard(Plan& plan, std::string_view value, const Place& place) {
   if (value == "default") value = plan.mesh.pp == 1 ? "on" : "off";
   if (value == "always" || value == "never") value = value == "always" ? "on" : "off";
   set_param(plan, "zero", "reshard", value, place);
 }
 
-// "4,4,2,0": so many layers of each virtual stage in full.
+// Reads "4,4,2,0": the number of layers of each virtual stage that recompute in full.
 RecomputePolicies full_blocks(std::string_view counts, const Place& place) {
   RecomputePolicies policies;
   for (std::string_view rest = counts;;) {
@@ -218,7 +218,7 @@ std::string read_recompute(const Plan& plan) {
   return policy == "blocks" ? "blocks=" + read_param(plan, "recompute", "blocks") : policy;
 }
 
-// A plan that keeps all on its devices says nothing of hosts.
+// A plan that keeps everything on its devices does not mention the host.
 void set_offload(Plan& plan, std::string_view value, const Place& place) {
   set_param(plan, "offload", "host", value, place);
   if (value == "none") remove_choice(plan, "offload");
@@ -236,7 +236,8 @@ void set_overlap(Plan& plan, std::string_view value, const Place& place) {
       choice(plan, "overlap").params.set(std::string(spec.name), on);
 }
 
-// A plan file may turn its parts on and off one by one; then no one word says it.
+// A plan file may turn the parts of overlap on and off one by one; then no single word describes
+// it.
 std::string read_overlap(const Plan& plan) {
   const Choice* chosen = find_choice(plan, "overlap");
   if (chosen == nullptr) return "";
@@ -521,7 +522,8 @@ std::vector<Setting> make_settings() {
   };
 }
 
-// "--tensor_parallel_size" is "tensor-parallel-size": frameworks differ in dashes.
+// Dashes and underscores are treated alike, because frameworks differ in them:
+// "--tensor_parallel_size" is "tensor-parallel-size".
 std::string normal(std::string_view key) {
   while (key.size() > 1 && key.front() == '-') key.remove_prefix(1);
   std::string text(key);

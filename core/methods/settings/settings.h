@@ -1,5 +1,5 @@
-// Settings are the keys of --set: each names one field of a plan, with the spellings other
-// frameworks have for it. The window's strategy panel, the command line and the verdict's fixes all
+// Settings are the keys of --set: each names one field of a plan, with the spellings that other
+// frameworks use for it. The window's strategy panel, the command line and the verdict's fixes all
 // change plans through these.
 #pragma once
 
@@ -14,26 +14,26 @@ namespace trainyard {
 
 std::span<const Setting> settings();
 const Setting* find_setting(std::string_view key_or_alias);
-/// Whether a key is a parameter of a schedule or precision by its name: "tick-tock.offset",
-/// "fp8.scaling". Such a key is no Setting, because it is there only while its method is chosen;
-/// apply_setting() and setting() know it.
+/// Returns whether a key is a parameter of a schedule or precision, prefixed by the method's name:
+/// "tick-tock.offset", "fp8.scaling". Such a key is no Setting, because it exists only while its
+/// method is chosen; apply_setting() and setting() handle it too.
 bool is_choice_param(std::string_view key);
-/// The key must be one. Throws Error{InvalidInput}: no such parameter (nearest), its method is not
-/// the plan's, a wrong value.
+/// Sets the parameter; the key must satisfy is_choice_param(). Throws Error{InvalidInput} for an
+/// unknown parameter (with the nearest), a method that the plan does not choose, or a wrong value.
 void apply_choice_param(Plan&, std::string_view key, std::string_view value, const Place&);
-/// "" where the plan does not choose that method.
+/// Returns "" where the plan does not choose that method.
 std::string choice_param(const Plan&, std::string_view key);
 
-/// Applies "tp", "8". Throws Error{InvalidInput}: unknown key (nearest), wrong value (expected,
-/// found).
+/// Applies a key and a value, as "tp" and "8". Throws Error{InvalidInput} for an unknown key (with
+/// the nearest) or a wrong value (expected, found).
 void apply_setting(Plan&, std::string_view key, std::string_view value, const Place& = {"--set"});
-/// Applies "tp=8". The same, and a word without "=".
+/// Applies "tp=8". Throws as the function above, and for text without "=".
 void apply_setting(Plan&, std::string_view assignment, const Place& = {"--set"});
-/// The value that the plan has for the key, as apply_setting would read it.
+/// Returns the plan's value for the key, as apply_setting() would read it.
 std::string setting(const Plan&, std::string_view key);
 
-/// The plan with every default written out: dp, batch, sequence, each applicable method with all
-/// its parameters. Throws Error{InvalidInput} when the degrees do not divide the devices.
+/// Returns the plan with every default written out: dp, batch, sequence, each applicable method
+/// with all its parameters. Throws Error{InvalidInput} when the degrees do not divide the devices.
 Plan complete(const Scenario&);
 
 }  // namespace trainyard

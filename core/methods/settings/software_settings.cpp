@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kUnfused = "unfused";
 
-// A refused word, at the place where it stands.
+// Refuses a word with the place where it stands.
 template <class F>
 void at_place(const Place& place, F&& f) {
   try {
@@ -28,7 +28,7 @@ void set_kernels(Plan& plan, std::string_view value, const Place& place) {
 void set_attention(Plan& plan, std::string_view value, const Place& place) {
   if (value == kUnfused) {
     plan.flash_attention = false;
-    plan.software.attention.clear();  // a kernel of fused attention
+    plan.software.attention.clear();  // the attention kernel applies to fused attention only
     return;
   }
   at_place(place, [&] { plan.software.attention = to_string(parse_attention_kernel(value)); });

@@ -1,4 +1,5 @@
-// The settings that say what a plan runs on beside its hardware: framework, kernels, attention.
+// This file has the settings for what a plan runs on beside its hardware: framework, kernels,
+// attention.
 #pragma once
 
 #include <vector>
@@ -7,7 +8,7 @@
 
 namespace trainyard {
 
-/// Each reads back "" where the plan leaves it open.
+/// Each setting reads back as "" where the plan leaves it open.
 std::vector<Setting> software_settings();
 
 }  // namespace trainyard

@@ -1,6 +1,6 @@
-// Scaled dot-product attention. Fused (Dao et al. 2022) it keeps q, k, v, its output and one number
-// a row; unfused it keeps the softmax and, with dropout, mask and result: the 5 a s^2 b of
-// Korthikanti et al. 2022.
+// This op is scaled dot-product attention. The fused kernel (Dao et al. 2022) keeps q, k, v, its
+// output and one number per row; the unfused one keeps the softmax and, with dropout, the mask and
+// the result: the 5 a s^2 b of Korthikanti et al. 2022.
 #include <algorithm>
 
 #include "core/model/ops.h"
@@ -36,8 +36,8 @@ std::vector<Tensor> infer_attention(const Graph& graph, const Node& node) {
   return one_output(std::move(shape));
 }
 
-// One device's sizes: queries are its own, keys are the whole sequence (under cp they come round
-// the ring).
+// Sizes are those of one device: it has its own queries, while its keys are the whole sequence
+// (under cp they arrive through the ring).
 struct Sizes {
   std::int64_t batch, queries, keys, heads, qk_width, v_width;
   std::int64_t rows() const { return product({batch, queries, heads}); }
@@ -58,7 +58,8 @@ Sizes sizes(const LocalNode& local) {
           last(v).size / kv};
 }
 
-// Keys that the average query looks at: half of them when causal, fewer inside a sliding window.
+// Returns how many keys an average query attends to: half of them when causal, fewer inside a
+// sliding window.
 double keys_seen(const LocalNode& local, const Sizes& s) {
   const auto keys = static_cast<double>(s.keys);
   if (attribute(local.node, "causal") == 0) return keys;
@@ -77,20 +78,20 @@ Work fused(const LocalNode& local, const Sizes& s, Pass pass) {
                          : memory_work(2.5 * forward, q + kv + out + out + statistics, q + kv,
                                        WorkKind::Attention);
   work.math = local.precision.math;
-  work.k = (s.qk_width + s.v_width) / 2;  // a cost model reads how wide heads are
+  work.k = (s.qk_width + s.v_width) / 2;  // the head width, which a cost model reads
   work.m = s.queries, work.n = s.keys, work.count = s.batch * s.heads;
   return work;
 }
 
-// Two products a head forward and four backward; scores are whole (masked, not skipped) and pass
-// through memory.
+// Unfused attention has two products per head forward and four backward; scores are computed whole
+// (masked, not skipped) and pass through memory.
 Work unfused(const LocalNode& local, const Sizes& s, Pass pass) {
   const bool is_forward = pass == Pass::Forward, dropout = attribute(local.node, "dropout") != 0;
   const Bytes scores = Bytes{bytes_of(local.precision.activation)} * s.scores(), mask{s.scores()};
   const Bytes q = local.bytes(local.input(0)), out = local.bytes(local.output(0));
   const Bytes kv = (local.bytes(local.input(1)) + local.bytes(local.input(2))) * local.binding.cp;
-  // Forward: write scores, softmax, dropout, read for the values. Backward walks the same chain
-  // with gradients.
+  // Forward writes scores, applies softmax and dropout, and reads the result for the values.
+  // Backward runs the same chain with gradients.
   Bytes read = scores * (dropout ? 3 : 2), written = scores * (dropout ? 3 : 2);
   if (dropout) (is_forward ? written : read) += mask;
   if (!is_forward) read += scores * 2;

@@ -1,4 +1,5 @@
-// Softmax by rows of queries; fused and unfused differ in what they keep, not in what they compute.
+// This is softmax over the rows of queries. Fused and unfused attention differ in what they keep,
+// not in what they compute.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,7 +12,8 @@ namespace {
 
 constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
-// Where things are in [sequence, batch, heads x size]; several query heads share a key head.
+// Attention computes indices into [sequence, batch, heads x size]; several query heads share a key
+// head.
 struct Attention {
   const ReferenceCall& c;
   std::int64_t queries, keys, batch, heads, kv_heads, qk, v;
@@ -48,7 +50,8 @@ struct Attention {
     return j <= i && (window <= 0 || i - j < window);
   }
 
-  // T5's buckets (Raffel et al. 2020): the near half by distance, the far half by its logarithm.
+  // T5's buckets (Raffel et al. 2020) give the nearer half of the buckets to single distances and
+  // the farther half to logarithms of the distance.
   std::int64_t bucket(std::int64_t i, std::int64_t j, std::int64_t buckets) const {
     constexpr double kFar = 128;
     std::int64_t distance = i - j, base = 0;
@@ -82,7 +85,7 @@ struct Attention {
     }
   }
 
-  // 0 where dropped, else what the others are multiplied by.
+  // Returns 0 for a dropped element, else the factor by which kept elements are multiplied.
   double kept(std::int64_t row_index, std::int64_t j) const {
     if (attribute(c.node, "dropout") == 0) return 1;
     const bool drops =
@@ -136,7 +139,8 @@ ReferenceResult attention_forward(const ReferenceCall& c) {
   return result;
 }
 
-// A row of the softmax and of its mask: kept, or made again from the row's statistics.
+// Computes a row of the softmax and of its mask: either from what was kept, or again from the row's
+// statistics.
 void softmax_row(const Attention& a, std::int64_t b, std::int64_t h, std::int64_t i,
                  std::vector<double>& p, std::vector<double>& mask) {
   const ReferenceCall& c = a.c;

@@ -1,4 +1,5 @@
-// What the op files share: refusing inputs that do not fit, and the usual shapes of work.
+// This file holds what the op files share: refusing inputs that do not fit, and the usual shapes of
+// work.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ inline void expect_rank(const Graph& graph, const Node& node, std::size_t i, std
                      " dimensions, found " + to_text(shape));
 }
 
-/// Refuses unless input i is a vector of that many elements (a bias, a norm's weight).
+/// Throws unless input i is a vector of that many elements (a bias, a norm's weight).
 inline void expect_vector(const Graph& graph, const Node& node, std::size_t i, std::int64_t size) {
   const Shape& shape = input(graph, node, i).shape;
   if (shape.size() != 1 || shape[0].size != size)
@@ -51,7 +52,8 @@ inline std::vector<Tensor> one_output(Shape shape, TensorKind kind = TensorKind:
   return {Tensor{"", std::move(shape), kind, ""}};
 }
 
-/// A product that stays where sums of several of its bytes still fit, however large the sizes are.
+/// Returns a product that saturates at 2^56, so that adding several byte counts made from it cannot
+/// overflow.
 inline std::int64_t product(std::initializer_list<std::int64_t> sizes) {
   constexpr std::int64_t kMost = std::int64_t{1} << 56;
   std::int64_t result = 1;
@@ -60,7 +62,7 @@ inline std::int64_t product(std::initializer_list<std::int64_t> sizes) {
   return result;
 }
 
-/// The product of all dimensions but the last.
+/// Returns the product of all dimensions but the last, per device.
 inline std::int64_t rows(const Tensor& tensor, const Binding& binding) {
   Shape leading = tensor.shape;
   if (!leading.empty()) leading.pop_back();
@@ -77,7 +79,7 @@ inline Work memory_work(double flops, Bytes read, Bytes written,
   return work;
 }
 
-/// count products of m x k by k x n.
+/// Returns the work of `count` products of m x k by k x n.
 inline Work product_work(const Precision& precision, std::int64_t m, std::int64_t n, std::int64_t k,
                          std::int64_t count, Bytes read, Bytes written) {
   Work work;
@@ -94,7 +96,7 @@ inline Work product_work(const Precision& precision, std::int64_t m, std::int64_
   return work;
 }
 
-/// What a trained tensor's gradient takes as it is accumulated.
+/// Returns the bytes in which a parameter's gradient is accumulated.
 inline Bytes gradient_bytes(const LocalNode& local, const Tensor& parameter) {
   return Bytes{bytes_of(local.precision.gradient)} * local.elements(parameter);
 }
@@ -107,7 +109,7 @@ inline Saved saved_bytes(std::string_view what, Bytes bytes, bool for_weight = f
   return {TensorId{}, what, bytes, for_weight, attention_core};
 }
 
-/// Row statistics that norms, losses and fused attention keep: four bytes each whatever the
+/// Row statistics, kept by norms, losses and fused attention, take four bytes each in any
 /// precision.
 constexpr std::string_view kStatistics = "statistics";
 

@@ -1,5 +1,5 @@
-// Two-dimensional convolution of [batch, channels, height, width], priced as the product it is
-// lowered to.
+// This op is two-dimensional convolution of [batch, channels, height, width]; its cost is that of
+// the matrix product to which it is lowered.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 

@@ -3,7 +3,8 @@
 namespace trainyard {
 namespace {
 
-// Every product of an element of the image with one of the kernel, as indices into x, weight and y.
+// Calls f with indices into x, weight and y for every product of an image element and a kernel
+// element.
 template <class F>
 void each_product(const ReferenceCall& c, F&& f) {
   const auto x = local_shape(c.graph[c.node.inputs[0]], c.binding),

@@ -1,5 +1,5 @@
-// The dot products of every pair of vectors, after the first vector itself (DLRM, Naumov et al.
-// 2019).
+// This op returns the first vector, followed by the dot products of every pair of vectors (DLRM,
+// Naumov et al. 2019).
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 

@@ -3,7 +3,7 @@
 namespace trainyard {
 namespace {
 
-// f(sample, pair's place in the output row, its two vectors).
+// Calls f(sample, the pair's position in the output row, first vector, second vector).
 template <class F>
 void each_pair(std::int64_t batch, std::int64_t vectors, std::int64_t n, F&& f) {
   for (std::int64_t b = 0; b < batch; ++b) {

@@ -1,5 +1,5 @@
-// Ops that touch every element once and nothing else: residual sum, products, activations,
-// dropout, rotary positions.
+// These ops touch every element once: residual sum, products, activations, dropout, rotary
+// positions.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 
@@ -29,7 +29,8 @@ Work work_unary(const LocalNode& local, Pass pass) {
 std::vector<Saved> keep_input(const LocalNode& local) {
   return {saved_tensor(local.node.inputs[0])};
 }
-// The output tells as much as the input does, and the next product keeps it anyway.
+// Backward can be computed from the output as well as from the input, and the next product keeps
+// the output anyway.
 std::vector<Saved> keep_output(const LocalNode& local) {
   return {saved_tensor(local.node.outputs[0])};
 }
@@ -47,8 +48,8 @@ std::vector<Tensor> infer_add(const Graph& graph, const Node& node) {
   return one_output(a);
 }
 
-// Backward, the gradient goes to both inputs unchanged; what costs is summing it where the residual
-// forked.
+// In backward the gradient goes to both inputs unchanged; the cost is summing it where the residual
+// stream forked.
 Work work_add(const LocalNode& local, Pass pass) {
   const Bytes out = local.bytes(local.output(0));
   const auto flops = static_cast<double>(local.elements(local.output(0)));
@@ -119,7 +120,7 @@ std::vector<Saved> keep_mask(const LocalNode& local) {
   return {saved_bytes("mask", Bytes{local.elements(local.input(0))})};
 }
 
-// Backward is the same rotation the other way, so it reads and writes as forward does.
+// Backward is the opposite rotation, so it reads and writes as much as forward does.
 Work work_rotary(const LocalNode& local, Pass pass) {
   if (pass == Pass::BackwardWeight) return {};
   const Bytes x = local.bytes(local.input(0));

@@ -17,7 +17,7 @@ ReferenceResult forward_unary(const ReferenceCall& c) {
   return one(std::move(y));
 }
 
-// kSlope is of the input, or of the output where that is what the op keeps.
+// kSlope is a function of the input, or of the output where the op keeps the output.
 template <double (*kSlope)(double), bool kOfOutput>
 std::vector<HostTensor> backward_unary(const ReferenceCall& c) {
   const HostTensor &kept = kOfOutput ? c.output(0) : c.input(0), &dy = c.gradient(0);
@@ -39,7 +39,8 @@ double tanh_slope(double y) { return 1 - y * y; }
 
 // --- sums and products of two tensors ---
 
-// Index into the second input, whose dimensions of size 1 are repeated along the first's.
+// Returns the index into the second input, whose dimensions of size 1 are repeated along the
+// first's.
 std::size_t repeated(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b,
                      std::size_t index) {
   std::size_t found = 0, stride = 1;
@@ -115,8 +116,8 @@ std::vector<HostTensor> backward_dropout(const ReferenceCall& c) {
   return only(c, 0, std::move(dx));
 }
 
-// Element i of a head's first half turns with element i of its second half, by position / base^(2i
-// / size) (Su et al. 2021).
+// Element i of a head's first half is rotated with element i of its second half, by the angle
+// position / base^(2i / size) (Su et al. 2021).
 HostTensor rotated(const ReferenceCall& c, HostTensor x, double direction) {
   constexpr double kBase = 10000;
   const Dim& last = c.graph[c.node.inputs[0]].shape.back();

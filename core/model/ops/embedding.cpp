@@ -1,4 +1,5 @@
-// Rows of a table by index: a gather forward and a scattered addition backward.
+// This op looks up rows of a table by index: a gather in forward and a scattered addition in
+// backward.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 

@@ -1,6 +1,6 @@
-// Mixture of experts: the router picks top_k experts for a token, dispatch sends a copy to each,
-// every expert is a product over the copies it received, combine sums what comes back. Loads are
-// taken as balanced.
+// These ops are a mixture of experts: the router picks top_k experts for each token, dispatch sends
+// a copy to each, every expert is a product over the copies that it receives, and combine sums the
+// results. Loads are assumed to be balanced.
 #include <algorithm>
 
 #include "core/model/ops.h"
@@ -26,7 +26,7 @@ std::vector<Tensor> infer_router(const Graph& graph, const Node& node) {
   return one_output(std::move(shape));
 }
 
-// The probabilities of every expert, kept in 4 bytes for the softmax backward.
+// The probabilities of all experts are kept in 4 bytes each for the softmax backward.
 Bytes probabilities(const LocalNode& local) {
   return Bytes{4 * rows(local.input(0), local.binding) * local.input(1).shape[1].size};
 }
@@ -64,7 +64,7 @@ std::vector<Tensor> infer_dispatch(const Graph& graph, const Node& node) {
   return one_output(std::move(shape));
 }
 
-// Each copy is one gather forward; backward the copies' gradients are summed.
+// Forward gathers each copy once; backward sums the gradients of the copies.
 Work work_dispatch(const LocalNode& local, Pass pass) {
   const Bytes x = local.bytes(local.input(0)), copies = local.bytes(local.output(0));
   const auto elements = static_cast<double>(local.elements(local.output(0)));
@@ -124,7 +124,7 @@ Work work_routed(const LocalNode& local, Pass pass) {
       work = product_work(local.precision, k, n, m, experts, x + y, gradient_bytes(local, weight));
       break;
   }
-  // The exact count of copies, not experts times the rounded-up share of one.
+  // This uses the exact count of copies, not experts times the rounded-up share of one.
   work.flops = {2.0 * static_cast<double>(copies) * static_cast<double>(n) *
                 static_cast<double>(k)};
   return work;

@@ -1,5 +1,6 @@
-// The router's choice travels with its scores and with the copies made by them
-// (HostTensor::experts). A balancing bias moves the choice, not the scores, so its gradient is 0.
+// The router's choice is passed on with its scores and with the copies made from them
+// (HostTensor::experts). A balancing bias changes the choice but not the scores, so its gradient is
+// 0.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -44,7 +45,8 @@ ReferenceResult forward_router(const ReferenceCall& c) {
   return result;
 }
 
-// Through the softmax, whose other probabilities share in every score's gradient.
+// This is the backward of the softmax: every score's gradient depends on all probabilities of the
+// row.
 HostTensor logit_gradients(const ReferenceCall& c) {
   const HostTensor &routing = c.fact("routing"), &dy = c.gradient(0);
   const std::int64_t n = width(routing), top_k = width(dy);

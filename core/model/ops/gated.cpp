@@ -1,4 +1,4 @@
-// Gated activations: f(gate) * up. Both halves may come from one fused product.
+// These ops are gated activations: f(gate) * up. Both halves may come from one fused product.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 

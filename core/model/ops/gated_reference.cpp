@@ -19,7 +19,7 @@ Curve gelu_curve(double x) {
   return {x * s, s + x * std::exp(-x * x / 2) / kRootTwoPi};
 }
 
-// Gate and up are two tensors, or the two halves of each row of one.
+// Gate and up are two tensors, or the two halves of each row of one tensor.
 struct Places {
   const HostTensor &gate, &up;
   std::int64_t n, stride, offset;

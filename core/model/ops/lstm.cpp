@@ -1,6 +1,6 @@
-// The recurrent part of long short-term memory (Hochreiter and Schmidhuber 1997, with the forget
-// gate of Gers et al. 2000), over a whole sequence; what inputs contribute to the gates is a matmul
-// before it. Every step needs the one before: the sequence cannot be divided.
+// This op is the recurrent part of long short-term memory (Hochreiter and Schmidhuber 1997, with
+// the forget gate of Gers et al. 2000) over a whole sequence; the inputs' contribution to the gates
+// is a matmul before it. Every step needs the one before, so the sequence cannot be divided.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 
@@ -24,8 +24,9 @@ std::vector<Tensor> infer_lstm(const Graph& graph, const Node& node) {
 Bytes kept_gates(const LocalNode& local) { return Bytes{4 * local.elements(local.input(0))}; }
 Bytes kept_cells(const LocalNode& local) { return Bytes{4 * local.elements(local.output(0))}; }
 
-// A product of the batch with the weight for each step. Both backwards walk back through the steps,
-// because schedules may run them far apart; the weight's ends with a product over all of them.
+// Each step is a product of the batch with the weight. Both backward passes walk back through the
+// steps, because schedules may run them far apart; the one for the weight ends with a product over
+// all steps.
 Work lstm_work(const LocalNode& local, Pass pass) {
   const std::int64_t steps = local_size(local.input(0).shape[0], local.binding),
                      batch = local_size(local.input(0).shape[1], local.binding),

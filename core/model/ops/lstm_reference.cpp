@@ -7,7 +7,7 @@ namespace {
 
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
-// Places in [sequence, batch, 4 hidden] and [sequence, batch, hidden].
+// Steps computes indices into [sequence, batch, 4 hidden] and [sequence, batch, hidden].
 struct Steps {
   std::int64_t steps, batch, hidden;
 
@@ -54,7 +54,8 @@ ReferenceResult lstm_forward(const ReferenceCall& c) {
   return result;
 }
 
-// Gradients of the gates before their curves, from the last step to the first.
+// Returns the gradients of the gates before their activations, computed from the last step to the
+// first.
 HostTensor gate_gradients(const ReferenceCall& c) {
   const Steps s(c);
   const HostTensor &gates = c.fact("gates"), &cells = c.fact("cells"), &weight = c.input(1);

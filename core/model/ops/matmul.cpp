@@ -1,5 +1,5 @@
-// x times weight [in, out], plus a bias. A Column split gathers x into the tensor region, a Row
-// split leaves it.
+// This op is x times weight [in, out], plus a bias. A Column split gathers x into the tensor
+// region, a Row split leaves the region.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 
@@ -34,8 +34,8 @@ std::vector<Tensor> infer_matmul(const Graph& graph, const Node& node) {
 
 Work matmul_work(const LocalNode& local, Pass pass) {
   const Tensor& weight = local.input(1);
-  // Inside the tensor region tokens are whole: after the gather of a Column, before the scatter of
-  // a Row.
+  // Inside the tensor region sequences are whole: after the gather of a Column, before the scatter
+  // of a Row.
   const bool row = local.node.split == TensorSplit::Row;
   const std::int64_t m = rows(row ? local.input(0) : local.output(0), local.binding);
   const std::int64_t k = local_size(weight.shape[0], local.binding);

@@ -1,5 +1,5 @@
-// Layer norm, RMS norm and batch norm: all bound by memory, all keep their input and what they
-// measured of it.
+// These ops are layer norm, RMS norm and batch norm. All are bound by memory bandwidth and keep
+// their input and its statistics.
 #include <algorithm>
 
 #include "core/model/ops.h"
@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-// A norm over the last dimension, or over each head of it when the weight is one head wide.
+// This is a norm over the last dimension, or over each head of it when the weight is one head wide.
 std::vector<Tensor> infer_last(const Graph& graph, const Node& node, std::size_t inputs) {
   expect_inputs(node, inputs, inputs);
   const Tensor& x = input(graph, node, 0);
@@ -58,7 +58,7 @@ Work norms_work(const LocalNode& local, Pass pass) {
   return {};
 }
 
-// Rows that each have statistics of their own: tokens, times heads where a norm works by head.
+// Returns the number of rows with statistics of their own: tokens, times heads for a norm per head.
 std::int64_t measured_rows(const LocalNode& local) {
   const Dim width = last(local.input(0));
   const std::int64_t weight = std::max<std::int64_t>(1, local.input(1).shape[0].size);

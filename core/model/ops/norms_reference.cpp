@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kEpsilon = 1e-5;
 
-// Elements that share one mean and one scale: a row, a head of it, or a channel of all images.
+// Groups are the elements that share one mean and one scale: a row, a head of it, or a channel of
+// all images.
 struct Groups {
   std::int64_t count = 0, size = 0;
   std::int64_t channels = 0, image = 0;  // batch norm; else 0
@@ -35,7 +36,7 @@ Groups channels_of(const ReferenceCall& c) {
   return {shape[1], shape[0] * shape[2] * shape[3], shape[1], shape[2] * shape[3]};
 }
 
-// Statistics are kept by group: the mean where there is one, then the scale.
+// Statistics are stored per group: the mean where there is one, then the scale.
 template <Groups (*kGroups)(const ReferenceCall&), bool kMean>
 struct Norm {
   static double mean(const HostTensor& statistics, std::int64_t group) {

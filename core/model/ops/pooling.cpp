@@ -1,4 +1,5 @@
-// Largest or mean value of each window of an image. The largest keeps which element it was.
+// This op takes the largest or mean value of each window of an image. For the largest it keeps the
+// index of that element.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 

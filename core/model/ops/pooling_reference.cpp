@@ -3,8 +3,8 @@
 namespace trainyard {
 namespace {
 
-// Every window: its output element, the input elements inside the image, and its whole size (an
-// average counts the padding as zeros).
+// Calls f for every window with its output element, the input elements inside the image, and its
+// whole size (an average counts the padding as zeros).
 template <class F>
 void each_window(const ReferenceCall& c, F&& f) {
   const auto x = local_shape(c.graph[c.node.inputs[0]], c.binding),

@@ -1,4 +1,4 @@
-// What the reference maths of ops share, and the list of them.
+// This file holds what the reference implementations of ops share, and declares all of them.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace trainyard {
 
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// Elements of the last dimension, and how many rows of them there are.
+/// width() is the number of elements of the last dimension, rows() the number of rows of that
+/// width.
 inline std::int64_t width(const HostTensor& t) { return t.shape.empty() ? 1 : t.shape.back(); }
 inline std::int64_t rows(const HostTensor& t) {
   return static_cast<std::int64_t>(t.values.size()) / width(t);
@@ -22,7 +23,8 @@ inline HostTensor zeros_like(const HostTensor& t) {
   made.experts = t.experts;
   return made;
 }
-/// Zeros in the shape of the node's i-th input (or output), which need not be there.
+/// Both return zeros in the shape of the node's i-th input (or output), which need not be given in
+/// the call.
 inline HostTensor zeros_of_input(const ReferenceCall& c, std::size_t i) {
   return zeros(local_shape(c.graph[c.node.inputs[i]], c.binding));
 }
@@ -34,7 +36,7 @@ inline ReferenceResult one(HostTensor output) {
   result.outputs.push_back(std::move(output));
   return result;
 }
-/// A gradient for input i and none for the others.
+/// Returns a gradient for input i and none for the others.
 inline std::vector<HostTensor> only(const ReferenceCall& c, std::size_t i, HostTensor gradient) {
   std::vector<HostTensor> list(c.node.inputs.size());
   list[i] = std::move(gradient);

@@ -1,4 +1,5 @@
-// Mean cross entropy. The softmax is kept in 4 bytes whatever the precision, as Megatron-LM does.
+// This op is mean cross entropy. The softmax is kept in 4 bytes per element in any precision, as in
+// Megatron-LM.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 

@@ -6,7 +6,7 @@
 namespace trainyard {
 namespace {
 
-// Of one logit, the loss is that of two classes whose other logit is 0.
+// With one logit, the loss is that of two classes whose other logit is 0.
 ReferenceResult softmax_loss_forward(const ReferenceCall& c) {
   const HostTensor &logits = c.input(0), &labels = c.input(1);
   const std::int64_t n = width(logits), count = rows(logits);

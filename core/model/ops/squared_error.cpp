@@ -1,4 +1,4 @@
-// Half the mean squared difference from a target: the loss of regression.
+// This op is half the mean squared difference from a target, the loss of regression.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 

@@ -1,5 +1,5 @@
-// Ops that rearrange and compute nothing: parts of a fused projection, flattened images, the first
-// token, joined heads.
+// These ops rearrange data and compute nothing: parts of a fused projection, flattened images, the
+// first token, joined heads.
 #include "core/model/ops.h"
 #include "core/model/ops/common.h"
 
@@ -9,7 +9,7 @@ namespace {
 Work no_work(const LocalNode&, Pass) { return {}; }
 std::vector<Saved> views_keep_nothing(const LocalNode&) { return {}; }
 
-// Reads what becomes the output and writes it; backward the same the other way.
+// The input is read and written to the output; backward does the same in the other direction.
 Work work_copy(const LocalNode& local, Pass pass) {
   if (pass == Pass::BackwardWeight) return {};
   const Bytes out = local.bytes(local.output(0));
@@ -69,7 +69,7 @@ std::vector<Tensor> infer_patch_tokens(const Graph& graph, const Node& node) {
       {Dim{tokens, Axis::SequenceRegion, 0}, image[0], Dim{image[1].size, Axis::None, 0}});
 }
 
-// Gradients of the class token and the positions: one sum over the batch.
+// The gradients of the class token and the positions are one sum over the batch.
 Work work_patch_tokens(const LocalNode& local, Pass pass) {
   if (pass != Pass::BackwardWeight) return work_copy(local, pass);
   const Bytes gradients =

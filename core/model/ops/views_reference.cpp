@@ -31,7 +31,7 @@ std::vector<HostTensor> backward_split(const ReferenceCall& c) {
   return only(c, 0, std::move(dx));
 }
 
-// f(output, whether the element is the shared part's, element of that input).
+// Calls f(output, whether the element is from the shared part, element of that input).
 template <class F>
 void each_of_heads(const ReferenceCall& c, F&& f) {
   const Tensor& own = c.graph[c.node.inputs[0]];
@@ -76,7 +76,8 @@ std::vector<HostTensor> backward_flatten(const ReferenceCall& c) {
   return only(c, 0, std::move(dx));
 }
 
-// The sequence is the first dimension, so the first token of all samples is what comes first.
+// The sequence is the first dimension, so the first token of all samples is at the beginning of the
+// data.
 ReferenceResult forward_first(const ReferenceCall& c) {
   HostTensor y = zeros_of_output(c, 0);
   for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] = c.input(0).values[i];
@@ -89,7 +90,7 @@ std::vector<HostTensor> backward_first(const ReferenceCall& c) {
   return only(c, 0, std::move(dx));
 }
 
-// f(output, token, sample, channel): token 0 is the class token, the others are patches.
+// Calls f(output, token, sample, channel): token 0 is the class token, the others are patches.
 template <class F>
 void each_token(const ReferenceCall& c, F&& f) {
   const auto y = local_shape(c.graph[c.node.outputs[0]], c.binding);
