@@ -9,7 +9,7 @@ namespace trainyard {
 namespace {
 
 std::atomic<bool> noted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);  // or a signal could not write it
+static_assert(std::atomic<bool>::is_always_lock_free);  // so a signal handler may write it
 
 }  // namespace
 

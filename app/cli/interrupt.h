@@ -1,5 +1,5 @@
-// Ctrl-C as something that work may look at: the first is noted, a second one ends the program as
-// usual.
+// Turns Ctrl-C into a flag that work can check: the first is only recorded, a second one ends the
+// program as usual.
 #pragma once
 
 #include <csignal>
@@ -8,7 +8,7 @@
 
 namespace trainyard {
 
-/// While it lives, the first SIGINT is only noted. One at a time.
+/// While a guard exists, the first SIGINT is only recorded. There may be one guard at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -20,10 +20,10 @@ class InterruptGuard {
   struct sigaction before_{};
 };
 
-/// Since the guard was made.
+/// Whether SIGINT has arrived since the guard was made.
 bool interrupted();
 
-/// A stop token that the first SIGINT stops, within some 20 ms.
+/// A stop token that the first SIGINT triggers within some 20 ms.
 class InterruptStop {
  public:
   InterruptStop();

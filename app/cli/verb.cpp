@@ -51,7 +51,7 @@ const Verb& find_verb(const std::string& name) {
               {"trainyard"});
 }
 
-// Length of the UTF-8 character that begins here; 0 where none does.
+// The length of the UTF-8 character that begins here; 0 if none does.
 std::size_t character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   const std::size_t length = first < 0x80    ? 1
@@ -65,7 +65,8 @@ std::size_t character(std::string_view text) {
   return length;
 }
 
-// What was typed or read may hold anything; a terminal must not act on it.
+// Escapes control characters, because typed or read text may contain sequences on which a terminal
+// would act.
 std::string printable(std::string_view text) {
   std::string shown;
   while (!text.empty()) {
@@ -85,7 +86,8 @@ bool asks_for_help(const std::vector<std::string>& arguments) {
                      [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
-// The processes that mpirun or srun started, before a verb that does not split.
+// Whether this process leaves the work to the first of those that mpirun or srun started, because
+// the verb does not split.
 bool stands_aside(const Verb& verb, bool help_only, Streams& streams) {
   const Launch started = launch();
   if (started.count == 1 || (verb.splits && !help_only)) return false;
@@ -228,8 +230,8 @@ int run_cli(const std::vector<std::string>& arguments, Streams streams) {
   try {
     return run_words(arguments, streams);
   } catch (const Error& error) {
-    // Of several ranks all come to the same error. The first says it: whoever else leaves with a
-    // failure has the launcher end those who are still speaking.
+    // All ranks come to the same error. Only the first reports it, because a rank that exits with a
+    // failure makes the launcher kill those that are still printing.
     if (launch().rank > 0) return kDone;
     streams.err << printable(describe(error)) << "\n";
     return exit_code(error);

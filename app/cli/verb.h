@@ -15,24 +15,24 @@ namespace trainyard {
 
 struct Flag {
   std::string_view name;   // "model", without dashes
-  std::string_view value;  // what stands for its value in help: "M"; empty = a switch
+  std::string_view value;  // placeholder of its value in help: "M"; empty = a switch
   std::string_view doc;
   bool repeated = false;
 };
 
-/// What was typed, checked against the verb's flags. The positional word is under "".
+/// The typed words, checked against the verb's flags. The positional word is under "".
 class Words {
  public:
   bool has(std::string_view flag) const { return values_.find(flag) != values_.end(); }
-  /// The last value; fallback when it was not given.
+  /// The last value; `fallback` if it was not given.
   std::string text(std::string_view flag, std::string_view fallback = "") const;
   std::vector<std::string> texts(std::string_view flag) const;
-  /// Throws Error{InvalidInput} when it is not a whole number in [low, high].
+  /// Throws Error{InvalidInput} if it is not a whole number in [low, high].
   std::int64_t integer(std::string_view flag, std::int64_t low, std::int64_t high,
                        std::int64_t fallback) const;
-  /// Throws Error{InvalidInput} when it is not a number in [low, high].
+  /// Throws Error{InvalidInput} if it is not a number in [low, high].
   double number(std::string_view flag, double low, double high, double fallback) const;
-  /// One of the choices; throws Error{InvalidInput} with the nearest.
+  /// One of the choices; throws Error{InvalidInput} that names the nearest.
   std::string choice(std::string_view flag, const std::vector<std::string_view>& choices,
                      std::string_view fallback) const;
   void add(std::string_view flag, std::string value) {
@@ -49,7 +49,7 @@ struct Streams {
   std::ostream& err;
 };
 
-/// What a process says on leaving.
+/// The exit codes of the process.
 enum Exit : int { kDone = 0, kFailed = 1, kWrongInput = 2, kNotMet = 3, kOutside = 4 };
 
 struct Verb {
@@ -57,19 +57,19 @@ struct Verb {
   std::string_view positional = {};  // "NAME"; empty = takes none
   std::string_view positional_doc = {};
   bool positional_required = false;
-  std::size_t positionals = 1;  // words that it takes, where it takes any
-  bool fewer = false;           // one of them is enough
+  std::size_t positionals = 1;  // number of words, if it takes any
+  bool fewer = false;           // whether a single one is enough
   std::vector<Flag> flags = {};
   std::vector<std::string_view> examples = {};  // without the program's name
-  bool splits = false;  // over the processes that mpirun or srun started; else the first alone
-                        // works
+  // Whether it runs on all processes that mpirun or srun started; otherwise only the first works.
+  bool splits = false;
   int (*run)(const Words&, Streams&) = nullptr;
 };
 
 /// Every verb, in the order of help.
 std::span<const Verb> verbs();
 
-// One declaration a verb; each is written in the file of its group.
+// One declaration per verb; each is defined in the file of its group.
 Verb estimate_verb();
 Verb simulate_verb();
 Verb plan_verb();
@@ -95,14 +95,15 @@ Verb doctor_verb();
 Verb bench_verb();
 Verb lesson_verb();
 
-/// Reads the words behind a verb. Throws Error{InvalidInput}: unknown flag (nearest), missing
-/// value, too many words.
+/// Parses the words after a verb. Throws Error{InvalidInput} for an unknown flag (naming the
+/// nearest), a missing value, or too many words.
 Words parse(const Verb&, const std::vector<std::string>& arguments);
 
 std::string help();  // of the program
 std::string help(const Verb&);
 
-/// The whole program: words without its own name in, exit code out. Catches every Error.
+/// Runs the whole program: takes the words without the program's name and returns the exit code.
+/// Catches every Error.
 int run_cli(const std::vector<std::string>& arguments, Streams);
 
 }  // namespace trainyard

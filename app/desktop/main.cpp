@@ -1,4 +1,4 @@
-// trainyard-desktop: the window.
+// trainyard-desktop: the program with the window.
 #include <QAction>
 #include <QApplication>
 #include <QMetaType>
@@ -23,7 +23,7 @@
 namespace trainyard {
 namespace {
 
-// Looks every so often whether all is drawn; then saves the picture and leaves.
+// Checks periodically whether everything is drawn, then saves the picture and exits.
 void take_screenshot(Window& window, const QString& file) {
   auto* timer = new QTimer(&window);
   timer->setInterval(50);
@@ -38,7 +38,7 @@ void take_screenshot(Window& window, const QString& file) {
   timer->start();
 }
 
-// Without a place for them they are not kept, and the list says so.
+// Runs are not stored if there is no place for them, and the list says so.
 void keep_runs(Window& window) {
   try {
     window.runs().use(run_store_path());
@@ -47,7 +47,7 @@ void keep_runs(Window& window) {
   }
 }
 
-// What an unattended start must not touch: the session and journals of a person.
+// An unattended start must not touch the user's session and journals.
 bool unattended(const CommandLine& line) { return line.fresh || !line.screenshot.isEmpty(); }
 
 void offer_lost_work(Window& window) {
@@ -57,7 +57,7 @@ void offer_lost_work(Window& window) {
   if (dialog.exec() != QDialog::Accepted) return;
   if (const auto work = dialog.chosen()) {
     recover(window.document(), work->end.last);
-    forget(*work);  // the new journal has it by now
+    forget(*work);  // the new journal already contains it
   }
 }
 
@@ -86,7 +86,8 @@ int run(QApplication& application) {
     const bool asked = !line.request.model.empty() || !line.files.isEmpty();
     load_keys(window.actions_of());
     window.restore_session(preferences.restore && !asked);
-    if (line.size != CommandLine{}.size) window.resize(line.size);  // asked for, not the last one
+    if (line.size != CommandLine{}.size)
+      window.resize(line.size);  // a requested size overrides the last one
     keeper = new JournalKeeper(window.document(), journal_folder());
     QObject::connect(keeper, &JournalKeeper::not_kept, &window, [&window](const QString& why) {
       window.statusBar()->showMessage("The edit stands, but no journal could keep it: " + why);
@@ -104,11 +105,11 @@ int run(QApplication& application) {
   if (!line.state.isEmpty()) new StateFile(window, line.state);
   if (!line.screenshot.isEmpty()) take_screenshot(window, line.screenshot);
   const int code = QApplication::exec();
-  if (keeper != nullptr) keeper->discard();  // whoever closed it was asked whether to save
+  if (keeper != nullptr) keeper->discard();  // closing the window has asked whether to save
   return code;
 }
 
-// Qt ends a program that finds no display by a crash; a sentence is kinder.
+// Qt aborts if it finds no display; this prints a message instead.
 void say_no_display(QtMsgType type, const QMessageLogContext&, const QString&) {
   if (type != QtFatalMsg) return;
   std::fputs(

@@ -1,5 +1,5 @@
-// A training session: repetitions of the program until the updates are done, with checkpoints on
-// the way.
+// Runs a training session: repeats the program until the updates are done, with checkpoints in
+// between.
 #include "backends/cpu/cpu_backend.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string part_name(std::string_view what, DeviceId device, int peer, std::siz
          " place " + std::to_string(place) + " " + std::to_string(index);
 }
 
-// A static loss scale of the plan stands for the run's, and its window where the run says none.
+// A static loss scale of the plan replaces the run's; its window applies if the run states none.
 Training with_loss_scale(Training training, const Plan& plan) {
   const Choice* fp16 = find_choice(plan, "fp16");
   if (fp16 == nullptr) return training;
@@ -71,7 +71,7 @@ struct CpuBackend::Impl {
   std::vector<double> losses;  // by step
   std::int64_t first_step = 0;
 
-  // f(name, allocation) for everything that a run needs to go on.
+  // Calls f(name, allocation) for everything that is needed to resume a run.
   template <class F>
   void each_state(F&& f) {
     for (std::size_t at = 0; at < plan.places.size(); ++at)
@@ -155,7 +155,7 @@ struct CpuBackend::Impl {
     const std::size_t steps = plan.asynchronous ? static_cast<std::size_t>(program.steps) : 1;
     for (std::size_t s = 0; s < steps; ++s) {
       losses.push_back(mean_loss(s * per_step, per_step));
-      // An asynchronous program has told its steps one by one.
+      // An asynchronous program has reported its steps one by one.
       if (!plan.asynchronous) tell(static_cast<std::int64_t>(losses.size()), losses.back(), at);
     }
   }
@@ -207,7 +207,7 @@ BackendRun CpuBackend::run(const RunOptions& options) {
       keep.waves.push_back(m.execution.arena(DeviceId{d}, 0).take_wave());
     for (std::int64_t s = 0; s < per_repetition; ++s)
       result.step_times.push_back(Duration{time.count() / per_repetition});
-    // A window of the latest: the first ones pay for cold caches.
+    // Keeps the latest repetitions, since the first ones run on cold caches.
     kept.push_back(std::move(keep));
     if (kept.size() > 15) kept.erase(kept.begin());
     if (options.progress)
@@ -256,7 +256,7 @@ std::vector<TrainedTensor> CpuBackend::parameters() const {
   std::vector<TrainedTensor> list;
   for (std::size_t at = 0; at < m.plan.places.size(); ++at) {
     const StagePlacement& place = m.plan.places[at];
-    if (at > 0 && m.plan.places[at - 1].stage == place.stage) continue;  // the second copy
+    if (at > 0 && m.plan.places[at - 1].stage == place.stage) continue;  // skip the second copy
     for (const PlacedLayer& layer : place.layers)
       for (const PlacedParameter& p : layer.parameters)
         if (p.owner < 0)

@@ -1,6 +1,6 @@
-// The CPU backend trains for real on this machine: virtual devices with an arena of memory each,
-// fast kernels, real data. It executes the same op-grain program that the simulator prices and
-// answers with losses, weights, spans and memory waves.
+// The CPU backend trains for real on this machine, with virtual devices that each have an arena of
+// memory, fast kernels and real data. It executes the same op-grain program that the simulator
+// prices, and returns losses, weights, spans and memory waves.
 #pragma once
 
 #include <memory>

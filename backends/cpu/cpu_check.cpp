@@ -1,4 +1,4 @@
-// What the CPU backend cannot execute, and why.
+// Checks for what the CPU backend cannot execute, and says why.
 #include <algorithm>
 
 #include "backends/cpu/cpu_backend.h"

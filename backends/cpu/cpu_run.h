@@ -28,7 +28,8 @@ struct CpuOptions {
                                                   // = what the thread has had
 };
 
-/// Mean loss and share of right answers; accuracy is negative where the model does not classify.
+/// The mean loss and the fraction of correct answers; accuracy is negative if the model does not
+/// classify.
 struct ModelEvaluation {
   double loss = 0, accuracy = -1;
   std::int64_t samples = 0;

@@ -1,6 +1,6 @@
-// What a run says of itself while it goes on: spans, memory, losses, through queues without locks,
-// one writer and one reader each. A reader that is slow loses events, counted, and never holds up
-// the run.
+// Live events report a run while it goes on: spans, memory and losses, through lock-free queues
+// with one writer and one reader each. A slow reader loses events, which are counted, and never
+// delays the run.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,12 @@
 
 namespace trainyard {
 
-/// One instruction on one device, done. Times since the start of the run, in the clock of its mode.
+/// One completed instruction on one device. Times are since the start of the run, in the clock of
+/// its mode.
 struct LiveSpan {
   InstructionId instruction;
-  std::int32_t repetition = 0;  // which pass through the program
-  std::int32_t peer = 0;        // which of the devices behind the pipeline rank
+  std::int32_t repetition = 0;  // index of the pass through the program
+  std::int32_t peer = 0;        // index of the device behind the pipeline rank
   Span span{};
 };
 struct LiveMemory {
@@ -27,22 +28,22 @@ struct LiveMemory {
   Instant at{};
   CategoryBytes bytes{};
 };
-/// After every update of the whole model.
+/// Reported after every update of the whole model.
 struct LiveStep {
-  std::int64_t step = 0;                               // updates done
+  std::int64_t step = 0;                               // updates done so far
   double loss = 0;                                     // mean over the step's samples
   double rate = 0, gradient_norm = 0, loss_scale = 0;  // 0 = does not apply
-  bool skipped = false;                                // its gradients had overflowed
+  bool skipped = false;                                // whether its gradients had overflowed
   Instant at{};
 };
 
-/// A queue of one writer and one reader. push() never blocks and never allocates.
+/// A queue with one writer and one reader. push() never blocks and never allocates.
 template <class T>
 class LiveQueue {
  public:
-  /// Capacity: a power of two.
+  /// The capacity must be a power of two.
   explicit LiveQueue(std::size_t capacity) : slots_(capacity) {}
-  /// False, and counted as lost, when it is full.
+  /// Returns false, and counts the value as lost, if the queue is full.
   bool push(const T& value) {
     const std::size_t write = write_.load(std::memory_order_relaxed);
     if (write - read_.load(std::memory_order_acquire) == slots_.size()) {
@@ -53,7 +54,7 @@ class LiveQueue {
     write_.store(write + 1, std::memory_order_release);
     return true;
   }
-  /// Appends all that is there and returns how many.
+  /// Appends all available values and returns their number.
   std::size_t drain(std::vector<T>& into) {
     const std::size_t read = read_.load(std::memory_order_relaxed);
     const std::size_t write = write_.load(std::memory_order_acquire);
@@ -70,16 +71,17 @@ class LiveQueue {
   std::atomic<std::uint64_t> lost_{0};
 };
 
-/// All queues of a run: one of each kind for each worker, so that every queue has one writer.
+/// All queues of a run: one of each kind per worker, so that every queue has one writer.
 class LiveSink {
  public:
   explicit LiveSink(int workers, std::size_t capacity = std::size_t{1} << 16);
   int workers() const { return static_cast<int>(spans_.size()); }
   LiveQueue<LiveSpan>& spans(int worker) { return *spans_[static_cast<std::size_t>(worker)]; }
   LiveQueue<LiveMemory>& memory(int worker) { return *memory_[static_cast<std::size_t>(worker)]; }
-  LiveQueue<LiveStep>& steps() { return steps_; }  // written by whoever ends a step
+  LiveQueue<LiveStep>& steps() { return steps_; }  // written by the worker that ends a step
 
-  /// Of all workers; in no order between them. From one reading thread.
+  /// Drains the queues of all workers, in no particular order among workers. Must be called from
+  /// one thread.
   void drain(std::vector<LiveSpan>&, std::vector<LiveMemory>&, std::vector<LiveStep>&);
   std::uint64_t lost() const;
 

@@ -7,8 +7,8 @@
 namespace trainyard {
 namespace {
 
-// Index into the layer's transients of what it hands on: its output, or its input's gradient; -1
-// where it keeps it, or has none.
+// The index among the layer's transients of its output, or of its input's gradient; -1 if the layer
+// keeps it or has none.
 std::int32_t handed_on(const Workload& w, const Body& body, bool forward) {
   const Graph& graph = w.scenario.model.blocks[static_cast<std::size_t>(body.block)].graph;
   const auto found =

@@ -1,8 +1,8 @@
-// What a stage hands to its neighbours is held after the stage has made it and before the next has
-// taken it: in a message where they are on two devices, else by the device of both. The next
-// stage's first op that takes it has it released at its start, when it allocates what it keeps or
-// reads in its place: the bytes change hands. Nothing is held beside an output that the stage keeps
-// for its own backward anyway.
+// A Boundary is what a stage hands to its neighbours. It is held after the stage has made it and
+// before the next has taken it: in a message if they are on two devices, else on the device of
+// both. The next stage's first op that takes it releases it at its start and allocates what it
+// keeps or reads in its place, so that the bytes change hands. Nothing is held if the stage keeps
+// the output for its own backward anyway.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,11 @@
 
 namespace trainyard {
 
-/// Of one place. Invalid where there is nothing to hold.
+/// The boundary buffers of one place. A buffer is invalid if there is nothing to hold.
 struct Boundary {
-  BufferId forward_in, forward_out;    // activations; the one before's out is the next one's in on
-  BufferId backward_in, backward_out;  // one device. Gradients
+  // Activations; on one device, the forward_out of a stage is the forward_in of the next.
+  BufferId forward_in, forward_out;
+  BufferId backward_in, backward_out;                        // gradients
   bool receives_forward = false, receives_backward = false;  // ins that a receive allocates
   bool sends_forward = false, sends_backward = false;        // outs that a send releases
 };
@@ -30,10 +31,10 @@ class Boundaries {
   std::vector<Boundary> list_;
 };
 
-/// The layers of a stage in order, those that have no op of forward (or backward) left out.
+/// The layers of a stage in order, without those that have no op of forward (or of backward).
 struct LayerOfStage {
   const Body* body = nullptr;
-  int layer = 0;  // of the model
+  int layer = 0;  // index in the model
 };
 std::vector<LayerOfStage> layers_of(const Workload&, StageId, bool forward);
 

@@ -21,7 +21,7 @@ Ref Draft::add(std::uint32_t stream, TaskId task, std::int32_t microbatch, const
   std::vector<Item>& items = lines_[stream].items;
   const auto first = static_cast<std::uint32_t>(after_.size());
   for (Ref ref : after)
-    if (ref.stream != stream) after_.push_back(ref);  // a stream's own order needs no saying
+    if (ref.stream != stream) after_.push_back(ref);  // a stream's own order is implicit
   items.push_back({task,
                    microbatch,
                    wave,

@@ -21,8 +21,8 @@ struct Ref {
   friend bool operator==(Ref, Ref) = default;
 };
 
-/// A few instructions that something waits for, each once; no more than kMost. Made and copied for
-/// every instruction of a program, so what is not there costs nothing.
+/// A few instructions for which something waits, each once; at most kMost. A Refs is made and
+/// copied for every instruction of a program, so its unused slots are not initialised.
 class Refs {
  public:
   static constexpr std::size_t kMost = 12;
@@ -52,30 +52,31 @@ class Refs {
   std::uint32_t count_ = 0;
   union Slots {
     Slots() {}
-    Ref refs[kMost];  // the first count_ of them are there
+    Ref refs[kMost];  // only the first count_ are initialised
   } slots_;
 };
 
 class Draft {
  public:
-  /// The tables of the program that is being written: tasks, buffers, names. Streams and
-  /// instructions are finish()'s.
+  /// The tables of the program being written: tasks, buffers, names. finish() writes streams and
+  /// instructions.
   Program program;
 
-  /// A new stream; finish() drops those that stay empty.
+  /// Adds a stream; finish() drops streams that stay empty.
   std::uint32_t stream(DeviceId, std::string name, bool compute, Duration delay = {});
   Ref add(std::uint32_t stream, TaskId, std::int32_t microbatch, const Refs& after,
           std::int16_t wave = 0, std::int16_t weights = 0);
-  /// All that an instruction waits for that was added with nothing; once, before finish().
+  /// Sets everything for which an instruction waits that was added without; call it at most once,
+  /// before finish().
   void after(Ref instruction, const Refs&);
-  /// One more thing to wait for; may be called until finish().
+  /// Adds one more instruction to wait for; may be called until finish().
   void wait(Ref instruction, Ref after) { late_.push_back({instruction, after}); }
   void pair(Ref send, Ref receive);
 
   NameId name(std::string_view text) { return program.names.intern(text); }
   TaskId task(const Task&);
   BufferId buffer(const Buffer&);
-  /// Appends to the task, which must be the last one added.
+  /// Appends to the task that was added last.
   void work(TaskId, const Work&, int count, Pass, bool recomputed);
   void effect(TaskId, BufferId, bool allocate, bool at_end);
 

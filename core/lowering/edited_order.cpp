@@ -13,7 +13,7 @@
 namespace trainyard {
 namespace {
 
-// What a lane may wait before it begins; more is no schedule.
+// The longest delay of a lane that is accepted.
 constexpr Duration kLongestDelay = std::chrono::hours(1);
 
 std::optional<std::string> wrong_device(const Order& order, const ScheduleShape& shape) {
@@ -46,10 +46,11 @@ std::optional<std::string> wrong_delay(const Order& order) {
   return {};
 }
 
-// Which update writes a version of a stage, by the lane that it is in.
+// The update that writes a version of a stage, by the lane in which it is.
 using Writers = std::map<std::pair<std::uint32_t, std::int16_t>, std::map<std::size_t, Action>>;
 
-// Whoever reads weights waits for the update that writes them: of its own lane, else of any.
+// Makes each action that reads weights wait for the update that writes them: of its own lane, else
+// of any.
 std::optional<std::string> wait_for_versions(Order& order) {
   Writers writers;
   for (std::size_t l = 0; l < order.lanes.size(); ++l)
@@ -86,11 +87,11 @@ std::optional<std::string> wrong_updates(const Order& order, const ScheduleShape
   return {};
 }
 
-// The first thing that is wrong, in words.
+// The first error, as a sentence.
 std::optional<std::string> wrong(const Scenario& s, Order order) {
   const ScheduleShape shape = schedule_shape(s.plan);
   const Method& schedule = schedule_of(s.plan);
-  const bool asynchronous = shape.steps > 1;  // waves that add up their gradients are not
+  const bool asynchronous = shape.steps > 1;  // waves that sum their gradients are not
   if (auto found = wrong_updates(order, shape, schedule.name, asynchronous)) return found;
   if (auto found = wrong_delay(order)) return found;
   for (const Diagnostic& d : check(order, shape))

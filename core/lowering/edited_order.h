@@ -1,5 +1,5 @@
-// A plan may carry an order of its own in place of its schedule's. Here it is held against all
-// else that the plan says.
+// A plan may have an order of its own in place of its schedule's. This file checks it against the
+// rest of the plan.
 #pragma once
 
 #include "core/plan/plan.h"
@@ -7,9 +7,10 @@
 
 namespace trainyard {
 
-/// What is wrong with the plan's own order, if it has one: that it does not fit the stages and
-/// microbatches of the plan any more, runs a stage where it is not, reads weights before they are
-/// written. The scenario's plan is complete. One error says it, with its way back.
+/// The errors of the plan's own order, if it has one: it no longer fits the plan's stages and
+/// microbatches, runs a stage on a device that does not hold it, or reads weights before they are
+/// written. The scenario's plan must be complete. There is at most one error, which says how to
+/// correct it.
 Diagnostics check_edited_order(const Scenario&);
 
 }  // namespace trainyard

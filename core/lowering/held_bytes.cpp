@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-// Activations while backward goes from layer to layer.
+// The activations while backward goes from layer to layer: the present bytes and their peak.
 struct Tide {
   Bytes now{}, most{};
   void layers(int count, Bytes rise, Bytes change) {
@@ -15,7 +15,7 @@ struct Tide {
   }
 };
 
-// A gradient on its way to a weight pass waits for a layer that takes it late.
+// Adds gradients that are held until a layer with a late weight pass takes them.
 void add_carried(PhaseBytes& sum, std::span<const LayerHeldRun> runs) {
   std::vector<const LayerHeldRun*> order;
   for (std::size_t i = runs.size(); i-- > 0;)

@@ -19,29 +19,31 @@ LayerHeld layer_held(const Body&);
 
 struct LayerHeldRun {
   const LayerHeld* layer = nullptr;
-  int count = 1;  // so many of it in a row, >= 1
+  int count = 1;  // number of such layers in a row, >= 1
 };
-/// Adds layers in order of data flow: all of PhaseBytes but what they send and gather.
+/// Adds layers in order of data flow. Fills all of PhaseBytes except what the layers send and
+/// gather.
 void add_held(PhaseBytes&, std::span<const LayerHeldRun>);
 
-/// Bytes of one microbatch that stay from action to action.
+/// The bytes of one microbatch that stay from action to action.
 struct KeptBytes {
   Bytes activations{}, recomputed{};
   Bytes sum() const { return activations + recomputed; }
 };
-/// From the start of forward to the end of backward, or of the input pass where backward is split.
+/// Kept from the start of forward to the end of backward or, if backward is split, of the input
+/// pass.
 KeptBytes kept_live(const PhaseBytes&);
-/// From the end of the input pass to the end of the weight pass.
+/// Kept from the end of the input pass to the end of the weight pass.
 KeptBytes kept_for_weight(const PhaseBytes&);
 
 /// One action holds these bytes while it runs, beside the bytes that are kept of microbatches.
 struct ActionBytes {
-  Bytes rise{};  // activations above what they were when it began
+  Bytes rise{};  // activations beyond those at its beginning
   Bytes recomputed{}, communication{}, workspace{};
   Bytes sum() const { return rise + recomputed + communication + workspace; }
 };
-/// `split`: the schedule splits backwards, of which Backward then is one in one part. Nothing for
-/// an update.
+/// `split`: the schedule splits backwards; Backward then means both parts in one action. An update
+/// holds nothing.
 ActionBytes action_bytes(const PhaseBytes&, Phase, bool split);
 
 }  // namespace trainyard

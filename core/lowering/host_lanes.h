@@ -1,7 +1,7 @@
-// HostLanes write what a device has with its host: activations that wait there for their backward,
-// gradients that go down, the host's update and the weights that come up
-// (core/methods/memory/offload.cpp has the rules). Each device has a lane down, a lane up and one
-// of the host's own work.
+// HostLanes write the traffic between a device and its host: activations that wait there for their
+// backward, gradients that go down, the host's update and the weights that come up
+// (core/methods/memory/offload.cpp has the rules). Each device has a lane down, a lane up and a
+// lane for the host's own work.
 #pragma once
 
 #include <array>
@@ -21,26 +21,28 @@ class HostLanes {
   void add_streams(DeviceId);
   StageId stage(std::size_t place) const { return places_[place].stage; }
 
-  /// Whether what this action of the lane makes (or, a backward, needs) goes to the host.
+  /// Whether the output of this action of the lane (or, for a backward, its input) goes to the
+  /// host.
   bool moves(std::size_t lane, std::size_t action) const {
     return !moves_.empty() && moves_[lane][action];
   }
-  /// Once a place, with what moves, before any action is written.
+  /// Call once per place, with what moves, before any action is written.
   void make_copies(std::size_t place, const std::vector<BufferId>& kept);
-  /// What an action that moves waits for: a forward for the copy that has its room, a backward for
-  /// the copy that this writes.
+  /// What an action that moves waits for: a forward waits for the copy that frees its memory, a
+  /// backward for the copy that this call writes.
   Ref before(std::size_t lane, std::size_t place, const Action&);
-  /// The lane's next action starts after these; the next copy up need not wait for more.
+  /// The lane's next action starts after these; the next copy up waits for nothing later.
   void begins(std::size_t lane, Phase, const Refs& start);
-  /// The copy down of a forward that has left `done`.
+  /// Writes the copy down of a forward that ended with `done`.
   void take(std::size_t lane, std::size_t place, const Action&, const Refs& done);
 
-  /// Gradients of a part of the place: at order grain of all layers but the one that is ready last
-  /// (0) and of that one (1), at op grain of the layer with that index in the stage.
+  /// Writes the copy of the gradients of a part of the place. At order grain, part 0 is all layers
+  /// except the one that is ready last, and part 1 is that layer; at op grain, the part is the
+  /// index of a layer in the stage.
   void send_gradients(std::size_t place, std::size_t part, std::int32_t microbatch,
                       const Refs& after);
-  /// After all gradients are there and `after`; returns the copy that brings the last weights.
-  /// Invalid where the place has no parameters.
+  /// Writes the update after all gradients have arrived and after `after`; returns the copy that
+  /// brings the last weights. Invalid if the place has no parameters.
   Ref update(std::size_t place, std::int32_t step, const Refs& after, std::int16_t version);
 
  private:
@@ -48,16 +50,16 @@ class HostLanes {
     std::uint32_t down = 0, up = 0, host = 0;
   };
   struct Place {
-    TaskId down, up;  // activations
+    TaskId down, up;  // for activations
     std::vector<TaskId> gradients;
     TaskId update_first, update_others, up_others, up_last;
     Refs sent;  // the newest copy of gradients
   };
-  /// One lane's copies under way.
+  /// The copies in progress of one lane.
   struct Moving {
-    std::array<Ref, kHostBuffers> down{};  // the newest, in turn
+    std::array<Ref, kHostBuffers> down{};  // the newest ones, in turn
     std::size_t count = 0;
-    Refs window;  // what the next copy up may begin after
+    Refs window;  // the next copy up may begin after these
     bool backward = false;
     std::map<std::pair<std::uint32_t, std::int32_t>, Ref> there;  // by stage and microbatch
   };

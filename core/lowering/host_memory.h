@@ -1,4 +1,4 @@
-// The ledger of host memory: what a plan that offloads puts there.
+// Host memory holds what a plan offloads; this file adds it up.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace trainyard {
 
-/// Nothing where the device keeps everything. Activations count where most microbatches wait at
-/// once, all stages of a device together.
+/// Empty if the device keeps everything. Activations count at the moment when most microbatches
+/// wait, over all stages of a device.
 std::optional<HostMemory> host_memory(const Workload&);
 
-/// What a cluster that states its hosts' memory has against it; empty where it fits or is not
-/// stated.
+/// The errors if the plan exceeds the hosts' memory; empty if it fits, or if the cluster does not
+/// state that memory.
 Diagnostics check_host_memory(const Workload&);
 
 }  // namespace trainyard

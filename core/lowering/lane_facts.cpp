@@ -41,7 +41,7 @@ std::vector<Moment> moments(const Lane& lane, std::size_t stages) {
 std::vector<int> held_versions(const Lane& lane, std::size_t stages) {
   std::vector<int> change(lane.actions.size(), 0);
   if (!updates(lane)) return change;
-  // Where each version of each stage is read for the last time.
+  // The last read of each version of each stage.
   std::vector<std::map<int, std::size_t>> last(stages);
   for (std::size_t i = 0; i < lane.actions.size(); ++i)
     if (const Action& a = lane.actions[i]; a.phase != Phase::Update)

@@ -1,4 +1,5 @@
-// What an action's place in its lane means for weights and gradients, read off the order once.
+// Lane facts say what an action's position in its lane means for weights and gradients; they are
+// derived from the order once.
 #pragma once
 
 #include <vector>
@@ -7,21 +8,22 @@
 
 namespace trainyard {
 
-/// By action of the lane. In an order without updates the lane's end updates every stage.
+/// The moments by action of the lane. In an order without updates every stage is updated at the end
+/// of the lane.
 std::vector<Moment> moments(const Lane&, std::size_t stages);
 
-/// By action: at an update, by how many the older weight versions that the lane still needs grow or
-/// shrink (the version that the update writes is not counted); 0 elsewhere.
+/// By action: at an update, the change of the number of older weight versions that the lane still
+/// needs (the version that the update writes does not count); 0 elsewhere.
 std::vector<int> held_versions(const Lane&, std::size_t stages);
 
-/// What the waves of a device keep beside the one set of weights, gradients and optimizer state
-/// that every stage has. Waves that each write the same version have replicas of their own; waves
+/// What the waves of a device keep besides the one set of weights, gradients and optimizer state
+/// that every stage has. Waves that each write the same version have replicas of their own. Waves
 /// that share weights keep an older version for each wave but one, so that a wave's backward finds
 /// what its forward read while the others update.
 struct WaveState {
-  int replicas = 0;   // more sets of weights and optimizer state
+  int replicas = 0;   // additional sets of weights and optimizer state
   int stashes = 0;    // older versions of the weights
-  int gradients = 0;  // more sets of gradients
+  int gradients = 0;  // additional sets of gradients
 };
 WaveState wave_state(const Order&, DeviceId);
 

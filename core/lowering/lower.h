@@ -11,26 +11,27 @@
 
 namespace trainyard {
 
-/// All that is wrong with a scenario: structure, each method's check, pairs that do not go
-/// together. The plan need not be complete. No error means that lower() will not throw.
+/// All errors of a scenario: in its structure, from each method's check, and from pairs of methods
+/// that exclude each other. The plan need not be complete. If there is no error, lower() does not
+/// throw.
 Diagnostics check(const Scenario&);
 
-/// Throws Error{InvalidInput} listing all that check() finds wrong.
+/// Throws Error{InvalidInput} that lists everything check() finds.
 Workload prepare(const Scenario&);
-/// The same without a copy and without a throw: `found` is what check() finds, and with an error
-/// among it the workload holds the scenario only.
+/// The same without a copy and without throwing: `found` receives what check() finds, and if that
+/// includes an error, the workload holds only the scenario.
 Workload prepare(Scenario&&, Diagnostics& found);
-/// The body of a block's layers in that workload under another policy of recomputation; of a block
-/// that is no layer, its own.
+/// The body of a block's layers in that workload under another recomputation policy; for a block
+/// that is no layer, its unchanged body.
 Body layer_body(const Workload&, int block, const LayerPolicy&);
 
 struct LowerOptions {
   Grain grain = Grain::Order;
-  int steps = 0;  // exactly so many; 0: see schedule_shape()
+  int steps = 0;  // the exact number; 0: see schedule_shape()
   bool verify = true;
-  PhaseTimes times{};                 // for schedules that need them
-  std::vector<Bytes> framework = {};  // held beside tensors, by device (process_bytes()); empty =
-                                      // the device's context
+  PhaseTimes times{};  // for schedules that depend on times
+  // Memory beyond tensors by device (process_bytes()); empty = the device's context.
+  std::vector<Bytes> framework = {};
   Stop stop = {};
 };
 /// Throws Error{InvalidInput} as prepare() does, and Error{Cancelled} when stopped.

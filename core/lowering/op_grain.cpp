@@ -12,16 +12,17 @@ namespace {
 
 struct OpTask {
   TaskId task;
-  const BodyOp* op = nullptr;  // of Workload::bodies, which outlive the writer
+  const BodyOp* op = nullptr;  // points into Workload::bodies, which outlive the writer
 };
 
 struct LayerTasks {
-  // Backward: in two parts where the order has any; `whole`: at once, where it has both.
+  // `backward`: in two parts if the order has any split backward; `whole`: at once, if the order
+  // has both kinds.
   std::vector<OpTask> forward, backward, whole, reduce, gather;
-  bool full = false;  // gradients are held in full until they are scattered
+  bool full = false;  // full gradients are held until they are scattered
 };
 
-// What an op does to a buffer.
+// How an op changes a buffer.
 struct BufferChange {
   std::size_t op;  // index into the ops of a phase
   BufferId buffer;
@@ -29,13 +30,14 @@ struct BufferChange {
 };
 
 struct Lifetimes {
-  // `in_parts` and `at_once`: what a backward lets go of at another op when it runs in two parts.
+  // `in_parts` and `at_once`: releases that happen at different ops depending on whether a backward
+  // runs in two parts.
   std::vector<BufferChange> forward, backward, in_parts, at_once, reduce;
 };
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
-// First (or last) computing op of a phase that satisfies `is`, else kNowhere.
+// The first (or last) computing op of a phase that satisfies `is`, else kNowhere.
 template <class Is>
 std::size_t first_computing(const std::vector<BodyOp>& ops, Is is) {
   for (std::size_t i = 0; i < ops.size(); ++i)
@@ -69,7 +71,7 @@ class OpGrain final : public PhaseWriter {
     const bool reduce = gradients && (moment.last_backward || w_.layout.reduce_every_microbatch);
     const bool to_host = gradients && moment.last_backward && w_.layout.host_optimizer;
     Ref reduced;
-    // Gradients go to the host once they are made and, over all replicas, reduced.
+    // Gradients go to the host once they are made and reduced over all replicas.
     const auto send_gradients = [&](std::size_t i, Ref own) {
       Refs ready;
       if (own.valid())
@@ -90,9 +92,9 @@ class OpGrain final : public PhaseWriter {
       const bool beside = reduce && overlapped(layer.reduce);
       if (beside) {
         reduced = collect(layer.reduce, walk.chain, walk);
-        // Two layers have gradients in full, one that makes them and one whose are scattered:
-        // before the next makes its own, the scatter before this one has ended (FSDP2 and DeepSpeed
-        // wait so).
+        // At most two layers hold full gradients, one that makes them and one that scatters them:
+        // before the next layer makes its own, the scatter of the one before the current must have
+        // ended (as in FSDP2 and DeepSpeed).
         if (layer.full) walk.chain.add(std::exchange(lane.scattered, reduced));
       }
       if (leaves_beside && (beside || layer.reduce.empty()))
@@ -131,14 +133,14 @@ class OpGrain final : public PhaseWriter {
   std::vector<BufferId> kept(std::size_t place) const override { return kept_[place]; }
 
  private:
-  // Where writing one action stands.
+  // The state while one action is written.
   struct Walk {
     const Action& action;
     LaneState& lane;
     const LaneStreams& to;
-    Refs inputs;  // for the first computation
-    Refs chain;   // what the next computation waits for
-    Refs beside;  // runs beside the next computation
+    Refs inputs;  // the first computation waits for these
+    Refs chain;   // the next computation waits for these
+    Refs beside;  // runs during the next computation
     Ref first, last_compute, before_previous_layer;
   };
 
@@ -156,8 +158,8 @@ class OpGrain final : public PhaseWriter {
                       walk.action.weights);
   }
 
-  // Weights of a layer are fetched while the layer before computes: as soon as the one before that
-  // is done.
+  // Weights of a layer are prefetched during the computation of the previous layer, from the end of
+  // the layer before that.
   void prefetch(const std::vector<OpTask>& gather, Walk& walk) {
     Refs after;
     after.add(walk.before_previous_layer);
@@ -260,15 +262,15 @@ class OpGrain final : public PhaseWriter {
     return w_.scenario.model.blocks[static_cast<std::size_t>(body.block)].name;
   }
 
-  // Whether it is handed to the next layer forward, or to the one before backward.
+  // Whether it is handed to the next layer in forward, or to the previous one in backward.
   bool crosses(const Body& body, const Transient& t) const {
     const Graph& graph = graph_of(body);
     return t.form == Transient::Form::Local && t.gradient == t.backward &&
            t.tensor == (t.backward ? graph.input : graph.output);
   }
 
-  // A layer's output (its input's gradient) becomes what the next takes in at the start of the
-  // first op that does.
+  // A layer's output (or its input's gradient) becomes what the next layer takes in, at the start
+  // of the first op that does so.
   void hand_over(const StageCopy& place, const Boundary& boundary,
                  const std::vector<LayerOfStage>& layers, std::vector<Lifetimes>& lives,
                  bool forward) {
@@ -334,8 +336,9 @@ class OpGrain final : public PhaseWriter {
     return draft_.buffer(made);
   }
 
-  // From the gather (the first op of the phase) to the end of the last computation.
-  // Under a split backward, of the input pass: weight gradients need no weights.
+  // Adds the lifetime from the gather (the first op of the phase) to the end of the last
+  // computation. If backward is split, that is of the input pass, because weight gradients need no
+  // weights.
   void around(const std::vector<BodyOp>& ops, BufferId buffer,
               std::vector<BufferChange>& list) const {
     const auto gather =
@@ -345,11 +348,11 @@ class OpGrain final : public PhaseWriter {
     const std::size_t last = last_computing(
         ops, [&](const BodyOp& op) { return !split_ || op.pass != Pass::BackwardWeight; });
     list.push_back({first, buffer, true, false});
-    // A layer with nothing but weight gradients gathers all the same, and lets go.
+    // A layer that has only weight gradients still gathers its weights and releases them.
     list.push_back({last == kNowhere ? first : last, buffer, false, true});
   }
 
-  // Gradients in full live while the layer makes them and, in a bucket of their own, while they are
+  // Full gradients are held while the layer makes them and, in a separate bucket, while they are
   // scattered.
   void hold_gradients(const StageCopy& place, const LayerOfStage& layer, Lifetimes& lives) {
     const Body& body = *layer.body;
@@ -370,13 +373,14 @@ class OpGrain final : public PhaseWriter {
     hold("gradients being scattered", lives.reduce, 0, body.reduce.size() - 1, 1);
   }
 
-  // From the first op of the stage's forward to the last of its backward (of the input).
+  // Adds the lifetime from the first op of the stage's forward to the last op of its backward (of
+  // the input).
   void keep_stage_tensors(const StageCopy& place, const std::vector<LayerOfStage>& layers,
                           std::vector<Lifetimes>& lives) {
     const Bytes bytes = phase_bytes(w_, place.stage).stage_tensors;
     if (bytes.value == 0) return;
     const auto ends = [&](const BodyOp& op) { return !split_ || op.pass != Pass::BackwardWeight; };
-    std::size_t first = kNowhere, last = kNowhere;  // layers
+    std::size_t first = kNowhere, last = kNowhere;  // indices of layers
     for (std::size_t i = layers.size(); i-- > 0;) {
       if (first_op(layers[i].body->forward) != kNoOp) first = i;
       if (last_computing(layers[i].body->backward, ends) != kNowhere) last = i;
@@ -403,7 +407,8 @@ class OpGrain final : public PhaseWriter {
     if (!s.recomputed) kept_.back().push_back(id);
   }
 
-  // `waits`: for the weight pass of the layer that takes it, which has no other.
+  // `waits`: the buffer waits for the weight pass of the layer that takes it, which has only that
+  // pass.
   BufferId transient(const StageCopy& place, const LayerOfStage& layer, const Transient& t,
                      bool waits) {
     const bool carried = (t.carried && split_) || waits;
@@ -452,7 +457,7 @@ class OpGrain final : public PhaseWriter {
       const bool split = split_ || splits_backward(w_);
       if (beside.count > 0 && (!split || op.recomputed || beside.pass == op.pass))
         draft_.work(id, beside.work, beside.count, beside.pass, beside.recomputed);
-      // In the order in which they happen: what is handed over goes before it comes again.
+      // In order of time: what is handed over is released before it is allocated again.
       for (const auto& [allocate, at_end] : {std::pair{false, false}, {true, false}, {false, true}})
         for (const BufferChange& l : lifetimes)
           if (l.op == i && l.allocate == allocate && l.at_end == at_end)

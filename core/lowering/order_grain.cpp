@@ -1,5 +1,5 @@
-// Order grain: one computation per action, with the collectives that block it, run beside it or
-// follow from it.
+// Implements order grain: one computation per action, with the collectives that block it, run
+// beside it or follow it.
 #include <array>
 
 #include "core/lowering/phase_writer.h"
@@ -46,7 +46,8 @@ class OrderGrain final : public PhaseWriter {
     Refs start = inputs;
     start.add(lane.tail);
 
-    // Weights: the first layer's are waited for, the others arrive beside the computation.
+    // The action waits for the weights of the first layer; the others arrive during the
+    // computation.
     Refs before;
     before.add(lane.last_compute);
     const bool arriving = moment.first_forward && stage.gather_overlapped;
@@ -96,7 +97,7 @@ class OrderGrain final : public PhaseWriter {
   std::vector<BufferId> kept(std::size_t place) const override { return kept_[place]; }
 
  private:
-  // Those of the layer that is ready last leave after the others.
+  // Gradients of the layer that is ready last leave after the others.
   void send_gradients(std::size_t place, std::int32_t microbatch, const Refs& start,
                       const Written& written) {
     const Refs& ready = written.reduced.empty() ? written.done : written.reduced;
@@ -193,8 +194,8 @@ class OrderGrain final : public PhaseWriter {
       draft_.effect(id, buffer, true, false);
       draft_.effect(id, buffer, false, true);
     };
-    // What comes from a neighbour goes over into what is kept or worked on; what leaves stays until
-    // it has been taken.
+    // What comes from a neighbour becomes what is kept or worked on; what leaves is held until it
+    // is taken.
     const auto take = [&](BufferId buffer) {
       if (buffer.valid()) draft_.effect(id, buffer, false, false);
     };
@@ -294,8 +295,8 @@ class OrderGrain final : public PhaseWriter {
              kinds_.split ? bytes.carried : Bytes{})};
   }
 
-  // What the activations of one microbatch are made of: each saved tensor, all layers of a block
-  // together.
+  // Lists the parts of one microbatch's activations: each saved tensor, summed over the layers of a
+  // block.
   void add_parts(Buffer& buffer, StageId stage, bool for_weight, Bytes framework_holds) {
     Program& program = draft_.program;
     buffer.first_part = static_cast<std::uint32_t>(program.parts.size());

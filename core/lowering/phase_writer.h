@@ -1,5 +1,6 @@
-// A PhaseWriter writes one action of the order as instructions: the two grains are its two kinds.
-// Everything between actions (sends, order, updates) is lower.cpp's and the same for both.
+// A PhaseWriter writes one action of the order as instructions; each grain has its own
+// implementation. Everything between actions (sends, order, updates) is in lower.cpp and the same
+// for both.
 #pragma once
 
 #include <memory>
@@ -12,44 +13,45 @@
 
 namespace trainyard {
 
-/// The streams of one lane for collectives: those that block, of weights, of gradients. Lanes that
-/// share a device have their own, so that none waits for its turn behind another that waits for it.
+/// The streams of one lane for collectives: blocking ones, those of weights, and those of
+/// gradients. Lanes that share a device have streams of their own, which avoids deadlocks between
+/// them.
 struct LaneStreams {
   std::uint32_t comm = 0, gather = 0, reduce = 0;
 };
 
-/// One lane of the order while it is being written.
+/// The state of one lane of the order while it is being written.
 struct LaneState {
-  std::uint32_t stream = 0;  // compute
+  std::uint32_t stream = 0;  // the compute stream
   LaneStreams to;
-  Refs tail;  // what the lane's next computation waits for
+  Refs tail;  // the lane's next computation waits for these
   Ref last_compute;
-  Ref scattered;  // the newest scatter of one layer's gradients
+  Ref scattered;  // newest scatter of one layer's gradients
 };
 
-/// What a written action leaves behind.
+/// The instructions of a written action that others refer to.
 struct Written {
   Ref first;     // its first computation
-  Refs done;     // all that must have ended before its results may be used
-  Refs reduced;  // its gradients' collectives; empty when none were due
+  Refs done;     // must have ended before the results may be used
+  Refs reduced;  // its gradients' collectives; empty if none are due
 };
 
-/// Where an action stands between two updates of its stage.
+/// The position of an action between two updates of its stage.
 struct Moment {
-  bool first_forward = false;  // weights gathered after the last update are still arriving
+  bool first_forward = false;  // gathers after the last update may be in progress
   bool last_backward = false;  // gradients are complete
 };
 
 class PhaseWriter {
  public:
   virtual ~PhaseWriter() = default;
-  /// place: index into the places of an action of that stage on the lane's device.
+  /// place: index of the place of the action's stage on the lane's device.
   virtual Written write(const Action&, std::size_t place, Moment, LaneState&,
                         const Refs& inputs) = 0;
-  /// Weight collectives after the update, when they do not overlap with the next forward.
+  /// Writes the weight collectives after the update, if they do not overlap with the next forward.
   virtual Refs gather(const LaneState&, std::size_t place, std::int32_t step,
                       const Refs& updated) = 0;
-  /// What the place keeps of one microbatch from its forward to its backward.
+  /// The buffers that the place keeps of one microbatch from its forward to its backward.
   virtual std::vector<BufferId> kept(std::size_t place) const = 0;
 };
 

@@ -17,7 +17,7 @@ bool is_weight_gather(const BodyOp& op) {
   return op.communication && op.overlapped && op.group != Group::Context;
 }
 
-// Whether what it runs beside is in the same part of a backward that is split.
+// Whether the collective and what it runs beside are in the same part of a split backward.
 bool together(const BodyOp& op, bool split) {
   return !split || op.recomputed || op.beside.pass == op.pass;
 }
@@ -169,7 +169,7 @@ HostWork make_host_work(const Workload& w, const Runs& runs) {
   return sum;
 }
 
-// Index of the work among the kernels, where each of them stands once.
+// The index of the work among the kernels, which contain each work once.
 std::uint32_t index_of(std::vector<Work>& kernels, const Work& work) {
   const auto same = std::find(kernels.begin(), kernels.end(), work);
   const auto index = static_cast<std::uint32_t>(same - kernels.begin());
@@ -212,13 +212,13 @@ StageWork make_stage_work(Workload& w, const Runs& runs) {
 
 }  // namespace
 
-// In the order of backward: while a layer runs, the weights of the next arrive and the gradients of
-// the one before leave, where they overlap.
+// Walks in the order of backward: if they overlap, the weights of the next layer arrive and the
+// gradients of the previous one leave while a layer runs.
 void add_communication(PhaseBytes& sum, const Workload& w, const std::vector<Workload::Run>& runs) {
-  std::vector<const Body*> layers;  // three of a run tell what more would
+  std::vector<const Body*> layers;  // three layers of a run suffice
   for (auto run = runs.rbegin(); run != runs.rend(); ++run)
     layers.insert(layers.end(), static_cast<std::size_t>(std::min(3, run->count)), &body(w, *run));
-  Bytes further{};  // of layers that the framework has not let go yet
+  Bytes further{};  // of layers that the framework has not released yet
   for (const Body* layer : layers)
     if (w.scenario.model.blocks[static_cast<std::size_t>(layer->block)].layer)
       further = std::max(further, layer->gathered * w.layout.framework.gathered_layers);

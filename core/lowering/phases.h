@@ -1,4 +1,4 @@
-// The StageWork of each stage: made once by prepare(), found here by stage.
+// Phases give the StageWork of each stage, which prepare() computes once.
 #pragma once
 
 #include "core/lowering/workload.h"
@@ -8,14 +8,15 @@ namespace trainyard {
 /// Fills the workload's kinds of stages from its runs and bodies, and lists their kernels.
 void sum_stages(Workload&);
 
-/// Weights gathered and gradients not yet reduced while these runs of layers work, in full: fills
-/// PhaseBytes::gathered, unreduced and backward_communication.
+/// Adds the full weights and gradients that exist while these runs of layers work, that is,
+/// gathered weights and gradients not yet reduced: fills PhaseBytes::gathered, unreduced and
+/// backward_communication.
 void add_communication(PhaseBytes&, const Workload&, const std::vector<Workload::Run>&);
 
 inline const StageWork& stage_work(const Workload& w, StageId stage) {
   return w.kinds[w.kind_of[stage.value]];
 }
-/// Which part of a stage's work a phase is: Forward, Backward (both parts), BackwardInput or
+/// The part of a stage's work that a phase does: Forward, Backward (both parts), BackwardInput or
 /// BackwardWeight.
 inline const PhaseWork& phase_work(const Workload& w, StageId stage, Phase phase) {
   return stage_work(w, stage).phases[static_cast<std::size_t>(phase)];
@@ -38,7 +39,7 @@ inline const StateByBlock& stage_state(const Workload& w, StageId stage) {
 inline const HostWork& host_work(const Workload& w, StageId stage) {
   return stage_work(w, stage).host;
 }
-/// What PhaseBytes::stage_tensors are called.
+/// The name of PhaseBytes::stage_tensors.
 inline constexpr std::string_view kStageTensors = "pipeline inputs and outputs";
 
 }  // namespace trainyard

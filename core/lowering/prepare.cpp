@@ -1,4 +1,4 @@
-// From a scenario to the bodies of its layers: what both grains and the closed form share.
+// Prepares the bodies of a scenario's layers, which both grains and the closed form share.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -25,11 +25,10 @@ void append(Diagnostics& list, Diagnostics more) {
               std::make_move_iterator(more.end()));
 }
 
-// Sizes beyond this overflow 64-bit byte counts somewhere in a sum; no machine of any century has
-// them.
+// Larger sizes could overflow 64-bit byte counts in a sum; no real machine has them.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 55;
 
-// Microbatches on stages; a program of more would take gigabytes at either grain.
+// The limit on microbatches times stages; a larger program would take gigabytes at either grain.
 constexpr std::int64_t kMostActions = std::int64_t{1} << 21;
 
 Diagnostics check_actions(const Plan& plan) {
@@ -68,7 +67,7 @@ Diagnostics check_sizes(const Scenario& s) {
   return found;
 }
 
-// Choices by method, in catalogue order (complete() has sorted them).
+// Calls f for the choices by method, in catalogue order (complete() has sorted them).
 template <class F>
 void each_choice(const Plan& plan, F&& f) {
   for (const Choice& c : plan.choices) f(method(c.method), c.params);
@@ -110,7 +109,7 @@ Layout arrange(const Scenario& s) {
   return layout;
 }
 
-// Work on some of the positions only.
+// Reduces work to a share of the positions.
 void take_share(Work& work, double share, std::int64_t tokens) {
   work.flops = work.flops * share;
   for (Bytes* bytes : {&work.read, &work.written})
@@ -130,7 +129,7 @@ void take_shares(Body& body, const Graph& graph, const Layout& layout) {
     }
 }
 
-// No product for gradients of frozen weights, nothing to reduce or to update.
+// Frozen weights have no gradient products, and nothing to reduce or update.
 void leave_frozen(Body& body, const Graph& graph, const Layout& layout) {
   if (graph.nodes.empty() || !std::all_of(graph.nodes.begin(), graph.nodes.end(), is_frozen))
     return;
@@ -143,14 +142,14 @@ void leave_frozen(Body& body, const Graph& graph, const Layout& layout) {
   if (layout.weight_shards <= 1) body.gather.clear();
 }
 
-// Runs of equal layers of each stage. A kind of layer has a body for each of its policies of
-// recomputation.
+// Finds the runs of equal layers of each stage. A kind of layer has one body for each of its
+// recomputation policies.
 class Bodies {
  public:
   explicit Bodies(Workload& w) : w_(w), policies_(policies_of(w.scenario.plan)) {}
 
   void lay_out() {
-    std::vector<int> first_layer;  // of each block, in layers of the model
+    std::vector<int> first_layer;  // by block, as an index over all layers of the model
     int layers = 0;
     for (const Block& b : w_.scenario.model.blocks)
       first_layer.push_back(layers), layers += b.count;
@@ -165,7 +164,7 @@ class Bodies {
     }
   }
 
-  // Of a workload that was laid out before: which of its bodies is which.
+  // Identifies the bodies of a workload that was laid out before.
   void find_bodies() {
     for (std::size_t stage = 0; stage < w_.table.size(); ++stage) {
       auto run = w_.runs[stage].begin();
@@ -185,7 +184,7 @@ class Bodies {
     return sum;
   }
 
-  // use(block, policy, layers, the first of them within the block).
+  // Calls use(block, policy, layers, index of the first of them within the block).
   template <class Use>
   void each_part(std::size_t stage, const Use& use) const {
     StagePolicies left = policies_of(policies_, stage, layers_of(w_.table[stage]));
@@ -218,7 +217,7 @@ class Bodies {
   std::map<std::pair<int, std::string>, int> made_;
 };
 
-// How ranks that communicate sit.
+// Sets the shapes of the groups of ranks that communicate.
 void seat_groups(Workload& w) {
   const Mesh& mesh = w.scenario.plan.mesh;
   const Cluster& cluster = w.scenario.cluster;
@@ -227,7 +226,7 @@ void seat_groups(Workload& w) {
   w.pipeline_level = pipeline_level(mesh, cluster);
 }
 
-// What stages send each other.
+// Finds the largest message between stages.
 void find_largest_message(Workload& w) {
   w.largest_message = {};
   const auto stages = static_cast<std::uint32_t>(w.table.size());
@@ -238,7 +237,7 @@ void find_largest_message(Workload& w) {
   }
 }
 
-// All that check() finds; completes the plan as it goes.
+// Collects everything that check() finds, and completes the plan on the way.
 Diagnostics complete_and_check(Scenario& scenario) {
   Diagnostics found = check(scenario.cluster);
   if (scenario.model.blocks.empty())
@@ -279,7 +278,7 @@ Body layer_body(const Workload& w, int block, const LayerPolicy& policy) {
 
 Diagnostics check(const Scenario& scenario) {
   Scenario whole = scenario;
-  // Only what the host would hold is known no sooner than all layers are.
+  // The bytes that the host would hold are only known once all layers are.
   Diagnostics found;
   if (find_choice(whole.plan, "offload") != nullptr && whole.cluster.host_memory.value.value > 0)
     prepare(std::move(whole), found);

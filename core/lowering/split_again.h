@@ -1,14 +1,13 @@
-// Another split of a workload's layers over its stages, for who tries many.
+// Changes a workload's split of layers over stages cheaply, for callers that try many splits.
 #pragma once
 
 #include "core/lowering/workload.h"
 
 namespace trainyard {
 
-/// Makes of the workload what prepare() would have made with this split, for the price of summing
-/// its stages: what a layer does is not written down again. Throws Error{InvalidInput} as
-/// check_split() does, and then the workload is of no use. The workload's runs must be as prepare()
-/// or this left them.
+/// Turns the workload into what prepare() would make with this split, at the cost of summing its
+/// stages only. Throws Error{InvalidInput} as check_split() does; the workload is then unusable.
+/// The workload's runs must be as prepare() or this function left them.
 void split_again(Workload&, StageSplit);
 
 }  // namespace trainyard

@@ -1,5 +1,6 @@
 // A StageCopy is a stage on one of the devices that hold it, a "place" for short. Lowering makes
-// tasks, buffers and state once a place; all but bidirectional placements have one a stage.
+// tasks, buffers and state once per place; all except bidirectional placements have one place per
+// stage.
 #pragma once
 
 #include <vector>
@@ -29,7 +30,7 @@ class StageCopies {
   auto begin() const { return list_.begin(); }
   auto end() const { return list_.end(); }
 
-  /// Which copy of the stage is on that device.
+  /// The index of the stage's copy on that device.
   int copy(StageId stage, DeviceId on) const {
     return copies(placement_) > 1 && device(stage, 0) != on ? 1 : 0;
   }

@@ -1,5 +1,5 @@
-// What a stage does and holds, summed over its layers: order grain writes it as a handful of
-// instructions, the closed form prices it. Stages of equal layers share one StageWork.
+// StageWork is what a stage does and holds, summed over its layers. Order grain writes it as a few
+// instructions; the closed form prices it. Stages with equal layers share one StageWork.
 #pragma once
 
 #include <array>
@@ -12,63 +12,69 @@
 
 namespace trainyard {
 
-/// Collectives of one kind, group and size, one a layer.
+/// Collectives of one kind, group and size, one per layer.
 struct CollectiveRun {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Group group = Group::Tensor;
   Bytes bytes{};
   int repeats = 1;
-  std::string_view method;       // who wrote it
+  std::string_view method;       // the method that added it
   WorkCount beside{.count = 0};  // as BodyOp::beside
-  std::uint32_t kernel = 0;      // index of its work into Workload::kernels
+  std::uint32_t kernel = 0;      // index of `beside` in Workload::kernels
   friend bool operator==(const CollectiveRun&, const CollectiveRun&) = default;
 };
 
-/// For one microbatch in one phase.
+/// The work for one microbatch in one phase.
 struct PhaseWork {
   std::vector<WorkCount> works;
   std::vector<std::uint32_t> kernels;   // by work: index into Workload::kernels
   std::vector<CollectiveRun> blocking;  // computation waits for them
-  std::vector<CollectiveRun> beside;    // run beside the phase's computation (ring of keys and
-                                        // values)
-  std::vector<CollectiveRun> lead;      // weights of the first layer: computation waits for them
-  std::vector<CollectiveRun> gather;    // weights of the other layers: gathered beside it
+  // Collectives that overlap with the phase's computation (the ring of keys and values).
+  std::vector<CollectiveRun> beside;
+  std::vector<CollectiveRun> lead;    // weights of the first layer: computation waits for them
+  std::vector<CollectiveRun> gather;  // weights of the other layers, gathered during computation
   bool empty() const {
     return works.empty() && blocking.empty() && beside.empty() && lead.empty() && gather.empty();
   }
 };
 
-/// Collectives of one step: of gradients, or of weights after the update. Those of the layer that
-/// is ready last (or needed first) are `last`; the others can run beside backward (forward) when
-/// `overlapped`.
+/// The collectives of one step: of gradients, or of weights after the update. `last` are those of
+/// the layer that is ready last (or needed first); the others can overlap with backward (or
+/// forward) if `overlapped`.
 struct StepCollectives {
   std::vector<CollectiveRun> others, last;
   bool overlapped = false;
 };
 
-/// Bytes of one microbatch.
+/// The bytes of one microbatch.
 struct PhaseBytes {
-  Bytes until_input{};    // kept from forward until backward (of the input, under a split backward)
-  Bytes stage_tensors{};  // of until_input: what the framework keeps of the stage's own
-  Bytes until_weight{};   // of them, what the weight pass still needs; not part of until_input
-  Bytes recomputed{};     // rebuilt during backward, one layer at a time
-  Bytes whole_recomputed{};     // the same where both parts of a split backward are one action
-  Bytes recomputed_by_input{};  // under a split backward: most that is rebuilt and alive during the
-                                // input pass, which leaves recomputed_for_weight
-  Bytes recomputed_for_weight{};  // rebuilt and, under a split backward, alive until the weight
-                                  // pass; of all layers
-  Bytes forward_workspace{}, backward_workspace{};  // most that transients hold at once
-  // The same where backward is split: both parts in one action, each in its own, without the
-  // gradients that weight passes read. Those are there from input pass to weight pass, and as they
-  // come before all that is kept has gone, what is held rises above where the action began.
+  // Kept from forward until backward (of the input, if backward is split).
+  Bytes until_input{};
+  Bytes stage_tensors{};  // part of until_input: the stage's own tensors that the framework keeps
+  // What the weight pass still needs after the input pass; not part of until_input.
+  Bytes until_weight{};
+  Bytes recomputed{};        // rebuilt during backward, one layer at a time
+  Bytes whole_recomputed{};  // the same if both parts of a split backward are one action
+  // Under a split backward: the most that is rebuilt and alive during the input pass, which leaves
+  // recomputed_for_weight.
+  Bytes recomputed_by_input{};
+  // Rebuilt and, under a split backward, alive until the weight pass; of all layers.
+  Bytes recomputed_for_weight{};
+  Bytes forward_workspace{}, backward_workspace{};  // the most that transients hold at once
+  // The same if backward is split: both parts in one action, or each in its own. Gradients that
+  // weight passes read are not included. They exist from the input pass to the weight pass and
+  // appear before all kept tensors are released, so memory rises above its level at the start of
+  // the action.
   Bytes whole_workspace{}, input_workspace{}, weight_workspace{};
   Bytes carried{}, whole_rise{}, input_rise{};
-  bool takes_late = false;  // the layer that takes the output's gradient has a weight pass only
-  Bytes gathered{};         // weights in full of a layer (ZeRO 3), and of the next where prefetched
-  Bytes unreduced{};  // gradients in full of a layer (ZeRO 2 and 3), and of the one before where
-                      // they are scattered beside
-  Bytes backward_communication{};         // both, at the layer where their sum is largest
-  Bytes send_forward{}, send_backward{};  // to the next stage, to the one before
+  // Whether the layer that takes the output's gradient has only a weight pass.
+  bool takes_late = false;
+  // The full weights of a layer (ZeRO 3), and of the next if it is prefetched.
+  Bytes gathered{};
+  // The full gradients of a layer (ZeRO 2 and 3), and of the previous one if scatters overlap.
+  Bytes unreduced{};
+  Bytes backward_communication{};         // the sum of both at the layer where it is largest
+  Bytes send_forward{}, send_backward{};  // bytes sent to the next stage and to the previous one
 };
 
 /// Persistent bytes by block, in order: weights, gradients, optimizer state.
@@ -81,11 +87,11 @@ inline constexpr std::size_t kGroups = static_cast<std::size_t>(Group::Copies) +
 inline constexpr std::size_t kPhases = 4;  // Forward, Backward (both parts), BackwardInput,
                                            // BackwardWeight
 
-/// What one step sends to the host and back where it keeps the optimizer: of the first layer with
-/// parameters in order of data flow, of the last, of all. All zero where it does not.
+/// The bytes that one step exchanges with the host if it keeps the optimizer: of the first layer
+/// with parameters in order of data flow, of the last, and of all. All are zero if it does not.
 struct HostWork {
   HostShare first, last, all;
-  bool overlapped = false;  // gradients leave beside the backward that makes them
+  bool overlapped = false;  // gradients leave while backward makes them
 };
 
 struct StageWork {

@@ -99,7 +99,8 @@ void Transfers::add_streams(DeviceId device) {
       for (Link& link : links_) {
         if (!is_end(link, sends)) continue;
         std::string name = (sends ? "send " : "receive ") + direction;
-        // The plain pipeline has one link each way; where there are more, they say which.
+        // A plain pipeline has one link in each direction; if there are more, their names
+        // distinguish them.
         if (ends > 1)
           name +=
               (sends ? " to d" : " from d") + std::to_string((sends ? link.to : link.from).value);

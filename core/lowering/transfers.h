@@ -1,6 +1,6 @@
-// Transfers carry activations and gradients between stages on different devices. What one lane
-// sends to one device in one direction is a link of its own, whose two ends work in the order in
-// which the lane makes the messages: whatever an order does, no two links can wait for each other.
+// Transfers carry activations and gradients between stages on different devices. Everything that
+// one lane sends to one device in one direction uses one link, whose two ends process messages in
+// the order in which the lane makes them. Therefore no two links can deadlock, whatever the order.
 #pragma once
 
 #include <vector>
@@ -16,15 +16,15 @@ class Transfers {
   Transfers(const Workload&, const StageCopies&, const Boundaries&, const Order&, Draft&,
             std::int32_t microbatches);
 
-  /// The streams of the links that begin or end at the device.
+  /// Adds the streams of the links that begin or end at the device.
   void add_streams(DeviceId);
-  /// All messages of one walk through the order, microbatches counted from `first` on.
+  /// Posts all messages of one pass through the order, with microbatches counted from `first`.
   void post(std::int32_t first);
 
-  /// What a forward (or backward) of that stage and microbatch waits for; invalid where its input
-  /// is on its own device.
+  /// The receive for which a forward (or backward) of that stage and microbatch waits; invalid if
+  /// its input is on its own device.
   Ref received(Phase, StageId, std::int32_t microbatch) const;
-  /// The message that it makes may leave after these; invalid where there is none.
+  /// The send of the action's message, which may leave after these; invalid if there is no message.
   Ref send_after(Phase, StageId, std::int32_t microbatch, const Refs& done);
 
  private:
@@ -40,7 +40,8 @@ class Transfers {
 
   void find_links();
   void make_tasks(const Boundaries&);
-  /// Index into links_ of what the action sends; kNowhere when nothing leaves its device.
+  /// Index into links_ of the link on which the action sends; kNowhere if nothing leaves its
+  /// device.
   std::size_t& link_of(std::uint32_t lane, const Action& a) {
     return link_of_[(lane * stages_ + a.stage.value) * 2 + (a.phase == Phase::Forward ? 0 : 1)];
   }

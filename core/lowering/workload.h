@@ -23,8 +23,8 @@ enum class Grain : std::uint8_t { Order, Op };
 struct Workload {
   Scenario scenario;  // plan complete
   Layout layout;
-  std::vector<Body> bodies;                 // one a kind of layer and policy of recomputation
-  Placement placement = Placement::Cyclic;  // the schedule's
+  std::vector<Body> bodies;                 // one per kind of layer and recomputation policy
+  Placement placement = Placement::Cyclic;  // that of the schedule
   std::vector<Stage> table;                 // as stages(): layers of each virtual stage
   struct Run {
     int body = 0;  // index into bodies
@@ -32,31 +32,31 @@ struct Workload {
     int first_layer = 0;  // of the model, counted over all blocks
   };
   std::vector<std::vector<Run>> runs;        // per virtual stage, in order of data flow
-  std::vector<StageWork> kinds;              // stages of equal layers are of one kind
+  std::vector<StageWork> kinds;              // stages with equal layers are of one kind
   std::vector<std::uint32_t> kind_of;        // by virtual stage: index into kinds
-  std::vector<Work> kernels;                 // every work of every kind of stage, each once
+  std::vector<Work> kernels;                 // all works of all kinds of stages, without duplicates
   std::int64_t shard = 1;                    // hybrid shard group
   std::array<GroupShape, kGroups> groups{};  // by Group
-  std::size_t pipeline_level = 0;            // that messages between stages cross
+  std::size_t pipeline_level = 0;            // level of links that messages between stages cross
   Bytes largest_message{};                   // between any two stages
-  std::optional<Order> edited;               // the plan's own order; nothing: its schedule's
+  std::optional<Order> edited;               // the plan's own order; empty: its schedule's
 };
 
-/// The shape in which the schedule lays out the plan: `steps` steps or, where that is 0, one, and
-/// of an asynchronous schedule as many as it takes to settle and one more; results speak of the one
-/// in the middle (step_window()).
+/// The shape in which the schedule lays out the plan. With `steps` = 0 it has one step or, for an
+/// asynchronous plan, as many as it needs to settle plus one; results refer to the middle step
+/// (step_window()).
 ScheduleShape schedule_shape(const Workload&, const PhaseTimes& = {}, int steps = 0);
-/// The same of a complete plan.
+/// The same for a complete plan.
 ScheduleShape schedule_shape(const Plan&, const PhaseTimes& = {}, int steps = 0);
 
-/// How an order runs its backwards: whole, in two parts, or some one way and some the other.
+/// How an order runs its backwards: whole, in two parts, or some each way.
 struct BackwardKinds {
   bool whole = false, split = false;
 };
 BackwardKinds backward_kinds(const Order&);
-/// Whether its order has input and weight gradients as actions of their own.
+/// Whether input and weight gradients are separate actions in its order.
 bool splits_backward(const Workload&);
-/// The plan's own order, else that of its schedule, as lower() follows it.
+/// The plan's own order, or else its schedule's, as lower() follows it.
 Order order(const Workload&, const ScheduleShape&);
 
 }  // namespace trainyard

@@ -19,7 +19,8 @@ ActionIndex::ActionIndex(const Order& order) {
 
 std::size_t ActionIndex::line_of(std::uint32_t index) const {
   std::size_t line = 0;
-  while (index - lines_[line].first >= lines_[line].count) ++line;  // wraps round below first
+  while (index - lines_[line].first >= lines_[line].count)
+    ++line;  // unsigned difference wraps below first
   return line;
 }
 

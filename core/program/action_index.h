@@ -1,5 +1,5 @@
-// The actions of an order in one row, lane after lane: found by what they are, and what each needs
-// the data of. What an order is checked and edited with.
+// An ActionIndex holds the actions of an order in one sequence, lane after lane; it finds actions
+// by key and the actions whose data each one needs. Orders are checked and edited with it.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace trainyard {
 
-/// What makes an action unique: a wave or a weight version is how it is done, not what is done.
+/// The key that makes an action unique; its wave and weight version are not part of it.
 struct ActionKey {
   Phase phase = Phase::Forward;
   std::uint32_t stage = 0;
@@ -35,15 +35,15 @@ class ActionIndex {
   const std::vector<Entry>& entries() const { return entries_; }  // sorted
   std::size_t line_of(std::uint32_t index) const;
 
-  /// The (first) action with that key; kNothing when there is none.
+  /// The (first) action with that key; kNothing if there is none.
   std::uint32_t find(Phase, std::uint32_t stage, std::int32_t microbatch) const;
   bool has(Phase phase, std::uint32_t stage, std::int32_t microbatch) const {
     return find(phase, stage, microbatch) != kNothing;
   }
-  /// The backward of a stage that hands the gradient on: the whole one or the input's.
+  /// The backward of a stage that passes the gradient on: the whole one, or that of the input.
   std::uint32_t find_backward(std::uint32_t stage, std::int32_t microbatch) const;
-  /// Actions whose data another one needs, of a pipeline of that many stages; kNothing where there
-  /// are fewer than two.
+  /// The actions whose data this one needs, in a pipeline of `stages` stages; unused entries are
+  /// kNothing.
   std::array<std::uint32_t, 2> needs(const Action&, int stages) const;
 
  private:

@@ -1,5 +1,5 @@
-// Finds out whether lines of work, each done in order, can all be finished, and if not, who waits
-// for whom in a circle. Orders and programs are checked with the same walk.
+// Finds out whether lines of work, each done in order, can all be finished and, if not, which items
+// wait for each other in a circle. Orders and programs are checked with the same algorithm.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// Half-open [first, first + count) of the items.
+/// The items [first, first + count).
 struct Line {
   std::uint32_t first = 0, count = 0;
 };
@@ -23,18 +23,19 @@ struct Wait {
 
 inline constexpr std::uint32_t kNothing = 0xFFFFFFFFu;
 
-/// What a walk knows of an item: nothing before its turn; a peer of another item has arrived before
-/// both are done.
+/// The state of an item during the walk: waiting before its turn; arrived if it has a peer and
+/// waits for it; done.
 enum class Progress : std::uint8_t { Waiting, Arrived, Done };
 
-/// Works through all lines; the lines cover each of `items` once. blocker(i, progress) is the first
-/// item that i still waits for, kNothing when there is none. Empty when everything gets done, else
-/// one circle. Linear in items and in what they wait for.
+/// Works through all lines, which must cover each of `items` once. blocker(i, progress) is the
+/// first item for which i still waits, or kNothing. Returns nothing if everything gets done, else
+/// one circle. Takes time linear in the items and their dependencies.
 template <class Blocker>
 std::vector<Wait> find_circle(std::span<const Line> lines, std::size_t items, Blocker blocker) {
   std::vector<Progress> progress(items, Progress::Waiting);
-  std::vector<std::uint32_t> waiters(items, kNothing);             // of an item: the first line
-  std::vector<std::uint32_t> next_waiter(lines.size(), kNothing);  // of a line: the next one
+  std::vector<std::uint32_t> waiters(items, kNothing);  // by item: the first line that waits for it
+  std::vector<std::uint32_t> next_waiter(lines.size(), kNothing);  // by line: next line with the
+                                                                   // same item
   std::vector<std::uint32_t> head(lines.size()), awaited(lines.size(), kNothing), ready;
   for (std::uint32_t l = 0; l < lines.size(); ++l) head[l] = lines[l].first, ready.push_back(l);
   while (!ready.empty()) {
@@ -55,10 +56,11 @@ std::vector<Wait> find_circle(std::span<const Line> lines, std::size_t items, Bl
   }
   const auto line_of = [&](std::uint32_t item) {
     std::uint32_t line = 0;
-    while (item - lines[line].first >= lines[line].count) ++line;  // wraps round below first
+    while (item - lines[line].first >= lines[line].count)
+      ++line;  // unsigned difference wraps below first
     return line;
   };
-  // Whoever is stuck waits for a line that is stuck: following them must come round.
+  // A stuck line waits for another stuck line, so following them must lead back.
   std::uint32_t line = 0;
   while (line < lines.size() && awaited[line] == kNothing) ++line;
   if (line == lines.size()) return {};
@@ -71,11 +73,11 @@ std::vector<Wait> find_circle(std::span<const Line> lines, std::size_t items, Bl
   return circle;
 }
 
-/// "A waits for B, which comes after C, which waits for A": a circle in words; name(i) is an item
-/// in words.
+/// Describes a circle: "A waits for B, which comes after C, which waits for A"; name(i) is the text
+/// of an item.
 template <class Name>
 std::string describe(const std::vector<Wait>& circle, Name name) {
-  constexpr std::size_t kMost = 12;  // longer ones are cut in the middle of a pattern that repeats
+  constexpr std::size_t kMost = 12;  // longer ones are cut, in the middle of a repeating pattern
   std::string text;
   for (std::size_t i = 0; i < circle.size() && i < kMost; ++i) {
     const Wait& here = circle[i];

@@ -1,6 +1,6 @@
-// One walk over the compute streams notes, by copy of a stage, which version each microbatch read,
-// which update took its gradient in, and what was needed until when. Time is counted in updates: at
-// clock c a stage's newest version is c.
+// One walk over the compute streams records, for each copy of a stage, which version each
+// microbatch read, which update applied its gradient, and until when each version was needed. Time
+// is counted in updates: at clock c a stage's newest version is c.
 #include "core/program/facts.h"
 
 #include <algorithm>
@@ -17,21 +17,21 @@ struct StagePass {
   std::int16_t wave = 0;
   std::uint32_t stream = 0;
   int forward = kUnknown, backward = kUnknown;  // version read; of the oldest backward part
-  int taken = kUnknown;              // version that the update writes which takes its gradient in
+  int taken = kUnknown;              // version written by the update that applies its gradient
   std::uint32_t begin = 0, end = 0;  // its first and its last instruction
   std::uint32_t end_stream = 0;
 };
 
 struct Read {
   std::int16_t wave = 0;
-  int version = 0, clock = 0;  // clock: the newest version that may be there by then
-  bool late = false;           // of a microbatch of the program's last step
+  int version = 0, clock = 0;  // clock: the newest version that may exist by then
+  bool late = false;           // whether it belongs to the last step of the program
 };
 
 struct WrittenWork {
   std::int16_t wave = 0;
   std::uint32_t stream = 0, at = 0;  // at: its first instruction
-  std::int32_t index = 0;            // Instruction::microbatch: of step or update
+  std::int32_t index = 0;            // Instruction::microbatch, which is a step or an update
   int version = 0;
 };
 
@@ -40,7 +40,7 @@ struct Copy {
   std::vector<StagePass> passes;     // by stream, then begin
   std::vector<WrittenWork> updates;  // by stream, then place in it
   std::int64_t sent = 0;
-  bool by_place = false;       // no version is ever written: every update makes the next one
+  bool by_place = false;       // if no version is written, every update makes the next one
   bool private_waves = false;  // each wave holds its own weights
 };
 
@@ -97,7 +97,8 @@ class FactReader {
   std::size_t copy_of(StageId stage, DeviceId device, std::int16_t wave) const {
     std::size_t copy = 0;
     if (copies_of_ == 2) {
-      // In the middle of an odd number of devices both copies share one, and the wave tells.
+      // With an odd number of devices both copies share the middle one, and the wave distinguishes
+      // them.
       const auto home = [&](int c) {
         return trainyard::device_of(stage, p_.devices, p_.stages, p_.placement, c);
       };
@@ -136,7 +137,7 @@ class FactReader {
     if (version == kUnknown || in.weights < version) version = in.weights;
   }
 
-  // A pass is opened by its forward and found again by its backward: places by microbatch.
+  // A pass is added at its forward and found again at its backward, by microbatch.
   std::size_t find_or_add(Copy& copy, std::uint32_t s, std::uint32_t i, const Instruction& in) {
     if (index_.empty()) index_.resize(copies_.size());
     std::vector<std::uint32_t>& index = index_[static_cast<std::size_t>(&copy - copies_.data())];
@@ -165,7 +166,8 @@ class FactReader {
   }
   bool late(const StagePass& pass) const { return step_of(pass) + 1 >= p_.steps; }
 
-  /// Updates of a copy in one stream: half-open, indices of copy.updates, which lie by stream.
+  /// The updates of a copy in one stream: a half-open range of indices into copy.updates, which are
+  /// ordered by stream.
   static std::pair<std::size_t, std::size_t> of_stream(const Copy& copy, std::uint32_t s) {
     const auto begin = copy.updates.begin(), end = copy.updates.end();
     const auto first = std::lower_bound(
@@ -177,7 +179,7 @@ class FactReader {
     return {static_cast<std::size_t>(first - begin), static_cast<std::size_t>(last - begin)};
   }
 
-  /// The first update of the range that comes after an instruction; `last` when there is none.
+  /// The first update of the range after an instruction; `last` if there is none.
   static std::size_t next_update(const Copy& copy, std::pair<std::size_t, std::size_t> range,
                                  std::uint32_t instruction) {
     const auto begin = copy.updates.begin();
@@ -188,7 +190,8 @@ class FactReader {
     return static_cast<std::size_t>(at - begin);
   }
 
-  // Which update takes each gradient in, and, where no version is written, which one was read.
+  // Determines which update applies each gradient and, if no versions are written, which version
+  // was read.
   void settle(Copy& copy) {
     copy.by_place =
         !copy.updates.empty() && std::all_of(copy.updates.begin(), copy.updates.end(),
@@ -206,7 +209,7 @@ class FactReader {
     for (StagePass& pass : copy.passes) {
       const auto range = of_stream(copy, pass.end_stream);
       if (range.first == range.second) {
-        // Its lane leaves updating to another one, at the end of each step.
+        // Its lane leaves updates to another lane, at the end of each step.
         for (const WrittenWork& w : copy.updates)
           if (w.index == step_of(pass)) pass.taken = w.version;
         if (copy.by_place) pass.forward = pass.backward = step_of(pass);
@@ -250,7 +253,7 @@ class FactReader {
       const auto range = of_stream(copy, pass.end_stream);
       const auto read = [&](int version, std::uint32_t at) {
         if (version == kUnknown) return;
-        // Another lane's updates may come in between, but none that follows this lane's next one.
+        // Updates of other lanes may come in between, but none that follows this lane's next one.
         const std::size_t next = next_update(copy, range, at);
         const int clock = next < range.second      ? copy.updates[next].version - 1
                           : pass.taken != kUnknown ? pass.taken - 1
@@ -272,7 +275,7 @@ class FactReader {
     return sum;
   }
 
-  /// Version v is needed from clock v until its last reader's, and while it is the newest.
+  /// Version v is needed from clock v until its last reader's clock, and while it is the newest.
   int versions(const std::vector<Read>& reads) const {
     int top = 0, from = std::numeric_limits<int>::max();
     for (const Read& r : reads) {
@@ -298,7 +301,7 @@ class FactReader {
     return most;
   }
 
-  /// The last version that is written for a pass: by its wave where waves hold their own.
+  /// The last version written for a pass; only by its wave if waves hold their own weights.
   static int newest(const Copy& copy, const StagePass& pass) {
     int version = 0;
     for (const WrittenWork& w : copy.updates)
@@ -306,7 +309,8 @@ class FactReader {
     return std::max({version, pass.forward, pass.backward});
   }
 
-  // Lanes of one device are not ordered among each other: their most may coincide.
+  // Lanes of one device are not ordered with respect to each other, so their maxima may coincide
+  // and are added.
   int live(const Copy& copy) const {
     int sum = 0;
     for (std::size_t first = 0, last = 0; first < copy.passes.size(); first = last) {

@@ -10,7 +10,7 @@ std::vector<bool> offloaded(const Lane& lane) {
   std::vector<bool> moves(lane.actions.size(), false);
   struct Kept {
     std::size_t at;
-    int forwards;  // of the lane, this one included
+    int forwards;  // of the lane so far, including this one
   };
   std::map<std::pair<std::uint32_t, std::int32_t>, Kept> kept;
   int forwards = 0;

@@ -1,5 +1,5 @@
-// Which microbatches' activations leave a device that offloads them: read off the order, so that
-// lowering, the closed form and the ledger of host memory agree.
+// Says which microbatches' activations leave a device that offloads them. This is derived from the
+// order, so that lowering, the closed form and host memory agree.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace trainyard {
 
-/// Copies one way that a device has room for beside what it works on: a forward waits for the copy
-/// down of so many forwards before it.
+/// The number of copies in one direction for which a device reserves memory besides its work: a
+/// forward waits for the copy down of the forward that many before it.
 inline constexpr std::size_t kHostBuffers = 2;
-/// Forwards of the lane between a microbatch's forward and its backward, at least: what comes back
-/// sooner stays.
+/// The least number of forwards of the lane between a microbatch's forward and its backward;
+/// activations that would come back sooner stay.
 inline constexpr int kLeastBetween = 3;
 
-/// By action of the lane: forwards whose activations go, backwards whose activations come.
+/// By action of the lane: forwards whose activations leave, and backwards whose activations return.
 std::vector<bool> offloaded(const Lane&);
-/// Microbatches of each stage that wait with the host at once, at most; by stage.
+/// By stage: the most microbatches that wait on the host at once.
 std::vector<int> most_offloaded(const Lane&, std::size_t stages);
 
 }  // namespace trainyard

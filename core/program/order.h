@@ -1,5 +1,5 @@
-// An Order says who works on which microbatch after which: lanes of actions, and what must precede
-// what beyond that. It never says when; waiting is what a run finds out.
+// An Order says which device works on which microbatch and in which sequence: lanes of actions, and
+// further precedences between them. It contains no times; waiting times result from a run.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,28 @@
 
 namespace trainyard {
 
-/// F, B, I, W, U in text. Backward is input and weight gradient as one action.
+/// Written F, B, I, W, U in text. Backward is the input and weight gradient as one action.
 enum class Phase : std::uint8_t { Forward, Backward, BackwardInput, BackwardWeight, Update };
 char letter(Phase);
 
 struct Action {
   Phase phase = Phase::Forward;
   StageId stage;
-  std::int32_t microbatch = 0;  // counts on through replicas and steps, so that an action is
-                                // unique; Update: the step
-  std::int16_t wave = 0;     // which of several flows through the pipeline: tick-tock's waves, the
-                             // copy of its stage that it uses under a bidirectional placement
-  std::int16_t weights = 0;  // the weight version it reads (or, an update, writes); version 0 is
-                             // there at the start
+  // Counted across replicas and steps, so that an action is unique; for an Update, the step.
+  std::int32_t microbatch = 0;
+  // The index among several flows through the pipeline: a wave of tick-tock, or the copy of the
+  // stage that it uses under a bidirectional placement.
+  std::int16_t wave = 0;
+  // The weight version that it reads (or, for an update, writes); version 0 exists at the start.
+  std::int16_t weights = 0;
   friend auto operator<=>(const Action&, const Action&) = default;
 };
 
 struct Lane {
   DeviceId device;
   std::string name;               // "compute", "wave 1"
-  Duration delay{};               // how long after the run's start it may begin
-  std::vector<Action> actions{};  // worked through in order
+  Duration delay{};               // earliest start after the run's start
+  std::vector<Action> actions{};  // executed in order
   friend bool operator==(const Lane&, const Lane&) = default;
 };
 
@@ -49,40 +50,41 @@ struct Order {
   friend bool operator==(const Order&, const Order&) = default;
 };
 
-/// Times of one microbatch on one stage, for schedules that depend on them.
+/// The times of one microbatch on one stage, for schedules that depend on them.
 struct PhaseTimes {
   Duration forward{1}, backward_input{1}, backward_weight{1}, transfer{0};
   Duration cycle() const { return forward + backward_input + backward_weight; }
 };
 
-/// What a schedule is asked for: microbatches of one replica and step. An order without updates is
-/// one step, whatever `steps` says; one with updates counts microbatches on through all steps.
+/// The request to a schedule: microbatches of one replica and step. An order without updates is one
+/// step whatever `steps` says; one with updates counts microbatches across all steps.
 struct ScheduleShape {
   int devices = 1, stages = 1, microbatches = 1, steps = 1;
   PhaseTimes times{};
   Placement placement = Placement::Cyclic;
 };
 
-/// Whether it writes weights itself, so that steps flow into each other. Any other order is
-/// synchronous: lowering updates all weights after it, and repeats it for the next step.
+/// Whether the order contains updates, so that steps overlap. Any other order is synchronous:
+/// lowering updates all weights after it and repeats it for the next step.
 bool has_updates(const Order&);
-/// Steps that it covers, at least 1, where each has so many microbatches.
+/// The number of steps that it covers, at least 1, with `microbatches` in each.
 int steps_of(const Order&, int microbatches);
 
-/// "3F12", with "/1" for wave 1 and "@4" for weight version 4 where they are not 0.
+/// Text such as "3F12", followed by "/1" for wave 1 and "@4" for weight version 4 if they are not
+/// 0.
 std::string to_text(const Action&);
-/// One lane a line: "d0/compute  0F0 0F1 0B0", " +1500ns" after the name for a delay; then the
-/// precedences, one a line: "0F0 < 1F0". A lane's name is UTF-8
-/// without control characters, two spaces in a row or one at its end.
+/// One lane per line: "d0/compute  0F0 0F1 0B0", with " +1500ns" after the name for a delay; then
+/// one precedence per line: "0F0 < 1F0". A lane's name is UTF-8 without control characters, two
+/// consecutive spaces or a space at its end.
 std::string to_text(const Order&);
-/// The exact reverse; blank lines count for nothing. Throws Error{InvalidInput} with line, column,
+/// The exact inverse; blank lines are ignored. Throws Error{InvalidInput} with line, column,
 /// expected and found.
 Order parse_order(std::string_view, const Place& = {"order"});
 
-/// Everything wrong with it as data: an action twice, a backward without or before its forward, a
+/// All errors of the order as data: a duplicate action, a backward without or before its forward, a
 /// split backward beside a whole one, a missing microbatch, an unknown stage, a weight version that
-/// is read before it is written or written out of turn, a gradient that no update applies, lanes
-/// and data dependencies that wait for each other.
+/// is read before it is written or written out of sequence, a gradient that no update applies, and
+/// lanes and data dependencies that wait for each other.
 Diagnostics check(const Order&, const ScheduleShape&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// What is wrong with an order as data, whatever it is of.
+// Checks an order as data, independently of the plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Checker {
     found_.push_back(std::move(wrong));
   }
 
-  /// "order d0/compute:17", counting from 1.
+  /// The place of an action, such as "order d0/compute:17", counting from 1.
   std::string place(std::uint32_t index) const {
     const std::size_t line = index_.line_of(index);
     const Lane& lane = order_.lanes[line];
@@ -66,7 +66,8 @@ class Checker {
     }
   }
 
-  // One action with each key; backward as a whole or in two parts, never before its forward.
+  // Checks that each key has one action, and that the backward is whole or in two parts and never
+  // before its forward.
   void check_pairs() {
     for (std::size_t i = 1; i < entries_.size(); ++i)
       if (entries_[i].key == entries_[i - 1].key)
@@ -89,7 +90,7 @@ class Checker {
     }
   }
 
-  // Each microbatch goes forward and backward through each stage.
+  // Checks that each microbatch goes forward and backward through each stage.
   void check_missing() {
     for (int s = 0; s < shape_.stages && found_.size() < kMostProblems; ++s) {
       const auto stage = static_cast<std::uint32_t>(s);
@@ -137,7 +138,7 @@ class Checker {
   }
 
   void check_waits(const VersionCheck& versions) {
-    using Edge = std::pair<std::uint32_t, std::uint32_t>;  // after, before
+    using Edge = std::pair<std::uint32_t, std::uint32_t>;  // pairs of after, before
     std::vector<Edge> edges;
     for (std::uint32_t i = 0; i < actions_.size(); ++i)
       for (std::uint32_t before : index_.needs(actions_[i], shape_.stages))
@@ -149,7 +150,7 @@ class Checker {
       edges.push_back({index(p.after), index(p.before)});
     for (const Edge& e : versions.waits()) edges.push_back(e);
     std::sort(edges.begin(), edges.end());
-    std::vector<std::uint32_t> first(actions_.size() + 1, 0);  // of an action: its edges
+    std::vector<std::uint32_t> first(actions_.size() + 1, 0);  // by action: its first edge
     for (const Edge& e : edges) ++first[e.first + 1];
     for (std::size_t i = 0; i < actions_.size(); ++i) first[i + 1] += first[i];
     const auto circle = find_circle(lines_, actions_.size(), [&](std::uint32_t i, const auto& at) {
@@ -168,7 +169,7 @@ class Checker {
   const std::vector<Action>& actions_ = index_.actions();
   const std::vector<Line>& lines_ = index_.lines();
   const std::vector<ActionIndex::Entry>& entries_ = index_.entries();
-  std::int64_t expected_ = 0;  // microbatches of the whole run
+  std::int64_t expected_ = 0;  // number of microbatches in the whole run
   Diagnostics found_;
 };
 

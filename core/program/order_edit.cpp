@@ -11,14 +11,14 @@
 namespace trainyard {
 namespace {
 
-// One link of a circle: it stands behind the other in their lane, or needs what the other makes.
+// One link of a circle: an action is behind another in its lane, or needs the other's result.
 struct Link {
   std::uint32_t to = 0;
   bool by_lane = false;
 };
 
-// Looks for the circle through one action that breaks the fewest dependencies: steps back along a
-// lane cost nothing, so that the nearest thing that an action truly needs is named.
+// Finds the circle through one action that breaks the fewest dependencies. Steps back along a lane
+// cost nothing, so that the nearest real dependency of an action is named.
 class CircleSearch {
  public:
   CircleSearch(const Order& order, const ActionIndex& index, int stages)
@@ -30,8 +30,8 @@ class CircleSearch {
       if (line.count > 0) heads_.push_back(line.first);
   }
 
-  /// From the action round to it again; links of one lane in a row are one. Empty when there is
-  /// none.
+  /// The circle from the action back to itself; consecutive links of one lane are merged. Empty if
+  /// there is none.
   std::vector<Link> through(std::uint32_t action) {
     come_from_.assign(index_.actions().size(), {kNothing, false});
     cost_.assign(index_.actions().size(), kNothing);
@@ -88,14 +88,14 @@ class CircleSearch {
 
   const ActionIndex& index_;
   int stages_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> awaited_;  // by precedences: after, before
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> awaited_;  // (after, before), by precedences
   std::vector<std::uint32_t> heads_;                              // of lanes, sorted
   std::vector<Link> come_from_;
   std::vector<std::uint32_t> cost_;
 };
 
-// What the edit would turn round: `early` would run before `late`, though it needs it by the links
-// between them.
+// Describes the dependency that the edit would reverse: `early` would run before `late`, although
+// it needs `late` by the links between them.
 std::string broken(const ActionIndex& index, const Order& order, std::uint32_t early,
                    const std::vector<Link>& links) {
   constexpr std::size_t kMostLinks = 12;  // a longer chain is cut in its middle
@@ -117,7 +117,7 @@ std::string broken(const ActionIndex& index, const Order& order, std::uint32_t e
   return text;
 }
 
-// The circle that an edited action closes, as the one dependency that it breaks.
+// Describes the circle that an edited action closes as the one dependency that it breaks.
 std::string broken_by(const ActionIndex& index, const Order& order, std::uint32_t action,
                       std::vector<Link> circle) {
   if (circle.front().by_lane) {  // moved behind what needs it
@@ -129,7 +129,7 @@ std::string broken_by(const ActionIndex& index, const Order& order, std::uint32_
   return broken(index, order, action, circle);
 }
 
-// Refuses an order in which one of these actions waits for itself.
+// Throws if one of these actions waits for itself in the order.
 void expect_held(const Order& order, const ScheduleShape& shape, const std::vector<Slot>& edited) {
   const ActionIndex index(order);
   CircleSearch search(order, index, shape.stages);

@@ -1,4 +1,4 @@
-// The text form of an order, both ways.
+// Writes and parses the text form of an order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kLetters = "FBIWU";  // by number of Phase
+constexpr std::string_view kLetters = "FBIWU";  // indexed by Phase
 
 void write(std::string& out, const Action& a) {
   fmt::format_to(std::back_inserter(out), "{}{}{}", a.stage.value, letter(a.phase), a.microbatch);
@@ -19,7 +19,7 @@ void write(std::string& out, const Action& a) {
   if (a.weights != 0) fmt::format_to(std::back_inserter(out), "@{}", a.weights);
 }
 
-/// " +1500ns" at the end of a lane's title: where it starts, npos when there is none.
+/// The start of a delay such as " +1500ns" at the end of a lane's title; npos if there is none.
 std::size_t delay_in(std::string_view title, std::int64_t& delay) {
   constexpr std::string_view kUnit = "ns";
   const std::size_t at = title.rfind(" +");
@@ -32,8 +32,8 @@ std::size_t delay_in(std::string_view title, std::int64_t& delay) {
 
 void write(std::string& out, const Lane& lane) {
   fmt::format_to(std::back_inserter(out), "d{}/{}", lane.device.value, lane.name);
-  // A name that looks as if it ended with a delay gets one, so that reading it back does not take
-  // it for one.
+  // If a name seems to end with a delay, an explicit delay is written, so that reading it back does
+  // not misinterpret the name.
   std::int64_t taken = 0;
   const bool misleading = delay_in("/" + lane.name, taken) != std::string_view::npos;
   if (lane.delay.count() != 0 || misleading)
@@ -45,7 +45,7 @@ void write(std::string& out, const Lane& lane) {
   out += '\n';
 }
 
-/// Reads one line from the left and knows the column it is at.
+/// Reads one line from left to right and tracks the column.
 class OrderLineReader {
  public:
   OrderLineReader(std::string_view text, std::size_t line, const Place& place)

@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-/// "F12", "B3/1": the action without its stage.
+/// The action without its stage, such as "F12" or "B3/1".
 std::string phase_and_microbatch(const Task& task, const Instruction& in) {
   std::string text = fmt::format("{}{}", letter(task.phase), in.microbatch);
   if (in.wave != 0) text += fmt::format("/{}", in.wave);
@@ -13,7 +13,7 @@ std::string phase_and_microbatch(const Task& task, const Instruction& in) {
   return text;
 }
 
-// Gradients and weights of all microbatches together.
+// Whether the group's collectives handle gradients and weights of all microbatches together.
 bool is_once_a_step(Group group) {
   return group == Group::Data || group == Group::ExpertData || group == Group::Shard ||
          group == Group::Replica || group == Group::Copies;

@@ -1,4 +1,4 @@
-// The digest of a program, over the fields that its text form has too.
+// Computes the digest of a program, over the same fields as its text form.
 #include <bit>
 #include <type_traits>
 
@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-/// Digest of whole words, several times as fast as the one of bytes: programs are long.
+/// A digest over whole words, several times as fast as one over bytes, because programs are long.
 class WordDigest {
  public:
   explicit WordDigest(const Names& names) {
@@ -46,7 +46,7 @@ void add(WordDigest& d, T entry) {
   fields(d, entry);
 }
 
-/// How many, and each of them, wherever in its table the slice lies.
+/// Adds the length of a slice and its entries, independently of where the slice lies in its table.
 template <class T>
 void add(WordDigest& d, const std::vector<T>& table, std::uint32_t first, std::uint32_t count) {
   d.mix(count);

@@ -18,7 +18,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-/// The words of an enumeration, by number, from its to_string().
+/// The words of an enumeration in order of their values, from its to_string().
 template <class E>
 Words listed(E last) {
   Words words;
@@ -92,7 +92,7 @@ std::string quoted(std::string_view text) {
 
 // ------------------------------------------------------------------------------------- writing
 
-/// One "key=value" a field, "" for what has no value.
+/// Makes one "key=value" per field, or "" for a field without a value.
 class FieldWriter {
  public:
   explicit FieldWriter(const Names& names) : names_(names) {}
@@ -160,7 +160,7 @@ class Writer {
   }
 
  private:
-  // What a fresh entry has need not be said.
+  // Fields equal to those of a default entry are left out.
   template <class T>
   void line(std::string_view word, T entry) {
     static const std::vector<std::string> fresh = [] {
@@ -213,7 +213,7 @@ class ProgramLineReader {
     for (skip_spaces(); !done(); skip_spaces()) tokens_.push_back(take_token());
   }
 
-  std::string_view word() const { return word_; }  // "" on a line that says nothing
+  std::string_view word() const { return word_; }  // "" on an empty line
 
   [[noreturn]] void refuse(std::size_t column, const std::string& expected, std::string_view found,
                            std::string_view hint = {}) const {
@@ -256,7 +256,7 @@ class ProgramLineReader {
     }
   }
 
-  /// After all fields of the line's entry have been asked for.
+  /// Throws if a field is left over; call it after all fields of the entry were read.
   void finish() const {
     for (const Token& token : tokens_)
       if (!token.used) {

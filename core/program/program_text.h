@@ -26,9 +26,9 @@ namespace trainyard {
 
 /// The program must be one that verify() accepts.
 std::string to_text(const Program&);
-/// The exact reverse: the digest of what is read is that of what was written. Indentation, blank
-/// lines and what follows a "#" count for nothing. Throws Error{InvalidInput} with line, column,
-/// expected and found; whether the program makes sense is for verify() to say.
+/// The exact inverse: the program read has the digest of the one written. Indentation, blank lines
+/// and anything after a "#" are ignored. Throws Error{InvalidInput} with line, column, expected and
+/// found; verify() decides whether the program is consistent.
 Program parse_program(std::string_view, const Place& = {"program"});
 /// Reads a program that makes sense too. Throws Error{InvalidInput} with all that verify() finds
 /// wrong, each with the line of the task, buffer or instruction that it is about.

@@ -1,5 +1,4 @@
-// What verify() asks of a program, in the order in which one question makes the next one safe to
-// ask.
+// Implements verify(). The checks are in an order in which each makes the next one safe.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@ class Verifier {
     check_tables();
     check_streams();
     check_instructions();
-    if (!found_.empty()) return std::move(found_);  // indices cannot be followed
+    if (!found_.empty()) return std::move(found_);  // later checks follow indices
     check_peers();
     check_buffers();
     if (found_.empty()) check_waits();
@@ -113,7 +112,7 @@ class Verifier {
             effect.buffer.value);
   }
 
-  // Streams cover the instructions one after the other.
+  // Streams must cover the instructions one after the other.
   void check_streams() {
     std::uint64_t next = 0;
     for (const Stream& stream : p_.streams) {
@@ -189,7 +188,7 @@ class Verifier {
           describe(p_, in.peer), other.bytes.value);
   }
 
-  // By task first: a task's effects are the same for each of its instructions.
+  // Sums effects by task first, because they are the same for each of its instructions.
   void check_buffers() {
     std::vector<std::int64_t> runs(p_.tasks.size(), 0), allocated(p_.buffers.size(), 0),
         released(p_.buffers.size(), 0);
@@ -211,8 +210,8 @@ class Verifier {
     }
   }
 
-  // A send and its receive begin together; everything else waits for what comes before it in its
-  // stream and for what it names.
+  // A send and its receive begin together; every other instruction waits for the one before it in
+  // its stream and for those that it names.
   void check_waits() {
     std::vector<Line> lines;
     for (const Stream& stream : p_.streams) lines.push_back({stream.first, stream.count});

@@ -67,7 +67,8 @@ PricedChain chain_of(const Model& model, const std::vector<ChainLayer>& blocks) 
       seen += block.count;
       continue;
     }
-    // With the first or last stage where no layer is before or behind, else with the layer before.
+    // A block at the first or last end of the model joins its end stage; any other joins the layer
+    // before it.
     bool& at_an_end = seen == 0 ? chain.ahead : chain.behind;
     const bool begins = (seen == 0 || seen == layers) && !at_an_end;
     if (begins) at_an_end = true;
@@ -82,7 +83,7 @@ PricedChain chain_of(const Model& model, const std::vector<ChainLayer>& blocks) 
   return chain;
 }
 
-// A legal split to begin with, as even as the chain allows; none where it cannot fill the stages.
+// A legal initial split, as even as the chain allows; empty if the chain cannot fill the stages.
 StageSplit first_split(const Model& model, const Plan& plan) {
   const std::int64_t stages = std::int64_t{plan.mesh.pp} * plan.virtual_stages;
   if (stages < 1 || model.blocks.empty()) return {};
@@ -97,7 +98,7 @@ StageSplit first_split(const Model& model, const Plan& plan) {
   return split;
 }
 
-// What each device has for states, activations and workspace.
+// The memory that each device has for states, activations and workspace.
 std::vector<Bytes> room_for_layers(const Workload& w, const CostModel& cost) {
   const Device& device = w.scenario.cluster.device;
   std::vector<Bytes> room;
@@ -106,7 +107,8 @@ std::vector<Bytes> room_for_layers(const Workload& w, const CostModel& cost) {
   return room;
 }
 
-// Most microbatches that each stage holds at once under the plan's order, by stages behind it.
+// The most microbatches that each stage holds at once under the plan's order, by the number of
+// stages behind it.
 std::vector<int> live_microbatches(const Workload& w, const CostModel& cost) {
   const Order order = trainyard::order(w, schedule_shape(w, phase_times(w, cost)));
   std::vector<int> most(w.table.size());
@@ -127,7 +129,7 @@ std::vector<int> live_microbatches(const Workload& w, const CostModel& cost) {
 PricedChain price_chain(Workload& w, const CostModel& cost) {
   const Model& model = w.scenario.model;
   const std::vector<std::vector<Workload::Run>> runs = w.runs;
-  // One stage a block.
+  // Makes each block a stage of its own, so that its times and bytes can be read off.
   w.runs.assign(model.blocks.size(), {});
   for (std::size_t i = 0; i < w.bodies.size(); ++i) {
     std::vector<Workload::Run>& one = w.runs[static_cast<std::size_t>(w.bodies[i].block)];

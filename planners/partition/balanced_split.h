@@ -1,7 +1,8 @@
-// How many layers each (virtual) stage of a plan gets, so that its step is as short as can be and
-// fits memory: embedding and head weigh what they weigh, and layers need not divide by stages. Two
-// forms: from prices alone, for a search that has priced its layers already, and from a scenario,
-// where the closed form has the last word.
+// Chooses how many layers each (virtual) stage of a plan gets, so that the step is as short as
+// possible and fits in memory. The embedding and the head count with their own cost, and the layer
+// count need not be a multiple of the stage count. There are two forms: one works from prices
+// alone, for a search that has priced its layers already; the other works from a scenario and lets
+// the closed form decide.
 #pragma once
 
 #include "core/cost/cost_model.h"
@@ -10,30 +11,30 @@
 
 namespace trainyard {
 
-/// What the bodies of a prepared workload cost, whatever its split; memory as its allocator would
-/// reserve it. The workload is as before when it returns. Under recompute=blocks as if no layer
-/// were among the first of its stage, where there is one that is not.
+/// Prices the layers of a prepared workload independently of its split; memory is what its
+/// allocator would reserve. The workload is unchanged on return. Under recompute=blocks a layer is
+/// priced as one that is not recomputed, if the workload has such a layer.
 PricedChain price_chain(Workload&, const CostModel&);
 
-/// By prices alone: the exact optimum of PartitionObjective::Step where a device has one stage.
-/// With several, that of single stages, improved layer by layer until no one moved makes the most
-/// loaded device lighter. The stages that have fewer layers stand in front. Throws
-/// Error{InvalidInput} where there are more stages than the chain can fill.
+/// Splits by prices alone. With one stage a device the result is the exact optimum of
+/// PartitionObjective::Step. With several, it starts from the optimum for single stages and moves
+/// one layer at a time until no move lightens the most loaded device. Stages with fewer layers come
+/// first. Throws Error{InvalidInput} if there are more stages than the chain can fill.
 StageSplit balanced_split(const PricedChain&, const SplitShape&);
 
 struct BalancedSplit {
-  StageSplit split;      // explicit
-  Duration step{};       // estimated
-  Bytes missing{};       // what the fullest device lacks; 0 = it fits
+  StageSplit split;      // layers per stage, written out
+  Duration step{};       // closed-form estimate
+  Bytes missing{};       // memory the fullest device lacks; 0 = it fits
   bool even = false;     // whether there is an even split to compare with
-  Duration even_step{};  // of that
+  Duration even_step{};  // the same two figures of the even split
   Bytes even_missing{};
-  int estimated = 0;  // splits priced by the closed form
+  int estimated = 0;  // number of splits priced by the closed form
 };
-/// Starts from prices and tries what else could be shorter by the closed form. Never worse than the
-/// even split: fits where that fits (or lacks no more), and is then no longer. The scenario's own
-/// split is not read. Throws Error{InvalidInput} as prepare() does for everything else that is
-/// wrong with it, and where its layers cannot fill its stages.
+/// Starts from the split by prices and tries variations with the closed form. The result is never
+/// worse than the even split: it fits if the even split fits (or lacks no more memory), and is then
+/// no slower. The scenario's own split is ignored. Throws Error{InvalidInput} as prepare() does for
+/// any other fault of the scenario, and if its layers cannot fill its stages.
 BalancedSplit balance(const Scenario&, const CostModel&);
 inline StageSplit balanced_split(const Scenario& scenario, const CostModel& cost) {
   return balance(scenario, cost).split;

@@ -22,7 +22,7 @@ void check_kind(const ChainLayer& kind, std::size_t classes, const std::string& 
     expect_at_least(b.value, 0, place);
 }
 
-// Sums of all that is priced stay exact.
+// The limit up to which sums of all priced figures stay exact.
 constexpr double kMostCost = 1e18;
 
 void check_sums(const PartitionProblem& p) {
@@ -172,7 +172,7 @@ PartitionChain::Ticks PartitionChain::least_pace() const {
   Ticks least = (fastest_.back() + p - 1) / p;
   if (shared()) return least;
   for (std::size_t l = 0; l < layers_; ++l) least = std::max(least, fastest_[l + 1] - fastest_[l]);
-  // Whether stages filled one after the other up to a pace take the whole chain.
+  // Whether the devices, each filled with layers up to the pace in turn, take the whole chain.
   const auto enough = [&](Ticks pace) {
     auto at = fastest_.begin();
     for (std::size_t d = 0; d < devices_.size() && at + 1 != fastest_.end(); ++d)
@@ -191,7 +191,7 @@ PartitionChain::Ticks PartitionChain::least_pace() const {
 
 PartitionChain::Ticks PartitionChain::least_latency() const {
   Ticks sum = fastest_.back();
-  if (shared()) return sum;  // not every link need be crossed
+  if (shared()) return sum;  // a shared stage can skip links
   for (const std::vector<Ticks>& by_kind : message_) {
     Ticks least = kNever;
     for (const std::uint32_t kind : kind_) least = std::min(least, by_kind[kind]);
@@ -204,7 +204,7 @@ PartitionChain::Range PartitionChain::starts(std::size_t devices, Ticks limit) c
   const std::size_t before = devices_.size() - devices;
   if (before == 0) return {0, 1};
   const Ticks all = fastest_.back();
-  const auto room = [&](std::size_t count) {  // no more than all
+  const auto room = [&](std::size_t count) {  // capped at the whole chain
     return limit > all / static_cast<Ticks>(count) ? all : limit * static_cast<Ticks>(count);
   };
   const auto first =

@@ -1,5 +1,5 @@
-// A PartitionProblem in one order of its devices as sums from the front: what a stage costs is a
-// difference of two of them. What the partitioner's inner loops read.
+// A PartitionChain is a PartitionProblem, for one order of its devices, stored as prefix sums, so
+// that the cost of a stage is a difference of two sums. The partitioner's inner loops read it.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ class PartitionChain {
   using Ticks = std::int64_t;  // nanoseconds
   static constexpr Ticks kNever = std::numeric_limits<Ticks>::max() / 4;
 
-  /// Layers from where it begins to `end`, half-open.
+  /// A stage holds the layers from where it begins up to `end`, exclusive.
   struct Stage {
     std::size_t end = 0, devices = 1;
     Ticks pace = 0, latency = 0;
-    std::int64_t needed = 0, missing = 0;  // bytes, of the device with the least memory
+    std::int64_t needed = 0, missing = 0;  // bytes, on the device with the least memory
   };
 
   /// The problem must be one that check_chain() accepts.
@@ -35,36 +35,38 @@ class PartitionChain {
   std::size_t fewest_stages(std::size_t devices) const {
     return (devices + replicas_ - 1) / replicas_;
   }
-  /// The same chain, whatever memory devices have.
+  /// Returns the same chain with unlimited device memory.
   PartitionChain without_memory() const;
-  /// No bottleneck is shorter: what it would be if every device were the fastest for each layer,
-  /// and messages and memory free; of shared stages, with layers that can be cut.
+  /// A lower bound of the bottleneck: what it would be if every device ran each layer as fast as
+  /// the fastest one, and messages and memory were free. If stages may be shared, it also lets
+  /// layers be cut.
   Ticks least_pace() const;
-  /// No latency is shorter.
+  /// A lower bound of the latency.
   Ticks least_latency() const;
-  /// Half-open range of layers at which the last so many devices can begin: what is before and
-  /// behind takes no longer than the limit on each device, however it is cut.
+  /// A half-open range of layers. starts() returns the layers at which the last `devices` devices
+  /// can begin, such that the layers before and behind can take no longer than the limit on any
+  /// device, however they are cut.
   struct Range {
     std::size_t from = 0, to = 0;
   };
   Range starts(std::size_t devices, Ticks limit) const;
-  /// Every pace above the one and up to the other that some stage has, rising.
+  /// Every pace in (above, most] that some stage has, ascending.
   std::vector<Ticks> paces(Ticks above, Ticks most) const;
 
-  /// Calls use(Stage) for every stage that begins at the layer, is the first of so many stages on
-  /// the last so many devices, fits and has a pace within the limit.
+  /// Calls use(Stage) for every stage that begins at `layer`, is the first of `stages` stages on
+  /// the last `devices` devices, fits in memory and has a pace within the limit.
   template <class Use>
   void each_stage(std::size_t stages, std::size_t devices, std::size_t layer, Ticks limit,
                   const Use& use) const;
 
  private:
-  // Who has a stage: devices by place, half-open, and the stages behind it.
+  // The owners of a stage: a half-open range of device places, and the number of stages behind it.
   struct Owners {
     std::size_t first = 0, end = 1, behind = 0;
     std::size_t count() const { return end - first; }
   };
-  Ticks compute(const Owners&, std::size_t from, std::size_t to) const;  // of the slowest
-  Ticks message(std::size_t layer, std::size_t link) const;  // the layer's output, one way
+  Ticks compute(const Owners&, std::size_t from, std::size_t to) const;  // on the slowest owner
+  Ticks message(std::size_t layer, std::size_t link) const;              // one way
   Stage stage(const Owners&, std::size_t from, std::size_t to, Ticks compute,
               std::int64_t workspace) const;
 
@@ -73,12 +75,12 @@ class PartitionChain {
   std::vector<std::uint32_t> kind_;          // of each layer
   std::vector<std::int64_t> workspace_;      // by kind
   std::vector<std::vector<Ticks>> message_;  // by link and kind
-  std::vector<std::vector<Ticks>> time_;     // sums from the front, by class
-  std::vector<Ticks> fastest_;               // sums, each layer where it is fastest
-  std::vector<std::int64_t> state_, activations_, gradients_;  // sums
+  std::vector<std::vector<Ticks>> time_;     // prefix sums, by device class
+  std::vector<Ticks> fastest_;               // prefix sums, each layer on its fastest device
+  std::vector<std::int64_t> state_, activations_, gradients_;  // prefix sums
   std::vector<int> devices_;                                   // class, by place
   std::vector<std::int64_t> memory_;                           // by place
-  std::vector<std::int64_t> live_;                             // by stages behind
+  std::vector<std::int64_t> live_;                             // by number of stages behind
   double reduce_bandwidth_ = 0;
   std::int64_t accumulated_ = 1;
 };
@@ -90,7 +92,8 @@ void PartitionChain::each_stage(std::size_t stages, std::size_t devices, std::si
   for (std::size_t count = 1; count <= std::min(replicas_, devices); ++count) {
     if (behind > devices - count || fewest_stages(devices - count) > behind) continue;
     const Owners owners{first, first + count, behind};
-    // The last stage has the rest of the chain; others leave a layer for each stage behind.
+    // The last stage takes the rest of the chain; any other leaves a layer for each stage behind
+    // it.
     const std::size_t shortest = behind == 0 ? layers_ : layer + 1, longest = layers_ - behind;
     std::int64_t workspace = 0;
     for (std::size_t l = layer; l < shortest; ++l)
@@ -98,7 +101,7 @@ void PartitionChain::each_stage(std::size_t stages, std::size_t devices, std::si
     for (std::size_t end = shortest; end <= longest; ++end) {
       workspace = std::max(workspace, workspace_[kind_[end - 1]]);
       const Ticks computed = compute(owners, layer, end);
-      // Longer ones compute longer and need more.
+      // A longer stage computes for longer and needs more memory, so neither can improve again.
       if (computed / static_cast<Ticks>(count) > limit) break;
       const Stage s = stage(owners, layer, end, computed, workspace);
       if (limited_ && s.missing > 0) break;

@@ -1,5 +1,5 @@
-// A PricedChain is the layers of a plan by what they cost, and a SplitShape the pipeline that they
-// are split over.
+// A PricedChain holds the cost of each layer of a plan, and a SplitShape describes the pipeline
+// over which the layers are split.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace trainyard {
 
-/// The layers of a plan on one device of each stage. What stands between two layers is part of the
-/// one before.
+/// The layers of a plan, priced for one device of each stage. A block between two layers that is no
+/// layer itself counts as part of the layer before it.
 struct PricedChain {
-  std::vector<ChainLayer> kinds;       // one class of devices; no output: see SplitShape::transfer
-  std::vector<std::uint32_t> layers;   // indices into kinds
-  bool ahead = false, behind = false;  // the first, the last of them is no layer but what stands
-                                       // ahead of all layers, behind them: embedding, head
+  std::vector<ChainLayer> kinds;  // for one device class; without output, see SplitShape::transfer
+  std::vector<std::uint32_t> layers;  // indices into kinds
+  // Whether the first entry is the block ahead of all layers (the embedding), and the last entry
+  // the block behind them (the head).
+  bool ahead = false, behind = false;
 };
 
 struct SplitShape {
@@ -25,9 +26,10 @@ struct SplitShape {
   int microbatches = 1;
   Duration transfer{};  // of one message between two stages
   bool blocking_sends = false;
-  std::vector<int> live = {};      // as PartitionProblem::live, by virtual stage
-  std::vector<Bytes> memory = {};  // of each device, for its layers; empty = no limit. Read only
-                                   // where a device has one stage
+  std::vector<int> live = {};  // as PartitionProblem::live, by virtual stage
+  // The memory of each device for its layers; empty = no limit. It is read only if each device has
+  // one stage.
+  std::vector<Bytes> memory = {};
 };
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
-// balanced_split() of prices: the exact optimum of single stages, then single layers moved between
-// devices that have several.
+// Implements balanced_split() by prices: finds the exact optimum for single stages, then moves
+// single layers between devices that have several stages.
 #include <algorithm>
 #include <tuple>
 
@@ -28,7 +28,7 @@ PartitionProblem problem_of(const PricedChain& chain, const SplitShape& shape) {
   if (one_stage_each(shape) && !shape.memory.empty())
     for (std::size_t d = 0; d < stages; ++d) p.devices[d].memory = shape.memory[d];
   if (shape.transfer > Duration{} && stages > 1) {
-    p.links.assign(stages - 1, {1});  // layers hand on nothing: a message is its latency
+    p.links.assign(stages - 1, {1});  // layers have no output, so a message costs its latency only
     p.latency = shape.transfer;
   }
   p.blocking_sends = shape.blocking_sends;
@@ -45,7 +45,7 @@ StageSplit split_of(const PricedChain& chain, const Partition& found) {
   return split;
 }
 
-// The most loaded device first, then how uneven all of them are.
+// Orders splits by their most loaded device first, then by how uneven the loads are.
 std::tuple<Duration, double> weight(const std::vector<Duration>& loads) {
   double squares = 0;
   for (const Duration load : loads) {

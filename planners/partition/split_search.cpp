@@ -23,7 +23,7 @@ std::vector<int> layers_by_stage(const Workload& w) {
   return found;
 }
 
-// Whether recomputation counts layers of stages: then not every split goes with it.
+// Whether recomputation depends on the layers of each stage; then not every split is legal with it.
 bool counts_layers(const Plan& plan) {
   const Choice* recompute = find_choice(plan, "recompute");
   if (recompute == nullptr) return false;
@@ -31,12 +31,13 @@ bool counts_layers(const Plan& plan) {
   return policy == "blocks" || policy.find_first_of("*/,") != std::string::npos;
 }
 
-// Sizes so that large and small ones take turns as evenly as they can.
+// Arranges sizes so that large and small ones alternate as evenly as possible.
 std::vector<int> spread(std::vector<int> sizes) {
   std::sort(sizes.begin(), sizes.end());
   std::vector<int> found(sizes.size());
   const std::size_t n = sizes.size();
-  // The places in the order of a low-discrepancy walk: i times the golden section.
+  // Assigns the sizes to places in the order of a low-discrepancy sequence: the fractional parts of
+  // i times the golden ratio.
   std::vector<std::pair<double, std::size_t>> places;
   for (std::size_t i = 0; i < n; ++i) {
     const double walk = 0.6180339887498949 * static_cast<double>(i + 1);
@@ -103,7 +104,8 @@ void SplitSearch::improve(const PricedChain& chain, const SplitShape& shape) {
                              static_cast<int>(stages), shape.placement)
                        .value];
     };
-    // From the most loaded to the least, from either end to it, and from it to either end.
+    // Tries moves from the most loaded stages to the least loaded, from either end to the least
+    // loaded, and from the most loaded to either end.
     std::vector<std::size_t> by_load(stages);
     std::iota(by_load.begin(), by_load.end(), 0);
     std::stable_sort(by_load.begin(), by_load.end(),

@@ -1,5 +1,5 @@
-// Splits of one workload's layers, tried by the closed form: the best of those offered, and of
-// those that a layer or two moved make of it.
+// A SplitSearch tries splits of one workload's layers with the closed form and keeps the best of
+// those offered and of their variations in which a layer or two are moved.
 #pragma once
 
 #include <set>
@@ -19,14 +19,15 @@ class SplitSearch {
     Bytes missing{};
   };
 
-  /// Begins with the workload's own split. Workload and cost model must outlive it; the workload's
-  /// split changes with every split that is tried.
+  /// The search begins with the workload's own split. Workload and cost model must outlive it; each
+  /// split that is tried replaces the workload's split.
   SplitSearch(Workload&, const CostModel&);
 
-  /// The split, and its stages between first and last in other orders: shorter ones in front, at
-  /// the end, or spread.
+  /// Offers the split, and variations in which the stages between the first and the last are
+  /// reordered: the shorter ones in front, at the end, or evenly spread.
   void offer_arrangements(const StageSplit&);
-  /// Moves single layers for as long as one makes it better, and gives up after kMostTried splits.
+  /// Moves single layers for as long as a move improves the split; gives up after kMostTried
+  /// splits.
   void improve(const PricedChain&, const SplitShape&);
 
   const Tried& best() const { return best_; }
@@ -38,16 +39,17 @@ class SplitSearch {
 
   Workload& w_;
   const CostModel& cost_;
-  bool counts_layers_ = false;  // recomputation does, of stages
+  bool counts_layers_ = false;  // whether recomputation depends on the layers of each stage
   std::set<std::vector<int>> tried_;
   Tried best_;
 };
 
-/// Time per microbatch of each device, of all its stages.
+/// The time per microbatch of each device, summed over all its stages.
 std::vector<Duration> device_loads(const PricedChain&, const SplitShape&, const StageSplit&);
-/// The split with one layer taken from a stage and given to another, those between handing one on.
+/// The split with one layer moved from one stage to another; the stages between them each hand one
+/// layer on.
 StageSplit moved(const StageSplit&, std::size_t from, std::size_t to);
-/// Whether every stage has a layer, or what stands at its end of the chain.
+/// Whether every stage has a layer, or else the block at its end of the chain.
 bool is_legal(const PricedChain&, const StageSplit&);
 
 }  // namespace trainyard

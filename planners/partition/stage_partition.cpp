@@ -17,14 +17,14 @@ namespace {
 
 using Ticks = PartitionChain::Ticks;
 
-// What is left to say of equal splits: the shorter latency, then the smaller sum of squared paces.
+// Breaks ties between equal splits: the shorter latency, then the smaller sum of squared paces.
 struct Sum {
   Ticks latency = PartitionChain::kNever;
   double squares = 0;
   friend auto operator<=>(const Sum&, const Sum&) = default;
 };
 
-// From a place in the chain to its end, on the last devices: the best of all ways to go on.
+// The best value of all ways to continue from a place in the chain to its end on the last devices.
 template <class Value>
 class Table {
  public:
@@ -33,7 +33,7 @@ class Table {
         rows_(chain.shared() ? chain.devices() + 1 : 1),
         none_(none),
         values_((chain.devices() + 1) * rows_ * columns_, none) {}
-  // `stages` and `devices` are what lies from the layer on.
+  // `stages` and `devices` count those from the layer on.
   Value& at(std::size_t stages, std::size_t devices, std::size_t layer) {
     return values_[(devices * rows_ + (rows_ > 1 ? stages : 0)) * columns_ + layer];
   }
@@ -45,8 +45,8 @@ class Table {
   std::vector<Value> values_;
 };
 
-// The stages that the table says are best: of all counts of stages the best value, of equal ones
-// the fewest, and of equal ways on the fewest layers, then the fewest devices, in front.
+// Reads off the best stages of the table: the best value over all counts of stages; of equal
+// values, the fewest stages; of equal ways, the fewest layers and then the fewest devices in front.
 template <class Value, class Join>
 std::vector<PartitionChain::Stage> read_off(const PartitionChain& chain, Table<Value>& table,
                                             Ticks limit, const Join& join) {
@@ -73,8 +73,9 @@ std::vector<PartitionChain::Stage> read_off(const PartitionChain& chain, Table<V
   return found;
 }
 
-// Solves from the end of the chain to its front. join(stage, rest) is the value of a stage before
-// such a rest; the least wins. Empty where no stages keep within the limit (and memory).
+// Solves the recursion from the end of the chain to its front. join(stage, rest) is the value of a
+// stage followed by `rest`; the least value wins. Empty if no stages keep within the limit (and the
+// memory).
 template <class Value, class Join>
 std::vector<PartitionChain::Stage> best_stages(const PartitionChain& chain, Ticks limit, Value end,
                                                Value none, const Join& join) {
@@ -117,8 +118,8 @@ Stages shortest_within(const PartitionChain& chain, Ticks limit) {
                           });
 }
 
-// Of the least bottleneck the shortest latency. Tight limits leave few stages to look at, so they
-// are tried first, beginning with one that nothing beats.
+// Finds the least bottleneck with the shortest latency. Tight limits leave few stages to examine,
+// so they are tried first, beginning with a lower bound.
 Stages least_bottleneck(const PartitionChain& chain) {
   const Ticks least = chain.least_pace();
   if (Stages found = shortest_within(chain, least); !found.empty()) return found;
@@ -139,8 +140,8 @@ Stages least_missing(const PartitionChain& chain) {
       [](const PartitionChain::Stage& s, std::int64_t rest) { return std::max(s.missing, rest); });
 }
 
-// The shortest latency falls as the bottleneck is let grow: each bottleneck that could still win is
-// tried, from the least on.
+// The shortest latency falls as the allowed bottleneck grows, so each bottleneck that could still
+// win is tried, smallest first.
 Stages shortest_step(const PartitionChain& chain, Ticks further, Stages found) {
   const auto step_of = [&](const Stages& s) { return latency_of(s) + further * bottleneck_of(s); };
   if (further == 0) return shortest_within(chain, PartitionChain::kNever);
@@ -193,7 +194,7 @@ bool better(const Partition& a, const Partition& b, PartitionObjective objective
   return key(a) < key(b);
 }
 
-// Every order of the devices that may differ in its outcome, the given one first.
+// Every order of the devices that could give a different result, starting with the given order.
 std::vector<std::vector<int>> orders(const PartitionProblem& problem) {
   std::vector<int> given(problem.devices.size());
   std::iota(given.begin(), given.end(), 0);
@@ -212,7 +213,7 @@ std::vector<std::vector<int>> orders(const PartitionProblem& problem) {
   std::vector<std::vector<int>> groups;
   for (const auto& [key, devices] : alike) groups.push_back(devices);
   const bool apart = given.size() <= kMost;
-  std::vector<std::size_t> places;  // group of each place, or each group once
+  std::vector<std::size_t> places;  // the group of each place, or each group once
   for (std::size_t g = 0; g < groups.size(); ++g)
     places.insert(places.end(), apart ? groups[g].size() : 1, g);
   std::vector<std::vector<int>> found = {given};

@@ -1,4 +1,4 @@
-// Instead of mpi_ranks.cpp where Open MPI is not installed.
+// Replaces mpi_ranks.cpp in builds without Open MPI.
 #include "core/base/error.h"
 #include "planners/plans/mpi_ranks.h"
 

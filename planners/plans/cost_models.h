@@ -1,4 +1,5 @@
-// The cost models of a space's scenarios: one for each software that its plans name.
+// CostModels holds the cost models of a space's scenarios: one for each software that its plans
+// name.
 #pragma once
 
 #include <functional>
@@ -14,9 +15,9 @@ namespace trainyard {
 class CostModels {
  public:
   using Make = std::function<std::unique_ptr<CostModel>(const Scenario&)>;
-  /// Empty = physical_cost_model().
+  /// An empty function means physical_cost_model().
   explicit CostModels(Make make) : make_(std::move(make)) {}
-  /// Lives as long as this; safe on any thread.
+  /// The model lives as long as this object. May be called from any thread.
   const CostModel& of(const Scenario&);
 
  private:

@@ -36,7 +36,7 @@ ExactPrice exact_price(Scenario scenario, const CostModel& cost) {
     const auto most = std::max_element(step.reserved.begin(), step.reserved.end());
     price.memory = *most;
     price.device = static_cast<std::uint16_t>(most - step.reserved.begin());
-  } catch (const Error& e) {  // a format that the device has no peak for, 285 years of work
+  } catch (const Error& e) {  // such as a format without a peak, or a time that overflows
     price.errors.push_back({Diagnostic::Severity::Error, e.what(), e.place(), {}});
     price.illegal = illegal_fate(price.errors);
   }

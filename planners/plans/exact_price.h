@@ -1,5 +1,5 @@
-// One plan of a space, priced by the whole closed form (core/estimate): what a search falls back on
-// where tables and bounds do not decide.
+// An ExactPrice is one plan of a space priced by the whole closed form (core/estimate), which a
+// search uses where tables and bounds do not decide.
 #pragma once
 
 #include <vector>
@@ -11,22 +11,22 @@
 namespace trainyard {
 
 struct ExactPrice {
-  Fate illegal = Fate::Untried;  // else the word for it, and nothing below is meaningful
-  Diagnostics errors;            // that forbid it
+  Fate illegal = Fate::Untried;  // if legal; otherwise nothing below is meaningful
+  Diagnostics errors;            // the errors that forbid the plan
   Duration step{};
   Bytes memory{};
   std::uint16_t device = 0;
   Breakdown device_time;
 };
-/// Does not throw for a plan that is illegal. A framework that the plan states is a condition too:
-/// what its program does not run is illegal.
+/// Does not throw for an illegal plan. A framework that the plan states is a condition too: the
+/// plan is illegal if that framework's program does not support it.
 ExactPrice exact_price(Scenario, const CostModel&);
 
-/// The word for what forbids a plan; `found` has an error.
+/// The fate of a plan with these diagnostics; `found` must contain an error.
 Fate illegal_fate(const Diagnostics& found);
 /// US dollars of one step; 0 where the device has no price.
 double step_money(const Cluster&, Duration step);
-/// What the device has, less what is to be spared.
+/// The device's memory less `spare`.
 Bytes memory_limit(const Cluster&, Bytes spare);
 
 }  // namespace trainyard

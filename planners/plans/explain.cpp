@@ -1,4 +1,4 @@
-// Why a plan lost: prices it alone and exactly, and holds it against the front.
+// Explains why a plan lost: prices it alone and exactly, and compares it with the front.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace trainyard {
 namespace {
 
-// The words in which a plan differs from another of the space.
+// The settings in which a plan differs from another plan of the space.
 std::string differs(const PlanSpace& space, PlanId id, PlanId from) {
   std::string text;
   for (std::size_t k = 0; k < space.knobs().size(); ++k)
@@ -34,7 +34,8 @@ std::string size_beside(Bytes mine, Bytes other) {
                      mine > other ? "larger" : "smaller");
 }
 
-// A plan may be forbidden for several reasons: the one by which the search has counted it.
+// A plan may be forbidden for several reasons; this picks the one under which the search counted
+// it.
 Reason illegal(const ExactPrice& price, const PricedPlan* tried) {
   Reason why;
   why.fate = price.illegal;
@@ -51,7 +52,8 @@ Reason illegal(const ExactPrice& price, const PricedPlan* tried) {
   return why;
 }
 
-// Calls f with each plan of the space that differs in one knob, and how far the value is away.
+// Calls f with each plan of the space that differs in one knob, and with the distance to that
+// value.
 template <class F>
 void each_neighbour(const PlanSpace& space, PlanId id, const F& f) {
   const std::vector<std::uint32_t> here = space.digits(id);
@@ -68,8 +70,8 @@ void each_neighbour(const PlanSpace& space, PlanId id, const F& f) {
     }
 }
 
-// The nearest single change with which the plan is legal; empty when there is none. What the
-// diagnostic itself proposes comes first: it may lie outside the space.
+// The nearest single change that makes the plan legal; empty if there is none. What the diagnostic
+// itself proposes comes first, since it may lie outside the space.
 std::string legal_change(const PlanSpace& space, PlanId id, const std::string& proposed) {
   if (!proposed.empty()) {
     Scenario s = space.scenario(id);
@@ -97,7 +99,7 @@ struct Mend {
   Duration step{};
 };
 
-// The single change that fits at the least step; no words when there is none.
+// The single change that makes the plan fit with the shortest step; without words if there is none.
 Mend fitting_change(const PlanSpace& space, PlanId id, Bytes spare, CostModels& costs) {
   Mend best;
   each_neighbour(space, id, [&](PlanId other, const std::string& words, int) {
@@ -134,7 +136,7 @@ Reason explain(const PlanSpace& space, const SearchResult& found, PlanId id,
     return why;
   }
   const Bytes limit = memory_limit(s.cluster, options.spare);
-  // A plan that bounds alone have ruled out may not fit either; its word stays what it was.
+  // A plan that bounds alone ruled out may also exceed memory; its fate stays what it was.
   if (price.memory > limit && (tried == nullptr || !fits(tried->fate))) {
     Reason why = too_large(price, limit, s.plan.mesh.pp);
     const Mend mend = fitting_change(space, id, options.spare, costs);

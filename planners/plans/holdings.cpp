@@ -8,7 +8,7 @@ namespace {
 
 constexpr Duration kUnit{1000};
 
-// Every phase of every stage alike.
+// Gives every phase of every stage the same duration.
 PipelineTimes unit_times(const Method& schedule, std::size_t stages) {
   PipelineTimes times;
   times.forward.assign(stages, {{}, kUnit, {}, {}, {}});
@@ -28,7 +28,8 @@ PipelineTimes unit_times(const Method& schedule, std::size_t stages) {
 
 int settled_microbatches(const Method& schedule, int pp, int microbatches) {
   if (schedule.closed_form || schedule.settles) return microbatches;
-  // As estimate_pipeline() leaves out rounds that repeat (core/methods/orders/closed_form.cpp).
+  // Drops the rounds that estimate_pipeline() skips because they repeat
+  // (core/methods/orders/closed_form.cpp).
   constexpr int kLongRounds = 5;
   const int round = (3 + pp) / pp * pp;
   const int left_out = std::max(0, (microbatches - kLongRounds * round) / round);

@@ -1,5 +1,5 @@
-// How many microbatches each stage of a schedule holds at its device's peak: a fact of the order
-// alone, so plans of one pipeline share it whatever their layers cost.
+// Holdings tell how many microbatches each stage of a schedule holds at its device's peak. They
+// depend on the order alone, so plans with the same pipeline share them whatever their layers cost.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@ namespace trainyard {
 struct Holdings {
   Placement placement = Placement::Cyclic;
   bool splits_backward = false;
-  bool paced = false;   // asynchronous: its step has neither fill nor drain
-  bool shared = false;  // several waves share a device
-  // By place: stage * copies + copy.
+  bool paced = false;   // asynchronous: a step has neither fill nor drain
+  bool shared = false;  // several wavefronts share a device
+  // Indexed by place: stage * copies + copy.
   std::vector<std::uint16_t> device;
   std::vector<int> older_versions;
   std::vector<std::vector<HeldMoment>> moments;  // by device, see PipelineEstimate
 };
 
-/// A pipeline that the schedule's own check accepts. Microbatches beyond some rounds change
-/// nothing: see settled_microbatches().
+/// The schedule's own check must accept the pipeline. Many microbatches have the same holdings as
+/// settled_microbatches() of them.
 Holdings holdings(const Choice& schedule, int pp, int virtual_stages, int microbatches);
-/// The least number with the same holdings.
+/// The least number of microbatches with the same holdings.
 int settled_microbatches(const Method& schedule, int pp, int microbatches);
 
 }  // namespace trainyard

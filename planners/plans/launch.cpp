@@ -1,4 +1,4 @@
-// What launchers tell the processes that they start.
+// Reads the environment variables that launchers set for the processes they start.
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -25,8 +25,8 @@ Launch launch() {
   struct Variables {
     const char *launcher, *rank, *count;
   };
-  // A batch script of Slurm has a step of its own kind, without this count: what it starts by hand
-  // is one process.
+  // A batch script under Slurm is a step of its own kind without this count, so what it starts by
+  // hand is one process.
   constexpr Variables kVariables[] = {{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                       {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
                                       {"mpirun", "PMI_RANK", "PMI_SIZE"}};

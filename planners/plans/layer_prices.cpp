@@ -17,7 +17,7 @@ std::vector<int> bodies_by_block(const Workload& w) {
   return found;
 }
 
-// The workload of a scenario, or the word for what forbids it.
+// Prepares the workload of a scenario, or returns the fate that forbids it.
 Fate lay_out(Scenario&& s, Workload& w) {
   Diagnostics found, errors;
   w = prepare(std::move(s), found);
@@ -59,7 +59,7 @@ WorkPrices::WorkPrices(Scenario& scenario, const CostModel& cost) {
   try {
     illegal_ = lay_out(std::move(scenario), w);
     if (illegal_ == Fate::Untried) read(w, cost);
-  } catch (const Error& e) {  // a format that the device has no peak for, 285 years of work
+  } catch (const Error& e) {  // such as a format without a peak, or a time that overflows
     illegal_ = fate_of(e);
   }
   scenario = std::move(w.scenario);

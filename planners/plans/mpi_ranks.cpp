@@ -1,6 +1,6 @@
 #include "planners/plans/mpi_ranks.h"
 
-#define OMPI_SKIP_MPICXX 1  // the C interface; its old C++ one is gone from MPI
+#define OMPI_SKIP_MPICXX 1  // use the C interface; MPI has removed its C++ bindings
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -16,7 +16,7 @@ class MpiRanks final : public LaunchedRanks {
  public:
   MpiRanks() {
     int given = 0;
-    // Threads compute; this one talks.
+    // Other threads compute, but only this one calls MPI.
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &count_);
@@ -36,7 +36,7 @@ class MpiRanks final : public LaunchedRanks {
     for (std::size_t r = 0; r < all.size(); ++r) {
       const bool own = static_cast<int>(r) == rank_;
       all[r] = own ? mine : std::string(lengths[r], '\0');
-      // Counts of MPI are ints; what is longer goes in pieces.
+      // Counts in MPI are ints, so longer data is sent in pieces.
       constexpr std::uint64_t kPiece = std::uint64_t{1} << 30;
       for (std::uint64_t at = 0; at < lengths[r]; at += kPiece)
         MPI_Bcast(all[r].data() + at, static_cast<int>(std::min(kPiece, lengths[r] - at)), MPI_BYTE,

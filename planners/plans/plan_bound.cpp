@@ -114,7 +114,8 @@ StepBound bound_of(const std::vector<KindPrice>& kinds, const std::vector<std::u
     if (reserved > found.memory)
       found.memory = reserved, found.device = static_cast<std::uint16_t>(i);
   }
-  // Sums of layers are rounded otherwise than sums of stages.
+  // Sums of layers are rounded differently from sums of stages, so the bound is lowered by a
+  // margin.
   constexpr double kRounding = 1e-6;
   found.step -= std::min(
       found.step, 1000 + static_cast<std::int64_t>(kRounding * static_cast<double>(found.step)));

@@ -33,7 +33,7 @@ PlanFigures figures_of(const Scenario& scenario, const CostOf& cost) {
 Scenario with_devices(Scenario scenario, std::int64_t devices) {
   Cluster& cluster = scenario.cluster;
   if (devices == cluster.count) return scenario;
-  // A name that says all of its cluster says all of a larger one.
+  // A cluster name that fully describes the cluster also describes a larger one with the new count.
   const std::size_t colon = cluster.name.find(':');
   bool named = colon != std::string::npos;
   if (named) try {

@@ -1,4 +1,4 @@
-// What the closed form says of one plan, in the few figures that plans are told apart by.
+// PlanFigures are the few closed-form results by which plans are compared.
 #pragma once
 
 #include "core/estimate/assumptions.h"
@@ -9,25 +9,27 @@ namespace trainyard {
 
 struct PlanFigures {
   Duration step{};
-  Bytes peak{}, reserved{};    // of the device that has most reserved
-  CategoryBytes categories{};  // of its peak
+  Bytes peak{}, reserved{};    // of the device with the most reserved memory
+  CategoryBytes categories{};  // categories of that peak
   DeviceId worst;
-  Bytes margin{};  // capacity less reserved; negative = over
+  Bytes margin{};  // capacity minus reserved; negative = over
   bool fits = true;
-  double work = 0;      // tokens of one step, or samples of a model that has none
+  double work = 0;      // tokens per step, or samples if the model has no tokens
   Breakdown breakdown;  // of the device that computes longest; sums to step
-  double time_of_work() const { return to_seconds(step) / work; }  // seconds a token (a sample)
+  double time_of_work() const { return to_seconds(step) / work; }  // seconds per token (or sample)
 };
 
-/// The same figures as estimate() has. Throws Error{InvalidInput} or Error{Unsupported} as it does.
+/// The figures are those of estimate(). Throws Error{InvalidInput} or Error{Unsupported} as it
+/// does.
 PlanFigures figures_of(const Scenario&, const CostOf&);
 PlanFigures figures_of(const Workload&, const CostModel&);
 
-/// The scenario on so many devices of its cluster's kind. Throws Error{InvalidInput} where they do
-/// not fill whole nodes, or the cluster's topology is of its own count.
+/// The scenario on `devices` devices of its cluster's kind. Throws Error{InvalidInput} if they do
+/// not fill whole nodes, or if the cluster's topology fixes its device count.
 Scenario with_devices(Scenario, std::int64_t devices);
 
-/// "tp=4 pp=2", as fixes are written, applied in order. Throws as apply_setting() does.
+/// Applies settings in the form in which fixes are written, such as "tp=4 pp=2", in order. Throws
+/// as apply_setting() does.
 void apply_each(Plan&, std::string_view words);
 
 }  // namespace trainyard

@@ -22,7 +22,7 @@ namespace {
 
 using Digits = std::vector<std::uint32_t>;
 
-// Where the knobs stand, so that nothing is looked up by name for each of a million plans.
+// The positions of the knobs, so that nothing is looked up by name for each of a million plans.
 struct KnobIndex {
   explicit KnobIndex(const PlanSpace& s)
       : devices(s.knob("devices")),
@@ -48,7 +48,7 @@ struct KnobIndex {
       precision, overlap, tensor_overlap, micro, schedule, virtual_stages, offload;
 };
 
-// Calls f with each combination of the digits of knobs [from, to), the last fastest.
+// Calls f with each combination of the digits of knobs [from, to); the last varies fastest.
 template <class F>
 void each_combination(const PlanSpace& space, Digits& digits, std::size_t from, std::size_t to,
                       const F& f) {
@@ -58,13 +58,13 @@ void each_combination(const PlanSpace& space, Digits& digits, std::size_t from, 
   digits[from] = 0;
 }
 
-// One mesh with the knobs that come before it.
+// A mesh together with the knobs that come before it.
 struct MeshJob {
   Digits digits;  // of knobs up to rank order; zeros behind
   std::int64_t devices = 1, tp = 1, cp = 1, ep = 1, pp = 1, dp = 1;
   bool whole_experts = false;
-  std::int64_t replicas = 1;  // of what is replicated most: other weights, or experts
-  std::size_t group = 0;      // of meshes in which layers do the same work
+  std::int64_t replicas = 1;  // of the most replicated weights: experts, or all others
+  std::size_t group = 0;      // index of the group of meshes in which layers do the same work
 };
 
 class SpacePricer {
@@ -93,7 +93,7 @@ class SpacePricer {
     return space_.number(knob, d[knob]);
   }
 
-  // Every combination of knobs up to the rank order that is some plan's.
+  // Lists every combination of knobs up to the rank order that belongs to some plan.
   void list_meshes() {
     Digits digits(space_.knobs().size(), 0);
     std::map<std::vector<std::int64_t>, std::size_t> groups;
@@ -129,7 +129,7 @@ class SpacePricer {
             job.whole_experts ? std::optional<int>(1) : std::nullopt};
   }
 
-  // What layers can tell of a mesh.
+  // Everything about a mesh on which the work of a layer depends.
   std::vector<std::int64_t> group_key(const MeshJob& job) const {
     std::vector<std::int64_t> key(
         job.digits.begin(), job.digits.begin() + static_cast<std::ptrdiff_t>(at_.devices + 1));
@@ -148,7 +148,8 @@ class SpacePricer {
     return space_.knobs()[at_.order].values[job.digits[at_.order]];
   }
 
-  // Layers' work by group of meshes and by the knobs from sequence parallel to micro-batch.
+  // Indexes the work of layers by group of meshes and by the knobs from sequence parallel to
+  // micro-batch.
   std::size_t work_index(std::size_t group, const Digits& d) const {
     std::size_t index = group;
     for (std::size_t k = at_.sequence_parallel; k <= at_.micro; ++k)
@@ -160,7 +161,7 @@ class SpacePricer {
     return space_.base().plan.batch.global % (job.dp * number(at_.micro, d)) == 0;
   }
 
-  // Tables know nothing of copies that forwards wait for, nor of what a host can hold.
+  // The tables cover neither copies that forwards wait for nor the limit of a host's memory.
   bool by_tables(const Digits& d) const {
     const std::string& kept = offload(d);
     if (kept == "none") return true;
@@ -169,12 +170,12 @@ class SpacePricer {
   const std::string& offload(const Digits& d) const {
     return space_.knobs()[at_.offload].values[d[at_.offload]];
   }
-  // Schedules that a host's update cannot follow are refused one by one.
+  // Schedules that an update on the host cannot follow are refused plan by plan.
   bool followed(const Digits& d, const Holdings& h) const {
     return offload(d) == "none" || !(h.paced || h.shared || copies(h.placement) > 1);
   }
 
-  // Each recomputes every layer alike; other policies are priced one by one.
+  // These policies recompute every layer alike; plans with other policies are priced one by one.
   bool regular(const Digits& d) const {
     const std::string& policy = space_.knobs()[at_.recompute].values[d[at_.recompute]];
     if (policy != "none" && policy != "selective" && policy != "op" && policy != "full")
@@ -182,9 +183,9 @@ class SpacePricer {
     return regular_base_;
   }
 
-  // Which layers' work is needed, and by which mesh of its group it is written.
+  // Determines which layers' work is needed, and which mesh of each group computes it.
   void mark_work() {
-    // A framework may split layers by its own rule.
+    // A framework may split layers by a rule of its own, so its plans are irregular.
     const std::size_t framework = space_.knob("framework");
     regular_base_ =
         space_.base().plan.split.layers.empty() && space_.base().plan.order.empty() &&
@@ -220,7 +221,7 @@ class SpacePricer {
     return d[at_.hybrid] == 0 || !(none || (group > 1 && (group >= data || data % group != 0)));
   }
 
-  // Stage tables by the number of stages.
+  // Makes the tables of stages, by the number of stages.
   void make_kinds() {
     for (const MeshJob& job : jobs_)
       for (std::uint32_t v = 0; v < space_.knobs()[at_.virtual_stages].values.size(); ++v) {
@@ -232,8 +233,8 @@ class SpacePricer {
       }
   }
 
-  // Makes `s`, a scenario of this space, that of a plan of this mesh without a pipeline's schedule:
-  // the first stage takes what layers the others leave.
+  // Turns `s`, a scenario of this space, into one with a plan of this mesh and without the
+  // pipeline's schedule; the first stage takes the layers that the others leave.
   void set_layers(Scenario& s, const MeshJob& job, Digits d) const {
     d[at_.schedule] = 0, d[at_.virtual_stages] = 0;
     if (s.cluster.count != job.devices)
@@ -256,9 +257,9 @@ class SpacePricer {
   struct Work {
     const MeshJob* job = nullptr;
     Digits digits;
-    std::vector<int> pipelines;  // that ask for it
+    std::vector<int> pipelines;  // pipeline sizes that use it
     WorkPrices prices;
-    std::map<std::size_t, std::vector<StageWorkSum>> sums;  // by number of stages, by kind
+    std::map<std::size_t, std::vector<StageWorkSum>> sums;  // by number of stages, then by kind
   };
 
   void make_work() {
@@ -288,12 +289,12 @@ class SpacePricer {
     });
   }
 
-  // What the schedules of one mesh and micro-batch are: chunks, whether legal, what they hold.
+  // One schedule for a mesh and micro-batch: its chunks, whether it is legal, and its holdings.
   struct Pipeline {
     std::uint32_t schedule = 0, chunks = 0;  // digits
     std::size_t stages = 1;
     Fate illegal = Fate::Untried;
-    bool alters_layers = false;  // the schedule itself: its plans are priced one by one
+    bool alters_layers = false;  // if so, its plans are priced one by one
     const Holdings* holds = nullptr;
   };
 
@@ -339,7 +340,7 @@ class SpacePricer {
     return list;
   }
 
-  // By the schedule itself, or because its step is too long to be laid out.
+  // The fate if the schedule itself refuses the scenario, or if its step has too many actions.
   Fate refused(const Scenario& s, std::size_t stages) const {
     constexpr std::int64_t kMostActions = std::int64_t{1} << 21;
     if (microbatches(s.plan) > kMostActions / static_cast<std::int64_t>(stages)) return Fate::Batch;
@@ -353,13 +354,13 @@ class SpacePricer {
   }
 
   struct State {
-    std::map<std::size_t, std::vector<StageStateSum>> sums;  // by number of stages, by kind
+    std::map<std::size_t, std::vector<StageStateSum>> sums;  // by number of stages, then by kind
     Fate illegal = Fate::Untried;
     bool reduces_every_microbatch = false, blocking_sends = false;
   };
 
-  // What a layer does for a microbatch is not asked here; but where weights are gathered with each,
-  // a layer that is recomputed gathers them once more.
+  // The state of a layer does not depend on its work for a microbatch, with one exception: if
+  // weights are gathered for each microbatch, a recomputed layer gathers them once more.
   Digits state_digits(Digits d) const {
     d[at_.micro] = 0, d[at_.tensor_overlap] = 0;
     if (space_.knobs()[at_.zero].values[d[at_.zero]] != "3") d[at_.recompute] = 0;
@@ -372,7 +373,7 @@ class SpacePricer {
     State state;
     set_layers(s, job, d);
     s.plan.batch.micro = 1, s.plan.batch.global = job.dp;
-    s.cluster.host_memory = {};  // these stages are no plan's: what hosts hold is asked one by one
+    s.cluster.host_memory = {};  // belongs to no plan; host memory is checked plan by plan
     const CostModel& cost = costs_.of(s);
     StatePrices prices(std::move(s), cost);
     state.illegal = prices.illegal();
@@ -403,7 +404,7 @@ class SpacePricer {
     Scenario s = space_.scenario(space_.id(d));
     const CostModel& cost = costs_.of(s);
     Room room{{}, std::vector<DeviceSum>(static_cast<std::size_t>(job.pp))};
-    // By micro-batch.
+    // The pipelines of each micro-batch.
     std::vector<std::vector<Pipeline>> by_micro;
     for (d[at_.micro] = 0; d[at_.micro] < space_.knobs()[at_.micro].values.size(); ++d[at_.micro])
       by_micro.push_back(pipelines(job, d, s));
@@ -427,13 +428,13 @@ class SpacePricer {
     return out;
   }
 
-  // What all plans of a mesh are priced with.
+  // Inputs that all plans of a mesh share.
   struct MeshPrices {
     const MeshJob& job;
     const Cluster& cluster;
     const CostModel& cost;
     ProcessMemory process;
-    std::size_t level;  // that messages between stages cross
+    std::size_t level;  // the level of links that messages between stages cross
   };
 
   struct Room {

@@ -1,6 +1,6 @@
-// Prices every plan of a space by tables: what a layer costs is worked out once for all plans that
-// share its settings, and a plan is a sum over its stages. The memory is the closed form's own; the
-// time is a bound that no plan undercuts, within a few per cent of what it takes.
+// Prices every plan of a space with tables: the cost of a layer is computed once for all plans that
+// share its settings, and a plan is a sum over its stages. The memory equals that of the closed
+// form; the time is a lower bound, within a few per cent of the closed form's.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace trainyard {
 
-/// By plan, ids rising. A plan that fits as far as tables can tell is Untried; `bound` says which
-/// figures are bounds from below.
+/// Prices by plan, with ascending ids. A plan that fits as far as the tables can tell is Untried;
+/// `bound` says which figures are lower bounds.
 struct PriceTable {
   std::vector<PlanId> ids;
   std::vector<PricedPlan> plans;
@@ -22,13 +22,13 @@ struct PriceTable {
 
 struct PricerOptions {
   Bytes spare{};
-  int part = 0, parts = 1;  // prices every parts-th mesh, from this one on
-  std::function<void(std::uint64_t tried)> progress = {};  // one thread at a time
+  int part = 0, parts = 1;  // prices every parts-th mesh, starting with mesh `part`
+  std::function<void(std::uint64_t tried)> progress = {};  // called by one thread at a time
   std::stop_token stop = {};
 };
 
-/// On the threads of the caller's oneTBB arena. Stops early without a word when asked to: plans not
-/// reached are left out.
+/// Runs on the threads of the caller's oneTBB arena. Returns early, without an error, if asked to
+/// stop: plans not reached are left out.
 PriceTable price_space(const PlanSpace&, CostModels&, const PricerOptions& = {});
 
 }  // namespace trainyard

@@ -44,7 +44,7 @@ class Refiner {
     return found_.best.empty() ? Duration::max() : found_.best.front().time();
   }
 
-  // Half of them the best that were found, half those that only lack memory.
+  // Half of the starts are the best plans found, half are plans that only lack memory.
   std::vector<PlanId> starts(std::size_t most) const {
     std::vector<PlanId> ids;
     for (const Candidate& c : found_.best)
@@ -53,7 +53,7 @@ class Refiner {
     return ids;
   }
 
-  // Quickest first by their bounds; of those that differ in the policy only, one.
+  // The plans that only lack memory, fastest first by their bounds.
   std::vector<PlanId> too_large(std::size_t most) const {
     const std::size_t knob = space_.knob("recompute");
     const std::vector<std::string>& policies = space_.knobs()[knob].values;
@@ -91,7 +91,7 @@ class Refiner {
       split_by_cost(s, cost, limit, made);
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::InvalidInput && e.kind() != Error::Kind::Cancelled) throw;
-      return std::nullopt;  // nothing fits, or the schedule has no such split
+      return std::nullopt;  // nothing fits, or the schedule does not support such a split
     }
     if (made.changes.empty()) return std::nullopt;
     const ExactPrice price = exact_price(s, cost);
@@ -106,14 +106,14 @@ class Refiner {
 
   void mix_recomputation(Scenario& s, const CostModel& cost, Bytes limit, RefinedPlan& made) const {
     const std::string kept = setting(s.plan, "offload");
-    if (kept == "activations" || kept == "both") return;  // optimal_recompute() refuses them
+    if (kept == "activations" || kept == "both") return;  // optimal_recompute() refuses these
     RecomputeOptions by;
     by.limit = limit, by.stop = options_.stop;
     const RecomputeChoice choice = optimal_recompute(s, cost, by);
     change(s, "recompute", choice.text, made);
   }
 
-  // Where a split that fits is quicker than the plan's own.
+  // Splits layers by cost if a split that fits is faster than the plan's own.
   void split_by_cost(Scenario& s, const CostModel& cost, Bytes limit, RefinedPlan& made) const {
     if (s.plan.mesh.pp == 1) return;
     const ExactPrice before = exact_price(s, cost);

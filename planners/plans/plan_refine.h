@@ -1,7 +1,7 @@
-// Beyond a space's grid: plans of a search, each with the recomputation mixed layer by layer so
-// that it just fits, and with its layers split by what they cost. Starts are the best plans found,
-// and those that would be quicker but do not fit while the same plan with everything recomputed
-// does.
+// Refines plans of a search beyond the space's grid: mixes the recomputation layer by layer so that
+// the plan just fits, and splits its layers by their costs. It starts from the best plans found,
+// and from plans that would be faster but do not fit, although the same plan fits if everything is
+// recomputed.
 #pragma once
 
 #include <string>
@@ -12,19 +12,20 @@
 namespace trainyard {
 
 struct RefinedPlan {
-  PlanId from = 0;                   // of the space
-  std::vector<std::string> changes;  // words of --set beyond that plan's own:
-                                     // "recompute=full*4,..."
+  PlanId from = 0;  // plan of the space that was refined
+  // Settings, as --set takes them, beyond that plan's own: "recompute=full*4,...".
+  std::vector<std::string> changes;
   Plan plan;
-  Duration step{};       // closed form
+  Duration step{};       // by the closed form
   Duration simulated{};  // 0 = not simulated
   Bytes memory{};        // reserved on the fullest device
   Duration time() const { return simulated > Duration{} ? simulated : step; }
 };
 
-/// At most `starts` plans are refined; what comes back fits and is quicker than the search's best,
-/// quickest first. With a simulator in the options each is simulated, and dropped where it does not
-/// fit or is not quicker after all. Pure but for the options' functions; stops early when asked.
+/// Refines at most `starts` plans. The plans returned fit and are faster than the search's best,
+/// fastest first. If the options have a simulator, each plan is simulated and dropped if it then
+/// does not fit or is not faster. Has no side effects except through the options' functions; stops
+/// early if asked.
 std::vector<RefinedPlan> refine(const PlanSpace&, const SearchResult&, const SearchOptions&,
                                 std::size_t starts = 8);
 

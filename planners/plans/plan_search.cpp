@@ -15,10 +15,10 @@
 namespace trainyard {
 namespace {
 
-// What a plan is measured by where plans are held against each other; smaller is better in each.
+// The figures by which plans are compared; smaller is better in each.
 struct Figures {
   double time = 0, memory = 0, money = 0;
-  bool within(const Figures& other) const {  // no worse in any
+  bool within(const Figures& other) const {  // no worse in any figure
     return time <= other.time && memory <= other.memory && money <= other.money;
   }
 };
@@ -32,7 +32,7 @@ double objective(const Figures& f, PlanObjective by) {
   return by == PlanObjective::Time ? f.time : by == PlanObjective::Memory ? f.memory : f.money;
 }
 
-// Bytes of plain values, for ranks to exchange.
+// Appends the bytes of a plain value, so that ranks can exchange it.
 template <class T>
 void put(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -107,9 +107,9 @@ class PlanSearch {
     for (const auto& [id, plan] : all) result_.ids.push_back(id), result_.plans.push_back(plan);
   }
 
-  // In the order of their bounds, so that the first exact figures already rule out most of the
-  // rest. Batches have one size whatever the threads and ranks: who is ruled out never hangs on
-  // them.
+  // Estimates plans in the order of their bounds, so that the first exact figures rule out most of
+  // the rest. Batches have the same size for any number of threads and ranks, so the set of plans
+  // ruled out never depends on them.
   void estimate_best_first() {
     std::vector<std::uint32_t> open;
     for (std::uint32_t i = 0; i < result_.plans.size(); ++i)
@@ -147,7 +147,7 @@ class PlanSearch {
     const Figures f = bound(i);
     const double mine = objective(f, options_.objective);
     if (best_.size() < wanted() || mine < best_.back().first) {
-      // Beyond the list proper only what simulation may still put first.
+      // Beyond the list proper, keeps only what simulation may still rank first.
       constexpr double kMayOvertake = 1.04;
       if (best_.size() < std::max(std::size_t{1}, options_.top) ||
           mine < best_[std::max(std::size_t{1}, options_.top) - 1].first ||
@@ -160,7 +160,7 @@ class PlanSearch {
 
   static Figures of(const Candidate& c) { return figures_of_plan(c.step, c.memory, c.devices); }
 
-  // Shared out over ranks, then over threads; what is found is entered in the batch's order.
+  // Work is divided over ranks, then over threads; results are entered in the batch's order.
   void estimate(const std::vector<std::uint32_t>& batch) {
     if (batch.empty()) return;
     std::vector<ExactPrice> prices(batch.size());
@@ -238,7 +238,7 @@ class PlanSearch {
     std::sort(front_.begin(), front_.end(), before);
   }
 
-  // Of two candidates the one to be named first: by time, memory, money, id.
+  // Whether candidate a is listed before b: by time, memory, money, id.
   static bool before(const Candidate& a, const Candidate& b) {
     const Figures x = of(a), y = of(b);
     return std::tie(x.time, x.memory, x.money, a.id) < std::tie(y.time, y.memory, y.money, b.id);
@@ -246,7 +246,8 @@ class PlanSearch {
 
   void enter_best(const Candidate& c) {
     const double mine = objective(of(c), options_.objective);
-    // Ranks that sit otherwise and cost the same are no other plan to choose.
+    // A plan that differs only in the placement of ranks and has the same cost is no further
+    // choice.
     if (std::any_of(best_.begin(), best_.end(), [&](const auto& have) {
           return have.second.step == c.step && have.second.memory == c.memory &&
                  have.second.devices == c.devices;
@@ -296,7 +297,7 @@ class PlanSearch {
     return objective(figures_of_plan(c.time(), c.memory, c.devices), options_.objective);
   }
 
-  // The closed form took them for smaller than they are.
+  // Drops plans that the closed form took to be smaller than they are.
   void drop_what_does_not_fit(const std::vector<SimulatedPlan>& times, std::size_t& count) {
     std::vector<Candidate> kept;
     for (std::size_t i = 0; i < result_.best.size(); ++i) {

@@ -1,7 +1,7 @@
-// Finds the best plans of a space and what became of every other: prices each by closed form
-// (planners/plans/plan_pricer.h), prunes by a lower bound of its time that keeps the proof,
-// estimates exactly what is left, and lets the top of the list be simulated. The same answer for
-// any number of threads or ranks.
+// Finds the best plans of a space and what became of every other plan. It prices each plan with
+// tables (planners/plans/plan_pricer.h), prunes by a lower bound of the time so that the optimum is
+// never lost, estimates the remaining plans exactly, and can simulate the top of the list. The
+// answer is the same for any number of threads or ranks.
 #pragma once
 
 #include <array>
@@ -23,23 +23,23 @@ namespace trainyard {
 enum class PlanObjective : std::uint8_t { Time, Memory, Money };
 std::string_view to_string(PlanObjective);  // "time"
 
-/// What a simulation finds: its step, and what is reserved on the fullest device.
+/// The result of a simulation: the step, and the memory reserved on the fullest device.
 struct SimulatedPlan {
   Duration step{};
   Bytes memory{};
 };
 
-/// A plan that fits, estimated exactly.
+/// A plan that fits, with its exact estimate.
 struct Candidate {
   PlanId id = 0;
-  Duration step{};           // closed form
-  Duration simulated{};      // order grain; 0 = not simulated
+  Duration step{};           // by the closed form
+  Duration simulated{};      // simulated at order grain; 0 = not simulated
   Bytes memory{};            // reserved on the fullest device
-  std::uint16_t device = 0;  // that one
-  std::int64_t devices = 1;  // that it uses
+  std::uint16_t device = 0;  // the pipeline rank of that device
+  std::int64_t devices = 1;  // number of devices the plan uses
   double money = 0;          // US dollars of one step; 0 where the device has no price
-  Breakdown device_time;     // closed form, of all pipeline ranks together
-  /// What it is ranked by.
+  Breakdown device_time;     // by the closed form, summed over all pipeline ranks
+  /// The time by which it is ranked.
   Duration time() const { return simulated > Duration{} ? simulated : step; }
   friend bool operator==(const Candidate& a, const Candidate& b) {
     return a.id == b.id && a.time() == b.time() && a.step == b.step && a.memory == b.memory &&
@@ -48,10 +48,10 @@ struct Candidate {
   }
 };
 
-/// While it searches: what there is so far. `front` is made of exact estimates; it only ever moves
-/// towards faster and smaller.
+/// A snapshot of a running search. `front` contains exact estimates only; it only ever moves
+/// towards faster and smaller plans.
 struct SearchProgress {
-  std::uint64_t tried = 0, total = 0;  // plans; total is known once the space was walked
+  std::uint64_t tried = 0, total = 0;  // plans; total is known once the space has been enumerated
   std::uint64_t fitting = 0;
   std::vector<Candidate> front;
   bool simulating = false;
@@ -59,45 +59,47 @@ struct SearchProgress {
 
 struct SearchOptions {
   PlanObjective objective = PlanObjective::Time;
-  std::size_t top = 10;      // candidates of `best`, at least 1
-  Bytes spare{};             // memory to be left over on every device, >= 0
-  int threads = 0;           // 0 = one a core
-  std::size_t simulate = 0;  // so many of the list (and whatever is within 4 % of the first, up to
-                             // four times as many) are simulated and ranked by that
-  /// A scenario at order grain; empty = nothing is simulated. A plan that turns out not to fit
-  /// leaves the list. Called from several threads.
+  std::size_t top = 10;  // length of SearchResult::best, at least 1
+  Bytes spare{};         // memory to leave free on every device, >= 0
+  int threads = 0;       // 0 = one per core
+  // This many candidates of the list (and all within 4 % of the first, up to four times as many)
+  // are simulated and ranked by the simulated time.
+  std::size_t simulate = 0;
+  /// Simulates a scenario at order grain; empty = nothing is simulated. A plan that turns out not
+  /// to fit leaves the list. Called from several threads.
   std::function<SimulatedPlan(const Scenario&)> simulator = {};
   /// Called between batches, from one thread at a time.
   std::function<void(const SearchProgress&)> progress = {};
-  /// The cost model of a scenario of the space; empty = physical_cost_model(). Called once a
-  /// software.
+  /// Makes the cost model of a scenario of the space; empty = physical_cost_model(). Called once
+  /// for each software.
   std::function<std::unique_ptr<CostModel>(const Scenario&)> cost = {};
-  const Clock* clock = nullptr;  // for `seconds`; null = 0
-  Ranks* ranks = nullptr;        // that share the work; null = this process alone
+  const Clock* clock = nullptr;  // measures `seconds`; null = 0
+  Ranks* ranks = nullptr;        // the ranks that share the work; null = this process alone
   std::stop_token stop = {};
 };
 
 struct SearchResult {
-  std::uint64_t tried = 0;      // plans, each once
-  std::uint64_t fitting = 0;    // of them
-  std::uint64_t estimated = 0;  // by the whole closed form; the others by tables and bounds
+  std::uint64_t tried = 0;      // each plan counts once
+  std::uint64_t fitting = 0;    // those of them that fit
+  std::uint64_t estimated = 0;  // by the whole closed form, not by tables and bounds
   std::uint64_t simulated = 0;
-  double seconds = 0;                         // wall, of pricing (without simulation)
-  bool stopped = false;                       // before all was tried
+  double seconds = 0;                         // wall-clock time of pricing, without simulation
+  bool stopped = false;                       // whether it ended before all plans were tried
   std::array<std::uint64_t, kFates> fates{};  // counts by fate; they add up to `tried`
   std::vector<Candidate> best;                // by objective; ties by the other figures, then by id
-  std::vector<Candidate> front;   // of time, memory and (where `devices` is open) money; by time
-  std::vector<PlanId> ids;        // of every plan tried, rising
-  std::vector<PricedPlan> plans;  // beside ids
-  /// Null when the plan was not tried.
+  std::vector<Candidate> front;   // of time, memory and (if `devices` is open) money; by time
+  std::vector<PlanId> ids;        // of every plan tried, ascending
+  std::vector<PricedPlan> plans;  // parallel to ids
+  /// Null if the plan was not tried.
   const PricedPlan* find(PlanId) const;
 };
 
-/// Throws Error{InvalidInput} when the base cannot be searched at all (no layers, a wrong cluster);
-/// a stop leaves what was found so far, with `stopped`. That no plan fits is a result.
+/// Throws Error{InvalidInput} if the base cannot be searched at all (no layers, an invalid
+/// cluster). When stopped, it returns what was found so far with `stopped` set. It is not an error
+/// if no plan fits.
 SearchResult search(const PlanSpace&, const SearchOptions& = {});
 
-/// Why a plan of the space lost (or won), against a search's result; prices it anew.
+/// Explains why a plan of the space lost (or won) in a search, by pricing it anew.
 Reason explain(const PlanSpace&, const SearchResult&, PlanId, const SearchOptions& = {});
 
 }  // namespace trainyard

@@ -25,7 +25,7 @@ std::vector<std::string> comma_list(std::string_view text) {
   }
 }
 
-// The setting's own key where the word is an alias of it.
+// Resolves an alias to the setting's own key.
 std::string canonical_key(std::string_view typed, const std::string& place) {
   if (typed == "devices") return "devices";
   if (const Setting* found = find_setting(typed)) return std::string(found->key);
@@ -49,7 +49,7 @@ void expect_searchable(const std::string& key, const std::string& place) {
                        key));
 }
 
-// "1..8" of the values there are, or of powers of two.
+// The values within a range such as "1..8", or powers of two.
 std::vector<std::string> in_range(const std::vector<std::string>& values, std::int64_t low,
                                   std::int64_t high, const Bound& bound, const std::string& place) {
   if (low > high) refuse(place, fmt::format("expected a range that rises, found {}", bound.values));
@@ -78,7 +78,7 @@ std::vector<std::string> all_values(const Scenario& base, const std::string& key
   return words;
 }
 
-// Throws as apply_setting does.
+// Throws as apply_setting() does.
 void expect_value(const Scenario& base, const std::string& key, const std::string& value,
                   const std::string& place) {
   if (key == "devices") {
@@ -197,7 +197,7 @@ PlanSpace::PlanSpace(const Scenario& base, std::span<const std::string> fixed,
     else
       knobs_.push_back({key, default_values(base_, key)});
   };
-  // Settings beyond the usual ones come first: they are the outermost loop.
+  // Settings beyond the usual knobs come first and so form the outermost loop.
   for (const std::string& key : bound_keys)
     if (std::find(knob_keys().begin(), knob_keys().end(), key) == knob_keys().end()) add(key);
   for (const std::string_view key : knob_keys()) add(std::string(key));
@@ -319,7 +319,7 @@ std::optional<PlanId> PlanSpace::find(const Plan& plan, std::string* why) const 
     std::string word = setting(plan, knob.key);
     if (knob.key == "devices") word = std::to_string(base_.cluster.count);
     if (knob.key == "dp" && knob.values.front() == "rest") continue;
-    // What a plan without a pipeline has for a schedule says nothing.
+    // The schedule of a plan without a pipeline has no effect.
     const bool idle = plan.mesh.pp == 1 && (knob.key == "schedule" || knob.key == "virtual-stages");
     if (knob.values.size() == 1 && idle) continue;
     const auto same = std::find(knob.values.begin(), knob.values.end(), word);

@@ -1,6 +1,6 @@
 // A PlanSpace is every plan that a search may try for one model on one cluster: the base plan with
 // each knob at each of its values. A knob is a setting (core/methods/settings/settings.h) and its
-// values are written as --set writes them, so a point of the space is a list of words that anyone
+// values are written as --set takes them, so a point of the space is a list of settings that anyone
 // can type.
 #pragma once
 
@@ -15,35 +15,39 @@
 
 namespace trainyard {
 
-/// A point of a space: an index into all combinations of all values, the last knob fastest.
+/// A point of a space: an index into all combinations of all values, in which the last knob varies
+/// fastest.
 using PlanId = std::uint64_t;
 
 struct Knob {
-  std::string key;                  // a setting's, or "devices"
-  std::vector<std::string> values;  // at least one; one = fixed
+  std::string key;                  // key of a setting, or "devices"
+  std::vector<std::string> values;  // at least one; a single value means that the knob is fixed
   friend bool operator==(const Knob&, const Knob&) = default;
 };
 
-/// What a person allows a knob: "8", "1..8" (of the values it would have, or every power of two
-/// where it would have one only), "1,2,4", "none,full", or "any" (all that the setting knows).
+/// The values that a user allows for a knob: "8"; "1..8" (those of its default values in the range,
+/// or every power of two if it has a single default); "1,2,4"; "none,full"; or "any" (all that the
+/// setting knows).
 struct Bound {
   std::string key, values;
 };
 
 class PlanSpace {
  public:
-  /// base: its plan need not be complete; the keys in `fixed` stay as the plan has them. Every
-  /// other knob of knob_keys() takes its own default values, and a bound replaces them.
-  /// Throws Error{InvalidInput}: an unknown knob (nearest), a value the setting does not know, a
-  /// knob that is both fixed and bound, a base without a global batch, more than kMostPlans
-  /// combinations.
+  /// The plan of `base` need not be complete, and the settings in `fixed` stay as that plan has
+  /// them. Every other knob of knob_keys() takes its default values unless a bound replaces them.
+  /// Throws Error{InvalidInput} for an unknown knob (naming the nearest), a value the setting does
+  /// not know, a knob that is both fixed and bound, a base without a global batch, and more than
+  /// kMostPlans combinations.
   PlanSpace(const Scenario& base, std::span<const std::string> fixed, std::span<const Bound>);
 
   const Scenario& base() const { return base_; }
   const std::vector<Knob>& knobs() const { return knobs_; }
-  std::uint64_t combinations() const { return combinations_; }  // canonical or not
+  std::uint64_t combinations() const {
+    return combinations_;
+  }  // includes combinations that are not canonical
 
-  /// Which value each knob has, by knob.
+  /// The index of each knob's value, by knob.
   std::vector<std::uint32_t> digits(PlanId) const;
   PlanId id(std::span<const std::uint32_t> digits) const;
   std::uint64_t stride(std::size_t knob) const { return strides_[knob]; }
@@ -51,24 +55,24 @@ class PlanSpace {
   const std::string& value(PlanId id, std::size_t knob) const {
     return knobs_[knob].values[digit(id, knob)];
   }
-  /// The one spelling of the point's plan: knobs that say nothing in it (sequence parallel with one
-  /// tensor rank, ZeRO with one replica, a schedule without a pipeline) at their first value.
-  /// Nothing for a combination that is no plan: degrees that do not make up the devices, chunks
-  /// that the schedule does not have.
+  /// The canonical form of a point, in which knobs that have no effect (sequence parallelism with
+  /// one tensor rank, ZeRO with one replica, a schedule without a pipeline) have their first value.
+  /// Empty if the combination is no plan: its degrees do not multiply to the devices, or the
+  /// schedule does not support its chunks.
   std::optional<std::vector<std::uint32_t>> canonical(std::span<const std::uint32_t> digits) const;
-  /// Index of a knob by its key; every key of knob_keys() is there.
+  /// The index of a knob by its key; every key of knob_keys() is present.
   std::size_t knob(std::string_view key) const;
-  /// The value as a number; 1 where it is a word.
+  /// The value as a number; 1 if it is a word.
   std::int64_t number(std::size_t knob, std::uint32_t digit) const { return numbers_[knob][digit]; }
 
-  /// The base with every knob applied, and an uneven split where layers do not divide; the cluster
-  /// with as many devices as the point uses.
+  /// The base with every knob applied, with an uneven split if the layers do not divide, and with
+  /// the cluster reduced to the devices that the point uses.
   Scenario scenario(PlanId) const;
   Plan plan(PlanId) const;
-  /// "tp=8", "pp=4" ...: every knob that is not fixed, and an uneven split.
+  /// "tp=8", "pp=4" ...: every knob that is not fixed, and an uneven split if there is one.
   std::vector<std::string> words(PlanId) const;
-  /// The canonical point that has these settings; nothing when a setting differs from what the
-  /// space fixes or is not among a knob's values, with the sentence that says so in `why`.
+  /// The canonical point with these settings. Empty if a setting differs from what the space fixes
+  /// or is not among a knob's values; `why` then receives a sentence that says so.
   std::optional<PlanId> find(const Plan& complete_plan, std::string* why = nullptr) const;
 
   static constexpr std::uint64_t kMostPlans = std::uint64_t{1} << 31;
@@ -83,18 +87,18 @@ class PlanSpace {
   std::vector<std::vector<std::int64_t>> numbers_;  // by knob and value
 };
 
-/// Layers of each stage where they do not divide: one more for stages in the middle, because the
-/// first has the embedding too and the last the head. Empty where they divide, or where there are
-/// more stages than layers.
+/// The number of layers of each stage if they do not divide evenly: stages in the middle get one
+/// more, because the first also has the embedding and the last the head. Empty if they divide, or
+/// if there are more stages than layers.
 std::vector<int> uneven_split(int layers, std::int64_t stages);
-/// Whether the schedule has so many chunks a device.
+/// Whether the schedule supports this many chunks per device.
 bool chunks_fit(std::string_view schedule, std::int64_t chunks);
 
-/// Every knob of a space, in order: those of the mesh first.
+/// Every knob of a space in order, starting with those of the mesh.
 std::span<const std::string_view> knob_keys();
-/// What the knob would be given without a bound.
+/// The values of the knob if there is no bound for it.
 std::vector<std::string> default_values(const Scenario& base, std::string_view key);
-/// The cluster cut to its first `devices` devices. Throws Error{InvalidInput} when they are no
+/// The cluster reduced to its first `devices` devices. Throws Error{InvalidInput} if these are not
 /// whole nodes.
 Cluster with_devices(const Cluster&, std::int64_t devices);
 

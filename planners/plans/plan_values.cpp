@@ -1,4 +1,4 @@
-// The values that each knob of a search takes where nobody says otherwise.
+// Gives the values that each knob of a search takes if the user does not set a bound.
 #include <algorithm>
 #include <map>
 
@@ -27,7 +27,7 @@ std::int64_t sequence(const Scenario& s) {
   return s.plan.batch.sequence > 0 ? s.plan.batch.sequence : s.model.sequence;
 }
 
-// Experts of the largest routed layer; 1 without any.
+// The number of experts of the largest routed layer; 1 if there are none.
 std::int64_t experts(const Model& model) {
   std::int64_t most = 1;
   for (const Block& block : model.blocks)
@@ -44,8 +44,9 @@ bool has_attention(const Model& model) {
   });
 }
 
-// Longer splits of a sequence have rings of more than a device's work to hide.
-constexpr std::int64_t kShortest = 4096;  // tokens a context rank
+// With fewer tokens per rank, the ring of context parallelism takes longer than the computation
+// that hides it.
+constexpr std::int64_t kShortest = 4096;  // tokens per context rank
 constexpr std::int64_t kMostTensor = 64, kMostMicro = 512;
 
 std::vector<std::string> context_degrees(const Scenario& s) {
@@ -53,7 +54,7 @@ std::vector<std::string> context_degrees(const Scenario& s) {
   return as_text(divisors_up_to(s.cluster.count, std::max<std::int64_t>(1, most)));
 }
 
-// Mixes of layers are for optimal_recompute() on the plans that are found.
+// Mixes of layers are left to optimal_recompute(), which refines the plans that are found.
 std::vector<std::string> recompute_policies(const Scenario& s) {
   std::vector<std::string> words{"none"};
   if (!s.plan.flash_attention && has_attention(s.model)) words.emplace_back("selective");
@@ -62,7 +63,7 @@ std::vector<std::string> recompute_policies(const Scenario& s) {
   return words;
 }
 
-// Those that train as one device would, for whose convergence nobody has to be asked.
+// Schedules that train exactly as one device would, so that convergence is not in question.
 std::vector<std::string> synchronous_schedules() {
   return {"1f1b", "interleaved", "gpipe", "zb-h1",     "zb-h2",
           "zb-v", "v-half",      "v-min", "dualpipe-v"};

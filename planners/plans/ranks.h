@@ -1,5 +1,5 @@
-// Ranks are the processes that share one piece of work: this one alone, or all that mpirun or Slurm
-// started (planners/plans/mpi_ranks.h).
+// Ranks are the processes that share one piece of work: this one alone, or all those that mpirun or
+// Slurm started (planners/plans/mpi_ranks.h).
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace trainyard {
 class Ranks {
  public:
   virtual ~Ranks() = default;
-  virtual int rank() const = 0;   // of this process, [0, count)
+  virtual int rank() const = 0;   // of this process, in [0, count)
   virtual int count() const = 0;  // >= 1
-  /// Every rank gives its bytes and gets those of all, by rank. Blocks until all have called it,
-  /// each as often as any other.
+  /// Every rank passes its bytes and receives those of all ranks, indexed by rank. Blocks until all
+  /// ranks have called it; all must call it equally often.
   virtual std::vector<std::string> all_gather(const std::string& mine) = 0;
 };
 
-/// One process.
+/// A single process.
 class OneRank final : public Ranks {
  public:
   int rank() const override { return 0; }

@@ -12,19 +12,19 @@ namespace trainyard {
 namespace {
 
 constexpr Ticks kNoTime = -1;
-constexpr std::size_t kMostFronts = 24;       // of states kept with the same passes done
-constexpr std::size_t kMostKept = 2'000'000;  // kept in all
+constexpr std::size_t kMostFronts = 24;       // states kept for each set of passes done
+constexpr std::size_t kMostKept = 2'000'000;  // states kept in total
 constexpr std::uint64_t kNodesBetweenStops = 4096;
 
-// What has been decided. A device either is free from some time on, or is committed to a step whose
-// input nobody has produced yet.
+// What has been decided so far. A device is either free from some time on, or committed to a step
+// whose input has not been produced yet.
 struct State {
-  std::vector<std::int32_t> done;     // 3 stage + pass
-  std::vector<std::int32_t> waiting;  // of each device: the step it is committed to, or -1
+  std::vector<std::int32_t> done;     // indexed by 3 stage + pass
+  std::vector<std::int32_t> waiting;  // per device: the step it is committed to, or -1
   std::vector<Ticks> free;
   std::vector<std::int64_t> held;
-  std::vector<Ticks> left;                    // work of each device
-  std::vector<Ticks> forward_end, input_end;  // stage m + microbatch
+  std::vector<Ticks> left;                    // remaining work of each device
+  std::vector<Ticks> forward_end, input_end;  // indexed by stage * m + microbatch
 };
 
 struct Decision {
@@ -65,8 +65,8 @@ class ExhaustiveSearch {
   }
   Part last_part() const { return p_.split ? kWeight : kInput; }
 
-  // Which device decides is a function of the state alone: whatever its lane would be, it is
-  // found below this node.
+  // The device that decides next is a function of the state alone. This loses nothing: whatever the
+  // other lanes will be, they are found below this node.
   int decider(const State& state) const {
     int chosen = -1;
     for (int d = 0; d < p_.devices; ++d)
@@ -102,7 +102,7 @@ class ExhaustiveSearch {
     }
   }
 
-  // All devices are through, or wait for each other.
+  // Called when all devices have finished or wait for each other.
   void conclude(const State& state) {
     Ticks value = 0;
     for (int d = 0; d < p_.devices; ++d) {
@@ -126,7 +126,7 @@ class ExhaustiveSearch {
            p_.held[at(stage_of(d, step))] <= p_.limit[at(d)] - state.held[at(d)];
   }
 
-  // When the input of a stage's next pass is there; kNoTime where nobody has made it.
+  // When the input of a stage's next pass is available; kNoTime if it has not been produced.
   Ticks arrival(const State& state, int s, Part pass) const {
     const std::size_t m = at(p_.microbatches);
     const auto k = static_cast<std::size_t>(state.done[3 * at(s) + pass]);
@@ -141,7 +141,7 @@ class ExhaustiveSearch {
     return end == kNoTime ? kNoTime : end + p_.hop[at(s)];
   }
 
-  // Before which a stage's next pass cannot begin.
+  // The earliest time at which a stage's next pass can begin.
   Ticks earliest(const State& state, int s, Part pass) const {
     const Ticks free = state.free[at(p_.device[at(s)])];
     if (pass == kWeight) return free;
@@ -159,8 +159,8 @@ class ExhaustiveSearch {
     return start;
   }
 
-  // What a device may do next, the earliest first; never what leaves a gap that another takes
-  // whole.
+  // The steps that a device may do next, earliest first, except those that leave a gap in which
+  // another step would fit whole.
   std::vector<LaneStep> options(const State& state, int d) const {
     struct Option {
       LaneStep step;
@@ -184,7 +184,7 @@ class ExhaustiveSearch {
       const std::int32_t* done = &state.done[3 * at(p_.stage_at(d, c))];
       if (done[kWeight] < done[kInput] && !like_an_earlier(state, d, c)) add(c, kWeight);
     }
-    // Nothing but weight gradients: in any order.
+    // Only weight gradients are left, and their order does not matter.
     if (!travelling) return {all.front().step};
     std::vector<LaneStep> kept;
     std::stable_sort(all.begin(), all.end(),
@@ -201,7 +201,7 @@ class ExhaustiveSearch {
     return kept;
   }
 
-  // Weight gradients of chunks alike are one and the same choice.
+  // Weight gradients of chunks with equal costs are the same choice.
   bool like_an_earlier(const State& state, int d, int chunk) const {
     const std::size_t s = at(p_.stage_at(d, chunk));
     for (int c = 0; c < chunk; ++c) {
@@ -214,7 +214,7 @@ class ExhaustiveSearch {
     return false;
   }
 
-  // Runs every committed step whose input is there, and what that lets run.
+  // Runs every committed step whose input is available, and every step that this enables.
   void settle(State& state) const {
     const std::size_t m = at(p_.microbatches);
     for (bool moved = true; moved;) {
@@ -249,7 +249,7 @@ class ExhaustiveSearch {
         start = earliest(state, stage_of(d, step), part_of(step));
       }
       bound = std::max(bound, start + state.left[at(d)] + tail);
-      // Gradients that have yet to come, and the weight gradients after them.
+      // The gradients that have yet to come, and the weight gradients after them.
       Ticks first = kNever, work = 0;
       for (int c = 0; c < p_.chunks; ++c) {
         const int s = p_.stage_at(d, c);
@@ -269,7 +269,8 @@ class ExhaustiveSearch {
     return bound;
   }
 
-  // All that the rest depends on, as late as it matters.
+  // Everything on which the rest of the search depends, with each time taken as late as it still
+  // makes no difference.
   std::vector<Ticks> times_of(const State& state) const {
     const std::size_t m = at(p_.microbatches);
     std::vector<Ticks> times;
@@ -281,7 +282,7 @@ class ExhaustiveSearch {
         times.push_back(state.free[at(d)]);
     times.push_back(ended);
     const auto add = [&](int from, int to, Part pass, const std::vector<Ticks>& ends, Ticks hop) {
-      // The k-th that arrives cannot begin before those ahead of it are through.
+      // The k-th to arrive cannot begin before those ahead of it have finished.
       Ticks ready = state.free[at(p_.device[at(to)])];
       for (std::int32_t k = state.done[3 * at(to) + pass]; k < state.done[3 * at(from) + pass];
            ++k) {
@@ -297,8 +298,9 @@ class ExhaustiveSearch {
     return times;
   }
 
-  // False where a state with the same passes done was no later in anything. All below that one has
-  // been searched: it is no ancestor of this one, for each step down decides one more pass.
+  // Returns false if a known state with the same passes done was no later in any respect.
+  // Everything below that state has been searched: it cannot be an ancestor of this one, because
+  // each step down decides one more pass.
   bool remember(const State& state) {
     std::string key;
     for (const std::int32_t done : state.done) key.push_back(static_cast<char>(done));

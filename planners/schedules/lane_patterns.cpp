@@ -25,7 +25,8 @@ std::vector<std::int32_t> line_of_warm_ups(const Pipeline& p, int first, double 
   const int last = p.devices - 1;
   for (int d = 0; d <= last; ++d) {
     const double part = last == 0 ? 1.0 : static_cast<double>(last - d) / last;
-    // A hair less than the lift: what falls on a whole number stays on its lower side.
+    // Subtracts a little from the lift, so that a value that falls on a whole number is rounded to
+    // its lower side.
     const double exact = 1 + (first - 1) * part + lift - 1e-6 * (lift > 0);
     forwards.push_back(std::clamp<std::int32_t>(static_cast<std::int32_t>(exact), 1, first));
   }

@@ -26,7 +26,7 @@ const ListSchedule& ListScheduler::run(const ListPolicy& policy) {
     devices_[d].next = d * length;
     if (d > 0) devices_[d].now = kNever, devices_[d].idle = true;
   }
-  // All microbatches are there at the first stage.
+  // All microbatches are available at the first stage from the start.
   arrived_[kForward][0] = pipeline_.microbatches;
   std::fill_n(arrival_[kForward].begin(), at(pipeline_.microbatches), 0);
   std::fill(tree_.begin(), tree_.end(), -1);
@@ -53,7 +53,7 @@ const ListSchedule& ListScheduler::run(const ListPolicy& policy) {
 }
 
 ListScheduler::Choice ListScheduler::weight(int d) const {
-  // Of the chunk that lags most behind: what it frees has been held longest.
+  // Picks the chunk that lags most: what it frees has been held longest.
   const Pipeline& p = pipeline_;
   Choice choice;
   std::int32_t most = 0;
@@ -73,7 +73,7 @@ ListScheduler::Choice ListScheduler::choose(int d, const ListPolicy& policy) con
   int input = -1, forward = -1, full = -1;
   Ticks next_input = kNever, next_forward = kNever;
   for (int i = 0; i < p.chunks; ++i) {
-    // Late chunks first, unless asked otherwise: they are nearer to what frees memory.
+    // Late chunks go first, because they are nearer to the passes that free memory.
     const int c = p.chunks - 1 - i;
     const std::size_t s = at(p.stage_at(d, c));
     const std::int32_t* done = &done_[3 * s];
@@ -135,7 +135,7 @@ ListScheduler::Choice ListScheduler::choose_nominal(int d, const ListPolicy& pol
     int chunk = -1;
     Part part = kForward;
   };
-  Best ready, coming, full;  // coming: known, but not there yet
+  Best ready, coming, full;  // coming: its arrival is known but has not happened
   Ticks again = kNever;
   for (int c = 0; c < p.chunks; ++c) {
     const std::size_t s = at(p.stage_at(d, c));

@@ -1,6 +1,6 @@
-// Orders found by letting the devices work: each takes the most urgent pass that is ready, within
-// limits that a policy sets. Greed alone keeps memory for forwards that lead nowhere soon; what
-// makes it good is how many microbatches each stage may have under way.
+// List scheduling finds an order by simulating the devices: each takes the most urgent pass that is
+// ready, within limits that a policy sets. Pure greed fills memory with forwards that cannot be
+// completed soon, so the quality depends on the limit of microbatches in flight at each stage.
 #pragma once
 
 #include "planners/schedules/pipeline.h"
@@ -8,14 +8,15 @@
 namespace trainyard {
 
 struct ListPolicy {
-  std::vector<std::int32_t> under_way;  // of each stage: most forwards ahead of its backwards,
-                                        // at least 1
-  double patience = 0;  // waits for a known arrival rather than begin a weight gradient of which
-                        // more than this part would delay it
-  double forward_patience = 0;  // the same for a forward and an arriving gradient
-  bool alternate = false;       // a forward may go before a ready gradient after another gradient
-  // When microbatch 0 would be at each stage in a regular schedule of this period, 2 stage + part:
-  // of what is ready, the one first in it goes first. Empty: gradients first, then late chunks.
+  std::vector<std::int32_t> under_way;  // per stage: most forwards ahead of backwards, >= 1
+  // The device waits for a known arrival rather than begin a weight gradient that would delay it by
+  // more than this fraction of the weight gradient's length.
+  double patience = 0;
+  double forward_patience = 0;  // the same for a forward that would delay an arriving gradient
+  bool alternate = false;       // after a gradient, a forward may go before a ready gradient
+  // The times of microbatch 0 at each stage in a regular schedule with this period, indexed by 2
+  // stage + part; of the passes that are ready, the one that is earliest in that schedule goes
+  // first. Empty means gradients first, then later chunks.
   std::vector<std::int32_t> nominal = {};
   std::int32_t period = 6;
 };
@@ -25,28 +26,28 @@ struct ListSchedule {
   std::vector<Ticks> ends;
 };
 
-/// Runs policies; keeps its tables from one call to the next.
+/// Runs policies; it reuses its tables from one call to the next.
 class ListScheduler {
  public:
   explicit ListScheduler(const Pipeline&);
-  /// The bytes of a device's stages under way must fit its limit together: then it never gets
-  /// stuck. The result is the scheduler's own and holds until the next run. Linear in the steps,
-  /// times the logarithm of the devices.
+  /// The microbatches in flight of all stages of a device must together fit its limit; this rules
+  /// out deadlock. The result belongs to the scheduler and is valid until the next run. Takes time
+  /// linear in the number of steps, times the logarithm of the number of devices.
   const ListSchedule& run(const ListPolicy&);
 
  private:
   struct Device {
-    Ticks now = 0;  // its last step ends, or it looks again
+    Ticks now = 0;  // end of its last step, or when it looks for work again
     Ticks free = 0;
     std::int64_t held = 0;
-    std::int32_t pending = 0;  // input gradients without weight gradient
+    std::int32_t pending = 0;  // input gradients whose weight gradient has not run
     bool idle = false, after_input = false;
     std::size_t next = 0;
   };
   struct Choice {
     int chunk = -1;
     Part pass = kForward;
-    Ticks again = kNever;  // when to look again, where there is nothing to do
+    Ticks again = kNever;  // if there is nothing to do: when to look again
   };
 
   Choice choose(int device, const ListPolicy&) const;
@@ -61,10 +62,10 @@ class ListScheduler {
   const Pipeline& pipeline_;
   ListSchedule found_;
   std::vector<Device> devices_;
-  std::vector<std::int32_t> done_;        // 3 stage + pass
-  std::vector<Ticks> arrival_[2];         // of a microbatch's input at a stage, by pass
-  std::vector<std::int32_t> arrived_[2];  // how many have a known arrival, by stage
-  std::vector<std::int32_t> tree_;        // tournament of devices by when they act next
+  std::vector<std::int32_t> done_;        // indexed by 3 stage + pass
+  std::vector<Ticks> arrival_[2];         // when a microbatch's input reaches a stage, by pass
+  std::vector<std::int32_t> arrived_[2];  // number of microbatches whose arrival is known, by stage
+  std::vector<std::int32_t> tree_;  // tournament tree of devices by the time of their next action
   std::size_t leaves_ = 1;
 };
 

@@ -7,13 +7,13 @@
 namespace trainyard {
 namespace {
 
-// Something of which a device can have at most `count`.
+// A kind of item of which a device can have at most `count`.
 struct Item {
   Ticks time = 0;
   std::int64_t bytes = 0;
 };
 
-// The most time that items fit into those bytes; parts of items count where sizes differ.
+// The most time of items that fit into `bytes`; fractions of items count if sizes differ.
 Ticks most_time(std::vector<Item> items, std::int64_t count, std::int64_t bytes) {
   std::erase_if(items, [](const Item& i) { return i.time == 0; });
   std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
@@ -28,7 +28,7 @@ Ticks most_time(std::vector<Item> items, std::int64_t count, std::int64_t bytes)
     sum += n * item.time;
     bytes -= n * item.bytes;
     if (n < count && !alike) {
-      // Rounded up, and up again: a bound must not lose a tick to floating point.
+      // Rounded up twice, because a bound must not lose a tick to floating point.
       const double part = static_cast<double>(bytes) / static_cast<double>(item.bytes);
       return sum + static_cast<Ticks>(part * static_cast<double>(item.time)) + 2;
     }
@@ -59,10 +59,11 @@ class Bounds {
     const Ticks before = most_time(forwards, m, limit);
     const Ticks idle = std::max<Ticks>(0, first_input - head - before);
     bound = std::max(bound, head + work + idle + tails_.weight[at(first)]);
-    // After its last forward there is no more to do than for what memory holds then.
+    // After its last forward, a device has no more work than the microbatches in memory then
+    // require.
     const Ticks after = most_time(rest, m, limit);
     const Ticks longest = longest_forward(d);
-    // Where all forwards may come first, the device need not have waited for a gradient by then.
+    // If all forwards may come first, the device need not have waited for a gradient by then.
     const Ticks waited = all_forwards_may_come_first(d) ? 0 : idle;
     return std::max(bound, head + waited + work - after - longest + tail);
   }
@@ -73,7 +74,7 @@ class Bounds {
     return std::max(bound, heads_.input[at(s)] + m * p_.time[kInput][at(s)] + tails_.input[at(s)]);
   }
 
-  // Bytes times time that its microbatches take, over the bytes it has.
+  // The memory-time product of the device's microbatches, divided by its memory.
   Ticks of_memory(int d, const Tails& tails) const {
     if (p_.limit[at(d)] == kNoLimit) return 0;
     double taken = 0;
@@ -86,7 +87,8 @@ class Bounds {
       taken +=
           static_cast<double>(p_.held[s]) * until_input -
           static_cast<double>(p_.change[kWeight][s]) * static_cast<double>(p_.time[kWeight][s]);
-      // Minus what the input gradient frees: nothing, where all is held to the weight gradient.
+      // Checks that the input gradient frees nothing, because all memory is held to the weight
+      // gradient.
       alike = alike && p_.held[s] == unit && p_.change[kWeight][s] == (p_.split ? -unit : 0);
     }
     std::int64_t limit = p_.limit[at(d)];
@@ -139,7 +141,7 @@ Heads heads_of(const Pipeline& p) {
 Tails tails_of(const Pipeline& p, ScheduleObjective objective) {
   Tails tails;
   for (auto* list : {&tails.forward, &tails.input, &tails.weight}) list->resize(at(p.stages));
-  Ticks below = -kNever;  // from the start of the input gradient of the stage below
+  Ticks below = -kNever;  // from the start of the input gradient of the next stage
   for (int s = 0; s < p.stages; ++s) {
     const std::size_t i = at(s);
     tails.weight[i] = objective == ScheduleObjective::Span ? -p.head[at(p.device[i])] : 0;

@@ -18,7 +18,7 @@ bool legal(const Method& method, const Pipeline& p) {
   return !has_errors(method.check(scenario, with_defaults({}, method.params)));
 }
 
-// For schedules that depend on times: the mean stage's.
+// The mean over stages, for schedules that depend on times.
 PhaseTimes mean_times(const Pipeline& p) {
   std::array<Ticks, 3> sum{};
   Ticks hop = 0;
@@ -48,7 +48,7 @@ std::vector<NamedOrder> named_orders(const Pipeline& p) {
   std::vector<NamedOrder> found;
   for (const Method& method : methods()) {
     if (!method.order || method.settles || !legal(method, p)) continue;
-    // Where every device has one chunk, all placements are the same.
+    // If every device has one chunk, all placements are the same.
     if (method.placement != p.placement &&
         !(p.chunks == 1 && method.placement == Placement::Cyclic))
       continue;

@@ -1,5 +1,5 @@
-// The catalogue's schedules as a pipeline's lanes: the starting points that a solver must never be
-// worse than.
+// Gives the catalogue's schedules as lanes of a pipeline: the starting points that a solver must
+// never be worse than.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct NamedOrder {
   std::string_view name;
   Order order;
 };
-/// Every one that is legal for these counts and this placement, and synchronous.
+/// Every schedule that is synchronous and legal for these counts and this placement.
 std::vector<NamedOrder> named_orders(const Pipeline&);
 
 struct NamedLanes {
@@ -23,8 +23,8 @@ struct NamedLanes {
   Lanes lanes;
 };
 
-/// The lanes of those that are one lane a device. A schedule with whole backwards runs them in two
-/// parts where backwards are split, and is then called so.
+/// The lanes of those schedules that have one lane per device. If backwards are split, a schedule
+/// with whole backwards runs them in two parts, and its name says so.
 std::vector<NamedLanes> named_lanes(const Pipeline&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// The schedules of the catalogue that could run a ScheduleProblem, each timed.
+// Lists the catalogue's schedules that could run a ScheduleProblem, each with its timing.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@
 
 namespace trainyard {
 
-/// A schedule of the catalogue as it stands, whether or not it keeps the limits.
+/// A schedule of the catalogue, unchanged, whether or not it keeps the memory limits.
 struct NamedSchedule {
   std::string name;
   Order order;
   OrderTiming timing;
 };
-/// Every one that is legal for these counts and this placement, synchronous and one lane a device;
-/// without split backwards only those that have none. Throws Error{InvalidInput} as solve() does.
+/// Every schedule that is synchronous, has one lane per device and is legal for these counts and
+/// this placement; if backwards are not split, only schedules that do not split them. Throws
+/// Error{InvalidInput} as solve() does.
 std::vector<NamedSchedule> named_schedules(const ScheduleProblem&);
 
 }  // namespace trainyard

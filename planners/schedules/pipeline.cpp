@@ -33,7 +33,7 @@ void expect_counts(const ScheduleProblem& p) {
                                  p.devices, p.limits.size()));
 }
 
-// Sums stay far from what a number holds: no later addition needs a look.
+// Bounds all sums well below overflow, so that no later addition needs a check.
 void expect_amounts(const ScheduleProblem& p) {
   std::int64_t time = 0, bytes = 0;
   const auto add = [&](std::int64_t& sum, std::int64_t amount, std::size_t stage) {
@@ -52,7 +52,8 @@ void expect_amounts(const ScheduleProblem& p) {
   }
 }
 
-// One microbatch is whole on a device between its last chunk's forward and that chunk's backward.
+// Checks that each device can hold one whole microbatch, as it does between the forward of its last
+// chunk and that chunk's backward.
 void expect_room(const Pipeline& p) {
   for (int d = 0; d < p.devices; ++d) {
     std::int64_t needed = 0;
@@ -117,7 +118,7 @@ Pipeline make_pipeline(const ScheduleProblem& problem) {
   p.limit.assign(at(p.devices), kNoLimit);
   for (std::size_t d = 0; d < problem.limits.size(); ++d) p.limit[d] = problem.limits[d].value;
   expect_room(p);
-  // A limit that holds everything is none.
+  // A limit that holds everything counts as no limit.
   for (int d = 0; d < p.devices; ++d) {
     std::int64_t most = 0;
     for (int c = 0; c < p.chunks; ++c) most += p.held[at(p.stage_at(d, c))] * p.microbatches;
@@ -151,7 +152,7 @@ const std::vector<Ticks>* LaneClock::time(const Lanes& lanes) {
   std::fill(next_.begin(), next_.end(), 0);
   std::fill(free_.begin(), free_.end(), 0);
   const std::size_t length = pipeline_.lane_length();
-  // Down the devices with the forwards and up again with the gradients.
+  // Sweeps down the devices with the forwards and up again with the gradients.
   for (bool moved = true; moved;) {
     moved = false;
     for (int d = 0; d < pipeline_.devices; ++d)
@@ -164,7 +165,7 @@ const std::vector<Ticks>* LaneClock::time(const Lanes& lanes) {
   return &free_;
 }
 
-// Takes steps of one lane as long as their inputs are there.
+// Advances one lane for as long as the inputs of its steps are available.
 bool LaneClock::advance(int device, const LaneStep* lane) {
   const Pipeline& p = pipeline_;
   const std::size_t length = p.lane_length(), from = next_[at(device)];

@@ -1,5 +1,5 @@
-// A ScheduleProblem is a pipeline that wants an order of its passes: times and bytes of each stage
-// and a memory limit of each device; the ScheduleObjective is what makes one order better.
+// A ScheduleProblem is a pipeline whose passes are to be ordered: the times and bytes of each stage
+// and the memory limit of each device. The ScheduleObjective says what makes one order better.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// One virtual stage: times and bytes of one microbatch.
+/// The times and bytes of one microbatch on one virtual stage.
 struct StageCost {
   Duration forward{}, backward_input{}, backward_weight{};
   Bytes until_input{};   // held from the start of its forward to the end of its input gradient
@@ -20,14 +20,16 @@ struct StageCost {
 struct ScheduleProblem {
   int devices = 1, microbatches = 1;
   Placement placement = Placement::Cyclic;  // Cyclic or V
-  std::vector<StageCost> stages;            // a multiple of devices
-  Duration transfer{};                      // one message between two devices; none within one
-  std::vector<Bytes> limits;   // of each device, for what its microbatches hold; empty = no limit
-  bool split_backward = true;  // else input and weight gradient are one action
+  std::vector<StageCost> stages;            // their number is a multiple of devices
+  Duration transfer{};                      // of one message between two devices; 0 within a device
+  // The memory limit of each device for what its microbatches hold; empty = no limit.
+  std::vector<Bytes> limits;
+  bool split_backward = true;  // false: the input and weight gradients are one action
 };
 
-/// What is minimised. Span is the schedule's bubble where every device updates its weights as soon
-/// as it has ended, without a barrier (ZB-H2's case); Makespan is up to a barrier of all devices.
+/// The figure to minimise. Makespan is the time up to a barrier of all devices. Span is the longest
+/// time of any one device; it determines the bubble if every device updates its weights as soon as
+/// it has finished, without a barrier (as in ZB-H2).
 enum class ScheduleObjective : std::uint8_t { Makespan, Span };
 
 }  // namespace trainyard

@@ -19,14 +19,14 @@
 namespace trainyard {
 namespace {
 
-// How long it tries before it is content: passes timed in all, and orders.
+// How long the solver searches: total passes timed, and number of orders.
 constexpr std::int64_t kMostPasses = 1'000'000;
 constexpr std::int64_t kMostOrders = 64;
-// Beyond so many passes a proof is seldom found, and until so many nodes it comes before more
-// tries.
+// With more passes than this a proof is seldom found. A first attempt, limited to few nodes,
+// precedes the other searches.
 constexpr std::size_t kMostPassesToProve = 192;
 constexpr std::int64_t kQuickNodes = 2'000;
-constexpr double kOnlyForMemory = -1e9;  // an overrun that no gap offers
+constexpr double kOnlyForMemory = -1e9;  // an overrun that no gap allows
 
 class Solver {
  public:
@@ -70,7 +70,7 @@ class Solver {
     return optimal_ || score_.first <= std::max(bound_, options_.good_enough.count());
   }
 
-  // Whether it is the best so far.
+  // Keeps the lanes if they are the best so far; returns whether none is better.
   template <class Name>
   bool consider(const Lanes& lanes, const std::vector<Ticks>& ends, Name&& name) {
     const OrderScore score = score_of(pipeline_, ends, options_.objective);
@@ -93,7 +93,7 @@ class Solver {
     return placed != nullptr && consider(placed->lanes, placed->ends, name);
   }
 
-  // As they are, and with their weight gradients moved.
+  // Tries the named schedules as they are, and with their weight gradients moved.
   void try_named() {
     const std::vector<NamedLanes> all = named_lanes(pipeline_);
     for (const NamedLanes& named : all) {
@@ -112,7 +112,7 @@ class Solver {
     }
   }
 
-  // How many microbatches a device's limit holds.
+  // The number of microbatches that a device's limit can hold.
   int capacity(int d) const {
     const std::int64_t held = pipeline_.held[at(d)], limit = pipeline_.limit[at(d)];
     if (limit == kNoLimit || held == 0) return pipeline_.microbatches;
@@ -126,7 +126,7 @@ class Solver {
   bool try_warm_up(std::vector<std::int32_t> forwards, double overrun) {
     for (int d = 0; d < pipeline_.devices; ++d)
       forwards[at(d)] = std::min(forwards[at(d)], capacity(d));
-    // A device that begins no more than the next one has would starve it.
+    // A device's warm-up is at most that of the device before it, which could not supply more.
     for (int d = 1; d < pipeline_.devices; ++d)
       forwards[at(d)] = std::min(forwards[at(d)], forwards[at(d - 1)]);
     if (!place(warm_up(pipeline_, forwards), overrun, [&] { return warm_up_text(forwards); }))
@@ -151,7 +151,7 @@ class Solver {
         }
   }
 
-  // One more forward or one less on a few neighbouring devices at a time.
+  // Changes the warm-up by one forward on a few neighbouring devices at a time.
   void climb_warm_ups() {
     if (warm_up_.empty()) return;
     const Random random(1);
@@ -169,7 +169,8 @@ class Solver {
     }
   }
 
-  // A block's lanes as they are, and as priorities where devices need not wait for each other.
+  // Tries a block's lanes as they are and, as priorities for list scheduling, without the fixed
+  // cells.
   void try_block(const VBlock& block) {
     const std::vector<std::int32_t> cells = cells_of(pipeline_, block);
     if (cells.empty()) return;
@@ -201,12 +202,13 @@ class Solver {
   }
 
   void try_blocks() {
-    // Those of V-Min, V-Half and 1F1B on a V first, then others by how often they are the best.
+    // The blocks of V-Min, V-Half and 1F1B on a V come first, then others by how often they are the
+    // best.
     constexpr std::array kBlocks{
         VBlock{2, 1, 2, 1, 4, 2}, VBlock{1, 1, 1, 1, 1, 1}, VBlock{1, 1, 2, 1, 1, 1},
         VBlock{1, 1, 1, 2, 2, 1}, VBlock{1, 1, 1, 2, 4, 1}, VBlock{1, 3, 2, 3, 4, 1},
         VBlock{1, 2, 1, 3, 2, 1}, VBlock{1, 2, 3, 3, 4, 1}, VBlock{2, 3, 1, 4, 1, 1}};
-    // A whole backward takes two cells.
+    // A whole backward takes two cells, which suits this block.
     if (!pipeline_.split) try_block(kBlocks[2]);
     for (const VBlock& block : kBlocks) {
       if (done()) return;
@@ -214,8 +216,8 @@ class Solver {
     }
   }
 
-  // Of each stage, this part of what keeps it busy from a forward to its gradient's return, within
-  // the device's limit.
+  // Sets the microbatches in flight of each stage: the number that keeps it busy from a forward to
+  // the return of its gradient, times `part`, within the device's limit.
   std::vector<std::int32_t> under_way(double part) const {
     const Pipeline& p = pipeline_;
     const Heads heads = heads_of(p);
@@ -264,7 +266,7 @@ class Solver {
   void try_lists() {
     for (const double part : {1.125, 1.5, 0.875, 2.0, 2.75})
       for (const int kind : {2, 0, 3}) {
-        // Whatever the limits, list scheduling finds something.
+        // List scheduling finds an order whatever the limits are.
         if (!best_.steps.empty() && done()) return;
         ListPolicy policy;
         policy.under_way = under_way(part);
@@ -275,7 +277,7 @@ class Solver {
       }
   }
 
-  // One more under way or one less on a few neighbouring stages at a time.
+  // Changes the microbatches in flight by one on a few neighbouring stages at a time.
   void climb_lists() {
     if (policy_.under_way.empty()) return;
     const Random random(2);
@@ -321,8 +323,8 @@ class Solver {
   bool optimal_ = false;
   std::int64_t tried_ = 0, passes_ = 0, orders_ = 0;
 
-  std::vector<std::int32_t> warm_up_;  // the best of them
-  ListPolicy policy_;                  // the best of them
+  std::vector<std::int32_t> warm_up_;  // of the best order found by warm-ups
+  ListPolicy policy_;                  // of the best order found by list scheduling
 };
 
 }  // namespace

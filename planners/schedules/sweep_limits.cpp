@@ -12,8 +12,8 @@ Duration objective_of(const SolvedSchedule& s, ScheduleObjective objective) {
   return objective == ScheduleObjective::Makespan ? s.timing.makespan : s.timing.longest_span;
 }
 
-// The step in which what a device holds can change: no limit between two of them differs from the
-// lower one.
+// The step in which a device's held memory can change: a limit between two multiples has the effect
+// of the lower one.
 std::int64_t grain(const ScheduleProblem& problem) {
   std::int64_t step = 0;
   for (const StageCost& c : problem.stages)
@@ -27,7 +27,7 @@ std::vector<std::int64_t> limits_between(std::int64_t least, std::int64_t most, 
   const std::int64_t count = std::min<std::int64_t>(points, steps + 1);
   std::vector<std::int64_t> limits;
   for (std::int64_t i = 0; i < count; ++i) {
-    // Rounded down, without a product that could overflow; the last is the most.
+    // Rounded down, without a product that could overflow; the last limit is `most`.
     const std::int64_t gaps = std::max<std::int64_t>(count - 1, 1);
     limits.push_back(least + (steps / gaps * i + steps % gaps * i / gaps) * step);
   }
@@ -57,7 +57,8 @@ std::vector<TradePoint> sweep_limits(const ScheduleProblem& problem, int points,
   for (const std::int64_t limit : limits_between(least, most, grain(problem), points)) {
     limited.limits.assign(at(p.devices), Bytes{limit});
     TradePoint point{{limit}, solve(limited, options)};
-    // What kept a lower limit keeps this one; what was found without any, once it fits.
+    // An order that keeps a lower limit also keeps this one; the order found without a limit
+    // qualifies once it fits.
     const auto take = [&](const SolvedSchedule& other) {
       if (objective_of(other, options.objective) >= objective_of(point.solved, options.objective))
         return;

@@ -40,7 +40,7 @@ class OrderClock {
   }
 
  private:
-  // A whole backward counts as its input gradient.
+  // A whole backward is stored as its input gradient.
   std::size_t cell(const Action& a) const {
     const std::size_t pass = a.phase == Phase::Forward          ? 0
                              : a.phase == Phase::BackwardWeight ? 2
@@ -73,7 +73,7 @@ class OrderClock {
     return device(from) == device(to) ? Duration{} : problem_.transfer;
   }
 
-  // When all that it needs is there; kUnknown while something is not.
+  // When everything that the action needs is available; kUnknown while something is not.
   Duration ready(const Action& a) const {
     Duration when{};
     const auto need = [&](std::size_t of, Duration later) {
@@ -110,7 +110,7 @@ class OrderClock {
     return moved;
   }
 
-  // A change of what a device holds; at one instant what frees comes first.
+  // A change of what a device holds; at equal times, releases come first.
   struct Change {
     Duration when{};
     std::int64_t bytes = 0;
@@ -147,7 +147,7 @@ class OrderClock {
         add_changes(l, changes);
       }
       if (lanes == 0) continue;
-      // One lane is its own sequence already, also where actions take no time.
+      // A single lane is already in sequence, even if actions take no time.
       if (lanes > 1) std::stable_sort(changes.begin(), changes.end());
       std::int64_t held = 0;
       for (const Change& c : changes) {
@@ -168,7 +168,7 @@ class OrderClock {
   const ScheduleProblem& problem_;
   std::size_t stages_, microbatches_;
   std::vector<Duration> ends_;                              // by cell
-  std::vector<std::pair<std::size_t, std::size_t>> waits_;  // cells: after, before
+  std::vector<std::pair<std::size_t, std::size_t>> waits_;  // pairs of cells: after, before
   std::vector<std::size_t> next_;                           // of each lane
   std::vector<Duration> free_;
   std::vector<std::vector<Duration>> starts_;

@@ -1,5 +1,6 @@
-// When an order's actions run and what they hold. Unlike the solver's clock it takes any order that
-// check() accepts: several lanes a device, delays, precedences, microbatches in any sequence.
+// Computes when an order's actions run and what they hold. Unlike the solver's clock it takes any
+// order that check() accepts: several lanes per device, delays, precedences, microbatches in any
+// sequence.
 #pragma once
 
 #include <vector>
@@ -10,14 +11,14 @@
 
 namespace trainyard {
 
-/// An order under a problem's costs; nothing contends, and a pass starts as soon as its device, its
-/// input and its memory's predecessor in the lane allow.
+/// The timing of an order under a problem's costs. There is no contention: a pass starts as soon as
+/// its device and its input are available and its predecessors in memory and in the lane allow it.
 struct OrderTiming {
   Duration makespan{};          // from the first start to the last end
   Duration longest_span{};      // of any one device, from its own first start to its last end
-  std::vector<Duration> spans;  // of each device, so measured
+  std::vector<Duration> spans;  // of each device, from its first start to its last end
   std::vector<Bytes> peaks;     // of each device
-  std::vector<std::vector<Duration>> starts;  // of each lane's actions
+  std::vector<std::vector<Duration>> starts;  // of the actions of each lane
 };
 /// The order must be one that check() accepts.
 OrderTiming time_order(const Order&, const ScheduleProblem&);

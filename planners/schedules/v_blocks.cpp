@@ -11,12 +11,13 @@ namespace {
 
 constexpr std::uint8_t kFree = 255, kSecondHalf = 254;
 
-// Passes in cells of a device, all cells alike and nothing on the way between devices.
+// A table of passes by device and cell, in which all cells are equally long and messages take no
+// time.
 class Cells {
  public:
   Cells(const Pipeline& p, const std::vector<std::int32_t>& first) : p_(p), first_(first) {
     const std::int32_t last = *std::max_element(first.begin(), first.end());
-    // Every weight gradient finds a cell behind the last gradient, if none before.
+    // The width leaves a cell for every weight gradient behind the last input gradient.
     width_ = at(last + kBlockPeriod * p.microbatches + 2 * p.microbatches + 4);
     cells_.assign(at(p.devices) * width_, kFree);
     held_.assign(cells_.size(), 0);
@@ -26,16 +27,16 @@ class Cells {
     for (int d = 0; d < p.devices; ++d) count_held(d);
   }
 
-  // Everything, or only what is there while the pipeline fills and drains: before the first device
-  // has brought a microbatch home, and after it has begun its last.
+  // Compacts everything, or only the fill (before the first device has finished the backward of a
+  // microbatch) and the drain (after it has begun its last forward).
   void compact(bool steady) {
     each([&](Phase phase, const Pass& pass) {
       if (steady || phase != Phase::Steady) move(pass);
     });
   }
 
-  // Once more while it drains, with weight gradients put off: they take what cells are left, and
-  // a pass moves only where its device keeps its limit all the same.
+  // Compacts the drain once more with weight gradients deferred: they take the cells that are left,
+  // and a pass moves only if its device still keeps its limit.
   void compact_drain() {
     if (!p_.split) return;
     drain_ = placed(0, kForward, p_.microbatches - 1) + 1;
@@ -69,7 +70,7 @@ class Cells {
     std::size_t cell;
   };
 
-  // Passes in the order of their cells.
+  // Calls f with the passes in the order of their cells.
   template <class F>
   void each(F f) {
     std::vector<std::int32_t> done(at(p_.stages) * 3, 0);
@@ -109,7 +110,7 @@ class Cells {
       }
   }
 
-  // A weight gradient in every cell that is free once there is one to do.
+  // Puts a weight gradient into every free cell as soon as one is ready.
   void fill_weights(int d) {
     std::array<std::int32_t, 2> ahead{}, done{};
     for (std::size_t cell = 0; cell < width_; ++cell) {
@@ -127,8 +128,8 @@ class Cells {
     }
   }
 
-  // What is held in each cell: a forward's from its own cell on, less what others free behind
-  // theirs.
+  // Computes what is held in each cell: a forward counts from its own cell on, and what the other
+  // passes free is subtracted behind their cells.
   void count_held(int d) {
     std::int64_t now = 0, freed = 0;
     std::size_t freed_at = 0;
@@ -147,7 +148,7 @@ class Cells {
     }
   }
 
-  // Before which it lacks what it needs.
+  // The first cell at which the inputs of a pass are available.
   std::size_t earliest(int s, Part part, std::int32_t k) {
     std::size_t cell = k > 0 ? placed(s, part, k - 1) + length(part) : 0;
     if (part == kForward && s > 0) cell = std::max(cell, placed(s - 1, kForward, k) + 1);
@@ -165,7 +166,7 @@ class Cells {
     std::int64_t* held = held_.data() + at(d) * width_;
     std::size_t to = earliest(s, part, k);
     if (part == kForward && to < now) {
-      // No further than its device has room all the way.
+      // Moves only as far as its device has memory in every cell on the way.
       std::size_t room = now;
       while (room > to && held[room - 1] + p_.held[at(s)] <= p_.limit[at(d)]) --room;
       to = room;
@@ -183,11 +184,11 @@ class Cells {
       held[cell] += p_.change[part][at(s)];
   }
 
-  // A device when the pipeline begins to drain.
+  // The state of a device when the pipeline begins to drain.
   struct Drain {
-    std::int64_t held = 0, freed = 0;       // freed: by what runs in the cell before
+    std::int64_t held = 0, freed = 0;       // freed: by the pass in the cell before
     std::array<std::int32_t, 2> pending{};  // weight gradients of each chunk
-    std::int32_t forwards = 0;              // left
+    std::int32_t forwards = 0;              // forwards that are left
   };
 
   Drain drain_of(int d) const {
@@ -209,8 +210,8 @@ class Cells {
     return drain;
   }
 
-  // Whether the device keeps its limit while it drains if weight gradients take the cells that are
-  // free; writes them there if asked to, whatever they keep.
+  // Whether the device keeps its limit in the drain if weight gradients take the free cells. With
+  // `write` it puts them there, whether or not the limit is kept.
   bool weights_fit(int d, bool write) {
     Drain now = drains_[at(d)];
     for (std::size_t cell = drain_; cell < width_ && (write || now.forwards > 0); ++cell) {
@@ -251,9 +252,9 @@ class Cells {
   const std::vector<std::int32_t>& first_;
   std::size_t width_ = 0, drain_ = 0;
   std::vector<Drain> drains_;
-  std::vector<std::uint8_t> cells_;  // of each device, the step there
-  std::vector<std::int64_t> held_;   // in that cell
-  std::vector<std::size_t> placed_;  // cell of a stage's part and microbatch
+  std::vector<std::uint8_t> cells_;  // by device and cell: the step in it
+  std::vector<std::int64_t> held_;   // by device and cell: bytes held
+  std::vector<std::size_t> placed_;  // the cell of a pass, by stage, part and microbatch
 };
 
 }  // namespace
@@ -268,7 +269,7 @@ std::vector<std::int32_t> cells_of(const Pipeline& p, const VBlock& block) {
     const std::uint32_t shape = part == kInput && !p.split ? 0b11 : 0b1;
     std::uint32_t& row = taken[at(p.device[at(stage)])];
     for (int tries = 0; tries < kBlockPeriod; ++tries, ++now) {
-      // A row is a ring: a pass of two cells may begin in the last and end in the first.
+      // A row is a ring, so a pass of two cells may begin in the last cell and end in the first.
       const std::uint32_t wide = shape << (now % kBlockPeriod),
                           mask = (wide | wide >> kBlockPeriod) & 0b111111;
       if ((row & mask) != 0) continue;

@@ -48,7 +48,7 @@ const Placed* WeightPlacer::place(const Travelling& travelling, double overrun) 
   return &found_;
 }
 
-// Takes steps of one lane as long as their inputs are known.
+// Advances one lane for as long as the inputs of its steps are known.
 bool WeightPlacer::advance(int d, const LaneStep* lane, double overrun) {
   const Pipeline& p = pipeline_;
   const std::size_t length = travelling_length(p), from = next_[at(d)], m = at(p.microbatches);
@@ -87,8 +87,8 @@ bool WeightPlacer::advance(int d, const LaneStep* lane, double overrun) {
   return i > from;
 }
 
-// Weight gradients before a step that could start at `arrival`: those that its memory waits for,
-// and those that the gap takes. False where there is no room for it.
+// Runs weight gradients before a step that could start at `arrival`: those that free the memory it
+// needs, and those that the gap takes. Returns false if there is no memory for the step.
 bool WeightPlacer::fill(int d, std::size_t s, Part pass, Ticks arrival, double overrun) {
   const Pipeline& p = pipeline_;
   while (pass == kForward && p.held[s] > p.limit[at(d)] - held_[at(d)]) {
@@ -97,7 +97,7 @@ bool WeightPlacer::fill(int d, std::size_t s, Part pass, Ticks arrival, double o
   }
   while (pending_[at(d)] > 0 && found_.ends[at(d)] < arrival) {
     const Ticks before = found_.ends[at(d)], gap = arrival - before;
-    // The next weight gradient's length, by trying: its chunk is the one that lags most.
+    // Finds the length of the next weight gradient, which is that of the chunk that lags most.
     Ticks length = 0;
     std::int32_t most = 0;
     for (int c = 0; c < p.chunks; ++c) {
@@ -111,7 +111,7 @@ bool WeightPlacer::fill(int d, std::size_t s, Part pass, Ticks arrival, double o
   return true;
 }
 
-// One of the chunk that lags most behind: what it frees has been held longest.
+// Runs a weight gradient of the chunk that lags most: what it frees has been held longest.
 void WeightPlacer::weight(int d) {
   const Pipeline& p = pipeline_;
   int chunk = 0;

@@ -1,13 +1,14 @@
-// Weight gradients put into lanes of forwards and input gradients: late, so that they fill what
-// would be idle, but before memory runs out. What is left of a schedule once the order of all that
-// travels between devices is settled.
+// Places weight gradients into lanes of forwards and input gradients: late, so that they fill idle
+// time, but before memory runs out. This completes a schedule once the order of everything that
+// travels between devices is fixed.
 #pragma once
 
 #include "planners/schedules/pipeline.h"
 
 namespace trainyard {
 
-/// Lanes without their weight gradients, one after another, chunks x microbatches x 2 steps each.
+/// Lanes without their weight gradients, one after another, each of chunks * microbatches * 2
+/// steps.
 using Travelling = std::vector<LaneStep>;
 
 struct Placed {
@@ -15,14 +16,14 @@ struct Placed {
   std::vector<Ticks> ends;  // of each device
 };
 
-/// Keeps its tables from one call to the next.
+/// It reuses its tables from one call to the next.
 class WeightPlacer {
  public:
   explicit WeightPlacer(const Pipeline&);
-  /// A gap takes a weight gradient that overruns it by at most this part of itself: 0 = it must
-  /// fit, 1 = no gap stays empty. Null where the lanes wait for each other or a forward finds no
-  /// room however early weight gradients run. The result is the placer's own and holds until the
-  /// next call. Linear in the steps.
+  /// A gap takes a weight gradient that overruns it by at most the fraction `overrun` of its
+  /// length: 0 = it must fit, 1 = no gap stays empty. Returns null if the lanes deadlock, or if
+  /// there is no memory for a forward however early weight gradients run. The result belongs to the
+  /// placer and is valid until the next call. Takes time linear in the number of steps.
   const Placed* place(const Travelling&, double overrun);
 
  private:
@@ -33,7 +34,7 @@ class WeightPlacer {
   const Pipeline& pipeline_;
   Placed found_;
   std::vector<Ticks> forward_end_, input_end_;
-  std::vector<std::int32_t> done_;  // 3 stage + pass
+  std::vector<std::int32_t> done_;  // indexed by 3 stage + pass
   std::vector<std::size_t> next_, out_;
   std::vector<std::int64_t> held_;
   std::vector<std::int32_t> pending_;

@@ -16,7 +16,7 @@
 namespace trainyard {
 namespace {
 
-// Beyond it no step is laid out and no figure means anything.
+// Beyond this length no step can be laid out and figures are meaningless.
 constexpr std::int64_t kLongestSequence = std::int64_t{1} << 40;
 
 std::string state_words(const KnobValue& v) {
@@ -26,7 +26,7 @@ std::string state_words(const KnobValue& v) {
                         : fmt::format("is {} over", readable(-v.figures.margin));
 }
 
-// A plan with its batch and sequence written out.
+// A plan with its batch and sequence stated explicitly.
 struct Fixed {
   Scenario scenario;
   Plan complete;
@@ -63,14 +63,16 @@ KnobValue priced_knob(const Fixed& base, std::string value, std::string words, s
 
 bool good(const KnobValue& v) { return v.legal && v.figures.fits; }
 
-// The boundary of a property that holds up to somewhere: at(i) for 0 <= i < count.
+// Bisects for the boundary of a property that holds up to some index; at(i) is defined for 0 <= i <
+// count.
 KnobBoundary bisect(std::string key, std::int64_t count,
                     const std::function<KnobValue(std::int64_t)>& at) {
   KnobBoundary found;
   found.key = std::move(key);
   std::optional<KnobValue> low, high;
   std::int64_t last = -1, next = 1;
-  // Doubling first: the boundary is near what people start from, and far values may not be legal.
+  // Doubles first, because the boundary is usually near the start and distant values may not be
+  // legal.
   for (; next <= count; next *= 2) {
     KnobValue v = at(next - 1);
     ++found.tried;
@@ -94,7 +96,7 @@ KnobBoundary bisect(std::string key, std::int64_t count,
   return found;
 }
 
-// Not every divisor is legal under every schedule: all of them are tried.
+// Tries all divisors, because not every one is legal under every schedule.
 KnobBoundary largest_micro_batch(const Fixed& base, const CostOf& cost) {
   const std::vector<std::int64_t> sizes =
       divisors(base.complete.batch.global / *base.complete.mesh.dp);
@@ -143,7 +145,7 @@ KnobBoundary largest_sequence(const Fixed& base, const CostOf& cost) {
       });
 }
 
-// Tensor parallelism within a node: its parts, and powers of two.
+// Degrees of tensor parallelism within a node: its divisors, and powers of two.
 std::vector<std::int64_t> tensor_degrees(std::int64_t node) {
   std::vector<std::int64_t> found = divisors(node);
   for (std::int64_t tp = 1; tp <= node; tp *= 2) found.push_back(tp);
@@ -152,7 +154,7 @@ std::vector<std::int64_t> tensor_degrees(std::int64_t node) {
   return found;
 }
 
-// Every mesh that may be legal, by its devices: replicas divide the samples of a step.
+// Every mesh that may be legal, by number of devices; the replicas divide the samples of a step.
 std::map<std::int64_t, std::vector<std::string>> meshes(const Fixed& base, std::int64_t most) {
   const std::int64_t node = base.scenario.cluster.levels.front().size;
   const Plan& plan = base.complete;
@@ -168,7 +170,7 @@ std::map<std::int64_t, std::vector<std::string>> meshes(const Fixed& base, std::
   return found;
 }
 
-// The fastest that fits, else the legal one that is least over, else any.
+// Prefers the fastest plan that fits, then the legal plan that exceeds memory least, then any.
 bool better_boundary(const KnobValue& a, const KnobValue& b) {
   if (a.legal != b.legal) return a.legal;
   if (!a.legal) return false;

@@ -16,15 +16,15 @@ namespace trainyard {
 namespace {
 
 constexpr double kFar = 64;
-constexpr int kSteps = 12;  // to kFar, each by the square root of two
+constexpr int kSteps = 12;  // steps up to kFar, each by a factor of the square root of two
 constexpr double kClose = 1.001;
 
-// The better plan first.
+// Two plans, the better one named first.
 struct Rivals {
-  Scenario winner, runner_up;  // complete
+  Scenario winner, runner_up;  // complete plans
 };
 
-// Neither need be legal under another batch.
+// The figures of both plans; either may be illegal under another batch.
 struct Outcome {
   std::optional<PlanFigures> winner, runner_up;
   bool known() const { return winner && runner_up; }
@@ -56,7 +56,7 @@ std::int64_t value_of(const Lever& lever, const Plan& plan) {
   return lever.kind == LeverKind::GlobalBatch ? plan.batch.global : plan.batch.sequence;
 }
 
-// Whole numbers that both plans can have are multiples of it.
+// The unit of which all values that both plans can have are multiples.
 std::int64_t unit_of(const Lever& lever, const Rivals& rivals) {
   const Plan &a = rivals.winner.plan, &b = rivals.runner_up.plan;
   if (lever.kind == LeverKind::GlobalBatch)
@@ -105,7 +105,7 @@ std::string what(const Lever& lever, const Cluster& cluster) {
   return "";
 }
 
-// Of 16 bits, where it has them.
+// The 16-bit peak, if the device has one.
 FlopsPerSecond half_peak(const Device& device) {
   const Peak* found = &device.peaks.front();
   for (const Peak& p : device.peaks)
@@ -135,7 +135,7 @@ std::string value_words(const Lever& lever, const Scenario& s) {
   return "";
 }
 
-// Two steps that are nearly the same must not read the same.
+// Formats with five digits, so that two nearly equal steps do not read the same.
 std::string five_digits(Duration d) {
   const double s = to_seconds(d);
   if (s >= 1) return fmt::format("{:.5g} s", s);
@@ -168,7 +168,7 @@ FlipPoint point_of(const Rivals& rivals, const Lever& lever, double factor, doub
   return p;
 }
 
-// Walks away from what is until the runner-up wins, then halves what is left between.
+// Walks away from the present value until the runner-up wins, then bisects the remaining interval.
 std::optional<FlipPoint> hardware_flip(const Rivals& rivals, const Lever& lever, bool upward,
                                        const CostOf& cost) {
   double before = 1;
@@ -191,7 +191,7 @@ std::optional<FlipPoint> hardware_flip(const Rivals& rivals, const Lever& lever,
   return std::nullopt;
 }
 
-// The same over whole multiples. What one of the plans cannot have is passed over.
+// Does the same for whole multiples of the unit; skips values that one of the plans cannot have.
 std::optional<FlipPoint> batch_flip(const Rivals& rivals, const Lever& lever, bool upward,
                                     const CostOf& cost) {
   const std::int64_t unit = unit_of(lever, rivals), now = value_of(lever, rivals.winner.plan);
@@ -214,7 +214,8 @@ std::optional<FlipPoint> batch_flip(const Rivals& rivals, const Lever& lever, bo
       continue;
     }
     std::int64_t won = k;
-    // The nearest to the middle that both can have; where there is none between, it is found.
+    // Bisects with the value nearest to the middle that both plans can have; stops if there is none
+    // in between.
     while (std::abs(won - before) > 1) {
       const std::int64_t low = std::min(won, before), high = std::max(won, before);
       std::optional<std::int64_t> middle;

@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// No list is longer: what is far from the plan's own value says little of it.
+// No list is longer, since values far from the plan's own say little about it.
 constexpr std::size_t kMostValues = 64;
 
 std::vector<std::int64_t> up_to(std::int64_t last) {
@@ -32,7 +32,7 @@ std::vector<std::int64_t> powers_around(std::int64_t now) {
   return all;
 }
 
-// Rising values around the present one.
+// Splits ascending values into those below and those above the present one.
 KnobValues around(std::int64_t now, const std::vector<std::int64_t>& rising) {
   KnobValues values;
   values.now = std::to_string(now);
@@ -49,7 +49,7 @@ std::int64_t layers_a_device(const Scenario& s) {
   return std::max<std::int64_t>(1, layer_count(s.model) / s.plan.mesh.pp);
 }
 
-// 0 is all of them: above every part.
+// 0 means all ranks, and so ranks above every part.
 KnobValues hybrid_values(std::int64_t now, std::int64_t data) {
   std::vector<std::int64_t> groups = divisors(data);
   if (!groups.empty()) groups.pop_back();
@@ -59,7 +59,7 @@ KnobValues hybrid_values(std::int64_t now, std::int64_t data) {
   return values;
 }
 
-// Whole nodes and, below one, its parts; the data-parallel degree follows.
+// Whole nodes and, below one node, its divisors; the data-parallel degree follows.
 std::vector<std::int64_t> device_counts(const Scenario& s) {
   const Mesh& mesh = s.plan.mesh;
   const std::int64_t each = std::int64_t{mesh.tp} * mesh.cp * mesh.pp,
@@ -86,7 +86,7 @@ std::optional<KnobValues> number_values(std::string_view key, const Scenario& s,
   return around(now, powers_around(now));
 }
 
-// Neighbours in the mesh change places; all orders would be 120.
+// Only neighbours in the mesh change places, since all orders would be 120.
 Words rank_orders(const std::string& now) {
   Words orders;
   Words axes{""};
@@ -105,7 +105,7 @@ Words rank_orders(const std::string& now) {
   return orders;
 }
 
-// What has no list of its own in the settings.
+// The values of knobs whose settings have no list of their own.
 Words words_of(std::string_view key, const Scenario& s, const std::string& now) {
   Words words;
   if (key == "optimizer")
@@ -181,7 +181,7 @@ KnobValues knob_values(std::string_view key, const Scenario& complete) {
   const Setting* found = find_setting(key);
   if (found == nullptr || found->key == "order" || found->key == "loss-scale") return values;
   values.now = found->read(complete.plan);
-  // Without tensor ranks an expert is whole either way.
+  // Without tensor ranks an expert is not divided in either case.
   if (found->key == "etp" && complete.plan.mesh.tp == 1) return values;
   for (const std::string_view word : found->values) values.words.emplace_back(word);
   for (std::string& word : words_of(found->key, complete, values.now))

@@ -36,7 +36,7 @@ bool has_op(const Model& model, std::string_view name) {
   return false;
 }
 
-// Why not a byte less is kept.
+// Explains why not a single byte less is kept.
 std::string nothing_dropped(const Side& with, const std::string& policy) {
   const Scenario& s = with.workload.scenario;
   if (std::none_of(s.model.blocks.begin(), s.model.blocks.end(),
@@ -58,7 +58,7 @@ std::string_view category_words(std::size_t category) {
   return kWords[category];
 }
 
-// Which categories grew on the device as much as activations fell: "what is rebuilt +1.2 GiB".
+// The categories that grew on the device while activations fell: "what is rebuilt +1.2 GiB".
 std::string risen(const CategoryBytes& before, const CategoryBytes& after) {
   std::string text;
   for (std::size_t c = 0; c < before.size(); ++c)

@@ -1,4 +1,5 @@
-// What a plan's recomputation does for its memory, and why it frees nothing where it does not.
+// A RecomputeEffect is what a plan's recomputation does for its memory and, if it frees nothing,
+// why.
 #pragma once
 
 #include <string>
@@ -9,15 +10,16 @@ namespace trainyard {
 
 struct RecomputeEffect {
   std::string policy;  // "selective"
-  /// Of the device that is fullest without recomputation, kept from forward to backward.
+  /// Bytes kept from forward to backward on the device that is fullest without recomputation.
   Bytes kept_without{}, kept_with{};
-  /// Reserved by the fullest device, whichever that is.
+  /// Bytes reserved on the fullest device in each case, which need not be the same device.
   Bytes reserved_without{}, reserved_with{};
   DeviceId worst_without, worst_with;
-  std::string sentence;  // how much it frees; or why not
+  std::string sentence;  // how much it frees, or why it frees nothing
 };
 
-/// By closed form, against the same plan with recompute=none. Throws as prepare() does.
+/// Compares the plan with the same plan under recompute=none, by the closed form. Throws as
+/// prepare() does.
 RecomputeEffect recompute_effect(const Scenario&, const CostOf&);
 
 }  // namespace trainyard

@@ -14,7 +14,7 @@ bool gathers_weights(const CollectiveRun& run) {
          (run.group == Group::Data || run.group == Group::Shard);
 }
 
-// Of the stage's layers, as forward gathers them: all of them in full.
+// The full bytes of all the stage's layers, as forward gathers them.
 Bytes gathered_of(const StageWork& stage) {
   Bytes sum{};
   const PhaseWork& forward = stage.phases[static_cast<std::size_t>(Phase::Forward)];
@@ -24,8 +24,8 @@ Bytes gathered_of(const StageWork& stage) {
   return sum;
 }
 
-// The plan must reshard. Backward's gathers take a kind of group that no other traffic of the plan
-// is of: each kind has one shape.
+// The plan must reshard. Backward's gathers use a kind of group that no other traffic of the plan
+// uses, because each kind has a single shape.
 Workload resharded(Workload w, std::int64_t ranks) {
   const Mesh& mesh = w.scenario.plan.mesh;
   constexpr auto kSpare = static_cast<std::size_t>(Group::Copies);

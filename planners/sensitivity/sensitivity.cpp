@@ -17,13 +17,13 @@
 namespace trainyard {
 namespace {
 
-// Values of a number that may be refused on the way to the next that is legal.
+// The most values of a number that may be refused on the way to the next legal one.
 constexpr int kRefused = 6;
 constexpr int kFixes = 3;
 
-// What a plan is turned from.
+// The plan whose knobs are turned.
 struct Base {
-  Scenario given;  // batch and sequence written out, so that they stay
+  Scenario given;  // batch and sequence are stated, so that they stay
   Plan complete;
   PlanFigures now;
   const CostOf* cost = nullptr;
@@ -37,15 +37,16 @@ int degree_of(const Mesh& mesh, std::string_view key) {
   return key == "tp" ? mesh.tp : key == "pp" ? mesh.pp : key == "cp" ? mesh.cp : *mesh.dp;
 }
 
-// "pp=2" where it keeps the product of the degrees when `key` goes from one value to another; ""
-// where it cannot.
+// The change, such as "pp=2", that keeps the product of the degrees when `key` goes from one value
+// to another; "" if there is none.
 std::string partner(const Base& base, std::string_view key, std::int64_t from, std::int64_t to) {
   const std::int64_t have = degree_of(base.complete.mesh, key) * from;
   if (have % to != 0 || have / to > 1'000'000) return "";
   return std::string(key) + "=" + std::to_string(have / to);
 }
 
-// What may change beside a value so that the degrees multiply to the devices; "" = nothing need.
+// The changes that may accompany a value so that the degrees multiply to the devices; "" = no
+// change is needed.
 std::vector<std::string> partners(const Base& base, std::string_view key,
                                   const std::string& value) {
   constexpr std::array<std::string_view, 3> kDegrees = {"tp", "pp", "cp"};
@@ -70,7 +71,7 @@ const Diagnostic* first_error(const Diagnostics& all) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// A fix that is one setting, neither the knob itself nor what the question holds fast.
+// Whether a fix is a single setting that is neither the knob itself nor held constant.
 bool is_partner(const std::string& fix, std::string_view key) {
   const std::size_t equals = fix.find('=');
   if (equals == std::string::npos || fix.find(' ') != std::string::npos) return false;
@@ -86,7 +87,7 @@ void mark_illegal(KnobValue& value, const Diagnostic& wrong) {
   value.fix = wrong.fix;
 }
 
-// Settings of the value and its partners, and what fixes add to them.
+// Applies the settings of the value and its partners, and what fixes add to them.
 void settle(const Base& base, std::string_view key, KnobValue& value) {
   const std::pair asked(value.words, value.partners);
   std::optional<Diagnostic> first;
@@ -130,14 +131,15 @@ bool better_value(const KnobValue& a, const KnobValue& b) {
   return a.figures.fits ? a.change < b.change : a.figures.reserved < b.figures.reserved;
 }
 
-// The value with each partner that makes it legal, the best first; or why none does.
+// The value with each partner that makes it legal, the best first; otherwise the reason why none
+// does.
 std::vector<KnobValue> turned(const Base& base, const std::string& key, const std::string& to) {
   KnobValue plain;
   plain.value = to;
   plain.devices = base.given.cluster.count;
   if (key == kDevicesKnob) {
     plain.devices = std::stoll(to);
-    // The replicas follow.
+    // Data parallelism takes up the change.
     if (base.given.plan.mesh.dp) plain.words = plain.partners = "dp=rest";
     settle(base, key, plain);
     return {plain};
@@ -165,7 +167,7 @@ std::vector<KnobValue> turned(const Base& base, const std::string& key, const st
   return found;
 }
 
-// One direction of a number, or one word.
+// One direction of a number, or one word, to walk along.
 struct Walk {
   std::size_t strip = 0;
   std::vector<std::string> values;
@@ -173,7 +175,7 @@ struct Walk {
   std::vector<KnobValue> found = {};
 };
 
-// Steps until enough of them are legal.
+// Steps until enough values are legal.
 std::vector<KnobValue> walked(const Base& base, const std::string& key, const Walk& walk,
                               int reach) {
   std::vector<KnobValue> found;
@@ -183,7 +185,7 @@ std::vector<KnobValue> walked(const Base& base, const std::string& key, const Wa
     std::vector<KnobValue> here = turned(base, key, value);
     const bool is_legal = here.front().legal;
     is_legal ? ++legal : ++refused;
-    if (!is_legal && refused > 1) continue;  // the first says it
+    if (!is_legal && refused > 1) continue;  // the first refused value states the reason
     found.insert(walk.downward ? found.begin() : found.end(), std::make_move_iterator(here.begin()),
                  std::make_move_iterator(here.end()));
   }

@@ -18,7 +18,8 @@ const Body& body_of(const Workload& w, const Workload::Run& run) {
   return w.bodies[static_cast<std::size_t>(run.body)];
 }
 
-// Messages of one layer each become messages of so many: those of blocks that are no layers stay.
+// Joins messages of one layer each into messages of several layers; messages of blocks that are not
+// layers stay.
 class Joiner {
  public:
   Joiner(const Workload& w, int layers) : layers_(layers) {
@@ -29,7 +30,7 @@ class Joiner {
             if (op.communication && moves_state(op.group)) of_layers_.push_back(op.bytes);
   }
 
-  // `first` is what must be there before the others: one unit of them.
+  // `first` holds the messages that must arrive before the others: those of one unit.
   void join(std::vector<CollectiveRun>& first, std::vector<CollectiveRun>& others) const {
     for (CollectiveRun& lead : first) {
       if (!joins(lead)) continue;
@@ -103,7 +104,8 @@ Wrapping measured(const Workload& w, int layers, const CostModel& cost) {
 
 Workload wrapped(Workload w, int layers) {
   if (layers == 1) return w;
-  // What is held whole follows from the units of a stage, one after the other, as from its layers.
+  // The unsharded bytes follow from the sequence of a stage's units as they otherwise do from its
+  // layers.
   Workload units = w;
   for (Body& body : units.bodies)
     if (body_is_layer(w, body))

@@ -1,6 +1,7 @@
-// What another wrapping would do: the layers that fully sharded training (zero=3) gathers as one
-// unit. A plan's own units are single layers; larger ones send fewer and larger messages and hold
-// more that is whole. By closed form; no field of a plan says it.
+// Estimates the effect of another wrapping, that is, of the number of layers that fully sharded
+// training (zero=3) gathers as one unit. A plan's own units are single layers; larger units send
+// fewer and larger messages and hold more unsharded bytes. It uses the closed form; no field of a
+// plan states the wrapping.
 #pragma once
 
 #include <vector>
@@ -10,20 +11,21 @@
 namespace trainyard {
 
 struct Wrapping {
-  int layers = 1;            // of a unit, of blocks that are repeated; others are units of one
-  Bytes unit{};              // weights of the largest unit in full
-  Bytes unsharded{};         // weights and gradients in full at the fullest moment, of any stage
-  std::int64_t gathers = 0;  // of weights, in one step on the device that has most
+  // Layers per unit, for blocks that are repeated; other blocks are units of one layer.
+  int layers = 1;
+  Bytes unit{};              // full weights of the largest unit
+  Bytes unsharded{};         // unsharded weights and gradients at the peak, of any stage
+  std::int64_t gathers = 0;  // of weights, per step, on the device with the most
   PlanFigures figures;
 };
 
-/// The workload with so many neighbouring layers gathered, and their gradients scattered, as one;
-/// the bytes that travel stay the same. 1 changes nothing. `layers` must divide the repeated layers
-/// of every stage.
+/// The workload with `layers` neighbouring layers gathered, and their gradients scattered, as one
+/// unit; the bytes that travel stay the same. 1 changes nothing. `layers` must divide the repeated
+/// layers of every stage.
 Workload wrapped(Workload, int layers);
 
-/// Every number of layers that divides those of all stages, from 1 on. Throws Error{InvalidInput}
-/// where the plan is not zero=3, or as prepare() does.
+/// Estimates every number of layers, from 1 on, that divides those of all stages. Throws
+/// Error{InvalidInput} if the plan is not zero=3, or as prepare() does.
 std::vector<Wrapping> wrappings(const Scenario&, const CostOf&);
 
 }  // namespace trainyard

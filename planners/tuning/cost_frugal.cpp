@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-// Points of a space, or more than kMany.
+// The number of points of a space, capped just above kMany.
 constexpr double kMany = 1e6;
 double points_of(const std::vector<Dimension>& space) {
   double points = 1;
@@ -20,7 +20,7 @@ double points_of(const std::vector<Dimension>& space) {
   return points;
 }
 
-// What all arms have in common: budget, trials, the best of them.
+// The state that all arms share: the budget, the trials and the best trial.
 class Ledger {
  public:
   Ledger(const std::vector<Arm>& arms, const EvaluatePoint& evaluate, const FrugalOptions& options)
@@ -72,20 +72,20 @@ class Ledger {
   const EvaluatePoint& evaluate_;
   const FrugalOptions& options_;
   std::vector<std::map<SearchPoint, Loss>> known_;  // by arm
-  std::vector<double> left_;  // by arm: points nobody has tried; kMany = no end
+  std::vector<double> left_;  // by arm: number of untried points; kMany = unlimited
   FrugalSearch found_;
   double spent_ = 0;
 };
 
-// The walks of one arm, one after the other.
+// The successive walks of one arm.
 class Walks {
  public:
   Walks(const Arm& arm, std::uint64_t seed, std::size_t index)
       : arm_(arm), seed_(seed), index_(index), walk_(arm.space, random(0)) {}
 
-  /// Evaluates one point that is new; false where none could be found.
+  /// Evaluates one new point; returns false if none could be found.
   bool advance(Ledger& ledger) {
-    // A walk that only meets what it knows has settled as well as one whose steps are too short.
+    // A walk that meets only known points has converged as much as one whose steps are too short.
     constexpr int kKnown = 64, kWalks = 16;
     for (int walks = 0; walks < kWalks; ++walks) {
       for (int known = 0; known < kKnown && !walk_.converged(); ++known) {
@@ -105,7 +105,7 @@ class Walks {
  private:
   Random random(std::uint64_t stream) const { return Random(seed_, index_ << 32 | stream); }
 
-  // What walks do not come by, one point after the other; a space without a grid has no rest.
+  // Evaluates the points that no walk has reached, one per call; a space without a grid has none.
   bool rest(Ledger& ledger) {
     if (points_of(arm_.space) >= kMany) return false;
     if (rest_.empty())
@@ -138,10 +138,10 @@ class Walks {
   std::size_t index_;
   int number_ = 0;
   Flow2 walk_;
-  SearchPoint rest_;  // the next of those that no walk came by
+  SearchPoint rest_;  // the next point to check for not having been reached
 };
 
-// Which arm is next, of those that have points left; nothing where none has.
+// Chooses the next arm among those with points left; empty if there is none.
 class Chooser {
  public:
   Chooser(std::size_t arms, std::uint64_t seed) : closed_(arms), random_(seed, ~std::uint64_t{0}) {}

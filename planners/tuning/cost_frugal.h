@@ -1,6 +1,6 @@
-// Tunes over several families of settings ("arms") at once, spending where the next improvement is
-// cheapest: FLOW2 walks within an arm, the Estimated Cost for Improvement chooses among arms (Wang
-// et al., "FLAML: A Fast and Lightweight AutoML Library", MLSys 2021).
+// Tunes several families of settings ("arms") at once and spends where the next improvement is
+// cheapest: FLOW2 walks within an arm, and the Estimated Cost for Improvement chooses among arms
+// (Wang et al., "FLAML: A Fast and Lightweight AutoML Library", MLSys 2021).
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@ struct Arm {
 };
 
 struct Evaluation {
-  Loss loss;            // a value above 0 where there is one
-  double cost = 0;      // of finding out, >= 0; points that have no loss cost too
-  std::string why_not;  // has no loss because
+  Loss loss;            // if present, its value is above 0
+  double cost = 0;      // of this evaluation, >= 0; points without a loss cost too
+  std::string why_not;  // why there is no loss
 };
 using EvaluatePoint = std::function<Evaluation(std::size_t arm, const SearchPoint&)>;
 
-/// What is known of an arm, in the unit of cost, and what it says of the next improvement.
+/// What is known of an arm, in units of cost, and what that predicts for its next improvement.
 class ArmCost {
  public:
   void told(const Loss&, double cost);
@@ -56,13 +56,13 @@ struct Trial {
   std::size_t arm = 0;
   SearchPoint point;
   Evaluation evaluation;
-  double spent = 0;     // on all arms, this one included
-  bool better = false;  // than all before
-  int walk = 0;         // of its arm: 0 begins at the dimensions' starts, others anywhere
+  double spent = 0;     // on all arms so far, including this one
+  bool better = false;  // than all trials before
+  int walk = 0;         // number within its arm; 0 begins at the dimensions' starts
 };
 
 struct FrugalOptions {
-  double most_cost = std::numeric_limits<double>::infinity();  // the last one may go beyond
+  double most_cost = std::numeric_limits<double>::infinity();  // the last evaluation may exceed it
   std::int64_t most_evaluations = 1000;
   std::uint64_t seed = 0;
   std::stop_token stop = {};
@@ -70,20 +70,22 @@ struct FrugalOptions {
 };
 
 struct FrugalSearch {
-  std::vector<Trial> trials;        // points that were evaluated, each once
-  std::optional<std::size_t> best;  // of trials; empty where none has a loss
+  std::vector<Trial> trials;        // evaluated points, each once
+  std::optional<std::size_t> best;  // index into trials; empty if none has a loss
   std::vector<ArmCost> arms;
-  bool exhausted = false;  // nothing is left to try
+  bool exhausted = false;  // no point is left to try
   bool stopped = false;
 };
 
-/// Blocks. An arm that nobody has tried costs as much as the cheapest start so far; the cheapest is
-/// tried first, and among tried ones an arm is drawn with a probability of 1 / improvement(). A
-/// walk that has converged begins again at a random place. Points that are known are not evaluated
-/// again. Throws Error{InvalidInput} as check_space() does and for no arms at all, and what
-/// evaluate throws.
+/// Searches all arms for the least loss; blocks until it is done. An untried arm is assumed to cost
+/// as much as the cheapest start so far. If the arm with the cheapest next improvement is untried,
+/// it is tried first; among tried arms, one is drawn with a probability proportional to 1 /
+/// improvement(). A walk that has converged restarts at a random place. Known points are not
+/// evaluated again. Throws Error{InvalidInput} as check_space() does and if there are no arms, and
+/// rethrows what `evaluate` throws.
 FrugalSearch search(const std::vector<Arm>&, const EvaluatePoint&, const FrugalOptions& = {});
-/// The same budget spent on points drawn uniformly over all arms' places: what a search must beat.
+/// Spends the same budget on points drawn uniformly over all arms: the baseline that a search must
+/// beat.
 FrugalSearch random_search(const std::vector<Arm>&, const EvaluatePoint&,
                            const FrugalOptions& = {});
 

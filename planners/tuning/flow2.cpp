@@ -63,7 +63,7 @@ Flow2::Flow2(const std::vector<Dimension>& space, std::vector<double> place, Ran
     : space_(space), random_(random), place_(std::move(place)), proposal_(place_) {
   const double root = std::sqrt(static_cast<double>(space_.size()));
   step_ = kFirstStep * root;
-  // A coarse grid needs steps that leave its cell.
+  // On a coarse grid, steps must be long enough to leave a cell.
   if (step_ < least_step()) step_ = std::min(root, 2 * least_step());
 }
 
@@ -103,12 +103,12 @@ void Flow2::told(const Loss& loss) {
   step_ *= std::sqrt(static_cast<double>(before) / static_cast<double>(told_));
 }
 
-// Uniform on the sphere: a normal vector, to its length.
+// A uniform direction on the sphere: a normalised vector of normal variates.
 std::vector<double> Flow2::direction() {
   std::vector<double> step;
   double squares = 0;
   for (std::size_t i = 0; i < space_.size(); ++i) {
-    // Box and Muller's; 1 - u is never 0.
+    // The Box-Muller transform; 1 - u is never 0.
     const double radius = std::sqrt(-2 * std::log(1 - random_.uniform(drawn_)));
     const double angle = 2 * std::numbers::pi * random_.uniform(drawn_ + 1);
     drawn_ += 2;

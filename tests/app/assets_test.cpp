@@ -1,4 +1,4 @@
-// What ships as files must work as it stands.
+// Files that ship with the program must work unchanged.
 #include <gtest/gtest.h>
 
 #include "app/workspace/scenario/workspace.h"
@@ -16,7 +16,7 @@ TEST(Assets, EveryMethodHasAPlanThatChoosesItAndRuns) {
   for (const Method& method : testing::non_empty(methods())) {
     const std::string path = kAssets + "plans/" + std::string(method.name) + ".json";
     const std::string model = method.name == "expert-parallel" ? "mixtral-8x7b" : "gpt3-xl";
-    // Blocks with scales are products of Blackwell.
+    // Formats with block scales need Blackwell.
     const bool blocks = method.name == "mxfp8" || method.name == "nvfp4";
     const std::string device = blocks ? "b200-hgx" : "h100-sxm";
     const Plan plan = read_plan(path);

@@ -1,4 +1,4 @@
-// What verbs say of other people's files, as a person runs them: `calibrate --nccl` and
+// Tests what verbs say about other programs' files, as a user runs them: `calibrate --nccl` and
 // `--snapshot`, imported models, rows.
 #include <gtest/gtest.h>
 
@@ -58,8 +58,8 @@ TEST(CalibrateVerb, SaysWhatASnapshotDiffersIn) {
   EXPECT_EQ(calibrate("--snapshot s.pickle --nccl n.txt", folder).exit, kWrongInput);
 }
 
-// A recording of 1 KiB is of no plan for gigabytes: no cause is named, and no share beyond all of
-// it.
+// A recording of 1 KiB does not match a plan of gigabytes: no cause is named, and no share exceeds
+// 1.
 TEST(CalibrateVerb, ASnapshotThatNoChangeExplainsIsSaidToBe) {
   const TemporaryFolder folder;
   const Scenario small = open({"mlp-small", "h100-sxm:1", "", {"global-batch=1"}});

@@ -1,4 +1,4 @@
-// Whether a document is what its JSON Schema says.
+// Checks whether a document conforms to its JSON Schema.
 #pragma once
 
 #include <gtest/gtest.h>

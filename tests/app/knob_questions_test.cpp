@@ -1,4 +1,4 @@
-// The seventeen questions are typed as the help says, and each answer holds the figure that was
+// The seventeen questions are typed as the help says, and each answer contains the figure that was
 // asked for, computed here from the model or by another path.
 #include "app/cli/text/knob_questions.h"
 
@@ -36,7 +36,7 @@ Result estimated(const std::vector<std::string>& more) {
 
 Bytes reserved(const Result& r) { return r.capacity - r.verdict.margin; }
 
-// Every value of the strip of a setting that is legal, held against estimate of the plan with it.
+// Compares every legal value of a setting's strip with estimate() of the plan with that value.
 int compared(const Json& knobs, const std::string& key) {
   int values = 0;
   for (const Json& strip : *knobs.find("strips")->as_list()) {
@@ -78,7 +78,7 @@ TEST(Questions, TheyAreAskedOfWhatWasTyped) {
 TEST(Questions, ExpectedPeak) {
   const Bytes said = reserved(estimated({}));
   EXPECT_TRUE(holds(answer(0), readable(said) + " of 79.6 GiB")) << readable(said);
-  // The simulator lays every buffer out and comes to the same.
+  // The simulator lays out every buffer and gets the same result.
   const ExperimentPtr run =
       simulate(open({"llama-3-8b", "h100-sxm:64", "", {"zero=3", "global-batch=512", "seq=8192"}}),
                {.fixes = false});
@@ -165,7 +165,7 @@ TEST(Questions, ReshardingToASmallerMesh) {
     }
 }
 
-// Both beside what the framework does.
+// Both plans behave as the framework does.
 TEST(Questions, LeavingReshardingOut) {
   EXPECT_EQ(compared(document(13), "reshard-after-forward"), 2);
 }

@@ -1,4 +1,4 @@
-// The verb `lesson`, run as a person would.
+// Tests the verb `lesson`, run as a user would.
 #include <gtest/gtest.h>
 
 #include "core/io/json/json.h"
@@ -46,7 +46,7 @@ TEST_F(LessonVerb, AnswersAreMarkedKeptAndCounted) {
   const LessonAnswers kept = parse_answers(file_text(folder_ / "ada.json"), "ada.json");
   EXPECT_EQ(kept.student, "Ada");
   EXPECT_EQ(kept.answers.size(), 3u);
-  // A second time the first answers stand.
+  // The first answers stay when it runs a second time.
   EXPECT_NE(run("lesson take 3 --answer many=9 --answers ada.json").out.find("you 22.0 %"),
             std::string::npos);
   const Ran counted = run("lesson histogram . --json --svg class.svg");

@@ -1,5 +1,5 @@
-// The verb plan as scripts see it: what it prints adds up, the plan that it writes costs what it
-// said, and what it says of one plan is so.
+// Tests the verb `plan` as scripts use it: its figures add up, the plan that it writes has the
+// stated cost, and its statements about a plan are true.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ std::string words_of(const Json& plan) {
   return text;
 }
 
-// What hangs on the machine is left out.
+// Removes what depends on the machine.
 std::string comparable(const std::string& document) {
   std::string kept;
   for (std::size_t at = 0; at < document.size();) {
@@ -207,7 +207,7 @@ TEST(Plan, WhereNothingFitsItSaysWhatToOpen) {
       ++more_devices;
       continue;
     }
-    // The change alone, made to the plan that needs least, leaves the margin that was said.
+    // The change alone, applied to the plan that needs least memory, leaves the stated margin.
     const Json changed = parse_json(
         trainyard("estimate --json" + kNoneJob + set + " --set " + *opening.find("words")->text(),
                   folder)

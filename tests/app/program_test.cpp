@@ -1,5 +1,5 @@
-// The program as scripts see it: every example of the help and of the README runs, exit codes mean
-// what the help says, and documents hold what is promised.
+// Tests the program as scripts use it: every example of the help and of the README runs, exit codes
+// mean what the help says, and documents contain what is promised.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ const std::string kFits =
 const std::string kTooLarge =
     " --model llama-3-70b --cluster h100-sxm:8 --set tp=8 --set global-batch=8 --set seq=8192";
 
-// With sanitizers every sixth: starting them all takes minutes then.
+// With sanitizers only every sixth line is tried, because starting all of them takes minutes.
 bool is_tried(int line) { return !testing::sanitized() || line % 6 == 0; }
 
 TEST(Program, EveryExampleOfTheHelpRuns) {
@@ -39,8 +39,8 @@ TEST(Program, EveryExampleOfTheHelpRuns) {
     }
 }
 
-// Without what a line is for, files of our own for the reader's, and trainings that take minutes
-// for one step and without their evaluation.
+// Removes a line's comment, replaces the reader's files by our own, and shortens trainings that
+// take minutes to one step without evaluation.
 std::string shortened(std::string line) {
   line.erase(std::min(line.find("  #"), line.size()));  // what the line is for
   for (const auto& [theirs, ours] :
@@ -271,7 +271,7 @@ TEST(Program, ARunThatDoesNotFitIsNotStarted) {
   EXPECT_EQ(ran.err.rfind("not started: Does not fit", 0), 0u) << ran.err;
 }
 
-// The parts of a waterfall are the whole difference.
+// The parts of a waterfall sum to the whole difference.
 TEST(Program, AComparisonSumsUp) {
   const TemporaryFolder folder;
   const Json compared =

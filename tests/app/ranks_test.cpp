@@ -1,5 +1,5 @@
-// A search over several processes: the same answer as one has, and no process left behind when one
-// cannot go on. Needs mpirun.
+// Tests a search over several processes: it gives the same answer as one process, and no process
+// remains if one cannot go on. Needs mpirun.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,8 +26,8 @@ Ran on_ranks(int count, const std::string& line, const TemporaryFolder& folder,
   std::vector<std::string> words = {"mpirun", "--oversubscribe",    "--bind-to", "none",
                                     "-n",     std::to_string(count)};
   if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
-  // What Open MPI leaks it leaks in plug-ins that are unloaded before leaks are counted, and have
-  // no name that leaks.txt could hold. What we leak, one process does too.
+  // Leaks of Open MPI are in plug-ins that are unloaded before leaks are counted, and so have no
+  // name for leaks.txt. Our own leaks show in a single process too.
   for (const char* word : {"-x", "ASAN_OPTIONS=detect_leaks=0"}) words.emplace_back(word);
   words.insert(words.end(), launcher_words.begin(), launcher_words.end());
   words.emplace_back(TRAINYARD_PROGRAM);
@@ -97,7 +97,7 @@ TEST_F(PlanOnRanks, WhatOneOfThemCannotDoEndsAll) {
   EXPECT_EQ(occurrences(ran.err, "/proc/none/there"), 1u) << ran.err;
 }
 
-// Behind ":" stand the words of another rank.
+// After ":" are the words of another rank.
 TEST_F(PlanOnRanks, ARankThatCannotBeginIsNamed) {
   const std::string rest = " : -n 1 " TRAINYARD_PROGRAM " ";
   const Ran missing =

@@ -1,4 +1,4 @@
-// Runs a built program as a person would and keeps what it said.
+// Runs a built program as a user would and keeps its output.
 #pragma once
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ inline std::string file_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The words of a command line; quotes keep spaces.
+/// The words of a command line; quotes preserve spaces.
 inline std::vector<std::string> split_words(const std::string& line) {
   std::vector<std::string> words;
   bool quoted = false, open = false;
@@ -49,7 +49,7 @@ inline Ran run_program(const std::string& program, const std::vector<std::string
   const pid_t child = fork();
   if (child == 0) {
     if (chdir(folder.c_str()) != 0) _exit(126);
-    // What it trains is recorded here and not in the person's own list.
+    // Runs are recorded here and not in the user's own list.
     setenv("TRAINYARD_RUNS", (folder / ".runs.sqlite").c_str(), 1);
     const auto redirect = [](const char* path, int flags, int to) {
       dup2(::open(path, flags, 0600), to);
@@ -69,7 +69,7 @@ inline Ran run_program(const std::string& program, const std::vector<std::string
           file_text(err)};
 }
 
-/// A fresh empty folder, removed again.
+/// A new empty folder that is removed afterwards.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

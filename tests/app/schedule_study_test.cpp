@@ -1,4 +1,5 @@
-// What `schedule` says of each schedule: its grid as papers print it, its bubbles, what it keeps.
+// Tests the output of `schedule` for each schedule: its grid as papers print it, its bubbles, its
+// memory.
 #include "app/workspace/schedules/schedule_study.h"
 
 #include <gtest/gtest.h>
@@ -43,8 +44,8 @@ TEST(ScheduleStudy, EveryScheduleOfTheCatalogueHasOne) {
   }
 }
 
-// The mistake of others: with F = B one slot each, both need (m + p - 1) * 2 = 78 slots, not 71.
-// The gain of 1F1B is memory.
+// A known error in the literature: with F = B of one slot each, both schedules need (m + p - 1) * 2
+// = 78 slots, not 71. The gain of 1F1B is memory.
 TEST(ScheduleStudy, OneFOneBIsNoQuickerThanGPipe) {
   for (const char* name : {"gpipe", "1f1b"}) {
     ScheduleRequest request;
@@ -96,8 +97,8 @@ TEST(ScheduleStudy, GridsAreThoseOfThePapers) {
   EXPECT_EQ(grid(study_of("zb-v", 2, 3)).substr(0, 40), "d0   F0'0 F1'0 F2'0 F0'1 I0'1 W0'1 F1'1 ");
 }
 
-// Updates within the order: what counts is the pace of a step in the middle, and how old the
-// weights are.
+// With updates within the order, what counts is the pace of a middle step, and how old the weights
+// are.
 TEST(ScheduleStudy, AnAsynchronousOrderIsMeasuredAtItsPace) {
   ScheduleRequest request;
   request.devices = 2;
@@ -120,7 +121,7 @@ TEST(ScheduleStudy, AnAsynchronousOrderIsMeasuredAtItsPace) {
   EXPECT_EQ(live(found), (std::vector<double>{2, 1}));
 }
 
-// Updates that nobody waits for: at their pace no device ever idles, whatever a step is made of.
+// Nothing waits for updates: at its pace no device ever idles, whatever a step consists of.
 TEST(ScheduleStudy, AsynchronousPipelinesHaveNoBubble) {
   for (const char* name : {"pipedream", "pipedream-2bw", "pipemare", "pipelined-backprop"})
     for (int p : {2, 4, 8})
@@ -148,13 +149,14 @@ TEST(ScheduleStudy, WavesKeepTheirShareOfThePipelineBusy) {
   }
 }
 
-// Two waves at half a cycle on one device, which shares itself among them: a steady step of two
-// microbatches. Where one wave fills it, nothing is gained.
+// Two waves, half a cycle apart, share one device: a steady step has two microbatches. If one wave
+// fills the device, nothing is gained.
 TEST(ScheduleStudy, WavesGainWhatOneLeavesFree) {
   struct Row {
     double forward, backward, gain;
   };
-  // F = 1, B = 2: the step is as long as the device is asked for, sum of u t, at least one cycle.
+  // F = 1, B = 2: the step takes the sum of u t that the device is asked for, and at least one
+  // cycle.
   for (const Row& row :
        {Row{0.4, 0.6, 6 / 3.2}, Row{0.5, 0.5, 2.0}, Row{0.6, 0.8, 6 / 4.4}, Row{1.0, 1.0, 1.0}}) {
     ScheduleRequest request;
@@ -193,7 +195,7 @@ TEST(ScheduleStudy, LanesOfADeviceShareIt) {
   EXPECT_EQ(grid(beside), "d0/wave 0 F0'0 B0'0-----\nd0/wave 1 F1'1 B1'1-----\n");
 }
 
-// Times with little in common: boxes as long as half a pass can show.
+// If times have little in common, boxes have the resolution of half a pass.
 TEST(ScheduleStudy, AGridStaysReadable) {
   ScheduleRequest request;
   request.name = "zb-h1";

@@ -1,4 +1,4 @@
-// `trainyard trace` as a person runs it.
+// Tests `trainyard trace` as a user runs it.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -55,7 +55,7 @@ TEST(TraceVerb, ReadsWhatNsysPrints) {
       << bad.err;
 }
 
-// Times stay those of the whole recording; what is kept opens again as the same part.
+// Times stay those of the whole recording; the written part opens again as the same part.
 TEST(TraceVerb, ARangeIsAllThatIsRead) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "t.json") << R"([

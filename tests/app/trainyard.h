@@ -1,4 +1,4 @@
-// The built program, run with a line as a person types it.
+// Runs the built program with a command line as a user types it.
 #pragma once
 
 #include "tests/app/run_program.h"

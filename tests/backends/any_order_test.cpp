@@ -1,5 +1,5 @@
-// Any order that check() accepts lowers, at both grains, to a program that verify() accepts and
-// that the simulator works through.
+// Any order that check() accepts lowers, at both grains, to a program that verify() accepts and the
+// simulator completes.
 #include <gtest/gtest.h>
 
 #include "core/cost/roofline.h"
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A schedule whose stages live where the shape has them.
+// A schedule with the shape's placement of stages.
 testing::PipelineShape schedule_for(const ScheduleShape& shape) {
   const char* name = shape.placement == Placement::V ? "zb-v"
                      : shape.stages == shape.devices ? "1f1b"
@@ -23,7 +23,7 @@ testing::PipelineShape schedule_for(const ScheduleShape& shape) {
   return {name, shape.devices, shape.stages / shape.devices, shape.microbatches};
 }
 
-// What the schedules that lend their placement ask of a shape.
+// Adapts a shape to the conditions of the schedules that provide its placement.
 void fit(ScheduleShape& shape) {
   if (shape.placement == Placement::V) shape.stages = 2 * shape.devices;
   if (shape.stages != shape.devices) shape.microbatches = shape.devices * 2;
@@ -51,7 +51,7 @@ TEST(AnyOrder, ThatHoldsRunsToItsEnd) {
   }
 }
 
-// Every schedule's own order, after a hundred tries of a random move each.
+// Takes every schedule's own order after a hundred attempts at a random move each.
 TEST(AnyOrder, OfEveryScheduleRunsEdited) {
   testing::Dice dice(7);
   for (const Method& m : testing::non_empty(methods())) {
@@ -95,8 +95,8 @@ TEST(AnyOrder, OfEveryScheduleRunsEdited) {
   }
 }
 
-// The closed form follows an edited order as it follows a schedule's. What it leaves out, ports
-// that messages of several stages share, weighs most in orders as wild as these.
+// The closed form covers an edited order as it does a schedule's. What it omits, ports that
+// messages of several stages share, matters most in orders as irregular as these.
 TEST(AnyOrder, IsEstimatedAsItRuns) {
   const std::unique_ptr<CostModel> cost = roofline_cost_model();
   testing::Dice dice(4);

@@ -1,4 +1,5 @@
-// The memory of one device against a simple model of it, and what it says when it is full.
+// Compares the memory of one device with a simple model of it, and checks its message when it is
+// full.
 #include "backends/cpu/memory/arena.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,8 @@ Program buffers_of(const std::vector<std::int64_t>& sizes) {
   return p;
 }
 
-// What is held never overlaps, is what was asked for, and the limit is the sum of it to the byte.
+// Allocations never overlap and have the requested size, and the limit applies to their sum, to the
+// byte.
 TEST(Arena, AgreesWithASimpleModel) {
   const bool right = rc::check([] {
     const auto sizes =
@@ -139,7 +141,7 @@ TEST(Arena, PlannedPlacesAreTakenWhereTheyAreFree) {
   arena.plan(places);
   Allocation first = arena.allocate({0}, 0), second = arena.allocate({1}, 0);
   EXPECT_EQ(second.data - first.data, 512);
-  // Bytes 64 to 128 are the first one's: best fit finds the hole after it.
+  // Bytes 64 to 128 belong to the first allocation, so best fit finds the hole behind it.
   EXPECT_EQ(arena.allocate({2}, 0).data - first.data, 128);
   EXPECT_EQ(arena.reach(), 512_B + 256_B);
   EXPECT_EQ(arena.most(), 600_B);
@@ -198,7 +200,7 @@ TEST(Arena, TheWaveIsWhatWasHeldWhen) {
   EXPECT_EQ(wave.samples[3].bytes[1], 200_B);
   EXPECT_EQ(arena.most_by_category()[1], 200_B);
 
-  // Another pass begins at 0 with what is there.
+  // Another pass begins at 0 with what is held.
   arena.set_time(2ns);
   arena.release(weights);
   arena.set_time(1ns);

@@ -1,5 +1,5 @@
-// Asynchronous schedules measured on executed programs: what their papers say of late gradients
-// must come out of the instructions, not of a formula.
+// Measures asynchronous schedules on executed programs: what their papers say about late gradients
+// must result from the instructions, not from a formula.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ TensorId squared_loss(GraphBuilder& b, TensorId y) {
   return b.node("loss", squared_error(), {y, b.activation("target", std::move(shape))});
 }
 
-// `first` computes a tensor from the input, other stages pass it on, the last one compares it with
-// a target: a layer a stage.
+// `first` computes a tensor from the input, the other stages pass it on, and the last compares it
+// with a target; each stage has one layer.
 Model relay(int stages, const std::function<TensorId(GraphBuilder&)>& first) {
   Model model;
   model.name = "relay";
@@ -70,7 +70,7 @@ struct ScheduleCase {
   Params params = {};
 };
 
-// A program of a schedule, and the rule that its facts give to its stages.
+// A program of a schedule, and the rules that its facts give to its stages.
 class Subject {
  public:
   Subject(const Model& model, const ScheduleCase& setup) {
@@ -132,7 +132,7 @@ double largest(const std::vector<double>& path, std::size_t from, std::size_t to
   return most;
 }
 
-// Whether the path's swings grow, once what it began with has died away.
+// Whether the path's swings grow after the initial transient has decayed.
 bool grows(const std::vector<double>& path) {
   const std::size_t half = path.size() / 2, later = path.size() * 3 / 4;
   const double now = largest(path, later, path.size());
@@ -334,7 +334,8 @@ Model spectrum(int stages) {
   });
 }
 
-// Updates in which the weights halve at that rate, once the first swings have died away.
+// The number of updates in which the weights halve at that rate, after the first swings have
+// decayed.
 double half_life(const Subject& s, double rate, double momentum) {
   ReferenceOptions options = s.options(rate, momentum);
   options.data = [](const ReferenceInput& in) {
@@ -361,7 +362,7 @@ double half_life(const Subject& s, double rate, double momentum) {
 struct Cell {
   bool compensate;
   const char* predict;
-  int rate;         // 10^(rate / 20): the best one
+  int rate;         // the best rate is 10^(rate / 20)
   double expected;  // half-life
 };
 

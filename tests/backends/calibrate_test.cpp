@@ -1,4 +1,4 @@
-// What calibrate measures: never how long it took.
+// Tests what calibrate measures, but never how long it takes.
 #include "backends/cpu/calibration/calibrate.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(Calibrate, MeasuresEveryKernelThatAStepAsksFor) {
   }
 }
 
-// Layers beyond the memory share operands, so every layer is still timed.
+// Layers that exceed the memory share operands, so every layer is still timed.
 TEST(Calibrate, ARehearsalTimesEveryLayerWhateverItHolds) {
   const Workload w = tiny({"pp=2", "precision=fp32"});
   const auto calls = [&](Bytes most) {

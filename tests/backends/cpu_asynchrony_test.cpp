@@ -1,4 +1,4 @@
-// Asynchronous schedules on the CPU backend: the versions, corrections and predictions of the
+// Tests asynchronous schedules on the CPU backend: the versions, corrections and predictions of the
 // reference, in 4-byte floats.
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using testing::Settings;
 using testing::tiny_mlp;
 using testing::train_on_cpu;
 
-// One rule a stage, of the delays that the program shows.
+// One rule per stage, from the delays of the program.
 std::vector<UpdateRule> rules_of(const CpuRun& run, const Training& training) {
   const Method& schedule = schedule_of(run.workload.scenario.plan);
   const Choice* choice = find_choice(run.workload.scenario.plan, schedule.name);
@@ -108,7 +108,7 @@ TEST(CpuAsynchrony, AgreesWithTheReference) {
   }
 }
 
-// A schedule that takes five steps to settle trains one step where one is asked for.
+// A schedule that takes five steps to settle still trains a single step if one is asked for.
 TEST(CpuAsynchrony, TrainsAsManyStepsAsItIsAskedFor) {
   struct Case {
     std::int64_t devices;

@@ -1,5 +1,5 @@
-// What a run held, by category, is what the ledger of its program says: to the byte for what is
-// kept, and within two hundredths in all.
+// What a run holds, by category, equals the ledger of its program: to the byte for what is kept,
+// and within two per cent in total.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What is done again comes out the same: training on the CPU backend is equal bit for bit whatever
-// a layer keeps, and what it keeps is what the ledger says.
+// Recomputation gives the same results: training on the CPU backend is equal bit for bit whatever a
+// layer keeps, and what it keeps equals the ledger.
 #include <gtest/gtest.h>
 
 #include "core/timeline/metrics.h"
@@ -78,7 +78,7 @@ TEST(CpuRecompute, EveryPolicyTrainsBitForBit) {
   EXPECT_EQ(runs, 4 * 2 * 6);
 }
 
-// Every set of two nodes that a layer may keep, and all but one.
+// Tries every set of two nodes that a layer may keep, and every set of all but one.
 TEST(CpuRecompute, AnyNodesMayBeKept) {
   for (const Model& model : testing::non_empty(models())) {
     const Settings one = {"global-batch=2", "micro-batch=1", "optimizer=momentum",
@@ -123,7 +123,8 @@ TEST(CpuRecompute, PoliciesByStageTrainBitForBitUnderEverySchedule) {
     }
 }
 
-// What a stage holds between forward and backward is what its layers' policies keep.
+// The bytes that a stage holds between forward and backward are those that its layers' policies
+// keep.
 TEST(CpuRecompute, StoredActivationsAreThoseThatThePoliciesKeep) {
   const Model model = testing::tiny_transformer({.layers = 16});
   const Settings one = {"global-batch=1", "micro-batch=1", "optimizer=sgd"};

@@ -1,4 +1,5 @@
-// What a training session promises around its steps: limits, checkpoints, precision, clipping.
+// Tests what a training session guarantees around its steps: limits, checkpoints, precision,
+// clipping.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -80,8 +81,8 @@ TEST(CpuSession, ACheckpointOfAnotherPlanIsRefused) {
   std::filesystem::remove(path);
 }
 
-// What an arena held is what the ledger says of the very same instants: its peak to the byte, and
-// never anything more than that.
+// What an arena holds equals the ledger for the same instants: its peak to the byte, and never
+// more.
 TEST(CpuSession, HoldsWhatTheLedgerSays) {
   for (const Settings& settings : kPlans)
     for (const Model& model : {tiny_mlp(6), tiny_transformer()}) {
@@ -141,7 +142,8 @@ TEST(CpuSession, SixteenBitsTrainCloseToThirtyTwo) {
   }
 }
 
-// What an op keeps beside tensors has a format of its own: largest elements' indices, softmax.
+// Data that an op keeps besides tensors has a format of its own: indices of the largest elements,
+// softmax.
 TEST(CpuSession, FactsKeepTheirFormatUnderSixteenBits) {
   const Model model = testing::tiny_convnet(2);
   const Settings base = {"global-batch=4", "micro-batch=4", "optimizer=momentum"};

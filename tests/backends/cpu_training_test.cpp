@@ -1,4 +1,4 @@
-// The CPU backend trains: as the reference does, and the same however a plan divides the work.
+// The CPU backend trains as the reference does, and the same however a plan divides the work.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ Training momentum(std::int64_t steps) {
   t.rate = 0.1;
   t.momentum = 0.5;
   t.steps = steps;
-  t.epsilon = 0.01;  // a gradient that is 0 but for rounding moves nothing
+  t.epsilon = 0.01;  // a gradient that is 0 except for rounding has no effect
   return t;
 }
 
@@ -44,7 +44,7 @@ void expect_close(const std::vector<double>& a, const std::vector<double>& b, do
     EXPECT_NEAR(a[i], b[i], relative * std::abs(b[i]) + 1e-9) << i;
 }
 
-// Largest difference of any two parameters, as a share of the largest parameter.
+// The largest difference of any two parameters, relative to the largest parameter.
 double difference(const std::vector<TrainedTensor>& a, const std::vector<TrainedTensor>& b) {
   EXPECT_EQ(a.size(), b.size());
   double worst = 0, most = 0;
@@ -106,7 +106,7 @@ TEST(CpuTraining, AgreesWithTheReference) {
   }
 }
 
-// The first of a few shapes that the schedule finds legal.
+// The first of a few shapes that is legal for the schedule.
 std::optional<std::pair<std::int64_t, Settings>> legal_shape(const Model& model,
                                                              std::string_view schedule) {
   static std::vector<std::string> kept;  // settings are views
@@ -149,7 +149,7 @@ TEST(CpuTraining, EverySynchronousScheduleTrainsAsOneDevice) {
   EXPECT_GE(bit_for_bit, 3 * 3);  // gpipe, 1f1b and interleaved, each model
 }
 
-// What changes where things are kept, or who adds them up, changes no number but the last bits.
+// Changes of where data is kept, or of who sums it, change only the last bits.
 TEST(CpuTraining, ReplicasShardingAndRecomputeTrainAsOneDevice) {
   struct Case {
     std::int64_t devices;

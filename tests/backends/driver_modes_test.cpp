@@ -1,5 +1,5 @@
-// Whoever decides when instructions run, the same is learnt: every schedule, by the wall clock and
-// in virtual time, bit for bit.
+// The driver that schedules instructions makes no difference to training: every schedule gives the
+// same bits on the wall clock and in virtual time.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -50,7 +50,7 @@ TEST(DriverModes, LearnTheSame) {
           const auto b = testing::train_on_cpu(model, devices, settings, training, wall);
           EXPECT_EQ(a.run.losses, b.run.losses);
           if (extra == "dp=2") replicated[chunks] = a.run.losses;
-          // Divided state is the same state.
+          // Sharded state gives the same results.
           if (extra == "zero=3" && !replicated[chunks].empty()) {
             for (std::size_t i = 0; i < a.run.losses.size(); ++i)
               EXPECT_NEAR(a.run.losses[i], replicated[chunks][i], 1e-6);

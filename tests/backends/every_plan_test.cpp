@@ -1,6 +1,6 @@
-// The law of the CPU backend: whatever plan it accepts, for whatever model, trains as one device
-// does, in the memory that its program says. Memory that holds nothing reads as no number, so that
-// what is read too early, too late or in the wrong place shows in the loss.
+// The law of the CPU backend: every plan that it accepts, for every model, trains as one device
+// does, within the memory that its program states. Unused memory is filled with NaN, so that a read
+// that is too early, too late or in the wrong place shows in the loss.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,7 +38,7 @@ const std::vector<Model>& models() {
   return list;
 }
 
-// Words of a plan, drawn; most combinations are legal for some model.
+// Draws the words of a plan; most combinations are legal for some model.
 class DrawnPlan {
  public:
   explicit DrawnPlan(std::uint64_t seed) : random_(11, seed) {
@@ -97,7 +97,7 @@ Training three_steps() {
   t.rate = 0.1;
   t.momentum = 0.5;
   t.steps = 3;
-  t.epsilon = 0.01;  // a gradient that is 0 but for rounding moves nothing
+  t.epsilon = 0.01;  // a gradient that is 0 except for rounding has no effect
   return t;
 }
 
@@ -117,7 +117,7 @@ bool accepted(const DrawnPlan& drawn) {
   }
 }
 
-// Largest difference of a parameter that both have, as a share of the largest parameter. The run
+// The largest difference of a parameter that both have, relative to the largest parameter. The run
 // may have more: the last stage's copy of a table.
 double difference(const std::vector<TrainedTensor>& run, const std::vector<TrainedTensor>& alone) {
   std::map<std::pair<int, std::string>, const TrainedTensor*> of_run;
@@ -138,7 +138,8 @@ double difference(const std::vector<TrainedTensor>& run, const std::vector<Train
   return worst / most;
 }
 
-// Every kernel takes as long: what is held at once does not depend on what else this machine does.
+// Every kernel takes equally long, so that what is held at once does not depend on other load of
+// the machine.
 std::function<Duration()> in_equal_steps() {
   return [now = Duration{}]() mutable { return now += std::chrono::microseconds{10}; };
 }

@@ -1,7 +1,7 @@
-// The three fidelities of one scenario held against each other on random scenarios: closed form,
-// order grain and op grain. Step times of the closed form and order grain agree within 5 %, but for
-// one in thirty of those that share a link, which are within 15 %; peaks of the categories that
-// both grains know agree to the byte. The differences that remain are printed by cause.
+// Compares the three fidelities on random scenarios: closed form, order grain and op grain. Step
+// times of the closed form and order grain agree within 5 %, except for one in thirty of the
+// scenarios that share a link, which are within 15 %; peaks of the categories that both grains know
+// agree to the byte. Remaining differences are printed by cause.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using testing::in_words;
 
 Timeline run(const Workload& w, const Program& p, const CostModel& cost, bool shared_links) {
   TaskPrices prices = price(p, w.scenario.plan.mesh, w.scenario.cluster, cost);
-  // Each kind of traffic on a port of its own.
+  // Gives each kind of traffic a port of its own.
   if (!shared_links)
     for (std::size_t t = 0; t < p.tasks.size(); ++t)
       if (p.tasks[t].kind != TaskKind::Compute)
@@ -42,8 +42,8 @@ CategoryBytes largest(const Program& p, const Timeline& t, DeviceId device) {
   return most;
 }
 
-// Without overlap the grains are the same sums. With it, order grain lets an action's traffic hide
-// behind the whole of its computation; op grain makes each layer wait for its own.
+// Without overlap the grains give the same sums. With it, order grain lets an action's traffic
+// overlap with its whole computation, but op grain makes each layer wait for its own.
 std::string why_grains_differ(const Plan& plan) {
   if (!find_choice(plan, "overlap")->params.flag("gradients")) return "";
   if (plan.mesh.cp > 1) return "ring beside attention only";
@@ -63,7 +63,7 @@ void print(const char* title, const std::map<std::string, Spread>& table) {
                 spread.count, 100 * spread.sum / spread.count, 100 * spread.worst);
 }
 
-// By how much the fullest device's peak of the closed form and of order grain are apart.
+// The difference between the peaks of the fullest device in the closed form and at order grain.
 double fuller_apart(const Workload& w, const Program& p, const CostModel& cost) {
   const Timeline t = run(w, p, cost, true);
   Bytes closed{}, order{};
@@ -76,9 +76,9 @@ double fuller_apart(const Workload& w, const Program& p, const CostModel& cost) 
   return std::abs(closed / order - 1);
 }
 
-// What the closed form does not share is named in its result, and listed here by its worst case:
-// the messages between stages, and the links of a device that two waves or two copies of a stage
-// use at once.
+// Contention that the closed form omits is named in its result, and listed here by its worst case:
+// messages between stages, and links of a device that two waves or two copies of a stage use at
+// once.
 TEST(Fidelity, ClosedFormAgreesWithOrderGrain) {
   const auto cost = roofline_cost_model();
   std::map<std::string, Spread> table;
@@ -116,8 +116,8 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrain) {
       contended, static_cast<unsigned long long>(n), beyond);
 }
 
-// Computation and traffic slow each other down: the recurrence takes all traffic of an action for
-// one stretch from its start, the simulator knows when each begins.
+// Computation and traffic slow each other down: the recurrence takes all traffic of an action as
+// one interval from its start, while the simulator knows when each transfer begins.
 TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereTrafficSlowsComputation) {
   std::map<std::string, Spread> table;
   int slowed = 0;
@@ -139,7 +139,7 @@ TEST(Fidelity, ClosedFormAgreesWithOrderGrainWhereTrafficSlowsComputation) {
   EXPECT_GT(slowed, 0);
 }
 
-// The steady step of a pipeline that never drains.
+// Compares the steady step of a pipeline that never drains.
 TEST(Fidelity, ClosedFormKeepsThePaceOfAsynchronousPipelines) {
   const auto cost = roofline_cost_model();
   std::map<std::string, Spread> table;
@@ -192,8 +192,8 @@ TEST(Fidelity, GrainsAgreeToTheByteOnWhatBothKnow) {
   print("op grain against order grain", table);
 }
 
-// Instructions that wait for each other in a circle are found when a program is made: what check()
-// accepts has none, whatever its waves, versions and gathered weights wait for.
+// Circular waits between instructions are found when a program is made: whatever check() accepts
+// has none, with any waves, versions and gathered weights.
 TEST(Fidelity, WhatIsAcceptedRunsToItsEndAtBothGrains) {
   const auto cost = roofline_cost_model();
   std::map<std::string, int> drawn;

@@ -1,5 +1,5 @@
-// Every fast kernel against the reference maths of its op: expect_agreement(op, make) runs many
-// random calls of it, forward and both backwards, and compares all that is written.
+// Compares every fast kernel with the reference maths of its op: expect_agreement(op, make) runs
+// many random calls of it, forward and both backwards, and compares all outputs.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace trainyard::testing {
 
-/// Random choices of one case, one after another.
+/// A sequence of random choices for one case.
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : random_(seed, 17) {}
@@ -34,7 +34,8 @@ class Draw {
   std::uint64_t next_ = 0;
 };
 
-/// Operands and attributes of one call. Dimensions are whole; heads_dim() for those with heads.
+/// The operands and attributes of one call. Dimensions are undivided; use heads_dim() for those
+/// with heads.
 struct KernelCase {
   std::vector<Tensor> inputs = {};
   std::map<std::string, std::int64_t> attributes = {};
@@ -57,17 +58,17 @@ inline Tensor indices(Shape shape) { return {"", std::move(shape), TensorKind::I
 
 struct Agreement {
   int cases = 200;  // in F32; a quarter as many in each of the 16-bit formats
-  /// Greatest difference, as a share of the largest magnitude in the tensor compared: sums of
-  /// positive and negative terms cancel, so single elements have no relative precision, while the
-  /// terms were rounded to 2^-24 of a size that the largest element tells.
+  /// The greatest difference relative to the largest magnitude in the tensor: sums of positive and
+  /// negative terms cancel, so single elements have no relative precision, while the terms were
+  /// rounded to 2^-24 of a magnitude comparable to the largest element.
   double tolerance = 1e-4;
-  /// What comes out of 16-bit operands was rounded once: half a unit of BF16's last place is 2^-9.
-  /// The other half, and more, is for facts and outputs that the backward reads again.
+  /// Results of 16-bit operands were rounded once: half a unit in BF16's last place is 2^-9. The
+  /// rest of the tolerance is for facts and outputs that the backward reads again.
   double sixteen_bit_tolerance = 0x1p-7;
   bool sixteen_bit = true;
 };
 
-/// The fast kernel must be there; each kind of operand the backward gets is what saved() keeps.
+/// The fast kernel must exist; the backward receives exactly those operands that saved() keeps.
 void expect_agreement(const Op&, const std::function<KernelCase(Draw&)>& make,
                       const Agreement& = {});
 

@@ -1,5 +1,5 @@
-// The harness of kernel_agreement.h, the kernels of product-like ops in it, and what run_kernel()
-// does around them.
+// Implements the harness of kernel_agreement.h, and tests the kernels of product-like ops and what
+// run_kernel() does around them.
 #include "tests/backends/kernel_agreement.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace trainyard {
 namespace testing {
 namespace {
 
-// Memory of exactly the tensor's size, filled with bytes that are no number in any format.
+// Memory of exactly the tensor's size, filled with NaN bytes.
 struct Held {
   std::vector<std::byte> bytes;
   View view;
@@ -47,7 +47,7 @@ void put(const std::vector<double>& values, void* data, DType type) {
   from_floats(floats.data(), data, type, n);
 }
 
-// Element e of a tensor, where it lies transposed.
+// The index of element e of a tensor that is stored transposed.
 std::size_t across(const View& v, std::size_t e) {
   const auto rows = static_cast<std::size_t>(v.size[0]),
              columns = static_cast<std::size_t>(v.size[1]);
@@ -80,7 +80,7 @@ DType fact_type(std::string_view what, DType activations) {
   return DType::F32;
 }
 
-// One call of the op: its operands twice over, for the kernel and for the reference.
+// One call of the op, with two sets of operands, for the kernel and for the reference.
 class Subject {
  public:
   Subject(const Op& op, const KernelCase& c, DType type, double tolerance, std::uint64_t seed)
@@ -259,7 +259,7 @@ class Subject {
   void compare(const HostTensor& expected, const View& found, const std::string& what) const {
     const HostTensor values = get(found);
     ASSERT_EQ(expected.values.size(), values.values.size()) << what;
-    // Operands are up to 1: a tensor of zeros may differ by what rounding leaves of those.
+    // Operands are at most 1, so a tensor of zeros may differ by the rounding of such numbers.
     double largest = 1e-2;
     for (double v : expected.values) largest = std::max(largest, std::abs(v));
     for (std::size_t e = 0; e < values.values.size(); ++e)
@@ -430,8 +430,8 @@ TEST(RunKernel, EveryOpHasAKernelAndRoutedOnesAreRefused) {
             (std::set<std::string_view>{"router", "dispatch", "routed_matmul", "combine"}));
 }
 
-// They would make a kernel tens of times slower and say nothing that a training hears; the thread's
-// own arithmetic stays as it is.
+// Subnormal numbers would make a kernel tens of times slower without an effect on training; the
+// thread's own arithmetic stays unchanged.
 TEST(RunKernel, SubnormalNumbersAreZerosToAKernelAndToNobodyElse) {
   float small = std::ldexp(1.F, -100), smaller = std::ldexp(1.F, -40), product = 7;
   Graph graph;
@@ -452,7 +452,7 @@ TEST(RunKernel, SubnormalNumbersAreZerosToAKernelAndToNobodyElse) {
   EXPECT_EQ(here, std::ldexp(1.F, -140)) << "the mode outlived the kernel";
 }
 
-// What a thread keeps of oneDNN is its own, and of no influence on what comes out.
+// oneDNN objects that a thread keeps are its own and do not affect results.
 TEST(RunKernel, ThreadsGiveTheSameBits) {
   Graph graph;
   const auto add = [&](Tensor t, const std::string& name) {
@@ -510,7 +510,8 @@ TEST(Convert, RoundsToNearestEven) {
                                               0x3f81}));
 }
 
-// All 65 536 numbers of a format come back as they were; between two neighbours the nearer wins.
+// All 65 536 numbers of a format convert to themselves, and a value between two neighbours to the
+// nearer one.
 void expect_exact(DType type) {
   for (std::uint32_t i = 0; i < 0x10000; i += 0x800) {
     std::vector<std::uint16_t> bits(0x800), back(0x800);
@@ -521,7 +522,7 @@ void expect_exact(DType type) {
     for (std::size_t j = 0; j < bits.size(); ++j) {
       if (std::isnan(numbers[j])) continue;
       ASSERT_EQ(bits[j], back[j]) << numbers[j];
-      // One at a time, which has no vector of eight to go through.
+      // Converted one at a time, so that the vector path of eight is not used.
       float single = 0;
       to_floats(&bits[j], type, &single, 1);
       ASSERT_EQ(single, numbers[j]);

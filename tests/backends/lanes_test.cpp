@@ -1,4 +1,4 @@
-// How exact the curves of lanes.h are.
+// Tests the accuracy of the functions in lanes.h.
 #pragma GCC diagnostic ignored "-Wpsabi"  // lanes are inlined, and cross no call
 
 #include "backends/cpu/kernels/lanes.h"

@@ -1,5 +1,5 @@
-// Laws that hold for every plan, whatever the figures are: on random scenarios, by the closed form
-// and by the simulator, with the cost model that predictions use.
+// Tests laws that hold for every plan, whatever the figures: on random scenarios, by the closed
+// form and by the simulator, with the cost model of predictions.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -79,10 +79,10 @@ struct Pair {
 
 struct Law {
   const char* name;
-  // The better of the two scenarios, or nothing where the law says nothing of this one.
+  // The better of the two scenarios; empty if the law does not apply to this one.
   std::function<std::optional<Scenario>(const Scenario&)> better;
   std::function<double(const Found&)> figure;  // never larger in the better one
-  // The physical reason why it is larger all the same, or nothing.
+  // The physical reason why it may still be larger; null if there is none.
   const char* (*reason)(const Pair&);
 };
 
@@ -106,9 +106,9 @@ std::optional<Scenario> with(Scenario s, const char* key, const std::string& val
 double step_of(const Found& f) { return to_seconds(f.step); }
 double peak_of(const Found& f) { return static_cast<double>(total(f.peak).value); }
 
-// An order in which each further round waits, as where passes are not as long as the order takes
-// them to be: few microbatches are over before its rounds begin. A round waits as long however many
-// there are, so that the bubble is no more than of so many rounds.
+// An order in which each further round waits, as happens if passes are not as long as the order
+// assumes: few microbatches are finished before its rounds begin. Each round waits equally long, so
+// the bubble is at most that of so many rounds.
 const char* every_round_waits(const Pair& pair) {
   Scenario more = pair.better;
   more.plan.batch.global *= 2;
@@ -116,21 +116,23 @@ const char* every_round_waits(const Pair& pair) {
   const double further = 2 * later.bubble - pair.after.bubble;  // of each further microbatch
   if (further >= pair.before.bubble * (1 - 1e-6)) return "each further round of the order waits";
   if (pair.after.bubble <= 1.01 * pair.before.bubble) return "rounds are not alike: within 1 %";
-  // A device whose gradients hold it up lets its neighbours wait, once their pipeline is full.
+  // A device that is delayed by its gradients makes its neighbours wait once their pipeline is
+  // full.
   return prepare(pair.worse).layout.reduce_every_microbatch
              ? "neighbours wait while gradients of a microbatch are reduced"
              : nullptr;
 }
 
-// A stage of few layers: those that are gathered or not yet scattered stand whole beside the shards
-// of all.
+// For a stage with few layers, unsharded layers that are gathered or not yet scattered dominate the
+// shards of all.
 const char* whole_layers(const Pair& pair) {
   const Bytes more = total(pair.after.peak) - total(pair.before.peak);
   return more <= pair.after.of(Category::Communication) ? "layers in full beside their shards"
                                                         : nullptr;
 }
 
-// What an input pass rebuilds is there until the weight pass, beside the input of each layer.
+// What an input pass recomputes stays until the weight pass, in addition to the input of each
+// layer.
 const char* rebuilt_waits(const Pair& pair) {
   const Found& after = pair.after;
   const Bytes more = total(after.peak) - total(pair.before.peak);

@@ -1,4 +1,4 @@
-// What a run says of itself: in order, none twice, and what was lost is counted.
+// Tests live events: they arrive in order and once, and lost ones are counted.
 #include "backends/cpu/live.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +22,7 @@ TEST(LiveQueue, IsFullAtItsCapacityAndCountsWhatItLoses) {
   EXPECT_EQ(got.back(), 6);
 }
 
-// One thread writes while another reads: everything that was not counted as lost arrives once and
-// in order.
+// One thread writes while another reads: everything not counted as lost arrives once and in order.
 TEST(LiveSink, NothingIsReorderedBetweenTwoThreads) {
   constexpr int kEach = 20'000;
   LiveSink sink(2, 64);

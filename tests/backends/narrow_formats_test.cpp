@@ -1,4 +1,4 @@
-// Products in 8 and 4 bits are planned and priced; no backend here multiplies so.
+// Products in 8 and 4 bits can be planned and priced, but no backend here executes them.
 #include <gtest/gtest.h>
 
 #include "backends/cpu/cpu_backend.h"

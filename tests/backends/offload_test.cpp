@@ -1,5 +1,5 @@
-// Plans that keep state or activations on the host, simulated: what the device holds, and the three
-// fidelities against each other.
+// Tests simulated plans that keep state or activations on the host: what the device holds, and that
+// the three fidelities agree.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ TEST_P(EachGrain, TheHostUpdatesWhatTheDeviceDoesNotHold) {
   EXPECT_EQ(there.sent("weights from host").value, 2 * n);
   EXPECT_EQ(there.sent("optimizer on the host").value,
             there.workload.layout.optimizer_touched_bytes * n);
-  // Nothing of the update is the device's, and the step waits for it.
+  // The device takes no part in the update, and the step waits for it.
   const Breakdown parts = breakdown(there.timeline, there.program, DeviceId{0});
   EXPECT_EQ(parts.optimizer, Duration{});
   const Duration update =
@@ -90,14 +90,15 @@ TEST_P(EachGrain, TheDeviceHoldsWhatItsBuffersBound) {
     const PhaseBytes& bytes = there.workload.kinds[there.workload.kind_of[d]].bytes;
     const Bytes each = bytes.until_input + bytes.until_weight;
     EXPECT_LE(after.value, before.value) << d;
-    // Two going, two coming; what is worked on is one of them, and its gradient's room is its own.
+    // There are two copies going and two coming, the one in use is among them, and its gradient has
+    // memory of its own.
     EXPECT_LE(after.value, (each * (2 * static_cast<int>(kHostBuffers) + 1)).value) << d;
   }
   EXPECT_LT(there.most(0, Category::Activations).value,
             here.most(0, Category::Activations).value * 7 / 10);  // 5 of 8
 }
 
-// With a link that takes its time the step is longer, and memory is bounded all the same.
+// With a slow link the step is longer, but memory is bounded all the same.
 TEST(Offload, ASlowLinkHoldsForwardsUp) {
   Scenario s = scenario(gpt({.layers = 16}), 8,
                         {"pp=8", "global-batch=32", "precision=bf16", "offload=activations"});
@@ -111,7 +112,7 @@ TEST(Offload, ASlowLinkHoldsForwardsUp) {
   EXPECT_GT(breakdown(slow.timeline, slow.program, DeviceId{0}).host, Duration{});
 }
 
-// The closed form against order grain, on random plans.
+// Draws random plans to compare the closed form with order grain.
 class DrawOffload {
  public:
   explicit DrawOffload(std::uint64_t seed) : random_(seed) {}
@@ -187,9 +188,9 @@ TEST(Offload, ClosedFormAgreesWithOrderGrain) {
     }
     const double off = static_cast<double>(guess.value) / static_cast<double>(most.value) - 1;
     memory[kind].add(off);
-    // Which of several chunks' microbatches are alive at the fullest moment hangs on their bytes,
-    // and what waits for a weight gradient on each layer's: there the closed form counts
-    // microbatches.
+    // Which of several chunks' microbatches are alive at the peak depends on their bytes, and what
+    // waits for a weight gradient depends on each layer's; the closed form counts microbatches
+    // there.
     const std::string schedule = setting(s.plan, "schedule");
     const bool counts = schedule == "interleaved" || schedule == "zb-h1";
     EXPECT_LE(std::abs(off), counts ? 0.2 : 0.03) << words(s);
@@ -204,8 +205,8 @@ TEST(Offload, ClosedFormAgreesWithOrderGrain) {
   print("closed form against order grain, peak of the fullest device", memory);
 }
 
-// Order grain sends the gradients of all layers but one beside the whole backward, op grain each
-// after its own: both end within a layer of each other.
+// Order grain sends the gradients of all layers but one during the whole backward, op grain each
+// after its own layer: both end within a layer of each other.
 TEST(Offload, GrainsAgree) {
   for (const char* kept : {"optimizer", "activations", "both"}) {
     const std::string offload = std::string("offload=") + kept;

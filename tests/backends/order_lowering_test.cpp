@@ -1,5 +1,5 @@
-// Orders that no plain pipeline has, lowered and run: stages that are there twice, V placement,
-// updates that an order writes itself, waves that share a device.
+// Tests orders unlike a plain pipeline's, lowered and run: stages with two copies, V placement,
+// updates in the order itself, waves that share a device.
 #include <gtest/gtest.h>
 
 #include "core/lowering/phases.h"
@@ -76,7 +76,8 @@ TEST(OrderLowering, CopiesOfAStageHoldTheirOwnWeightsAndAddTheirGradients) {
     EXPECT_EQ(joins, 4);
     for (std::uint32_t d : {0u, 1u})
       EXPECT_EQ(weights_at_peak(p, d).value, 2 * weights_of_a_layer(w).value);
-    // Two of four microbatches each way: 2 F, 2 F, 2 B, 2 B without a gap on either device.
+    // Two of four microbatches in each direction: 2 F, 2 F, 2 B, 2 B without a gap on either
+    // device.
     if (grain == Grain::Order) {
       EXPECT_EQ(makespan(run(p)), 2 * 1ms + 2 * 1ms + 4 * 2ms);
     }
@@ -96,7 +97,7 @@ TEST(OrderLowering, AVHandsOverWithinItsLastDevice) {
   EXPECT_EQ(makespan(run(p)), 4 * 1ms + 4 * 2ms);
 }
 
-// Weight stashing by hand, two microbatches of which each is a step's own update.
+// Weight stashing written by hand: each of the two microbatches is a step with its own update.
 const Order kStashing = parse_order(
     "d0/compute  0F0 0F1 0B0 0U0@1 0F2@1 0B1 0U1@2 0F3@2 0B2@1 0U2@3 0B3@2 0U3@4\n"
     "d1/compute  1F0 1B0 1U0@1 1F1@1 1B1@1 1U1@2 1F2@2 1B2@2 1U2@3 1F3@3 1B3@3 1U3@4\n");
@@ -113,7 +114,7 @@ TEST(OrderLowering, OlderWeightsAreHeldUntilTheirLastReader) {
   }
 }
 
-// Settled, two microbatches take two rounds of F and B, and nothing of the pipeline is idle.
+// In the steady state two microbatches take two rounds of F and B, and the pipeline is never idle.
 TEST(OrderLowering, ResultsSpeakOfTheSteadyStep) {
   const Workload w = workload(2, 1, 2, Placement::Cyclic);
   const Program p = lowered(w, kStashing, Grain::Order, 2);
@@ -158,7 +159,7 @@ TEST(OrderLowering, WavesWithTheirOwnVersionsHaveReplicasOthersAnOlderVersion) {
   EXPECT_EQ(held(replicas, Category::Gradients), held(shared, Category::Gradients));
 }
 
-// Tock reads what tick wrote: it cannot begin before that update.
+// Tock reads what tick wrote, so it cannot begin before that update.
 TEST(OrderLowering, AWaveWaitsForTheVersionThatItReads) {
   const Workload w = workload(1, 1, 2, Placement::Cyclic);
   const Program p = lowered(w,
@@ -168,7 +169,7 @@ TEST(OrderLowering, AWaveWaitsForTheVersionThatItReads) {
   EXPECT_EQ(makespan(run(p)), 2 * (1ms + 2ms));
 }
 
-// Updates take turns; a wave's first forward waits for none of them.
+// Updates take turns, and a wave's first forward waits for none of them.
 TEST(OrderLowering, WavesUpdateInTurn) {
   const Workload w = workload(1, 1, 2, Placement::Cyclic);
   const Order order = parse_order(

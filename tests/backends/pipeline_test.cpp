@@ -36,8 +36,8 @@ TEST(OneFOneB, TakesAsLongAsGPipeAndHoldsAtMostPMinusSMicrobatches) {
     }
 }
 
-// The known mistake of others: 8 stages and 32 microbatches are 39 slots of F + B for both
-// schedules, and what 1F1B saves is memory, 8 live microbatches instead of 32.
+// A known error in the literature: 8 stages and 32 microbatches take 39 slots of F + B under both
+// schedules; 1F1B saves memory, with 8 live microbatches instead of 32.
 TEST(OneFOneB, SavesMemoryNotTime) {
   const auto all = run({"gpipe", 8, 1, 32}, 1ms, 1ms), one = run({"1f1b", 8, 1, 32}, 1ms, 1ms);
   EXPECT_EQ(makespan(all.timeline), 78ms);

@@ -104,7 +104,7 @@ TEST(ReferenceBackend, LossFallsOnDataThatStayTheSame) {
   }
 }
 
-// The weights of the first copy of every stage, then of the second where there are two.
+// The weights of the first copy of every stage, then of the second copy if there is one.
 std::vector<std::vector<double>> weights_of_copies(const Trained& t) {
   const auto count = static_cast<std::size_t>(copies(t.program.placement));
   std::vector<std::vector<double>> list(count);
@@ -116,7 +116,7 @@ std::vector<std::vector<double>> weights_of_copies(const Trained& t) {
   return list;
 }
 
-// The first of a few shapes that the schedule finds legal.
+// The first of a few shapes that is legal for the schedule.
 std::optional<Settings> legal_settings(const Model& model, std::string_view schedule) {
   for (const char* stages : {"1", "2"})
     for (const char* devices : {"4", "2"})
@@ -165,7 +165,7 @@ TEST(ReferenceBackend, EverySynchronousScheduleTrainsAsOneDevice) {
   EXPECT_GE(bit_for_bit, 3 * 3);  // gpipe, 1f1b and interleaved, each model
 }
 
-// What changes where things are kept, or who adds them up, changes no number but the last bits.
+// Changes of where data is kept, or of who sums it, change only the last bits.
 TEST(ReferenceBackend, ReplicasShardingAndRecomputeTrainAsOneDevice) {
   struct Case {
     std::int64_t devices;
@@ -205,7 +205,7 @@ TEST(ReferenceBackend, ReplicasShardingAndRecomputeTrainAsOneDevice) {
   }
 }
 
-// Every schedule with what is recomputed, and with state that is divided over two replicas.
+// Combines every schedule with recomputation, and with state sharded over two replicas.
 TEST(ReferenceBackend, SchedulesGoTogetherWithRecomputeAndSharding) {
   const Model model = tiny_transformer({.layers = 8});
   const Trained alone = train(model, 1, {"global-batch=16", "micro-batch=1"}, 2, momentum());
@@ -288,7 +288,7 @@ TEST(ReferenceBackend, WhatItCannotExecuteIsSaid) {
   EXPECT_EQ(first(testing::gpt({.layers = 2, .hidden = 4, .heads = 2}), 1, {}, Grain::Op), "");
 }
 
-// The sentence with which a program is refused; "" when it runs.
+// The sentence with which a program is refused; "" if it runs.
 std::string refusal(const Workload& w, const Program& p) {
   try {
     ReferenceMachine(w, p).run();
@@ -335,8 +335,8 @@ TEST(ReferenceBackend, WhatIsNotThereIsNamed) {
   EXPECT_NE(refusal(w, p).find("and they are not there"), std::string::npos) << refusal(w, p);
 }
 
-// One instruction that works on another microbatch, or reads a version that nobody wrote: never
-// does such a program train in silence.
+// Changes one instruction so that it works on another microbatch, or reads a version that was never
+// written: such a program must never train silently.
 TEST(ReferenceBackend, NoInstructionMayBeWrong) {
   for (const char* schedule : {"schedule=1f1b", "schedule=zb-h1"}) {
     const Workload w =

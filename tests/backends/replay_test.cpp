@@ -1,4 +1,4 @@
-// Replay and recording: backends made of what a backend did.
+// Tests replay and recording: backends that repeat or record what another backend did.
 #include "backends/replay.h"
 
 #include <gtest/gtest.h>

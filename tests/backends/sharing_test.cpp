@@ -1,4 +1,4 @@
-// Sharing by occupancy, and what the event loop does when nothing can go on.
+// Tests sharing by occupancy, and what the event loop does if nothing can go on.
 #include <gtest/gtest.h>
 
 #include "core/lowering/draft.h"
@@ -41,7 +41,7 @@ TEST(Sharing, ALaneStartsAfterItsDelay) {
   EXPECT_EQ(t.spans[1].end, 6ms);
 }
 
-// Two transfers at once on one port take as long as one after the other.
+// Two concurrent transfers on one port take as long as one after the other.
 TEST(Sharing, LinksAreSharedToo) {
   Draft draft;
   Task task;
@@ -91,7 +91,8 @@ TEST(Simulator, TwoRunsAreTheSameRun) {
   EXPECT_EQ(a.timeline.spans, b.timeline.spans);
 }
 
-// Where no sum of times could overflow, however instructions wait for each other.
+// Work is refused if a sum of times could overflow, in whatever order instructions wait for each
+// other.
 TEST(EventLoop, RefusesMoreWorkThanAClockHolds) {
   const Program p = testing::two_lanes(3, 0ms);
   try {

@@ -1,4 +1,4 @@
-// Kernels of transformers, recurrent networks and recommenders against the reference maths.
+// Compares kernels of transformers, recurrent networks and recommenders with the reference maths.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Virtual time is the simulator with work that is measured instead of priced: where kernels take
-// exactly what their prices say, both tell the same, to the nanosecond and the byte.
+// Virtual time is the simulator with measured instead of priced work: if kernels take exactly their
+// priced times, both agree, to the nanosecond and the byte.
 #include "backends/cpu/time/virtual_time.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::FakeExecution;
 
-// Kernels that take what `prices` says by a clock that nothing else moves.
+// Kernels take the times in `prices`, on a clock that only they advance.
 struct Measured {
   Measured(const Program& program, const TaskPrices& prices, int tp, int replicas)
       : execution(program, tp, replicas) {
@@ -55,7 +55,7 @@ Priced priced(const Scenario& s, int steps = 1) {
   const auto cost = roofline_cost_model();
   const Scenario& complete = made.workload.scenario;
   made.prices = price(made.program, complete.plan.mesh, complete.cluster, *cost);
-  // Lanes of a device of the CPU share its core, whatever they would leave of a GPU.
+  // Lanes of a CPU device share its core, whatever share of a GPU they would leave free.
   for (std::size_t t = 0; t < made.program.tasks.size(); ++t)
     if (made.program.tasks[t].kind == TaskKind::Compute) made.prices.fill[t] = 1.0;
   return made;
@@ -181,8 +181,8 @@ TEST(VirtualTime, TellsItsSinkEverySpanOnce) {
   }
 }
 
-// No update begins before the gradients of every stage and peer are there, and nobody waits for
-// what comes after an update.
+// No update begins before the gradients of every stage and peer are available, and nothing waits
+// for what comes after an update.
 TEST(VirtualTime, UpdatesBeginTogetherWhereTheyMust) {
   for (const char* extra : {"tp=1", "zero=1", "zero=3"})
     for (const char* schedule : {"1f1b", "interleaved", "dualpipe", "zb-h1"}) {

@@ -1,5 +1,5 @@
-// Tensor-parallel parts of an op against the same op on one device: a divided vocabulary in the
-// embedding and in the loss, divided heads in attention.
+// Compares tensor-parallel parts of an op with the same op on one device: a divided vocabulary in
+// the embedding and in the loss, divided heads in attention.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -199,7 +199,7 @@ TEST(VocabSplit, EmbeddingsOfPartsSumToTheRows) {
 }
 
 // Heads are divided and key heads shared: each device's heads give what they give on one device,
-// dropout included.
+// including dropout.
 TEST(HeadSplit, AttentionOfPartsIsThatOfTheWhole) {
   constexpr std::int64_t kTokens = 7, kBatch = 2, kHeads = 4, kWidth = 3;
   for (const std::int64_t kv : {1, 2, 4})

@@ -1,5 +1,5 @@
-// The wall clock's order of things: whatever thread does what, nothing begins before its time,
-// nothing of one device meets, every group moves its data once.
+// Tests the ordering of the wall-clock driver: with any assignment of threads, nothing begins too
+// early, nothing on one device overlaps, and every group moves its data once.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ using testing::FakeExecution;
 
 Program op_grain(const Scenario& s) { return lower(s, {.grain = Grain::Op}); }
 
-// Instructions that each waited for have ended, by the clock too.
+// Checks that all instructions for which each one waited had ended, also by the clock.
 void expect_in_order(const Program& p, const Timeline& t) {
   for (const Stream& s : p.streams)
     for (std::uint32_t i = s.first; i < s.first + s.count; ++i) {
@@ -138,7 +138,7 @@ TEST(WallClock, NamesTheInstructionThatFailed) {
       EXPECT_EQ(e.kind(), Error::Kind::OutOfMemory);
       EXPECT_EQ(describe(e), "no more (while running stage 1 F2)");
     }
-    // Another pass is not held up by it.
+    // Another pass is not affected.
     execution.work = [](InstructionId, int) {};
     expect_in_order(p, run(*driver, execution));
   }
@@ -184,8 +184,8 @@ TEST(WallClock, NamesWhatWaitsInADeadlock) {
   }
 }
 
-// A slow link: no transfer ends before its bytes are over, and those of one port come one after the
-// other. Lower bounds hold however busy the machine is.
+// On a slow link, no transfer ends before its bytes could have been sent, and those of one port
+// come one after the other. Lower bounds hold however busy the machine is.
 TEST(WallClock, LinksAreAsSlowAsTheyShallBe) {
   for (const int threads : {1, 2}) {
     const Program p = op_grain(testing::pipeline({"1f1b", 2, 1, 4}));
@@ -242,7 +242,7 @@ TEST(WallClock, TellsItsSinkEverySpanOnce) {
   for (const int times : testing::non_empty(seen)) EXPECT_EQ(times, 2);
 }
 
-// What is handed in by many is done once each and by one at a time.
+// Work added by many threads runs once each, by one thread at a time.
 TEST(Strand, IsOneThreadsAtATime) {
   constexpr std::uint32_t kThreads = 4, kEach = 5000;
   std::vector<std::uint32_t> links(kThreads * kEach);

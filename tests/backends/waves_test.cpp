@@ -1,5 +1,5 @@
-// Several waves on one device or pipeline: what sharing by occupancy lets them gain (Wavelet's
-// sheet), on programs written by hand.
+// Tests several waves on one device or pipeline: the gain from sharing by occupancy (Wavelet's
+// sheet), on hand-written programs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ TaskPrices prices_of(const Program& p, Fills fills) {
   return prices;
 }
 
-// Two waves half a cycle apart, over one wave that does all the cycles.
+// The speedup of two waves half a cycle apart over one wave that does all the cycles.
 double speedup(Fills fills) {
   const Program p = one_device(2, kCycle / 2);
   const Duration together = makespan(simulate(p, prices_of(p, fills)));
@@ -62,8 +62,8 @@ TEST(TickTock, GainsNothingWhereOneWaveFillsTheDevice) {
   EXPECT_GE(speedup({1, 1}), 0.99);
 }
 
-// Nothing that shares is faster than what the device has: the gain is at most one over the mean
-// share that one wave takes.
+// Sharing cannot exceed the device's capacity: the gain is at most the inverse of the mean share
+// that one wave takes.
 TEST(TickTock, NeverGainsMoreThanIsIdle) {
   for (const Fills f : {Fills{0.2, 0.3}, {0.4, 0.6}, {0.6, 0.8}, {0.7, 0.9}, {0.9, 1}, {1, 1}}) {
     const double mean = (f.forward + 2 * f.backward) / 3;
@@ -129,7 +129,7 @@ double rounds_per_second(const ModelParallel& shape, double fill) {
                      : p.tasks[t].phase == Phase::Forward    ? shape.forward
                                                              : shape.backward;
   const Timeline t = simulate(p, prices);
-  // The pace of the middle half of the run, when every wave is under way.
+  // The pace in the middle half of the run, when every wave is active.
   std::vector<Instant> ends;
   for (std::uint32_t i = 0; i < p.instructions.size(); ++i) {
     const Task& task = p.task(InstructionId{i});

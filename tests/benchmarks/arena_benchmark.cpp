@@ -1,6 +1,6 @@
-// The arena solver on the instances that MiniMalloc (Moffitt, ASPLOS 2023) publishes as hard, at
-// their capacity, and until it is content without one. theirs = seconds its authors' program took
-// for the same on the same machine (median of 3, one thread); faster = theirs over our CPU time.
+// Runs the arena solver on the instances that MiniMalloc (Moffitt, ASPLOS 2023) publishes as hard,
+// at their capacity and without one until it stops improving. theirs = seconds of its authors'
+// program on the same machine (median of 3, one thread); faster = theirs over our CPU time.
 #include <benchmark/benchmark.h>
 
 #include <ctime>

@@ -1,5 +1,5 @@
-// What one question to a cost model costs: planners ask some hundreds for each plan that they
-// score.
+// Measures the time of one query to a cost model: planners make some hundreds for each plan that
+// they score.
 #include <benchmark/benchmark.h>
 
 #include "core/cost/cost_model.h"

@@ -1,5 +1,5 @@
-// What the drivers of the CPU backend cost by themselves, an instance of an instruction being an
-// item: with kernels that do nothing, on one thread and on two, with and without a live sink.
+// Measures the drivers of the CPU backend by themselves, with kernels that do nothing, on one
+// thread and on two, with and without a live sink. An item is an instance of an instruction.
 #include <benchmark/benchmark.h>
 
 #include "backends/cpu/time/cpu_clock.h"
@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-// Kernels, memory and checks left out.
+// An execution without kernels, memory and checks.
 class Nothing final : public testing::FakeExecution {
  public:
   using FakeExecution::FakeExecution;

@@ -1,6 +1,7 @@
-// What schedules gain when kernels really run: bubbles of 1F1B and zero-bubble H1 on four devices
-// in virtual time, the memory waves of tick-tock, and two devices by the wall clock. Figures are
-// ratios; those by the wall clock mean something on an idle machine with two cores.
+// Measures what schedules gain when kernels really run: bubbles of 1F1B and zero-bubble H1 on four
+// devices in virtual time, the memory waves of tick-tock, and two devices by the wall clock.
+// Figures are ratios; those by the wall clock are meaningful only on an idle machine with two
+// cores.
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -53,8 +54,8 @@ Trained train(const Setup& setup) {
   LowerOptions lowering;
   lowering.grain = Grain::Op;
   lowering.times = setup.times;
-  // An asynchronous program is all its steps: run three times, so that the first, which touches all
-  // memory for the first time, is not the one that is kept.
+  // An asynchronous program contains all its steps: it runs three times, so that the first run,
+  // which touches memory for the first time, is not the one kept.
   const bool asynchronous = has_updates(order(w, schedule_shape(w)));
   if (asynchronous) lowering.steps = setup.steps;
   Trained made;
@@ -73,7 +74,7 @@ Trained train(const Setup& setup) {
   return made;
 }
 
-// Equal layers; what is not a layer is small beside them.
+// Equal layers; everything else is small beside them.
 Model mlp(int layers) { return build_mlp({"mlp", 16, 512, layers, 16}); }
 
 void bubbles() {
@@ -100,7 +101,7 @@ void bubbles() {
       100 * gained, 100 * predicted, gained / predicted);
 }
 
-// Of the waves while both are in full swing: the middle half of the run.
+// The mean over the peak of the waves in the middle half of the run, while both are active.
 double mean_over_peak(const MemoryWave& wave, Duration whole) {
   const auto of = [](const MemoryWave::Sample& s) {
     return static_cast<double>(s.bytes[static_cast<std::size_t>(Category::Activations)].value);
@@ -121,7 +122,7 @@ void memory_waves() {
   const Model model = mlp(12);
   const Trained solo =
       train({model, 1, {"schedule=1f1b", "micro-batch=1024", "global-batch=4096"}, 5});
-  // One microbatch: what the waves' delay is half of.
+  // The time of one microbatch, of which the waves' delay is half.
   Duration work{};
   for (std::size_t i = 0; i < solo.run.timeline.spans.size(); ++i) {
     const Task& task = solo.program.task(InstructionId{static_cast<std::uint32_t>(i)});
@@ -171,7 +172,7 @@ void two_devices() {
   tell("a pipeline", run(2, pipeline));
 }
 
-// Of a small model, where an op takes some tens of microseconds; in CPU time.
+// Measures a small model, in which an op takes some tens of microseconds, in CPU time.
 void recording() {
   LiveSink live(1);
   Setup told{build_mlp({"mlp", 784, 512, 2, 10}), 1, {"micro-batch=64", "global-batch=256"}, 100};
@@ -191,7 +192,7 @@ void recording() {
 }  // namespace
 }  // namespace trainyard
 
-// Words choose: bubbles, waves, two-devices, recording; none = all.
+// The arguments select bubbles, waves, two-devices or recording; none = all.
 int main(int count, char** words) {
   const auto asked = [&](std::string_view what) {
     return count < 2 || std::find(words + 1, words + count, what) != words + count;

@@ -1,5 +1,6 @@
-// One training step made of kernel calls and nothing else: every op of every layer forward, both
-// backwards in reverse, then the optimizer. What an executor adds to that is its own cost.
+// A KernelStep is one training step made only of kernel calls: every op of every layer forward,
+// both backwards in reverse, then the optimizer. What an executor takes beyond that is its own
+// cost.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// What a person waits for: every knob of a plan turned, a boundary found, two plans flipped.
+// Measures the delays that a user sees: every knob of a plan turned, a boundary found, two plans
+// compared for flips.
 #include <benchmark/benchmark.h>
 
 #include "core/cost/physical.h"

@@ -19,12 +19,12 @@ namespace {
 constexpr int kSpansPerSecond = 5000, kFramesPerSecond = 60, kFrames = 300;
 constexpr Size kSize{1600, 900};
 
-// Of this process: what else the machine does meanwhile is not counted.
+// The processor time of this process only, without other load of the machine.
 double processor_ms() {
   return 1000.0 * static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
 
-// The prediction played again and again as what was measured, each step a little longer.
+// Replays the prediction again and again as if it were measured, each step a little longer.
 class Stream {
  public:
   explicit Stream(const Experiment& e) : e_(e) {

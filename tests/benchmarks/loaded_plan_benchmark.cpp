@@ -42,7 +42,7 @@ void label(benchmark::State& state, const Case& c) {
   state.SetLabel(std::string(c.model) + " " + c.cluster + " " + c.settings);
 }
 
-// The rival of the study scores 2,900 plans a second.
+// The comparable tool in the study scores 2,900 plans a second.
 void Estimate(benchmark::State& state) {
   const Case& c = kCases[state.range(0)];
   const Workload w = loaded(c);
@@ -69,7 +69,7 @@ void Simulate(benchmark::State& state) {
 }
 BENCHMARK(Simulate)->DenseRange(0, 6)->Unit(benchmark::kMicrosecond);
 
-// The same with what `simulate` says of memory: a wave for each device.
+// The same with the memory results of `simulate`: a wave for each device.
 void SimulateWithMemory(benchmark::State& state) {
   const Case& c = kCases[state.range(0)];
   const Workload w = loaded(c);

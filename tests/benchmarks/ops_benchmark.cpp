@@ -1,4 +1,4 @@
-// Kernels of the ops around a transformer's products, alone, on one thread: forward, and both
+// Measures the ops around a transformer's products, alone, on one thread: forward, and both
 // backwards together. ops_against_torch runs it beside PyTorch's same ops.
 #include <benchmark/benchmark.h>
 

@@ -100,7 +100,7 @@ void optimum(benchmark::State& state) {
 }
 BENCHMARK(optimum)->DenseRange(0, 6)->Iterations(1)->Unit(benchmark::kSecond);
 
-// As the rivals' own searches print their best; each in our words.
+// The best plans that the rivals' own searches print, in our settings.
 struct Rival {
   const char *name, *devices, *settings;
 };
@@ -138,7 +138,7 @@ void rival(benchmark::State& state) {
   const Rival& other = kRivals[state.range(0)];
   const std::string cluster = std::string("a100-sxm-80:") + other.devices;
   const std::string theirs = std::string("global-batch=1536 ") + other.settings;
-  // Their overlap of tensor traffic for both; the rest is the search's own to choose.
+  // Both use the rival's overlap of tensor traffic; everything else is the search's choice.
   const bool overlapped = theirs.find("tensor-overlap=on") != std::string::npos;
   const Scenario base =
       scenario_of("gpt3-175b", cluster.c_str(),

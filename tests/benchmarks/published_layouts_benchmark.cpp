@@ -33,7 +33,7 @@ struct Layout {
   std::int64_t micro = 1;
 };
 
-// Nothing where it is no plan, or does not fit.
+// The step of a layout; empty if it is not a legal plan or does not fit.
 std::optional<double> step_of(const Scenario& published, const Layout& layout) {
   Scenario tried = published;
   Plan& plan = tried.plan;

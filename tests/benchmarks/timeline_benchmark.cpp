@@ -58,9 +58,9 @@ Took time_of(F&& work) {
   return {milliseconds(CLOCK_THREAD_CPUTIME_ID) - cpu, milliseconds(CLOCK_MONOTONIC) - wall};
 }
 
-// Holds each thread on a processor of its own. Some schedulers (that of a guest with two processors
-// among them) leave the threads of sections of a few milliseconds on one processor, which would
-// measure the scheduler.
+// Pins each thread to a processor. Some schedulers (such as that of a guest with two processors)
+// leave the threads of sections of a few milliseconds on one processor, and the scheduler would be
+// measured instead.
 class Pinned : public tbb::task_scheduler_observer {
  public:
   Pinned() { observe(true); }
@@ -129,8 +129,8 @@ void add_tasks(Program& program) {
   }
 }
 
-// A row as a pipeline rank has it, one span after the other: runs of forward, backward and weight
-// gradient, pauses now and then.
+// Makes a row like that of a pipeline rank: runs of forward, backward and weight gradient one after
+// the other, with occasional pauses.
 class RowMaker {
  public:
   RowMaker(std::uint32_t rank, bool compute, std::uint32_t spans)
@@ -229,8 +229,8 @@ MemoryModel waves(Instant end) {
   return memory_model(e);
 }
 
-// What a person at work looks at: from everything down to a 20 000th and back, twice, panning all
-// the way.
+// The views of a user at work: from everything down to a 20 000th and back, twice, panning all the
+// way.
 ViewState frame_state(int frame, Instant end) {
   const TimeLimits limits{Instant{0}, end};
   const double depth = 0.5 - 0.5 * std::cos(frame * 4 * 3.14159265358979 / kFrames);
@@ -280,7 +280,7 @@ void measure_timeline(const TimelineModel& model) {
   report_frames("V2", rows256 + ", every processor", measure(kScreen.height, true), {{}, {}, 7, {}},
                 &Took::wall);
   fullest("V2");
-  // As on a screen nearly four times as high.
+  // Repeats this for a screen nearly four times as high.
   const std::string high = "timeline of 10 M spans, all 256 rows at their full height";
   report_frames("V2", high + ", every processor", measure(timeline_height(model), false), {},
                 &Took::wall);
@@ -349,7 +349,7 @@ void measure_statistics(const TimelineModel& model) {
     tables.push_back(table(model.end * (10 + i) / 10'000));
   }
   const bool found = names > 0 && busy > 0;
-  // On every core: what a person waits for.
+  // Uses every core, since this is what a user waits for.
   report_frames("V12", "table by name of a range over 6 to 10 M spans, first", quick,
                 {{}, {}, {}, found ? 20.0 : 0}, &Took::wall);
   report("V12", "the same with exact percentiles, which follow", {}, whole.wall, "ms", whole.wall);

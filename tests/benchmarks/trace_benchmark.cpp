@@ -33,7 +33,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// at_least: the figure is a rate.
+// at_least: whether the figure is a rate, for which more is better.
 void report(const char* id, const std::string& what, std::optional<double> goal, bool at_least,
             double figure, const char* unit) {
   const bool met = !goal || (at_least ? figure >= *goal : figure <= *goal);
@@ -46,14 +46,14 @@ void report(const char* id, const std::string& what, std::optional<double> goal,
   std::fflush(stdout);
 }
 
-// Most that the process has held so far.
+// The most memory that the process has held so far.
 double most_held() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
-// From the file to a picture of all of it.
+// The time from the file to a picture of all of it.
 double first_paint(RecordedTrace trace) {
   const double begun = now();
   const auto model = recorded_model(std::move(trace));

@@ -1,4 +1,4 @@
-// The five training steps that against_torch compares: both sides build these networks.
+// The five training steps that against_torch compares; both sides build these networks.
 #pragma once
 
 #include <string>

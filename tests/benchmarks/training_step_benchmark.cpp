@@ -43,7 +43,7 @@ double quickest_of_kernels(const TrainingCase& c, double seconds) {
   return best;
 }
 
-// The same sample over and over, as the other side has: what is timed is training.
+// Gives the same sample over and over, as the other side does, because only training is timed.
 class OneSample final : public DataSource {
  public:
   std::string_view name() const override { return "one sample"; }

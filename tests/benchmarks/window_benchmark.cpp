@@ -51,7 +51,7 @@ void report(const char* id, const std::string& what, double goal, double figure,
   std::fflush(stdout);
 }
 
-// Milliseconds until it is so, events happening meanwhile.
+// Milliseconds until the condition holds, while events are processed.
 double until(const std::function<bool()>& it) {
   QElapsedTimer clock;
   clock.start();
@@ -67,7 +67,8 @@ double percentile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-// Painted after it was asked for, by the paint events that the window really gets.
+// The time until a requested painting is done, through the paint events that the window really
+// gets.
 double paint_time(CanvasWidget& canvas) {
   bool painted = false;
   const auto once =
@@ -94,7 +95,7 @@ void full_frame(Window& window, CanvasWidget& canvas) {
          40, percentile(frames, 0.95), "ms");
 }
 
-// What reaches a scene.
+// Counts what reaches a scene.
 class CountingScene : public Scene {
  public:
   explicit CountingScene(int& clicks, int& frames) : clicks_(clicks), frames_(frames) {}

@@ -157,7 +157,7 @@ TEST(Cluster, CheckListsAllThatIsWrong) {
   EXPECT_EQ(found[2].message, "the top level joins 60 devices, but there are 65");
 }
 
-// The canonical name says everything: reading it gives the same cluster and the same name.
+// The canonical name is complete: reading it gives the same cluster and the same name.
 TEST(Cluster, NamesRoundTrip) {
   EXPECT_TRUE(rc::check([] {
     const auto all = devices();

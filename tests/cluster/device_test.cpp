@@ -29,7 +29,7 @@ TEST(Devices, FiftyTwoWithDifferentNames) {
   EXPECT_EQ(ids.size(), 52u);
 }
 
-// Five rows against the table they came from.
+// Compares five rows with the table they came from.
 TEST(Devices, H100) {
   const Device& d = device("h100-sxm");
   EXPECT_EQ(d.memory.value, 85'520'809'984_B);  // what the driver reports: 81,559 MiB
@@ -85,7 +85,7 @@ TEST(Devices, RackOfGraceBlackwell) {
   EXPECT_EQ(d.year, 2024);
 }
 
-// Published runs of torchtitan: capped boards with slower memory.
+// From published runs of torchtitan: boards with a power cap and slower memory.
 TEST(Devices, CappedH100WithOlderMemory) {
   const Device& d = device("H100-96-HBM2e-500W");
   EXPECT_EQ(d.id, "h100-sxm-96");
@@ -109,7 +109,7 @@ TEST(Devices, FourBitPeaksOfBlackwell) {
   EXPECT_EQ(device("b200").network.value.value, 50e9);
 }
 
-// As tables of published runs name them.
+// Names as tables of published runs have them.
 TEST(Devices, NamesInTablesOfRuns) {
   for (const auto& [name, id] :
        {std::pair{"A100-80", "a100-sxm-80"}, std::pair{"A100-40", "a100-sxm-40"},

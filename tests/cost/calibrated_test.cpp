@@ -59,7 +59,7 @@ TEST(Calibrated, AMeasuredShapeTakesWhatItTook) {
 }
 
 // Whatever was measured, more work of a kernel that was not measured at that size never takes less
-// time than less work of it.
+// time.
 TEST(Calibrated, OneKernelRisesWithItsWork) {
   EXPECT_TRUE(rc::check([] {
     std::vector<KernelTiming> kernels;
@@ -77,7 +77,7 @@ TEST(Calibrated, OneKernelRisesWithItsWork) {
 
 double size_of(const Work& work) { return local_core_time(work, device("cpu")).seconds(); }
 
-// The size of a kernel is the time that the formula gives it.
+// The size of a kernel is the time that the formula gives for it.
 TEST(Calibrated, BetweenNeighboursALineOfLogarithms) {
   const Work small = work_of(1e6), large = work_of(4e6), between = work_of(2e6);
   const auto model = calibrated_cost_model(
@@ -87,13 +87,15 @@ TEST(Calibrated, BetweenNeighboursALineOfLogarithms) {
   EXPECT_NEAR(static_cast<double>(time_of(*model, between).count()), expected, 2);
 }
 
-// Twice as slow as the formula where arithmetic is all: twice as slow at a hundred times the work.
+// Twice as slow as the formula where arithmetic dominates stays twice as slow at a hundred times
+// the work.
 TEST(Calibrated, BeyondThemWhatIsMadeTheSameIsAsMuchSlower) {
   const Work large = work_of(1e10), larger = work_of(1e12);
   const auto model =
       calibrated_cost_model(measured({{.work = large, .time = seconds(2 * size_of(large))}}));
   EXPECT_NEAR(to_seconds(time_of(*model, larger)) / size_of(larger), 2, 0.2);
-  // One that is slow to start is as slow where it is all start, and says nothing of arithmetic.
+  // A kernel that is slow to start stays that slow if start-up dominates, which says nothing about
+  // its arithmetic.
   const Work tiny = work_of(100);
   const auto slow =
       calibrated_cost_model(measured({{.work = tiny, .time = seconds(8 * size_of(tiny))}}));
@@ -129,7 +131,7 @@ TEST(Calibrated, KnowsWhatItsPricesStandOn) {
   EXPECT_EQ(by.priced_by(work_of(1e6)).by, PricedBy::Measurement);
   EXPECT_EQ(by.priced_by(work_of(2e6)).by, PricedBy::OtherShapes);
   EXPECT_EQ(by.priced_by(work_of(1e6, 7)).by, PricedBy::Formula);
-  // The farther a shape is from what was measured, the less it is made like it.
+  // The further a shape is from those measured, the weaker their influence.
   double before = 1;
   for (const double flops : {2e6, 4e6, 1e7, 1e8, 1e9}) {
     const double likeness = by.priced_by(work_of(flops)).likeness;

@@ -52,7 +52,8 @@ TEST(Collective, RanksThatAreNoPowerOfTwoTakeRingOrTree) {
   EXPECT_EQ(t.algorithm, CollectiveAlgorithm::Ring);
 }
 
-// One member a node drives one port; all members of a node together drive all of its ports.
+// With one member per node, a single port is used; all members of a node together use all of its
+// ports.
 TEST(Collective, MembersOfANodeShareItsPorts) {
   const Cluster c = parse_cluster("h100:64");
   const double one =

@@ -83,7 +83,7 @@ TEST(Roofline, SaysWhatItLeavesOutAndHowWrongItIs) {
   EXPECT_NE(model->band_basis().find("583 published step times"), std::string_view::npos);
 }
 
-// The physical limit is never slower, whatever is asked.
+// The physical limit is never slower, for any work.
 TEST(Datasheet, IsTheLimitOfTheRoofline) {
   const auto real = roofline_cost_model(), limit = datasheet_cost_model();
   EXPECT_TRUE(rc::check([&] {

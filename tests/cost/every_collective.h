@@ -1,4 +1,4 @@
-// Every kind of collective, for what holds of all.
+// Lists every kind of collective, for properties that hold for all.
 #pragma once
 
 #include "core/cluster/collective.h"

@@ -1,4 +1,4 @@
-// What a kernel costs on a core of this machine where nothing was measured.
+// Tests the price of a kernel on a core of this machine if nothing was measured.
 #include "core/cost/local_core.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(LocalCore, ASmallProductIsLittleMoreThanItsStart) {
   const double start = 1e6 * to_seconds(device("cpu").launch.value);
   EXPECT_GE(microseconds(product_of(8, 64, 13)), start);
   EXPECT_LT(microseconds(product_of(8, 64, 13)), 1.5 * start);
-  // What is large reaches 0.8 of the peak.
+  // A large product reaches 0.8 of the peak.
   const Work large = product_of(2048, 2048, 2048);
   EXPECT_NEAR(large.flops.value / (1e-6 * microseconds(large)), 0.8 * 262e9, 0.05 * 262e9);
 }
@@ -53,8 +53,8 @@ TEST(LocalCore, AConvolutionPaysForItsLayout) {
   EXPECT_NEAR(microseconds(work) - plain, 15, 1e-6);
 }
 
-// The workbench's own cost model takes the same price, and reads no parameter of an accelerator's
-// kernels for it.
+// The workbench's own cost model uses the same price, which depends on no parameter of an
+// accelerator's kernels.
 TEST(LocalCore, IsWhatTheWorkbenchPredictsBy) {
   const Device core = device("cpu");
   EXPECT_TRUE(is_local_core(core));

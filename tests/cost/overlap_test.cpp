@@ -15,7 +15,8 @@ TEST(Exposed, OnePieceIsWaitedFor) {
   EXPECT_EQ(exposed(100us, 300us, 0, 0.5), 100us);
 }
 
-// The pieces one by one: each is multiplied when it has arrived and the one before is done.
+// Simulates the pieces one by one: each is multiplied when it has arrived and the one before is
+// done.
 TEST(Exposed, PiecesTravelWhileOthersAreMultiplied) {
   for (const Duration alone : {20us, 80us, 320us, 1280us})
     for (const Duration beside : {40us, 160us, 640us})

@@ -50,7 +50,7 @@ TEST(PhysicalLinks, SwitchesThatAddUpDoSoInsideHopperNodes) {
   const CollectiveTime off = on_links(CollectiveKind::AllReduce, 360'000'000, eight,
                                       parse_cluster("h100:8,intra-reduce=off"));
   EXPECT_EQ(off.algorithm, CollectiveAlgorithm::Ring);
-  // Two ranks have nothing to add up on the way.
+  // Two ranks cannot be summed in the switch.
   EXPECT_EQ(on_links(CollectiveKind::AllReduce, 360'000'000, {.ranks = 2, .per_node = 2},
                      parse_cluster("h100:8"))
                 .algorithm,
@@ -64,7 +64,7 @@ TEST(PhysicalLinks, NodesReduceSmallVectorsByTreesAndLargeOnesByRings) {
   const GroupShape one_a_node{.ranks = 16, .per_node = 1, .neighbours = 8, .stride = 8};
   const CollectiveTime small = on_links(CollectiveKind::AllReduce, 1'000'000, one_a_node, c);
   EXPECT_EQ(small.algorithm, CollectiveAlgorithm::Tree);
-  // By flags in every 128 bytes: half the latency, 8 bytes of flags.
+  // With flags in every 128 bytes, the latency is half, and 8 of the bytes are flags.
   EXPECT_NEAR(to_seconds(small.time), 60e-6 + 4 * 8e-6 + 2 * 1e6 / 12.5e9 * 128 / 120, 2e-9);
   const CollectiveTime large = on_links(CollectiveKind::AllReduce, 1'000'000'000, one_a_node, c);
   EXPECT_EQ(large.algorithm, CollectiveAlgorithm::Ring);
@@ -72,7 +72,7 @@ TEST(PhysicalLinks, NodesReduceSmallVectorsByTreesAndLargeOnesByRings) {
   EXPECT_EQ(large.level, 1u);
 }
 
-// By flags in every 16 bytes: a fifth of the latency, twice the bytes.
+// With flags in every 16 bytes, the latency is a fifth, and twice the bytes are sent.
 TEST(PhysicalLinks, TheSmallestWaitLeast) {
   const CollectiveTime t = on_links(CollectiveKind::AllReduce, 1000, {.ranks = 8, .per_node = 8},
                                     parse_cluster("a100:8"));

@@ -1,4 +1,4 @@
-// The physical cost model against its formulas.
+// Compares the physical cost model with its formulas.
 #include "core/cost/physical.h"
 
 #include <gtest/gtest.h>

@@ -55,7 +55,8 @@ int main(int argc, char** argv) {
   QApplication application(argc, argv);
   QApplication::setApplicationName("trainyard-tests");
   QApplication::setOrganizationName("trainyard");
-  // Nobody's settings are read or changed, and those of programs that run beside this one neither.
+  // The test neither reads nor changes the settings of the user or of programs that run at the same
+  // time.
   const QTemporaryDir settings;
   QSettings::setDefaultFormat(QSettings::IniFormat);
   QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());

@@ -58,7 +58,7 @@ struct Ended {
   QString out, err;
 };
 
-// The program where no display can be found.
+// Runs the program without a display.
 Ended without_display(const QStringList& words) {
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})

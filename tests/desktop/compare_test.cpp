@@ -1,5 +1,5 @@
-// The Compare perspective: two results over each other, notes kept with the project, files; the
-// list of past runs; and a run that waits between two steps.
+// Tests the Compare perspective: two compared results, notes stored with the project, exported
+// files, the list of past runs, and a run that pauses between two steps.
 #include <QAction>
 #include <QLineEdit>
 #include <QPlainTextEdit>
@@ -178,7 +178,7 @@ TEST(Runs, AWindowWithoutAListKeepsNothing) {
   EXPECT_TRUE(window->runs().entries().empty());
 }
 
-// Waiting between steps changes nothing of what is computed.
+// Pausing between steps does not change what is computed.
 TEST(Runs, APausedRunGoesOnToTheSameBits) {
   const auto losses = [](bool pause) {
     TrainingSession session;
@@ -203,7 +203,7 @@ TEST(Runs, APausedRunStandsStillAndStops) {
   session.start(small_run(1'000'000));
   ASSERT_TRUE(happens([&] { return !session.model().losses.empty(); }));
   session.pause();
-  // At most the step that was under way comes after it.
+  // At most the current step completes afterwards.
   std::size_t seen = 0;
   ASSERT_TRUE(happens([&, calm = 0]() mutable {
     calm = session.model().losses.size() == seen ? calm + 1 : 0;

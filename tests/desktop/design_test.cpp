@@ -37,7 +37,7 @@ struct Building {
   }
 };
 
-// Every edit is one step: undone it leaves what was, done again what it made.
+// Every edit is one step: undo restores the previous state, redo restores the edit.
 TEST(ModelBuilder, EveryEditIsUndoneAndRedone) {
   Building b;
   const int layers = 1;

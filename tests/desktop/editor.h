@@ -5,8 +5,7 @@
 
 namespace trainyard {
 
-/// Where its journal goes; set in the environment of a test program, it makes that program an
-/// editor.
+/// The folder of its journal; if set in the environment, it turns a test program into an editor.
 inline constexpr const char* kEditorFolder = "TRAINYARD_EDITOR_FOLDER";
 
 /// Sets global-batch to 1, 2, 3 ... and prints each number when its edit is confirmed.

@@ -1,4 +1,4 @@
-// What the search bar, the walks, the marks and the history of the timeline do, through the window.
+// Tests the search bar, walks, marks and history of the timeline, through the window.
 #include "app/desktop/session/exploration.h"
 
 #include <gtest/gtest.h>

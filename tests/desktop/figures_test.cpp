@@ -1,8 +1,8 @@
-// One name, one figure: what the window says of a project, on every tab, in every tip, table and
-// picture, and what the command line says of the same plan, is compared name by name, to the last
-// digit. It fails on each of these: the verdict's or the project panel's shares of the critical
-// device alone ("bubble" 13.3 and 24.6 %), busy shares in whole percents beside tenths, a step with
-// a digit less, a verdict with a word of its own.
+// Every name has a single figure: what the window shows about a project, on every tab, in every
+// tooltip, table and picture, is compared with what the command line prints for the same plan, name
+// by name, to the last digit. It fails on each of these: the verdict's or the project panel's
+// shares of the critical device alone ("bubble" 13.3 and 24.6 %), busy shares in whole percents
+// beside tenths, a step with a digit less, a verdict with a word of its own.
 #include <gtest/gtest.h>
 
 #include <QAbstractButton>
@@ -36,7 +36,7 @@ struct OpenProject {
 
 void PrintTo(const OpenProject& p, std::ostream* out) { *out << p.name; }
 
-// Whether a text is a figure and nothing else.
+// Whether a text consists of a single figure.
 bool is_bare(const std::string& text) {
   static const std::regex figure("[-+]?\\d+(\\.\\d+)? ?[%a-z/$]+( \\(.*\\))?");
   return std::regex_match(plain(text), figure);
@@ -60,7 +60,7 @@ class Listener {
     if (const auto table = page->table()) hear_rows(*table);
   }
 
-  // Of the comparison of schedules only what is said of the plan as it stands.
+  // Of the comparison of schedules, collects only what concerns the plan as it stands.
   void hear_schedules(const std::string& schedule) {
     tab_ = "schedules";
     const Page* page = shown_page();
@@ -93,7 +93,7 @@ class Listener {
     return nullptr;
   }
 
-  // A label that is a figure and nothing else belongs to the label before it.
+  // A label that is only a figure belongs to the label before it.
   void hear_labels() {
     std::string before;
     for (const QWidget* widget : window_.findChildren<QWidget*>()) {
@@ -144,7 +144,8 @@ class Listener {
     for (int i = 0; i < item.childCount(); ++i) hear_item(tree, *item.child(i), place);
   }
 
-  // A row that is a device's is of that device in every table, any other of this table alone.
+  // A row about a device is about the same device in every table; any other row belongs to its own
+  // table.
   static std::string thing_of(const std::string& row, const std::string& place) {
     const std::string thing = one_thing(plain(row));
     return thing.rfind("rank ", 0) == 0 ? thing : place + ": " + thing;
@@ -183,7 +184,7 @@ class Listener {
       const std::string text = plain(tip.toStdString());
       const std::string head = text.substr(0, text.find('\n'));
       const std::string title = head.substr(0, head.find("  "));
-      // Pictures along time say something else at every instant.
+      // Pictures with a time axis show different figures at every instant.
       static const std::regex instant("\\d (ns|us|ms|s)\\b");
       const std::string thing = one_thing(title);
       const bool whole = thing != title;
@@ -213,8 +214,8 @@ class Listener {
   std::set<std::tuple<std::string, std::string, std::string>> heard_;
 };
 
-// What the command line says of the plan; returns its first line. Lines that are set in are of what
-// the last line at the margin names.
+// Collects what the command line prints about the plan; returns its first line. Indented lines
+// belong to what the last unindented line names.
 std::string hear_program(std::vector<Said>& said, const std::string& verb,
                          const OpenProject& project, const TemporaryFolder& folder) {
   std::vector<std::string> words = {verb, "--model", project.model, "--cluster", project.cluster};
@@ -238,7 +239,7 @@ std::string hear_program(std::vector<Said>& said, const std::string& verb,
   return plain(ran.out.substr(0, ran.out.find('\n')));
 }
 
-// What these show is of other plans, of published rows or of lessons.
+// These views are about other plans, published rows or lessons.
 const std::set<std::string> kOfOtherPlans = {"schedules", "published", "learn",
                                              "links",     "calibrate", "runs"};
 

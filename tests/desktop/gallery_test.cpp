@@ -1,4 +1,4 @@
-// The gallery of published results, driven as a person would.
+// Tests the gallery of published results, driven as a user would.
 #include "app/desktop/compare/gallery_page.h"
 
 #include <gtest/gtest.h>
@@ -91,7 +91,7 @@ TEST(Gallery, TheChosenRowSaysWhatWasAssumedAndWhatLiesBetween) {
   EXPECT_EQ(column(parts, 0), (QStringList{"seq", "together"}));
   EXPECT_EQ(column(parts, 3).front(), column(parts, 3).back());
   EXPECT_TRUE(column(parts, 3).front().startsWith(QString::fromUtf8("−")));
-  // Another plan of mine is another difference.
+  // The difference changes with the user's plan.
   window->document().set_setting("seq", "2048");
   ASSERT_TRUE(happens([&] { return window->settled(); }));
   EXPECT_TRUE(column(parts, 0).isEmpty());

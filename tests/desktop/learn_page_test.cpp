@@ -1,5 +1,5 @@
-// The Learn perspective: a student predicts before the picture is told, turns what is free, undoes,
-// and keeps answers; the project stays as it is.
+// Tests the Learn perspective: a student predicts before the picture shows the answer, turns free
+// knobs, undoes, and keeps answers; the project stays unchanged.
 #include "app/desktop/learn/learn_page.h"
 
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ TEST(LearnPage, EveryLessonIsACommand) {
   EXPECT_TRUE(happens([&] { return window.settled(); }));
 }
 
-// The bars say how far the student is, not how the project's plan does.
+// The bars show the student's progress, not the project's plan.
 TEST(LearnPage, TheWindowsBarsAreTheLessons) {
   const Folder folder;
   const auto window = window_with(small_plan());
@@ -182,7 +182,7 @@ TEST(LearnPage, ARunOfALessonIsTrainedInTheWindow) {
     return std::any_of(labels.begin(), labels.end(),
                        [&](const QLabel* label) { return label->text().contains(words); });
   };
-  // Before a run the step says what to do.
+  // Before a run, the step says what to do.
   EXPECT_FALSE(lesson.has_run());
   check->click();
   EXPECT_FALSE(lesson.check());
@@ -212,7 +212,7 @@ TEST(LearnPage, ARunOfALessonIsTrainedInTheWindow) {
   ASSERT_TRUE(picture.has_value());
   EXPECT_TRUE(page->canvases().front()->scene().description().contains("trained for 40 updates"));
 
-  // Another knob, another run: what was measured is of the first.
+  // With another knob value the measured run no longer applies.
   lesson.turn("rewound", "off");
   ASSERT_TRUE(happens([&] { return window.settled(); }));
   EXPECT_FALSE(lesson.has_run());
@@ -262,7 +262,7 @@ TEST(LearnPage, EveryStepOpensAndEveryControlHasAName) {
         !each->parentWidget()->inherits("trainyard::Stepper")) {
       EXPECT_FALSE(each->accessibleName().isEmpty()) << each->metaObject()->className();
     }
-  // Without simulated plans, which have a test of their own.
+  // Lessons with simulated plans are left out, because they have a test of their own.
   for (const int lesson : {3, 5, 6, 10})
     for (std::size_t step = 0;
          step < shipped_lessons()[static_cast<std::size_t>(lesson - 1)].steps.size(); ++step) {

@@ -1,5 +1,6 @@
-// How every screen looks, in both themes: nothing is cut off, whatever takes the focus has a name,
-// the Tab key leaves every canvas. ctest runs these again at the scales that screens have.
+// Tests the look of every screen, in both themes: nothing is cut off, every widget that takes the
+// focus has a name, and the Tab key leaves every canvas. ctest repeats these tests at common screen
+// scales.
 #include <gtest/gtest.h>
 
 #include <QAccessible>
@@ -28,19 +29,19 @@ std::string told(const QWidget* widget, const QString& text) {
                                             : widget->parentWidget()->metaObject()->className());
 }
 
-// Whether scrolling brings the rest of it to light.
+// Whether the rest of the widget can be reached by scrolling.
 bool scrolls(const QWidget* widget) {
   for (const QWidget* up = widget->parentWidget(); up != nullptr; up = up->parentWidget())
     if (qobject_cast<const QAbstractScrollArea*>(up) != nullptr) return true;
   return false;
 }
 
-// A point for what styles round.
+// One point of tolerance for rounding in styles.
 constexpr int kSlack = 2;
 
 void expect_whole(const QWidget& window) {
   for (const QLabel* label : window.findChildren<QLabel*>()) {
-    // Some end in dots where they must, and say the rest when pointed at.
+    // Some labels must be elided; they show the rest in a tooltip.
     if (!label->isVisible() || label->text().isEmpty() || label->wordWrap() || scrolls(label) ||
         qobject_cast<const ElidedLabel*>(label) != nullptr)
       continue;
@@ -57,7 +58,7 @@ void expect_whole(const QWidget& window) {
 
 void expect_names(const QWidget& window) {
   for (QWidget* widget : window.findChildren<QWidget*>()) {
-    // What Qt's own fields are made of speaks by the field's name.
+    // The parts of Qt's compound fields are described by the field's name.
     if (!widget->isVisible() || (widget->focusPolicy() & Qt::TabFocus) == 0 ||
         widget->objectName().startsWith("qt_"))
       continue;
@@ -68,7 +69,7 @@ void expect_names(const QWidget& window) {
   }
 }
 
-// Pixels for every point of the screen, and no fewer.
+// Checks that there is exactly one device pixel for every pixel of the screen.
 void expect_sharp(const QWidget& window) {
   for (CanvasWidget* canvas : window.findChildren<CanvasWidget*>()) {
     if (!canvas->isVisible() || canvas->width() == 0 || canvas->height() == 0) continue;

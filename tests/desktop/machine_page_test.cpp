@@ -1,4 +1,4 @@
-// This machine measured, accepted, undone and saved, as a person would.
+// Tests measuring this machine, accepting, undoing and saving the result, as a user would.
 #include "app/desktop/calibrate/machine_page.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 Request local_plan() { return {"mlp-small", "cpu:1", "", {"global-batch=16", "precision=fp32"}}; }
 
-// Every kernel of the plan takes so long: predictions follow from it and from no clock.
+// Every kernel of the plan takes this time, so that predictions do not depend on a clock.
 Calibration machine_of(Duration each, const std::string& name) {
   Calibration c;
   c.machine = name;
@@ -117,13 +117,13 @@ TEST(MachinePage, WhatIsAcceptedPricesThePlanUntilItIsUndone) {
   EXPECT_TRUE(page->use().startsWith("Accepted. The open plan is priced by it"))
       << page->use().toStdString();
   EXPECT_EQ(window->document().undo_stack().undoText(), "Accept calibration");
-  // Kept in the file.
+  // The calibration is saved in the file.
   const QString saved = folder.place.filePath("p.trainyard");
   window->document().save(saved);
   Document again;
   again.load(saved);
   EXPECT_EQ(again.project().calibration, window->document().project().calibration);
-  // Undone, and removed.
+  // The acceptance is undone, and the calibration removed.
   window->document().undo_stack().undo();
   ASSERT_TRUE(happens([&] { return window->settled(); }));
   EXPECT_EQ(window->session().experiment()->result.step.value, before.step.value);
@@ -180,7 +180,7 @@ TEST(MachinePage, WhatIsShownCanBeSavedAndReadBack) {
   const QString out = folder.place.filePath("out.json");
   page->save(out);
   EXPECT_EQ(read_file(out.toStdString()), text);
-  // A file that is none takes nothing away.
+  // An invalid file changes nothing.
   page->open(
       QString::fromStdString(folder.file("bad.json", R"({"schema": "trainyard/calibration@1"})")));
   ASSERT_TRUE(happens([&] { return page->settled(); }));
@@ -203,7 +203,7 @@ TEST(MachinePage, RowsAndPointsAreTheSameThings) {
   EXPECT_FALSE(canvas->scene().description().isEmpty());
   ASSERT_TRUE(page->table().has_value());
   EXPECT_NE(to_csv(*page->table()).find("predicted before (s)"), std::string::npos);
-  // Ctrl+T is about this page's rows while it is shown.
+  // Ctrl+T applies to this page's rows while it is shown.
   const bool hidden = page->rows().isHidden();
   window.actions_of()["view.table"]->trigger();
   EXPECT_NE(page->rows().isHidden(), hidden);

@@ -1,5 +1,5 @@
-// The order is edited in its grid and as text: what holds is simulated at once and can be undone,
-// what does not is refused in one line and changes nothing.
+// The order is edited in its grid and as text: a legal edit is simulated at once and can be undone;
+// an illegal one is refused in one line and changes nothing.
 #include "app/desktop/analyse/order_page.h"
 
 #include <gtest/gtest.h>

@@ -28,7 +28,7 @@ TEST(Perspectives, AreNamedOnceAndKnownToProjectFiles) {
   }
 }
 
-// What the table says of tabs is what the pages have.
+// The table of perspectives lists exactly the tabs that the pages have.
 TEST(Perspectives, EveryTabIsShownByItsCommand) {
   const auto window = window_with(small_plan());
   ASSERT_EQ(window->pages().size(), static_cast<qsizetype>(perspectives().size()));

@@ -1,4 +1,4 @@
-// The tabs with controls of their own: communication, utilisation, mesh, graph and energy.
+// Tests the tabs with controls of their own: communication, utilisation, mesh, graph and energy.
 #include <gtest/gtest.h>
 
 #include <QKeyEvent>
@@ -57,7 +57,7 @@ void click(CanvasWidget* canvas, Point at) {
 TEST(PlanPages, ACellOfTheMapChoosesItsSendersRankEverywhere) {
   Shown shown;
   auto* page = shown.page<CommunicationPage>("communication");
-  // Of four devices the third sends to the fourth: the second stage's tensor ring.
+  // The third of four devices sends to the fourth, in the tensor ring of the second stage.
   const auto at = find(*page->canvas()->drawing(), ItemKind::Cell, 2 * 4 + 3);
   ASSERT_TRUE(at);
   click(page->canvas(), *at);

@@ -1,4 +1,4 @@
-// The planner, driven as a person would: searching, stopping, asking, brushing, opening.
+// Tests the planner, driven as a user would: searching, stopping, asking, brushing, opening.
 #include "app/desktop/planner/planner_page.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ void search(Window& window) {
   ASSERT_TRUE(happens([&] {
     return window.settled() && window.planner().planning().findings() != nullptr;
   })) << window.planner().planning().error();
-  // Painted with what was found.
+  // The findings are painted.
   CanvasWidget* canvas = window.planner().canvases().front();
   canvas->refresh();
   ASSERT_TRUE(happens(
@@ -122,7 +122,7 @@ TEST(Planner, SearchesInTheBackgroundAndCountsEveryPlan) {
 }
 
 TEST(Planner, AStopKeepsWhatWasFound) {
-  // Large enough that nobody is faster than the stop.
+  // The space is large enough that the search cannot end before the stop.
   const auto window =
       planner_with({"gpt3-175b", "a100-sxm-80:512", "", {"tp=8", "pp=8", "global-batch=1536"}});
   PlannerPage& page = window->planner();
@@ -252,7 +252,7 @@ TEST(Planner, TheKnobsOfTheChosenPlanAreStrips) {
   named<QToolButton>(page, "Knobs")->click();
   ASSERT_TRUE(happens([&] { return page.settled() && strips->rows() > 0; }));
   EXPECT_GT(strips->rows(), 5u);
-  // A value that is clicked is the plan that has it, asked about.
+  // Clicking a value asks about the plan with that value.
   CanvasWidget* canvas = strips->canvas();
   canvas->refresh();
   ASSERT_TRUE(happens([&] { return canvas->drawing() != nullptr; }));
@@ -263,7 +263,7 @@ TEST(Planner, TheKnobsOfTheChosenPlanAreStrips) {
   Q_EMIT strips->asked("micro-batch=" + other + " ");
   ASSERT_TRUE(page.chosen());
   EXPECT_EQ(space.value(*page.chosen(), micro), other.toStdString());
-  // What stays fixed in a search has no plan to look at.
+  // A value that is fixed in the search has no plan to show.
   Q_EMIT strips->asked("global-batch=32");
   EXPECT_TRUE(named<QLabel>(page, "Chosen plan")->text().contains("not among those searched"));
 }
@@ -300,7 +300,8 @@ TEST(Planner, ChipsBoundTheSpaceAndALockFixesAKnob) {
   search(*window);
   const PlanSpace& searched = *page.planning().findings()->space;
   EXPECT_EQ(searched.knobs()[searched.knob("tp")].values, (std::vector<std::string>{"2", "4"}));
-  // The plan's own degree, taken away: it is not among those searched, and says so.
+  // The plan's own degree is removed, so the plan is not among those searched, and the panel says
+  // so.
   named<QToolButton>(page, "Tensor 2")->click();
   search(*window);
   window->actions_of()["plan.why"]->trigger();

@@ -1,4 +1,5 @@
-// A large recording asks which part of it is wanted before it is read, by real keys and the mouse.
+// A large recording asks which part to read before reading it; tested with real key and mouse
+// events.
 #include "app/desktop/planner/range_sheet.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ void type_into(QLineEdit* field, const QString& words) {
   }
 }
 
-// A window of which even a small recording is large.
+// A window for which even a small recording counts as large.
 struct Asked {
   Folder folder;
   std::string file;
@@ -219,7 +220,7 @@ TEST(RangeSheet, FilesTogetherAskAsOneRecording) {
   const RecordedModel& model = *page->model();
   EXPECT_EQ(model.begin, range.from);
   EXPECT_EQ(model.end, range.to);
-  // As if all had been read and cut.
+  // The result equals reading everything and cutting it.
   const RecordedTrace cut = asked_part(open_traces({first, second}), range);
   EXPECT_EQ(model.spans.start, cut.start);
   EXPECT_EQ(model.spans.end, cut.end);

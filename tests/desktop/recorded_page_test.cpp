@@ -1,4 +1,4 @@
-// Recordings opened in the window, as a person would.
+// Tests recordings opened in the window, as a user would.
 #include "app/desktop/analyse/recorded_page.h"
 
 #include <gtest/gtest.h>
@@ -157,7 +157,7 @@ TEST(KernelsPage, HoldsARecordingAgainstThePlan) {
   EXPECT_EQ(page->rows().table().rows, match.families.size());
   EXPECT_EQ(page->unmatched().table().rows, match.kernels.size() + match.nodes.size());
   EXPECT_TRUE(page->picture().has_value());
-  // Another plan is held against the same recording.
+  // Another plan is compared with the same recording.
   const Duration before = match.families.front().predicted;
   window->document().set_setting("tp", "4");
   ASSERT_TRUE(happens([&] { return window->settled(); }));

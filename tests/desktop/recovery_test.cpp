@@ -1,4 +1,4 @@
-// What was confirmed is still there after the program was killed.
+// Confirmed edits are still there after the program was killed.
 #include <gtest/gtest.h>
 
 #include <QProcess>

@@ -1,4 +1,4 @@
-// A run accepted for the project's predictions and taken back, as a person would.
+// Tests accepting a run for the project's predictions and undoing that, as a user would.
 #include "app/desktop/analyse/run_page.h"
 
 #include <gtest/gtest.h>
@@ -106,7 +106,7 @@ TEST(RunPage, WhatARunMeasuredPricesThePlanUntilItIsUndone) {
   EXPECT_EQ(window->session().experiment()->result.step.value, before.step.value);
   EXPECT_TRUE(button->isEnabled());
 
-  // The command does the same, from wherever one is.
+  // The command does the same from any perspective.
   window->document().show_perspective("design");
   window->actions_of()["run.accept"]->trigger();
   ASSERT_TRUE(happens([&] { return window->settled(); }));

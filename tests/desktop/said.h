@@ -1,5 +1,5 @@
-// What texts say: figures, each with the name that stands at it and the thing that it is of. Made
-// to compare what several places say under one name.
+// Extracts figures from texts, each with its name and the thing that it describes, in order to
+// compare what several places say under one name.
 #pragma once
 
 #include <map>
@@ -24,7 +24,8 @@ inline std::string replaced(std::string text, const std::string& from, const std
   return text;
 }
 
-/// The text without markup, signs of the screen as those of the command line, in small letters.
+/// The text without markup, in lower case, with the screen's symbols replaced by those of the
+/// command line.
 inline std::string plain(std::string text) {
   for (const auto& [from, to] :
        std::initializer_list<std::pair<const char*, const char*>>{{"<br>", "\n"},
@@ -46,7 +47,7 @@ inline std::string plain(std::string text) {
   return text;
 }
 
-/// One thing has one name here, whatever it is called where there is little room.
+/// Maps the names of one thing, such as abbreviations, to a single name.
 inline std::string one_name(const std::string& words) {
   static const std::map<std::string, std::string> names = {
       {"exposed comm", "exposed communication"},
@@ -69,13 +70,13 @@ inline std::string one_thing(const std::string& words) {
   return std::regex_match(words, found, device) ? "rank " + found.str(1) : words;
 }
 
-/// Names that stand after their figure.
+/// Names that come after their figure.
 inline bool says_after(const std::string& words) {
   static const std::set<std::string> names = {"bubble", "spare", "over"};
   return names.count(words.substr(0, words.find(' '))) != 0;
 }
 
-/// What other plans would be, a change each.
+/// Names of figures about other plans, which are changes.
 inline bool of_changes(const std::string& name) {
   static const std::regex changes("^(saves|costs|frees|takes|still|off|network)\\b");
   return std::regex_search(name, changes);
@@ -128,7 +129,8 @@ inline void add_said(std::vector<Said>& all, const std::string& raw, const std::
   }
 }
 
-/// "%", "time", "memory", ...: figures of one kind under one name are one figure.
+/// The kind of a figure, such as "%", "time" or "memory": figures of one kind under one name are
+/// the same figure.
 inline std::string kind_of(const std::string& figure) {
   const std::string unit = figure.substr(figure.find(' ') + 1);
   static const std::set<std::string> times = {"ns", "us", "ms", "s"},
@@ -136,7 +138,7 @@ inline std::string kind_of(const std::string& figure) {
   return times.count(unit) != 0 ? "time" : sizes.count(unit) != 0 ? "memory" : unit;
 }
 
-/// What is said in two ways: a line for each name, with every place.
+/// Everything that is said in two ways: one line per name, with every place.
 inline std::vector<std::string> contradictions(const std::vector<Said>& all) {
   std::map<std::string, std::map<std::string, std::set<std::string>>> names;
   for (const Said& s : all)

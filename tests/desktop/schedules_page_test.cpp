@@ -1,5 +1,5 @@
-// The Schedules tab: what is compared, at which budget, what an edited order does there, and how
-// one of them becomes the plan's.
+// Tests the Schedules tab: what is compared at which budget, how it shows an edited order, and how
+// a schedule becomes the plan's.
 #include "app/desktop/analyse/schedules_page.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace trainyard {
 namespace {
 
-// Only where somebody looks: the tab compares when it is shown, and again after a change.
+// The tab compares only when it is shown, and again after a change.
 TEST(SchedulesPage, SchedulesAreComparedWhereTheyAreLookedAt) {
   const auto window = window_with(small_plan());
   auto* page = window->findChild<AnalysePage*>();

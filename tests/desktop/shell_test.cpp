@@ -1,4 +1,4 @@
-// The window about itself: keys, settings, panels, tabs, session, presentation.
+// Tests the window itself: keys, settings, panels, tabs, session, presentation.
 #include <gtest/gtest.h>
 
 #include <rapidcheck.h>
@@ -28,7 +28,7 @@
 namespace trainyard {
 namespace {
 
-// Settings of this test alone, and none left behind.
+// The test uses its own settings and leaves none behind.
 class Keys : public ::testing::Test {
  protected:
   Keys() { QSettings().clear(); }
@@ -62,7 +62,7 @@ TEST_F(Keys, OfAnotherCommandAreRefusedInASentence) {
   EXPECT_TRUE(reset_keys(actions, "file.save").contains("\"Remove plan\""));
 }
 
-// A settings file that somebody wrote by hand cannot make a key do two things.
+// A settings file edited by hand cannot assign one key to two commands.
 TEST_F(Keys, KeptTwiceAreUsedOnce) {
   QSettings().setValue("keys/plan.remove", "Ctrl+Alt+R");
   QSettings().setValue("keys/plan.rename", "Ctrl+Alt+R");
@@ -174,7 +174,7 @@ TEST(Shell, PresentationIsLargerAndComesBack) {
   EXPECT_TRUE(happens([&] { return std::abs(bar->height() - 1.5 * before) <= 2; }));
   canvas->grab();
   EXPECT_LT(canvas->drawing()->size.width, width);
-  // What is made meanwhile is as large, and smaller again with the rest.
+  // Widgets created in presentation mode are enlarged too, and shrink again with the rest.
   window->show_lesson("3:2");
   EXPECT_TRUE(happens([&] { return window->settled(); }));
   const auto* sure = window->findChild<LessonQuestionPanel*>()->findChild<Segment*>();
@@ -207,7 +207,7 @@ TEST(Shell, EveryTargetSaysWhatItWouldBeGivenOrWhyNot) {
   }
 }
 
-// The palette has every action of the window that can run, those of no table too.
+// The palette has every action of the window that can run, including those outside the table.
 TEST(Shell, ThePaletteHasEveryAction) {
   const auto window = window_with(small_plan());
   const QStringList offered = PaletteDialog(window.get()).offered();
@@ -227,8 +227,8 @@ TEST(FileKind, PipelinesAreKnownByTheirEndings) {
   EXPECT_EQ(file_kind(folder.file("p.txt", project_document(Project{}))), FileKind::Project);
 }
 
-// Any walk of commands over the document: each is undone to exactly what was, redone to exactly
-// what it made, and the way back ends where it began.
+// Random sequences of commands on the document: each undo restores the exact state before, each
+// redo the exact state after, and undoing everything ends at the beginning.
 TEST(DocumentProperty, EveryWalkOfCommandsIsUndoneAndRedone) {
   const bool held = rc::check("commands", [] {
     Document document;

@@ -81,7 +81,7 @@ TEST(SplitScene, KeysChooseABoundaryAndMoveIt) {
   EXPECT_TRUE(design.canvas->scene().description().contains("Boundary of stage 1 and 2"));
 }
 
-// The embedding and the head are enough for a stage; between them each has a layer.
+// The embedding and the head each suffice for a stage; every stage between them has a layer.
 TEST(SplitScene, BoundariesStopWhereAStageWouldBeEmpty) {
   SplitModel model;
   model.layers = {2, 2, 2};

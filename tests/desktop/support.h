@@ -1,4 +1,4 @@
-// What the tests of the window share.
+// Helpers that the tests of the window share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,8 +23,7 @@
 
 namespace trainyard {
 
-/// Lets events happen until it is so; false when it never was (a minute is the test's end, not its
-/// measure).
+/// Processes events until the condition holds; returns false if it did not within a minute.
 inline bool happens(const std::function<bool()>& it) {
   QElapsedTimer clock;
   clock.start();
@@ -37,7 +36,7 @@ inline bool happens(const std::function<bool()>& it) {
   return true;
 }
 
-/// The widget of a kind that a screen reader calls so.
+/// The widget of this type with the given accessible name.
 template <class Widget>
 Widget* named(QWidget& within, const QString& name) {
   for (Widget* each : within.findChildren<Widget*>())
@@ -46,7 +45,7 @@ Widget* named(QWidget& within, const QString& name) {
   return nullptr;
 }
 
-/// A key, down and up again; the widget is painted before the next.
+/// Presses and releases a key; the widget is painted before the next one.
 inline void press(QWidget* widget, int key, Qt::KeyboardModifiers held = Qt::NoModifier) {
   for (const QEvent::Type type : {QEvent::KeyPress, QEvent::KeyRelease}) {
     QKeyEvent event(type, key, held);
@@ -55,7 +54,7 @@ inline void press(QWidget* widget, int key, Qt::KeyboardModifiers held = Qt::NoM
   widget->repaint();
 }
 
-/// Files dragged onto the window and let go there.
+/// Drags files onto the window and drops them.
 inline void drop(Window& window, const std::vector<std::string>& files) {
   QMimeData data;
   QList<QUrl> urls;
@@ -69,7 +68,7 @@ inline void drop(Window& window, const std::vector<std::string>& files) {
   QApplication::sendEvent(&window, &event);
 }
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 struct Folder {
   QTemporaryDir place;
   std::string file(const char* name, const std::string& content) const {

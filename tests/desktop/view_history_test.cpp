@@ -26,7 +26,7 @@ TEST(ViewHistory, GoesBackAndForwardGestureByGesture) {
   EXPECT_EQ(history.back(), place(5));
 }
 
-// Against a plain list of places with a cursor.
+// Compares with a plain list of places with a cursor.
 TEST(ViewHistory, IsAListWithACursor) {
   rc::check([] {
     ViewHistory history;

@@ -34,7 +34,7 @@
 namespace trainyard {
 namespace {
 
-// Answers the next dialog and keeps what it said.
+// Answers the next dialog and returns its text.
 QString said_while(const std::function<void()>& act) {
   QString said;
   QTimer timer;
@@ -256,7 +256,7 @@ TEST(Window, TheStrategysFootLeadsOn) {
   EXPECT_EQ(foot("Apply cheapest fix")->text(), "Apply gain");
 }
 
-// Not even for a frame: what is drawn is laid out.
+// The strategy is laid out before every painting, so that not even one frame shows it squeezed.
 TEST(Window, TheStrategyIsNeverDrawnSqueezed) {
   Window window;
   window.resize(1600, 1000);
@@ -301,7 +301,7 @@ TEST(Window, EverySettingsNeighboursArePriced) {
   EXPECT_EQ(window->session().experiment()->result.step.value, up.step);
 }
 
-// The plan follows the handle; steps that follow each other are one step of undo.
+// The plan follows the handle, and consecutive steps are merged into one undo step.
 TEST(Window, TheOffsetBetweenWavesIsDraggedAndUndone) {
   Folder folder;
   const auto window = window_with({folder.file("config.json", kConfig),
@@ -354,7 +354,7 @@ TEST(Window, EveryTabOfAnalyseDrawsAndSpeaks) {
     window->show_tab(tab);
     ASSERT_TRUE(happens([&] { return window->settled() && page->current()->drawing() != nullptr; }))
         << tab;
-    // Nothing ran and nothing was searched: they say so, and how to.
+    // If nothing ran and nothing was searched, these pages say so, and how to start.
     const bool nothing_ran = std::string(tab) == "run" || std::string(tab) == "plans";
     EXPECT_GT(page->current()->drawing()->marks.size(), nothing_ran ? 0u : 10u) << tab;
     EXPECT_FALSE(page->current()->scene().description().isEmpty()) << tab;

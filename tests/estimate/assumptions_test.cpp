@@ -42,7 +42,7 @@ TEST(Assumptions, MeasuredPricesKnowNoSoftware) {
             (Keys{"recompute"}));
 }
 
-// The closed form says by how much; the step that is scaled is the one that was predicted.
+// The closed form gives the ratio, and the scaled step is the one that was predicted.
 TEST(Assumptions, SayWhatTheAnswerWouldBe) {
   const Scenario s = scenario(large(), 8, {"kernels=fused", "attention=cudnn"}, "h100-sxm");
   const auto list = assumptions(s, {}, Duration{1'000'000'000}, physical);

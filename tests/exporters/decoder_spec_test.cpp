@@ -1,4 +1,4 @@
-// Sizes read back from graphs: what builds them again.
+// The sizes read back from graphs build the same graphs again.
 #include "core/exporters/decoder_spec.h"
 
 #include <gtest/gtest.h>

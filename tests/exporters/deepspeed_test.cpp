@@ -1,4 +1,4 @@
-// DeepSpeed's configuration: strict JSON, the batch identity, and what it refuses.
+// Tests DeepSpeed's configuration: strict JSON, the batch identity, and refusals.
 #include "core/exporters/deepspeed.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Arguments of pretrain_gpt.py: what they say, what they refuse.
+// Tests the arguments of pretrain_gpt.py: what they say, and refusals.
 #include "core/exporters/megatron_lm.h"
 
 #include <gtest/gtest.h>
@@ -274,7 +274,7 @@ TEST(MegatronLm, RefusesWhatItHasNoWordFor) {
     EXPECT_EQ(refusal(c.model, c.cluster, c.settings), c.sentence);
 }
 
-// The workbench refuses these before; a scenario that was not checked is not written either.
+// The workbench refuses these earlier; a scenario that was not checked is not exported either.
 TEST(MegatronLm, RefusesSizesThatDoNotDivide) {
   Scenario s = planned("llama-3-8b", "h100-sxm:8", {"cp=4", "global-batch=4"});
   s.plan.batch.sequence = 4100;
@@ -401,7 +401,8 @@ TEST(MegatronLm, WholeExpertsHaveATensorSizeOfOne) {
   EXPECT_EQ(one.at("--expert-tensor-parallel-size"), "1");
   EXPECT_EQ(one.at("--expert-model-parallel-size"), "1");
   EXPECT_EQ(one.at("--moe-token-dispatcher-type"), "alltoall");
-  // Four replicas of experts beside four of the other weights: stages may lie inside.
+  // There are four replicas of experts beside four of the other weights, so stages may lie in
+  // between.
   const auto inside =
       flags_of("mixtral-8x7b", "h100-sxm:16",
                {"tp=2", "pp=2", "ep=2", "etp=1", "rank-order=tp-cp-ep-pp-dp", "global-batch=16"});
@@ -421,7 +422,7 @@ TEST(MegatronLm, WarnsOfWhatIsLeftToBeDone) {
             std::string::npos);
 }
 
-// What pretrain_gpt.py makes of its arguments, in weights.
+// The number of weights that pretrain_gpt.py makes from its arguments.
 std::int64_t weights_of(const std::map<std::string, std::string>& a) {
   const auto has = [&](const char* flag) { return a.count(flag) > 0; };
   const std::int64_t layers = number(a, "--num-layers"), hidden = number(a, "--hidden-size"),

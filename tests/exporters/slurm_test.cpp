@@ -1,4 +1,4 @@
-// Jobs: directives that Slurm reads, and which program is started.
+// Tests jobs: the directives that Slurm reads, and the program that is started.
 #include "core/exporters/slurm.h"
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ TEST(Slurm, FallsBackToDeepSpeedAndSaysWhy) {
             std::string::npos);
 }
 
-// Of what bash and shellcheck make of the scripts; without shellcheck bash alone is asked.
+// The scripts are checked by bash and shellcheck; without shellcheck only by bash.
 TEST(Slurm, ScriptsAreScripts) {
   const bool lint = std::system("command -v shellcheck >/dev/null") == 0;
   const Scenario plans[] = {

@@ -1,7 +1,7 @@
-// What Megatron-LM and torchtitan check when they start, said of the written arguments and words
-// and not of the plan: an export that leaves passes all of it. Megatron Core 0.20 (argument
-// validation, TransformerConfig, process groups, Transformer Engine's choice of a kernel),
-// torchtitan 0.2.2 and the schedules of PyTorch.
+// Implements what Megatron-LM and torchtitan check at start-up, on the written arguments and words
+// and not on the plan: every exported plan must pass all of it. Based on Megatron Core 0.20
+// (argument validation, TransformerConfig, process groups, Transformer Engine's choice of a
+// kernel), torchtitan 0.2.2 and the schedules of PyTorch.
 #include <fmt/format.h>
 
 #include <random>
@@ -34,7 +34,7 @@ class StartRules {
   std::string broken_;
 };
 
-// Stages of a layout such as "Ett|t*4|ttL", and its layers.
+// The stages of a layout such as "Ett|t*4|ttL", and its layers.
 std::pair<std::int64_t, std::int64_t> stages_and_layers(const std::string& layout) {
   std::int64_t stages = 1, layers = 0;
   for (std::size_t i = 0; i < layout.size(); ++i) {
@@ -203,7 +203,7 @@ class MegatronStart {
   StartRules r_;
 };
 
-// Of the flavors that it ships: heads of keys and values, layers.
+// The flavors that torchtitan ships, with their key and value heads and layers.
 struct Shipped {
   std::string_view flavor;
   std::int64_t kv_heads, layers;
@@ -366,8 +366,8 @@ const Choices kPlans = {
     {"copies", {"framework", "rank", "expert"}},
     {"framework", {"typical", "megatron-core", "torchtitan", "deepspeed"}}};
 
-// A legal scenario. Half of what a plan may say stays as it is, so that a plan is not refused for
-// one of thirty reasons every time.
+// Draws a legal scenario. Half of the plan's settings stay at their defaults, since otherwise
+// nearly every plan would be refused for one reason or another.
 Scenario drawn(std::mt19937& draw, const std::vector<std::string>& models, std::string& words) {
   static const std::vector<std::string> kClusters = {"h100-sxm:16", "h100-sxm:64", "b200-hgx:32"};
   for (;;) {
@@ -425,8 +425,7 @@ TEST(StartUpRules, TorchtitanStartsWhatLeaves) {
       [](const std::string& text, const Scenario&) { return TorchtitanStart(text).broken(); });
 }
 
-// The words after "; try " of the first thing that is wrong with a plan; "" where nothing is, or
-// where there are none.
+// The words after "; try " in the first error of a plan; "" if there is none.
 template <class Write>
 std::string first_fix(Write write, const Scenario& s, bool& accepted) {
   accepted = false;
@@ -445,7 +444,7 @@ std::string first_fix(Write write, const Scenario& s, bool& accepted) {
   return found == std::string::npos ? "" : sentence.substr(found + 6);
 }
 
-// Whoever takes one proposed fix after the other is never led back to a plan that was refused.
+// Following one proposed fix after another never leads back to a plan that was refused.
 template <class Write>
 void fixes_lead_on(const std::vector<std::string>& models, Write write) {
   std::mt19937 draw(20260822);

@@ -1,4 +1,5 @@
-// torchtitan's TOML: every word is one of its own, and what has none is refused.
+// Tests torchtitan's TOML: every key is one of torchtitan's own, and what it cannot express is
+// refused.
 #include "core/exporters/torchtitan.h"
 
 #include <fmt/format.h>

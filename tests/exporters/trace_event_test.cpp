@@ -38,8 +38,8 @@ struct Slice {
   std::int64_t start = 0, end = 0;
 };
 
-/// Perfetto's rules: slices of a track nest or follow each other, counters go forward in time,
-/// flows lie inside a slice and come in pairs that do not go back in time.
+/// Perfetto's rules: slices of a track nest or follow each other, counters have ascending times,
+/// and flows lie inside slices and come in pairs with ascending times.
 class Rules {
  public:
   explicit Rules(const json& trace) {

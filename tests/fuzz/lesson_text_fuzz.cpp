@@ -1,5 +1,4 @@
-// Any text is a lesson or is refused with InvalidInput; what is a lesson refers to nothing that is
-// not there.
+// Any text is a lesson or is refused with InvalidInput; a lesson refers only to things that exist.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// Whatever is accepted must replay without trouble.
+// Any snapshot that is accepted must replay without an error.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// Whatever is accepted must fit or be refused in a sentence.
+// Any input that is accepted must be fitted or refused with a sentence.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // Any text is an order or is refused with InvalidInput; an order reads back as itself, and its
-// check ends.
+// check terminates.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,5 +1,6 @@
-// Lines of words: the first as --why takes it, the others as --bound does. What names a plan names
-// the same one when it is written again, and a space is made or refused in a sentence.
+// Lines of words: the first as --why takes it, the others as --bound does. Words that name a plan
+// name the same plan when they are written again, and a space is either made or refused with a
+// sentence.
 #include <fmt/format.h>
 
 #include <cstdint>

@@ -28,7 +28,7 @@ Scenario read(std::string_view text) {
   return scenario;
 }
 
-// What takes long is no finding: a million microbatches are work, not a hang.
+// Slow cases are not findings: a million microbatches take time but do not hang.
 bool quick(const Scenario& complete) {
   const Plan& plan = complete.plan;
   return std::int64_t{plan.mesh.pp} * plan.virtual_stages * microbatches(plan) <= 256 &&

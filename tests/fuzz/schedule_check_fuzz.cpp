@@ -1,5 +1,5 @@
-// What "schedule --check FILE" does with the bytes of a file: an order that does not hold is
-// refused with InvalidInput, and one that holds has a grid and a document.
+// Does what "schedule --check FILE" does with a file's bytes: an invalid order is refused with
+// InvalidInput, and a valid one gives a grid and a document.
 #include <cstdint>
 #include <cstdlib>
 

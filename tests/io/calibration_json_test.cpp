@@ -68,7 +68,7 @@ TEST(CalibrationJson, RefusesWhatItDoesNotKnow) {
             "c.json#/kernels/0/spraed: unknown key \"spraed\"; did you mean \"spread\"?");
 }
 
-// Names are how files outlive the binary that wrote them.
+// Files must stay readable with later binaries, so kernels are stored by name.
 TEST(CalibrationJson, EveryKernelHasItsOwnName) {
   std::int16_t kernel = 0;
   for (const Op* op : testing::non_empty(ops()))

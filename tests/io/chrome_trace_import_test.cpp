@@ -157,7 +157,7 @@ TEST(ChromeTrace, RefusesWhatIsNoTraceWithItsPlace) {
             std::string::npos);
 }
 
-// One time of 0 among those of a clock that counts from 1970 must not squeeze the rest.
+// A single time of 0 among those of a clock that counts from 1970 must not compress the rest.
 TEST(ChromeTrace, WhatIsYearsAwayIsLeftOut) {
   const RecordedTrace t = parsed(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1},
     {"ph":"X","name":"b","pid":1,"tid":1,"ts":1700000000000000.125,"dur":1},
@@ -202,7 +202,7 @@ TEST(ChromeTrace, APackedFileGivesTheSame) {
   std::filesystem::remove_all(folder);
 }
 
-// Whatever spans there are, rows hold each once and never two at a time.
+// For any spans, rows contain each once and never two at the same time.
 TEST(ChromeTrace, EverySpanIsInOneRow) {
   rc::check([] {
     const auto spans = *rc::gen::container<std::vector<std::pair<int, int>>>(

@@ -51,7 +51,7 @@ TEST(Journal, CutAnywhereKeepsEveryWholeLine) {
   }
 }
 
-// A broken end does not hide what was confirmed before it.
+// A broken end does not hide the entries confirmed before it.
 TEST(Journal, BrokenLinesArePassedOver) {
   const bool held = rc::check("garbage after whole lines", [] {
     const int edits = *rc::gen::inRange(1, 5);

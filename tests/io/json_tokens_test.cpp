@@ -37,7 +37,7 @@ TEST(JsonTokens, AreReadInOrderWithTheirPlaces) {
 TEST(JsonTokens, EscapesBecomeWhatTheyMean) {
   EXPECT_EQ(tokens_text(R"(["a\"\\\/\n\tz","\u0041\u00e9\u20AC\ud83d\ude00"])"),
             "[ t:a\"\\/\n\tz t:A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80 ] 1:49");
-  // Halves of pairs.
+  // Unpaired surrogates.
   EXPECT_EQ(tokens_text(R"(["\ud83d!","\ude00","\ud83d\n","\ud83d\u0041","\ud83d\ud83d\ude00"])"),
             "[ t:?! t:? t:?\n t:?A t:?\xF0\x9F\x98\x80 ] 1:67");
 }
@@ -73,7 +73,8 @@ TEST(JsonTokens, PassesOverAValueWhole) {
   EXPECT_EQ(tokens.next(), JsonTokens::Token::ListEnd);
 }
 
-// However the bytes come, also in the middle of an escape, and a text that is longer than a block.
+// The result does not depend on how the bytes arrive, even in the middle of an escape or in a text
+// longer than a block.
 TEST(JsonTokens, BlocksLeaveNoTrace) {
   const std::string whole = "{\"k\\u00e9y\": [\"\\ud83d\\ude00 text\", -1.25e-3, true,\n\"" +
                             std::string(300'000, 'x') + "\\n" + std::string(600'000, 'y') + "\"]} ";

@@ -1,4 +1,4 @@
-// Measured prices as one document, and in a project.
+// Tests measured prices as one document, and in a project.
 #include "core/io/documents/measured_prices.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(ProjectCalibration, IsKeptWholeWithItsProvenance) {
     const std::string text = project_document(project);
     EXPECT_NE(text.find(provenance(prices)), std::string::npos);
     EXPECT_EQ(parse_project(text, "p"), project);
-    // What a crash leaves carries it too.
+    // The journal left by a crash contains it too.
     const auto end = read_journal(journal_line({"f", "e", project}));
     ASSERT_TRUE(end.has_value());
     EXPECT_EQ(end->last.project, project);

@@ -21,7 +21,7 @@ TEST(ModelJson, EveryZooModelReadsBackTheSame) {
   }
 }
 
-// The width of an expert is written as any width, and is one again when it is read.
+// The width of an expert is written like any width, and read as an expert's width again.
 TEST(ModelJson, ExpertsAreReadAsExperts) {
   const std::string text = write_model(zoo_model("mixtral-8x7b"));
   EXPECT_EQ(text.find("expert-"), std::string::npos);

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-// As all_reduce_perf prints it, for a link of that start and bandwidth.
+// The output of all_reduce_perf for a link with this start-up time and bandwidth.
 std::string printed(double start_us, double bus_gbps, int ranks, double wobble = 0) {
   std::string text =
       "# Collective test starting: all_reduce_perf\n# nThread 1 nGpus 8 minBytes 8\n# Using "

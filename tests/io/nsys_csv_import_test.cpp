@@ -203,7 +203,7 @@ TEST(NsysCsv, IsKnownByItsHead) {
   EXPECT_FALSE(is_nsys_csv(""));
 }
 
-// Whatever the cells say: quoted and read back, a name is the name that was written.
+// For any cell contents, a name that is quoted and read back is unchanged.
 TEST(NsysCsv, AnyNameSurvivesItsQuotes) {
   rc::check([] {
     const auto name = *rc::gen::nonEmpty(

@@ -93,7 +93,7 @@ TEST(PickleReader, RefusesStacksThatDoNotHoldWhatIsTaken) {
     EXPECT_NE(pickle_refusal(text).find("expected"), std::string::npos) << text;
 }
 
-// Who folds a list sees it once, and who remembers it finds what was made of it.
+// Folding a list consumes it once; a memo reference to it gets the folded value.
 TEST(PickleReader, FoldsWhatIsAskedFor) {
   PickleWriter w;
   w.begin_list();
@@ -121,7 +121,7 @@ TEST(PickleReader, FoldsWhatIsAskedFor) {
   EXPECT_EQ(p.items(items[2])[0].kind, Kind::None);
 }
 
-// Any bytes end in data or a sentence.
+// Any bytes give data or an error with a sentence.
 TEST(PickleReader, AnyBytesAreReadOrRefused) {
   rc::check([] {
     const auto text = *rc::gen::container<std::string>(
@@ -247,7 +247,7 @@ TEST(MemorySnapshot, RefusesOtherPickles) {
   }
 }
 
-// All that was made of a pickle, or why it was refused. Dictionaries of two entries are folded.
+// Everything read from a pickle, or why it was refused. Dictionaries of two entries are folded.
 std::string pickle_text(std::string_view text, std::size_t at_once) {
   Trickle source(text, at_once);
   std::uint64_t folds = 0;
@@ -300,7 +300,7 @@ TEST(PickleReader, BlocksLeaveNoTrace) {
     const auto changes = *rc::gen::inRange(1, 4);
     for (int i = 0; i < changes; ++i) {
       const auto at = *rc::gen::inRange<std::size_t>(2, broken.size());
-      // Mostly what the opcodes are, for other bytes are soon refused.
+      // Mostly draws valid opcodes, because other bytes are soon refused.
       broken[at] = *rc::gen::oneOf(rc::gen::element('h', 'j', 'K', 'M', 'J', '\x8A', '}', ']', 'u',
                                                     'e', '(', '\x94', '0', '2', '.'),
                                    rc::gen::arbitrary<char>());

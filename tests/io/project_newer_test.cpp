@@ -1,4 +1,4 @@
-// Projects that a newer Trainyard wrote.
+// Tests projects that a newer Trainyard wrote.
 #include <gtest/gtest.h>
 
 #include "core/io/documents/project.h"

@@ -1,4 +1,4 @@
-// Notes on pairs of results, kept with the project.
+// Tests notes on pairs of results, stored with the project.
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"

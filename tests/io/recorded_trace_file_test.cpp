@@ -37,7 +37,7 @@ TEST(RecordedTraceFile, ReadsBackTheSame) {
   std::filesystem::remove_all(folder);
 }
 
-// A byte that is not what it was is always told, except in the room between sections.
+// A changed byte is always reported, except in the padding between sections.
 TEST(RecordedTraceFile, EveryFlippedByteIsToldOrHarmless) {
   const RecordedTrace t = sample();
   const std::string bytes = recorded_trace_bytes(t);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own for each test, gone with it.
+// A folder for one test, removed with the object.
 struct Shelf {
   fs::path folder;
   Shelf() {
@@ -83,7 +83,7 @@ TEST(TensorHeader, GgufSaysHeadsAndSequenceItself) {
   EXPECT_TRUE(imported.model.assumed.empty());
 }
 
-// Only the header is there: no weight is ever read.
+// The file contains only the header, because no weight is ever read.
 TEST(TensorHeader, AFileIsReadWithoutItsWeights) {
   const Shelf shelf;
   const std::string path = shelf.put("net.safetensors", corpus("safetensors_header/llama"));
@@ -131,7 +131,7 @@ TEST(TensorHeader, OnePartOfSeveralIsNoModel) {
   EXPECT_EQ(refusal(part),
             folder + part + ": expected a whole model, found part 2 of 3; try " + index);
   EXPECT_NE(refusal("net-00001-of-00002.gguf").find("found part 1 of 2"), std::string::npos);
-  // Neither a whole in one part nor a name that only looks like one is a part.
+  // A whole model in one part is not a shard, nor is a file whose name only looks like one.
   for (const char* whole :
        {"m-00001-of-00001.safetensors", "one-of-many.safetensors", "model-1-of-3.safetensors"})
     EXPECT_EQ(refusal(whole).find("whole model"), std::string::npos) << whole;

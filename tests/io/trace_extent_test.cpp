@@ -69,7 +69,8 @@ TEST(TraceExtent, TellsWhatIsCoveredWithoutKeepingIt) {
   EXPECT_TRUE(e.steps.empty());
 }
 
-// Half-open: what ends where the range begins or begins where it ends does not touch it.
+// The range is half-open: a span that ends where it begins, or begins where it ends, does not touch
+// it.
 TEST(TraceExtent, KeepsWhatTouchesTheRangeWhole) {
   const RecordedTrace t = part(kFive, 20'000, 40'000);
   EXPECT_EQ(kept_text(t),
@@ -104,7 +105,7 @@ TEST(TraceExtent, WhatAReportOfNsysCovers) {
   EXPECT_EQ(t.steps[0].number, 8);
 }
 
-// The scan goes by structure, not by words: what only looks like a time is none.
+// The scan follows the structure, not the words: text that merely looks like a time is ignored.
 TEST(TraceExtent, OnlyEventsThemselvesCount) {
   const TraceExtent e = extent(R"({"ts": 1, "other": [{"ph":"X","ts":1,"dur":1}],
     "traceEvents": [{"args":{"ts":5,"x":{"ts":6}},"name":"a \\\" \"ts\": 7","ph":"X","ts":10,"dur":"5"},
@@ -200,7 +201,7 @@ TEST(TraceExtent, SeveralLieOnOneClock) {
   EXPECT_EQ(part->to, Instant{2000});
   EXPECT_EQ(part->base, 7000);
   EXPECT_FALSE(range_in(both[1], clocks.shifts[1], range).has_value());
-  // Without the clock of one, the step that both mark.
+  // If one file has no clock, the step that both mark is used.
   EXPECT_EQ(clocks_of({both[0], of("", 9)}).shifts, (std::vector<std::int64_t>{0, 0}));
 }
 

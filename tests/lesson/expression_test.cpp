@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-// Every setting is worth its number; an index is added to it.
+// Every setting evaluates to its number, plus its index.
 class Given : public LessonQuantities {
  public:
   double quantity(std::string_view name, const LessonSettings& settings) const override {

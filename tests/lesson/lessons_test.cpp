@@ -60,7 +60,7 @@ TEST_P(ShippedLesson, EveryQuestionCanBeAnsweredAndEveryTaskSolved) {
     ++tasks;
     EXPECT_EQ(engine.value(step.check->passes, settings), 0) << "done before it is begun";
     if (step.run) {
-      // What it measures is tested where it is run; that it can be run, here.
+      // The measurement is tested where it is run; here only that it can be run.
       const LessonRun run = filled(*step.run, with_settings(settings, step.check->solution));
       EXPECT_NE(run, filled(*step.run, settings)) << "the solution is another run";
       const Scenario scenario = open(run_request(run));

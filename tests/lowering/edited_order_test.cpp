@@ -1,4 +1,4 @@
-// A plan's own order is followed instead of its schedule's, and refused where it does not fit.
+// A plan's own order is followed instead of its schedule's, and refused if it does not fit.
 #include "core/lowering/edited_order.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What plans of a named framework hold beside what their methods ask for, in the ledger itself; and
-// published state by arithmetic.
+// Tests what plans of a named framework hold beyond what their methods require, in the ledger
+// itself, and checks published state by arithmetic.
 #include <gtest/gtest.h>
 
 #include "core/cost/physical.h"
@@ -87,7 +87,7 @@ TEST(FrameworkMemory, DeepSpeedKeepsTheOutputOfAStage) {
   const Bytes block{2 * 2048 * 1024 * 2};
   EXPECT_EQ(phase_bytes(deepspeed, StageId{1}).until_input,
             phase_bytes(plain, StageId{1}).until_input + block);
-  // Both grains hold it.
+  // Both grains hold these bytes.
   for (const Grain grain : {Grain::Order, Grain::Op}) {
     const Program p = lower(deepspeed, {.grain = grain});
     bool found = false;
@@ -114,7 +114,7 @@ TEST(FrameworkMemory, NanotronKeepsGatheredInputsAndGathersOnce) {
                  nanotron = planned(model, 4, plan + " framework=nanotron");
   EXPECT_GT(gathers(plain), 0);
   EXPECT_EQ(gathers(nanotron), 0);
-  // Of each layer the inputs of two products, three quarters more of each.
+  // Each layer keeps three quarters more of the inputs of two products.
   const Bytes block{2 * 2048 * 1024 * 2};
   const auto layer = [](const Workload& w) {
     for (const Body& body : w.bodies)
@@ -148,7 +148,7 @@ TEST(FrameworkMemory, RecomputationByOperatorKeepsEverySecondProduct) {
   const std::string plan = "recompute=op micro-batch=1 global-batch=1 kernels=";
   const Workload w = planned(model, 1, plan + "eager"),
                  compiled = planned(model, 1, plan + "compiled");
-  // Nothing but the layer's output is made of the last product.
+  // The last product gives nothing but the layer's output.
   EXPECT_EQ(phase_bytes(w, StageId{0}).until_input - phase_bytes(compiled, StageId{0}).until_input,
             Bytes{2 * 1024 * 4096 * 2});
   for (const Body& body : testing::non_empty(w.bodies)) {

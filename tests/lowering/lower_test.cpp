@@ -155,8 +155,8 @@ TEST(Lower, GrainsDoTheSameWorkAndSendTheSameBytes) {
   }
 }
 
-// Everything takes a microsecond; memory begins and ends with the state, and the categories that
-// both grains know peak alike.
+// Every task takes a microsecond; memory begins and ends with the state, and the categories that
+// both grains know have equal peaks.
 TEST(Lower, MemoryComesBackToTheState) {
   for (const Case& c : testing::non_empty(cases())) {
     const Workload w = prepare(c.scenario);
@@ -174,7 +174,8 @@ TEST(Lower, MemoryComesBackToTheState) {
   }
 }
 
-// Messages apart: op grain has them while the last layer computes, order grain when it has.
+// Messages are left out, because op grain allocates them while the last layer computes, order grain
+// after it has.
 Bytes most(Program p, Category category, DeviceId device) {
   for (Buffer& buffer : p.buffers)
     if (buffer.holds == Holds::Message) buffer.bytes = {};
@@ -222,8 +223,8 @@ TEST(Lower, StepsFollowEachOther) {
       }
 }
 
-// Weights that are gathered after the update, and not beside the next forward, are waited for, even
-// where a stage has one layer.
+// Weights gathered after the update, and not during the next forward, must be waited for, even if a
+// stage has one layer.
 TEST(Lower, TheNextStepWaitsForGatheredWeights) {
   Scenario s = scenario(gpt({.layers = 2, .hidden = 64}), 16,
                         {"pp=2", "zero=1", "overlap=off", "global-batch=16"});

@@ -1,4 +1,4 @@
-// From a scenario to bodies: what check() says, and what prepare() makes of it.
+// Tests the step from a scenario to bodies: what check() reports, and what prepare() makes.
 #include <gtest/gtest.h>
 
 #include "core/estimate/estimate.h"
@@ -132,7 +132,7 @@ TEST(Prepare, RunsFollowTheTableOfStages) {
   EXPECT_EQ(words(1), "layers 3+4  head 7+1  ");
 }
 
-// Split again is as if it had been split so from the start.
+// Splitting again gives the same as splitting that way from the start.
 TEST(Prepare, SplitAgainIsSplitFromTheStart) {
   const auto cost = roofline_cost_model();
   for (const Settings& settings : {Settings{"pp=2"},
@@ -159,7 +159,7 @@ TEST(Prepare, SplitAgainIsSplitFromTheStart) {
     }
 }
 
-// Full weights of a layer and, where they are fetched ahead, of its neighbour.
+// The full weights of a layer and, if they are prefetched, of its neighbour.
 TEST(Prepare, GatheredWeightsOfNeighbours) {
   const Workload ahead = prepare(scenario(gpt(), 8, {"zero=3"})),
                  alone = prepare(scenario(gpt(), 8, {"zero=3", "overlap=off"}));
@@ -171,7 +171,7 @@ TEST(Prepare, GatheredWeightsOfNeighbours) {
   EXPECT_EQ(phase_bytes(stages, {1}).gathered, one * 2);
 }
 
-// Gradients in full of a layer and, while they are scattered beside, of the one before.
+// The full gradients of a layer and, while a scatter overlaps, of the one before.
 TEST(Prepare, GradientsBeforeTheyAreScattered) {
   const Workload beside = prepare(scenario(gpt(), 8, {"zero=2", "pp=1"})),
                  after = prepare(scenario(gpt(), 8, {"zero=2", "overlap=off"})),
@@ -185,13 +185,13 @@ TEST(Prepare, GradientsBeforeTheyAreScattered) {
   // A layer between layers: its weights and the next one's, its gradients and those before.
   const Workload middle = prepare(scenario(gpt({.layers = 12}), 8, {"zero=3", "pp=4"}));
   EXPECT_EQ(phase_bytes(middle, {1}).backward_communication, one * 2 + layer(both).gathered * 2);
-  // Where the embedding's gradients are made its own weights are there, and no other's.
+  // While the embedding's gradients are made, only its own weights are gathered.
   EXPECT_EQ(phase_bytes(both, {0}).backward_communication,
             embedding + one + both.bodies.front().gathered);
 }
 
-// Frozen weights have no gradients: no product, nothing to reduce, nothing to update. What flows
-// through the layer stays, and a file of the model says it.
+// Frozen weights have no gradients: no product, nothing to reduce, nothing to update. Gradients
+// still flow through the layer, and a model file states it.
 TEST(Prepare, FrozenWeightsHaveNoGradients) {
   Scenario s = scenario(gpt(), 8, {"zero=0"});
   const Workload trained = prepare(s);

@@ -33,7 +33,7 @@ TEST(BestFit, EveryOrderPlaces) {
   }
 }
 
-// What each order places first lies at 0.
+// The buffer that each order places first lies at 0.
 TEST(BestFit, Orders) {
   const std::vector<Lifetime> lives = {
       {0, 1, 100_B}, {0, 4, 30_B}, {0, 9, 10_B}, {3, 9, 24_B}, {4, 5, 80_B}};

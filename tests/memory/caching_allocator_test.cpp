@@ -1,4 +1,4 @@
-// The rules by small exact examples, and what holds for any stream of allocations.
+// Tests the rules with small exact examples, and properties of any stream of allocations.
 #include "core/memory/caching_allocator.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(CachingAllocator, FreedNeighboursJoin) {
   EXPECT_EQ(a.reserved(), 20_MiB);
 }
 
-// What this allocator is known for: free memory in pieces that nothing fits into.
+// The known weakness of this allocator: free memory in pieces into which nothing fits.
 TEST(CachingAllocator, PiecesThatNothingFitsIntoStayReserved) {
   CachingAllocator plain, expandable({.expandable_segments = true});
   for (CachingAllocator* a : {&plain, &expandable}) {

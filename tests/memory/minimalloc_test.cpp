@@ -1,4 +1,4 @@
-// Instances published as hard for a solver of this problem, within their capacity.
+// Solves instances published as hard for a solver of this problem, within their capacity.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Random lifetimes for the tests of placements, and what is wrong with a placement of them.
+// Makes random lifetimes for the tests of placements, and finds errors in a placement of them.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ inline std::vector<Lifetime> without_room(std::uint64_t seed, std::int64_t times
   return lives;
 }
 
-/// One sentence, or empty.
+/// One sentence about the first error; empty if there is none.
 inline std::string wrong_with(const std::vector<Lifetime>& lives, const std::vector<Bytes>& offsets,
                               Bytes reach, Bytes alignment) {
   Bytes highest{};

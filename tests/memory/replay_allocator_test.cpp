@@ -1,4 +1,4 @@
-// The replay on programs whose allocations are known, and against their memory waves.
+// Tests the replay on programs whose allocations are known, and against their memory waves.
 #include "core/memory/replay_allocator.h"
 
 #include <gtest/gtest.h>

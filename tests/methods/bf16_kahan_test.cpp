@@ -25,7 +25,7 @@ TEST(Bf16Kahan, BytesOfAParameterByOptimizer) {
   EXPECT_EQ(bytes_per_parameter({"precision=bf16-kahan", "optimizer=lamb"}), 10);
 }
 
-// What an asynchronous schedule remembers beside the moments stays as wide as it was.
+// The state of an asynchronous schedule, besides the moments, keeps its width.
 TEST(Bf16Kahan, LeavesTheStateOfTheSchedule) {
   const auto state = [](testing::Settings settings) {
     return prepare(scenario(gpt(), 4, settings)).layout.optimizer_bytes;

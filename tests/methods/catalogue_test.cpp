@@ -1,4 +1,4 @@
-// The list of methods against the files there are.
+// Compares the list of methods with the source files.
 #include "core/methods/catalogue.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"

@@ -53,7 +53,7 @@ TEST(ExpertParallel, TokensMayTravelOnceARankOrOnceANode) {
   EXPECT_EQ(bytes(16, {"ep=8", "tp=2", "micro-batch=2", "sp=off"}), kTokens * token * 3 / 2);
 }
 
-// What a rank dispatches is divided with its tokens.
+// The bytes that a rank dispatches are divided like its tokens.
 TEST(ExpertParallel, TensorAndContextRanksSendTheirOwnTokens) {
   const auto first = [](const testing::Settings& settings) {
     return exchanges(layer(prepare(scenario(mixture(), 16, settings))).forward).at(0);
@@ -142,8 +142,8 @@ TEST(WholeExperts, TensorRanksSendTheirOwnTokensAndReduceNothingInside) {
   }
 }
 
-// As many experts fewer as each is larger: weights, work and what is kept stay, copies that were
-// gathered over the tensor ranks are not.
+// There are fewer experts by the factor by which each is larger: weights, work and kept bytes stay
+// the same, without the copies that were gathered over the tensor ranks.
 TEST(WholeExperts, ARankHoldsAndComputesAsMuchAsWithCutOnes) {
   const auto sums = [](const testing::Settings& settings) {
     const Workload w = prepare(scenario(mixture(), 16, settings));
@@ -182,7 +182,7 @@ TEST(WholeExperts, ParametersOverAllRanksAreThoseOfTheReplicas) {
   }));
 }
 
-// One replica of everything else, two of the experts.
+// There is one replica of everything else, but two of the experts.
 TEST(WholeExperts, StateIsDividedOverTheirOwnReplicas) {
   const auto reduces = [](const testing::Settings& settings) {
     return testing::collectives(layer(prepare(scenario(mixture(), 4, settings))).reduce);

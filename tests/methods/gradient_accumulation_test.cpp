@@ -42,7 +42,7 @@ TEST(GradientAccumulation, OrWithEveryOne) {
               (std::map<int, int>{{0, 6}, {1, 6}, {2, 6}, {3, 6}}));
 }
 
-// One buffer that lives through the step, whatever the number of microbatches.
+// A single buffer lives through the step, whatever the number of microbatches.
 TEST(GradientAccumulation, KeepsOneGradientBuffer) {
   const Program p = program("last", Grain::Order);
   int buffers = 0;

@@ -24,7 +24,7 @@ TEST(Interleaved, WarmUpFollowsTheFormula) {
           const auto first = std::find_if(actions.begin(), actions.end(), [](const Action& a) {
             return a.phase == Phase::Backward;
           });
-          // One more forward than the warm-up, unless the warm-up is all there is.
+          // There is one more forward than the warm-up has, unless the warm-up is everything.
           EXPECT_EQ(first - actions.begin(), std::min(m * v, 2 * (p - r - 1) + (v - 1) * p + 1));
         }
       }

@@ -1,4 +1,4 @@
-// The text of per-layer recomputation: both ways, by stage, and refused where it does not go.
+// Tests the text of per-layer recomputation: both directions, by stage, and refusals.
 #include "core/methods/memory/layer_policy.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(LayerPolicies, AnyNamesAndRunsRoundTrip) {
       policies.stages.push_back(runs);
     }
     RC_ASSERT(parse_policies(to_text(policies), {}) == policies);
-    // As a setting and as a plan file too.
+    // The text also works as a setting and in a plan file.
     Plan plan;
     apply_setting(plan, "recompute", to_text(policies));
     RC_ASSERT(policies_of(plan) == policies);

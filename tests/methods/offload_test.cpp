@@ -1,4 +1,4 @@
-// What the host keeps: bytes, refusals, and the words that choose it.
+// Tests what the host keeps: bytes, refusals, and the words that select it.
 #include "core/methods/memory/offload.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What each policy keeps and repeats on GPT's layer (Korthikanti et al. 2022).
+// Tests what each policy keeps and repeats in GPT's layer (Korthikanti et al. 2022).
 #include <gtest/gtest.h>
 
 #include "tests/support/layers.h"
@@ -141,7 +141,7 @@ TEST(Recompute, RunsByStageGiveEachLayerItsPolicy) {
   EXPECT_EQ(found[1], (Words{"1 at 5, again " + op, "3 at 6, again 0"}));
 }
 
-// What backward reads is kept or done again; what it does not read is neither.
+// Tensors that backward reads are kept or recomputed; others are neither.
 TEST(Recompute, KeepRunsAgainWhatBackwardReadsAndNothingElse) {
   const Workload w = workload({"recompute=keep=input"});
   EXPECT_EQ(saved_bytes(layer(w)).value, 2 * kElements);

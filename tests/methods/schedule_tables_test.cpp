@@ -1,4 +1,4 @@
-// The tables of flush pipelines (SCH-04) as tests, and what their rows say of each other.
+// Tests the tables of flush pipelines (SCH-04) and the relations between their rows.
 #include <gtest/gtest.h>
 
 #include "core/methods/catalogue.h"

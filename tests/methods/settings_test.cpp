@@ -1,4 +1,4 @@
-// The keys of --set: what each writes, reads back and refuses; plans made complete.
+// Tests the keys of --set: what each writes, reads back and refuses; and the completion of plans.
 #include "core/methods/settings/settings.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ struct Values {
   std::vector<std::string_view> values;  // as they read back
 };
 
-// What does not depend on what else the plan says.
+// Values that do not depend on the rest of the plan.
 const std::vector<Values> kFree = {
     {"tp", {"1", "2"}},
     {"pp", {"1", "2"}},
@@ -416,7 +416,7 @@ TEST(Complete, PlansAreEqualHoweverTheyWerePutTogether) {
   }));
 }
 
-// What "trainyard methods NAME" prints is what --set takes.
+// The values that "trainyard methods NAME" prints are accepted by --set.
 TEST(Settings, EveryParameterOfEveryMethodIsTaken) {
   int taken = 0;
   for (const Method& m : testing::non_empty(methods())) {
@@ -437,7 +437,7 @@ TEST(Settings, EveryParameterOfEveryMethodIsTaken) {
   EXPECT_GT(taken, 20);
 }
 
-// What a check proposes is what --set takes, whatever the precision and the schedule.
+// The fixes that a check proposes are accepted by --set, for any precision and schedule.
 TEST(Settings, WhatACheckProposesIsAKnobAndAValue) {
   int proposed = 0;
   for (const std::string_view precision : testing::non_empty(find_setting("precision")->values))

@@ -1,5 +1,5 @@
-// Lifetimes counted by hand. An op of the weight pass reads "fc weight", one that runs again "fc
-// again".
+// Tests lifetimes that are counted by hand. An op of the weight pass is written "fc weight", one
+// that runs again "fc again".
 #include "core/methods/layers/transients.h"
 
 #include <gtest/gtest.h>
@@ -128,7 +128,7 @@ TEST(Transients, OfATransformerLayer) {
   EXPECT_EQ(saved(body, "attention", true), "attention to attn.c_proj weight");
 }
 
-// What backward does not keep of a forward that runs again passes among its ops.
+// Tensors of a recomputed forward that backward does not keep are transient between its ops.
 TEST(Transients, OfALayerThatRunsAgain) {
   const Workload w = prepare(scenario(testing::tiny_convnet(2), 1, {"recompute=full"}));
   const Body& body = layer(w);
@@ -143,8 +143,8 @@ TEST(Transients, OfALayerThatRunsAgain) {
   EXPECT_EQ(saved(body, "conv"), "conv again to bn weight");
 }
 
-// Where the sequence is divided, tensors are whole between a gather and the products that read
-// them, and between a product and the end of its reduction.
+// If the sequence is divided, tensors are whole between a gather and the products that read them,
+// and between a product and the end of its reduction.
 TEST(Transients, OfASequenceParallelLayer) {
   const Workload w = prepare(scenario(testing::gpt(), 2, {"tp=2", "micro-batch=1"}));
   const Body& body = layer(w);

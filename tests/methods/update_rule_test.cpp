@@ -97,7 +97,7 @@ TEST(UpdateRule, SpikesKeepTheImpulse) {
       const double first = -state.weights[0];
       for (int t = 0; t < 4000; ++t) update(rule, state, std::vector<double>{0});
       EXPECT_NEAR(-state.weights[0], 0.05 / (1 - momentum), 1e-6) << momentum << " " << delay;
-      // What plain momentum would have moved it by in 1 + delay updates, in one.
+      // A single update moves it by what plain momentum would in 1 + delay updates.
       EXPECT_NEAR(first, 0.05 * (1 - std::pow(momentum, delay + 1)) / (1 - momentum), 1e-12);
     }
 }

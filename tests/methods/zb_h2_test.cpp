@@ -51,7 +51,7 @@ TEST(ZbH2, ABarrierBeforeTheUpdateTakesTheGainBack) {
       EXPECT_EQ(h2 - m * t.cycle(), (p - 1) * t.forward) << p;
       EXPECT_EQ(h1 - h2, (p - 1) * (t.backward_input - t.backward_weight)) << p;
     }
-  // Where input gradients are longer than two weight gradients, these wait for each other instead.
+  // If input gradients take longer than two weight gradients, they wait for each other instead.
   const ScheduleShape shape = plain_shape(4, 16);
   EXPECT_EQ(timed(zb_h2().order(shape, {}), shape, kShortWeight).makespan,
             16 * kShortWeight.cycle() + 3 * (kShortWeight.forward + kShortWeight.backward_input -

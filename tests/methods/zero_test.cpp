@@ -81,7 +81,8 @@ Workload half(std::string_view zero, int devices = 16, std::string_view more = "
   return prepare(scenario(gpt(), devices, {"precision=fp16", zero, more}));
 }
 
-// In volumes of the parameters: an all-reduce is worth a reduce-scatter and an all-gather.
+// The traffic in multiples of the parameters' bytes; an all-reduce counts as a reduce-scatter and
+// an all-gather.
 double volumes(const Workload& w) {
   std::int64_t bytes = 0, all = 0;
   for (const Workload::Run& run : w.runs[0]) {
@@ -137,7 +138,8 @@ TEST(Zero, StageThreeGathersALayerBeforeForwardAndBackward) {
 
 Bytes resident(const Workload& w) { return w.kinds.at(0).state.total.gathered; }
 
-// One stage: a gather with every forward, none with backward. Two volumes and one gather less.
+// With one stage, weights are gathered with every forward and never with backward: two volumes, and
+// one gather less.
 TEST(Zero, WithoutReshardingBackwardFindsItsWeights) {
   const Workload w = half("zero=3", 16, "reshard-after-forward=off");
   const std::int64_t bytes = 2 * layer(w).parameters.dense;
@@ -202,7 +204,7 @@ TEST(Zero, GradientsAreAddedUpWhereTheFrameworkDoes) {
     EXPECT_EQ(collectives(layer(w).backward).size(), gathers ? 1u : 0u) << name;
     EXPECT_EQ(collectives(layer(w).gather).size(), gathers ? 0u : 1u) << name;
   }
-  // One stage: FSDP reshards and reduces with every microbatch.
+  // With one stage, FSDP reshards and reduces with every microbatch.
   const Workload alone =
       prepare(scenario(gpt(), 16, {"zero=3", "framework=fsdp", "global-batch=32"}));
   EXPECT_TRUE(alone.layout.reduce_every_microbatch);

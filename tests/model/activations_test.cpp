@@ -1,5 +1,5 @@
-// What a layer keeps for backward, against Korthikanti et al. 2022 (table 2) and other published
-// figures, to the byte.
+// Compares what a layer keeps for backward with Korthikanti et al. 2022 (table 2) and other
+// published figures, to the byte.
 #include <gtest/gtest.h>
 
 #include <set>

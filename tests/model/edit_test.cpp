@@ -40,7 +40,7 @@ ModelPart node_named(const Model& model, const std::string& block, const std::st
   return {at, 0};
 }
 
-// What nobody changed stays as it is, axis by axis, for every model that has a name here.
+// Parts that were not changed stay as they are, axis by axis, for every model with a name here.
 TEST(Refit, LeavesEveryPublishedModelAsItIs) {
   for (const ZooEntry& entry : testing::non_empty(zoo())) {
     const Model model = entry.build(entry);
@@ -112,7 +112,7 @@ TEST(ModelFields, WrongValuesAreSentences) {
             "layers: expected a field that can be set, found \"hesds\"; did you mean \"heads\"?");
   EXPECT_NE(say({layers, -1}, "kv_heads", "7").find("kv_heads"), std::string::npos);
   EXPECT_NE(say({layers, -1}, "name", "head").find("no other block has"), std::string::npos);
-  // What a residual adds keeps the stream's width.
+  // The output that a residual adds keeps the stream's width.
   EXPECT_EQ(say(node_named(model, "layers", "o_proj"), "outputs", "100"),
             "layers/attention_add: expected o_proj to be 4096 wide, as what it meets, found 100");
 }
@@ -177,8 +177,7 @@ TEST(ModelEdit, BuildingBlocksAreAsWideAsWhatFlows) {
             std::string::npos);
 }
 
-// Whatever is done to a model in a row, each step gives a model that can be written and read, or a
-// sentence.
+// After any sequence of edits, each step gives a model that can be written and read, or a sentence.
 TEST(ModelEdit, EveryEditGivesAModelOrASentence) {
   const char* names[] = {"llama-3-8b", "gpt2",      "resnet-18", "mixtral-8x7b",
                          "t5-small",   "lstm-tiny", "dlrm-tiny"};

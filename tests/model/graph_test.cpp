@@ -1,4 +1,4 @@
-// Shapes: how they are divided, and the sentences with which what does not fit is refused.
+// Tests shapes: how they are divided, and the sentences with which inconsistent ones are refused.
 #include "core/model/graph.h"
 
 #include <gtest/gtest.h>
@@ -169,7 +169,7 @@ TEST(Zoo, BlocksStandInOrderAndKeepTheirPromises) {
       for (const Tensor& tensor : testing::non_empty(block.graph.tensors))
         EXPECT_EQ(++tensors[tensor.name], 1)
             << entry.name << " " << block.name << " " << tensor.name;
-      // What leaves a repeated block must be able to enter it.
+      // The output of a repeated block must fit its input.
       if (block.count > 1) {
         EXPECT_EQ(block.graph[block.graph.input].shape, block.graph[block.graph.output].shape)
             << entry.name << " " << block.name;

@@ -1,5 +1,5 @@
-// Every model of the zoo against the count that was published for it, or our formula's where only a
-// rounded one was.
+// Compares the parameter count of every model of the zoo with the published count, or with our
+// formula's if only a rounded count was published.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -44,7 +44,7 @@ TEST(Presets, WordsAndValuesAreOne) {
   EXPECT_EQ(preset_model("cnn:image=32,classes=100").name, "cnn:classes=100");
 }
 
-// By hand: a linear layer of 10 classes behind 256 channels.
+// Counted by hand: a linear layer of 10 classes behind 256 channels.
 TEST(Presets, ASizeIsWhereItSays) {
   const std::int64_t ten = parameters(preset_model("cnn")),
                      hundred = parameters(preset_model("cnn:classes=100"));

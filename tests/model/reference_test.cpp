@@ -1,5 +1,5 @@
-// Every op's gradients against central differences of its forward, with nothing in reach of the
-// backward but what saved() says is kept.
+// Compares every op's gradients with central differences of its forward, where the backward can
+// access only what saved() declares.
 #include "core/model/reference.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Floating point work and traffic of whole layers, against the closed forms people use.
+// Compares floating-point work and traffic of whole layers with the usual closed forms.
 #include <gtest/gtest.h>
 
 #include "core/model/builders.h"

@@ -79,7 +79,7 @@ TEST(BalancedSplit, IsNeverWorseThanAnEvenOneOnRandomScenarios) {
     Scenario settled = s;
     settled.plan.split = found.split;
     ASSERT_FALSE(has_errors(check(settled))) << seed;
-    // What it says of its split is what an estimate of the settled plan says.
+    // The figures it states for its split equal an estimate of the settled plan.
     const Figures own = figures(s, found.split, *cost);
     ASSERT_EQ(own.step, found.step) << seed;
     ASSERT_EQ(own.missing, found.missing) << seed;

@@ -1,4 +1,4 @@
-// Both sides of a boundary are estimated anew, and what lies between them is nothing.
+// Both sides of a boundary are estimated again, and no other value lies between them.
 #include "planners/sensitivity/boundary.h"
 
 #include <gtest/gtest.h>

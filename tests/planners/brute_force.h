@@ -1,5 +1,5 @@
-// The shortest order by trying all of them: nothing of the solver's is used, and nothing is left
-// out but what the work that remains already makes too long.
+// Finds the shortest order by trying all of them: it uses nothing of the solver, and leaves out
+// only orders that the remaining work already makes too long.
 #pragma once
 
 #include <algorithm>

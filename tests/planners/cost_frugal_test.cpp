@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Dimension::Kind;
 
-// By hand, with the formulas of the header.
+// Computed by hand, with the formulas of the header.
 TEST(ArmCost, TraceOfAnArmByHand) {
   ArmCost arm;
   const auto all = [](double best) { return std::optional<double>(best); };

@@ -1,4 +1,4 @@
-// Small cases: what solve() finds and proves is what trying everything finds.
+// In small cases, what solve() finds and proves equals what trying everything finds.
 #include <gtest/gtest.h>
 
 #include "tests/planners/brute_force.h"
@@ -83,8 +83,8 @@ TEST(ExhaustiveSearch, UnevenStages) {
 }
 
 TEST(ExhaustiveSearch, IdlesBesideReadyWorkWhereThatIsShorter) {
-  // What is ready first is a long weight gradient; the short input gradient that comes a tick later
-  // is what the first device waits for.
+  // A long weight gradient is ready first, but the first device waits for the short input gradient
+  // that arrives a tick later.
   ScheduleProblem problem = equal_stages(2, 1, 2, {1, 1, 1, 0});
   problem.stages[1].backward_weight = Duration{20};
   problem.stages[0].forward = Duration{3};

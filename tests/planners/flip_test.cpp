@@ -1,4 +1,4 @@
-// Every flip is evaluated on both of its sides, by estimate.
+// Every flip is evaluated on both of its sides, by estimate().
 #include "planners/sensitivity/flip.h"
 
 #include <gtest/gtest.h>

@@ -51,7 +51,8 @@ TEST(Flow2, TriesAStepThenItsOpposite) {
   EXPECT_NEAR(std::hypot(next[0] - other[0], next[1] - other[1]), walk.step(), 1e-12);
 }
 
-// One dimension has a patience of two: sqrt(K_old / K) of 1 and 3, then of 3 and 5.
+// With one dimension, the step shrinks after two failures: by sqrt(K_old / K) for 1 and 3, then for
+// 3 and 5.
 TEST(Flow2, StepsShrinkByTheRootOfEvaluations) {
   Flow2 walk({real(0, 1, 0.5)}, Random(1));
   const double first = walk.step();

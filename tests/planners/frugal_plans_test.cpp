@@ -1,5 +1,5 @@
-// The bar of the cost-frugal search: four families of plans, thousands of plans each simulated
-// once, and how much of the cost of all of them it takes to come near the best.
+// Checks the goal of the cost-frugal search: four families of plans, thousands of plans each
+// simulated once, and the share of the cost of all of them that it takes to come near the best.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -18,7 +18,7 @@
 namespace trainyard {
 namespace {
 
-// Of each the value first that is cheap to try.
+// The first value of each knob is one that is cheap to try.
 const std::vector<Knob> kKnobs = {{"tp", {"1", "2", "4", "8"}},
                                   {"pp", {"2", "4", "8", "16"}},
                                   {"micro-batch", {"1", "2", "4", "8", "16"}},

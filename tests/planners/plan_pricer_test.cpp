@@ -104,7 +104,7 @@ std::vector<Case> looked_at() {
   return some;
 }
 
-// Every so many plans of each space, priced by tables and alone.
+// Takes every n-th plan of each space and prices it by tables and alone.
 template <class F>
 void sample(const Case& c, std::size_t step, const F& f) {
   const PlanSpace space = space_of(c);
@@ -144,7 +144,7 @@ TEST(PlanPricer, ForbidsWhatCheckForbidsByOneOfItsReasons) {
            [](const PricedPlan& table, const ExactPrice& exact, const Scenario& s,
               const std::string& words) {
              const bool legal_plan = table.fate == Fate::Untried || table.fate == Fate::Memory;
-             // Tables leave what a stated framework refuses to whoever prices a plan alone.
+             // Tables do not know what a stated framework refuses; pricing a plan alone does.
              const bool runs = !legal_plan || framework_refusals(prepare(s).scenario).empty();
              ASSERT_EQ(legal_plan && runs, exact.illegal == Fate::Untried) << words;
              if (legal_plan) return;
@@ -169,7 +169,7 @@ TEST(PlanPricer, NoPlanUndercutsItsBound) {
 }
 
 TEST(PlanPricer, MemoryIsTheClosedFormsOwn) {
-  // What these hold hangs on the times of their passes.
+  // The holdings of these schedules depend on the times of their passes.
   const auto by_times = [](const Scenario& s) {
     const std::string schedule = setting(s.plan, "schedule");
     return schedule == "v-half" || schedule == "v-min" || schedule == "zb-v";

@@ -21,8 +21,8 @@ PlanSpace space_of(const char* model, const char* cluster, const char* batch) {
   return {s, {}, bounds};
 }
 
-// Where memory is short, some layers recomputed beat all or none; each such plan can be written
-// down, fits, and takes the time that it says.
+// If memory is short, recomputing some layers beats recomputing all or none; each such plan can be
+// written down, fits, and takes the stated time.
 TEST(PlanRefine, MixesFitAndAreQuicker) {
   const PlanSpace space = space_of("gpt3-13b", "a100-sxm-40:16", "global-batch=64");
   const SearchOptions options;

@@ -71,7 +71,7 @@ TEST(PlanSearch, FindsWhatExhaustionFinds) {
   ASSERT_EQ(found.best.size(), 20U);
   for (std::size_t i = 0; i < found.best.size(); ++i)
     EXPECT_EQ(found.best[i].step, fitting[i].first);
-  // The front: each next one smaller than all that are faster.
+  // The front: each next plan is smaller than all that are faster.
   std::vector<std::pair<Duration, Bytes>> front;
   for (const auto& f : fitting)
     if (front.empty() || f.second < front.back().second) front.push_back(f);
@@ -219,7 +219,7 @@ TEST(PlanSearch, FrontOnlyEverMovesForward) {
 TEST(PlanSearch, SimulationReordersTheTop) {
   SearchOptions options;
   options.simulate = 4;
-  // A simulator that finds fault with everything but the third.
+  // A simulator for which nothing fits except the third plan.
   const PlanSpace space = small_space();
   const SearchResult plain = search(space);
   const std::vector<std::string> third = space.words(plain.best[2].id);
@@ -283,8 +283,8 @@ TEST(PlanSearch, NothingFitsIsAResult) {
   EXPECT_GT(found.fates[static_cast<std::size_t>(Fate::Memory)], 0U);
 }
 
-// What a reason names is what keeps the plan from being legal, or from fitting: with that changed
-// and nothing else, it is.
+// What a reason names is what keeps the plan from being legal or from fitting: changing that alone
+// mends it.
 TEST(Explain, WhatItNamesIsWhatIsWrong) {
   const PlanSpace space = small_space();
   SearchResult found = search(space);
@@ -298,7 +298,7 @@ TEST(Explain, WhatItNamesIsWhatIsWrong) {
     Scenario s = space.scenario(found.ids[i]);
     CostModels costs({});
     if (fate == Fate::Memory) {
-      // A device with just so much more holds it.
+      // A device with exactly that much more memory holds it.
       s.cluster.device.memory.value += Bytes{static_cast<std::int64_t>(why.distance)};
       const ExactPrice with = exact_price(s, costs.of(s));
       EXPECT_LE(with.memory, s.cluster.device.memory.value) << why.sentence;
@@ -338,7 +338,7 @@ TEST(Explain, DominatedPlansNameWhoIsBetter) {
   EXPECT_EQ(explain(space, found, found.front.back().id, {}).fate, Fate::Front);
 }
 
-// What a search for a framework proposes leaves to its program; what it says of the others names
+// For a stated framework, the search proposes only what its program supports, and refusals name
 // that program.
 TEST(PlanSearch, AFrameworkThatIsStatedIsACondition) {
   const std::pair<const char*, Exported (*)(const Scenario&)> programs[] = {

@@ -1,4 +1,4 @@
-// Problems and orders for the solver's tests.
+// Makes problems and orders for the solver's tests.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,8 @@ inline ScheduleShape shape_of(const ScheduleProblem& p) {
           .placement = p.placement};
 }
 
-/// Any order: one lane a device, each with whatever is possible next, microbatches in no sequence.
+/// A random order with one lane per device: each takes any pass that is possible next, and
+/// microbatches in no particular sequence.
 inline Order random_order(const ScheduleProblem& p, std::uint64_t seed) {
   const Random random(seed);
   const auto stages = static_cast<std::uint32_t>(p.stages.size());

@@ -16,7 +16,7 @@ inline CostOf costs() {
   return [](const Scenario& s) { return std::shared_ptr<const CostModel>(cost_model(s)); };
 }
 
-/// Legal; of what is drawn, some thirty of a hundred are, and the first that is counts.
+/// Draws until a plan is legal; some thirty in a hundred draws are.
 inline Scenario random_plan(std::uint64_t seed) {
   const Random random(seed);
   for (std::uint64_t draw = 0;; ++draw) {

@@ -1,5 +1,5 @@
-// Recomputation on chains: the schedule found is what an exhaustive search finds, the published
-// counts come out, and no published schedule beats it.
+// Tests recomputation on chains: the schedule found is what an exhaustive search finds, published
+// counts are reproduced, and no published schedule beats it.
 #include "planners/recompute/recompute_chain.h"
 
 #include <gtest/gtest.h>
@@ -149,7 +149,7 @@ TEST(RecomputeChain, FrontNeverRisesAndEndsWithNothingRunTwice) {
   }
 }
 
-// Rounding bytes up never claims what does not fit.
+// Rounding bytes up never claims that something fits if it does not.
 TEST(RecomputeChain, CountingInPartsStaysWithinTheLimit) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const Chain chain = drawn_chain(seed, 20, 5'000);

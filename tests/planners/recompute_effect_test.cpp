@@ -44,8 +44,8 @@ TEST(RecomputeEffect, FullSaysHowMuchItFrees) {
   EXPECT_TRUE(says(e, "the peak falls by")) << e.sentence;
 }
 
-// A deep pipeline keeps many microbatches on its first stage only: without them the last, which
-// holds the logits, is the fullest.
+// Only the first stage of a deep pipeline keeps many microbatches; without these, the last stage,
+// which holds the logits, is the fullest.
 TEST(RecomputeEffect, NamesTheDeviceThatIsFullestThen) {
   const RecomputeEffect e = recompute_effect(
       open({"llama-3-8b", "h100-sxm:8", "", {"pp=8", "global-batch=32", "recompute=full"}}),

@@ -1,5 +1,5 @@
-// Recomputation on graphs: the integer program finds what an exhaustive search finds, its bound
-// holds, and nothing is printed on the way.
+// Tests recomputation on graphs: the integer program finds what an exhaustive search finds, its
+// bound holds, and nothing is printed.
 #include "planners/recompute/recompute_graph.h"
 
 #include <gtest/gtest.h>

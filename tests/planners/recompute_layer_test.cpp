@@ -1,4 +1,4 @@
-// What a layer may keep, and mixes of policies: both against every possibility.
+// Compares what a layer may keep, and mixes of policies, with every possibility.
 #include "planners/recompute/recompute_layer.h"
 
 #include <gtest/gtest.h>

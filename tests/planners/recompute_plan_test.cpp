@@ -1,5 +1,5 @@
-// Recomputation of whole plans: it fits, no single policy that fits is quicker, and on small plans
-// no mix at all.
+// Tests recomputation of whole plans: the result fits, no single policy that fits is faster, and on
+// small plans no mix is faster either.
 #include "planners/recompute/recompute_plan.h"
 
 #include <gtest/gtest.h>

@@ -37,7 +37,7 @@ TEST(Resharding, HoldsAnNthOfAllWeights) {
     }
 }
 
-// Backward gathers from a node in less time than from all; only its traffic changes.
+// Backward gathers from a node in less time than from all ranks; only its traffic changes.
 TEST(Resharding, ASmallerGroupIsNotSlower) {
   const std::vector<Resharding> all = reshardings(sharded_with("tp=1"), testing::costs());
   for (std::size_t i = 1; i < all.size(); ++i) {

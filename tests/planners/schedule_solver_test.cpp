@@ -90,8 +90,9 @@ TEST(ScheduleSolver, ASpanIsNotAMakespan) {
   EXPECT_EQ(makespan.timing.makespan, Duration{12 * 30 + 3 * 10});
 }
 
-// Gradients first, then forwards, then weight gradients, under a memory cap: for 4 stages 5 units
-// of idling instead of H1's 3. Greed needs to be told how many microbatches to have under way.
+// Greedy order (gradients, then forwards, then weight gradients) under a memory cap has 5 units of
+// idle time for 4 stages instead of H1's 3. A greedy scheduler must be told how many microbatches
+// to keep in flight.
 TEST(ScheduleSolver, GreedAloneDoesNotFindZeroBubbleH1) {
   const ScheduleProblem problem = equal_stages(4, 1, 12, {10, 10, 10, 0}, 4);
   const Pipeline pipeline = make_pipeline(problem);
@@ -201,7 +202,7 @@ TEST(SweepLimits, TradesMemoryForTime) {
     EXPECT_LE(points[i].solved.timing.makespan, points[i - 1].solved.timing.makespan);
     EXPECT_LE(points[i].solved.timing.peaks[0], points[i].limit);
   }
-  // At the end what no limit gives, and not before.
+  // The last point equals the result without a limit, and no earlier one does.
   const Duration best = solve(problem).timing.makespan;
   EXPECT_EQ(points.back().solved.timing.makespan, best);
   EXPECT_GT(points[points.size() - 2].solved.timing.makespan, best);

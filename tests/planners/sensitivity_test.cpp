@@ -89,7 +89,7 @@ TEST(Sensitivity, EveryValueIsTheEstimateOfItsScenario) {
   EXPECT_GT(knobs.size(), 18u);
 }
 
-// Nobody has to list a setting here: one that has words or a number is turned.
+// No setting is listed here: every setting with words or a number has a strip.
 TEST(Sensitivity, EverySettingWithValuesHasAStrip) {
   const Sensitivity all = sensitivity(large(), testing::costs());
   for (const Setting& s : testing::non_empty(settings()))
@@ -116,7 +116,7 @@ TEST(Sensitivity, ADegreeTakesAPartnerThatKeepsTheDevices) {
       ++partners;
     }
   EXPECT_GT(partners, 5);
-  // The better partner is said, the others beside it.
+  // The better partner is shown first, the others beside it.
   const KnobStrip& tp = strip(all, "tp");
   EXPECT_FALSE(value(tp, "16").alternative);
   EXPECT_TRUE(std::any_of(tp.values.begin(), tp.values.end(), [&](const KnobValue& v) {

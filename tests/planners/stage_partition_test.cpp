@@ -17,7 +17,7 @@ namespace {
 
 using Ticks = std::int64_t;
 
-// One split as the contract has it, written down stage by stage without any sums.
+// Prices a split stage by stage as the contract says, without prefix sums.
 struct Priced {
   Ticks bottleneck = 0, latency = 0, step = 0;
   std::int64_t missing = 0;
@@ -127,7 +127,7 @@ PartitionProblem random_problem(std::uint64_t seed) {
   p.replicas = draw(0, 1) == 0 ? 1 : static_cast<int>(draw(1, 4));
   const auto layers = static_cast<int>(draw(count, 10));
   const auto kinds = static_cast<int>(draw(1, layers));
-  // Few different values: ties are what a partitioner gets wrong.
+  // Draws few different values, because ties are where a partitioner goes wrong.
   const std::int64_t most = draw(0, 1) == 0 ? 4 : 1000;
   for (int k = 0; k < kinds; ++k) {
     ChainLayer kind;
@@ -192,7 +192,7 @@ TEST(StagePartition, EqualsBruteForceOnRandomChains) {
     });
     ordered += !std::is_sorted(other->order.begin(), other->order.end());
   }
-  // The instances are such that each of these mattered.
+  // Each of these cases occurred in enough instances.
   EXPECT_GT(tight, 40);
   EXPECT_GT(shared, 40);
   EXPECT_GT(mixed, 100);
@@ -253,11 +253,11 @@ TEST(StagePartition, SharesTheHeavyFrontOfAConvnet) {
   ASSERT_EQ(found.stages.size(), 2u);
   EXPECT_EQ(found.stages[0].devices, 2);
   EXPECT_EQ(found.bottleneck, Duration{150});
-  // Its gradients take longer than all of that: the sharing does not pay.
+  // The all-reduce of its gradients takes longer than that, so sharing does not pay.
   p.kinds[0].gradients = {1'000'000};
   p.reduce_bandwidth = {1e9};
   EXPECT_EQ(partition(p, PartitionObjective::Bottleneck).bottleneck, Duration{300});
-  // Once in many microbatches they do.
+  // Reduced once in many microbatches, sharing pays.
   p.accumulated = 100'000;
   EXPECT_EQ(partition(p, PartitionObjective::Bottleneck).bottleneck, Duration{150});
 }

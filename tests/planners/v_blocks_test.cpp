@@ -7,7 +7,8 @@
 namespace trainyard {
 namespace {
 
-// Every pass once, none before what it needs; and the limit kept where the block itself keeps it.
+// Checks that every pass occurs once and after what it needs, and that the limit is kept if the
+// block itself keeps it.
 void expect_whole(const Pipeline& p, const Lanes& lanes, const std::string& what) {
   ASSERT_EQ(lanes.steps.size(), p.lane_length() * static_cast<std::size_t>(p.devices)) << what;
   EXPECT_NE(LaneClock(p).time(lanes), nullptr) << what;

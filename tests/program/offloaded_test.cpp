@@ -1,4 +1,4 @@
-// Which activations leave a device that offloads them.
+// Tests which activations leave a device that offloads them.
 #include "core/program/offloaded.h"
 
 #include <gtest/gtest.h>

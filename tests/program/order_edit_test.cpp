@@ -117,8 +117,8 @@ std::vector<Edge> broken_at(const Order& order, int stages, const Action& moved)
 
 Action action_of(const Key& k) { return {std::get<0>(k), {std::get<1>(k)}, std::get<2>(k)}; }
 
-// Of 1,000 moves that break one dependency every one is refused, and that dependency is named;
-// whoever is not refused runs.
+// Of 1,000 moves that break one dependency, every one is refused and that dependency is named; a
+// move that is not refused runs.
 TEST(OrderEdit, AThousandMutantsAreRefusedByTheDependencyTheyBreak) {
   Dice dice(1);
   int mutants = 0, legal = 0;

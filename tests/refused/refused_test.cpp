@@ -43,7 +43,7 @@ void append(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::app) << text;
 }
 
-// Reads the case and lays out its files in the folder.
+// Reads the case and creates its files in the folder.
 Case prepare_case(const fs::path& path, const fs::path& folder) {
   Case found;
   fs::path current;

@@ -20,7 +20,7 @@ TEST(ScenarioText, NamesTheSoftwareThatIsStatedAndNoOther) {
   EXPECT_NE(scenario_text(s), stated);
 }
 
-// Whoever decides it: what a plan does, not who says so, is its text.
+// The text states what a plan does, whether a setting or the framework decides it.
 TEST(ScenarioText, SaysOfReshardingWhatHappens) {
   const auto text = [](std::vector<std::string> settings) {
     settings.insert(settings.end(), {"zero=3", "pp=2", "global-batch=32"});

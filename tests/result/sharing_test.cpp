@@ -11,7 +11,7 @@ struct Made {
   TaskPrices prices;
 };
 
-// Forward of 1 and backward of 2, in as many lanes of one device as there are waves.
+// A forward of 1 and a backward of 2, in one lane per wave on one device.
 Made made(int waves, double forward, double backward) {
   Draft draft;
   Task task;

@@ -1,4 +1,4 @@
-// Orders and splits of other programs, into a plan and out of it again.
+// Tests importing orders and splits of other programs into a plan and exporting them again.
 #include "app/workspace/scenario/exchange.h"
 
 #include <gtest/gtest.h>

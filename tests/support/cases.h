@@ -1,4 +1,4 @@
-// How many of its cases a test looks at.
+// Limits the number of cases that a test looks at.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace trainyard::testing {
 /// Whether this is a build with sanitizers, which make a program several times slower.
 inline bool sanitized() { return std::getenv("TRAINYARD_FEWER_CASES") != nullptr; }
 
-/// `all`; with sanitizers the first `some`.
+/// Returns `all`, or `some` in a build with sanitizers.
 inline std::uint64_t cases(std::uint64_t all, std::uint64_t some) {
   return sanitized() ? some : all;
 }

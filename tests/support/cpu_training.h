@@ -1,5 +1,5 @@
-// Trains a scenario on the CPU backend, with data and initial weights that any other executor can
-// be given too.
+// Trains a scenario on the CPU backend, with data and initial weights that other executors can be
+// given too.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@
 
 namespace trainyard::testing {
 
-/// Numbers from [-1, 1), indices below what reads them allows: functions of tensor and sample.
+/// A data source of numbers in [-1, 1) and of indices below the limit of what reads them, as
+/// functions of tensor and sample.
 class SampleNumbers final : public DataSource {
  public:
   std::string_view name() const override { return "numbers"; }
@@ -43,7 +44,7 @@ class SampleNumbers final : public DataSource {
     }
     return 2;
   }
-  // f(element, random numbers of its sample, which of the sample's numbers).
+  // Calls f(element, random numbers of its sample, index of the number within the sample).
   template <class F>
   static void each(const DataRequest& r, F&& f) {
     const Shape& shape = r.graph[r.tensor].shape;

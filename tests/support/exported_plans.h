@@ -1,4 +1,4 @@
-// Plans as words, and the scripts and arguments they become.
+// Makes plans from words, and parses the scripts and arguments that they are exported to.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,14 +21,14 @@ inline Scenario planned(const std::string& model, const std::string& cluster,
   return prepare(s).scenario;
 }
 
-/// A plan that a format has no word for, and the sentence that says so.
+/// A plan that a format cannot express, and the sentence that says so.
 struct Refused {
   std::string model;
   std::vector<std::string> settings;
   std::string sentence;
 };
 
-/// The sentence that refuses; "" where nothing is refused.
+/// The sentence of the refusal; "" if nothing is refused.
 template <class Write>
 std::string refusal(Write write, const Scenario& s) {
   try {
@@ -40,7 +40,7 @@ std::string refusal(Write write, const Scenario& s) {
   }
 }
 
-/// The arguments of every shell array of a script, as "--flag" -> "values"; each once.
+/// The arguments of every shell array of a script, as "--flag" -> "values"; each may occur once.
 inline std::map<std::string, std::string> arguments_of(const std::string& script) {
   std::map<std::string, std::string> found;
   std::istringstream lines(script);
@@ -61,7 +61,8 @@ inline std::int64_t number(const std::map<std::string, std::string>& arguments,
   return at == arguments.end() ? fallback : std::stoll(at->second);
 }
 
-/// The words of a file of tables, as "table.key" -> value; each once, and no line is left over.
+/// The entries of a TOML file, as "table.key" -> value; each may occur once, and every line must be
+/// one.
 inline std::map<std::string, std::string> toml_words(const std::string& toml) {
   std::map<std::string, std::string> words;
   std::istringstream lines(toml);
@@ -87,7 +88,7 @@ inline std::map<std::string, std::string> toml_words(const std::string& toml) {
   return words;
 }
 
-/// The sentences of warnings, a line each.
+/// The sentences of warnings, one per line.
 inline std::string sentences(const Diagnostics& warnings) {
   std::string text;
   for (const Diagnostic& d : warnings) text += d.message + "\n";

@@ -1,5 +1,5 @@
-// An Execution that holds memory and does nothing else, and that writes down every call that comes
-// too early, twice, or from two threads at once.
+// A FakeExecution holds memory and does nothing else; it records every call that comes too early,
+// twice, or from two threads at once.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace trainyard::testing {
 
 class FakeExecution : public Execution {
  public:
-  /// Peers are tensor ranks, then replicas.
+  /// Peers are numbered by tensor rank, then by replica.
   FakeExecution(const Program& program, int tp, int replicas)
       : program_(program),
         tp_(tp),

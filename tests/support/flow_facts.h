@@ -1,4 +1,4 @@
-// The facts of an asynchronous schedule's order, for tests that hold formulas against them.
+// Gives the facts of an asynchronous schedule's order, for tests that compare them with formulas.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A trace as PyTorch's profiler writes it, made up: operators of the host, launches, kernels of two
-// streams with what they belong to, marks of steps, memory. Equal seeds give equal bytes.
+// Makes a synthetic trace in the form of PyTorch's profiler: operators of the host, launches,
+// kernels of two streams with their links, step markers and memory. Equal seeds give equal bytes.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace trainyard {
 
 struct KinetoOptions {
   int steps = 3;
-  int layers = 4;  // forward and backward, some kernels each
+  int layers = 4;  // forward and backward, with some kernels each
   std::uint64_t seed = 1;
   int rank = 0, ranks = 8;
 };
 
-/// Calls put(text) with the trace in pieces; the last ends it.
+/// Calls put(text) with the pieces of the trace in order.
 template <class Put>
 void write_kineto_trace(const KinetoOptions& options, const Put& put) {
   const Random random(options.seed);
@@ -43,7 +43,7 @@ void write_kineto_trace(const KinetoOptions& options, const Put& put) {
       "  {\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 4242, \"tid\": 0, \"args\": "
       "{\"name\": \"python\"}},\n  {\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 0, "
       "\"tid\": 0, \"args\": {\"name\": \"GPU 0\"}},\n");
-  const double epoch = 1.7e15;                  // microseconds, as clocks of machines count
+  const double epoch = 1.7e15;                  // microseconds, as machine clocks count
   std::int64_t host = 0, stream = 0, comm = 0;  // ns
   std::int64_t correlation = 0;
   const auto at = [&](std::int64_t ns) {

@@ -1,4 +1,4 @@
-// Scenarios of known transformer layers, and what methods made of them in words.
+// Scenarios of known transformer layers, and text forms of what methods made of them.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ struct GptSizes {
   std::int64_t layers = 4, hidden = 1024, heads = 16, sequence = 512, vocab = 51200;
 };
 
-/// GPT-2's layer: fused query, key and value, 4 h wide MLP, dropout. The output head is tied.
+/// GPT-2's layer: fused query, key and value, an MLP of width 4 h, and dropout. The output head is
+/// tied.
 inline Model gpt(const GptSizes& z = {}) {
   TransformerSpec spec = family_spec("gpt2");
   spec.name = "gpt";
@@ -29,7 +30,7 @@ inline Model gpt(const GptSizes& z = {}) {
   return build_decoder(spec);
 }
 
-/// Mixtral's layer: grouped queries (4 of 16 heads), 8 experts of which 2 see a token.
+/// Mixtral's layer: grouped queries (4 of 16 heads), and 8 experts of which a token uses 2.
 inline Model mixture() {
   TransformerSpec spec = family_spec("mixtral");
   spec.name = "mixture";
@@ -69,7 +70,7 @@ inline std::string words(CollectiveKind kind, Group group, std::int64_t bytes) {
 
 using Words = std::vector<std::string>;
 
-/// Its collectives in order: "all-reduce tensor 4096".
+/// The collectives of a list in order: "all-reduce tensor 4096".
 inline Words collectives(const std::vector<BodyOp>& ops) {
   Words found;
   for (const BodyOp& op : ops)
@@ -77,14 +78,14 @@ inline Words collectives(const std::vector<BodyOp>& ops) {
   return found;
 }
 
-/// Names in order, collectives in brackets.
+/// The names of a list in order, with collectives in brackets.
 inline Words names(const std::vector<BodyOp>& ops) {
   Words found;
   for (const BodyOp& op : ops) found.push_back(op.communication ? "[" + op.name + "]" : op.name);
   return found;
 }
 
-/// Bytes of training state that one parameter takes: weights, gradients and optimizer state.
+/// The bytes of training state per parameter: weights, gradients and optimizer state.
 inline std::int64_t bytes_per_parameter(const Settings& settings) {
   const Workload w = prepare(scenario(gpt(), 1, settings));
   Body body;
@@ -93,7 +94,7 @@ inline std::int64_t bytes_per_parameter(const Settings& settings) {
   return (state.weights + state.gradients + state.optimizer).value;
 }
 
-/// What a method's check says of a scenario whose plan is made complete first.
+/// The result of a method's check on a scenario whose plan is completed first.
 inline Diagnostics check_of(std::string_view name, Scenario s) {
   s.plan = complete(s);
   const Method& m = method(name);

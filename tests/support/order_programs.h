@@ -1,5 +1,5 @@
-// The smallest program that follows an order: an instruction an action, a stream a lane, waits for
-// data between stages. For tests of orders and of what is read off programs, without a model.
+// Makes the smallest program that follows an order: one instruction per action, one stream per
+// lane, and waits for data between stages. Tests of orders and of facts use it without a model.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace trainyard::testing {
 
 /// Forwards wait for the stage before, backwards for the one after, reads for the update that
 /// writes what they read, and updates for the one before them. An order without updates gets one
-/// for each stage at its end, as lowering does, repeated for `shape.steps`.
+/// for each stage at its end, as in lowering, and is repeated for `shape.steps`.
 inline Program follow(const Order& order, const ScheduleShape& shape) {
   Draft draft;
   const auto u = [](int i) { return static_cast<std::uint32_t>(i); };

@@ -1,4 +1,4 @@
-// Random orders that hold, and a second opinion on whether one does.
+// Makes random valid orders, and checks independently whether an order is valid.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace trainyard::testing {
 
-/// Random numbers one after the other.
+/// A sequence of random numbers.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -26,7 +26,7 @@ class Dice {
 using Key = std::tuple<Phase, std::uint32_t, std::int32_t>;
 inline Key key(const Action& a) { return {a.phase, a.stage.value, a.microbatch}; }
 
-/// What an action needs, said once more and in the plainest way.
+/// What an action needs, implemented a second time in the simplest way.
 inline std::vector<Key> needs(const Action& a, int stages, const std::set<Key>& there) {
   const std::uint32_t s = a.stage.value;
   const int m = a.microbatch;
@@ -50,7 +50,7 @@ inline std::set<Key> keys(const Order& order) {
   return all;
 }
 
-/// Whether its lanes can all be worked through, by doing so.
+/// Whether all lanes can be worked through, found by doing so.
 inline bool runs(const Order& order, int stages) {
   const std::set<Key> there = keys(order);
   std::set<Key> done;
@@ -69,8 +69,8 @@ inline bool runs(const Order& order, int stages) {
   return done.size() == there.size();
 }
 
-/// Works through all actions of a shape in any order that their data allow. Stages split their
-/// backward or not, each as it falls.
+/// Works through all actions of a shape in a random order that their data allow. Each stage splits
+/// its backward or not at random.
 inline Order random_order(const ScheduleShape& shape, Dice& dice) {
   Order order;
   for (int d = 0; d < shape.devices; ++d)

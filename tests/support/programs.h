@@ -17,7 +17,7 @@ struct Pipeline {
   Bytes weights{1000}, activations{100}, workspace{10};
 };
 
-/// GPipe with a stage a device: streams "compute", "send forward", "receive forward", "send
+/// GPipe with one stage per device: streams "compute", "send forward", "receive forward", "send
 /// backward", "receive backward". Forward allocates the activations at its start, backward releases
 /// them at its end; both use workspace while they run. One update at the end waits for a collective
 /// "reduce gradients" on the stream "reduce".
@@ -43,7 +43,7 @@ inline Program pipeline(const Pipeline& shape = {}) {
     made.category = category, made.bytes = bytes, made.persistent = persistent;
     return draft.buffer(made);
   };
-  std::vector<Ref> waiting_receives;  // of gradients, of the device before
+  std::vector<Ref> waiting_receives;  // for gradients, of the previous device
   for (int d = 0; d < p; ++d) {
     const DeviceId device{static_cast<std::uint32_t>(d)};
     buffer(d, "weights", Category::Weights, shape.weights, true);
@@ -103,8 +103,8 @@ inline Program pipeline(const Pipeline& shape = {}) {
   return program;
 }
 
-/// Runs a program that verify() accepts: everything starts as soon as it may and takes as long as
-/// told.
+/// Runs a program that verify() accepts: everything starts as soon as possible and takes
+/// length(task).
 inline Timeline play(const Program& program, const std::function<Duration(const Task&)>& length) {
   Timeline timeline;
   timeline.spans.resize(program.instructions.size());
@@ -112,7 +112,7 @@ inline Timeline play(const Program& program, const std::function<Duration(const 
   std::vector<std::uint32_t> next(program.streams.size(), 0);
   std::vector<Instant> free(program.streams.size());
   for (std::size_t s = 0; s < program.streams.size(); ++s) free[s] = program.streams[s].delay;
-  // When the head of a stream could start; false while something it waits for has not ended.
+  // When the head of a stream can start; false if something for which it waits has not ended.
   const auto start = [&](std::size_t s, Instant& at) {
     const Stream& stream = program.streams[s];
     if (next[s] == stream.count) return false;

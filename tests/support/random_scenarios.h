@@ -25,7 +25,7 @@ inline const std::vector<std::string>& asynchronous_schedules() {
   return list;
 }
 
-/// Every one: those above, and waves that share devices.
+/// All schedules: those above, and waves that share devices.
 inline const std::vector<std::string>& all_schedules() {
   static const std::vector<std::string> list = [] {
     std::vector<std::string> all = synchronous_schedules();
@@ -36,7 +36,7 @@ inline const std::vector<std::string>& all_schedules() {
   return list;
 }
 
-/// Draws scenarios until one is legal: what is illegal is check()'s business and tested elsewhere.
+/// Draws scenarios until one is legal; illegal scenarios are tested elsewhere.
 class DrawnScenario {
  public:
   explicit DrawnScenario(std::uint64_t seed,
@@ -102,7 +102,8 @@ class DrawnScenario {
   std::int64_t pick(std::int64_t low, std::int64_t high) {
     return random_.between(next_++, low, high);
   }
-  // What came later, drawn apart: the other draws stay as they were.
+  // Draws values that were added later from a separate sequence, so that earlier draws stay the
+  // same.
   std::int64_t add(std::int64_t low, std::int64_t high) {
     return random_.between(kAdded + added_++, low, high);
   }

@@ -1,4 +1,4 @@
-// Scenarios of a few equal layers, and the words that tests of pipelines are written in.
+// Scenarios of a few equal layers, and shorthand for tests of pipelines.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace trainyard::testing {
 
-/// `layers` products of one width, nothing around them.
+/// A model of `layers` products of one width and nothing else.
 inline Model layers_model(int layers, std::int64_t width = 8) {
   Block block;
   block.name = "layers";
@@ -36,7 +36,7 @@ struct PipelineShape {
 
 inline Scenario pipeline(const PipelineShape& shape) {
   Scenario s{layers_model(shape.devices * shape.virtual_stages),
-             make_cluster(device("h100-sxm"), 8 * shape.devices),  // a node a stage
+             make_cluster(device("h100-sxm"), 8 * shape.devices),  // one node per stage
              {}};
   s.plan.mesh.pp = shape.devices;
   s.plan.virtual_stages = shape.virtual_stages;
@@ -45,7 +45,7 @@ inline Scenario pipeline(const PipelineShape& shape) {
   return s;
 }
 
-/// Prices that say what each phase of a stage takes; everything else is free.
+/// Prices with a fixed time for each phase of a stage; everything else is free.
 inline TaskPrices fixed_prices(const Program& p, Duration forward, Duration backward) {
   TaskPrices prices;
   for (const Task& task : p.tasks) {
@@ -68,7 +68,7 @@ struct Ran {
   Timeline timeline;
 };
 
-/// Lowered at order grain and run with F and B of one virtual stage.
+/// Lowers at order grain and runs with times F and B of one virtual stage.
 inline Ran run(const PipelineShape& shape, Duration forward, Duration backward) {
   Ran ran{lower(pipeline(shape)), {}};
   ran.timeline = simulate(ran.program, fixed_prices(ran.program, forward, backward));

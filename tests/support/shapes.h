@@ -1,5 +1,5 @@
-// Shapes of schedules: a stage a device, two pipelines that meet, and a V with the times of one of
-// its two chunks.
+// Shapes of schedules: one stage per device, two pipelines in opposite directions, and a V with the
+// times of one of its two chunks.
 #pragma once
 
 #include "core/program/order.h"
@@ -33,7 +33,7 @@ inline PhaseTimes chunk(const PhaseTimes& whole) {
   return {whole.forward / 2, whole.backward_input / 2, whole.backward_weight / 2};
 }
 
-/// Each lane has the stages that the placement gives its device.
+/// Whether each lane has the stages that the placement gives its device.
 inline bool on_their_devices(const Order& order, const ScheduleShape& shape) {
   for (const Lane& lane : order.lanes)
     for (const Action& a : lane.actions)

@@ -1,5 +1,5 @@
-// A memory snapshot as torch.cuda.memory._dump_snapshot() pickles it, made of the memory that a
-// program is predicted to hold: what would have been recorded had it run so.
+// Makes a memory snapshot in the pickle format of torch.cuda.memory._dump_snapshot() from the
+// memory that a program is predicted to hold: what would be recorded if it ran that way.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace trainyard {
 
-/// Protocol 4, as Python's own pickler writes it.
+/// Writes pickle protocol 4 as Python's own pickler does.
 class PickleWriter {
  public:
   PickleWriter() { out_ = "\x80\x04"; }
@@ -38,7 +38,7 @@ class PickleWriter {
   void begin_list() { byte(']'), remember(), byte('('); }
   void end_list() { byte('e'); }
   void empty_list() { byte(']'), remember(); }
-  /// A list goes on in another batch, as after a thousand items.
+  /// Continues a list in another batch, as Python does after a thousand items.
   void next_batch() { byte('e'), byte('('); }
   std::uint32_t last() const { return next_ - 1; }
   void get(std::uint32_t at) {
@@ -63,12 +63,12 @@ class PickleWriter {
 };
 
 struct SnapshotFault {
-  double lost = 0;  // of what is reserved, in no block
-  double leak = 0;  // of the peak, kept after each step
+  double lost = 0;  // share of reserved memory that is in no block
+  double leak = 0;  // share of the peak that is kept after each step
   int steps = 1;
-  double noise = 0.01;  // of each allocation's size
+  double noise = 0.01;  // relative noise of each allocation's size
   std::uint64_t seed = 1;
-  int pieces = 4;  // that a buffer is allocated in
+  int pieces = 4;  // in which a buffer is allocated
 };
 
 class SnapshotMaker {

@@ -1,4 +1,4 @@
-// What a schedule means for sums: whether it is synchronous, and in which order it adds up
+// Says what a schedule means for sums: whether it is synchronous, and in which order it sums
 // gradients.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace trainyard::testing {
 
-// Whether each stage adds up its microbatches' gradients in their own order, as one device does.
+// Whether each stage sums its microbatches' gradients in their own order, as one device does.
 inline bool adds_in_order(const Program& p) {
   if (copies(p.placement) > 1) return false;
   std::map<std::uint32_t, std::int32_t> last;

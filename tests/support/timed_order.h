@@ -1,5 +1,6 @@
-// An order under given times of each stage's passes, nothing else: when each device is busy and
-// what it holds. Told apart from every recurrence of the product, so that it can stand against it.
+// Times an order with given times of each stage's passes and nothing else: when each device is busy
+// and what it holds. It is implemented independently of the product's recurrences, so that it can
+// check them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,8 +17,9 @@ namespace trainyard::testing {
 struct TimedOrder {
   Duration makespan{};
   std::vector<Duration> bubbles;  // of each device, between its own first start and last end
-  std::vector<int> live;  // of each device: most chunks between the start of their forward and the
-                          // end of their last backward
+  // For each device, the most chunks between the start of their forward and the end of their last
+  // backward.
+  std::vector<int> live;
 
   Duration longest_bubble() const { return *std::max_element(bubbles.begin(), bubbles.end()); }
   Duration shortest_bubble() const { return *std::min_element(bubbles.begin(), bubbles.end()); }
@@ -41,18 +43,18 @@ inline Duration time_of(Phase phase, const PhaseTimes& t) {
   return Duration{};
 }
 
-/// One lane a device; times are those of one stage. pairs: a forward and the whole backward after
+/// One lane per device; times are those of one stage. pairs: a forward and the whole backward after
 /// it, of another microbatch or stage, run as one pass from the start of both inputs to one end.
 inline TimedOrder timed(const Order& order, const ScheduleShape& shape, const PhaseTimes& times,
                         bool pairs = false) {
-  using Key = std::tuple<bool, std::uint32_t, std::int32_t>;  // forward, stage, microbatch
+  using Key = std::tuple<bool, std::uint32_t, std::int32_t>;  // forward or not, stage, microbatch
   struct Clock {
     std::size_t next = 0;
     Duration free{}, first{-1}, busy{};
   };
   std::map<Key, Duration> ended;
   std::vector<Clock> devices(order.lanes.size());
-  // When its input is there; -1 = not yet.
+  // When its input is available; -1 = not yet.
   const auto input = [&](const Action& a) {
     const auto of = [&](bool forward, std::uint32_t stage) {
       const auto found = ended.find({forward, stage, a.microbatch});
@@ -109,8 +111,8 @@ inline TimedOrder timed(const Order& order, const ScheduleShape& shape, const Ph
   return result;
 }
 
-/// The ratios of F, B and W that schedules are held against, in ns and even, so that a chunk's half
-/// is whole.
+/// The ratios of F, B and W with which schedules are compared, in ns; all are even, so that a
+/// chunk's half is whole.
 inline constexpr PhaseTimes kEqual{Duration{1000}, Duration{1000}, Duration{1000}};
 inline constexpr PhaseTimes kUneven{Duration{1000}, Duration{1200}, Duration{800}};
 inline constexpr PhaseTimes kLongInput{Duration{1000}, Duration{1500}, Duration{1000}};

@@ -1,4 +1,4 @@
-// Models small enough to train in a test, of every family that differs in kind.
+// Models small enough to train in a test, one of every kind of family.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace trainyard::testing {
 
-/// Products and ReLUs; `layers` of them between a first and a last.
+/// Products and ReLUs, with `layers` of them between a first and a last.
 inline Model tiny_mlp(int layers) { return build_mlp({"tiny mlp", 3, 4, layers, 3}); }
 
-/// Convolution, batch norm and a residual a layer, on images of 4 x 4; then pooling and a product.
+/// Each layer has a convolution, a batch norm and a residual, on images of 4 x 4; pooling and a
+/// product follow.
 inline Model tiny_convnet(int layers) {
   Model model;
   model.name = "tiny convnet";
@@ -54,7 +55,7 @@ struct TinyTransformer {
   int experts = 0;
 };
 
-/// Two heads of two, a vocabulary of seven, five tokens.
+/// Two heads of width two, a vocabulary of seven and five tokens.
 inline Model tiny_transformer(const TinyTransformer& tiny = {}) {
   TransformerSpec spec = family_spec(tiny.family);
   spec.name = "tiny " + tiny.family;

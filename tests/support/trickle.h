@@ -1,4 +1,5 @@
-// A text that comes a few bytes at a time, for readers to whom that must make no difference.
+// A Trickle gives a text a few bytes at a time, to test readers for which that must make no
+// difference.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace trainyard {
 
 class Trickle : public ByteSource {
  public:
-  /// most: bytes at once. The text must outlive it.
+  /// most: the most bytes per read. The text must outlive it.
   Trickle(std::string_view text, std::size_t most) : text_(text), most_(most) {}
   std::size_t read(char* block, std::size_t size) override {
     const std::size_t got = std::min({size, most_, text_.size()});

@@ -1,4 +1,4 @@
-// The smallest program in which lanes share a device.
+// Makes the smallest program in which lanes share a device.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace trainyard::testing {
 
-// One device with two lanes of `each` computations, lane 1 beginning later.
+// One device with two lanes of `each` computations; lane 1 begins later.
 inline Program two_lanes(int each, Duration delay) {
   Draft draft;
   for (int lane = 0; lane < 2; ++lane) {

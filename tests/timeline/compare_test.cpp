@@ -48,7 +48,8 @@ TEST(Compare, ARunIsLikeItself) {
   }
 }
 
-// All twice as slow: half of everything is missing from the prediction, and no byte of its wave.
+// If everything is twice as slow, half of the time is missing from the prediction, but no byte of
+// its wave.
 TEST(Compare, AStretchInTimeIsNoErrorOfMemory) {
   const Program program = pipeline({.devices = 2, .microbatches = 4});
   const TimelineComparison c = compare(program, played(program, milliseconds(1), milliseconds(2)),
@@ -61,7 +62,7 @@ TEST(Compare, AStretchInTimeIsNoErrorOfMemory) {
   }
 }
 
-// Whatever the times, what the causes differ by is what the step differs by.
+// For any times, the differences by cause sum to the difference of the step.
 TEST(Compare, CausesSumToTheDifference) {
   EXPECT_TRUE(rc::check([] {
     const Program program =

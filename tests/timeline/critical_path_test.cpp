@@ -88,8 +88,8 @@ TEST(CriticalPath, StepsFollowEachOtherAndSumToTheRun) {
   });
 }
 
-// The law that makes the path critical: what is not on it may take no time at all, and the run is
-// as long.
+// The law that makes the path critical: if everything else takes no time at all, the run is equally
+// long.
 TEST(CriticalPath, NothingElseMatters) {
   rc::check([] {
     const Program p =

@@ -97,7 +97,7 @@ TEST(MergedTrace, TwoFilesOfOneRankAreRefused) {
   }
 }
 
-// Streams of one number of several devices stay apart.
+// Streams with the same number on several devices stay separate.
 TEST(MergedTrace, ARankOfSeveralDevicesKeepsThem) {
   RecordedTrace zero = trace_of("a.json", 0, 0);
   zero.threads[1].device = true;

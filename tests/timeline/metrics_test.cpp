@@ -172,7 +172,7 @@ TEST(MemoryWave, SamplesIncreaseAndEndWhereTheyBegan) {
         const Bytes here = total(wave.samples[i].bytes),
                     most = total(wave.samples[wave.peak].bytes);
         RC_ASSERT((i < wave.peak ? here < most : here <= most));
-        // What is alive, seen one buffer at a time, is the same sum.
+        // Summing what is alive, one buffer at a time, gives the same result.
         Bytes alive{};
         for (const Alive& a : alive_at(t, program, {d}, wave.samples[i].at)) alive += a.bytes;
         RC_ASSERT(alive == here);

@@ -9,8 +9,8 @@
 namespace trainyard {
 namespace {
 
-// Rows of streams with small random spans, of which some touch and some take no time. What is long
-// in one row lies over many of another.
+// Rows of streams with small random spans, some of which touch and some of which take no time. A
+// long span in one row overlaps many in another.
 RecordedTrace random_trace() {
   RecordedTrace t;
   t.source = "made up";
@@ -36,7 +36,7 @@ RecordedTrace random_trace() {
   return t;
 }
 
-// Instant by instant: what any stream of the process does there.
+// Counts instant by instant what the streams of the process do.
 RecordedShare counted(const RecordedTrace& t, std::uint32_t process, std::int64_t from,
                       std::int64_t to) {
   RecordedShare share;
@@ -86,7 +86,7 @@ TEST(RecordedTrace, SharesAreWhatIsCountedInstantByInstant) {
   }));
 }
 
-// So many that they are checked half by half: what is wrong is found in both.
+// The rows are so long that they are checked in halves; errors are found in both.
 TEST(RecordedTrace, MillionsAreCheckedInEveryRow) {
   constexpr std::uint32_t kEach = 600'000;
   RecordedTrace t;

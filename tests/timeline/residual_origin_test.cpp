@@ -1,4 +1,4 @@
-// Where most of a difference lies: one span, one name, many, or a part of the waiting.
+// Tests where most of a difference lies: in one span, one name, many, or a part of the waiting.
 #include "core/timeline/residual_origin.h"
 
 #include <gtest/gtest.h>
@@ -125,7 +125,7 @@ TEST(ResidualOrigin, TransfersThatTookAsLongWereHiddenOtherwise) {
   EXPECT_EQ(origin.measured, milliseconds(8));
 }
 
-// What compare() says of a cause is of the device that it tells of.
+// compare() explains a cause for the device to which the cause belongs.
 TEST(ResidualOrigin, AComparisonSaysItOfEveryCause) {
   const Program program = pipeline({.devices = 2, .microbatches = 4});
   const auto run = [&](Duration forward) {

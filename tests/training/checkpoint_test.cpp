@@ -52,7 +52,7 @@ std::string checkpoint_refusal(const std::string& bytes) {
   return "";
 }
 
-/// A file of its own that is gone at the end, with what a kill leaves beside it.
+/// A file for one test, removed at the end together with what a kill leaves beside it.
 class File {
  public:
   File() {
@@ -146,7 +146,8 @@ TEST(Checkpoint, AFailedSaveLeavesTheOldOne) {
   expect_equal(load_checkpoint(file.path()), small());
 }
 
-/// What step `step` saves: every byte follows from it, so that a mixture of two would show.
+/// The state that step `step` saves: every byte follows from the step, so that a mixture of two
+/// states would show.
 Checkpoint state_of(std::int64_t step) {
   Checkpoint c;
   c.step = step;
@@ -173,7 +174,7 @@ TEST(Checkpoint, IsWholeAfterTwoHundredKills) {
         if (::write(saved[1], ".", 1) != 1) ::_exit(1);
       }
     ::close(saved[1]);
-    // Every second kill comes after a whole save, however slow the machine is.
+    // Every second kill comes after a complete save, however slow the machine is.
     char one = 0;
     if (kill % 2 == 1) {
       ASSERT_EQ(::read(saved[0], &one, 1), 1);

@@ -43,7 +43,7 @@ TEST(SampleOrder, EveryEpochIsAnotherPermutation) {
   }
 }
 
-// Neighbours in the stream are no neighbours in the data: their distance is that of random pairs.
+// Neighbours in the stream are not neighbours in the data: their distance is that of random pairs.
 TEST(SampleOrder, IsWellMixed) {
   constexpr std::int64_t kSamples = 60000;
   double sum = 0;
@@ -52,7 +52,7 @@ TEST(SampleOrder, IsWellMixed) {
   EXPECT_NEAR(sum / kSamples / kSamples, 1.0 / 3, 0.01);
 }
 
-/// A folder of its own that is gone at the end.
+/// A folder for one test, removed at the end.
 class Folder {
  public:
   Folder() {
@@ -248,7 +248,7 @@ TEST(TextData, LabelsAreTheNextCharacters) {
   for (std::int64_t id : testing::non_empty(ids)) EXPECT_LT(id, 23);
 }
 
-// Where a stretch is divided over devices, and where a microbatch is, the same characters come.
+// The characters are the same however a stretch or a microbatch is divided over devices.
 TEST(TextData, AnyLayoutSeesTheSameSamples) {
   const auto data = text_data("t", letters(), "letters", 1);
   const Model gpt = zoo_model("gpt-tiny");

@@ -1,4 +1,4 @@
-// IDX files and gzip archives as the data sets have them, made in memory.
+// Makes IDX files and gzip archives in memory, in the form that data sets have.
 #pragma once
 
 #include <zlib.h>

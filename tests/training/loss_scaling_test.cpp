@@ -61,7 +61,8 @@ Forward forward(const Weights& w, const Sample& s) {
 
 float half(float x) { return from_f16(to_f16(x)); }
 
-/// Of the mean loss times `factor`, everything that flows backward in fp16; exact where it is 0.
+/// The gradient of the mean loss times `factor`, with everything that flows backward in fp16; exact
+/// if the factor is 0.
 Weights gradient(const Weights& w, std::uint64_t step, float factor) {
   Weights sum(kWeights);
   const bool exact = factor == 0;

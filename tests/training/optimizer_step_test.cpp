@@ -256,7 +256,7 @@ TEST(OptimizerStep, WhatDoesNotAdaptOrDecayIsTakenAsItIs) {
     EXPECT_EQ(tensor.master()[i], start[i] - 0.5f * gradients[i]);
 }
 
-// Whatever a device holds of a tensor, its elements become the same bits: replicas and shards.
+// However a device holds a tensor, as a replica or a shard, its elements get the same bits.
 TEST(OptimizerStep, PartsAreUpdatedAsTheWholeIs) {
   for (const Optimizer& optimizer : testing::non_empty(optimizers())) {
     for (WeightUpdate how : kUpdates) {

@@ -154,7 +154,7 @@ TEST(Bands, OfAKindOfFewGroupsAreNotValidated) {
   EXPECT_EQ(known.check(RowKind::Routed).stretch, 1);
 }
 
-// Dense rows about 3 were twelve times as far off as their band says: plans like them are told so.
+// Dense rows near 3 were off by twelve times their band: plans like them get a warning.
 TEST(Bands, NearRowsThatWereNotHeldAreSaidAndWiden) {
   std::vector<ValidatedRow> rows = along(240);
   for (ValidatedRow& row : rows) {
@@ -171,7 +171,7 @@ TEST(Bands, NearRowsThatWereNotHeldAreSaidAndWiden) {
   EXPECT_EQ(far.stretch, 1);
 }
 
-// By the table that ships, as `validate --cross` has it.
+// Uses the table that ships, as `validate --cross` does.
 double share_held(RowKind kind) {
   const ValidatedRows& known = validated_rows();
   std::map<std::string, std::pair<int, int>> groups;  // rows and those inside
@@ -200,7 +200,7 @@ TEST(ShippedBands, SayTheShareOfRowsOfTheirKindThatTheyHeld) {
   EXPECT_GT(validated_rows().check(RowKind::Routed).stretch, 1);
 }
 
-// Rows of every kind lie inside what their band says at last, with their source left out.
+// Rows of every kind lie inside their final band when their source is left out.
 TEST(ShippedBands, HoldNineOfTenRowsOfEveryKind) {
   const ValidatedRows& known = validated_rows();
   std::map<RowKind, std::map<std::string, std::pair<int, int>>> kinds;

@@ -14,7 +14,7 @@
 namespace trainyard {
 namespace {
 
-// Step times of a few sources, measured anew on a machine that is a little slower than believed.
+// Step times of a few sources, as if measured on a machine a little slower than assumed.
 RowSet slower(const Parameters& truth) {
   const std::set<std::string> kept = {"korthikanti", "sc21-table1", "titan-a100"};
   std::vector<MeasuredRow> rows;

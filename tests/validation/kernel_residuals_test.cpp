@@ -1,4 +1,4 @@
-// Measured kernels beside what is predicted of them.
+// Compares measured kernels with their predictions.
 #include "core/validation/kernel_residuals.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Bands of predictions for this machine's own cores: never how long anything took.
+// Tests bands of predictions for this machine's own cores, but never how long anything takes.
 #include "core/validation/local_band.h"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST(LocalBand, SaysWhatPricesStandOn) {
   EXPECT_GT(foreign.formula, 0);
 }
 
-// What is measured less makes the band wider, kernel by kernel.
+// The band widens, kernel by kernel, as fewer kernels are measured.
 TEST(LocalBand, GrowsWithWhatIsNotMeasured) {
   const Workload w = tiny("resnet-20", {}, 1);
   Calibration c = measured_kernels(w, as_formula);
@@ -144,7 +144,7 @@ TEST(LocalBand, LawsAtRandom) {
   }
 }
 
-// One place says it: a prediction's step has this band, and its words.
+// All predictions take the band and its words from one place.
 TEST(LocalBand, StandsOnEveryPredictionForThisMachine) {
   const Workload w = tiny("mlp-small", {"dp=2", "zero=1"}, 2);
   const auto formula = physical_cost_model(w.scenario);

@@ -1,4 +1,4 @@
-// The rows that ship, prepared once for all tests.
+// The rows that ship with the program, prepared once for all tests.
 #pragma once
 
 #include "core/validation/row_scenario.h"

@@ -68,7 +68,7 @@ TEST(RowScenario, ModelsHaveThePublishedSize) {
     ++checked;
   }
   EXPECT_GT(checked, 300);
-  // To the last parameter where the source is.
+  // The count is exact where the source is exact.
   EXPECT_NEAR(static_cast<double>(parameters(scenario("foundry-010").model)) / 1e9, 6.6589, 5e-5);
 }
 
@@ -313,7 +313,7 @@ TEST(RowScenario, NamesHaveTheirPublishedSize) {
         << name;
 }
 
-// Whatever decoder the zoo has, a row may call it by its name alone.
+// A row may name any decoder of the zoo by its name alone.
 TEST(RowScenario, TheZooKnowsTheShape) {
   int asked = 0;
   for (const ZooEntry& entry : testing::non_empty(zoo())) {

@@ -1,4 +1,4 @@
-// Recorded kernels matched to the work of a plan.
+// Tests matching recorded kernels to the work of a plan.
 #include "core/validation/trace_match.h"
 
 #include <gtest/gtest.h>

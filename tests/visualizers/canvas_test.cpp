@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-// Draws nothing and remembers what it was asked.
+// A renderer that draws nothing and records its calls.
 class NullRenderer : public Renderer {
  public:
   std::string_view name() const override { return "null"; }

@@ -1,4 +1,4 @@
-// Two results over each other: parts do not overlap, both sides share one axis while they are
+// Tests the view of two results: parts do not overlap, both sides share one axis while they are
 // linked, the earlier end is named with its gap, and every figure has its arrow and its word.
 #include "visualizers/compare/comparison_view.h"
 #include "visualizers/chart/time_plot.h"

@@ -15,14 +15,14 @@ StepCurve curve_of(const std::vector<std::int64_t>& values) {
   return step_curve(at, values);
 }
 
-// How far the curve falls on one side of sample i before it is as high again; without end where it
-// never is.
+// How far the curve falls on one side of sample i before it is as high again; unlimited if it never
+// is.
 std::int64_t fall(const std::vector<std::int64_t>& v, std::size_t i, int step) {
   std::int64_t lowest = v[i];
   for (std::size_t j = i;;) {
     if (step < 0 ? j == 0 : j + 1 == v.size()) return std::numeric_limits<std::int64_t>::max();
     j = step < 0 ? j - 1 : j + 1;
-    // Of equals the first counts as the higher.
+    // Of equal samples the first counts as the higher one.
     if (v[j] > v[i] || (step < 0 && v[j] == v[i])) return v[i] - lowest;
     lowest = std::min(lowest, v[j]);
   }

@@ -144,7 +144,7 @@ TEST(Folding, SharesAreThoseOfTheCategoriesAndTheColourHasTheMost) {
   }));
 }
 
-// What index_folds keeps and what is worked out on the spot are the same, at every octave.
+// Folds kept by index_folds() equal those computed on the spot, at every octave.
 TEST(Folding, KeptFoldsAreTheDefinitionsAtEveryOctave) {
   EXPECT_TRUE(rc::check([] {
     Case c = random_case(1);
@@ -167,8 +167,8 @@ TEST(Folding, KeptFoldsAreTheDefinitionsAtEveryOctave) {
   }));
 }
 
-// What a row of few spans, none of them folded beforehand, looks like from far away: its folds with
-// their heights, alike neighbours joined.
+// The picture from far away of a row with few spans, none of them folded beforehand: its folds with
+// their heights, with equal neighbours joined.
 std::vector<LowBox> naive_low_boxes(const Case& c, const LowRow& low) {
   std::vector<LowBox> boxes;
   bool open = false;

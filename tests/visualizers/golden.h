@@ -1,4 +1,4 @@
-// Pictures held against those of the day when somebody last looked at them.
+// Compares pictures with golden ones that somebody has approved.
 #pragma once
 
 #include <gtest/gtest.h>

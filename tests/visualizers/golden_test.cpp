@@ -1,5 +1,5 @@
-// Pictures and files as they were when somebody last looked at them. With TRAINYARD_REBASE=1 in the
-// environment they are written anew; look at them before you commit them.
+// Compares pictures and files with golden ones that somebody has approved. With TRAINYARD_REBASE=1
+// in the environment they are written anew; look at them before you commit them.
 #include <gtest/gtest.h>
 
 #include "tests/visualizers/golden.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing_golden;
 
-// With the embedded font, so that no installed one matters.
+// Uses the embedded font, so that installed fonts do not matter.
 Image painted(double scale, Theme theme) {
   return render(testing_scene::scene(), scale, theme, FontFiles{});
 }

@@ -1,4 +1,4 @@
-// What a picture says in words.
+// Finds the words in a picture.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +8,13 @@
 
 namespace trainyard::testing {
 
-/// A label is these words and no others.
+/// Whether a label consists of exactly these words.
 inline bool has_label(const Drawing& drawing, const std::string& words) {
   return std::any_of(drawing.labels.begin(), drawing.labels.end(),
                      [&](const Label& label) { return label.text == words; });
 }
 
-/// They are somewhere in a label.
+/// Whether some label contains these words.
 inline bool says(const Drawing& drawing, const std::string& words) {
   return std::any_of(drawing.labels.begin(), drawing.labels.end(), [&](const Label& label) {
     return label.text.find(words) != std::string::npos;

@@ -1,4 +1,4 @@
-// Bars, curves, rings and lanes of lessons, and how they share a page.
+// Tests bars, curves, rings and lanes of lessons, and how they share a page.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -123,7 +123,7 @@ TEST(Ring, AddsUpThenPassesRound) {
       for (int chunk = 0; chunk < n; ++chunk) {
         RC_ASSERT(ring_summed(n, rank, chunk, 0) == 1);
         RC_ASSERT(ring_summed(n, rank, chunk, ring_rounds(n)) == n);
-        // What a rank has grows only by what its left neighbour sends.
+        // A rank's data grows only by what its left neighbour sends.
         for (int round = 0; round < ring_rounds(n); ++round) {
           const int before = ring_summed(n, rank, chunk, round);
           const int after = ring_summed(n, rank, chunk, round + 1);

@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing_experiment;
 
-// Everything after everything else, which is as good a run as any.
+// Runs every instruction after the one before, which is a valid run.
 ExperimentPtr lowered(const std::vector<std::string>& settings, Grain grain) {
   Scenario scenario{zoo_model("mlp-small"), parse_cluster("h100-sxm:2"), {}};
   for (const std::string& setting : settings) apply_setting(scenario.plan, setting);

@@ -29,7 +29,7 @@ TEST(OverviewStrip, HasARowForEachWhileThereIsRoom) {
   EXPECT_EQ(overview_strip(kStripArea, 0, Instant{1000}).rows, 0U);
 }
 
-// Of every device pixel that holds an instant, the first of them.
+// Finds the first instant in every device pixel that contains one.
 TEST(OverviewStrip, TicksAreOneAPixel) {
   rc::check([] {
     std::vector<std::int64_t> at =

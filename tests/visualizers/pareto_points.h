@@ -1,4 +1,4 @@
-// Plans made by hand, and at random, for the Pareto view.
+// Makes plans for the Pareto view, by hand and at random.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace trainyard::testing_pareto {
 
 inline constexpr double kGib = 1024.0 * 1024 * 1024;
 
-/// Fates by definition: who fits, who no other that fits beats on time and memory, the quickest.
+/// Sets fates by definition: plans that fit, plans that no other fitting plan beats in time and
+/// memory, and the fastest.
 inline void judge(ParetoModel& model) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < model.points.size(); ++i) {

@@ -133,7 +133,7 @@ TEST(ParetoView, ABrushHoldsWhatLiesInIt) {
     const float own = m.points[mark.style.item.tag].bound ? 0.2f : 0.5f;
     EXPECT_EQ(mark.style.alpha > own, found.count(mark.style.item.tag) == 1) << mark.style.item.tag;
   }
-  // Beyond the plot is cut to it.
+  // A brush that reaches beyond the plot is clipped to it.
   const ParetoBrush all = brush_between(plot, {-500, -500}, {5000, 5000});
   EXPECT_NEAR(all.x_low, plot.x.low, 1e-3 * plot.x.low);
   EXPECT_NEAR(all.y_high, plot.y.high, 1e-3 * plot.y.high);

@@ -1,4 +1,4 @@
-// The views of where a plan's work goes: communication, mesh, utilisation, model graph, energy.
+// Tests the views of a plan's work: communication, mesh, utilisation, model graph, energy.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>

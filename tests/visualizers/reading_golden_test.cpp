@@ -1,5 +1,5 @@
-// What reading a run draws over its timeline and its memory: the critical path, hits, marks, the
-// lives of a tensor, a stack by microbatch; and waves aligned by phase.
+// Compares golden pictures of what is drawn over a run's timeline and memory: the critical path,
+// hits, marks, the lifetimes of a tensor, a stack by microbatch, and waves aligned by phase.
 #include "tests/visualizers/golden.h"
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/imgui/render.h"

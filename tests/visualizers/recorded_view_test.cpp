@@ -61,7 +61,7 @@ TEST(RecordedSearch, GoesAroundInOrderOfTime) {
   EXPECT_FALSE(search_of(*m, "nothing of that name").next({}, true));
 }
 
-// Against each span asked by itself.
+// Compares the result with asking each span by itself.
 TEST(RecordedSearch, FindsWhatTheGrammarSays) {
   const auto m = sample();
   std::set<std::uint64_t> counts;

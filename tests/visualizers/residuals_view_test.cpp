@@ -1,4 +1,4 @@
-// Measured against predicted, point by point.
+// Tests the view of measured against predicted values, point by point.
 #include "visualizers/roofline/residuals_view.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a residual comes from, in words, and what of a run is furthest from its prediction.
+// Tests the causes of a residual in words, and which part of a run is furthest from its prediction.
 #include "visualizers/run/run_causes.h"
 
 #include <gtest/gtest.h>

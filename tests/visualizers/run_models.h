@@ -1,4 +1,4 @@
-// Runs of a small experiment, as their pictures know them.
+// Makes the picture models of runs of a small experiment.
 #pragma once
 
 #include "tests/visualizers/small_experiment.h"
@@ -9,7 +9,7 @@ namespace trainyard::testing_run {
 using namespace std::chrono_literals;
 using testing_experiment::experiment;
 
-// A run that takes a tenth longer than was predicted, half of a step into its second update.
+// A run that takes a tenth longer than predicted and is half a step into its second update.
 inline RunModel half_way() {
   RunModel model;
   auto e = std::make_shared<Experiment>(

@@ -1,4 +1,4 @@
-// Figures beside a run: each as it was measured, with what was predicted of it.
+// Tests the figures beside a run: each measured value with its prediction.
 #include "visualizers/run/run_readings.h"
 
 #include <gtest/gtest.h>

@@ -128,7 +128,7 @@ TEST(RunView, TheLargestDeviationHasARing) {
   RunModel model = done();
   const Drawing drawing = drawn(model);
   EXPECT_EQ(marks_of(drawing, MarkKind::Outline, Ink::Select), 1u);
-  // A tenth is less than a step may be off.
+  // A deviation of a tenth is within tolerance.
   EXPECT_EQ(marks_of(drawing, MarkKind::Polygon, Ink::Warn), 0u);
   model.spans[0].end += 5ms;
   const Drawing slow = drawn(model);

@@ -1,4 +1,4 @@
-// A small picture that uses every kind of mark: what the golden and the parity tests paint.
+// Makes a small picture that uses every kind of mark, which the golden and the parity tests paint.
 #pragma once
 
 #include <cmath>

@@ -76,7 +76,7 @@ TEST(ScheduleLanes, WhatIsOverTheBudgetIsHatched) {
   EXPECT_GT(overflows(draw(models({2, 4, 18_GiB}))), 0);
 }
 
-// Where lanes are too low for curves, the worst device's is the only one.
+// If lanes are too low for curves, only the worst device's curve is drawn.
 TEST(ScheduleLanes, LowLanesShareOneCurve) {
   const Models m = models({8, 8});
   const Drawing drawing = draw(m, {0, 0, kLanesArea.width, 8 * 9 + kScheduleCurveAll});

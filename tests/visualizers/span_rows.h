@@ -1,4 +1,4 @@
-// Rows of spans for tests: random ones, and what a plain loop says about them.
+// Makes rows of spans for tests, with reference results from a plain loop.
 #pragma once
 
 #include <random>

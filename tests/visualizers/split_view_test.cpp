@@ -59,7 +59,7 @@ TEST(SplitView, DrawsAStageAndAHandleEachAndSaysWhatTheyAre) {
   EXPECT_EQ(describe_split(model, {ItemKind::Ruler, 3}).title, "");
 }
 
-// Only the split that was simulated has times.
+// Only the simulated split has times.
 TEST(SplitView, AMovedBoundaryForgetsTheTimes) {
   EXPECT_EQ(with_boundary(uneven(), 1, 5).times.size(), 4U);
   const SplitModel moved = with_boundary(uneven(), 1, 6);

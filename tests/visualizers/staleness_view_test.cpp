@@ -89,7 +89,7 @@ TEST(StalenessView, EveryCellIsDrawnAndTheStagesAreTold) {
   EXPECT_EQ(stage.value, "1 update");
 }
 
-// Where cells are narrower than a pixel the stalest of them is seen.
+// If cells are narrower than a pixel, the stalest of them is shown.
 TEST(StalenessView, NarrowCellsJoinAndTheStalestIsSeen) {
   std::string lane = "d0/compute ";
   for (int i = 0; i < 400; ++i) {

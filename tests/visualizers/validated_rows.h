@@ -1,5 +1,5 @@
-// Rows made by hand with what was predicted of them: three sources, one of memory, one of which no
-// row counts.
+// Makes rows with predictions by hand: three sources, one with memory rows, and one of which no row
+// counts.
 #pragma once
 
 #include <string>

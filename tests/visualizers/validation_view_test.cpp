@@ -108,7 +108,7 @@ TEST(ValidationView, HoversSayWhichRowAndHowFarOff) {
   EXPECT_TRUE(describe_validation(m, {ItemKind::Dot, 99}).title.empty());
 }
 
-// The others step back.
+// The other sources are drawn paler.
 TEST(ValidationView, AChosenSourceStandsOut) {
   const ValidationModel m = model();
   ViewState state;

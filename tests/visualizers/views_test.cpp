@@ -18,8 +18,8 @@
 namespace trainyard {
 namespace {
 
-// A real plan, lowered; its times are the small experiment's, because views must not care whose
-// they are.
+// A real plan, lowered, with the times of the small experiment, because views must not depend on
+// the origin of times.
 ExperimentPtr real(const std::string& cluster, const std::vector<std::string>& settings) {
   Scenario scenario{zoo_model("llama-3-8b"), parse_cluster(cluster), {}};
   for (const std::string& setting : settings) apply_setting(scenario.plan, setting);

@@ -75,7 +75,7 @@ TEST(Waterfall, MemoryByCategorySumsToWhatIsReserved) {
   EXPECT_EQ(w.parts.back().name, "allocator");
   EXPECT_EQ(w.parts.back().change(), -(std::int64_t{4'000} << 20));
   expect_it_adds_up(w);
-  // Nothing reserved beyond tensors is no part.
+  // If nothing is reserved beyond tensors, there is no such part.
   EXPECT_EQ(memory_waterfall(side("A", 30'000, 0), side("B", 30'000, 0)).parts.size(), 2u);
 }
 

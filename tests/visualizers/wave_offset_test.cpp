@@ -1,5 +1,5 @@
-// Several memory waves on one device: the sheet's table of peaks over offsets (Wavelet), on ramps
-// of a thousand small steps, and laws that hold for any wave.
+// Tests several memory waves on one device: the sheet's table of peaks by offset (Wavelet), on
+// ramps of a thousand small steps, and laws that hold for any wave.
 #include "visualizers/viewmodel/wave_offset.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tick and tock on one device, written by hand: layers that allocate in forward and release in
+// Tests tick and tock on one device, written by hand: layers allocate in forward and release in
 // backward, so that a wave is a ramp of small steps.
 #include "visualizers/waves/waves_view.h"
 
@@ -134,7 +134,7 @@ TEST(WavesModel, CycleAndOffsetAreReadOffTheRun) {
   EXPECT_EQ(peak_of(waves.cycle), 50 * kLayer.value);
 }
 
-// What the curve says of the program's own offset is what the run held.
+// The curve's value at the program's own offset equals what the run held.
 TEST(WavesModel, ScanAgreesWithTheRunAtItsOwnOffset) {
   for (const double offset : {0.0, 0.2, 0.35, 0.5, 0.9}) {
     const WavesModel model = waves_model(experiment({2, 100, 5, offset, 2}));

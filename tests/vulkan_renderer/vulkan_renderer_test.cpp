@@ -1,6 +1,6 @@
-// The Vulkan renderer against the software one, and what happens when Vulkan is not what one hoped.
-// Where there is no driver at all the fallback is tested instead; TRAINYARD_REQUIRE_VULKAN=1 makes
-// a missing driver a failure.
+// Compares the Vulkan renderer with the software one, and tests the fallback when Vulkan does not
+// work. If there is no driver, only the fallback is tested; TRAINYARD_REQUIRE_VULKAN=1 makes a
+// missing driver a failure.
 #include <gtest/gtest.h>
 
 #include <algorithm>

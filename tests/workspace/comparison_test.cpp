@@ -1,5 +1,5 @@
-// Two results held against each other: everything sums, signs follow the direction, swapping turns
-// every change round, and the files say what the comparison says.
+// Tests the comparison of two results: everything sums, signs follow the direction, swapping
+// reverses every change, and the files say the same as the comparison.
 #include "app/workspace/comparison/comparison.h"
 
 #include <gtest/gtest.h>

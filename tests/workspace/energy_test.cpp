@@ -1,4 +1,4 @@
-// Energy of whole plans: what views show of each rank sums to what the result says, and the closed
+// Tests the energy of whole plans: what views show for each rank sums to the result, and the closed
 // form and the simulator agree.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A lesson's check on a run: on a stored one, whose every figure is known, and on a real one.
+// Tests a lesson's check on a run: on a stored one, whose every figure is known, and on a real one.
 #include "app/workspace/lessons/lesson_run.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ struct Asynchrony {
   }
 };
 
-// As predicted but for a step that is so many times as long.
+// A run as predicted, with all times multiplied by `times`.
 RecordedRun stored(const LessonRun& run, std::vector<double> losses, int times = 1) {
   TrainingReport report;
   report.predicted = predict_training(open(run_request(run)), run_training(run), nullptr);

@@ -1,4 +1,4 @@
-// What a window makes of what a run says while it goes on.
+// Tests what the window makes of a run's live events.
 #include "app/workspace/runs/live_reader.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(LiveReader, SpansCountFromTheBeginningOfTheirStep) {
   EXPECT_EQ(model.spans[1], (Span{2ms, 3ms}));
   ASSERT_TRUE(model.now);
   EXPECT_EQ(model.now->at, Instant{3ms});
-  // A step that is shown alone begins with nothing.
+  // A step that is shown alone begins empty.
   reader.take({span(0, 1, 10ms, 13ms)}, {}, {});
   EXPECT_EQ(model.spans[0], (Span{0ms, 3ms}));
   EXPECT_EQ(model.spans[1], kUnmeasured);
@@ -47,7 +47,7 @@ TEST(LiveReader, SpansCountFromTheBeginningOfTheirStep) {
   EXPECT_TRUE(model.now->alone);
 }
 
-// Quick steps overwrite one span after another; what one has not come to stays.
+// Fast steps overwrite one span after another; spans that have not been reached stay.
 TEST(LiveReader, QuickStepsAreShownOverThoseBefore) {
   RunModel model = predicted();
   LiveReader reader(model);
@@ -58,7 +58,7 @@ TEST(LiveReader, QuickStepsAreShownOverThoseBefore) {
   EXPECT_EQ(model.spans[1], (Span{2ms, 5ms}));
   EXPECT_EQ(model.now->at, Instant{3ms});
   EXPECT_FALSE(model.now->alone);
-  // What comes late is of a step that is over.
+  // A late event belongs to a step that is over.
   reader.take({span(1, 0, 4ms, 90ms)}, {}, {});
   EXPECT_EQ(model.spans[1], (Span{2ms, 5ms}));
 }
@@ -78,7 +78,7 @@ TEST(LiveReader, AWholeStepIsKept) {
   step(1, 2000ms, all - 1);
   ASSERT_EQ(reader.whole().size(), model.spans.size());
   EXPECT_EQ(reader.whole()[1], (Span{1ms, 2ms}));
-  // One of the next has not come: the step before it stays the newest whole one.
+  // One span of the next step is missing, so the step before it stays the newest complete one.
   step(2, 4000ms, 1);
   EXPECT_EQ(reader.whole()[1], (Span{1ms, 2ms}));
 }
@@ -93,7 +93,7 @@ TEST(LiveReader, AWaveRisesWithItsStep) {
   reader.take({}, {memory(0, 4ms, 200)}, {});
   EXPECT_EQ(model.now->waves[0].samples.size(), 3u);
   EXPECT_EQ(peak_of(model.now->waves[0]), Bytes{300});
-  // The next begins with what was held.
+  // The next step begins with what was held.
   reader.take({span(0, 1, 7ms, 9ms)}, {memory(0, 8ms, 250)}, {});
   ASSERT_EQ(model.now->waves[0].samples.size(), 2u);
   EXPECT_EQ(total(model.now->waves[0].samples[0].bytes), Bytes{200});
@@ -136,7 +136,7 @@ TEST(LiveReader, StepsGiveLossAndTime) {
   EXPECT_EQ(model.step, 3ms);
 }
 
-// One step that another program held up does not move what is shown.
+// A single step that another program delayed does not change the shown time.
 TEST(LiveReader, TheStepIsTheMedianOfTheNewest) {
   RunModel model = predicted();
   LiveReader reader(model);

@@ -1,4 +1,4 @@
-// What opening does to the words of a request.
+// Tests how opening interprets the words of a request.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Who owns the peak: the parts are the whole, and each is what the model's formula gives.
+// Tests the owners of the peak: the parts sum to the whole, and each equals the model's formula.
 #include "core/result/owners.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Scenarios with measured prices.
+// Tests scenarios with measured prices.
 #include "app/workspace/scenario/priced_scenario.h"
 
 #include <gtest/gtest.h>

@@ -54,8 +54,8 @@ TEST(Published, AMicroBatchThatTheRowStatesIsGiven) {
   }
 }
 
-// One road from a row to a scenario: the estimate of what is opened is what the row was held
-// against, frozen weights and masked heads with it.
+// There is only one way from a row to a scenario: the estimate of the opened scenario equals the
+// prediction for the row, including frozen weights and masked heads.
 TEST(Published, WhatIsOpenedCostsWhatWasPredicted) {
   for (const PreparedRow& row : testing::non_empty(published_set().rows)) {
     const std::string word = published_word(row.row.id);

@@ -50,7 +50,7 @@ TEST(OptimalRecompute, IsExplicitFitsAndIsNoSlowerThanAnyPolicyThatFits) {
   EXPECT_EQ(text.find("optimal"), std::string::npos);
   const auto run = run_once(scenario, {});
   EXPECT_TRUE(run->result.verdict.fits) << text;
-  // As a file says it, it is opened again.
+  // The plan read from a file opens the same way.
   const Plan read = parse_plan(plan_document(scenario.plan), "plan.json");
   EXPECT_EQ(setting(read, "recompute"), text);
   for (const char* policy : {"none", "selective", "op", "full"}) {

@@ -1,4 +1,4 @@
-// What a run measured, as prices: they say of the run's own plan what it took.
+// Tests prices from a run's measurements: for the run's own plan they predict what the run took.
 #include "app/workspace/runs/run_profile.h"
 
 #include <gtest/gtest.h>

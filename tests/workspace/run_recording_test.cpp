@@ -1,4 +1,4 @@
-// A run becomes a record, and the record the same picture again.
+// A run becomes a record, and the record gives the same picture again.
 #include "app/workspace/runs/run_recording.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The run list: what goes in comes out, searches find what they say, and neither several processes
-// nor a death in the middle loses anything.
+// Tests the run list: what is added can be read, searches find what they state, and neither several
+// processes nor a crash loses anything.
 #include "app/workspace/runs/run_store.h"
 
 #include <gtest/gtest.h>
@@ -250,7 +250,7 @@ TEST(RunStore, EveryWordMustBeThereAndTagsAreExact) {
   EXPECT_EQ(ids("  "), (Ids{2, 1}));
 }
 
-// A list kept in memory beside it: after any walk both say the same.
+// Compares with a list in memory: after any sequence of operations both agree.
 TEST(RunStore, FollowsANaiveListThroughAnyWalk) {
   const bool held = rc::check([] {
     const StoreFile place;
@@ -337,7 +337,7 @@ TEST(RunStore, SeveralProcessesLoseNothing) {
     EXPECT_EQ(store.list("tag:p" + std::to_string(p)).size(), std::size_t{kRuns});
 }
 
-// Whatever was told to be recorded is there, however the process ended.
+// Whatever was confirmed as recorded is there, however the process ended.
 TEST(RunStore, NothingConfirmedIsLostToAKill) {
   const StoreFile place;
   for (int round = 0; round < 4; ++round) {

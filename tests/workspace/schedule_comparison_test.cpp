@@ -1,5 +1,5 @@
-// Schedules at equal memory: what is compared keeps the budget, batch and sequence, and who does
-// not fit says by how much.
+// Tests schedules at equal memory: compared plans keep the budget, batch and sequence, and a
+// schedule that does not fit states by how much.
 #include "app/workspace/schedules/schedule_panels.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(ScheduleComparison, HasEveryScheduleOfTheCatalogueAtEqualMemory) {
   }
 }
 
-// A schedule with a setting of its own finds it by itself.
+// A schedule that needs a setting gets it automatically.
 TEST(ScheduleComparison, InterleavedGetsItsChunks) {
   const ComparedSchedule s =
       compare_schedules(scenario(), {.schedules = {"interleaved"}}).schedules.front();
@@ -53,7 +53,7 @@ TEST(ScheduleComparison, InterleavedGetsItsChunks) {
   EXPECT_NE(s.changed.find("virtual-stages="), std::string::npos) << s.changed;
 }
 
-// The answer is the plan with the changes: simulated alone it gives the same.
+// The result is the plan with the changes: simulated by itself it gives the same figures.
 TEST(ScheduleComparison, ChangesAreArgumentsOfSet) {
   const ScheduleComparison comparison = compare_schedules(scenario(), {.budget = 45_GiB});
   for (const ComparedSchedule& s : testing::non_empty(comparison.schedules)) {

@@ -125,7 +125,7 @@ TEST(SnapshotDiagnosis, ALongRecordingLeavesNoMoreUnexplainedThanOneStep) {
   EXPECT_EQ(often.steps, 60 * once.steps);
 }
 
-// Columns look at stretches of samples; what they show is what a look at every sample would.
+// Columns aggregate stretches of samples; they must show the same as looking at every sample.
 TEST(SnapshotDiagnosis, DrawsThePeakOfALongRecordingAtItsHeight) {
   const SnapshotModel model = snapshot_model(diagnosed(plans()[1], "seq=8192", {.steps = 60}));
   ASSERT_GT(model.measured.samples.size(), 4096u);

@@ -99,7 +99,7 @@ TEST(Tune, TriesEverythingOnceAndKnowsTheBest) {
   EXPECT_DOUBLE_EQ(report.spent(), spent);
   const TuneTrial& found = report.trials[*report.best];
   EXPECT_EQ(*found.value, best);
-  // Its words are the plan that was tried.
+  // Its words reproduce the plan that was tried.
   Request again = small().base;
   again.settings.push_back(report.arms[found.arm].settings);
   again.settings.insert(again.settings.end(), found.set.begin(), found.set.end());
@@ -128,7 +128,8 @@ TEST(Tune, KeepsWithinItsBudgetAndIsTheSameEachTime) {
   EXPECT_EQ(stopped.trials.size(), 5u);
 }
 
-// What only one family takes is varied there; a balanced split is worked out for every plan.
+// A setting that only one family accepts is varied only there; a balanced split is computed for
+// every plan.
 TEST(Tune, FamiliesVaryWhatTheyTake) {
   TuneRequest request;
   request.base = {"llama-2-13b", "h100-sxm:16", "", {"global-batch=64", "split=balanced"}};

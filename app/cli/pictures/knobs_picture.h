@@ -1,4 +1,4 @@
-// Sensitivity strips as a file, where --svg or --png asks for it.
+// Writes sensitivity strips as a picture if --svg or --png is given.
 #pragma once
 
 #include "app/cli/verb.h"
@@ -7,7 +7,7 @@
 namespace trainyard {
 
 std::vector<Flag> strips_picture_flags();
-/// Does nothing where neither flag was given. Throws Error{Io}.
+/// Does nothing if neither flag is given. Throws Error{Io}.
 void write_strips(const Sensitivity&, const Words&, Streams&);
 
 }  // namespace trainyard

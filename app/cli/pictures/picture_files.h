@@ -1,4 +1,4 @@
-// A drawing as the files that --svg and --png ask for.
+// Writes a drawing to the files that --svg and --png name.
 #pragma once
 
 #include "app/cli/verb.h"
@@ -9,7 +9,7 @@ namespace trainyard {
 
 /// Whether either flag was given.
 bool asks_for_picture(const Words&);
-/// Writes those that were given, and says so. Throws Error{Io}.
+/// Writes the files that were given, and says so. Throws Error{Io}.
 void write_picture(const Drawing&, Theme, const Words&, Streams&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// A search as a picture: every legal plan by memory and step time.
+// Draws a search as a picture: every legal plan by memory and step time.
 #pragma once
 
 #include "app/cli/text/plan_text.h"
@@ -6,7 +6,7 @@
 
 namespace trainyard {
 
-/// What --svg and --png ask for; nothing without them. Throws Error{Io}.
+/// Writes the files of --svg and --png; does nothing without them. Throws Error{Io}.
 void write_search_pictures(const PlanAnswer&, const Words&, Streams&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// Predicted against measured as a file, where --svg or --png asks for it.
+// Draws predicted against measured values if --svg or --png is given.
 #pragma once
 
 #include "app/cli/verb.h"
@@ -7,7 +7,7 @@
 namespace trainyard {
 
 std::vector<Flag> picture_flags();
-/// Does nothing where neither flag was given. Throws Error{Io}.
+/// Does nothing if neither flag is given. Throws Error{Io}.
 void write_pictures(const RowSet&, const Validation&, const Words&, Streams&);
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
-// The other answers of "trainyard knobs", each as text and as a document: a boundary, what flips
-// two plans, who owns the peak, another wrapping.
+// Writes the other answers of "trainyard knobs", each as text and as a document: a boundary, what
+// flips two plans, which layers own the peak, another wrapping.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ namespace trainyard {
 std::string boundary_text(const KnobBoundary&);
 std::string boundary_document(const KnobBoundary&);  // trainyard/boundary@1
 
-/// Names: how each plan is called, the first given one first.
+/// The names of the two plans, in the order given.
 struct FlipNames {
   std::string a, b;
 };

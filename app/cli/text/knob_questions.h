@@ -10,17 +10,17 @@ namespace trainyard {
 
 struct Question {
   std::string_view words;
-  std::string_view command;  // without the program's name; {} = the words of the scenario
-  int interactions = 1;      // commands that a person types until it is answered
+  std::string_view command;  // without the program's name; {} = words of the scenario
+  int interactions = 1;      // commands that a user types until it is answered
 };
-/// Fourteen of tuning, three of debugging.
+/// Fourteen questions are about tuning, three about debugging.
 std::span<const Question> questions();
 
-/// A scenario whose training is fully sharded, as words.
+/// The words of a scenario with fully sharded training.
 inline constexpr std::string_view kQuestionScenario =
     "--model llama-3-8b --cluster h100-sxm:64 --set zero=3 --set global-batch=512 --set seq=8192";
 
-/// The command about that scenario.
+/// The question's command for that scenario.
 std::string command_of(const Question&, std::string_view scenario);
 std::string questions_text(std::string_view scenario);
 std::string questions_document(std::string_view scenario);  // trainyard/questions@1

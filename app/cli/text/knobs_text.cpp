@@ -38,7 +38,7 @@ bool is_idle(const KnobValue& v, const PlanFigures& now) {
   return v.figures.step == now.step && v.figures.reserved == now.reserved && v.maths.empty();
 }
 
-// What fits first, the fastest of it first; then what is nearest to fitting.
+// Values that fit come first, fastest first; then those nearest to fitting.
 std::vector<const KnobValue*> ranked(const KnobStrip& strip, bool alone) {
   std::vector<const KnobValue*> values;
   for (const KnobValue& v : strip.values)

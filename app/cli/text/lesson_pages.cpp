@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kWidth = 96;
 
-// Lines of at most kWidth characters, broken between words.
+// Wraps text into lines of at most kWidth characters, broken between words.
 std::string wrapped(const std::string& text, const std::string& indent = "") {
   std::string lines, line = indent;
   std::size_t at = 0;
@@ -94,7 +94,7 @@ std::string claim_text(const Lesson& lesson, const ComputedFigure& computed,
          (source == nullptr ? " (no source)" : "");
 }
 
-// The same run by this program.
+// The command that does the same run with this program.
 std::string run_command(const LessonRun& run) {
   std::string text = "To train it here:\n  trainyard run --model " + run.model + " --cluster " +
                      run.cluster + fmt::format(" --steps {}", run.steps);
@@ -350,7 +350,7 @@ CheckedLesson check_lesson(const LessonEngine& engine) {
     attempt(name, [&] {
       if (engine.value(step.check->passes, look.settings) != 0)
         checked.wrong.push_back(name + ": the task is done before anything was turned");
-      // What a run measures is not known before it.
+      // The result of a run is not known before it has run.
       if (!step.run &&
           engine.value(step.check->passes, with_settings(look.settings, step.check->solution)) == 0)
         checked.wrong.push_back(name + ": its solution does not pass");

@@ -1,4 +1,4 @@
-// Lessons, their numbers and the answers of a class as text, documents and pictures.
+// Writes lessons, their numbers and the answers of a class as text, documents and pictures.
 #pragma once
 
 #include <string>
@@ -18,12 +18,12 @@ struct LessonShown {
 std::string lesson_title(const Lesson&);
 /// A step's heading and prose, with its numbers computed.
 std::string step_text(const LessonEngine&, std::size_t step);
-/// What a step tells once its question is answered.
+/// What a step says once its question is answered.
 std::string after_text(const LessonEngine&, std::size_t step);
-/// The question with its unit and range, for somebody at a keyboard.
+/// The question with its unit and range, to ask on a terminal.
 std::string prompt_words(const LessonQuestion&);
-/// The answer beside the truth on a line of the question's unit, right or not, and the
-/// misconception that it tells of.
+/// The answer beside the truth on a scale in the question's unit, whether it is right, and the
+/// misconception that it suggests.
 std::string marked_text(const Lesson&, const LessonQuestion&, double answer, double truth);
 std::string lesson_pages(const LessonEngine&, const LessonShown&);
 std::string lesson_document(const LessonEngine&, const LessonShown&);
@@ -31,11 +31,11 @@ std::string lesson_document(const LessonEngine&, const LessonShown&);
 std::string lessons_text();
 std::string lessons_document();
 
-/// hold: whether all do.
+/// hold: whether all figures hold.
 std::string figures_text(const std::vector<Lesson>&, bool& hold);
 std::string figures_document(const std::vector<Lesson>&, bool& hold);
 
-/// What a lesson's author wants to know: that everything in it can be computed.
+/// The check for a lesson's author that everything in the lesson can be computed.
 struct CheckedLesson {
   std::size_t figures = 0, questions = 0, panels = 0;
   std::vector<std::string> wrong;  // a sentence each
@@ -45,7 +45,7 @@ std::string checked_text(const std::string& file, const Lesson&, const CheckedLe
 
 std::string histogram_text(const LessonClass&, const std::vector<AnswerHistogram>&);
 std::string histogram_document(const LessonClass&, const std::vector<AnswerHistogram>&);
-/// One below the other.
+/// The histograms, one below the other.
 Drawing histograms_picture(const std::vector<AnswerHistogram>&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// A search as the document trainyard/search@1.
+// Writes a search as the document trainyard/search@1.
 #include <algorithm>
 
 #include "app/cli/text/plan_text.h"

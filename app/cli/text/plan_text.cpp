@@ -46,7 +46,7 @@ void write_headline(std::string& out, const PlanAnswer& a) {
                      : "");
 }
 
-// The words of the plans that not all of them share, and those that they do.
+// Splits the words of plans into those that differ and those that all share.
 struct SharedWords {
   std::vector<std::string> own;  // by plan
   std::string shared;
@@ -81,7 +81,7 @@ std::string rate_of(const Result& r) {
                          : fmt::format("{:.1f}", r.samples_per_step / s);
 }
 
-// Of 1e9 tokens where a model counts tokens, else of a step.
+// The cost of 1e9 tokens if the model counts tokens, else of a step.
 std::string money_of(const Result& r) {
   if (!r.money) return "-";
   const double each = r.counts_tokens && r.tokens_per_step > 0 ? 1e9 / r.tokens_per_step : 1;
@@ -130,7 +130,7 @@ void write_fall(std::string& out, const Waterfall& fall, std::string_view title,
   row("together", fall.mine, fall.theirs);
 }
 
-// What would have to change for the second to come first.
+// Says what would have to change for the second plan to come first.
 void write_turn(std::string& out, const Waterfall& fall, std::string (*words)(std::int64_t)) {
   const std::int64_t behind = fall.theirs - fall.mine;
   const auto most = std::max_element(
@@ -146,7 +146,7 @@ void write_turn(std::string& out, const Waterfall& fall, std::string (*words)(st
          most->name, words(most->theirs));
 }
 
-// Where the band of the peak reaches beyond the device: what to ask for instead.
+// If the band of the peak exceeds the device's memory, suggests what to ask for instead.
 void write_spare(std::string& out, const PlanAnswer& a) {
   const StageMemory* most = fullest(a.best.front());
   if (a.best.front().verdict.word != FitWord::MayNotFit || most == nullptr) return;
@@ -234,7 +234,7 @@ void write_none(std::string& out, const PlanAnswer& a) {
          readable(o.fits ? o.margin : -o.margin), o.fits ? "spare" : "over", readable_step(o.step));
 }
 
-// Which of the list were simulated: from the first on, as they are ranked.
+// Says how many of the list, from the first on, were ranked by simulation.
 std::string by_simulation(const SearchResult& found) {
   const auto count = std::count_if(found.best.begin(), found.best.end(),
                                    [](const Candidate& c) { return c.simulated > Duration{}; });

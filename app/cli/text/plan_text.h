@@ -1,4 +1,4 @@
-// What "trainyard plan" says: on a terminal, and as trainyard/search.
+// Writes the output of "trainyard plan", for a terminal and as trainyard/search.
 #pragma once
 
 #include <optional>
@@ -12,24 +12,24 @@
 
 namespace trainyard {
 
-/// Everything that an answer says of a search.
+/// Everything that an answer contains about a search.
 struct PlanAnswer {
   const PlanSpace& space;
   const SearchResult& found;
   const SearchOptions& options;
   int threads = 1, ranks = 1;
-  std::vector<Result> best;   // beside found.best
-  std::vector<Result> front;  // beside found.front, by the closed form
+  std::vector<Result> best;   // parallel to found.best
+  std::vector<Result> front;  // parallel to found.front, by the closed form
   std::vector<FateSample> fates;
-  std::vector<RefinedPlan> refined;  // quicker than the best of the space
-  std::optional<NoPlan> none;        // where nothing fits
-  std::optional<WhyPlan> why;        // where --why asks
+  std::vector<RefinedPlan> refined;  // faster than the best of the space
+  std::optional<NoPlan> none;        // if nothing fits
+  std::optional<WhyPlan> why;        // if --why is given
 };
 
 std::string search_text(const PlanAnswer&);
-/// Why one plan lost: what --why prints instead.
+/// Why one plan lost: printed instead if --why is given.
 std::string why_text(const PlanAnswer&);
-/// trainyard/search@1. Nothing in it but `seconds` and `plans_per_second` hangs on the machine,
+/// The document trainyard/search@1. Only `seconds` and `plans_per_second` depend on the machine,
 /// its threads or ranks.
 std::string search_document(const PlanAnswer&);
 

@@ -33,7 +33,7 @@ std::string plan_words(const Plan& plan) {
   return text;
 }
 
-// Never a step time without what a step is worth.
+// A step time is never printed without what the step is worth.
 void write_asynchrony(Out& out, const Result& r, const Asynchrony& a) {
   line(out, "asynchrony    {}", a.sentence);
   line(out, "              the progress of one synchronous step takes {} ({})",

@@ -1,5 +1,5 @@
-// A result as a person reads it on a terminal: verdict first, then how fast, where memory and time
-// go, and what to change.
+// Prints a result on a terminal: the verdict first, then the speed, where memory and time go, and
+// what to change.
 #pragma once
 
 #include <string>

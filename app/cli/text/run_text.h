@@ -1,4 +1,4 @@
-// What a training run found out, for people.
+// Prints the results of a training run.
 #pragma once
 
 #include <string>

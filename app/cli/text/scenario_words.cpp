@@ -86,7 +86,7 @@ void write_file(const std::string& path, const std::string& bytes) {
   struct stat facts{};
   if (stat(path.c_str(), &facts) != 0 || S_ISREG(facts.st_mode))
     return write_file_atomically(path, bytes);
-  // A terminal, pipe or null device is written to, never replaced.
+  // A terminal, pipe or null device is written to directly, never replaced.
   std::ofstream file(path, std::ios::binary);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();

@@ -1,5 +1,5 @@
-// The words that verbs about a scenario share: --model, --cluster, --plan, --set and where the
-// answer goes.
+// Handles the words that verbs about a scenario share: --model, --cluster, --plan, --set and where
+// the answer goes.
 #pragma once
 
 #include <memory>
@@ -14,31 +14,31 @@ namespace trainyard {
 
 /// The shared flags, followed by the verb's own.
 std::vector<Flag> with_scenario_flags(std::vector<Flag> own);
-/// --order, which open_scenario() takes into the plan.
+/// The flag --order, which open_scenario() takes into the plan.
 Flag order_flag();
-/// Opens what the words name and checks it. Warnings go to err unless --quiet. Throws
-/// Error{InvalidInput} with all that is wrong.
+/// Opens and checks the scenario that the words name. Warnings go to err unless --quiet. Throws
+/// Error{InvalidInput} with every error.
 Scenario open_scenario(const Words&, Streams&);
-/// A line each on err; notes are left out.
+/// Writes one line per warning to err; notes are left out.
 void warn(const Diagnostics&, Streams&);
 
-/// The same of what is named only, the model and the cluster left empty where they are not, and
-/// checks nothing.
+/// Opens only what is named: model and cluster stay empty if they are not named. Checks nothing.
 Scenario open_parts(const Words&);
 
-/// --calibration, which open_costs() reads.
+/// The flag --calibration, which open_costs() reads.
 Flag calibration_flag();
-/// The calibrated cost model, and the scenario's cluster calibrated with it; null where the flag
-/// was not given. Throws Error{InvalidInput} when the file or the cluster is none for it.
+/// The calibrated cost model, which also calibrates the scenario's cluster; null if the flag is not
+/// given. Throws Error{InvalidInput} if the file is no calibration, or does not apply to the
+/// cluster.
 std::unique_ptr<CostModel> open_costs(const Words&, Scenario&);
 
-/// --grain, by default the one at which the scenario is judged.
+/// The flag --grain; the default is the grain at which the scenario is judged.
 Flag grain_flag();
 Grain grain_word(const Words&, const Scenario&);
 
-/// Writes a whole file, or nothing. Throws Error{Io}.
+/// Writes the whole file or nothing. Throws Error{Io}.
 void write_file(const std::string& path, const std::string& bytes);
-/// Prints to out, or with --out writes that file and says so on err unless --quiet.
+/// Prints to out; with --out it writes that file instead and says so on err unless --quiet.
 void deliver(const std::string& text, const Words&, Streams&);
 
 }  // namespace trainyard

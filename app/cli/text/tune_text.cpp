@@ -56,7 +56,7 @@ std::string trials_text(const TuneReport& report) {
   return text;
 }
 
-// Each time that something better was found: after how much of the cost.
+// Lists each improvement and the share of the cost at which it was found.
 std::string course_text(const TuneReport& report) {
   std::string text = "\nbest so far against cost\n";
   for (std::size_t i = 0; i < report.trials.size(); ++i)

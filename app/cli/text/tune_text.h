@@ -1,4 +1,4 @@
-// What "trainyard tune" says, as text and as a document.
+// Writes the output of "trainyard tune", as text and as a document.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace trainyard {
 
-/// "1.83 s", "31.2 GiB", "$0.012", "0.4312": a value of the goal.
+/// A value of the goal, such as "1.83 s", "31.2 GiB", "$0.012", "0.4312".
 std::string goal_text(TuneGoal, double value);
-/// What is varied and the family's settings, as words of a command line: "--set micro-batch=8".
+/// The trial's varied settings and those of its family, as words of a command line: "--set
+/// micro-batch=8".
 std::string words_of(const TuneReport&, const TuneTrial&);
-/// All trials, the best so far against cost, what each family was given, the best settings.
+/// All trials, the best so far by cost, what each family was given, and the best settings.
 std::string tune_text(const TuneReport&);
-/// trainyard/tune@1.
+/// The document trainyard/tune@1.
 std::string tune_document(const TuneReport&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// What `validate` prints for people, in parts.
+// Prints the output of `validate`, in parts.
 #pragma once
 
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace trainyard {
 
-/// "1.42 s", "47.0 GB": as measured figures are published.
+/// A measured figure as it is usually published: "1.42 s", "47.0 GB".
 std::string measured_text(RowMetric, double);
 std::string score_table(const std::string& title, const std::vector<Score>&);
 std::string row_table(const RowSet&, const Validation&);
-/// The fit as rows of core/cost/parameters.cpp: name, value, prior, and how each moved.
+/// The fit in the form of rows of core/cost/parameters.cpp: name, value, prior, and how each moved.
 std::string fit_table(const FitResult&);
-/// Those with an explanation, the worst first.
+/// The rows that have an explanation, the worst first.
 std::string worst_rows(const RowSet&, const Validation&);
-/// The simulator beside the closed form: by schedule and framework, and the farthest rows.
+/// The simulator compared with the closed form: by schedule and framework, and the rows that differ
+/// most.
 std::string difference_table(const RowSet&, const std::vector<SimulatedRow>&);
-/// How often each reason was met, the most frequent first.
+/// How often each reason occurred, the most frequent first.
 std::string skipped_table(const RowSet&);
 
 }  // namespace trainyard

@@ -1,13 +1,13 @@
-// doctor arena FILE: places the buffers of a file in one range of addresses.
+// Implements `doctor arena FILE`, which places the buffers of a file in one range of addresses.
 #pragma once
 
 #include "app/cli/verb.h"
 
 namespace trainyard {
 
-/// The flags that doctor has for it only.
+/// The flags that only this subject of doctor has.
 std::vector<Flag> arena_flags();
-/// kNotMet where a capacity is given and no placement within it was found. Throws
+/// Returns kNotMet if a capacity is given and no placement within it was found. Throws
 /// Error{InvalidInput} as the file's reader does.
 int run_arena(const std::string& path, const Words&, Streams&);
 

@@ -1,5 +1,5 @@
-// bench: simulates the shipped scenarios and prints one signature over all that came out, in whole
-// nanoseconds and bytes. A change of the signature is a change of results.
+// bench: simulates the shipped scenarios and prints one signature of all results, in whole
+// nanoseconds and bytes. A change of the signature means that results changed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,7 +83,7 @@ void add(Digest& digest, const Experiment& e) {
     for (const MemoryWave::Sample& sample : wave.samples)
       digest.add(sample.at.count()).add(total(sample.bytes).value);
   const Verdict& verdict = e.result.verdict;
-  digest.add(verdict.margin.value).add(verdict.where);  // bands follow the rows that ship
+  digest.add(verdict.margin.value).add(verdict.where);  // bands depend on the rows that ship
   for (const Fix& fix : verdict.fixes)
     digest.add(fix.set).add(fix.saves.value).add(fix.step.count());
   if (verdict.gain) digest.add(verdict.gain->set).add(verdict.gain->step.count());
@@ -94,7 +94,7 @@ void add(Digest& digest, const Result& estimated) {
   for (const StageMemory& stage : estimated.memory) digest.add(stage.peak.value.value);
 }
 
-// Instructions a second of lowering and simulating, the best of three.
+// Instructions per second of lowering and simulating, best of three.
 std::string speed(const BenchCase& one, const Clock& clock) {
   const Scenario scenario =
       open({std::string(one.model), std::string(one.cluster), "", one.settings});

@@ -1,4 +1,4 @@
-// calibrate: measures this machine at the kernels that models ask for.
+// calibrate: measures this machine with the kernels that models use.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ std::string kernel_words(const Work& work) {
   return work.kernel < 0 ? "optimizer" : kernel_name(work.kernel);
 }
 
-// The kernels that take most of the time, with how sure their times are.
+// Lists the kernels that take most of the time, and how certain their times are.
 std::string text(const Calibration& c) {
   std::string out = fmt::format("{}\n\ncopy          {} and {}\nreduce        {}\n", c.machine,
                                 readable(c.copy.start), readable(c.copy.rate), readable(c.reduce));
@@ -81,7 +81,7 @@ std::string text(const Calibration& c) {
   return out;
 }
 
-// Which parameters the rows moved, the farthest first.
+// Lists the parameters that the rows moved, the furthest first.
 std::string text(const ParameterProfile& profile) {
   std::string out = fmt::format(
       "{}\n\n              median    p90  worst\nas shipped   {:>6.1f} % {:>4.1f} % {:>4.1f} %\n"

@@ -104,7 +104,7 @@ int run_snapshot(const Words& words, Streams& streams) {
   if (planned) {
     streams.out << "\n" << d.sentence << "\n";
     for (const SnapshotCause& cause : d.others)
-      if (cause.apart < 1)  // else it explains nothing of what was recorded
+      if (cause.apart < 1)  // otherwise it explains nothing of the recording
         streams.out << fmt::format("  next: {} ({:.0f} % of the peak unexplained)\n", cause.words,
                                    100 * cause.apart);
   }

@@ -1,4 +1,5 @@
-// What `calibrate` reads of other people's runs: nccl-tests and memory snapshots.
+// Implements the part of `calibrate` that reads recordings of other runs: nccl-tests and memory
+// snapshots.
 #pragma once
 
 #include <vector>
@@ -7,11 +8,11 @@
 
 namespace trainyard {
 
-/// --nccl, --snapshot and what goes with them.
+/// The flags --nccl, --snapshot and those that go with them.
 std::vector<Flag> calibrate_file_flags();
-/// Whether one of them was given.
+/// Whether one of these flags was given.
 bool asks_for_calibrate_files(const Words&);
-/// Does what they ask for.
+/// Carries them out.
 int calibrate_files(const Words&, Streams&);
 
 }  // namespace trainyard

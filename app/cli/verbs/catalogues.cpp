@@ -1,4 +1,4 @@
-// models, hardware, methods: what there is to choose from, with sources.
+// models, hardware, methods: list what can be chosen, with sources.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -130,7 +130,7 @@ void show_device(Out& out, const Device& d, bool explain) {
   text.number("all-to-all reaches", e.all_to_all);
 }
 
-// What predictions read beside the device's figures.
+// Shows what predictions use besides the device's figures.
 void show_parameters(Out& out, std::span<const Parameter> which) {
   line(out, "\nparameters of predictions: value, what was believed before the fit, meaning");
   const Parameters shipped;

@@ -1,4 +1,4 @@
-// `hardware CLUSTER --collectives`: what collectives take on a cluster, by size.
+// Implements `hardware CLUSTER --collectives`: the time of collectives on a cluster, by size.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace trainyard {
 
-/// A table for each kind of group that plans make of it: the devices of a node, one device a node,
-/// all of them. Rows by kind and size: algorithm, time, algorithm and bus bandwidth, the level of
-/// links that binds.
+/// A table for each kind of group that plans use: the devices of a node, one device per node, and
+/// all devices. There is a row for each kind and size: algorithm, time, algorithm and bus
+/// bandwidth, and the level of links that limits it.
 std::string collectives_text(const Cluster&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// compare: two results or runs beside each other, in time by cause and bytes by category, in parts
+// compare: shows two results or runs side by side, in time by cause and bytes by category, in parts
 // that sum to the difference.
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// doctor: what this machine offers Trainyard and what it lacks, one line each; or one subject, so
-// far an arena.
+// doctor: reports what this machine offers Trainyard and what it lacks, one line each; or one
+// subject, which at present is an arena.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -37,7 +37,7 @@ void memory(std::string& out) {
               : "this system does not say how much there is");
 }
 
-// A renderer that starts is the only proof that there is a device.
+// Only a renderer that starts proves that there is a device.
 void vulkan(std::string& out) {
   try {
     row(out, true, "vulkan", vulkan_renderer(true)->why());

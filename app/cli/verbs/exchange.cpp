@@ -1,5 +1,5 @@
-// import and export: what other programs write about pipelines as a plan, and a plan in their
-// words.
+// import and export: read what other programs write about pipelines as a plan, and write a plan in
+// their formats.
 #include "app/workspace/scenario/exchange.h"
 
 #include <ostream>

@@ -1,5 +1,5 @@
-// knobs: what each knob of a plan is worth, how far it can be turned, and what would have to change
-// for another plan to win.
+// knobs: shows what each knob of a plan is worth, how far it can be turned, and what would have to
+// change for another plan to win.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ CostOf costs_of(const std::unique_ptr<CostModel>& given) {
   return [](const Scenario& s) { return Shared(cost_model(s)); };
 }
 
-// One answer a call.
+// One call gives one answer.
 void expect_one_answer(const Words& words) {
   constexpr std::array<std::string_view, 6> kAnswers = {"knob",    "largest", "smallest",
                                                         "against", "owners",  "questions"};
@@ -48,7 +48,7 @@ void expect_one_answer(const Words& words) {
   }
 }
 
-// "--model llama-3-8b ...": what was typed, else the scenario that the questions are asked of.
+// The typed words, such as "--model llama-3-8b ...", or else the scenario of the questions.
 std::string scenario_words(const Words& words) {
   std::string text;
   for (const std::string_view flag : {"model", "cluster", "plan", "set"})
@@ -58,7 +58,8 @@ std::string scenario_words(const Words& words) {
   return text.empty() ? std::string(kQuestionScenario) : text;
 }
 
-// "tp=8,pp=2,split=10,10" as "tp=8 pp=2 split=10,10": what has no key belongs to the word before.
+// Converts "tp=8,pp=2,split=10,10" to "tp=8 pp=2 split=10,10": a part without a key belongs to the
+// word before.
 std::string spaced(std::string text) {
   for (std::size_t comma = text.find(','); comma != std::string::npos;
        comma = text.find(',', comma + 1)) {
@@ -72,14 +73,14 @@ std::string spaced(std::string text) {
   return text;
 }
 
-// The other plan: a file, or settings on top of the first.
+// Opens the other plan: a file, or settings applied to the first.
 Scenario rival(const Scenario& scenario, const std::string& words) {
   Scenario other = scenario;
   if (words.find('=') == std::string::npos) {
     other.plan = read_plan(words);
     return other;
   }
-  // Batch and sequence are the question; replicas follow from other degrees.
+  // Both plans share the batch and sequence; the number of replicas follows from the other degrees.
   other.plan.batch = complete(scenario).batch;
   other.plan.mesh.dp.reset();
   apply_words(other.plan, spaced(words));

@@ -1,5 +1,5 @@
-// lesson: lessons in the terminal: their steps, questions that are asked before the answer is told,
-// every number with its source, and what a class answered.
+// lesson: runs lessons in the terminal: their steps, questions that are asked before the answer is
+// told, every number with its source, and the answers of a class.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct Asked {
   std::size_t step = 0;  // counting from 1; 0: all
 };
 
-// "3:4" is step 4 of lesson 3.
+// Reads "3:4" as step 4 of lesson 3.
 void split_step(Asked& asked, const Lesson& lesson) {
   const std::size_t colon = asked.of.rfind(':');
   if (colon == std::string::npos) return;
@@ -84,7 +84,7 @@ Lesson lesson_of(const std::string& words) {
 
 std::vector<std::string> given_answers(const Words& words) { return words.texts("answer"); }
 
-// "many=22" of --answer; nothing where the question is not named there.
+// Reads a value such as "many=22" from --answer; empty if the question is not named there.
 std::optional<double> given_answer(const Words& words, const LessonQuestion& question) {
   for (const std::string& word : given_answers(words)) {
     const std::size_t equals = word.find('=');
@@ -120,7 +120,7 @@ int show(const Asked& wanted, const Words& words, Streams& streams) {
   return kDone;
 }
 
-// One question: from the flag, else from the terminal. Nothing where neither has an answer.
+// Gets one answer from the flag, else from the terminal; empty if neither has one.
 std::optional<double> ask(const LessonQuestion& question, const Words& words, Streams& streams) {
   if (const auto given = given_answer(words, question)) return given;
   for (;;) {
@@ -184,7 +184,7 @@ int take(const Asked& wanted, const Words& words, Streams& streams) {
   return kDone;
 }
 
-// Nothing named: all that ship.
+// If nothing is named, all shipped lessons are used.
 int figures(const Asked& asked, const Words& words, Streams& streams) {
   std::vector<Lesson> lessons;
   if (asked.of.empty())

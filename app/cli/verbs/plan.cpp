@@ -1,5 +1,5 @@
-// plan: the best plans for a model on a cluster, the front of time, memory and money, and why every
-// other plan lost.
+// plan: finds the best plans for a model on a cluster, the Pareto front of time, memory and money,
+// and why every other plan lost.
 #include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ namespace {
   throw Error(Error::Kind::InvalidInput, message, {"--" + std::string(flag)});
 }
 
-// One line that is written over, on a terminal only.
+// A status line that overwrites itself, on a terminal only.
 class SearchLine {
  public:
   SearchLine(const Words& words, Streams& streams)
@@ -113,7 +113,7 @@ void expect_priced(const PlanSpace& space, const SearchOptions& options) {
                                           readable(device.memory.value), readable(options.spare)));
 }
 
-// As many as oneTBB takes: the cores that this process may use.
+// As many threads as oneTBB would use: the cores that this process may use.
 int threads_of(const SearchOptions& options) {
   cpu_set_t cores;
   if (options.threads > 0 || sched_getaffinity(0, sizeof cores, &cores) != 0)
@@ -177,7 +177,7 @@ int exit_of(const PlanAnswer& answer, const Words& words, Streams& streams) {
   return kDone;
 }
 
-// A search made ready: what is wrong with its words was said before.
+// A prepared search; errors in its words have been reported already.
 struct Study {
   SteadyClock clock;
   SearchOptions options;
@@ -226,7 +226,7 @@ int print_answer(Study& study, const SearchResult& found, const Words& words, St
   return exit_of(answer, words, streams);
 }
 
-// Every rank has to come to the same end: where one cannot begin, none does.
+// All ranks must reach the same decision: if one cannot begin, none does.
 void begin_together(Ranks& ranks, const std::exception_ptr& failed, const std::string& why) {
   const std::vector<std::string> all = ranks.all_gather(why);
   if (failed != nullptr) std::rethrow_exception(failed);
@@ -235,7 +235,7 @@ void begin_together(Ranks& ranks, const std::exception_ptr& failed, const std::s
       throw Error(Error::Kind::InvalidInput, all[r], {fmt::format("rank {}", r)});
 }
 
-// All that decides what a search does.
+// Everything that determines a search.
 std::string question_text(const Study& study) {
   const Scenario& base = study.space.base();
   const SearchOptions& o = study.options;
@@ -259,7 +259,7 @@ std::unique_ptr<Study> open_together(Ranks& ranks, const Words& words) {
     failed = std::current_exception(), why = error.what();
   }
   begin_together(ranks, failed, why);
-  // Ranks that were asked different things would wait for each other's answers for ever.
+  // Ranks with different questions would wait for each other's answers forever.
   const std::vector<std::string> asked = ranks.all_gather(question_text(*study));
   for (std::size_t r = 1; r < asked.size(); ++r)
     if (asked[r] != asked.front())
@@ -268,7 +268,7 @@ std::unique_ptr<Study> open_together(Ranks& ranks, const Words& words) {
   return study;
 }
 
-// A rank that fails alone, out of memory say, would leave the others waiting for it.
+// A rank that fails alone (out of memory, say) would leave the others waiting for it.
 int search_together(LaunchedRanks& ranks, const Words& words, Streams& streams) {
   const std::unique_ptr<Study> study = open_together(ranks, words);
   study->options.ranks = &ranks;
@@ -279,12 +279,12 @@ int search_together(LaunchedRanks& ranks, const Words& words, Streams& streams) 
     streams.err << "rank " << ranks.rank() << ": " << error.what() << std::endl;
     ranks.abandon(kFailed);
   }
-  // The first rank speaks for all.
+  // Only the first rank prints.
   return ranks.rank() == 0 ? print_answer(*study, found, words, streams) : kDone;
 }
 
 int run_plan(const Words& words, Streams& streams) {
-  // Ctrl-C reaches all ranks through what started them, and ends them.
+  // Ctrl-C reaches all ranks through their launcher and ends them.
   if (const std::unique_ptr<LaunchedRanks> ranks = join_ranks())
     return search_together(*ranks, words, streams);
   Study study(words);

@@ -1,4 +1,4 @@
-// render: any view of a simulated scenario as a picture or as a table, without a display.
+// render: writes any view of a simulated scenario as a picture or as a table, without a display.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,14 +27,14 @@
 namespace trainyard {
 namespace {
 
-// No views of an experiment.
+// These are not views of an experiment.
 constexpr std::string_view kValidation = "validation", kPareto = "pareto", kWaterfall = "waterfall";
 
 bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// What a view can be written as; it keeps alive what it reads.
+// The forms in which a view can be written, together with the data that they read.
 struct Rendered {
   Size usual;
   std::function<Drawing(Size, const ViewState&)> draw;
@@ -62,7 +62,7 @@ std::string picture(const Rendered& view, const Words& words, bool svg) {
   return svg ? to_svg(drawing, theme) : to_png(render(drawing, state.scale, theme));
 }
 
-// The rows that ship, all held against their predictions.
+// The shipped rows, all compared with their predictions.
 Rendered validation_of() {
   const auto model = std::make_shared<const ValidationModel>(
       validation_model(published_set(), validate(published_set(), {.explained = 0})));
@@ -75,7 +75,7 @@ Rendered validation_of() {
           [model] { return validation_table(*model); }};
 }
 
-// Every legal plan of the space that is open beside what --set fixes.
+// Every legal plan of the space that --set leaves open.
 Rendered pareto_of(const Words& words) {
   PlanQuestion question{
       {words.text("model"), words.text("cluster"), words.text("plan"), words.texts("set")}, {}, ""};
@@ -115,7 +115,7 @@ MemorySide memory_side(const std::string& name, const Result& result) {
   return side;
 }
 
-// From the plan to the same with --against's settings.
+// The waterfall from the plan to the plan with --against's settings.
 Rendered waterfall_of(const Words& words, Streams& streams) {
   if (!words.has("against"))
     throw Error(Error::Kind::InvalidInput,
@@ -137,7 +137,7 @@ Rendered waterfall_of(const Words& words, Streams& streams) {
           [both] { return waterfall_table(*both); }};
 }
 
-// With the budget, the price and the overhead that were given.
+// Uses the given budget, price and overhead.
 Rendered energy_of(const std::shared_ptr<const ViewData>& data, const Words& words, Size usual) {
   EnergyState own;
   if (words.has("tokens")) {
@@ -190,7 +190,7 @@ int run_render(const Words& words, Streams& streams) {
   const std::string name = words.text("");
   const bool own = name == kValidation || name == kPareto || name == kWaterfall;
   const View* chosen = own ? nullptr : &view(name);
-  // Refused before anything is read.
+  // Invalid combinations are refused before anything is read.
   const bool picture_or_table = words.has("out") || !words.has("csv");
   const FileKind kind = picture_or_table ? file_kind(words.text("out")) : FileKind::Csv;
   words.choice("grain", {"order", "op"}, "order");

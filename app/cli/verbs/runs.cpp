@@ -1,4 +1,4 @@
-// runs: the list of what was trained here, with notes, tags and search.
+// runs: shows the list of runs trained here, with notes, tags and search.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -149,7 +149,7 @@ std::string entry_text(const RunEntry& e) {
 int show_list(const Words& words, Streams& streams, const std::string& search) {
   const std::string path = path_of(words);
   std::vector<RunEntry> entries;
-  if (exists(path)) entries = RunStore(path).list(search);  // asking does not make a list
+  if (exists(path)) entries = RunStore(path).list(search);  // a query does not create the list
   deliver(words.has("json") ? list_json(path, entries) : list_text(entries), words, streams);
   return kDone;
 }

@@ -1,5 +1,5 @@
-// schedule: the order of work of one schedule, with its grid, bubble and live microbatches; and
-// whether an edited order holds.
+// schedule: shows the order of work of one schedule, with its grid, bubble and live microbatches,
+// and whether an edited order is valid.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Duration time_word(const Words& words, std::string_view flag, Duration fallback)
   return words.has(flag) ? parse_duration(words.text(flag), {"--" + std::string(flag)}) : fallback;
 }
 
-// "--set key=value" in the types of the schedule's parameters.
+// Converts "--set key=value" to the types of the schedule's parameters.
 Params params_of(const Words& words, const Method& chosen) {
   Params params;
   for (const std::string& word : words.texts("set")) {
@@ -86,7 +86,8 @@ std::string title(const ScheduleStudy& s) {
   return text + "\n\n";
 }
 
-// Of asynchronous schedules: how old the weights are that a forward reads, and how many there are.
+// For asynchronous schedules: how old the weights are that a forward reads, and how many versions
+// there are.
 std::string staleness_text(const ScheduleStudy& s) {
   if (!s.asynchronous) return {};
   const bool consistent =
@@ -99,7 +100,7 @@ std::string staleness_text(const ScheduleStudy& s) {
       joined(s.facts, [](const StageFacts& f) { return std::to_string(f.versions); }));
 }
 
-// What waves gain. Nothing is promised where one already fills what it runs on.
+// Says what waves gain. Nothing is promised if one wave already fills its device.
 std::string waves_text(const ScheduleStudy& s) {
   if (s.over_one_wave == 0) return {};
   constexpr double kNoGain = 1.05;

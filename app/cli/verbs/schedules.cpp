@@ -1,4 +1,4 @@
-// schedules: every schedule at equal memory, as a table, a document or a picture.
+// schedules: compares every schedule at equal memory, as a table, a document or a picture.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// schema: the JSON Schemas of the documents that Trainyard reads and writes.
+// schema: prints the JSON Schemas of the documents that Trainyard reads and writes.
 #include "app/cli/text/scenario_words.h"
 #include "core/io/json/json_schemas.h"
 

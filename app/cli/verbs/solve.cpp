@@ -1,5 +1,5 @@
-// solve: the shortest order of a pipeline's passes that keeps a memory limit, or the curve of time
-// against memory.
+// solve: finds the shortest order of a pipeline's passes within a memory limit, or the curve of
+// time against memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 namespace trainyard {
 namespace {
 
-// The problem in chunk time, chunks times as long, so that a chunk's share of a device's time is
-// whole nanoseconds; each chunk of a microbatch holds one byte.
+// The problem in chunk time: times are multiplied by the number of chunks, so that a chunk's share
+// of a device's time is whole nanoseconds. Each chunk of a microbatch holds one byte.
 struct Question {
   ScheduleProblem problem;
   int chunks = 1;
@@ -45,7 +45,7 @@ std::vector<std::string> parts_of(const std::string& text, char between) {
   return parts;
 }
 
-// "1ms/2ms/2ms,..." of each virtual stage.
+// Reads "1ms/2ms/2ms,..." for each virtual stage.
 std::vector<StageCost> stage_times(const std::string& text, int stages, int chunks) {
   constexpr std::string_view kFlag = "stage-times";
   std::vector<StageCost> costs;
@@ -109,7 +109,7 @@ double bubble_of(const ScheduleProblem& p, Duration makespan) {
   return possible > 0 ? 1 - to_seconds(total_work(p)) / possible : 0;
 }
 
-// The shortest of the catalogue within the limits; null where none keeps them.
+// The shortest schedule of the catalogue within the limits; null if none keeps them.
 const NamedSchedule* best_of(const std::vector<NamedSchedule>& all,
                              const std::vector<Bytes>& limits) {
   const NamedSchedule* best = nullptr;

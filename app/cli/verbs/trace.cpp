@@ -1,4 +1,4 @@
-// trace: what a profiler recorded of a run, by process, step and kernel.
+// trace: shows what a profiler recorded of a run, by process, step and kernel.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -130,8 +130,8 @@ std::string text_of(const RecordedModel& m, TimeRange range,
   return out;
 }
 
-// With a range, files are looked through before it is known what to read of them; those that are
-// quickly read are read and then cut.
+// With a range, files are scanned before it is decided what to read of them; files that are fast to
+// read are read whole and then cut.
 RecordedTrace read_asked(const Words& words, Streams& streams, bool shown) {
   const std::vector<std::string> paths = words.texts("");
   const InterruptStop interrupt;

@@ -1,5 +1,5 @@
-// tune: settings of a scenario, tried where the next improvement is cheapest, by the simulator or
-// by training for real.
+// tune: tries settings of a scenario where the next improvement is cheapest, by simulation or by
+// real training.
 #include <ostream>
 
 #include "app/cli/interrupt.h"
@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-// "schedule=1f1b,interleaved" as one family a word.
+// Reads "schedule=1f1b,interleaved" as one family per word.
 void add_arms(const std::string& text, std::vector<std::string>& arms) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos)

@@ -1,4 +1,4 @@
-// validate: predictions beside published measurements, or a user's own.
+// validate: compares predictions with published measurements, or with a user's own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::string value_of(const MeasuredRow& row, std::string_view flag) {
   return flag == "id" ? row.id : flag == "source" ? row.source_family : row.group;
 }
 
-// Blanks were filled from all rows before; what is left is what is asked for.
+// Gaps were filled in from all rows first; now only the requested rows are kept.
 void keep(RowSet& set, std::string_view flag, const std::vector<std::string>& wanted) {
   if (wanted.empty()) return;
   const auto is_wanted = [&](const MeasuredRow& row) {
@@ -51,7 +51,7 @@ void keep(RowSet& set, std::string_view flag, const std::vector<std::string>& wa
   std::erase_if(set.skipped, [&](const SkippedRow& r) { return !is_wanted(r.row); });
 }
 
-// The shipped parameters come from the shipped rows.
+// The shipped parameters were fitted on the shipped rows.
 bool fitted_on(const Words& words) { return words.text("").empty() && !words.has("calibration"); }
 
 std::string text_of(const RowSet& set, const Validation& v, const Words& words) {
@@ -59,8 +59,8 @@ std::string text_of(const RowSet& set, const Validation& v, const Words& words) 
       "{} rows predicted, {} skipped; errors in percent of what was measured, every group of rows "
       "weighted equally\n",
       set.rows.size(), set.skipped.size());
-  // Errors on rows that the parameters were not fitted on tell more about a new run: they come
-  // first.
+  // Errors on rows that the parameters were not fitted on are more informative about a new run, so
+  // they come first.
   if (!v.cross.empty()) {
     text += score_table("each source left out in turn", v.cross);
     text += score_table("after three rows of the left-out source", v.calibrated);
@@ -90,7 +90,7 @@ std::string text_of(const RowSet& set, const Validation& v, const Words& words) 
   return text;
 }
 
-// Nothing was held against anything where every row was skipped.
+// If every row was skipped, nothing was compared.
 int held(const RowSet& set, const Words& words, Streams& streams) {
   if (!set.rows.empty()) return kDone;
   const std::string place = words.text("").empty() ? "validate" : words.text("");

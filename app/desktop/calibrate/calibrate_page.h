@@ -1,4 +1,4 @@
-// The Calibrate perspective: what was measured beside what is predicted of it, as tabs.
+// The Calibrate perspective compares measurements with predictions, in several tabs.
 #pragma once
 
 #include <array>

@@ -23,8 +23,8 @@
 namespace trainyard {
 namespace {
 
-/// The steps that are counted: all that are marked, the first of each process left out where it
-/// has others, because it warms up; the whole recording as one where none is marked.
+/// The steps that are counted: all marked steps, without the first of each process if it has
+/// others, because the first is a warm-up; if no step is marked, the whole recording counts as one.
 struct CountedSteps {
   TimeRange range;
   std::int64_t steps = 1;
@@ -102,7 +102,7 @@ void KernelsPage::showEvent(QShowEvent* event) {
   match_again();
 }
 
-// Matched only where somebody looks.
+// Matches only while the page is shown.
 void KernelsPage::refresh() {
   if (isVisible())
     match_again();
@@ -125,7 +125,7 @@ void KernelsPage::match_again() {
   } else {
     words_ = "Adding up the recording's kernels.";
     const TimeRange range = counted_steps(*recorded).range;
-    // Sums and counts are exact at once; only they are matched.
+    // Only sums and counts are matched, and they are exact at once.
     names_.ask(recorded, recorded->spans, recorded->busy_rows, range.from, range.to,
                [this, recorded](const std::vector<NameStatistics>& names, bool) {
                  if (!match_) match(*recorded, names);

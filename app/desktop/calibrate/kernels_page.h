@@ -1,5 +1,5 @@
-// The kernels of the opened recording held against what the open plan predicts of them, with what
-// could not be matched on either side.
+// A KernelsPage compares the kernels of the opened recording with the predictions of the open plan,
+// and lists what could not be matched on either side.
 #pragma once
 
 #include <memory>
@@ -22,9 +22,10 @@ class KernelsPage : public Page {
   Q_OBJECT
 
  public:
-  /// Both must outlive it.
+  /// Both must outlive the page.
   KernelsPage(Session&, RecordedPage&, QWidget* parent = nullptr);
-  /// Null while there is no recording or no plan, or its kernels are still added up.
+  /// Null if there is no recording or no plan, or while the recording's kernels are still being
+  /// summed.
   const TraceMatch* match() const { return match_.get(); }
   ViewTable& rows() const { return *rows_; }
   ViewTable& unmatched() const { return *unmatched_; }
@@ -51,10 +52,10 @@ class KernelsPage : public Page {
   ResidualsModel model_;
   QString words_;
   CanvasWidget* canvas_;
-  ResidualsScene* scene_;  // of the canvas
+  ResidualsScene* scene_;  // owned by the canvas
   ViewTable *rows_, *unmatched_;
   QLabel* state_;
-  NameTables names_;  // ends first
+  NameTables names_;  // declared last, so that it is destroyed first
 };
 
 }  // namespace trainyard

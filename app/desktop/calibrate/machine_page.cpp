@@ -178,7 +178,7 @@ void MachinePage::connect_commands(const Actions& actions) {
       run();
     });
   };
-  // Without consent it only leads to where that is given.
+  // Without consent, the command only moves the focus to the consent box.
   on("calibrate.measure", [this] { consent_->isChecked() ? start() : consent_->setFocus(); });
   on("calibrate.stop", [this] { measurement_.stop(); });
   on("calibrate.open", [this] { ask_for_file(); });
@@ -212,7 +212,7 @@ void MachinePage::start() {
   if (what_->currentIndex() == 1) {
     const ProjectPlan* plan = document_.plan();
     Request request = plan == nullptr ? Request{} : request_of(document_.project(), *plan);
-    request.calibration.clear();  // what is measured goes by no prices
+    request.calibration.clear();  // a measurement uses no prices
     wish.plan = std::move(request);
   }
   measurement_.start(wish);

@@ -1,6 +1,6 @@
-// Measure this machine: its kernels in a box of time that somebody agreed to, or what was measured
-// before in a file; beside what was predicted of them, to be accepted for the project's
-// predictions.
+// A MachinePage measures this machine, for a duration to which the user agrees, or opens an earlier
+// measurement from a file; it compares the kernels with the predictions, and the user can accept
+// the result for the project's predictions.
 #pragma once
 
 #include "app/desktop/controls/page.h"
@@ -28,20 +28,20 @@ class MachinePage : public Page {
  public:
   MachinePage(Document&, Session&, QWidget* parent = nullptr);
   void connect_commands(const Actions&);
-  /// A trainyard/calibration or trainyard/profile.
+  /// Opens a trainyard/calibration or trainyard/profile file.
   void open(const QString& path);
-  /// Writes what is shown as a document. Throws Error{Io}.
+  /// Writes the shown measurement as a document. Throws Error{Io}.
   void save(const QString& path) const;
   MachineMeasurement& measurement() { return measurement_; }
   ViewTable& rows() const { return *rows_; }
-  /// Nothing runs here before somebody agreed.
+  /// The consent box; nothing runs before the user has ticked it.
   QCheckBox* consent() const { return consent_; }
   QDoubleSpinBox* box() const { return box_; }
-  /// Whether the open plan is measured, not the zoo.
+  /// Whether the open plan is measured instead of the models of the zoo.
   void measure_plan(bool);
   void start();
   void accept();
-  /// What is said of the accepted calibration.
+  /// The text about the accepted calibration.
   QString use() const;
 
   QList<CanvasWidget*> canvases() const override { return {canvas_}; }
@@ -66,9 +66,9 @@ class MachinePage : public Page {
   Document& document_;
   Session& session_;
   MachineMeasurement measurement_;
-  const MeasuredMachine* shown_ = nullptr;  // what the table is filled from
+  const MeasuredMachine* shown_ = nullptr;  // the result from which the table is filled
   CanvasWidget* canvas_;
-  ResidualsScene* scene_;  // of the canvas
+  ResidualsScene* scene_;  // owned by the canvas
   ViewTable* rows_;
   QCheckBox* consent_;
   QDoubleSpinBox* box_;

@@ -32,7 +32,7 @@ namespace trainyard {
 namespace {
 
 constexpr int kRight = 372,
-              kNotePause = 700;  // px; ms after the last key until a note is kept
+              kNotePause = 700;  // px; ms after the last key until a note is stored
 constexpr std::size_t kRecentRuns = 8;
 constexpr const char* kPublished = "published…";
 
@@ -44,13 +44,13 @@ const ProjectPlan* plan_called(const Project& project, const QString& word) {
   return nullptr;
 }
 
-// What headings call a plan beside its letter: its schedule where it says one.
+// A plan's title in headings besides its letter: its schedule if it states one.
 std::string heading_of(const ProjectPlan& plan) {
   const std::string schedule = own_setting(plan, "schedule");
   return schedule.empty() ? plan_title(plan).simplified().toStdString() : schedule;
 }
 
-// Where a stretch lies within its step.
+// Converts a range to one within its step.
 TimeRange within_step(const TimeRange& range, const ComparisonSide& side) {
   return {range.from - side.step.from, range.to - side.step.from};
 }
@@ -108,8 +108,8 @@ ComparePage::ComparePage(Document& document, RunList& runs,
   connect(&runs_, &RunList::changed, this, [this] {
     if (isVisible()) fill_choices();
   });
-  // The choices stand in the tool bar, which may be seen while another tab is. Later, when what is
-  // shown has changed.
+  // The choices are in the tool bar, which may be visible while another tab is shown. They are
+  // refreshed later, when the shown data has changed.
   connect(
       &document_, &Document::view_changed, this,
       [this] {
@@ -285,10 +285,10 @@ bool ComparePage::eventFilter(QObject* watched, QEvent* event) {
   return Page::eventFilter(watched, event);
 }
 
-// What can be chosen; what is chosen stays while it is there.
+// Fills the choices; the current choice stays if it still exists.
 void ComparePage::fill_choices() {
   const Project& project = document_.project();
-  QList<std::pair<QString, QString>> choices;  // text, word
+  QList<std::pair<QString, QString>> choices;  // pairs of text and word
   for (const ProjectPlan& plan : project.plans)
     choices.push_back({plan_title(plan), "plan:" + q(plan.name)});
   if (found_ && found_()) choices.push_back({"chosen among those searched", "found"});
@@ -347,7 +347,7 @@ void ComparePage::compare(const QString& a, const QString& b) {
   start();
 }
 
-// What a result follows from: as long as it is the same, so is the result.
+// Everything on which a result depends: an equal fingerprint means an equal result.
 QString ComparePage::fingerprint(const QString& word) const {
   const Project& project = document_.project();
   QString text = word;
@@ -487,7 +487,7 @@ void ComparePage::jump(int cause) {
   const ComparisonModel& model = *look_.timelines;
   ComparisonState& state = look_.state;
   if (look_.memory) {
-    // The crest of whichever holds more.
+    // The peak of the side that holds more.
     const bool b = causes->b() >= causes->a();
     const ComparisonSide& side = b ? model.b : model.a;
     state.rank = side.memory.worst.value;
@@ -503,7 +503,7 @@ void ComparePage::jump(int cause) {
     return longest_stretch(*side.experiment, side.experiment->result.critical_device, part.name);
   };
   const auto in_a = stretch(look_.result->a), in_b = stretch(look_.result->b);
-  // Both look where the one that has more of it has most of it.
+  // Both timelines move to where the side with more of this part has most of it.
   const bool of_b = (part.b >= part.a && in_b) || !in_a;
   if (!in_a && !in_b) return refresh();
   const TimeRange found = of_b ? within_step(*in_b, model.b) : within_step(*in_a, model.a);
@@ -529,7 +529,7 @@ void ComparePage::show_note() {
 
 void ComparePage::commit_note() {
   note_pause_.stop();
-  // The last loss of focus may come while the window goes.
+  // The last loss of focus may come while the window is destroyed.
   if (alive_ == nullptr || look_.result == nullptr || a_word_.isEmpty() || b_word_.isEmpty())
     return;
   const std::string a = a_word_.toStdString(), b = b_word_.toStdString(),

@@ -1,6 +1,5 @@
-// The Compare perspective's first tab: any two results over each other. A
-// result is a plan of the project, the plan chosen among those searched, a
-// published row or a recorded run.
+// A ComparePage is the first tab of the Compare perspective and compares any two results. A result
+// is a plan of the project, the plan chosen from a search, a published row or a recorded run.
 #pragma once
 
 #include <QPointer>
@@ -30,8 +29,8 @@ class ComparePage : public Page {
   Q_OBJECT
 
  public:
-  /// found: the scenario of the plan that is chosen among those searched, where
-  /// there is one. All must outlive the page.
+  /// found: returns the scenario of the plan chosen from a search, if there is one. All arguments
+  /// must outlive the page.
   ComparePage(Document&, RunList&, std::function<std::optional<Scenario>()> found,
               QWidget* parent = nullptr);
 
@@ -40,34 +39,32 @@ class ComparePage : public Page {
   bool own_verdict() const override { return true; }
   QWidget* tools() override { return tools_; }
   std::optional<Drawing> picture() const override;
-  /// The causes that are shown.
+  /// The causes shown, as rows.
   std::optional<DataTable> table() const override;
 
-  /// What is compared, as notes and tests call it: "plan:A", "found",
-  /// "published:ID", "run:7".
+  /// The words of the two results, as notes and tests use them: "plan:A", "found", "published:ID",
+  /// "run:7".
   QString a() const;
   QString b() const;
-  /// Adds the words to what can be chosen where they are not there yet.
+  /// Compares two results; words that are not among the choices yet are added.
   void compare(const QString& a, const QString& b);
   const CompareLook& look() const { return look_; }
 
   void swap();
   void set_linked(bool);
   void set_deltas_only(bool);
-  /// Both timelines to where the cause shows most; cause: of those that are
-  /// shown.
+  /// Moves both timelines to where the cause is most visible; cause: an index into those shown.
   void jump(int cause);
-  /// The compared plan B becomes the open one; nothing where B is no plan of
-  /// the project.
+  /// Makes the compared plan B the open one; does nothing if B is not a plan of the project.
   void adopt();
-  /// By the ending of the name: .png, .svg, .csv or .html. Throws Error{Io}, or
-  /// Error{InvalidInput} for another ending.
+  /// Exports by the file's extension: .png, .svg, .csv or .html. Throws Error{Io}, or
+  /// Error{InvalidInput} for another extension.
   void export_to(const QString& path);
   void export_dialog();
   void commit_note();
 
  Q_SIGNALS:
-  void toggled();  // linked or deltas only
+  void toggled();  // the switch "linked" or "deltas only" has changed
 
  protected:
   void showEvent(QShowEvent*) override;
@@ -92,8 +89,8 @@ class ComparePage : public Page {
   RunList& runs_;
   std::function<std::optional<Scenario>()> found_;
   CompareLook look_;
-  QString asked_;      // fingerprint of what is compared or being compared
-  QStringList extra_;  // words that were chosen beside those always there
+  QString asked_;      // fingerprint of the current comparison
+  QStringList extra_;  // words added to the permanent choices
   QString a_word_, b_word_;
   QWidget* tools_;
   Field *a_ = nullptr, *b_ = nullptr;
@@ -106,8 +103,8 @@ class ComparePage : public Page {
   QPlainTextEdit* note_ = nullptr;
   CanvasWidget *cards_ = nullptr, *timelines_ = nullptr, *causes_ = nullptr, *ranks_ = nullptr;
   QTimer note_pause_;
-  QPointer<Document> alive_;  // null once the document is gone
-  Background work_{this};     // last: it uses all of the above
+  QPointer<Document> alive_;  // null once the document is destroyed
+  Background work_{this};     // last, because it uses all members above
 };
 
 }  // namespace trainyard

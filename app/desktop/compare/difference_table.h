@@ -1,5 +1,5 @@
-// What lies between the window's own plan and a published one, field by field, each with what it
-// adds to step and peak; worked out on a thread of its own.
+// A DifferenceTable shows the differences between the window's own plan and a published one, field
+// by field, with the effect of each on step and peak; they are computed on a thread of their own.
 #pragma once
 
 #include <QWidget>
@@ -18,7 +18,7 @@ class DifferenceTable : public QWidget {
 
  public:
   explicit DifferenceTable(Document&, QWidget* parent = nullptr);
-  /// Between the document's current plan and this one.
+  /// Compares the document's current plan with this one.
   void compare_with(const Scenario&);
   void clear();
   bool running() const { return work_.running(); }
@@ -30,7 +30,7 @@ class DifferenceTable : public QWidget {
   Document& document_;
   QLabel* words_;
   QTreeWidget* table_;
-  Background work_{this};  // last: it uses all of the above
+  Background work_{this};  // last, because it uses all members above
 };
 
 }  // namespace trainyard

@@ -26,7 +26,7 @@ namespace {
 
 enum Column { kId, kSource, kModel, kCluster, kPlan, kMeasured, kPredicted, kError };
 constexpr int kExhibitWidth = 372;
-constexpr double kWorthExplaining = 0.15;  // errors beyond which the card says why
+constexpr double kWorthExplaining = 0.15;  // relative error beyond which the card explains it
 
 QString error_text(double error) { return q(format_signed(100 * error, 1)) + " %"; }
 
@@ -106,7 +106,7 @@ GalleryPage::GalleryPage(Document& document, Published& published, QWidget* pare
   connect(table_, &QTreeWidget::itemActivated, this, open_chosen);
   connect(open_, &QPushButton::clicked, this, open_chosen);
   connect(&published_, &Published::changed, this, &GalleryPage::refresh);
-  // Another plan of one's own is another difference.
+  // The difference depends on the user's current plan.
   for (const auto signal : {&Document::changed, &Document::view_changed})
     connect(&document_, signal, this, [this] {
       if (isVisible()) show_row();
@@ -203,7 +203,7 @@ void GalleryPage::fill_table() {
       if (c > kPlan) item->setTextAlignment(c, Qt::AlignRight | Qt::AlignVCenter);
       if (!p.counts) item->setForeground(c, qcolor(Ink::Text3, current_theme()));
     }
-    // Bytes after seconds, so that like sorts beside like.
+    // Sorts bytes after seconds, so that equal units are together.
     const double unit = p.memory ? 1e3 : 1;
     item->set_figure(kMeasured, p.measured * unit);
     item->set_figure(kPredicted, p.predicted * unit);

@@ -1,5 +1,5 @@
-// The published results: what others measured beside what is predicted of it, as a picture and as
-// a table; the chosen row with what was assumed of it and what lies between it and one's own plan.
+// A GalleryPage shows the published results: measurements beside predictions, as a picture and as a
+// table, and for the chosen row its assumptions and its differences from the user's own plan.
 #pragma once
 
 #include "app/desktop/controls/page.h"
@@ -23,7 +23,7 @@ class GalleryPage : public Page {
   GalleryPage(Document&, Published&, QWidget* parent = nullptr);
   CanvasWidget* canvas() const { return canvas_; }
   QList<CanvasWidget*> canvases() const override { return {canvas_}; }
-  /// The chosen row; -1 where none is.
+  /// The chosen row; -1 if none is chosen.
   int chosen() const { return chosen_; }
   void choose(int row);
   bool settled() const override;
@@ -47,7 +47,7 @@ class GalleryPage : public Page {
   Document& document_;
   Published& published_;
   int chosen_ = -1;
-  const PublishedResults* shown_ = nullptr;  // what the table is filled from
+  const PublishedResults* shown_ = nullptr;  // the results from which the table is filled
   CanvasWidget* canvas_;
   QLabel *state_, *found_, *title_, *where_, *figures_;
   QLineEdit* search_;

@@ -1,5 +1,5 @@
-// The commands of one window as actions, by the names that the table of commands gives them: a page
-// takes those that are its own, and need not know the window.
+// Actions are the commands of one window, by the names in the table of commands: a page connects
+// those that are its own and need not know the window.
 #pragma once
 
 #include <QHash>
@@ -17,14 +17,14 @@ namespace trainyard {
 
 struct Command {
   const char* id;        // "file.open"
-  const char* menu;      // "File"; "View/Tabs" is a menu in a menu
+  const char* menu;      // "File"; "View/Tabs" is a submenu
   const char* text;      // "Open…"
   const char* shortcut;  // portable text, "" = none; several separated by ';'
   const char* help;      // one sentence
   bool checkable = false;
 };
 struct Lesson;
-/// "learn.3"
+/// The command of a lesson, such as "learn.3".
 QString lesson_command(const Lesson&);
 
 /// The commands as actions of one window.
@@ -35,7 +35,7 @@ class Actions : public QObject {
   /// The commands must outlive the window.
   Actions(QWidget* window, std::span<const Command>);
   QAction* operator[](const QString& id) const;  // asserts that it exists
-  /// Menus in the order of the table.
+  /// Fills the menu bar in the order of the table.
   void fill(QMenuBar*) const;
   QMenu* menu(const QString& name) const { return menus_.value(name); }
 

@@ -1,16 +1,17 @@
-// A cell of a tree that shows a share as a bar, and chips behind the names of the first column.
+// A BarDelegate paints cells of a tree that show a share as a bar, and chips behind the names of
+// the first column.
 #pragma once
 
 #include <QStyledItemDelegate>
 
 namespace trainyard {
 
-inline constexpr int kShareRole = Qt::UserRole;     // [0, 1], or nothing: no bar
-inline constexpr int kNoteRole = Qt::UserRole + 1;  // of column 0: a chip behind the text
+inline constexpr int kShareRole = Qt::UserRole;     // a share in [0, 1]; if unset, no bar
+inline constexpr int kNoteRole = Qt::UserRole + 1;  // of column 0: text of a chip behind the name
 
 class BarDelegate : public QStyledItemDelegate {
  public:
-  /// Bars of that column are of weights, of all others of work.
+  /// Bars in that column show weights, those in all others work.
   explicit BarDelegate(int weights_column, QObject* parent)
       : QStyledItemDelegate(parent), weights_column_(weights_column) {}
   void paint(QPainter*, const QStyleOptionViewItem&, const QModelIndex&) const override;

@@ -21,13 +21,13 @@ std::size_t button_of(Qt::MouseButton button) {
   return button == Qt::MiddleButton ? 2 : 0;
 }
 
-// Of the drawing, which ui_scale() enlarges.
+// A point of the drawing, which ui_scale() enlarges.
 Point point_of(const QPointF& p) {
   return {static_cast<float>(p.x() / ui_scale()), static_cast<float>(p.y() / ui_scale())};
 }
 
-// Keys with these belong to the commands of the window; Alt with Left and Right moves what is
-// chosen.
+// Keys with these modifiers belong to the window's commands; Alt with Left and Right moves the
+// selection.
 constexpr Qt::KeyboardModifiers kCommandKeys =
     Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier;
 

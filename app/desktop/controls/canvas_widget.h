@@ -1,6 +1,6 @@
-// A CanvasWidget is an ordinary widget that shows a Drawing: it gathers input, asks its scene for a
-// picture when one is needed, lets a Canvas turn it into pixels, and speaks for the picture to
-// assistive tools.
+// A CanvasWidget is a widget that shows a Drawing: it collects input, asks its scene for a picture
+// when one is needed, lets a Canvas turn it into pixels, and describes the picture to assistive
+// tools.
 #pragma once
 
 #include <QImage>
@@ -14,23 +14,24 @@ class QLabel;
 
 namespace trainyard {
 
-inline constexpr float kScrollStep = 48;   // px that an arrow key or a notch of the wheel scrolls
-inline constexpr double kZoomStep = 1.25;  // by which a key zooms
+inline constexpr float kScrollStep = 48;   // pixels per arrow key or notch of the wheel
+inline constexpr double kZoomStep = 1.25;  // zoom factor per key press
 
-/// px that the pointer may move in a click.
+/// The most pixels that the pointer may move during a click.
 constexpr float kClick = 4;
 
-/// A picture with behaviour. Owned by its widget; called on the window's thread.
+/// A Scene is a picture with behaviour. Its widget owns it and calls it on the window's thread.
 class Scene {
  public:
   virtual ~Scene() = default;
   virtual Drawing draw(Size, double scale) = 0;
-  /// What a frame of input does. True: draw again.
+  /// Handles a frame of input. Returns whether to draw again.
   virtual bool input(const InputFrame&) { return false; }
-  /// What to say of the thing under the pointer, as rich text; empty: nothing.
+  /// The rich text about what is under the pointer; empty if there is nothing.
   virtual QString tooltip(Point) { return {}; }
   virtual QString description() const = 0;
-  /// Whether Page Up, Page Down and End are for it; else they are for what lies around the canvas.
+  /// Whether it handles Page Up, Page Down and End; otherwise they go to the widgets around the
+  /// canvas.
   virtual bool takes_pages() const { return false; }
   virtual Qt::CursorShape cursor(Point) { return Qt::ArrowCursor; }
 };
@@ -43,15 +44,15 @@ class CanvasWidget : public QWidget {
   ~CanvasWidget() override;
 
   Scene& scene() { return *scene_; }
-  /// Draw again when next shown.
+  /// Draws again when next shown.
   void refresh();
-  /// "software: no Vulkan driver found".
+  /// Why this renderer is used: "software: no Vulkan driver found".
   QString why() const;
   QString renderer() const;
   void try_gpu_again();
-  /// Paler than usual: what it shows is not true any more.
+  /// Draws paler, to show that the picture is out of date.
   void set_dimmed(bool);
-  /// Of the last picture, in milliseconds.
+  /// The time to draw the last picture, in milliseconds.
   double frame_time() const { return frame_time_; }
   const Drawing* drawing() const { return drawing_.get(); }
 
@@ -82,7 +83,7 @@ class CanvasWidget : public QWidget {
   void hide_tip();
 
   std::unique_ptr<Scene> scene_;
-  std::unique_ptr<Canvas> canvas_;  // made when first painted
+  std::unique_ptr<Canvas> canvas_;  // created at the first painting
   std::unique_ptr<Drawing> drawing_;
   QImage image_;  // wraps the canvas's pixels
   bool dirty_ = true;
@@ -92,7 +93,7 @@ class CanvasWidget : public QWidget {
   QLabel* tip_ = nullptr;
 };
 
-/// The keys of the window system that canvases read.
+/// The modifier keys in the form that canvases read.
 std::uint8_t modifiers_of(Qt::KeyboardModifiers);
 
 }  // namespace trainyard

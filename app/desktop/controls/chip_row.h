@@ -1,5 +1,5 @@
-// Values as chips that are on or off, in as many lines as they need. One of them takes the Tab key,
-// the arrows go from chip to chip.
+// A ChipRow shows values as chips that are on or off, in as many lines as they need. One chip takes
+// the Tab key, and the arrow keys go from chip to chip.
 #pragma once
 
 #include <QStringList>
@@ -18,7 +18,7 @@ class ChipRow : public QWidget {
   /// own: the value of the open plan, which is marked; may be empty.
   void set_values(const QStringList& values, const QStringList& on, const QString& own);
   const QStringList& values() const { return values_; }
-  /// In the order of values().
+  /// The values that are on, in the order of values().
   QStringList on() const;
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override { return lay_out(width, false); }
@@ -32,7 +32,7 @@ class ChipRow : public QWidget {
   bool eventFilter(QObject*, QEvent*) override;
 
  private:
-  /// Returns the height; moves the chips where asked to.
+  /// Returns the height; moves the chips if `move` is set.
   int lay_out(int width, bool move) const;
 
   QString name_;

@@ -63,7 +63,7 @@ void ControlStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* o
                        qcolor(Ink::Text2, current_theme()));
     }
     case PE_FrameFocusRect:
-      return;  // focus is a ring of the control itself
+      return;  // controls draw their own focus ring
     default:
       return QProxyStyle::drawPrimitive(element, option, painter, widget);
   }

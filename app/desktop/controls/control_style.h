@@ -1,5 +1,5 @@
-// The few controls that a style sheet cannot draw without image files: check boxes, branches,
-// arrows, combo boxes.
+// A ControlStyle draws the few controls for which a style sheet would need image files: check
+// boxes, branches, arrows, combo boxes.
 #pragma once
 
 #include <QProxyStyle>

@@ -1,4 +1,4 @@
-// Icons as strokes in a 16 px box, 1.35 px wide with round joins, drawn in any colour and at any
+// Icons are strokes in a 16 px box, 1.35 px wide with round joins, drawn in any colour and at any
 // pixel ratio.
 #pragma once
 
@@ -12,12 +12,12 @@ class QPainter;
 
 namespace trainyard {
 
-/// Names: see icon_names(). An unknown name draws nothing.
+/// Names are listed by icon_names(). An unknown name draws nothing.
 void draw_icon(QPainter&, const QString& name, const QRectF& box, const QColor&);
-/// An icon in that colour, paler where it is disabled.
+/// An icon in that colour, paler if disabled.
 QIcon icon(const QString& name, const QColor&);
 QStringList icon_names();
-/// The sign of the program: three bars of a schedule, for windows and the menu bar.
+/// The program's logo, three bars of a schedule, for windows and the menu bar.
 QIcon program_icon();
 
 }  // namespace trainyard

@@ -32,7 +32,7 @@ std::array<double, 3> amounts(const LayerRow& row) {
           to_seconds(row.forward)};
 }
 
-// Bars are of the largest row at their depth.
+// Bars are relative to the largest row at their depth.
 std::vector<std::array<double, 3>> largest_by_depth(const std::vector<LayerRow>& rows) {
   std::vector<std::array<double, 3>> largest;
   for (const LayerRow& row : rows) {
@@ -100,7 +100,7 @@ void Outline::refresh() {
       if (now[i] > 0) item->setData(column + 1, kShareRole, now[i] / largest[depth][i]);
     }
   }
-  // The first run of layers is open down to its ops: the shape of the model at a glance.
+  // Expands the first run of layers down to its ops, to show the model's structure at a glance.
   for (int i = 0; i < topLevelItemCount(); ++i) {
     QTreeWidgetItem* item = topLevelItem(i);
     if (item->childCount() == 0 || item->child(0)->childCount() == 0) continue;

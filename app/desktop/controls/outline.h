@@ -1,5 +1,5 @@
-// The model as a table: stages, layers and ops, each with its parameters, what it keeps and what it
-// takes, as numbers and as bars.
+// An Outline shows the model as a table: stages, layers and ops, each with its parameters, kept
+// bytes and time, as numbers and as bars.
 #pragma once
 
 #include <QTreeWidget>

@@ -1,4 +1,4 @@
-// A Page is what a perspective shows in the middle of the window, or one tab of that.
+// A Page is the centre of a perspective, or one tab of it.
 #pragma once
 
 #include <QList>
@@ -14,50 +14,50 @@ namespace trainyard {
 
 class CanvasWidget;
 
-/// What the window asks of whatever it shows. Everything has an answer, so that a page overrides
-/// what it has and no more. Called on the window's thread; nothing here blocks.
+/// The questions that the window asks of the page it shows. Each has a default answer, so that a
+/// page overrides only what it needs. Called on the window's thread; nothing here blocks.
 class Page : public QWidget {
   Q_OBJECT
 
  public:
   using QWidget::QWidget;
 
-  /// Every canvas in it, shown or not; the list stays as it is while the page lives.
+  /// Every canvas of the page, shown or hidden; the list does not change during the page's life.
   virtual QList<CanvasWidget*> canvases() const { return {}; }
-  /// Everything asked for is there.
+  /// Whether everything requested has arrived.
   virtual bool settled() const { return true; }
 
-  /// The names of its tabs as the perspective's table has them; none where it has no tabs.
+  /// The names of its tabs as in the perspective's table; empty if it has no tabs.
   virtual QStringList tabs() const { return {}; }
   virtual QString tab() const { return {}; }
-  /// Others change nothing.
+  /// Shows the tab; ignores other names.
   virtual void show_tab(const QString&) {}
-  /// Hides the tab that is shown; the last one stays. False: nothing happened.
+  /// Hides the current tab, except the last one. Returns false if nothing happened.
   virtual bool close_tab() { return false; }
   /// Shows the tab that was closed last.
   virtual bool reopen_tab() { return false; }
 
-  /// It has panels of its own: the docks make room. May depend on the tab.
+  /// Whether it has panels of its own, so that the docks are hidden. May depend on the tab.
   virtual bool whole() const { return false; }
-  /// It has a line of its own where the verdict is: the bar of the verdict makes room.
+  /// Whether it shows a line of its own in place of the verdict bar.
   virtual bool own_verdict() const { return false; }
-  /// What the status bar says in place of the open plan's readings while the page shows no plan:
-  /// rich text each; none: those.
+  /// Rich texts for the status bar in place of the open plan's readings, if the page does not show
+  /// a plan; empty: the readings.
   virtual QStringList readings() const { return {}; }
-  /// What stands in the tool bar in place of the plan while the page is shown; null: the plan. The
-  /// tool bar takes the widget at the first call and must be given the same one always.
+  /// The widget in the tool bar in place of the plan while the page is shown; null: the plan. The
+  /// tool bar takes ownership at the first call, and later calls must return the same widget.
   virtual QWidget* tools() { return nullptr; }
-  /// What it shows, as for a file; none where there is nothing to show yet.
+  /// The picture to export; empty if there is nothing to show yet.
   virtual std::optional<Drawing> picture() const { return std::nullopt; }
-  /// Shows or hides rows that it has under its picture; false: it has no place for them.
+  /// Shows or hides the rows below its picture; returns false if it has none.
   virtual bool toggle_rows() { return false; }
-  /// The rows behind that, as for a CSV file.
+  /// The rows behind the picture, for export as CSV.
   virtual std::optional<DataTable> table() const { return std::nullopt; }
 
  Q_SIGNALS:
-  /// Another tab is shown, or whole() changed.
+  /// Emitted when another tab is shown or whole() changes.
   void turned();
-  /// readings() changed.
+  /// Emitted when readings() changes.
   void readings_changed();
 };
 

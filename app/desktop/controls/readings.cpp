@@ -13,7 +13,7 @@ namespace {
 
 QString bold(const std::string& text) { return "<b>" + q(text) + "</b>"; }
 
-// A step of stale gradients is not told without what it costs in tokens.
+// The step time of an asynchronous plan is always shown with its cost in tokens.
 QString tokens_of(const Result& result) {
   return result.asynchrony
              ? QString(", %1 \u00D7 tokens").arg(result.asynchrony->token_overhead.value, 0, 'f', 2)
@@ -90,7 +90,7 @@ Readings::Readings(Session& session, QWidget* parent) : QStatusBar(parent), sess
   }
   source_ = make_label("", 11, QFont::Medium);
   frame_ = make_label("", 11, QFont::Medium);
-  // Readings that follow do not move when one has a digit more.
+  // A fixed width keeps the following readings in place when a number gains a digit.
   frame_->setMinimumWidth(frame_->fontMetrics().horizontalAdvance("0000.0 ms/frame"));
   renderer_ = new ElidedLabel(11, "");
   renderer_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
@@ -115,7 +115,7 @@ void Readings::say(const QStringList& words) {
   refresh();
 }
 
-// The first six of them; what is not said leaves its place.
+// Shows the first six texts; unused places are hidden.
 void Readings::show_said() {
   for (int i = 0; i < values_.size(); ++i) {
     const bool there = i < said_.size();
@@ -156,7 +156,7 @@ void Readings::refresh() {
 }
 
 void Readings::set_renderer(const QString& name, const QString& why) {
-  // "software: no Vulkan driver found" says both what draws and why.
+  // A reason such as "software: no Vulkan driver found" already contains the renderer's name.
   renderer_->setText("renderer: " + (why.startsWith(name) ? why : name));
   renderer_->setToolTip(why);
   renderer_->setAccessibleDescription(why);

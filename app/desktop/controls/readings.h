@@ -1,5 +1,5 @@
-// The status bar: the same six readings in the same order everywhere, and at the right what drew
-// them.
+// Readings is the status bar: it shows the same six readings in the same order everywhere, and the
+// renderer at the right.
 #pragma once
 
 #include <QStatusBar>
@@ -16,10 +16,10 @@ class Readings : public QStatusBar {
 
  public:
   Readings(Session&, QWidget* parent = nullptr);
-  /// Says these in place of the readings, each rich text; none: the readings again.
+  /// Shows these rich texts in place of the readings; an empty list restores the readings.
   void say(const QStringList&);
   void set_renderer(const QString& name, const QString& why);
-  /// Shown four times a second at most: nobody reads faster, and the bar is laid out for each.
+  /// Updated at most four times a second: nobody reads faster, and each update lays out the bar.
   void set_frame_time(double milliseconds);
 
  private:
@@ -28,18 +28,18 @@ class Readings : public QStatusBar {
   void show_frame_time();
   Session& session_;
   QList<QLabel*> values_;
-  QList<QWidget*> rules_;  // behind each of them
-  QStringList said_;       // in their place
+  QList<QWidget*> rules_;  // separators behind the readings
+  QStringList said_;       // texts in place of the readings
   QLabel *source_, *frame_, *renderer_;
   double frame_time_ = 0;  // milliseconds
-  QTimer frame_shown_;     // while it runs, the newest waits
+  QTimer frame_shown_;     // while it runs, the newest value waits
 };
 
-/// The six, each with its unit and range: "step <b>4.938 s</b> (4.59 to 5.28)".
+/// The six readings, each with its unit and range: "step <b>4.938 s</b> (4.59 to 5.28)".
 QStringList reading_texts(const Result&);
-/// Every figure that has a range, with it, and where the ranges come from: name and text.
+/// Every figure with a range, as name and text, followed by the origin of the ranges.
 QList<std::pair<QString, QString>> banded_figures(const Result&);
-/// The same as rich text for a tooltip, and what was assumed.
+/// The same as rich text for a tooltip, with the assumptions.
 QString bands_html(const Result&);
 
 }  // namespace trainyard

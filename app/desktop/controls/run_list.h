@@ -1,5 +1,5 @@
-// The list of past runs as the window has it: one file, written to when a run
-// ends, read again when somebody looks.
+// A RunList is the window's access to the list of past runs: one file, written when a run ends and
+// read again when it is shown.
 #pragma once
 
 #include <QObject>
@@ -25,24 +25,24 @@ class RunList : public QObject {
  public:
   using QObject::QObject;
 
-  /// Runs are kept in this file from now on; empty: none are.
+  /// Keeps runs in this file from now on; with an empty path, none are kept.
   void use(std::string path);
   const std::string& path() const { return path_; }
-  /// What went wrong last, as a sentence; empty where nothing did.
+  /// The last error as a sentence; empty if there was none.
   const std::string& error() const { return error_; }
 
-  /// Newest first; words as RunStore::list has them. Empty where there is no
-  /// file yet, or error().
+  /// The runs, newest first; `words` as in RunStore::list(). Empty if there is no file yet, or on
+  /// error().
   std::vector<RunEntry> entries(std::string_view words = {});
-  /// Throws as RunStore::get does.
+  /// Throws as RunStore::get() does.
   RecordedRun get(std::int64_t id) const;
   using Heard = std::function<void(std::optional<std::int64_t>)>;
-  /// Writes the run on a thread of its own, since a recording may be large, and then says on the
-  /// window's the number that it has; nothing where it is not kept. What is being written when the
-  /// list goes is written to its end.
+  /// Writes the run on a thread of its own, since a recording may be large, then calls `heard` on
+  /// the window's thread with the run's number, or with nothing if it was not kept. A write in
+  /// progress when the list is destroyed is completed.
   void record(std::shared_ptr<const TrainingReport>, RunWords, Heard);
   void set_note(std::int64_t id, const std::string& note);
-  /// Puts exactly these on it.
+  /// Replaces the run's tags.
   void set_tags(std::int64_t id, const std::vector<std::string>& tags);
   void remove(std::int64_t id);
 
@@ -53,7 +53,7 @@ class RunList : public QObject {
   template <class F>
   void change(F with_store);
   std::string path_, error_;
-  Background work_{this};  // last: it uses all of the above
+  Background work_{this};  // last, because it uses all members above
 };
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// The bar over the timeline in which one types what to look for, or an instant to go to.
+// A SearchBar lies over the timeline; the user types a text to search for, or an instant to go to.
 #pragma once
 
 #include <QWidget>
@@ -11,7 +11,7 @@ class QToolButton;
 
 namespace trainyard {
 
-/// Hidden until asked for. Enter and Shift+Enter go to the next hit and the one before, Esc closes
+/// It is hidden until requested. Enter and Shift+Enter go to the next and previous hit; Esc closes
 /// the bar and ends the search.
 class SearchBar : public QWidget {
   Q_OBJECT

@@ -172,7 +172,7 @@ constexpr Name kNames[] = {
 QString hex_of(QStringView name, Theme theme) {
   for (const Name& entry : kNames)
     if (name == QLatin1String(entry.name)) return qcolor(entry.ink, theme).name();
-  return "#ff00ff";  // seen at once; a test looks for it
+  return "#ff00ff";  // conspicuous; a test looks for it
 }
 
 }  // namespace

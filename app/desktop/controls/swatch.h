@@ -1,4 +1,4 @@
-// A square of a data colour with its pattern and outline, as legends show it.
+// A Swatch is a square of a data colour with its pattern and outline, as in legends.
 #pragma once
 
 #include <QIcon>
@@ -10,7 +10,8 @@ class QPainter;
 
 namespace trainyard {
 
-/// Fills the rectangle as a box of that ink: colour, pattern and, in the light theme, outline.
+/// Fills the rectangle like a box of that ink: with colour, pattern and, in the light theme, an
+/// outline.
 void paint_swatch(QPainter&, const QRectF&, Ink);
 
 /// The same as an icon of 10 px, for rows of tables.

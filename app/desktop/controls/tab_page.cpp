@@ -25,7 +25,7 @@ bool ClosedTabs::close(QTabBar& tabs) {
 bool ClosedTabs::reopen(QTabBar& tabs) {
   while (!closed_.isEmpty()) {
     const int last = closed_.takeLast();
-    if (tabs.isTabVisible(last)) continue;  // shown by name meanwhile
+    if (tabs.isTabVisible(last)) continue;  // it has been shown by name meanwhile
     tabs.setTabVisible(last, true);
     tabs.setCurrentIndex(last);
     return true;

@@ -1,4 +1,4 @@
-// A page that is a row of tabs, each a page.
+// A TabPage is a page that consists of a row of tabs, each a page.
 #pragma once
 
 #include "app/desktop/controls/page.h"
@@ -8,11 +8,11 @@ class QTabBar;
 
 namespace trainyard {
 
-/// Tabs that were closed and can be had back.
+/// ClosedTabs remembers closed tabs, so that they can be reopened.
 class ClosedTabs {
  public:
-  bool close(QTabBar&);   // the current one; never the last
-  bool reopen(QTabBar&);  // the one closed last
+  bool close(QTabBar&);   // closes the current tab, but never the last
+  bool reopen(QTabBar&);  // reopens the tab closed last
 
  private:
   QList<int> closed_;
@@ -23,7 +23,7 @@ class TabPage : public Page {
 
  public:
   explicit TabPage(const QString& accessible_name, QWidget* parent = nullptr);
-  /// title in lower case is the tab's name. Owns the page.
+  /// The title in lower case is the tab's name. Takes ownership of the page.
   void add(const QString& title, Page*);
   Page* current() const;
 

@@ -5,7 +5,7 @@
 
 namespace trainyard {
 
-/// UTF-8 text of ours as Qt's.
+/// Converts UTF-8 text to a QString.
 inline QString q(std::string_view text) {
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }

@@ -20,7 +20,7 @@ double& scale_in_use() {
 
 int scaled(double pixels) { return static_cast<int>(pixels * scale_in_use() + 0.5); }
 
-// Every size of the sheet that is written in pixels.
+// Scales every size in the sheet that is in pixels.
 QString scaled_sheet(const QString& sheet) {
   static const QRegularExpression size("(\\d+)px");
   QString out;
@@ -103,7 +103,7 @@ void apply_theme(QApplication& application, Theme theme) {
 
 SheetAtOnce::SheetAtOnce() {
   const QWidgetList all = QApplication::allWidgets();
-  // Taking a sheet away takes with it the fonts that were set on widgets which have it.
+  // Removing a sheet also removes fonts that were set on widgets with that sheet.
   const bool seen = std::any_of(all.begin(), all.end(), [](const QWidget* widget) {
     return widget->testAttribute(Qt::WA_WState_Polished);
   });

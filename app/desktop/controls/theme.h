@@ -1,5 +1,5 @@
-// The look of the window in each theme: palette, fonts and style sheet, all made from the one
-// palette of the canvases.
+// A theme is the look of the window: palette, fonts and style sheet, all derived from the palette
+// of the canvases.
 #pragma once
 
 #include <QFont>
@@ -18,22 +18,23 @@ inline constexpr int kTitleHeight = 28, kTreeRow = 23, kTableRow = 21, kTableHea
                      kFieldHeight = 22;
 inline constexpr int kLeftDock = 208, kRightDock = 316, kRightDockDesign = 398, kBottomDock = 172;
 
-/// How much larger than usual all text and every line is: 1, or 1.5 for a projector.
+/// The factor by which all text and lines are enlarged: 1, or 1.5 for a projector.
 double ui_scale();
 void set_ui_scale(double);
-/// What is so many pixels at scale 1, for widgets that are made later than the window.
+/// A size in pixels at the current scale, for widgets that are created later than the window.
 int ui_pixels(double);
 
-/// Inter where it is installed, else DejaVu Sans. pixels: 10, 11, 12, 13, 15, 20,
-/// at scale 1.
+/// Inter if installed, else DejaVu Sans. pixels: 10, 11, 12, 13, 15 or 20, at scale 1.
 QFont ui_font(double pixels, QFont::Weight = QFont::Normal);
 QFont code_font(double pixels = 11);
 
-/// Loads fonts once, then sets style, palette and style sheet of the whole application.
+/// Loads fonts on the first call, then sets style, palette and style sheet of the whole
+/// application.
 void apply_theme(QApplication&, Theme);
-/// While it lives, widgets are made without the style sheet; at its end all get it at once. With a
-/// sheet in force Qt styles a whole subtree anew each time that it is given a parent, so that a
-/// widget is styled once for every box around it. Where widgets are already seen the sheet stays.
+/// While this object exists, widgets are created without the style sheet; its destructor applies
+/// the sheet to all at once. With a sheet in force, Qt styles a whole subtree again each time it
+/// gets a parent, so that a widget would be styled once for every box around it. If widgets are
+/// already visible, the sheet stays.
 class SheetAtOnce {
  public:
   SheetAtOnce();
@@ -42,13 +43,13 @@ class SheetAtOnce {
   SheetAtOnce& operator=(const SheetAtOnce&) = delete;
 
  private:
-  QString sheet_;  // empty: it stays
+  QString sheet_;  // empty: the sheet stays
 };
 
-/// Whether the desktop's own palette is dark: the theme of the first start.
+/// Whether the desktop's palette is dark or light: the theme of the first start.
 Theme system_theme();
 
-/// The whole style sheet with every colour written out.
+/// The whole style sheet with all colours filled in.
 QString style_sheet(Theme);
 
 }  // namespace trainyard

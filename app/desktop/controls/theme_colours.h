@@ -1,4 +1,4 @@
-// The colours of inks in each theme, and which theme is in use: what controls draw themselves with.
+// Gives controls the colours of inks in each theme, and the theme in use.
 #pragma once
 
 #include <QColor>
@@ -9,9 +9,9 @@ namespace trainyard {
 
 QColor qcolor(Ink, Theme);
 
-/// The theme that apply_theme set last.
+/// The theme that apply_theme() set last.
 Theme current_theme();
-/// For apply_theme (theme.h) alone.
+/// Only for apply_theme() (theme.h).
 void set_current_theme(Theme);
 
 }  // namespace trainyard

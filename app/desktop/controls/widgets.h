@@ -1,5 +1,5 @@
-// The small controls of the forms: a combo box drawn flat, a stepper, a row of exclusive buttons,
-// chips and key caps.
+// The small controls of the forms: a flat combo box, a stepper, a row of exclusive buttons, chips
+// and key caps.
 #pragma once
 
 #include <QComboBox>
@@ -13,7 +13,7 @@ class QToolButton;
 
 namespace trainyard {
 
-/// A combo box with a field's frame and a chevron.
+/// A combo box with the frame of a field and a chevron.
 class Field : public QComboBox {
   Q_OBJECT
 
@@ -22,10 +22,11 @@ class Field : public QComboBox {
 
  protected:
   void paintEvent(QPaintEvent*) override;
-  void wheelEvent(QWheelEvent*) override;  // ignored: a scrolled form must not change its values
+  void wheelEvent(QWheelEvent*) override;  // ignored: scrolling a form must not change values
 };
 
-/// "− value +": the owner says what one step is; typed text is committed by Enter or by leaving.
+/// A control "− value +". Its owner decides what one step is; typed text is committed by Enter or
+/// when the focus leaves.
 class Stepper : public QWidget {
   Q_OBJECT
 
@@ -33,7 +34,7 @@ class Stepper : public QWidget {
   explicit Stepper(const QString& accessible_name, QWidget* parent = nullptr);
   void set_value(const QString&);
   QString value() const;
-  /// Empty disables the button; a tooltip says why or what it leads to.
+  /// Sets which buttons are enabled; a tooltip gives the reason or the resulting value.
   void set_steps(bool down, bool up);
 
  Q_SIGNALS:
@@ -48,7 +49,7 @@ class Stepper : public QWidget {
   QString shown_;
 };
 
-/// Buttons of which one is down.
+/// A row of buttons of which exactly one is down.
 class Segment : public QWidget {
   Q_OBJECT
 
@@ -67,10 +68,10 @@ class Segment : public QWidget {
 /// A short text on a tinted ground. tone: "plain", "ok", "warn", "error".
 QLabel* make_chip(const QString& text, const char* tone);
 void set_tone(QWidget*, const char* tone);
-/// tone: "", "second", "third", "ok", "warn", "error".
+/// A label; tone: "", "second", "third", "ok", "warn", "error".
 QLabel* make_label(const QString& text, double pixels, QFont::Weight, const char* tone = "");
 QLabel* make_key(const QString& text);
-/// One line of plain text, cut with an ellipsis where it does not fit; the tooltip has all of it.
+/// One line of plain text, cut with an ellipsis if it does not fit; the tooltip has the whole text.
 class ElidedLabel : public QLabel {
   Q_OBJECT
 
@@ -83,8 +84,8 @@ class ElidedLabel : public QLabel {
   void paintEvent(QPaintEvent*) override;
 };
 
-/// A bar of 28 px with a bold title at the left; `row` takes what stands at the right. Also the
-/// title of a dock, which asks for the size hint.
+/// A bar of 28 px with a bold title at the left; widgets at the right go into `row`. It also serves
+/// as the title of a dock, which reads the size hint.
 class Header : public QWidget {
   Q_OBJECT
 

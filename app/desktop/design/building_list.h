@@ -1,5 +1,5 @@
-// The palette of building blocks: dragged into the outline, or put behind what is chosen by Enter
-// or a double click.
+// A BuildingList is the palette of building blocks: they are dragged into the outline, or inserted
+// after the selection by Enter or a double click.
 #pragma once
 
 #include <QListWidget>

@@ -22,8 +22,8 @@ std::int64_t stepped(std::int64_t n, int direction) {
   return direction > 0 ? 2 * n : std::max<std::int64_t>(1, n % 2 == 0 ? n / 2 : n - 1);
 }
 
-// What follows the count: ",per-node=8,inter=200GB/s". Kept when the count changes; per-node is
-// written anew.
+// The options behind the count, such as ",per-node=8,inter=200GB/s". They stay when the count
+// changes; per-node is rewritten.
 std::string options_of(const std::string& words) {
   const std::size_t comma = words.find(',');
   if (comma == std::string::npos) return "";
@@ -106,7 +106,7 @@ ClusterForm::ClusterForm(Document& document, ClusterNumbers& numbers, QWidget* p
 }
 
 void ClusterForm::write(const std::string& device_id, std::int64_t nodes, std::int64_t per_node) {
-  if (device_id.empty()) return;  // the project's own device is what is shown already
+  if (device_id.empty()) return;  // the project's own device is already shown
   const std::string words =
       device_id + ":" + std::to_string(nodes * per_node) + ",per-node=" + std::to_string(per_node);
   try {
@@ -117,7 +117,7 @@ void ClusterForm::write(const std::string& device_id, std::int64_t nodes, std::i
                                     : std::string();
     const std::string wanted =
         (usual ? device_id + ":" + std::to_string(nodes * per_node) : words) + options;
-    parse_cluster(wanted);  // refused here, so that a form never writes what it could not read
+    parse_cluster(wanted);  // validated here, so that the form never writes what it could not read
     document_.set_cluster(q(wanted));
   } catch (const Error& error) {
     refresh();
@@ -125,7 +125,7 @@ void ClusterForm::write(const std::string& device_id, std::int64_t nodes, std::i
   }
 }
 
-// The kind of network is a word where the cluster is words; other options stay.
+// If the cluster is described by words, the kind of network is one of them; other options stay.
 void ClusterForm::write_network(const QString& kind) {
   if (own_) return numbers_.set("network.kind", kind);
   QStringList options;
@@ -158,7 +158,7 @@ void ClusterForm::refresh() {
     device_->setProperty("shown", q(cluster.device.id));
     int at = device_->findData(q(cluster.device.id));
     if (own_ || at < 0) {
-      // What it has become is none of the catalogue's.
+      // An edited device is no longer one of the catalogue's.
       at = device_->findData(QString());
       if (at < 0) device_->insertItem(at = 0, "", QString());
       device_->setItemText(at, q(cluster.device.name));

@@ -1,5 +1,5 @@
-// The cluster as a form: device, nodes, devices a node, network. It reads and writes the words of
-// --cluster, or the project's own cluster.
+// A ClusterForm shows the cluster as a form: device, nodes, devices per node, network. It reads and
+// writes the words of --cluster, or the project's own cluster.
 #pragma once
 
 #include <QWidget>
@@ -19,12 +19,12 @@ class ClusterForm : public QWidget {
   Q_OBJECT
 
  public:
-  /// numbers: what edits the project's own cluster.
+  /// numbers: edits the project's own cluster.
   ClusterForm(Document&, ClusterNumbers& numbers, QWidget* parent = nullptr);
 
  Q_SIGNALS:
-  void described(const QString& html);  // the cluster's figures
-  void numbers_wanted(bool);            // the numbers are to be shown, or the picture
+  void described(const QString& html);  // the figures of the cluster
+  void numbers_wanted(bool);            // whether to show the numbers instead of the picture
 
  private:
   void refresh();
@@ -36,7 +36,7 @@ class ClusterForm : public QWidget {
   Field *device_, *network_;
   Stepper *nodes_, *per_node_;
   QLabel* facts_;
-  bool own_ = false;  // the cluster is a document, not words: its fields are set one by one
+  bool own_ = false;  // the cluster is a document, so its fields are set one by one
 };
 
 }  // namespace trainyard

@@ -45,7 +45,7 @@ void ClusterNumbers::refresh() {
                          q(field.doc), words,          false,          q(field.group)};
       }
   } catch (const Error&) {
-    rows.clear();  // the form says what is wrong with it
+    rows.clear();  // the form reports the error
   }
   show_rows(rows);
 }

@@ -1,5 +1,6 @@
-// Every number of the cluster with its source, to be changed: how one describes an accelerator or a
-// network that nobody sells yet. The cluster is then the project's own.
+// ClusterNumbers shows every number of the cluster with its source, for editing: this is how a user
+// describes an accelerator or a network that is not sold yet. An edited cluster becomes the
+// project's own.
 #pragma once
 
 #include "app/desktop/session/document.h"
@@ -12,7 +13,7 @@ class ClusterNumbers : public FieldTable {
 
  public:
   explicit ClusterNumbers(Document&, QWidget* parent = nullptr);
-  /// Sets one field; what cannot be is said under it. Also used by the form above the numbers.
+  /// Sets one field; an error is shown under it. The form above the numbers uses it too.
   void set(const QString& key, const QString& value);
 
  private:

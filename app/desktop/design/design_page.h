@@ -1,5 +1,5 @@
-// The centre of the Design perspective: the model as one edits it or as its stages are predicted,
-// its layers as a chart, and the cluster.
+// A DesignPage is the centre of the Design perspective: the model for editing or with its predicted
+// stages, its layers as a chart, and the cluster.
 #pragma once
 
 #include "app/desktop/controls/page.h"

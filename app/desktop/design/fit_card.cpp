@@ -51,7 +51,7 @@ void FitBar::paintEvent(QPaintEvent*) {
     const double low = x_of_bytes(static_cast<double>(stage->peak.low.value)),
                  high = x_of_bytes(static_cast<double>(stage->peak.high.value)),
                  y = bar.center().y();
-    // Dark under light, so that it is seen on every category.
+    // A dark line under a light one is visible on every category.
     for (const auto& [ink, width] : {std::pair(Ink::Canvas, 3.6), std::pair(Ink::Text, 1.6)}) {
       p.setPen(QPen(qcolor(ink, theme), width));
       p.drawLine(QPointF(low, y), QPointF(high, y));
@@ -117,7 +117,7 @@ void FitCard::list_fixes(const std::vector<Fix>& fixes) {
   auto* grid = static_cast<QGridLayout*>(fixes_->layout());
   while (QLayoutItem* item = grid->takeAt(0)) {
     if (item->widget() != nullptr) {
-      item->widget()->hide();  // it goes later, and must not be drawn over what comes now
+      item->widget()->hide();  // deleted later, so it must not be drawn over new widgets
       item->widget()->deleteLater();
     }
     delete item;
@@ -153,7 +153,7 @@ void FitCard::list_fixes(const std::vector<Fix>& fixes) {
     connect(button, &QPushButton::clicked, this, [this, set = q(fix.set)] { Q_EMIT apply(set); });
     grid->addWidget(button, row, 4);
   }
-  // Now, or they would be laid out a frame later.
+  // Shown now, because otherwise they would be laid out one frame later.
   for (int i = 0; i < grid->count(); ++i) grid->itemAt(i)->widget()->show();
 }
 

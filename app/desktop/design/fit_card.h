@@ -1,5 +1,5 @@
-// Whether the plan fits, as a card: the peak as a bar of what it is made of beside the capacity,
-// and the priced changes that would make it fit.
+// A FitCard shows whether the plan fits: the peak as a bar of its categories beside the capacity,
+// and the priced changes that would make the plan fit.
 #pragma once
 
 #include <QWidget>
@@ -11,8 +11,7 @@ class QLabel;
 
 namespace trainyard {
 
-/// The bar: categories from the bottom of a wave to its top, the capacity as a line, what is over
-/// it hatched.
+/// The bar stacks categories as in a wave, draws the capacity as a line and hatches the excess.
 class FitBar : public QWidget {
  public:
   explicit FitBar(Session& session) : session_(session) { setFixedHeight(34); }
@@ -29,7 +28,7 @@ class FitCard : public QWidget {
 
  public:
   explicit FitCard(Session&, QWidget* parent = nullptr);
-  /// Only shown while a plan does not fit, unless detailed.
+  /// Unless detailed, the card is only shown while a plan does not fit.
   void set_detailed(bool);
 
  Q_SIGNALS:

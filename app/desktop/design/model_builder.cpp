@@ -31,7 +31,7 @@ void ModelBuilder::refresh() {
     if (!word_.empty())
       model_ = open_named({.model = word_, .cluster = "", .plan = "", .settings = {}}).model;
   } catch (const Error&) {
-    // The simulation says what is wrong with it.
+    // The simulation reports the error.
   }
   const auto blocks = static_cast<int>(model_.blocks.size());
   if (selected_.block >= blocks) selected_ = {};

@@ -1,5 +1,5 @@
-// The model builder: the project's model as something one edits. It knows the model, what is chosen
-// of it, and makes every edit one step of undo; the model is then the project's own.
+// A ModelBuilder edits the project's model. It knows the model and the selected part, and makes
+// every edit one undo step; an edited model becomes the project's own.
 #pragma once
 
 #include <QObject>
@@ -16,22 +16,22 @@ class ModelBuilder : public QObject {
  public:
   explicit ModelBuilder(Document&, QObject* parent = nullptr);
 
-  /// Without blocks where the project has no model, or one that cannot be read.
+  /// The model; without blocks if the project has none, or one that cannot be read.
   const Model& model() const { return model_; }
   ModelPart selected() const { return selected_; }
   void select(ModelPart);
-  /// Whether the project keeps the model itself, and not the name of one.
+  /// Whether the project stores the model itself, and not only a name.
   bool own() const;
 
-  // Edits. What cannot be done is said by refused() and changes nothing.
-  /// A building block behind `after`, by its name.
+  // Edits. An edit that is not possible emits refused() and changes nothing.
+  /// Inserts a building block, given by name, behind `after`.
   void add(const QString& kind, ModelPart after);
   void remove();
   void duplicate();
   void move(int by);
-  /// A block to stand before the one at `to`.
+  /// Moves a block to before the one at `to`.
   void move_block(int from, int to);
-  /// The first layer of a repeated block as a block of its own, to be edited alone.
+  /// Makes the first layer of a repeated block a block of its own, so that it can be edited alone.
   void split_off();
   void set_field(const QString& key, const QString& value);
 
@@ -47,7 +47,7 @@ class ModelBuilder : public QObject {
   void refresh();
   Document& document_;
   Model model_;
-  std::string word_;  // what model_ was read from
+  std::string word_;  // the text from which model_ was read
   ModelPart selected_;
 };
 

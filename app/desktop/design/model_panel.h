@@ -1,5 +1,5 @@
-// The model side of the Design perspective: the outline that one edits, the properties of what is
-// chosen in it, and the building blocks.
+// A ModelPanel is the model side of the Design perspective: the outline for editing, the properties
+// of the selected part, and the building blocks.
 #pragma once
 
 #include <QWidget>
@@ -23,7 +23,7 @@ class ModelPanel : public QWidget {
   ModelTree* tree() const { return tree_; }
   FieldTable* fields() const { return fields_; }
   BuildingList* blocks() const { return blocks_; }
-  /// Asks which building block, and puts it behind what is chosen.
+  /// Asks for a building block and inserts it behind the selection.
   void ask_what_to_add();
 
  private:

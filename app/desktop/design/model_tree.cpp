@@ -21,7 +21,7 @@ enum TreeColumn { kName, kFlow, kCount, kCountBar, kWork, kWorkBar, kKept, kKept
 constexpr int kBlockRole = Qt::UserRole + 2, kNodeRole = Qt::UserRole + 3;
 constexpr int kTreeBar = 48;
 
-// "s × b × 8192": what the workload leaves open by its initial.
+// A shape such as "s × b × 8192", in which open dimensions appear as initials.
 QString short_text(const Shape& shape) {
   QStringList parts;
   for (const Dim& dim : shape)
@@ -31,8 +31,8 @@ QString short_text(const Shape& shape) {
   return parts.join(QString::fromUtf8(" × "));
 }
 
-// What the outline's figures are of: a microbatch on one device of the plan, or, where there is no
-// plan that runs, one sample on a device that holds everything.
+// What the outline's figures refer to: a microbatch on one device of the plan or, if no plan runs,
+// one sample on a device that holds everything.
 struct Measure {
   Binding binding;
   Precision precision;
@@ -125,7 +125,7 @@ void ModelTree::refresh() {
     bool shown = false;
     for (int b = 0; b < top->childCount(); ++b) {
       const bool layer = builder_.model().blocks[static_cast<std::size_t>(b)].layer;
-      // At first the first layer is open: the shape of the model at a glance.
+      // The first layer is expanded at first, to show the model's structure at a glance.
       top->child(b)->setExpanded(first ? layer && !shown : b < open.size() && open[b]);
       shown = shown || layer;
     }
@@ -230,7 +230,7 @@ void ModelTree::dragEnterEvent(QDragEnterEvent* event) {
   if (event->source() == this || event->mimeData()->hasFormat(kBuildingBlockMime))
     event->acceptProposedAction();
   else
-    event->ignore();  // a file is the window's
+    event->ignore();  // the window handles files
 }
 
 void ModelTree::dragMoveEvent(QDragMoveEvent* event) {
@@ -249,7 +249,7 @@ void ModelTree::dropEvent(QDropEvent* event) {
   }
   const ModelPart from = builder_.selected();
   if (event->source() != this || from.block < 0 || from.node >= 0) return event->ignore();
-  // The builder moves it; the view must not take its own row away afterwards.
+  // The builder moves the block, so the view must not remove its own row afterwards.
   event->setDropAction(Qt::IgnoreAction);
   event->accept();
   const int to = block_before(at) + 1;

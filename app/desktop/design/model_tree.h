@@ -1,5 +1,6 @@
-// The model as an outline: blocks and their nodes with shape, parameters, work and what they keep.
-// Blocks are dragged to their place; the palette's building blocks are dropped between them.
+// A ModelTree shows the model as an outline: blocks and their nodes with shape, parameters, work
+// and kept bytes. Blocks can be dragged to another place, and building blocks of the palette are
+// dropped between them.
 #pragma once
 
 #include <QTreeWidget>
@@ -27,14 +28,14 @@ class ModelTree : public QTreeWidget {
   void fill(QTreeWidgetItem*, ModelPart, const QString& name, const QString& shape);
   QTreeWidgetItem* item_of(ModelPart) const;
   static ModelPart part_of(const QTreeWidgetItem*);
-  /// The block that what is dropped there comes behind; -1: first of all.
+  /// The block behind which a drop at this point is inserted; -1: before the first.
   int block_before(const QPoint&) const;
   ModelBuilder& builder_;
   Session& session_;
   bool filling_ = false;
 };
 
-/// What the palette's items carry when they are dragged: the name of a building block.
+/// The MIME type of dragged palette items; the data is the name of a building block.
 inline constexpr const char* kBuildingBlockMime = "application/x-trainyard-building-block";
 
 }  // namespace trainyard

@@ -20,7 +20,7 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
     : QWidget(parent), document_(document), session_(session), card_(new FitCard(session)) {
   setObjectName("panel");
   setAttribute(Qt::WA_StyledBackground);
-  setMinimumWidth(360);  // what a row of the card needs beside the scroll bar
+  setMinimumWidth(360);  // width of a row of the card plus the scroll bar
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->setSpacing(0);
@@ -40,7 +40,8 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   auto* column = new QVBoxLayout(inside_);
   column->setContentsMargins(0, 0, 0, 8);
   column->setSpacing(0);
-  // It scrolls with the rows: where text is large or the window low, its fixes are not squeezed.
+  // The card scrolls with the rows, so that its fixes are not squeezed if text is large or the
+  // window low.
   column->addWidget(card_);
   heading_ = make_label("if set to       step, s    peak, GiB", 11, QFont::Normal, "third");
   heading_->setAlignment(Qt::AlignRight);
@@ -78,7 +79,7 @@ StrategyPanel::StrategyPanel(Document& document, Session& session, QWidget* pare
   refresh_values();
 }
 
-// What is new is laid out at once: a frame that came before would show it squeezed.
+// New rows are laid out at once, because a frame drawn before would show them squeezed.
 void StrategyPanel::settle() {
   for (QWidget* part : inside_->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
     if (part->layout() != nullptr) part->layout()->activate();
@@ -111,7 +112,7 @@ void StrategyPanel::connect_commands(const Actions& actions) {
   set_detailed(detailed_);
 }
 
-// A degree takes another with it, so that all of them still multiply to the devices.
+// Changing a degree changes another one, so that they still multiply to the number of devices.
 void StrategyPanel::set(const QString& key, const QString& value) {
   const bool degree = key == "tp" || key == "pp" || key == "cp" || key == "dp";
   bool number = false;
@@ -119,7 +120,7 @@ void StrategyPanel::set(const QString& key, const QString& value) {
   if (!degree || !number || !session_.experiment() || document_.plan() == nullptr)
     return document_.set_setting(key, value);
   const bool dp_given = !own_setting(*document_.plan(), "dp").empty();
-  if (key != "dp" && !dp_given) return document_.set_setting(key, value);  // dp follows anyway
+  if (key != "dp" && !dp_given) return document_.set_setting(key, value);  // dp follows in any case
   const Scenario& scenario = session_.experiment()->workload.scenario;
   try {
     QStringList assignments;
@@ -167,7 +168,7 @@ void StrategyPanel::refresh_effects() {
     mesh_->clear();
   else
     show_mesh();
-  // Of a plan that fits, what is cheapest is a gain.
+  // For a plan that fits, the cheapest change is a gain.
   const bool fits = session_.experiment() && session_.experiment()->result.verdict.fits;
   if (apply_ != nullptr) apply_->setText(fits ? "Apply gain" : "Apply fix");
   settle();

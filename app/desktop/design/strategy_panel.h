@@ -1,5 +1,6 @@
-// The strategy: every setting of the current plan, one row each, with what its neighbours would
-// cost and gain; and above them, when the plan does not fit, by how much and what would help.
+// A StrategyPanel shows every setting of the current plan, one row each, with the cost and gain of
+// its neighbouring values. If the plan does not fit, it shows above them by how much, and what
+// would help.
 #pragma once
 
 #include <QWidget>
@@ -25,7 +26,7 @@ class StrategyPanel : public QWidget {
  public:
   StrategyPanel(Document&, Session&, QWidget* parent = nullptr);
   void set_detailed(bool);
-  /// The buttons at its foot: what comes next from here.
+  /// Adds the buttons at its foot, which lead to the next steps.
   void connect_commands(const Actions&);
 
  private:
@@ -40,11 +41,11 @@ class StrategyPanel : public QWidget {
   QLabel* heading_;
   QLabel* mesh_;
   QScrollArea* scroll_;
-  QWidget* inside_;  // of what scrolls
+  QWidget* inside_;  // the content of the scroll area
   QHBoxLayout* foot_;
   QList<QPushButton*> of_design_, of_analysis_;  // buttons at the foot
   QPushButton* apply_ = nullptr;                 // one of them
-  QLabel* complaint_;                            // why a degree could not be what was asked
+  QLabel* complaint_;                            // why a degree could not be set as requested
   QList<StrategyRow*> rows_;
   bool detailed_ = false;
 };

@@ -38,7 +38,7 @@ double gib(Bytes bytes) { return static_cast<double>(bytes.value) / (1 << 30); }
 
 QString colour_name(Ink ink) { return qcolor(ink, current_theme()).name(); }
 
-// A refusal begins with its address; in a row the sentence alone must do.
+// The sentence of a refusal without the address with which it begins, for a row.
 QString short_reason(const std::string& why) {
   const QString text = QString::fromStdString(why).section('\n', 0, 0);
   const qsizetype colon = text.indexOf(": ");
@@ -147,7 +147,7 @@ void StrategyRow::set_value(const QString& value, bool derived) {
     stepper_->set_value(value);
     bool number = false;
     const qlonglong n = value.toLongLong(&number);
-    // What follows from others has steps too: one of the others makes up for them.
+    // A derived value has steps too, because another degree can balance them.
     stepper_->set_steps(number && n > 1, number);
     stepper_->setToolTip(title_->toolTip() + (derived ? "\nFollows from the other degrees." : ""));
   }
@@ -162,7 +162,7 @@ const Method* StrategyRow::method() const {
   return find_method(value_.toStdString());
 }
 
-// What it gains and costs and when it is legal where a method stands behind it, else what it means.
+// For a method: what it gains and costs, and when it is legal; otherwise what the setting means.
 QString StrategyRow::meaning() const {
   const Method* now = method();
   if (now == nullptr) return q(setting_.doc).toHtmlEscaped();
@@ -176,7 +176,7 @@ QString StrategyRow::meaning() const {
   return html;
 }
 
-// Whose idea it is, to be looked up.
+// The paper that introduced the method.
 QString StrategyRow::paper() const {
   const Method* now = method();
   if (now == nullptr) return "";

@@ -1,5 +1,5 @@
-// One setting of a plan as a row: its control, and what one step down or up would do to step time
-// and peak, simulated.
+// A StrategyRow is one setting of a plan: its control, and the simulated effect of one step down or
+// up on step time and peak.
 #pragma once
 
 #include <QWidget>
@@ -21,10 +21,10 @@ class StrategyRow : public QWidget {
  public:
   StrategyRow(const Setting&, Session&, QWidget* parent = nullptr);
 
-  /// The value shown; `derived` ones cannot be set.
+  /// The value shown; a `derived` one cannot be set.
   void set_value(const QString&, bool derived);
   void refresh_effects();
-  /// One line (Analyse) or a card with meaning and both neighbours (Design).
+  /// Chooses one line (Analyse), or a card with the meaning and both neighbours (Design).
   void set_detailed(bool);
   QString key() const;
   QString value() const { return value_; }
@@ -50,11 +50,11 @@ class StrategyRow : public QWidget {
   QLabel *title_, *doc_, *next_, *step_, *peak_, *detail_;
 };
 
-/// "Tensor" for "tp", "Global batch" for "global-batch".
+/// The title of a setting: "Tensor" for "tp", "Global batch" for "global-batch".
 QString setting_title(std::string_view key);
-/// Those that a compact panel shows too.
+/// Whether a compact panel shows the setting too.
 bool is_principal(std::string_view key);
-/// The words that a setting may have, empty where it is open.
+/// The words that a setting may have; empty if it takes any value.
 QStringList setting_words(const Setting&);
 
 }  // namespace trainyard

@@ -25,7 +25,7 @@ Ink ink_of_tone(const QString& tone) {
   return tone == "ok" ? Ink::Ok : Ink::BorderStrong;
 }
 
-// A step of stale gradients is not told without what it costs in tokens.
+// The step time of an asynchronous plan is always shown with its cost in tokens.
 QString limit_text(const Result& result) {
   const QString limit = QString::fromStdString(result.verdict.limit),
                 step = "Step " + QString::fromStdString(band_text(result.step).text());
@@ -34,7 +34,8 @@ QString limit_text(const Result& result) {
       .arg(step, QString::fromStdString(result.asynchrony->sentence), limit);
 }
 
-// "Published 4.94 s, predicted 2.1 % above. "; what is not of a whole step or device says nothing.
+// A text such as "Published 4.94 s, predicted 2.1 % above. "; empty for figures that are not of a
+// whole step or device.
 QString published_text(const PreparedRow& row, const Result& result) {
   const bool memory = row.metric == RowMetric::Memory;
   const StageMemory* most = fullest(result);
@@ -48,7 +49,7 @@ QString published_text(const PreparedRow& row, const Result& result) {
            QString::fromStdString(format_percent(std::abs(off))), off < 0 ? "below" : "above");
 }
 
-// "Calibrated by a machine, 2 cores. ".
+// A text such as "Calibrated by a machine, 2 cores. ".
 QString calibrated_text(const Outcome& outcome) {
   return outcome.calibrated.empty()
              ? QString()
@@ -174,7 +175,7 @@ void VerdictBar::refresh() {
   if (result.verdict.word == FitWord::Fits) {
     head += QString(" on all %1 devices").arg(result.devices);
   } else {
-    // The margin, which the sentence tells first, stands beside the word.
+    // The margin, which comes first in the sentence, is shown beside the word.
     const QString margin = rest.section(", ", 0, 0).section(" on ", 0, 0);
     head += ": " + margin;
     rest = rest.mid(margin.size());

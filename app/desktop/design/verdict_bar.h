@@ -1,5 +1,5 @@
-// The verdict, always in sight: fits or not, in one sentence with its evidence, what limits the
-// step, and the cheapest thing to do about it.
+// A VerdictBar always shows the verdict: whether the plan fits, in one sentence with evidence, what
+// limits the step, and the cheapest change.
 #pragma once
 
 #include <QWidget>
@@ -18,10 +18,9 @@ class VerdictBar : public QWidget {
 
  public:
   VerdictBar(Session&, QWidget* parent = nullptr);
-  /// What the shown plan was measured at, where it is a published row as it stands; null: it is
-  /// not.
+  /// The measurement to show if the plan is an unchanged published row; null otherwise.
   void set_published(const PreparedRow*);
-  /// "key=value", several with spaces between; empty when nothing is offered.
+  /// The change offered as "key=value", several separated by spaces; empty if there is none.
   QString offered() const { return offered_; }
 
  Q_SIGNALS:
@@ -42,11 +41,11 @@ class VerdictBar : public QWidget {
   QString published_;
 };
 
-/// A sentence cut after its first clause: "Fits on all 64 devices" and the rest.
+/// Splits a sentence after its first clause: "Fits on all 64 devices" and the rest.
 std::pair<QString, QString> split_sentence(const std::string&);
-/// "Tensor 8, Data 1" for "tp=8 dp=1".
+/// The title of a change: "Tensor 8, Data 1" for "tp=8 dp=1".
 QString change_name(const std::string& assignments);
-/// "ZB-H1  −0.81 s  +1.50 GiB": a change and what it does to step and peak.
+/// A change and its effect on step and peak: "ZB-H1  −0.81 s  +1.50 GiB".
 QString change_text(const Fix&, const Result&);
 
 }  // namespace trainyard

@@ -36,7 +36,7 @@ QLabel* line(const QString& name) {
   return label;
 }
 
-// "• vocabulary padded ...; try tp=4", a line each.
+// One line per warning: "• vocabulary padded ...; try tp=4".
 QString lines(const Diagnostics& warnings) {
   QStringList list;
   for (const Diagnostic& d : warnings)

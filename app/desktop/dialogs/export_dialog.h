@@ -1,5 +1,5 @@
-// The plan in another program's words: which program, what it would be given, what cannot be said
-// there and what is left to be done by hand. Nothing is written before Save or Copy.
+// An ExportDialog exports the plan to another program: it shows the text for that program, what
+// cannot be expressed in it, and what must be done by hand. Nothing is written before Save or Copy.
 #pragma once
 
 #include <QDialog>
@@ -20,9 +20,9 @@ class ExportDialog : public QDialog {
   ExportDialog(ExperimentPtr, QWidget* parent = nullptr);
   void choose(int target);
   QString preview() const;
-  /// Why the target cannot be given the plan; empty where it can.
+  /// Why the plan cannot be exported to the target; empty if it can.
   QString refusal() const;
-  /// What the text says only in part or leaves to be done, a line each.
+  /// What the text expresses only in part or leaves to be done, one line each.
   QString warnings() const;
 
  private:

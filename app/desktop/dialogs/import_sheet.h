@@ -1,5 +1,5 @@
-// What became of a model's file: fields, parameters, what was assumed and what is not known.
-// Continue keeps the model, Cancel takes it back; nothing waits for the answer.
+// An ImportSheet reports how a model file was read: fields, parameters, assumptions and unknown
+// entries. Continue keeps the model, Cancel reverts it; nothing waits for the answer.
 #pragma once
 
 #include <QDialog>
@@ -13,7 +13,7 @@ class ImportSheet : public QDialog {
 
  public:
   ImportSheet(const ImportedModel&, const QString& file, QWidget* parent);
-  /// All that the sheet says, as one text.
+  /// The whole content of the sheet as one text.
   QString text() const { return text_; }
 
  private:

@@ -1,4 +1,4 @@
-// Finds a command by its words and runs it.
+// A PaletteDialog finds a command by its words and runs it.
 #pragma once
 
 #include <QDialog>

@@ -1,4 +1,4 @@
-// After a crash: what was edited and not saved, to be taken up again or given up.
+// A RecoveryDialog offers, after a crash, to restore unsaved edits or to discard them.
 #pragma once
 
 #include <QDialog>
@@ -16,7 +16,7 @@ class RecoveryDialog : public QDialog {
 
  public:
   explicit RecoveryDialog(std::vector<LostWork>, QWidget* parent = nullptr);
-  /// The chosen one, after it was accepted.
+  /// The chosen entry after the dialog was accepted.
   std::optional<LostWork> chosen() const;
 
  private:
@@ -25,7 +25,7 @@ class RecoveryDialog : public QDialog {
   QTreeWidget* list_;
 };
 
-/// "b.trainyard, llama-3-8b, plan A   TP 4".
+/// A title such as "b.trainyard, llama-3-8b, plan A   TP 4".
 QString lost_work_title(const LostWork&);
 
 }  // namespace trainyard

@@ -20,7 +20,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kMostHere = 16;  // devices that nobody has asked for
+constexpr std::int64_t kMostHere = 16;  // default limit on devices
 
 template <class W>
 W* named(W* widget, const QString& name) {

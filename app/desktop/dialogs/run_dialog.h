@@ -1,5 +1,5 @@
-// What a run on this machine needs to know beside the plan: on how many virtual devices, for how
-// long, on which data.
+// A RunDialog asks for what a run on this machine needs besides the plan: the number of virtual
+// devices, the number of steps and the data.
 #pragma once
 
 #include <QDialog>
@@ -18,22 +18,23 @@ class RunDialog : public QDialog {
   Q_OBJECT
 
  public:
-  /// plan: complete; it says how many devices it takes at least. The request's cluster is replaced
-  /// where it is not of this machine.
+  /// The complete plan gives the least number of devices. The request's cluster is replaced if it
+  /// is not of this machine.
   RunDialog(const Request&, const Scenario& complete, QWidget* parent = nullptr);
-  /// Throws Error{InvalidInput} where the memory is no quantity.
+  /// Throws Error{InvalidInput} if the memory is not a valid quantity.
   TrainingWish wish() const;
 
  private:
   Request request_;
-  bool local_;  // the plan's own cluster is of this machine
+  bool local_;  // whether the plan's own cluster is of this machine
   QSpinBox *devices_, *steps_;
   QLineEdit *memory_, *training_;
   Field *data_, *mode_;
   QCheckBox* evaluate_;
 };
 
-/// Devices that the plan runs on here: its own where they are few, else one replica of its model.
+/// The number of devices for the plan on this machine: its own if they are few, else those of one
+/// replica.
 std::int64_t devices_here(const Scenario& complete);
 
 }  // namespace trainyard

@@ -34,7 +34,7 @@ namespace {
 
 constexpr int kLeft = 392, kPanelWidth = 300;
 constexpr double kProjector = 1.5;
-constexpr int kNarrow = 1500;  // below that a projector's page has no right panel
+constexpr int kNarrow = 1500;  // px; below it a projector's page has no right panel
 
 QWidget* panel(int width) {
   auto* widget = new QWidget;
@@ -100,7 +100,7 @@ LearnPage::LearnPage(TrainingSession* training, QWidget* parent)
 }
 
 QWidget* LearnPage::make_tools() {
-  // Of the page until the tool bar takes it.
+  // The page is the parent until the tool bar takes it.
   auto* tools = new QWidget(this);
   tools->hide();
   auto* row = new QHBoxLayout(tools);
@@ -268,7 +268,7 @@ QWidget* LearnPage::make_right() {
   return scroll;
 }
 
-// Wherever in the page the focus is; a field that takes text takes these first.
+// Keys that work wherever in the page the focus is, except in a text field, which takes them first.
 void LearnPage::make_keys() {
   const auto key = [this](const QKeySequence& keys, auto act) {
     auto* shortcut = new QShortcut(keys, this);
@@ -288,7 +288,7 @@ void LearnPage::make_keys() {
     key(QKeySequence(static_cast<Qt::Key>(Qt::Key_0 + n)), [this, n] { question_->choose(n); });
 }
 
-// A field takes it first: its own Enter locks in, or commits what was typed.
+// A field takes Enter first: it locks in, or commits what was typed.
 void LearnPage::keyPressEvent(QKeyEvent* event) {
   const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
   if (!enter || qobject_cast<QLineEdit*>(QApplication::focusWidget()) != nullptr)
@@ -355,7 +355,7 @@ void LearnPage::set_projector(bool on) {
   refresh();
 }
 
-// A person's answers are read when somebody looks, and only then.
+// The user's answers are read only when the page is shown.
 void LearnPage::showEvent(QShowEvent* event) {
   Page::showEvent(event);
   if (asked_) return;
@@ -367,13 +367,13 @@ void LearnPage::showEvent(QShowEvent* event) {
     QDir().mkpath(folder);
     session_.keep_in(folder + "/answers.json");
   } catch (const Error&) {
-    // Somebody else's file: nothing is kept there, and it stays as it is.
+    // The file belongs to another program: nothing is stored in it, and it stays unchanged.
   }
 }
 
 void LearnPage::changeEvent(QEvent* event) {
   Page::changeEvent(event);
-  // A projector's tool bar has no room for it.
+  // The tool bar has no room for it at a projector's scale.
   if (event->type() == QEvent::StyleChange && motto_ != nullptr)
     motto_->setVisible(ui_scale() == 1);
 }
@@ -402,7 +402,7 @@ void LearnPage::refresh() {
   knobs_->refresh();
   const bool asked = question_->isAncestorOf(QApplication::focusWidget());
   question_->refresh();
-  // The keys of the page need the focus in it, and the field that had it may be gone or locked.
+  // The page's keys need the focus in the page, but the field that had it may be deleted or locked.
   const bool gone = asked && (built_ != before || session_.answer() != nullptr);
   if (isActiveWindow() && (gone || QApplication::focusWidget() == nullptr)) setFocus();
   canvas_->refresh();

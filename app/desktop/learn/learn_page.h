@@ -1,5 +1,5 @@
-// The Learn perspective: a lesson's text and question at the left, its pictures in the middle, its
-// steps and knobs at the right. The student's project is untouched.
+// The Learn perspective shows a lesson's text and question at the left, its pictures in the middle,
+// and its steps and knobs at the right. It does not touch the student's project.
 #pragma once
 
 #include "app/desktop/controls/page.h"
@@ -22,7 +22,7 @@ class LearnPage : public Page {
   Q_OBJECT
 
  public:
-  /// training: where the runs of lessons go on; null: there are none.
+  /// training: the session in which lessons train; null: lessons cannot train.
   explicit LearnPage(TrainingSession* training = nullptr, QWidget* parent = nullptr);
 
   QList<CanvasWidget*> canvases() const override { return {canvas_}; }
@@ -36,13 +36,13 @@ class LearnPage : public Page {
   LessonSession& session() { return session_; }
   LessonQuestionPanel& question() { return *question_; }
   LessonKnobs& knobs() { return *knobs_; }
-  /// "3:4" is step 4 of lesson 3, "3" and "bubbles" its first. Throws Error{InvalidInput} with what
-  /// there is.
+  /// Opens a step: "3:4" is step 4 of lesson 3; "3" and "bubbles" are first steps. Throws
+  /// Error{InvalidInput} that lists the lessons.
   void open(const QString& words);
   void next();
   void back();
   void set_projector(bool);
-  /// The commands of the menu Learn.
+  /// Connects the commands of the menu Learn.
   void connect_commands(const Actions&);
 
  protected:
@@ -67,7 +67,7 @@ class LearnPage : public Page {
   QWidget *tools_, *left_, *right_;
   Field* chooser_;
   CanvasWidget* canvas_;
-  LessonScene* scene_ = nullptr;  // the canvas has it
+  LessonScene* scene_ = nullptr;  // owned by the canvas
   LessonQuestionPanel* question_;
   LessonKnobs* knobs_;
   QCheckBox* projector_;
@@ -76,7 +76,7 @@ class LearnPage : public Page {
   QPushButton *undo_, *back_, *next_;
   QVBoxLayout *buttons_, *steps_;
   QString built_;
-  bool asked_ = false;  // for the answers that are kept
+  bool asked_ = false;  // whether the stored answers have been read
 };
 
 }  // namespace trainyard

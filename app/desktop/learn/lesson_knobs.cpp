@@ -13,7 +13,7 @@
 namespace trainyard {
 namespace {
 
-// Of the value in the knob's list; -1 where it is not there.
+// The index of the value in the knob's list; -1 if it is not there.
 int place_of(const LessonKnob& knob, const LessonSettings& settings) {
   const auto now = settings.find(knob.key);
   if (now == settings.end()) return -1;
@@ -86,7 +86,7 @@ void LessonKnobs::step(const std::string& key, int direction) {
 
 void LessonKnobs::enter(const std::string& key, const QString& value) {
   session_.turn(key, value.trimmed().toStdString());
-  refresh();  // what is not among the values goes back
+  refresh();  // an invalid value is reverted
 }
 
 void LessonKnobs::step_free(std::size_t which, int direction) {

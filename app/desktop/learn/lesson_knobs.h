@@ -1,4 +1,4 @@
-// The knobs of a lesson: the one that is free, and the others with a lock.
+// LessonKnobs shows the knobs of a lesson: the free one, and the others with a lock.
 #pragma once
 
 #include <QWidget>
@@ -19,7 +19,7 @@ class LessonKnobs : public QWidget {
 
  public:
   explicit LessonKnobs(LessonSession&, QWidget* parent = nullptr);
-  /// Turns the free knob of that place, where there is one, to its value before or after.
+  /// Steps the free knob with this index, if there is one, to its next or previous value.
   void step_free(std::size_t which, int direction);
   void refresh();
 
@@ -36,7 +36,7 @@ class LessonKnobs : public QWidget {
   LessonSession& session_;
   QVBoxLayout* column_;
   std::vector<Row> rows_;
-  std::size_t built_ = static_cast<std::size_t>(-1);  // for which lesson
+  std::size_t built_ = static_cast<std::size_t>(-1);  // index of the lesson shown
 };
 
 }  // namespace trainyard

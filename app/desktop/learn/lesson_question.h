@@ -1,5 +1,6 @@
-// The question of a step: predict first, then what it is, who believes what, and how sure one was;
-// and the task that a student solves.
+// The question panel of a step: the student predicts first, then sees the answer, which
+// misconception a wrong answer suggests, and states how certain they are; it also shows the
+// student's task.
 #pragma once
 
 #include <QWidget>
@@ -20,15 +21,15 @@ class LessonQuestionPanel : public QWidget {
 
  public:
   explicit LessonQuestionPanel(LessonSession&, QWidget* parent = nullptr);
-  /// Sets type as large as given, 1 or 1.5 times.
+  /// Enlarges type by the given factor, 1 or 1.5.
   void set_large(double large);
   void refresh();
-  /// The choice of that number, counting from 1.
+  /// Selects a choice, counting from 1.
   void choose(int choice);
-  /// Takes the prediction, or looks at the task; what is typed that is no number is told.
+  /// Accepts the prediction, or checks the task; reports typed text that is not a number.
   void lock_in();
-  /// Enter: the field where nothing is predicted yet, the run where it is asked for and was not
-  /// done, else lock_in().
+  /// Handles Enter: goes to the field if nothing is predicted yet, to the run if one is asked for
+  /// and has not been done, and otherwise calls lock_in().
   void enter();
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kShare = Qt::UserRole + 2, kFate = Qt::UserRole;
 
-// A bar of its share.
+// Draws a share as a bar.
 class ShareBar : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -103,7 +103,7 @@ void FateList::show_counts(const SearchResult* found) {
   std::uint64_t most = 1;
   for (const std::uint64_t n : found->fates) most = std::max(most, n);
   bool kept = false;
-  // The winners first, then what lost most often.
+  // The winning fates come first, then the losing ones by count.
   std::vector<std::size_t> order;
   for (std::size_t f = 0; f < kFates; ++f)
     if (found->fates[f] > 0) order.push_back(f);
@@ -118,7 +118,7 @@ void FateList::show_counts(const SearchResult* found) {
         QString::fromStdString(format_count(static_cast<std::int64_t>(found->fates[f])));
     auto* item = add_table_row(table_, {fate_words(fate), "", count});
     item->setData(0, kFate, static_cast<int>(fate));
-    // The root tells small counts from none.
+    // The square root makes small counts visible.
     item->setData(1, kShare,
                   std::sqrt(static_cast<double>(found->fates[f]) / static_cast<double>(most)));
     item->setToolTip(0, "Show only these in the table and in the picture");

@@ -1,5 +1,5 @@
-// What became of every plan of a search, counted: one row a fate, its count as a bar. A row that is
-// chosen filters.
+// A FateList counts what became of every plan of a search: one row per fate, with its count as a
+// bar. Choosing a row filters the plans.
 #pragma once
 
 #include <QWidget>
@@ -17,7 +17,7 @@ class FateList : public QWidget {
 
  public:
   explicit FateList(QWidget* parent = nullptr);
-  /// Null: empty.
+  /// Null: shows an empty list.
   void show_counts(const SearchResult*);
   std::optional<Fate> chosen() const { return chosen_; }
   void clear_choice();
@@ -30,7 +30,7 @@ class FateList : public QWidget {
   std::optional<Fate> chosen_;
 };
 
-/// "layers do not divide", what a row says.
+/// The text of a row, such as "layers do not divide".
 QString fate_words(Fate);
 
 }  // namespace trainyard

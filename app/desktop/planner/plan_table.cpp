@@ -52,7 +52,7 @@ std::string knob_value(const PlanSpace& space, PlanId id, std::string_view key) 
   return k < space.knobs().size() ? space.value(id, k) : "";
 }
 
-// Knobs that vary and have no column of their own.
+// The values of knobs that vary and have no column of their own.
 QString other_words(const PlanSpace& space, PlanId id) {
   static constexpr std::string_view kOwn[] = {"tp",   "pp",        "dp",       "micro-batch",
                                               "zero", "recompute", "schedule", "virtual-stages"};
@@ -62,7 +62,7 @@ QString other_words(const PlanSpace& space, PlanId id) {
     if (knob.values.size() < 2 ||
         std::find(std::begin(kOwn), std::end(kOwn), knob.key) != std::end(kOwn))
       continue;
-    // What most plans have goes without saying.
+    // Values that most plans share are left out.
     const std::string& value = space.value(id, k);
     if (value == knob.values.front()) continue;
     words << q(knob.key + " " + value);
@@ -192,7 +192,7 @@ void PlanTable::fill() {
             if (c.id == found.ids[i]) return &c;
         return nullptr;
       };
-      // Simulated where that was done, as the rows show it.
+      // Shows simulated figures if there are any.
       std::vector<std::pair<std::size_t, const Candidate*>> rows;
       for (const std::size_t i : filtered(all)) rows.emplace_back(i, known(i));
       const auto time = [&](const auto& row) {

@@ -1,4 +1,5 @@
-// Plans of a search as a table: the best, the front, or what a brush and a fate leave of all.
+// A PlanTable shows plans of a search: the best, the front, or those that a brush and a fate
+// select.
 #pragma once
 
 #include <QWidget>
@@ -18,10 +19,10 @@ namespace trainyard {
 class Segment;
 class StripPanel;
 
-/// What is kept of all plans.
+/// A filter on all plans.
 struct PlanFilter {
-  ParetoState brush;         // its axes and its brush
-  std::optional<Fate> fate;  // of this one only
+  ParetoState brush;         // contributes its axes and its brush
+  std::optional<Fate> fate;  // only plans with this fate
   bool any() const { return brush.brush.has_value() || fate.has_value(); }
 };
 
@@ -33,18 +34,18 @@ class PlanTable : public QWidget {
   explicit PlanTable(QWidget* parent = nullptr);
 
   void show_plans(std::shared_ptr<const PlanFindings>);
-  /// Goes to Filtered where anything is filtered, back to Best where nothing is any longer.
+  /// Switches to the tab Filtered if there is a filter, and back to Best if there no longer is.
   void filter(const PlanFilter&);
   void choose(std::optional<PlanId>);
-  /// Strips of the chosen plan's knobs, which take the table's place where they are asked for.
+  /// The strips of the chosen plan's knobs, which replace the table when requested.
   StripPanel* strips() const { return strips_; }
-  /// How many rows the table has at most.
+  /// The most rows that the table shows.
   static constexpr int kMostRows = 300;
 
  Q_SIGNALS:
   void chosen(trainyard::PlanId);
   void opened();
-  void cleared();  // the filter is to go
+  void cleared();  // the user wants to remove the filter
 
  private:
   void fill();

@@ -28,8 +28,8 @@ namespace {
 
 constexpr int kRight = 372;
 
-// A knob of one value that the complete plan has otherwise, where it says something in that plan;
-// "" for none.
+// A knob with a single value that differs from the complete plan's, if it has an effect in that
+// plan; "" if there is none.
 std::string fixed_otherwise(const PlanSpace& space, const Plan& plan) {
   const Mesh& mesh = plan.mesh;
   const auto speaks = [&](std::string_view key) {
@@ -49,7 +49,7 @@ std::string fixed_otherwise(const PlanSpace& space, const Plan& plan) {
   return "";
 }
 
-// The point of a complete plan; else why there is none.
+// The point of a complete plan; if there is none, `why` receives the reason.
 std::optional<PlanId> find_plan(const PlanSpace& space, const Plan& plan, std::string* why) {
   if (std::string other = fixed_otherwise(space, plan); !other.empty()) {
     if (why != nullptr) *why = std::move(other);
@@ -58,7 +58,7 @@ std::optional<PlanId> find_plan(const PlanSpace& space, const Plan& plan, std::s
   return space.find(plan, why);
 }
 
-// What the fate is drawn as, where it is drawn.
+// How the fate is drawn, if it is.
 std::optional<ParetoFate> drawn(Fate fate) {
   switch (fate) {
     case Fate::Memory:
@@ -236,7 +236,7 @@ void PlannerPage::set_axes() {
     x_->setCurrentIndex(static_cast<int>(state.x));
     y_->setCurrentIndex(static_cast<int>(state.y));
   }
-  // A rectangle over other axes is another rectangle.
+  // A brush rectangle is meaningless on other axes.
   state.brush.reset();
   refresh_filter();
 }
@@ -360,7 +360,7 @@ void PlannerPage::mend(const QString& words) {
         throw Error(Error::Kind::InvalidInput, "it stays fixed in this search",
                     {word.section('=', 0, 0).toStdString()});
     }
-    // What follows from the mesh follows anew.
+    // Derived values follow from the new mesh.
     if (!words.contains("dp=")) scenario.plan.mesh.dp.reset();
     apply_setting(scenario.plan, "split", "even");
     scenario.plan = complete(scenario);
@@ -384,9 +384,9 @@ void PlannerPage::open_chosen() {
     if (!value.empty() && value != now && (knob.values.size() > 1 || !now.empty()))
       words << q(knob.key + "=" + value);
   }
-  // An order or a split of another mesh would not hold.
+  // An order or a split made for another mesh would not be valid.
   if (!own_setting(*plan, "order").empty() || !plan->file.empty()) words << "order=own";
-  // Where layers do not divide, the search has a split of its own.
+  // If layers do not divide, the search uses a split of its own.
   QString split;
   for (const std::string& word : space.words(*chosen_))
     if (word.starts_with("split=")) split = q(word);

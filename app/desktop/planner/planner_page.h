@@ -1,5 +1,5 @@
-// The plans of a space: the space of plans at the left, all plans as points and as a table in
-// the middle, and at the right why the chosen one is not the best.
+// A PlannerPage shows a search: the space of plans at the left, all plans as points and as a table
+// in the middle, and at the right why the chosen one is not the best.
 #pragma once
 
 #include "app/desktop/controls/page.h"
@@ -28,22 +28,23 @@ class PlannerPage : public Page {
 
   Planning& planning() { return planning_; }
   QList<CanvasWidget*> canvases() const override;
-  /// Nothing is searched or priced.
+  /// Whether no search and no pricing is in progress.
   bool settled() const override;
   bool whole() const override { return true; }
   void start();
   void stop() { planning_.stop(); }
   std::optional<PlanId> chosen() const { return chosen_; }
   void choose(PlanId);
-  /// The open plan, or the sentence that says why it is not among those searched.
+  /// Selects the open plan, or shows why it is not among those searched.
   void ask_own();
-  /// Its settings become the open plan's, as one step of undo. Does nothing where none is chosen.
+  /// Applies the chosen plan's settings to the open plan as one undo step; does nothing if none is
+  /// chosen.
   void open_chosen();
-  /// The model, the plan's other settings or the space changed after the search.
+  /// Whether the model, the plan's other settings or the space have changed since the search.
   bool stale() const;
   bool has_picture() const;
   std::optional<Drawing> picture() const override;
-  /// Its plans by their settings.
+  /// The shown plans with their settings.
   std::optional<DataTable> table() const override;
 
  Q_SIGNALS:
@@ -55,23 +56,23 @@ class PlannerPage : public Page {
  private:
   QWidget* make_centre();
   QWidget* make_right();
-  void refresh();           // after the search said something
-  void refresh_state();     // its line
-  void refresh_document();  // after the document changed
+  void refresh();           // after progress of the search
+  void refresh_state();     // the status line
+  void refresh_document();  // after a change of the document
   void refresh_filter();
   void set_axes();
   void mend(const QString& words);
-  /// The open plan among those searched; else `why` says why not.
+  /// The open plan among those searched; if it is not there, `why` receives the reason.
   std::optional<PlanId> own(std::string* why = nullptr) const;
 
   Document& document_;
   Planning planning_;
   std::shared_ptr<const PlanFindings> shown_;
   std::optional<PlanId> chosen_;
-  QString asked_;  // fingerprint of what was searched
+  QString asked_;  // fingerprint of the search
   SpacePanel* space_;
   CanvasWidget* canvas_;
-  ParetoScene* scene_ = nullptr;  // the canvas has it
+  ParetoScene* scene_ = nullptr;  // owned by the canvas
   PlanTable* table_;
   FateList* fates_;
   ReasonPanel* reason_;

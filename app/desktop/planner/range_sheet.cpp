@@ -36,7 +36,7 @@ QString cost_of(const TraceExtent& extent, double share) {
   return q(readable(cost.memory)) + " of memory and " + q(readable(cost.time));
 }
 
-// Which steps lie within the part, as ", steps 6 to 8,".
+// The steps that lie within the part, as ", steps 6 to 8,".
 QString chosen_steps(const TraceExtent& extent, const TraceRange& range) {
   const ExtentStep *first = nullptr, *last = nullptr;
   for (const ExtentStep& step : extent.steps) {
@@ -49,7 +49,7 @@ QString chosen_steps(const TraceExtent& extent, const TraceRange& range) {
   return ", steps " + QString::number(first->number) + " to " + QString::number(last->number) + ",";
 }
 
-// In the largest unit that it has one of, to the nanosecond: "33.112393 ms".
+// A time in the largest unit of which it has at least one, to the nanosecond: "33.112393 ms".
 QString exact_time(Duration time) {
   constexpr std::pair<const char*, std::int64_t> kUnits[] = {
       {" s", 1'000'000'000}, {" ms", 1'000'000}, {" us", 1000}};

@@ -1,5 +1,6 @@
-// Which part of a large recording is to be read: what it spans, its steps, what it takes, and a
-// range by the mouse, by keys or as two times. Nothing is read before somebody says so.
+// A RangeSheet asks which part of a large recording to read: it shows its extent, its steps and the
+// cost, and takes a range by mouse, by keys or as two times. Nothing is read before the user
+// confirms.
 #pragma once
 
 #include <QDialog>
@@ -21,17 +22,17 @@ class RangeSheet : public QDialog {
   Q_OBJECT
 
  public:
-  /// bytes: of the file as it lies.
+  /// bytes: size of the file on disk.
   RangeSheet(const TraceExtent&, const QString& file, qint64 bytes, QWidget* parent);
-  /// What was chosen; nothing: all of it.
+  /// The chosen range; empty: the whole recording.
   std::optional<TraceRange> range() const { return range_; }
-  /// Why the times that were typed are no range; empty: they are one.
+  /// Why the typed times are no valid range; empty if they are.
   QString refusal() const;
-  /// All that the sheet says, as one text.
+  /// The whole content of the sheet as one text.
   QString text() const;
 
  protected:
-  // Enter and Escape mean the sheet, also while the strip has the keys.
+  // Enter and Escape go to the sheet even while the strip has the focus.
   bool eventFilter(QObject*, QEvent*) override;
 
  private:
@@ -42,7 +43,7 @@ class RangeSheet : public QDialog {
   TraceExtent extent_;
   std::optional<TraceRange> range_;
   CanvasWidget* strip_;
-  RangeScene* scene_;  // of the strip
+  RangeScene* scene_;  // owned by the strip
   QLabel *about_, *refusal_, *cost_;
   QLineEdit *from_, *to_;
   QPushButton* read_;

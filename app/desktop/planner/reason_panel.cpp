@@ -175,7 +175,8 @@ void ReasonPanel::show_case(const PlanCase& answer) {
 
 void ReasonPanel::show_waterfall() {
   const auto findings = planning_.findings();
-  // From the best on: of the best itself, what the next one pays.
+  // Differences start from the best plan; for the best plan itself, they show what the next one
+  // costs.
   const bool best = known_ && findings != nullptr && !findings->result.best.empty() &&
                     plan_ == findings->result.best.front().id;
   const std::string from = best ? "this plan" : "best", to = best ? "number 2" : "this plan";

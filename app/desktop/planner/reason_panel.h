@@ -1,5 +1,5 @@
-// Why a plan lost, or won: the reason, its figures, and what lies between it and the best, cause by
-// cause.
+// A ReasonPanel explains why a plan lost or won: the reason, its figures, and the difference from
+// the best plan, cause by cause.
 #pragma once
 
 #include <QWidget>
@@ -24,9 +24,10 @@ class ReasonPanel : public QWidget {
  public:
   explicit ReasonPanel(Planning&, QWidget* parent = nullptr);
 
-  /// letter: of the document's plan that it is; may be empty. Prices it on a thread of its own.
+  /// letter: that of the document's plan, if it is one; may be empty. Prices the plan on a thread
+  /// of its own.
   void show_plan(PlanId, const QString& letter);
-  /// Nothing is chosen; words say why, or what to do.
+  /// Shows a text while no plan is chosen: why, or what to do.
   void show_words(const QString& title, const QString& words);
   bool settled() const { return !work_.running(); }
   CanvasWidget* canvas() const { return canvas_; }
@@ -35,7 +36,7 @@ class ReasonPanel : public QWidget {
  Q_SIGNALS:
   void open_plan();
   void ask_own();
-  /// Words that mend the plan, as --set takes them.
+  /// Emits the settings, as --set takes them, that repair the plan.
   void mend(const QString& words);
 
  private:
@@ -50,9 +51,9 @@ class ReasonPanel : public QWidget {
   QLabel *title_, *details_, *reason_, *figures_;
   QPushButton *open_, *mend_, *own_;
   Segment* which_;
-  WaterfallScene* fall_ = nullptr;  // the canvas has it
+  WaterfallScene* fall_ = nullptr;  // owned by the canvas
   CanvasWidget* canvas_;
-  Background work_{this};  // last: it uses all of the above
+  Background work_{this};  // last, because it uses all members above
 };
 
 }  // namespace trainyard

@@ -30,7 +30,7 @@ struct Title {
   const char* key;
   const char* words;
 };
-// In the order of the panel.
+// Listed in the order of the panel.
 constexpr Title kRows[] = {{"tp", "Tensor"},
                            {"pp", "Pipeline"},
                            {"micro-batch", "Microbatch"},
@@ -59,8 +59,8 @@ bool has_row(std::string_view key) {
                      [&](const Title& t) { return key == t.key; });
 }
 
-// Belongs to one mesh, so that a search starts without it: edited orders, splits, the data-parallel
-// degree, and every knob that has a row.
+// Whether a setting belongs to one mesh, so that a search drops it: edited orders, splits, the
+// data-parallel degree, and every knob that has a row.
 bool given_up(std::string_view assignment) {
   const std::string_view typed = assignment.substr(0, assignment.find('='));
   const Setting* known = find_setting(typed);
@@ -237,7 +237,7 @@ void SpacePanel::add_row(const std::string& key) {
   connect(row.chips, &ChipRow::changed, this, [this, key] {
     Row& changed_row = rows_[key];
     changed_row.mine = changed_row.chips->on();
-    // A knob has at least one value.
+    // A knob must keep at least one value.
     if (changed_row.mine->isEmpty()) changed_row.mine.reset();
     show_row(changed_row);
     Q_EMIT changed();
@@ -276,7 +276,7 @@ void SpacePanel::refresh() {
     } catch (const Error& error) {
       wrong = q(describe(error));
     }
-    // A plan that cannot run may still be searched from; it only has no values to mark.
+    // A plan that cannot run can still start a search; it merely has no values to mark.
     try {
       whole = open(
           {document_.project().model, document_.project().cluster, plan->file, plan->settings});
@@ -342,7 +342,7 @@ std::optional<PlanQuestion> SpacePanel::question() const {
   try {
     asked.calibration = calibration_for(document_.project().calibration, asked.request.cluster);
   } catch (const Error&) {
-    // What is wrong with the cluster is told where it is searched on.
+    // An error in the cluster is reported when the search starts.
   }
   for (const Title& t : kRows) {
     const Row& row = rows_.at(t.key);

@@ -1,5 +1,5 @@
-// What a search may change: each knob with its values, on or off; what the open plan fixes; what is
-// searched for; and the button that starts it.
+// A SpacePanel sets what a search may change: each knob with its values on or off, what the open
+// plan fixes, and the objective; its button starts the search.
 #pragma once
 
 #include <QWidget>
@@ -28,16 +28,18 @@ class SpacePanel : public QWidget {
  public:
   SpacePanel(Document&, Planning&, QWidget* parent = nullptr);
 
-  /// Of the document's plan and what is on; nothing without a model and a plan.
+  /// The question about the document's plan and the values that are on; empty without a model and a
+  /// plan.
   std::optional<PlanQuestion> question() const;
   PlanWish wish() const;
-  /// Everything that a search's answer hangs on, as text: another text is another search.
+  /// Everything on which a search's result depends, as text: different texts are different
+  /// searches.
   QString fingerprint() const;
-  /// Reads the document anew.
+  /// Reads the document again.
   void refresh();
 
  Q_SIGNALS:
-  void changed();  // the space or the wish, by a person
+  void changed();  // the user changed the space or the objective
   void start();
   void stop();
 
@@ -47,9 +49,9 @@ class SpacePanel : public QWidget {
     QLabel* state = nullptr;
     QToolButton* fix = nullptr;
     ChipRow* chips = nullptr;
-    QStringList usual;                // on where nobody says otherwise
-    std::optional<QStringList> mine;  // what a person chose; nothing = usual
-    QString own;                      // the open plan's
+    QStringList usual;                // values that are on by default
+    std::optional<QStringList> mine;  // the user's choice; empty = the default
+    QString own;                      // the open plan's value
   };
   QWidget* make_search();
   QWidget* make_limits();

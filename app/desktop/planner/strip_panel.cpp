@@ -15,7 +15,7 @@
 
 namespace trainyard {
 
-/// The strips as a scene; a click on a value asks for the plan that has it.
+/// The strips as a scene; clicking a value asks for the plan with that value.
 class KnobsScene : public Scene {
  public:
   explicit KnobsScene(std::function<void(const QString&)> asked) : asked_(std::move(asked)) {}

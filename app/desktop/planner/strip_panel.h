@@ -1,5 +1,5 @@
-// The knobs of a chosen plan, each turned alone, as strips; priced on a thread of its own when
-// somebody looks.
+// A StripPanel shows the knobs of a chosen plan, each turned alone, as strips; they are priced on a
+// thread of their own when they are shown.
 #pragma once
 
 #include <QWidget>
@@ -19,15 +19,15 @@ class StripPanel : public QWidget {
 
  public:
   explicit StripPanel(QWidget* parent = nullptr);
-  /// Nothing: no plan is chosen.
+  /// An empty id means that no plan is chosen.
   void show_plan(std::shared_ptr<const PlanFindings>, std::optional<PlanId>);
   CanvasWidget* canvas() const { return canvas_; }
   bool settled() const { return !work_.running(); }
-  /// Rows drawn; 0 where there is nothing to draw.
+  /// Number of rows drawn; 0 if there is nothing to draw.
   std::size_t rows() const;
 
  Q_SIGNALS:
-  /// A value was clicked: the words that give it to the plan.
+  /// Emitted when a value is clicked, with the settings for it.
   void asked(const QString& words);
 
  protected:
@@ -38,9 +38,9 @@ class StripPanel : public QWidget {
 
   std::shared_ptr<const PlanFindings> findings_;
   std::optional<PlanId> plan_, priced_;
-  KnobsScene* scene_ = nullptr;  // the canvas has it
+  KnobsScene* scene_ = nullptr;  // owned by the canvas
   CanvasWidget* canvas_;
-  Background work_{this};  // last: it uses all of the above
+  Background work_{this};  // last, because it uses all members above
 };
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
-// Work on a thread of its own that comes back by value on the window's thread. A newer question
-// stops the older one, whose answer is then not heard.
+// A Background runs work on a thread of its own and delivers the result by value on the window's
+// thread. A newer request stops the older one, whose result is then dropped.
 #pragma once
 
 #include <QMetaObject>
@@ -13,14 +13,14 @@ namespace trainyard {
 
 class Background {
  public:
-  /// Answers come on the thread of the window, and never after it is gone.
+  /// Results are delivered on the window's thread, and never after the window is destroyed.
   explicit Background(QObject* window) : window_(window) {}
   ~Background() { stop(); }
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  /// work(std::stop_token, tell) runs there; tell(message) carries what it says on the way, a
-  /// callable, here; heard(answer) is called here with what it returns. Must not throw.
+  /// Runs work(std::stop_token, tell) on the other thread, where tell(message) sends a callable to
+  /// be called on this one; then calls heard(result) here. The work must not throw.
   template <class Work, class Heard>
   void ask(Work work, Heard heard) {
     stop();
@@ -37,7 +37,7 @@ class Background {
     });
   }
 
-  /// Waits until what runs has noticed.
+  /// Waits until the running work has stopped.
   void stop() {
     ++ticket_;
     thread_.request_stop();

@@ -20,14 +20,15 @@ void Comparison::start(const ExperimentPtr& experiment, Bytes budget,
   Question question{experiment, budget, std::move(schedules)};
   if (question == wanted_) return;
   wanted_ = std::move(question);
-  // The window never waits for what it has stopped: hear() goes on with what is wanted then.
+  // The window never waits for stopped work: hear() continues with the request that is current
+  // then.
   running_ ? void(thread_.request_stop()) : begin();
 }
 
 void Comparison::begin() {
   asked_ = wanted_;
   running_ = true;
-  if (thread_.joinable()) thread_.join();  // it has said its last word
+  if (thread_.joinable()) thread_.join();  // it has delivered its last message
   thread_ = std::jthread([this, question = asked_](const std::stop_token& stop) {
     Answer answer;
     try {

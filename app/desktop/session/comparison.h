@@ -1,4 +1,4 @@
-// The comparison of schedules runs on a thread of its own, from the plan that the window shows.
+// A Comparison compares schedules on a thread of its own, for the plan that the window shows.
 #pragma once
 
 #include <QObject>
@@ -17,15 +17,15 @@ class Comparison : public QObject {
 
  public:
   using QObject::QObject;
-  ~Comparison() override;  // stops and waits
+  ~Comparison() override;  // stops the work and waits
 
-  /// Compares schedules for the experiment's plan; returns at once. What is under way for another
-  /// question is stopped and this begun when it has ended; one that is answered already is kept.
+  /// Compares schedules for the experiment's plan; returns at once. Work on another request is
+  /// stopped, and this one begins when it has ended; a request that is already answered is kept.
   void start(const ExperimentPtr&, Bytes budget, std::vector<std::string> schedules);
   bool running() const { return running_; }
-  /// Of the newest experiment that was compared; null before the first.
+  /// The result for the newest experiment that was compared; null before the first.
   const SchedulesModel* model() const { return model_.get(); }
-  /// Why there is none; empty where nothing went wrong.
+  /// Why there is no result; empty if nothing went wrong.
   const std::string& error() const { return error_; }
 
  Q_SIGNALS:
@@ -50,7 +50,7 @@ class Comparison : public QObject {
   std::string error_;
   Question wanted_, asked_;
   bool running_ = false;
-  std::jthread thread_;  // last: it uses all of the above
+  std::jthread thread_;  // last, because it uses all members above
 };
 
 }  // namespace trainyard

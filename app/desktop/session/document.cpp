@@ -11,8 +11,8 @@
 
 namespace trainyard {
 
-/// The project before and after. Projects are small, so a step keeps both whole and nothing can be
-/// forgotten.
+/// Stores the project before and after. Projects are small, so a step keeps both whole, which
+/// cannot miss a change.
 class ProjectCommand : public QUndoCommand {
  public:
   ProjectCommand(Document& document, const QString& text, Project after, QString key)
@@ -52,7 +52,7 @@ QString next_name(const Project& project) {
   return QString("plan %1").arg(project.plans.size() + 1);
 }
 
-// The first model or cluster brings the first plan with it: three actions lead to a picture.
+// Choosing the first model or cluster adds the first plan, so that three actions lead to a picture.
 Project with_a_plan(Project project) {
   if (project.plans.empty()) project.plans.push_back({"A", "", {}});
   return project;

@@ -21,7 +21,7 @@ Exploration::Exploration(Document& document, Session& session, QObject* parent)
     connect(&document_, signal, this, &Exploration::refresh_marks);
 }
 
-// Another run has other spans: what was found and pinned is looked for anew or forgotten.
+// Another run has other spans: hits and pins are searched again or dropped.
 void Exploration::start_over() {
   const bool same =
       of_ && session_.experiment() && of_->timeline.spans == session_.experiment()->timeline.spans;
@@ -74,7 +74,7 @@ std::size_t Exploration::hit() const {
   const InstructionId id = selected();
   if (!id.valid() || hits() == 0) return 0;
   const std::vector<InstructionId>& spans = session_.state().hits->spans;
-  // The place of the first hit at or after the span is its own where it is a hit.
+  // The first hit at or after the span is the span itself if it is a hit.
   const auto next = next_hit(session_.data()->timeline(), *session_.state().hits, id, {}, -1);
   const std::size_t place = next ? (*next + 1) % spans.size() : 0;
   return spans[place] == id ? place + 1 : 0;
@@ -174,7 +174,7 @@ void Exploration::next_peak() {
   if (session_.data() == nullptr) return;
   const MemoryModel& memory = session_.data()->memory();
   const DeviceId device = session_.state().expanded.value_or(memory.worst);
-  // The crest that one came to last is where the walk goes on.
+  // The walk continues from the peak that was visited last.
   const bool on_it = pinned_ && pinned_->device == device && session_.state().expanded;
   const auto crest =
       next_crest(memory, device, on_it ? std::optional<Instant>(pinned_->at) : std::nullopt);
@@ -187,7 +187,7 @@ void Exploration::next_peak() {
   record(true);
 }
 
-// After the range that the last bubble left, or after the cursor's place before the first.
+// Continues after the range of the last bubble or, before the first, after the cursor.
 void Exploration::next_bubble() {
   if (session_.data() == nullptr) return;
   const Instant after = session_.state().range ? session_.state().range->to : Instant{};
@@ -251,7 +251,7 @@ void Exploration::go_to_place(Instant from, Instant to) {
     session_.set_range({}), session_.set_cursor(from);
 }
 
-// Marks of the open plan that lie within its run.
+// Collects the marks of the open plan that lie within its run.
 void Exploration::refresh_marks() {
   std::vector<TimeMark> marks;
   if (const ProjectPlan* plan = document_.plan())

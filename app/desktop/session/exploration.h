@@ -1,6 +1,6 @@
-// How a person finds the way through a run: what was searched for, where one has been, what is
-// marked, where the keys of the timeline lead, what is looked at in memory. It changes the Session
-// (and marks through the Document); views and bars ask it and listen.
+// An Exploration is how the user navigates a run: search, history, marks, keyboard walks on the
+// timeline, and the inspection of memory. It changes the Session (and marks through the Document);
+// views and bars query it and listen to it.
 #pragma once
 
 #include <QObject>
@@ -19,35 +19,36 @@ class Exploration : public QObject {
   Exploration(Document&, Session&, QObject* parent = nullptr);
 
   // Search.
-  /// Empty ends it. What cannot be understood finds nothing and is told by problem().
+  /// Searches for words; an empty text ends the search. A text that cannot be parsed finds nothing,
+  /// and problem() says why.
   void search(const QString& words);
   const QString& words() const { return words_; }
   const QString& problem() const { return problem_; }
   std::size_t hits() const;
-  /// The selected span's place among the hits, from 1; 0: it is none.
+  /// The index of the selected span among the hits, from 1; 0: it is not a hit.
   std::size_t hit() const;
   void step_hit(int by);
 
-  // Where one is.
-  /// "1.25 s" or "30 %" of the run: the cursor goes there and it comes into the middle of what is
-  /// shown. Otherwise a sentence that says what was expected.
+  // Navigation.
+  /// Moves the cursor to "1.25 s" or "30 %" of the run and centres it. Returns a sentence that says
+  /// what was expected if the text is invalid.
   QString go_to(const QString& instant);
-  /// Tells the history that what is shown has changed; see ViewHistory::visit.
+  /// Tells the history that the shown part has changed; see ViewHistory::visit().
   void record(bool continues);
   void rest() { history_.rest(); }
   void back();
   void forward();
 
-  // Marks: of the range, else of the cursor, else of the selected span's start.
-  /// Sets a mark, or takes it away where the same place has one already.
+  // Marks are set on the range, else the cursor, else the start of the selected span.
+  /// Sets a mark, or removes it if the same place already has one.
   void toggle_mark(const QString& name = {});
   bool can_mark() const { return place_to_mark().has_value(); }
   /// Makes the mark's place the range or the cursor.
   void go_to_mark(std::size_t mark);
-  /// Brings it into sight: a range where to > from, else the cursor at an instant.
+  /// Scrolls to a range if to > from, else moves the cursor to an instant.
   void go_to_place(Instant from, Instant to);
 
-  // Walks. Each selects what it comes to and brings it into sight.
+  // Walks. Each selects its target and scrolls to it.
   void walk_name(int by);
   void walk_device(int by);
   void walk_path(int by);
@@ -60,25 +61,25 @@ class Exploration : public QObject {
   void set_by_phase(bool);
   void set_every_rank(bool);
   void set_critical_path(bool);
-  /// What is alive on a device at an instant stays in the table until something else is pinned.
+  /// Keeps what is alive on a device at an instant in the table until something else is pinned.
   void pin(DeviceId, Instant);
-  /// Nothing is pinned and no tensor's lives are drawn.
+  /// Removes the pin and the drawn tensor lifetimes.
   void unpin();
   struct Pinned {
     DeviceId device;
     Instant at{};
   };
   const std::optional<Pinned>& pinned() const { return pinned_; }
-  /// Draws the lives of a buffer under its device's lane and brings the one at the pinned instant,
-  /// or the first, into sight.
+  /// Draws the lifetimes of a buffer under its device's lane and scrolls to the one at the pinned
+  /// instant, or to the first.
   void show_lives(BufferId);
 
  Q_SIGNALS:
   void search_changed();
-  void search_wanted();  // somebody pressed "/"
-  void note_wanted();    // somebody wants to name a mark
+  void search_wanted();  // the user pressed "/"
+  void note_wanted();    // the user wants to name a mark
   void pin_changed();
-  void switches_changed();  // stack, phase, critical path
+  void switches_changed();  // of stack, phase or critical path
 
  private:
   void start_over();
@@ -93,7 +94,7 @@ class Exploration : public QObject {
   Document& document_;
   Session& session_;
   ViewHistory history_;
-  ExperimentPtr of_;  // what hits and history are of
+  ExperimentPtr of_;  // the experiment of hits and history
   QString words_, problem_;
   std::optional<Pinned> pinned_;
 };

@@ -16,7 +16,8 @@
 namespace trainyard {
 namespace {
 
-// Of what is no document in JSON. Recordings may be gigabytes: how they begin must be enough.
+// The kind of a file that is not JSON. Recordings may be gigabytes, so only their beginning is
+// read.
 std::optional<FileKind> plain_kind(const std::string& path) {
   std::string head(std::size_t{64} << 10, '\0');
   std::ifstream file(path, std::ios::binary);

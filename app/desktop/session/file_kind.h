@@ -1,4 +1,4 @@
-// What a file that someone opens or drops is.
+// Recognises the kind of a file that the user opens or drops.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ enum class FileKind {
   NcclTests
 };
 
-/// Recordings by how they begin; PyTorch's pipeline CSV and Megatron's layout by their endings .csv
-/// and .txt (a .csv with the head of a report of nsys stats is a trace); documents by their
-/// "schema"; JSON without one is taken for a model's config, and so is a folder. Throws
-/// Error{InvalidInput} when it cannot be read, is not JSON, or is a document of ours that the
-/// window cannot open.
+/// Recordings are recognised by their beginning; PyTorch's pipeline CSV and Megatron's layout by
+/// their extensions .csv and .txt (but a .csv with the header of an nsys stats report is a trace);
+/// documents by their "schema". JSON without a schema, and a folder, are taken for a model's
+/// config. Throws Error{InvalidInput} if the file cannot be read, is not JSON, or is a Trainyard
+/// document that the window cannot open.
 FileKind file_kind(const std::string& path);
 
 }  // namespace trainyard

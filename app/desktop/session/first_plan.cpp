@@ -7,8 +7,8 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kStateBytes = 18;  // a parameter: bf16 weight, fp32 gradient, master copy
-                                          // and two moments
+// Per parameter: bf16 weight, fp32 gradient, master copy and two moments.
+constexpr std::int64_t kStateBytes = 18;
 
 std::string assignment(const char* key, std::int64_t value) {
   return std::string(key) + "=" + std::to_string(value);
@@ -39,7 +39,7 @@ std::vector<std::string> first_plan(const std::string& model, const std::string&
     if (dp > 1) settings.push_back("zero=1");
     return settings;
   } catch (const Error&) {
-    return {};  // the simulation will say what is wrong
+    return {};  // the simulation will report the error
   }
 }
 

@@ -1,4 +1,4 @@
-// How many frames a second a picture gets while it moves.
+// A FrameRate counts the frames per second of a moving picture.
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,8 @@ namespace trainyard {
 
 class FrameRate {
  public:
-  /// A frame at `now`, on any clock that does not go back. After a second without one it counts
-  /// anew: nobody looked, or nothing moved.
+  /// Counts a frame at `now`, on any monotonic clock. After a second without frames the count
+  /// restarts, because nothing was shown or nothing moved.
   void tick(Duration now) {
     using std::chrono::seconds;
     if (frames_ < 0 || now - last_ > seconds(1)) {
@@ -23,11 +23,11 @@ class FrameRate {
     rate_ = static_cast<int>(std::lround(frames_ / to_seconds(now - first_)));
     first_ = now, frames_ = 0;
   }
-  /// Of the last whole second that was counted; 0 before there was one.
+  /// Frames in the last complete second; 0 before there is one.
   int per_second() const { return rate_; }
 
  private:
-  int frames_ = -1, rate_ = 0;  // since first_; -1: there was none
+  int frames_ = -1, rate_ = 0;  // since first_; -1: not started
   Duration first_{}, last_{};
 };
 

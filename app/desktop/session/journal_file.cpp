@@ -19,7 +19,7 @@
 namespace trainyard {
 namespace {
 
-// Beyond this a fresh journal takes the place of the old: only the last entry counts.
+// Beyond this size a new journal replaces the old one, since only the last entry counts.
 constexpr qint64 kLongest = qint64{8} << 20;
 
 [[noreturn]] void fail(const QString& path, const char* doing) {
@@ -36,7 +36,7 @@ void write_all(int descriptor, std::string_view text, const QString& path) {
   }
 }
 
-// Nobody else holds it: whoever did is gone.
+// Whether no process holds the lock, so that its window is gone.
 bool abandoned(const QString& path) {
   const int descriptor = ::open(path.toStdString().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return false;
@@ -62,7 +62,8 @@ void JournalFile::open() {
   std::string fresh = (folder_ + "/XXXXXX").toStdString();
   const int descriptor = ::mkostemp(fresh.data(), O_CLOEXEC | O_APPEND);
   if (descriptor < 0) fail(folder_, "making a journal");
-  // Locked before it has the name that others look for: nobody may take it for abandoned.
+  // It is locked before it gets the name for which others look, so that nobody takes it for
+  // abandoned.
   const std::string path = fresh + ".journal";
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 || ::rename(fresh.c_str(), path.c_str()) != 0) {
     const int cause = errno;
@@ -111,7 +112,7 @@ std::vector<LostWork> lost_work(const QString& folder) {
       else
         ::unlink(path.toStdString().c_str());
     } catch (const Error&) {
-      // It cannot be read now; it stays for whoever can.
+      // It cannot be read now; it stays for a later attempt.
     }
   }
   return all;

@@ -1,6 +1,6 @@
-// The journal on the disk: one file a running window, in the folder where programs keep their
-// state. It is locked while its window lives, so that the next start can tell what a crash left
-// from what another window is writing.
+// A JournalFile is the journal on disk: one file per running window, in the folder for program
+// state. It is locked while its window exists, so that the next start can distinguish what a crash
+// left from what another window is writing.
 #pragma once
 
 #include <QString>
@@ -12,21 +12,21 @@
 
 namespace trainyard {
 
-/// $XDG_STATE_HOME/trainyard/journals, else below ~/.local/state.
+/// $XDG_STATE_HOME/trainyard/journals, or else that folder below ~/.local/state.
 QString journal_folder();
 
 class JournalFile {
  public:
-  /// Makes no file before the first entry.
+  /// Creates no file before the first entry.
   explicit JournalFile(QString folder) : folder_(std::move(folder)) {}
-  ~JournalFile();  // leaves the file, unlocked: nobody said that it may go
+  ~JournalFile();  // keeps the file, unlocked
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;
 
-  /// The entry is on the disk when this returns. Blocks for the flush. Throws Error{Io}; the
-  /// entries before are then still there.
+  /// The entry is on disk when this returns; it blocks for the flush. Throws Error{Io}; earlier
+  /// entries are then still there.
   void append(const JournalEntry&);
-  /// What was edited is saved, or was given up: the file goes.
+  /// Removes the file, because the edits were saved or discarded.
   void discard();
   const QString& path() const { return path_; }
 
@@ -37,13 +37,13 @@ class JournalFile {
   qint64 size_ = 0;
 };
 
-/// What a crash left.
+/// Unsaved work that a crash left.
 struct LostWork {
-  QString journal;  // its file
+  QString journal;  // the journal's file
   JournalEnd end;
 };
-/// All of it, newest first. Journals that are being written are not among them; those without one
-/// whole entry are removed.
+/// All unsaved work, newest first. Journals that another window is writing are skipped; journals
+/// without a complete entry are removed.
 std::vector<LostWork> lost_work(const QString& folder);
 void forget(const LostWork&);
 

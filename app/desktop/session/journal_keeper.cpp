@@ -5,7 +5,7 @@ namespace trainyard {
 JournalKeeper::JournalKeeper(Document& document, const QString& folder)
     : QObject(&document), document_(document), journal_(folder) {
   connect(&document_, &Document::changed, this, &JournalKeeper::keep);
-  // Told after every change of whether there is anything to save.
+  // Emitted after every change of the modified state.
   connect(&document_, &Document::renamed, this, [this] {
     if (!document_.modified()) journal_.discard();
   });
@@ -28,7 +28,7 @@ void recover(Document& document, const JournalEntry& entry) {
     try {
       document.load(QString::fromStdString(entry.file));
     } catch (const Error&) {
-      // The file is gone or broken; what was edited is not.
+      // The file is missing or broken, but the edits are not.
     }
   }
   document.change("Recover unsaved work", entry.project);

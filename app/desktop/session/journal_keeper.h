@@ -1,5 +1,5 @@
-// Keeps the journal of a document: every change is on the disk when the command that made it
-// returns, and the journal goes as soon as nothing is unsaved.
+// A JournalKeeper keeps the journal of a document: every change is on disk when the command that
+// made it returns, and the journal is removed as soon as nothing is unsaved.
 #pragma once
 
 #include <QObject>
@@ -13,13 +13,13 @@ class JournalKeeper : public QObject {
   Q_OBJECT
 
  public:
-  /// Belongs to the document.
+  /// The document becomes its parent.
   JournalKeeper(Document&, const QString& folder);
-  /// The edits are given up.
+  /// Discards the edits.
   void discard() { journal_.discard(); }
 
  Q_SIGNALS:
-  void not_kept(const QString& why);  // the edit stands
+  void not_kept(const QString& why);  // the journal could not be written; the edit stays
 
  private:
   void keep();
@@ -27,8 +27,8 @@ class JournalKeeper : public QObject {
   JournalFile journal_;
 };
 
-/// Takes up what a crash left, as one change of its file where that can still be read. The document
-/// is then as it was edited, and unsaved.
+/// Restores what a crash left, as one change of its file if that can still be read. The document is
+/// then as it was edited, and unsaved.
 void recover(Document&, const JournalEntry&);
 
 }  // namespace trainyard

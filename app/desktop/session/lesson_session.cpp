@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-// Numbers stand out from the words around them.
+// Numbers are emphasised.
 QString rich(const LessonEngine& engine, const std::vector<LessonText>& texts,
              const LessonSettings& settings) {
   QString all;
@@ -189,7 +189,7 @@ void LessonSession::keep_in(const QString& path) {
   refresh();
 }
 
-// What cannot be kept is not lost: it can still be saved elsewhere.
+// Answers that cannot be stored are not lost: they can still be saved elsewhere.
 void LessonSession::keep() {
   if (path_.isEmpty()) return;
   try {

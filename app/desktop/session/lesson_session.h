@@ -1,6 +1,6 @@
-// What a student does in the lessons: which step is open, what was turned, what was answered. It
-// touches no project. Computing happens on a thread of its own; whoever shows it asks again when it
-// says that it changed.
+// A LessonSession is a student's work in the lessons: the open step, the turned knobs, the answers.
+// It does not touch the project. It computes on a thread of its own; views query it again when it
+// emits a change.
 #pragma once
 
 #include <QObject>
@@ -17,12 +17,12 @@
 
 namespace trainyard {
 
-/// All that is computed for one look at a step.
+/// Everything that is computed to show a step.
 struct LessonScreen {
   std::vector<LessonPicture> pictures;
   QString prose, after;         // rich text
   std::optional<double> truth;  // of the question, in its unit
-  bool passed = false;          // the task, as things stand
+  bool passed = false;          // whether the task is passed as things stand
   QString wrong;                // what could not be computed; empty: nothing
 };
 
@@ -30,7 +30,7 @@ class LessonSession : public QObject {
   Q_OBJECT
 
  public:
-  /// training: where a step's run goes on, null: nowhere; it must outlive it.
+  /// training: the session for a step's run; null: none. It must outlive this object.
   explicit LessonSession(TrainingSession* training = nullptr, QObject* parent = nullptr);
 
   const Lesson& lesson() const { return engine_->lesson(); }
@@ -39,63 +39,64 @@ class LessonSession : public QObject {
   const LessonSettings& settings() const { return settings_; }
   const LessonScreen& screen() const { return screen_; }
   const LessonAnswers& answers() const { return answers_; }
-  /// The answer to this step's question; null before it.
+  /// The answer to this step's question; null if it has none yet.
   const LessonAnswer* answer() const;
   bool settled() const { return !background_.running(); }
   bool can_undo() const { return !undo_.empty(); }
   int round() const { return round_; }
 
-  /// Both indices are in range; the step's own settings are set.
+  /// Both indices must be in range; the step's own settings are applied.
   void open(std::size_t lesson, std::size_t step);
   void go(std::size_t step) { open(lesson_, step); }
   std::size_t lesson_index() const { return lesson_; }
-  /// Turns a knob that is free in this step; others change nothing.
+  /// Turns a knob that is free in this step; ignores other knobs.
   void turn(const std::string& key, const std::string& value);
   void apply(const LessonSettings&);
   void undo();
-  /// The step as it began; what was answered stays.
+  /// Restores the step's initial settings; answers stay.
   void reset();
-  /// Once a question; the answer lies in the question's range.
+  /// May be called once per question; the value must be in the question's range.
   void answer(double value, const QString& sure);
-  /// A round of the rings further or back.
+  /// Steps the round of the ring collectives.
   void turn_round(int by);
-  /// Whether the student's task is done, told and kept.
+  /// Checks whether the student's task is done; the result is shown and stored.
   bool check();
-  /// Trains what the step asks for, as the knobs stand; returns at once. Nothing happens while
-  /// something is trained.
+  /// Trains what the step asks for with the current knobs; returns at once. Does nothing while
+  /// something is being trained.
   void run();
-  /// Why run() would do nothing, as a sentence; empty: it would.
+  /// Why run() would do nothing, as a sentence; empty if it would run.
   QString why_no_run() const;
-  /// What is to be done, what is under way or what came of it, of the step's run as things stand.
+  /// A sentence about the step's run: what to do, its progress or its result.
   QString run_words() const;
-  /// The step's run has ended, as the knobs stand now.
+  /// Whether the step's run has ended with the current knobs.
   bool has_run() const { return !facts().empty(); }
-  /// The step's run that is under way or was the last; null where something else was trained since.
+  /// The step's current or last run; null if something else was trained since.
   const RunModel* live() const;
 
-  /// Where answers are kept; read now where it is there. Empty: nowhere. Throws Error{InvalidInput}
-  /// where it holds something else.
+  /// Stores answers in this file, reading it first if it exists; an empty path stores nothing.
+  /// Throws Error{InvalidInput} if the file holds something else.
   void keep_in(const QString& path);
   const QString& path() const { return path_; }
   void forget();
-  /// A file for whoever collects them. Throws Error{Io}.
+  /// Writes a file to be collected by a teacher. Throws Error{Io}.
   void save_as(const QString& path, const QString& student);
 
-  /// The answers of a class. Throws Error{InvalidInput}.
+  /// Reads the answers of a class. Throws Error{InvalidInput}.
   void read_class_of(const QString& folder);
   const LessonClass& students() const { return students_; }
-  /// Of this step's question; nothing before it is answered, or where nobody answered.
+  /// The class's answers to this step's question; empty before the student has answered, or if
+  /// nobody has.
   std::optional<AnswerHistogram> histogram() const;
 
  Q_SIGNALS:
-  void changed();   // step, settings, answers
-  void computed();  // screen()
+  void changed();   // step, settings or answers changed
+  void computed();  // screen() changed
 
  private:
   void refresh();
   void keep();
   void end_run();
-  /// Of the last run, where it is what the step asks for as things stand; else empty.
+  /// The results of the last run if it is the one that the step asks for now; otherwise empty.
   LessonSettings facts() const;
   std::optional<LessonRun> wanted() const;
 
@@ -109,10 +110,10 @@ class LessonSession : public QObject {
   QString path_;
   LessonScreen screen_;
   TrainingSession* training_;
-  bool starting_ = false, own_ = false;  // what is trained now or was the last is a lesson's
+  bool starting_ = false, own_ = false;  // whether the current or last training is a lesson's
   std::optional<LessonRun> asked_;       // the last run of a lesson
-  LessonSettings found_;                 // by it; empty before it has ended
-  QString failed_;                       // why it has not
+  LessonSettings found_;                 // its results; empty before it has ended
+  QString failed_;                       // why it did not end
   Background background_;
 };
 

@@ -1,5 +1,5 @@
-// Measuring this machine runs on a thread of its own, in a box of time, and comes back by value. A
-// stop keeps what was measured until then.
+// A MachineMeasurement measures this machine on a thread of its own, for a limited time, and
+// delivers the result by value. Stopping it keeps what was measured so far.
 #pragma once
 
 #include <QObject>
@@ -16,18 +16,19 @@
 
 namespace trainyard {
 
-/// Prices with what is shown of them; immutable.
+/// Prices together with what is shown of them; immutable.
 struct MeasuredMachine {
   MeasuredPrices prices;
-  std::string word;    // the document on one line
-  std::string source;  // the file it was opened from; empty: measured here, or the project's own
-  std::optional<ResidualsModel> residuals;  // of a calibration; a profile keeps no rows
+  std::string word;  // the document on one line
+  // The file from which it was opened; empty: measured here, or the project's own.
+  std::string source;
+  std::optional<ResidualsModel> residuals;  // of a calibration; a profile has no rows
 };
 
-/// What is to be measured.
+/// What to measure.
 struct MeasureWish {
-  std::optional<Request> plan;  // nothing: small models of the zoo
-  double seconds = 10;          // about
+  std::optional<Request> plan;  // empty: small models of the zoo
+  double seconds = 10;          // approximate duration
 };
 
 class MachineMeasurement : public QObject {
@@ -35,20 +36,21 @@ class MachineMeasurement : public QObject {
 
  public:
   using QObject::QObject;
-  ~MachineMeasurement() override;  // stops and waits
+  ~MachineMeasurement() override;  // stops the work and waits
 
-  /// Returns at once; stops what runs. What was found before stays until there is something else.
+  /// Returns at once; stops the current measurement. The earlier result stays until there is a new
+  /// one.
   void start(const MeasureWish&);
   /// Opens a file, or a document on one line, in the background.
   void open(const std::string& word);
-  /// Asks what runs to end; what it measured until then is the answer.
+  /// Asks the measurement to end; what it measured so far becomes the result.
   void stop();
   bool running() const { return work_.running(); }
-  /// Of the box, [0, 1].
+  /// Share of the duration, in [0, 1].
   double progress() const { return progress_; }
-  /// Null before the first answer.
+  /// Null before the first result.
   std::shared_ptr<const MeasuredMachine> found() const { return found_; }
-  /// Why the last question has no answer; empty where it has.
+  /// Why the last request has no result; empty if it has.
   const std::string& error() const { return error_; }
 
  Q_SIGNALS:
@@ -65,10 +67,10 @@ class MachineMeasurement : public QObject {
   std::shared_ptr<const MeasuredMachine> found_;
   std::string error_;
   std::stop_source stop_;
-  Background work_{this};  // last: it uses all of the above
+  Background work_{this};  // last, because it uses all members above
 };
 
-/// The parameters that a profile moves, the farthest first.
+/// The parameters that a profile changes, the largest change first.
 DataTable profile_table(const ParameterProfile&);
 
 }  // namespace trainyard

@@ -21,7 +21,7 @@ OrderEditor::OrderEditor(Document& document, Session& session, QObject* parent)
   connect(&session_, &Session::experiment_changed, this, &OrderEditor::refresh);
 }
 
-// An order that the simulator has refused is told here too: it is where it can be mended.
+// Also shows why the simulator refused an order, because it can be corrected here.
 void OrderEditor::refresh() {
   reason_.clear();
   for (const Diagnostic& d : session_.outcome().diagnostics)
@@ -30,7 +30,7 @@ void OrderEditor::refresh() {
   Q_EMIT changed();
 }
 
-// Settings come before the plan's file, of which only the experiment knows.
+// Settings take precedence over the plan's file, which only the experiment knows.
 std::string OrderEditor::own() const {
   const ProjectPlan* plan = document_.plan();
   if (plan == nullptr) return "";
@@ -46,7 +46,7 @@ Order OrderEditor::order() const {
   try {
     if (!text.empty()) return parse_order(text);
   } catch (const Error&) {
-    // A project may hold any text; what is shown is then the schedule's.
+    // A project may contain any text; if it is invalid, the schedule's order is shown.
   }
   if (!w.edited) return trainyard::order(w, shape_of(w));
   Workload back = w;
@@ -62,7 +62,7 @@ bool OrderEditor::refuse(const QString& why) {
   return false;
 }
 
-// What check() says of the whole scenario with that order is the last word.
+// The check() of the whole scenario with that order decides.
 bool OrderEditor::take(const QString& text, const Order& edited) {
   Scenario scenario = session_.experiment()->workload.scenario;
   scenario.plan.order = to_text(edited);

@@ -1,5 +1,5 @@
-// Edits of the plan's order: a legal one becomes a step of undo and is simulated like any other
-// change, an illegal one leaves everything as it is and says in one line what it would break.
+// An OrderEditor edits the plan's order: a legal edit becomes an undo step and is simulated like
+// any other change; an illegal one changes nothing, and one line says what it would break.
 #pragma once
 
 #include <QObject>
@@ -19,18 +19,19 @@ class OrderEditor : public QObject {
  public:
   OrderEditor(Document&, Session&, QObject* parent = nullptr);
 
-  /// Something has been simulated, so that there is an order to edit.
+  /// Whether something has been simulated, so that there is an order to edit.
   bool available() const { return session_.experiment() != nullptr; }
-  /// The newest: an edit is seen here before it has been simulated. Only when available.
+  /// The newest order: an edit shows here before it has been simulated. Requires available().
   Order order() const;
-  /// The plan's own order as text; empty: its schedule's.
+  /// The plan's own order as text; empty if it uses that of its schedule.
   std::string own() const;
-  /// The plan has an order of its own.
+  /// Whether the plan has an order of its own.
   bool edited() const;
-  /// Why the last edit was refused, or why the plan's order no longer holds; empty: all is well.
+  /// Why the last edit was refused, or why the plan's order is no longer valid; empty if neither
+  /// applies.
   const QString& reason() const { return reason_; }
 
-  /// True: the document has it.
+  /// Returns true if the document was changed.
   bool move(const Action&, Slot to);
   bool apply_text(const QString&);
   void back();

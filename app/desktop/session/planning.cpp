@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-constexpr qint64 kBetweenPictures = 60;  // ms: more often than that nobody sees
+constexpr qint64 kBetweenPictures = 60;  // ms; faster updates would not be visible
 
 struct Answer {
   std::shared_ptr<const PlanFindings> findings;

@@ -1,5 +1,5 @@
-// A search for plans runs on a thread of its own: the front comes as it grows, the answer by value.
-// A stop keeps what was found so far.
+// A Planning runs a search for plans on a thread of its own: it delivers the front as it grows, and
+// the result by value. Stopping it keeps what was found so far.
 #pragma once
 
 #include <QObject>
@@ -14,7 +14,7 @@
 
 namespace trainyard {
 
-/// What is searched for, beside the space.
+/// The aims of a search, besides the space.
 struct PlanWish {
   PlanObjective objective = PlanObjective::Time;
   Bytes spare{};
@@ -22,7 +22,7 @@ struct PlanWish {
   friend bool operator==(const PlanWish&, const PlanWish&) = default;
 };
 
-/// What a search found; immutable.
+/// The result of a search; immutable.
 struct PlanFindings {
   std::shared_ptr<const PlanSpace> space;
   PlanWish wish;
@@ -30,11 +30,11 @@ struct PlanFindings {
   ParetoModel picture;  // of every legal plan
 };
 
-/// Progress as the window shows it.
+/// Progress in the form that the window shows.
 struct PlanProgress {
   std::uint64_t tried = 0, total = 0, fitting = 0;
   bool simulating = false;
-  ParetoModel picture;  // the front as far as it is known
+  ParetoModel picture;  // the front as known so far
 };
 
 class Planning : public QObject {
@@ -42,21 +42,21 @@ class Planning : public QObject {
 
  public:
   using QObject::QObject;
-  ~Planning() override;  // stops and waits
+  ~Planning() override;  // stops the work and waits
 
-  /// Returns at once; stops what runs and forgets what was found before.
+  /// Returns at once; stops the current search and drops earlier findings.
   void start(const PlanQuestion&, const PlanWish&);
-  /// Asks what runs to end; what it found until then comes as an answer that says it was stopped.
+  /// Asks the search to end; its findings so far become a result that is marked as stopped.
   void stop();
-  /// Stops, waits, forgets everything.
+  /// Stops the search, waits, and drops everything.
   void clear();
   bool running() const { return work_.running(); }
   const PlanProgress& progress() const { return progress_; }
-  /// Null before the first answer and while it searches.
+  /// Null before the first result and during a search.
   std::shared_ptr<const PlanFindings> findings() const { return findings_; }
-  /// Why there is none; empty where nothing went wrong.
+  /// Why there is no result; empty if nothing went wrong.
   const std::string& error() const { return error_; }
-  /// Prices as the search had them.
+  /// The prices that the search used.
   PlanPrices& prices() { return *prices_; }
 
  Q_SIGNALS:
@@ -68,20 +68,20 @@ class Planning : public QObject {
   std::shared_ptr<PlanPrices> prices_ = std::make_shared<PlanPrices>("");
   std::string error_;
   std::stop_source stop_;
-  Background work_{this};  // last: it uses all of the above
+  Background work_{this};  // last, because it uses all members above
 };
 
-/// Why one plan lost, with what it takes beside the best.
+/// Why one plan lost, with its figures beside those of the best.
 struct PlanCase {
   PlanId id = 0;
   Reason reason;
   bool legal = false;
-  Result mine;         // by the closed form; meaningless where not legal
-  PlanId against = 0;  // the best; of the best itself, the next on the list
-  Result other;        // of that
+  Result mine;         // by the closed form; meaningless if the plan is illegal
+  PlanId against = 0;  // the best plan or, for the best itself, the next
+  Result other;        // the result of that plan
   std::string error;
 };
-/// Prices both anew; some milliseconds. The picture's figures are the same.
+/// Prices both plans again, which takes some milliseconds. The figures equal those of the picture.
 PlanCase plan_case(const PlanFindings&, const PlanPrices&, PlanId);
 
 }  // namespace trainyard

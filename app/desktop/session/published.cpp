@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-// Rows between two looks at whether somebody still waits.
+// The number of rows between two checks for a stop.
 constexpr std::size_t kAtOnce = 24;
 
 struct PublishedAnswer {
@@ -17,7 +17,7 @@ struct PublishedAnswer {
   std::string error;
 };
 
-// Only what each row needs: scores of sources are the model's.
+// Computes only what each row needs; scores of sources are computed by the model.
 template <class Tell>
 Validation predicted(const RowSet& set, const std::stop_token& stop, const Tell& tell) {
   Validation all;
@@ -38,7 +38,7 @@ Validation predicted(const RowSet& set, const std::stop_token& stop, const Tell&
 }  // namespace
 
 std::shared_ptr<const RowSet> shipped_row_set() {
-  // Not owned: it lives as long as the program.
+  // Not owned, because it lives as long as the program.
   return {std::shared_ptr<const RowSet>{}, &published_set()};
 }
 

@@ -1,5 +1,5 @@
-// The published rows held against predictions: once, on a thread of its own, the first time that
-// somebody looks.
+// Published compares the published rows with predictions, once, on a thread of its own, when they
+// are first shown.
 #pragma once
 
 #include <QObject>
@@ -29,14 +29,14 @@ class Published : public QObject {
   /// rows: called on the other thread; may throw Error.
   explicit Published(Rows rows, QObject* parent = nullptr);
 
-  /// Returns at once; does nothing where it runs or is done.
+  /// Returns at once; does nothing if it is running or done.
   void start();
   bool running() const { return work_.running(); }
-  /// Null before all is predicted.
+  /// Null until everything is predicted.
   const PublishedResults* results() const { return results_.get(); }
-  /// Why there are none; empty where nothing went wrong.
+  /// Why there are no results; empty if nothing went wrong.
   const std::string& error() const { return error_; }
-  /// Rows predicted and rows there are, while it runs; 0 of 0 while they are read.
+  /// The number of rows predicted and the total, while it runs; 0 of 0 while the rows are read.
   std::pair<int, int> progress() const { return progress_; }
 
  Q_SIGNALS:
@@ -47,10 +47,10 @@ class Published : public QObject {
   std::shared_ptr<const PublishedResults> results_;
   std::string error_;
   std::pair<int, int> progress_{};
-  Background work_{this};  // last: it uses all of the above
+  Background work_{this};  // last, because it uses all members above
 };
 
-/// The rows that ship.
+/// The rows that ship with the program.
 std::shared_ptr<const RowSet> shipped_row_set();
 
 }  // namespace trainyard

@@ -42,7 +42,7 @@ void Session::set_outcome(Outcome outcome) {
         experiment_ && outcome_.experiment->timeline.spans == experiment_->timeline.spans;
     experiment_ = outcome_.experiment;
     data_ = outcome_.data;
-    // What was looked at keeps its meaning only while the run is the same.
+    // A selection is meaningful only within the same run.
     if (!same_run) state_.selected = {};
     if (end() != before) state_.shown.reset(), state_.range.reset(), state_.cursor.reset();
     if (state_.expanded && state_.expanded->value >= data_->memory().totals.size())

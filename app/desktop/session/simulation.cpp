@@ -53,7 +53,7 @@ std::shared_ptr<const ViewData> data_of(const ExperimentPtr& experiment,
                                         std::shared_ptr<const CostModel> cost) {
   if (cost == nullptr) cost = cost_model(experiment->workload.scenario);
   auto data = std::make_shared<const ViewData>(experiment, std::move(cost));
-  // Most pages read these two models, so this thread makes them and the window does not wait.
+  // Most pages read these two models, so they are made on this thread and the window does not wait.
   data->timeline(), data->memory();
   return data;
 }
@@ -120,7 +120,7 @@ void Simulation::work(std::stop_token quit) {
 }
 
 void Simulation::run(const Job& job) {
-  // What a stopped job still had to say is not heard: its ticket is old when the message arrives.
+  // Later messages of a stopped job are ignored, because its ticket is then old.
   const auto tell = [&](auto message) {
     QMetaObject::invokeMethod(
         this,

@@ -1,6 +1,6 @@
-// Simulations run on a thread of their own and come back by value: first the picture, then the
-// priced fixes, then what each setting would do one step up or down. A newer question stops the
-// older one.
+// A Simulation runs on a thread of its own and delivers results by value: first the picture, then
+// the priced fixes, then the effect of one step up or down of each setting. A newer request stops
+// the older one.
 #pragma once
 
 #include <QHash>
@@ -19,24 +19,24 @@
 
 namespace trainyard {
 
-/// What a plan is with one setting changed, as simulated.
+/// The simulated plan with one setting changed.
 struct NeighbourPlan {
   std::string key, value;
   bool legal = false;
   bool fits = false;
   Duration step{};
   Bytes peak{};
-  std::string why_not;  // where it is not legal
+  std::string why_not;  // if it is not legal
 };
 
 struct Outcome {
-  ExperimentPtr experiment;              // null when it failed
-  std::shared_ptr<const ViewData> data;  // what views derive from it
-  std::string error;                     // then a sentence
-  Diagnostics diagnostics;               // all that check() says, warnings too
+  ExperimentPtr experiment;              // null if it failed
+  std::shared_ptr<const ViewData> data;  // the models that views derive from it
+  std::string error;                     // a sentence if it failed
+  Diagnostics diagnostics;               // everything that check() reports, including warnings
   double milliseconds = 0;               // from the request to the experiment
-  bool priced = false;                   // its verdict carries fixes or the gain
-  std::string calibrated;                // by what: a machine, somebody's rows; empty: not
+  bool priced = false;                   // whether the verdict has fixes or the gain
+  std::string calibrated;                // the source of the prices, a machine or rows; empty: none
   std::string not_calibrated;            // why a given calibration was not used
 };
 
@@ -45,17 +45,17 @@ class Simulation : public QObject {
 
  public:
   explicit Simulation(QObject* parent = nullptr);
-  ~Simulation() override;  // stops and waits
+  ~Simulation() override;  // stops the work and waits
 
-  /// Returns at once; stops what runs.
+  /// Returns at once; stops the current job.
   void start(const Request&);
   void stop();
   bool running() const { return running_; }
 
  Q_SIGNALS:
-  void finished(const trainyard::Outcome&);  // once without fixes, then once more with them
+  void finished(const trainyard::Outcome&);  // emitted without fixes first, then again with them
   void priced(const std::vector<trainyard::NeighbourPlan>&);
-  void idle();  // nothing is left to do
+  void idle();  // emitted when all work is done
 
  private:
   struct Job {
@@ -63,7 +63,7 @@ class Simulation : public QObject {
     std::stop_token stop;
     quint64 ticket = 0;
   };
-  /// Forgets what is asked for and stops what runs; answers under way will not be heard.
+  /// Drops the request and stops the current job; its pending results are ignored.
   void cancel();
   void work(std::stop_token);
   void run(const Job&);
@@ -72,13 +72,13 @@ class Simulation : public QObject {
   std::condition_variable_any wake_;
   std::optional<Job> next_;
   std::stop_source stop_;
-  quint64 ticket_ = 0;  // of the newest job; older answers are dropped
+  quint64 ticket_ = 0;  // of the newest job; older results are dropped
   bool running_ = false;
-  std::jthread thread_;  // last: it uses all of the above
+  std::jthread thread_;  // last, because it uses all members above
 };
 
 /// The values one step below and above for a setting of a complete plan: the next power of two, or
-/// the next word of its list; "" where there is none.
+/// the next word of its list; "" if there is none.
 struct Steps {
   std::string down, up;
 };

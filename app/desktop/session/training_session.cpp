@@ -14,11 +14,11 @@ namespace trainyard {
 namespace {
 
 constexpr int kFrame = 16;   // ms
-constexpr int kCauses = 30;  // frames between two looks at causes
-// Lanes that empty and fill more often than three times a second flash: such steps are drawn over
-// the ones before them.
+constexpr int kCauses = 30;  // frames between two computations of causes
+// Lanes that empty and fill more often than three times a second would flash, so such steps are
+// drawn over the previous ones.
 constexpr Duration kWatched = std::chrono::milliseconds(333);
-constexpr std::size_t kEvents = std::size_t{1} << 15;  // of a device between two frames
+constexpr std::size_t kEvents = std::size_t{1} << 15;  // per device between two frames
 
 std::string steps_text(std::int64_t n) {
   return n == 1 ? "1 update" : std::to_string(n) + " updates";

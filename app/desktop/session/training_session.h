@@ -1,5 +1,5 @@
-// A training run of the window: it goes on in a thread of its own, and the window reads what it
-// says of itself sixty times a second.
+// A TrainingSession is a training run of the window: it runs on a thread of its own, and the window
+// reads its live events sixty times a second.
 #pragma once
 
 #include <QElapsedTimer>
@@ -19,13 +19,13 @@
 
 namespace trainyard {
 
-/// What the dialog asks.
+/// The user's answers in the dialog.
 struct TrainingWish {
-  Request request;                    // its cluster is of cpu devices
+  Request request;                    // its cluster has cpu devices
   std::vector<std::string> training;  // "rate=0.1"
   std::int64_t steps = 100;
   RunMode mode = RunMode::VirtualTime;
-  std::string data;  // empty = what suits the model
+  std::string data;  // empty = the default for the model
   bool evaluate = false;
 };
 
@@ -34,28 +34,28 @@ class TrainingSession : public QObject {
 
  public:
   explicit TrainingSession(QObject* parent = nullptr);
-  ~TrainingSession() override;  // stops after the step that is under way, and waits
+  ~TrainingSession() override;  // stops after the current step, and waits
 
-  /// Returns at once; only while none is running.
+  /// Returns at once; may only be called while none is running.
   void start(const TrainingWish&);
-  /// Ends after the step that is under way.
+  /// Ends the run after the current step.
   void stop();
-  /// Waits after the step that is under way, until resume() or stop(). What is computed is the
-  /// same to the bit, and so is how long its steps took.
+  /// Pauses after the current step, until resume() or stop(). Neither the results, to the bit, nor
+  /// the step times change.
   void pause();
   void resume();
   bool running() const { return model_.running; }
   bool paused() const { return paused_; }
-  /// Of the run that is under way or was the last.
+  /// The wish of the current or last run.
   const TrainingWish& wish() const { return wish_; }
   const RunModel& model() const { return model_; }
-  /// The picture of the model was painted once more.
+  /// Counts a painting of the model's picture.
   void count_frame();
   /// Null before a run has ended.
   const std::shared_ptr<const TrainingReport>& report() const { return report_; }
 
  Q_SIGNALS:
-  void changed();  // the model, at most sixty times a second
+  void changed();  // the model changed; at most sixty times a second
   void started();
   void finished();  // done, stopped or failed
 
@@ -64,7 +64,7 @@ class TrainingSession : public QObject {
     ExperimentPtr predicted;
     std::shared_ptr<LiveSink> live;
   };
-  // Where a run waits between two steps.
+  // Holds a run between two steps.
   struct Gate {
     std::mutex mutex;
     std::condition_variable_any opened;
@@ -77,7 +77,7 @@ class TrainingSession : public QObject {
   void poll();
   void take_time();
   void set_gate(bool closed);
-  /// The causes of the newest step that was measured whole.
+  /// Computes the causes of the newest fully measured step.
   void compare_now();
   void end(const std::shared_ptr<const TrainingReport>&, const std::string& error);
 
@@ -85,10 +85,10 @@ class TrainingSession : public QObject {
   TrainingWish wish_;
   std::shared_ptr<Gate> gate_;
   bool paused_ = false;
-  int frames_ = 0;       // since the causes were looked at
+  int frames_ = 0;       // since the causes were last computed
   QElapsedTimer asked_;  // since start()
   QElapsedTimer going_;  // since the first span or the last resume()
-  Duration before_{};    // of training, before going_
+  Duration before_{};    // training time before going_
   FrameRate rate_;
   std::unique_ptr<LiveReader> reader_;
   std::shared_ptr<LiveSink> live_;
@@ -97,7 +97,7 @@ class TrainingSession : public QObject {
   std::vector<LiveSpan> spans_;
   std::vector<LiveMemory> memory_;
   std::vector<LiveStep> steps_;
-  std::jthread thread_;  // last: it uses all of the above
+  std::jthread thread_;  // last, because it uses all members above
 };
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
-// Where somebody has looked, to go back and forward: the part of the run that was shown, the range
-// and the search, one step a gesture.
+// A ViewHistory records what the user has viewed, for back and forward: the shown part of the run,
+// the range and the search, one step per gesture.
 #pragma once
 
 #include <optional>
@@ -18,15 +18,15 @@ struct ViewPlace {
 
 class ViewHistory {
  public:
-  /// Forgets everything but where one is now.
+  /// Drops everything except the current place.
   void reset(ViewPlace);
-  /// One has come to a place; what lay ahead is forgotten. A place that continues a gesture (turns
-  /// of the wheel, a drag) takes the place of the one before where that continued one too. The same
-  /// place again changes nothing.
+  /// Records a place and drops the places ahead. A place that continues a gesture (turns of the
+  /// wheel, a drag) replaces the previous one if that continued one too. An equal place changes
+  /// nothing.
   void visit(const ViewPlace&, bool continues);
-  /// What follows is a gesture of its own.
+  /// The next place begins a new gesture.
   void rest() { continuing_ = false; }
-  /// Nothing where there is no place to go.
+  /// Empty if there is no place to go to.
   std::optional<ViewPlace> back();
   std::optional<ViewPlace> forward();
   const ViewPlace& here() const { return places_[at_]; }

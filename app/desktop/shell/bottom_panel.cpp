@@ -22,7 +22,7 @@ namespace trainyard {
 namespace {
 
 constexpr int kMostRows = 200;
-constexpr int kAlive = 2, kWaves = 3, kPath = 4;  // tabs
+constexpr int kAlive = 2, kWaves = 3, kPath = 4;  // indices of tabs
 
 QString ink_word(Ink ink) {
   switch (ink) {
@@ -142,7 +142,7 @@ void BottomPanel::refresh_statistics() {
 void BottomPanel::show_statistics(const TimelineModel& model, const TimeRange& range,
                                   const std::vector<NameStatistics>& list, bool exact) {
   statistics_->clear();
-  // A name's work is in lanes of its kind only, and fills no more than all of them.
+  // A name's work is only in lanes of its kind, so it can fill at most all of these.
   std::size_t compute = 0, traffic = 0;
   for (const RankLanes& rank : model.ranks)
     compute += rank.compute.size(), traffic += rank.comm.size();

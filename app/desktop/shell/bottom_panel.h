@@ -1,5 +1,5 @@
-// Beneath the picture: what happened in the range by name, what is wrong with the plan, and what is
-// in memory at the cursor.
+// The BottomPanel lies beneath the picture: it shows what happened in the range by name, problems
+// of the plan, and what is in memory at the cursor.
 #pragma once
 
 #include <QWidget>
@@ -24,7 +24,7 @@ class BottomPanel : public QWidget {
 
  Q_SIGNALS:
   void apply(const QString& assignments);
-  /// When a tensor lives has been asked for: the timeline has it.
+  /// The user asked for a tensor's lifetimes, which the timeline shows.
   void lives_shown();
 
  private:

@@ -1,4 +1,4 @@
-// The words after `trainyard-desktop`.
+// A CommandLine holds the words after `trainyard-desktop`.
 #pragma once
 
 #include <QSize>
@@ -18,18 +18,18 @@ struct CommandLine {
   Request request;  // model empty: none was named
   std::optional<RendererChoice> renderer;
   std::optional<Theme> theme;
-  QString perspective;   // empty, or one of perspectives()
-  bool search = false;   // for plans, at once
+  QString perspective;   // empty, or the id of one of perspectives()
+  bool search = false;   // start a search for plans at once
   QString tab;           // of whichever perspective has it
-  QString lesson;        // "3:4"; empty: none
-  QStringList commands;  // by name; run when all is there, in this order
-  QString state;         // a JSON file that always says what the window shows
-  bool fresh = false;    // no settings, nothing of the last session, no journal
-  QString screenshot;    // a PNG file: show, wait until all is drawn, save, leave
+  QString lesson;        // such as "3:4"; empty: none
+  QStringList commands;  // names of commands to run in this order once all has loaded
+  QString state;         // JSON file that always describes what the window shows
+  bool fresh = false;    // use no settings, no last session and no journal
+  QString screenshot;    // PNG file: save it once all is drawn, then exit
   QSize size{1600, 1000};
 };
 
-/// Throws Error{InvalidInput} naming the word. `--help` prints and leaves.
+/// Throws Error{InvalidInput} naming the word. `--help` prints the help and exits.
 CommandLine parse_command_line(const QStringList& arguments);
 
 }  // namespace trainyard

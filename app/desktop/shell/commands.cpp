@@ -179,7 +179,7 @@ constexpr CanvasKey kCanvasKeys[] = {
     {"Esc", "clear range, selection, critical path and what is pinned"},
 };
 
-// What lives as long as the program: the table has pointers.
+// Keeps text for the life of the program, because the table stores pointers.
 const char* kept(const QString& text) {
   static std::deque<std::string> texts;
   return texts.emplace_back(text.toStdString()).c_str();

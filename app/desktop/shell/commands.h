@@ -1,5 +1,5 @@
-// Every command of the window in one table: menu, palette and the sheet of shortcuts are made from
-// it, so that help never differs from what happens.
+// Lists every command of the window in one table, from which the menu, the palette and the sheet of
+// shortcuts are made, so that help always agrees with behaviour.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace trainyard {
 
-/// Those of perspectives, their tabs and lessons among them: "view.analyse", "view.timeline",
-/// "learn.3".
+/// All commands, including those of perspectives, their tabs and lessons: "view.analyse",
+/// "view.timeline", "learn.3".
 std::span<const Command> commands();
 
-/// Keys that work while a canvas has the focus; the canvas reads them itself.
+/// A key that works while a canvas has the focus; the canvas reads it itself.
 struct CanvasKey {
   const char* keys;
   const char* help;

@@ -1,5 +1,4 @@
-// The Compare perspective: results over each other, and the list of past runs,
-// as tabs.
+// The Compare perspective shows, in tabs, two results compared and the list of past runs.
 #pragma once
 
 #include <array>
@@ -23,7 +22,7 @@ class ComparePerspective : public TabPage {
   Q_OBJECT
 
  public:
-  /// found: as ComparePage has it.
+  /// found: as in ComparePage.
   ComparePerspective(Document&, RunList&, std::function<std::optional<Scenario>()> found,
                      QWidget* parent = nullptr);
 
@@ -32,7 +31,7 @@ class ComparePerspective : public TabPage {
   bool whole() const override { return true; }
   bool own_verdict() const override { return true; }
   QWidget* tools() override { return comparison_->tools(); }
-  /// Shows the past run beside the open plan.
+  /// Compares the past run with the open plan.
   void compare_run(qint64 id);
   /// Lets the commands "compare.*" act on this perspective.
   void connect_commands(const Actions&);
@@ -43,10 +42,9 @@ class ComparePerspective : public TabPage {
   RunsPage* runs_;
 };
 
-/// The window's own; null in a window without that perspective.
+/// The window's Compare perspective; null in a window without it.
 ComparePerspective* compare_perspective(const QWidget& window);
-/// Records what the session has trained, where that came to anything; `heard` as RunList::record
-/// has it.
+/// Records what the session has trained, if there is a result; `heard` as in RunList::record().
 void keep_run(const TrainingSession&, RunList&, RunList::Heard heard);
 
 }  // namespace trainyard

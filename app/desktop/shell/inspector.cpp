@@ -80,8 +80,8 @@ Inspector::Inspector(Session& session, QWidget* parent) : QWidget(parent), sessi
   facts_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Fixed);
   facts_->setColumnWidth(0, 88);
   facts_->horizontalHeader()->setStretchLastSection(true);
-  facts_->setTextElideMode(Qt::ElideNone);  // long ones are wrapped
-  // Not at once: a scroll bar that comes makes the column narrower while the table is laid out.
+  facts_->setTextElideMode(Qt::ElideNone);  // long texts are wrapped
+  // This is deferred, because a scroll bar that appears narrows the column during layout.
   connect(facts_->horizontalHeader(), &QHeaderView::sectionResized, facts_,
           &QTableView::resizeRowsToContents, Qt::QueuedConnection);
   facts_->setShowGrid(false);

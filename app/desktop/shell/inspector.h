@@ -1,4 +1,4 @@
-// What is selected, in words and as a table that assistive tools can read.
+// The Inspector describes the selection, in words and as a table that assistive tools can read.
 #pragma once
 
 #include <QWidget>

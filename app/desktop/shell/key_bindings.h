@@ -1,5 +1,5 @@
-// Keys that people changed: kept in their settings, put over the table of commands, and never two
-// commands on one key.
+// Key bindings are the keys that a user has changed: they are stored in the settings, override the
+// table of commands, and never assign one key to two commands.
 #pragma once
 
 #include <QKeySequence>
@@ -10,22 +10,23 @@ namespace trainyard {
 
 class Actions;
 
-/// Of the table.
+/// The keys in the table of commands.
 QList<QKeySequence> default_keys(const QString& command);
 
-/// Puts what is kept in place of the table's keys. Kept keys that another command has by now are
-/// left out.
+/// Replaces the table's keys by the stored ones. Stored keys that another command now has are left
+/// out.
 void load_keys(Actions&);
-/// Why the command cannot have the key, as a sentence; empty where it can.
+/// Why the command cannot have the key, as a sentence; empty if it can.
 QString key_refusal(const Actions&, const QString& command, const QKeySequence&);
-/// The command's only key from now on; an empty one: none. Returns key_refusal(), and changes
-/// nothing where that says something.
+/// Makes this the command's only key; an empty sequence removes its keys. Returns key_refusal(),
+/// and changes nothing if that is not empty.
 QString set_key(Actions&, const QString& command, const QKeySequence&);
-/// Those of the table again. Returns why it cannot be, where another command has one of them.
+/// Restores the table's keys. Returns the reason if another command has one of them.
 QString reset_keys(Actions&, const QString& command);
 void reset_all_keys(Actions&);
 
-/// "Ctrl+O, Ctrl+L": for menus' tooltips, the sheet and the palette; empty where there is none.
+/// The keys as text, such as "Ctrl+O, Ctrl+L", for tooltips of menus, the sheet and the palette;
+/// empty if there are none.
 QString keys_text(const QList<QKeySequence>&);
 
 }  // namespace trainyard

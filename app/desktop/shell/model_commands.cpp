@@ -14,7 +14,7 @@ void connect_model_commands(Actions& actions, DesignPage& page) {
   ModelBuilder& builder = page.builder();
   const auto on = [&](const char* id, auto run) {
     QAction* action = actions[id];
-    // Delete and the arrows belong to whatever has the focus.
+    // Delete and the arrow keys belong to the widget with the focus.
     action->setShortcutContext(Qt::WidgetShortcut);
     page.model_panel().tree()->addAction(action);
     QObject::connect(action, &QAction::triggered, &page, run);

@@ -1,5 +1,5 @@
-// The commands of the model builder: in menu, palette and shortcut sheet as all others, and by key
-// where the outline has the focus.
+// Connects the commands of the model builder, which are in the menu, palette and shortcut sheet
+// like all others, and act by key while the outline has the focus.
 #pragma once
 
 namespace trainyard {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kScale = "scale that it has";
 
-// What the widget, or the application before this change, has by now; at first all is made at 1.
+// The scale that the widget or the application has now; initially everything is made at 1.
 double scale_of(const QObject& object, double otherwise) {
   const QVariant kept = object.property(kScale);
   return kept.isValid() ? kept.toDouble() : otherwise;
@@ -53,7 +53,7 @@ void follow_scale(QApplication& application, QWidget& window) {
     if (factor != 1) rescale(*widget, factor);
     widget->setProperty(kScale, wanted);
   }
-  // The sheet has sizes of its own, and takes fonts away that were set on widgets.
+  // The sheet has sizes of its own and removes fonts that were set on widgets.
   apply_theme(application, current_theme());
   for (auto& [widget, font] : fonts) widget->setFont(font);
   for (QWidget* widget : widgets)

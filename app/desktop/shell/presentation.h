@@ -1,4 +1,4 @@
-// Presentation: the same window with text and lines one and a half times as large, to be projected.
+// Presentation mode enlarges text and lines of the window by one half, for a projector.
 #pragma once
 
 class QApplication;
@@ -8,8 +8,8 @@ namespace trainyard {
 
 inline constexpr double kPresentationScale = 1.5;
 
-/// Makes everything of the window as large as ui_scale() says: explicit fonts, fixed sizes, and
-/// through the theme all the rest. May be called again after widgets were added.
+/// Scales everything in the window by ui_scale(): explicit fonts and fixed sizes directly,
+/// everything else through the theme. May be called again after widgets were added.
 void follow_scale(QApplication&, QWidget& window);
 
 }  // namespace trainyard

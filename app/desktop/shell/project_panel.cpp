@@ -50,14 +50,14 @@ QString key_of(const Project& project, const ProjectPlan& plan) {
 }
 
 constexpr std::size_t kLatestRuns = 5;
-constexpr int kNumber = Qt::UserRole, kKind = Qt::UserRole + 1;  // of an item
+constexpr int kNumber = Qt::UserRole, kKind = Qt::UserRole + 1;  // data roles of an item
 
 void set_kind(QTreeWidgetItem* item, int kind, int number) {
   item->setData(0, kKind, kind);
   item->setData(0, kNumber, number);
 }
 
-// Of a group: none of them.
+// Returns none of the kinds for a group.
 int kind_of(const QTreeWidgetItem* item) {
   const QVariant kind = item->data(0, kKind);
   return kind.isValid() ? kind.toInt() : -1;
@@ -109,7 +109,7 @@ ProjectPanel::ProjectPanel(Document& document, Session& session, RunList& runs, 
   };
   connect(tree_, &QTreeWidget::itemExpanded, this, remember(true));
   connect(tree_, &QTreeWidget::itemCollapsed, this, remember(false));
-  // After the window is there: the list is a file.
+  // Deferred until the window is shown, because the list reads a file.
   connect(&runs_, &RunList::changed, this, &ProjectPanel::refresh_runs, Qt::QueuedConnection);
   connect(&document_, &Document::marks_changed, this, &ProjectPanel::refresh);
   connect(&document_, &Document::changed, this, &ProjectPanel::refresh);
@@ -186,7 +186,7 @@ void ProjectPanel::add_plans() {
   }
 }
 
-// Of the open plan.
+// Adds the marks of the open plan.
 void ProjectPanel::add_marks() {
   if (document_.plan() == nullptr || document_.plan()->marks.empty()) return;
   const std::vector<ProjectMark>& marks = document_.plan()->marks;
@@ -233,7 +233,7 @@ void ProjectPanel::add_lessons() {
 }
 
 void ProjectPanel::choose(QTreeWidgetItem* item) {
-  // What follows may make the tree anew.
+  // The following call may rebuild the tree, so the data is copied first.
   const int number = item->data(0, kNumber).toInt(), kind = kind_of(item);
   if (kind == static_cast<int>(Kind::Run)) Q_EMIT run_chosen(number);
   if (kind == static_cast<int>(Kind::Lesson)) Q_EMIT lesson_chosen(number);

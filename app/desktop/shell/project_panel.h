@@ -1,6 +1,6 @@
-// The project as a tree: its model, its cluster, its plans and the places marked in the open one,
-// the runs that this machine trained last, and the lessons; and beneath it what each kind of work
-// takes of the step.
+// The ProjectPanel shows the project as a tree: its model, its cluster, its plans and the marks of
+// the open one, the last runs on this machine, and the lessons; beneath it, the share of each kind
+// of work in the step.
 #pragma once
 
 #include <QHash>
@@ -25,7 +25,7 @@ class ProjectPanel : public QWidget {
   ProjectPanel(Document&, Session&, RunList&, QWidget* parent = nullptr);
 
  Q_SIGNALS:
-  /// A double click or Enter on one of them.
+  /// Emitted on a double click or Enter.
   void run_chosen(qint64 id);
   void lesson_chosen(int number);
   void mark_chosen(const trainyard::ProjectMark&);
@@ -48,12 +48,12 @@ class ProjectPanel : public QWidget {
   Document& document_;
   Session& session_;
   RunList& runs_;
-  std::vector<RunEntry> latest_;  // of the runs
-  QHash<QString, bool> open_;     // groups that somebody opened or closed
+  std::vector<RunEntry> latest_;  // the runs shown
+  QHash<QString, bool> open_;     // groups that the user opened or closed
   QTreeWidget* tree_;
   QList<QLabel*> shares_;
-  QHash<QString, QString> readings_;  // of each plan, by its settings: the step when it was last
-                                      // simulated
+  // The reading of each plan, by its settings: the step when it was last simulated.
+  QHash<QString, QString> readings_;
 };
 
 }  // namespace trainyard

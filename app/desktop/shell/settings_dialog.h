@@ -1,5 +1,5 @@
-// What a person can choose about the program: look, wheel, numbers, renderer and keys. Every choice
-// holds at once.
+// A SettingsDialog sets the user's preferences: look, wheel, numbers, renderer and keys. Every
+// choice takes effect at once.
 #pragma once
 
 #include <QDialog>
@@ -21,7 +21,7 @@ class SettingsDialog : public QDialog {
  public:
   SettingsDialog(Actions&, QWidget* parent = nullptr);
   void show_keys();
-  /// What was wrong with the last key, empty where nothing was.
+  /// What was wrong with the last key; empty if nothing was.
   QString refusal() const;
 
  Q_SIGNALS:

@@ -1,5 +1,5 @@
-// Every key, of the window and of its canvases, as a table that can be searched; made from the
-// table of commands, so that it never differs from what happens.
+// A ShortcutSheet lists every key of the window and its canvases in a searchable table, made from
+// the table of commands so that it always agrees with behaviour.
 #pragma once
 
 #include <QDialog>
@@ -15,7 +15,7 @@ class ShortcutSheet : public QDialog {
 
  public:
   ShortcutSheet(const Actions&, QWidget* parent = nullptr);
-  /// What is listed: key and what it does.
+  /// The listed keys, each with what it does.
   QList<std::pair<QString, QString>> rows() const;
 
  private:

@@ -41,7 +41,7 @@ ToolBar::ToolBar(Document& document, Session& session, const Actions& actions, Q
   perspective_ = new Segment("Perspective", titles());
   plan_ = new Field("Plan");
   plan_->setFixedHeight(26);
-  // Gives way where the window is narrow or its text large, before any word is cut.
+  // The selector shrinks first if the window is narrow or its text large, before any word is cut.
   plan_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   plan_->setMinimumContentsLength(24);
   plan_->setMinimumWidth(96);
@@ -123,7 +123,7 @@ void ToolBar::set_running(bool running) {
 }
 
 void ToolBar::set_training(bool training) {
-  if (training_ == training) return;  // asked at every frame of a run
+  if (training_ == training) return;  // called at every frame of a run
   training_ = training;
   train_->setText(training ? "Stop training" : "Train…");
   train_->setVisible(of_plan_ || training_);

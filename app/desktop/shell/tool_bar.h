@@ -1,5 +1,5 @@
-// The bar under the menus: perspectives, the plan, Simulate, whether the result is fresh, undo and
-// export.
+// The ToolBar lies under the menus: perspectives, the plan, Simulate, whether the result is up to
+// date, undo and export.
 #pragma once
 
 #include <QWidget>
@@ -26,12 +26,12 @@ class ToolBar : public QWidget {
   ToolBar(Document&, Session&, const Actions&, QWidget* parent = nullptr);
   void set_running(bool);
   void set_training(bool);
-  /// In place of the plan; null: the plan. Takes the widget.
+  /// Shows a widget in place of the plan and takes ownership of it; null: the plan.
   void show_tools(QWidget*);
-  /// Whether what simulates and trains the open plan is there; a run that is under way can be
-  /// stopped at any time.
+  /// Whether to show the buttons that simulate and train the open plan; a running training can
+  /// always be stopped.
   void show_plan_buttons(bool);
-  /// Icons in the colours of the theme.
+  /// Draws the icons in the colours of the theme.
   void refresh_icons();
 
  private:

@@ -72,7 +72,7 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
 void WelcomePage::refresh() {
   while (QLayoutItem* item = recent_->takeAt(0)) {
     if (item->widget() != nullptr) {
-      item->widget()->hide();  // it goes later, and must not be drawn over what comes now
+      item->widget()->hide();  // deleted later, so it must not be drawn over new widgets
       item->widget()->deleteLater();
     }
     delete item;

@@ -1,5 +1,5 @@
-// The first start: what can be opened, as tiles, and what was opened last. The whole page takes
-// dropped files.
+// The WelcomePage is shown at the first start: it offers what can be opened, as tiles, and the
+// files opened last. The whole page accepts dropped files.
 #pragma once
 
 #include <QWidget>

@@ -56,7 +56,7 @@ QToolBar* bar_of(QWidget* content, const QString& name, int height) {
   return bar;
 }
 
-// The plan that is chosen among those searched.
+// The plan chosen from a search.
 std::optional<Scenario> found_plan(PlannerPage& planner) {
   const auto findings = planner.planning().findings();
   if (findings == nullptr || !planner.chosen()) return std::nullopt;
@@ -93,7 +93,8 @@ Window::Window(Published::Rows rows) : published_(std::move(rows)), actions_(thi
   refresh_search();
 }
 
-// The parts still speak while they go, and must not be heard by what has gone before them.
+// Parts still emit signals while they are destroyed, and objects destroyed before them must not
+// receive these.
 Window::~Window() {
   simulation_.disconnect();
   published_.disconnect();
@@ -191,7 +192,7 @@ void Window::make_docks() {
       make_dock("Inspector", new Inspector(session_), Qt::RightDockWidgetArea, "inspector");
   strategy_dock_ = make_dock("Strategy", strategy_, Qt::RightDockWidgetArea, "strategy");
   bottom_dock_ = make_dock("Statistics", bottom_, Qt::BottomDockWidgetArea, "bottom");
-  bottom_dock_->setTitleBarWidget(new QWidget);  // its tabs are its title
+  bottom_dock_->setTitleBarWidget(new QWidget);  // its tabs serve as its title
   splitDockWidget(inspector_dock_, strategy_dock_, Qt::Vertical);
 }
 
@@ -199,7 +200,7 @@ void Window::lay_out() {
   const Page* shown = page();
   const Perspective* perspective =
       find_perspective(QString::fromStdString(document_.project().perspective));
-  // The start page and pages with panels of their own leave no room for docks.
+  // The start page and pages with panels of their own hide the docks.
   const bool alone = shown == nullptr || shown->whole() || perspective == nullptr;
   const DockSizes sizes = alone ? DockSizes{} : perspective->docks;
   addDockWidget(Qt::LeftDockWidgetArea, project_dock_);
@@ -317,7 +318,7 @@ void Window::show_lesson(const QString& words) {
   document_.show_perspective("learn");
 }
 
-// Somebody turned the page to another tab.
+// Called when the user switches to another tab of the page.
 void Window::follow_tab(Page* turned) {
   if (page() != turned) return;
   document_.show_tab(turned->tab());
@@ -354,7 +355,7 @@ void Window::refresh_perspective() {
                                        : QString::fromStdString(document_.project().perspective) +
                                              (shown->whole() ? " alone" : "");
   if (centre_->currentWidget() != widget || laid_out_ != now) {
-    // A stack is as wide as its widest page needs, also while another is shown.
+    // A stack is as wide as its widest page requires, even while another is shown.
     for (int i = 0; i < centre_->count(); ++i) {
       const bool on_top = centre_->widget(i) == widget;
       const auto policy = on_top ? QSizePolicy::Preferred : QSizePolicy::Ignored;
@@ -383,7 +384,7 @@ void Window::refresh_search() {
   actions_["plan.why"]->setEnabled(found);
 }
 
-// The rows were prepared by whoever opened the scenario, on its thread.
+// The rows were prepared on the thread that opened the scenario.
 void Window::refresh_published() {
   const ProjectPlan* plan = document_.plan();
   const std::string& word = document_.project().model;

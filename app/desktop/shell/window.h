@@ -1,4 +1,4 @@
-// The window: puts document, session, simulation and panels together and carries out commands.
+// The Window combines document, session, simulation and panels, and carries out commands.
 #pragma once
 
 #include <QByteArray>
@@ -38,7 +38,7 @@ class Window : public QMainWindow {
   Q_OBJECT
 
  public:
-  /// rows: what the gallery shows.
+  /// rows: the rows that the gallery shows.
   explicit Window(Published::Rows rows = shipped_row_set);
   ~Window() override;
 
@@ -47,29 +47,30 @@ class Window : public QMainWindow {
   Simulation& simulation() { return simulation_; }
   TrainingSession& training() { return training_; }
   Published& published() { return published_; }
-  /// Where runs are kept; nowhere before RunList::use().
+  /// The list in which runs are stored; nothing is stored before RunList::use().
   RunList& runs() { return runs_; }
   PlannerPage& planner();
   const QList<Page*>& pages() const { return pages_; }
   Actions& actions_of() { return actions_; }
-  /// Opens a project, model, cluster or plan, whichever the file is. What is wrong with it is told
-  /// in a sentence.
+  /// Opens a project, model, cluster or plan, according to the file. An error is shown as a
+  /// sentence.
   void open_file(const QString& path);
-  /// Each of them; several traces together, as the ranks of one run.
+  /// Opens each file; several traces are opened together as the ranks of one run.
   void open_files(const QStringList& paths);
-  /// PyTorch's pipeline CSV or Megatron's pipeline layout, into the plan; else a sentence.
+  /// Imports PyTorch's pipeline CSV or Megatron's pipeline layout into the plan, or shows an error.
   void import_file(const QString& path);
-  /// The model, cluster and settings that the command line named.
+  /// Applies the model, cluster and settings that the command line named.
   void start_with(const Request&);
   /// Makes a published row the document: its model, its cluster and its plan.
   void open_published(const QString& id);
-  /// Of whichever perspective has it.
+  /// Shows a tab of whichever perspective has it.
   void show_tab(const QString&);
-  /// "3:4": step 4 of lesson 3. Throws Error{InvalidInput} with what there is.
+  /// Opens a lesson step, such as "3:4" for step 4 of lesson 3. Throws Error{InvalidInput} that
+  /// lists the lessons.
   void show_lesson(const QString&);
-  /// Puts back, and from now on keeps, where the window was, its docks and what was open.
+  /// Restores the window's geometry, its docks and open files, and saves them from now on.
   void restore_session(bool last_project);
-  /// Everything asked for has been simulated.
+  /// Whether everything requested has been simulated.
   bool settled() const;
 
  protected:
@@ -80,7 +81,7 @@ class Window : public QMainWindow {
 
  private:
   void make_pages();
-  /// Makes the page of the perspective with that id; whoever calls it owns the page.
+  /// Makes the page of the perspective with that id; the caller owns the page.
   Page* make_page(std::string_view perspective);
   void make_bars();
   void make_docks();
@@ -110,7 +111,7 @@ class Window : public QMainWindow {
   void set_presentation(bool);
   void use_preferences(const Preferences&);
   QList<CanvasWidget*> canvases() const;
-  /// What the perspective shows; null: the start page.
+  /// The page that the perspective shows; null: the start page.
   Page* page() const;
   void follow_tab(Page*);
 
@@ -130,7 +131,7 @@ class Window : public QMainWindow {
   void show_about();
   void set_theme(Theme);
   void export_plan();
-  /// One sentence with Continue: nothing was changed.
+  /// Shows one sentence with Continue; nothing has been changed.
   void complain(const QString& title, const QString& sentence);
 
   Document document_;
@@ -145,7 +146,7 @@ class Window : public QMainWindow {
   Readings* readings_ = nullptr;
   QStackedWidget* centre_ = nullptr;
   WelcomePage* welcome_ = nullptr;
-  QList<Page*> pages_;  // as perspectives() lists them
+  QList<Page*> pages_;  // in the order of perspectives()
   AnalysePage* analyse_ = nullptr;
   StrategyPanel* strategy_ = nullptr;
   BottomPanel* bottom_ = nullptr;
@@ -153,9 +154,9 @@ class Window : public QMainWindow {
               *bottom_dock_ = nullptr;
   QToolBar* verdict_bar_ = nullptr;
   QLabel* file_ = nullptr;
-  QString laid_out_;                  // what the docks are placed for
-  QHash<QString, QByteArray> docks_;  // how they were left, by that
-  bool remembers_ = false;            // the session, for the next start
+  QString laid_out_;                  // the layout of the docks
+  QHash<QString, QByteArray> docks_;  // the state of the docks, by layout
+  bool remembers_ = false;            // whether the session is saved for the next start
 };
 
 }  // namespace trainyard

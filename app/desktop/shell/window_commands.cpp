@@ -1,4 +1,4 @@
-// What the commands of the window do.
+// Implements the commands of the window.
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
@@ -53,7 +53,7 @@ constexpr const char* kAnyFilter =
     "Recordings (*.json *.csv *.gz *.tybin *.pickle *.pkl *.txt *.log);;All files (*)";
 constexpr const char* kDefaultCluster = "h100-sxm:64";
 
-// Opens it with stand-ins for what is not chosen yet; throws what is wrong with the file.
+// Opens the project with placeholders for what is not chosen yet; throws if the file has an error.
 void try_open(Project project) {
   if (project.model.empty()) project.model = std::string(zoo().front().name);
   if (project.cluster.empty()) project.cluster = kDefaultCluster;
@@ -140,7 +140,7 @@ void Window::connect_commands() {
   on("run.stop", [this] { training_.stop(); });
   on("view.table", [this](bool shown) {
     if (page() != nullptr && page() != analyse_ && page()->toggle_rows())
-      return actions_["view.table"]->setChecked(!shown);  // it is about Analyse
+      return actions_["view.table"]->setChecked(!shown);  // the command belongs to Analyse
     document_.show_perspective("analyse");
     analyse_->show_rows(shown);
   });
@@ -257,7 +257,7 @@ void Window::open_files(const QStringList& paths) {
     try {
       return file_kind(path.toStdString()) == FileKind::Trace;
     } catch (const Error&) {
-      return false;  // open_file() says what is wrong with it
+      return false;  // open_file() reports the error
     }
   };
   QStringList traces;
@@ -273,7 +273,7 @@ void Window::open_files(const QStringList& paths) {
   for (const QString& path : traces) remember_file(path);
 }
 
-// Cancel takes the opening back, unless something was done since.
+// Cancel undoes the opening, unless something was changed since.
 void Window::report_import(const std::string& file) {
   const ImportedModel imported = load_model_with_report(file);
   if (imported.report.fields == 0) return;
@@ -303,7 +303,7 @@ void Window::start_with(const Request& request) {
   if (request.plan.empty() && settings.empty())
     settings = first_plan(project.model, project.cluster);
   project = with_first_plans_following(document_.project(), std::move(project));
-  // A plan that someone has worked on stays; a new model only brings one where there is none.
+  // A plan that the user has worked on stays; a new model adds a plan only if there is none.
   if (project.plans.empty() || !request.plan.empty() || !request.settings.empty()) {
     project.plans.push_back({project.plans.empty() ? "A" : "B", request.plan, settings});
     project.current = static_cast<int>(project.plans.size()) - 1;
@@ -461,7 +461,7 @@ void Window::show_about() {
 void Window::set_theme(Theme theme) {
   QSettings().setValue("theme", theme == Theme::Dark ? "dark" : "light");
   apply_theme(*static_cast<QApplication*>(QApplication::instance()), theme);
-  Q_EMIT session_.experiment_changed();  // rows carry colours of the theme
+  Q_EMIT session_.experiment_changed();  // rows contain colours of the theme
   Q_EMIT document_.view_changed();
 }
 

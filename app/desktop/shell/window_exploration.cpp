@@ -1,4 +1,4 @@
-// What the window's commands about finding one's way through a run do.
+// Implements the window's commands for navigating a run.
 #include <QAction>
 #include <QInputDialog>
 
@@ -26,7 +26,7 @@ void Window::connect_exploration() {
   const auto on = [this](const char* id, auto run) {
     connect(actions_[id], &QAction::triggered, this, run);
   };
-  // The bar lies over the timeline, so that is what is looked at.
+  // The bar lies over the timeline, so the timeline is shown first.
   const auto look = [this] {
     document_.show_perspective("analyse");
     if (analyse_->tab() == "plans") analyse_->show_tab("timeline");

@@ -1,4 +1,4 @@
-// What the window does about itself: its docks, its session, its history, its help.
+// Implements what the window does about itself: docks, session, history and help.
 #include <QAction>
 #include <QApplication>
 #include <QDialog>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kRecentShown = 8;
 
-// The first of it that Tab would reach.
+// The first widget of the panel in Tab order.
 QWidget* first_focus(QWidget* panel) {
   for (QWidget* widget : panel->findChildren<QWidget*>())
     if ((widget->focusPolicy() & Qt::TabFocus) && widget->isEnabled() &&
@@ -68,7 +68,7 @@ void Window::connect_shell() {
   refresh_recent();
 }
 
-// There is something to apply only for a result of the plan as it stands.
+// A fix can only be applied if the result belongs to the plan as it stands.
 void Window::refresh_fix() {
   const bool known = session_.experiment() && !session_.stale();
   const Verdict* verdict = known ? &session_.experiment()->result.verdict : nullptr;
@@ -76,7 +76,7 @@ void Window::refresh_fix() {
                                    (!verdict->fixes.empty() || verdict->gain));
 }
 
-// Dimmed only where nothing is on its way to replace it, and only what shows the open plan.
+// Dims only pages that show the open plan, and only if no new result is on its way.
 void Window::refresh_stale() {
   const bool dimmed = session_.experiment() && session_.stale() &&
                       (!document_.project().automatic || !session_.outcome().error.empty());
@@ -92,7 +92,7 @@ void Window::refresh_recent() {
   for (QAction* action : actions())
     if (action->property("kind") == kind) {
       removeAction(action);
-      action->deleteLater();  // it may be the one that runs
+      action->deleteLater();  // it may be the action that is running
     }
   auto* place = menu->findChild<QMenu*>(kind, Qt::FindDirectChildrenOnly);
   if (place == nullptr) {
@@ -114,9 +114,9 @@ void Window::refresh_recent() {
   place->setEnabled(!place->isEmpty());
 }
 
-// How the docks were left for this layout, or as the table has them.
+// Restores the docks' state for this layout, or the table's sizes.
 void Window::place_docks(const QString& layout) {
-  // Before it is shown it has no sizes that anybody chose.
+  // Before the window is shown, its docks have no sizes that a user chose.
   if (!laid_out_.isEmpty() && isVisible()) docks_[laid_out_] = saveState();
   laid_out_ = layout;
   lay_out();
@@ -186,7 +186,7 @@ void Window::use_preferences(const Preferences& preferences) {
   use(preferences);
   apply_theme(*static_cast<QApplication*>(QApplication::instance()), theme_of(preferences.theme));
   actions_["view.dark"]->setChecked(current_theme() == Theme::Dark);
-  Q_EMIT session_.experiment_changed();  // texts and colours of rows
+  Q_EMIT session_.experiment_changed();  // rows contain texts and colours
   Q_EMIT document_.view_changed();
 }
 
@@ -206,11 +206,11 @@ void Window::say_focus() {
 void Window::set_presentation(bool large) {
   set_ui_scale(large ? kPresentationScale : 1);
   follow_scale(*static_cast<QApplication*>(QApplication::instance()), *this);
-  // A menu bar gives its corners room only when its own font changes.
+  // A menu bar recomputes the size of its corner widgets only when its own font changes.
   QEvent font(QEvent::FontChange);
   QApplication::sendEvent(menuBar(), &font);
   actions_["view.presentation"]->setChecked(large);
-  Q_EMIT session_.experiment_changed();  // rows have fonts of their own
+  Q_EMIT session_.experiment_changed();  // rows contain fonts
   Q_EMIT document_.view_changed();
 }
 

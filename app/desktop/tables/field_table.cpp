@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-constexpr int kFieldWidth = 60, kNoteWidth = 76;  // at least; the rest is shared
+constexpr int kFieldWidth = 60, kNoteWidth = 76;  // minimum widths; the rest is shared
 
 }  // namespace
 
@@ -44,8 +44,8 @@ void FieldTable::build(const QList<FieldRow>& rows) {
   grid->setHorizontalSpacing(8);
   grid->setVerticalSpacing(3);
   grid->setColumnStretch(1, 1);
-  // Of the column and not of its labels: a label that asks for less than its minimum is given none
-  // by a grid.
+  // The minimum belongs to the column, because a grid ignores the minimum width of a label with a
+  // smaller size hint.
   grid->setColumnMinimumWidth(2, kNoteWidth);
   int at = 0;
   QString group;
@@ -59,7 +59,7 @@ void FieldTable::build(const QList<FieldRow>& rows) {
     add_row(grid, at, row);
   }
   grid->setRowStretch(at, 1);
-  // A control may still be telling what was entered: it goes when it has done so.
+  // A control may still be emitting what was entered, so it is deleted afterwards.
   if (QWidget* before = takeWidget()) {
     before->hide();
     before->deleteLater();
@@ -122,7 +122,7 @@ void FieldTable::fill(const FieldRow& row) {
   } else if (auto* edit = qobject_cast<QLineEdit*>(control)) {
     if (edit->text() != row.value) {
       edit->setText(row.value);
-      edit->setCursorPosition(0);  // a long word shows its beginning
+      edit->setCursorPosition(0);  // show the beginning of a long word
     }
     edit->setModified(false);
   }

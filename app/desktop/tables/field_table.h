@@ -1,5 +1,5 @@
-// Properties as a form: a row for each field with its control, unit and range; what is wrong with a
-// value stands under its own field.
+// A FieldTable shows properties as a form: one row per field with its control, unit and range; an
+// error is shown under its own field.
 #pragma once
 
 #include <QHash>
@@ -15,8 +15,8 @@ struct FieldRow {
   QString key, title, value;
   QString note;            // unit, range or source, beside the value
   QString doc;             // the tooltip
-  QStringList words = {};  // where the value is one of a few
-  bool fact = false;       // follows from the others: shown, not set
+  QStringList words = {};  // if the value is one of a list
+  bool fact = false;       // derived from the others: shown, but cannot be set
   QString group = {};      // a heading before the first row of a group
 };
 
@@ -25,9 +25,10 @@ class FieldTable : public QScrollArea {
 
  public:
   explicit FieldTable(const QString& accessible_name, QWidget* parent = nullptr);
-  /// Rows of the same keys in the same order keep their controls, and so the focus.
+  /// If keys and order stay the same, rows keep their controls and thus the focus.
   void show_rows(const QList<FieldRow>&);
-  /// Under the field; empty takes it back. What was typed stays, to be mended.
+  /// Shows a sentence under the field; an empty one removes it. The typed text stays, to be
+  /// corrected.
   void say(const QString& key, const QString& sentence);
   QWidget* control(const QString& key) const { return controls_.value(key); }
   QString said(const QString& key) const;
@@ -39,7 +40,7 @@ class FieldTable : public QScrollArea {
   void build(const QList<FieldRow>&);
   void add_row(QGridLayout*, int& at, const FieldRow&);
   void fill(const FieldRow&);
-  QStringList shape_;  // what the rows are, value aside
+  QStringList shape_;  // the structure of the rows, without values
   QHash<QString, QWidget*> controls_;
   QHash<QString, QLabel*> notes_, complaints_;
 };

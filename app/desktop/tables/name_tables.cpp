@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::uint64_t kAtOnce = 200'000;  // spans; some milliseconds
+constexpr std::uint64_t kAtOnce = 200'000;  // spans, which take some milliseconds
 
 std::uint64_t spans_in(const SpanStore& store, const std::vector<std::uint32_t>& rows, Instant from,
                        Instant to) {

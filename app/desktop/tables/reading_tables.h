@@ -1,5 +1,5 @@
-// Tables under the picture that read the run: what is alive at an instant, what the waves of memory
-// do over a range, where the critical path spent its time.
+// The tables under the picture that read the run: what is alive at an instant, how memory behaves
+// over a range, and where the critical path spent its time.
 #pragma once
 
 #include <QString>
@@ -10,18 +10,19 @@ class QTreeWidget;
 
 namespace trainyard {
 
-/// Each is made empty and filled anew by what follows; the result names the tab.
+/// Each table is made empty and then filled by the function that follows, which returns the title
+/// of the tab.
 QTreeWidget* make_alive_table();
-/// What is pinned, else the cursor of the selected rank, else the peak. Rows carry their buffer in
-/// Qt::UserRole of column 0.
+/// Shows what is pinned, else the selected rank at the cursor, else at the peak. Rows store their
+/// buffer in Qt::UserRole of column 0.
 QString fill_alive(QTreeWidget*, const Session&, const Exploration&);
 
 QTreeWidget* make_wave_table();
-/// A row a device, over the range.
+/// One row per device, over the range.
 QString fill_waves(QTreeWidget*, const Session&);
 
 QTreeWidget* make_path_table();
-/// A row each part of the step; they sum to it.
+/// One row per part of the step; the parts sum to the step.
 QString fill_path(QTreeWidget*, const Session&);
 
 }  // namespace trainyard

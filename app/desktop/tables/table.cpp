@@ -9,7 +9,7 @@ namespace trainyard {
 namespace {
 
 constexpr int kFigureWidth = 92;
-const char* const kWords = "words";  // property: how many columns hold words
+const char* const kWords = "words";  // property: number of columns that hold words
 
 }  // namespace
 

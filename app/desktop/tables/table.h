@@ -1,4 +1,5 @@
-// Tables of the window: rows of text, the first column at the left and figures at the right.
+// Makes tables of the window: rows of text, with the first column aligned left and figures aligned
+// right.
 #pragma once
 
 #include <QStringList>
@@ -13,7 +14,7 @@ QTreeWidget* make_table(const QString& accessible_name, const QStringList& colum
                         const QList<int>& widths);
 QTreeWidgetItem* add_table_row(QTreeWidget*, const QStringList&);
 
-/// A row that sorts by figures where the column has any, else by words.
+/// A row that is sorted by figures if the column has any, else by words.
 class SortedRow : public QTreeWidgetItem {
  public:
   using QTreeWidgetItem::QTreeWidgetItem;
@@ -21,7 +22,7 @@ class SortedRow : public QTreeWidgetItem {
   bool operator<(const QTreeWidgetItem& other) const override;
 };
 
-/// The rows that are not hidden, with their heads, as RFC 4180 has it.
+/// The rows that are not hidden, with the header, as CSV according to RFC 4180.
 QString table_csv(const QTreeWidget*);
 
 }  // namespace trainyard

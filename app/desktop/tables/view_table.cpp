@@ -23,7 +23,7 @@ namespace trainyard {
 namespace {
 
 constexpr int kNarrowest = 64, kWidest = 320, kPadding = 20;
-constexpr std::size_t kMeasured = 200;  // rows by which the width of a column is chosen
+constexpr std::size_t kMeasured = 200;  // rows from which a column's width is computed
 
 bool is_words(const DataColumn& column) { return column.unit == DataUnit::Words; }
 
@@ -83,7 +83,7 @@ void DataTableModel::sort(int column, Qt::SortOrder direction) {
     for (const std::uint32_t row : order_)
       keys[row] = table_.cell(row, static_cast<std::size_t>(column));
     const bool down = direction == Qt::DescendingOrder;
-    // Rows without a figure come last either way.
+    // Rows without a figure come last in both directions.
     const auto before = [&](std::uint32_t a, std::uint32_t b) {
       const bool none_a = std::holds_alternative<std::monostate>(keys[a]),
                  none_b = std::holds_alternative<std::monostate>(keys[b]);

@@ -1,5 +1,5 @@
-// The rows behind a view as a table beside its picture: sorted by a click on a head or by the
-// keyboard, what is chosen in it is chosen in the picture, and it goes to the clipboard as CSV.
+// A ViewTable shows the rows behind a view beside its picture: it is sorted by a click on a header
+// or by the keyboard, shares its selection with the picture, and can be copied as CSV.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -14,7 +14,7 @@ class QTableView;
 
 namespace trainyard {
 
-/// A DataTable for Qt, in an order of its own.
+/// A DataTable as a Qt model, in a sortable order.
 class DataTableModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -22,7 +22,7 @@ class DataTableModel : public QAbstractTableModel {
   using QAbstractTableModel::QAbstractTableModel;
   void set_table(DataTable);
   const DataTable& table() const { return table_; }
-  /// Of the table, by what is shown in that row; and the other way round, -1 for none.
+  /// The table's row at a shown row, and the inverse; -1 for none.
   std::size_t row_of(int shown) const { return order_[static_cast<std::size_t>(shown)]; }
   int shown_row(Item) const;
 
@@ -32,7 +32,7 @@ class DataTableModel : public QAbstractTableModel {
   }
   QVariant data(const QModelIndex&, int role = Qt::DisplayRole) const override;
   QVariant headerData(int section, Qt::Orientation, int role = Qt::DisplayRole) const override;
-  /// Rows that are equal stay as they are; -1 brings back the table's own order.
+  /// The sort is stable; -1 restores the table's own order.
   void sort(int column, Qt::SortOrder = Qt::AscendingOrder) override;
 
  private:
@@ -45,11 +45,11 @@ class ViewTable : public QWidget {
 
  public:
   explicit ViewTable(QWidget* parent = nullptr);
-  /// Keeps the sorting where the columns stay the same.
+  /// Keeps the sorting if the columns stay the same.
   void show_table(DataTable);
   const DataTable& table() const { return model_->table(); }
   QTableView* rows() const { return rows_; }
-  /// Without telling anybody.
+  /// Selects an item without emitting a signal.
   void choose(Item);
 
  Q_SIGNALS:

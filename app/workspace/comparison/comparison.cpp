@@ -20,7 +20,7 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view kRun = "run:";
-constexpr double kNothing = 1e-12;  // seconds or a share that nobody tells from 0
+constexpr double kNothing = 1e-12;  // seconds, or a share, too small to tell from 0
 
 ComparedParts parts_of(const JsonCursor& object) {
   ComparedParts parts;
@@ -50,7 +50,7 @@ std::optional<double> number_at(const JsonCursor& object, std::string_view key) 
   return found.value().as_object() ? found.at("value").number() : found.number();
 }
 
-// Less that is worth a word, as a share of A.
+// A phrase for a change as a share of A.
 std::string less_or_more(double change, double of) {
   return format_percent(std::abs(change) / std::max(of, kNothing)) +
          (change < 0 ? " less" : " more");
@@ -62,13 +62,13 @@ std::string signed_figure(FigureUnit unit, double change) {
   return change > 0 ? "+" + text : text;
 }
 
-// The names of documents as people read them.
+// A name from a document in readable form.
 std::string spoken(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
 }
 
-// In whole nanoseconds or bytes, so that the bars sum to the difference of their totals.
+// Uses whole nanoseconds or bytes, so that the bars sum exactly to the difference of the totals.
 WaterfallModel waterfall_of(const char* title, WaterfallUnit unit, const ComparedResult& a,
                             const ComparedResult& b) {
   const bool time = unit == WaterfallUnit::Time;
@@ -100,8 +100,8 @@ std::vector<ComparedFigure> figures_of(const ComparedResult& a, const ComparedRe
   return all;
 }
 
-// The word of the verdict, with the margin where it is not simply that it fits. What was measured
-// has no verdict: there the peak decides.
+// The verdict's word, with the margin unless it simply fits. A measured result has no verdict; its
+// peak decides.
 std::string fit_words(const JsonCursor& root, const ComparedResult& side, bool measured) {
   std::string word;
   std::optional<double> margin;
@@ -130,7 +130,7 @@ std::string headline_of(const ComparedResult& a, const ComparedResult& b) {
   return text;
 }
 
-// The causes that make the difference, and the largest against it.
+// Names the causes of the difference, and the largest cause that acts against it.
 void explain_time(const WaterfallModel& time, std::vector<std::string>& reasons) {
   const std::int64_t whole = time.b() - time.a();
   if (whole == 0) return;
@@ -143,7 +143,7 @@ void explain_time(const WaterfallModel& time, std::vector<std::string>& reasons)
     if (!with && against == nullptr) against = &part;
     const double share = static_cast<double>(part.change()) / static_cast<double>(whole);
     if (!with || told == 2 || share < 0.05) continue;
-    // What stands against it makes a cause more than all.
+    // Opposing causes can make one cause larger than the whole difference.
     const std::string of = share > 1 ? "more than the whole" : format_percent(share) + " of the";
     reasons.push_back(fmt::format("{} wins by {}: {} in A, {} in B, {} difference.", quicker,
                                   part.name, format_step_time(Duration{part.a}),

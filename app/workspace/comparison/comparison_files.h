@@ -1,4 +1,4 @@
-// A comparison as files: one picture, rows for a spreadsheet, one page that needs no other file.
+// Writes a comparison as files: one picture, rows for a spreadsheet, or a self-contained page.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace trainyard {
 
-/// Figures, timelines over each other where both have them, causes and ranks.
+/// Shows the figures, both timelines one above the other if both exist, the causes and the ranks.
 Drawing comparison_picture(const ResultComparison&);
-/// UTF-8, a header line, then a row for each figure, cause, category, rank and field: part, name,
-/// unit, a, b, difference. SI base units, "." as decimal sign; a cell that is not known is empty.
+/// UTF-8 with a header line, then a row for each figure, cause, category, rank and field: part,
+/// name, unit, a, b, difference. Values are in SI base units with "." as decimal sign; an unknown
+/// cell is empty.
 std::string comparison_csv(const ResultComparison&);
-/// One HTML document with everything inside it: no script, no link. note: what somebody wrote.
+/// One self-contained HTML document without scripts or links. note: text written by the user.
 std::string comparison_html(const ResultComparison&, const std::string& note, Theme);
 
 }  // namespace trainyard

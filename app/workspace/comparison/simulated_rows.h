@@ -1,5 +1,6 @@
-// Measured rows in the simulator, beside the closed form that `validate` predicts with: two ways to
-// the same step, which differ where traffic shares links and where an order has gaps of its own.
+// Simulates measured rows, for comparison with the closed form by which `validate` predicts: two
+// ways to compute the same step, which differ if traffic shares links or an order has gaps of its
+// own.
 #pragma once
 
 #include <string>
@@ -11,21 +12,22 @@ namespace trainyard {
 
 struct SimulatedRow {
   std::size_t row = 0;               // index into RowSet::rows
-  double closed = 0, simulated = 0;  // seconds of a step
+  double closed = 0, simulated = 0;  // seconds per step
   Breakdown closed_parts, simulated_parts;
   double difference() const { return simulated / closed - 1; }
 };
-/// Every row whose metric is a step, in order grain. The same whatever the number of threads.
+/// Simulates every row whose metric is a step, at order grain. The result does not depend on the
+/// number of threads.
 std::vector<SimulatedRow> simulate_rows(const RowSet&, const Parameters&, int threads);
 
-/// The cause of which the simulator has most more (or less), with its share of the step.
+/// The cause by which the simulator and the closed form differ most, as a share of the step.
 struct Cause {
   std::string_view name;  // "bubble"
-  double share = 0;       // simulated less closed, over the closed step
+  double share = 0;       // (simulated - closed form) / step of the closed form
 };
 Cause largest_cause(const SimulatedRow&);
 
-/// Rows of one schedule under one framework.
+/// The differences of the rows with one schedule under one framework.
 struct DifferenceScore {
   std::string name;  // "1f1b, megatron"
   int rows = 0;

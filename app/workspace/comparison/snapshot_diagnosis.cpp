@@ -16,19 +16,19 @@
 namespace trainyard {
 namespace {
 
-constexpr double kChangeCosts = 0.015;  // so that a change must explain something to be believed
-constexpr double kLost = 0.12;          // of what is reserved, from which on it is fragmented
-constexpr double kNear = 0.08;          // of the peak: as planned
-constexpr double kHigh = 0.5, kLow = 0.03;  // of activations at their most: they came, they went
-constexpr double kFewSteps = 8;             // from here on, a recording's length says nothing
-constexpr double kGrowth = 0.05;            // of the peak, from one step to the last
+constexpr double kChangeCosts = 0.015;  // a change must explain more than this to be believed
+constexpr double kLost = 0.12;  // share of reserved memory lost; above it counts as fragmented
+constexpr double kNear = 0.08;  // share of the peak; below it the plan explains the snapshot
+constexpr double kHigh = 0.5, kLow = 0.03;  // of the activations' peak: they grew, were freed
+constexpr double kFewSteps = 8;             // with more steps, a recording's length says nothing
+constexpr double kGrowth = 0.05;            // share of the peak, from the first step to the last
 
-// What a wave is told by: each category at its most, and how much of activations came in all for
-// each time that they went again.
+// The features by which waves are compared: the peak of each category, and the activation bytes
+// allocated for each time that activations were freed.
 struct WaveShape {
   std::array<double, kCategories> most{};
   double churn = 0;
-  int gone = 0;  // how often they went, 0 where the recording ends before they do
+  int gone = 0;  // number of times freed; 0 if the recording ends before
   double peak = 0;
 };
 
@@ -62,14 +62,14 @@ WaveShape shape_of(const MemoryWave& wave) {
     if (now > kHigh * shape.most[kActivations]) high = true;
     if (high && now < kLow * shape.most[kActivations]) ++gone, high = false;
   }
-  // A snapshot that ends in the middle of a step says nothing of it.
+  // A snapshot that ends within a step says nothing about it.
   shape.churn = gone > 0 && !high ? came / gone : 0;
   shape.gone = gone > 0 && !high ? gone : 0;
   return shape;
 }
 
-// Of a device of the plan. What is released and allocated at one instant shows in no wave, so what
-// came and went is counted from the stream.
+// The shape of a device of the plan. A release and an allocation at one instant do not show in the
+// wave, so allocations are counted from the stream.
 WaveShape shape_of(const Experiment& e, std::size_t device) {
   WaveShape shape = shape_of(e.waves[device]);
   const double most = shape.most[static_cast<std::size_t>(Category::Activations)];
@@ -91,7 +91,7 @@ WaveShape shape_of(const Experiment& e, std::size_t device) {
   return shape;
 }
 
-// Of the measured peak, what the plan's categories do not explain.
+// The share of the measured peak that the plan's categories do not explain.
 double unexplained(const WaveShape& measured, const WaveShape& planned) {
   double apart = 0;
   for (std::size_t c = 0; c < kCategories; ++c)
@@ -99,13 +99,13 @@ double unexplained(const WaveShape& measured, const WaveShape& planned) {
   return apart / std::max(1.0, measured.peak);
 }
 
-// What causes are ranked by.
+// The distance by which causes are ranked.
 double distance(const WaveShape& measured, const WaveShape& planned) {
   double apart = unexplained(measured, planned);
   if (measured.churn > 0 && planned.churn > 0)
     apart += 0.15 * std::abs(std::log(measured.churn / planned.churn));
-  // A recording holds whole steps, rather few of them: a plan whose activations go so often in a
-  // step that none fits is another.
+  // A recording holds whole steps, usually few: a plan that frees activations more often per step
+  // than the whole recording is a different plan.
   if (measured.gone > 0 && planned.gone > 0) {
     const double steps = static_cast<double>(measured.gone) / planned.gone;
     const double whole = std::max(1.0, std::round(steps));
@@ -145,7 +145,7 @@ void add_scaled(std::vector<Remedy>& list, const Plan& plan, double ratio) {
          "microbatches of " + std::to_string(m) + " instead of " + std::to_string(micro)});
 }
 
-// More layers on this stage, taken from the one with most of the others.
+// Adds splits with more layers on this stage, taken from the stage with most layers.
 void add_splits(std::vector<Remedy>& list, const Scenario& scenario, std::size_t rank) {
   std::vector<std::int64_t> layers;
   for (const Stage& stage : stages(scenario.model, scenario.plan)) {
@@ -194,7 +194,7 @@ std::vector<Remedy> changes_of(const Scenario& scenario, std::size_t rank, doubl
   return list;
 }
 
-// Of several levels of sharding the name says which way it went.
+// If there are several sharding levels, names the direction of the change.
 void name_sharding(SnapshotCause& cause, const WaveShape& planned, const WaveShape& changed) {
   if (cause.name != "other sharding") return;
   const auto state = static_cast<std::size_t>(Category::OptimizerState);
@@ -216,7 +216,7 @@ std::size_t nearest_rank(const WaveShape& measured, const Experiment& e) {
   return best;
 }
 
-// The first time that a category holds clearly more than the plan ever does.
+// Finds the first time that a category holds clearly more than the plan ever does.
 std::optional<SnapshotDivergence> divergence_of(const MemorySnapshot& snapshot,
                                                 const SnapshotWave& wave,
                                                 const WaveShape& planned) {
@@ -233,7 +233,8 @@ std::optional<SnapshotDivergence> divergence_of(const MemorySnapshot& snapshot,
   return {};
 }
 
-// What is left between two crests grows from the first third of the recording to the last.
+// Whether the memory left between two peaks grows from the first third of the recording to the
+// last.
 bool grows(const SnapshotWave& wave, double peak) {
   const std::vector<MemoryWave::Sample>& samples = wave.wave.samples;
   const std::size_t third = samples.size() / 3;
@@ -243,7 +244,7 @@ bool grows(const SnapshotWave& wave, double peak) {
     for (std::size_t i = from; i < to; ++i) least = std::min(least, held(samples[i].bytes));
     return least;
   };
-  // What is set up once (weights, states) comes before the first activation goes.
+  // Skips the setup (weights, states), which ends before activations are first freed.
   std::size_t start = 0;
   constexpr auto kActivations = static_cast<std::size_t>(Category::Activations);
   while (start + 1 < samples.size() &&
@@ -335,7 +336,7 @@ SnapshotDiagnosis diagnose(const MemorySnapshot& snapshot, const Scenario& scena
       name_sharding(cause, planned, shape);
       causes.push_back({distance(measured, shape), std::move(cause)});
     } catch (const Error& error) {
-      if (error.kind() == Error::Kind::Cancelled) throw;  // else the change is not legal here
+      if (error.kind() == Error::Kind::Cancelled) throw;  // otherwise the change is not legal here
     }
   }
   const auto weight = [](const Ranked& r) {

@@ -1,4 +1,5 @@
-// A memory snapshot as a document, trainyard/snapshot@1, and as what its view draws.
+// Writes a memory snapshot as a document, trainyard/snapshot@1, and as the model that its view
+// draws.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace trainyard {
 
-/// Without a prediction: what was found alone.
+/// Without a prediction, the document contains the findings only.
 std::string snapshot_document(const MemorySnapshot&, const SnapshotDiagnosis&);
 SnapshotModel snapshot_model(const SnapshotDiagnosis&);
 

@@ -15,7 +15,7 @@ namespace trainyard {
 namespace {
 
 constexpr int kMostDevices = 4096;
-constexpr std::int64_t kMostActions = 400'000;  // of a lesson's schedule: it is to answer at once
+constexpr std::int64_t kMostActions = 400'000;  // of a lesson's schedule: it answers at once
 
 const std::string* find(const LessonSettings& settings, std::string_view key) {
   const auto found = settings.find(key);
@@ -83,8 +83,8 @@ Request plan_request(const LessonSettings& settings) {
     else if (find_setting(key) != nullptr || is_choice_param(key))
       request.settings.push_back(key + "=" + value);
   }
-  // What others depend on comes first: a format before the formats of its parts, a schedule before
-  // its own parameters.
+  // Settings on which others depend come first: a format before the formats of its parts, a
+  // schedule before its parameters.
   std::stable_sort(
       request.settings.begin(), request.settings.end(),
       [](const std::string& a, const std::string& b) { return nearness(a) < nearness(b); });
@@ -106,7 +106,7 @@ std::string setting_key(const ScheduleRequest& r) {
   return key + " " + to_text(r.forward_fill) + " " + to_text(r.backward_fill);
 }
 
-// Of the plan's device or the one that is named.
+// A quantity of the plan's device, or of the device that is named.
 double of_device(std::string_view name, const Device& device, const LessonSettings& settings) {
   if (name == "memory_rate") return device.memory_bandwidth.value.value;
   if (name == "memory_size") return static_cast<double>(device.memory.value.value);
@@ -209,7 +209,8 @@ double LessonEngine::of_waves(std::string_view name, const LessonSettings& setti
 
 double LessonEngine::of_plan(std::string_view name, const LessonSettings& settings) const {
   if (name == "best_offset" || name == "offset" || name == "live") return of_waves(name, settings);
-  // The closed form where the lesson asks for it: thousandths of a second instead of tenths.
+  // Uses the closed form if the lesson asks for it, which takes milliseconds instead of tenths of a
+  // second.
   const std::string* fidelity = find(settings, "fidelity");
   std::shared_ptr<const ViewData> simulated;
   std::shared_ptr<const Result> closed;

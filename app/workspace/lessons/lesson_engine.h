@@ -1,5 +1,5 @@
-// What the names in a lesson are worth: it runs the scenario that the settings describe, once for
-// each that is asked about, and reads the answer off it.
+// A LessonEngine evaluates the names in a lesson: it runs the scenario that the settings describe,
+// once for each quantity asked about, and reads the answer from it.
 #pragma once
 
 #include <map>
@@ -15,20 +15,20 @@
 
 namespace trainyard {
 
-/// A number of a lesson, computed, beside what its source says.
+/// A computed number of a lesson, beside the value of its source.
 struct ComputedFigure {
   const LessonFigure* figure = nullptr;
   double value = 0;  // in the unit
   struct Against {
     const LessonFigure::Claim* claim = nullptr;
-    double deviation = 0;  // of the source's value, as a share
-    bool holds = false;    // within, or refuted as the lesson says
+    double deviation = 0;  // relative deviation from the source's value
+    bool holds = false;    // within the tolerance, or refuted as the lesson says
   };
   std::vector<Against> against;
 };
 
-/// Any thread; what was run is kept. All of it throws Error{InvalidInput} where the settings
-/// describe nothing that can be run, or a quantity does not belong to them.
+/// May be used from any thread; results are cached. All functions throw Error{InvalidInput} if the
+/// settings describe nothing that can be run, or if a quantity does not apply to them.
 class LessonEngine : public LessonQuantities {
  public:
   explicit LessonEngine(Lesson);
@@ -36,15 +36,17 @@ class LessonEngine : public LessonQuantities {
   const Lesson& lesson() const { return lesson_; }
   double quantity(std::string_view name, const LessonSettings&) const override;
   double quantity(std::string_view name, double index, const LessonSettings&) const override;
-  /// Throws Error{InvalidInput} where it is not finite.
+  /// Throws Error{InvalidInput} if the value is not finite.
   double value(const Expression&, const LessonSettings&) const;
-  /// With every number computed: figures under the lesson's own settings, the others under these.
+  /// The text with every number computed: figures under the lesson's own settings, others under
+  /// these.
   std::string text(const LessonText&, const LessonSettings&) const;
   /// The answer to a step's question, in its unit.
   double truth(std::size_t step) const;
   std::vector<ComputedFigure> figures() const;
 
-  /// What the settings describe. Of a lesson about schedules, or about plans.
+  /// The scenario that the settings describe, for a lesson about schedules or about plans
+  /// respectively.
   std::shared_ptr<const ScheduleStudy> schedule(const LessonSettings&) const;
   std::shared_ptr<const ViewData> plan(const LessonSettings&) const;
 
@@ -55,7 +57,7 @@ class LessonEngine : public LessonQuantities {
   std::shared_ptr<const Result> estimated(const LessonSettings&) const;
 
   Lesson lesson_;
-  mutable std::mutex guard_;  // of what was run
+  mutable std::mutex guard_;  // guards the cached results
   mutable std::map<std::string, std::shared_ptr<const ScheduleStudy>> schedules_;
   mutable std::map<std::string, std::shared_ptr<const ViewData>> plans_;
   mutable std::map<std::string, std::shared_ptr<const Result>> estimates_;

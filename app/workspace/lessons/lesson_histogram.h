@@ -1,4 +1,4 @@
-// How a class answered, as the view draws it.
+// Converts the answers of a class to the model of the histogram view.
 #pragma once
 
 #include "core/lesson/answers.h"

@@ -31,7 +31,8 @@ Ink ink_named(std::string_view name) {
   return Ink::Forward;
 }
 
-// "forward" of memory is its own ink: the optimizer's state is told apart from an update.
+// In a memory panel "forward" has an ink of its own, to distinguish the optimizer's state from an
+// update.
 Ink part_ink(const std::string& name, const LessonUnit& unit) {
   const bool bytes = unit.name == "GB" || unit.name == "GiB" || unit.name == "MiB";
   return name == "optimizer" && bytes ? Ink::MemoryOptimizer : ink_named(name);
@@ -154,7 +155,7 @@ class Pictures {
     picture.data = engine_.plan(settings);
   }
 
-  // Where the answer is asked for, the bar of it is hidden until then.
+  // The bar of the answer is hidden until the question is answered.
   bool hidden_row(const LessonPanel::Bar& bar) const {
     return step_.question && !look_.revealed && !step_.question->at.empty() &&
            step_.question->at == bar.label;
@@ -195,7 +196,7 @@ class Pictures {
     if (now != settings.end() && !step_.free.empty())
       model.now = parse_lesson_number(now->second, {panel.x});
   }
-  // A value that the scenario cannot have is a gap.
+  // A value that the scenario cannot have leaves a gap.
   double at(const LessonPanel& panel, const LessonPanel::Part& part, const std::string& value,
             const LessonSettings& settings) const {
     try {

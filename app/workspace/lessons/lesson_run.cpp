@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-constexpr double kDiverged = 1e24;  // in place of what is no number
+constexpr double kDiverged = 1e24;  // replaces a loss that is not finite
 
 double loss_or_far(double loss) { return std::isfinite(loss) ? loss : kDiverged; }
 

@@ -1,4 +1,5 @@
-// What a run that a lesson asks for found out, as the lesson's checks and prose read it.
+// Gives the results of a run that a lesson asks for, in the form that the lesson's checks and prose
+// read.
 #pragma once
 
 #include <string>
@@ -10,19 +11,20 @@
 
 namespace trainyard {
 
-/// What the step's run asks of the programs; filled().
+/// The request and the training options of the step's run, with defaults filled in.
 Request run_request(const LessonRun&);
 Training run_training(const LessonRun&);
 
-/// By the names of lesson_quantities(): "ran", "run_loss", "run_bubble"; beside a step's settings
-/// they say what an Expression reads of a run. Of a run without a step that was measured whole:
-/// its updates and losses only.
+/// The results under the names of lesson_quantities(): "ran", "run_loss", "run_bubble". Together
+/// with a step's settings they are what an Expression can read of a run. A run without a fully
+/// measured step gives its updates and losses only.
 LessonSettings run_facts(const TrainingReport&, const LessonRun&);
-/// The same of a run that was recorded.
+/// The same for a recorded run.
 LessonSettings run_facts(const PastRun&, const LessonRun&);
 
-/// "It waited 0.6 % of its time, predicted 4.4 %. A step took 6.52 ms, predicted 12.6 ms. The loss
-/// went from 4.34 to 4.19."; of one that has not done all its updates, that instead.
+/// A text such as "It waited 0.6 % of its time, predicted 4.4 %. A step took 6.52 ms, predicted
+/// 12.6 ms. The loss went from 4.34 to 4.19."; for a run that did not complete its updates, a
+/// sentence that says so.
 std::string run_facts_text(const LessonSettings& facts);
 
 }  // namespace trainyard

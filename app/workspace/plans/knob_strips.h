@@ -1,4 +1,4 @@
-// Sensitivity strips as the view draws them.
+// Converts sensitivity strips to the model of their view.
 #pragma once
 
 #include "planners/sensitivity/sensitivity.h"
@@ -6,7 +6,7 @@
 
 namespace trainyard {
 
-/// Rows by what they gain, most first.
+/// Rows are ordered by gain, largest first.
 KnobsModel knobs_model(const Sensitivity&);
 
 }  // namespace trainyard

@@ -16,8 +16,8 @@ struct Least {
   ExactPrice price;
 };
 
-// The least by the whole closed form. Figures of a search may be bounds from below, so plans are
-// priced in their order until no bound undercuts what was found.
+// Finds the plan with least memory by the whole closed form. A search's figures may be lower
+// bounds, so plans are priced in ascending order until no bound is below the least found.
 std::optional<Least> least_memory(const PlanSpace& space, const SearchResult& found,
                                   const SearchOptions& options) {
   std::vector<std::size_t> large;
@@ -45,8 +45,8 @@ class Openings {
       : space_(space), options_(options), least_(least) {}
 
   std::vector<Opening> all() {
-    // Those that free memory and leave the training what it is, then those that change its
-    // numbers.
+    // Settings that free memory without changing the training come first, then those that change
+    // its numerics.
     for (const char* key : {"recompute", "zero", "sequence-parallel", "micro-batch", "tp", "pp",
                             "cp", "ep", "etp", "virtual-stages", "schedule", "offload",
                             "flash-attention", "gradient-dtype", "precision", "optimizer"})
@@ -62,7 +62,7 @@ class Openings {
   }
 
  private:
-  // Values that the knob could have and the space does not give it.
+  // The values that the knob could have but the space does not include.
   std::vector<std::string> values_beyond(const std::string& key) const {
     std::vector<std::string> values = default_values(space_.base(), key);
     const Setting* known = find_setting(key);
@@ -88,7 +88,7 @@ class Openings {
       try {
         apply_setting(changed.plan, key, value, {"opening"});
       } catch (const Error&) {
-        continue;  // no value of this plan
+        continue;  // not a legal value for this plan
       }
       consider(best, changed, fmt::format("--bound {}=any", key), key + "=" + value);
     }
@@ -130,7 +130,7 @@ class Openings {
       best = one;
   }
 
-  // What frees nothing is no opening.
+  // Keeps an opening only if it frees memory.
   void keep(const std::optional<Opening>& best) {
     if (!best) return;
     const ExactPrice now = exact_price(least_, *options_.cost(least_));

@@ -1,5 +1,5 @@
-// What to do when no plan of a space fits: the plan that needs least, and what could be opened or
-// added for it to fit.
+// Suggests what to do if no plan of a space fits: the plan that needs least memory, and what could
+// be opened or added so that it fits.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace trainyard {
 
-/// One change of the plan that needs least memory, which the space does not allow.
+/// One change, which the space does not allow, of the plan that needs least memory.
 struct Opening {
   std::string flag;   // "--bound recompute=any", "--cluster with 128 devices"
-  std::string words;  // what the plan then has: "recompute=full"
+  std::string words;  // the setting of the changed plan: "recompute=full"
   bool fits = false;
   Bytes memory{};  // reserved on the fullest device
   Bytes margin{};  // negative = over
@@ -21,14 +21,16 @@ struct Opening {
 };
 
 struct NoPlan {
-  std::optional<PlanId> least;  // of the legal plans; nothing: there is none
-  Bytes memory{}, over{};       // of it
-  Reason reason;                // of it; of the commonest kind of illegal plan where none is legal
-  std::vector<Opening> openings;  // those that fit first, the quickest of them first; then those
-                                  // that need least. At most six
+  std::optional<PlanId> least;  // the legal plan that needs least memory; empty if none is legal
+  Bytes memory{}, over{};       // of that plan
+  // Why that plan does not fit; if no plan is legal, the most common reason for that.
+  Reason reason;
+  // Those that fit come first, fastest first; then those that need least memory. There are at most
+  // six.
+  std::vector<Opening> openings;
 };
 
-/// Of a search that found nothing that fits. Deterministic.
+/// Analyses a search in which nothing fits. The result is deterministic.
 NoPlan no_plan(const PlanSpace&, const SearchResult&, const SearchOptions&);
 
 }  // namespace trainyard

@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-// Knobs that plan_name() tells.
+// The knobs that plan_name() includes.
 constexpr std::string_view kNamed[] = {
     "tp", "pp", "cp", "ep", "etp", "dp", "devices", "schedule", "virtual-stages"};
 
@@ -62,7 +62,7 @@ class Points {
  private:
   const PlanSpace& space_;
   std::size_t pp_, schedule_, devices_ = 0;
-  std::vector<double> money_;           // of a second, by value of devices
+  std::vector<double> money_;           // per second, by value of the `devices` knob
   std::vector<std::uint8_t> families_;  // by value of the schedule
   ParetoModel model_;
 };

@@ -1,4 +1,4 @@
-// The plans of a search as points of the Pareto view, and their names in words.
+// Converts the plans of a search to points of the Pareto view, and gives them readable names.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace trainyard {
 
-/// Every legal plan, ids rising; its figures by the closed form. spare: as the search had it.
+/// Every legal plan by ascending id, with closed-form figures. spare: as in the search.
 ParetoModel plan_points(const PlanSpace&, const SearchResult&, Bytes spare);
-/// While it searches: the front alone, as far as it is known; the first by `objective` is the best.
+/// During a search: the front as known so far; the first plan by `objective` is the best.
 ParetoModel plan_points(const PlanSpace&, const std::vector<Candidate>& front, PlanObjective,
                         Bytes spare);
 
-/// "interleaved ×5, TP 8, PP 4, DP 2": schedule and degrees above one.
+/// Schedule and degrees above one, such as "interleaved ×5, TP 8, PP 4, DP 2".
 std::string plan_name(const PlanSpace&, PlanId);
-/// "micro-batch 2, ZeRO 1, recompute full": the other knobs that are open.
+/// The other open knobs, such as "micro-batch 2, ZeRO 1, recompute full".
 std::string plan_details(const PlanSpace&, PlanId);
-/// Ranks of the data-parallel groups, all context ranks apart.
+/// The number of ranks of a data-parallel group, counting context ranks separately.
 std::int64_t data_ranks(const PlanSpace&, PlanId);
 
 }  // namespace trainyard

@@ -20,7 +20,7 @@
 namespace trainyard {
 namespace {
 
-// Each word of "tp=8 pp=4"; an order is many words and goes on to the end.
+// Splits "tp=8 pp=4" into words; an order has many words and extends to the end.
 std::vector<std::string_view> each_word(std::string_view words) {
   std::vector<std::string_view> found;
   while (!words.empty()) {
@@ -49,7 +49,7 @@ void most_first(Waterfall& fall) {
                    });
 }
 
-// The winner; where nothing fits the plan that needs least.
+// The winner or, if nothing fits, the plan that needs least memory.
 PlanId most_promising(const SearchResult& found) {
   if (!found.best.empty()) return found.best.front().id;
   std::size_t least = 0;
@@ -74,7 +74,7 @@ std::vector<std::string> setting_keys(const std::vector<std::string>& settings) 
   std::vector<std::string> keys;
   for (const std::string& words : settings)
     for (const std::string_view word : each_word(words)) {
-      // A parameter of a method is no knob: it is part of what every plan has.
+      // A parameter of a method is no knob, since it belongs to every plan.
       const Setting* known = find_setting(word.substr(0, word.find('=')));
       if (known != nullptr && std::find(keys.begin(), keys.end(), known->key) == keys.end())
         keys.emplace_back(known->key);
@@ -150,7 +150,8 @@ void PlanPrices::equip(SearchOptions& options) {
       const Result result = simulated(s, stop);
       return {result.step.value, reserved(result)};
     } catch (const Error& error) {
-      // Too much to simulate, or stopped: what the closed form says stands.
+      // The scenario is too large to simulate, or the search was stopped; the closed form's result
+      // stands.
       if (error.kind() == Error::Kind::InvalidInput || error.kind() == Error::Kind::Cancelled)
         return {};
       throw;
@@ -190,7 +191,7 @@ std::size_t words_apart(const PlanSpace& space, PlanId a, PlanId b) {
 bool speaks(const PlanSpace& space, PlanId id, std::size_t knob) {
   const std::size_t values = space.knobs()[knob].values.size();
   if (values < 2) return false;
-  // An idle knob's other values are the same plan in its one spelling.
+  // Other values of an idle knob describe the same plan in its canonical form.
   std::vector<std::uint32_t> other = space.digits(id);
   const std::vector<std::uint32_t> own = other;
   other[knob] = static_cast<std::uint32_t>((other[knob] + 1) % values);
@@ -218,7 +219,7 @@ std::string words_beside(const PlanSpace& space, PlanId id, PlanId other) {
 
 std::vector<FateSample> fate_samples(const PlanSpace& space, const SearchResult& found,
                                      const SearchOptions& options) {
-  // Looking at every plan of a large space would take longer than finding the best of them.
+  // A limit, because examining every plan of a large space would take longer than the search.
   constexpr std::uint64_t kLookedAt = 200'000;
   std::vector<FateSample> samples;
   if (found.ids.empty()) return samples;

@@ -1,6 +1,6 @@
-// A search for plans as both programs run it: the space opened from words, the engine given its
-// simulator and its prices, and what is asked of it afterwards: results of candidates, a sample of
-// every fate, what lies between two plans by cause.
+// Runs a search for plans as both programs do: opens the space from words, gives the engine its
+// simulator and its prices, and answers questions about the search afterwards: results of
+// candidates, a sample of every fate, and the difference between two plans by cause.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +17,36 @@
 
 namespace trainyard {
 
-/// A search as words: what --model, --cluster, --plan, --set, --bound and --calibration say.
+/// A search as words: the values of --model, --cluster, --plan, --set, --bound and --calibration.
 struct PlanQuestion {
-  Request request;  // its settings fix the knobs that they name; a plan's file fixes none, and
-                    // gives what no knob changes
+  // Settings fix the knobs that they name. A plan file fixes none; it gives what no knob changes.
+  Request request;
   std::vector<Bound> bounds;
-  std::string calibration;  // a file; empty = none
+  std::string calibration;  // file name; empty = none
 };
 
-/// Throws Error{InvalidInput} or Error{Io}: as open() and PlanSpace do.
+/// Throws Error{InvalidInput} or Error{Io} as open() and PlanSpace do.
 PlanSpace open_space(const PlanQuestion&);
-/// The keys that settings like "tp=8 pp=4" name.
+/// The keys that settings such as "tp=8 pp=4" name.
 std::vector<std::string> setting_keys(const std::vector<std::string>& settings);
 
-/// What SearchOptions ask of an application, for a question: prices and the simulator. Keeps the
-/// results that it simulated. Must outlive the searches that it equips.
+/// Supplies the prices and the simulator that SearchOptions need. It keeps simulated results and
+/// must outlive the searches that it equips.
 class PlanPrices {
  public:
-  /// The calibration is read once. Throws as open_measured_prices() does.
+  /// Reads the calibration once. Throws as open_measured_prices() does.
   explicit PlanPrices(const std::string& calibration);
-  /// Fills `cost` and `simulator`; the latter stops with options.stop.
+  /// Sets `cost` and `simulator`; the simulator stops with options.stop.
   void equip(SearchOptions&);
 
-  /// By the closed form, with what it assumes.
+  /// The result by the closed form, with its assumptions.
   Result estimated(const Scenario&) const;
-  /// At order grain where the candidate was simulated, else by the closed form.
+  /// The result at order grain if the candidate was simulated, else by the closed form.
   Result result(const PlanSpace&, const Candidate&);
 
  private:
   std::unique_ptr<CostModel> cost(const Scenario&) const;
-  /// Throws Error{InvalidInput} for more than can be simulated.
+  /// Throws Error{InvalidInput} if the scenario is too large to simulate.
   Result simulated(const Scenario&, std::stop_token);
 
   std::optional<MeasuredPrices> calibration_;
@@ -54,8 +54,8 @@ class PlanPrices {
   std::map<std::string, Result> simulated_;  // by document of plan and cluster
 };
 
-/// One plan of each fate that occurs: the one with the fewest words apart from the winner (from
-/// the plan that needs least memory where nothing fits); ties go to the lower id.
+/// One plan for each fate that occurs: the one that differs from the winner (or, if nothing fits,
+/// from the plan that needs least memory) in the fewest words; ties go to the lower id.
 struct FateSample {
   Fate fate = Fate::Untried;
   std::uint64_t count = 0;
@@ -64,17 +64,18 @@ struct FateSample {
 };
 std::vector<FateSample> fate_samples(const PlanSpace&, const SearchResult&, const SearchOptions&);
 
-/// Knobs in which two points differ.
+/// The number of knobs in which two points differ.
 std::size_t words_apart(const PlanSpace&, PlanId, PlanId);
-/// Whether a knob says something in a point's plan: sequence parallelism says nothing with one
-/// tensor rank, nor a knob that has one value.
+/// Whether a knob has an effect in a point's plan: sequence parallelism has none with one tensor
+/// rank, and a knob with a single value never has one.
 bool speaks(const PlanSpace&, PlanId, std::size_t knob);
-/// "tp=8 pp=2": the words that say something.
+/// The words that have an effect, such as "tp=8 pp=2".
 std::string telling_words(const PlanSpace&, PlanId);
-/// "micro-batch=2 zero=1": the first's words where they differ; "" where they do not.
+/// The first plan's words where it differs from the second, such as "micro-batch=2 zero=1"; "" if
+/// it does not.
 std::string words_beside(const PlanSpace&, PlanId id, PlanId other);
 
-/// A step or a device's memory by cause, nanoseconds or bytes; parts sum to the whole exactly.
+/// A step (nanoseconds) or a device's memory (bytes) by cause; the parts sum to the whole exactly.
 struct CausePart {
   std::string name;
   std::int64_t mine = 0, theirs = 0;
@@ -82,20 +83,21 @@ struct CausePart {
 };
 struct Waterfall {
   std::int64_t mine = 0, theirs = 0;
-  std::vector<CausePart> parts;  // what differs most first; what both lack is left out
+  std::vector<CausePart> parts;  // largest difference first; parts that both lack are left out
 };
-/// From mine to theirs, of each one's critical device.
+/// Goes from mine to theirs, each on its critical device.
 Waterfall time_by_cause(const Result& mine, const Result& theirs);
-/// From mine to theirs, of each one's fullest device; what is reserved beyond its tensors is a
-/// part.
+/// Goes from mine to theirs, each on its fullest device; memory reserved beyond tensors is a part
+/// of its own.
 Waterfall bytes_by_cause(const Result& mine, const Result& theirs);
-/// What is reserved there.
+/// The memory reserved on the fullest device.
 Bytes reserved(const Result&);
 
-/// Every plan tried, a line each: its words, figures, whether they are exact or bounds, its fate.
+/// One line for each plan tried: its words, its figures, whether they are exact or bounds, and its
+/// fate.
 std::string plans_csv(const PlanSpace&, const SearchResult&);
 
-/// What `--out` writes: the plan with every default written out.
+/// The text that `--out` writes: the plan with every default stated.
 std::string chosen_plan(const PlanSpace&, PlanId);
 
 }  // namespace trainyard

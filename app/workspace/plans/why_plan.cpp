@@ -18,7 +18,7 @@ namespace {
   throw Error(Error::Kind::InvalidInput, message, {"--why"});
 }
 
-// A knob and the value that was asked for, as the space spells it.
+// A knob and the value asked for, in the space's spelling.
 struct Wanted {
   std::size_t knob = 0;
   std::uint32_t digit = 0;
@@ -28,7 +28,7 @@ std::string value_of(std::string_view assignment) {
   return std::string(assignment.substr(assignment.find('=') + 1));
 }
 
-// The setting as a plan that took it says it: "on" where somebody typed "true".
+// The setting as a plan prints it after taking it: "on" if "true" was typed.
 std::string normal(const Plan& base, const std::string& key, const std::string& assignment) {
   if (key == "devices") return value_of(assignment);
   Plan plan = base;
@@ -40,7 +40,7 @@ std::string key_of(const std::string& assignment) {
   return assignment.substr(0, assignment.find('='));
 }
 
-// The words as digits; nothing where the space lacks one, with the sentence in `outside`.
+// The words as digits; empty if the space lacks one, with a sentence in `outside`.
 std::optional<std::vector<Wanted>> in_space(const PlanSpace& space,
                                             const std::vector<std::string>& words,
                                             std::string& outside) {
@@ -58,7 +58,7 @@ std::optional<std::vector<Wanted>> in_space(const PlanSpace& space,
     const std::vector<std::string>& values = space.knobs()[k].values;
     const auto at = std::find(values.begin(), values.end(), value);
     if (at == values.end()) {
-      // The degree that is left over follows from the others.
+      // The remaining degree follows from the others.
       if (key == "dp" && values == std::vector<std::string>{"rest"}) continue;
       outside = fmt::format("{}={} is not in the space, which has {}", key, value,
                             fmt::join(values, ", "));
@@ -69,7 +69,7 @@ std::optional<std::vector<Wanted>> in_space(const PlanSpace& space,
   return wanted;
 }
 
-// What dp a point has, where "rest" is all that the space says.
+// Whether a point has this dp, if the space only states "rest".
 bool has_data_parallel(const PlanSpace& space, PlanId id, std::int64_t wanted) {
   if (wanted == 0) return true;
   const auto number = [&](std::string_view key) {
@@ -86,7 +86,7 @@ double objective(const Candidate& c, PlanObjective by) {
                                        : step * static_cast<double>(c.devices);
 }
 
-// By what is known of it; smaller is better.
+// The figure by which the plan is ranked; smaller is better.
 double figure(const PlanSpace& space, PlanId id, const PricedPlan& plan, PlanObjective by) {
   if (plan.fate == Fate::Memory) return static_cast<double>(plan.memory.value);
   const std::size_t k = space.knob("devices");
@@ -99,7 +99,7 @@ double figure(const PlanSpace& space, PlanId id, const PricedPlan& plan, PlanObj
 
 int rank(Fate fate) { return fits(fate) ? 0 : fate == Fate::Memory ? 1 : 2; }
 
-// Of those tried and with these words, the one that does best.
+// The best of the tried plans with these words.
 std::optional<PlanId> best_match(const PlanSpace& space, const SearchResult& found,
                                  const SearchOptions& options, const std::vector<Wanted>& wanted,
                                  std::int64_t data_parallel, std::uint64_t& matches) {
@@ -123,7 +123,7 @@ std::optional<PlanId> best_match(const PlanSpace& space, const SearchResult& fou
   return best;
 }
 
-// What the engine says of a plan of the space, of one that is not in it.
+// Gives for a plan outside the space the reason that the engine would give inside it.
 Reason reason_outside(const Scenario& scenario, const SearchResult& found,
                       const SearchOptions& options) {
   Reason why;
@@ -164,7 +164,7 @@ std::optional<PlanId> nearest_winner(const PlanSpace& space, const SearchResult&
 Scenario outside_scenario(const PlanSpace& space, const SearchResult& found,
                           const std::vector<std::string>& words) {
   Scenario scenario = found.best.empty() ? space.base() : space.scenario(found.best.front().id);
-  // A degree that was asked for takes its devices from data parallelism.
+  // A requested degree takes its devices from data parallelism.
   scenario.plan.mesh.dp.reset();
   scenario.plan.split.layers.clear();
   for (const std::string& word : words) {

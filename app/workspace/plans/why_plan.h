@@ -1,5 +1,5 @@
-// Why one plan lost, or what is wrong with it: any plan, of the space or not, named by some of its
-// words.
+// Explains why one plan lost, or what is wrong with it. The plan is named by some of its words and
+// need not be in the space.
 #pragma once
 
 #include <optional>
@@ -11,29 +11,32 @@
 
 namespace trainyard {
 
-/// "tp=8,pp=2", "tp=8 pp=2" or "--tensor-model-parallel-size 8 --pp 2" as assignments, their keys
-/// those of settings. Throws Error{InvalidInput}: nothing in it, a word without a value, an unknown
-/// key (nearest).
+/// Converts "tp=8,pp=2", "tp=8 pp=2" or "--tensor-model-parallel-size 8 --pp 2" to assignments with
+/// the keys of settings. Throws Error{InvalidInput} if nothing is typed, a word has no value, or a
+/// key is unknown (naming the nearest).
 std::vector<std::string> plan_words_of(std::string_view typed);
 
-/// Throws Error{InvalidInput} for a value that its setting does not know.
+/// Throws Error{InvalidInput} for a value that its setting does not accept.
 void expect_words(const PlanSpace&, const std::vector<std::string>& words);
 
 struct WhyPlan {
-  std::uint64_t matches = 0;       // plans of the space that have these words
-  std::optional<PlanId> id;        // of them the one that does best; nothing: none is in the space
-  std::string outside;             // which words the space lacks, where none is
-  std::vector<std::string> words;  // of the plan: the space's where it is one of it, else what was
-                                   // typed on top of the winner's
-  Scenario scenario;               // of the plan
+  std::uint64_t matches = 0;  // number of plans of the space with these words
+  std::optional<PlanId> id;   // the best of them; empty if the space has none
+  std::string outside;        // the words that the space lacks, if so
+  // The words of the plan: the space's own if the plan is in the space, else the typed words added
+  // to the winner's.
+  std::vector<std::string> words;
+  Scenario scenario;  // of the plan
   Reason reason;
-  std::optional<PlanId> nearest;     // of the list and the front, fewest words apart; not itself
-  std::string change;                // that plan's words where they differ; "" outside the space
-  std::optional<Result> mine, best;  // closed form; of a legal plan, and of the winner
+  // The plan of the list or the front, other than itself, that differs in the fewest words.
+  std::optional<PlanId> nearest;
+  std::string change;  // that plan's words where it differs; "" outside the space
+  // By the closed form: of the plan if it is legal, and of the winner.
+  std::optional<Result> mine, best;
 };
 
-/// Of several plans that have the words, fitting ones come first, then the better by the objective;
-/// plans that do not fit by memory. Throws Error{InvalidInput} for words that no plan can take.
+/// Of several plans with the words, those that fit come first, ordered by the objective; plans that
+/// do not fit are ordered by memory. Throws Error{InvalidInput} for words that no plan can take.
 WhyPlan why_plan(const PlanSpace&, const SearchResult&, const SearchOptions&, PlanPrices&,
                  const std::vector<std::string>& words);
 

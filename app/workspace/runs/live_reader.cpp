@@ -7,9 +7,9 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kNewest = 20;  // steps: what one of them does not change
+constexpr std::size_t kNewest = 20;  // number of steps, so that one more does not change much
 
-// What was held before a step holds at its start.
+// What was held before a step is held at its start.
 void append(MemoryWave& wave, const LiveMemory& m, Instant from) {
   const Instant at = std::max(Instant{0}, m.at - from);
   if (wave.samples.empty())
@@ -38,7 +38,8 @@ LiveReader::LiveReader(RunModel& model)
 
 void LiveReader::take(const std::vector<LiveSpan>& spans, const std::vector<LiveMemory>& memory,
                       const std::vector<LiveStep>& steps) {
-  // What comes after its step was over is lost: the step under way has its place.
+  // Events that arrive after their step has ended are dropped, because the current step has taken
+  // its place.
   const std::int32_t under_way = begin_.empty() ? 0 : begin_.rbegin()->first;
   for (const LiveSpan& s : spans) {
     if (s.peer != 0 || s.repetition < under_way) continue;
@@ -69,7 +70,7 @@ void LiveReader::take(const std::vector<LiveSpan>& spans, const std::vector<Live
   if (!steps.empty()) model_.step = median(step_times_);
 }
 
-// From here on another step is under way.
+// Called when the next step begins.
 void LiveReader::end_step(std::int32_t repetition) {
   if (std::all_of(repetitions_.begin(), repetitions_.end(),
                   [&](std::int32_t of) { return of == repetition; }))
@@ -112,7 +113,7 @@ void LiveReader::raise_waves(Instant from) {
       append(wave, memory_[rank][raised_[rank]], from);
       const std::size_t last = wave.samples.size() - 1;
       if (wave.peak == last)
-        find_peak(wave);  // the highest so far was said anew
+        find_peak(wave);  // the running peak has changed
       else if (total(wave.samples[last].bytes) > total(wave.samples[wave.peak].bytes))
         wave.peak = last;
     }

@@ -1,4 +1,4 @@
-// What `calibrate` measures of this machine: both programs ask here.
+// Calibrates this machine for `calibrate`, in both programs.
 #pragma once
 
 #include <stop_token>
@@ -10,14 +10,14 @@
 
 namespace trainyard {
 
-/// What is measured where no model is named: the models of the zoo that are small enough to train
-/// here, at three sizes of a microbatch.
+/// The workloads to measure if no model is named: the models of the zoo that are small enough to
+/// train here, at three microbatch sizes.
 std::vector<Workload> standard_workloads();
-/// The plan of the request. Throws Error{InvalidInput} unless its cluster is of this machine's own
-/// cores, and as open() does.
+/// The workload of the request's plan. Throws Error{InvalidInput} unless its cluster consists of
+/// this machine's own cores, and as open() does.
 std::vector<Workload> local_workloads(const Request&);
 
-/// Beside what the workbench predicts of this machine's cores without a calibration.
+/// Compares the calibration with what the workbench predicts for this machine's cores without one.
 KernelResiduals machine_residuals(const Calibration&, const std::stop_token& = {});
 
 }  // namespace trainyard

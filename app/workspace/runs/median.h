@@ -1,4 +1,4 @@
-// The median of times, of which a run and its live view say the same.
+// Defines the median of times that both a run and its live view use.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace trainyard {
 
-/// The lower one of two in the middle; 0 of none.
+/// The lower of the two middle values; 0 if there are none.
 inline Duration median(std::vector<Duration> times) {
   if (times.empty()) return {};
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);

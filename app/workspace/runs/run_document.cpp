@@ -15,7 +15,7 @@ namespace {
 
 Json seconds_of(Duration d) { return Json(static_cast<double>(d.count()) / 1e9); }
 
-// JSON has no number that is not finite.
+// JSON cannot represent numbers that are not finite.
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json categories(const CategoryBytes& bytes) {

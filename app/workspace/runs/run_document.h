@@ -1,4 +1,4 @@
-// A training run as a document, trainyard/run@1, and as text.
+// Writes a training run as a document, trainyard/run@1, and as text.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@ namespace trainyard {
 
 std::string run_document(const TrainingReport&);
 
-/// The losses as one line of `width` characters, higher bars for higher losses: means of equal
-/// parts where there are more losses than characters. Those that are not finite are "!".
+/// The losses as one line of `width` characters, with higher bars for higher losses. If there are
+/// more losses than characters, each bar is the mean of an equal part. Values that are not finite
+/// are "!".
 std::string sparkline(const std::vector<double>& losses, std::size_t width);
 
 }  // namespace trainyard

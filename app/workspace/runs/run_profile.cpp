@@ -14,7 +14,7 @@
 namespace trainyard {
 namespace {
 
-// Shares that the medians of the other steps' parts are off from the kept one.
+// The relative errors of the medians of the other steps' parts against the kept step.
 std::vector<double> held_back(Duration kept, const std::vector<Duration>& step_times) {
   constexpr std::size_t kParts = 5;
   std::vector<double> off;

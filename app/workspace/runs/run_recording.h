@@ -1,5 +1,5 @@
-// From a training run to its record in the run list, and from the record back to what can be looked
-// at: prediction, measured timeline and how far the two are apart.
+// Converts a training run to its record in the run list, and the record back to what can be viewed:
+// the prediction, the measured timeline and the differences between them.
 #pragma once
 
 #include <chrono>
@@ -13,33 +13,33 @@
 
 namespace trainyard {
 
-/// What a run was asked, in words.
+/// The request of a run, in words.
 struct RunWords {
   Request request;
   Training training;
   std::string calibration;  // as open_cost_model() reads it; empty = none
 };
 
-/// started: see utc_text(). Its id is not set, and note and tags are empty.
+/// started: see utc_text(). The record has no id yet, and empty note and tags.
 RecordedRun record_of(const TrainingReport&, const RunWords&, std::string started);
-/// "2026-11-22T13:45:10Z".
+/// A text such as "2026-11-22T13:45:10Z".
 std::string utc_text(std::chrono::system_clock::time_point);
 
-/// Every setting that is not its default, and steps and seed always: "steps=20".
+/// Every setting that differs from its default, and always steps and seed, such as "steps=20".
 std::vector<std::string> training_words(const Training&);
 
-/// A recorded run as it was seen when it ended.
+/// A recorded run, restored as it was when it ended.
 struct PastRun {
   RunEntry entry;
-  ExperimentPtr predicted;  // anew, by this program
-  ExperimentPtr measured;   // of the recorded timeline
+  ExperimentPtr predicted;  // predicted again by this program
+  ExperimentPtr measured;   // from the recorded timeline
   TimelineComparison comparison;
-  std::vector<double> losses;  // NaN where one was no finite number
+  std::vector<double> losses;  // NaN if a loss was not finite
 };
 
-/// Blocks: opens the scenario and simulates it. Throws Error{InvalidInput} where the record has no
-/// timeline, where its files are gone, and where this program lays the plan out otherwise than the
-/// one that ran it.
+/// Blocks while it opens the scenario and simulates it. Throws Error{InvalidInput} if the record
+/// has no timeline, if its files are missing, or if this program lowers the plan differently from
+/// the one that ran it.
 PastRun open_run(const RecordedRun&);
 
 }  // namespace trainyard

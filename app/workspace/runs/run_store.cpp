@@ -18,8 +18,8 @@ namespace trainyard {
 namespace {
 
 constexpr int kVersion = 1;
-constexpr int kApplication = 0x54726169;  // "Trai": says in the file's header whose it is
-constexpr int kPatience = 30'000;         // ms that a change waits for another process's
+constexpr int kApplication = 0x54726169;  // "Trai": the application id in the file's header
+constexpr int kPatience = 30'000;         // ms that a change waits for one of another process
 constexpr std::size_t kMostWords = 100, kLongestTag = 64;
 
 constexpr const char* kTables = R"(
@@ -36,13 +36,13 @@ constexpr const char* kTables = R"(
     PRIMARY KEY (run, tag)) WITHOUT ROWID;
 )";
 
-// What the list shows of a run, in the order in which entry_of() reads it.
+// The columns that the list shows, in the order in which entry_of() reads them.
 constexpr const char* kEntry =
     "id, started, name, model, cluster, plan, settings, training, calibration, data, outcome, "
     "steps, loss, step, predicted_step, peak, predicted_peak, note, "
     "(SELECT json_group_array(tag) FROM (SELECT tag FROM tags WHERE run = id ORDER BY tag))";
 
-// Where words are looked for.
+// The text in which words are searched.
 constexpr const char* kHaystack =
     "(started || ' ' || name || ' ' || model || ' ' || cluster || ' ' || plan || ' ' || settings "
     "|| ' ' || training || ' ' || data || ' ' || outcome || ' ' || note || ' ' || coalesce((SELECT "
@@ -135,7 +135,7 @@ struct RunStore::Database {
 
 namespace {
 
-// One statement with its values; what is bound must outlive it.
+// One statement with its values; bound values must outlive it.
 class Query {
  public:
   template <class Db>
@@ -154,7 +154,7 @@ class Query {
   Query& add(std::int64_t number) {
     return bound(sqlite3_bind_int64(statement_, ++values_, number));
   }
-  /// Nothing where it is not finite.
+  /// Binds null if the number is not finite.
   Query& add_finite(double number) {
     return std::isfinite(number) ? bound(sqlite3_bind_double(statement_, ++values_, number))
                                  : add_nothing();
@@ -162,7 +162,7 @@ class Query {
   Query& add(std::optional<Duration> time) { return time ? add(time->count()) : add_nothing(); }
   Query& add(std::optional<Bytes> bytes) { return bytes ? add(bytes->value) : add_nothing(); }
 
-  /// False when there is no further row.
+  /// Returns false if there is no further row.
   bool step() {
     const int result = sqlite3_step(statement_);
     if (result != SQLITE_ROW && result != SQLITE_DONE) fail_();
@@ -192,7 +192,8 @@ class Query {
   int values_ = 0;
 };
 
-// All of it or nothing, whatever happens to this process or to others meanwhile.
+// A transaction: all of it or nothing takes effect, whatever happens to this process or others
+// meanwhile.
 template <class Db>
 class Change {
  public:
@@ -242,7 +243,7 @@ std::int64_t pragma(const Db& db, const char* name) {
   return query.step() ? query.number(0) : 0;
 }
 
-// Whoever comes first makes the tables; whoever comes at the same time waits and finds them.
+// The first process makes the tables; any other that arrives at the same time waits and finds them.
 template <class Db>
 void make_tables(const Db& db) {
   if (pragma(db, "user_version") != 0) return;
@@ -337,7 +338,7 @@ std::vector<RunEntry> RunStore::list(std::string_view words) const {
 RecordedRun RunStore::get(std::int64_t id) const {
   expect_run(id);
   Query query(*db_, fmt::format("SELECT {}, document, timeline FROM runs WHERE id = ?", kEntry));
-  if (!query.add(id).step()) expect_run(id);  // removed by another process since
+  if (!query.add(id).step()) expect_run(id);  // another process has removed it since
   return {entry_of(query, path_), query.text(19), query.text(20)};
 }
 

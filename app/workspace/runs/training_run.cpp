@@ -17,14 +17,14 @@
 namespace trainyard {
 namespace {
 
-// A run repeats one step of a synchronous plan, and is all steps of another.
+// The program of a run is one step of a synchronous plan, or all steps of an asynchronous one.
 int program_steps(const Scenario& scenario, const Training& training) {
   const Workload workload = prepare(scenario);
   const bool asynchronous = has_updates(order(workload, schedule_shape(workload)));
   return asynchronous ? static_cast<int>(std::min<std::int64_t>(training.steps, INT32_MAX)) : 1;
 }
 
-// A share of a peak above one cannot be printed: what was reached is the peak then.
+// A utilisation above one cannot be reported, so the peak is raised to what was reached.
 void raise_peak(Workload& workload, const TaskPrices& prices, const Program& program,
                 const Timeline& timeline) {
   const StepWindow window = step_window(timeline, program);
@@ -43,15 +43,15 @@ void raise_peak(Workload& workload, const TaskPrices& prices, const Program& pro
     if (peak.rate.value.value < reached) peak.rate = {{reached}, "reached in this run"};
 }
 
-// Prices are of a core with its own clock, read before and after every kernel, and of exchanges
-// that cost their bytes. By the wall clock nobody reads that clock, and devices hand exchanges to
-// each other's threads: the band reaches as far as these can move the step. Seen with dlrm-tiny and
+// Prices assume a core with its own clock, read before and after every kernel, and exchanges that
+// cost their bytes. On the wall clock that clock is not read, and devices hand exchanges to each
+// other's threads, so the band covers how far these can move the step. Observed with dlrm-tiny and
 // mlp-small in eight plans each on one 2-core machine, 2026-11.
 ExperimentPtr by_wall_clock(const ExperimentPtr& predicted) {
   constexpr Duration kClock = std::chrono::nanoseconds(1400);  // two reads of a thread's clock
   constexpr Duration kHandOver = std::chrono::microseconds(40);
   const Program& program = predicted->program;
-  std::int64_t kernels = 0, exchanges = 0;  // of the device that has most
+  std::int64_t kernels = 0, exchanges = 0;  // on the device with the most
   for (std::uint32_t d = 0; d < static_cast<std::uint32_t>(program.devices); ++d) {
     std::int64_t computes = 0, others = 0;
     for (const Stream& stream : program.streams)
@@ -90,7 +90,7 @@ ExperimentPtr measured_experiment(const Experiment& predicted, const Timeline& t
   measured->result = summarize(measured->workload, measured->grain, measured->program,
                                measured->prices, measured->timeline, measured->waves, cost);
   measured->result.fidelity = "measured: " + timeline.backend;
-  // What was measured has no band.
+  // A measured value has no band.
   Banded<Duration>& step = measured->result.step;
   step.low = step.high = step.value;
   step.basis = "measured";

@@ -17,7 +17,7 @@
 namespace trainyard {
 
 struct TrainingRequest {
-  Scenario scenario;  // on a cluster of cpu devices; their memory is the limit
+  Scenario scenario;  // its cluster has cpu devices; their memory is the limit
   Training training;
   std::string backend = "cpu";  // a name of backends()
   std::string check = {};       // a second backend to hold the run against; empty = none
@@ -30,7 +30,7 @@ struct TrainingRequest {
   std::shared_ptr<const CostModel> cost = {};  // of the prediction; null = cost_model(scenario)
 };
 
-/// What a run found out. Immutable.
+/// The results of a run. Immutable.
 struct TrainingReport {
   std::string backend;                // that trained, or "replay"
   ExperimentPtr predicted, measured;  // of the same program; measured is null where no step was
@@ -44,33 +44,33 @@ struct TrainingReport {
   std::optional<CheckReport> checked;  // nothing where it was stopped before the check was done
 };
 
-/// What a run of the complete or incomplete scenario is predicted to be, at op grain: a step of a
-/// synchronous plan, all steps of another. Null = cost_model(scenario). Throws as simulate does.
+/// Predicts a run of the scenario, whose plan may be incomplete, at op grain: one step of a
+/// synchronous plan, all steps of an asynchronous one. A null cost model means
+/// cost_model(scenario). Throws as simulate() does.
 ExperimentPtr predict_training(const Scenario&, const Training&, const CostModel*,
                                std::stop_token = {});
-/// The prediction with what a run of its program measured in place of what was predicted.
+/// The prediction, with measurements of a run of its program in place of the predicted values.
 ExperimentPtr measured_experiment(const Experiment& predicted, const Timeline&,
                                   const std::vector<MemoryWave>&, const CostModel&);
 
-/// What a run needs of a machine, before it starts: everything that is refused is refused here.
+/// A TrainingJob prepares a run before it starts: everything that can be refused is refused here.
 class TrainingJob {
  public:
-  /// Blocks: lowers, simulates, loads data. Throws Error{InvalidInput} with all that is wrong,
-  /// place and way out.
+  /// Blocks while it lowers, simulates and loads data. Throws Error{InvalidInput} with every error,
+  /// its place and a fix.
   explicit TrainingJob(TrainingRequest);
   ~TrainingJob();
 
   const ExperimentPtr& predicted() const { return predicted_; }
-  /// Whether the prediction fits the memory of its devices; its verdict says by how much it does
-  /// not.
+  /// Whether the prediction fits in its devices' memory; its verdict says what is lacking.
   bool fits() const { return predicted_->result.verdict.fits; }
-  /// Devices behind all pipeline ranks together: the workers of a LiveSink.
+  /// The number of devices behind all pipeline ranks: the workers of a LiveSink.
   int devices() const;
 
   /// Trains; blocks. evaluate: afterwards, on the data that nothing is trained on. Throws as
   /// the backend does. The sink gets what happens while the CPU backend trains.
   TrainingReport run(bool evaluate, LiveSink* live);
-  /// Of the last run.
+  /// The parameters after the last run.
   std::vector<TrainedTensor> parameters() const;
 
  private:

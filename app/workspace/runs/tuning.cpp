@@ -23,7 +23,7 @@
 namespace trainyard {
 namespace {
 
-// One family: its plan, and which of the request's settings are varied in it.
+// One family: its plan, and the varied settings that apply to it.
 struct TunedFamily {
   Plan plan;
   std::vector<const Vary*> vary;
@@ -44,7 +44,7 @@ bool takes(const Plan& plan, const Vary& vary, const std::string& value) {
   }
 }
 
-// Whether the last that they say of the split is that it be balanced.
+// Whether the last setting about the split asks for a balanced one.
 bool says_balanced(const std::vector<std::string>& settings) {
   bool balanced = false;
   for (const std::string& words : settings)
@@ -68,7 +68,7 @@ class Tuner {
     base.calibration = request.calibration;
     base_ = open(base);
     if (!request.calibration.empty()) cost_ = open_cost_model(request.calibration, base_);
-    // A balanced split is worked out anew for every plan.
+    // A balanced split is computed for every plan.
     if (says_balanced(request.base.settings)) base_.plan.split = balanced_later();
     add_families();
     report_.model = base_.model.name, report_.cluster = base_.cluster.name;
@@ -235,7 +235,7 @@ class Tuner {
   }
 
   void add(const Trial& trial) {
-    if (interrupted_) return;  // what was cut short says nothing
+    if (interrupted_) return;  // an interrupted trial gives no result
     now_.value = trial.evaluation.loss.value;
     now_.why_not = trial.evaluation.why_not;
     now_.cost = trial.evaluation.cost, now_.spent = trial.spent, now_.better = trial.better;

@@ -18,21 +18,22 @@ namespace trainyard {
 enum class TuneGoal : std::uint8_t { Time, Memory, Money, Loss };
 std::string_view to_string(TuneGoal);  // "time"
 
-/// A setting and what it may be. Of words in an order, or of numbers from low to high.
+/// A setting and the values it may take: words in an order, or numbers from low to high.
 struct Vary {
   std::string key;                 // of a setting, a parameter of a method, or of training
-  bool training = false;           // the latter; written with "train." before it
-  Dimension dimension;             // of indices into words where there are any
+  bool training = false;           // whether it is of training; written with "train." before it
+  Dimension dimension;             // of indices into `words` if there are any
   std::vector<std::string> words;  // in their order
 };
 
-/// As a setting's text: reals to four digits, which is what is tried.
+/// The value as the text of a setting. Reals are rounded to four digits, and the rounded value is
+/// what is tried.
 std::string value_text(const Vary&, double value);
-/// Reads KEY=LOW..HIGH or KEY=WORD,WORD,... and where the search begins, which should be cheap:
-/// @VALUE behind either, by default the first. A range is of whole numbers where the key takes no
-/// others, and is walked in ratios where it begins above 0 and spans a factor of eight. Throws
-/// Error{InvalidInput} at --vary: no such key among settings (of any of these plans) or training,
-/// values that the key does not take, ranges that make no sense.
+/// Reads KEY=LOW..HIGH or KEY=WORD,WORD,..., optionally followed by @VALUE, where the search begins
+/// and which should be cheap (by default the first value). A range has whole numbers if the key
+/// takes no others, and a logarithmic scale if it begins above 0 and spans a factor of eight.
+/// Throws Error{InvalidInput} at --vary for a key that is neither a setting (of any of these plans)
+/// nor of training, for values that the key does not accept, and for inconsistent ranges.
 Vary parse_vary(std::string_view text, const std::vector<Plan>&);
 
 struct TuneReport;
@@ -40,24 +41,24 @@ struct TuneReport;
 struct TuneRequest {
   Request base;
   std::vector<std::string> vary;  // as parse_vary() reads them
-  std::vector<std::string> arms;  // settings of each family, as apply_words() reads them; empty =
-                                  // the base alone
+  // The settings of each family, as apply_words() reads them; empty = the base alone.
+  std::vector<std::string> arms;
   TuneGoal goal = TuneGoal::Time;
-  bool measure = false;     // on this machine; else simulated
-  Training training;        // measured: its steps are a trial's
-  std::string data;         // measured: as TrainingRequest::data
-  std::string calibration;  // a file as open_cost_model() reads it; empty = the workbench's own
-  FrugalOptions options;    // its cost in seconds; its progress is not called
-  std::function<void(const TuneReport&)> progress = {};  // after every trial
+  bool measure = false;     // run on this machine; else simulate
+  Training training;        // if measured: its steps form a trial
+  std::string data;         // if measured: as TrainingRequest::data
+  std::string calibration;  // file, as open_cost_model() reads it; empty = the workbench's own
+  FrugalOptions options;    // costs are in seconds; its progress is not called
+  std::function<void(const TuneReport&)> progress = {};  // called after every trial
 };
 
 struct TuneTrial {
   std::size_t arm = 0;
-  std::vector<std::string> set, train;  // "micro-batch=8", "rate=0.1": what is varied
-  std::optional<double> value;          // of the goal: seconds, bytes, dollars a step, loss
-  std::string why_not;                  // there is none
-  double cost = 0, spent = 0;           // seconds, of it and of all up to it
-  bool better = false;                  // than all before
+  std::vector<std::string> set, train;  // the varied settings: "micro-batch=8", "rate=0.1"
+  std::optional<double> value;          // of the goal: seconds, bytes, dollars per step, or loss
+  std::string why_not;                  // why there is no value
+  double cost = 0, spent = 0;           // seconds: of this trial, and of all up to it
+  bool better = false;                  // than all trials before
 };
 
 struct TuneArm {
@@ -78,11 +79,11 @@ struct TuneReport {
   double spent() const { return trials.empty() ? 0 : trials.back().spent; }
 };
 
-/// Blocks. A simulated trial costs the seconds that its steps would take (training.steps of them),
-/// a measured one those that it took. What does not fit costs as much, found out by its first step;
-/// what is not legal as much as the cheapest trial before it (1 s before any). Throws
-/// Error{InvalidInput} where words are wrong, nothing is varied, or the goal cannot be had that
-/// way: money is not measured, a loss not simulated.
+/// Tunes and blocks until done. A simulated trial costs the seconds that its steps (training.steps
+/// of them) would take, a measured trial the seconds that they took. A plan that does not fit costs
+/// one step; an illegal plan costs as much as the cheapest trial before it (1 s before any). Throws
+/// Error{InvalidInput} if words are wrong, nothing is varied, or the goal is not available: money
+/// cannot be measured, and a loss cannot be simulated.
 TuneReport tune(const TuneRequest&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// The words of --vary.
+// Parses the words of --vary.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -25,7 +25,7 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-// Throws what the key has against the value, where no plan takes it.
+// Throws the key's error about the value if no plan accepts it.
 void expect_taken(const Vary& vary, const std::string& value, const std::vector<Plan>& plans) {
   const Place place{"--vary"};  // the key follows by itself
   if (vary.training) {
@@ -82,7 +82,7 @@ void read_range(Vary& vary, std::string_view low, std::string_view high, std::st
   d.start = start.empty() ? d.low : bound(start);
   constexpr double kFactor = 8;
   d.log = d.low > 0 && d.high >= kFactor * d.low;
-  // A key that takes what lies between two whole numbers, or whose bounds are none, is real.
+  // A key is real if it accepts a value between two whole numbers, or if its bounds are not whole.
   const double between = d.low + (d.high - d.low) * 0.3819660113;
   const bool fractions =
       is_taken(vary, fmt::format("{:.6g}", between), plans) &&

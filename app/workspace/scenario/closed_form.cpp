@@ -24,7 +24,7 @@ std::vector<Assumed> assumed(const Scenario& scenario, Duration step, const Cost
   using Shared = std::shared_ptr<const CostModel>;
   return assumptions(scenario, {micro_batch_given, cost == nullptr}, step,
                      [cost](const Scenario& s) -> Shared {
-                       if (cost != nullptr) return {Shared(), cost};  // lent
+                       if (cost != nullptr) return {Shared(), cost};  // not owned
                        return cost_model(s);
                      });
 }

@@ -26,7 +26,7 @@ bool lives_there(const Order& order, int devices, int stages, Placement placemen
   return true;
 }
 
-// Whether the schedule's own rules let it have that shape.
+// Whether the schedule's own rules allow this shape.
 bool legal(const Method& schedule, const PipelineCsv& csv, int devices) {
   if (!schedule.check) return true;
   Scenario bare;
@@ -37,7 +37,7 @@ bool legal(const Method& schedule, const PipelineCsv& csv, int devices) {
   return !has_errors(schedule.check(bare, with_defaults({}, schedule.params)));
 }
 
-// The schedule whose stages live where the file has them: the plan's own, else the first there is.
+// The schedule whose stages are placed as in the file: the plan's own if it is one, else the first.
 std::string schedule_for(const PipelineCsv& csv, int devices, const Plan& plan) {
   const auto fits = [&](const Method& m) {
     return m.axis == MethodAxis::Schedule && !m.settles && copies(m.placement) == 1 &&

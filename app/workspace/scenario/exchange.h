@@ -1,4 +1,5 @@
-// What other programs are given of a plan, and what they write about pipelines.
+// Exchanges plans with other programs: exports a plan to their formats, and imports what they write
+// about pipelines.
 #pragma once
 
 #include <span>
@@ -11,30 +12,31 @@
 
 namespace trainyard {
 
-/// A file in another program's words, as settings of a plan.
+/// A file of another program, read as settings of a plan.
 struct Import {
   std::string what;                   // "PyTorch pipeline CSV"
-  std::vector<std::string> settings;  // "pp=2", to be applied in this order
-  std::vector<std::string> notes;     // what was left out or read in a way worth saying
+  std::vector<std::string> settings;  // such as "pp=2", to be applied in this order
+  std::vector<std::string> notes;     // what was left out, or read in a way worth mentioning
 };
 
-/// Tells the kinds apart by what they say. The scenario is what the file is taken into: its plan
-/// may be incomplete, its model and cluster empty where they are not known. A layout needs the
-/// model, and takes the pipeline degree of the plan; a schedule takes its own. Throws
+/// Recognises the kind of a file by its content. The scenario is the one into which the file is
+/// imported: its plan may be incomplete, and its model and cluster are empty if unknown. A layout
+/// needs the model and uses the plan's pipeline degree; a schedule has its own. Throws
 /// Error{InvalidInput}.
 Import import_text(std::string_view content, const std::string& source, const Scenario&);
 
 struct ExportFormat {
-  std::string_view name;    // of `export --to`
+  std::string_view name;    // as in `export --to`
   std::string_view title;   // "PyTorch pipeline CSV"
   std::string_view ending;  // "csv"
-  /// Equal plans give equal bytes. Throws Error{Unsupported} with what cannot be said.
+  /// Equal plans give equal bytes. Throws Error{Unsupported} that names what the format cannot
+  /// express.
   Exported (*write)(const Workload&);
 };
 std::span<const ExportFormat> export_formats();
-/// Their names as a sentence has them: "a, b or c".
+/// The names for use in a sentence: "a, b or c".
 std::string export_names();
-/// Throws Error{InvalidInput} with the nearest names.
+/// Throws Error{InvalidInput} that names the nearest formats.
 const ExportFormat& export_format(std::string_view name);
 
 }  // namespace trainyard

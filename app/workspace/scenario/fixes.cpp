@@ -17,7 +17,7 @@
 namespace trainyard {
 namespace {
 
-// Simulated instructions that a verdict may cost on top of its own run: a fifth of a second on one
+// The limit on simulated instructions for fixes, beyond the run itself: a fifth of a second on one
 // core.
 constexpr std::size_t kInstructionBudget = 400'000;
 constexpr std::size_t kMostSimulatedFixes = 6;
@@ -32,11 +32,11 @@ struct Pricing {
 struct Change {
   std::string words;
   Scenario scenario;
-  Duration step{};  // of the closed form
-  Bytes peak{};     // of its worst device
+  Duration step{};  // by the closed form
+  Bytes peak{};     // on its worst device
 };
 
-// The scenario with the words applied; nothing when they are not legal in it.
+// The scenario with the words applied; empty if they are not legal in it.
 std::optional<Change> changed(const Scenario& scenario, const Plan& complete,
                               const std::string& words, const Pricing& by) {
   Change change{words, scenario};
@@ -85,7 +85,7 @@ Fix price_change(const Change& change, const Experiment& before, const Pricing& 
 
 using Changes = std::vector<Change>;
 
-// Those that fit first, the quickest of them first; then those that leave least memory.
+// Orders changes that fit first, fastest first; then the others by memory.
 void rank_fixes(Changes& changes, Bytes capacity) {
   std::stable_sort(changes.begin(), changes.end(), [&](const Change& a, const Change& b) {
     const bool a_fits = a.peak <= capacity, b_fits = b.peak <= capacity;
@@ -105,13 +105,13 @@ std::vector<Fix> simulate_all(const Changes& changes, const Experiment& before, 
       fixes.push_back(price_change(change, before, by));
     } catch (const Error& error) {
       if (error.kind() != Error::Kind::InvalidInput)
-        throw;  // else the change makes the run too large to simulate
+        throw;  // otherwise the changed run is too large to simulate
     }
   }
   return fixes;
 }
 
-// Pairs of the changes that free most, for plans that no single change saves.
+// Pairs of the changes that free most memory, for plans that no single change makes fit.
 Changes pairs(const Scenario& scenario, const Plan& complete, const Changes& singles,
               const Pricing& by) {
   Changes found;

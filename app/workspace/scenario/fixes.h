@@ -9,10 +9,10 @@
 
 namespace trainyard {
 
-/// Fills verdict.fixes or verdict.gain of the experiment, which run_once made of the scenario.
-/// Global batch and sequence stay what they are, so that steps compare. The closed form decides
-/// which changes are worth simulating; simulation is at order grain and decides what is shown.
-/// Null = cost_model(scenario), of each change its own.
+/// Fills verdict.fixes or verdict.gain of the experiment, which run_once() made of the scenario.
+/// Global batch and sequence stay unchanged, so that steps are comparable. The closed form decides
+/// which changes are worth simulating; the simulation, at order grain, decides which are shown. A
+/// null cost model means cost_model() of each changed scenario.
 void price_changes(const Scenario&, Experiment&, const CostModel*, std::stop_token);
 
 }  // namespace trainyard

@@ -26,7 +26,7 @@ std::string said(const Degree& degree) {
 std::vector<std::string> linked_degrees(const Plan& plan, std::int64_t devices,
                                         std::string_view key, std::int64_t value) {
   const Mesh& mesh = plan.mesh;
-  // In the order in which they make up for a change of dp.
+  // Listed in the order in which they balance a change of dp.
   std::array<Degree, 4> degrees = {Degree{"pp", mesh.pp}, Degree{"tp", mesh.tp},
                                    Degree{"cp", mesh.cp}, Degree{"dp", mesh.dp.value_or(1)}};
   const auto wanted = std::find_if(degrees.begin(), degrees.end(),
@@ -52,7 +52,7 @@ std::vector<std::string> linked_degrees(const Plan& plan, std::int64_t devices,
   if (devices % value != 0)
     refuse_setting(key, "expected a degree that divides the " + std::to_string(devices) +
                             " devices, found " + std::to_string(value));
-  const std::int64_t rest = devices / value;  // what the three others must multiply to
+  const std::int64_t rest = devices / value;  // the product that the other three must have
   for (std::size_t i = 0; i + 1 < degrees.size(); ++i) {
     const std::int64_t others = product / degrees[i].value;
     if (rest % others != 0) continue;

@@ -1,4 +1,4 @@
-// Clusters of this machine's own devices, which the CPU backend runs on.
+// Makes clusters of this machine's own devices, on which the CPU backend runs.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,9 @@
 
 namespace trainyard {
 
-/// Throws Error{InvalidInput} unless the scenario's cluster is of such cores.
+/// Throws Error{InvalidInput} unless the scenario's cluster consists of such cores.
 void expect_local(const Scenario&);
-/// The cluster of `devices` cores of this machine, each with that much memory (0 = the
-/// catalogue's).
+/// A cluster of `devices` cores of this machine, each with `memory` (0 = as in the catalogue).
 Cluster local_cluster(std::int64_t devices, Bytes memory);
 
 }  // namespace trainyard

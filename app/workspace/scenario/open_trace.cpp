@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kHeadRead = std::size_t{64} << 10;
 
-// By what it holds; a file that is neither is refused in the words of what its name says.
+// Decides by content; a file that is neither is refused in the terms of its extension.
 bool is_csv(const std::string& path, std::string_view head) {
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && (head[first] == '{' || head[first] == '[')) return false;
@@ -75,7 +75,7 @@ void expect_spans(const RecordedTrace& trace, const TraceRange& range) {
               {trace.source});
 }
 
-// Tells the progress of one file as one of `of`, behind those that are done.
+// Reports the progress of one file as a part of `of` files, after those that are done.
 template <class Done>
 std::function<void(double)> part_told(const TraceImportOptions& options, const Done& done,
                                       std::size_t of) {

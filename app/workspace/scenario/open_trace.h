@@ -1,4 +1,4 @@
-// Opens a recorded trace, whichever form it has.
+// Opens a recorded trace in any of its formats.
 #pragma once
 
 #include <string>
@@ -8,31 +8,32 @@
 
 namespace trainyard {
 
-/// Chrome's trace events or the CSV of nsys stats, plain or packed, or a .tybin; "example" where no
-/// file is called so is a simulated step, written as a trace and read back. Blocks; throws as those
-/// readers do, and Error{InvalidInput} where no span touches the range that is asked for.
+/// Opens Chrome trace events or the CSV of nsys stats, plain or compressed, or a .tybin file. If no
+/// file is called "example", that word stands for a simulated step, written as a trace and read
+/// back. Blocks. Throws as those readers do, and Error{InvalidInput} if no span touches the
+/// requested range.
 RecordedTrace open_trace(const std::string& path, const TraceImportOptions& = {});
-/// The files that the ranks of one run wrote as one trace (see merged_trace), cut to the range once
-/// they are one; a single file as open_trace reads it. At least one.
+/// Opens the files of one run's ranks as one trace (see merged_trace), cut to the range after
+/// merging; a single file is opened as by open_trace(). At least one path is needed.
 RecordedTrace open_traces(const std::vector<std::string>& paths, const TraceImportOptions& = {});
-/// Files that belong together, looked through: what each covers and what they do as one.
+/// Files that belong together, scanned: what each covers.
 struct TraceFiles {
   std::vector<std::string> paths;  // at least one
   std::vector<TraceExtent> extents;
   AlignedClocks clocks;
   TraceExtent whole;
 };
-/// As trace_extent does with each.
+/// Scans each file as trace_extent() does.
 TraceFiles trace_files(const std::vector<std::string>& paths, const TraceImportOptions& = {});
-/// What touches a range of their whole: of each file nothing else is kept. As open_traces. The
-/// range of the options is not heeded.
+/// Reads the spans of all files that touch a range; nothing else is kept. Behaves as open_traces(),
+/// but ignores the range of the options.
 RecordedTrace open_part(const TraceFiles&, const TraceRange&, const TraceImportOptions& = {});
-/// part_of() where a span touches the range; else throws as open_trace does.
+/// part_of() if a span touches the range; otherwise throws as open_trace() does.
 RecordedTrace asked_part(RecordedTrace whole, const TraceRange&);
-/// What such a file covers, so that a range of it can be asked for: read as far as that takes, and
-/// nothing kept of it. Blocks and throws as open_trace does.
+/// The extent of such a file, from which a range can be chosen. It reads as little as possible and
+/// keeps nothing. Blocks and throws as open_trace() does.
 TraceExtent trace_extent(const std::string& path, const TraceImportOptions& = {});
-/// Whether that is quicker to find out than to read the file: a .tybin is there at once.
+/// Whether the extent is cheaper to get than the whole file; a .tybin file is cheap to open whole.
 bool extent_comes_first(const std::string& path);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// A scenario with the prices that somebody measured, where they say anything of its cluster.
+// A PricedScenario is a scenario with measured prices, if these apply to its cluster.
 #pragma once
 
 #include <memory>
@@ -10,19 +10,21 @@
 
 namespace trainyard {
 
-/// Why the prices say nothing of the cluster; empty: they do. A profile prices every cluster, a
+/// Why the prices do not apply to the cluster; empty if they do. A profile prices every cluster, a
 /// calibration this machine's own cores.
 std::string why_not_priced(const MeasuredPrices&, const Cluster&);
-/// The calibration where it prices what the words say of a cluster, else "". Throws as open() does.
+/// The calibration if it prices the cluster that the words describe, else "". Throws as open()
+/// does.
 std::string calibration_for(const std::string& calibration, const std::string& cluster);
 
 struct PricedScenario {
   Scenario scenario;
-  std::shared_ptr<const CostModel> cost;  // null: the workbench's own
-  std::string by;       // what was measured, where prices are calibrated: provenance()
-  std::string why_not;  // a calibration was given and says nothing of this cluster
+  std::shared_ptr<const CostModel> cost;  // null: the workbench's own model
+  std::string by;  // if prices are calibrated: what was measured, provenance()
+  // Why the given calibration does not apply to this cluster; empty if it does.
+  std::string why_not;
 };
-/// open() with the request's calibration, or without it where it says nothing of the cluster.
+/// Opens the request with its calibration, or without it if it does not apply to the cluster.
 PricedScenario open_priced(const Request&);
 
 }  // namespace trainyard

@@ -12,18 +12,18 @@
 
 namespace trainyard {
 
-/// The cost model of the workbench where no calibration is given: physical_cost_model().
+/// The cost model of the workbench without a calibration: physical_cost_model().
 std::unique_ptr<CostModel> cost_model(const Scenario&);
 
 /// Reads a file, or a document on one line, and makes the cost model that it describes: a
-/// trainyard/calibration prices this machine (see calibrate_cluster), a trainyard/profile sets the
-/// parameters of the physical model. Throws Error{InvalidInput} or Error{Io}.
+/// trainyard/calibration prices this machine (see calibrate_cluster()), a trainyard/profile sets
+/// the parameters of the physical model. Throws Error{InvalidInput} or Error{Io}.
 std::unique_ptr<CostModel> open_cost_model(const std::string& word, Scenario&);
 /// Makes the cost model of measured prices, as open_cost_model() does.
 std::unique_ptr<CostModel> priced_by(MeasuredPrices, Scenario&);
-/// A calibration prices this machine's own devices: raises the cluster's peaks to what was
-/// measured, so that no share of them is above one. Throws Error{InvalidInput} for a cluster of
-/// others.
+/// A calibration prices this machine's own devices: raises the cluster's peaks to the measured
+/// ones, so that no utilisation exceeds one. Throws Error{InvalidInput} for a cluster of other
+/// devices.
 void calibrate_cluster(Cluster&, const Calibration&);
 
 }  // namespace trainyard

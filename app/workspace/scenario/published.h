@@ -1,6 +1,6 @@
-// The published rows as scenarios that can be opened: "published:ID" stands for the model, the
-// cluster or the plan of that row wherever one is named, and what the row leaves open stands among
-// the model's assumptions.
+// Opens published rows as scenarios: "published:ID" stands for the model, the cluster or the plan
+// of that row wherever one is named, and settings that the row leaves open are listed as
+// assumptions.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,21 @@
 
 namespace trainyard {
 
-/// Those that ship, prepared once: the first call takes a moment, on any thread.
+/// The rows that ship with the program, prepared once: the first call, on any thread, takes a
+/// moment.
 const RowSet& published_set();
-/// Throws Error{InvalidInput}: no such row (nearest), or one that states too little (why).
+/// Throws Error{InvalidInput} if there is no such row (naming the nearest), or if the row states
+/// too little (saying what).
 const PreparedRow& published_row(std::string_view id);
 
 std::string published_word(std::string_view id);  // "published:ID"
-/// The id in such a word; nothing for other words.
+/// The id in such a word; empty for other words.
 std::optional<std::string_view> published_id(std::string_view word);
-/// "micro-batch = 1 is assumed: not stated", one for each setting that the row leaves open.
+/// A sentence such as "micro-batch = 1 is assumed: not stated" for each setting that the row leaves
+/// open.
 std::vector<std::string> assumed_sentences(const PreparedRow&);
 
-/// By the closed form: what parts of a difference are priced at.
+/// Prices by the closed form, used for the parts of a difference.
 PlanCost estimated_cost(const Scenario&);
 
 }  // namespace trainyard

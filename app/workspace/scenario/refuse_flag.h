@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-/// Throws Error{InvalidInput} whose place is the flag, given without its dashes.
+/// Throws Error{InvalidInput} whose place is the flag; pass the flag without its dashes.
 [[noreturn]] inline void refuse_flag(std::string_view flag, const std::string& message) {
   throw Error(Error::Kind::InvalidInput, message, {"--" + std::string(flag)});
 }

@@ -1,4 +1,4 @@
-// A Request is a scenario as words, before anything of it is opened.
+// A Request is a scenario as words, before any of it is opened.
 #pragma once
 
 #include <string>
@@ -6,12 +6,13 @@
 
 namespace trainyard {
 
-/// A scenario as words: what --model, --cluster, --plan and --set say.
+/// The words of --model, --cluster, --plan and --set.
 struct Request {
   std::string model, cluster, plan;   // plan may be empty
   std::vector<std::string> settings;  // "tp=8"
-  std::string calibration = {};  // as open_cost_model() reads it: by it prices choose while a plan
-                                 // is opened; empty = the workbench's own
+  // A calibration as open_cost_model() reads it. Decisions made while a plan is opened use its
+  // prices; empty = the workbench's own.
+  std::string calibration = {};
 };
 
 }  // namespace trainyard

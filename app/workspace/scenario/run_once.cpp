@@ -18,13 +18,14 @@
 namespace trainyard {
 namespace {
 
-// Some four gigabytes of program, timeline and waves: beyond it a machine would swap before it
+// About four gigabytes of program, timeline and waves; with more, a machine would swap before it
 // answers.
 constexpr double kMostInstructions = 20e6;
 
 double instructions(const Workload& workload, Grain grain) {
-  double each = 0;  // of one microbatch: a phase, its collectives, sends and receives; or every op
-                    // of every layer
+  // Instructions per microbatch: a phase with its collectives, sends and receives; or every op of
+  // every layer.
+  double each = 0;
   for (const std::vector<Workload::Run>& stage : workload.runs) {
     if (grain == Grain::Order) each += 6;
     if (grain == Grain::Op)
@@ -51,8 +52,8 @@ void refuse_giants(const Workload& workload, Grain grain, int steps) {
       {"plan#/batch/global"});
 }
 
-// Op grain is the default only for programs of at most so many instructions: dragging a knob
-// simulates the plan again and again, and has to stay quick.
+// Op grain is the default only for programs up to this size, because dragging a knob simulates the
+// plan again and again and has to stay fast.
 constexpr double kMostByItself = 2e6;
 
 Grain grain_of(const Program& program) {

@@ -1,4 +1,4 @@
-// One run of a scenario in the simulator: lowered, priced, run and judged.
+// Runs a scenario in the simulator once: lowers, prices, simulates and judges it.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@
 
 namespace trainyard {
 
-/// The grain at which a plan is judged by default: order, but op where several lanes share a device
-/// that holds the whole model, because their memory rises and falls within an action, and op is
-/// not too much to simulate at once. Throws as simulate does.
+/// The default grain for judging a plan: order; but op if several lanes share a device that holds
+/// the whole model, because their memory rises and falls within an action, unless that is too much
+/// to simulate at once. Throws as simulate() does.
 Grain natural_grain(const Scenario&);
 
 struct OnceOptions {

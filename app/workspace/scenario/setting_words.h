@@ -1,4 +1,5 @@
-// Assignments of settings in one line of words, as --set takes them and fixes are written.
+// Applies assignments of settings in one line of words, in the form that --set takes and fixes
+// have.
 #pragma once
 
 #include <string_view>
@@ -7,8 +8,8 @@
 
 namespace trainyard {
 
-/// Applies one assignment, or several with spaces between, as fixes are written; an order comes
-/// last. Throws as apply_setting does.
+/// Applies one assignment, or several separated by spaces; an order must come last. Throws as
+/// apply_setting() does.
 void apply_words(Plan&, std::string_view words);
 
 }  // namespace trainyard

@@ -56,8 +56,8 @@ Cluster open_cluster(const std::string& words) {
   return path ? read_cluster(read_file(words), words) : parse_cluster(words);
 }
 
-// A published plan without its data-parallel degree, which follows, so that one setting of it can
-// be changed.
+// Opens a published plan without its data-parallel degree, which follows, so that a single setting
+// of it can be changed.
 Plan open_plan(const std::string& word) {
   const auto id = published_id(word);
   if (!id) return read_plan(word);
@@ -69,7 +69,7 @@ Plan open_plan(const std::string& word) {
 }  // namespace
 
 Scenario open(const Request& request) {
-  // Each refuses what is not named, the model first.
+  // Each call throws for what is not named, the model first.
   if (request.model.empty() || request.cluster.empty()) open_model(request.model);
   if (request.cluster.empty()) open_cluster(request.cluster);
   return open_named(request);

@@ -18,8 +18,8 @@ namespace trainyard {
 /// fits in least time (app/workspace/scenario/recompute.h), and split=balanced, before it, the
 /// split of least time (planners/partition/balanced_split.h).
 Scenario open(const Request&);
-/// The same, but a model or cluster that is not named stays empty, and recompute=optimal then says
-/// nothing.
+/// The same, but a model or cluster that is not named stays empty, and recompute=optimal then has
+/// no effect.
 Scenario open_named(const Request&);
 
 struct SimulateOptions {
@@ -32,7 +32,7 @@ struct SimulateOptions {
   std::stop_token stop = {};
 };
 
-/// check, lower, price, run, judge. Throws Error{InvalidInput} with all that is wrong,
+/// Checks, lowers, prices, runs and judges. Throws Error{InvalidInput} with every error, and
 /// Error{Cancelled} when stopped.
 ExperimentPtr simulate(const Scenario&, const SimulateOptions& = {});
 

@@ -17,7 +17,7 @@
 namespace trainyard {
 namespace {
 
-constexpr int kMostSimulated = 3;  // of those that the closed form says fit
+constexpr int kMostSimulated = 3;  // of those that fit by the closed form
 constexpr int kVirtualStages[] = {1, 2, 4};
 
 /// The plan with one schedule and one value of every knob.
@@ -25,8 +25,8 @@ struct Variant {
   Scenario scenario;
   std::string changed;
   int changes = 0;
-  Duration step{};  // of the closed form
-  Bytes peak{};     // of its worst device
+  Duration step{};  // by the closed form
+  Bytes peak{};     // on its worst device
 };
 
 std::vector<std::string> values(const std::string& own, std::vector<std::string> others) {
@@ -51,7 +51,7 @@ std::vector<std::string> virtual_stages(const Plan& plan) {
 
 class Comparer {
  public:
-  /// The scenario's plan is complete and its devices have the budget.
+  /// The scenario's plan must be complete and its devices must have the budget's memory.
   Comparer(const Scenario& scenario, std::stop_token stop)
       : scenario_(scenario), stop_(std::move(stop)) {}
 
@@ -68,7 +68,7 @@ class Comparer {
     return found;
   }
 
-  /// The plan as it is, in the order that somebody gave it.
+  /// Runs the plan unchanged, in its own order.
   ComparedSchedule run_own_order() const {
     ComparedSchedule found;
     found.name = schedule_of(scenario_.plan).name;
@@ -92,7 +92,7 @@ class Comparer {
         for (const std::string& recompute :
              values(setting(plan, "recompute"), {"none", "selective", "full"})) {
           Variant variant{scenario_, "", 0, {}, {}};
-          variant.scenario.plan.order.clear();  // each runs its own
+          variant.scenario.plan.order.clear();  // each schedule runs its own order
           apply_setting(variant.scenario.plan, "schedule", schedule.name);
           change(variant, "virtual-stages", chunks);
           change(variant, "micro-batch", micro);
@@ -122,8 +122,8 @@ class Comparer {
     return {count, first};
   }
 
-  // Those that fit first, quickest first; the others by what they hold. Of equals, who changes
-  // least.
+  // Orders variants that fit first, fastest first, and the others by memory; among equals, the one
+  // with the fewest changes wins.
   void rank(std::vector<Variant>& variants) const {
     for (Variant& variant : variants) {
       const Result guess = estimate(variant.scenario);

@@ -1,5 +1,5 @@
-// Schedules compared at equal memory: for each, the quickest variant of one plan that keeps a
-// budget, over a few settings that trade memory for time.
+// Compares schedules at equal memory: for each schedule, finds the fastest variant of one plan that
+// keeps a budget, over a few settings that trade memory for time.
 #pragma once
 
 #include <optional>
@@ -12,44 +12,46 @@
 namespace trainyard {
 
 struct ComparisonRequest {
-  Bytes budget{};                           // of each device; 0 = what the cluster's devices have
+  Bytes budget{};  // of each device; 0 = the memory of the cluster's devices
   std::vector<std::string> schedules = {};  // names of methods(); empty = all
   std::stop_token stop = {};
 };
 
-/// One schedule. Its experiment is the quickest variant that fits, else the one that is least over;
-/// null where no variant is legal.
+/// One schedule. Its experiment is the fastest variant that fits, else the one that exceeds memory
+/// least; null if no variant is legal.
 struct ComparedSchedule {
   std::string name;
-  bool own_order = false;  // the order that the plan has instead of the schedule's, as it is
-  std::string changed;     // settings that differ from the plan: "virtual-stages=2
-                           // recompute=selective"
-  std::string why_not;     // empty where it fits; else how much is missing, or why it is illegal
+  bool own_order = false;  // whether this is the plan's own order instead of a schedule's
+  // The settings that differ from the plan: "virtual-stages=2 recompute=selective".
+  std::string changed;
+  // Empty if it fits; else how much memory is missing, or why it is illegal.
+  std::string why_not;
   bool legal = false, fits = false;
   bool asynchronous = false;
   ExperimentPtr experiment;
   Duration step{};
-  double bubble = 0;      // share of device time
-  Bytes peak{};           // of the worst device
-  std::string tokens;     // asynchronous: "1.13 x tokens" to the same loss; never empty then
-  std::string staleness;  // the same with what it comes from
-  int tried = 0;          // variants simulated
+  double bubble = 0;  // share of device time
+  Bytes peak{};       // of the worst device
+  // Asynchronous: the tokens to the same loss, such as "1.13 x tokens"; never empty then.
+  std::string tokens;
+  std::string staleness;  // the same, with its cause
+  int tried = 0;          // number of variants simulated
 };
 
 struct ScheduleComparison {
   Bytes budget{};
-  std::int64_t global_batch = 0, sequence = 0;  // the same in all
-  std::vector<ComparedSchedule> schedules;      // an own order first, then as asked for
+  std::int64_t global_batch = 0, sequence = 0;  // the same for all schedules
+  std::vector<ComparedSchedule> schedules;      // the plan's own order first, then as requested
 };
 
-/// The knobs, for help and tables: "virtual stages 1, 2 and the plan's; micro-batch half, same and
-/// double; recompute none, selective, full".
+/// Describes the knobs, for help and tables: "virtual stages 1, 2 and the plan's; micro-batch half,
+/// same and double; recompute none, selective, full".
 std::string_view comparison_knobs();
 
-/// Global batch and sequence are the plan's; where it has an order of its own, that is compared
-/// too, with none of its settings changed: they would make it another. Throws Error{InvalidInput}:
-/// an unknown schedule (nearest), a budget that is not positive, a scenario whose plan cannot be
-/// completed; Error{Cancelled} when stopped.
+/// Global batch and sequence are those of the plan. If the plan has an order of its own, that is
+/// compared too, without changing settings, which would make it another order. Throws
+/// Error{InvalidInput} for an unknown schedule (naming the nearest), a budget that is not positive,
+/// or a plan that cannot be completed; Error{Cancelled} when stopped.
 ScheduleComparison compare_schedules(const Scenario&, const ComparisonRequest& = {});
 
 }  // namespace trainyard

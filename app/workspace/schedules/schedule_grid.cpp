@@ -8,8 +8,8 @@
 namespace trainyard {
 namespace {
 
-// One column is the longest time that divides every span; where times have little in common, half
-// of the shortest pass, and boxes are as long as that can show.
+// One column is the longest time that divides every span. If times have little in common, it is
+// half of the shortest pass, and boxes are drawn to that resolution.
 Duration column_time(const ScheduleStudy& study) {
   std::int64_t unit = 0, shortest = 0;
   for (const auto& lane : study.spans)
@@ -18,12 +18,12 @@ Duration column_time(const ScheduleStudy& study) {
       const std::int64_t length = span.length().count();
       if (length > 0 && (shortest == 0 || length < shortest)) shortest = length;
     }
-  constexpr std::int64_t kMostColumns = 3;  // of the shortest pass
+  constexpr std::int64_t kMostColumns = 3;  // for the shortest pass
   if (unit > 0 && shortest / unit > kMostColumns) unit = shortest / 2;
   return Duration{std::max<std::int64_t>(unit, 1)};
 }
 
-// "F3", and the chunk or the wave behind it where there are several.
+// A label such as "F3", followed by the chunk or the wave if there are several.
 class Labels {
  public:
   explicit Labels(const ScheduleStudy& study)
@@ -45,7 +45,7 @@ class Labels {
   bool chunks_, waves_ = false;
 };
 
-// "d0", and the lane's name where a device has several.
+// A name such as "d0", followed by the lane's name if a device has several.
 std::vector<std::string> row_names(const ScheduleStudy& study) {
   std::vector<int> lanes(static_cast<std::size_t>(study.request.devices), 0);
   for (const Lane& lane : study.order.lanes) ++lanes[lane.device.value];

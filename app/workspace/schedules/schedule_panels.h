@@ -1,4 +1,4 @@
-// Compared schedules as panels to draw.
+// Converts compared schedules to panels to draw.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace trainyard {
 
-/// "zb-h1", or "zb-h1, own order".
+/// Such as "zb-h1" or "zb-h1, own order".
 std::string shown_name(const ComparedSchedule&);
 SchedulePanel panel_of(const ComparedSchedule&);
-/// An own order and the plan's own schedule first, then what fits by step time, then what is
-/// asynchronous and fits (never ranked by step time), then the rest.
+/// The plan's own order and schedule come first, then schedules that fit by step time, then
+/// asynchronous ones that fit (which are never ranked by step time), then the rest.
 std::vector<SchedulePanel> ranked_panels(const ScheduleComparison&, std::string_view own);
 
 }  // namespace trainyard

@@ -44,7 +44,7 @@ class Draft {
   ScheduleProgram take() { return {std::move(program_), std::move(prices_)}; }
 
  private:
-  // Who writes a version of a stage's weights on one device.
+  // The writer of a version of a stage's weights on one device.
   using Version = std::tuple<DeviceId, StageId, std::int16_t>;
   struct Writer {
     std::size_t lane;
@@ -100,7 +100,8 @@ class Draft {
     if (const auto found = ids_.find(key); found != ids_.end())
       waits_[id.value].push_back(found->second);
   }
-  // Data flows forward through the stages and back; a weight gradient follows its input gradient.
+  // Adds dependencies: data flows forward through the stages and back, and a weight gradient
+  // follows its input gradient.
   void depend(const ActionKey& key, InstructionId id) {
     const auto& [phase, stage, m] = key;
     if (phase == Phase::Forward && stage.value > 0)
@@ -112,7 +113,7 @@ class Draft {
     wait_for(id, {Phase::BackwardInput, StageId{stage.value + 1}, m});
   }
 
-  // What reads a version that only another lane of its device writes waits for that update.
+  // An action that reads a version which another lane of its device writes waits for that update.
   void wait_for_versions(const Order& order, std::size_t lane) {
     for (const Action& a : order.lanes[lane].actions) {
       if (a.phase == Phase::Update || a.weights == 0) continue;

@@ -1,4 +1,5 @@
-// An order as a program of bare computation with given times: dependencies, no messages, no memory.
+// Converts an order to a program of pure computation with given times: it has dependencies, but no
+// messages and no memory.
 #pragma once
 
 #include "app/workspace/schedules/schedule_request.h"
@@ -13,11 +14,12 @@ struct ScheduleProgram {
   TaskPrices prices;
 };
 
-/// One compute stream a lane, one instruction an action, in their order. Times are of one chunk, in
-/// chunk time. The order must be one that check() accepts.
+/// Makes one compute stream per lane and one instruction per action, in their order. Times are
+/// those of one chunk, in chunk time. The order must be one that check() accepts.
 ScheduleProgram schedule_program(const Order&, const ScheduleRequest&, Placement);
 
-/// Of one chunk, in chunk time.
+/// The time of a pass of one chunk, in chunk time; fill_of() is the share of the device that it
+/// occupies.
 Duration time_of(Phase, const ScheduleRequest&);
 double fill_of(Phase, const ScheduleRequest&);
 

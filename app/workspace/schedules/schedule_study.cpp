@@ -14,10 +14,10 @@
 namespace trainyard {
 namespace {
 
-// Whoever reads a schedule has a screen; a program of it has no such limit.
+// A study is meant for a screen and so is limited; a program of the schedule has no such limit.
 constexpr std::int64_t kMostStudied = 4'000'000;
 
-// The method's own check, on a plan with nothing but a pipeline.
+// Runs the method's own check on a plan that has only a pipeline.
 Diagnostics check_plan(const Method& chosen, const ScheduleRequest& r, int virtual_stages) {
   if (!chosen.check) return {};
   Scenario scenario;
@@ -29,7 +29,7 @@ Diagnostics check_plan(const Method& chosen, const ScheduleRequest& r, int virtu
   return chosen.check(scenario, r.params);
 }
 
-// In the words of ScheduleRequest.
+// Reports the check's errors in the terms of ScheduleRequest.
 void check_legal(const Method& chosen, const ScheduleRequest& r) {
   Diagnostics found = check_plan(chosen, r, r.virtual_stages);
   const auto replace = [](std::string& text, std::string_view from, std::string_view to) {
@@ -46,7 +46,7 @@ void check_legal(const Method& chosen, const ScheduleRequest& r) {
   throw_if_errors(found);
 }
 
-// As many as it says that it needs, where one is too few.
+// The number that the check's fix asks for if one is too few.
 int least_virtual_stages(const Method& chosen, const ScheduleRequest& r) {
   constexpr std::string_view kFix = "virtual-stages=";
   for (const Diagnostic& d : check_plan(chosen, r, 1)) {
@@ -83,7 +83,7 @@ void expect_few_actions(const ScheduleRequest& r) {
                        kMostStudied));
 }
 
-// Parameters and chunks that were left to defaults.
+// Fills in parameters and chunks that were left to defaults.
 ScheduleRequest complete(const Method& chosen, ScheduleRequest r) {
   if (!chosen.order)
     refuse("schedule", fmt::format("\"{}\" is a method, but not a schedule", r.name));
@@ -95,7 +95,7 @@ ScheduleRequest complete(const Method& chosen, ScheduleRequest r) {
   return r;
 }
 
-// As many as show it steady; the one in the middle is measured.
+// The number of steps in which it becomes steady; the middle one is measured.
 int laid_out_steps(const Method& chosen, const ScheduleRequest& r) {
   if (chosen.settles)
     return r.steps > 0 ? r.steps
@@ -158,14 +158,14 @@ class Measure {
                          [](const Action& a) { return a.wave > 0; });
     });
   }
-  // The same microbatches one after the other through all devices, in seconds.
+  // The time in seconds of the same microbatches one after the other through all devices.
   double alone() const {
     const ScheduleRequest& r = study_.request;
     const Duration cycle = r.forward + r.backward_input + r.backward_weight;
     return to_seconds(cycle) * r.microbatches * r.devices;
   }
 
-  // Every action of the device with its span.
+  // Calls f for every action of the device with its span.
   template <class F>
   void each(std::size_t device, F f) const {
     for (const std::size_t l : lanes_on_[device])
@@ -177,7 +177,7 @@ class Measure {
     return !study_.asynchronous || a.microbatch / study_.request.microbatches == study_.step;
   }
 
-  // What the device would need for a step if nothing ever waited, in chunk time.
+  // The time that the device would need for a step if it never waited, in chunk time.
   double work(std::size_t device) const {
     double sum = 0;
     each(device, [&](const Action& a, const Span&) {
@@ -188,8 +188,8 @@ class Measure {
     return sum;
   }
 
-  // From its first start to its last end; of an asynchronous schedule from the end of the updates
-  // of the step before to the end of those of the one measured.
+  // From its first start to its last end; for an asynchronous schedule, from the end of the
+  // previous step's updates to the end of those of the measured step.
   StepWindow own_window(std::size_t device) const {
     StepWindow whole{Instant::max(), {}}, updates;
     each(device, [&](const Action& a, const Span& span) {
@@ -203,7 +203,7 @@ class Measure {
     return study_.asynchronous ? updates : whole;
   }
 
-  // Time within the window in which any lane of the device works.
+  // The time within the window in which any lane of the device works.
   Duration busy_in(std::size_t device, const StepWindow& window) const {
     std::vector<Span> spans;
     each(device, [&](const Action&, const Span& span) {
@@ -221,8 +221,8 @@ class Measure {
     return busy;
   }
 
-  // Chunks from the start of their forward to the end of their last backward; releases at one
-  // instant come before allocations.
+  // Counts chunks from the start of their forward to the end of their last backward; at equal
+  // times, releases come before allocations.
   int most_live(std::size_t device) const {
     std::vector<std::pair<Instant, int>> events;
     bool splits = false;
@@ -233,7 +233,7 @@ class Measure {
           (a.phase == Phase::BackwardInput && !splits))
         events.push_back({span.end, -1});
     });
-    std::sort(events.begin(), events.end());  // -1 before +1 at one instant
+    std::sort(events.begin(), events.end());  // -1 before +1 at equal times
     int live = 0, most = 0;
     for (const auto& [at, change] : events) most = std::max(most, live += change);
     return most;
@@ -241,7 +241,7 @@ class Measure {
 
   ScheduleStudy& study_;
   std::vector<std::vector<std::size_t>> lanes_on_;  // by device
-  std::int32_t updates_of_a_step_ = 1;              // of all waves
+  std::int32_t updates_of_a_step_ = 1;              // number, over all waves
 };
 
 }  // namespace

@@ -22,7 +22,7 @@
 namespace trainyard {
 namespace {
 
-// Whole steps that were held back, against what the table of the others says.
+// Compares whole steps that were held back with their prediction from the other steps' times.
 class HeldBack {
  public:
   explicit HeldBack(const KernelTable& table) {
@@ -37,7 +37,7 @@ class HeldBack {
     if (measured <= 0) return;
     predicted_.push_back(predicted), measured_.push_back(measured);
   }
-  /// Of the step in the middle.
+  /// The relative error of the median step.
   double error() const {
     if (measured_.empty()) return 0;
     return std::abs(static_cast<double>(quantile(predicted_, 0.5)) /
@@ -50,7 +50,7 @@ class HeldBack {
   std::vector<std::int64_t> predicted_, measured_;
 };
 
-constexpr Bytes kMostOperands = 768_MiB;  // of one rehearsal
+constexpr Bytes kMostOperands = 768_MiB;  // limit for one rehearsal
 constexpr int kLeastPasses = 3;
 
 using SteadyClock = std::chrono::steady_clock;
@@ -61,7 +61,7 @@ double elapsed_share(SteadyClock::time_point start, Duration box) {
 }
 
 double time_of(const std::function<void()>& work) {
-  work();  // pages and caches
+  work();  // warms pages and caches
   std::vector<std::int64_t> times;
   for (int i = 0; i < 9; ++i) {
     const Duration before = thread_processor_time();
@@ -71,12 +71,12 @@ double time_of(const std::function<void()>& work) {
   return static_cast<double>(std::max<std::int64_t>(1, quantile(times, 0.5)));
 }
 
-// Adds what one workload's kernels take to the table; gives what the steps that were held back were
-// off by. done: of the workload's part of the box, from 0.
+// Adds the kernel times of one workload to the table and returns the error for the steps that were
+// held back. `done` returns the fraction of the workload's time that has passed.
 double rehearse(const Workload& workload, KernelTable& table, const std::stop_token& stop,
                 const std::function<double()>& done) {
   Rehearsal rehearsal(workload, kMostOperands);
-  rehearsal.run([](const Work&, Duration) {});  // makes oneDNN's kernels
+  rehearsal.run([](const Work&, Duration) {});  // creates oneDNN's kernels
   KernelTable own;
   for (int pass = 0; pass < kLeastPasses || done() < 0.75; ++pass) {
     if (stop.stop_requested()) {
@@ -103,7 +103,7 @@ double rehearse(const Workload& workload, KernelTable& table, const std::stop_to
 }  // namespace
 
 TransferTiming measure_copies() {
-  // Arenas are larger than caches: every size walks through 32 MiB of either.
+  // The arenas exceed the caches: every size walks through 32 MiB of each.
   constexpr std::size_t kArena = std::size_t{32} << 20;
   std::vector<std::byte> from(kArena, std::byte{1}), to(kArena);
   double sx = 0, sy = 0, sxx = 0, sxy = 0, sw = 0;
@@ -117,12 +117,12 @@ TransferTiming measure_copies() {
                           }
                         }) /
                         static_cast<double>(times);
-    // Errors are shares of the time, so a point weighs by the inverse square of its time.
+    // Errors are relative to the time, so a point's weight is the inverse square of its time.
     const double weight = 1 / (took * took), x = static_cast<double>(bytes);
     sw += weight, sx += weight * x, sy += weight * took, sxx += weight * x * x,
         sxy += weight * x * took;
   }
-  const double slope = (sw * sxy - sx * sy) / (sw * sxx - sx * sx);  // nanoseconds a byte
+  const double slope = (sw * sxy - sx * sy) / (sw * sxx - sx * sx);  // nanoseconds per byte
   const double start = std::max(0.0, (sy - slope * sx) / sw);
   return {.start = Duration{std::llround(start)}, .rate = {1e9 / slope}};
 }

@@ -1,4 +1,5 @@
-// How long each kernel of a step took, run after run, and what a calibration keeps of that.
+// KernelTimes are the times that each kernel of a step took, run after run; a calibration keeps
+// their median and spread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace trainyard {
 
-/// Works of one key are the same kernel on the same sizes.
+/// Works with equal keys are the same kernel on the same sizes.
 using KernelKey = std::tuple<std::int16_t, WorkKind, DType, std::int64_t, std::int64_t,
                              std::int64_t, std::int64_t, double, std::int64_t, std::int64_t>;
 KernelKey kernel_key(const Work&);
@@ -21,11 +22,12 @@ struct KernelTimes {
 };
 using KernelTable = std::map<KernelKey, KernelTimes>;
 
-/// The time that the share of the others does not exceed, [0, 1]; at least one time.
+/// The least time that at least the fraction `share` in [0, 1] of the times do not exceed; `times`
+/// must not be empty.
 std::int64_t quantile(std::vector<std::int64_t> times, double share);
 
-/// Median, at least 1 ns, and half the distance of the quartiles as a share of it; at least one
-/// time.
+/// The median, at least 1 ns, and half the interquartile range relative to it; there must be at
+/// least one time.
 KernelTiming timing_of(const KernelTimes&);
 
 }  // namespace trainyard

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kSteps = 200;
 
-// One number a layer.
+// Each layer has a single number.
 Workload smallest_network() {
   Scenario s{build_mlp({"overhead", 1, 1, 8, 2}), make_cluster(device("cpu"), 1), {}};
   for (const char* one : {"precision=fp32", "optimizer=sgd", "global-batch=1", "micro-batch=1"})
@@ -30,7 +30,7 @@ double executed(const Workload& w) {
   LowerOptions options;
   options.grain = Grain::Op;
   const Program p = lower(w, options);
-  // One device has nobody to exchange anything with.
+  // A single device exchanges nothing, so all prices are 0.
   TaskPrices free;
   free.time.resize(p.tasks.size());
   free.fill.assign(p.tasks.size(), 1);

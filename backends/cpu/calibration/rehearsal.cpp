@@ -41,7 +41,7 @@ View view_of(const Tensor& tensor, const Binding& binding, DType type) {
   return view;
 }
 
-// Numbers of the size that training has; a vector is near one, as norms are.
+// Fills a tensor with numbers of the size usual in training; vectors are near one, as norms are.
 void fill(const View& view, TensorKind kind, const Random& random) {
   const std::int64_t n = view.elements();
   std::vector<float> values(static_cast<std::size_t>(n));
@@ -61,7 +61,7 @@ void fill(const View& view, TensorKind kind, const Random& random) {
     from_floats(values.data(), view.data, view.type, n);
 }
 
-// Ids below what reads them allows.
+// The limit below which ids must stay for the ops that read them.
 std::int64_t limit_of(const Graph& graph, TensorId id, const Binding& binding) {
   for (const Node& node : graph.nodes) {
     if (node.inputs.size() < 2) continue;
@@ -75,11 +75,11 @@ std::int64_t limit_of(const Graph& graph, TensorId id, const Binding& binding) {
 
 }  // namespace
 
-// Operands that one layer has for itself.
+// The operands of a single layer.
 struct Rehearsal::Layer {
   std::vector<AlignedBytes> held;
   std::vector<View> tensors;                 // by tensor of the graph
-  std::vector<View> weight_gradients;        // by tensor; there for parameters
+  std::vector<View> weight_gradients;        // by tensor; parameters only
   std::vector<std::vector<FactView>> facts;  // by node
   std::vector<ParameterPart> parts;
   std::vector<std::vector<void*>> states;  // by part
@@ -99,11 +99,11 @@ struct Rehearsal::Layer {
 struct Rehearsal::Kind {
   const Body* body = nullptr;
   const Graph* graph = nullptr;
-  std::vector<bool> kept;       // by tensor: from forward to backward, or from step to step
+  std::vector<bool> kept;       // by tensor: kept until backward, or from step to step
   Layer shared;                 // tensors that are not kept
   std::vector<View> gradients;  // by tensor
   std::vector<Layer> layers;
-  std::set<std::pair<const Layer*, std::uint32_t>> written;  // gradients on their way back
+  std::set<std::pair<const Layer*, std::uint32_t>> written;  // gradients written in this backward
 };
 
 namespace {
@@ -122,21 +122,21 @@ std::vector<bool> kept_tensors(const Workload& w, const Graph& graph) {
   return kept;
 }
 
-// Under sequence parallelism an op with a split works on what was gathered for it, or gives what is
-// yet to be scattered: both whole.
+// Under sequence parallelism an op with a split works on a gathered tensor, or gives one yet to be
+// scattered: both are whole.
 Binding whole(Binding binding) {
   binding.sequence_parallel = false;
   return binding;
 }
 
-// The most that any op sees of it.
+// The largest size of the tensor that any op sees.
 View largest_view(const Workload& w, const Tensor& tensor) {
   return view_of(tensor, whole(w.layout.binding), storage_type(tensor.kind, w.layout.precision));
 }
 
 View seen_by(const Workload& w, const Node& node, const Tensor& tensor, View view) {
   if (!view.there() || node.split != TensorSplit::None) return view;
-  Tensor part = tensor;  // indices are read where their rows go
+  Tensor part = tensor;  // indices are as many as the rows they select
   for (Dim& dim : part.shape)
     if (tensor.kind == TensorKind::Index && dim.axis == Axis::Sequence)
       dim.axis = Axis::SequenceRegion;
@@ -149,7 +149,7 @@ bool has_gradient(const Tensor& tensor) {
   return tensor.kind == TensorKind::Activation || tensor.kind == TensorKind::Statistic;
 }
 
-// Of one layer's own operands.
+// The bytes of the operands that one layer has for itself.
 Bytes layer_bytes(const Workload& w, const Graph& graph, const std::vector<bool>& kept) {
   Bytes sum{};
   for (std::size_t t = 0; t < kept.size(); ++t) {
@@ -175,7 +175,8 @@ void fill_tensor(const Workload& w, const Graph& graph, std::size_t t, const Vie
   }
 }
 
-// A device's part of a divided vocabulary, without the others that it would hear of.
+// Runs a kernel; for a divided vocabulary it computes this device's part without the statistics of
+// the others.
 void run(const KernelCall& call, Pass pass) {
   const bool loss = call.node.op == &softmax_loss() && pass == Pass::Forward;
   if (!loss || !vocab_range(call, width(call.inputs[0])).divided) return run_kernel(call, pass);
@@ -346,7 +347,7 @@ void Rehearsal::update(Kind& kind, const Took& took) {
       part.state = layer.states[i];
       rule_->apply(part, facts, rule_->needs_norms() ? rule_->norms(part, facts) : TensorNorms{});
     }
-    // Whoever takes gradients in clears them for the next step.
+    // Whatever consumes gradients clears them for the next step.
     for (const View& g : layer.weight_gradients)
       if (g.there()) std::memset(g.data, 0, static_cast<std::size_t>(g.bytes().value));
     took(kind.body->update.front().work, thread_processor_time() - before);

@@ -1,6 +1,6 @@
-// A Rehearsal runs one step of a workload's layers on operands of its own, forward in the order of
-// data and backward against it, and times every kernel. What layers keep is theirs; what they only
-// pass on is shared, as in an arena.
+// A Rehearsal runs one step of a workload's layers on operands of its own, forward and then
+// backward, and times every kernel. Tensors that a layer keeps belong to that layer; tensors that
+// are only passed on are shared, as in an arena.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,13 @@ class Rehearsal {
  public:
   using Took = std::function<void(const Work&, Duration)>;
 
-  /// The workload must outlive it. Layers of one kind beyond what `most` bytes hold share operands.
+  /// The workload must outlive it. Layers of one kind that do not fit in `most` bytes share
+  /// operands.
   Rehearsal(const Workload&, Bytes most);
   ~Rehearsal();
 
-  /// Every kernel once a layer and replica, then the optimizer. Kernels that cannot be run are left
-  /// out.
+  /// Runs every kernel once for each layer and replica, then the optimizer. Kernels that cannot be
+  /// run are left out.
   void run(const Took&);
 
  private:
@@ -39,9 +40,9 @@ class Rehearsal {
   Layer& replica(Kind&, int layer, int replica) const;
 
   const Workload& workload_;
-  const int replicas_;  // devices behind a pipeline rank: they take turns on one processor
+  const int replicas_;  // devices of a pipeline rank, which take turns on one processor
   std::vector<std::unique_ptr<Kind>> kinds_;  // by body
-  std::vector<std::pair<int, int>> layers_;   // kind and layer of it, in the order of data
+  std::vector<std::pair<int, int>> layers_;   // kind and index within it, in forward order
   std::unique_ptr<OptimizerRule> rule_;
   Scratch scratch_;
   std::int64_t updates_ = 0;

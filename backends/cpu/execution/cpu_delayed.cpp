@@ -1,5 +1,5 @@
-// Updates of asynchronous schedules: each stage has a rule of its own, made of the delays that the
-// program itself shows.
+// Implements the updates of asynchronous schedules: each stage has its own rule, derived from the
+// delays in the program.
 #include "backends/cpu/execution/updated_parts.h"
 #include "core/methods/catalogue.h"
 #include "core/program/facts.h"
@@ -23,7 +23,7 @@ void CpuExecution::find_rules() {
   for (std::size_t at = 0; at < plan_.places.size(); ++at)
     for (int peer = 0; peer < peers(); ++peer) {
       DeviceState& device = state(plan_.places[at].device, peer);
-      // Nothing has moved yet.
+      // The stored previous weights equal the current ones, since nothing has moved yet.
       if (rules_[at].prediction == Prediction::Weight)
         each_delayed_part(device, at, 0, [](const DelayedPart& part, std::int64_t) {
           std::copy_n(part.weights, part.elements, part.before);
@@ -55,8 +55,8 @@ void CpuExecution::average_waves(const At& a) {
   for (std::int64_t i = 0; i < elements; ++i) into[i] = mean[static_cast<std::size_t>(i)] / waves;
 }
 
-// The optimizer's parts with the state that the rule asks for: velocity, then T2's mean motion or
-// the weights of one update before.
+// Enumerates the optimizer's parts with the state that the rule needs: velocity, then T2's mean
+// motion or the weights before the last update.
 template <class F>
 void CpuExecution::each_delayed_part(DeviceState& device, std::size_t at, std::size_t set, F&& f) {
   const UpdateRule& rule = rules_[at];
@@ -87,7 +87,7 @@ void CpuExecution::update_delayed(const At& a, std::size_t set, const StepFacts&
   });
 }
 
-// What the rule makes of the newest weights, for those who will read them.
+// Computes what the rule derives from the newest weights, for the passes that will read them.
 void CpuExecution::look_ahead(DeviceState& device, std::size_t at) {
   const UpdateRule& rule = rules_[at];
   StageState& stage = device.stage(at);

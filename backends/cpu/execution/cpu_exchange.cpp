@@ -1,4 +1,4 @@
-// What devices do together: messages between stages, and sums and gathers between ranks.
+// Implements what devices do together: messages between stages, and sums and gathers between ranks.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,7 @@ std::byte* element(std::byte* base, std::int64_t index, DType type) {
   return base + static_cast<std::size_t>(index) * static_cast<std::size_t>(bytes_of(type));
 }
 
-// The part of `elements` that the rank of a group of so many holds.
+// The part of `elements` that one rank of a group holds.
 struct Range {
   std::int64_t first, count;
 };
@@ -93,7 +93,7 @@ void CpuExecution::reduce_tensor(const At& a, std::span<const int> members) {
       for (const View& v : to) outs.push_back(v.data);
       return sum_into(parts, outs, type, from[0].elements());
     }
-    case CollectiveKind::AllGather:  // the sequence is the first dimension: parts follow each other
+    case CollectiveKind::AllGather:  // the sequence is the first dimension, so parts are contiguous
       for (const View& v : to)
         for (std::size_t r = 0; r < from.size(); ++r)
           std::memcpy(element(static_cast<std::byte*>(v.data),
@@ -125,7 +125,7 @@ void CpuExecution::reduce_gradients(const At& a, std::span<const int> members) {
   const Layout& layout = plan_.workload.layout;
   const DType type = layout.precision.gradient;
   const std::size_t ranks = members.size();
-  // Each rank's gradients of the layer, in full or, behind its shard group, its part of them.
+  // Each rank's gradients of the layer in full, and its own part of them if gradients are sharded.
   std::vector<std::byte*> full(ranks, nullptr), own(ranks, nullptr);
   for (std::size_t r = 0; r < ranks; ++r) {
     DeviceState& device = state(a.device.device(), members[r]);
@@ -150,7 +150,7 @@ void CpuExecution::reduce_gradients(const At& a, std::span<const int> members) {
       const std::vector<void*> outs(own.begin(), own.end());
       return sum_into(parts, outs, type, layer.elements);
     }
-    // Each replica has summed its part of its own shard group.
+    // Each replica has already reduced its part within its own shard group.
     const Range range =
         part_of(layer.elements,
                 static_cast<std::size_t>(plan_.peers.data_rank(members[0])) % shards, shards);
@@ -164,7 +164,7 @@ void CpuExecution::reduce_gradients(const At& a, std::span<const int> members) {
     for (std::size_t r = 0; r < ranks; ++r) outs.push_back(element(full[r], range.first, type));
     return sum_into(parts, outs, type, range.count);
   }
-  const bool waits = static_cast<std::size_t>(plan_.peers.dp) > ranks;  // for the other replicas
+  const bool waits = static_cast<std::size_t>(plan_.peers.dp) > ranks;  // other replicas follow
   for (std::size_t r = 0; r < ranks; ++r) {
     const Range range = part_of(layer.elements, r, ranks);
     if (range.count <= 0) continue;

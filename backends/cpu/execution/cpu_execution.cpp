@@ -1,4 +1,4 @@
-// What a run begins with, and what lies between its repetitions.
+// Implements the start of a run and the work between its repetitions.
 #include "backends/cpu/execution/cpu_execution.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-// Of the stage in one pass through the program.
+// The number of updates of the stage in one pass through the program.
 std::int64_t count_updates(const RunPlan& plan, const StagePlacement& place) {
   std::int64_t most = 0;
   for (const Instruction& in : plan.program.instructions) {
@@ -115,7 +115,8 @@ void CpuExecution::make_state() {
     }
 }
 
-// Tied tensors of another stage start as what they are tied to.
+// Fills the initial weights; tied tensors of another stage start equal to the tensors they are tied
+// to.
 void CpuExecution::fill_weights(DeviceState& device, std::size_t at) {
   const StagePlacement& place = plan_.places[at];
   const Model& model = plan_.workload.scenario.model;
@@ -188,7 +189,7 @@ std::vector<float> CpuExecution::whole_parameter(std::size_t at, const PlacedLay
   const Layout& layout = plan_.workload.layout;
   const DType type = layout.precision.parameter;
   const bool master = weight_update_ == WeightUpdate::Master;
-  // Who updates a part has its newest value; the others may still have to gather it.
+  // The rank that updates a part has its newest value; other ranks may still have to gather it.
   const std::int64_t shards = layout.optimizer_shards, share = layer.optimizer_share;
   const bool only_own = master || layout.weight_shards > 1;
   const std::int64_t at_stage = master ? layer.optimizer_at : layer.weights_at;
@@ -233,7 +234,7 @@ void CpuExecution::begin_repetition(int repetition) {
       stage.reads_left = plan_.places[at].reads;
       for (StageState::Older& older : stage.older) older.version = -1;
     }
-  // All of an asynchronous run at once would be the whole data set.
+  // Staging all data of an asynchronous run at once would load the whole data set.
   if (!plan_.asynchronous) stage_data();
 }
 
@@ -271,7 +272,7 @@ void CpuExecution::stage_data() {
     }
 }
 
-// Those of earlier sessions included.
+// Includes the samples of earlier sessions.
 std::int64_t CpuExecution::samples_before() const {
   const std::int64_t steps = first_update_ + std::int64_t{repetition_} * plan_.program.steps;
   return steps * plan_.program.microbatches * plan_.peers.dp;

@@ -1,4 +1,5 @@
-// The Execution of the CPU backend: what each instruction of a RunPlan does to the devices.
+// CpuExecution implements Execution for the CPU backend: what each instruction of a RunPlan does to
+// the devices.
 #pragma once
 
 #include <atomic>
@@ -33,7 +34,7 @@ class CpuExecution final : public Execution {
   bool updates_together() const override { return together_; }
   Arena& arena(DeviceId device, int peer) override { return state(device, peer).arena(); }
 
-  // --- between repetitions, from one thread ---
+  // The following are called between repetitions, from one thread.
 
   DeviceState& state(DeviceId device, int peer) {
     return *devices_[device.value * static_cast<std::size_t>(peers()) +
@@ -42,23 +43,24 @@ class CpuExecution final : public Execution {
   const DeviceState& state(DeviceId device, int peer) const {
     return const_cast<CpuExecution*>(this)->state(device, peer);
   }
-  /// Updates of the whole model done so far.
+  /// Number of updates of the whole model so far.
   std::int64_t updates() const { return updates_; }
   void set_updates(std::int64_t n) { updates_ = first_update_ = n; }
   LossScaler& scaler() { return scaler_; }
   double gradient_norm() const { return gradient_norm_; }
   bool skipped() const { return skip_; }
-  /// Told the number of each step of an asynchronous program whose last loss is there, from the
-  /// thread that computed it.
+  /// For asynchronous programs: called with the number of each step once its last loss is known, by
+  /// the thread that computed it.
   std::function<void(std::int64_t)> step_done;
-  /// Of the repetition that has ended, by microbatch as data count them.
+  /// The losses of the repetition that has ended, by microbatch in data order.
   const std::vector<double>& losses() const { return losses_; }
   const OptimizerRule& rule() const { return *rule_; }
   bool scales_loss() const { return scales_loss_; }
-  /// Gathered from its shards and tensor ranks, from the master copy where there is one.
+  /// The parameter, gathered from its shards and tensor ranks, and from the master copy if there is
+  /// one.
   std::vector<float> whole_parameter(std::size_t place, const PlacedLayer&,
                                      const PlacedParameter&) const;
-  /// Writes a whole tensor's part into the device's weights and master copy.
+  /// Writes this device's part of a whole tensor into its weights and master copy.
   void set_parameter(DeviceState&, std::size_t place, std::size_t layer, const PlacedParameter&,
                      const std::vector<float>& whole);
 
@@ -75,7 +77,7 @@ class CpuExecution final : public Execution {
   void make_state();
   void fill_weights(DeviceState&, std::size_t place);
 
-  // cpu_passes.cpp
+  // Defined in cpu_passes.cpp.
   void take_all(const At&, bool at_end);
   void release_all(const At&, bool at_end);
   void compute(const At&, Scratch&);
@@ -93,10 +95,9 @@ class CpuExecution final : public Execution {
   View parameter(const At&, std::size_t layer, const LayerFlight&, TensorId, Pass) const;
   View parameter_gradient(const At&, std::size_t layer, const LayerFlight&, TensorId) const;
   std::int64_t sample(std::int32_t microbatch, int data_rank) const;
-  std::int64_t samples_before() const;  // microbatches of all ranks, in steps before this
-                                        // repetition
+  std::int64_t samples_before() const;  // in microbatches of all ranks, before this repetition
 
-  // cpu_exchange.cpp
+  // Defined in cpu_exchange.cpp.
   void send(const At&);
   void reduce_tensor(const At&, std::span<const int> members);
   void reduce_gradients(const At&, std::span<const int> members);
@@ -104,7 +105,7 @@ class CpuExecution final : public Execution {
   void reduce_copies(const At&);
   void exchange_loss(const At&, std::span<const int> members);
 
-  // cpu_delayed.cpp
+  // Defined in cpu_delayed.cpp.
   void find_rules();
   void update_delayed(const At&, std::size_t set, const StepFacts&);
   void look_ahead(DeviceState&, std::size_t place);
@@ -112,12 +113,12 @@ class CpuExecution final : public Execution {
   template <class F>
   void each_delayed_part(DeviceState&, std::size_t place, std::size_t set, F&&);
 
-  // cpu_update.cpp
+  // Defined in cpu_update.cpp.
   void update(const At&);
   void prepare_updates();
   void sum_partial_gradients();
 
-  // cpu_tied.cpp
+  // Defined in cpu_tied.cpp.
   struct TiedTensor {
     std::size_t place, layer, parameter;
   };
@@ -139,26 +140,25 @@ class CpuExecution final : public Execution {
   std::vector<std::unique_ptr<DeviceState>> devices_;  // by pipeline rank, then peer
   std::unique_ptr<OptimizerRule> rule_;
   WeightUpdate weight_update_ = WeightUpdate::Direct;
-  std::vector<std::int64_t> updates_of_;  // by place: in one pass through the program
-  std::int64_t average_every_ = 0;  // cycles between averages of waves with weights of their own
-  std::vector<UpdateRule> rules_;   // by place; empty for synchronous programs
+  std::vector<std::int64_t> updates_of_;  // by place: number in one pass through the program
+  std::int64_t average_every_ = 0;        // cycles between averages of the waves' own weights
+  std::vector<UpdateRule> rules_;         // by place; empty for synchronous programs
   LossScaler scaler_;
   bool scales_loss_ = false, together_ = false, has_partial_ = false;
-  std::vector<std::vector<TiedTensor>> tied_;  // what stages share: first the owner, then the
-                                               // others
-  std::int64_t updates_ = 0;                   // done
-  std::int64_t first_update_ = 0;              // of this session
+  std::vector<std::vector<TiedTensor>> tied_;  // tensors that stages share: the owner first
+  std::int64_t updates_ = 0;                   // done so far
+  std::int64_t first_update_ = 0;              // first update of this session
   std::vector<double> losses_;
-  std::vector<std::atomic<int>> losses_left_;  // by step of an asynchronous program: not there yet
+  std::vector<std::atomic<int>> losses_left_;  // asynchronous: number of missing losses, by step
   int repetition_ = 0;
-  // What updates have in common, found by the first of a repetition.
+  // Values that all updates share; the first update of a repetition computes them.
   std::mutex mutex_;
   bool prepared_ = false, skip_ = false;
   double clip_ = 1, gradient_norm_ = 0;
   std::vector<TensorNorms> norms_;                  // by place, layer and parameter
-  std::vector<std::vector<std::size_t>> norms_at_;  // by place, layer: of its first parameter
-  std::vector<std::int64_t> parts_;                 // by the same: over tensor ranks
-  // Data of a repetition, by operand, microbatch and data rank; empty where each op reads its own.
+  std::vector<std::vector<std::size_t>> norms_at_;  // by place and layer: index of its first norms
+  std::vector<std::int64_t> parts_;                 // likewise: number of parts over tensor ranks
+  // The data of a repetition, by operand, microbatch and data rank; empty if each op reads its own.
   std::vector<std::vector<std::byte>> staged_;
   std::vector<std::vector<std::size_t>> first_operand_;  // by place, then layer
   std::size_t operands_ = 0;

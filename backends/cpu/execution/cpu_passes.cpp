@@ -1,4 +1,4 @@
-// Forward and backward of one op: its operands, its kernel, and what it hands on.
+// Implements forward and backward of one op: its operands, its kernel, and what it hands on.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-// Every kernel of a node takes at most so many operands without asking for memory.
+// No kernel of a node takes more operands, so that no call allocates memory.
 constexpr std::size_t kOperands = 32;
 
 struct Views {
@@ -120,8 +120,8 @@ void CpuExecution::compute(const At& a, Scratch& scratch) {
   }
 }
 
-// f(call, loss): what the run's kernel is to be called with; loss is where the model's loss, or the
-// gradient that backward begins with, lies.
+// Calls f(call, loss) with the arguments for the run's kernel; `loss` is the address of the model's
+// loss, or of the gradient with which backward begins.
 template <class F>
 void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const KernelRun& run,
                              Scratch& scratch, F&& call_kernel) {
@@ -141,7 +141,7 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
   const std::span<View> inputs = find(storage[0], run.inputs),
                         outputs = find(storage[1], run.outputs);
   const int rank = plan_.peers.tensor_rank(a.peer);
-  // The bias of a product divided by rows is added once.
+  // A product divided by rows adds its bias on one rank only.
   if (node.split == TensorSplit::Row && rank > 0 && run.pass == Pass::Forward && inputs.size() > 2)
     inputs[2].data = nullptr;
   Scratch::Frame frame(scratch);
@@ -153,11 +153,11 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
     if (fact_count == facts.size()) break;
     if (!held && run.pass != Pass::Forward) continue;
     const DType type = fact_type(saved.fact, plan_.workload.layout.precision);
-    // A forward that will be done again writes what it does not keep all the same.
+    // A forward that will be recomputed still writes its facts, even if they are not kept.
     void* const data = held ? held.data : scratch.take(static_cast<std::size_t>(saved.bytes.value));
     facts[fact_count++] = {saved.fact, data, type, saved.bytes};
   }
-  // So is an output that only the op's facts are wanted of.
+  // An output is also written to scratch if the recomputed op is only run for its facts.
   if (run.pass == Pass::Forward && a.task.list == BodyList::Backward)
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (!outputs[i].there()) {
@@ -180,8 +180,8 @@ void CpuExecution::with_call(const At& a, std::size_t l, Flight& f, const Kernel
                   .facts = {facts.data(), fact_count},
                   .scratch = scratch,
                   .tensor_rank = rank};
-  // The loss is no tensor of the ledger: four bytes, in full precision whatever activations are
-  // stored in. Backward begins with its scale.
+  // The loss is not in the ledger: it takes four bytes, in full precision whatever the format of
+  // activations. Backward begins with its scale.
   float loss = scales_loss_ ? static_cast<float>(scaler_.scale()) : 1.0f;
   const bool is_loss = plan_.last_stage(place) && l + 1 == f.layers.size() &&
                        node.outputs[0] == layout.graph->output;
@@ -209,7 +209,7 @@ void CpuExecution::run(const At& a, std::size_t l, Flight& f, const KernelRun& r
                        Scratch& scratch) {
   with_call(a, l, f, run, scratch, [&](const KernelCall& call, const float* loss) {
     if (run.pass == Pass::Forward && loses_over_ranks(call.node)) {
-      // The ranks tell each other their statistics before there is a loss.
+      // The ranks exchange their statistics before the loss is computed.
       const std::int64_t rows = call.inputs[1].elements();
       f.statistics.resize(static_cast<std::size_t>(rows * kVocabStatistics));
       return vocab_statistics(call, f.statistics.data());
@@ -224,7 +224,7 @@ bool CpuExecution::loses_over_ranks(const Node& node) const {
   return node.op->name == "softmax_loss" && node.split == TensorSplit::Vocab && plan_.peers.tp > 1;
 }
 
-// All ranks have their statistics: each its loss, and its part of the softmax.
+// When all ranks have all statistics, each computes the loss and its part of the softmax.
 void CpuExecution::exchange_loss(const At& a, std::span<const int> members) {
   const std::size_t l = plan_.layer_of(a.task.layer);
   const StagePlacement& place = plan_.places[a.place];
@@ -261,8 +261,7 @@ void CpuExecution::exchange_loss(const At& a, std::span<const int> members) {
 void CpuExecution::end_loss(const At& a, float loss) {
   losses_[static_cast<std::size_t>(sample(a.microbatch, plan_.peers.data_rank(a.peer)))] = loss;
   if (!plan_.asynchronous || !step_done || a.peer != 0) return;
-  // Waves are not at the same microbatch: the last one of a step need not be the last to have its
-  // loss.
+  // Waves do not run in step: the last microbatch of a step need not be the last to have its loss.
   const int step = a.microbatch / plan_.program.microbatches;
   if (losses_left_[static_cast<std::size_t>(step)].fetch_sub(1) == 1) step_done(step);
 }
@@ -287,7 +286,7 @@ View CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flig
   const PlacedLayer& owner = place.layers[owner_layer];
   const std::size_t each = static_cast<std::size_t>(bytes_of(view.type));
   if (plan_.workload.layout.weight_shards > 1) {
-    // A weight gradient that is taken by itself does without the weights.
+    // A separate weight-gradient pass does not need the weights.
     if (!flight.gathered && pass == Pass::BackwardWeight) return view;
     if (!flight.gathered) refuse("the weights of a layer are read, and they are not gathered");
     view.data = flight.gathered.data + static_cast<std::size_t>(p->offset) * each;
@@ -299,14 +298,14 @@ View CpuExecution::parameter(const At& a, std::size_t l, const LayerFlight& flig
   return view;
 }
 
-// Of the version that the instruction names, as the stage's rule gives it to a forward or to a
-// backward whose forward read another.
+// The weights of the version that the instruction names, as the stage's rule adjusts them for a
+// forward, or for a backward whose forward read another version.
 const std::byte* CpuExecution::weights_read(const At& a, const StageState& stage) const {
   const std::size_t set =
       std::min(static_cast<std::size_t>(a.instruction.wave), stage.weights.size() - 1);
   if (!plan_.asynchronous) return stage.weights[set].data;
   const int version = a.instruction.weights;
-  const bool own = stage.weights.size() > 1;  // a wave with weights of its own reads the newest
+  const bool own = stage.weights.size() > 1;  // a wave with its own weights reads the newest
   if (version != stage.version && !own) {
     for (const StageState::Older& older : stage.older)
       if (older.version == version) return older.weights.data;
@@ -352,7 +351,7 @@ View CpuExecution::parameter_gradient(const At& a, std::size_t l, const LayerFli
 
 // --- data ---
 
-// As data count them: replicas of a step one after the other.
+// The index of a sample in data order: the replicas of a step follow one another.
 std::int64_t CpuExecution::sample(std::int32_t microbatch, int data_rank) const {
   const std::int64_t m = plan_.program.microbatches;
   return (microbatch / m * plan_.peers.dp + data_rank) * m + microbatch % m;
@@ -387,7 +386,7 @@ void CpuExecution::deliver_output(const At& a, std::size_t l, Flight& f) {
   if (last_layer && plan_.last_stage(place)) return;  // the loss
   const auto index = static_cast<std::size_t>(layout.output.index);
   const bool kept = layout.output.where == Operand::Where::Saved;
-  if (last_layer && place.after < 0) {  // a message leaves
+  if (last_layer && place.after < 0) {  // it leaves as a message
     if (kept) f.lent = layer.saved[index].data;
     return;
   }
@@ -410,7 +409,7 @@ void CpuExecution::deliver_gradient(const At& a, std::size_t l, Flight& f) {
   const LayerLayout& layout = plan_.layouts[static_cast<std::size_t>(place.layers[l].layout)];
   LayerFlight& layer = f.layers[l];
   if (layout.input_gradient.where != Operand::Where::Transient) return;
-  if (l == 0 && place.before < 0) return;  // a message leaves, or nothing needs it
+  if (l == 0 && place.before < 0) return;  // it leaves as a message, or is not needed
   const auto index = static_cast<std::size_t>(layout.input_gradient.index);
   if (!layer.transients[index]) return;
   Flight& next = l == 0 ? a.device.flight(static_cast<std::size_t>(place.before), a.microbatch) : f;

@@ -1,6 +1,6 @@
-// Tables that the first and the last stage share, each with a copy of its own: before an update
-// every copy takes the sum of all their gradients, so that they stay the same table. A part of the
-// update, for which programs have no instruction.
+// Handles tables that the first and the last stage share while each has its own copy: before an
+// update every copy takes the sum of all their gradients, so that the copies stay equal. This is
+// part of the update, as programs have no instruction for it.
 #include <algorithm>
 #include <map>
 
@@ -39,7 +39,7 @@ void add(std::vector<float>& sum, const std::vector<float>& part) {
 
 }  // namespace
 
-// By the name of the owner; both copies of a stage that is there twice.
+// Finds tied tensors by the name of the owner; a stage that exists twice contributes both copies.
 void CpuExecution::find_tied() {
   const Model& model = plan_.workload.scenario.model;
   if (!plan_.workload.layout.tied_copies) return;
@@ -66,7 +66,7 @@ void CpuExecution::find_tied() {
   }
 }
 
-// Over all gradient sets of the place, as [rows, columns] of the owner.
+// The sum over all gradient sets of the place, in the owner's [rows, columns] layout.
 std::vector<float> CpuExecution::gradient_sum(const TiedTensor& t, int peer) const {
   const StagePlacement& place = plan_.places[t.place];
   const PlacedLayer& layer = place.layers[t.layer];
@@ -88,7 +88,7 @@ void CpuExecution::set_gradient(const TiedTensor& t, int peer, const std::vector
   std::vector<float> own = p.transposed ? transposed(sum, p.local_shape[1], p.local_shape[0]) : sum;
   for (const Allocation& set : state(place.device, peer).stage(t.place).gradients) {
     write_all(own, first_element(set, layer.gradients_at + p.offset, type), type);
-    std::fill(own.begin(), own.end(), 0.0f);  // the first set has it all
+    std::fill(own.begin(), own.end(), 0.0f);  // the first set holds the sum
   }
 }
 
@@ -97,7 +97,7 @@ void CpuExecution::sum_tied_gradients() {
     for (int peer = 0; peer < plan_.peers.count(); ++peer) {
       std::vector<float> sum;
       for (const TiedTensor& t : group) {
-        // Both copies of a stage hold the sum over both.
+        // Both copies of a stage already hold the sum over both.
         const bool second =
             t.place > 0 && plan_.places[t.place - 1].stage == plan_.places[t.place].stage;
         if (second) continue;

@@ -1,4 +1,4 @@
-// From summed gradients to the next weights.
+// Implements updates, from summed gradients to the next weights.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -28,8 +28,8 @@ StepFacts CpuExecution::step_facts(const StageState& stage, std::size_t set) con
   return facts;
 }
 
-// Norms under sequence parallel have seen only their rank's tokens; keys and values that several
-// ranks share, only their rank's queries.
+// Under sequence parallelism, norms have seen only their rank's tokens; keys and values that
+// several ranks share have seen only their rank's queries. Their gradients are summed here.
 void CpuExecution::sum_partial_gradients() {
   const Layout& layout = plan_.workload.layout;
   const DType type = layout.precision.gradient;
@@ -64,14 +64,14 @@ void CpuExecution::sum_partial_gradients() {
   }
 }
 
-// Of the tensor ranks that hold the same part of a parameter, one counts.
+// Of the tensor ranks that hold the same part of a parameter, only the first counts.
 bool CpuExecution::first_of_part(std::size_t norm, int peer) const {
   const int rank = plan_.peers.tensor_rank(peer), ranks = plan_.peers.tp;
   return rank == 0 ||
          part_of_rank(parts_[norm], rank, ranks) != part_of_rank(parts_[norm], rank - 1, ranks);
 }
 
-// By the first update of a repetition, when all gradients of all devices are complete.
+// Run by the first update of a repetition, when all gradients of all devices are complete.
 void CpuExecution::prepare_updates() {
   if (prepared_) return;
   prepared_ = true;
@@ -82,7 +82,7 @@ void CpuExecution::prepare_updates() {
   double scale = 1;
   for (std::size_t at = 0; at < plan_.places.size(); ++at) {
     const StagePlacement& place = plan_.places[at];
-    // One replica is enough, where all hold the same.
+    // One replica is enough, if all hold the same gradients.
     const bool second_copy = at > 0 && plan_.places[at - 1].stage == place.stage;
     if (second_copy) continue;
     for (int peer = 0; peer < plan_.peers.count(); ++peer) {
@@ -119,16 +119,16 @@ void CpuExecution::prepare_updates() {
   }
 }
 
-// Before the weights change, the version that somebody still reads is put aside.
+// Before the weights change, saves the current version if it is still to be read.
 void CpuExecution::keep_older(const At& a) {
   StageState& stage = a.device.stage(a.place);
   if (!stage.is_read(stage.version)) return;
   const auto into =
       std::find_if(stage.older.begin(), stage.older.end(),
                    [&](const StageState::Older& older) { return !stage.is_read(older.version); });
-  // Without a stash whoever reads on reads the newest (see weights_read()).
+  // Without a stash, later reads get the newest version (see weights_read()).
   if (into == stage.older.end()) return;
-  // What its readers read is what the rule made of it.
+  // The saved weights are those that the rule gave to readers.
   const void* from =
       stage.ahead.empty() ? static_cast<const void*>(stage.weights[0].data) : stage.ahead.data();
   std::memcpy(into->weights.data, from, static_cast<std::size_t>(stage.weights[0].bytes.value));
@@ -161,7 +161,7 @@ void CpuExecution::update(const At& a) {
   if (!skip_ && place.gradients > 0) {
     StepFacts facts = step_facts(stage, set);
     if (plan_.asynchronous) {
-      // Rates are scheduled by steps, and a stage may update many times in one.
+      // Rates are scheduled by step, but a stage may update many times within one.
       facts.t = stage.updates;
       const std::int64_t step = a.microbatch * std::int64_t{plan_.program.steps} /
                                 std::max<std::int64_t>(1, updates_of_[a.place]);

@@ -64,7 +64,8 @@ void DeviceState::land(std::size_t place, std::int32_t microbatch) {
 
 // --- buffers ---
 
-// A receive brings a message in, a computation makes one and consumes another, a send lets it go.
+// The slot of a message depends on the task: a receive brings it in, a computation consumes one and
+// makes another, and a send releases it.
 Allocation& DeviceState::slot(std::size_t place, std::int32_t microbatch, const Task& task,
                               const Buffer& buffer, bool takes) {
   Flight& f = flight(place, microbatch);
@@ -92,8 +93,8 @@ Allocation& DeviceState::slot(std::size_t place, std::int32_t microbatch, const 
   }
 }
 
-// What came from the layer before (or after), from another stage, or from the op that filled it,
-// becomes this buffer where it is the same tensor.
+// If the buffer is the same tensor as one that arrived from a neighbouring layer or stage, or as
+// the one an op filled, that allocation becomes this buffer.
 bool DeviceState::adopt_arrived(std::size_t place, std::int32_t microbatch, BufferId id,
                                 Allocation& into) {
   const Buffer& buffer = plan_.program.buffers[id.value];
@@ -158,11 +159,11 @@ void DeviceState::give_back(std::size_t place, std::int32_t microbatch, const Ta
     older.erase(oldest);
     return;
   }
-  // The bucket in which gradients are scattered takes them over.
+  // The bucket that scatters the gradients has taken the allocation over.
   if (buffer.holds == Holds::Unreduced && buffer.item == 0) return;
   if (buffer.stage != task.stage) return;  // handed on by the stage before, and renamed
   Allocation& held = slot(place, microbatch, task, buffer, false);
-  if (!held || held.buffer != id) return;  // handed on
+  if (!held || held.buffer != id) return;  // handed on to the next layer
   arena_.release(held);
   --flight(place, microbatch).held;
 }
@@ -182,7 +183,7 @@ View DeviceState::view(std::size_t place, std::size_t l, Flight& f, const Operan
   }
   view.data = layer.transients[index].data;
   if (view.data != nullptr) return view;
-  // A message takes the place of the stage's input or output, and of their gradients.
+  // A message stands in for the stage's input or output, or for their gradients.
   const auto is = [&](const Operand& other) {
     return other.where == operand.where && other.index == operand.index;
   };

@@ -1,6 +1,6 @@
-// What one device holds while a run goes on: weights, gradients and optimizer state of its stages,
-// and of every microbatch in flight what its layers keep. All of it lies in the device's arena, in
-// the buffers that the program names.
+// A DeviceState is what one device holds during a run: the weights, gradients and optimizer state
+// of its stages, and what its layers keep of every microbatch in flight. All of it lies in the
+// device's arena, in the buffers that the program names.
 #pragma once
 
 #include <memory>
@@ -13,50 +13,52 @@
 
 namespace trainyard {
 
-/// One layer's part of a microbatch in flight.
+/// What one layer holds for a microbatch in flight.
 struct LayerFlight {
   std::vector<Allocation> saved, transients;  // by index in the body
-  Allocation gathered;                        // its parameters in full (ZeRO 3)
-  Allocation unreduced, scattering;           // its gradients in full (ZeRO 2 and 3)
-  Allocation arriving, arriving_gradient;     // the layer's input, the gradient of its output: on
-                                              // the way
-  const std::byte* lent = nullptr;  // the input, where the layer before keeps it as its output
+  Allocation gathered;                        // its full parameters (ZeRO 3)
+  Allocation unreduced, scattering;           // its full gradients (ZeRO 2 and 3)
+  // The layer's input and the gradient of its output, after they arrive and before an op takes
+  // them.
+  Allocation arriving, arriving_gradient;
+  const std::byte* lent = nullptr;  // the input, if the layer before keeps it as its output
 };
 
-/// One microbatch on one stage.
+/// What one stage holds for a microbatch in flight.
 struct Flight {
   std::vector<LayerFlight> layers;
-  Allocation output, gradient;      // messages to other devices: the stage's output, its input's
-                                    // gradient
-  const std::byte* lent = nullptr;  // the output, where the last layer keeps it
-  int version = 0;                  // of the weights that its forward read
-  int held = 0;                     // allocations
-  std::vector<float> statistics;  // of a loss over a divided vocabulary, on their way to all ranks
+  // Messages to other devices: the stage's output, and the gradient of its input.
+  Allocation output, gradient;
+  const std::byte* lent = nullptr;  // the output, if the last layer keeps it
+  int version = 0;                  // version of the weights that its forward read
+  int held = 0;                     // number of allocations
+  // Statistics of a loss over a divided vocabulary, on their way to all ranks.
+  std::vector<float> statistics;
 };
 
-/// Weights, or gradients, of a whole stage.
+/// The weights, gradients and optimizer state of a whole stage.
 struct StageState {
-  std::vector<Allocation> weights, gradients, optimizer;  // by wave where each has its own
+  std::vector<Allocation> weights, gradients, optimizer;  // by wave, if each has its own
   std::vector<Allocation> other;
   struct Older {
     Allocation weights;
-    int version = -1;  // -1: nothing yet
+    int version = -1;  // -1: empty
   };
   std::vector<Older> older;
-  int version = 0;                       // of `weights`
-  std::vector<std::int32_t> reads_left;  // by version: instructions that still read it
+  int version = 0;                       // version of `weights`
+  std::vector<std::int32_t> reads_left;  // by version: number of instructions yet to read it
   bool is_read(int of) const {
     return of >= 0 && static_cast<std::size_t>(of) < reads_left.size() &&
            reads_left[static_cast<std::size_t>(of)] > 0;
   }
-  std::vector<std::int64_t> counts;              // by gradient set: microbatches in it
+  std::vector<std::int64_t> counts;              // by gradient set: number of microbatches in it
   std::vector<std::unique_ptr<Flight>> flights;  // by microbatch of the program
   std::vector<std::unique_ptr<Flight>> spare;
-  // What an asynchronous rule makes of the newest weights; empty where it changes nothing.
-  std::vector<float> ahead;            // what forwards read
-  std::vector<float> rewound;          // what backwards read whose forward read an older version
-  std::int64_t updates = 0;            // since the start of the run
-  std::vector<std::int64_t> averaged;  // by wave: the cycle in which it last took the mean of all
+  // What an asynchronous rule derives from the newest weights; empty if it changes nothing.
+  std::vector<float> ahead;            // weights that forwards read
+  std::vector<float> rewound;          // weights for backwards whose forward read an older version
+  std::int64_t updates = 0;            // number since the start of the run
+  std::vector<std::int64_t> averaged;  // by wave: the cycle in which it last took the mean
 };
 
 class DeviceState {
@@ -69,23 +71,23 @@ class DeviceState {
   Arena& arena() { return arena_; }
   const Arena& arena() const { return arena_; }
 
-  /// Of a place that this device holds.
+  /// The stage at a place that this device holds.
   StageState& stage(std::size_t place) { return stages_[place]; }
   const StageState& stage(std::size_t place) const { return stages_[place]; }
   Flight& flight(std::size_t place, std::int32_t microbatch);
   bool in_flight(std::size_t place, std::int32_t microbatch) const;
-  /// Nothing of the microbatch is held any more.
+  /// Ends the flight: nothing of the microbatch is held any more.
   void land(std::size_t place, std::int32_t microbatch);
 
   /// Takes the buffer that an instruction of this task allocates for the microbatch into its slot;
-  /// what has arrived for it is renamed, not copied.
+  /// data that has arrived for it is renamed, not copied.
   void take(std::size_t place, std::int32_t microbatch, const Task&, BufferId);
   void give_back(std::size_t place, std::int32_t microbatch, const Task&, BufferId);
 
-  /// The tensor where it lies; without data where it is not held.
+  /// The tensor at its address; without data if it is not held.
   View view(std::size_t place, std::size_t layer, Flight&, const Operand&) const;
 
-  Bytes scratch{};  // most that its kernels took
+  Bytes scratch{};  // the most that its kernels took
 
  private:
   Allocation& slot(std::size_t place, std::int32_t microbatch, const Task&, const Buffer&,
@@ -96,7 +98,7 @@ class DeviceState {
   DeviceId device_;
   int peer_;
   Arena arena_;
-  std::vector<StageState> stages_;  // by place; empty where another device holds it
+  std::vector<StageState> stages_;  // by place; empty if another device holds it
 };
 
 }  // namespace trainyard

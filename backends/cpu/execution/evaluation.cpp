@@ -1,6 +1,6 @@
-// What the model is worth on samples it was not trained on: forward only, layer after layer, on
-// whole parameters in 4-byte floats. Dropout is off; batch norms use the statistics of the batch
-// they see, because models keep no running ones.
+// Evaluates a model on samples it was not trained on: forward only, layer after layer, with whole
+// parameters in 4-byte floats. Dropout is off; batch norms use the statistics of the current batch,
+// because models keep no running ones.
 #include <algorithm>
 #include <cmath>
 
@@ -23,7 +23,7 @@ class Evaluator {
             const DataSource& source)
       : model_(model), binding_(binding), trained_(trained), source_(source) {}
 
-  // One batch, beginning with that sample.
+  // Evaluates one batch that begins with the given sample.
   void add(std::int64_t first) {
     int layer = 0;
     Buffer32 flowing;
@@ -62,7 +62,7 @@ class Evaluator {
     });
     return at == trained_.end() ? nullptr : &*at;
   }
-  // Of the layer, or what it is tied to.
+  // The parameter of the layer, or the one it is tied to.
   Buffer32 parameter(const Graph& graph, TensorId id, int layer) const {
     Buffer32 b;
     const Tensor& tensor = graph[id];
@@ -133,7 +133,7 @@ class Evaluator {
     }
     Node quiet = node;
     quiet.attributes.erase("dropout");
-    // Facts are written, and nobody reads them.
+    // Facts are written but not used.
     const Precision precision;
     const LocalNode local{graph, quiet, binding_, precision, true};
     std::vector<std::vector<std::byte>> kept;
@@ -159,7 +159,7 @@ class Evaluator {
     const std::int64_t rows = labels.elements(), classes = logits.elements() / rows;
     for (std::int64_t r = 0; r < rows; ++r) {
       const float* row = logits.f32() + r * classes;
-      // One logit is the log odds of the second of two classes.
+      // A single logit is the log odds of the second of two classes.
       const std::int64_t likely =
           classes == 1 ? row[0] > 0 : std::max_element(row, row + classes) - row;
       right_ += likely == labels.i64()[r] ? 1 : 0;

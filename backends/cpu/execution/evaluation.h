@@ -1,4 +1,5 @@
-// Loss and share of right answers on samples that were never trained on.
+// Evaluates a model on samples that it was never trained on: the mean loss and the fraction of
+// correct answers.
 #pragma once
 
 #include <vector>

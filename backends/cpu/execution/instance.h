@@ -1,6 +1,6 @@
-// An Instance is an instruction on one of the peers behind its pipeline rank; an InstanceGroup is
-// all that run together as one: the members of a collective, and of two ends that belong to each
-// other both.
+// An Instance is an instruction on one of the peers behind its pipeline rank. An InstanceGroup is
+// all instances that run together as one: the members of a collective and, if two ends belong
+// together (as a send and its receive), those of both.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Instance {
 };
 
 struct InstanceGroup {
-  InstructionId leader, other;   // the other end; invalid where there is one only
+  InstructionId leader, other;   // the other end; invalid if there is only one
   std::span<const int> members;  // in rank order
 
   Instance first() const { return {leader.value, static_cast<std::uint32_t>(members[0])}; }
@@ -45,7 +45,7 @@ inline InstanceGroup group_of(const Execution& execution, Instance i) {
           execution.members(leader, static_cast<int>(i.peer))};
 }
 
-/// Runs f; what it throws leaves as an Error that names the instruction.
+/// Runs f; an exception leaves as an Error that names the instruction.
 template <class F>
 void naming(const Program& program, Instance i, F&& f) {
   const auto words = [&] {
@@ -63,7 +63,7 @@ void naming(const Program& program, Instance i, F&& f) {
   }
 }
 
-/// Of each stream, how many instructions have ended on every peer.
+/// For each stream, the number of instructions that have ended on every peer.
 template <class Ended>
 std::vector<std::uint32_t> progress(const Program& program, std::uint32_t peers, Ended ended) {
   std::vector<std::uint32_t> made;
@@ -77,11 +77,11 @@ std::vector<std::uint32_t> progress(const Program& program, std::uint32_t peers,
   return made;
 }
 
-/// One pass, told to a sink as it goes on; to none, nothing happens. Of one device, one thread at a
-/// time.
+/// A LiveReport tells a sink about one pass as it runs; without a sink it does nothing. Calls for
+/// one device must come from one thread at a time.
 class LiveReport {
  public:
-  /// earlier: how long all passes before this one took.
+  /// earlier: the total time of all passes before this one.
   LiveReport(Execution& execution, LiveSink* sink, int repetition, Duration earlier)
       : execution_(execution),
         sink_(sink),

@@ -6,7 +6,7 @@
 namespace trainyard {
 namespace {
 
-// The step that an update belongs to: asynchronous programs have several.
+// The updates of each step; asynchronous programs have several steps.
 std::map<std::int32_t, std::vector<std::uint32_t>> updates_by_step(const Program& p) {
   const auto is_update = [&](std::uint32_t i) {
     const Task& task = p.task(InstructionId{i});
@@ -84,7 +84,7 @@ void InstanceGraph::add_gates(std::vector<Edge>& edges, int peers) {
     before[to].push_back(from);
   };
   for (const Edge& e : edges) connect(e.from, e.to);
-  // Two ends begin together: what one waits for, the other does.
+  // Two ends begin together, so what one waits for, the other waits for too.
   for (std::uint32_t i = 0; i < instructions_; ++i)
     if (const InstructionId peer = program_.instructions[i].peer; peer.valid())
       connect(i, peer.value);

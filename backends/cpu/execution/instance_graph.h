@@ -1,9 +1,9 @@
-// The InstanceGraph says what of an execution waits for what, so that drivers only count down: the
-// instruction before it in its stream, those in its `after`, and gates.
+// The InstanceGraph lists the dependencies of an execution, so that drivers only count down: an
+// instruction waits for the one before it in its stream, for those in its `after`, and for gates.
 //
-// A gate is what updates that must begin together wait for: all that any of the step's updates
-// needs and that does not itself wait for one of them, on all devices and peers. Parameters that
-// are gathered after an update and before the next thus hold nobody up.
+// A gate stands for everything that a set of updates that must begin together waits for: whatever
+// any of the step's updates needs and that does not itself wait for one of them, on all devices and
+// peers. Gathers of parameters between an update and the next therefore delay no other update.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace trainyard {
 
-/// Nodes are instructions, by id, then gates. An instruction waits and is waited for on its own
-/// peer; a gate by all peers. Heads of streams wait for one thing more: that their stream may
-/// begin. The execution must outlive it.
+/// The nodes are the instructions, by id, followed by the gates. An instruction depends on nodes of
+/// its own peer; a gate depends on all peers. The head of a stream waits for one thing more, the
+/// start of the stream. The execution must outlive the graph.
 class InstanceGraph {
  public:
   explicit InstanceGraph(const Execution&);
@@ -24,9 +24,10 @@ class InstanceGraph {
   std::uint32_t instructions() const { return instructions_; }
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(waits_.size()); }
   bool is_gate(std::uint32_t node) const { return node >= instructions_; }
-  /// How much a node waits for: an instruction on each peer; a gate, counted over all peers.
+  /// The number of things that a node waits for: per peer for an instruction, summed over all peers
+  /// for a gate.
   std::uint32_t waits(std::uint32_t node) const { return waits_[node]; }
-  /// Who waits for it; an instruction's stream first.
+  /// The nodes that wait for this one; for an instruction, the next in its stream comes first.
   std::span<const std::uint32_t> successors(std::uint32_t node) const {
     return {successors_.data() + first_[node], first_[node + 1] - first_[node]};
   }
@@ -46,8 +47,8 @@ class InstanceGraph {
   std::vector<DeviceId> device_;
 };
 
-/// Of two ends that run together, the one that stands for both: the send, of a pair of copies the
-/// lower one; without a peer, the instruction itself.
+/// The end that represents two ends that run together: the send, or the lower of a pair of copies.
+/// Without a peer it is the instruction itself.
 InstructionId leader_of(const Program&, InstructionId);
 
 }  // namespace trainyard

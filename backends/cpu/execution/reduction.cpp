@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kTile = 2048;
 
-// A tile as 4-byte floats: where it lies, or converted.
+// Gives a tile as 4-byte floats, either in place or converted into `tile`.
 const float* read(const void* from, DType type, std::int64_t first, std::int64_t n, float* tile) {
   if (type == DType::F32) return static_cast<const float*>(from) + first;
   const std::span<const std::uint16_t> bits(static_cast<const std::uint16_t*>(from) + first,

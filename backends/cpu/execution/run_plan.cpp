@@ -18,7 +18,7 @@ std::int64_t product(const std::vector<std::int64_t>& shape) {
   return n;
 }
 
-// A table is read by rows; a product reads it as [in, out].
+// A table is read by rows, but a product reads it as [in, out].
 bool read_by_product(const Graph& graph, TensorId tensor) {
   for (const Node& node : graph.nodes)
     if (std::find(node.inputs.begin(), node.inputs.end(), tensor) != node.inputs.end())
@@ -32,7 +32,7 @@ bool in_region(const Graph& graph, TensorId tensor) {
                      [](const Dim& d) { return d.axis == Axis::SequenceRegion; });
 }
 
-// Under sequence parallel a node that works on the region sees only its own tokens, unless it is a
+// Under sequence parallelism a node in the sequence region sees only its own tokens, unless it is a
 // product, whose operands are gathered.
 bool sees_own_tokens(const Graph& graph, TensorId parameter) {
   for (const Node& node : graph.nodes) {
@@ -115,8 +115,8 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
     p.tied_to = tensor.tied_to;
     p.transposed = !tensor.tied_to.empty() && read_by_product(graph, {t});
     p.matrix = tensor.shape.size() > 1;
-    // A rank has the gradient of its own tokens only, or of its own query heads where it shares
-    // keys and values with others.
+    // A rank has only the gradient of its own tokens, or of its own query heads if it shares keys
+    // and values with others.
     const bool shares_heads =
         p.parts < layout.binding.tp && std::any_of(
                                            tensor.shape.begin(), tensor.shape.end(),
@@ -144,8 +144,8 @@ void RunPlan::add_layer(StagePlacement& place, const Workload::Run& run, int ind
   place.layers.push_back(std::move(layer));
 }
 
-// A tied tensor reads the storage of the first layer of the block it names, where that is on the
-// same stage.
+// A tied tensor uses the storage of the first layer of the block it names, if that is on the same
+// stage.
 void RunPlan::find_shared() {
   if (workload.layout.tied_copies) return;
   const Model& model = workload.scenario.model;
@@ -171,7 +171,7 @@ void RunPlan::find_buffers() {
   for (std::uint32_t b = 0; b < program.buffers.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
     if (!buffer.persistent) continue;
-    // Both copies of a stage may be on one device; their buffers come in the order of the copies.
+    // Both copies of a stage may be on one device; their buffers are in the order of the copies.
     const std::size_t first = buffer.stage.value * per_stage;
     std::size_t at = first;
     while (at + 1 < first + per_stage && places[at].device != buffer.device) ++at;
@@ -192,7 +192,8 @@ std::size_t RunPlan::place_of(StageId stage, DeviceId device, std::int16_t wave)
   return stage_place(program, stage, device, wave);
 }
 
-// Which gradients an update takes follows from who updates: a lane takes its own where several do.
+// The gradients that an update takes follow from the number of lanes that update: if there are
+// several, each takes its own.
 void RunPlan::count_waves() {
   std::vector<std::set<std::uint32_t>> lanes(places.size());
   for (std::uint32_t s = 0; s < program.streams.size(); ++s)

@@ -1,4 +1,4 @@
-// The parameters, or parts of them, that one device updates, with their state.
+// Enumerates the parameters, or parts of them, that one device updates, with their state.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ inline std::byte* element_at(std::byte* base, std::int64_t index, std::size_t ea
   return base + static_cast<std::size_t>(index) * each;
 }
 
-// f(part, index of its norms) for every parameter, or part of one, that the device updates.
+// Calls f(part, index of its norms) for every parameter, or part of one, that the device updates.
 template <class F>
 void CpuExecution::each_part(DeviceState& device, std::size_t at, std::size_t set, F&& f) {
   const StagePlacement& place = plan_.places[at];

@@ -1,4 +1,4 @@
-// Activations and gated activations.
+// Kernels of activations and gated activations.
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/lanes.h"
 #include "backends/cpu/kernels/operands.h"

@@ -1,7 +1,7 @@
-// Attention by blocks of queries (Dao et al. 2022 without the sum that runs along keys: a block's
-// rows of scores fit into the caches). Fused, it keeps the logarithm of each row's sum and makes
-// the softmax again; unfused, it keeps the whole softmax and, with dropout, mask and result. Keys
-// that no query of a block sees are not computed in either.
+// Attention by blocks of queries (Dao et al. 2022, but without a running sum over keys, because a
+// block's rows of scores fit into the caches). Fused, it keeps the logarithm of each row's sum and
+// recomputes the softmax; unfused, it keeps the whole softmax and, with dropout, the mask and the
+// result. Keys that no query of a block sees are skipped in both cases.
 #include <cstring>
 
 #include "backends/cpu/kernels/attention_tiles.h"
@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-// What a call keeps of all scores, [batch, heads, queries, keys]; null = not kept.
+// The scores that a call keeps, [batch, heads, queries, keys]; null = not kept.
 struct KeptScores {
   float *softmax = nullptr, *dropped = nullptr;
   std::uint8_t* mask = nullptr;
@@ -95,7 +95,7 @@ class Forward {
     if (kept_.softmax != nullptr) keep_rows(s_, block, scores_, kept_.softmax + row * s_.keys);
     if (s_.dropout) drop(b, h, block);
     float* out = output(call_).f32() + block.first * out_row + s_.at(b, s_.heads, h, s_.v);
-    const bool direct = v_ == s_.v;  // whole lanes: nothing of the next head is written
+    const bool direct = v_ == s_.v;  // whole lanes, so nothing of the next head is overwritten
     small_product(block.rows(), v_, block.seen(), scores_, block.row, 1, v_rows_ + block.low * v_,
                   v_, direct ? out : out_, direct ? out_row : v_, false);
     if (!direct) give_rows(block.rows(), s_.v, out_, v_, out, out_row, false);
@@ -196,7 +196,8 @@ class Backward {
                 s_.stride(s_.kv_heads, s_.v), dv_.add);
   }
 
-  // The block's softmax, and what of it reached the values.
+  // Restores the block's softmax and returns what was multiplied with the values: the softmax after
+  // dropout.
   const float* scores(std::int64_t b, std::int64_t h, const QueryBlock& block) {
     const std::int64_t row = s_.row(b, h, block.first), elements = block.rows() * block.row;
     if (kept_.softmax != nullptr) {

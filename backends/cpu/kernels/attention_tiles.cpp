@@ -78,7 +78,7 @@ QueryBlock query_block(const AttentionSizes& s, std::int64_t first) {
   QueryBlock block{};
   block.first = first;
   block.last = std::min(s.queries, first + kQueryBlock);
-  // Whole lanes, so that what is read of a packed transposed tile is aligned to its rows.
+  // Begins at whole lanes, so that reads of a packed transposed tile are aligned to its rows.
   block.low = s.first_key(first) / kLanes * kLanes;
   block.high = std::max(block.low, s.last_key(block.last - 1));
   block.row = padded(block.high - block.low);

@@ -1,6 +1,6 @@
-// What attention's forward and backward share: where things lie, and one block of queries against
-// the keys that it sees. A block's scores are whole rows, in scratch memory; the matrix of all of
-// them is nowhere unless the call keeps it.
+// Attention tiles are what the forward and backward of attention share: the layout of operands, and
+// one block of queries against the keys that it sees. A block's scores are whole rows in scratch
+// memory; the matrix of all scores exists only if the call keeps it.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace trainyard {
 
 inline constexpr std::int64_t kQueryBlock = 32;
 
-/// Sizes of what this device holds, in [sequence, batch, heads x width]; several query heads share
-/// a key head.
+/// The sizes of this device's part, in [sequence, batch, heads x width]; several query heads may
+/// share a key head.
 struct AttentionSizes {
   std::int64_t queries, keys, batch, heads, kv_heads, qk, v;
-  std::int64_t all_heads, first_head;  // of the whole model; where this device's begin
-  std::int64_t group, first_kv;        // query heads of one key head; where its key heads begin
+  std::int64_t all_heads, first_head;  // in the whole model; index of this device's first head
+  std::int64_t group, first_kv;  // query heads per key head; index of this device's first key head
   bool causal, dropout;
-  std::int64_t window;  // 0 = all
+  std::int64_t window;  // 0 = unlimited
   float factor;
 
   AttentionSizes(const KernelCall&, const View& q, const View& k, const View& v);
@@ -30,7 +30,8 @@ struct AttentionSizes {
   std::int64_t row(std::int64_t b, std::int64_t head, std::int64_t i) const {
     return (b * heads + head) * queries + i;
   }
-  /// Of a row among those of all devices: masks do not depend on how heads are divided.
+  /// The index of a row among those of all devices, so that masks do not depend on how heads are
+  /// divided.
   std::uint64_t drawn_row(std::int64_t b, std::int64_t head, std::int64_t i) const {
     return static_cast<std::uint64_t>((b * all_heads + first_head + head) * queries + i);
   }
@@ -41,22 +42,22 @@ struct AttentionSizes {
                   std::int64_t width) const {
     return (b * head_count + head) * width;
   }
-  /// Half-open: the keys that query i sees.
+  /// The keys that query i sees, half-open.
   std::int64_t first_key(std::int64_t i) const {
     return causal && window > 0 ? std::clamp<std::int64_t>(i - window + 1, 0, keys) : 0;
   }
   std::int64_t last_key(std::int64_t i) const { return causal ? std::min(keys, i + 1) : keys; }
 };
 
-/// T5's buckets of distances (Raffel et al. 2020), and a head's biases by distance.
+/// T5's position buckets (Raffel et al. 2020), and a head's biases by distance.
 class PositionBias {
  public:
-  /// Takes from scratch. table null: the call has none.
+  /// Takes memory from the call's scratch. The table is null if the call has none.
   PositionBias(const KernelCall&, const AttentionSizes&);
 
   bool there() const { return table_ != nullptr; }
   void choose_head(std::int64_t head);
-  /// biases[j] is query i's bias of key j.
+  /// row(i)[j] is the bias of query i for key j.
   const float* row(std::int64_t i) const { return biases_ + (queries_ - 1 - i); }
   float* gradient_row(std::int64_t i) { return gradients_ + (queries_ - 1 - i); }
   void clear_gradients();
@@ -65,12 +66,12 @@ class PositionBias {
  private:
   const float* table_ = nullptr;
   std::int64_t queries_, distances_, heads_;
-  std::int64_t* buckets_ = nullptr;  // by key - query, from the least
+  std::int64_t* buckets_ = nullptr;  // by key - query, ascending
   float *biases_ = nullptr, *gradients_ = nullptr;
 };
 
-/// Queries [first, last) against keys [low, high): all that one of them sees. Rows of a tile are
-/// `row` apart and begin with key low.
+/// Queries [first, last) against keys [low, high), the keys that any of them sees. Rows of a tile
+/// are `row` elements apart and begin at key `low`.
 struct QueryBlock {
   std::int64_t first, last, low, high, row;
   std::int64_t rows() const { return last - first; }
@@ -78,18 +79,19 @@ struct QueryBlock {
 };
 QueryBlock query_block(const AttentionSizes&, std::int64_t first);
 
-/// Of each row of scores the softmax, 0 where a query sees nothing, and the logarithm of its sum.
+/// Replaces each row of scores by its softmax (0 where a query does not see the key) and writes the
+/// logarithm of its sum.
 void softmax_rows(const AttentionSizes&, const QueryBlock&, const PositionBias&, float* scores,
                   float* statistics);
-/// The same softmax from kept statistics.
+/// Computes the same softmax from stored statistics.
 void softmax_again(const AttentionSizes&, const QueryBlock&, const PositionBias&, float* scores,
                    const float* statistics);
-/// One byte an element: whether dropout keeps it.
+/// Writes one byte per element: whether dropout keeps it.
 void draw_masks(const AttentionSizes&, const QueryBlock&, const Random&, std::uint64_t first_row,
                 std::uint8_t* mask);
-/// y = x where kept, grown, else 0; n elements.
+/// Sets y to x scaled by the dropout factor where kept, and to 0 elsewhere; n elements.
 void mask_elements(std::int64_t n, const float* x, const std::uint8_t* mask, float* y);
-/// gradients = softmax (gradients - sum over the row of softmax gradients), by rows.
+/// Computes gradients = softmax * (gradients - rowsum(softmax * gradients)).
 void softmax_backward(const QueryBlock&, const float* softmax, float* gradients);
 
 }  // namespace trainyard

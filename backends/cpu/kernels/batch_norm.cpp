@@ -1,5 +1,5 @@
-// Mean 0 and variance 1 of each channel, over all images of the microbatch. A channel of all images
-// fits a core's second cache, so that only its first pass reads from memory.
+// Normalises each channel to mean 0 and variance 1 over all images of the microbatch. A channel of
+// all images fits into a core's second-level cache, so that only the first pass reads from memory.
 #include <cmath>
 
 #include "backends/cpu/kernels/kernels.h"
@@ -12,9 +12,9 @@ namespace trainyard {
 namespace {
 
 constexpr double kEpsilon = 1e-5;
-constexpr std::string_view kStatistics = "statistics";  // of each channel: mean, 1 / deviation
+constexpr std::string_view kStatistics = "statistics";  // for each channel: mean, 1 / deviation
 
-// The planes of one channel lie `step` apart.
+// The planes of one channel are `step` apart.
 struct Channels {
   std::int64_t images, channels, plane;
   explicit Channels(const View& v)
@@ -43,7 +43,7 @@ TRAINYARD_VECTORISED void normalise(std::int64_t n, float mean, float slope, flo
   each_lane(n, y, false, [=](Lanes a) TRAINYARD_INLINED { return (a - mean) * slope + bias; }, x);
 }
 
-// Of one plane: the gradients, and the gradients times what they belong to.
+// Sums over one plane: of the gradients, and of gradients times normalised values.
 struct Sums {
   float gradient, along;
 };
@@ -66,7 +66,7 @@ TRAINYARD_VECTORISED Sums gradient_sums(std::int64_t n, float mean, const float*
   return {sum(a + b) + rest.gradient, sum(c + d) + rest.along};
 }
 
-// slope * (dy - mean of dy - (x - mean) * along)
+// Computes slope * (dy - mean of dy - (x - mean) * along).
 TRAINYARD_VECTORISED void gradient_loop(std::int64_t n, float mean, float slope, float gradient,
                                         float along, const float* x, const float* dy, float* dx,
                                         bool adds) {

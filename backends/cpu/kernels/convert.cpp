@@ -30,7 +30,8 @@ void to_bf16(const float* from, std::uint16_t* to, std::int64_t count) {
   }
 }
 
-// The exponents differ by 112. Numbers below F16's normal range are multiples of 2^-24.
+// The exponents' biases differ by 112. Numbers below the normal range of F16 are multiples of
+// 2^-24.
 float f16_number(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16;
   const std::uint32_t exponent = (half >> 10) & 31, fraction = half & 0x3ff;
@@ -49,7 +50,7 @@ std::uint16_t f16_bits(float number) {
   if (size > 0x7f800000) return static_cast<std::uint16_t>(sign | 0x7e00 | ((size >> 13) & 0x3ff));
   if (size >= 0x477ff000) return sign | 0x7c00;  // from halfway beyond the largest
   if (size < 0x38800000) {
-    // Adding 1/2 leaves the last bit of a sum at 2^-24, rounded as sums are.
+    // Adding 1/2 makes the last bit of the sum 2^-24, so the addition does the rounding.
     const float shifted = std::bit_cast<float>(size) + 0.5F;
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000U));
   }
@@ -76,7 +77,7 @@ __attribute__((target("avx,f16c"))) std::int64_t to_f16_by_eights(const float* f
   return i;
 }
 bool converts_f16() {
-  static const bool does = __builtin_cpu_supports("avx2");  // whatever has it converts F16 too
+  static const bool does = __builtin_cpu_supports("avx2");  // processors with AVX2 also convert F16
   return does;
 }
 #else

@@ -1,5 +1,5 @@
-// Between 4-byte floats and the 16-bit formats, rounded to nearest even. What is no number stays
-// none; F16 beyond its range becomes infinite.
+// Converts between 4-byte floats and the 16-bit formats, rounding to nearest even. NaN stays NaN;
+// values beyond the range of F16 become infinite.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace trainyard {
 
-/// BF16, F16 or F32 (a copy).
+/// `type` is BF16, F16 or F32 (a copy).
 void to_floats(const void* from, DType type, float* to, std::int64_t count);
 void from_floats(const float* from, void* to, DType type, std::int64_t count);
 

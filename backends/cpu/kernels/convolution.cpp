@@ -1,5 +1,5 @@
-// Convolutions on oneDNN. Images and weights come and go as [.., channels, height, width]; inside,
-// oneDNN chooses blocks of channels where that pays for bringing them there and back.
+// Convolutions on oneDNN. Images and weights are passed as [.., channels, height, width]; oneDNN
+// reorders them to blocks of channels if that pays for the reordering.
 #include <optional>
 
 #include "backends/cpu/kernels/convert.h"
@@ -15,7 +15,7 @@ using dnnl::memory;
 using onednn::Prepared;
 
 struct Sizes {
-  memory::dims x, w, y;  // w: with groups in front where there are several
+  memory::dims x, w, y;  // w: with a leading dimension of groups if there are several
   std::int64_t stride, padding, groups;
   DType type;  // of all operands; sums are in 4-byte floats
   bool bias;
@@ -47,8 +47,8 @@ struct Sizes {
     if (as_is) return plain(dims);
     return {dims, onednn::data_type(type), memory::format_tag::any};
   }
-  // A product of pixels needs no blocks, and few channels do not fill one (measured: 1.9 against
-  // 4.2 ms for 64 channels to 256 on 16 images of 28 x 28, convolution_forward).
+  // A 1 x 1 convolution does not need blocks, and few channels do not fill one (measured: 1.9
+  // against 4.2 ms for 64 channels to 256 on 16 images of 28 x 28, convolution_forward).
   bool as_is(bool images_gradient) const {
     const bool pixels = w.back() == 1 && w[w.size() - 2] == 1 && stride == 1 && padding == 0;
     return groups == 1 && (pixels || (images_gradient && x[1] < 16));
@@ -71,7 +71,7 @@ Sizes sizes(const KernelCall& call, const View& x, const View& w, const View& y)
   return s;
 }
 
-// An operand in the form that a primitive wants.
+// An operand in the layout that a primitive wants.
 class ConvolutionOperand {
  public:
   ConvolutionOperand(const memory::desc& plain, const memory::desc& inner, bool comes_out) {
@@ -84,14 +84,14 @@ class ConvolutionOperand {
                      std::initializer_list<std::pair<int, memory::desc>>{{DNNL_ARG_FROM, from},
                                                                          {DNNL_ARG_TO, to}});
   }
-  /// Where the primitive finds it.
+  /// The address at which the primitive finds it, reordered if necessary.
   const void* bring(const void* plain, Scratch& scratch) const {
     if (!reorder_) return plain;
     void* inner = scratch.take(bytes_);
     reorder_->run({plain, inner}, scratch);
     return inner;
   }
-  /// Where the primitive leaves it; take_back() then puts it where it belongs.
+  /// The address to which the primitive writes; take_back() then reorders it into place.
   void* room(void* plain, Scratch& scratch) const {
     return reorder_ ? scratch.take(bytes_) : plain;
   }
@@ -104,7 +104,7 @@ class ConvolutionOperand {
   std::optional<Prepared> reorder_;
 };
 
-/// One of the three passes: two operands in, one out.
+/// One of the three passes, with two operands and one result.
 struct ConvolutionPlan {
   ConvolutionOperand first, second, out;
   Prepared primitive;
@@ -171,7 +171,7 @@ ConvolutionPlan input_plan(const Sizes& s) {
                     {DNNL_ARG_DIFF_SRC, desc.diff_src_desc()}})};
 }
 
-// The gradient of the weights is left in 4-byte floats, whatever the operands' format.
+// The gradient of the weights is in 4-byte floats, whatever the operands' format.
 ConvolutionPlan weight_plan(const Sizes& s) {
   const bool as_is = s.as_is(false);
   Sizes floats = s;

@@ -1,4 +1,4 @@
-// The first vector, then the dot products of every pair, sample by sample.
+// Outputs the first vector followed by the dot products of every pair, sample by sample.
 #include <algorithm>
 #include <vector>
 

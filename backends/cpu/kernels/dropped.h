@@ -1,5 +1,5 @@
-// Which elements dropout keeps: exactly those of the reference, whose random numbers are compared
-// as whole numbers here.
+// Decides which elements dropout keeps: exactly those of the reference, but by comparing its random
+// numbers as integers.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace trainyard {
 
 inline constexpr auto kKeptGrow = static_cast<float>(1 / (1 - kDropout));
 
-/// uniform(index) >= kDropout: uniform() is bits() >> 11 of 2^53.
+/// Equivalent to uniform(index) >= kDropout, as uniform() is bits() >> 11 divided by 2^53.
 TRAINYARD_INLINE bool keeps(const Random& random, std::uint64_t index) {
   constexpr double kShare = kDropout * 0x1p53;
   constexpr auto kBelow = static_cast<std::uint64_t>(kShare);

@@ -1,4 +1,4 @@
-// Sums, products and constants of tensors, dropout, flattened images.
+// Kernels of sums, products and constants of tensors, dropout, and flattening.
 #include <algorithm>
 #include <cstring>
 
@@ -31,7 +31,7 @@ void copy_or_add(std::int64_t n, const float* x, float* y, bool adds) {
 
 // --- add: dimensions of size 1 in the second input are repeated along the first's ---
 
-// f(place in the first, place in the second, elements that lie side by side in both).
+// Calls f(offset in the first, offset in the second, number of elements contiguous in both).
 template <class F>
 void each_run(const View& a, const View& b, F&& f) {
   std::int64_t run = 1;
@@ -127,8 +127,8 @@ TRAINYARD_VECTORISED void masked_loop(std::int64_t n, const float* __restrict x,
     for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] * (static_cast<float>(mask[i]) * kKeptGrow);
 }
 
-// Under sequence parallelism a device has one range of rows of the whole tensor, and the masks of
-// all of them are one.
+// Under sequence parallelism a device has one range of rows of the whole tensor; the masks of all
+// devices together form one mask.
 std::uint64_t first_element(const KernelCall& call, std::int64_t elements) {
   const Dim& leading = call.graph[call.node.inputs[0]].shape.front();
   const bool divided = leading.axis == Axis::SequenceRegion && call.binding.sequence_parallel &&

@@ -1,5 +1,5 @@
-// Rows of a table by index. Where the vocabulary is divided, a device has one range of rows:
-// indices of others give zeros here and no gradient, and the parts of all devices are summed
+// Looks up rows of a table by index. If the vocabulary is divided, a device has one range of rows:
+// other indices give zeros here and no gradient, and the parts of all devices are summed
 // afterwards.
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,8 @@ namespace {
 
 struct Table {
   const View& ids;
-  std::int64_t first, rows, all, columns;  // first of this device's rows; rows of the whole table
+  std::int64_t first, rows, all, columns;  // of this device: first row, rows; all: rows of the
+                                           // table
   float factor;
 
   Table(const KernelCall& call, const View& indices) : ids(indices) {
@@ -29,7 +30,7 @@ struct Table {
                  ? static_cast<float>(std::sqrt(static_cast<double>(columns)))
                  : 1.0f;
   }
-  /// Of index r among this device's rows; -1 where another has it.
+  /// The row of index r among this device's rows; -1 if another device has it.
   std::int64_t row(const KernelCall& call, std::int64_t r) const {
     const std::int64_t id = ids.i64()[r];
     if (id < 0 || id >= all)

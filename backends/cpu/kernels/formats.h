@@ -1,4 +1,4 @@
-// In which format each operand of a kernel lies in memory.
+// Gives the format in which each operand of a kernel is stored.
 #pragma once
 
 #include <string_view>
@@ -23,7 +23,7 @@ inline DType storage_type(TensorKind kind, const Precision& precision) {
   return DType::F32;
 }
 
-/// Of what an op keeps beside tensors of the graph, by the word of its saved().
+/// The format of data that an op keeps besides tensors of the graph, by its name in saved().
 inline DType fact_type(std::string_view what, const Precision& precision) {
   if (what == "mask") return DType::Bool;
   if (what == "indices") return DType::I64;

@@ -14,7 +14,7 @@ namespace {
 
 bool sixteen_bits(DType type) { return type == DType::BF16 || type == DType::F16; }
 
-// Stands in for operands that the kernel does not take as they are, and puts back what it wrote.
+// Converts operands that the kernel does not take directly, and writes its results back.
 class Conversion {
  public:
   Conversion(const KernelCall& call, const CpuKernel& kernel) : call_(call), kernel_(kernel) {}

@@ -1,7 +1,7 @@
-// A CpuKernel is the fast way to run one op on this machine: the same maths as its reference
-// (core/model/reference.h), in 4-byte floats, on tensors where they lie. Kernels are pure: they
-// write what they are told to write, keep nothing between calls that a result could depend on, and
-// give the same bits for the same operands on one thread.
+// A CpuKernel is the fast implementation of one op on this machine: the same maths as its reference
+// (core/model/reference.h), in 4-byte floats, on tensors in place. Kernels are pure: they write
+// only their outputs, keep nothing between calls that could affect a result, and give the same bits
+// for the same operands on one thread.
 #pragma once
 
 #include <array>
@@ -18,14 +18,15 @@ namespace trainyard {
 
 inline constexpr int kMostDims = 6;
 
-/// A tensor where it lies, row-major and dense. Null data = not there.
+/// A tensor in place, row-major and dense. Null data means that it is absent.
 struct View {
   void* data = nullptr;
   DType type = DType::F32;  // F32, BF16, F16; I64 for indices, Bool for masks
   int rank = 0;
   std::array<std::int64_t, kMostDims> size{};
-  bool transposed = false;  // rank 2: it lies as [size[1], size[0]] (a head's weight that is an
-                            // embedding's table); matmul's weight and its gradient only
+  // For rank 2: stored as [size[1], size[0]], as when a head's weight is an embedding's table.
+  // Allowed only for matmul's weight and its gradient.
+  bool transposed = false;
 
   bool there() const { return data != nullptr; }
   std::int64_t elements() const;
@@ -35,9 +36,9 @@ struct View {
   std::uint8_t* u8() const { return static_cast<std::uint8_t*>(data); }
 };
 
-/// What an op keeps beside tensors of the graph, by the word of its saved(): "statistics" (F32),
+/// Data that an op keeps besides tensors of the graph, named as in its saved(): "statistics" (F32),
 /// "scores" and "dropped scores" (activation format), "mask" (Bool). Forward writes it, backward
-/// reads it. `bytes` long.
+/// reads it. It is `bytes` long.
 struct FactView {
   std::string_view what;
   void* data = nullptr;
@@ -45,32 +46,33 @@ struct FactView {
   Bytes bytes{};
 };
 
-/// One pass of one op of one microbatch on one device. Spans are by position in the node.
+/// One pass of one op for one microbatch on one device. Spans are indexed by position in the node.
 struct KernelCall {
   const Graph& graph;
   const Node& node;
   const Binding& binding;
   bool flash_attention = true;
-  Random random{0};                   // dropout masks; the same whenever the op runs again
-  std::span<const View> inputs = {};  // forward: all there; backward: those that saved() keeps, and
-                                      // parameters
+  Random random{0};  // for dropout masks; the same whenever the op runs again
+  // Forward: all present. Backward: those that saved() keeps, and parameters.
+  std::span<const View> inputs = {};
   std::span<const View> outputs = {};  // forward: written; backward: those that saved() keeps
-  std::span<const View> output_gradients = {};  // backward
-  /// backward_input: written, or added to where `adds` says so; not there = not wanted. Never
-  /// aliases anything else. backward_weight of a kernel that `reads_input_gradients`: what
-  /// backward_input wrote, where it is there still and nothing else was added to it.
+  std::span<const View> output_gradients = {};  // backward only
+  /// In backward_input it is written, or added to if `adds` says so; absent = not wanted. It never
+  /// aliases any other operand. In backward_weight of a kernel that `reads_input_gradients` it is
+  /// what backward_input wrote, if that still exists and nothing else was added to it.
   std::span<const View> input_gradients = {};
   std::span<const std::uint8_t> adds = {};  // by input; empty = none
-  /// By input, there for parameters only: always added to (accumulation over microbatches). Either
-  /// backward pass may hold them: each adds only what its reference gives in that pass.
+  /// By input, present for parameters only. Gradients are always added (accumulation over
+  /// microbatches). Both backward passes may receive them; each adds only what its reference gives
+  /// in that pass.
   std::span<const View> weight_gradients = {};
   std::span<const FactView> facts = {};
   Scratch& scratch;
-  int tensor_rank = 0;  // which part of a dimension divided by tp this device holds
+  int tensor_rank = 0;  // which part of a dimension divided by tp this device has
 
-  /// "fc1 (matmul)", for sentences.
+  /// Such as "fc1 (matmul)", for messages.
   std::string name() const;
-  /// Null when the op does not keep it in this call.
+  /// Null if the op does not keep it in this call.
   const FactView* fact(std::string_view what) const;
 };
 
@@ -79,25 +81,25 @@ using KernelFunction = void (*)(const KernelCall&);
 struct CpuKernel {
   KernelFunction forward = nullptr;
   KernelFunction backward_input = nullptr;   // null: no input has a gradient
-  KernelFunction backward_weight = nullptr;  // null: no parameter has one in this pass
+  KernelFunction backward_weight = nullptr;  // null: no parameter has a gradient in this pass
 
   KernelFunction of(Pass) const;
 
-  bool sixteen_bit = false;  // takes BF16 operands as they are; else run_kernel() converts them.
-                             // F16 it always converts: no processor this runs on adds in it
+  // Whether it takes BF16 operands directly; otherwise run_kernel() converts them. F16 is always
+  // converted, because no supported processor computes in it.
+  bool sixteen_bit = false;
   bool reads_input_gradients = false;  // in backward_weight
-  bool reference = false;              // runs the reference maths: right, and slow
-  std::string_view refused = {};       // not empty: cannot be run, and why
+  bool reference = false;              // runs the reference maths: correct, but slow
+  std::string_view refused = {};       // if not empty, the reason why it cannot be run
 };
 
-/// Of an op of ops(): the fast one, else the reference maths in double.
+/// The kernel of an op of ops(): the fast one, or else the reference maths in doubles.
 const CpuKernel& cpu_kernel(const Op&);
 
-/// Runs one pass. Operands in 16 bits are converted to 4-byte floats before, and what was written
-/// is rounded to nearest even after, where the kernel does not do so itself. Subnormal numbers are
-/// zeros to it. A pass that the op does not have does nothing. Throws Error{Internal} naming op and
-/// operand where one that the pass needs is not there, and Error{Unsupported} where the op is
-/// refused.
+/// Runs one pass. If the kernel does not take 16-bit operands itself, they are converted to 4-byte
+/// floats before, and results are rounded to nearest even after. Subnormal numbers are treated as
+/// zeros. A pass that the op does not have does nothing. Throws Error{Internal}, naming op and
+/// operand, if a needed operand is absent, and Error{Unsupported} if the op is refused.
 void run_kernel(const KernelCall&, Pass);
 
 }  // namespace trainyard

@@ -1,5 +1,4 @@
-// The list of fast kernels; adding one is adding its file, its line here and its line in
-// kernels.cpp.
+// Lists the fast kernels. To add one, add its file, its line here and its line in kernels.cpp.
 #pragma once
 
 #include "backends/cpu/kernels/kernel.h"
@@ -8,7 +7,7 @@ namespace trainyard {
 
 CpuKernel matmul_kernel();
 
-/// The reference maths of any op, on operands converted to doubles and back.
+/// Runs the reference maths of any op, with operands converted to doubles and back.
 CpuKernel reference_kernel(const Op&);
 
 inline CpuKernel without_parameters(KernelFunction forward, KernelFunction backward_input) {

@@ -1,19 +1,21 @@
-// Sixteen floats at once, and the curves of activations and softmax on them. Sums are of fixed
-// lanes in a fixed order, so that a kernel gives the same bits whatever the compiler makes of it.
+// Lanes are sixteen floats processed at once, with the activation functions and exponentials on
+// them. Sums use fixed lanes in a fixed order, so that a kernel gives the same bits however the
+// compiler vectorises it.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
-// What a loop of several instruction sets calls must be inlined to be compiled with it.
+// A function called by a loop that is compiled for several instruction sets must be inlined to be
+// compiled for each of them.
 #define TRAINYARD_INLINED __attribute__((always_inline))
 #define TRAINYARD_INLINE inline TRAINYARD_INLINED
 
 namespace trainyard {
 
 inline constexpr std::int64_t kLanes = 16;
-/// n up to whole lanes.
+/// n rounded up to whole lanes.
 constexpr std::int64_t padded(std::int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 using IntLanes = std::int32_t __attribute__((vector_size(kLanes * sizeof(float))));
@@ -25,7 +27,7 @@ TRAINYARD_INLINE Lanes load(const float* p) {
   return x;
 }
 TRAINYARD_INLINE void store(float* p, Lanes x) { std::memcpy(p, &x, sizeof x); }
-/// The first `count` < kLanes; the others are 0, or left alone.
+/// Only the first `count` < kLanes elements; the others load as 0 and are not stored.
 TRAINYARD_INLINE Lanes load(const float* p, std::int64_t count) {
   float x[kLanes] = {};
   std::memcpy(x, p, static_cast<std::size_t>(count) * sizeof(float));
@@ -53,11 +55,11 @@ TRAINYARD_INLINE float largest(Lanes x) {
   return v[0];
 }
 
-/// e^x for x <= 88, with a relative error below 3e-7 down to -87; below, as there (never 0). NaN
-/// stays NaN. x = n ln 2 + r with |r| <= ln 2 / 2, and Taylor's series of e^r to r^6, which leaves
-/// 1.2e-7.
+/// e^x for x <= 88, with a relative error below 3e-7 down to -87; smaller x give the value at -87
+/// (never 0). NaN stays NaN. x = n ln 2 + r with |r| <= ln 2 / 2, and e^r is its Taylor series up
+/// to r^6, which leaves 1.2e-7.
 TRAINYARD_INLINE Lanes falling_exponential(Lanes x) {
-  constexpr float kRound = 12582912;  // 1.5 * 2^23: a sum with it has no room for fractions
+  constexpr float kRound = 12582912;  // 1.5 * 2^23: adding it rounds to an integer
   x = x < all(-87) ? all(-87) : x;
   const Lanes shifted = x * 1.44269504f + kRound;
   const Lanes n = shifted - kRound;
@@ -72,7 +74,7 @@ TRAINYARD_INLINE Lanes falling_exponential(Lanes x) {
   return y * std::bit_cast<Lanes>(power);
 }
 
-/// The same of any x: beyond 88, as there (never infinite).
+/// The same for any x; larger x give the value at 88 (never infinite).
 TRAINYARD_INLINE Lanes exponential(Lanes x) {
   return falling_exponential(x > all(88) ? all(88) : x);
 }
@@ -88,7 +90,7 @@ TRAINYARD_INLINE Lanes hyperbolic_tangent(Lanes x) {
 
 TRAINYARD_INLINE Lanes logistic(Lanes x) { return 1 / (1 + exponential(-x)); }
 
-/// A curve and its slope.
+/// A function's value and derivative.
 struct CurveLanes {
   Lanes value, slope;
 };
@@ -96,8 +98,9 @@ TRAINYARD_INLINE CurveLanes silu_lanes(Lanes x) {
   const Lanes s = logistic(x);
   return {x * s, s * (1 + x * (1 - s))};
 }
-/// x times the normal distribution of x. The error function is formula 7.1.26 of Abramowitz and
-/// Stegun, whose error is below 1.5e-7; it needs e^(-x^2 / 2), and so does the slope.
+/// x times the normal distribution function of x. The error function is formula 7.1.26 of
+/// Abramowitz and Stegun, whose error is below 1.5e-7; both it and the derivative need e^(-x^2 /
+/// 2).
 TRAINYARD_INLINE CurveLanes gelu_lanes(Lanes x) {
   const Lanes size = std::bit_cast<Lanes>(std::bit_cast<IntLanes>(x) & 0x7fffffff);
   const Lanes t = 1 / (1 + size * (0.3275911f * 0.70710678f));
@@ -110,7 +113,7 @@ TRAINYARD_INLINE CurveLanes gelu_lanes(Lanes x) {
   return {x * share, share + x * bell * 0.39894228f};
 }
 
-/// y = f of the same elements of each of `in`, or y += it.
+/// Computes y = f(elements of `in`) elementwise, or adds it to y.
 template <class F, class... In>
 TRAINYARD_INLINE void each_lane(std::int64_t n, float* y, bool adds, F f, const In*... in) {
   std::int64_t i = 0;
@@ -123,7 +126,7 @@ TRAINYARD_INLINE void each_lane(std::int64_t n, float* y, bool adds, F f, const 
   }
 }
 
-/// The sum of f of the same elements of each of `in`.
+/// The sum of f(elements of `in`) over all elements.
 template <class F, class... In>
 TRAINYARD_INLINE float sum_over(std::int64_t n, F f, const In*... in) {
   Lanes even{}, odd{};

@@ -1,4 +1,4 @@
-// Cross entropy of logits and labels, and half the mean squared error.
+// Kernels of the cross entropy of logits and labels, and of half the mean squared error.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -14,7 +14,7 @@
 namespace trainyard {
 namespace {
 
-// The label of row r among this device's columns; -1 where another has it.
+// The label of row r among this device's columns; -1 if another device has it.
 std::int64_t label(const KernelCall& call, const View& labels, std::int64_t r,
                    const VocabRange& range) {
   const std::int64_t found = labels.i64()[r],
@@ -36,7 +36,7 @@ TRAINYARD_VECTORISED void scaled(std::int64_t n, float factor, const float* x, f
   each_lane(n, y, adds, [factor](Lanes v) TRAINYARD_INLINED { return v * factor; }, x);
 }
 
-// Of one logit: two classes, whose other logit is 0.
+// The loss of a single logit, for two classes of which the other's logit is 0.
 float one_logit(float x, std::int64_t chosen, float& softmax) {
   const float most = std::max(0.0f, x);
   const float other = std::exp(-most), own = std::exp(x - most);

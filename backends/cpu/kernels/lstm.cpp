@@ -1,5 +1,5 @@
-// Long short-term memory: a small product and the curves of the gates for each step. Kept gates are
-// after their curves, and kept cells before theirs.
+// Long short-term memory: each step is a small product and the activation functions of the gates.
+// Kept gates are after their activation, kept cells before it.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-// A step's rows of one sample: four gates of `hidden` each, side by side.
+// The rows of one step and sample: four gates of `hidden` elements each, side by side.
 TRAINYARD_VECTORISED void step_forward(std::int64_t batch, std::int64_t hidden, const float* x,
                                        const float* product, std::int64_t product_row,
                                        const float* cells_before, float* gates, float* cells,
@@ -39,8 +39,8 @@ TRAINYARD_VECTORISED void step_forward(std::int64_t batch, std::int64_t hidden, 
   }
 }
 
-// d: gradients of the gates before their curves. d_cell comes in from the step after and leaves for
-// the step before.
+// d: gradients of the gates before their activation. d_cell is that of the next step on entry, and
+// of this step on return.
 TRAINYARD_VECTORISED void step_backward(std::int64_t batch, std::int64_t hidden, const float* d_out,
                                         std::int64_t d_out_row, const float* gates,
                                         const float* cells, const float* cells_before,
@@ -117,7 +117,7 @@ void lstm_forward(const KernelCall& call) {
   }
 }
 
-// Gradients of the gates before their curves, by rows padded to whole lanes.
+// Gradients of the gates before their activation, in rows padded to whole lanes.
 float* gate_gradients(const KernelCall& call, const LstmSizes& s) {
   const float *gates = fact(call, "gates"), *cells = fact(call, "cells"),
               *dy = output_gradient(call).f32();
@@ -153,7 +153,7 @@ void lstm_backward_weight(const KernelCall& call) {
   const LstmSizes s(output_gradient(call));
   if (!dw || s.steps < 2) return;
   const float* d = nullptr;
-  if (const Target made = target(call, 0)) {  // they are the gradient of the input
+  if (const Target made = target(call, 0)) {  // they are also the gradient of the input
     float* rows = zeros(call, s.steps * s.batch * s.padded_gates);
     copy_rows(s.steps * s.batch, 4 * s.hidden, s.padded_gates, 1, made.view.f32(), 4 * s.hidden,
               rows, s.padded_gates);

@@ -1,5 +1,5 @@
-// y = x w + b. Leading dimensions of x are rows. The weight may lie transposed, where it is an
-// embedding's table.
+// Computes y = x w + b. The leading dimensions of x are rows. The weight may be stored transposed,
+// if it is an embedding's table.
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/operands.h"
 #include "backends/cpu/kernels/product.h"
@@ -15,7 +15,7 @@ Matrix across(Matrix m) {
 
 void matmul_forward(const KernelCall& call) {
   const View &x = input(call, 0), &w = input(call, 1), &y = output(call);
-  // Of tensor ranks that add up their products, the first adds the bias.
+  // If tensor ranks sum their products, only the first adds the bias.
   const bool biased =
       call.node.inputs.size() == 3 && (call.tensor_rank == 0 || call.inputs[2].there());
   const Matrix bias = biased ? matrix(input(call, 2)) : Matrix{};
@@ -37,7 +37,7 @@ void matmul_backward_weight(const KernelCall& call) {
   if (const Target dw = target(call, 1)) {
     const View& x = input(call, 0);
     const std::int64_t k = dw.view.size[0];
-    // A gradient that lies transposed is dy^T x.
+    // The gradient of a transposed weight is dy^T x.
     if (dw.view.transposed)
       product(n, k, m, across(matrix(dy)), matrix(x), {}, across(matrix(dw.view)), true,
               call.scratch);

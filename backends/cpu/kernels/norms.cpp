@@ -1,4 +1,4 @@
-// Layer norm and RMS norm, over rows or over the heads of rows: whatever is as wide as the weight.
+// Layer norm and RMS norm, over rows or over the heads of rows, in groups as wide as the weight.
 #include <algorithm>
 #include <cmath>
 
@@ -12,13 +12,13 @@ namespace {
 
 constexpr float kNormsEpsilon = 1e-5f;
 
-// y = (x - mean) * scale * gain + bias by groups. Statistics of a group: the mean where there is
-// one, then the scale.
+// y = (x - mean) * scale * gain + bias, by groups. The statistics of a group are the mean, if there
+// is one, then the scale.
 struct Norm {
   std::int64_t groups = 0, n = 0;
   const float* x = nullptr;
   float* statistics = nullptr;
-  const float* gain = nullptr;  // the weight, plus 1 where it is an offset from 1
+  const float* gain = nullptr;  // the weight, plus 1 if it is stored as an offset from 1
   const float* bias = nullptr;  // null = none
 };
 
@@ -104,7 +104,7 @@ TRAINYARD_VECTORISED void rms_weight(const Norm& a, const float* dy, float* dw, 
   weight_rows<false>(a, dy, dw, db);
 }
 
-// The operands of a weight gradient. It does not use the weights, and ZeRO 3 may have let them go.
+// The operands of a weight gradient. It does not use the weights, which ZeRO 3 may have released.
 Norm without_weights(const KernelCall& call) {
   const View& x = input(call, 0);
   Norm a;
@@ -136,7 +136,7 @@ void norms_backward_input(const KernelCall& call) {
   const Target dx = target(call, 0);
   if (dx) kRows(norm(call), output_gradient(call).f32(), dx.view.f32(), dx.add);
 }
-// The microbatch is summed on its own and then added to what earlier ones gave.
+// The microbatch is summed on its own and then added to the sum of earlier ones.
 template <void (*kRows)(const Norm&, const float*, float*, float*)>
 void norms_backward_weight(const KernelCall& call) {
   const Norm a = without_weights(call);

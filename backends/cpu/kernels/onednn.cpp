@@ -7,7 +7,8 @@
 namespace trainyard::onednn {
 
 const dnnl::engine& engine() {
-  // Never destroyed: what threads keep of it may go after whatever ends the program.
+  // Never destroyed, because threads may release what they keep of it after the program's statics
+  // are destroyed.
   static const dnnl::engine* const made = new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return *made;
 }

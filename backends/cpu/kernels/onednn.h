@@ -1,5 +1,5 @@
-// oneDNN as kernels use it: one engine, one stream a thread, and primitives that are made once a
-// thread for each shape and kept, so that a step that has run before makes nothing anew.
+// Wraps oneDNN for kernels: one engine, one stream per thread, and primitives that each thread
+// creates once per shape and keeps, so that a repeated step creates nothing.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -20,20 +20,20 @@ namespace trainyard::onednn {
 const dnnl::engine& engine();
 dnnl::stream& stream();  // of the calling thread
 
-/// Of F32 and BF16; whether products in BF16 are there is for the processor to say.
+/// The oneDNN type of F32 or BF16. has_bf16() says whether the processor supports products in BF16.
 dnnl::memory::data_type data_type(DType);
 bool has_bf16();
 
-/// Scratchpads come from a kernel's own Scratch.
+/// Attributes that make scratchpads come from the kernel's own Scratch.
 dnnl::primitive_attr attributes();
 
-/// A primitive and where its operands lie. For one thread.
+/// A primitive with its operands, for use on one thread.
 class Prepared {
  public:
-  /// `operands`: DNNL_ARG_... and what lies there.
+  /// `operands`: pairs of a DNNL_ARG_... constant and the layout of that operand.
   Prepared(dnnl::primitive, const dnnl::memory::desc& scratchpad,
            std::initializer_list<std::pair<int, dnnl::memory::desc>> operands);
-  /// Addresses in the order of `operands`.
+  /// Runs it on addresses in the order of `operands`.
   void run(std::initializer_list<const void*> data, Scratch&) const;
 
  private:
@@ -43,13 +43,13 @@ class Prepared {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-/// What tells one primitive from another; the first number says of which kind it is.
+/// Identifies a primitive; the first number is its kind.
 using Key = std::array<std::int64_t, 20>;
 struct KeyHash {
   std::size_t operator()(const Key&) const;
 };
 
-/// The calling thread's T for the key, made by make() when it is first asked for.
+/// The calling thread's T for the key; make() creates it on first use.
 template <class T, class Make>
 const T& kept(const Key& key, Make&& make) {
   thread_local std::unordered_map<Key, T, KeyHash> list;

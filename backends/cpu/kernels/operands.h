@@ -1,4 +1,5 @@
-// How kernels reach their operands: by position, with a sentence when one is not there.
+// Gives kernels their operands by position, and throws a message that names the operand if one is
+// absent.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ inline const View& operand(const KernelCall& call, std::span<const View> list, c
   missing_operand(call, what, position, ids);
 }
 
-/// Each throws Error{Internal} naming op and tensor when it is not there.
+/// Each throws Error{Internal}, naming op and tensor, if the operand is absent.
 inline const View& input(const KernelCall& call, std::size_t i) {
   return operand(call, call.inputs, "its input ", i, call.node.inputs);
 }
@@ -30,8 +31,8 @@ inline const View& output_gradient(const KernelCall& call, std::size_t i = 0) {
 }
 const FactView& needed_fact(const KernelCall&, std::string_view what);
 
-/// Where the gradient of input i goes in this pass, and whether it is added there: a parameter's
-/// always is. Not there: nobody wants it.
+/// Where the gradient of input i goes in this pass, and whether it is added there, as a parameter's
+/// always is. If absent, the gradient is not wanted.
 struct Target {
   View view;
   bool add = false;
@@ -45,7 +46,7 @@ inline Target target(const KernelCall& call, std::size_t i) {
   return {};
 }
 
-/// Elements of the last dimension, and how many rows of them there are.
+/// The size of the last dimension, and the number of rows of that size.
 inline std::int64_t width(const View& v) {
   return v.rank == 0 ? 1 : v.size[static_cast<std::size_t>(v.rank - 1)];
 }

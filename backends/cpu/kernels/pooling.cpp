@@ -1,5 +1,5 @@
-// The largest or the mean of each window of an image. Of the largest, the place in the whole tensor
-// is kept.
+// The largest value or the mean of each window of an image. For the largest, its index in the whole
+// tensor is kept.
 #include <algorithm>
 #include <cstring>
 
@@ -43,7 +43,8 @@ T* scratch_of(Scratch& scratch, std::int64_t count) {
   return static_cast<T*>(scratch.take(static_cast<std::size_t>(count) * sizeof(T)));
 }
 
-// f(output element, first element of the plane, rows and columns inside the image, half-open).
+// Calls f(output element, first element of the plane, rows and columns inside the image,
+// half-open).
 template <class F>
 void each_window(const Windows& w, F&& f) {
   for (std::int64_t plane = 0; plane < w.planes; ++plane)
@@ -58,9 +59,10 @@ void each_window(const Windows& w, F&& f) {
     }
 }
 
-// Windows of two by two that cover the image, a plane at a time: first the larger of two rows, then
-// of two columns, so that both loops are long. The first of equals counts as the largest, so of
-// equal columns the left one, unless its number is of the lower row and the right one's is not.
+// Handles windows of two by two that cover the image, a plane at a time: takes the larger of two
+// rows first, then of two columns, so that both loops are long. Among equal values the first in row
+// order wins: of two equal columns that is the left one, unless its value comes from the lower row
+// and the right one's does not.
 TRAINYARD_VECTORISED void larger_rows(std::int64_t n, const float* __restrict upper,
                                       const float* __restrict lower, float* __restrict larger,
                                       std::int32_t* __restrict is_lower) {
@@ -90,7 +92,8 @@ TRAINYARD_VECTORISED void widen(std::int64_t n, std::int64_t first,
   for (std::int64_t i = 0; i < n; ++i) indices[i] = first + places[i];
 }
 
-// What is largest gets the gradient and the three others get nothing: each element is written once.
+// The largest element receives the gradient and the other three receive 0, so that each is written
+// once.
 TRAINYARD_VECTORISED void spread(std::int64_t n, std::int32_t columns, std::int64_t first,
                                  const float* __restrict dy, const std::int64_t* __restrict indices,
                                  const std::int32_t* __restrict corners, float* __restrict upper,
@@ -104,7 +107,7 @@ TRAINYARD_VECTORISED void spread(std::int64_t n, std::int32_t columns, std::int6
   }
 }
 
-// Of each window of a plane, the element at its upper left.
+// The index of the upper left element of each window of a plane.
 std::int32_t* corners(const Windows& w, Scratch& scratch) {
   auto* places = scratch_of<std::int32_t>(scratch, w.out_rows * w.out_columns);
   for (std::int64_t i = 0; i < w.out_rows; ++i)

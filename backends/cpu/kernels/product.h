@@ -1,4 +1,4 @@
-// c = a b: the matrix product that matmul's three passes are made of.
+// Computes c = a b, the matrix product of which matmul's three passes consist.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace trainyard {
 
-/// A matrix where it lies: row after row, or, transposed, column after column. Dense.
+/// A dense matrix in place, stored by rows or, if transposed, by columns.
 struct Matrix {
   void* data = nullptr;
   DType type = DType::F32;  // F32 or BF16
   bool transposed = false;
 };
 
-/// c [m, n] = a [m, k] b [k, n], plus bias [n] where there is one, plus c itself where `add` says
-/// so. c is not transposed. Sums are in 4-byte floats whatever the formats.
+/// Computes c [m, n] = a [m, k] b [k, n], plus bias [n] if there is one, plus c itself if `add` is
+/// set. c is not transposed. Sums are in 4-byte floats whatever the formats.
 void product(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const Matrix& b,
              const Matrix& bias, const Matrix& c, bool add, Scratch&);
 
-/// sums [n] += the sum of the rows of a [m, n].
+/// Computes sums [n] += the sum of the rows of a [m, n].
 void add_rows(std::int64_t m, std::int64_t n, const Matrix& a, const Matrix& sums, Scratch&);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-// Runs an op's reference maths on operands of the CPU backend: for ops without a fast kernel.
+// Runs an op's reference maths on operands of the CPU backend, for ops without a fast kernel.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -13,7 +13,7 @@
 namespace trainyard {
 namespace {
 
-// As numbers of the format; the whole-number formats by conversion.
+// Reads the elements as doubles, converting integer formats.
 std::vector<double> numbers(const void* data, DType type, std::int64_t count) {
   std::vector<double> made(static_cast<std::size_t>(count));
   if (type == DType::I64)
@@ -79,8 +79,8 @@ void add_to(const KernelCall& call, const HostTensor& part, const View& sum, boo
   write(sum.transposed ? transposed(total.values, sum, true) : total.values, sum.data, sum.type);
 }
 
-// The call in doubles. Facts have no shape of their own: those with an element for each element of
-// the input have its shape, others are one row.
+// The call with operands in doubles. Facts have no shape of their own: those with as many elements
+// as the input take its shape, others are one row.
 struct Converted {
   std::vector<HostTensor> inputs, outputs, gradients;
   std::vector<const HostTensor*> input_list, output_list, gradient_list;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kBase = 10000;
 
-// Cosines and sines by position, then by element of a head's half: each position is the one before
-// it turned once more, in doubles.
+// Computes cosines and sines by position and by element of a head's half; each position rotates the
+// one before it once more, in doubles.
 void fill_turns(std::int64_t positions, std::int64_t size, double direction, float* cosines,
                 float* sines) {
   const std::int64_t half = size / 2;

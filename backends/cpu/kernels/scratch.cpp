@@ -43,8 +43,7 @@ Scratch::Frame::Frame(Scratch& scratch)
 
 Scratch::Frame::~Frame() {
   scratch_.chunk_ = chunk_, scratch_.used_ = used_, scratch_.before_ = before_;
-  // Nothing is taken: what came in several chunks will fit the last one, which is larger than all
-  // before it together.
+  // If nothing is taken, keeps only the last chunk, which is larger than all before it together.
   if (chunk_ == 0 && used_ == 0 && scratch_.chunks_.size() > 1)
     scratch_.chunks_.erase(scratch_.chunks_.begin(), scratch_.chunks_.end() - 1);
 }

@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-// f(0), f(1), .. as constants: what is indexed with them can live in registers.
+// Calls f(0), f(1), ... with constants, so that what they index can stay in registers.
 template <class F, int... kI>
 TRAINYARD_INLINE void each_of(F f, std::integer_sequence<int, kI...>) {
   (f(std::integral_constant<int, kI>{}), ...);
@@ -27,7 +27,7 @@ struct Operands {
   std::int64_t c_row;
 };
 
-// kRows x kColumns lanes of C stay in registers while k goes by.
+// kRows x kColumns lanes of C stay in registers for the whole loop over k.
 template <int kRows, int kColumns>
 TRAINYARD_INLINE void tile(std::int64_t k, const Operands& p, bool adds) {
   Lanes sums[kRows][kColumns];
@@ -63,7 +63,7 @@ TRAINYARD_INLINE void panel(std::int64_t m, std::int64_t k, Operands p, bool add
   if (m >= 1) tile<1, kColumns>(k, p, adds);
 }
 
-// Sixteen rows of sixteen: four times, row i and row i + 8 are shuffled together.
+// Transposes sixteen rows of sixteen: row i and row i + 8 are interleaved, four times.
 TRAINYARD_INLINE void transpose_block(const float* x, std::int64_t x_row, float* y,
                                       std::int64_t y_row) {
   Lanes from[kLanes], to[kLanes];

@@ -1,4 +1,4 @@
-// The softmax of one row, for losses and attention.
+// Computes the softmax of one row, for losses and attention.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,8 @@ TRAINYARD_INLINE float largest_of(std::int64_t n, const float* x) {
   return result;
 }
 
-/// y = e^(factor (x - most)), most the largest x; returns their sum. x may be y.
+/// Computes y = e^(factor (x - most)), where `most` is the largest x, and returns the sum of y. x
+/// and y may be the same.
 TRAINYARD_INLINE float exponentials(std::int64_t n, const float* x, float factor, float most,
                                     float* y) {
   Lanes total{};
@@ -37,7 +38,8 @@ TRAINYARD_INLINE float exponentials(std::int64_t n, const float* x, float factor
   return sum(total) + rest;
 }
 
-/// y = softmax(factor x), factor > 0; returns the logarithm of the sum of e^(factor x). x may be y.
+/// Computes y = softmax(factor x) for factor > 0 and returns the logarithm of the sum of e^(factor
+/// x). x and y may be the same.
 TRAINYARD_INLINE float softmax_row(std::int64_t n, const float* x, float factor, float* y) {
   const float most = largest_of(n, x);
   const float total = exponentials(n, x, factor, most, y), share = 1 / total;

@@ -1,4 +1,4 @@
-// Sums that several kernels take.
+// Sums that several kernels need.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace trainyard {
 
-/// Of the elements, in 4-byte floats, in lanes of a fixed order.
+/// The sum of the elements, in 4-byte floats, in lanes with a fixed order.
 float total_of(std::int64_t n, const float* x);
-/// y += x.
+/// Computes y += x.
 void add_to(std::int64_t n, const float* x, float* y);
-/// The tensor becomes `part` (as many elements, dense), or it plus `part`, rounded once.
+/// Sets the tensor to `part` (equally many elements, dense), or adds `part` to it, rounding once.
 void put_sum(const void* part, DType type, const View& sum, bool add, Scratch&);
 
 }  // namespace trainyard

@@ -1,9 +1,10 @@
-// A loop marked so is compiled for several instruction sets, and the machine picks one when it
-// starts. The results are the same on all of them, as no multiply-add is fused (-ffp-contract=off),
-// but for the kernels of lanes.h.
+// A loop with this mark is compiled for several instruction sets, and the machine selects one at
+// startup. Results are the same on all of them, because no multiply-add is fused
+// (-ffp-contract=off), except in the kernels that use lanes.h.
 #pragma once
 
-// Clang 14 does not know the attribute, and a sanitizer's runtime is not up yet when it picks.
+// Clang 14 does not know the attribute, and a sanitizer's runtime is not initialised yet when the
+// selection runs.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TRAINYARD_VECTORISED \

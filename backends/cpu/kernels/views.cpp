@@ -1,4 +1,4 @@
-// Ops that rearrange: copies from tensor to tensor, as every tensor has memory of its own.
+// Ops that rearrange tensors; each copies, because every tensor has its own memory.
 #include <algorithm>
 
 #include "backends/cpu/kernels/kernels.h"
@@ -67,7 +67,7 @@ void concat_backward(const KernelCall& call) {
 
 // --- first_token ---
 
-// The sequence is the first dimension: the first token of all samples is what comes first.
+// The sequence is the first dimension, so the first tokens of all samples come first.
 void first_forward(const KernelCall& call) {
   const View& y = output(call);
   give_rows(1, y.elements(), input(call, 0).f32(), 0, y.f32(), 0, false);

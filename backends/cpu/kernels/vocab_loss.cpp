@@ -15,7 +15,7 @@ namespace {
 TRAINYARD_VECTORISED float largest_logit(std::int64_t n, const float* x) {
   return largest_of(n, x);
 }
-// Exponentials relative to `most`, times share; returns their sum before it.
+// Computes exponentials relative to `most`, times `share`; returns their sum without `share`.
 TRAINYARD_VECTORISED float relative(std::int64_t n, const float* x, float most, float share,
                                     float* y) {
   const float total = exponentials(n, x, 1, most, y);

@@ -22,7 +22,7 @@ constexpr std::int64_t kStep = std::int64_t{2} << 20;  // a large page
 
 std::int64_t rounded(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
 
-// Addresses are given out freely, since only touched ones cost memory: holes between places may
+// Addresses are reserved generously, since only touched ones cost memory: holes between places may
 // take as much again as the limit, or as the machine has.
 std::int64_t addresses_for(Bytes limit) {
   const std::int64_t machine =
@@ -33,7 +33,7 @@ std::int64_t addresses_for(Bytes limit) {
 
 }  // namespace
 
-// A range of addresses that becomes memory from its beginning on, as it is used.
+// A range of addresses that turns into memory from its beginning on, as it is used.
 class Reservation {
  public:
   Reservation(const std::string& name, std::int64_t size) : size_(size) {
@@ -79,7 +79,7 @@ struct Arena::Impl {
   [[noreturn]] void out_of_memory(BufferId, std::int32_t microbatch) const;
   Held& held(const Allocation&);
   void log(const CategoryBytes&);
-  // All ones is no number in any floating point format and no index of anything.
+  // All ones is NaN in every floating-point format and no valid index.
   static void poison(const Allocation& a) {
     std::memset(a.data, 0xFF, static_cast<std::size_t>(a.bytes.value));
   }
@@ -91,7 +91,7 @@ struct Arena::Impl {
   FreeRanges free;
   BufferPlaces places;
   std::unordered_map<std::int64_t, Held> live;  // by offset
-  Bytes sum{};                                  // of them all
+  Bytes sum{};                                  // the total of `live`
   CategoryBytes most_by_category{};
   MemoryWave wave;
   Instant now{};

@@ -1,7 +1,7 @@
 // An Arena is the memory of one virtual device: a range of addresses with a hard limit, in which
-// every buffer of the program has its place. It knows whose each byte is, so that running out is
-// said with a tree of owners, and it writes down how much was held when. One thread at a time; what
-// lies in the bytes is their users' business.
+// every buffer of the program has its place. It knows the owner of each byte, so that an
+// out-of-memory error can list all owners, and it records how much was held when. It must be used
+// by one thread at a time; the contents belong to its users.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace trainyard {
 /// Bytes held in an arena.
 struct Allocation {
   std::byte* data = nullptr;
-  Bytes bytes{};  // as asked for; places are multiples of 64
+  Bytes bytes{};  // as requested; places are multiples of 64
   BufferId buffer;
   std::int32_t microbatch = -1;  // -1: persistent
   explicit operator bool() const { return data != nullptr; }
@@ -27,41 +27,43 @@ struct Allocation {
 
 class Arena {
  public:
-  /// limit: most bytes held at once, as they were asked for; 0 = no limit but the machine's. Holes
-  /// between places are no part of it (see reach()). name: "d1 (pipeline rank 1, peer 0)", for
-  /// messages. `program` must outlive it. Throws Error{OutOfMemory} when the machine has no
-  /// addresses left.
+  /// limit: the most bytes held at once, as requested; 0 = only the machine's limit. Holes between
+  /// places do not count (see reach()). name: "d1 (pipeline rank 1, peer 0)", for messages.
+  /// `program` must outlive the arena. Throws Error{OutOfMemory} if the machine has no addresses
+  /// left.
   Arena(const Program&, DeviceId, std::string name, Bytes limit);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// Planned places; without them, and where the planned place is still taken, best fit decides.
+  /// Sets planned places. Without them, and if the planned place is still taken, best fit decides.
   void plan(const BufferPlaces&);
 
-  /// The buffer's bytes, not cleared; zero bytes give one without data. Throws
-  /// Error{OutOfMemory}: what asked, for how much, what is held, by category, then owner, largest
-  /// first, and what it would take.
+  /// Allocates the buffer's bytes, not cleared; zero bytes give an allocation without data. Throws
+  /// Error{OutOfMemory} that states the requester and the size, what is held by category and then
+  /// by owner, largest first, and what limit would be needed.
   Allocation allocate(BufferId, std::int32_t microbatch);
-  /// Empties it; an empty one does nothing. Throws Error{Internal} where nothing is held.
+  /// Releases the allocation and empties it; an empty one is ignored. Throws Error{Internal} if it
+  /// is not held.
   void release(Allocation&);
-  /// It becomes another buffer's (an output that the next layer keeps as its input) without
-  /// a copy; of equal size, else Error{Internal}.
+  /// Transfers the allocation to another buffer of equal size without a copy, as when the next
+  /// layer keeps an output as its input. Throws Error{Internal} if sizes differ.
   void rename(Allocation&, BufferId, std::int32_t microbatch);
 
-  /// What happens from now on happens at this instant. One earlier than before begins a new wave:
-  /// what was logged until then and not taken is lost.
+  /// Sets the time of the events that follow. A time earlier than the last one begins a new wave
+  /// and discards what was recorded and not taken.
   void set_time(Instant now);
 
   const CategoryBytes& held() const { return held_; }
-  CategoryBytes most_by_category() const;  // each category at its own most
-  Bytes most() const { return most_; }     // held at once, sums of what was asked for
-  /// Highest address ever used, from the first: what places cost beyond what is held.
+  CategoryBytes most_by_category() const;  // the peak of each category by itself
+  Bytes most() const { return most_; }     // at once, as a sum of requested sizes
+  /// The highest offset ever used; its excess over most() is what placement costs.
   Bytes reach() const { return reach_; }
-  /// Since the last take, as memory_wave() gives one; the next begins at 0 with what is held now.
+  /// The wave since the last take, in the form of memory_wave(); the next begins at 0 with what is
+  /// held now.
   MemoryWave take_wave();
-  /// Bytes that have just been allocated or freed are overwritten, so that reading what nobody has
-  /// written, or what has gone, shows.
+  /// Overwrites bytes when they are allocated or freed, so that reads of uninitialised or freed
+  /// data show up.
   void poison(bool on) { poison_ = on; }
 
  private:

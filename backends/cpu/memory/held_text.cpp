@@ -66,7 +66,7 @@ std::string text(const Owner& owner) {
 
 std::string text(const Share& share) {
   std::string made = share.name + " " + readable(share.bytes) + " (";
-  // One that would be left over alone is named too.
+  // A single remaining owner is named too.
   const std::size_t named =
       share.owners.size() > kOwnersNamed + 1 ? kOwnersNamed : share.owners.size();
   Bytes rest = share.bytes;

@@ -1,4 +1,4 @@
-// Whose the bytes of a device are, in words: the end of an out-of-memory message.
+// Describes the owners of a device's bytes in words, for the end of an out-of-memory message.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace trainyard {
 
-/// A buffer that is held, once.
+/// One buffer that is held.
 struct Held {
   BufferId buffer;
   std::int32_t microbatch = -1;  // -1: persistent
 };
 
-/// "252 MiB are held: activations 180 MiB (layers: scores 90.0 MiB of 4 layers in 6 microbatches,
-/// ... and 5 more 12.0 MiB), weights 71.5 MiB (...)": categories, then owners by name, largest
-/// first; "nothing is held".
+/// A text such as "252 MiB are held: activations 180 MiB (layers: scores 90.0 MiB of 4 layers in 6
+/// microbatches, ... and 5 more 12.0 MiB), weights 71.5 MiB (...)", by category, then by owner,
+/// largest first; or "nothing is held".
 std::string held_text(const Program&, std::span<const Held>);
 
 }  // namespace trainyard

@@ -53,7 +53,8 @@ class Finder {
     made_.assign(graph_.tensors.size(), false);
     for (std::size_t i = 0; i < body_.forward.size(); ++i)
       layout.forward.push_back(forward_op(body_.forward, i, false));
-    // Not simply the first op: that may gather the layer's weights, long before its input is there.
+    // This is not simply the first op, which may gather the layer's weights long before the input
+    // arrives.
     if (const std::uint32_t entry = first_op(body_.forward); entry != kNoOp) {
       const std::size_t end = body_.forward.size() - 1;
       make_value(graph_.output, end, false, layout.forward[end].runs);
@@ -137,7 +138,7 @@ class Finder {
     return run;
   }
 
-  // The views that lead to a tensor, those that have not run yet.
+  // Adds the views that lead to a tensor and have not run yet.
   void make_value(TensorId tensor, std::size_t at, bool backward, std::vector<KernelRun>& runs) {
     if (!tensor.valid()) return;
     const std::int32_t from = producer_[tensor.value];
@@ -204,14 +205,14 @@ class Finder {
     }
   }
 
-  // Where it is, whenever that is: layers whose first ops do forward again.
+  // The gradient at its first appearance, for layers whose first backward ops recompute forward.
   Operand first_gradient(TensorId tensor) const {
     for (std::size_t i = 0; i < body_.backward.size(); ++i)
       if (const Operand found = gradient(tensor, i, false); found.there()) return found;
     return {};
   }
 
-  // Views that read the tensor pass their gradients back before it is read.
+  // Views that read the tensor pass their gradients back before its gradient is read.
   void make_gradient(TensorId tensor, std::size_t at, std::vector<KernelRun>& runs) {
     for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
@@ -291,9 +292,9 @@ class Finder {
   bool sequence_parallel_;
   std::vector<bool> computes_;
   std::vector<std::int32_t> producer_;
-  std::vector<bool> written_;    // by tensor: its gradient has been
-  std::vector<bool> made_;       // by tensor: a view has made it, in this phase
-  std::vector<bool> view_done_;  // by node: a view has passed its gradient back
+  std::vector<bool> written_;    // by tensor: whether its gradient has been written
+  std::vector<bool> made_;       // by tensor: whether a view has made it in this phase
+  std::vector<bool> view_done_;  // by node: whether a view has passed its gradient back
   std::vector<std::vector<std::int32_t>> fact_of_;
 };
 

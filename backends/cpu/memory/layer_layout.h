@@ -1,6 +1,6 @@
 // A LayerLayout says where each op of one kind of layer finds its operands: in a buffer that is
-// kept (Body::saved), in one that is passing (Body::transients), or among the parameters. Found
-// once a kind of layer, so that running an op looks nothing up.
+// kept (Body::saved), in a transient one (Body::transients), or among the parameters. It is
+// computed once per kind of layer, so that running an op needs no look-ups.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// A tensor of a layer, or the gradient of one, as one op sees it.
+/// A tensor of a layer, or its gradient, as one op sees it.
 struct Operand {
   enum class Where : std::uint8_t {
     Nowhere,    // not kept, or not wanted
@@ -31,35 +31,38 @@ struct KernelRun {
   NodeId node;
   Pass pass = Pass::Forward;
   std::vector<Operand> inputs, outputs, output_gradients, input_gradients;
-  std::vector<std::uint8_t> adds;   // by input: its gradient has been written before
+  std::vector<std::uint8_t> adds;   // by input: whether its gradient has been written before
   std::vector<std::int32_t> facts;  // indices into Body::saved; forward writes them
 };
 
 /// One op of a body.
 struct OpRun {
-  std::vector<KernelRun> runs;  // views that make its operands, itself, views that wait for it.
-                                // Empty for collectives
-  Operand from, to;             // collectives on tensors: what is read, and what is written
-  bool first = false;  // of its phase (and, of a backward, pass): the layer's input, or the
-                       // gradient of its output, arrives with it
-  bool last = false;   // with it the layer's output, or the gradient of its input, is complete
+  // The views that make its operands, the op itself, and the views that wait for it; empty for
+  // collectives.
+  std::vector<KernelRun> runs;
+  Operand from, to;  // collectives on tensors: what is read and written
+  // First of its phase (and, in backward, of its pass): the layer's input, or the gradient of its
+  // output, arrives with it.
+  bool first = false;
+  // Last of its phase or pass: the layer's output, or the gradient of its input, is complete after
+  // it.
+  bool last = false;
 };
 
 struct LayerLayout {
   const Graph* graph = nullptr;
   const Body* body = nullptr;
-  std::vector<View> local, whole;  // by tensor: size and format on one device, and gathered over
-                                   // the tensor ranks; without data
-  std::vector<OpRun> forward, backward;            // by op of the body
-  Operand input, output;                           // at the first and after the last op of forward
-  Operand output_gradient, input_gradient;         // at the first and after the last op of backward
-  std::vector<std::pair<TensorId, Operand>> data;  // tensors that come from outside, at their first
-                                                   // reader
-  std::vector<std::uint32_t> data_at;              // op of forward that reads data[i] first
-  std::int32_t last_weight = -1;  // op of backward with which a microbatch's gradients are complete
+  // By tensor, without data: size and format on one device, and gathered over the tensor ranks.
+  std::vector<View> local, whole;
+  std::vector<OpRun> forward, backward;     // by op of the body
+  Operand input, output;                    // at the first op of forward, and after the last
+  Operand output_gradient, input_gradient;  // at the first op of backward, and after the last
+  std::vector<std::pair<TensorId, Operand>> data;  // external tensors, at their first reader
+  std::vector<std::uint32_t> data_at;              // op of forward that first reads data[i]
+  std::int32_t last_weight = -1;  // op of backward that completes a microbatch's gradients
 };
 
-/// first_block: its input comes from outside. The workload must outlive it.
+/// `first_block`: whether the block's input comes from outside. The workload must outlive it.
 LayerLayout layer_layout(const Workload&, const Body&, bool first_block);
 
 }  // namespace trainyard

@@ -21,7 +21,7 @@ class TensorPart {
   std::int64_t outer_ = 1, whole_ = 1, local_ = 1, inner_ = 1, first_ = 0;
 };
 std::vector<float> part_of_tensor(const std::vector<float>& whole, const TensorPart&);
-/// [rows, columns] as [columns, rows].
+/// Converts [rows, columns] to [columns, rows].
 std::vector<float> transposed(const std::vector<float>&, std::int64_t rows, std::int64_t columns);
 
 }  // namespace trainyard

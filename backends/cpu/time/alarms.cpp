@@ -32,7 +32,7 @@ void Alarms::start() {
     thread_ = std::jthread([this](const std::stop_token& stop) { ring(stop); });
 }
 
-// With the lock held.
+// The caller holds the lock.
 std::function<void()> Alarms::take() {
   std::function<void()> what = alarms_.top().what;
   alarms_.pop();

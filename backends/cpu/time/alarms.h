@@ -1,4 +1,4 @@
-// Things to be done at an instant and not before, without a thread that waits for each.
+// Alarms run functions at given times, without a waiting thread for each.
 #pragma once
 
 #include <chrono>
@@ -17,12 +17,13 @@ class Alarms {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// From any thread. Of two at one time the one set first goes first.
+  /// May be called from any thread. Alarms with equal times run in the order in which they were
+  /// set.
   void set(Time, std::function<void()>);
-  /// Blocks until the first of them is due and does it on this thread; false when none is set. For
-  /// those who have no other thread that sets any.
+  /// Blocks until the first alarm is due and runs it on this thread; returns false if none is set.
+  /// Use this if no other thread sets alarms.
   bool wait_and_do();
-  /// Or: from now on until the end all of them are done on a thread of their own.
+  /// Alternatively, start() runs all alarms on a thread of their own until destruction.
   void start();
   ~Alarms();
 

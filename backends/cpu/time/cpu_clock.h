@@ -1,4 +1,4 @@
-// Processor time, which other programs on the machine do not add to.
+// Measures processor time, to which other programs on the machine do not add.
 #pragma once
 
 #include <ctime>
@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-/// Of the calling thread, since it began.
+/// The processor time of the calling thread since it began.
 inline Duration thread_processor_time() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

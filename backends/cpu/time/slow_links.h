@@ -1,5 +1,5 @@
-// Links that are slower than memory: how long what is moved at once has to look as if it were under
-// way.
+// SlowLinks emulate links slower than memory: data moves at once, and the links say until when it
+// has to appear in transit.
 #pragma once
 
 #include <atomic>
@@ -12,13 +12,14 @@ namespace trainyard {
 
 class SlowLinks {
  public:
-  /// bytes_per_second: of each device's link and direction; 0 or less = at once.
+  /// bytes_per_second: the rate of each device's link in each direction; 0 or less = infinitely
+  /// fast.
   explicit SlowLinks(double bytes_per_second) : rate_(bytes_per_second) {}
   bool slow() const { return rate_ > 0; }
-  /// All of them free from 0 on.
+  /// Makes all links free from time 0 on.
   void reset(std::size_t devices);
-  /// When a transfer, or one member's part of a collective by its ring, that could begin at `from`
-  /// is over: a link carries one after the other. From any thread.
+  /// The time at which a transfer, or one member's part of a ring collective, ends if it could
+  /// begin at `from`; a link carries one at a time. May be called from any thread.
   Instant reserve(std::size_t device, const Task&, std::int64_t ranks, Instant from);
 
  private:

@@ -1,6 +1,6 @@
-// A Strand is the work of one device: anybody hands it in, one thread at a time does it. Nobody
-// waits for a strand; who finds it free does what is there, and who does not leaves its work behind
-// for the one that has it.
+// A Strand is the queue of work of one device: any thread adds work, and one thread at a time runs
+// it. No thread waits for a strand: a thread that finds it free runs the work, and one that does
+// not leaves its work for the thread that owns the strand.
 #pragma once
 
 #include <atomic>
@@ -9,12 +9,12 @@
 
 namespace trainyard {
 
-/// Work is a number below the size of `links`; it may be in one strand at a time only. Short work
-/// goes before long.
+/// Work is identified by a number below the size of `links` and may be in only one strand at a
+/// time. Short work runs before long work.
 class alignas(64) Strand {
  public:
-  /// From any thread. True: the strand was free and is the caller's now, who must work it off
-  /// until leave() or hand it on.
+  /// May be called from any thread. Returns true if the strand was free; the caller then owns it
+  /// and must run its work until leave() succeeds, or hand it on.
   bool hand_in(std::uint32_t work, std::vector<std::uint32_t>& links) {
     std::uint32_t head = inbox_.load(std::memory_order_relaxed);
     do links[work] = head;
@@ -22,7 +22,7 @@ class alignas(64) Strand {
     return !taken_.exchange(true);
   }
 
-  // The rest is for the thread that has it.
+  // The remaining functions are for the owning thread.
   template <class IsShort>
   void collect(const std::vector<std::uint32_t>& links, IsShort is_short) {
     if (inbox_.load(std::memory_order_relaxed) == 0) return;
@@ -36,10 +36,10 @@ class alignas(64) Strand {
   bool next_short(std::uint32_t& work) { return short_.pop(work); }
   bool has_long() const { return !long_.empty(); }
   bool next_long(std::uint32_t& work) { return long_.pop(work); }
-  /// The thread that has it gives it to another one, which takes it over.
+  /// The owning thread calls hand_on(), and the thread that continues calls take_over().
   void hand_on() { taken_.store(true, std::memory_order_release); }
   void take_over() const { static_cast<void>(taken_.load(std::memory_order_acquire)); }
-  /// False: more came in, and it still is the caller's.
+  /// Returns false if more work has come in; the caller then still owns the strand.
   bool leave() {
     taken_.store(false);
     return inbox_.load() == 0 || taken_.exchange(true);
@@ -62,7 +62,7 @@ class alignas(64) Strand {
     std::size_t first_ = 0;
   };
 
-  std::atomic<std::uint32_t> inbox_{0};  // the newest, and one; each links to the one before
+  std::atomic<std::uint32_t> inbox_{0};  // the newest work + 1; each links to the one before
   std::atomic<bool> taken_{false};
   std::vector<std::uint32_t> arrived_;
   Queue short_, long_;

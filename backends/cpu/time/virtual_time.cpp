@@ -12,18 +12,18 @@
 namespace trainyard {
 namespace {
 
-// What a driver keeps from one pass to the next.
+// The state that a driver keeps from one pass to the next.
 struct VirtualTime {
   const TaskPrices& prices;
   std::function<Duration()> cpu_time;
   Scratch scratch = {};
   std::unique_ptr<InstanceGraph> graph = {};
-  Duration earlier{};  // virtual time of all passes before
+  Duration earlier{};  // virtual time of all earlier passes
 };
 
-// The simulator's loop over instances (instruction and peer): what ends at an instant ends before
-// anything begins at it, so that memory given back is there to be taken. Computations run when they
-// begin, which says when they end; a collective begins when all its members can, takes every
+// The simulator's loop over instances (instruction and peer). Everything that ends at an instant
+// ends before anything begins at it, so that released memory is available. A computation runs when
+// it begins, and that determines its end; a collective begins when all its members can, takes every
 // member's port, and ends with the last of them.
 class VirtualPass {
  public:
@@ -81,7 +81,7 @@ class VirtualPass {
  private:
   struct Event {
     Instant at;
-    std::uint64_t id;  // an instance, or kDelay + a stream that may begin
+    std::uint64_t id;  // an instance, or kDelay + the index of a stream that may begin
     std::uint32_t version;
     friend bool operator>(const Event& a, const Event& b) {
       return a.at != b.at ? a.at > b.at : a.id > b.id;
@@ -90,10 +90,10 @@ class VirtualPass {
   static constexpr std::uint64_t kDelay = std::uint64_t{1} << 62;
 
   struct State {
-    std::uint32_t waits = 0;    // for how much it still does
+    std::uint32_t waits = 0;    // number of things it still waits for
     std::uint32_t version = 0;  // of the newest forecast of its end
-    std::uint32_t ready = 0;    // of a group's first member: how many can begin
-    std::uint32_t running = 0;  // of a group's first member: how many ports are not done
+    std::uint32_t ready = 0;    // of a group's first member: number that can begin
+    std::uint32_t running = 0;  // of a group's first member: number of ports in use
     Instant start{};
     bool ended = false;
   };
@@ -106,7 +106,7 @@ class VirtualPass {
     return resources_[std::size_t{device} * ports_ + own_.prices.resource[task]];
   }
 
-  // So that sums of times stay within a Duration; computations take what they take.
+  // Keeps sums of times within a Duration; computations take as long as they take.
   void expect_an_end() const {
     double whole = 0;
     for (const Stream& stream : program_.streams)

@@ -26,9 +26,9 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 int cores() { return tbb::this_task_arena::max_concurrency(); }
 
-// Instances are counted down to zero by whoever ends what they wait for, and then handed to their
-// device's strand. Those of a group begin on the strands of their members; the last one to do so
-// moves the data and hands all of them in again, to end.
+// An instance is counted down by whatever it waits for and, at zero, handed to its device's strand.
+// The instances of a group begin on the strands of their members; the last one to begin moves the
+// data and hands all of them in again, to end.
 class WallClockDriver final : public Driver {
  public:
   WallClockDriver(int threads, double link_bytes_per_second)
@@ -38,7 +38,7 @@ class WallClockDriver final : public Driver {
                     static_cast<std::size_t>(threads_));
   }
 
-  ~WallClockDriver() noexcept override {}  // a task group's may throw; here none is left waiting
+  ~WallClockDriver() noexcept override {}  // a task group's may throw, but no task is left here
 
   DriverResult run(Execution& execution, int repetition, LiveSink* live,
                    std::stop_token stop) override {
@@ -130,7 +130,7 @@ class WallClockDriver final : public Driver {
     }
   }
 
-  // Counts down; at zero the instance, or its whole group, is handed to its strand.
+  // Counts down; at zero it hands the instance, or its whole group, to its strand.
   void release(Instance i, std::uint32_t holder) {
     if (at(i).waits.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
     if (is_compute(i)) return hand_in(i, holder);
@@ -139,13 +139,13 @@ class WallClockDriver final : public Driver {
     group.each_instance([&](Instance member) { hand_in(member, holder); });
   }
 
-  // holder: the device whose strand this thread has and works off, if any.
+  // holder: the device whose strand this thread owns and runs, if any.
   void hand_in(Instance i, std::uint32_t holder) {
     const std::uint32_t device = device_of(i);
     Strand& strand = strands_[device];
     if (device == holder) return strand.keep(index(i), !is_compute(i));
     if (!strand.hand_in(index(i), work_links_)) return;
-    // A free device's end of a transfer is not worth a task.
+    // Ending a transfer on a free device is too short to be worth a task.
     if (holder != kNobody && !is_compute(i))
       work_off(device, true);
     else
@@ -173,7 +173,7 @@ class WallClockDriver final : public Driver {
     } while (alarms_.wait_and_do());
   }
 
-  // With the device's strand. only_short: long work is left to a task of its own.
+  // Called with the device's strand owned. only_short: long work is left to a task of its own.
   void work_off(std::uint32_t device, bool only_short) {
     order_.load(std::memory_order_acquire);
     Strand& strand = strands_[device];
@@ -233,7 +233,7 @@ class WallClockDriver final : public Driver {
       group.each_instance([&](Instance member) { hand_in(member, with); });
     };
     if (!links_.slow()) return hand_in_all(holder);
-    // The port is that of the one that sends.
+    // The transfer uses the sender's port.
     const Instant over = links_.reserve(device_of(group.first()), program_->task(group.leader),
                                         static_cast<std::int64_t>(group.members.size()), from);
     if (over <= now()) return hand_in_all(holder);
@@ -242,7 +242,7 @@ class WallClockDriver final : public Driver {
 
   void later(SteadyTime at, std::function<void()> what) {
     if (workers_ == 1) return alarms_.set(at, std::move(what));
-    // The handle holds up the wait for all tasks until it has run.
+    // The handle delays the wait for all tasks until it has run.
     auto handle = std::make_shared<tbb::task_handle>(tasks_.defer([this, what = std::move(what)] {
       order_.load(std::memory_order_acquire);
       what();
@@ -283,7 +283,7 @@ class WallClockDriver final : public Driver {
   const int threads_;
   std::optional<tbb::global_control> more_;
 
-  // Of the execution: the same in every pass.
+  // Belongs to the execution and is the same in every pass.
   const Program* program_ = nullptr;
   std::uint32_t peers_ = 1;
   std::unique_ptr<InstanceGraph> graph_;
@@ -294,7 +294,7 @@ class WallClockDriver final : public Driver {
   tbb::enumerable_thread_specific<Scratch> scratch_;
   SteadyTime run_start_{};
 
-  // Of the pass.
+  // Belongs to the current pass.
   Execution* execution_ = nullptr;
   std::optional<LiveReport> live_;
   std::stop_token stop_;
@@ -304,15 +304,15 @@ class WallClockDriver final : public Driver {
   std::vector<std::uint32_t> work_links_;
   std::vector<Strand> strands_;  // by device and peer
   std::vector<std::atomic<std::uint32_t>> gates_;
-  // What TBB's tasks order between threads anyway, where a thread sanitizer sees it.
+  // Makes the ordering that TBB's tasks already give visible to a thread sanitizer.
   std::atomic<std::uint32_t> order_{0};
-  std::deque<std::uint32_t> runnable_;  // devices, where one thread does it all
+  std::deque<std::uint32_t> runnable_;  // devices, if one thread runs them all
   std::atomic<std::size_t> ended_{0};
   std::atomic<bool> failed_{false};
   std::mutex failure_mutex_;
   std::exception_ptr failure_;
   Timeline timeline_;
-  Alarms alarms_;  // last: its thread ends before anything that it reaches
+  Alarms alarms_;  // declared last, so that its thread ends before what it uses
 };
 
 }  // namespace
