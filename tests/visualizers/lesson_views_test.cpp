@@ -10,6 +10,8 @@
 
 #include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
+#include "visualizers/chart/axes.h"
+#include "visualizers/chart/panel.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/lesson/lesson_panels_view.h"
 
@@ -142,13 +144,14 @@ TEST(Ring, AddsUpThenPassesRound) {
   EXPECT_EQ(ring_rounds(8), 14);
 }
 
-TEST(Ticks, CoverTheirRange) {
+TEST(RoundValues, LieWithinTheirRange) {
   rc::check([](std::uint16_t low, std::uint16_t width) {
     const double a = low, b = a + width + 1;
-    const std::vector<double> ticks = axis_ticks(a, b, 8);
-    RC_ASSERT(ticks.size() >= 2);
-    RC_ASSERT(ticks.size() <= 12);
-    RC_ASSERT(ticks.front() <= a + 1e-9);
+    const std::vector<double> values = round_values(a, b, 8);
+    RC_ASSERT(values.size() >= 2);
+    RC_ASSERT(values.size() <= 9);
+    RC_ASSERT(values.front() >= a - 1e-6 && values.back() <= b + 1e-6);
+    for (std::size_t i = 1; i < values.size(); ++i) RC_ASSERT(values[i] > values[i - 1]);
   });
 }
 

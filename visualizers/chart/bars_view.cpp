@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "visualizers/chart/axes.h"
+#include "visualizers/chart/legend.h"
+#include "visualizers/chart/panel.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kRow = 54, kBar = 22, kHead = 30, kAxis = 30, kPad = 14;
+constexpr float kRow = 54, kBar = 22, kBarsAxis = 30;
 
 struct BarsAxis {
   Rect plot;
@@ -38,50 +40,36 @@ BarsAxis axis_of(const BarsModel& model, const Rect& area, float large) {
   names = std::min(names + 16, area.width * 0.3f);
   const float figures = 84 * large;
   BarsAxis axis;
-  axis.plot = {area.x + kPad + names, area.y + kHead * large,
-               std::max(20.f, area.width - 2 * kPad - names - figures),
-               std::max(1.f, area.height - (kHead + kAxis) * large)};
+  axis.plot = {area.x + kPanelPad + names, area.y + kPanelHead * large,
+               std::max(20.f, area.width - 2 * kPanelPad - names - figures),
+               std::max(1.f, area.height - (kPanelHead + kBarsAxis) * large)};
   axis.high = high > 0 ? high * 1.05 : 1;
   return axis;
 }
 
-void draw_legend(Drawing& drawing, const Rect& area, const BarsModel& model, float large) {
+void draw_parts_legend(Drawing& drawing, const Rect& area, const BarsModel& model, float title_end,
+                       float large) {
   if (model.parts.size() < 2) return;
-  float x = area.right() - kPad;
-  const float y = area.y + kHead * large / 2;
-  const float least = area.x + kPad + text_width(model.title, 12 * large, Weight::SemiBold) + 20;
-  for (std::size_t i = model.parts.size(); i-- > 0;) {
-    const BarsModel::Part& part = model.parts[i];
-    x -= text_width(part.name, 11 * large);
-    if (x - 20 < least) return;
-    write(drawing, part.name, {x, y}, 11 * large, Weight::Medium, Ink::Text2);
-    x -= 15;
-    const Rect swatch{x, y - 4.5f, 9, 9};
-    if (part.idle)
-      hatch(drawing, swatch, Pattern::Idle);
-    else
-      box(drawing, swatch, {.ink = part.ink});
-    x -= 14;
-  }
+  std::vector<LegendEntry> entries;
+  for (const BarsModel::Part& part : model.parts)
+    entries.push_back({part.name, part.idle ? idle_sign() : box_sign(part.ink)});
+  draw_legend_before(drawing, {area.right() - kPanelPad, area.y + kPanelHead * large / 2}, entries,
+                     title_end + 25, {.size = 11 * large});
 }
 
-void draw_axis(Drawing& drawing, const BarsAxis& axis, const std::string& unit, float large) {
-  for (const double tick : axis_ticks(0, axis.high, static_cast<int>(axis.plot.width / 90) + 2)) {
-    const float x = axis.x(tick);
-    if (tick > axis.high) continue;
-    line(drawing, {x, axis.plot.y}, {x, axis.plot.bottom()}, {.ink = Ink::Grid});
-    write(drawing, panel_number(tick, unit), {x, axis.plot.bottom() + 12 * large}, 11 * large,
-          Weight::Medium, Ink::Text2, Align::Center);
+void draw_value_axis(Drawing& drawing, const BarsAxis& axis, const std::string& unit, float large) {
+  for (const double tick : round_values(0, axis.high, static_cast<int>(axis.plot.width / 90) + 2)) {
+    draw_x_tick(drawing, axis.plot, axis.x(tick), panel_number(tick, unit), {.size = 11 * large});
   }
   line(drawing, {axis.plot.x, axis.plot.y}, {axis.plot.x, axis.plot.bottom()}, {.ink = Ink::Axis});
 }
 
-void draw_row(Drawing& drawing, const BarsAxis& axis, const BarsModel& model, std::size_t i,
-              float y, float bar, float large) {
+void draw_bars_row(Drawing& drawing, const BarsAxis& axis, const BarsModel& model, std::size_t i,
+                   float y, float bar, float large) {
   const BarsModel::Row& row = model.rows[i];
   const float left = axis.plot.x;
-  write(drawing, fit_text(row.label, left - kPad - 4, 12 * large, Weight::SemiBold), {left - 10, y},
-        12 * large, Weight::SemiBold, Ink::Text, Align::Right);
+  write_within(drawing, row.label, {left - 10, y}, left - kPanelPad - 4, 12 * large,
+               Weight::SemiBold, Ink::Text, Align::Right);
   if (row.hidden) {
     outline(drawing, {left, y - bar / 2, axis.plot.width, bar}, {.ink = Ink::BorderStrong});
     write(drawing, "hidden until you predict", {left + axis.plot.width / 2, y}, 11 * large,
@@ -111,8 +99,8 @@ void draw_row(Drawing& drawing, const BarsAxis& axis, const BarsModel& model, st
 }
 
 // A person's mark is a dashed accent with a dot, the truth a solid line: told by shape too.
-void draw_mark(Drawing& drawing, const BarsAxis& axis, const BarsModel::Mark& mark, float y,
-               float bar, float large) {
+void draw_bars_mark(Drawing& drawing, const BarsAxis& axis, const BarsModel::Mark& mark, float y,
+                    float bar, float large) {
   const float x = axis.x(mark.value);
   const Ink ink = mark.truth ? Ink::Select : Ink::Accent;
   const float reach = bar / 2 + 5;
@@ -131,70 +119,36 @@ void draw_mark(Drawing& drawing, const BarsAxis& axis, const BarsModel::Mark& ma
 
 }  // namespace
 
-std::vector<double> axis_ticks(double low, double high, int most) {
-  if (!(high > low) || !std::isfinite(high - low)) return {low, low + 1};
-  most = std::clamp(most, 2, 20);
-  double step = std::pow(10, std::floor(std::log10((high - low) / most)));
-  for (const double times : {2.0, 2.5, 2.0})
-    if ((high - low) / step > most) step *= times;
-  std::vector<double> ticks;
-  for (double n = std::floor(low / step + 1e-9); n * step <= high + step * 1e-6; ++n)
-    ticks.push_back(std::abs(n) < 0.5 ? 0 : n * step);
-  while (ticks.size() < 2) ticks.push_back(ticks.empty() ? low : ticks.back() + step);
-  return ticks;
-}
-
-std::string panel_number(double value, const std::string& unit) {
-  if (!std::isfinite(value)) return "\u2013";
-  char text[48];
-  const double size = std::abs(value);
-  if (unit == "%")
-    std::snprintf(text, sizeof text, size >= 99.95 || value == std::round(value) ? "%.0f" : "%.1f",
-                  value);
-  else if (value == std::round(value) && size < 1e6)
-    std::snprintf(text, sizeof text, "%.0f", value);
-  else if (size >= 1e6 || size < 1e-3)
-    std::snprintf(text, sizeof text, "%.1e", value);
-  else
-    std::snprintf(text, sizeof text, "%.*f",
-                  std::max(0, 2 - static_cast<int>(std::floor(std::log10(size)))), value);
-  std::string words = text;
-  if (words[0] == '-') words = "\u2212" + words.substr(1);
-  return unit.empty() ? words : words + " " + unit;
-}
-
 float bars_height(const BarsModel& model, float large) {
-  return (kHead + kAxis + kRow * static_cast<float>(model.rows.size())) * large;
+  return (kPanelHead + kBarsAxis + kRow * static_cast<float>(model.rows.size())) * large;
 }
 
 void draw_bars(Drawing& drawing, const Rect& area, const BarsModel& model, float large) {
   const ClipScope clip(drawing, area);
-  write(drawing, fit_text(model.title, area.width - 2 * kPad, 12 * large, Weight::SemiBold),
-        {area.x + kPad, area.y + kHead * large / 2}, 12 * large, Weight::SemiBold, Ink::Text);
-  draw_legend(drawing, area, model, large);
+  draw_parts_legend(drawing, area, model, draw_panel_title(drawing, area, model.title, large),
+                    large);
   if (model.rows.empty()) return;
   const BarsAxis axis = axis_of(model, area, large);
-  draw_axis(drawing, axis, model.unit, large);
+  draw_value_axis(drawing, axis, model.unit, large);
   const float row =
       std::min(72.f * large, axis.plot.height / static_cast<float>(model.rows.size()));
   const float bar = std::min(kBar * large * 1.3f, row * 0.55f);
   for (std::size_t i = 0; i < model.rows.size(); ++i)
-    draw_row(drawing, axis, model, i, axis.plot.y + row * (static_cast<float>(i) + 0.5f), bar,
-             large);
+    draw_bars_row(drawing, axis, model, i, axis.plot.y + row * (static_cast<float>(i) + 0.5f), bar,
+                  large);
   for (const BarsModel::Mark& mark : model.marks)
     if (mark.row < model.rows.size())
-      draw_mark(drawing, axis, mark, axis.plot.y + row * (static_cast<float>(mark.row) + 0.5f), bar,
-                large);
+      draw_bars_mark(drawing, axis, mark, axis.plot.y + row * (static_cast<float>(mark.row) + 0.5f),
+                     bar, large);
 }
 
 void draw_histogram(Drawing& drawing, const Rect& area, const HistogramModel& model, float large) {
   const ClipScope clip(drawing, area);
-  write(drawing, fit_text(model.title, area.width - 2 * kPad, 12 * large, Weight::SemiBold),
-        {area.x + kPad, area.y + 15 * large}, 12 * large, Weight::SemiBold, Ink::Text);
-  write(drawing, fit_text(model.words, area.width - 2 * kPad, 11 * large),
-        {area.x + kPad, area.y + 34 * large}, 11 * large, Weight::Medium, Ink::Text2);
-  const Rect plot{area.x + kPad + 10, area.y + 62 * large,
-                  std::max(20.f, area.width - 2 * kPad - 20),
+  draw_panel_title(drawing, area, model.title, large);
+  write_within(drawing, model.words, {area.x + kPanelPad, area.y + 34 * large},
+               area.width - 2 * kPanelPad, 11 * large, Weight::Medium, Ink::Text2);
+  const Rect plot{area.x + kPanelPad + 10, area.y + 62 * large,
+                  std::max(20.f, area.width - 2 * kPanelPad - 20),
                   std::max(10.f, area.height - 96 * large)};
   int most = 1;
   for (const int count : model.bins) most = std::max(most, count);
@@ -203,8 +157,7 @@ void draw_histogram(Drawing& drawing, const Rect& area, const HistogramModel& mo
     return plot.x + plot.width * static_cast<float>(std::clamp(share, 0.0, 1.0));
   };
   for (const double tick :
-       axis_ticks(model.low, model.high, static_cast<int>(plot.width / 90) + 2)) {
-    if (tick < model.low || tick > model.high) continue;
+       round_values(model.low, model.high, static_cast<int>(plot.width / 90) + 2)) {
     write(drawing, panel_number(tick, model.unit), {x_of(tick), plot.bottom() + 14 * large},
           11 * large, Weight::Medium, Ink::Text2, Align::Center);
   }

@@ -36,8 +36,6 @@ struct BarsModel {
 float bars_height(const BarsModel&, float large = 1);
 /// Items: Other, tag row * 64 + part.
 void draw_bars(Drawing&, const Rect& area, const BarsModel&, float large = 1);
-/// "16.6 GB": as every panel of a lesson tells a number of its unit.
-std::string panel_number(double value, const std::string& unit);
 
 /// How many answers fell where: columns, the truth as a line.
 struct HistogramModel {
@@ -48,8 +46,5 @@ struct HistogramModel {
   std::string words;  // below: "12 of 28 right, median 22 %"
 };
 void draw_histogram(Drawing&, const Rect& area, const HistogramModel&, float large = 1);
-
-/// Round values that divide [low, high], both included or just outside; at least two.
-std::vector<double> axis_ticks(double low, double high, int most);
 
 }  // namespace trainyard

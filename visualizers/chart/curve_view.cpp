@@ -3,16 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "visualizers/chart/bars_view.h"
+#include "visualizers/chart/axes.h"
+#include "visualizers/chart/legend.h"
+#include "visualizers/chart/panel.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kPad = 14, kHead = 30, kAxis = 40;
+constexpr float kCurveAxis = 40;  // px below the plot
 
-struct Scale {
+struct CurveScale {
   double low = 0, high = 1;
   bool log = false;
   bool has(double v) const { return std::isfinite(v) && (!log || v > 0); }
@@ -24,21 +26,21 @@ struct Scale {
 
 struct CurvePlot {
   Rect rect;
-  Scale x, y;
+  CurveScale x, y;
   Point at(double u, double v) const {
     return {rect.x + rect.width * static_cast<float>(x.share(u)),
             rect.bottom() - rect.height * static_cast<float>(y.share(v))};
   }
 };
 
-Scale x_scale(const CurveModel& model) {
-  Scale scale{model.x.front(), model.x.back(), model.log_x && model.x.front() > 0};
+CurveScale x_scale(const CurveModel& model) {
+  CurveScale scale{model.x.front(), model.x.back(), model.log_x && model.x.front() > 0};
   if (!(scale.high > scale.low)) scale.high = scale.low + 1;
   return scale;
 }
 
-Scale y_scale(const CurveModel& model) {
-  Scale scale{0, 0, model.log_y};
+CurveScale y_scale(const CurveModel& model) {
+  CurveScale scale{0, 0, model.log_y};
   double least = 0, most = 0;
   bool any = false;
   const auto take = [&](double v) {
@@ -61,9 +63,9 @@ Scale y_scale(const CurveModel& model) {
   return scale;
 }
 
-std::vector<double> y_ticks(const Scale& y, float height) {
+std::vector<double> y_ticks(const CurveScale& y, float height) {
   const int most = std::max(3, static_cast<int>(height / 44));
-  if (!y.log) return axis_ticks(y.low, y.high, most);
+  if (!y.log) return round_values(y.low, y.high, most);
   std::vector<double> ticks;
   const int first = static_cast<int>(std::ceil(std::log10(y.low))),
             last = static_cast<int>(std::floor(std::log10(y.high)));
@@ -72,13 +74,11 @@ std::vector<double> y_ticks(const Scale& y, float height) {
   return ticks.empty() ? std::vector<double>{y.low, y.high} : ticks;
 }
 
-void draw_axes(Drawing& drawing, const CurvePlot& plot, const CurveModel& model, float large) {
+void draw_curve_axes(Drawing& drawing, const CurvePlot& plot, const CurveModel& model,
+                     float large) {
   for (const double tick : y_ticks(plot.y, plot.rect.height)) {
-    if (tick < plot.y.low || tick > plot.y.high) continue;
-    const float y = plot.at(model.x.front(), tick).y;
-    line(drawing, {plot.rect.x, y}, {plot.rect.right(), y}, {.ink = Ink::Grid});
-    write(drawing, panel_number(tick, model.unit), {plot.rect.x - 8, y}, 11 * large, Weight::Medium,
-          Ink::Text2, Align::Right);
+    draw_y_tick(drawing, plot.rect, plot.at(model.x.front(), tick).y,
+                panel_number(tick, model.unit), {.size = 11 * large});
   }
   float free = plot.rect.x - 100;
   for (std::size_t i = 0; i < model.x.size(); ++i) {
@@ -97,11 +97,16 @@ void draw_axes(Drawing& drawing, const CurvePlot& plot, const CurveModel& model,
         Weight::Medium, Ink::Text3, Align::Right);
 }
 
-void draw_line(Drawing& drawing, const CurvePlot& plot, const CurveModel& model,
-               std::size_t index) {
-  const CurveModel::Line& curve = model.lines[index];
+Style style_of(const CurveModel::Line& curve) {
   Style style{.ink = curve.ink, .stroke = 2};
   if (curve.dashed) style.dash_on = 5, style.dash_off = 3;
+  return style;
+}
+
+void draw_values_line(Drawing& drawing, const CurvePlot& plot, const CurveModel& model,
+                      std::size_t index) {
+  const CurveModel::Line& curve = model.lines[index];
+  const Style style = style_of(curve);
   std::vector<Point> run;
   const auto flush = [&] {
     if (run.size() > 1) polyline(drawing, run, style);
@@ -122,7 +127,7 @@ void draw_line(Drawing& drawing, const CurvePlot& plot, const CurveModel& model,
            {.ink = curve.ink, .item = {ItemKind::Dot, index * 4096 + i}});
 }
 
-void draw_now(Drawing& drawing, const CurvePlot& plot, const CurveModel& model, float large) {
+void draw_value_now(Drawing& drawing, const CurvePlot& plot, const CurveModel& model, float large) {
   const auto found = std::find(model.x.begin(), model.x.end(), *model.now);
   if (found == model.x.end()) return;
   const auto i = static_cast<std::size_t>(found - model.x.begin());
@@ -139,7 +144,8 @@ void draw_now(Drawing& drawing, const CurvePlot& plot, const CurveModel& model, 
         12 * large, Weight::SemiBold, Ink::Text, left ? Align::Right : Align::Left);
 }
 
-void draw_mark(Drawing& drawing, const CurvePlot& plot, const CurveModel::Mark& mark, float large) {
+void draw_curve_mark(Drawing& drawing, const CurvePlot& plot, const CurveModel::Mark& mark,
+                     float large) {
   if (!plot.y.has(mark.value) || !plot.x.has(mark.x)) return;
   const Point at = plot.at(mark.x, mark.value);
   const Ink ink = mark.truth ? Ink::Select : Ink::Accent;
@@ -157,28 +163,21 @@ void draw_mark(Drawing& drawing, const CurvePlot& plot, const CurveModel::Mark& 
   write(drawing, mark.words, {x, y}, 11 * large, Weight::SemiBold, ink, Align::Center);
 }
 
-void draw_names(Drawing& drawing, const Rect& area, const CurveModel& model, float large) {
+void draw_lines_legend(Drawing& drawing, const Rect& area, const CurveModel& model, float large) {
   if (model.lines.size() < 2) return;
-  float x = area.right() - kPad;
-  for (std::size_t i = model.lines.size(); i-- > 0;) {
-    const CurveModel::Line& curve = model.lines[i];
-    x -= text_width(curve.name, 11 * large);
-    write(drawing, curve.name, {x, area.y + kHead * large / 2}, 11 * large, Weight::Medium,
-          Ink::Text2);
-    Style style{.ink = curve.ink, .stroke = 2};
-    if (curve.dashed) style.dash_on = 4, style.dash_off = 2;
-    line(drawing, {x - 22, area.y + kHead * large / 2}, {x - 6, area.y + kHead * large / 2}, style);
-    x -= 36;
-  }
+  std::vector<LegendEntry> entries;
+  for (const CurveModel::Line& curve : model.lines)
+    entries.push_back({curve.name, line_sign(style_of(curve))});
+  draw_legend_before(drawing, {area.right() - kPanelPad, area.y + kPanelHead * large / 2}, entries,
+                     area.x, {.size = 11 * large});
 }
 
 }  // namespace
 
 void draw_curve(Drawing& drawing, const Rect& area, const CurveModel& model, float large) {
   const ClipScope clip(drawing, area);
-  write(drawing, fit_text(model.title, area.width * 0.7f, 12 * large, Weight::SemiBold),
-        {area.x + kPad, area.y + kHead * large / 2}, 12 * large, Weight::SemiBold, Ink::Text);
-  draw_names(drawing, area, model, large);
+  draw_panel_title(drawing, area, model.title, large, 0.7f);
+  draw_lines_legend(drawing, area, model, large);
   if (model.x.size() < 2 || model.x_names.size() != model.x.size()) return;
   CurvePlot plot;
   plot.x = x_scale(model);
@@ -186,13 +185,13 @@ void draw_curve(Drawing& drawing, const Rect& area, const CurveModel& model, flo
   float numbers = 30;
   for (const double tick : y_ticks(plot.y, area.height))
     numbers = std::max(numbers, text_width(panel_number(tick, model.unit), 11 * large));
-  plot.rect = {area.x + kPad + numbers + 12, area.y + kHead * large + 6,
-               std::max(20.f, area.width - 2 * kPad - numbers - 40),
-               std::max(10.f, area.height - (kHead + kAxis) * large - 6)};
-  draw_axes(drawing, plot, model, large);
-  for (std::size_t i = model.lines.size(); i-- > 0;) draw_line(drawing, plot, model, i);
-  if (model.now) draw_now(drawing, plot, model, large);
-  for (const CurveModel::Mark& mark : model.marks) draw_mark(drawing, plot, mark, large);
+  plot.rect = {area.x + kPanelPad + numbers + 12, area.y + kPanelHead * large + 6,
+               std::max(20.f, area.width - 2 * kPanelPad - numbers - 40),
+               std::max(10.f, area.height - (kPanelHead + kCurveAxis) * large - 6)};
+  draw_curve_axes(drawing, plot, model, large);
+  for (std::size_t i = model.lines.size(); i-- > 0;) draw_values_line(drawing, plot, model, i);
+  if (model.now) draw_value_now(drawing, plot, model, large);
+  for (const CurveModel::Mark& mark : model.marks) draw_curve_mark(drawing, plot, mark, large);
 }
 
 }  // namespace trainyard

@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kPad = 12;
+constexpr float kCardPad = 12;
 
 const char* words_of(Judgement judgement) {
   return judgement == Judgement::Better ? "better" : judgement == Judgement::Worse ? "worse" : "";
@@ -27,8 +27,8 @@ void draw_arrow(Drawing& drawing, Point at, bool up, Ink ink) {
 }
 
 void draw_values(Drawing& drawing, const FigureCard& card, const Rect& place) {
-  const float y = place.y + 35, width = place.width - 2 * kPad;
-  float x = place.x + kPad;
+  const float y = place.y + 35, width = place.width - 2 * kCardPad;
+  float x = place.x + kCardPad;
   const float small = text_width(card.a, 12), large = text_width(card.b, 15, Weight::SemiBold);
   if (small + 22 + large <= width) {
     write(drawing, card.a, {x, y}, 12, Weight::Medium, Ink::Text2);
@@ -36,8 +36,8 @@ void draw_values(Drawing& drawing, const FigureCard& card, const Rect& place) {
     polyline(drawing, {{x, y - 3}, {x + 3, y}, {x, y + 3}}, {.ink = Ink::Text3, .stroke = 1});
     x += 12;
   }
-  write(drawing, fit_text(card.b, place.right() - kPad - x + 4, 15, Weight::SemiBold), {x, y}, 15,
-        Weight::SemiBold, Ink::Text);
+  write_within(drawing, card.b, {x, y}, place.right() - kCardPad - x + 4, 15, Weight::SemiBold,
+               Ink::Text);
 }
 
 }  // namespace
@@ -55,14 +55,14 @@ void draw_figure_cards(Drawing& drawing, const Rect& area, const std::vector<Fig
     if (i > 0)
       line(drawing, {place.x + 0.5f, place.y}, {place.x + 0.5f, place.bottom()},
            {.ink = Ink::Border});
-    write(drawing, fit_text(card.title, width - 2 * kPad, 11), {place.x + kPad, place.y + 15}, 11,
-          Weight::Medium, Ink::Text2);
+    write_within(drawing, card.title, {place.x + kCardPad, place.y + 15}, width - 2 * kCardPad, 11,
+                 Weight::Medium, Ink::Text2);
     draw_values(drawing, card, place);
     if (card.change.empty()) continue;
     const float y = place.y + 55;
     const bool same = card.judgement == Judgement::Same;
-    if (!same) draw_arrow(drawing, {place.x + kPad, y}, card.up, ink_of(card.judgement));
-    const float x = place.x + kPad + (same ? 0.f : 13.f), room = place.right() - kPad - x;
+    if (!same) draw_arrow(drawing, {place.x + kCardPad, y}, card.up, ink_of(card.judgement));
+    const float x = place.x + kCardPad + (same ? 0.f : 13.f), room = place.right() - kCardPad - x;
     const std::string shown = fit_text(card.change, room, 11);
     write(drawing, shown, {x, y}, 11, Weight::Medium, ink_of(card.judgement));
     const float used = text_width(shown, 11) + 5;

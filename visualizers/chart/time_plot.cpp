@@ -101,6 +101,14 @@ Viewport viewport_of(const Rect& area, const ViewState& state, Instant end) {
   return {plot_of(area), shown.from, std::max(shown.to, shown.from + Duration{1}), state.scroll};
 }
 
+ViewState state_in_run(const ViewState& state, TimeRange step, Instant end) {
+  ViewState own = state;
+  const TimeRange shown = state.shown.value_or(TimeRange{Instant{0}, end});
+  own.shown = TimeRange{shown.from + step.from, shown.to + step.from};
+  own.scroll = 0;
+  return own;
+}
+
 float cut_x(const Viewport& v, Instant t) {
   const double low = double{v.plot.x} - kBeyondPlot, high = double{v.plot.right()} + kBeyondPlot;
   return static_cast<float>(std::clamp(x_of(v, t), low, high));
@@ -165,6 +173,27 @@ void draw_time_marks(Drawing& drawing, const Rect& area, const Viewport& v,
   }
 }
 
+void draw_step_gap(Drawing& drawing, const Rect& rows, const Viewport& v, Instant end,
+                   Instant other, float tag_y, const std::string& other_name) {
+  if (end >= other || other <= v.from || end >= v.to) return;
+  const Extent gap = extent(v, std::max(end, v.from), other);
+  const ClipScope clip(drawing, {v.plot.x, rows.y, v.plot.width, rows.height});
+  fill(drawing, {gap.left, rows.y, gap.width(), rows.height},
+       {.ink = Ink::OkBackground, .alpha = 0.6f});
+  line(drawing, {gap.left, rows.y}, {gap.left, rows.bottom()}, {.ink = Ink::Text});
+  line(drawing, {gap.right, rows.y}, {gap.right, rows.bottom()},
+       {.ink = Ink::Ok, .dash_on = 3, .dash_off = 3});
+  const std::string less = "\u2212" + format_step_time(other - end),
+                    share =
+                        ", \u2212" + format_percent(to_seconds(other - end) / to_seconds(other));
+  for (const std::string& words : {less + share + " against " + other_name, less + share, less})
+    if (const float width = tag_width(words); width + 8 < gap.width()) {
+      draw_tag(drawing, words, {gap.left + (gap.width() - width) / 2, tag_y}, 16,
+               Ink::TipBackground, Ink::Ok);
+      return;
+    }
+}
+
 void draw_time_tags(Drawing& drawing, const Rect& ruler, const Viewport& v, const ViewState& state,
                     Instant end) {
   for (std::size_t i = 0; i < state.marks.size(); ++i)
@@ -203,6 +232,16 @@ std::string instant_text(Instant t, Duration whole) {
 void write(Drawing& drawing, std::string words, Point at, float size, Weight weight, Ink ink,
            Align align) {
   text(drawing, {std::move(words), at, size, weight, Face::Sans, align}, {.ink = ink});
+}
+
+void write_within(Drawing& drawing, std::string_view words, Point at, float room, float size,
+                  Weight weight, Ink ink, Align align) {
+  write(drawing, fit_text(words, room, size, weight), at, size, weight, ink, align);
+}
+
+void frame_selected(Drawing& drawing, const Rect& rect, float gap) {
+  outline(drawing, {rect.x - gap, rect.y - gap, rect.width + 2 * gap, rect.height + 2 * gap},
+          {.ink = Ink::Select, .stroke = 2});
 }
 
 float tag_width(const std::string& words) {

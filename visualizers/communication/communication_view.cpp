@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "visualizers/chart/section_bar.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/heat.h"
 #include "visualizers/drawing/text_metrics.h"
@@ -11,15 +12,15 @@
 namespace trainyard {
 namespace {
 
-constexpr float kHeader = 26, kLeft = 66, kTop = 20, kTotals = 54, kGap = 6;
+constexpr float kMapLeft = 66, kMapTop = 20, kTotals = 54, kMapGap = 6;
 constexpr float kCallsWidth = 420, kCallRow = 20, kLeastMap = 140;
 constexpr std::size_t kMostCells = 512;
 constexpr float kLegendStep = 9;
 
 // Where a value lies on the scale, by its ink; nothing for none.
-class Scale {
+class HeatScale {
  public:
-  Scale(const TrafficGrid& grid, const CommunicationState& state)
+  HeatScale(const TrafficGrid& grid, const CommunicationState& state)
       : logarithmic_(state.logarithmic) {
     for (const TrafficCell& cell : grid.cell) {
       const double value = shown_value(cell, state);
@@ -45,7 +46,7 @@ class Scale {
   double low_ = 0, high_ = 0;
 };
 
-struct Plot {
+struct TrafficPlot {
   const CommunicationLayout& layout;
   const TrafficGrid& grid;
   float side() const {
@@ -56,7 +57,7 @@ struct Plot {
   float y(std::size_t row) const { return layout.map.y + side() * static_cast<float>(row); }
 };
 
-void draw_cells(Drawing& drawing, const Plot& plot, const Scale& scale,
+void draw_cells(Drawing& drawing, const TrafficPlot& plot, const HeatScale& scale,
                 const CommunicationState& state) {
   fill(drawing, plot.layout.map, {.ink = Ink::Grid});
   const std::size_t first = drawing.tiles.size();
@@ -74,7 +75,7 @@ void draw_cells(Drawing& drawing, const Plot& plot, const Scale& scale,
 }
 
 // Lines where nodes begin, and devices or nodes by number along both edges.
-void draw_separators(Drawing& drawing, const Plot& plot, const CommunicationModel& model) {
+void draw_separators(Drawing& drawing, const TrafficPlot& plot, const CommunicationModel& model) {
   const float node =
       plot.side() * static_cast<float>(model.per_node) / static_cast<float>(plot.grid.per_cell);
   const std::int64_t nodes = (model.devices + model.per_node - 1) / model.per_node;
@@ -104,7 +105,7 @@ void draw_separators(Drawing& drawing, const Plot& plot, const CommunicationMode
 }
 
 // How much each sends (right) and receives (below), as bars.
-void draw_totals(Drawing& drawing, const Plot& plot, const CommunicationState& state) {
+void draw_totals(Drawing& drawing, const TrafficPlot& plot, const CommunicationState& state) {
   const auto highest = [](const std::vector<double>& list) {
     return list.empty() ? 0 : *std::max_element(list.begin(), list.end());
   };
@@ -133,7 +134,8 @@ void draw_totals(Drawing& drawing, const Plot& plot, const CommunicationState& s
 }
 
 // The devices of the rank that is selected in other views.
-void draw_rank(Drawing& drawing, const Plot& plot, const CommunicationModel& model, DeviceId rank) {
+void mark_rank(Drawing& drawing, const TrafficPlot& plot, const CommunicationModel& model,
+               DeviceId rank) {
   const Rect& map = plot.layout.map;
   for (std::size_t i = 0; i < plot.grid.cells; ++i) {
     const std::int64_t device = static_cast<std::int64_t>(i) * plot.grid.per_cell;
@@ -143,8 +145,8 @@ void draw_rank(Drawing& drawing, const Plot& plot, const CommunicationModel& mod
   }
 }
 
-float draw_legend(Drawing& drawing, const Rect& bar, const Scale& scale,
-                  const CommunicationState& state) {
+float draw_heat_legend(Drawing& drawing, const Rect& bar, const HeatScale& scale,
+                       const CommunicationState& state) {
   if (scale.high() <= 0) return bar.right();
   const float y = bar.y + bar.height / 2;
   float x = bar.right() - kPlotMargin;
@@ -225,7 +227,7 @@ void draw_calls(Drawing& drawing, const Rect& area, const CommunicationModel& mo
         flow_name(flow) +
         (flow.kind == TaskKind::Send ? "" : " \u00D7 " + std::to_string(flow.ranks));
     const float room = (wide ? calls - 40 : link - 60) - area.x;
-    write(drawing, fit_text(name, room, 10.5f), {area.x, middle}, 10.5f, Weight::Medium, Ink::Text);
+    write_within(drawing, name, {area.x, middle}, room, 10.5f, Weight::Medium, Ink::Text);
     if (wide) {
       write(drawing, format_count(static_cast<std::int64_t>(flow.calls + 0.5)), {calls, middle},
             10.5f, Weight::Regular, Ink::Text2, Align::Right);
@@ -245,11 +247,10 @@ void draw_calls(Drawing& drawing, const Rect& area, const CommunicationModel& mo
     write(drawing, std::to_string(rows.size() - fitting) + " more in the table", {area.x, y + 10},
           10, Weight::Regular, Ink::Text3);
   else
-    write(drawing,
-          fit_text("busbw = bytes / time \u00D7 2(p\u22121)/p for all-reduce, (p\u22121)/p for the "
-                   "others",
-                   right - area.x, 10, Weight::Regular),
-          {area.x, y + 12}, 10, Weight::Regular, Ink::Text3);
+    write_within(drawing,
+                 "busbw = bytes / time \u00D7 2(p\u22121)/p for all-reduce, (p\u22121)/p for the "
+                 "others",
+                 {area.x, y + 12}, right - area.x, 10, Weight::Regular, Ink::Text3);
 }
 
 }  // namespace
@@ -260,14 +261,14 @@ double shown_value(const TrafficCell& cell, const CommunicationState& state) {
 
 CommunicationLayout communication_layout(const Rect& area, const CommunicationState& state) {
   CommunicationLayout layout;
-  layout.header = {area.x, area.y, area.width, kHeader};
-  const float height = area.height - kHeader - kTop - kTotals - kGap;
-  const bool beside = area.width - kLeft - kTotals - 220 >= std::max(kLeastMap, height * 0.6f);
-  const float room = area.width - kLeft - kTotals - kGap - (beside ? 230 : 12);
+  layout.header = {area.x, area.y, area.width, kSectionBar};
+  const float height = area.height - kSectionBar - kMapTop - kTotals - kMapGap;
+  const bool beside = area.width - kMapLeft - kTotals - 220 >= std::max(kLeastMap, height * 0.6f);
+  const float room = area.width - kMapLeft - kTotals - kMapGap - (beside ? 230 : 12);
   const float side = std::max(0.f, std::floor(std::min(height, room)));
-  layout.map = {area.x + kLeft, area.y + kHeader + kTop, side, side};
-  layout.sent = {layout.map.right() + kGap, layout.map.y, kTotals - 14, side};
-  layout.received = {layout.map.x, layout.map.bottom() + kGap, side, kTotals - kGap};
+  layout.map = {area.x + kMapLeft, area.y + kSectionBar + kMapTop, side, side};
+  layout.sent = {layout.map.right() + kMapGap, layout.map.y, kTotals - 14, side};
+  layout.received = {layout.map.x, layout.map.bottom() + kMapGap, side, kTotals - kMapGap};
   if (beside) {
     const float left = layout.sent.right() + 24;
     layout.calls = {left, layout.header.bottom() + 2, std::min(kCallsWidth, area.right() - left),
@@ -288,23 +289,19 @@ void draw_communication(Drawing& drawing, const Rect& area, const CommunicationM
                         const TrafficGrid& grid, const CommunicationState& state) {
   const ClipScope clip(drawing, area);
   const CommunicationLayout layout = communication_layout(area, state);
-  fill(drawing, layout.header, {.ink = Ink::Header});
-  const float y = layout.header.y + kHeader / 2;
-  write(drawing, "Communication", {area.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
-  const Scale scale(grid, state);
-  const float left = area.x + kGutter, right = draw_legend(drawing, layout.header, scale, state);
-  write(drawing, fit_text(communication_words(model, grid), right - left, 10.5f, Weight::Regular),
-        {left, y}, 10.5f, Weight::Regular, Ink::Text2);
-  const Plot plot{layout, grid};
+  const HeatScale scale(grid, state);
+  const float left = draw_section_bar(drawing, layout.header, "Communication"),
+              right = draw_heat_legend(drawing, layout.header, scale, state);
+  write_in_section_bar(drawing, layout.header, left, right, communication_words(model, grid));
+  const TrafficPlot plot{layout, grid};
   draw_cells(drawing, plot, scale, state);
   draw_separators(drawing, plot, model);
   draw_totals(drawing, plot, state);
-  if (state.rank) draw_rank(drawing, plot, model, *state.rank);
+  if (state.rank) mark_rank(drawing, plot, model, *state.rank);
   if (state.selected.kind == ItemKind::Cell && state.selected.tag < grid.cell.size()) {
     const std::size_t row = state.selected.tag / grid.cells,
                       column = state.selected.tag % grid.cells;
-    outline(drawing, {plot.x(column) - 2, plot.y(row) - 2, plot.side() + 4, plot.side() + 4},
-            {.ink = Ink::Select, .stroke = 2});
+    frame_selected(drawing, {plot.x(column), plot.y(row), plot.side(), plot.side()}, 2);
   }
   draw_calls(drawing, layout.calls, model, state);
 }

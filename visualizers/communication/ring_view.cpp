@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "visualizers/chart/panel.h"
 #include "visualizers/chart/time_plot.h"
 
 namespace trainyard {
@@ -89,8 +90,7 @@ std::string ring_words(const RingModel& model) {
 
 void draw_ring(Drawing& drawing, const Rect& area, const RingModel& model, float large) {
   const ClipScope clip(drawing, area);
-  write(drawing, model.title, {area.x + 14, area.y + 15 * large}, 12 * large, Weight::SemiBold,
-        Ink::Text);
+  draw_panel_title(drawing, area, model.title, large);
   const int n = std::max(2, model.ranks), rounds = ring_rounds(n);
   const Rect body{area.x, area.y + 30 * large, area.width,
                   std::max(10.f, area.height - 60 * large)};

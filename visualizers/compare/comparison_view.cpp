@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "core/result/figures.h"
 #include "core/timeline/metrics.h"
-#include "visualizers/drawing/text_metrics.h"
+#include "visualizers/chart/legend.h"
+#include "visualizers/chart/section_bar.h"
 #include "visualizers/time/lane_painter.h"
 #include "visualizers/time/memory_wave.h"
 #include "visualizers/timeline/timeline_view.h"
@@ -16,7 +16,8 @@
 namespace trainyard {
 namespace {
 
-constexpr float kBar = 24, kGap = 6, kTallest = 24, kLeastMemory = 90, kMemoryShare = 0.3f;
+constexpr float kSideBar = 24, kBetweenParts = 6, kTallestLane = 24, kLeastMemory = 90,
+                kMemoryShare = 0.3f;
 
 const Experiment& experiment_of(const ComparisonSide& side) { return *side.timeline.experiment; }
 
@@ -32,7 +33,7 @@ ComparisonSide side_of(ExperimentPtr experiment, std::string title) {
   return side;
 }
 
-Instant end_of(const ComparisonModel& model, const ComparisonSide& side, bool linked) {
+Instant end_of_side(const ComparisonModel& model, const ComparisonSide& side, bool linked) {
   return linked ? model.end : std::max(side.step.length(), Duration{1});
 }
 
@@ -40,23 +41,15 @@ const ViewState& state_of(const ComparisonState& state, bool of_b) {
   return of_b && !state.linked ? state.b : state.a;
 }
 
-// The axis counts from the start of a step, a run from its own.
-ViewState own_state(const ComparisonSide& side, const ViewState& state, Instant end) {
-  ViewState own = state;
-  const TimeRange shown = state.shown.value_or(TimeRange{Instant{0}, end});
-  own.shown = TimeRange{shown.from + side.step.from, shown.to + side.step.from};
-  own.scroll = 0;
-  return own;
-}
-
 float pitch_of(const ComparisonSide& side, const Rect& lanes) {
   const auto count = static_cast<float>(std::max<std::size_t>(1, side.timeline.ranks.size()));
-  return std::min(kTallest, lanes.height / count);
+  return std::min(kTallestLane, lanes.height / count);
 }
 
-void draw_bar(Drawing& drawing, const Rect& bar, const char* letter, const ComparisonSide& side) {
-  fill(drawing, bar, {.ink = Ink::Header});
+void draw_side_bar(Drawing& drawing, const Rect& bar, const char* letter,
+                   const ComparisonSide& side) {
   const ClipScope clip(drawing, bar);
+  fill(drawing, bar, {.ink = Ink::Header});
   const float y = bar.y + bar.height / 2;
   const Rect box{bar.x + 10, y - 7, 14, 14};
   fill(drawing, box, {.ink = Ink::Text});
@@ -67,15 +60,12 @@ void draw_bar(Drawing& drawing, const Rect& bar, const char* letter, const Compa
   const std::string figures = "step " + format_step_time(step) + "    bubble " +
                               format_percent(r.bubble_fraction) + "    MFU " +
                               format_percent(r.mfu);
-  const float used = text_width(figures, 10.5f);
-  write(drawing, fit_text(side.title, bar.width - used - 70, 11, Weight::SemiBold), {bar.x + 32, y},
-        11, Weight::SemiBold, Ink::Text);
-  write(drawing, figures, {bar.right() - kPlotMargin, y}, 10.5f, Weight::Medium, Ink::Text2,
-        Align::Right);
+  const float left = bar.x + 32, right = end_section_bar(drawing, bar, figures);
+  write_within(drawing, side.title, {left, y}, right - left - 14, 11, Weight::SemiBold, Ink::Text);
 }
 
-void draw_names(Drawing& drawing, const ComparisonSide& side, std::size_t rank, const Rect& row,
-                bool selected) {
+void draw_lane_name(Drawing& drawing, const ComparisonSide& side, std::size_t rank, const Rect& row,
+                    bool selected) {
   const RankLanes& lanes = side.timeline.ranks[rank];
   const Rect gutter{row.x, row.y, kGutter, row.height};
   if (selected) fill(drawing, gutter, {.ink = Ink::AccentBackground});
@@ -103,35 +93,13 @@ void draw_lane(LanePainter& painter, const RankLanes& rank, const Rect& row) {
     for (const std::uint32_t lane_row : rank.comm) painter.comm(lane_row, row.y + 1 + lane, 4);
 }
 
-// Where a step is over before the other's is: by how much.
-void draw_gap(Drawing& drawing, const Rect& rows, const Viewport& v, Instant end, Instant other) {
-  if (end >= other || other <= v.from || end >= v.to) return;
-  const Extent gap = extent(v, std::max(end, v.from), other);
-  const ClipScope clip(drawing, {v.plot.x, rows.y, v.plot.width, rows.height});
-  fill(drawing, {gap.left, rows.y, gap.width(), rows.height},
-       {.ink = Ink::OkBackground, .alpha = 0.6f});
-  line(drawing, {gap.left, rows.y}, {gap.left, rows.bottom()}, {.ink = Ink::Text});
-  line(drawing, {gap.right, rows.y}, {gap.right, rows.bottom()},
-       {.ink = Ink::Ok, .dash_on = 3, .dash_off = 3});
-  const float y = rows.y + rows.height / 2;
-  const std::string less = "\u2212" + format_step_time(other - end);
-  line(drawing, {gap.left + 2, y + 14}, {gap.right - 2, y + 14}, {.ink = Ink::Ok});
-  for (const std::string& words :
-       {less + ", \u2212" + format_percent(to_seconds(other - end) / to_seconds(other)), less})
-    if (tag_width(words) + 8 < gap.width()) {
-      draw_tag(drawing, words, {gap.left + (gap.width() - tag_width(words)) / 2, y - 2}, 16,
-               Ink::TipBackground, Ink::Ok);
-      return;
-    }
-}
-
-void draw_lanes(Drawing& drawing, const Rect& rows, const ComparisonModel& model, bool of_b,
-                const ComparisonState& state) {
+void draw_side_lanes(Drawing& drawing, const Rect& rows, const ComparisonModel& model, bool of_b,
+                     const ComparisonState& state) {
   if (rows.height <= 0) return;
   const ComparisonSide& side = of_b ? model.b : model.a;
   const ComparisonSide& other = of_b ? model.a : model.b;
   const ViewState& shared = state_of(state, of_b);
-  const Instant end = end_of(model, side, state.linked);
+  const Instant end = end_of_side(model, side, state.linked);
   const Viewport v = viewport_of(rows, shared, end);
   const ClipScope clip(drawing, rows);
   draw_grid(drawing, rows, v);
@@ -140,17 +108,19 @@ void draw_lanes(Drawing& drawing, const Rect& rows, const ComparisonModel& model
     // A run that is over says nothing of what follows, idle or held.
     const Extent run = extent(v, v.from, std::max(v.from, side.step.length()));
     const ClipScope within(drawing, {v.plot.x, rows.y, run.right - v.plot.x, rows.height});
-    const Viewport own = viewport_of(rows, own_state(side, shared, end), end);
+    const Viewport own = viewport_of(rows, state_in_run(shared, side.step, end), end);
     LanePainter painter(drawing, side.timeline, own, shared.scale);
     for (std::size_t i = 0; i < side.timeline.ranks.size(); ++i)
       draw_lane(painter, side.timeline.ranks[i],
                 {v.plot.x, rows.y + pitch * static_cast<float>(i), v.plot.width, pitch});
   }
   for (std::size_t i = 0; i < side.timeline.ranks.size(); ++i)
-    draw_names(drawing, side, i,
-               {rows.x, rows.y + pitch * static_cast<float>(i), rows.width, pitch},
-               i == shown_rank(model, state));
-  if (state.linked) draw_gap(drawing, rows, v, side.step.length(), other.step.length());
+    draw_lane_name(drawing, side, i,
+                   {rows.x, rows.y + pitch * static_cast<float>(i), rows.width, pitch},
+                   i == shown_rank(model, state));
+  if (state.linked)
+    draw_step_gap(drawing, rows, v, side.step.length(), other.step.length(),
+                  rows.y + rows.height / 2 - 2, of_b ? "A" : "B");
 }
 
 // Memory
@@ -208,61 +178,39 @@ void draw_peak(Drawing& drawing, const Rect& plot, const ByteScale& scale, const
            Ink::TipBackground, Ink::Text);
 }
 
-void draw_memory_names(Drawing& drawing, const Rect& area, const ByteScale& scale,
-                       std::int64_t highest) {
-  const double unit = highest >= (std::int64_t{1} << 30) ? 1024.0 * 1024 * 1024 : 1024.0 * 1024;
-  const char* name = unit > 1e9 ? " GiB" : " MiB";
-  const double most = static_cast<double>(highest) / unit;
-  double step = std::pow(10, std::floor(std::log10(std::max(1e-3, most / 3))));
-  for (const double times : {2.0, 2.5, 2.0})
-    if (most / step > 4) step *= times;
-  for (double n = 0; n * step <= most; ++n) {
-    const float y = scale.y(static_cast<std::int64_t>(n * step * unit));
-    line(drawing, {area.x + kGutter, y}, {area.right() - kPlotMargin, y}, {.ink = Ink::Grid});
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.4g", n * step);
-    if (y > area.y + 6 && y < area.bottom() - 4)
-      write(drawing, n == 0 ? std::string("0") : digits + std::string(name),
-            {area.x + kGutter - 8, y}, 10, Weight::Medium, Ink::Text2, Align::Right);
-  }
-}
-
 void draw_memory_part(Drawing& drawing, const ComparisonLayout& layout,
                       const ComparisonModel& model, const ComparisonState& state) {
   const Rect& area = layout.memory;
   if (area.height <= 0) return;
   const std::uint32_t rank = shown_rank(model, state);
   const Reading a = reading_of(model.a, rank), b = reading_of(model.b, rank);
-  fill(drawing, layout.memory_bar, {.ink = Ink::Header});
-  const float y = layout.memory_bar.y + layout.memory_bar.height / 2;
-  write(drawing, "Memory, " + model.b.timeline.ranks[b.device.value].name, {area.x + 10, y}, 11,
-        Weight::SemiBold, Ink::Text);
-  float x = area.x + kGutter + 8;
-  line(drawing, {x, y}, {x + 18, y},
-       {.ink = Ink::Text, .stroke = 1.5f, .dash_on = 4, .dash_off = 3});
-  write(drawing, "A", {x + 24, y}, 10.5f, Weight::Medium, Ink::Text2);
-  line(drawing, {x + 44, y}, {x + 62, y}, {.ink = Ink::WeightGradient, .stroke = 2});
-  write(drawing, "B", {x + 68, y}, 10.5f, Weight::Medium, Ink::Text2);
-  write(drawing, "click a stage to see its memory", {area.right() - kPlotMargin, y}, 10,
-        Weight::Regular, Ink::Text3, Align::Right);
-  const Instant end = end_of(model, model.b, state.linked);
+  const Rect& bar = layout.memory_bar;
+  const float left = draw_section_bar(drawing, bar,
+                                      "Memory, " + model.b.timeline.ranks[b.device.value].name),
+              right = end_section_bar(drawing, bar, "click a stage to see its memory", Ink::Text3);
+  draw_legend_after(
+      drawing, {left + 8, bar.y + bar.height / 2}, right,
+      {{"A", line_sign({.ink = Ink::Text, .stroke = 1.5f, .dash_on = 4, .dash_off = 3})},
+       {"B", line_sign({.ink = Ink::WeightGradient, .stroke = 2})}});
+  const Instant end = end_of_side(model, model.b, state.linked);
   const Viewport v = viewport_of(area, state_of(state, true), end);
   const Rect plot{v.plot.x, area.y + 2, v.plot.width, area.height - 4};
   const ByteScale scale = scale_of(plot, model.highest, 14);
-  draw_memory_names(drawing, area, scale, model.highest);
+  draw_bytes_axis(drawing, plot, scale, 0, static_cast<double>(model.highest));
   draw_grid(drawing, plot, v);
   const ClipScope clip(drawing, plot);
   {
     const Extent run = extent(v, v.from, std::max(v.from, model.b.step.length()));
     const ClipScope within(drawing, {plot.x, plot.y, run.right - plot.x, plot.height});
-    const Viewport own = viewport_of(area, own_state(model.b, state_of(state, true), end), end);
+    const Viewport own =
+        viewport_of(area, state_in_run(state_of(state, true), model.b.step, end), end);
     WavePainter painter(drawing, model.b.memory, b.device, own, state.a.scale);
     painter.summary(plot, scale);
     painter.top_line(plot, scale, 1.5f, Ink::WeightGradient);
     painter.overflow(plot, scale, experiment_of(model.b).result.capacity.value);
   }
   const Viewport av =
-      viewport_of(area, state_of(state, false), end_of(model, model.a, state.linked));
+      viewport_of(area, state_of(state, false), end_of_side(model, model.a, state.linked));
   draw_dashed(drawing, plot, scale, av, a);
   const Bytes capacity = experiment_of(model.b).result.capacity;
   const float limit = scale.y(capacity.value);
@@ -352,29 +300,30 @@ ComparisonLayout comparison_layout(const ComparisonModel& model, const Rect& are
   float y = l.ruler.bottom();
   const float room = std::max(0.f, area.bottom() - y);
   const float memory = room * kMemoryShare >= kLeastMemory ? room * kMemoryShare : 0.f;
-  const float bars = state.deltas_only ? kBar : 2 * kBar + (state.linked ? 0.f : kRuler);
-  const float lanes = std::max(0.f, room - memory - (memory > 0 ? kBar : 0.f) - bars - 2 * kGap);
+  const float bars = state.deltas_only ? kSideBar : 2 * kSideBar + (state.linked ? 0.f : kRuler);
+  const float lanes =
+      std::max(0.f, room - memory - (memory > 0 ? kSideBar : 0.f) - bars - 2 * kBetweenParts);
   const auto a = static_cast<float>(model.a.timeline.ranks.size()),
              b = static_cast<float>(model.b.timeline.ranks.size());
-  const float pitch = std::min(kTallest, lanes / std::max(1.f, a + b));
+  const float pitch = std::min(kTallestLane, lanes / std::max(1.f, a + b));
   const auto next = [&](float height) {
     const Rect rect{area.x, y, area.width, height};
     y += height;
     return rect;
   };
-  l.a_bar = next(kBar);
+  l.a_bar = next(kSideBar);
   if (state.deltas_only) {
-    l.a_lanes = next(lanes + kGap);
+    l.a_lanes = next(lanes + kBetweenParts);
   } else {
     l.a_lanes = next(pitch * a);
-    y += kGap;
+    y += kBetweenParts;
     l.b_ruler = next(state.linked ? 0.f : kRuler);
-    l.b_bar = next(kBar);
+    l.b_bar = next(kSideBar);
     l.b_lanes = next(pitch * b);
   }
-  y += kGap;
+  y += kBetweenParts;
   if (memory > 0) {
-    l.memory_bar = next(kBar);
+    l.memory_bar = next(kSideBar);
     l.memory = {area.x, y, area.width, std::max(0.f, area.bottom() - y)};
   }
   return l;
@@ -384,23 +333,22 @@ void draw_comparison(Drawing& drawing, const Rect& area, const ComparisonModel& 
                      const ComparisonState& state) {
   const ClipScope clip(drawing, area);
   const ComparisonLayout l = comparison_layout(model, area, state);
-  const Instant end = end_of(model, model.a, state.linked);
+  const Instant end = end_of_side(model, model.a, state.linked);
   const Viewport v = viewport_of(l.ruler, state.a, end);
   draw_ruler(drawing, l.ruler, v, state.a, end);
   if (state.deltas_only) {
-    fill(drawing, l.a_bar, {.ink = Ink::Header});
-    write(drawing, "What B holds more (up) or less (down) than A at the same time",
-          {area.x + 10, l.a_bar.y + kBar / 2}, 11, Weight::SemiBold, Ink::Text);
+    draw_section_bar(drawing, l.a_bar,
+                     "What B holds more (up) or less (down) than A at the same time");
     draw_delta_rows(drawing, l.a_lanes, model, state);
   } else {
-    draw_bar(drawing, l.a_bar, "A", model.a);
-    draw_lanes(drawing, l.a_lanes, model, false, state);
+    draw_side_bar(drawing, l.a_bar, "A", model.a);
+    draw_side_lanes(drawing, l.a_lanes, model, false, state);
     if (!state.linked) {
-      const Instant own_end = end_of(model, model.b, false);
+      const Instant own_end = end_of_side(model, model.b, false);
       draw_ruler(drawing, l.b_ruler, viewport_of(l.b_ruler, state.b, own_end), state.b, own_end);
     }
-    draw_bar(drawing, l.b_bar, "B", model.b);
-    draw_lanes(drawing, l.b_lanes, model, true, state);
+    draw_side_bar(drawing, l.b_bar, "B", model.b);
+    draw_side_lanes(drawing, l.b_lanes, model, true, state);
   }
   draw_memory_part(drawing, l, model, state);
   if (state.linked) {
@@ -415,7 +363,7 @@ Hover describe_comparison(const ComparisonModel& model, const Rect& area,
   const ComparisonLayout l = comparison_layout(model, area, state);
   const bool of_b = point.y >= (l.b_bar.height > 0 ? l.b_bar.y : l.memory_bar.y);
   const ComparisonSide& side = of_b ? model.b : model.a;
-  const Instant end = end_of(model, side, state.linked);
+  const Instant end = end_of_side(model, side, state.linked);
   const Viewport v = viewport_of(area, state_of(state, of_b), end);
   if (contains(l.memory, point)) {
     const std::uint32_t rank = shown_rank(model, state);
@@ -432,8 +380,8 @@ Hover describe_comparison(const ComparisonModel& model, const Rect& area,
              "B minus A " + std::string(change > 0 ? "+" : "") + format_bytes({change})}};
   }
   if (state.deltas_only || item.kind == ItemKind::Wave || item.kind == ItemKind::Peak) return {};
-  Hover hover =
-      describe_timeline(side.timeline, area, own_state(side, state_of(state, of_b), end), item);
+  Hover hover = describe_timeline(side.timeline, area,
+                                  state_in_run(state_of(state, of_b), side.step, end), item);
   if (!hover.title.empty()) hover.where = std::string(of_b ? "B, " : "A, ") + hover.where;
   return hover;
 }
@@ -442,7 +390,7 @@ float comparison_height(const ComparisonModel& model) {
   const auto ranks =
       static_cast<float>(model.a.timeline.ranks.size() + model.b.timeline.ranks.size());
   const float lanes = std::min(640.f, 22.f * ranks);
-  return kRuler + 3 * kBar + 2 * kGap + lanes + std::max(150.f, lanes * 0.5f);
+  return kRuler + 3 * kSideBar + 2 * kBetweenParts + lanes + std::max(150.f, lanes * 0.5f);
 }
 
 }  // namespace trainyard

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "core/timeline/compare.h"
+#include "visualizers/chart/axes.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
@@ -12,7 +12,8 @@
 namespace trainyard {
 namespace {
 
-constexpr float kTitle = 28, kRow = 30, kAxis = 24, kBar = 15, kPad = 10;
+constexpr float kWaterfallTitle = 28, kCauseRow = 30, kWaterfallAxis = 24, kCauseBar = 15,
+                kBesideWaterfall = 10;
 constexpr double kCutBelow = 0.4;  // an axis that would show only bars above this share is cut
 
 std::string figure(std::int64_t value, WaterfallUnit unit) {
@@ -20,13 +21,13 @@ std::string figure(std::int64_t value, WaterfallUnit unit) {
                                      : format_bytes(Bytes{value});
 }
 // With its sign, and as many decimals as the totals have.
-std::string change_text(std::int64_t value, WaterfallUnit unit) {
+std::string signed_figure(std::int64_t value, WaterfallUnit unit) {
   if (value == 0) return unit == WaterfallUnit::Time ? "0 s" : "0 B";
   return (value > 0 ? "+" : "") + figure(value, unit);
 }
 
 // The values that bars lie between.
-struct Scale {
+struct WaterfallScale {
   Rect rect;  // of the bars
   double low = 0, high = 1;
   bool cut = false;  // does not begin at nothing
@@ -36,14 +37,14 @@ struct Scale {
   }
 };
 
-Scale scale_of(const WaterfallModel& w, const Rect& rect) {
+WaterfallScale waterfall_scale(const WaterfallModel& w, const Rect& rect) {
   auto at = static_cast<double>(w.a()), low = std::min(at, static_cast<double>(w.b())),
        high = std::max(at, static_cast<double>(w.b()));
   for (const WaterfallPart& part : w.parts) {
     at += static_cast<double>(part.change());
     low = std::min(low, at), high = std::max(high, at);
   }
-  Scale scale{rect, 0, std::max(high, 1.0), false};
+  WaterfallScale scale{rect, 0, std::max(high, 1.0), false};
   if (low > kCutBelow * high && high > low) {
     scale.cut = true;
     scale.low = std::max(0.0, low - 0.25 * (high - low) - 1e-3 * high);
@@ -52,7 +53,7 @@ Scale scale_of(const WaterfallModel& w, const Rect& rect) {
   return scale;
 }
 
-double unit_size(const Scale& scale, WaterfallUnit unit) {
+double unit_size(const WaterfallScale& scale, WaterfallUnit unit) {
   if (unit == WaterfallUnit::Time) return scale.high >= 0.9e9 ? 1e9 : scale.high >= 9e5 ? 1e6 : 1e3;
   return scale.high >= 1 << 30 ? 1 << 30 : 1 << 20;
 }
@@ -61,32 +62,27 @@ const char* unit_name(double size, WaterfallUnit unit) {
   return size >= 1 << 30 ? "GiB" : "MiB";
 }
 
-void draw_axis(Drawing& drawing, const Scale& scale, WaterfallUnit kind, float bottom) {
+void draw_figures_axis(Drawing& drawing, const WaterfallScale& scale, WaterfallUnit kind,
+                       float bottom) {
   const double unit = unit_size(scale, kind);
-  const double low = scale.low / unit, high = scale.high / unit;
   const int most = std::max(3, static_cast<int>(scale.rect.width / 64));
-  double step = std::pow(10, std::floor(std::log10((high - low) / most)));
-  for (const double times : {2.0, 2.5, 2.0})
-    if ((high - low) / step > most) step *= times;
-  for (double n = std::ceil(low / step); n * step <= high; ++n) {
-    const float x = scale.x(n * step * unit);
-    line(drawing, {x, scale.rect.y}, {x, bottom}, {.ink = Ink::Grid});
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.6g", n * step);
-    write(drawing, digits, {x, bottom + 11}, 10, Weight::Medium, Ink::Text2, Align::Center);
-  }
-  write(drawing, unit_name(unit, kind), {scale.rect.right() + 6, bottom + 11}, 10, Weight::Medium,
+  const Rect plot{scale.rect.x, scale.rect.y, scale.rect.width, bottom - scale.rect.y};
+  for (const double value : round_values(scale.low / unit, scale.high / unit, most))
+    draw_x_tick(drawing, plot, scale.x(value * unit), digits_text(value));
+  write(drawing, unit_name(unit, kind), {plot.right() + 6, bottom + 11}, 10, Weight::Medium,
         Ink::Text2);
 }
 
 // A total: from the axis on, with a notch where the axis is cut.
-void draw_total(Drawing& drawing, const Scale& scale, float y, std::int64_t value, Item item) {
+void draw_total(Drawing& drawing, const WaterfallScale& scale, float y, std::int64_t value,
+                Item item) {
   const float end = scale.x(static_cast<double>(value));
-  fill(drawing, {scale.rect.x, y - kBar / 2, std::max(1.f, end - scale.rect.x), kBar},
+  fill(drawing, {scale.rect.x, y - kCauseBar / 2, std::max(1.f, end - scale.rect.x), kCauseBar},
        {.ink = Ink::MemoryWeights, .item = item});
   if (!scale.cut) return;
   const float x = scale.rect.x + 6;
-  polyline(drawing, {{x, y - kBar / 2 - 1}, {x + 4, y - 2}, {x, y + 2}, {x + 4, y + kBar / 2 + 1}},
+  polyline(drawing,
+           {{x, y - kCauseBar / 2 - 1}, {x + 4, y - 2}, {x, y + 2}, {x + 4, y + kCauseBar / 2 + 1}},
            {.ink = Ink::Canvas, .stroke = 3});
 }
 
@@ -132,42 +128,42 @@ WaterfallModel memory_waterfall(const MemorySide& a, const MemorySide& b) {
 }
 
 float waterfall_height(const WaterfallModel& w) {
-  return kTitle + kRow * static_cast<float>(w.parts.size() + 2) + kAxis;
+  return kWaterfallTitle + kCauseRow * static_cast<float>(w.parts.size() + 2) + kWaterfallAxis;
 }
 
 void draw_waterfall(Drawing& drawing, const Rect& area, const WaterfallModel& w,
                     const ViewState& state) {
   const ClipScope clip(drawing, area);
   const float names = std::min(126.f, area.width * 0.32f), figures = 78;
-  const Rect bars{area.x + kPad + names, area.y + kTitle,
-                  std::max(20.f, area.width - 2 * kPad - names - figures),
-                  std::max(1.f, area.height - kTitle - kAxis)};
+  const Rect bars{area.x + kBesideWaterfall + names, area.y + kWaterfallTitle,
+                  std::max(20.f, area.width - 2 * kBesideWaterfall - names - figures),
+                  std::max(1.f, area.height - kWaterfallTitle - kWaterfallAxis)};
   const float needed = waterfall_height(w);
   const float row =
-      kRow *
-      std::min(1.f, std::max(0.5f, (area.height - kTitle - kAxis) / (needed - kTitle - kAxis)));
-  const Scale scale = scale_of(w, bars);
+      kCauseRow * std::min(1.f, std::max(0.5f, (area.height - kWaterfallTitle - kWaterfallAxis) /
+                                                   (needed - kWaterfallTitle - kWaterfallAxis)));
+  const WaterfallScale scale = waterfall_scale(w, bars);
   std::string head = w.title;
-  write(drawing, head, {area.x + kPad, area.y + 14}, 11, Weight::SemiBold, Ink::Text);
+  write(drawing, head, {area.x + kBesideWaterfall, area.y + 14}, 11, Weight::SemiBold, Ink::Text);
   const std::string remark =
       std::string("exact sum") +
       (scale.cut ? ", axis from " + figure(static_cast<std::int64_t>(scale.low), w.unit) : "");
   if (text_width(head, 11, Weight::SemiBold) + text_width(remark, 10) + 30 < area.width)
-    write(drawing, remark, {area.right() - kPad, area.y + 14}, 10, Weight::Medium, Ink::Text3,
-          Align::Right);
+    write(drawing, remark, {area.right() - kBesideWaterfall, area.y + 14}, 10, Weight::Medium,
+          Ink::Text3, Align::Right);
   const float bottom = bars.y + row * static_cast<float>(w.parts.size() + 2);
-  draw_axis(drawing, scale, w.unit, bottom);
+  draw_figures_axis(drawing, scale, w.unit, bottom);
   float y = bars.y + row / 2;
   const auto name_row = [&](const std::string& name, const std::string& note, Weight weight) {
     const bool two = !note.empty() && row > 24;
-    write(drawing, fit_text(name, names - 8, 11, weight), {area.x + kPad, y - (two ? 6.f : 0.f)},
-          11, weight, Ink::Text);
+    write_within(drawing, name, {area.x + kBesideWaterfall, y - (two ? 6.f : 0.f)}, names - 8, 11,
+                 weight, Ink::Text);
     if (two)
-      write(drawing, fit_text(note, names - 4, 9.5f, Weight::Regular), {area.x + kPad, y + 7}, 9.5f,
-            Weight::Regular, Ink::Text3);
+      write_within(drawing, note, {area.x + kBesideWaterfall, y + 7}, names - 4, 9.5f,
+                   Weight::Regular, Ink::Text3);
   };
   const auto value = [&](const std::string& words, Weight weight, Ink ink) {
-    write(drawing, words, {area.right() - kPad, y}, 11, weight, ink, Align::Right);
+    write(drawing, words, {area.right() - kBesideWaterfall, y}, 11, weight, ink, Align::Right);
   };
   // All of a row can be pointed at.
   const auto reach = [&](Item item) {
@@ -189,27 +185,27 @@ void draw_waterfall(Drawing& drawing, const Rect& area, const WaterfallModel& w,
     const WaterfallPart& part = w.parts[i];
     const float from = scale.x(static_cast<double>(at)),
                 to = scale.x(static_cast<double>(at + part.change()));
-    line(drawing, {from, y + kBar / 2}, {from, y + row - kBar / 2},
+    line(drawing, {from, y + kCauseBar / 2}, {from, y + row - kCauseBar / 2},
          {.ink = Ink::Axis, .dash_on = 2, .dash_off = 2});
     y += row;
     const Item item{ItemKind::Other, i};
     reach(item);
     name_row(part.name, part.note, Weight::Medium);
     fill(drawing,
-         {std::min(from, to) - (from == to ? 0.5f : 0.f), y - kBar / 2,
-          std::max(1.f, std::abs(to - from)), kBar},
+         {std::min(from, to) - (from == to ? 0.5f : 0.f), y - kCauseBar / 2,
+          std::max(1.f, std::abs(to - from)), kCauseBar},
          {.ink = part.change() == 0  ? Ink::Axis
                  : part.change() < 0 ? Ink::Forward
                                      : Ink::Swap,
           .item = item});
-    value(change_text(part.change(), w.unit), Weight::Medium,
+    value(signed_figure(part.change(), w.unit), Weight::Medium,
           part.change() == 0  ? Ink::Text3
           : part.change() < 0 ? Ink::Ok
                               : Ink::Error);
     at += part.change();
   }
   const float end = scale.x(static_cast<double>(at));
-  line(drawing, {end, y + kBar / 2}, {end, y + row - kBar / 2},
+  line(drawing, {end, y + kCauseBar / 2}, {end, y + row - kCauseBar / 2},
        {.ink = Ink::Axis, .dash_on = 2, .dash_off = 2});
   y += row;
   total_row(w.b_name, w.b(), w.parts.size() + 1);
@@ -228,7 +224,7 @@ Hover describe_waterfall(const WaterfallModel& w, Item item) {
   const WaterfallPart& part = w.parts[item.tag];
   hover.title = part.name;
   hover.where = part.note;
-  hover.value = change_text(part.change(), w.unit);
+  hover.value = signed_figure(part.change(), w.unit);
   hover.lines.push_back(figure(part.a, w.unit) + " in " + w.a_name + ", " + figure(part.b, w.unit) +
                         " in " + w.b_name);
   if (w.a() > 0)
@@ -240,13 +236,13 @@ Hover describe_waterfall(const WaterfallModel& w, Item item) {
 
 std::string waterfall_words(const WaterfallModel& w) {
   std::string words = w.a_name + " " + figure(w.a(), w.unit) + ", " + w.b_name + " " +
-                      figure(w.b(), w.unit) + ", " + change_text(w.b() - w.a(), w.unit);
+                      figure(w.b(), w.unit) + ", " + signed_figure(w.b() - w.a(), w.unit);
   const auto most = std::max_element(w.parts.begin(), w.parts.end(),
                                      [](const WaterfallPart& x, const WaterfallPart& y) {
                                        return std::abs(x.change()) < std::abs(y.change());
                                      });
   if (most != w.parts.end() && most->change() != 0)
-    words += "; most by " + most->name + ", " + change_text(most->change(), w.unit);
+    words += "; most by " + most->name + ", " + signed_figure(most->change(), w.unit);
   return words;
 }
 

@@ -35,8 +35,8 @@ Banded<double> times(const Banded<Duration>& step, double steps, double unit) {
           to_seconds(step.high) * steps / unit, step.basis};
 }
 
-EnergyCost cost_of(const EnergyModel& model, const EnergyState& state, std::string name,
-                   double steps) {
+EnergyCost cost_of_steps(const EnergyModel& model, const EnergyState& state, std::string name,
+                         double steps) {
   EnergyCost cost{std::move(name), steps, times(model.step, steps, kDay), {}, {}};
   const auto devices = static_cast<double>(model.devices);
   if (model.energy) {
@@ -124,13 +124,13 @@ std::vector<EnergyPart> energy_parts(const EnergyModel& model, std::size_t rank)
 }
 
 std::vector<EnergyCost> energy_costs(const EnergyModel& model, const EnergyState& state) {
-  std::vector<EnergyCost> costs = {cost_of(model, state, "One step", 1)};
+  std::vector<EnergyCost> costs = {cost_of_steps(model, state, "One step", 1)};
   if (model.units <= 0) return costs;
   const std::string unit = model.counts_tokens ? " tokens" : " samples";
-  costs.push_back(cost_of(model, state, "1 million" + unit, kMillion / model.units));
+  costs.push_back(cost_of_steps(model, state, "1 million" + unit, kMillion / model.units));
   if (state.budget > 0)
     costs.push_back(
-        cost_of(model, state, format_large(state.budget) + unit, state.budget / model.units));
+        cost_of_steps(model, state, format_large(state.budget) + unit, state.budget / model.units));
   return costs;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "visualizers/chart/legend.h"
+#include "visualizers/chart/section_bar.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
@@ -9,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kHeader = 26, kRow = 26, kLowestRow = 3, kCostRow = 58, kCosts = 380, kName = 92;
+constexpr float kHighestRow = 26, kLowestRow = 3, kCostRow = 58, kCosts = 380, kRankName = 92;
 
 // Words that fit a width, line by line.
 std::vector<std::string> lines_of(const std::string& words, float width, float size) {
@@ -40,7 +42,7 @@ double weight_of(const EnergyModel& model, const EnergyPart& part) {
   return model.draw ? part.energy.value : to_seconds(part.time);
 }
 
-double highest(const EnergyModel& model) {
+double highest_sum(const EnergyModel& model) {
   double most = 0;
   for (std::size_t rank = 0; rank < model.ranks.size(); ++rank) {
     double sum = 0;
@@ -50,11 +52,11 @@ double highest(const EnergyModel& model) {
   return most;
 }
 
-void draw_rank(Drawing& drawing, const Rect& row, const EnergyModel& model, std::size_t rank,
-               double most, const EnergyState& state) {
+void draw_rank_bar(Drawing& drawing, const Rect& row, const EnergyModel& model, std::size_t rank,
+                   double most, const EnergyState& state) {
   const Item item{ItemKind::Lane, rank};
-  float x = row.x + kName;
-  const float room = row.width - kName - 84;
+  float x = row.x + kRankName;
+  const float room = row.width - kRankName - 84;
   const Rect bar{x, row.y, room, std::max(2.f, row.height - (row.height > 8 ? 6 : 1))};
   double sum = 0;
   for (const EnergyPart& part : energy_parts(model, rank)) {
@@ -69,9 +71,7 @@ void draw_rank(Drawing& drawing, const Rect& row, const EnergyModel& model, std:
     x += width;
     sum += weight_of(model, part);
   }
-  if (state.selected == item)
-    outline(drawing, {bar.x - 2, bar.y - 2, x - bar.x + 4, bar.height + 4},
-            {.ink = Ink::Select, .stroke = 2});
+  if (state.selected == item) frame_selected(drawing, {bar.x, bar.y, x - bar.x, bar.height}, 2);
   if (row.height < 12) return;
   const float middle = bar.y + bar.height / 2;
   write(drawing, model.rank_word + " " + std::to_string(rank), {row.x, middle}, 11, Weight::Medium,
@@ -83,7 +83,7 @@ void draw_rank(Drawing& drawing, const Rect& row, const EnergyModel& model, std:
 
 void draw_ranks(Drawing& drawing, const Rect& area, const EnergyModel& model,
                 const EnergyState& state) {
-  const double most = highest(model);
+  const double most = highest_sum(model);
   if (model.ranks.empty() || most <= 0) return;
   const ClipScope clip(drawing, area);
   write(drawing,
@@ -93,26 +93,18 @@ void draw_ranks(Drawing& drawing, const Rect& area, const EnergyModel& model,
         {area.x, area.y + 8}, 10.5f, Weight::Regular, Ink::Text2);
   const float top = area.y + 24;
   const float pitch = std::clamp(
-      (area.bottom() - top - 26) / static_cast<float>(model.ranks.size()), kLowestRow, kRow);
+      (area.bottom() - top - 26) / static_cast<float>(model.ranks.size()), kLowestRow, kHighestRow);
   for (std::size_t rank = 0; rank < model.ranks.size(); ++rank) {
     const float y = top + pitch * static_cast<float>(rank);
     if (y + pitch > area.bottom() - 20) break;
-    draw_rank(drawing, {area.x, y, area.width, pitch}, model, rank, most, state);
+    draw_rank_bar(drawing, {area.x, y, area.width, pitch}, model, rank, most, state);
   }
-  float x = area.x + kName;
   const float y =
       std::min(area.bottom() - 8, top + pitch * static_cast<float>(model.ranks.size()) + 12);
-  for (const EnergyPart& part : energy_parts(model, 0)) {
-    const Rect swatch{x, y - 4.5f, 9, 9};
-    if (part.idle) {
-      outline(drawing, swatch, {.ink = Ink::BorderStrong});
-      hatch(drawing, swatch, Pattern::Idle);
-    } else {
-      box(drawing, swatch, {.ink = part.ink});
-    }
-    write(drawing, part.name, {x + 14, y}, 10.5f, Weight::Medium, Ink::Text2);
-    x += 28 + text_width(part.name, 10.5f);
-  }
+  std::vector<LegendEntry> entries;
+  for (const EnergyPart& part : energy_parts(model, 0))
+    entries.push_back({part.name, part.idle ? idle_sign() : box_sign(part.ink)});
+  draw_legend_after(drawing, {area.x + kRankName, y}, area.right(), entries);
 }
 
 void draw_costs(Drawing& drawing, const Rect& area, const EnergyModel& model,
@@ -160,14 +152,11 @@ void draw_costs(Drawing& drawing, const Rect& area, const EnergyModel& model,
 void draw_energy(Drawing& drawing, const Rect& area, const EnergyModel& model,
                  const EnergyState& state) {
   const ClipScope clip(drawing, area);
-  const Rect header{area.x, area.y, area.width, kHeader};
-  fill(drawing, header, {.ink = Ink::Header});
-  const float y = header.y + kHeader / 2;
-  write(drawing, "Energy and money", {area.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
+  const Rect header{area.x, area.y, area.width, kSectionBar};
   const std::string words = format_count(model.devices) + " \u00D7 " + model.device +
                             ", computing " + format_percent(model.busy) + " of the time";
-  write(drawing, fit_text(words, area.width - kGutter - 20, 10.5f, Weight::Regular),
-        {area.x + kGutter, y}, 10.5f, Weight::Regular, Ink::Text2);
+  write_in_section_bar(drawing, header, draw_section_bar(drawing, header, "Energy and money"),
+                       header.right() - 20, words);
   const bool beside = area.width >= 760;
   const float top = header.bottom() + 12, height = std::max(0.f, area.bottom() - top - 6);
   if (beside) {

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
-#include "visualizers/chart/bars_view.h"
+#include "visualizers/chart/axes.h"
+#include "visualizers/chart/panel.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kPad = 14, kHead = 30, kAxis = 26, kLane = 36, kGap = 4, kNames = 76;
+constexpr float kUnitsAxis = 26, kLane = 36, kLaneGap = 4, kNames = 76;
 
 // "F12" if it fits with 6 px to spare, else "12", else nothing; a W alone is never a bare number.
 std::string label_in(const std::string& label, float width, float size) {
@@ -22,33 +23,32 @@ std::string label_in(const std::string& label, float width, float size) {
 }  // namespace
 
 float lanes_height(const LessonLanes& lanes, float large) {
-  return (kHead + kAxis + (kLane + kGap) * static_cast<float>(lanes.rows.size())) * large;
+  return (kPanelHead + kUnitsAxis + (kLane + kLaneGap) * static_cast<float>(lanes.rows.size())) *
+         large;
 }
 
 void draw_lesson_lanes(Drawing& drawing, const Rect& area, const LessonLanes& lanes, float large) {
   const ClipScope clip(drawing, area);
-  const float y0 = area.y + kHead * large / 2;
-  write(drawing, lanes.title, {area.x + kPad, y0}, 12 * large, Weight::SemiBold, Ink::Text);
-  const float beside = area.x + kPad + text_width(lanes.title, 12 * large, Weight::SemiBold) + 12;
-  write(drawing, fit_text(lanes.words, area.right() - kPad - beside, 11 * large), {beside, y0},
-        11 * large, Weight::Medium, Ink::Text3);
+  const float beside = draw_panel_title(drawing, area, lanes.title, large) + 12;
+  write_within(drawing, lanes.words, {beside, area.y + kPanelHead * large / 2},
+               area.right() - kPanelPad - beside, 11 * large, Weight::Medium, Ink::Text3);
   if (lanes.rows.empty() || !(lanes.end > 0)) return;
-  const Rect plot{area.x + kPad + kNames * large, area.y + kHead * large,
-                  std::max(20.f, area.width - 2 * kPad - kNames * large - 24),
-                  std::max(8.f, area.height - (kHead + kAxis) * large)};
+  const Rect plot{area.x + kPanelPad + kNames * large, area.y + kPanelHead * large,
+                  std::max(20.f, area.width - 2 * kPanelPad - kNames * large - 24),
+                  std::max(8.f, area.height - (kPanelHead + kUnitsAxis) * large)};
   const auto x_of = [&](double t) {
     return plot.x + plot.width * static_cast<float>(t / lanes.end);
   };
   const float pitch =
-      std::min((kLane + kGap) * large, plot.height / static_cast<float>(lanes.rows.size()));
-  const float lane = std::max(2.f, pitch - std::min(kGap * large, pitch * 0.15f));
+      std::min((kLane + kLaneGap) * large, plot.height / static_cast<float>(lanes.rows.size()));
+  const float lane = std::max(2.f, pitch - std::min(kLaneGap * large, pitch * 0.15f));
   const float size = std::min(11 * large, lane * 0.6f);
   for (std::size_t r = 0; r < lanes.rows.size(); ++r) {
     const LessonLanes::Row& row = lanes.rows[r];
     const float top = plot.y + pitch * static_cast<float>(r);
     if (lane >= 8)
-      write(drawing, row.name, {area.x + kPad, top + lane / 2}, std::min(12 * large, lane * 0.8f),
-            Weight::Medium, Ink::Text2);
+      write(drawing, row.name, {area.x + kPanelPad, top + lane / 2},
+            std::min(12 * large, lane * 0.8f), Weight::Medium, Ink::Text2);
     hatch(drawing, {plot.x, top, plot.width, lane}, Pattern::Idle, {ItemKind::Idle, r});
     for (std::size_t b = 0; b < row.boxes.size(); ++b) {
       const LessonLanes::Box& each = row.boxes[b];
@@ -66,7 +66,7 @@ void draw_lesson_lanes(Drawing& drawing, const Rect& area, const LessonLanes& la
   const float bottom = plot.y + pitch * static_cast<float>(lanes.rows.size());
   line(drawing, {x_of(lanes.end), plot.y - 4}, {x_of(lanes.end), bottom + 4},
        {.ink = Ink::Cursor, .stroke = 1.5f});
-  for (const double tick : axis_ticks(0, lanes.end, static_cast<int>(plot.width / 110) + 2)) {
+  for (const double tick : round_values(0, lanes.end, static_cast<int>(plot.width / 110) + 2)) {
     if (tick > lanes.end * 0.95) continue;
     write(drawing, panel_number(tick, ""), {x_of(tick), bottom + 12 * large}, 11 * large,
           Weight::Medium, Ink::Text3, Align::Center);

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
+#include "visualizers/chart/panel.h"
 #include "visualizers/chart/time_plot.h"
-#include "visualizers/drawing/text_metrics.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kHead = 30, kPad = 14, kGap = 8;
+constexpr float kBetweenPanels = 8;
 
 using Kind = LessonPicture::Kind;
 
-// What a panel would take if it could; the whole height is shared in these parts.
+// The height that a panel takes where there is room for all; else all are shortened alike.
 float wanted(const LessonPicture& picture, float large) {
   switch (picture.kind) {
     case Kind::Bars:
@@ -36,17 +36,15 @@ float wanted(const LessonPicture& picture, float large) {
 }
 
 void draw_hidden(Drawing& drawing, const Rect& area, const LessonPicture& picture, float large) {
-  write(drawing, picture.title, {area.x + kPad, area.y + kHead * large / 2}, 12 * large,
-        Weight::SemiBold, Ink::Text);
-  const Rect frame{area.x + kPad, area.y + kHead * large, std::max(1.f, area.width - 2 * kPad),
-                   std::max(1.f, area.height - kHead * large - kGap)};
+  draw_panel_title(drawing, area, picture.title, large);
+  const Rect frame{area.x + kPanelPad, area.y + kPanelHead * large,
+                   std::max(1.f, area.width - 2 * kPanelPad),
+                   std::max(1.f, area.height - kPanelHead * large - kBetweenPanels)};
   outline(drawing, frame, {.ink = Ink::BorderStrong});
   const bool failed = picture.kind == Kind::Failed;
-  write(drawing,
-        fit_text(picture.kind == Kind::Hidden ? "hidden until you predict" : picture.words,
-                 frame.width - 20, 12 * large),
-        {frame.x + frame.width / 2, frame.y + frame.height / 2}, 12 * large, Weight::Medium,
-        failed ? Ink::Error : Ink::Text3, Align::Center);
+  write_within(drawing, picture.kind == Kind::Hidden ? "hidden until you predict" : picture.words,
+               {frame.x + frame.width / 2, frame.y + frame.height / 2}, frame.width - 20,
+               12 * large, Weight::Medium, failed ? Ink::Error : Ink::Text3, Align::Center);
 }
 
 // A view by its own rules, in its own drawing, put at its place.
@@ -108,11 +106,11 @@ void place(Drawing& drawing, const Drawing& from, Point at) {
   drawing.origin = {};
 }
 
-void draw_view(Drawing& drawing, const Rect& area, const LessonPicture& picture, float large) {
-  write(drawing, picture.title, {area.x + kPad, area.y + kHead * large / 2}, 12 * large,
-        Weight::SemiBold, Ink::Text);
-  const Rect body{area.x, area.y + kHead * large, area.width,
-                  std::max(1.f, area.height - kHead * large)};
+void draw_view_panel(Drawing& drawing, const Rect& area, const LessonPicture& picture,
+                     float large) {
+  draw_panel_title(drawing, area, picture.title, large);
+  const Rect body{area.x, area.y + kPanelHead * large, area.width,
+                  std::max(1.f, area.height - kPanelHead * large)};
   place(drawing, view(picture.view).draw(*picture.data, {body.width, body.height}, {}),
         {body.x, body.y});
 }
@@ -122,10 +120,10 @@ void draw_run_panel(Drawing& drawing, const Rect& area, const LessonPicture& pic
     draw_hidden(drawing, area, picture, large);
     return;
   }
-  write(drawing, picture.title, {area.x + kPad, area.y + kHead * large / 2}, 12 * large,
-        Weight::SemiBold, Ink::Text);
+  draw_panel_title(drawing, area, picture.title, large);
   draw_run(drawing,
-           {area.x, area.y + kHead * large, area.width, std::max(1.f, area.height - kHead * large)},
+           {area.x, area.y + kPanelHead * large, area.width,
+            std::max(1.f, area.height - kPanelHead * large)},
            *picture.run, {});
 }
 
@@ -158,7 +156,8 @@ void draw_lesson_panels(Drawing& drawing, const Rect& area,
   const std::vector<Rect> areas = panel_areas(pictures, area, large);
   for (std::size_t i = 0; i < pictures.size(); ++i) {
     const LessonPicture& each = pictures[i];
-    const Rect rect{areas[i].x, areas[i].y, areas[i].width, std::max(1.f, areas[i].height - kGap)};
+    const Rect rect{areas[i].x, areas[i].y, areas[i].width,
+                    std::max(1.f, areas[i].height - kBetweenPanels)};
     const ClipScope clip(drawing, rect);
     if (i > 0)
       line(drawing, {area.x, areas[i].y - 4}, {area.right(), areas[i].y - 4}, {.ink = Ink::Border});
@@ -176,7 +175,7 @@ void draw_lesson_panels(Drawing& drawing, const Rect& area,
         draw_lesson_lanes(drawing, rect, each.lanes, large);
         break;
       case Kind::View:
-        draw_view(drawing, rect, each, large);
+        draw_view_panel(drawing, rect, each, large);
         break;
       case Kind::Run:
         draw_run_panel(drawing, rect, each, large);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "visualizers/chart/axes.h"
+#include "visualizers/chart/legend.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
@@ -41,28 +43,17 @@ Plane plane_of(const ArenaModel& model, const Rect& area) {
   return plane;
 }
 
-// A round step of at least `least`: 1, 2 or 5 times a power of ten.
-double round_step(double least) {
-  double step = 1;
-  while (step * 10 <= least) step *= 10;
-  for (const double digit : {1.0, 2.0, 5.0})
-    if (digit * step >= least) return digit * step;
-  return 10 * step;
-}
-
 void draw_axes(Drawing& drawing, const Plane& plane) {
   const Rect& plot = plane.plot;
   fill(drawing, plot, {.ink = Ink::Panel});
   double step = 1;  // a power of two, as capacities are
   while (step * plot.height / plane.top < 36) step *= 2;
   for (double bytes = 0; bytes <= plane.top; bytes += step) {
-    const float y = plane.y(bytes);
-    line(drawing, {plot.x, y}, {plot.right(), y}, {.ink = Ink::Grid});
-    write(drawing, format_bytes(Bytes{static_cast<std::int64_t>(bytes)}), {plot.x - 6, y}, 10,
-          Weight::Medium, Ink::Text3, Align::Right);
+    draw_y_tick(drawing, plot, plane.y(bytes),
+                format_bytes(Bytes{static_cast<std::int64_t>(bytes)}), {.ink = Ink::Text3});
   }
   const double span = plane.last - plane.first;
-  const double across = round_step(span * 90 / plot.width);
+  const double across = round_step(std::max(1.0, span * 90 / static_cast<double>(plot.width)));
   for (double at = std::ceil(plane.first / across) * across; at <= plane.last; at += across) {
     const float x = plane.x(at);
     line(drawing, {x, plot.bottom()}, {x, plot.bottom() + 4}, {.ink = Ink::Axis});
@@ -135,23 +126,14 @@ std::string summary(const ArenaModel& model) {
   return text;
 }
 
-// Each with the mark that it explains, from the right.
-void draw_legend(Drawing& drawing, const Rect& area, const ArenaModel& model) {
-  float x = area.right() - kPad;
-  const auto entry = [&](const std::string& words, Ink ink, bool filled) {
-    x -= text_width(words, 10);
-    write(drawing, words, {x, area.y + 17}, 10, Weight::Medium, Ink::Text2);
-    x -= 15;
-    if (filled)
-      box(drawing, {x, area.y + 12.5f, 9, 9}, {.ink = ink});
-    else
-      line(drawing, {x - 3, area.y + 17}, {x + 9, area.y + 17}, {.ink = ink, .stroke = 1.5f});
-    x -= 14;
-  };
-  if (model.capacity) entry("capacity", Ink::Error, false);
-  entry("bound", Ink::Accent, false);
-  entry("alive", Ink::Text, false);
-  entry("alive at the fullest instant", Ink::MemoryWeights, true);
+void draw_levels_legend(Drawing& drawing, const Rect& area, const ArenaModel& model) {
+  const auto level = [](Ink ink) { return line_sign({.ink = ink, .stroke = 1.5f}); };
+  std::vector<LegendEntry> entries = {
+      {"alive at the fullest instant", box_sign(Ink::MemoryWeights)},
+      {"alive", level(Ink::Text)},
+      {"bound", level(Ink::Accent)}};
+  if (model.capacity) entries.push_back({"capacity", level(Ink::Error)});
+  draw_legend_before(drawing, {area.right() - kPad, area.y + 17}, entries, area.x, {.size = 10});
 }
 
 }  // namespace
@@ -177,14 +159,14 @@ void draw_arena(Drawing& drawing, const Rect& area, const ArenaModel& model,
   const ClipScope clip(drawing, area);
   write(drawing, model.title, {area.x + kPad, area.y + 17}, 12, Weight::SemiBold, Ink::Text);
   const float after = area.x + kPad + text_width(model.title, 12, Weight::SemiBold) + 12;
-  write(drawing, fit_text(summary(model), area.width * 0.6f, 11, Weight::Regular),
-        {after, area.y + 17}, 11, Weight::Regular, Ink::Text2);
+  write_within(drawing, summary(model), {after, area.y + 17}, area.width * 0.6f, 11,
+               Weight::Regular, Ink::Text2);
   if (model.alive.empty()) {
     write(drawing, "nothing is ever there", {area.x + area.width / 2, area.y + area.height / 2}, 11,
           Weight::Medium, Ink::Text2, Align::Center);
     return;
   }
-  if (area.width >= 800) draw_legend(drawing, area, model);
+  if (area.width >= 800) draw_levels_legend(drawing, area, model);
   const Plane plane = plane_of(model, area);
   draw_axes(drawing, plane);
   draw_buffers(drawing, plane, model, state);

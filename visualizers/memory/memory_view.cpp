@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdio>
 #include <string>
 #include <utility>
 
+#include "visualizers/chart/legend.h"
+#include "visualizers/chart/section_bar.h"
 #include "visualizers/drawing/drawing_parts.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/time/memory_wave.h"
@@ -16,7 +16,6 @@
 namespace trainyard {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr float kHeadroom = 9;  // px between the top of a wave's area and the highest of capacity
                                 // and peak
 
@@ -25,17 +24,14 @@ constexpr std::size_t kManySamples = 1'000'000;  // in sight together, so that o
 
 float x_at(const Viewport& v, Instant t) { return static_cast<float>(x_of(v, t)); }
 
-struct LegendEntry {
-  const char* name;
-  Ink ink;
-};
-constexpr std::array<LegendEntry, 7> kLegend = {{{"context, workspace", Ink::MemoryContext},
-                                                 {"weights", Ink::MemoryWeights},
-                                                 {"optimizer", Ink::MemoryOptimizer},
-                                                 {"gradients", Ink::MemoryGradients},
-                                                 {"activations", Ink::MemoryActivations},
-                                                 {"recomputed", Ink::Recompute},
-                                                 {"communication", Ink::Communication}}};
+constexpr std::array<std::pair<const char*, Ink>, 7> kMemoryInks = {
+    {{"context, workspace", Ink::MemoryContext},
+     {"weights", Ink::MemoryWeights},
+     {"optimizer", Ink::MemoryOptimizer},
+     {"gradients", Ink::MemoryGradients},
+     {"activations", Ink::MemoryActivations},
+     {"recomputed", Ink::Recompute},
+     {"communication", Ink::Communication}}};
 
 bool occurs(const CategoryBytes& bytes, Ink ink) {
   for (std::size_t c = 0; c < bytes.size(); ++c)
@@ -45,74 +41,36 @@ bool occurs(const CategoryBytes& bytes, Ink ink) {
 
 std::string capacity_text(const MemoryModel& model) {
   const Bytes capacity = model.experiment->result.capacity;
-  std::string words = "capacity " + format_bytes(capacity);
-  return words + " = " + format_count(capacity.value >> 20) + " MiB";
+  return "capacity " + format_bytes(capacity) + " = " + format_count(capacity.value >> 20) + " MiB";
 }
 
 // What the large wave's areas are, in the order in which they lie on one another.
-std::vector<std::pair<std::string, Ink>> legend_of(const MemoryModel& model, DeviceId device,
-                                                   const MemoryStack* stack) {
-  std::vector<std::pair<std::string, Ink>> entries;
+std::vector<LegendEntry> legend_of(const MemoryModel& model, DeviceId device,
+                                   const MemoryStack* stack) {
+  std::vector<LegendEntry> entries;
+  const auto add = [&](const std::string& name, Ink ink) {
+    entries.push_back({fit_text(name, 150, 10.5f),
+                       box_sign(ink, {ItemKind::Legend, static_cast<std::uint64_t>(ink)})});
+  };
   if (stack != nullptr) {
     for (const StackBand& band : stack->bands)
       if (std::any_of(band.bytes.begin(), band.bytes.end(), [](auto bytes) { return bytes > 0; }))
-        entries.emplace_back(band.name, band.ink);
+        add(band.name, band.ink);
     return entries;
   }
   const MemoryWave& wave = model.experiment->waves[device.value];
-  for (const LegendEntry& entry : kLegend)
-    if (occurs(wave.samples[wave.peak].bytes, entry.ink))
-      entries.emplace_back(entry.name, entry.ink);
+  for (const auto& [name, ink] : kMemoryInks)
+    if (occurs(wave.samples[wave.peak].bytes, ink)) add(name, ink);
   return entries;
 }
 
 void draw_bar(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
               const MemoryStack* stack) {
   const Rect& bar = layout.bar;
-  fill(drawing, bar, {.ink = Ink::Header});
-  const float y = bar.y + bar.height / 2;
-  write(drawing, "Memory", {bar.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
-  const std::string capacity = capacity_text(model);
-  const float end = bar.right() - kPlotMargin - text_width(capacity, 10.5f) - 12;
-  write(drawing, capacity, {bar.right() - kPlotMargin, y}, 10.5f, Weight::Medium, Ink::Text2,
-        Align::Right);
-  float x = layout.shown.plot.x;
-  for (const auto& [name, ink] : legend_of(model, layout.large, stack)) {
-    const std::string words = fit_text(name, 150, 10.5f, Weight::Medium);
-    const float width = 9 + 6 + text_width(words, 10.5f);
-    if (x + width > end) break;
-    box(drawing, {x, y - 4.5f, 9, 9},
-        {.ink = ink, .item = {ItemKind::Legend, static_cast<std::uint64_t>(ink)}});
-    write(drawing, words, {x + 15, y}, 10.5f, Weight::Medium, Ink::Text2);
-    x += width + 16;
-  }
-}
-
-// Round steps of 1, 2, 5 GiB and their tens, at least 20 px apart.
-double axis_step(const ByteScale& scale) {
-  for (double decade = 0.001;; decade *= 10)
-    for (const double digit : {1.0, 2.0, 5.0})
-      if (digit * decade * kGiB * scale.px_per_byte >= 20 || decade > 1e9) return digit * decade;
-}
-
-void draw_axis(Drawing& drawing, const Rect& area, const Rect& plot, const ByteScale& scale,
-               std::int64_t highest) {
-  const double step = axis_step(scale), top = static_cast<double>(highest) / kGiB;
-  const int steps = static_cast<int>(top / step);
-  const int decimals = step >= 1 ? 0 : static_cast<int>(std::ceil(-std::log10(step)));
-  for (int i = 0; i <= steps; ++i) {
-    const double value = i * step;
-    const float y = scale.y(static_cast<std::int64_t>(value * kGiB));
-    if (y < area.y + 16) break;
-    line(drawing, {plot.x, y}, {plot.right(), y}, {.ink = Ink::Grid});
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.*f", decimals, value);
-    const bool last =
-        i == steps || scale.y(static_cast<std::int64_t>((value + step) * kGiB)) < area.y + 16;
-    const float label_y = std::min(y, area.bottom() - 5);
-    write(drawing, std::string(digits) + (last ? " GiB" : ""), {plot.x - 8, label_y}, 10,
-          Weight::Medium, Ink::Text3, Align::Right);
-  }
+  draw_section_bar(drawing, bar, "Memory");
+  const float right = end_section_bar(drawing, bar, capacity_text(model));
+  draw_legend_after(drawing, {layout.shown.plot.x, bar.y + bar.height / 2}, right,
+                    legend_of(model, layout.large, stack));
 }
 
 void draw_capacity(Drawing& drawing, const Rect& plot, float y, float stroke) {
@@ -257,7 +215,7 @@ void draw_expanded(Drawing& drawing, const MemoryLayout& layout, const MemoryMod
   const std::int64_t capacity = model.experiment->result.capacity.value;
   const ByteScale scale = expanded_scale(layout, model);
   draw_expanded_gutter(drawing, area, model, layout.large);
-  draw_axis(drawing, area, plot, scale, highest_of(model, layout.large));
+  draw_bytes_axis(drawing, plot, scale, 0, static_cast<double>(highest_of(model, layout.large)));
   draw_grid(drawing, plot, layout.shown);
   line(drawing, {area.x, area.bottom() - 0.5f}, {area.right(), area.bottom() - 0.5f},
        {.ink = Ink::Border});

@@ -19,9 +19,9 @@ namespace {
 
 constexpr float kCellWidth = 17, kCellHeight = 48, kCellGap = 2;
 constexpr float kBoxHead = 24, kBoxPadding = 8, kBoxGap = 9;
-constexpr float kTop = 30;
+constexpr float kHeadline = 30;
 constexpr float kNote = 16;  // px below a row of boxes, for how many nodes each stands for
-constexpr float kBar = 20;
+constexpr float kNetworkBar = 20;
 
 // How far apart neighbours along an axis are: the product of the sizes of the axes that are faster.
 std::int64_t stride_of(const Mesh& mesh, std::string_view wanted) {
@@ -91,8 +91,8 @@ BoxSize box_size(const Experiment& experiment, const NodeBox& node) {
   return size;
 }
 
-void draw_cell(Drawing& drawing, const Experiment& experiment, const GaugeCell& cell,
-               const Rect& rect, const ViewState& state) {
+void draw_device_cell(Drawing& drawing, const Experiment& experiment, const GaugeCell& cell,
+                      const Rect& rect, const ViewState& state) {
   const Bytes capacity = experiment.result.capacity, peak = peak_of(experiment, cell.rank);
   const double share = capacity.value > 0 ? std::clamp(peak / capacity, 0.0, 1.0) : 0;
   const bool over = peak > capacity;
@@ -126,8 +126,8 @@ void draw_node(Drawing& drawing, const Experiment& experiment, const NodeBox& no
   const std::string reading = format_bytes(peak);
   const std::string number = reading.substr(0, reading.find(' '));
   const float room = size.width - 2 * kBoxPadding - text_width(number, 10.5f) - 6;
-  write(drawing, fit_text(node_name(experiment, node), room, 10.5f, Weight::SemiBold),
-        {at.x + kBoxPadding, at.y + 12}, 10.5f, Weight::SemiBold, Ink::Text);
+  write_within(drawing, node_name(experiment, node), {at.x + kBoxPadding, at.y + 12}, room, 10.5f,
+               Weight::SemiBold, Ink::Text);
   write(drawing, number, {frame.right() - kBoxPadding, at.y + 12}, 10.5f, Weight::Medium,
         over ? Ink::Error : Ink::Text2, Align::Right);
   const float cells = static_cast<float>(size.columns) * (kCellWidth + kCellGap) - kCellGap;
@@ -135,10 +135,10 @@ void draw_node(Drawing& drawing, const Experiment& experiment, const NodeBox& no
   for (std::size_t i = 0; i < node.cells.size(); ++i) {
     const auto column = static_cast<float>(static_cast<std::int64_t>(i) % size.columns);
     const auto row = static_cast<float>(static_cast<std::int64_t>(i) / size.columns);
-    draw_cell(drawing, experiment, node.cells[i],
-              {left + column * (kCellWidth + kCellGap),
-               at.y + kBoxHead + row * (kCellHeight + kBoxPadding), kCellWidth, kCellHeight},
-              state);
+    draw_device_cell(drawing, experiment, node.cells[i],
+                     {left + column * (kCellWidth + kCellGap),
+                      at.y + kBoxHead + row * (kCellHeight + kBoxPadding), kCellWidth, kCellHeight},
+                     state);
   }
   if (node.alike > 1)
     write(drawing, "\u00D7 " + format_count(node.alike) + " nodes",
@@ -169,7 +169,7 @@ void draw_network(Drawing& drawing, const Rect& bar, const Cluster& cluster) {
   const std::string rate = format_bandwidth(level.bandwidth.value) + " per device, one direction";
   const float y = bar.y + bar.height / 2, room = bar.width - 20;
   const bool both = text_width(name, 10.5f) + text_width(rate, 10.5f) + 16 <= room;
-  write(drawing, fit_text(name, room, 10.5f), {bar.x + 10, y}, 10.5f, Weight::Medium, Ink::Text2);
+  write_within(drawing, name, {bar.x + 10, y}, room, 10.5f, Weight::Medium, Ink::Text2);
   if (both)
     write(drawing, rate, {bar.right() - 10, y}, 10.5f, Weight::Medium, Ink::Text2, Align::Right);
 }
@@ -183,9 +183,9 @@ Grid grid_of(const Rect& area, const BoxSize& size) {
   const auto fit = [](float room, float each) {
     return static_cast<std::size_t>(std::max(1.f, std::floor(room / each)));
   };
-  const float below = kBar + 20;  // the network, and what could not be shown
+  const float below = kNetworkBar + 20;  // the network, and what could not be shown
   return {fit(area.width - 20 + kBoxGap, size.width + kBoxGap),
-          fit(area.height - kTop - below + kBoxGap, size.height + kBoxGap + kNote)};
+          fit(area.height - kHeadline - below + kBoxGap, size.height + kBoxGap + kNote)};
 }
 
 }  // namespace
@@ -227,14 +227,14 @@ void draw_cluster(Drawing& drawing, const Rect& area, const Experiment& experime
   const BoxSize size = box_size(experiment, model.nodes.front());
   const Grid grid = grid_of(area, size);
   const std::vector<NodeBox>& list = model.nodes.size() <= grid.size() ? model.nodes : model.folded;
-  write(drawing, fit_text(headline(experiment), area.width - 20, 10.5f, Weight::Regular),
-        {area.x + 10, area.y + 14}, 10.5f, Weight::Regular, Ink::Text2);
+  write_within(drawing, headline(experiment), {area.x + 10, area.y + 14}, area.width - 20, 10.5f,
+               Weight::Regular, Ink::Text2);
   const std::size_t drawn = std::min(list.size(), grid.size());
-  Rect boxes{area.x + 10, area.y + kTop, 0, 0};
+  Rect boxes{area.x + 10, area.y + kHeadline, 0, 0};
   for (std::size_t i = 0; i < drawn; ++i) {
-    const Point at{
-        area.x + 10 + static_cast<float>(i % grid.columns) * (size.width + kBoxGap),
-        area.y + kTop + static_cast<float>(i / grid.columns) * (size.height + kBoxGap + kNote)};
+    const Point at{area.x + 10 + static_cast<float>(i % grid.columns) * (size.width + kBoxGap),
+                   area.y + kHeadline +
+                       static_cast<float>(i / grid.columns) * (size.height + kBoxGap + kNote)};
     draw_node(drawing, experiment, list[i], box_size(experiment, list[i]), at, state);
     const float middle = at.x + size.width / 2, low = at.y + size.height;
     if (drawn <= grid.columns && list[i].alike == 1)
@@ -242,7 +242,7 @@ void draw_cluster(Drawing& drawing, const Rect& area, const Experiment& experime
     boxes.width = std::max(boxes.width, at.x + size.width - boxes.x);
     boxes.height = std::max(boxes.height, low - boxes.y);
   }
-  const Rect bar{boxes.x, boxes.bottom() + kNote, boxes.width, kBar};
+  const Rect bar{boxes.x, boxes.bottom() + kNote, boxes.width, kNetworkBar};
   draw_network(drawing, bar, experiment.workload.scenario.cluster);
   if (drawn == list.size()) return;
   const auto missing = static_cast<std::int64_t>(list.size() - drawn);

@@ -4,15 +4,15 @@
 #include <cmath>
 
 #include "core/plan/mesh.h"
+#include "visualizers/chart/section_bar.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/heat.h"
-#include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kHeader = 26, kSide = 300, kNodeGap = 8, kRowHeight = 38;
+constexpr float kSide = 300, kNodeGap = 8, kRowHeight = 38;
 constexpr std::array<float, 14> kCellSizes = {48, 40, 34, 30, 26, 22, 18, 14, 11, 9, 7, 5, 4, 3};
 constexpr std::size_t kMembersTold = 8;
 
@@ -167,8 +167,8 @@ void draw_groups(Drawing& drawing, const Rect& area, const MeshModel& model,
     const std::string where = group.crosses ? "crosses nodes" : "inside a node";
     write(drawing, where, {row.right() - 8, y + 11}, 10.5f, Weight::Medium,
           group.crosses ? Ink::Warn : Ink::Ok, Align::Right);
-    write(drawing, fit_text(group_words(group), row.width - 16, 10, Weight::Regular),
-          {area.x + 8, y + 25}, 10, Weight::Regular, Ink::Text2);
+    write_within(drawing, group_words(group), {area.x + 8, y + 25}, row.width - 16, 10,
+                 Weight::Regular, Ink::Text2);
     y += kRowHeight;
   }
 }
@@ -251,27 +251,24 @@ MeshState mesh_state(const MeshModel& model) {
 
 void draw_mesh(Drawing& drawing, const Rect& area, const MeshModel& model, const MeshState& state) {
   const ClipScope clip(drawing, area);
-  const Rect header{area.x, area.y, area.width, kHeader};
-  fill(drawing, header, {.ink = Ink::Header});
-  const float y = header.y + kHeader / 2;
-  write(drawing, "Mesh", {area.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
+  const Rect header{area.x, area.y, area.width, kSectionBar};
   const std::int64_t nodes = (model.devices + model.per_node - 1) / model.per_node;
   const std::string words = format_count(nodes) + (nodes == 1 ? " node" : " nodes") + " of " +
                             format_count(model.per_node) + " devices; a cell is a device, its " +
                             (kMeshNames[state.colour] + std::string(" rank the number and colour"));
-  write(drawing, fit_text(words, area.width - kGutter - 20, 10.5f, Weight::Regular),
-        {area.x + kGutter, y}, 10.5f, Weight::Regular, Ink::Text2);
+  write_in_section_bar(drawing, header, draw_section_bar(drawing, header, "Mesh"),
+                       header.right() - 20, words);
   const bool beside = area.width >= 640;
   const Rect nodes_area{area.x + 10, header.bottom() + 12,
                         std::max(1.f, area.width - 20 - (beside ? kSide + 24 : 0)),
-                        std::max(1.f, area.height - kHeader - 30)};
+                        std::max(1.f, area.height - kSectionBar - 30)};
   const Boxes boxes = boxes_of(nodes_area, model);
   draw_nodes(drawing, boxes, model, state);
   draw_marks(drawing, boxes, model, state);
   if (beside)
     draw_groups(drawing,
                 {area.right() - kSide - 4, header.bottom() + 8, kSide,
-                 std::max(0.f, area.height - kHeader - 12)},
+                 std::max(0.f, area.height - kSectionBar - 12)},
                 model, state);
 }
 

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "visualizers/chart/section_bar.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/heat.h"
-#include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kHeader = 26, kBoxWidth = 118, kBoxHeight = 50, kEdge = 62, kRowGap = 26;
+constexpr float kBoxWidth = 118, kBoxHeight = 50, kEdge = 62, kRowGap = 26;
 constexpr float kOpHeight = 32, kOpGap = 12, kWidestColumn = 130, kNarrowestColumn = 40;
 
 struct Wrap {
@@ -79,22 +79,17 @@ void draw_piece(Drawing& drawing, const Rect& box, const GraphModel& model, std:
   fill(drawing, {box.x, box.y, 5, box.height},
        {.ink = stage_ink(model, piece.stage), .item = item});
   outline(drawing, box, {.ink = state.open == index ? Ink::Accent : Ink::BorderStrong});
-  if (state.selected == item)
-    outline(drawing, {box.x - 3, box.y - 3, box.width + 6, box.height + 6},
-            {.ink = Ink::Select, .stroke = 2});
+  if (state.selected == item) frame_selected(drawing, box, 3);
   const float left = box.x + 12, room = box.width - 18;
-  write(drawing, fit_text(piece.name, room, 11, Weight::SemiBold), {left, box.y + 12}, 11,
-        Weight::SemiBold, Ink::Text);
+  write_within(drawing, piece.name, {left, box.y + 12}, room, 11, Weight::SemiBold, Ink::Text);
   const std::string stage = "stage " + std::to_string(piece.stage.value);
-  write(drawing,
-        fit_text(stage + (piece.count > 1 ? ", " + std::to_string(piece.count) + " layers" : ""),
-                 room, 10, Weight::Regular),
-        {left, box.y + 26}, 10, Weight::Regular, Ink::Text2);
-  write(drawing,
-        fit_text(format_large(static_cast<double>(piece.parameters)) + ", " +
-                     format_duration(piece.forward),
-                 room, 10, Weight::Regular),
-        {left, box.y + 39}, 10, Weight::Regular, Ink::Text3);
+  write_within(drawing,
+               stage + (piece.count > 1 ? ", " + std::to_string(piece.count) + " layers" : ""),
+               {left, box.y + 26}, room, 10, Weight::Regular, Ink::Text2);
+  write_within(
+      drawing,
+      format_large(static_cast<double>(piece.parameters)) + ", " + format_duration(piece.forward),
+      {left, box.y + 39}, room, 10, Weight::Regular, Ink::Text3);
 }
 
 // Where ops lie: columns by what they wait for, rows around the middle.
@@ -149,18 +144,14 @@ void draw_ops(Drawing& drawing, const Rect& area, const GraphModel& model,
   const GraphPiece& piece = model.pieces[state.open];
   const OpGraph& graph = model.bodies[static_cast<std::size_t>(piece.body)];
   const ClipScope clip(drawing, area);
-  fill(drawing, {area.x, area.y, area.width, kHeader}, {.ink = Ink::Header});
-  const float y = area.y + kHeader / 2;
+  const Rect header{area.x, area.y, area.width, kSectionBar};
   const std::string title = piece.count > 1 ? piece.name + ", one of them" : piece.name;
-  write(drawing, title, {area.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
-  const float left = area.x + 10 + text_width(title, 11, Weight::SemiBold) + 16;
-  write(drawing,
-        fit_text(std::to_string(graph.ops.size()) +
-                     " ops; below each name what it hands on, one microbatch on one device",
-                 area.right() - left - 10, 10.5f, Weight::Regular),
-        {left, y}, 10.5f, Weight::Regular, Ink::Text2);
-  const OpPlot plot =
-      op_plot({area.x + 10, area.y + kHeader + 4, area.width - 20, area.height - kHeader}, graph);
+  write_in_section_bar(drawing, header, draw_section_bar(drawing, header, title),
+                       header.right() - 10,
+                       std::to_string(graph.ops.size()) +
+                           " ops; below each name what it hands on, one microbatch on one device");
+  const OpPlot plot = op_plot(
+      {area.x + 10, area.y + kSectionBar + 4, area.width - 20, area.height - kSectionBar}, graph);
   draw_op_edges(drawing, plot, graph, state);
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const GraphOp& op = graph.ops[i];
@@ -170,17 +161,17 @@ void draw_ops(Drawing& drawing, const Rect& area, const GraphModel& model,
     fill(drawing, box, {.ink = ink, .item = item});
     outline(drawing, box, {.ink = state.selected == item ? Ink::Select : Ink::BorderStrong});
     const Ink words = op.communication ? Ink::Black : Ink::Text;
-    write(drawing, fit_text(op.name, box.width - 4, 10, Weight::Medium),
-          {box.x + box.width / 2, box.y + 10}, 10, Weight::Medium, words, Align::Center);
-    write(drawing, fit_text(format_bytes(op.output), box.width - 4, 9.5f, Weight::Regular),
-          {box.x + box.width / 2, box.y + 22}, 9.5f, Weight::Regular,
-          op.communication ? Ink::Black : Ink::Text3, Align::Center);
+    write_within(drawing, op.name, {box.x + box.width / 2, box.y + 10}, box.width - 4, 10,
+                 Weight::Medium, words, Align::Center);
+    write_within(drawing, format_bytes(op.output), {box.x + box.width / 2, box.y + 22},
+                 box.width - 4, 9.5f, Weight::Regular, op.communication ? Ink::Black : Ink::Text3,
+                 Align::Center);
   }
 }
 
 float ops_height(const GraphModel& model, const GraphState& state) {
   const OpGraph& graph = model.bodies[static_cast<std::size_t>(model.pieces[state.open].body)];
-  return kHeader + 70 + static_cast<float>(graph.rows) * (kOpHeight + kOpGap);
+  return kSectionBar + 70 + static_cast<float>(graph.rows) * (kOpHeight + kOpGap);
 }
 
 }  // namespace
@@ -198,21 +189,18 @@ void draw_graph(Drawing& drawing, const Rect& area, const GraphModel& model,
   GraphState state = given;
   state.open = std::min(state.open, model.pieces.size() - 1);
   const ClipScope clip(drawing, area);
-  const Rect header{area.x, area.y, area.width, kHeader};
-  fill(drawing, header, {.ink = Ink::Header});
-  const float y = header.y + kHeader / 2;
-  write(drawing, "Model graph", {area.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
+  const Rect header{area.x, area.y, area.width, kSectionBar};
   const auto cuts = std::count_if(model.pieces.begin(), model.pieces.end(),
                                   [](const GraphPiece& piece) { return piece.cut; });
   const std::string words = cuts == 0 ? "no tensor crosses between devices of the pipeline"
                                       : std::to_string(cuts) + (cuts == 1 ? " edge" : " edges") +
                                             " cut (dashed): sent over " + model.link +
                                             " once a microbatch, and back as gradients";
-  write(drawing, fit_text(words, area.width - kGutter - 20, 10.5f, Weight::Regular),
-        {area.x + kGutter, y}, 10.5f, Weight::Regular, Ink::Text2);
-  const float below = std::min(ops_height(model, state), (area.height - kHeader) * 0.6f);
+  write_in_section_bar(drawing, header, draw_section_bar(drawing, header, "Model graph"),
+                       header.right() - 20, words);
+  const float below = std::min(ops_height(model, state), (area.height - kSectionBar) * 0.6f);
   const Rect upper{area.x, header.bottom(), area.width,
-                   std::max(0.f, std::min(area.height - kHeader - below,
+                   std::max(0.f, std::min(area.height - kSectionBar - below,
                                           pieces_height(model, area.width) + 20))};
   {
     const ClipScope inside(drawing, upper);

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <string>
 
+#include "visualizers/chart/axes.h"
+#include "visualizers/chart/legend.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
@@ -12,28 +13,9 @@
 namespace trainyard {
 namespace {
 
-constexpr float kTop = 30, kFoot = 40;  // px for the legend above and the brackets below the bars
-constexpr double kUneven = 0.02;        // a slowest stage is named from this share on
-
-struct LegendEntry {
-  const char* name;
-  Ink ink;
-};
-constexpr std::array<LegendEntry, 3> kLegend = {{{"weight gradient", Ink::WeightGradient},
-                                                 {"backward", Ink::Backward},
-                                                 {"forward", Ink::Forward}}};
-
-float draw_legend(Drawing& drawing, const Rect& area) {
-  float x = area.right() - kPlotMargin;
-  for (const LegendEntry& entry : kLegend) {
-    x -= text_width(entry.name, 10.5f);
-    write(drawing, entry.name, {x, area.y + 13}, 10.5f, Weight::Medium, Ink::Text2);
-    x -= 15;
-    box(drawing, {x, area.y + 8.5f, 9, 9}, {.ink = entry.ink});
-    x -= 16;
-  }
-  return x;
-}
+constexpr float kLayersTop = 30, kLayersFoot = 40;  // px for the legend above and the brackets
+                                                    // below the bars
+constexpr double kUneven = 0.02;                    // a slowest stage is named from this share on
 
 // "stage 7 is the slowest: 12.0 % longer than the others".
 std::string slowest_text(const LayerModel& model) {
@@ -55,26 +37,15 @@ bool over_capacity(const Experiment& experiment, StageId stage) {
   return false;
 }
 
-double axis_step(double highest, float height) {
-  for (double decade = 1e-9;; decade *= 10)
-    for (const double digit : {1.0, 2.0, 5.0})
-      if (digit * decade / highest * static_cast<double>(height) >= 18) return digit * decade;
+void draw_milliseconds(Drawing& drawing, const Rect& plot, double highest) {
+  const double step = round_step(18 * highest / static_cast<double>(plot.height));
+  for (int i = 0; i * step <= highest; ++i)
+    draw_y_tick(drawing, plot, plot.bottom() - static_cast<float>(i * step / highest) * plot.height,
+                digits_text(i * step * 1e3), {.ink = Ink::Text3});
 }
 
-void draw_axis(Drawing& drawing, const Rect& plot, double highest) {
-  const double step = axis_step(highest, plot.height);
-  for (int i = 0; i * step <= highest; ++i) {
-    const float y = plot.bottom() - static_cast<float>(i * step / highest) * plot.height;
-    line(drawing, {plot.x, y}, {plot.right(), y}, {.ink = Ink::Grid});
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%g", i * step * 1e3);
-    write(drawing, digits, {plot.x - 8, std::min(y, plot.bottom() - 4)}, 10, Weight::Medium,
-          Ink::Text3, Align::Right);
-  }
-}
-
-void draw_bar(Drawing& drawing, const LayerBar& bar, const Rect& room, double px_per_second,
-              std::uint64_t index, bool selected) {
+void draw_layer_bar(Drawing& drawing, const LayerBar& bar, const Rect& room, double px_per_second,
+                    std::uint64_t index, bool selected) {
   float bottom = room.bottom();
   const float gap = room.width > 3 ? 1.f : 0.f;
   const std::array<std::pair<Duration, Ink>, 3> parts = {{{bar.forward, Ink::Forward},
@@ -88,8 +59,7 @@ void draw_bar(Drawing& drawing, const LayerBar& bar, const Rect& room, double px
     bottom -= height;
   }
   if (selected)
-    outline(drawing, {room.x - 3, bottom - 3, room.width - gap + 6, room.bottom() - bottom + 6},
-            {.ink = Ink::Select, .stroke = 2});
+    frame_selected(drawing, {room.x, bottom, room.width - gap, room.bottom() - bottom}, 3);
 }
 
 void draw_bracket(Drawing& drawing, const Experiment& experiment, const LayerModel& model,
@@ -132,20 +102,24 @@ void draw_layers(Drawing& drawing, const Rect& area, const Experiment& experimen
   write(drawing, "one microbatch,", {area.x + 10, area.y + 28}, 10, Weight::Regular, Ink::Text3);
   write(drawing, "ms per device", {area.x + 10, area.y + 41}, 10, Weight::Regular, Ink::Text3);
   const Rect whole = plot_of(area);
-  const Rect plot{whole.x, area.y + kTop, whole.width, std::max(1.f, area.height - kTop - kFoot)};
-  const float legend = draw_legend(drawing, area);
-  write(drawing, fit_text(slowest_text(model), legend - plot.x, 10.5f, Weight::Regular),
-        {plot.x, area.y + 13}, 10.5f, Weight::Regular, Ink::Text2);
+  const Rect plot{whole.x, area.y + kLayersTop, whole.width,
+                  std::max(1.f, area.height - kLayersTop - kLayersFoot)};
+  const float legend = draw_legend_before(drawing, {area.right() - kPlotMargin, area.y + 13},
+                                          {{"forward", box_sign(Ink::Forward)},
+                                           {"backward", box_sign(Ink::Backward)},
+                                           {"weight gradient", box_sign(Ink::WeightGradient)}});
+  write_within(drawing, slowest_text(model), {plot.x, area.y + 13}, legend - plot.x, 10.5f,
+               Weight::Regular, Ink::Text2);
   Duration longest{1};
   for (const LayerBar& bar : model.bars) longest = std::max(longest, bar.sum());
-  draw_axis(drawing, plot, to_seconds(longest));
+  draw_milliseconds(drawing, plot, to_seconds(longest));
   if (model.bars.empty()) return;
   const float width = plot.width / static_cast<float>(model.bars.size());
   const double px_per_second = static_cast<double>(plot.height) / to_seconds(longest);
   for (std::size_t i = 0; i < model.bars.size(); ++i)
-    draw_bar(drawing, model.bars[i],
-             {plot.x + width * static_cast<float>(i), plot.y, width, plot.height}, px_per_second, i,
-             state.selected == Item{ItemKind::Cell, i});
+    draw_layer_bar(drawing, model.bars[i],
+                   {plot.x + width * static_cast<float>(i), plot.y, width, plot.height},
+                   px_per_second, i, state.selected == Item{ItemKind::Cell, i});
   draw_brackets(drawing, plot, width, experiment, model);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "visualizers/chart/legend.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
@@ -11,13 +12,14 @@
 namespace trainyard {
 namespace {
 
-constexpr float kHead = 34, kAxis = 36, kRow = 26, kFoot = 10;
-constexpr float kName = 138, kNow = 112, kBest = 236, kMargin = 12;
-constexpr double kFastest = 0.5, kSlowest = 2;  // times the plan's; the rest stands at the ends
+constexpr float kKnobsHead = 34, kKnobsAxis = 36, kKnobRow = 26, kFoot = 10;
+constexpr float kKnobName = 138, kNow = 112, kBest = 236, kMargin = 12;
+// Step times as multiples of the plan's own; what lies beyond them stands at the ends of the axis.
+constexpr double kFastest = 0.5, kSlowest = 2;
 
 struct KnobsPlot {
   Rect rect;
-  double low = 0.9, high = 1.1;  // times the plan's
+  double low = 0.9, high = 1.1;  // step times, as multiples of the plan's own
 
   float x(double ratio) const {
     const double share = std::log(std::clamp(ratio, low, high) / low) / std::log(high / low);
@@ -27,9 +29,9 @@ struct KnobsPlot {
 
 KnobsPlot plot_of(const KnobsModel& model, const Rect& area) {
   KnobsPlot plot;
-  plot.rect = {area.x + kMargin + kName + kNow, area.y + kHead + kAxis,
-               std::max(1.f, area.width - 2 * kMargin - kName - kNow - kBest),
-               std::max(1.f, area.height - kHead - kAxis - kFoot)};
+  plot.rect = {area.x + kMargin + kKnobName + kNow, area.y + kKnobsHead + kKnobsAxis,
+               std::max(1.f, area.width - 2 * kMargin - kKnobName - kNow - kBest),
+               std::max(1.f, area.height - kKnobsHead - kKnobsAxis - kFoot)};
   for (const KnobRow& row : model.rows)
     for (const KnobDot& dot : row.dots) {
       plot.low = std::min(plot.low, std::max(kFastest, (1 + dot.change) / 1.03));
@@ -38,13 +40,15 @@ KnobsPlot plot_of(const KnobsModel& model, const Rect& area) {
   return plot;
 }
 
-Duration times(Duration step, double ratio) {
+Duration scaled(Duration step, double ratio) {
   return Duration{std::llround(static_cast<double>(step.count()) * ratio)};
 }
 
-std::string change_text(double change) { return (change > 0 ? "+" : "") + format_percent(change); }
+std::string change_percent(double change) {
+  return (change > 0 ? "+" : "") + format_percent(change);
+}
 
-void draw_axis(Drawing& drawing, const KnobsPlot& plot, const KnobsModel& model) {
+void draw_step_times(Drawing& drawing, const KnobsPlot& plot, const KnobsModel& model) {
   constexpr std::array<double, 16> kTicks = {0.2, 0.3, 0.4, 0.5,  0.6, 0.7,  0.8, 0.9,
                                              1,   1.1, 1.2, 1.35, 1.5, 1.75, 2,   2.5};
   const float y = plot.rect.y;
@@ -53,7 +57,7 @@ void draw_axis(Drawing& drawing, const KnobsPlot& plot, const KnobsModel& model)
     if (tick < plot.low || tick > plot.high) continue;
     const float x = plot.x(tick);
     line(drawing, {x, y}, {x, plot.rect.bottom()}, {.ink = Ink::Grid});
-    const std::string step = format_step_time(times(model.step, tick));
+    const std::string step = format_step_time(scaled(model.step, tick));
     const float half = text_width(step, 10) / 2 + 6;
     if (x + half > plot.rect.right() + 14) continue;  // over what stands beside the plot
     if (std::any_of(taken.begin(), taken.end(),
@@ -61,12 +65,12 @@ void draw_axis(Drawing& drawing, const KnobsPlot& plot, const KnobsModel& model)
       continue;
     taken.push_back({x - half, x + half});
     write(drawing, step, {x, y - 22}, 10, Weight::Medium, Ink::Text2, Align::Center);
-    write(drawing, tick == 1 ? "now" : change_text(tick - 1), {x, y - 9}, 10, Weight::Medium,
+    write(drawing, tick == 1 ? "now" : change_percent(tick - 1), {x, y - 9}, 10, Weight::Medium,
           Ink::Text3, Align::Center);
   }
 }
 
-void draw_dot(Drawing& drawing, Point at, const KnobDot& dot, Item item) {
+void draw_knob_dot(Drawing& drawing, Point at, const KnobDot& dot, Item item) {
   constexpr float kRadius = 4.5f;
   const Ink ink = dot.fits ? Ink::Forward : Ink::Error;
   const Style style{.ink = ink, .stroke = 1.6f, .item = item};
@@ -76,9 +80,9 @@ void draw_dot(Drawing& drawing, Point at, const KnobDot& dot, Item item) {
   dot.fits ? fill(drawing, square, style) : outline(drawing, square, style);
 }
 
-// Dots by place; a word beside each where there is room.
-void draw_dots(Drawing& drawing, const KnobsPlot& plot, const KnobRow& row, std::size_t index,
-               float y, const ViewState& state) {
+// Dots where their step times lie, and the value beside each where there is room.
+void draw_knob_dots(Drawing& drawing, const KnobsPlot& plot, const KnobRow& row, std::size_t index,
+                    float y, const ViewState& state) {
   std::vector<std::size_t> order(row.dots.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -101,7 +105,7 @@ void draw_dots(Drawing& drawing, const KnobsPlot& plot, const KnobRow& row, std:
   for (std::size_t n = order.size(); n-- > 0;) {
     const Point at{place(order[n]), y};
     const Item item{ItemKind::Dot, index * kKnobDots + order[n]};
-    draw_dot(drawing, at, row.dots[order[n]], item);
+    draw_knob_dot(drawing, at, row.dots[order[n]], item);
     if (state.selected == item) ring(drawing, at, 8, {.ink = Ink::Select, .stroke = 2});
   }
 }
@@ -113,19 +117,18 @@ const KnobDot* best_of(const KnobRow& row) {
   return best;
 }
 
-void draw_row(Drawing& drawing, const Rect& bar, const KnobsPlot& plot, const KnobRow& row,
-              std::size_t index, const ViewState& state) {
+void draw_knob_row(Drawing& drawing, const Rect& bar, const KnobsPlot& plot, const KnobRow& row,
+                   std::size_t index, const ViewState& state) {
   const Item item{ItemKind::Legend, index};
   const float y = bar.y + bar.height / 2;
   if (state.selected == item) fill(drawing, bar, {.ink = Ink::AccentBackground});
   fill(drawing, bar, {.ink = Ink::Canvas, .alpha = 0, .item = item});
   line(drawing, {bar.x, bar.bottom()}, {bar.right(), bar.bottom()}, {.ink = Ink::Grid});
-  write(drawing, fit_text(row.knob, kName - 8, 11, Weight::SemiBold), {bar.x + kMargin, y}, 11,
-        Weight::SemiBold, Ink::Text);
-  write(drawing, fit_text(row.now.empty() ? "not said" : row.now, kNow - 12, 10.5f),
-        {bar.x + kMargin + kName, y}, 10.5f, Weight::Medium,
-        row.now.empty() ? Ink::Text3 : Ink::Text2);
-  draw_dots(drawing, plot, row, index, y, state);
+  write_within(drawing, row.knob, {bar.x + kMargin, y}, kKnobName - 8, 11, Weight::SemiBold,
+               Ink::Text);
+  write_within(drawing, row.now.empty() ? "not said" : row.now, {bar.x + kMargin + kKnobName, y},
+               kNow - 12, 10.5f, Weight::Medium, row.now.empty() ? Ink::Text3 : Ink::Text2);
+  draw_knob_dots(drawing, plot, row, index, y, state);
   const KnobDot* best = best_of(row);
   const float left = plot.rect.right() + 14, room = bar.right() - kMargin - left;
   if (best == nullptr) {
@@ -133,37 +136,32 @@ void draw_row(Drawing& drawing, const Rect& bar, const KnobsPlot& plot, const Kn
           10.5f, Weight::Medium, Ink::Text3);
     return;
   }
-  const std::string gain = change_text(best->change);
+  const std::string gain = change_percent(best->change);
   const bool gains = best->change < -0.0005;  // what reads as more than nothing
   write(drawing, gain, {left + 56, y}, 10.5f, Weight::SemiBold, gains ? Ink::Ok : Ink::Text2,
         Align::Right);
   const std::string words = best->value + (best->beside.empty() ? "" : ", " + best->beside);
-  write(drawing, fit_text(words, room - 66, 10.5f), {left + 66, y}, 10.5f, Weight::Medium,
-        Ink::Text2);
+  write_within(drawing, words, {left + 66, y}, room - 66, 10.5f, Weight::Medium, Ink::Text2);
 }
 
-void draw_legend(Drawing& drawing, const Rect& area) {
-  const float y = area.y + kHead / 2;
-  float x = area.right() - kMargin;
-  const auto entry = [&](const char* words, const KnobDot& dot) {
-    x -= text_width(words, 10);
-    write(drawing, words, {x, y}, 10, Weight::Medium, Ink::Text3);
-    x -= 10;
-    draw_dot(drawing, {x, y}, dot, {});
-    x -= 18;
-  };
+LegendEntry dot_entry(const char* words, const KnobDot& dot) {
+  return {words, [=](Drawing& d, Point at) { draw_knob_dot(d, at, dot, {}); }};
+}
+
+void draw_dots_legend(Drawing& drawing, const Rect& area) {
   KnobDot over, other;
   over.fits = false;
   other.maths = "another";
-  entry("not the same training", other);
-  entry("does not fit", over);
-  entry("fits", KnobDot{});
+  draw_legend_before(drawing, {area.right() - kMargin, area.y + kKnobsHead / 2},
+                     {dot_entry("fits", {}), dot_entry("does not fit", over),
+                      dot_entry("not the same training", other)},
+                     area.x, {10, Ink::Text3});
 }
 
 }  // namespace
 
 Size knobs_size(const KnobsModel& model) {
-  return {1280, kHead + kAxis + kFoot + kRow * static_cast<float>(model.rows.size())};
+  return {1280, kKnobsHead + kKnobsAxis + kFoot + kKnobRow * static_cast<float>(model.rows.size())};
 }
 
 Drawing knobs_picture(const KnobsModel& model) {
@@ -178,12 +176,12 @@ void draw_knobs(Drawing& drawing, const Rect& area, const KnobsModel& model,
   const ClipScope clip(drawing, area);
   const std::string head = model.title + ": " + format_step_time(model.step) + " a step, " +
                            format_bytes(model.reserved) + " of " + format_bytes(model.capacity);
-  write(drawing, fit_text(head, area.width - 420, 11.5f, Weight::SemiBold),
-        {area.x + kMargin, area.y + kHead / 2}, 11.5f, Weight::SemiBold, Ink::Text);
-  draw_legend(drawing, area);
+  write_within(drawing, head, {area.x + kMargin, area.y + kKnobsHead / 2}, area.width - 420, 11.5f,
+               Weight::SemiBold, Ink::Text);
+  draw_dots_legend(drawing, area);
   if (model.rows.empty()) return;
   const KnobsPlot plot = plot_of(model, area);
-  draw_axis(drawing, plot, model);
+  draw_step_times(drawing, plot, model);
   write(drawing, "time of the same work", {plot.rect.right() + 14, plot.rect.y - 22}, 10,
         Weight::Medium, Ink::Text3);
   write(drawing, "best that fits", {plot.rect.right() + 14, plot.rect.y - 9}, 10, Weight::Medium,
@@ -192,8 +190,9 @@ void draw_knobs(Drawing& drawing, const Rect& area, const KnobsModel& model,
   const ClipScope below(drawing, rows);
   line(drawing, {plot.x(1), rows.y}, {plot.x(1), rows.bottom()}, {.ink = Ink::Accent});
   for (std::size_t i = 0; i < model.rows.size(); ++i) {
-    const Rect bar{area.x, rows.y + kRow * static_cast<float>(i) - state.scroll, area.width, kRow};
-    if (intersect(bar, rows).height > 0) draw_row(drawing, bar, plot, model.rows[i], i, state);
+    const Rect bar{area.x, rows.y + kKnobRow * static_cast<float>(i) - state.scroll, area.width,
+                   kKnobRow};
+    if (intersect(bar, rows).height > 0) draw_knob_row(drawing, bar, plot, model.rows[i], i, state);
   }
 }
 
@@ -210,7 +209,7 @@ Hover describe_knobs(const KnobsModel& model, Item item) {
   const KnobDot& dot = row.dots[item.tag % kKnobDots];
   Hover hover{row.knob + " = " + dot.value, row.doc, format_step_time(dot.step) + " a step", {}};
   if (!dot.beside.empty()) hover.lines.push_back("with " + dot.beside);
-  hover.lines.push_back(change_text(dot.change) + " time for the same work");
+  hover.lines.push_back(change_percent(dot.change) + " time for the same work");
   hover.lines.push_back(
       format_bytes(dot.reserved) + ", " +
       (dot.fits ? format_bytes(dot.margin) + " spare" : format_bytes(-dot.margin) + " over"));

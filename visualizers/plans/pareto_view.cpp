@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <map>
 
+#include "visualizers/chart/axes.h"
+#include "visualizers/chart/legend.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
@@ -14,15 +15,15 @@
 namespace trainyard {
 namespace {
 
-constexpr float kLeft = 62, kRight = 16, kTop = 34, kBottom = 40;
-constexpr float kCell = 6;        // px of a density's cells
-constexpr double kWideRange = 8;  // high over low beyond which an axis is logarithmic
+constexpr float kParetoLeft = 62, kParetoRight = 16, kParetoTop = 34, kParetoBottom = 40;
+constexpr float kDensityCell = 6;  // px of a density's cells
+constexpr double kWideRange = 8;   // high over low beyond which an axis is logarithmic
 constexpr std::uint64_t kOverBit = std::uint64_t{1} << 40;
 
 bool is_stair(ParetoFate fate) { return fate == ParetoFate::Front || fate == ParetoFate::Best; }
 
 // What the front and the capacity need, and some of what lies around them.
-ParetoScale scale_of(const ParetoModel& model, ParetoAxis axis) {
+ParetoScale pareto_scale(const ParetoModel& model, ParetoAxis axis) {
   double low = std::numeric_limits<double>::max(), high = 0, least = low, most = 0;
   const auto take = [&](const ParetoPoint& p) {
     const double v = value_of(model, p, axis);
@@ -53,66 +54,48 @@ ParetoScale scale_of(const ParetoModel& model, ParetoAxis axis) {
   return {low, high, high > kWideRange * low};
 }
 
-struct Unit {
+struct ParetoUnit {
   double size;
   const char* name;
 };
-Unit unit_of(ParetoAxis axis, double high) {
+ParetoUnit unit_of(ParetoAxis axis, double high) {
   switch (axis) {
     case ParetoAxis::Memory:
-      return high >= 1 << 30 ? Unit{1 << 30, "GiB"} : Unit{1 << 20, "MiB"};
+      return high >= 1 << 30 ? ParetoUnit{1 << 30, "GiB"} : ParetoUnit{1 << 20, "MiB"};
     case ParetoAxis::Step:
-      return high >= 0.9 ? Unit{1, "s"} : high >= 9e-4 ? Unit{1e-3, "ms"} : Unit{1e-6, "\u00B5s"};
+      return high >= 0.9    ? ParetoUnit{1, "s"}
+             : high >= 9e-4 ? ParetoUnit{1e-3, "ms"}
+                            : ParetoUnit{1e-6, "\u00B5s"};
     case ParetoAxis::Money:
       return {1, "$"};
     case ParetoAxis::Rate:
-      return high >= 1e6 ? Unit{1e6, "million"} : high >= 1e3 ? Unit{1e3, "thousand"} : Unit{1, ""};
+      return high >= 1e6   ? ParetoUnit{1e6, "million"}
+             : high >= 1e3 ? ParetoUnit{1e3, "thousand"}
+                           : ParetoUnit{1, ""};
   }
   return {1, ""};
 }
 
-// Values of 1, 2 or 5 times a power of ten in the unit.
-std::vector<double> ticks(const ParetoScale& scale, double unit, int most) {
-  std::vector<double> found;
+std::vector<double> pareto_ticks(const ParetoScale& scale, double unit, int most) {
   const double low = scale.low / unit, high = scale.high / unit;
-  if (scale.logarithmic) {
-    for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high; decade *= 10)
-      for (const double digit : {1.0, 2.0, 5.0})
-        if (decade * digit >= low && decade * digit <= high) found.push_back(decade * digit * unit);
-    return found;
-  }
-  double step = std::pow(10, std::floor(std::log10((high - low) / most)));
-  for (const double times : {2.0, 2.5, 2.0})
-    if ((high - low) / step > most) step *= times;
-  for (double n = std::ceil(low / step); n * step <= high; ++n) found.push_back(n * step * unit);
-  return found;
+  if (!scale.logarithmic) return round_values(low, high, most);
+  std::vector<double> values;
+  for (const auto& [value, digit] : log_ticks(low, high))
+    if (digit == 1 || digit == 2 || digit == 5) values.push_back(value);
+  return values;
 }
 
-std::string tick_text(double value) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.6g", value);
-  return digits;
-}
-
-void draw_axes(Drawing& drawing, const Rect& area, const ParetoPlot& plot,
-               const ParetoState& state) {
+void draw_pareto_axes(Drawing& drawing, const Rect& area, const ParetoPlot& plot,
+                      const ParetoState& state) {
   const Rect& r = plot.rect;
-  const Unit x = unit_of(state.x, plot.x.high), y = unit_of(state.y, plot.y.high);
+  const ParetoUnit x = unit_of(state.x, plot.x.high), y = unit_of(state.y, plot.y.high);
   const int columns = std::max(2, static_cast<int>(r.width / 80)),
             rows = std::max(2, static_cast<int>(r.height / 44));
-  for (const double value : ticks(plot.x, x.size, columns)) {
-    const float px = plot.at(value, plot.y.low).x;
-    line(drawing, {px, r.y}, {px, r.bottom()}, {.ink = Ink::Grid});
-    write(drawing, tick_text(value / x.size), {px, r.bottom() + 11}, 10, Weight::Medium, Ink::Text2,
-          Align::Center);
-  }
-  for (const double value : ticks(plot.y, y.size, rows)) {
-    const float py = plot.at(plot.x.low, value).y;
-    line(drawing, {r.x, py}, {r.right(), py}, {.ink = Ink::Grid});
-    write(drawing, tick_text(value / y.size), {r.x - 7, py}, 10, Weight::Medium, Ink::Text2,
-          Align::Right);
-  }
-  const auto titled = [](ParetoAxis axis, const Unit& unit) {
+  for (const double value : pareto_ticks(plot.x, x.size, columns))
+    draw_x_tick(drawing, r, plot.at(value * x.size, plot.y.low).x, digits_text(value));
+  for (const double value : pareto_ticks(plot.y, y.size, rows))
+    draw_y_tick(drawing, r, plot.at(plot.x.low, value * y.size).y, digits_text(value));
+  const auto titled = [](ParetoAxis axis, const ParetoUnit& unit) {
     std::string words(title_of(axis));
     return unit.name[0] == '\0' ? words : words + ", " + unit.name;
   };
@@ -179,14 +162,16 @@ class Layers {
 
   std::uint64_t cell(std::size_t i, bool over) const {
     const Point p = place(i);
-    const auto column = static_cast<std::uint64_t>(std::max(0.f, (p.x - plot_.rect.x) / kCell)),
-               row = static_cast<std::uint64_t>(std::max(0.f, (p.y - plot_.rect.y) / kCell));
+    const auto column =
+                   static_cast<std::uint64_t>(std::max(0.f, (p.x - plot_.rect.x) / kDensityCell)),
+               row = static_cast<std::uint64_t>(std::max(0.f, (p.y - plot_.rect.y) / kDensityCell));
     return (over ? kOverBit : 0) | row << 20 | column;
   }
   Rect rect_of(std::uint64_t cell) const {
     const auto row = static_cast<float>(cell >> 20 & 0xFFFFF),
                column = static_cast<float>(cell & 0xFFFFF);
-    return intersect({plot_.rect.x + column * kCell, plot_.rect.y + row * kCell, kCell, kCell},
+    return intersect({plot_.rect.x + column * kDensityCell, plot_.rect.y + row * kDensityCell,
+                      kDensityCell, kDensityCell},
                      plot_.rect);
   }
 
@@ -198,19 +183,19 @@ class Layers {
   std::size_t outside_ = 0;
 };
 
-float alpha_of(const ParetoModel& model, const ParetoPoint& p, const ParetoState& state) {
+float plan_alpha(const ParetoModel& model, const ParetoPoint& p, const ParetoState& state) {
   const bool back = (state.only && *state.only != p.fate) || !in_brush(model, p, state);
   return (p.bound ? 0.4f : 0.85f) * (back ? 0.25f : 1.f);
 }
 
-void draw_dots(Drawing& drawing, const ParetoModel& model, const Layers& layers,
-               const ParetoState& state) {
+void draw_each_plan(Drawing& drawing, const ParetoModel& model, const Layers& layers,
+                    const ParetoState& state) {
   for (const bool over : {true, false})
     for (const std::size_t i : layers.of(over)) {
       const ParetoPoint& p = model.points[i];
       draw_shape(drawing, p.family, layers.place(i), over ? 2.6f : 2.3f, over,
                  {.ink = over ? Ink::Swap : Ink::WeightGradient,
-                  .alpha = alpha_of(model, p, state),
+                  .alpha = plan_alpha(model, p, state),
                   .item = {ItemKind::Dot, i}});
     }
 }
@@ -226,7 +211,7 @@ void draw_density(Drawing& drawing, const ParetoModel& model, const Layers& laye
     int most = 1;
     for (const std::size_t i : layers.of(over)) {
       Cell& cell = cells[layers.cell(i, over)];
-      cell.lit = std::max(cell.lit, alpha_of(model, model.points[i], state) > 0.3f ? 1.f : 0.25f);
+      cell.lit = std::max(cell.lit, plan_alpha(model, model.points[i], state) > 0.3f ? 1.f : 0.25f);
       most = std::max(most, ++cell.count);
     }
     for (const auto& [key, cell] : cells) {
@@ -337,7 +322,7 @@ void draw_front(Drawing& drawing, const ParetoModel& model, const ParetoPlot& pl
     const ParetoPoint& p = model.points[i];
     const Point at = layers.place(i);
     const bool best = p.fate == ParetoFate::Best;
-    const bool back = alpha_of(model, p, state) < 0.3f;
+    const bool back = plan_alpha(model, p, state) < 0.3f;
     const float r = best ? 5.5f : 3.8f;
     draw_shape(drawing, p.family, at, r + 1.6f, false, {.ink = Ink::Canvas});
     draw_shape(drawing, p.family, at, r, false,
@@ -377,37 +362,34 @@ void draw_letters(Drawing& drawing, const ParetoModel& model, const ParetoPlot& 
   }
 }
 
-void draw_legend(Drawing& drawing, const Rect& area, const ParetoModel& model,
-                 const Layers& layers) {
+void draw_plans_legend(Drawing& drawing, const Rect& area, const ParetoModel& model,
+                       const Layers& layers) {
   const float y = area.y + 15;
-  float right = area.right() - kRight;
+  float right = area.right() - kParetoRight;
   if (layers.outside() > 0) {
     const std::string words =
         format_count(static_cast<std::int64_t>(layers.outside())) + " outside the axes";
     write(drawing, words, {right, y}, 10.5f, Weight::Medium, Ink::Text3, Align::Right);
     right -= text_width(words, 10.5f) + 18;
   }
-  float x = area.x + 190;
-  const auto entry = [&](const std::string& words, const auto& sign) {
-    const float wide = text_width(words, 10.5f) + 26;
-    if (x + wide > right) return;
-    sign(Point{x + 5, y});
-    write(drawing, words, {x + 14, y}, 10.5f, Weight::Medium, Ink::Text2);
-    x += wide;
-  };
+  std::vector<LegendEntry> entries;
   std::array<bool, kParetoShapes> used{};
   for (const ParetoPoint& p : model.points) used[p.family % kParetoShapes] = true;
   for (std::size_t f = 0; f < std::min(kParetoShapes, model.families.size()); ++f)
     if (used[f])
-      entry(model.families[f], [&](Point at) {
-        draw_shape(drawing, f, at, 3.4f, false, {.ink = Ink::WeightGradient});
-      });
-  entry("does not fit", [&](Point at) { ring(drawing, at, 3.4f, {.ink = Ink::Swap}); });
-  entry("front",
-        [&](Point at) { fill(drawing, {at.x - 3.5f, at.y - 3.5f, 7, 7}, {.ink = Ink::Text}); });
+      entries.push_back({model.families[f], [=](Drawing& d, Point at) {
+                           draw_shape(d, f, at, 3.4f, false, {.ink = Ink::WeightGradient});
+                         }});
+  entries.push_back(
+      {"does not fit", [](Drawing& d, Point at) { ring(d, at, 3.4f, {.ink = Ink::Swap}); }});
+  entries.push_back({"front", [](Drawing& d, Point at) {
+                       fill(d, {at.x - 3.5f, at.y - 3.5f, 7, 7}, {.ink = Ink::Text});
+                     }});
   if (std::any_of(model.points.begin(), model.points.end(), [](const auto& p) { return p.bound; }))
-    entry("pale: at least so much",
-          [&](Point at) { disc(drawing, at, 3.4f, {.ink = Ink::WeightGradient, .alpha = 0.4f}); });
+    entries.push_back({"pale: at least so much", [](Drawing& d, Point at) {
+                         disc(d, at, 3.4f, {.ink = Ink::WeightGradient, .alpha = 0.4f});
+                       }});
+  draw_legend_after(drawing, {area.x + 190, y}, right, entries);
 }
 
 void draw_brush(Drawing& drawing, const ParetoPlot& plot, const ParetoState& state) {
@@ -444,10 +426,11 @@ double ParetoPlot::y_value(float px) const {
 }
 
 ParetoPlot pareto_plot(const ParetoModel& model, const Rect& area, const ParetoState& state) {
-  return {{area.x + kLeft, area.y + kTop, std::max(1.f, area.width - kLeft - kRight),
-           std::max(1.f, area.height - kTop - kBottom)},
-          scale_of(model, state.x),
-          scale_of(model, state.y)};
+  return {{area.x + kParetoLeft, area.y + kParetoTop,
+           std::max(1.f, area.width - kParetoLeft - kParetoRight),
+           std::max(1.f, area.height - kParetoTop - kParetoBottom)},
+          pareto_scale(model, state.x),
+          pareto_scale(model, state.y)};
 }
 
 ParetoBrush brush_between(const ParetoPlot& plot, Point a, Point b) {
@@ -495,13 +478,13 @@ void draw_pareto(Drawing& drawing, const Rect& area, const ParetoModel& model,
   }
   const ParetoPlot plot = pareto_plot(model, area, state);
   const Layers layers(model, plot, state);
-  draw_axes(drawing, area, plot, state);
-  draw_legend(drawing, area, model, layers);
+  draw_pareto_axes(drawing, area, plot, state);
+  draw_plans_legend(drawing, area, model, layers);
   {
     const ClipScope clip(drawing, plot.rect);
     draw_capacity(drawing, model, plot, state);
     layers.dense() ? draw_density(drawing, model, layers, state)
-                   : draw_dots(drawing, model, layers, state);
+                   : draw_each_plan(drawing, model, layers, state);
     label_capacity(drawing, model, plot, state);
     draw_stair(drawing, model, plot, layers, state);
     draw_letters(drawing, model, plot, layers);

@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kTitle = 26, kStrip = 44;
+constexpr float kRecordedHead = 26, kStrip = 44;
 constexpr float kStreamRow = 18, kHostRow = 13, kCurve = 34;
 constexpr float kLaneGap = 4, kProcessHead = 18;
 constexpr std::uint32_t kHostRows = 8;  // of one thread of the host that are drawn
@@ -41,7 +41,7 @@ float lane_height(const RecordedModel& m, const RecordedLane& lane) {
 Ink ink_at(std::uint8_t category) { return ink_of(static_cast<RecordedKind>(category)); }
 
 // By the categories that our own traces count by; others in one colour.
-Ink ink_of(const RecordedCounter& counter) {
+Ink counter_ink(const RecordedCounter& counter) {
   constexpr std::pair<std::string_view, Ink> kInksOf[] = {
       {"framework", Ink::MemoryContext},     {"weights", Ink::MemoryWeights},
       {"optimizer", Ink::MemoryOptimizer},   {"gradients", Ink::MemoryGradients},
@@ -138,7 +138,7 @@ struct Painter {
       filled.push_back({area.bottom() - h, area.bottom()});
     }
     columns(drawing, {v.plot.x, area.y, v.plot.width, area.height}, filled,
-            {.ink = ink_of(m.trace.counters[counter]), .item = {ItemKind::Wave, counter}});
+            {.ink = counter_ink(m.trace.counters[counter]), .item = {ItemKind::Wave, counter}});
     const Extent at = extent(v, Instant{c.at[c.peak]}, Instant{c.at[c.peak]});
     if (at.left >= v.plot.x && at.left <= v.plot.right())
       peak_marker(drawing, {at.left, area.y + 2},
@@ -154,8 +154,8 @@ std::string value_text(const RecordedCounter& counter, double value) {
   return digits;
 }
 
-void draw_header(Drawing& drawing, const Rect& area, const RecordedModel& m,
-                 const RecordedMarks& marks) {
+void draw_recorded_head(Drawing& drawing, const Rect& area, const RecordedModel& m,
+                        const RecordedMarks& marks) {
   const float y = area.y + area.height / 2;
   std::string left = m.trace.device;
   const auto part = [&](const std::string& words) {
@@ -179,8 +179,8 @@ void draw_header(Drawing& drawing, const Rect& area, const RecordedModel& m,
   const float room = text_width(right, 11);
   write(drawing, right, {area.right() - kPlotMargin, y}, 11, Weight::Medium, Ink::Text2,
         Align::Right);
-  write(drawing, fit_text(left, area.width - room - 36, 12, Weight::SemiBold), {area.x + 10, y}, 12,
-        Weight::SemiBold, Ink::Text);
+  write_within(drawing, left, {area.x + 10, y}, area.width - room - 36, 12, Weight::SemiBold,
+               Ink::Text);
 }
 
 void draw_overview(Drawing& drawing, const RecordedLayout& l, const RecordedModel& m,
@@ -245,7 +245,7 @@ void draw_steps(Drawing& drawing, const RecordedLayout& l, const RecordedModel& 
   }
 }
 
-void draw_names(Drawing& drawing, const RecordedModel& m, std::size_t number, Rect at) {
+void draw_recorded_name(Drawing& drawing, const RecordedModel& m, std::size_t number, Rect at) {
   const RecordedLane& lane = m.lanes[number];
   fill(drawing, {at.x, at.y, kGutter, at.height},
        {.ink = Ink::Canvas, .item = {ItemKind::Lane, number}});
@@ -255,8 +255,8 @@ void draw_names(Drawing& drawing, const RecordedModel& m, std::size_t number, Re
     std::string name = process.name;
     if (process.rank >= 0 && name.find("rank") == std::string::npos)
       name = "rank " + std::to_string(process.rank) + "  " + name;
-    write(drawing, fit_text(name, kGutter - 16, 11, Weight::SemiBold),
-          {at.x + 10, y + kProcessHead / 2}, 11, Weight::SemiBold, Ink::Text);
+    write_within(drawing, name, {at.x + 10, y + kProcessHead / 2}, kGutter - 16, 11,
+                 Weight::SemiBold, Ink::Text);
     y += kProcessHead;
   }
   const float height = lane.counter ? kCurve / 2 : row_height(m, lane);
@@ -270,8 +270,8 @@ void draw_names(Drawing& drawing, const RecordedModel& m, std::size_t number, Re
   }
 }
 
-void draw_lanes(Drawing& drawing, const RecordedLayout& l, const RecordedModel& m,
-                const ViewState& state, const RecordedMarks& marks) {
+void draw_recorded_lanes(Drawing& drawing, const RecordedLayout& l, const RecordedModel& m,
+                         const ViewState& state, const RecordedMarks& marks) {
   const ClipScope clip(drawing, l.lanes);
   draw_grid(drawing, l.lanes, l.shown);
   Painter painter{drawing, m, l.shown, state, marks, fold_step(l.shown, state.scale)};
@@ -281,7 +281,7 @@ void draw_lanes(Drawing& drawing, const RecordedLayout& l, const RecordedModel& 
     const float height = lane_height(m, lane);
     const float next = y + height;
     if (next >= l.lanes.y) {
-      draw_names(drawing, m, i, {l.lanes.x, y, l.lanes.width, height});
+      draw_recorded_name(drawing, m, i, {l.lanes.x, y, l.lanes.width, height});
       if (lane.heads && i > 0)
         line(drawing, {l.lanes.x, y - 1}, {l.lanes.right(), y - 1}, {.ink = Ink::Grid});
       const float top = y + (lane.heads ? kProcessHead : 0);
@@ -367,7 +367,7 @@ Hover fold_hover(const RecordedModel& m, const RecordedLayout& l, const ViewStat
 
 RecordedLayout recorded_layout(const RecordedModel& m, const Rect& area, const ViewState& state) {
   RecordedLayout l;
-  l.header = {area.x, area.y, area.width, kTitle};
+  l.header = {area.x, area.y, area.width, kRecordedHead};
   l.overview = {area.x, l.header.bottom(), area.width, kStrip};
   l.ruler = {area.x, l.overview.bottom(), area.width, kRuler};
   l.lanes = {area.x, l.ruler.bottom(), area.width, std::max(0.f, area.bottom() - l.ruler.bottom())};
@@ -396,10 +396,10 @@ void draw_recorded(Drawing& drawing, const Rect& area, const RecordedModel& m,
                    const ViewState& state, const RecordedMarks& marks) {
   const ClipScope clip(drawing, area);
   const RecordedLayout l = recorded_layout(m, area, state);
-  draw_header(drawing, l.header, m, marks);
+  draw_recorded_head(drawing, l.header, m, marks);
   draw_overview(drawing, l, m, state);
   draw_ruler(drawing, l.ruler, l.shown, state, m.end);
-  draw_lanes(drawing, l, m, state, marks);
+  draw_recorded_lanes(drawing, l, m, state, marks);
   draw_steps(drawing, l, m);
   draw_selected(drawing, l, m, state.selected);
   draw_time_marks(drawing, l.lanes, l.shown, state);
@@ -439,7 +439,7 @@ Hover describe_recorded(const RecordedModel& m, const Rect& area, const ViewStat
 }
 
 Drawing recorded_picture(const RecordedModel& m, std::optional<TimeRange> shown) {
-  const float head = kTitle + kStrip + kRuler;
+  const float head = kRecordedHead + kStrip + kRuler;
   Drawing drawing({1440, std::clamp(head + recorded_height(m) + 8, 240.f, 2400.f)});
   ViewState state;
   state.shown = shown;

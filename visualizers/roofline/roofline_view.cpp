@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "core/base/digest.h"
+#include "visualizers/chart/axes.h"
 #include "visualizers/chart/free_labels.h"
+#include "visualizers/chart/legend.h"
 #include "visualizers/chart/time_plot.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
@@ -15,9 +16,9 @@
 namespace trainyard {
 namespace {
 
-constexpr float kLeft = 64, kRight = 16, kTop = 44, kBottom = 40;
+constexpr float kRooflineLeft = 64, kRooflineRight = 16, kRooflineTop = 44, kRooflineBottom = 40;
 
-Ink ink_of(const RooflinePoint& point) {
+Ink work_ink(const RooflinePoint& point) {
   if (point.recomputed) return Ink::Recompute;
   if (point.kind != WorkKind::Product && point.kind != WorkKind::Attention) return Ink::Optimizer;
   switch (point.pass) {
@@ -39,39 +40,25 @@ std::string power_text(double value) {
   static constexpr std::array<const char*, 6> kPrefix = {"", " k", " M", " G", " T", " P"};
   std::size_t prefix = 0;
   while (value >= 1000 && prefix + 1 < kPrefix.size()) value /= 1000, ++prefix;
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%g", value);
-  return digits + std::string(kPrefix[prefix]);
+  return digits_text(value) + kPrefix[prefix];
 }
 
-// One line a digit of each decade, a label a decade.
-template <class Line>
-void each_decade(double low, double high, const Line& draw) {
-  for (double decade = std::pow(10.0, std::floor(std::log10(low))); decade <= high; decade *= 10)
-    for (int digit = 1; digit < 10; ++digit)
-      if (const double value = decade * digit; value >= low && value <= high)
-        draw(value, digit == 1);
-}
-
-void draw_axes(Drawing& drawing, const Rect& area, const LogPlot& log) {
+void draw_roofline_axes(Drawing& drawing, const Rect& area, const LogPlot& log) {
   const Rect& plot = log.plot;
-  each_decade(log.x_low, log.x_high, [&](double value, bool decade) {
+  for (const auto& [value, digit] : log_ticks(log.x_low, log.x_high)) {
     const float x = log.x(value);
+    const bool decade = digit == 1;
     line(drawing, {x, plot.y}, {x, plot.bottom()},
          {.ink = Ink::Grid, .alpha = decade ? 1.f : 0.5f});
     line(drawing, {x, plot.y - (decade ? 6.f : 3.f)}, {x, plot.y}, {.ink = Ink::Communication});
-    if (!decade) return;
+    if (!decade) continue;
     write(drawing, format_intensity(value), {x, plot.bottom() + 11}, 10, Weight::Medium, Ink::Text2,
           Align::Center);
     write(drawing, format_intensity(value), {x, plot.y - 13}, 10, Weight::Medium,
           Ink::Communication, Align::Center);
-  });
-  each_decade(log.y_low, log.y_high, [&](double value, bool decade) {
-    if (!decade) return;
-    line(drawing, {plot.x, log.y(value)}, {plot.right(), log.y(value)}, {.ink = Ink::Grid});
-    write(drawing, power_text(value), {plot.x - 8, log.y(value)}, 10, Weight::Medium, Ink::Text2,
-          Align::Right);
-  });
+  }
+  for (const auto& [value, digit] : log_ticks(log.y_low, log.y_high))
+    if (digit == 1) draw_y_tick(drawing, plot, log.y(value), power_text(value));
   line(drawing, {plot.x, plot.y}, {plot.right(), plot.y}, {.ink = Ink::Communication});
   outline(drawing, plot, {.ink = Ink::Border});
   write(drawing, "FLOP/s of one device", {area.x + 10, area.y + 13}, 10.5f, Weight::Medium,
@@ -121,7 +108,7 @@ void label_flat(FreeLabels& labels, const LogPlot& log, const ComputeRoof& roof)
     labels.put(words, {x, y + 8}, width, Ink::Text2);
 }
 
-double highest(const Roofline& roofline, bool effective) {
+double highest_roof(const Roofline& roofline, bool effective) {
   double most = 0;
   for (const ComputeRoof& roof : roofline.compute)
     if (roof.used) most = std::max(most, effective ? roof.effective.value : roof.datasheet.value);
@@ -141,8 +128,8 @@ void draw_roofs(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
     if (roof.used)
       draw_flat(drawing, labels, log, roof.effective.value, memory.effective.value, solid);
   }
-  draw_slope(drawing, labels, log, memory.datasheet.value, highest(roofline, false), dashed);
-  draw_slope(drawing, labels, log, memory.effective.value, highest(roofline, true), solid);
+  draw_slope(drawing, labels, log, memory.datasheet.value, highest_roof(roofline, false), dashed);
+  draw_slope(drawing, labels, log, memory.effective.value, highest_roof(roofline, true), solid);
   // Links say nothing where nothing is sent.
   const std::size_t links = roofline.traffic.empty() ? 0 : roofline.links.size();
   for (std::size_t i = 0; i < links; ++i) {
@@ -151,7 +138,7 @@ void draw_roofs(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
                       .stroke = 1.4f,
                       .dash_on = i == 0 ? 0.f : 7.f,
                       .dash_off = 3};
-    draw_slope(drawing, labels, log, link.effective.value, highest(roofline, true), style);
+    draw_slope(drawing, labels, log, link.effective.value, highest_roof(roofline, true), style);
     label_slope(labels, log, link.name + " " + format_bandwidth(link.effective),
                 link.effective.value, 0.42f, style.ink);
   }
@@ -163,8 +150,8 @@ void draw_roofs(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
 }
 
 // Circle: product; diamond: attention; square: bound by memory.
-void draw_dot(Drawing& drawing, const RooflinePoint& point, Point at, float r, Item item) {
-  const Style style{.ink = ink_of(point), .alpha = 0.92f, .item = item};
+void draw_work_sign(Drawing& drawing, const RooflinePoint& point, Point at, float r, Item item) {
+  const Style style{.ink = work_ink(point), .alpha = 0.92f, .item = item};
   if (point.kind == WorkKind::Product)
     disc(drawing, at, r, style);
   else if (point.kind == WorkKind::Attention)
@@ -180,14 +167,14 @@ Point place_of(const LogPlot& log, const RooflinePoint& point) {
   return {log.x(point.intensity()), log.y(point.achieved().value)};
 }
 
-void draw_points(Drawing& drawing, FreeLabels& labels, const LogPlot& log, const Roofline& roofline,
-                 Item selected) {
+void draw_work_points(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
+                      const Roofline& roofline, Item selected) {
   for (const RooflinePoint& point : roofline.points) {
     const Point at = place_of(log, point);
     const float r = radius_of(point.share);
     labels.keep_free({at.x - r, at.y - r, 2 * r, 2 * r});
     const Item item{ItemKind::Dot, point_tag(point)};
-    draw_dot(drawing, point, at, r, item);
+    draw_work_sign(drawing, point, at, r, item);
     if (selected == item) ring(drawing, at, r + 4, {.ink = Ink::Select, .stroke = 2});
   }
 }
@@ -223,33 +210,25 @@ void draw_traffic(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
   }
 }
 
-struct LegendEntry {
-  const char* name;
-  WorkKind kind;
-  Pass pass;
-};
+LegendEntry work_entry(const char* words, WorkKind kind, Pass pass) {
+  RooflinePoint point;
+  point.kind = kind;
+  point.pass = pass;
+  return {words, [=](Drawing& d, Point at) { draw_work_sign(d, point, at, 4, {}); }};
+}
 
-void draw_legend(Drawing& drawing, FreeLabels& labels, const Rect& plot) {
-  static constexpr std::array<LegendEntry, 5> kEntries = {
-      {{"product, forward", WorkKind::Product, Pass::Forward},
-       {"product, input gradient", WorkKind::Product, Pass::BackwardInput},
-       {"product, weight gradient", WorkKind::Product, Pass::BackwardWeight},
-       {"attention", WorkKind::Attention, Pass::Forward},
-       {"bound by memory", WorkKind::Elementwise, Pass::Forward}}};
-  const Point at{plot.x + 14, plot.y + 14};
-  for (std::size_t i = 0; i < kEntries.size(); ++i) {
-    const float y = at.y + 15 * static_cast<float>(i);
-    RooflinePoint point;
-    point.kind = kEntries[i].kind;
-    point.pass = kEntries[i].pass;
-    draw_dot(drawing, point, {at.x, y}, 4, {});
-    write(drawing, kEntries[i].name, {at.x + 12, y}, 10, Weight::Medium, Ink::Text2);
-  }
-  const float y = at.y + 15 * static_cast<float>(kEntries.size());
-  ring(drawing, {at.x, y}, 4, {.ink = Ink::Communication, .stroke = 2});
-  write(drawing, "communication", {at.x + 12, y}, 10, Weight::Medium, Ink::Text2);
-  write(drawing, "area = share of busy time", {at.x - 5, y + 15}, 10, Weight::Regular, Ink::Text3);
-  labels.keep_free({plot.x, plot.y, 170, y + 24 - plot.y});
+void draw_roofline_legend(Drawing& drawing, FreeLabels& labels, const Rect& plot) {
+  const float y = draw_legend_below(
+      drawing, {plot.x + 14, plot.y + 14},
+      {work_entry("product, forward", WorkKind::Product, Pass::Forward),
+       work_entry("product, input gradient", WorkKind::Product, Pass::BackwardInput),
+       work_entry("product, weight gradient", WorkKind::Product, Pass::BackwardWeight),
+       work_entry("attention", WorkKind::Attention, Pass::Forward),
+       work_entry("bound by memory", WorkKind::Elementwise, Pass::Forward),
+       {"communication",
+        [](Drawing& d, Point at) { ring(d, at, 4, {.ink = Ink::Communication, .stroke = 2}); }}});
+  write(drawing, "area = share of busy time", {plot.x + 9, y}, 10, Weight::Regular, Ink::Text3);
+  labels.keep_free({plot.x, plot.y, 170, y + 9 - plot.y});
 }
 
 }  // namespace
@@ -266,9 +245,10 @@ float LogPlot::y(double flops_per_second) const {
 
 LogPlot roofline_plot(const Roofline& roofline, const Rect& area) {
   LogPlot log;
-  log.plot = {area.x + kLeft, area.y + kTop, std::max(1.f, area.width - kLeft - kRight),
-              std::max(1.f, area.height - kTop - kBottom)};
-  const double peak = std::max(1.0, highest(roofline, false));
+  log.plot = {area.x + kRooflineLeft, area.y + kRooflineTop,
+              std::max(1.f, area.width - kRooflineLeft - kRooflineRight),
+              std::max(1.f, area.height - kRooflineTop - kRooflineBottom)};
+  const double peak = std::max(1.0, highest_roof(roofline, false));
   double low = 0.5, high = 3e4, slowest = peak / 100;
   for (const RooflinePoint& point : roofline.points) {
     low = std::min(low, point.intensity() / 1.5);
@@ -298,11 +278,11 @@ void draw_roofline(Drawing& drawing, const Rect& area, const Roofline& roofline,
   const ClipScope clip(drawing, area);
   const LogPlot log = roofline_plot(roofline, area);
   FreeLabels labels(drawing, log.plot);
-  draw_axes(drawing, area, log);
+  draw_roofline_axes(drawing, area, log);
   const ClipScope plot(drawing, log.plot);
-  draw_legend(drawing, labels, log.plot);
+  draw_roofline_legend(drawing, labels, log.plot);
   draw_roofs(drawing, labels, log, roofline);
-  draw_points(drawing, labels, log, roofline, state.selected);
+  draw_work_points(drawing, labels, log, roofline, state.selected);
   draw_traffic(drawing, labels, log, roofline, state.selected);
   label_points(labels, log, roofline);
 }

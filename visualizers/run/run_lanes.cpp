@@ -73,9 +73,9 @@ class RowPainter {
 };
 
 // Rows of several streams lie in one: by start, whichever stream they are of.
-void draw_row(Drawing& drawing, const Viewport& view, const Program& program,
-              const std::vector<Span>& spans, DeviceId device, bool compute, float y, float height,
-              Tile::Kind kind) {
+void draw_run_row(Drawing& drawing, const Viewport& view, const Program& program,
+                  const std::vector<Span>& spans, DeviceId device, bool compute, float y,
+                  float height, Tile::Kind kind) {
   std::vector<const Stream*> streams;
   for (const Stream& stream : program.streams)
     if (stream.device == device && stream.compute == compute) streams.push_back(&stream);
@@ -101,14 +101,14 @@ void draw_run_lanes(Drawing& drawing, const Rect& rank, const Viewport& view, co
   const Program& program = model.predicted->program;
   const float measured = rank.y + kGhostLane + 1;
   hatch(drawing, {view.plot.x, measured, view.plot.width, kMeasuredLane}, Pattern::Idle);
-  draw_row(drawing, view, program, model.predicted->timeline.spans, device, true, rank.y,
-           kGhostLane, Tile::Kind::Fill);
+  draw_run_row(drawing, view, program, model.predicted->timeline.spans, device, true, rank.y,
+               kGhostLane, Tile::Kind::Fill);
   fill(drawing, {view.plot.x, rank.y, view.plot.width, kGhostLane},
        {.ink = Ink::Canvas, .alpha = 0.5f});
-  draw_row(drawing, view, program, model.spans, device, true, measured, kMeasuredLane,
-           Tile::Kind::Box);
-  draw_row(drawing, view, program, model.spans, device, false, measured + kMeasuredLane + 1,
-           kTransfers, Tile::Kind::Fill);
+  draw_run_row(drawing, view, program, model.spans, device, true, measured, kMeasuredLane,
+               Tile::Kind::Box);
+  draw_run_row(drawing, view, program, model.spans, device, false, measured + kMeasuredLane + 1,
+               kTransfers, Tile::Kind::Fill);
 }
 
 void draw_deviation(Drawing& drawing, const Rect& rank, const Viewport& view,
@@ -116,8 +116,7 @@ void draw_deviation(Drawing& drawing, const Rect& rank, const Viewport& view,
   if (furthest.measured.end <= view.from || furthest.measured.start >= view.to) return;
   const Extent e = extent(view, furthest.measured.start, furthest.measured.end);
   const Rect box{e.left, rank.y + kGhostLane + 1, std::max(3.f, e.width()), kMeasuredLane};
-  outline(drawing, {box.x - 3, box.y - 3, box.width + 6, box.height + 6},
-          {.ink = Ink::Select, .stroke = 2});
+  frame_selected(drawing, box, 3);
   if (std::abs(furthest.share()) <= kStepLimit) return;
   const float x = box.x + box.width / 2, y = rank.y - 1;
   polygon(drawing, {{x, y - 2}, {x + 7, y + 9}, {x - 7, y + 9}}, {.ink = Ink::Canvas});

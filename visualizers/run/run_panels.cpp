@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "visualizers/chart/time_plot.h"
-#include "visualizers/drawing/text_metrics.h"
 #include "visualizers/time/timeline_model.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -37,8 +36,8 @@ std::string share_text(const RunResidual& part) {
 
 void draw_title(Drawing& drawing, const Rect& area, const std::string& title) {
   fill(drawing, {area.x, area.y, area.width, kTitle}, {.ink = Ink::Header});
-  write(drawing, fit_text(title, area.width - 2 * kPad, 11, Weight::SemiBold),
-        {area.x + kPad, area.y + kTitle / 2}, 11, Weight::SemiBold, Ink::Text);
+  write_within(drawing, title, {area.x + kPad, area.y + kTitle / 2}, area.width - 2 * kPad, 11,
+               Weight::SemiBold, Ink::Text);
 }
 
 void draw_reading(Drawing& drawing, const Rect& cell, const RunReading& reading, std::size_t i) {
@@ -46,10 +45,8 @@ void draw_reading(Drawing& drawing, const Rect& cell, const RunReading& reading,
   const float x = cell.x + kPad, room = cell.width - 2 * kPad + 8;
   fill(drawing, cell, {.ink = Ink::Panel, .alpha = 0, .item = {ItemKind::Other, kReadingTag + i}});
   write(drawing, reading.name, {x, cell.y + 13}, 10, Weight::Medium, Ink::Text2);
-  write(drawing, fit_text(reading.value, room, 15, Weight::SemiBold), {x, cell.y + 30}, 15,
-        Weight::SemiBold, Ink::Text);
-  write(drawing, fit_text(reading.note, room, 9.5f, Weight::Regular), {x, cell.y + 47}, 9.5f,
-        Weight::Regular, Ink::Text3);
+  write_within(drawing, reading.value, {x, cell.y + 30}, room, 15, Weight::SemiBold, Ink::Text);
+  write_within(drawing, reading.note, {x, cell.y + 47}, room, 9.5f, Weight::Regular, Ink::Text3);
   line(drawing, {cell.x, cell.bottom() - 0.5f}, {cell.right(), cell.bottom() - 0.5f},
        {.ink = Ink::Border});
 }
@@ -58,7 +55,7 @@ void draw_reading(Drawing& drawing, const Rect& cell, const RunReading& reading,
 void draw_busy(Drawing& drawing, const Rect& row, const std::string& name, const BusyShares& busy) {
   const float y = row.y + row.height / 2, left = row.x + kPad + 66, right = row.right() - 58;
   const float width = std::max(1.f, right - left);
-  write(drawing, fit_text(name, 62, 10), {row.x + kPad, y}, 10, Weight::Medium, Ink::Text2);
+  write_within(drawing, name, {row.x + kPad, y}, 62, 10, Weight::Medium, Ink::Text2);
   fill(drawing, {left, y - 4, width, 8}, {.ink = Ink::Raised});
   fill(drawing, {left, y - 4, width * static_cast<float>(std::clamp(busy.measured, 0.0, 1.0)), 8},
        {.ink = Ink::Forward});
@@ -107,8 +104,8 @@ ResidualColumns columns_of(const Rect& area) {
   return at;
 }
 
-void draw_row(Drawing& drawing, const Rect& row, const RunResidual& part, const Format& format,
-              std::int64_t largest, Weight weight, Item item) {
+void draw_residual_row(Drawing& drawing, const Rect& row, const RunResidual& part,
+                       const Format& format, std::int64_t largest, Weight weight, Item item) {
   const ResidualColumns at = columns_of(row);
   const float y = row.y + row.height / 2;
   fill(drawing, row, {.ink = Ink::Panel, .alpha = 0, .item = item});
@@ -122,8 +119,7 @@ void draw_row(Drawing& drawing, const Rect& row, const RunResidual& part, const 
     }
   }
   const float name = row.width < kLeastTable ? 70 : 92;
-  write(drawing, fit_text(part.name, name, 10.5f, weight), {at.name + 14, y}, 10.5f, weight,
-        Ink::Text);
+  write_within(drawing, part.name, {at.name + 14, y}, name, 10.5f, weight, Ink::Text);
   const auto cell = [&](const std::string& words, float right, Ink ink, Weight heavy) {
     write(drawing, words, {right, y}, 10.5f, heavy, ink, Align::Right);
   };
@@ -134,8 +130,8 @@ void draw_row(Drawing& drawing, const Rect& row, const RunResidual& part, const 
   if (at.has_bar())
     draw_difference(drawing, {at.bar, row.y, at.bar_end - at.bar, row.height}, part, largest);
   if (at.has_cause())
-    write(drawing, fit_text(part.cause, at.end - at.cause, 10.5f, Weight::Regular), {at.cause, y},
-          10.5f, Weight::Regular, Ink::Text2);
+    write_within(drawing, part.cause, {at.cause, y}, at.end - at.cause, 10.5f, Weight::Regular,
+                 Ink::Text2);
 }
 
 void draw_table(Drawing& drawing, const Rect& area, const RunResiduals& residuals,
@@ -156,13 +152,13 @@ void draw_table(Drawing& drawing, const Rect& area, const RunResiduals& residual
     largest = std::max(largest, std::abs(part.difference()));
   std::uint64_t row = 0;
   for (const RunResidual& part : residuals.parts) {
-    draw_row(drawing, {area.x, y, area.width, kRow}, part, format, largest, Weight::Medium,
-             {ItemKind::Other, tag + row++});
+    draw_residual_row(drawing, {area.x, y, area.width, kRow}, part, format, largest, Weight::Medium,
+                      {ItemKind::Other, tag + row++});
     y += kRow;
   }
   line(drawing, {area.x, y + 0.5f}, {area.right(), y + 0.5f}, {.ink = Ink::BorderStrong});
-  draw_row(drawing, {area.x, y + 1, area.width, kRow}, residuals.sum, format, largest,
-           Weight::SemiBold, {ItemKind::Other, tag + row});
+  draw_residual_row(drawing, {area.x, y + 1, area.width, kRow}, residuals.sum, format, largest,
+                    Weight::SemiBold, {ItemKind::Other, tag + row});
 }
 
 float height_of(const std::optional<RunResiduals>& residuals) {
@@ -218,8 +214,8 @@ void draw_run_side(Drawing& drawing, const Rect& area, const RunModel& model,
   if (y > low) return;
   y = notes_top;
   for (const std::string& note : notes) {
-    write(drawing, fit_text(note, area.width - 2 * kPad, 10), {area.x + kPad, y + kNote / 2}, 10,
-          Weight::Medium, Ink::Text2);
+    write_within(drawing, note, {area.x + kPad, y + kNote / 2}, area.width - 2 * kPad, 10,
+                 Weight::Medium, Ink::Text2);
     y += kNote;
   }
 }

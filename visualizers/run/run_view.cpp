@@ -150,13 +150,12 @@ void draw_header(Drawing& drawing, const Rect& area, const RunModel& model) {
                 : "predicted " + band_text(model.predicted->result.step).text() + " a step";
   const Ink tone = !judgement ? Ink::Text2 : judgement->holds ? Ink::Ok : Ink::Warn;
   const float room = area.width - 36 - text_width(right, 11);
-  write(drawing, fit_text(model.status, room, 12, Weight::SemiBold), {area.x + 10, y}, 12,
-        Weight::SemiBold, ink);
+  write_within(drawing, model.status, {area.x + 10, y}, room, 12, Weight::SemiBold, ink);
   const float used =
       text_width(fit_text(model.status, room, 12, Weight::SemiBold), 12, Weight::SemiBold);
   if (!model.outcome.empty() && used + 24 < room)
-    write(drawing, fit_text(model.outcome, room - used - 16, 11), {area.x + 10 + used + 12, y}, 11,
-          Weight::Medium, Ink::Text2);
+    write_within(drawing, model.outcome, {area.x + 10 + used + 12, y}, room - used - 16, 11,
+                 Weight::Medium, Ink::Text2);
   write(drawing, right, {area.right() - kPlotMargin, y}, 11, Weight::Medium, tone, Align::Right);
 }
 

@@ -12,11 +12,11 @@
 namespace trainyard {
 namespace {
 
-constexpr float kRow = 22;   // px from one row to the next
-constexpr float kCell = 18;  // px of a cell's height
-constexpr float kTop = 30;
-constexpr float kNarrowest = 4;  // px of a slot; more slots than fit are cut, and counted
-constexpr float kWidest = 26;
+constexpr float kOrderRow = 22;   // px from one row to the next
+constexpr float kOrderCell = 18;  // px of a cell's height
+constexpr float kOrderTop = 30;
+constexpr float kNarrowestSlot = 4;  // px of a slot; more slots than fit are cut, and counted
+constexpr float kWidestSlot = 26;
 
 // What the grid of an area makes of slots.
 struct Geometry {
@@ -29,18 +29,18 @@ Geometry geometry(const Rect& area, const OrderGrid& grid) {
   Geometry g;
   g.plot = plot_of(area);
   const float fitting = g.plot.width / static_cast<float>(std::max(1, grid.slots));
-  g.slot = std::clamp(fitting, kNarrowest, kWidest);
+  g.slot = std::clamp(fitting, kNarrowestSlot, kWidestSlot);
   g.seen = std::min(grid.slots, static_cast<std::int32_t>(g.plot.width / g.slot));
   return g;
 }
 
 float top_of(std::uint32_t row, const Rect& area, const ViewState& state) {
-  return area.y + kTop + kRow * static_cast<float>(row) - state.scroll;
+  return area.y + kOrderTop + kOrderRow * static_cast<float>(row) - state.scroll;
 }
 
 Rect rect_of(const Geometry& g, const OrderCell& cell, const Rect& area, const ViewState& state) {
   return {g.plot.x + g.slot * static_cast<float>(cell.slot), top_of(cell.row, area, state),
-          g.slot * static_cast<float>(cell.slots), kCell};
+          g.slot * static_cast<float>(cell.slots), kOrderCell};
 }
 
 std::int32_t slots_of(const Task& task) {
@@ -116,8 +116,8 @@ std::string row_name(const Program& program, std::uint32_t stream) {
   return rank_name(program, s.device) + (s.name == "compute" ? "" : " " + s.name);
 }
 
-void draw_cell(Drawing& drawing, const Program& program, const OrderCell& cell, const Rect& rect,
-               const ViewState& state) {
+void draw_order_cell(Drawing& drawing, const Program& program, const OrderCell& cell,
+                     const Rect& rect, const ViewState& state) {
   const Task& task = program.task(cell.instruction);
   const Item item{ItemKind::Cell, cell.instruction.value};
   const Rect inside{rect.x, rect.y, std::max(1.f, rect.width - (rect.width > 3 ? 1.f : 0.f)),
@@ -128,18 +128,17 @@ void draw_cell(Drawing& drawing, const Program& program, const OrderCell& cell, 
         {inside.x + inside.width / 2, inside.y + inside.height / 2}, size, Weight::Medium,
         label_ink(ink_of(task)), Align::Center);
   if (state.selected == item || state.selected == Item{ItemKind::Span, cell.instruction.value})
-    outline(drawing, {inside.x - 3, inside.y - 3, inside.width + 6, inside.height + 6},
-            {.ink = Ink::Select, .stroke = 2});
+    frame_selected(drawing, inside, 3);
 }
 
-void draw_header(Drawing& drawing, const Rect& area, const Rect& plot, const OrderGrid& grid,
-                 std::int32_t seen) {
+void draw_order_words(Drawing& drawing, const Rect& area, const Rect& plot, const OrderGrid& grid,
+                      std::int32_t seen) {
   write(drawing, "Order", {area.x + 10, area.y + 15}, 11, Weight::SemiBold, Ink::Text);
   std::string words =
       format_count(grid.slots) + " slots: forward 1, backward 2, each part of a split backward 1";
   if (seen < grid.slots) words += "; " + format_count(grid.slots - seen) + " more do not fit";
-  write(drawing, fit_text(words, plot.width, 10.5f, Weight::Regular), {plot.x, area.y + 15}, 10.5f,
-        Weight::Regular, Ink::Text2);
+  write_within(drawing, words, {plot.x, area.y + 15}, plot.width, 10.5f, Weight::Regular,
+               Ink::Text2);
 }
 
 }  // namespace
@@ -190,21 +189,21 @@ void draw_order(Drawing& drawing, const Rect& area, const Program& program, cons
   const ClipScope clip(drawing, area);
   const Geometry g = geometry(area, grid);
   const auto& [plot, slot, seen] = g;
-  draw_header(drawing, area, plot, grid, seen);
+  draw_order_words(drawing, area, plot, grid, seen);
   for (std::uint32_t row = 0; row < grid.streams.size(); ++row) {
     const float top = top_of(row, area, state);
-    if (top < area.y + kTop - kRow || top > area.bottom()) continue;
-    write(drawing, row_name(program, grid.streams[row]), {area.x + 10, top + kCell / 2}, 11,
+    if (top < area.y + kOrderTop - kOrderRow || top > area.bottom()) continue;
+    write(drawing, row_name(program, grid.streams[row]), {area.x + 10, top + kOrderCell / 2}, 11,
           Weight::Medium, Ink::Text);
-    hatch(drawing, {plot.x, top, slot * static_cast<float>(seen), kCell}, Pattern::Idle);
+    hatch(drawing, {plot.x, top, slot * static_cast<float>(seen), kOrderCell}, Pattern::Idle);
   }
-  const ClipScope rows(drawing, {plot.x, area.y + kTop - 3, slot * static_cast<float>(seen) + 1,
-                                 area.height - kTop + 3});
+  const ClipScope rows(drawing, {plot.x, area.y + kOrderTop - 3,
+                                 slot * static_cast<float>(seen) + 1, area.height - kOrderTop + 3});
   for (const OrderCell& cell : grid.cells) {
     if (cell.slot >= seen) continue;
     const Rect rect = rect_of(g, cell, area, state);
-    if (rect.y < area.y + kTop - kRow || rect.y > area.bottom()) continue;
-    draw_cell(drawing, program, cell, rect, state);
+    if (rect.y < area.y + kOrderTop - kOrderRow || rect.y > area.bottom()) continue;
+    draw_order_cell(drawing, program, cell, rect, state);
   }
 }
 

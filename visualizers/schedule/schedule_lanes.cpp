@@ -1,12 +1,13 @@
 #include "visualizers/schedule/schedule_lanes.h"
-#include "visualizers/memory/memory_view.h"
 
 #include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 
-#include "visualizers/drawing/text_metrics.h"
+#include "visualizers/chart/legend.h"
+#include "visualizers/chart/section_bar.h"
+#include "visualizers/memory/memory_view.h"
 #include "visualizers/time/lane_painter.h"
 #include "visualizers/time/memory_wave.h"
 #include "visualizers/viewmodel/format.h"
@@ -43,8 +44,8 @@ void draw_budget(Drawing& drawing, const Rect& plot, const ByteScale& scale, Byt
        {.ink = Ink::Text2, .dash_on = 6, .dash_off = 3, .item = {ItemKind::Capacity, 0}});
 }
 
-void draw_curve(Drawing& drawing, const Rect& plot, const ScheduleLanes& lanes, DeviceId device,
-                const Viewport& v, const ViewState& state) {
+void draw_rank_curve(Drawing& drawing, const Rect& plot, const ScheduleLanes& lanes,
+                     DeviceId device, const Viewport& v, const ViewState& state) {
   const ClipScope clip(drawing, {plot.x, plot.y - 1, plot.width, plot.height + 2});
   const StepCurve& curve = lanes.memory.totals[device.value];
   const ByteScale scale = scale_of(plot, lanes.highest, 1);
@@ -59,8 +60,8 @@ void draw_curve(Drawing& drawing, const Rect& plot, const ScheduleLanes& lanes, 
           {.ink = Ink::Text, .item = {ItemKind::Peak, device.value}});
 }
 
-void draw_rank(Drawing& drawing, LanePainter& painter, const ScheduleLanes& lanes,
-               const RankLanes& rank, const Shares& s, const Rect& row) {
+void draw_rank_lane(Drawing& drawing, LanePainter& painter, const ScheduleLanes& lanes,
+                    const RankLanes& rank, const Shares& s, const Rect& row) {
   const auto count = static_cast<float>(std::max<std::size_t>(1, rank.compute.size()));
   const ClipScope clip(drawing, row);
   for (std::size_t i = 0; i < rank.compute.size(); ++i) {
@@ -74,8 +75,8 @@ void draw_rank(Drawing& drawing, LanePainter& painter, const ScheduleLanes& lane
     hatch(drawing, {row.x, row.y, row.width, s.lane}, Pattern::Idle);
 }
 
-void draw_names(Drawing& drawing, const ScheduleLanes& lanes, const RankLanes& rank,
-                const Shares& s, Point at, const ViewState& state) {
+void draw_rank_name(Drawing& drawing, const ScheduleLanes& lanes, const RankLanes& rank,
+                    const Shares& s, Point at, const ViewState& state) {
   if (s.pitch < 9) return;
   const bool selected = state.selected == Item{ItemKind::Lane, rank.device.value};
   const float size = s.pitch < 13 ? 9.f : 11.f;
@@ -101,18 +102,15 @@ void draw_only_curve(Drawing& drawing, const Rect& area, const ScheduleLanes& la
   write(drawing, format_bytes({peak_bytes(lanes.memory.totals[worst.value])}),
         {area.x + kGutter - 8, plot.y + plot.height / 2}, 10, Weight::Medium, Ink::Text2,
         Align::Right);
-  draw_curve(drawing, plot, lanes, worst, v, state);
+  draw_rank_curve(drawing, plot, lanes, worst, v, state);
 }
 
-struct LegendEntry {
-  const char* name;
-  Ink ink;
-};
-constexpr std::array<LegendEntry, 5> kLegend = {{{"forward", Ink::Forward},
-                                                 {"backward", Ink::Backward},
-                                                 {"weight gradient", Ink::WeightGradient},
-                                                 {"recomputed", Ink::Recompute},
-                                                 {"update", Ink::Optimizer}}};
+constexpr std::array<std::pair<const char*, Ink>, 5> kLaneInks = {
+    {{"forward", Ink::Forward},
+     {"backward", Ink::Backward},
+     {"weight gradient", Ink::WeightGradient},
+     {"recomputed", Ink::Recompute},
+     {"update", Ink::Optimizer}}};
 
 bool occurs(const Experiment& experiment, Ink ink) {
   if (ink == Ink::Recompute)
@@ -122,27 +120,17 @@ bool occurs(const Experiment& experiment, Ink ink) {
                      [&](const Task& task) { return ink_of(task) == ink; });
 }
 
-void draw_bar(Drawing& drawing, const Rect& bar, const ScheduleLanes& lanes) {
-  fill(drawing, bar, {.ink = Ink::Header});
-  const float y = bar.y + bar.height / 2;
-  write(drawing, "Lanes", {bar.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
-  const std::string capacity = "capacity " + format_bytes(lanes.budget);
-  const float end = bar.right() - kPlotMargin - text_width(capacity, 10.5f) - 12;
-  write(drawing, capacity, {bar.right() - kPlotMargin, y}, 10.5f, Weight::Medium, Ink::Text2,
-        Align::Right);
-  float x = bar.x + kGutter;
-  for (const LegendEntry& entry : kLegend) {
-    const float width = 15 + text_width(entry.name, 10.5f);
-    if (!occurs(*lanes.timeline.experiment, entry.ink)) continue;
-    if (x + width > end) break;
-    box(drawing, {x, y - 4.5f, 9, 9},
-        {.ink = entry.ink, .item = {ItemKind::Legend, static_cast<std::uint64_t>(entry.ink)}});
-    write(drawing, entry.name, {x + 15, y}, 10.5f, Weight::Medium, Ink::Text2);
-    x += width + 16;
-  }
+void draw_lanes_bar(Drawing& drawing, const Rect& bar, const ScheduleLanes& lanes) {
+  const float left = draw_section_bar(drawing, bar, "Lanes"),
+              right = end_section_bar(drawing, bar, "capacity " + format_bytes(lanes.budget));
+  std::vector<LegendEntry> entries;
+  for (const auto& [name, ink] : kLaneInks)
+    if (occurs(*lanes.timeline.experiment, ink))
+      entries.push_back({name, box_sign(ink, {ItemKind::Legend, static_cast<std::uint64_t>(ink)})});
+  draw_legend_after(drawing, {left, bar.y + bar.height / 2}, right, entries);
 }
 
-Rect lanes_of(const Rect& area) {
+Rect rows_below_bar(const Rect& area) {
   const float top = std::min(area.bottom(), area.y + kRuler + kScheduleHeader + 4);
   return {area.x, top, area.width, area.bottom() - top};
 }
@@ -166,11 +154,11 @@ void draw_schedule_lanes(Drawing& drawing, const Rect& area, const ScheduleLanes
   for (std::size_t i = 0; i < lanes.timeline.ranks.size(); ++i) {
     const RankLanes& rank = lanes.timeline.ranks[i];
     const float top = area.y + s.pitch * static_cast<float>(i);
-    draw_names(drawing, lanes, rank, s, {area.x, top}, state);
-    draw_rank(drawing, painter, lanes, rank, s, {v.plot.x, top, v.plot.width, s.lane});
+    draw_rank_name(drawing, lanes, rank, s, {area.x, top}, state);
+    draw_rank_lane(drawing, painter, lanes, rank, s, {v.plot.x, top, v.plot.width, s.lane});
     if (s.curves)
-      draw_curve(drawing, {v.plot.x, top + s.lane + 2, v.plot.width, s.curve}, lanes, rank.device,
-                 v, state);
+      draw_rank_curve(drawing, {v.plot.x, top + s.lane + 2, v.plot.width, s.curve}, lanes,
+                      rank.device, v, state);
   }
   if (!s.curves) draw_only_curve(drawing, area, lanes, v, state);
 }
@@ -192,8 +180,8 @@ void draw_lanes_view(Drawing& drawing, const Rect& area, const ScheduleLanes& la
   const Rect ruler{area.x, area.y, area.width, kRuler};
   const Viewport v = viewport_of(ruler, state, end);
   draw_ruler(drawing, ruler, v, state, end);
-  draw_bar(drawing, {area.x, area.y + kRuler, area.width, kScheduleHeader}, lanes);
-  const Rect rows = lanes_of(area);
+  draw_lanes_bar(drawing, {area.x, area.y + kRuler, area.width, kScheduleHeader}, lanes);
+  const Rect rows = rows_below_bar(area);
   draw_schedule_lanes(drawing, rows, lanes, state, end);
   draw_time_marks(drawing, rows, v, state);
   draw_time_tags(drawing, ruler, v, state, end);
@@ -201,7 +189,7 @@ void draw_lanes_view(Drawing& drawing, const Rect& area, const ScheduleLanes& la
 
 Hover describe_lanes_view(const ScheduleLanes& lanes, const Rect& area, const ViewState& state,
                           Item item, float x) {
-  return describe_schedule_lanes(lanes, lanes_of(area), state, lanes.timeline.end, item, x);
+  return describe_schedule_lanes(lanes, rows_below_bar(area), state, lanes.timeline.end, item, x);
 }
 
 }  // namespace trainyard

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/timeline/metrics.h"
+#include "visualizers/chart/section_bar.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -43,11 +44,11 @@ std::vector<std::pair<std::string, Ink>> readings(const SchedulePanel& panel, By
   return list;
 }
 
-void draw_header(Drawing& drawing, const Rect& bar, const SchedulePanel& panel, Bytes budget,
-                 std::size_t index, bool chosen) {
-  fill(drawing, bar, {.ink = Ink::Header, .item = {ItemKind::Other, index}});
-  if (chosen) fill(drawing, {bar.x, bar.y, 3, bar.height}, {.ink = Ink::Accent});
+void draw_panel_bar(Drawing& drawing, const Rect& bar, const SchedulePanel& panel, Bytes budget,
+                    std::size_t index, bool chosen) {
   const ClipScope clip(drawing, bar);
+  const float left = draw_section_bar(drawing, bar, panel.name, {ItemKind::Other, index});
+  if (chosen) fill(drawing, {bar.x, bar.y, 3, bar.height}, {.ink = Ink::Accent});
   const float y = bar.y + bar.height / 2;
   float right = bar.right() - kPlotMargin;
   if (is_legal(panel)) {
@@ -58,43 +59,10 @@ void draw_header(Drawing& drawing, const Rect& bar, const SchedulePanel& panel, 
       right -= width + 16;
     }
   }
-  write(drawing, panel.name, {bar.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
-  const float left =
-      std::max(bar.x + kGutter, bar.x + 10 + text_width(panel.name, 11, Weight::SemiBold) + 10);
   std::string words = panel.changed;
   if (!panel.why_not.empty()) words += (words.empty() ? "" : ": ") + panel.why_not;
-  write(drawing, fit_text(words, right - left, 10.5f, Weight::Regular), {left, y}, 10.5f,
-        Weight::Regular, panel.why_not.empty() ? Ink::Text3 : Ink::Error);
-}
-
-// Where a step is over before the first panel's is: by how much.
-void draw_gap(Drawing& drawing, const Rect& rows, const SchedulePanel& panel,
-              const SchedulePanel& first, const Viewport& v) {
-  const Instant end = panel.step.length(), other = first.step.length();
-  if (end >= other || other <= v.from) return;
-  const Extent gap = extent(v, std::max(end, v.from), other);
-  fill(drawing, {gap.left, rows.y, gap.width(), rows.height},
-       {.ink = Ink::OkBackground, .alpha = 0.6f});
-  line(drawing, {gap.left, rows.y}, {gap.left, rows.bottom()}, {.ink = Ink::Text});
-  line(drawing, {gap.right, rows.y}, {gap.right, rows.bottom()},
-       {.ink = Ink::Ok, .dash_on = 3, .dash_off = 3});
-  const std::string less = "\u2212" + format_step_time(other - end) + ", \u2212" +
-                           format_percent(to_seconds(other - end) / to_seconds(other));
-  for (const std::string& words : {less + " against " + first.name, less})
-    if (tag_width(words) + 8 < gap.width()) {
-      draw_tag(drawing, words, {gap.left + (gap.width() - tag_width(words)) / 2, rows.y + 14}, 16,
-               Ink::TipBackground, Ink::Ok);
-      return;
-    }
-}
-
-// The axis counts from the start of a step, a run from its own.
-ViewState own_state(const SchedulesModel& model, const SchedulePanel& panel,
-                    const ViewState& state) {
-  ViewState own = state;
-  const TimeRange shown = state.shown.value_or(TimeRange{Instant{0}, model.end});
-  own.shown = TimeRange{shown.from + panel.step.from, shown.to + panel.step.from};
-  return own;
+  write_in_section_bar(drawing, bar, left, right, words,
+                       panel.why_not.empty() ? Ink::Text3 : Ink::Error);
 }
 
 Rect rows_of(const Rect& panel) {
@@ -102,7 +70,7 @@ Rect rows_of(const Rect& panel) {
   return {panel.x, top, panel.width, std::max(0.f, panel.bottom() - top - kPanelGap)};
 }
 
-ScheduleLanes lanes_of(const SchedulesModel& model, const SchedulePanel& panel) {
+ScheduleLanes panel_lanes(const SchedulesModel& model, const SchedulePanel& panel) {
   return {panel.timeline, panel.memory, model.budget, model.highest};
 }
 
@@ -110,8 +78,8 @@ void draw_panel(Drawing& drawing, const Rect& area, const SchedulesModel& model,
                 const ViewState& state) {
   const SchedulePanel& panel = model.panels[index];
   const ClipScope clip(drawing, area);
-  draw_header(drawing, {area.x, area.y, area.width, kPanelHeader}, panel, model.budget, index,
-              state.selected.kind == ItemKind::Other && state.selected.tag == index);
+  draw_panel_bar(drawing, {area.x, area.y, area.width, kPanelHeader}, panel, model.budget, index,
+                 state.selected.kind == ItemKind::Other && state.selected.tag == index);
   if (!is_legal(panel)) return;
   const Rect rows = rows_of(area);
   const Viewport v = viewport_of(rows, state, model.end);
@@ -120,11 +88,13 @@ void draw_panel(Drawing& drawing, const Rect& area, const SchedulesModel& model,
   const Extent run = extent(v, v.from, std::max(v.from, panel.step.length()));
   {
     const ClipScope within(drawing, {rows.x, rows.y, run.right - rows.x, rows.height});
-    draw_schedule_lanes(drawing, rows, lanes_of(model, panel), own_state(model, panel, state),
-                        model.end);
+    draw_schedule_lanes(drawing, rows, panel_lanes(model, panel),
+                        state_in_run(state, panel.step, model.end), model.end);
   }
-  const ClipScope plot(drawing, {v.plot.x, rows.y, v.plot.width, rows.height});
-  if (is_legal(model.panels.front())) draw_gap(drawing, rows, panel, model.panels.front(), v);
+  const SchedulePanel& first = model.panels.front();
+  if (is_legal(first))
+    draw_step_gap(drawing, rows, v, panel.step.length(), first.step.length(), rows.y + 14,
+                  first.name);
 }
 
 // What is not legal has one line; the others share what is left by their ranks.
@@ -237,8 +207,9 @@ Hover describe_schedules(const SchedulesModel& model, const Rect& area, const Vi
       return hover;
     }
     if (!is_legal(panel)) return {};
-    Hover hover = describe_schedule_lanes(lanes_of(model, panel), rows_of(place),
-                                          own_state(model, panel, state), model.end, item, point.x);
+    Hover hover = describe_schedule_lanes(panel_lanes(model, panel), rows_of(place),
+                                          state_in_run(state, panel.step, model.end), model.end,
+                                          item, point.x);
     if (item.kind == ItemKind::Capacity)
       hover = {"Budget", "of each device", format_bytes(model.budget), {}};
     if (!hover.title.empty()) hover.where = panel.name + ", " + hover.where;

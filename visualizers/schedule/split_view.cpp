@@ -11,9 +11,9 @@
 namespace trainyard {
 namespace {
 
-constexpr float kTop = 24, kBar = 24;  // px above the bar, and of its height
-constexpr float kEnd = 66;             // px of embedding or head
-constexpr float kReach = 5;            // px from a handle at which it is taken
+constexpr float kAboveSplit = 24, kSplitBar = 24;
+constexpr float kEnd = 66;   // px of embedding or head
+constexpr float kReach = 5;  // px from a handle at which it is taken
 
 std::string layers_text(int layers) {
   return std::to_string(layers) + (layers == 1 ? " layer" : " layers");
@@ -43,9 +43,8 @@ void draw_end(Drawing& drawing, const Rect& rect, const std::string& name, std::
   if (rect.width <= 0) return;
   fill(drawing, rect, {.ink = Ink::Raised, .item = {ItemKind::Cell, stage}});
   outline(drawing, rect, {.ink = Ink::BorderStrong});
-  write(drawing, fit_text(name, rect.width - 4, 10, Weight::Medium),
-        {rect.x + rect.width / 2, rect.y + rect.height / 2}, 10, Weight::Medium, Ink::Text,
-        Align::Center);
+  write_within(drawing, name, {rect.x + rect.width / 2, rect.y + rect.height / 2}, rect.width - 4,
+               10, Weight::Medium, Ink::Text, Align::Center);
 }
 
 void draw_part(Drawing& drawing, const SplitModel& model, const SplitLayout& layout,
@@ -67,9 +66,7 @@ void draw_part(Drawing& drawing, const SplitModel& model, const SplitLayout& lay
 void draw_handle(Drawing& drawing, float x, const Rect& bar, Item item, bool selected) {
   const Rect grip{x - 3, bar.y - 5, 5, bar.height + 10};
   fill(drawing, grip, {.ink = selected ? Ink::Select : Ink::Text2, .item = item});
-  if (selected)
-    outline(drawing, {grip.x - 3, grip.y - 3, grip.width + 6, grip.height + 6},
-            {.ink = Ink::Select, .stroke = 2});
+  if (selected) frame_selected(drawing, grip, 3);
 }
 
 // What a stage must keep: the embedding or the head is enough.
@@ -121,9 +118,10 @@ SplitLayout split_layout(const SplitModel& model, const Rect& area) {
   SplitLayout layout;
   const Rect plot = plot_of(area);
   const float left = model.ahead.empty() ? 0 : kEnd, right = model.behind.empty() ? 0 : kEnd;
-  layout.ahead = {plot.x, area.y + kTop, left, kBar};
-  layout.bar = {plot.x + left, area.y + kTop, std::max(1.f, plot.width - left - right), kBar};
-  layout.behind = {layout.bar.right(), area.y + kTop, right, kBar};
+  layout.ahead = {plot.x, area.y + kAboveSplit, left, kSplitBar};
+  layout.bar = {plot.x + left, area.y + kAboveSplit, std::max(1.f, plot.width - left - right),
+                kSplitBar};
+  layout.behind = {layout.bar.right(), area.y + kAboveSplit, right, kSplitBar};
   const int all = std::accumulate(model.layers.begin(), model.layers.end(), 0);
   layout.layer = layout.bar.width / static_cast<float>(std::max(1, all));
   return layout;
@@ -151,11 +149,11 @@ void draw_split(Drawing& drawing, const Rect& area, const SplitModel& model, Ite
   if (model.layers.empty()) return;
   const SplitLayout layout = split_layout(model, area);
   const bool one = model.layers.size() == 1;
-  write(drawing,
-        fit_text(one ? "one stage: pp divides the layers"
-                     : "drag a handle, or choose one with Left and Right and move it with Alt",
-                 plot_of(area).width, 10.5f, Weight::Regular),
-        {layout.ahead.x, area.y + 13}, 10.5f, Weight::Regular, Ink::Text2);
+  write_within(drawing,
+               one ? "one stage: pp divides the layers"
+                   : "drag a handle, or choose one with Left and Right and move it with Alt",
+               {layout.ahead.x, area.y + 13}, plot_of(area).width, 10.5f, Weight::Regular,
+               Ink::Text2);
   draw_end(drawing, layout.ahead, model.ahead, 0);
   draw_end(drawing, layout.behind, model.behind, model.layers.size() - 1);
   for (std::size_t s = 0; s < model.layers.size(); ++s) draw_part(drawing, model, layout, s);

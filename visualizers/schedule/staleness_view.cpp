@@ -5,15 +5,16 @@
 #include <utility>
 
 #include "core/timeline/metrics.h"
+#include "visualizers/chart/section_bar.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kNarrowest = 1;  // px of a cell; narrower ones join, and the stalest is seen
-constexpr int kLegendSteps = 6;  // delays that the legend shows at most, beside 0
-constexpr float kPalest = 0.3f;  // alpha of the least delay
+constexpr float kNarrowestBox = 1;  // px of a cell; narrower ones join, and the stalest is seen
+constexpr int kLegendSteps = 6;     // delays that the legend shows at most, beside 0
+constexpr float kPalest = 0.3f;     // alpha of the least delay
 
 std::string updates(int delay) {
   return std::to_string(delay) + (delay == 1 ? " update" : " updates");
@@ -71,7 +72,7 @@ void add_cells(StalenessModel& model, std::uint32_t stage, const std::vector<For
     if (cell + 1 != model.cells.end()) cell->end = std::max(cell->start, (cell + 1)->start);
 }
 
-float alpha_of(int delay, int most) {
+float delay_alpha(int delay, int most) {
   return most < 2 ? 1.f
                   : kPalest + (1 - kPalest) * static_cast<float>(delay - 1) /
                                   static_cast<float>(most - 1);
@@ -79,17 +80,14 @@ float alpha_of(int delay, int most) {
 
 Style style_of(int delay, int most, Item item) {
   if (delay == 0) return {.ink = Ink::Raised, .item = item};
-  return {.ink = Ink::Swap, .alpha = alpha_of(delay, most), .item = item};
+  return {.ink = Ink::Swap, .alpha = delay_alpha(delay, most), .item = item};
 }
 
-void draw_header(Drawing& drawing, const Rect& bar, const StalenessModel& model) {
-  fill(drawing, bar, {.ink = Ink::Header});
-  const float y = bar.y + bar.height / 2;
-  write(drawing, "Staleness", {bar.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
+void draw_staleness_bar(Drawing& drawing, const Rect& bar, const StalenessModel& model) {
+  const float left = draw_section_bar(drawing, bar, "Staleness"), y = bar.y + bar.height / 2;
   float right = bar.right() - kPlotMargin;
   if (model.most > 0) {
-    write(drawing, "updates", {right, y}, 10.5f, Weight::Regular, Ink::Text3, Align::Right);
-    right -= text_width("updates", 10.5f) + 8;
+    right = end_section_bar(drawing, bar, "updates", Ink::Text3);
     const int step = (model.most + kLegendSteps - 1) / kLegendSteps;
     for (int delay = model.most; delay >= 0; delay -= delay > 0 && delay < step ? delay : step) {
       const Item item{ItemKind::Legend, static_cast<std::uint64_t>(delay)};
@@ -99,9 +97,8 @@ void draw_header(Drawing& drawing, const Rect& bar, const StalenessModel& model)
       right -= 22;
     }
   }
-  const float left = bar.x + kGutter;
-  write(drawing, fit_text(staleness_sentence(model), right - left - 8, 10.5f, Weight::Regular),
-        {left, y}, 10.5f, Weight::Regular, model.most > 0 ? Ink::Text : Ink::Text2);
+  write_in_section_bar(drawing, bar, left, right - 8, staleness_sentence(model),
+                       model.most > 0 ? Ink::Text : Ink::Text2);
 }
 
 void draw_name(Drawing& drawing, const Rect& row, const StalenessModel& model,
@@ -136,13 +133,12 @@ void draw_box(Drawing& drawing, const Rect& row, const StalenessModel& model, co
   if (row.height >= 11 && text_width(number, 10) + 4 <= box.width)
     write(drawing, number, {box.x + box.width / 2, row.y + row.height / 2}, 10, Weight::Medium,
           cell.delay == 0 ? Ink::Text3 : Ink::Text, Align::Center);
-  if (state.selected == item)
-    outline(drawing, {box.x - 2, box.y - 2, box.width + 4, box.height + 4},
-            {.ink = Ink::Select, .stroke = 2});
+  if (state.selected == item) frame_selected(drawing, box, 2);
 }
 
-void draw_row(Drawing& drawing, const Rect& row, const StalenessModel& model, std::size_t first,
-              std::size_t last, const Viewport& v, const ViewState& state) {
+void draw_stage_row(Drawing& drawing, const Rect& row, const StalenessModel& model,
+                    std::size_t first, std::size_t last, const Viewport& v,
+                    const ViewState& state) {
   Shown open{0, 0, last};
   const auto flush = [&] {
     if (open.cell != last) draw_box(drawing, row, model, open, state);
@@ -151,7 +147,7 @@ void draw_row(Drawing& drawing, const Rect& row, const StalenessModel& model, st
     const StalenessCell& cell = model.cells[i];
     if (cell.end < v.from || cell.start > v.to) continue;
     const Extent e = extent(v, cell.start, cell.end);
-    if (open.cell != last && open.right - open.left < kNarrowest) {
+    if (open.cell != last && open.right - open.left < kNarrowestBox) {
       open.right = e.right;
       if (cell.delay > model.cells[open.cell].delay) open.cell = i;
       continue;
@@ -207,7 +203,7 @@ void draw_staleness(Drawing& drawing, const Rect& area, const StalenessModel& mo
   const Viewport v = viewport_of(ruler, state, model.end);
   draw_ruler(drawing, ruler, v, state, model.end);
   const Rect header{area.x, ruler.bottom(), area.width, kStalenessHeader};
-  draw_header(drawing, header, model);
+  draw_staleness_bar(drawing, header, model);
   const Rect rows{area.x, header.bottom() + 4, area.width,
                   std::max(0.f, area.bottom() - header.bottom() - 4)};
   const int stages = model.experiment->program.stages;
@@ -221,7 +217,7 @@ void draw_staleness(Drawing& drawing, const Rect& area, const StalenessModel& mo
                    std::max(2.f, height - 2)};
     if (height >= 9) draw_name(drawing, row, model, stage);
     const ClipScope plot(drawing, {v.plot.x, row.y - 2, v.plot.width, row.height + 4});
-    draw_row(drawing, row, model, first, last, v, state);
+    draw_stage_row(drawing, row, model, first, last, v, state);
     first = last;
   }
   draw_time_marks(drawing, rows, v, state);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "visualizers/chart/legend.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
 
@@ -14,7 +15,7 @@ constexpr std::size_t kStretch = 1024;  // samples
 constexpr float kSentence = 30, kOwners = 132, kOwnerRow = 16;
 
 // Bottom to top.
-constexpr std::pair<Category, Ink> kStack[] = {
+constexpr std::pair<Category, Ink> kSnapshotStack[] = {
     {Category::Framework, Ink::MemoryContext},        {Category::Weights, Ink::MemoryWeights},
     {Category::OptimizerState, Ink::MemoryOptimizer}, {Category::Gradients, Ink::MemoryGradients},
     {Category::Activations, Ink::MemoryActivations},  {Category::Recomputed, Ink::Recompute},
@@ -25,7 +26,7 @@ struct SnapshotLayout {
   Viewport shown;
 };
 
-Instant end_of(const SnapshotModel& m) {
+Instant snapshot_end(const SnapshotModel& m) {
   return std::max(Instant{1}, m.measured.samples.back().at);
 }
 
@@ -36,7 +37,7 @@ SnapshotLayout layout_of(const SnapshotModel& m, const Rect& area, const ViewSta
   const float owners = m.owners.empty() ? 0 : std::min(kOwners, area.height * 0.35f);
   l.owners = {area.x, area.bottom() - owners, area.width, owners};
   l.wave = {area.x, l.ruler.bottom(), area.width, std::max(0.f, l.owners.y - l.ruler.bottom())};
-  l.shown = viewport_of(l.wave, state, end_of(m));
+  l.shown = viewport_of(l.wave, state, snapshot_end(m));
   return l;
 }
 
@@ -83,7 +84,7 @@ void draw_wave(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m
   }
   const Rect plot{v.plot.x, l.wave.y, v.plot.width, l.wave.height};
   std::vector<float> below(count, l.wave.bottom());
-  for (const auto& [category, ink] : kStack) {
+  for (const auto& [category, ink] : kSnapshotStack) {
     std::vector<Column> filled;
     bool any = false;
     for (std::size_t i = 0; i < count; ++i) {
@@ -111,7 +112,7 @@ void draw_planned(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel
   const auto step =
       static_cast<double>(std::max<std::int64_t>(1, m.planned->samples.back().at.count()));
   const double stretch =
-      static_cast<double>(end_of(m).count()) / (step * static_cast<double>(m.steps));
+      static_cast<double>(snapshot_end(m).count()) / (step * static_cast<double>(m.steps));
   const bool narrow = (l.shown.to - l.shown.from).count() > stretch * step * l.shown.plot.width / 2;
   const auto count = static_cast<std::size_t>(std::clamp(l.shown.plot.width, 2.f, 8192.f));
   std::vector<Point> points;
@@ -141,7 +142,7 @@ void draw_divergence(Drawing& drawing, const SnapshotLayout& l, const SnapshotMo
         right ? Align::Left : Align::Right);
 }
 
-void draw_legend(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m) {
+void draw_readings(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m) {
   const Rect& area = l.wave;
   float y = area.y + 12;
   const Bytes peak = peak_of(m.measured);
@@ -155,15 +156,14 @@ void draw_legend(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel&
     write(drawing, "peak " + format_bytes(peak_of(*m.planned)), {area.x + 10, y += 14}, 10,
           Weight::Medium, Ink::Text2);
   }
-  y += 20;
-  for (const auto& [category, ink] : kStack) {
-    if (m.most[static_cast<std::size_t>(category)].value == 0 || y > area.bottom() - 6) continue;
-    fill(drawing, {area.x + 10, y - 4, 8, 8}, {.ink = ink});
+  std::vector<LegendEntry> entries;
+  for (const auto& [category, ink] : kSnapshotStack) {
+    if (m.most[static_cast<std::size_t>(category)].value == 0) continue;
     std::string name(to_string(category));
     std::replace(name.begin(), name.end(), '_', ' ');
-    write(drawing, name, {area.x + 23, y}, 10, Weight::Regular, Ink::Text2);
-    y += 14;
+    entries.push_back({name, box_sign(ink)});
   }
+  draw_legend_below(drawing, {area.x + 14.5f, y + 20}, entries, area.bottom() - 6);
 }
 
 void draw_owners(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m) {
@@ -177,7 +177,7 @@ void draw_owners(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel&
     const SnapshotModel::Owner& owner = m.owners[i];
     const Rect plot = l.shown.plot;
     const double share = peak.value > 0 ? owner.bytes / peak : 0;
-    const auto found = std::find_if(std::begin(kStack), std::end(kStack),
+    const auto found = std::find_if(std::begin(kSnapshotStack), std::end(kSnapshotStack),
                                     [&](const auto& pair) { return pair.first == owner.category; });
     fill(drawing,
          {plot.x, y + 2, 160 * static_cast<float>(std::clamp(share, 0.0, 1.0)), kOwnerRow - 4},
@@ -211,16 +211,16 @@ void draw_snapshot(Drawing& drawing, const Rect& area, const SnapshotModel& m,
                    const ViewState& state) {
   const SnapshotLayout l = layout_of(m, area, state);
   if (!m.sentence.empty())
-    write(drawing, fit_text(m.sentence, area.width - 20, 11.5f, Weight::SemiBold),
-          {area.x + 10, l.sentence.y + kSentence / 2}, 11.5f, Weight::SemiBold, Ink::Text);
+    write_within(drawing, m.sentence, {area.x + 10, l.sentence.y + kSentence / 2}, area.width - 20,
+                 11.5f, Weight::SemiBold, Ink::Text);
   if (m.timed)
-    draw_ruler(drawing, l.ruler, l.shown, state, end_of(m));
+    draw_ruler(drawing, l.ruler, l.shown, state, snapshot_end(m));
   else
-    write(drawing, format_count(end_of(m).count()) + " events, without times",
+    write(drawing, format_count(snapshot_end(m).count()) + " events, without times",
           {l.shown.plot.x, l.ruler.y + 8}, 10, Weight::Regular, Ink::Text2);
   {
     const ClipScope clip(drawing, l.wave);
-    draw_legend(drawing, l, m);
+    draw_readings(drawing, l, m);
     const ClipScope plot(drawing, {l.shown.plot.x, l.wave.y, l.shown.plot.width, l.wave.height});
     draw_wave(drawing, l, m);
     draw_planned(drawing, l, m);
@@ -257,7 +257,7 @@ Hover describe_snapshot(const SnapshotModel& m, const Rect& area, const ViewStat
       item.kind == ItemKind::Peak ? m.measured.peak : sample_at(m.measured, time_at(l.shown, at.x));
   const CategoryBytes& bytes = m.measured.samples[i].bytes;
   hover.title = "Memory, measured";
-  hover.where = m.timed ? instant_text(m.measured.samples[i].at, end_of(m))
+  hover.where = m.timed ? instant_text(m.measured.samples[i].at, snapshot_end(m))
                         : "event " + std::to_string(m.measured.samples[i].at.count());
   hover.value = format_bytes(total(bytes));
   hover.lines.push_back("reserved " + format_bytes(m.reserved[i]));

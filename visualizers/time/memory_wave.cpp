@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "visualizers/chart/axes.h"
+#include "visualizers/chart/time_plot.h"
+
 namespace trainyard {
 namespace {
 
@@ -21,6 +24,26 @@ std::vector<std::size_t> crest_samples(const StepCurve& curve, const Viewport& v
 ByteScale scale_of(const Rect& area, std::int64_t highest, float headroom) {
   const double room = std::max(1.f, area.height - headroom);
   return {area.bottom(), room / static_cast<double>(std::max<std::int64_t>(1, highest))};
+}
+
+void draw_bytes_axis(Drawing& drawing, const Rect& plot, const ByteScale& scale, double from,
+                     double to) {
+  constexpr float kApart = 20, kBelowTop = 16;  // px
+  const double unit = to >= 1 << 30 ? 1 << 30 : 1 << 20;
+  const double step = unit * round_step(kApart / (unit * scale.px_per_byte));
+  const auto y_of = [&](double bytes) { return scale.y(static_cast<std::int64_t>(bytes)); };
+  for (double n = std::ceil(from / step); n * step <= to; ++n) {
+    const float y = y_of(n * step);
+    if (y < plot.y + kBelowTop) break;
+    const bool last = (n + 1) * step > to || y_of((n + 1) * step) < plot.y + kBelowTop;
+    line(drawing, {plot.x, y}, {plot.right(), y}, {.ink = Ink::Grid});
+    write(drawing,
+          digits_text(n * step / unit) + (!last            ? ""
+                                          : unit > 1 << 20 ? " GiB"
+                                                           : " MiB"),
+          {plot.x - 8, std::min(y, plot.bottom() - 5)}, 10, Weight::Medium, Ink::Text3,
+          Align::Right);
+  }
 }
 
 WavePainter::WavePainter(Drawing& drawing, const MemoryModel& model, DeviceId device,

@@ -20,6 +20,9 @@ struct ByteScale {
 };
 /// `highest` lies `headroom` px below the top of the area.
 ByteScale scale_of(const Rect& area, std::int64_t highest, float headroom);
+/// Draws a line at each round number of GiB between two numbers of bytes, or of MiB where there is
+/// less than one GiB.
+void draw_bytes_axis(Drawing&, const Rect& plot, const ByteScale&, double from, double to);
 
 /// Draws one device's wave; asks for its crests once.
 class WavePainter {

@@ -94,8 +94,7 @@ void draw_selection(Drawing& drawing, const TimelineLayout& layout, const Timeli
   const LanePlace lane = lane_place(layout, stream);
   const Rect box{e.left, lane.top, std::max(kShortestMark, e.width() - 1), lane.height};
   draw_elbows(drawing, layout, model, id, box);
-  outline(drawing, {box.x - 3, box.y - 3, box.width + 6, box.height + 6},
-          {.ink = Ink::Select, .stroke = 2});
+  frame_selected(drawing, box, 3);
 }
 
 }  // namespace trainyard

@@ -48,8 +48,7 @@ void draw_gutter(Drawing& drawing, const TimelineModel& model, const RankLanes& 
   // Where the whole does not fit, the numbers of the nodes do: "0\u201331".
   const bool fits = text_width(rank.place, 10, Weight::Regular) <= room;
   const std::string place = fits ? rank.place : rank.place.substr(rank.place.find(' ') + 1);
-  write(drawing, fit_text(place, room, 10, Weight::Regular), {at.x + place_x, at.y}, 10,
-        Weight::Regular, Ink::Text3);
+  write_within(drawing, place, {at.x + place_x, at.y}, room, 10, Weight::Regular, Ink::Text3);
   write(drawing, reading, {at.x + kGutter - 8, at.y}, 10, Weight::Medium, Ink::Text2, Align::Right);
 }
 

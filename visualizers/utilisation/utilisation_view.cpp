@@ -5,25 +5,26 @@
 #include <cmath>
 #include <string>
 
-#include "visualizers/drawing/text_metrics.h"
+#include "visualizers/chart/legend.h"
+#include "visualizers/chart/section_bar.h"
 #include "visualizers/viewmodel/format.h"
 #include "visualizers/viewmodel/statistics.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kHeader = 26, kAll = 84, kGap = 6, kTallest = 52, kLowest = 8, kLink = 4;
+constexpr float kAllRanks = 84, kBelowAll = 6, kTallest = 52, kLowest = 8, kLink = 4;
 constexpr double kWhole = 1e9;  // parts of a share
 
 struct StackPart {
   Ink ink;
   const char* name;
 };
-constexpr std::array<StackPart, 5> kStack = {{{Ink::Forward, "forward"},
-                                              {Ink::Backward, "backward"},
-                                              {Ink::WeightGradient, "weight gradient"},
-                                              {Ink::Recompute, "recompute"},
-                                              {Ink::Optimizer, "optimizer"}}};
+constexpr std::array<StackPart, 5> kBusyParts = {{{Ink::Forward, "forward"},
+                                                  {Ink::Backward, "backward"},
+                                                  {Ink::WeightGradient, "weight gradient"},
+                                                  {Ink::Recompute, "recompute"},
+                                                  {Ink::Optimizer, "optimizer"}}};
 
 double part(const BusyShare& share, Ink ink) {
   return static_cast<double>(share.share[static_cast<std::size_t>(ink)]) / kWhole;
@@ -68,7 +69,7 @@ void draw_stack(Drawing& drawing, const Rect& plot, const Bins& bins, Item item)
   fill(drawing, plot, {.ink = Ink::Canvas, .item = item});
   hatch(drawing, plot, Pattern::Idle, item);
   std::vector<double> below(bins.size(), 0.0);
-  for (const StackPart& category : kStack) {
+  for (const StackPart& category : kBusyParts) {
     std::vector<Column> list;
     list.reserve(bins.size());
     bool any = false;
@@ -144,32 +145,6 @@ void draw_all(Drawing& drawing, const Rect& area, const TimelineModel& timeline,
   write(drawing, "of dense peak", {area.x + 10, area.y + 43}, 10, Weight::Regular, Ink::Text3);
 }
 
-void draw_legend(Drawing& drawing, const Rect& bar) {
-  float x = bar.right() - kPlotMargin;
-  const float y = bar.y + bar.height / 2;
-  const auto entry = [&](const char* name, Ink ink, bool idle) {
-    x -= text_width(name, 10.5f);
-    write(drawing, name, {x, y}, 10.5f, Weight::Medium, Ink::Text2);
-    x -= 15;
-    const Rect swatch{x, y - 4.5f, 9, 9};
-    if (idle) {
-      outline(drawing, swatch, {.ink = Ink::BorderStrong});
-      hatch(drawing, swatch, Pattern::Idle);
-    } else {
-      box(drawing, swatch, {.ink = ink});
-    }
-    x -= 14;
-  };
-  entry("idle", Ink::Idle, true);
-  entry("busiest link", Ink::Communication, false);
-  entry("optimizer", Ink::Optimizer, false);
-  entry("weight gradient", Ink::WeightGradient, false);
-  entry("backward", Ink::Backward, false);
-  entry("forward", Ink::Forward, false);
-}
-
-std::string percent_of(double share) { return format_percent(share); }
-
 }  // namespace
 
 UtilisationModel utilisation_model(const TimelineModel& timeline) {
@@ -228,10 +203,10 @@ UtilisationLayout utilisation_layout(const TimelineModel& timeline, const Rect& 
                                      const ViewState& state) {
   UtilisationLayout layout;
   layout.ruler = {area.x, area.y, area.width, kRuler};
-  layout.header = {area.x, layout.ruler.bottom(), area.width, kHeader};
+  layout.header = {area.x, layout.ruler.bottom(), area.width, kSectionBar};
   layout.all = {area.x, layout.header.bottom(), area.width,
-                std::min(kAll, std::max(30.f, area.height / 4))};
-  const float top = layout.all.bottom() + kGap;
+                std::min(kAllRanks, std::max(30.f, area.height / 4))};
+  const float top = layout.all.bottom() + kBelowAll;
   layout.rows = {area.x, top, area.width, std::max(0.f, area.bottom() - top)};
   layout.pitch = std::clamp(
       layout.rows.height / static_cast<float>(std::max<std::size_t>(1, timeline.ranks.size())),
@@ -246,10 +221,15 @@ void draw_utilisation(Drawing& drawing, const Rect& area, const TimelineModel& t
   const UtilisationLayout layout = utilisation_layout(timeline, area, state);
   const Viewport& v = layout.shown;
   draw_ruler(drawing, layout.ruler, v, state, timeline.end);
-  fill(drawing, layout.header, {.ink = Ink::Header});
-  write(drawing, "Utilisation", {area.x + 10, layout.header.y + kHeader / 2}, 11, Weight::SemiBold,
-        Ink::Text);
-  draw_legend(drawing, layout.header);
+  draw_section_bar(drawing, layout.header, "Utilisation");
+  draw_legend_before(drawing,
+                     {layout.header.right() - kPlotMargin, layout.header.y + kSectionBar / 2},
+                     {{"forward", box_sign(Ink::Forward)},
+                      {"backward", box_sign(Ink::Backward)},
+                      {"weight gradient", box_sign(Ink::WeightGradient)},
+                      {"optimizer", box_sign(Ink::Optimizer)},
+                      {"busiest link", box_sign(Ink::Communication)},
+                      {"idle", idle_sign()}});
   if (v.plot.width >= 4 && !timeline.ranks.empty()) {
     const float px = timeline.ranks.size() > 64 ? 4.f : 2.f;
     const int count = std::max(1, static_cast<int>(v.plot.width / px));
@@ -273,7 +253,7 @@ void draw_utilisation(Drawing& drawing, const Rect& area, const TimelineModel& t
       const float middle = top + height / 2;
       const BusyShare whole = busy_share(timeline, model, r, v.from, v.to);
       write(drawing, timeline.ranks[r].name, {area.x + 10, middle}, 11, Weight::Medium, Ink::Text);
-      write(drawing, percent_of(whole.busy), {v.plot.x - 8, middle}, 10.5f, Weight::Medium,
+      write(drawing, format_percent(whole.busy), {v.plot.x - 8, middle}, 10.5f, Weight::Medium,
             Ink::Text2, Align::Right);
     }
     draw_time_marks(drawing, {area.x, layout.all.y, area.width, area.bottom() - layout.all.y}, v,
@@ -308,7 +288,7 @@ Hover describe_utilisation(const TimelineModel& timeline, const UtilisationModel
               "busy " + format_percent(sum.busy / count),
               {}};
   std::string words;
-  for (const StackPart& category : kStack)
+  for (const StackPart& category : kBusyParts)
     if (const double share = part(sum, category.ink) / count; share >= 0.0005)
       words += std::string(words.empty() ? "" : ", ") + category.name + " " + format_percent(share);
   const double idle = std::max(0.0, 1 - sum.busy / count);
@@ -332,7 +312,7 @@ DataTable utilisation_table(const TimelineModel& timeline, const UtilisationMode
                                    {"busy", DataUnit::Time},    {"busy share", DataUnit::Share},
                                    {"idle", DataUnit::Time},    {"work done", DataUnit::FlopCount},
                                    {"of peak", DataUnit::Share}};
-  for (const StackPart& category : kStack) heads.push_back({category.name, DataUnit::Time});
+  for (const StackPart& category : kBusyParts) heads.push_back({category.name, DataUnit::Time});
   heads.push_back({"communication", DataUnit::Time});
   const auto add = [&](std::size_t rank, std::uint32_t row, const WorkDone* work) {
     const BusyTimes times = busy_times(timeline.spans, row, range.from, range.to);
@@ -350,7 +330,7 @@ DataTable utilisation_table(const TimelineModel& timeline, const UtilisationMode
       cells[5] = done.hardware.value;
       if (model.peak.value > 0) cells[6] = utilisation_of(done, model, to_seconds(range.length()));
     }
-    for (const StackPart& category : kStack)
+    for (const StackPart& category : kBusyParts)
       cells.emplace_back(times[static_cast<std::size_t>(category.ink)]);
     cells.emplace_back(times[static_cast<std::size_t>(Ink::Communication)]);
     rows.push_back(std::move(cells));

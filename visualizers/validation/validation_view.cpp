@@ -5,14 +5,15 @@
 #include <cmath>
 #include <cstdio>
 
+#include "visualizers/chart/agreement_plot.h"
+#include "visualizers/chart/axes.h"
 #include "visualizers/chart/time_plot.h"
-#include "visualizers/drawing/text_metrics.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {
 namespace {
 
-constexpr float kHead = 30, kLeft = 58, kBottom = 34, kGap = 14, kRow = 19, kTable = 430;
+constexpr float kValidationHead = 30, kBetweenPlots = 14, kSourceRow = 19, kTable = 430;
 constexpr double kMostError = 0.5;  // right end of the errors' axis
 
 constexpr std::array<Ink, 7> kInks = {Ink::Forward,       Ink::Backward,  Ink::WeightGradient,
@@ -52,73 +53,21 @@ void draw_point(Drawing& drawing, Point at, float r, std::size_t source, Style s
   }
 }
 
-// Both axes over the same range, so that the diagonal is where both agree.
-struct ErrorsPlot {
-  Rect rect;
-  double low = 1, high = 10;
-  bool memory = false;
-
-  float share(double value) const {
-    return static_cast<float>(std::log(std::max(value, low * 1e-3) / low) / std::log(high / low));
-  }
-  float x(double value) const { return rect.x + rect.width * share(value); }
-  float y(double value) const { return rect.bottom() - rect.height * share(value); }
-};
-
-ErrorsPlot plot_of_points(const ValidationModel& model, const Rect& rect, bool memory) {
-  ErrorsPlot plot{rect, 1e300, 0, memory};
+AgreementPlot errors_plot(const ValidationModel& model, const Rect& area, bool memory) {
+  AgreementPlot plot = agreement_plot_in(area);
   for (const ValidationPoint& p : model.points)
-    if (p.memory == memory && p.measured > 0 && p.predicted > 0) {
-      plot.low = std::min({plot.low, p.measured, p.predicted});
-      plot.high = std::max({plot.high, p.measured, p.predicted});
-    }
-  plot.low /= 1.5;
-  plot.high *= 1.5;
+    if (p.memory == memory && p.measured > 0 && p.predicted > 0)
+      plot.take(p.measured), plot.take(p.predicted);
+  plot.widen();
   return plot;
 }
 
-std::string tick_text(double value, bool memory) {
-  char digits[32];
-  const double kept = memory ? value / (1 << 30) : value < 0.9 ? value * 1e3 : value;
-  std::snprintf(digits, sizeof digits, "%g", kept);
-  return digits + std::string(memory ? " GiB" : value < 0.9 ? " ms" : " s");
+std::string seconds_text(double value) {
+  return value < 0.9 ? digits_text(value * 1e3) + " ms" : digits_text(value) + " s";
 }
+std::string gib_text(double value) { return digits_text(value / (1 << 30)) + " GiB"; }
 
-void draw_axes(Drawing& drawing, const ErrorsPlot& plot, const std::string& title) {
-  const Rect& r = plot.rect;
-  const double unit = plot.memory ? 1 << 30 : 1;
-  const bool close = plot.high < 50 * plot.low;  // few decades: more of their digits have labels
-  const double first = std::pow(10.0, std::floor(std::log10(plot.low / unit))) * unit;
-  for (double decade = first; decade <= plot.high; decade *= 10)
-    for (int digit = 1; digit < 10; ++digit) {
-      const double value = decade * digit;
-      if (value < plot.low || value > plot.high) continue;
-      const Style style{.ink = Ink::Grid, .alpha = digit == 1 ? 1.f : 0.45f};
-      line(drawing, {plot.x(value), r.y}, {plot.x(value), r.bottom()}, style);
-      line(drawing, {r.x, plot.y(value)}, {r.right(), plot.y(value)}, style);
-      if (digit != 1 && !(close && (digit == 2 || digit == 5))) continue;
-      const std::string words = tick_text(value, plot.memory);
-      write(drawing, words, {plot.x(value), r.bottom() + 10}, 10, Weight::Medium, Ink::Text2,
-            Align::Center);
-      write(drawing, words, {r.x - 6, plot.y(value)}, 10, Weight::Medium, Ink::Text2, Align::Right);
-    }
-  outline(drawing, r, {.ink = Ink::Border});
-  write(drawing, title + ", predicted", {r.x, r.y - 10}, 10.5f, Weight::SemiBold, Ink::Text2);
-  write(drawing, "measured", {r.right(), r.bottom() + 24}, 10.5f, Weight::Medium, Ink::Text2,
-        Align::Right);
-}
-
-void draw_diagonals(Drawing& drawing, const ErrorsPlot& plot) {
-  const auto along = [&](double factor, const Style& style) {
-    line(drawing, {plot.x(plot.low), plot.y(plot.low * factor)},
-         {plot.x(plot.high), plot.y(plot.high * factor)}, style);
-  };
-  along(1, {.ink = Ink::Axis, .stroke = 1.4f});
-  for (const double factor : {1.1, 1 / 1.1})
-    along(factor, {.ink = Ink::Axis, .dash_on = 4, .dash_off = 3});
-}
-
-float alpha_of(const ValidationPoint& p, const ViewState& state) {
+float point_alpha(const ValidationPoint& p, const ViewState& state) {
   const float own = p.counts ? 1.f : 0.45f;
   if (state.selected.kind == ItemKind::Legend && state.selected.tag != p.source) return own * 0.15f;
   return own;
@@ -126,27 +75,26 @@ float alpha_of(const ValidationPoint& p, const ViewState& state) {
 
 void draw_scatter(Drawing& drawing, const Rect& area, const ValidationModel& model, bool memory,
                   const ViewState& state) {
-  const Rect rect{area.x + kLeft, area.y + 22, std::max(1.f, area.width - kLeft - 8),
-                  std::max(1.f, area.height - 22 - kBottom)};
-  const ErrorsPlot plot = plot_of_points(model, rect, memory);
-  if (plot.high <= plot.low) return;
-  draw_axes(drawing, plot, memory ? "Memory of a device" : "Time of a step");
-  const ClipScope clip(drawing, rect);
-  draw_diagonals(drawing, plot);
+  const AgreementPlot plot = errors_plot(model, area, memory);
+  if (plot.empty()) return;
+  draw_agreement_axes(drawing, plot, memory ? 1 << 30 : 1, memory ? gib_text : seconds_text,
+                      memory ? "Memory of a device, predicted" : "Time of a step, predicted");
+  const ClipScope clip(drawing, plot.rect);
+  draw_agreement_lines(drawing, plot, {1.1, 1 / 1.1});
   for (const ValidationPoint& p : model.points)
     if (p.memory == memory && p.low < p.high)
       line(drawing, {plot.x(p.measured), plot.y(p.low)}, {plot.x(p.measured), plot.y(p.high)},
-           {.ink = ink_of_source(p.source), .alpha = 0.3f * alpha_of(p, state)});
+           {.ink = ink_of_source(p.source), .alpha = 0.3f * point_alpha(p, state)});
   for (std::size_t i = 0; i < model.points.size(); ++i) {
     const ValidationPoint& p = model.points[i];
     if (p.memory != memory) continue;
     const Point at{plot.x(p.measured), plot.y(p.predicted)};
     const Item item{ItemKind::Dot, i};
-    draw_point(drawing, at, 3, p.source, {.alpha = alpha_of(p, state), .item = item});
+    draw_point(drawing, at, 3, p.source, {.alpha = point_alpha(p, state), .item = item});
     if (state.selected == item) ring(drawing, at, 7, {.ink = Ink::Select, .stroke = 2});
   }
   const double near_end = plot.high / std::pow(plot.high / plot.low, 0.04);
-  write(drawing, "10 %", {rect.right() - 5, plot.y(near_end / 1.1) + 14}, 10, Weight::Medium,
+  write(drawing, "10 %", {plot.rect.right() - 5, plot.y(near_end / 1.1) + 14}, 10, Weight::Medium,
         Ink::Text3, Align::Right);
 }
 
@@ -167,7 +115,7 @@ void draw_spread(Drawing& drawing, const Rect& row, const ValidationModel& model
   fill(drawing, {x(spread.median) - 1, y - 6, 2, 12}, {.ink = Ink::Text});
 }
 
-// The sources that have rows of it.
+// The sources that have rows of time or of memory, by their median error.
 std::vector<std::size_t> best_first(const ValidationModel& model, bool memory) {
   const auto spread = [&](std::size_t s) -> const ErrorSpread& {
     return memory ? model.sources[s].memory : model.sources[s].time;
@@ -184,17 +132,15 @@ std::vector<std::size_t> best_first(const ValidationModel& model, bool memory) {
 void draw_errors(Drawing& drawing, const Rect& area, const ValidationModel& model,
                  const ViewState& state) {
   const float name = 128, figures = 96;
-  const Rect bars{area.x + name, area.y + 22, std::max(1.f, area.width - name - figures),
-                  std::max(1.f, area.height - 22 - kBottom)};
+  const Rect bars{area.x + name, area.y + kAgreementTop, std::max(1.f, area.width - name - figures),
+                  std::max(1.f, area.height - kAgreementTop - kAgreementBottom)};
   write(drawing, "Error by source, best first", {area.x, area.y + 12}, 10.5f, Weight::SemiBold,
         Ink::Text2);
   write(drawing, "median / 90th, %", {area.right() - 4, area.y + 12}, 10, Weight::Medium,
         Ink::Text3, Align::Right);
   for (int percent = 0; percent <= 50; percent += 10) {
     const float x = bars.x + bars.width * static_cast<float>(percent) / 50;
-    line(drawing, {x, bars.y}, {x, bars.bottom()}, {.ink = Ink::Grid});
-    write(drawing, std::to_string(percent) + (percent == 50 ? " % +" : " %"),
-          {x, bars.bottom() + 10}, 10, Weight::Medium, Ink::Text2, Align::Center);
+    draw_x_tick(drawing, bars, x, std::to_string(percent) + (percent == 50 ? " % +" : " %"));
   }
   const ClipScope clip(drawing, {area.x, bars.y, area.width, bars.height});
   float y = bars.y - state.scroll;
@@ -208,22 +154,22 @@ void draw_errors(Drawing& drawing, const Rect& area, const ValidationModel& mode
         y += 17;
         first = false;
       }
-      const Rect row{area.x, y, area.width, kRow};
+      const Rect row{area.x, y, area.width, kSourceRow};
       const Item item{ItemKind::Legend, s};
       if (state.selected == item) fill(drawing, row, {.ink = Ink::AccentBackground});
-      draw_point(drawing, {row.x + 6, row.y + kRow / 2}, 4, s, {});
-      write(drawing, fit_text(model.sources[s].name, name - 52, 11, Weight::Regular),
-            {row.x + 16, row.y + kRow / 2}, 11, Weight::Regular, Ink::Text);
-      write(drawing, std::to_string(spread.rows), {bars.x - 8, row.y + kRow / 2}, 10,
+      draw_point(drawing, {row.x + 6, row.y + kSourceRow / 2}, 4, s, {});
+      write_within(drawing, model.sources[s].name, {row.x + 16, row.y + kSourceRow / 2}, name - 52,
+                   11, Weight::Regular, Ink::Text);
+      write(drawing, std::to_string(spread.rows), {bars.x - 8, row.y + kSourceRow / 2}, 10,
             Weight::Medium, Ink::Text3, Align::Right);
-      draw_spread(drawing, {bars.x, row.y, bars.width, kRow}, model, s, memory, spread);
+      draw_spread(drawing, {bars.x, row.y, bars.width, kSourceRow}, model, s, memory, spread);
       char figures_text[48];
       std::snprintf(figures_text, sizeof figures_text, "%.1f / %.1f", 100 * spread.median,
                     100 * spread.p90);
-      write(drawing, figures_text, {area.right() - 4, row.y + kRow / 2}, 10.5f, Weight::Medium,
-            Ink::Text, Align::Right);
+      write(drawing, figures_text, {area.right() - 4, row.y + kSourceRow / 2}, 10.5f,
+            Weight::Medium, Ink::Text, Align::Right);
       fill(drawing, row, {.ink = Ink::Canvas, .alpha = 0, .item = item});
-      y += kRow;
+      y += kSourceRow;
     }
     y += first ? 0 : 8;
   }
@@ -235,7 +181,8 @@ Size validation_size(const ValidationModel& model) {
   float rows = 0;
   for (const ValidationSource& s : model.sources)
     rows += static_cast<float>((s.time.rows > 0 ? 1 : 0) + (s.memory.rows > 0 ? 1 : 0));
-  return {1400, std::max(620.f, kHead + 22 + 60 + rows * kRow + kBottom)};
+  return {1400, std::max(620.f, kValidationHead + kAgreementTop + 60 + rows * kSourceRow +
+                                    kAgreementBottom)};
 }
 
 Drawing validation_picture(const ValidationModel& model) {
@@ -257,22 +204,23 @@ void draw_validation(Drawing& drawing, const Rect& area, const ValidationModel& 
   if (model.skipped > 0)
     head += ". " + format_count(model.skipped) +
             (model.skipped == 1 ? " row states" : " rows state") + " too little to be predicted";
-  write(drawing, fit_text(head, area.width - 20, 11, Weight::Medium), {area.x + 10, area.y + 15},
-        11, Weight::Medium, Ink::Text);
-  const Rect below{area.x + 8, area.y + kHead, area.width - 16, std::max(0.f, area.height - kHead)};
+  write_within(drawing, head, {area.x + 10, area.y + 15}, area.width - 20, 11, Weight::Medium,
+               Ink::Text);
+  const Rect below{area.x + 8, area.y + kValidationHead, area.width - 16,
+                   std::max(0.f, area.height - kValidationHead)};
   const float table = std::min(kTable, below.width * 0.4f);
   const bool time = std::any_of(model.points.begin(), model.points.end(),
                                 [](const auto& p) { return !p.memory; }),
              memory = std::any_of(model.points.begin(), model.points.end(),
                                   [](const auto& p) { return p.memory; });
   // Time has most rows: it takes more of the width.
-  const float room = below.width - table - kGap;
+  const float room = below.width - table - kBetweenPlots;
   const float first = !memory ? room : !time ? 0 : room * 0.58f;
   if (time) draw_scatter(drawing, {below.x, below.y, first, below.height}, model, false, state);
   if (memory)
     draw_scatter(drawing,
-                 {below.x + first + (time ? kGap : 0), below.y, room - first - (time ? kGap : 0),
-                  below.height},
+                 {below.x + first + (time ? kBetweenPlots : 0), below.y,
+                  room - first - (time ? kBetweenPlots : 0), below.height},
                  model, true, state);
   draw_errors(drawing, {below.right() - table, below.y, table, below.height}, model, state);
 }

@@ -8,12 +8,6 @@ namespace {
 
 using Count = std::int64_t;
 
-// The sample in effect at an instant; before the first the first.
-std::size_t sample_at(const StepCurve& curve, Count at) {
-  const auto after = std::upper_bound(curve.at.begin(), curve.at.end(), at);
-  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, after - curve.at.begin())) - 1;
-}
-
 // Calls see(value, length) for each piece of [from, to).
 template <class See>
 void each_piece(const StepCurve& curve, Count from, Count to, const See& see) {

@@ -70,12 +70,6 @@ void index_curve(StepCurve& curve) {
   while (curve.levels.back().size() > kBlocksInNode) index_level(curve);
 }
 
-// The sample in effect at t: the last with at <= t, or the first.
-std::size_t sample_at(const StepCurve& curve, Count t) {
-  const auto after = std::upper_bound(curve.at.begin(), curve.at.end(), t);
-  return after == curve.at.begin() ? 0 : static_cast<std::size_t>(after - curve.at.begin()) - 1;
-}
-
 struct Samples {
   std::size_t first, last;  // [first, last), never empty
 };
@@ -219,6 +213,11 @@ void each_part(const StepCurve& curve, Instant from, Instant to, int count, cons
 }
 
 }  // namespace
+
+std::size_t sample_at(const StepCurve& curve, std::int64_t t) {
+  const auto after = std::upper_bound(curve.at.begin(), curve.at.end(), t);
+  return after == curve.at.begin() ? 0 : static_cast<std::size_t>(after - curve.at.begin()) - 1;
+}
 
 StepCurve step_curve(std::vector<Count> at, std::vector<Count> value) {
   if (at.empty() || at.size() != value.size())

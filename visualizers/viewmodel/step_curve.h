@@ -30,6 +30,8 @@ struct StepCurve {
 /// Throws Error{InvalidInput} when the lists differ in length, are empty or times do not increase.
 StepCurve step_curve(std::vector<std::int64_t> at, std::vector<std::int64_t> value);
 
+/// The sample in effect at `t`. Before the first sample this is the first one.
+std::size_t sample_at(const StepCurve&, std::int64_t t);
 std::int64_t value_at(const StepCurve&, Instant);
 /// Exact lowest and highest value within [from, to); for to <= from the value at `from`. O(log n).
 ValueRange range_of(const StepCurve&, Instant from, Instant to);

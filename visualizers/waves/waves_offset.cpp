@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "visualizers/chart/section_bar.h"
 #include "visualizers/drawing/text_metrics.h"
 #include "visualizers/time/memory_model.h"
 #include "visualizers/viewmodel/format.h"
@@ -111,21 +112,18 @@ void draw_marks(Drawing& drawing, const WavesLayout& layout, const WavesModel& m
 void draw_offset(Drawing& drawing, const WavesLayout& layout, const WavesModel& model,
                  const DeviceWaves& waves, const OffsetScan& scan, const ViewState& state) {
   const Rect& bar = layout.offset_bar;
-  fill(drawing, bar, {.ink = Ink::Header});
-  const float y = bar.y + bar.height / 2;
   const std::string name = model.waves == 1   ? "If a second wave ran beside it"
                            : model.waves == 2 ? "Offset of tock"
                                               : "Offset of each wave";
-  write(drawing, name, {bar.x + 10, y}, 11, Weight::SemiBold, Ink::Text);
   const std::string how =
       model.waves == 1 ? "peak memory at every offset between two such waves; schedule=tick-tock"
                        : "drag the handle: peak memory at every offset, exact at " +
                              std::to_string(kOffsetSteps) + " positions";
-  const float left = std::max(bar.x + kGutter, bar.x + 26 + text_width(name, 11, Weight::SemiBold));
-  write(drawing, fit_text(how, bar.right() - left - 150, 10.5f, Weight::Regular), {left, y}, 10.5f,
-        Weight::Regular, Ink::Text3);
-  write(drawing, "T = " + format_step_time(waves.cycle.period) + ", one wave's cycle",
-        {bar.right() - kPlotMargin, y}, 10.5f, Weight::Regular, Ink::Text3, Align::Right);
+  const float left = draw_section_bar(drawing, bar, name);
+  const float right = end_section_bar(
+      drawing, bar, "T = " + format_step_time(waves.cycle.period) + ", one wave's cycle",
+      Ink::Text3);
+  write_in_section_bar(drawing, bar, left, right, how, Ink::Text3);
   const Rect& slider = layout.slider;
   if (slider.height < 20) return;
   double from = 0;

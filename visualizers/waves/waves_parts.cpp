@@ -2,16 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 
 namespace trainyard {
-namespace {
-
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-
-}  // namespace
-
 std::string two_digits(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.2f", value);
@@ -35,33 +28,6 @@ void draw_limit(Drawing& drawing, const Rect& plot, float y, const std::string& 
         .dash_off = 3,
         .item = {ItemKind::Capacity, 0}});
   write(drawing, words, {plot.right() - 6, y - 8}, 10.5f, Weight::Medium, ink, Align::Right);
-}
-
-void draw_bytes_axis(Drawing& drawing, const Rect& plot, const ByteScale& scale, double from,
-                     double to) {
-  double step = 1;
-  for (double decade = 0.001; decade < 1e9; decade *= 10)
-    for (const double digit : {1.0, 2.0, 5.0}) {
-      step = digit * decade;
-      if (step * kGiB * scale.px_per_byte >= 22) {
-        decade = 1e9;
-        break;
-      }
-    }
-  const int decimals = step >= 1 ? 0 : static_cast<int>(std::ceil(-std::log10(step)));
-  const double last = std::floor(to / kGiB / step) * step;
-  for (double value = std::ceil(from / kGiB / step) * step; value <= last + step / 2;
-       value += step) {
-    const float y = scale.y(static_cast<std::int64_t>(value * kGiB));
-    if (y < plot.y + 6 || y > plot.bottom()) continue;
-    line(drawing, {plot.x, y}, {plot.right(), y}, {.ink = Ink::Grid});
-    std::array<char, 32> digits{};
-    std::snprintf(digits.data(), digits.size(), "%.*f", decimals, value);
-    const bool top = value + step > last + step / 2;
-    write(drawing, std::string(digits.data()) + (top ? " GiB" : ""),
-          {plot.x - 8, std::min(y, plot.bottom() - 5)}, 10, Weight::Medium, Ink::Text3,
-          Align::Right);
-  }
 }
 
 void draw_through(Drawing& drawing, const Rect& plot, const std::vector<float>& ys, float thickness,

@@ -14,8 +14,6 @@ float x_at(const Rect& slider, double share);
 
 /// A dashed line with its words over its right end.
 void draw_limit(Drawing&, const Rect& plot, float y, const std::string& words, Ink, float dash);
-/// Round numbers of GiB between two values, with a line each.
-void draw_bytes_axis(Drawing&, const Rect& plot, const ByteScale&, double from, double to);
 
 /// A line through one height a column, broken into dashes of that many columns where asked for.
 void draw_through(Drawing&, const Rect& plot, const std::vector<float>& ys, float thickness,

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "visualizers/drawing/text_metrics.h"
+#include "visualizers/chart/legend.h"
+#include "visualizers/chart/section_bar.h"
 #include "visualizers/time/lane_painter.h"
 #include "visualizers/time/memory_model.h"
 #include "visualizers/viewmodel/format.h"
@@ -97,26 +98,20 @@ void draw_lanes(Drawing& drawing, const WavesLayout& layout, const WavesModel& m
 void draw_bar(Drawing& drawing, const WavesLayout& layout, const WavesModel& model,
               const TimelineModel& timeline, bool by_phase) {
   const Rect& bar = layout.bar;
-  fill(drawing, bar, {.ink = Ink::Header});
-  const float y = bar.y + bar.height / 2;
-  write(drawing, "Memory, " + timeline.ranks[layout.device.value].name, {bar.x + 10, y}, 11,
-        Weight::SemiBold, Ink::Text);
-  float x = layout.memory.x + kGutter;
-  const auto entry = [&](const std::string& words, Ink ink, std::uint64_t part) {
-    const float width = 15 + text_width(words, 10.5f);
-    if (x + width > bar.right() - kPlotMargin) return;
-    box(drawing, {x, y - 4.5f, 9, 9}, {.ink = ink, .item = {ItemKind::Wave, part}});
-    write(drawing, words, {x + 15, y}, 10.5f, Weight::Medium, Ink::Text2);
-    x += width + 16;
+  const float left =
+      draw_section_bar(drawing, bar, "Memory, " + timeline.ranks[layout.device.value].name);
+  const float right = by_phase ? end_section_bar(drawing, bar, "aligned by phase of T", Ink::Text3)
+                               : bar.right() - kPlotMargin;
+  std::vector<LegendEntry> entries;
+  const auto add = [&](const std::string& words, Ink ink, std::uint64_t part) {
+    entries.push_back({words, box_sign(ink, {ItemKind::Wave, part})});
   };
-  entry("model state", Ink::MemoryWeights, 0);
+  add("model state", Ink::MemoryWeights, 0);
   for (int w = 0; w < model.waves; ++w)
-    entry(model.waves == 1 ? "microbatches" : wave_name(model, w), wave_ink(w),
-          static_cast<std::uint64_t>(w) + 1);
-  if (model.waves > 1 && !by_phase) entry("if aligned, offset 0", Ink::Error, 0);
-  if (by_phase && x + 90 < bar.right())
-    write(drawing, "aligned by phase of T", {bar.right() - kPlotMargin, y}, 10.5f, Weight::Regular,
-          Ink::Text3, Align::Right);
+    add(model.waves == 1 ? "microbatches" : wave_name(model, w), wave_ink(w),
+        static_cast<std::uint64_t>(w) + 1);
+  if (model.waves > 1 && !by_phase) add("if aligned, offset 0", Ink::Error, 0);
+  draw_legend_after(drawing, {left, bar.y + bar.height / 2}, right, entries);
 }
 
 void draw_reading(Drawing& drawing, const WavesLayout& layout, const DeviceWaves& waves,

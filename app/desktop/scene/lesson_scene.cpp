@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "visualizers/chart/panel.h"
+
 namespace trainyard {
 
 std::vector<LessonPicture> LessonScene::pictures() const {

@@ -1,5 +1,7 @@
 #include "app/workspace/lessons/lesson_histogram.h"
 
+#include "visualizers/chart/panel.h"
+
 namespace trainyard {
 
 HistogramModel histogram_model(const AnswerHistogram& h) {

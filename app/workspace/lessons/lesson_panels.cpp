@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/methods/catalogue.h"
+#include "visualizers/chart/panel.h"
 
 namespace trainyard {
 namespace {
