@@ -28,7 +28,7 @@ void draw_agreement_axes(Drawing& drawing, const AgreementPlot& plot, double uni
                          const std::function<std::string(double)>& text,
                          const std::string& predicted) {
   const Rect& r = plot.rect;
-  const bool close = plot.high < 50 * plot.low;  // few decades: more of their digits have labels
+  const bool close = plot.high < 50 * plot.low;  // then more of the lines have labels
   for (const auto& [tick, digit] : log_ticks(plot.low / unit, plot.high / unit)) {
     const float x = plot.x(tick * unit), y = plot.y(tick * unit);
     const Style style{.ink = Ink::Grid, .alpha = digit == 1 ? 1.f : 0.45f};

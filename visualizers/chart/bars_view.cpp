@@ -98,7 +98,8 @@ void draw_bars_row(Drawing& drawing, const BarsAxis& axis, const BarsModel& mode
         Ink::Text);
 }
 
-// A person's mark is a dashed accent with a dot, the truth a solid line: told by shape too.
+// A person's mark is a dashed line with a dot, and the truth is a solid line, so that they can be
+// told apart without their colours.
 void draw_bars_mark(Drawing& drawing, const BarsAxis& axis, const BarsModel::Mark& mark, float y,
                     float bar, float large) {
   const float x = axis.x(mark.value);

@@ -157,7 +157,8 @@ void draw_curve_mark(Drawing& drawing, const CurvePlot& plot, const CurveModel::
   const float half = text_width(mark.words, 11 * large, Weight::SemiBold) / 2;
   const float x =
       std::clamp(at.x, plot.rect.x + half, std::max(plot.rect.x + half, plot.rect.right() - half));
-  // The truth below its place, a guess above: they are read where both lie close together.
+  // The words of the truth stand below its place and those of a guess above, so that both can be
+  // read where they lie close together.
   const bool above = !mark.truth && at.y - 16 * large > plot.rect.y;
   const float y = above ? at.y - 15 * large : at.y + 16 * large;
   write(drawing, mark.words, {x, y}, 11 * large, Weight::SemiBold, ink, Align::Center);

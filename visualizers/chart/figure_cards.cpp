@@ -19,7 +19,7 @@ Ink ink_of(Judgement judgement) {
                                          : Ink::Text3;
 }
 
-// An open arrow of 7 px, its tip up or down.
+// Draws an open arrow that is 7 px wide and points up or down.
 void draw_arrow(Drawing& drawing, Point at, bool up, Ink ink) {
   const float tip = up ? -2.f : 2.f;
   polyline(drawing, {{at.x, at.y - tip}, {at.x + 3.5f, at.y + tip}, {at.x + 7, at.y - tip}},

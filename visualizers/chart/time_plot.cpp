@@ -16,7 +16,7 @@ namespace {
 constexpr float kTagText = 10.5f;
 constexpr float kTagPadding = 5;
 
-// Far outside the plot a place is only "outside", so that no renderer meets enormous numbers.
+// Places far outside the plot are moved closer to it, so that no renderer meets enormous numbers.
 float x_in(const Viewport& v, Instant t) {
   return static_cast<float>(
       std::clamp(x_of(v, t), double{v.plot.x} - 1e4, double{v.plot.right()} + 1e4));
@@ -31,7 +31,7 @@ constexpr std::array<Unit, 4> kUnits = {
 
 bool shows(const Viewport& v, Instant t) { return t >= v.from && t <= v.to; }
 
-// Where the range's bar lies; empty without a range or where none of it is shown.
+// Where the bar of the range lies. It is empty if there is no range or none of it is shown.
 Rect range_bar(const Rect& ruler, const Viewport& v, const ViewState& state) {
   if (!state.range) return {};
   const float left = std::max(v.plot.x, x_in(v, state.range->from));
@@ -46,7 +46,7 @@ Rect cursor_tag(const Rect& ruler, const Viewport& v, const ViewState& state, In
   return {std::clamp(x_in(v, *state.cursor) - width / 2, v.plot.x, last), ruler.y + 2, width, 16};
 }
 
-// An inverted bar that carries its own start, length and end, as far as they fit.
+// Draws the bar of the range, with its start, length and end in it as far as they fit.
 void draw_range_bar(Drawing& drawing, const Rect& bar, TimeRange range, Instant end) {
   if (bar.width <= 0) return;
   const float middle = bar.y + bar.height / 2;
@@ -64,18 +64,18 @@ void draw_range_bar(Drawing& drawing, const Rect& bar, TimeRange range, Instant 
         Align::Right);
 }
 
-constexpr float kFlagName = 110;  // px of a mark's name at most
+constexpr float kFlagName = 110;  // the most px that a mark's name takes
 
 std::string flag_name(const TimeMark& mark) { return fit_text(mark.name, kFlagName, 10); }
 
-// Where a mark's flag and name lie; empty where none of it is shown.
+// Where the flag and the name of a mark lie. It is empty if none of the mark is shown.
 Rect flag_of(const Rect& ruler, const Viewport& v, const TimeMark& mark) {
   if (!shows(v, mark.from)) return {};
   const float name = mark.name.empty() ? 0 : 4 + text_width(flag_name(mark), 10);
   return {x_in(v, mark.from), ruler.y + 4, 9 + name, 8};
 }
 
-// A pole on the ruler with a flag to the right of it; of a range also a bar to its end.
+// Draws a pole on the ruler with a flag to the right of it, and for a range a bar to its end.
 void draw_flag(Drawing& drawing, const Rect& ruler, const Viewport& v, const TimeMark& mark,
                std::uint64_t tag) {
   const Style style{.ink = Ink::Warn, .item = {ItemKind::Other, tag}};
@@ -130,7 +130,7 @@ void draw_ruler(Drawing& drawing, const Rect& area, const Viewport& v, const Vie
     line(drawing, {x, area.bottom() - height}, {x, area.bottom()},
          {.ink = tick.major ? Ink::Axis : Ink::BorderStrong});
     if (!tick.major) continue;
-    // Labels stay inside the plot: the first and the last lean inwards.
+    // The first and the last label are moved inwards, so that all labels stay inside the plot.
     const float half = text_width(tick.label, 10) / 2;
     const float middle =
         std::clamp(x, v.plot.x + half, std::max(v.plot.x + half, v.plot.right() - half));

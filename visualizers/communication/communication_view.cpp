@@ -17,7 +17,7 @@ constexpr float kCallsWidth = 420, kCallRow = 20, kLeastMap = 140;
 constexpr std::size_t kMostCells = 512;
 constexpr float kLegendStep = 9;
 
-// Where a value lies on the scale, by its ink; nothing for none.
+// Gives each value an ink by where it lies between the lowest and the highest one.
 class HeatScale {
  public:
   HeatScale(const TrafficGrid& grid, const CommunicationState& state)
@@ -52,7 +52,7 @@ struct TrafficPlot {
   float side() const {
     return layout.map.width / static_cast<float>(std::max<std::size_t>(1, grid.cells));
   }
-  // Edges on whole device pixels would differ in width; neighbours share theirs exactly instead.
+  // Neighbours share their edge exactly. Rounded to device pixels, cells would differ in width.
   float x(std::size_t column) const { return layout.map.x + side() * static_cast<float>(column); }
   float y(std::size_t row) const { return layout.map.y + side() * static_cast<float>(row); }
 };
@@ -74,7 +74,7 @@ void draw_cells(Drawing& drawing, const TrafficPlot& plot, const HeatScale& scal
   strip(drawing, first, plot.layout.map);
 }
 
-// Lines where nodes begin, and devices or nodes by number along both edges.
+// Draws lines where nodes begin, and the numbers of devices or nodes along both edges.
 void draw_separators(Drawing& drawing, const TrafficPlot& plot, const CommunicationModel& model) {
   const float node =
       plot.side() * static_cast<float>(model.per_node) / static_cast<float>(plot.grid.per_cell);
@@ -104,7 +104,7 @@ void draw_separators(Drawing& drawing, const TrafficPlot& plot, const Communicat
   }
 }
 
-// How much each sends (right) and receives (below), as bars.
+// Draws bars of how much each device sends (at the right) and receives (below).
 void draw_totals(Drawing& drawing, const TrafficPlot& plot, const CommunicationState& state) {
   const auto highest = [](const std::vector<double>& list) {
     return list.empty() ? 0 : *std::max_element(list.begin(), list.end());
@@ -133,7 +133,7 @@ void draw_totals(Drawing& drawing, const TrafficPlot& plot, const CommunicationS
           {layout.sent.x, layout.received.y + 6}, 10, Weight::Regular, Ink::Text3);
 }
 
-// The devices of the rank that is selected in other views.
+// Marks the devices of the rank that is selected in other views.
 void mark_rank(Drawing& drawing, const TrafficPlot& plot, const CommunicationModel& model,
                DeviceId rank) {
   const Rect& map = plot.layout.map;
@@ -167,10 +167,10 @@ float draw_heat_legend(Drawing& drawing, const Rect& bar, const HeatScale& scale
   return x - text_width(words, 10.5f) - 10;
 }
 
-// One line for flows that differ in their pipeline rank only.
+// Flows that differ only in their pipeline rank share one row of the table.
 struct CallRow {
   std::size_t flow = 0;
-  int ranks = 0;  // pipeline ranks that have it
+  int ranks = 0;  // how many pipeline ranks have this flow
   double bytes = 0;
 };
 

@@ -17,7 +17,7 @@ Point on_circle(Point centre, double radius, int rank, int ranks) {
           centre.y + static_cast<float>(radius * std::sin(angle))};
 }
 
-// From the edge of a node's rectangle to that of the next.
+// Draws an arrow from the edge of a node's rectangle to the edge of the next one.
 void arrow(Drawing& drawing, Point from, Point to, Size node, const Style& style) {
   const float dx = to.x - from.x, dy = to.y - from.y;
   const float length = std::max(1.f, std::sqrt(dx * dx + dy * dy));
@@ -35,7 +35,7 @@ void arrow(Drawing& drawing, Point from, Point to, Size node, const Style& style
           style);
 }
 
-// The vector of one rank: a cell a chunk, as high as it is summed.
+// Draws the vector of one rank. Each chunk is a column that is as high as it is summed.
 void draw_chunks(Drawing& drawing, const Rect& rect, const RingModel& model, int rank) {
   const float cell = rect.width / static_cast<float>(model.ranks);
   for (int chunk = 0; chunk < model.ranks; ++chunk) {
@@ -127,7 +127,8 @@ void draw_ring(Drawing& drawing, const Rect& area, const RingModel& model, float
     draw_chunks(drawing, rect, model, rank);
     outline(drawing, {rect.x - 2, rect.y - 2, rect.width + 3, rect.height + 4},
             {.ink = Ink::BorderStrong});
-    // Beside the node, away from the arrows: outside at the top and the bottom, inside elsewhere.
+    // The name stands away from the arrows, which is outside of the circle for the nodes at the top
+    // and at the bottom, and inside of it for the others.
     const bool pole = std::abs(at.x - centre.x) < node_width / 2;
     const float outside = at.y < centre.y ? rect.y - 11 : rect.bottom() + 11;
     const float inward = at.x < centre.x ? rect.right() + 30 : rect.x - 30;

@@ -55,7 +55,7 @@ void draw_side_bar(Drawing& drawing, const Rect& bar, const char* letter,
   fill(drawing, box, {.ink = Ink::Text});
   write(drawing, letter, {box.x + 7, y}, 10, Weight::SemiBold, Ink::Canvas, Align::Center);
   const Result& r = experiment_of(side).result;
-  // What the allocator loses is in no lane.
+  // The time that the allocator takes is not in the lanes, so it is added here.
   const Duration step = side.step.length() + r.breakdown.allocator;
   const std::string figures = "step " + format_step_time(step) + "    bubble " +
                               format_percent(r.bubble_fraction) + "    MFU " +
@@ -105,7 +105,7 @@ void draw_side_lanes(Drawing& drawing, const Rect& rows, const ComparisonModel& 
   draw_grid(drawing, rows, v);
   const float pitch = pitch_of(side, rows);
   {
-    // A run that is over says nothing of what follows, idle or held.
+    // After the end of the run nothing is drawn, neither idle time nor memory.
     const Extent run = extent(v, v.from, std::max(v.from, side.step.length()));
     const ClipScope within(drawing, {v.plot.x, rows.y, run.right - v.plot.x, rows.height});
     const Viewport own = viewport_of(rows, state_in_run(shared, side.step, end), end);
@@ -123,8 +123,6 @@ void draw_side_lanes(Drawing& drawing, const Rect& rows, const ComparisonModel& 
                   rows.y + rows.height / 2 - 2, of_b ? "A" : "B");
 }
 
-// Memory
-
 struct Reading {
   const ComparisonSide& side;
   DeviceId device;
@@ -139,7 +137,7 @@ Reading reading_of(const ComparisonSide& side, std::uint32_t rank) {
   return {side, DeviceId{std::min(rank, last)}};
 }
 
-// The highest within each pixel, as one dashed line to the end of the step.
+// Draws the highest value within each pixel as a dashed line that ends with the step.
 void draw_dashed(Drawing& drawing, const Rect& plot, const ByteScale& scale, const Viewport& v,
                  const Reading& reading) {
   const int count = std::max(1, static_cast<int>(plot.width));
@@ -222,7 +220,7 @@ void draw_memory_part(Drawing& drawing, const ComparisonLayout& layout,
   draw_peak(drawing, plot, scale, v, b, "B", 1);
 }
 
-// Deltas: what B holds more (up) or less (down) than A, a row a rank.
+// Draws a row for each rank that shows how much more (up) or less (down) B holds than A.
 void draw_delta_rows(Drawing& drawing, const Rect& rows, const ComparisonModel& model,
                      const ComparisonState& state) {
   const ClipScope clip(drawing, rows);

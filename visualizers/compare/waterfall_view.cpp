@@ -14,23 +14,23 @@ namespace {
 
 constexpr float kWaterfallTitle = 28, kCauseRow = 30, kWaterfallAxis = 24, kCauseBar = 15,
                 kBesideWaterfall = 10;
-constexpr double kCutBelow = 0.4;  // an axis that would show only bars above this share is cut
+constexpr double kCutBelow = 0.4;  // the axis is cut if all bars end above this share of it
 
 std::string figure(std::int64_t value, WaterfallUnit unit) {
   return unit == WaterfallUnit::Time ? format_step_time(Duration{value})
                                      : format_bytes(Bytes{value});
 }
-// With its sign, and as many decimals as the totals have.
+// A change with its sign, and with as many decimals as the totals have.
 std::string signed_figure(std::int64_t value, WaterfallUnit unit) {
   if (value == 0) return unit == WaterfallUnit::Time ? "0 s" : "0 B";
   return (value > 0 ? "+" : "") + figure(value, unit);
 }
 
-// The values that bars lie between.
+// Puts values on the horizontal axis.
 struct WaterfallScale {
-  Rect rect;  // of the bars
+  Rect rect;  // where the bars lie
   double low = 0, high = 1;
-  bool cut = false;  // does not begin at nothing
+  bool cut = false;  // the axis does not begin at 0
   float x(double value) const {
     const double share = (value - low) / (high - low);
     return rect.x + rect.width * static_cast<float>(std::clamp(share, 0.0, 1.0));
@@ -73,7 +73,7 @@ void draw_figures_axis(Drawing& drawing, const WaterfallScale& scale, WaterfallU
         Ink::Text2);
 }
 
-// A total: from the axis on, with a notch where the axis is cut.
+// Draws the bar of a total. It has a notch if the axis is cut.
 void draw_total(Drawing& drawing, const WaterfallScale& scale, float y, std::int64_t value,
                 Item item) {
   const float end = scale.x(static_cast<double>(value));
@@ -165,7 +165,7 @@ void draw_waterfall(Drawing& drawing, const Rect& area, const WaterfallModel& w,
   const auto value = [&](const std::string& words, Weight weight, Ink ink) {
     write(drawing, words, {area.right() - kBesideWaterfall, y}, 11, weight, ink, Align::Right);
   };
-  // All of a row can be pointed at.
+  // The whole row answers when it is pointed at.
   const auto reach = [&](Item item) {
     if (state.selected == item)
       fill(drawing, {area.x, y - row / 2, area.width, row}, {.ink = Ink::AccentBackground});

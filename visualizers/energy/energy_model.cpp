@@ -17,7 +17,7 @@ struct State {
   Duration Breakdown::* time;
   Ink ink;
 };
-// Exposed communication is told as one; it stands before what is idle.
+// All exposed communication is one part, which stands before the idle parts.
 constexpr State kComputing[] = {
     {"forward", &Breakdown::forward, Ink::Forward},
     {"backward", &Breakdown::backward, Ink::Backward},

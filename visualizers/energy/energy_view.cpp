@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kHighestRow = 26, kLowestRow = 3, kCostRow = 58, kCosts = 380, kRankName = 92;
 
-// Words that fit a width, line by line.
+// Breaks words into lines that fit a width.
 std::vector<std::string> lines_of(const std::string& words, float width, float size) {
   std::vector<std::string> lines;
   std::string line;

@@ -12,7 +12,8 @@ namespace {
 
 constexpr float kUnitsAxis = 26, kLane = 36, kLaneGap = 4, kNames = 76;
 
-// "F12" if it fits with 6 px to spare, else "12", else nothing; a W alone is never a bare number.
+// The label if it fits with 6 px to spare, or else its number alone, or else nothing. The label of
+// a weight gradient never loses its W, because a bare number would be read as a backward.
 std::string label_in(const std::string& label, float width, float size) {
   if (text_width(label, size, Weight::SemiBold) + 6 <= width) return label;
   if (label.empty() || label[0] == 'W') return "";
@@ -53,7 +54,7 @@ void draw_lesson_lanes(Drawing& drawing, const Rect& area, const LessonLanes& la
     for (std::size_t b = 0; b < row.boxes.size(); ++b) {
       const LessonLanes::Box& each = row.boxes[b];
       const float left = x_of(each.from), width = x_of(each.to) - left;
-      // A gap where there is room for one.
+      // Boxes that are wide enough leave a gap between them.
       const Rect rect{left, top, std::max(0.4f, width > 3 ? width - 1 : width), lane};
       fill(drawing, rect, {.ink = Ink::Canvas});
       box(drawing, rect, {.ink = each.ink, .item = {ItemKind::Span, r * 65536 + b}});

@@ -12,7 +12,7 @@ constexpr float kBetweenPanels = 8;
 
 using Kind = LessonPicture::Kind;
 
-// The height that a panel takes where there is room for all; else all are shortened alike.
+// The height that a panel takes if there is room for all of them. If not, all become lower alike.
 float wanted(const LessonPicture& picture, float large) {
   switch (picture.kind) {
     case Kind::Bars:
@@ -47,7 +47,7 @@ void draw_hidden(Drawing& drawing, const Rect& area, const LessonPicture& pictur
                12 * large, Weight::Medium, failed ? Ink::Error : Ink::Text3, Align::Center);
 }
 
-// A view by its own rules, in its own drawing, put at its place.
+// Copies the drawing of a view into this one, with its origin at `at`.
 void place(Drawing& drawing, const Drawing& from, Point at) {
   const auto moved = [&](Rect r) { return Rect{r.x + at.x, r.y + at.y, r.width, r.height}; };
   for (const Mark& mark : plain_marks(from)) {
@@ -100,7 +100,7 @@ void place(Drawing& drawing, const Drawing& from, Point at) {
         }
         break;
       case MarkKind::Strip:
-        break;  // taken apart
+        break;  // plain_marks() has replaced strips by their tiles
     }
   }
   drawing.origin = {};

@@ -17,8 +17,8 @@ constexpr float kPad = 12, kTitle = 34, kAxisHeight = 24, kAxisWidth = 66;
 
 struct Plane {
   Rect plot;
-  double first = 0, last = 1;  // instants
-  double top = 1;              // bytes
+  double first = 0, last = 1;  // the instants at both ends
+  double top = 1;              // the bytes at the upper end
 
   float x(double at) const {
     return plot.x + static_cast<float>((at - first) / (last - first)) * plot.width;
@@ -46,7 +46,7 @@ Plane plane_of(const ArenaModel& model, const Rect& area) {
 void draw_axes(Drawing& drawing, const Plane& plane) {
   const Rect& plot = plane.plot;
   fill(drawing, plot, {.ink = Ink::Panel});
-  double step = 1;  // a power of two, as capacities are
+  double step = 1;  // is a power of two, because capacities are, too
   while (step * plot.height / plane.top < 36) step *= 2;
   for (double bytes = 0; bytes <= plane.top; bytes += step) {
     draw_y_tick(drawing, plot, plane.y(bytes),
@@ -62,7 +62,7 @@ void draw_axes(Drawing& drawing, const Plane& plane) {
   }
 }
 
-// The instants at which most is alive.
+// The instants at which the most bytes are alive.
 std::vector<std::int64_t> fullest(const ArenaModel& model) {
   Bytes most{};
   for (const auto& [at, bytes] : model.alive) most = std::max(most, bytes);

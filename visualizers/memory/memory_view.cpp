@@ -44,7 +44,7 @@ std::string capacity_text(const MemoryModel& model) {
   return "capacity " + format_bytes(capacity) + " = " + format_count(capacity.value >> 20) + " MiB";
 }
 
-// What the large wave's areas are, in the order in which they lie on one another.
+// Says what the areas of the large wave are, in the order in which they are stacked.
 std::vector<LegendEntry> legend_of(const MemoryModel& model, DeviceId device,
                                    const MemoryStack* stack) {
   std::vector<LegendEntry> entries;
@@ -82,14 +82,14 @@ void draw_capacity(Drawing& drawing, const Rect& plot, float y, float stroke) {
         .item = {ItemKind::Capacity, 0}});
 }
 
-// "P3": by time among the device's clear crests.
+// The name of a crest, as in "P3". The clear crests of a device are numbered by time.
 std::string crest_name(const MemoryModel& model, DeviceId device, std::size_t sample) {
   const std::vector<std::size_t>& crests = model.crests[device.value];
   const auto place = std::lower_bound(crests.begin(), crests.end(), sample);
   return "P" + std::to_string(place - crests.begin() + 1);
 }
 
-// The other crests in sight, where they are few enough to be told apart.
+// Draws the other crests that are in sight, if they are few enough to be told apart.
 void draw_crests(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
                  const MemoryModel& model, DeviceId device) {
   constexpr std::ptrdiff_t kMost = 16;
@@ -113,8 +113,8 @@ void draw_crests(Drawing& drawing, const Rect& plot, const Viewport& v, const By
   }
 }
 
-// The triangle and its tag, beside it where there is room; at the plot's edge when the peak lies
-// outside of it.
+// Draws the triangle of the peak and its tag. The tag is beside the triangle if there is room, and
+// at the edge of the plot if the peak lies outside.
 void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const ByteScale& scale,
                const MemoryModel& model, DeviceId device) {
   const StepCurve& curve = model.totals[device.value];
@@ -135,8 +135,8 @@ void draw_peak(Drawing& drawing, const Rect& plot, const Viewport& v, const Byte
   fill(drawing, tag, {.ink = Ink::TipBackground, .alpha = 0, .item = item});
 }
 
-// What is spare under the capacity (or over it) at the crest, at the right end where the peak's tag
-// is not.
+// Writes how far the crest is below or above the capacity, at the right end where the tag of the
+// peak is not.
 void draw_headroom(Drawing& drawing, const Rect& plot, float limit, std::int64_t spare,
                    bool tag_at_right) {
   const std::string words = headroom_text(spare);
@@ -178,7 +178,7 @@ void draw_cursor_ring(Drawing& drawing, const Viewport& v, const ByteScale& scal
        {.ink = Ink::Cursor, .stroke = 1.5f});
 }
 
-// Capacity, peak and the end of its error bar.
+// The highest of the capacity, the peak and the upper end of its error bar.
 std::int64_t highest_of(const MemoryModel& model, DeviceId device) {
   const Banded<Bytes>* band = peak_band(*model.experiment, device);
   return std::max({model.experiment->result.capacity.value, peak_bytes(model.totals[device.value]),
@@ -189,7 +189,7 @@ ByteScale expanded_scale(const MemoryLayout& layout, const MemoryModel& model) {
   return scale_of(layout.expanded, highest_of(model, layout.large), kHeadroom);
 }
 
-// How far the peak may be off, beside its triangle.
+// Draws beside the triangle of the peak how far off the peak may be.
 void draw_peak_bar(Drawing& drawing, const MemoryModel& model, DeviceId device, float x,
                    const ByteScale& scale, float cap) {
   const Banded<Bytes>* band = peak_band(*model.experiment, device);
@@ -230,7 +230,8 @@ void draw_expanded(Drawing& drawing, const MemoryLayout& layout, const MemoryMod
   draw_capacity(drawing, plot, scale.y(capacity), 1.4f);
 }
 
-// What is read off the large wave; over range and cursor, so that neither crosses the words.
+// Writes what is read off the large wave. This comes after the range and the cursor, so that their
+// lines do not cross the words.
 void draw_readings(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
                    const ViewState& state) {
   const ClipScope clip(drawing, layout.expanded);
@@ -267,7 +268,7 @@ void draw_compact_row(Drawing& drawing, const Rect& row, const MemoryLayout& lay
   painter.top_line(plot, scale, 1, Ink::MemoryGradients);
   painter.overflow(plot, scale, capacity);
   draw_capacity(drawing, plot, scale.y(capacity), 1);
-  // A smaller triangle than the large wave's; kept inside the row.
+  // This triangle is smaller than that of the large wave, and is kept inside its row.
   const float x = x_at(layout.shown, peak_at(curve)), tip = std::max(scale.y(peak), row.y + 5);
   polygon(drawing, {{x - 3, tip - 5}, {x + 3, tip - 5}, {x, tip}},
           {.ink = Ink::Text, .item = {ItemKind::Peak, device.value}});
@@ -292,7 +293,7 @@ std::vector<CompactRow> compact_rows(const MemoryLayout& layout, const ViewState
   return rows;
 }
 
-// Long waves on all processors, as samples far from one another take long to be fetched.
+// Long waves are drawn by all processors, because fetching samples that are far apart takes long.
 void draw_compact(Drawing& drawing, const MemoryLayout& layout, const MemoryModel& model,
                   const ViewState& state) {
   const ClipScope clip(drawing, layout.compact);

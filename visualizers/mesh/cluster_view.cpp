@@ -20,10 +20,12 @@ namespace {
 constexpr float kCellWidth = 17, kCellHeight = 48, kCellGap = 2;
 constexpr float kBoxHead = 24, kBoxPadding = 8, kBoxGap = 9;
 constexpr float kHeadline = 30;
-constexpr float kNote = 16;  // px below a row of boxes, for how many nodes each stands for
+constexpr float kNote = 16;  // px below a row of boxes that say how many nodes each of them stands
+                             // for
 constexpr float kNetworkBar = 20;
 
-// How far apart neighbours along an axis are: the product of the sizes of the axes that are faster.
+// How far apart the numbers of neighbours along an axis are. This is the product of the sizes of
+// the axes that vary faster.
 std::int64_t stride_of(const Mesh& mesh, std::string_view wanted) {
   const std::map<std::string, std::int64_t, std::less<>> sizes = {
       {"tp", mesh.tp}, {"cp", mesh.cp}, {"dp", mesh.dp.value_or(1)}, {"pp", mesh.pp}};
@@ -68,7 +70,7 @@ DeviceId worst_rank(const Experiment& experiment, const NodeBox& node) {
   return worst;
 }
 
-// "Stage 0", "Stages 0\u20133": the pipeline ranks that a node holds.
+// Names the pipeline ranks that a node holds, as in "Stage 0" and "Stages 0\u20133".
 std::string node_name(const Experiment& experiment, const NodeBox& node) {
   std::vector<std::uint32_t> ranks = kind_of(node);
   const auto [low, high] = std::minmax_element(ranks.begin(), ranks.end());
@@ -158,7 +160,8 @@ std::string headline(const Experiment& experiment) {
          format_bytes(experiment.result.capacity);
 }
 
-// What joins the nodes: a bar below them with its name at the left and its rate at the right.
+// Draws what joins the nodes as a bar below them, with its name at the left and its rate at the
+// right.
 void draw_network(Drawing& drawing, const Rect& bar, const Cluster& cluster) {
   const Level& level = cluster.levels.back();
   fill(drawing, bar, {.ink = Ink::Header});
@@ -183,7 +186,8 @@ Grid grid_of(const Rect& area, const BoxSize& size) {
   const auto fit = [](float room, float each) {
     return static_cast<std::size_t>(std::max(1.f, std::floor(room / each)));
   };
-  const float below = kNetworkBar + 20;  // the network, and what could not be shown
+  const float below = kNetworkBar + 20;  // px for the network and for the number of nodes that are
+                                         // not shown
   return {fit(area.width - 20 + kBoxGap, size.width + kBoxGap),
           fit(area.height - kHeadline - below + kBoxGap, size.height + kBoxGap + kNote)};
 }

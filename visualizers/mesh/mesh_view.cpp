@@ -16,7 +16,8 @@ constexpr float kSide = 300, kNodeGap = 8, kRowHeight = 38;
 constexpr std::array<float, 14> kCellSizes = {48, 40, 34, 30, 26, 22, 18, 14, 11, 9, 7, 5, 4, 3};
 constexpr std::size_t kMembersTold = 8;
 
-// Devices between neighbours along a kind of parallelism, and how many there are.
+// How many devices lie between neighbours along a kind of parallelism, and how many neighbours
+// there are.
 MeshAxis axis_of(const Mesh& mesh, std::string_view name) {
   const auto degree = [&](std::string_view axis) -> std::int64_t {
     if (axis == "tp") return mesh.tp;
@@ -42,7 +43,7 @@ std::string capital(std::string words) {
   return words;
 }
 
-// Nodes as boxes of cells, as large as lets all of them fit.
+// Nodes are boxes of cells, which are as large as they can be if all nodes shall fit.
 struct Boxes {
   Rect area;
   float cell = 3, label = 0;
@@ -129,7 +130,8 @@ bool is_coloured(const MeshGroup& group, std::size_t colour) {
   return group.group == kGroups5[colour];
 }
 
-// The members of the pointed device's groups: those of the coloured kind strongly.
+// Marks the other members of the groups of the device that is pointed at. Those of the coloured
+// kind are marked more strongly.
 void draw_marks(Drawing& drawing, const Boxes& boxes, const MeshModel& model,
                 const MeshState& state) {
   if (!state.pointed || *state.pointed < 0 || *state.pointed >= model.devices) return;

@@ -92,7 +92,7 @@ void draw_piece(Drawing& drawing, const Rect& box, const GraphModel& model, std:
       {left, box.y + 39}, room, 10, Weight::Regular, Ink::Text3);
 }
 
-// Where ops lie: columns by what they wait for, rows around the middle.
+// Says where ops lie. Their column follows from what they wait for, and rows lie around the middle.
 struct OpPlot {
   Rect area;
   float pitch = 100, width = 86, lift = 0;  // lift: px above the rows for edges that pass them

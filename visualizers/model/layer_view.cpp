@@ -17,7 +17,7 @@ constexpr float kLayersTop = 30, kLayersFoot = 40;  // px for the legend above a
                                                     // below the bars
 constexpr double kUneven = 0.02;                    // a slowest stage is named from this share on
 
-// "stage 7 is the slowest: 12.0 % longer than the others".
+// A sentence about the slowest stage, or nothing if all take about as long.
 std::string slowest_text(const LayerModel& model) {
   if (model.stages.size() < 2) return "";
   const auto slowest = std::max_element(model.stages.begin(), model.stages.end());

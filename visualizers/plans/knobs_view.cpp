@@ -59,7 +59,7 @@ void draw_step_times(Drawing& drawing, const KnobsPlot& plot, const KnobsModel& 
     line(drawing, {x, y}, {x, plot.rect.bottom()}, {.ink = Ink::Grid});
     const std::string step = format_step_time(scaled(model.step, tick));
     const float half = text_width(step, 10) / 2 + 6;
-    if (x + half > plot.rect.right() + 14) continue;  // over what stands beside the plot
+    if (x + half > plot.rect.right() + 14) continue;  // it would cover what stands beside the plot
     if (std::any_of(taken.begin(), taken.end(),
                     [&](const Extent& e) { return x - half < e.right && x + half > e.left; }))
       continue;
@@ -80,7 +80,7 @@ void draw_knob_dot(Drawing& drawing, Point at, const KnobDot& dot, Item item) {
   dot.fits ? fill(drawing, square, style) : outline(drawing, square, style);
 }
 
-// Dots where their step times lie, and the value beside each where there is room.
+// Draws each dot where its step time lies, and its value beside it where there is room.
 void draw_knob_dots(Drawing& drawing, const KnobsPlot& plot, const KnobRow& row, std::size_t index,
                     float y, const ViewState& state) {
   std::vector<std::size_t> order(row.dots.size());
@@ -89,7 +89,7 @@ void draw_knob_dots(Drawing& drawing, const KnobsPlot& plot, const KnobRow& row,
     return row.dots[a].change < row.dots[b].change;
   });
   const auto place = [&](std::size_t i) { return plot.x(1 + row.dots[i].change); };
-  // Away from the line of the plan as it is.
+  // Values stand on the side that is away from the line of the present plan.
   float free = plot.rect.x - 60;
   for (std::size_t n = 0; n < order.size(); ++n) {
     const KnobDot& dot = row.dots[order[n]];
@@ -137,7 +137,7 @@ void draw_knob_row(Drawing& drawing, const Rect& bar, const KnobsPlot& plot, con
     return;
   }
   const std::string gain = change_percent(best->change);
-  const bool gains = best->change < -0.0005;  // what reads as more than nothing
+  const bool gains = best->change < -0.0005;  // less would be written as 0 %
   write(drawing, gain, {left + 56, y}, 10.5f, Weight::SemiBold, gains ? Ink::Ok : Ink::Text2,
         Align::Right);
   const std::string words = best->value + (best->beside.empty() ? "" : ", " + best->beside);

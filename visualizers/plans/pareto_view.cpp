@@ -16,13 +16,13 @@ namespace trainyard {
 namespace {
 
 constexpr float kParetoLeft = 62, kParetoRight = 16, kParetoTop = 34, kParetoBottom = 40;
-constexpr float kDensityCell = 6;  // px of a density's cells
+constexpr float kDensityCell = 6;  // px of the cells that show how dense plans are
 constexpr double kWideRange = 8;   // high over low beyond which an axis is logarithmic
 constexpr std::uint64_t kOverBit = std::uint64_t{1} << 40;
 
 bool is_stair(ParetoFate fate) { return fate == ParetoFate::Front || fate == ParetoFate::Best; }
 
-// What the front and the capacity need, and some of what lies around them.
+// The axis holds the front and the capacity, and some of what lies around them.
 ParetoScale pareto_scale(const ParetoModel& model, ParetoAxis axis) {
   double low = std::numeric_limits<double>::max(), high = 0, least = low, most = 0;
   const auto take = [&](const ParetoPoint& p) {
@@ -131,12 +131,12 @@ void draw_shape(Drawing& drawing, std::size_t family, Point at, float r, bool ho
   if (shape.empty()) return hollow ? ring(drawing, at, r, style) : disc(drawing, at, r, style);
   if (!hollow) return polygon(drawing, shape, style);
   shape.push_back(shape.front());
-  // A line is hit within 3 px of itself; its middle has to answer too.
+  // A line answers only within 3 px of itself, but the middle of the shape has to answer, too.
   disc(drawing, at, r, {.ink = Ink::Canvas, .alpha = 0, .item = style.item});
   polyline(drawing, shape, style);
 }
 
-// What lies in the part of the axes that is shown, by where it lies.
+// Sorts the plans that are in sight into those that fit and those that do not.
 class Layers {
  public:
   Layers(const ParetoModel& model, const ParetoPlot& plot, const ParetoState& state)
@@ -204,7 +204,7 @@ void draw_density(Drawing& drawing, const ParetoModel& model, const Layers& laye
                   const ParetoState& state) {
   struct Cell {
     int count = 0;
-    float lit = 0;  // the clearest of its points
+    float lit = 0;  // the alpha of its clearest plan
   };
   for (const bool over : {true, false}) {
     std::map<std::uint64_t, Cell> cells;
@@ -216,7 +216,7 @@ void draw_density(Drawing& drawing, const ParetoModel& model, const Layers& laye
     }
     for (const auto& [key, cell] : cells) {
       const Rect rect = layers.rect_of(key);
-      // The log tells one plan from ten and ten from a thousand.
+      // With a logarithm, one plan, ten and a thousand can be told apart.
       const float share =
           std::log1p(static_cast<float>(cell.count)) / std::log1p(static_cast<float>(most));
       const Style style{.ink = over ? Ink::Swap : Ink::WeightGradient,
@@ -228,7 +228,7 @@ void draw_density(Drawing& drawing, const ParetoModel& model, const Layers& laye
   }
 }
 
-// The half of the plot in which nothing fits.
+// Tints the part of the plot in which nothing fits.
 void draw_capacity(Drawing& drawing, const ParetoModel& model, const ParetoPlot& plot,
                    const ParetoState& state) {
   if (model.capacity <= 0) return;
@@ -280,7 +280,8 @@ void label_capacity(Drawing& drawing, const ParetoModel& model, const ParetoPlot
   if (over > 0) write_on(drawing, count, {at.x, at.y + 16}, Weight::Medium, Ink::Error);
 }
 
-// From point to point along the axes: between two of them the worse of both is what there is.
+// Draws the front as a stair, because between two of its plans only the worse value of both can be
+// had.
 void draw_stair(Drawing& drawing, const ParetoModel& model, const ParetoPlot& plot,
                 const Layers& layers, const ParetoState& state) {
   const std::vector<std::size_t> order = stair(model, state.x, state.y);
@@ -301,7 +302,7 @@ void draw_stair(Drawing& drawing, const ParetoModel& model, const ParetoPlot& pl
   polyline(drawing, path, {.ink = Ink::Text, .stroke = 1.5f});
 }
 
-// Numbers by time, where they do not cover each other.
+// Draws the plans of the front, with their numbers where these do not cover each other.
 void draw_front(Drawing& drawing, const ParetoModel& model, const ParetoPlot& plot,
                 const Layers& layers, const ParetoState& state) {
   std::vector<Rect> taken;
@@ -329,7 +330,7 @@ void draw_front(Drawing& drawing, const ParetoModel& model, const ParetoPlot& pl
                {.ink = Ink::Text, .alpha = back ? 0.4f : 1.f, .item = {ItemKind::Dot, i}});
     const std::string number = std::to_string(n + 1) + (best ? " best" : "");
     const float wide = text_width(number, 10) + 2;
-    // On the side of the stair on which no plan lies.
+    // The number stands on the side of the stair on which no plan lies.
     const bool above = state.y == ParetoAxis::Rate;
     const float out = above ? -17.f : 4.f;
     for (const Point corner :
@@ -413,7 +414,7 @@ double ParetoScale::value_at(double share) const {
 }
 
 Point ParetoPlot::at(double x_value, double y_value) const {
-  // Far outside stays representable.
+  // Places far outside are moved closer, so that their coordinates stay small.
   const auto cut = [](double share) { return static_cast<float>(std::clamp(share, -4.0, 5.0)); };
   return {rect.x + rect.width * cut(x.share(x_value)),
           rect.bottom() - rect.height * cut(y.share(y_value))};

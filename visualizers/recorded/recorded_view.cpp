@@ -15,7 +15,7 @@ namespace {
 constexpr float kRecordedHead = 26, kStrip = 44;
 constexpr float kStreamRow = 18, kHostRow = 13, kCurve = 34;
 constexpr float kLaneGap = 4, kProcessHead = 18;
-constexpr std::uint32_t kHostRows = 8;  // of one thread of the host that are drawn
+constexpr std::uint32_t kHostRows = 8;  // how many rows of one thread of the host are drawn
 constexpr std::size_t kOverviewRows = 12;
 constexpr float kLeastBox = 1.2f;
 constexpr float kLabelRoom = 6;
@@ -40,7 +40,7 @@ float lane_height(const RecordedModel& m, const RecordedLane& lane) {
 
 Ink ink_at(std::uint8_t category) { return ink_of(static_cast<RecordedKind>(category)); }
 
-// By the categories that our own traces count by; others in one colour.
+// Counters of our own traces have the ink of their category, and all others have one ink.
 Ink counter_ink(const RecordedCounter& counter) {
   constexpr std::pair<std::string_view, Ink> kInksOf[] = {
       {"framework", Ink::MemoryContext},     {"weights", Ink::MemoryWeights},
@@ -65,7 +65,7 @@ struct Painter {
     return std::max(kLeastBox, e.width() - (e.width() > 3 ? 1.f : 0.f));
   }
 
-  // Folds and spans of a row; labels after the tiles, so that they lie in one strip.
+  // Draws the folds and spans of a row. Labels come after all tiles, so that these form one strip.
   void row(std::uint32_t row, float top, float height) {
     folds.clear();
     fold_row(m.spans, row, v.from, v.to, step, folds);
@@ -88,7 +88,7 @@ struct Painter {
                                Tile::Kind::Box});
       return;
     }
-    // As high as it is busy, in the colour that has most of it.
+    // A fold is as high as its share of busy time, in the ink of its longest category.
     const int busy = std::accumulate(f.share.begin(), f.share.end(), 0);
     const float h = std::max(2.f, (height - 1) * std::min(1.f, static_cast<float>(busy) / 255));
     drawing.tiles.push_back({{e.left, top + height - 1 - h, std::max(1.f, e.width()), h},
@@ -111,7 +111,7 @@ struct Painter {
           ink == Ink::Raised ? Ink::Text : label_ink(ink));
   }
 
-  // Rings what is looked for, where it is wide enough to be pointed at.
+  // Frames what the search finds.
   void find(std::uint32_t row, float top, float height) {
     if (!marks.search) return;
     for (const Fold& f : folds) {
@@ -226,7 +226,7 @@ void draw_overview(Drawing& drawing, const RecordedLayout& l, const RecordedMode
        {.ink = Ink::Border});
 }
 
-// A line where each step begins and ends, of the first process that marks any.
+// Draws a line where each step of the first process that marks steps begins and ends.
 void draw_steps(Drawing& drawing, const RecordedLayout& l, const RecordedModel& m) {
   const Rect& area = l.lanes;
   const ClipScope clip(drawing, {l.shown.plot.x, area.y, l.shown.plot.width, area.height});

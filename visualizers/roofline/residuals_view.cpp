@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kResidualsHead = 18;  // px of the sentence above
+constexpr float kResidualsHead = 18;  // px for the sentence above the plot
 constexpr Size kPicture{1000, 620};
 
 bool drawn(const ResidualPoint& p) { return p.measured.count() > 0 && p.predicted.count() > 0; }

@@ -69,7 +69,7 @@ void draw_roofline_axes(Drawing& drawing, const Rect& area, const LogPlot& log) 
         10.5f, Weight::Medium, Ink::Text2, Align::Center);
 }
 
-// From the left edge up to where `limit` cuts it off.
+// Draws a sloped roof from the left edge of the plot to where `limit` cuts it off.
 void draw_slope(Drawing& drawing, FreeLabels& labels, const LogPlot& log, double rate, double limit,
                 const Style& style) {
   const double from = std::max(log.x_low, log.y_low / rate),
@@ -80,7 +80,7 @@ void draw_slope(Drawing& drawing, FreeLabels& labels, const LogPlot& log, double
   labels.keep_line_free(low, high);
 }
 
-// Above the slope and to the left of it, at the given height of the plot.
+// Writes above the slope and to the left of it, at this share of the height of the plot.
 void label_slope(FreeLabels& labels, const LogPlot& log, const std::string& words, double rate,
                  float height, Ink ink) {
   const float y = log.plot.bottom() - log.plot.height * height;
@@ -98,7 +98,7 @@ void draw_flat(Drawing& drawing, FreeLabels& labels, const LogPlot& log, double 
   labels.keep_line_free(left, right);
 }
 
-// Above the roof at its right end, or below where that place is taken.
+// Writes above the right end of the roof, or below it if that place is taken.
 void label_flat(FreeLabels& labels, const LogPlot& log, const ComputeRoof& roof) {
   std::string words = roof.formats + " " + format_throughput(roof.datasheet);
   if (roof.used) words += ", " + format_throughput(roof.effective) + " reached";
@@ -130,7 +130,7 @@ void draw_roofs(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
   }
   draw_slope(drawing, labels, log, memory.datasheet.value, highest_roof(roofline, false), dashed);
   draw_slope(drawing, labels, log, memory.effective.value, highest_roof(roofline, true), solid);
-  // Links say nothing where nothing is sent.
+  // The roofs of links are drawn only if anything is sent.
   const std::size_t links = roofline.traffic.empty() ? 0 : roofline.links.size();
   for (std::size_t i = 0; i < links; ++i) {
     const SlopeRoof& link = roofline.links[i];
@@ -149,7 +149,7 @@ void draw_roofs(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
   for (const ComputeRoof& roof : roofline.compute) label_flat(labels, log, roof);
 }
 
-// Circle: product; diamond: attention; square: bound by memory.
+// A product is a circle, attention is a diamond, and what is bound by memory is a square.
 void draw_work_sign(Drawing& drawing, const RooflinePoint& point, Point at, float r, Item item) {
   const Style style{.ink = work_ink(point), .alpha = 0.92f, .item = item};
   if (point.kind == WorkKind::Product)
@@ -179,7 +179,7 @@ void draw_work_points(Drawing& drawing, FreeLabels& labels, const LogPlot& log,
   }
 }
 
-// The largest first, so that they get the best places.
+// The largest points come first, so that they get the best places.
 void label_points(FreeLabels& labels, const LogPlot& log, const Roofline& roofline) {
   for (const RooflinePoint& point : roofline.points)
     if (point.share >= 0.005)

@@ -15,14 +15,14 @@ namespace {
 constexpr float kOrderRow = 22;   // px from one row to the next
 constexpr float kOrderCell = 18;  // px of a cell's height
 constexpr float kOrderTop = 30;
-constexpr float kNarrowestSlot = 4;  // px of a slot; more slots than fit are cut, and counted
+constexpr float kNarrowestSlot = 4;  // px of a slot; slots that do not fit are left out and counted
 constexpr float kWidestSlot = 26;
 
-// What the grid of an area makes of slots.
+// How wide the slots of a grid are in an area, and how many of them fit.
 struct Geometry {
   Rect plot;
-  float slot = 1;         // px
-  std::int32_t seen = 0;  // slots that fit
+  float slot = 1;         // width in px
+  std::int32_t seen = 0;  // how many slots fit
 };
 
 Geometry geometry(const Rect& area, const OrderGrid& grid) {
@@ -48,7 +48,7 @@ std::int32_t slots_of(const Task& task) {
   return task.phase == Phase::Backward ? 2 : 1;
 }
 
-// Runs the program with slots for time, stream by stream until nothing moves.
+// Runs the program with slots instead of time, one stream after another until none can go on.
 class Slotter {
  public:
   explicit Slotter(const Program& program)

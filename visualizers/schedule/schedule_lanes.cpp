@@ -17,7 +17,7 @@ namespace {
 
 constexpr float kWidestLane = 18, kTallestCurve = 24;
 
-// How a pitch is shared: the lane, a gap, the curve, a gap.
+// How the pitch of a rank is divided into its lane and its curve, with a gap after each.
 struct Shares {
   float pitch = 0, lane = 0, curve = 0;
   bool curves = false;

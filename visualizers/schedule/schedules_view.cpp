@@ -18,7 +18,7 @@ constexpr float kPanelGap = 6;
 const Result& result_of(const SchedulePanel& panel) { return panel.memory.experiment->result; }
 bool is_legal(const SchedulePanel& panel) { return !panel.timeline.ranks.empty(); }
 
-// Of the same progress, so that a quick step on stale weights stands beside what it takes in all.
+// The days that as much progress takes. A quick step on stale weights may need more of them.
 double days_per_trillion(const Result& result) {
   if (!result.counts_tokens || result.step.value <= Duration{}) return 0;
   Asynchrony none;
@@ -26,7 +26,7 @@ double days_per_trillion(const Result& result) {
   return days_per_trillion_tokens(tokens_per_second(result), result.asynchrony.value_or(none));
 }
 
-// "step 4.123 s", "12.3 days a 10^12 tokens", "bubble 21.8 %", "peak 73.1 of 79.6 GiB".
+// The readings of a panel, each with its ink, as in "step 4.123 s" and "bubble 21.8 %".
 std::vector<std::pair<std::string, Ink>> readings(const SchedulePanel& panel, Bytes budget) {
   const Result& result = result_of(panel);
   const std::int64_t peak = peak_bytes(panel.memory.totals[panel.memory.worst.value]);
@@ -84,7 +84,7 @@ void draw_panel(Drawing& drawing, const Rect& area, const SchedulesModel& model,
   const Rect rows = rows_of(area);
   const Viewport v = viewport_of(rows, state, model.end);
   draw_grid(drawing, rows, v);
-  // A run that is over says nothing of what follows, idle or held.
+  // After the end of the run nothing is drawn, neither idle time nor memory.
   const Extent run = extent(v, v.from, std::max(v.from, panel.step.length()));
   {
     const ClipScope within(drawing, {rows.x, rows.y, run.right - rows.x, rows.height});
@@ -97,7 +97,7 @@ void draw_panel(Drawing& drawing, const Rect& area, const SchedulesModel& model,
                   first.name);
 }
 
-// What is not legal has one line; the others share what is left by their ranks.
+// A panel that is not legal has one line. The others divide the rest by their numbers of ranks.
 class PanelHeights {
  public:
   PanelHeights(const SchedulesModel& model, const Rect& area) {
@@ -160,7 +160,7 @@ float schedules_content(const SchedulesModel& model, const Rect& area) {
 }
 
 float schedules_height(const SchedulesModel& model) {
-  // A curve under every lane where few are compared, else the worst device's for each.
+  // If few are compared, each lane has its curve. If not, each panel has that of its worst device.
   const float pitch = model.panels.size() <= 3 ? 34.f : 14.f;
   const float more =
       kPanelHeader + 3 + kPanelGap + (pitch < kLeastCurvePitch ? kScheduleCurveAll : 0);

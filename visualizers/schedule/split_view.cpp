@@ -12,8 +12,8 @@ namespace trainyard {
 namespace {
 
 constexpr float kAboveSplit = 24, kSplitBar = 24;
-constexpr float kEnd = 66;   // px of embedding or head
-constexpr float kReach = 5;  // px from a handle at which it is taken
+constexpr float kEnd = 66;   // px of the embedding and of the head
+constexpr float kReach = 5;  // a handle can be taken from this many px away
 
 std::string layers_text(int layers) {
   return std::to_string(layers) + (layers == 1 ? " layer" : " layers");
@@ -69,7 +69,7 @@ void draw_handle(Drawing& drawing, float x, const Rect& bar, Item item, bool sel
   if (selected) frame_selected(drawing, grip, 3);
 }
 
-// What a stage must keep: the embedding or the head is enough.
+// The fewest layers of a stage, which is 0 for a stage that has the embedding or the head.
 int fewest(const SplitModel& model, std::size_t stage) {
   const bool first = stage == 0, last = stage + 1 == model.layers.size();
   return (first && !model.ahead.empty()) || (last && !model.behind.empty()) ? 0 : 1;

@@ -12,9 +12,10 @@
 namespace trainyard {
 namespace {
 
-constexpr float kNarrowestBox = 1;  // px of a cell; narrower ones join, and the stalest is seen
-constexpr int kLegendSteps = 6;     // delays that the legend shows at most, beside 0
-constexpr float kPalest = 0.3f;     // alpha of the least delay
+constexpr float kNarrowestBox = 1;  // px of a box; narrower cells share one, which shows the
+                                    // stalest
+constexpr int kLegendSteps = 6;     // the most delays that the legend shows besides 0
+constexpr float kPalest = 0.3f;     // the alpha of the shortest delay
 
 std::string updates(int delay) {
   return std::to_string(delay) + (delay == 1 ? " update" : " updates");
@@ -26,7 +27,7 @@ struct Forward {
   InstructionId id;
 };
 
-// One a microbatch and stage: at op grain from its first operator to its last.
+// The forward passes of each stage. One of many operators lasts from its first one to its last.
 std::vector<std::vector<Forward>> forwards_of(const Program& program, const Timeline& timeline) {
   std::vector<std::vector<Forward>> all(static_cast<std::size_t>(program.stages));
   for (const Stream& stream : program.streams) {
@@ -52,7 +53,8 @@ std::vector<std::vector<Forward>> forwards_of(const Program& program, const Time
   return all;
 }
 
-// Pairs what the program says of a stage's forwards with when they ran; both are by microbatch.
+// Pairs what the program says about the forwards of a stage with when they ran. Both are sorted by
+// microbatch.
 void add_cells(StalenessModel& model, std::uint32_t stage, const std::vector<Forward>& forwards,
                const Staleness* first, const Staleness* last) {
   const std::size_t before = model.cells.size();
@@ -115,7 +117,7 @@ void draw_name(Drawing& drawing, const Rect& row, const StalenessModel& model,
         {row.x + kGutter - 8, y}, std::min(size, 10.f), Weight::Regular, Ink::Text3, Align::Right);
 }
 
-// What one box shows: a cell, or several too narrow to be seen alone, the stalest of them first.
+// A box shows one cell, or the stalest of several cells that are too narrow to be seen alone.
 struct Shown {
   float left, right;
   std::size_t cell;

@@ -11,10 +11,10 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kStretch = 1024;  // samples
+constexpr std::size_t kStretch = 1024;  // samples for each of which one crest is kept
 constexpr float kSentence = 30, kOwners = 132, kOwnerRow = 16;
 
-// Bottom to top.
+// The categories from the bottom of the stack to its top.
 constexpr std::pair<Category, Ink> kSnapshotStack[] = {
     {Category::Framework, Ink::MemoryContext},        {Category::Weights, Ink::MemoryWeights},
     {Category::OptimizerState, Ink::MemoryOptimizer}, {Category::Gradients, Ink::MemoryGradients},
@@ -49,7 +49,7 @@ std::size_t sample_at(const MemoryWave& wave, Instant t) {
                                        : static_cast<std::size_t>(after - wave.samples.begin()) - 1;
 }
 
-// The sample of a column with most in all: one that really was.
+// The sample of a column that holds the most bytes in all.
 std::size_t crest(const SnapshotModel& m, Instant from, Instant to) {
   const std::vector<MemoryWave::Sample>& samples = m.measured.samples;
   std::size_t best = sample_at(m.measured, from);
@@ -105,7 +105,8 @@ void draw_wave(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m
     polyline(drawing, line_of_reserved, {.ink = Ink::Text2, .dash_on = 4, .dash_off = 2});
 }
 
-// The plan's steps stretched over the recording; where they are narrower than columns, their peak.
+// Draws the steps of the plan as long as the recorded ones. If they are narrower than columns, only
+// their peak is drawn.
 void draw_planned(Drawing& drawing, const SnapshotLayout& l, const SnapshotModel& m) {
   if (!m.planned || m.planned->samples.empty()) return;
   const std::int64_t most = m.highest.value;

@@ -28,7 +28,7 @@ ByteScale scale_of(const Rect& area, std::int64_t highest, float headroom) {
 
 void draw_bytes_axis(Drawing& drawing, const Rect& plot, const ByteScale& scale, double from,
                      double to) {
-  constexpr float kApart = 20, kBelowTop = 16;  // px
+  constexpr float kApart = 20, kBelowTop = 16;  // px between lines, and that no line reaches
   const double unit = to >= 1 << 30 ? 1 << 30 : 1 << 20;
   const double step = unit * round_step(kApart / (unit * scale.px_per_byte));
   const auto y_of = [&](double bytes) { return scale.y(static_cast<std::int64_t>(bytes)); };
@@ -94,7 +94,7 @@ void WavePainter::top_line(const Rect& plot, const ByteScale& scale, float thick
   columns(drawing_, plot, line, {.ink = ink});
 }
 
-// A rectangle for each run of equal height.
+// Draws a rectangle for each run of equal heights.
 void WavePainter::overflow(const Rect& plot, const ByteScale& scale, std::int64_t capacity) {
   const float width = plot.width / static_cast<float>(crests_.size()), limit = scale.y(capacity);
   for (std::size_t i = 0; i < crests_.size();) {
@@ -114,7 +114,7 @@ float WavePainter::top_of(const ByteScale& scale, std::size_t i) const {
   return scale.y(curve_.value[crests_[i]]);
 }
 
-// Categories [first, last) as one band on top of what is below, which it then raises.
+// Draws categories [first, last) as one band on top of `below`, and raises `below` by it.
 void WavePainter::band(const Rect& plot, const ByteScale& scale, std::size_t first,
                        std::size_t last, Ink ink, std::vector<std::int64_t>& below) {
   std::vector<Column> list(crests_.size());

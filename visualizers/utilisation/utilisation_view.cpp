@@ -14,7 +14,7 @@ namespace trainyard {
 namespace {
 
 constexpr float kAllRanks = 84, kBelowAll = 6, kTallest = 52, kLowest = 8, kLink = 4;
-constexpr double kWhole = 1e9;  // parts of a share
+constexpr double kWhole = 1e9;  // shares are counted in billionths
 
 struct StackPart {
   Ink ink;
@@ -30,7 +30,7 @@ double part(const BusyShare& share, Ink ink) {
   return static_cast<double>(share.share[static_cast<std::size_t>(ink)]) / kWhole;
 }
 
-// FLOPs that a row has done by an instant; a span's are spread evenly over it.
+// The FLOPs that a row has done by an instant. Those of a span are spread evenly over it.
 double done_by(const SpanStore& store, const WorkDone& work, const std::vector<double>& done,
                Instant at) {
   const std::uint32_t next = window(store, work.row, at, at + Duration{1}).first;
@@ -50,7 +50,7 @@ void add_flops(BusyShare& sum, const SpanStore& store, const WorkDone& work, Ins
   sum.model.value += within(work.model);
 }
 
-// Bins of one row of the picture.
+// The bins of one row of the picture, from left to right.
 using Bins = std::vector<BusyShare>;
 
 Bins bins_of(const TimelineModel& timeline, const UtilisationModel& model, std::size_t rank,
@@ -98,7 +98,8 @@ double utilisation_of(const BusyShare& bin, const UtilisationModel& model, doubl
   return possible > 0 ? std::min(1.0, bin.hardware.value / possible) : 0;
 }
 
-// The mean of all ranks, what of the peak they reach, and the step's MFU and HFU across.
+// Draws the mean of all ranks, the share of the peak that they reach, and lines for the MFU and the
+// HFU of the step.
 void draw_all(Drawing& drawing, const Rect& area, const TimelineModel& timeline,
               const UtilisationModel& model, const std::vector<Bins>& ranks, const Viewport& v) {
   const std::size_t count = ranks.front().size();
@@ -132,7 +133,7 @@ void draw_all(Drawing& drawing, const Rect& area, const TimelineModel& timeline,
     draw_tag(drawing, words, {plot.right() - tag_width(words) - 4, y(share) - 8 - lift}, 14,
              Ink::Panel, Ink::Text);
   };
-  // Without recomputation both are the same line.
+  // Without recomputation the MFU and the HFU are the same.
   const bool same = result.hfu - result.mfu < 5e-4;
   mark(result.mfu, same ? "MFU = HFU" : "MFU", 0);
   if (!same) mark(result.hfu, "HFU", std::max(0.f, 15 - (y(result.mfu) - y(result.hfu))));
@@ -189,7 +190,7 @@ BusyShare busy_share(const TimelineModel& timeline, const UtilisationModel& mode
   }
   const Duration busy = busy_time(timeline.spans, lanes.busy_row, from, to);
   sum.busy = std::min(1.0, to_seconds(busy) / length);
-  // Lanes that work at once share what is busy by their times.
+  // Lanes that work at the same time divide the busy time in proportion to their own times.
   for (std::size_t c = 0; c < kCategorySlots && all > 0; ++c)
     sum.share[c] =
         std::llround(kWhole * sum.busy * static_cast<double>(times[c]) / static_cast<double>(all));
@@ -267,7 +268,7 @@ Hover describe_utilisation(const TimelineModel& timeline, const UtilisationModel
   if (item.kind != ItemKind::Lane && item.kind != ItemKind::Other) return {};
   if (item.kind == ItemKind::Lane && item.tag >= timeline.ranks.size()) return {};
   const Viewport v = utilisation_layout(timeline, area, state).shown;
-  // The hundredth of the picture around the pointer, so that a reading is no single pixel's.
+  // A reading is taken over a hundredth of the width around the pointer, not from a single pixel.
   const Duration half = std::max(Duration{1}, (v.to - v.from) / 200);
   const Instant middle = time_at(v, at.x);
   const Instant from = std::max(v.from, middle - half), to = std::min(v.to, middle + half);

@@ -14,7 +14,7 @@ namespace trainyard {
 namespace {
 
 constexpr float kValidationHead = 30, kBetweenPlots = 14, kSourceRow = 19, kTable = 430;
-constexpr double kMostError = 0.5;  // right end of the errors' axis
+constexpr double kMostError = 0.5;  // the error at the right end of the axis
 
 constexpr std::array<Ink, 7> kInks = {Ink::Forward,       Ink::Backward,  Ink::WeightGradient,
                                       Ink::Communication, Ink::Optimizer, Ink::Swap,
@@ -98,7 +98,8 @@ void draw_scatter(Drawing& drawing, const Rect& area, const ValidationModel& mod
         Ink::Text3, Align::Right);
 }
 
-// Every row's error as a stroke, the median as a bold one, and a bar to the 90th percentile.
+// Draws the error of each row as a stroke, the median as a bold one, and a bar up to the 90th
+// percentile.
 void draw_spread(Drawing& drawing, const Rect& row, const ValidationModel& model,
                  std::size_t source, bool memory, const ErrorSpread& spread) {
   const auto x = [&](double error) {
@@ -115,7 +116,7 @@ void draw_spread(Drawing& drawing, const Rect& row, const ValidationModel& model
   fill(drawing, {x(spread.median) - 1, y - 6, 2, 12}, {.ink = Ink::Text});
 }
 
-// The sources that have rows of time or of memory, by their median error.
+// The sources that have rows of time or of memory, those with the lowest median error first.
 std::vector<std::size_t> best_first(const ValidationModel& model, bool memory) {
   const auto spread = [&](std::size_t s) -> const ErrorSpread& {
     return memory ? model.sources[s].memory : model.sources[s].time;
@@ -213,7 +214,7 @@ void draw_validation(Drawing& drawing, const Rect& area, const ValidationModel& 
                                 [](const auto& p) { return !p.memory; }),
              memory = std::any_of(model.points.begin(), model.points.end(),
                                   [](const auto& p) { return p.memory; });
-  // Time has most rows: it takes more of the width.
+  // The plot of times takes more of the width, because it has the most rows.
   const float room = below.width - table - kBetweenPlots;
   const float first = !memory ? room : !time ? 0 : room * 0.58f;
   if (time) draw_scatter(drawing, {below.x, below.y, first, below.height}, model, false, state);

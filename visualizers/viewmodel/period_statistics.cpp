@@ -18,7 +18,7 @@ void each_piece(const StepCurve& curve, Count from, Count to, const See& see) {
   }
 }
 
-// The same for two curves at once.
+// Does the same for two curves at once.
 template <class See>
 void each_pair(const StepCurve& a, const StepCurve& b, Count from, Count to, const See& see) {
   std::size_t i = sample_at(a, from), j = sample_at(b, from);

@@ -14,13 +14,14 @@ namespace {
 
 constexpr float kSnap = 6;
 
-// From a little under the lowest of the scan to a little over its highest.
+// The axis reaches from a little below the lowest value of the scan to a little above the highest
+// one.
 ByteScale offset_scale(const Rect& slider, const OffsetScan& scan, std::int64_t capacity,
                        double& from) {
   const auto [low, high] = std::minmax_element(scan.bytes.begin(), scan.bytes.end());
   double top = static_cast<double>(*high);
   from = static_cast<double>(*low);
-  // The capacity is in sight where it is near.
+  // The capacity is shown if it is near.
   const double span = std::max(1.0, top - from);
   const auto line = static_cast<double>(capacity);
   if (line > top && line < top + span) top = line;
@@ -31,7 +32,7 @@ ByteScale offset_scale(const Rect& slider, const OffsetScan& scan, std::int64_t 
   return {slider.bottom() + static_cast<float>(px * from), px};
 }
 
-// The widest band of offsets at which the device keeps its capacity; empty: none does.
+// The widest band of offsets at which the device stays within its capacity, or an empty one.
 std::pair<double, double> fitting(const OffsetScan& scan, std::int64_t capacity) {
   std::pair<double, double> widest{0, 0};
   for (std::size_t i = 0; i < scan.bytes.size(); ++i) {

@@ -14,7 +14,7 @@
 namespace trainyard {
 namespace {
 
-constexpr float kHeadroom = 22;  // px over the highest, for the peak's words
+constexpr float kHeadroom = 22;  // px above the highest value, for the words about the peak
 
 float y_in(const ByteScale& scale, double bytes) {
   return scale.y(static_cast<std::int64_t>(bytes));
