@@ -8,7 +8,7 @@ set(longest
   Look.TabLeavesEveryCanvas     5  # the one canvas of all that keeps the keyboard
   Look.EveryScreenIsWholeNamedAndSharp 5  # the one screen of all, in either theme, whose text is cut
   Program.EveryExampleOfTheHelpRuns    9  # the one example that no longer runs
-  Program.EveryCommandLineOfTheReadmeRuns 7  # the same of the README
+  Program.EveryRecipeRuns       9  # the same of the recipes
   house.format                  6  # the one file that is not laid out
   Fidelity.GrainsAgreeToTheByteOnWhatBothKnow 6  # of 2000 scenarios, the pair of methods that nobody tried together
   PlanOnRanks.ARankThatCannotBeginIsNamed 5  # three starts of mpirun, each of one kind of failure

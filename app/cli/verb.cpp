@@ -8,6 +8,7 @@
 #include <exception>
 #include <ostream>
 
+#include "app/cli/topics.h"
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "planners/plans/mpi_ranks.h"
@@ -26,7 +27,7 @@ std::vector<Verb> make_verbs() {
           calibrate_verb(), validate_verb(),  compare_verb(), knobs_verb(),    tune_verb(),
           schedule_verb(),  schedules_verb(), solve_verb(),   trace_verb(),    import_verb(),
           export_verb(),    render_verb(),    models_verb(),  hardware_verb(), methods_verb(),
-          schema_verb(),    doctor_verb(),    bench_verb(),   lesson_verb()};
+          schema_verb(),    doctor_verb(),    bench_verb(),   lesson_verb(),   help_verb()};
 }
 
 int exit_code(const Error& error) {
@@ -45,6 +46,12 @@ const Verb& find_verb(const std::string& name) {
     if (verb.name == name) return verb;
     names.push_back(verb.name);
   }
+  if (find_topic(name) != nullptr)
+    throw Error(Error::Kind::InvalidInput,
+                fmt::format("no verb is called \"{0}\", but a topic is: \"trainyard help {0}\" "
+                            "prints its recipes",
+                            name),
+                {"trainyard"});
   throw Error(Error::Kind::InvalidInput,
               fmt::format("no verb is called \"{}\"{}; \"trainyard --help\" lists them", name,
                           did_you_mean(name, names)),
@@ -104,11 +111,9 @@ int run_words(const std::vector<std::string>& arguments, Streams& streams) {
     streams.err << help();
     return kWrongInput;
   }
-  const std::string& first = arguments.front();
-  if (first == "--help" || first == "-h" || first == "help") {
-    streams.out << (arguments.size() > 1 ? help(find_verb(arguments[1])) : help());
-    return kDone;
-  }
+  // "trainyard --help WORD" is another way to write "trainyard help WORD".
+  const bool asks = arguments.front() == "--help" || arguments.front() == "-h";
+  const std::string first = asks ? "help" : arguments.front();
   if (first == "--version") {
     streams.out << "trainyard " TRAINYARD_VERSION "\n";
     return kDone;
@@ -189,6 +194,9 @@ std::string help() {
       "usage: trainyard VERB [--model M] [--cluster C] [--plan P] [--set key=value]... "
       "[--json]\n\n";
   for (const Verb& verb : verbs()) text += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
+  text += "\nrecipes, as \"trainyard help TOPIC\" prints them:\n\n";
+  for (const Topic& topic : topics())
+    text += fmt::format("  {:<10} {}\n", topic.name, topic.question);
   text +=
       "\nM  a name of \"trainyard models\", a preset as cnn:classes=10 or "
       "moe:layers=32,experts=16, "
@@ -203,7 +211,8 @@ std::string help() {
       "what was validated (--strict)\n\n"
       "  trainyard simulate --model llama-3-70b --cluster h100-sxm:64 --set tp=8 --set pp=4 --set "
       "global-batch=128\n\n"
-      "\"trainyard VERB --help\" says more.\n";
+      "\"trainyard VERB --help\" says more about a verb. In a clone of the sources, packaging/run "
+      "does what trainyard does.\n";
   return text;
 }
 
@@ -211,8 +220,8 @@ std::string help(const Verb& verb) {
   std::string positional(verb.positional);
   if (!positional.empty())
     positional = verb.positional_required ? " " + positional : " [" + positional + "]";
-  std::string text =
-      fmt::format("{}\n\nusage: trainyard {}{} [flags]\n\n", verb.summary, verb.name, positional);
+  std::string text = fmt::format("{}\n\nusage: trainyard {}{}{}\n\n", verb.summary, verb.name,
+                                 positional, verb.flags.empty() ? "" : " [flags]");
   std::size_t width = verb.positional.size();
   for (const Flag& flag : verb.flags) width = std::max(width, flag_text(flag).size());
   if (!verb.positional.empty())
@@ -220,9 +229,14 @@ std::string help(const Verb& verb) {
   for (const Flag& flag : verb.flags)
     text += fmt::format("  {:<{}}  {}{}\n", flag_text(flag), width, flag.doc,
                         flag.repeated ? " (may be repeated)" : "");
-  text += verb.examples.size() == 1 ? "\nexample:\n" : "\nexamples:\n";
+  if (!verb.examples.empty()) text += verb.examples.size() == 1 ? "\nexample:\n" : "\nexamples:\n";
   for (const std::string_view example : verb.examples)
     text += fmt::format("  trainyard {}\n", example);
+  std::string named;
+  for (const Topic& topic : topics())
+    if (uses(topic, verb.name))
+      named += fmt::format("{}trainyard help {}", named.empty() ? "" : ", ", topic.name);
+  if (!named.empty()) text += fmt::format("\nrecipes: {}\n", named);
   return text;
 }
 

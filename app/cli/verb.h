@@ -94,12 +94,15 @@ Verb schema_verb();
 Verb doctor_verb();
 Verb bench_verb();
 Verb lesson_verb();
+Verb help_verb();
 
 /// Parses the words after a verb. Throws Error{InvalidInput} for an unknown flag (naming the
 /// nearest), a missing value, or too many words.
 Words parse(const Verb&, const std::vector<std::string>& arguments);
 
-std::string help();  // of the program
+/// What the program as a whole is for: its verbs, its topics, and the words that verbs share.
+std::string help();
+/// What "trainyard VERB --help" prints: flags, examples, and the topics that have recipes with it.
 std::string help(const Verb&);
 
 /// Runs the whole program: takes the words without the program's name and returns the exit code.

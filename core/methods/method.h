@@ -31,7 +31,7 @@ struct Paper {
   int year = 0;
 };
 
-/// A Card has the texts that the window, the command line and the README show.
+/// What a method gains and costs, in the words that the window and the command line show.
 struct Card {
   std::string_view gains, costs, legal_when;
 };

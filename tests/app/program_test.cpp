@@ -1,10 +1,12 @@
-// Tests the program as scripts use it: every example of the help and of the README runs, exit codes
-// mean what the help says, and documents contain what is promised.
+// The program as scripts see it: every example and every recipe of the help runs, exit codes mean
+// what the help says, and documents hold what is promised.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "app/cli/text/scenario_words.h"
+#include "app/cli/topics.h"
 #include "app/cli/verb.h"
 #include "core/base/error.h"
 #include "core/io/json/json.h"
@@ -24,8 +26,9 @@ const std::string kFits =
 const std::string kTooLarge =
     " --model llama-3-70b --cluster h100-sxm:8 --set tp=8 --set global-batch=8 --set seq=8192";
 
-// With sanitizers only every sixth line is tried, because starting all of them takes minutes.
-bool is_tried(int line) { return !testing::sanitized() || line % 6 == 0; }
+// Whether a test runs the example or topic of this number. Sanitizers take minutes for all of them,
+// so that every sixth has to do.
+bool is_tried(int number) { return !testing::sanitized() || number % 6 == 0; }
 
 TEST(Program, EveryExampleOfTheHelpRuns) {
   int examples = 0;
@@ -39,10 +42,9 @@ TEST(Program, EveryExampleOfTheHelpRuns) {
     }
 }
 
-// Removes a line's comment, replaces the reader's files by our own, and shortens trainings that
-// take minutes to one step without evaluation.
+// The recipe as a test runs it: with files of ours in place of the reader's, and with trainings
+// that take minutes cut to one step without evaluation.
 std::string shortened(std::string line) {
-  line.erase(std::min(line.find("  #"), line.size()));  // what the line is for
   for (const auto& [theirs, ours] :
        {std::pair{std::string("FILE.csv"), TRAINYARD_SOURCE_DIR "/assets/validation/open.csv"},
         {"FILE.pickle", TRAINYARD_SOURCE_DIR "/tests/fuzz/corpus/memory_snapshot/protocol4.pickle"},
@@ -60,6 +62,39 @@ std::string shortened(std::string line) {
   return line;
 }
 
+// A line that is indented but not read as part of a recipe would be shown and never run.
+TEST(Program, EveryIndentedLineOfATopicIsPartOfARecipe) {
+  int found = 0;
+  for (const Topic& topic : topics()) {
+    bool continued = false;
+    std::istringstream lines(topic.text);
+    for (std::string line; std::getline(lines, line); continued = line.ends_with('\\')) {
+      EXPECT_FALSE(line.starts_with("#")) << line << ": a topic begins with \"## NAME: QUESTION\"";
+      if (!line.starts_with(' ') || continued) continue;
+      EXPECT_TRUE(line.starts_with("    trainyard ")) << line;
+      ++found;
+    }
+    found -= static_cast<int>(recipes(topic).size());
+  }
+  EXPECT_EQ(found, 0);
+}
+
+// Recipes of one topic share a folder, because some read what the one before has written.
+TEST(Program, EveryRecipeRuns) {
+  int tried = 0;
+  for (const Topic& topic : topics()) {
+    EXPECT_FALSE(recipes(topic).empty()) << topic.name;
+    if (!is_tried(tried++)) continue;
+    const TemporaryFolder folder;
+    for (const std::string& recipe : recipes(topic)) {
+      const std::string line = shortened(recipe);
+      const Ran ran = trainyard(line, folder);
+      EXPECT_TRUE(ran.exit == kDone || ran.exit == kNotMet) << line << "\n" << ran.err;
+    }
+  }
+  EXPECT_GE(tried, 10);
+}
+
 TEST(Program, EveryCommandLineOfTheReadmeRuns) {
   const std::string readme = file_text(TRAINYARD_SOURCE_DIR "/README.md");
   const std::string start = "    ./packaging/run ";
@@ -67,18 +102,43 @@ TEST(Program, EveryCommandLineOfTheReadmeRuns) {
   for (std::size_t at = readme.find(start); at != std::string::npos;
        at = readme.find(start, at + 1)) {
     const std::size_t from = at + start.size();
-    std::size_t to = readme.find('\n', from);
-    while (readme[to - 1] == '\\') to = readme.find('\n', to + 1);
-    std::string line = shortened(readme.substr(from, to - from));
-    for (std::size_t next = line.find("\\\n"); next != std::string::npos; next = line.find("\\\n"))
-      line.replace(next, 2, " ");
-    if (line.empty() || line[0] == ' ' || line[0] == '#') continue;  // the window
-    if (!is_tried(lines++)) continue;
+    const std::string line = readme.substr(from, readme.find('\n', from) - from);
+    if (line[0] == ' ' || line[0] == '#') continue;  // without words it opens the window
+    ++lines;
     const TemporaryFolder folder;
     const Ran ran = trainyard(line, folder);
     EXPECT_TRUE(ran.exit == kDone || ran.exit == kNotMet) << line << "\n" << ran.err;
   }
   EXPECT_GE(lines, 2);
+}
+
+TEST(Program, HelpListsVerbsAndTopicsAndShowsEach) {
+  const TemporaryFolder folder;
+  const std::string all = trainyard("help", folder).out;
+  EXPECT_EQ(trainyard("--help", folder).out, all);
+  for (const Verb& verb : verbs()) {
+    const std::string name(verb.name);
+    EXPECT_NE(all.find("\n  " + name + " "), std::string::npos) << name;
+    EXPECT_EQ(find_topic(name), nullptr) << name << " is a verb, so no topic may be called so";
+  }
+  EXPECT_EQ(trainyard("help plan", folder).out, trainyard("plan --help", folder).out);
+  EXPECT_EQ(trainyard("--help plan", folder).out, trainyard("plan --help", folder).out);
+  for (const Topic& topic : topics()) {
+    EXPECT_NE(all.find("\n  " + topic.name + " "), std::string::npos) << topic.name;
+    EXPECT_NE(all.find(topic.question), std::string::npos) << topic.name;
+  }
+  const Topic& search = *find_topic("search");
+  EXPECT_EQ(trainyard("help search", folder).out, search.question + "\n\n" + search.text);
+  EXPECT_NE(trainyard("help plan", folder).out.find("trainyard help search"), std::string::npos);
+}
+
+TEST(Program, ARecipeIsOneLineWithoutTheProgramsName) {
+  const Topic topic{
+      "fit", "Will it fit?",
+      "Prose.\n\n    trainyard plan --top 1 \\\n        --json\n    trainyard knobs\n"};
+  EXPECT_EQ(recipes(topic), (std::vector<std::string>{"plan --top 1 --json", "knobs"}));
+  EXPECT_TRUE(uses(topic, "knobs"));
+  EXPECT_FALSE(uses(topic, "knob"));
 }
 
 TEST(Program, RunsAreRecordedUnlessAskedNotTo) {
@@ -185,10 +245,10 @@ TEST(Program, APrintedProgramIsEditedAndSimulated) {
   EXPECT_EQ(other.exit, kWrongInput);
 }
 
-TEST(Program, ReadmeHoldsTheTableOfMethods) {
+TEST(Program, TheReadmeOfMethodsHoldsTheirTable) {
   const TemporaryFolder folder;
   const Ran ran = trainyard("methods --markdown", folder);
-  const std::string readme = file_text(TRAINYARD_SOURCE_DIR "/README.md");
+  const std::string readme = file_text(TRAINYARD_SOURCE_DIR "/core/methods/README.md");
   const std::string open = "<!-- methods -->\n";
   const std::size_t from = readme.find(open) + open.size();
   EXPECT_EQ(readme.substr(from, readme.find("<!-- /methods -->") - from), ran.out);

@@ -191,11 +191,13 @@ void list_methods(Out& out) {
   }
 }
 
+// The table in core/methods/README.md; its links are relative to that folder.
 void methods_table(Out& out) {
   line(out, "| method | does | paper | file |\n| --- | --- | --- | --- |");
   for (const Method& m : methods())
     line(out, "| `{}` | {} | {}, {} {} | [{}]({}) |", m.name, m.summary, m.paper.authors,
-         m.paper.venue, m.paper.year, m.file.substr(m.file.rfind('/') + 1), m.file);
+         m.paper.venue, m.paper.year, m.file.substr(m.file.rfind('/') + 1),
+         m.file.substr(std::string_view("core/methods/").size()));
 }
 
 void show_method(Out& out, const Method& m) {
@@ -254,7 +256,7 @@ Verb methods_verb() {
           .summary = "The training methods: what each gains and costs, its paper and its file.",
           .positional = "NAME",
           .positional_doc = "a method, as zero",
-          .flags = catalogue_flags({{"markdown", "", "the table of the README"}}),
+          .flags = catalogue_flags({{"markdown", "", "the table in core/methods/README.md"}}),
           .examples = {"methods", "methods zero"},
           .run = run_methods};
 }

@@ -1,0 +1,44 @@
+// help: the program as a whole, one of its verbs, or recipes for a question.
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "app/cli/topics.h"
+#include "app/cli/verb.h"
+#include "core/base/error.h"
+#include "core/base/nearest.h"
+
+namespace trainyard {
+namespace {
+
+std::string help_about(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const Verb& verb : verbs()) {
+    if (verb.name == name) return help(verb);
+    names.push_back(verb.name);
+  }
+  if (const Topic* topic = find_topic(name)) return topic->question + "\n\n" + topic->text;
+  for (const Topic& topic : topics()) names.push_back(topic.name);
+  throw Error(Error::Kind::InvalidInput,
+              fmt::format("no verb or topic is called \"{}\"{}; \"trainyard help\" lists them",
+                          name, did_you_mean(name, names)),
+              {"trainyard help"});
+}
+
+int run_help(const Words& words, Streams& streams) {
+  streams.out << (words.has("") ? help_about(words.text("")) : help());
+  return kDone;
+}
+
+}  // namespace
+
+Verb help_verb() {
+  return {.name = "help",
+          .summary = "This list, the flags of a verb, or recipes that answer a question.",
+          .positional = "NAME",
+          .positional_doc = "a verb, as simulate, or a topic, as fit",
+          .examples = {"help", "help fit", "help simulate"},
+          .run = run_help};
+}
+
+}  // namespace trainyard
