@@ -6,7 +6,7 @@
 
 #include "core/base/units.h"
 #include "core/cost/cost_model.h"
-#include "core/model/pieces.h"
+#include "core/model/zoo/pieces.h"
 
 namespace trainyard {
 

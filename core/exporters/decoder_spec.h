@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "core/model/builders.h"
+#include "core/model/zoo/builders.h"
 
 namespace trainyard {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/builders.h"
 #include "core/model/graph.h"
 #include "core/model/ops.h"
+#include "core/model/zoo/builders.h"
 
 namespace trainyard {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/validation/measured_row.h"
+#include "core/validation/rows/measured_row.h"
 
 namespace trainyard {
 

@@ -8,7 +8,7 @@
 
 #include "core/validation/bands.h"
 #include "core/validation/fit.h"
-#include "core/validation/row_scenario.h"
+#include "core/validation/rows/row_scenario.h"
 
 namespace trainyard {
 

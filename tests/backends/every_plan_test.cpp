@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "core/model/builders.h"
+#include "core/model/zoo/builders.h"
 #include "core/timeline/metrics.h"
 #include "tests/support/cases.h"
 #include "tests/support/cpu_training.h"

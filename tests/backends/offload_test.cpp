@@ -12,7 +12,7 @@
 #include "core/cluster/host.h"
 #include "core/estimate/estimate.h"
 #include "core/memory/process_bytes.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "core/program/offloaded.h"
 #include "tests/support/cases.h"
 #include "tests/support/layers.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/cpu/kernels/vocab_loss.h"
+#include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "core/model/ops.h"
 #include "core/model/reference.h"
 #include "tests/backends/kernel_agreement.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "backends/cpu/cpu_backend.h"
-#include "core/model/builders.h"
+#include "core/model/zoo/builders.h"
 #include "core/timeline/metrics.h"
 #include "tests/support/cpu_training.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/cost/physical.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "planners/sensitivity/boundary.h"
 #include "planners/sensitivity/flip.h"
 #include "planners/sensitivity/sensitivity.h"

@@ -10,7 +10,7 @@
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 
 namespace trainyard {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/base/units_text.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "planners/plans/plan_search.h"
 
 namespace trainyard {

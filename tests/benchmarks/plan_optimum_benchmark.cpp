@@ -15,7 +15,7 @@
 #include "core/estimate/estimate.h"
 #include "core/memory/process_bytes.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "core/timeline/metrics.h"
 #include "planners/plans/exact_price.h"
 #include "planners/plans/plan_pricer.h"

@@ -11,7 +11,7 @@
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/settings/settings.h"
-#include "core/validation/row_scenario.h"
+#include "core/validation/rows/row_scenario.h"
 #include "core/validation/shipped.h"
 
 namespace trainyard {

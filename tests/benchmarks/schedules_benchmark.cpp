@@ -9,7 +9,7 @@
 #include "backends/simulator/simulator.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "core/timeline/metrics.h"
 #include "visualizers/drawing/in_parallel.h"
 #include "visualizers/memory/kept_memory.h"

@@ -6,7 +6,7 @@
 #include "backends/simulator/simulator.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 
 namespace trainyard {
 namespace {

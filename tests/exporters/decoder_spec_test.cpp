@@ -9,7 +9,7 @@
 #include "core/io/models/hf_config_import.h"
 #include "core/model/edit.h"
 #include "core/model/fields.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
 
 namespace trainyard {

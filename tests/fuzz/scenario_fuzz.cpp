@@ -8,7 +8,7 @@
 #include "core/cluster/cluster.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "core/io/bytes/files.h"
 #include "core/io/json/json.h"
 #include "core/io/models/load_model.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/orders.h"
 
 namespace trainyard {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/digest.h"
-#include "core/model/builders.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/builders.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
 
 namespace trainyard {

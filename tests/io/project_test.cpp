@@ -6,7 +6,7 @@
 #include "core/io/documents/cluster_json.h"
 #include "core/io/documents/model_json.h"
 #include "core/io/json/inline_document.h"
-#include "core/model/presets.h"
+#include "core/model/zoo/presets.h"
 
 namespace trainyard {
 namespace {

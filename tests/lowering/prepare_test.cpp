@@ -6,7 +6,7 @@
 #include "core/lowering/phases.h"
 #include "core/lowering/split_again.h"
 #include "core/model/edit.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
 

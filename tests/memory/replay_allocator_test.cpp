@@ -5,7 +5,7 @@
 
 #include "core/lowering/lower.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "core/timeline/metrics.h"
 
 namespace trainyard {

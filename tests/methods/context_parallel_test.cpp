@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {

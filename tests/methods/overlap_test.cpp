@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "core/lowering/phases.h"
-#include "core/model/pieces.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/pieces.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/layers.h"
 #include "tests/support/non_empty.h"
 

@@ -2,7 +2,7 @@
 // Korthikanti et al. 2022.
 #include <gtest/gtest.h>
 
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/layers.h"
 
 namespace trainyard {

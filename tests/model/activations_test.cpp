@@ -4,9 +4,9 @@
 
 #include <set>
 
-#include "core/model/builders.h"
 #include "core/model/op.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/builders.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/model/half.h"
 
 namespace trainyard {

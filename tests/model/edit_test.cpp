@@ -6,9 +6,9 @@
 #include "core/base/error.h"
 #include "core/io/documents/model_json.h"
 #include "core/model/fields.h"
-#include "core/model/presets.h"
 #include "core/model/refit.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/presets.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
 
 namespace trainyard {

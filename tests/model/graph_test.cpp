@@ -8,10 +8,10 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "core/model/builders.h"
 #include "core/model/graph_builder.h"
 #include "core/model/ops.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/builders.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
 
 namespace trainyard {

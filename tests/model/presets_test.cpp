@@ -1,4 +1,4 @@
-#include "core/model/presets.h"
+#include "core/model/zoo/presets.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Compares floating-point work and traffic of whole layers with the usual closed forms.
 #include <gtest/gtest.h>
 
-#include "core/model/builders.h"
 #include "core/model/op.h"
 #include "core/model/ops.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/builders.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/model/half.h"
 #include "tests/support/non_empty.h"
 

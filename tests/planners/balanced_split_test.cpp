@@ -8,7 +8,7 @@
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "planners/partition/split_search.h"
 #include "tests/planners/random_plans.h"
 

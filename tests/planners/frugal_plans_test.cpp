@@ -9,7 +9,7 @@
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "core/timeline/metrics.h"
 #include "planners/plans/plan_space.h"
 #include "planners/tuning/cost_frugal.h"

@@ -9,7 +9,7 @@
 #include "core/exporters/framework_limits.h"
 #include "core/lowering/lower.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "planners/plans/exact_price.h"
 #include "tests/support/cases.h"
 #include "tests/support/non_empty.h"

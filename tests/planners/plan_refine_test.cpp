@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "planners/plans/cost_models.h"
 #include "planners/plans/exact_price.h"
 #include "tests/support/non_empty.h"

@@ -13,7 +13,7 @@
 #include "core/exporters/torchtitan.h"
 #include "core/lowering/lower.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "planners/plans/cost_models.h"
 #include "planners/plans/exact_price.h"
 #include "planners/plans/plan_refine.h"

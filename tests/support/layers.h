@@ -8,7 +8,7 @@
 #include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/builders.h"
+#include "core/model/zoo/builders.h"
 
 namespace trainyard::testing {
 

@@ -9,7 +9,7 @@
 #include "core/lowering/lower.h"
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 
 namespace trainyard::testing {
 

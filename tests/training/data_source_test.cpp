@@ -10,7 +10,7 @@
 #include <numeric>
 #include <set>
 
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "core/training/data_sources.h"
 #include "core/training/model_inputs.h"
 #include "core/training/sample_order.h"

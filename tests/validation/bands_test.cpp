@@ -13,8 +13,8 @@
 #include "core/cost/physical.h"
 #include "core/estimate/estimate.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
-#include "core/validation/row_scenario.h"
+#include "core/model/zoo/zoo.h"
+#include "core/validation/rows/row_scenario.h"
 #include "core/validation/shipped.h"
 #include "tests/support/non_empty.h"
 

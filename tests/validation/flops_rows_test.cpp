@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/model/zoo.h"
-#include "core/validation/row_parts.h"
+#include "core/model/zoo/zoo.h"
+#include "core/validation/rows/row_parts.h"
 #include "tests/support/non_empty.h"
 #include "tests/validation/prepared_rows.h"
 

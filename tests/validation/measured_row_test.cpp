@@ -1,4 +1,4 @@
-#include "core/validation/measured_row.h"
+#include "core/validation/rows/measured_row.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,7 +1,7 @@
 // The rows that ship with the program, prepared once for all tests.
 #pragma once
 
-#include "core/validation/row_scenario.h"
+#include "core/validation/rows/row_scenario.h"
 #include "core/validation/shipped.h"
 
 namespace trainyard::testing {

@@ -1,4 +1,4 @@
-#include "core/validation/row_scenario.h"
+#include "core/validation/rows/row_scenario.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -11,8 +11,8 @@
 
 #include "core/methods/settings/resharding.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/builders.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/builders.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
 #include "tests/validation/prepared_rows.h"
 

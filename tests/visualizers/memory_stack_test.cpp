@@ -6,7 +6,7 @@
 
 #include "core/lowering/lower.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "core/timeline/metrics.h"
 #include "tests/support/non_empty.h"
 #include "tests/visualizers/small_experiment.h"

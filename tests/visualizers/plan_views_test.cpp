@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "core/result/roofline_points.h"
 #include "tests/support/non_empty.h"
 #include "tests/support/source_dir.h"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
 #include "tests/visualizers/labels.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "core/validation/validation.h"
 
 namespace trainyard::testing_rows {

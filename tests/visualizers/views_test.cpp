@@ -10,7 +10,7 @@
 #include "core/base/csv.h"
 #include "core/base/error.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "tests/support/non_empty.h"
 #include "tests/visualizers/small_experiment.h"
 #include "visualizers/drawing/svg.h"

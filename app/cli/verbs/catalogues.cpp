@@ -13,7 +13,7 @@
 #include "core/cost/physical.h"
 #include "core/io/documents/device_json.h"
 #include "core/methods/catalogue.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 
 namespace trainyard {
 namespace {

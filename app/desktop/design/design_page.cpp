@@ -16,7 +16,7 @@
 #include "app/desktop/scene/split_scene.h"
 #include "app/desktop/scene/view_scene.h"
 #include "core/io/json/inline_document.h"
-#include "core/model/presets.h"
+#include "core/model/zoo/presets.h"
 #include "visualizers/viewmodel/format.h"
 
 namespace trainyard {

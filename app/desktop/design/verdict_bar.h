@@ -5,7 +5,7 @@
 #include <QWidget>
 
 #include "app/desktop/session/session.h"
-#include "core/validation/row_scenario.h"
+#include "core/validation/rows/row_scenario.h"
 
 class QFrame;
 class QLabel;

@@ -39,7 +39,7 @@
 #include "core/exporters/trace_event.h"
 #include "core/io/bytes/files.h"
 #include "core/io/json/inline_document.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 #include "visualizers/drawing/png.h"
 #include "visualizers/drawing/svg.h"
 #include "visualizers/imgui/render.h"

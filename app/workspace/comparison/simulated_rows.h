@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/validation/row_scenario.h"
+#include "core/validation/rows/row_scenario.h"
 
 namespace trainyard {
 

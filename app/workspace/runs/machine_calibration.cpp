@@ -2,7 +2,7 @@
 
 #include "app/workspace/scenario/local_cluster.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 
 namespace trainyard {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/validation/difference.h"
-#include "core/validation/row_scenario.h"
+#include "core/validation/rows/row_scenario.h"
 
 namespace trainyard {
 

@@ -5,7 +5,7 @@
 #include "backends/cpu/calibration/rehearsal.h"
 #include "backends/cpu/cpu_backend.h"
 #include "core/methods/settings/settings.h"
-#include "core/model/builders.h"
+#include "core/model/zoo/builders.h"
 
 namespace trainyard {
 namespace {

@@ -10,7 +10,7 @@
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/formats.h"
 #include "backends/cpu/kernels/operands.h"
-#include "backends/cpu/kernels/vocab_loss.h"
+#include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "backends/cpu/time/cpu_clock.h"
 #include "core/base/random.h"
 #include "core/model/ops.h"

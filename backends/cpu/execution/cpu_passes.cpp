@@ -4,7 +4,7 @@
 
 #include "backends/cpu/execution/cpu_execution.h"
 #include "backends/cpu/kernels/formats.h"
-#include "backends/cpu/kernels/vocab_loss.h"
+#include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "core/base/error.h"
 #include "core/model/ops.h"
 

@@ -9,7 +9,7 @@
 #include "core/base/units_text.h"
 #include "core/io/json/json.h"
 #include "core/io/models/hf_config_keys.h"
-#include "core/model/builders.h"
+#include "core/model/zoo/builders.h"
 
 namespace trainyard {
 namespace {

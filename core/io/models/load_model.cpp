@@ -9,8 +9,8 @@
 #include "core/io/json/schema.h"
 #include "core/io/models/onnx_import.h"
 #include "core/io/models/tensor_file.h"
-#include "core/model/presets.h"
-#include "core/model/zoo.h"
+#include "core/model/zoo/presets.h"
+#include "core/model/zoo/zoo.h"
 
 namespace trainyard {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/io/json/json.h"
 #include "core/io/models/gguf_header.h"
 #include "core/io/models/safetensors_header.h"
-#include "core/model/builders.h"
+#include "core/model/zoo/builders.h"
 
 namespace trainyard {
 namespace {

@@ -15,7 +15,7 @@
 // Li et al., "PyTorch Distributed", VLDB 2020; Zhao et al., "PyTorch FSDP", VLDB 2023;
 // Wang et al., "Overlap Communication with Dependent Computation via Decomposition", ASPLOS 2023.
 #include "core/methods/catalogue.h"
-#include "core/model/pieces.h"
+#include "core/model/zoo/pieces.h"
 #include "core/plan/software.h"
 
 namespace trainyard {

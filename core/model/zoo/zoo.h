@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/model/zoo_entry.h"
+#include "core/model/zoo/zoo_entry.h"
 
 namespace trainyard {
 

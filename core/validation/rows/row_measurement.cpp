@@ -1,7 +1,7 @@
 // This file converts what a row measured to seconds of a step or bytes of a device.
 #include <fmt/format.h>
 
-#include "core/validation/row_parts.h"
+#include "core/validation/rows/row_parts.h"
 
 namespace trainyard {
 namespace {

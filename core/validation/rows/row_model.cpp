@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/model/builders.h"
 #include "core/model/edit.h"
-#include "core/model/zoo.h"
-#include "core/validation/row_parts.h"
+#include "core/model/zoo/builders.h"
+#include "core/model/zoo/zoo.h"
+#include "core/validation/rows/row_parts.h"
 
 namespace trainyard {
 namespace {

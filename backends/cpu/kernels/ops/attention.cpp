@@ -4,8 +4,8 @@
 // result. Keys that no query of a block sees are skipped in both cases.
 #include <cstring>
 
-#include "backends/cpu/kernels/attention_tiles.h"
 #include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/ops/attention_tiles.h"
 #include "backends/cpu/kernels/small_product.h"
 
 namespace trainyard {

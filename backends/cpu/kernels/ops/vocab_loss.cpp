@@ -1,4 +1,4 @@
-#include "backends/cpu/kernels/vocab_loss.h"
+#include "backends/cpu/kernels/ops/vocab_loss.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "backends/cpu/kernels/convert.h"
 #include "backends/cpu/kernels/operands.h"
-#include "backends/cpu/kernels/softmax.h"
+#include "backends/cpu/kernels/ops/softmax.h"
 #include "backends/cpu/kernels/vectorised.h"
 
 namespace trainyard {

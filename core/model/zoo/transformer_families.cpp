@@ -2,7 +2,7 @@
 // their parts.
 #include "core/base/error.h"
 #include "core/base/nearest.h"
-#include "core/model/builders.h"
+#include "core/model/zoo/builders.h"
 
 namespace trainyard {
 namespace {

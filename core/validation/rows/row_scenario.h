@@ -9,7 +9,7 @@
 
 #include "core/cost/parameters.h"
 #include "core/estimate/estimate.h"
-#include "core/validation/prepared_row.h"
+#include "core/validation/rows/prepared_row.h"
 
 namespace trainyard {
 

@@ -1,10 +1,10 @@
-#include "core/model/zoo.h"
+#include "core/model/zoo/zoo.h"
 
 #include <cctype>
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
-#include "core/model/zoo_tables.h"
+#include "core/model/zoo/zoo_tables.h"
 
 namespace trainyard {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/validation/prepared_row.h"
+#include "core/validation/rows/prepared_row.h"
 
 #include <algorithm>
 #include <iterator>

@@ -6,9 +6,9 @@
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/lanes.h"
 #include "backends/cpu/kernels/operands.h"
-#include "backends/cpu/kernels/softmax.h"
+#include "backends/cpu/kernels/ops/softmax.h"
+#include "backends/cpu/kernels/ops/vocab_loss.h"
 #include "backends/cpu/kernels/vectorised.h"
-#include "backends/cpu/kernels/vocab_loss.h"
 #include "core/base/error.h"
 
 namespace trainyard {

@@ -1,11 +1,11 @@
-#include "backends/cpu/kernels/attention_tiles.h"
+#include "backends/cpu/kernels/ops/attention_tiles.h"
 
 #include <cmath>
 #include <cstdlib>
 
 #include "backends/cpu/kernels/dropped.h"
 #include "backends/cpu/kernels/lanes.h"
-#include "backends/cpu/kernels/softmax.h"
+#include "backends/cpu/kernels/ops/softmax.h"
 #include "backends/cpu/kernels/vectorised.h"
 
 namespace trainyard {

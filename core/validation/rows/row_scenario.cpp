@@ -1,4 +1,4 @@
-#include "core/validation/row_scenario.h"
+#include "core/validation/rows/row_scenario.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "core/cost/physical.h"
 #include "core/lowering/lower.h"
 #include "core/methods/settings/settings.h"
-#include "core/validation/row_parts.h"
+#include "core/validation/rows/row_parts.h"
 
 namespace trainyard {
 namespace {

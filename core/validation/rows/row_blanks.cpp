@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/validation/row_parts.h"
+#include "core/validation/rows/row_parts.h"
 
 namespace trainyard {
 namespace {

@@ -1,7 +1,7 @@
 // This file lists published networks that are not transformers. Three are left out, because no
 // exact structure or count is published that we could reproduce: GNMT (recurrent), AmoebaNet-B and
 // -D (searched cells), and the dynamic convolution model of IWSLT.
-#include "core/model/zoo_tables.h"
+#include "core/model/zoo/zoo_tables.h"
 
 namespace trainyard {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/base/units_text.h"
 #include "core/cluster/cluster_options.h"
-#include "core/validation/row_parts.h"
+#include "core/validation/rows/row_parts.h"
 
 namespace trainyard {
 namespace {

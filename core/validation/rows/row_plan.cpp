@@ -8,7 +8,7 @@
 #include "core/methods/catalogue.h"
 #include "core/methods/settings/resharding.h"
 #include "core/plan/placement.h"
-#include "core/validation/row_parts.h"
+#include "core/validation/rows/row_parts.h"
 
 namespace trainyard {
 namespace {

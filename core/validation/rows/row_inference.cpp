@@ -7,8 +7,8 @@
 #include <cmath>
 #include <map>
 
-#include "core/validation/row_parts.h"
-#include "core/validation/row_scenario.h"
+#include "core/validation/rows/row_parts.h"
+#include "core/validation/rows/row_scenario.h"
 
 namespace trainyard {
 namespace {

@@ -2,7 +2,7 @@
 #include <cctype>
 #include <charconv>
 
-#include "core/validation/row_parts.h"
+#include "core/validation/rows/row_parts.h"
 
 namespace trainyard {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/lowering/workload.h"
-#include "core/validation/measured_row.h"
+#include "core/validation/rows/measured_row.h"
 
 namespace trainyard {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/result/flops_definition.h"
-#include "core/validation/prepared_row.h"
+#include "core/validation/rows/prepared_row.h"
 
 namespace trainyard {
 

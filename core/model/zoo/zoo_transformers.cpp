@@ -1,5 +1,5 @@
 // This file lists published transformers, one line each, ordered by family.
-#include "core/model/zoo_tables.h"
+#include "core/model/zoo/zoo_tables.h"
 
 namespace trainyard {
 namespace {

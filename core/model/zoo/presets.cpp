@@ -1,11 +1,11 @@
-#include "core/model/presets.h"
+#include "core/model/zoo/presets.h"
 
 #include <algorithm>
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/base/units_text.h"
-#include "core/model/builders.h"
+#include "core/model/zoo/builders.h"
 
 namespace trainyard {
 namespace {

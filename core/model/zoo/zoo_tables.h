@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/model/builders.h"
-#include "core/model/zoo_entry.h"
+#include "core/model/zoo/builders.h"
+#include "core/model/zoo/zoo_entry.h"
 
 namespace trainyard {
 
