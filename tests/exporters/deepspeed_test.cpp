@@ -49,6 +49,20 @@ TEST(DeepSpeed, WritesTheWholeConfiguration) {
                           "offload_optimizer": {"device": "cpu", "pin_memory": true}}})"));
 }
 
+// As torchtitan's and Megatron's exports have it: rules that decouple the decay, and no other.
+TEST(DeepSpeed, DecaysWeightsWhereTheRuleDecouplesTheDecay) {
+  for (const auto& [rule, decay] : {std::pair{"adam", 0.0},
+                                    {"adamw", 0.1},
+                                    {"lion", 0.1},
+                                    {"lamb", 0.1},
+                                    {"sgd", 0.0},
+                                    {"momentum", 0.0}}) {
+    const json config = config_of("llama-3-8b", "h100-sxm:16",
+                                  {"zero=1", "global-batch=64", std::string("optimizer=") + rule});
+    EXPECT_EQ(config.at("optimizer").at("params").at("weight_decay"), decay) << rule;
+  }
+}
+
 TEST(DeepSpeed, RefusesWhatItHasNoWordFor) {
   const Refused cases[] = {
       {"llama-3-8b",

@@ -183,5 +183,19 @@ TEST(Zoo, BlocksStandInOrderAndKeepTheirPromises) {
   }
 }
 
+// Whole experts leave their width to nobody and spread their tokens over the tensor ranks as well.
+TEST(Parts, OfExpertsDependOnWhetherEachRankHasWholeOnes) {
+  Binding binding;
+  binding.cp = 2, binding.tp = 4, binding.ep = 8;
+  Dim width, tokens;
+  width.size = tokens.size = 1024;
+  width.axis = Axis::ExpertFfn, tokens.axis = Axis::ExpertSequence;
+  EXPECT_EQ(parts(width, binding), 4);
+  EXPECT_EQ(parts(tokens, binding), 2);
+  binding.whole_experts = true;
+  EXPECT_EQ(parts(width, binding), 1);
+  EXPECT_EQ(parts(tokens, binding), 2 * 4);
+}
+
 }  // namespace
 }  // namespace trainyard
