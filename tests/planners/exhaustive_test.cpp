@@ -43,7 +43,7 @@ void expect_all_shortest(int chunks, int most_devices, int microbatches, bool sp
 }
 
 class Exhaustive : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Microbatches, Exhaustive, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Microbatches, Exhaustive, ::testing::Values(1, 2, 3, 4));
 
 TEST_P(Exhaustive, PipelineWithSplitBackward) {
   expect_all_shortest(1, 3, GetParam(), true, ScheduleObjective::Makespan);

@@ -219,19 +219,19 @@ TEST(RecomputeChain, EqualLayersTakeAsManyForwardsAsRevolve) {
 
 TEST(RecomputeChain, NoPublishedScheduleIsQuickerAtAnyLimit) {
   for (const std::int64_t tape : {0, 1, 3, 10})
-    for (const int n : {5, 16, testing::sanitized() ? 17 : testing::non_empty(33})) {
-        const Chain chain = equal(n, 2, tape);
-        std::vector<ChainRun> published;
-        for (int k = 1; k <= n; ++k) published.push_back(run_chain(chain, chen_schedule(n, k)));
-        for (int s = 1; s <= n; ++s) published.push_back(run_chain(chain, revolve_schedule(n, s)));
-        for (const ChainRun& limit : testing::non_empty(published)) {
-          const Duration best = best_chain_schedule(chain, limit.peak).time;
-          for (const ChainRun& other : testing::non_empty(published))
-            if (other.peak <= limit.peak) {
-              EXPECT_LE(best, other.time) << n << " " << tape;
-            }
-        }
+    for (const int n : {5, 16, testing::sanitized() ? 17 : 33}) {
+      const Chain chain = equal(n, 2, tape);
+      std::vector<ChainRun> published;
+      for (int k = 1; k <= n; ++k) published.push_back(run_chain(chain, chen_schedule(n, k)));
+      for (int s = 1; s <= n; ++s) published.push_back(run_chain(chain, revolve_schedule(n, s)));
+      for (const ChainRun& limit : testing::non_empty(published)) {
+        const Duration best = best_chain_schedule(chain, limit.peak).time;
+        for (const ChainRun& other : testing::non_empty(published))
+          if (other.peak <= limit.peak) {
+            EXPECT_LE(best, other.time) << n << " " << tape;
+          }
       }
+    }
 }
 
 std::string refusal(const Chain& chain, const std::vector<ChainAction>& actions) {

@@ -98,7 +98,7 @@ TEST_P(Refused, SaysWhy) {
   EXPECT_EQ(ran.err, wrong.error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Refused, testing::ValuesIn(cases()), [](const auto& one) {
+INSTANTIATE_TEST_SUITE_P(Cases, Refused, ::testing::ValuesIn(cases()), [](const auto& one) {
   std::string name = one.param;
   std::replace_if(
       name.begin(), name.end(),

@@ -72,7 +72,7 @@ TEST_P(Scenarios, ComeOutAsWritten) {
   EXPECT_EQ(std::to_string(most.value) + " B", expected.peak);
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Scenarios, testing::ValuesIn(scenarios()), [](const auto& one) {
+INSTANTIATE_TEST_SUITE_P(Files, Scenarios, ::testing::ValuesIn(scenarios()), [](const auto& one) {
   std::string name = one.param;
   std::replace_if(
       name.begin(), name.end(),
