@@ -56,6 +56,13 @@ const BackendEntry& training_backend(std::string_view name, const Place& place) 
                             name),
                 place);
   }
+  // Names of the command line's contract that this program does not have.
+  if (name == "vulkan" || name == "mpi")
+    throw Error(Error::Kind::Unsupported,
+                fmt::format("this program was built without the backend \"{}\"; \"cpu\" trains on "
+                            "this machine",
+                            name),
+                place);
   throw Error(Error::Kind::InvalidInput,
               fmt::format("expected {}, found \"{}\"{}", fmt::join(names, " or "), name,
                           did_you_mean(name, names)),

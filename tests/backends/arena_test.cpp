@@ -11,7 +11,6 @@
 
 #include "backends/cpu/memory/free_ranges.h"
 #include "core/base/error.h"
-#include "tests/support/non_empty.h"
 
 namespace trainyard {
 namespace {
@@ -53,7 +52,7 @@ TEST(Arena, AgreesWithASimpleModel) {
 
     std::vector<Allocation> held;
     Bytes sum{}, most{};
-    for (const int step : testing::non_empty(steps)) {
+    for (const int step : steps) {
       if (step % 3 > 0) {
         const auto which = static_cast<std::uint32_t>(step / 3) % 8;
         const bool fits = sum.value + sizes[which] <= limit;
@@ -63,7 +62,7 @@ TEST(Arena, AgreesWithASimpleModel) {
           RC_ASSERT(static_cast<bool>(made) == (sizes[which] > 0));
           RC_ASSERT(reinterpret_cast<std::uintptr_t>(made.data) % 64 == 0u);
           RC_ASSERT(made.bytes.value == sizes[which]);
-          for (const Allocation& other : testing::non_empty(held))
+          for (const Allocation& other : held)
             RC_ASSERT(!made || !other || made.data + made.bytes.value <= other.data ||
                       other.data + other.bytes.value <= made.data);
           if (made) std::memset(made.data, step, static_cast<std::size_t>(made.bytes.value));
@@ -94,8 +93,7 @@ TEST(FreeRanges, AllGivenBackIsOneRangeAgain) {
   const bool right = rc::check([] {
     FreeRanges free(1 << 16);
     std::map<std::int64_t, std::int64_t> taken;
-    for (const int step :
-         testing::non_empty(*rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 100'000)))) {
+    for (const int step : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 100'000))) {
       const std::int64_t size = 64 * (1 + step % 37);
       if (step % 2 == 0) {
         if (const auto offset = free.take(size)) taken[*offset] = size;
@@ -114,8 +112,7 @@ TEST(FreeRanges, AllGivenBackIsOneRangeAgain) {
         taken.erase(one);
       }
     }
-    for (const auto& [offset, size] : testing::non_empty(taken))
-      RC_ASSERT(free.give_back(offset, size));
+    for (const auto& [offset, size] : taken) RC_ASSERT(free.give_back(offset, size));
     RC_ASSERT(free.intervals() == 1u);
     RC_ASSERT(free.largest() == 1 << 16);
   });

@@ -30,7 +30,7 @@ TEST(PlanJson, EverythingMayBeLeftOut) {
 
 TEST(PlanJson, EveryWordOfASettingRoundTrips) {
   for (const Setting& one : testing::non_empty(settings()))
-    for (const std::string_view value : testing::non_empty(one.values)) {
+    for (const std::string_view value : one.values) {
       Plan plan;
       if (one.key == "gradient-dtype")
         apply_setting(plan, "precision", value == "fp16" ? "fp16" : "bf16");

@@ -28,7 +28,7 @@ TEST_P(ShippedLesson, EveryNumberIsThatOfItsSource) {
   int sourced = 0;
   for (const ComputedFigure& each : testing::non_empty(engine.figures())) {
     EXPECT_TRUE(std::isfinite(each.value)) << each.figure->name;
-    for (const ComputedFigure::Against& against : testing::non_empty(each.against)) {
+    for (const ComputedFigure::Against& against : each.against) {
       ++sourced;
       EXPECT_TRUE(against.holds) << each.figure->name << " is " << each.value << ", "
                                  << against.claim->source << " says " << against.claim->value;
@@ -43,16 +43,14 @@ TEST_P(ShippedLesson, EveryQuestionCanBeAnsweredAndEveryTaskSolved) {
   for (std::size_t i = 0; i < lesson().steps.size(); ++i) {
     const LessonStep& step = lesson().steps[i];
     const LessonSettings settings = settings_of(lesson(), i);
-    for (const LessonText& text : testing::non_empty(step.prose))
-      EXPECT_FALSE(engine.text(text, settings).empty());
-    for (const LessonText& text : testing::non_empty(step.after))
-      EXPECT_FALSE(engine.text(text, settings).empty());
+    for (const LessonText& text : step.prose) EXPECT_FALSE(engine.text(text, settings).empty());
+    for (const LessonText& text : step.after) EXPECT_FALSE(engine.text(text, settings).empty());
     if (step.question) {
       ++questions;
       const double truth = engine.truth(i);
       EXPECT_GE(truth, step.question->low) << step.question->id;
       EXPECT_LE(truth, step.question->high) << step.question->id;
-      for (const LessonQuestion::Trap& trap : testing::non_empty(step.question->traps))
+      for (const LessonQuestion::Trap& trap : step.question->traps)
         EXPECT_NE(mark_answer(*step.question, trap.value, truth), AnswerMark::Right)
             << step.question->id << " traps who answers right";
     }
@@ -90,7 +88,7 @@ TEST_P(ShippedLesson, MarksStandOnOnePanelInItsUnit) {
     std::size_t marks = 0;
     const auto count = [&] {
       marks = 0;
-      for (const LessonPicture& each : testing::non_empty(lesson_pictures(engine, look))) {
+      for (const LessonPicture& each : lesson_pictures(engine, look)) {
         EXPECT_NE(each.kind, LessonPicture::Kind::Failed) << step.title << ": " << each.words;
         if (each.kind == LessonPicture::Kind::Bars) {
           marks += each.bars.marks.size();
@@ -144,8 +142,8 @@ TEST(ShippedLessons, RefuteWhatIsPublishedWrong) {
   int refuted = 0;
   for (const int number : {3, 5}) {
     LessonEngine engine(shipped_lessons()[static_cast<std::size_t>(number - 1)]);
-    for (const ComputedFigure& each : testing::non_empty(engine.figures()))
-      for (const ComputedFigure::Against& against : testing::non_empty(each.against))
+    for (const ComputedFigure& each : engine.figures())
+      for (const ComputedFigure::Against& against : each.against)
         if (against.claim->refuted) {
           ++refuted;
           EXPECT_GT(std::abs(against.deviation), 0.05) << each.figure->name;

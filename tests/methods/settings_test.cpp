@@ -106,15 +106,14 @@ TEST(Settings, EveryKeyIsCoveredAndSaysWhatItIs) {
   for (const Setting& s : testing::non_empty(settings())) {
     EXPECT_TRUE(keys.insert(s.key).second) << s.key;
     EXPECT_FALSE(s.doc.empty()) << s.key;
-    for (std::string_view alias : testing::non_empty(s.aliases))
-      EXPECT_TRUE(keys.insert(alias).second) << alias;
+    for (std::string_view alias : s.aliases) EXPECT_TRUE(keys.insert(alias).second) << alias;
     EXPECT_EQ(covered.count(s.key), 1u) << s.key;
   }
 }
 
 TEST(Settings, LegalWordsOfAListAreAccepted) {
   for (const Setting& s : testing::non_empty(settings()))
-    for (std::string_view value : testing::non_empty(s.values)) {
+    for (std::string_view value : s.values) {
       Plan plan;
       if (s.key == "gradient-dtype")
         apply_setting(plan, value == "bf16" ? "precision=bf16" : "precision=fp16");
@@ -208,7 +207,8 @@ TEST(Settings, RefuseWithASentence) {
             "--set zero"},
            {"hybrid=-1", "expected a whole number from 0 to 1000000, found \"-1\"", "--set hybrid"},
            {"recompute=some",
-            "expected none, selective, op, full, blocks=<n>, keep=<nodes> or runs such as "
+            "expected none, selective, op, full, blocks=<n>, keep=<nodes>, optimal, "
+            "optimal:<bytes> or runs such as "
             "full*4,none, found \"some\"; did you mean \"none\"?",
             "--set recompute"},
            {"recompute=blocks=0", "expected a whole number from 1 to 1000000, found \"0\"",
@@ -423,11 +423,11 @@ TEST(Settings, EveryParameterOfEveryMethodIsTaken) {
     Plan plan;
     if (m.axis == MethodAxis::Schedule || m.axis == MethodAxis::Precision)
       apply_setting(plan, to_string(m.axis), m.name);
-    for (const ParamSpec& spec : testing::non_empty(m.params)) {
+    for (const ParamSpec& spec : m.params) {
       const std::string key = std::string(m.name) + "." + std::string(spec.name);
       std::vector<std::string> values = {to_text(spec.fallback)};
       values.insert(values.end(), spec.values.begin(), spec.values.end());
-      for (const std::string& value : testing::non_empty(values)) {
+      for (const std::string& value : values) {
         EXPECT_NO_THROW(apply_setting(plan, key, value)) << key << "=" << value;
         EXPECT_EQ(setting(plan, key), value) << key;
         ++taken;
@@ -441,14 +441,14 @@ TEST(Settings, EveryParameterOfEveryMethodIsTaken) {
 TEST(Settings, WhatACheckProposesIsAKnobAndAValue) {
   int proposed = 0;
   for (const std::string_view precision : testing::non_empty(find_setting("precision")->values))
-    for (const std::string_view schedule : testing::non_empty(find_setting("schedule")->values)) {
+    for (const std::string_view schedule : find_setting("schedule")->values) {
       const Scenario s = scenario(gpt(), 8,
                                   {"precision=" + std::string(precision), "pp=4",
                                    "schedule=" + std::string(schedule), "zero=3"},
                                   "h100-sxm");
-      for (const Method& m : testing::non_empty(methods())) {
+      for (const Method& m : methods()) {
         if (m.check == nullptr || find_choice(s.plan, m.name) == nullptr) continue;
-        for (const Diagnostic& d : testing::non_empty(testing::check_of(m.name, s))) {
+        for (const Diagnostic& d : testing::check_of(m.name, s)) {
           if (d.fix.empty()) continue;
           ++proposed;
           Plan plan = s.plan;

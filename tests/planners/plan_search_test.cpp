@@ -205,7 +205,7 @@ TEST(PlanSearch, FrontOnlyEverMovesForward) {
   SearchOptions options;
   options.progress = [&](const SearchProgress& now) {
     ++calls;
-    for (const Candidate& old : testing::non_empty(before))
+    for (const Candidate& old : before)
       EXPECT_TRUE(std::any_of(now.front.begin(), now.front.end(), [&](const Candidate& c) {
         return c.step <= old.step && c.memory <= old.memory;
       }));
@@ -354,9 +354,9 @@ TEST(PlanSearch, AFrameworkThatIsStatedIsACondition) {
     const SearchResult found = search(space, options);
     ASSERT_FALSE(found.best.empty()) << name;
     for (const std::vector<Candidate>& list : {found.best, found.front})
-      for (const Candidate& c : testing::non_empty(list))
+      for (const Candidate& c : list)
         EXPECT_NO_THROW(write(prepare(space.scenario(c.id)).scenario)) << name << c.id;
-    for (const RefinedPlan& refined : testing::non_empty(refine(space, found, options, 4))) {
+    for (const RefinedPlan& refined : refine(space, found, options, 4)) {
       s.plan = refined.plan;
       EXPECT_NO_THROW(write(prepare(s).scenario)) << name;
     }

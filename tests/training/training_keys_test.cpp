@@ -29,7 +29,7 @@ TEST(TrainingKeys, EveryKeyReadsBackWhatItWasGiven) {
     again.milestones = training.milestones;
     key.apply(again, now, {});
     EXPECT_EQ(again, training) << key.key << "=" << now;
-    for (std::string_view value : testing::non_empty(key.values)) {
+    for (std::string_view value : key.values) {
       key.apply(again, value, {});
       EXPECT_EQ(key.read(again), value);
     }

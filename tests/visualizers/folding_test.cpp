@@ -81,7 +81,7 @@ TEST(Folding, LosesAndDoublesNoSpan) {
     fold_row(c.store, 1, c.from, c.to, c.step, folds);
     const SpanWindow seen = window(c.store, 1, c.from, c.to);
     std::uint32_t next = seen.first;
-    for (const Fold& fold : testing::non_empty(folds)) {
+    for (const Fold& fold : folds) {
       RC_ASSERT(fold.first == next);
       next += fold.count;
     }
@@ -112,7 +112,7 @@ TEST(Folding, PaintsThePixelsThatSpansCoverAndAddsOnlyGapsWithinAFold) {
     std::vector<std::pair<Instant, Instant>> spans, boxes, several;
     for (const RowSpan& span : c.row)
       if (testing_rows::touches(span, c.from, c.to)) spans.push_back({span.start, span.end});
-    for (const Fold& fold : testing::non_empty(folds)) {
+    for (const Fold& fold : folds) {
       boxes.push_back({fold.start, fold.end});
       if (fold.count > 1) several.push_back(boxes.back());
       if (fold.count > 1) RC_ASSERT(fold.end - fold.start < c.step.bin + c.step.bin);
@@ -130,7 +130,7 @@ TEST(Folding, SharesAreThoseOfTheCategoriesAndTheColourHasTheMost) {
     const Case c = random_case(6000);
     std::vector<Fold> folds;
     fold_row(c.store, 1, c.from, c.to, c.step, folds);
-    for (const Fold& fold : testing::non_empty(folds)) {
+    for (const Fold& fold : folds) {
       BusyTimes busy{};
       for (std::uint32_t i = fold.first; i < fold.first + fold.count; ++i)
         busy[c.row[i].category] += (c.row[i].end - c.row[i].start).count();
@@ -235,7 +235,7 @@ TEST(Folding, LowBoxesOfKeptFoldsLoseAndDoubleNoSpan) {
     std::vector<Fold> folds;
     fold_row(c.store, 1, c.from, c.to, c.step, folds);
     std::size_t at = 0;
-    for (const LowBox& box : testing::non_empty(boxes)) {
+    for (const LowBox& box : boxes) {
       RC_ASSERT(box.first == folds[at].first);
       RC_ASSERT(box.category == folds[at].category);
       RC_ASSERT(box.height <= low.heights);
