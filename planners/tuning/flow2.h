@@ -77,7 +77,6 @@ class Flow2 {
   std::vector<double> place_;       // place of the best point
   std::vector<double> proposal_;    // place of the proposal
   std::vector<double> other_side_;  // place to try next if this step fails; empty = none
-  bool forward_ = false;            // whether the proposal is a first step, not its opposite
   SearchPoint best_;
   Loss best_loss_{std::nullopt, 1e300};
   double step_ = 0;
