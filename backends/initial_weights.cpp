@@ -9,7 +9,8 @@
 namespace trainyard {
 namespace {
 
-/// Whether a ReLU reads the product or convolution with that parameter, at once or after a norm.
+/// Returns whether a ReLU reads the product or convolution with that parameter, at once or after a
+/// norm.
 bool is_before_relu(const Graph& graph, TensorId parameter) {
   const auto reads = [](const Node& node, TensorId tensor) {
     return std::find(node.inputs.begin(), node.inputs.end(), tensor) != node.inputs.end();

@@ -20,7 +20,7 @@ class InterruptGuard {
   struct sigaction before_{};
 };
 
-/// Whether SIGINT has arrived since the guard was made.
+/// Returns whether SIGINT has arrived since the guard was made.
 bool interrupted();
 
 /// A stop token that the first SIGINT triggers within some 20 ms.

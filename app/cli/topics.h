@@ -23,7 +23,7 @@ const Topic* find_topic(std::string_view name);
 /// The command lines in the topic's text, each as one line without the program's name.
 std::vector<std::string> recipes(const Topic&);
 
-/// Whether one of its recipes begins with that verb.
+/// Returns whether one of its recipes begins with that verb.
 bool uses(const Topic&, std::string_view verb);
 
 /// assets/recipes.md, embedded by the build.

@@ -93,8 +93,8 @@ bool asks_for_help(const std::vector<std::string>& arguments) {
                      [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
-// Whether this process leaves the work to the first of those that mpirun or srun started, because
-// the verb does not split.
+// Returns whether this process leaves the work to the first of those that mpirun or srun started,
+// because the verb does not split.
 bool stands_aside(const Verb& verb, bool help_only, Streams& streams) {
   const Launch started = launch();
   if (started.count == 1 || (verb.splits && !help_only)) return false;

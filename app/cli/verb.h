@@ -61,7 +61,8 @@ struct Verb {
   bool fewer = false;           // whether a single one is enough
   std::vector<Flag> flags = {};
   std::vector<std::string_view> examples = {};  // without the program's name
-  // Whether it runs on all processes that mpirun or srun started; otherwise only the first works.
+  // Says whether it runs on all processes that mpirun or srun started; otherwise only the first
+  // works.
   bool splits = false;
   int (*run)(const Words&, Streams&) = nullptr;
 };

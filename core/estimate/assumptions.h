@@ -15,7 +15,7 @@ namespace trainyard {
 
 struct Given {
   bool micro_batch = true;  // whether the user stated its size; a plan does not record that
-  /// Whether the software that a plan names changes its prices; false under measured prices.
+  /// Says whether the software that a plan names changes its prices; false under measured prices.
   bool priced_by_software = true;
 };
 

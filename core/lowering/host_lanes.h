@@ -21,8 +21,8 @@ class HostLanes {
   void add_streams(DeviceId);
   StageId stage(std::size_t place) const { return places_[place].stage; }
 
-  /// Whether the output of this action of the lane (or, for a backward, its input) goes to the
-  /// host.
+  /// Returns whether the output of this action of the lane (or, for a backward, its input) goes to
+  /// the host.
   bool moves(std::size_t lane, std::size_t action) const {
     return !moves_.empty() && moves_[lane][action];
   }

@@ -262,7 +262,7 @@ class OpGrain final : public PhaseWriter {
     return w_.scenario.model.blocks[static_cast<std::size_t>(body.block)].name;
   }
 
-  // Whether it is handed to the next layer in forward, or to the previous one in backward.
+  // Returns whether it is handed to the next layer in forward, or to the previous one in backward.
   bool crosses(const Body& body, const Transient& t) const {
     const Graph& graph = graph_of(body);
     return t.form == Transient::Form::Local && t.gradient == t.backward &&

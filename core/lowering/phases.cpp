@@ -17,7 +17,7 @@ bool is_weight_gather(const BodyOp& op) {
   return op.communication && op.overlapped && op.group != Group::Context;
 }
 
-// Whether the collective and what it runs beside are in the same part of a split backward.
+// Returns whether the collective and what it runs beside are in the same part of a split backward.
 bool together(const BodyOp& op, bool split) {
   return !split || op.recomputed || op.beside.pass == op.pass;
 }

@@ -67,7 +67,7 @@ struct PhaseBytes {
   // the action.
   Bytes whole_workspace{}, input_workspace{}, weight_workspace{};
   Bytes carried{}, whole_rise{}, input_rise{};
-  // Whether the layer that takes the output's gradient has only a weight pass.
+  // Says whether the layer that takes the output's gradient has only a weight pass.
   bool takes_late = false;
   // The full weights of a layer (ZeRO 3), and of the next if it is prefetched.
   Bytes gathered{};

@@ -54,7 +54,7 @@ struct BackwardKinds {
   bool whole = false, split = false;
 };
 BackwardKinds backward_kinds(const Order&);
-/// Whether input and weight gradients are separate actions in its order.
+/// Returns whether input and weight gradients are separate actions in its order.
 bool splits_backward(const Workload&);
 /// The plan's own order, or else its schedule's, as lower() follows it.
 Order order(const Workload&, const ScheduleShape&);

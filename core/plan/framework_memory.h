@@ -17,13 +17,13 @@ struct FrameworkMemory {
   /// gradients, flattened in 2 bytes and copied to 4 for the update (DeepSpeed: 18 / d where others
   /// have 12 / d).
   int gradient_part_bytes = 0;
-  /// Whether sharded weights are the 4-byte master copy itself, so that 16-bit weights exist only
-  /// while gathered (FSDP: 16 / d).
+  /// Says whether sharded weights are the 4-byte master copy itself, so that 16-bit weights exist
+  /// only while gathered (FSDP: 16 / d).
   bool shards_are_master = false;
   /// Number of layers whose gathered weights stay in memory beside the running layer and the
   /// prefetched one.
   int gathered_layers = 0;
-  /// Whether column-parallel products keep their gathered inputs for backward, which saves the
+  /// Says whether column-parallel products keep their gathered inputs for backward, which saves the
   /// second gather.
   bool keeps_gathered_inputs = false;
   /// Tensors of the size of its output that a pipeline stage keeps for each microbatch in flight,

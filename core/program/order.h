@@ -64,8 +64,8 @@ struct ScheduleShape {
   Placement placement = Placement::Cyclic;
 };
 
-/// Whether the order contains updates, so that steps overlap. Any other order is synchronous:
-/// lowering updates all weights after it and repeats it for the next step.
+/// Returns whether the order contains updates, so that steps overlap. Any other order is
+/// synchronous: lowering updates all weights after it and repeats it for the next step.
 bool has_updates(const Order&);
 /// The number of steps that it covers, at least 1, with `microbatches` in each.
 int steps_of(const Order&, int microbatches);

@@ -13,7 +13,8 @@ std::string phase_and_microbatch(const Task& task, const Instruction& in) {
   return text;
 }
 
-// Whether the group's collectives handle gradients and weights of all microbatches together.
+// Returns whether the group's collectives handle gradients and weights of all microbatches
+// together.
 bool is_once_a_step(Group group) {
   return group == Group::Data || group == Group::ExpertData || group == Group::Shard ||
          group == Group::Replica || group == Group::Copies;

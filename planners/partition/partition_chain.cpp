@@ -172,7 +172,7 @@ PartitionChain::Ticks PartitionChain::least_pace() const {
   Ticks least = (fastest_.back() + p - 1) / p;
   if (shared()) return least;
   for (std::size_t l = 0; l < layers_; ++l) least = std::max(least, fastest_[l + 1] - fastest_[l]);
-  // Whether the devices, each filled with layers up to the pace in turn, take the whole chain.
+  // Says whether the devices, each filled with layers up to the pace in turn, take the whole chain.
   const auto enough = [&](Ticks pace) {
     auto at = fastest_.begin();
     for (std::size_t d = 0; d < devices_.size() && at + 1 != fastest_.end(); ++d)

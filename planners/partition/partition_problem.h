@@ -48,9 +48,9 @@ struct PartitionProblem {
   int replicas = 1;                   // the most devices that may share a stage
   int accumulated = 1;                // microbatches between two all-reduces; 1 = as in PipeDream
   BytesPerSecond reduce_bandwidth{};  // of each device that shares a stage; 0 = free
-  /// Whether devices may be reordered: up to four devices in any way; more than four only in groups
-  /// of equal class and memory that stay adjacent, with at most four such groups. Links keep their
-  /// places.
+  /// Says whether devices may be reordered: up to four devices in any way; more than four only in
+  /// groups of equal class and memory that stay adjacent, with at most four such groups. Links keep
+  /// their places.
   bool search_order = false;
 };
 

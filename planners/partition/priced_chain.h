@@ -15,8 +15,8 @@ namespace trainyard {
 struct PricedChain {
   std::vector<ChainLayer> kinds;  // for one device class; without output, see SplitShape::transfer
   std::vector<std::uint32_t> layers;  // indices into kinds
-  // Whether the first entry is the block ahead of all layers (the embedding), and the last entry
-  // the block behind them (the head).
+  // Says whether the first entry is the block ahead of all layers (the embedding), and the last
+  // entry the block behind them (the head).
   bool ahead = false, behind = false;
 };
 

@@ -23,7 +23,8 @@ std::vector<int> layers_by_stage(const Workload& w) {
   return found;
 }
 
-// Whether recomputation depends on the layers of each stage; then not every split is legal with it.
+// Returns whether recomputation depends on the layers of each stage; then not every split is legal
+// with it.
 bool counts_layers(const Plan& plan) {
   const Choice* recompute = find_choice(plan, "recompute");
   if (recompute == nullptr) return false;

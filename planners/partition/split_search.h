@@ -49,7 +49,7 @@ std::vector<Duration> device_loads(const PricedChain&, const SplitShape&, const 
 /// The split with one layer moved from one stage to another; the stages between them each hand one
 /// layer on.
 StageSplit moved(const StageSplit&, std::size_t from, std::size_t to);
-/// Whether every stage has a layer, or else the block at its end of the chain.
+/// Returns whether every stage has a layer, or else the block at its end of the chain.
 bool is_legal(const PricedChain&, const StageSplit&);
 
 }  // namespace trainyard

@@ -238,7 +238,7 @@ class PlanSearch {
     std::sort(front_.begin(), front_.end(), before);
   }
 
-  // Whether candidate a is listed before b: by time, memory, money, id.
+  // Returns whether candidate a is listed before b: by time, memory, money, id.
   static bool before(const Candidate& a, const Candidate& b) {
     const Figures x = of(a), y = of(b);
     return std::tie(x.time, x.memory, x.money, a.id) < std::tie(y.time, y.memory, y.money, b.id);

@@ -91,7 +91,7 @@ class PlanSpace {
 /// more, because the first also has the embedding and the last the head. Empty if they divide, or
 /// if there are more stages than layers.
 std::vector<int> uneven_split(int layers, std::int64_t stages);
-/// Whether the schedule supports this many chunks per device.
+/// Returns whether the schedule supports this many chunks per device.
 bool chunks_fit(std::string_view schedule, std::int64_t chunks);
 
 /// Every knob of a space in order, starting with those of the mesh.

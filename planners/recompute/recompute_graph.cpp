@@ -230,7 +230,7 @@ class GraphSearch {
     return best_;
   }
 
-  // Whether it fits.
+  // Returns whether it fits.
   bool consider(const StageTable& kept, std::string_view how) {
     GraphStages stages = with_least_runs(graph_, kept);
     std::vector<GraphAction> actions = actions_of(graph_, stages);

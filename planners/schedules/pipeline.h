@@ -83,8 +83,8 @@ class LaneClock {
   std::vector<std::size_t> next_;
 };
 
-/// Whether every device keeps its memory limit. This depends on the sequence alone, because what a
-/// lane holds changes only at its own steps.
+/// Returns whether every device keeps its memory limit. This depends on the sequence alone, because
+/// what a lane holds changes only at its own steps.
 bool fits(const Pipeline&, const Lanes&);
 
 /// The lanes of an order that has one lane per device and no delays, precedences or updates; empty

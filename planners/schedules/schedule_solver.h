@@ -20,8 +20,8 @@ struct SolvedSchedule {
   Order order;
   OrderTiming timing;
   Duration lower_bound{};  // no order within the limits is shorter
-  // Whether optimality is proven, by search or because the bound is reached; for Span, among orders
-  // in which microbatches do not overtake one another.
+  // Says whether optimality is proven, by search or because the bound is reached; for Span, among
+  // orders in which microbatches do not overtake one another.
   bool optimal = false;
   std::string found_by;    // "exhaustive search", "zb-h1", "list scheduling, lag 2" ...
   std::int64_t tried = 0;  // orders timed, or nodes visited

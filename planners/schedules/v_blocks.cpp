@@ -210,8 +210,8 @@ class Cells {
     return drain;
   }
 
-  // Whether the device keeps its limit in the drain if weight gradients take the free cells. With
-  // `write` it puts them there, whether or not the limit is kept.
+  // Returns whether the device keeps its limit in the drain if weight gradients take the free
+  // cells. With `write` it puts them there, whether or not the limit is kept.
   bool weights_fit(int d, bool write) {
     Drain now = drains_[at(d)];
     for (std::size_t cell = drain_; cell < width_ && (write || now.forwards > 0); ++cell) {

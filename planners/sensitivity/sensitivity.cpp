@@ -71,7 +71,7 @@ const Diagnostic* first_error(const Diagnostics& all) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// Whether a fix is a single setting that is neither the knob itself nor held constant.
+// Returns whether a fix is a single setting that is neither the knob itself nor held constant.
 bool is_partner(const std::string& fix, std::string_view key) {
   const std::size_t equals = fix.find('=');
   if (equals == std::string::npos || fix.find(' ') != std::string::npos) return false;

@@ -60,8 +60,8 @@ class Flow2 {
   /// and K_old those at the last shrinking (or, before the first one, when the best was found).
   void told(const Loss&);
 
-  /// Whether the step is shorter than the grid of the dimensions at the best point (1e-4 of a
-  /// dimension if all are real).
+  /// Returns whether the step is shorter than the grid of the dimensions at the best point (1e-4 of
+  /// a dimension if all are real).
   bool converged() const { return space_.empty() ? told_ > 0 : step_ < least_step(); }
   double step() const { return step_; }
   const SearchPoint& best() const { return best_; }

@@ -26,8 +26,8 @@ const std::string kFits =
 const std::string kTooLarge =
     " --model llama-3-70b --cluster h100-sxm:8 --set tp=8 --set global-batch=8 --set seq=8192";
 
-// Whether a test runs the example or topic of this number. Sanitizers take minutes for all of them,
-// so that every sixth has to do.
+// Returns whether a test runs the example or topic of this number. Sanitizers take minutes for all
+// of them, so that every sixth has to do.
 bool is_tried(int number) { return !testing::sanitized() || number % 6 == 0; }
 
 TEST(Program, EveryExampleOfTheHelpRuns) {

@@ -132,7 +132,7 @@ double largest(const std::vector<double>& path, std::size_t from, std::size_t to
   return most;
 }
 
-// Whether the path's swings grow after the initial transient has decayed.
+// Returns whether the path's swings grow after the initial transient has decayed.
 bool grows(const std::vector<double>& path) {
   const std::size_t half = path.size() / 2, later = path.size() * 3 / 4;
   const double now = largest(path, later, path.size());

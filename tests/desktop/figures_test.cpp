@@ -36,7 +36,7 @@ struct OpenProject {
 
 void PrintTo(const OpenProject& p, std::ostream* out) { *out << p.name; }
 
-// Whether a text consists of a single figure.
+// Returns whether a text consists of a single figure.
 bool is_bare(const std::string& text) {
   static const std::regex figure("[-+]?\\d+(\\.\\d+)? ?[%a-z/$]+( \\(.*\\))?");
   return std::regex_match(plain(text), figure);

@@ -29,7 +29,7 @@ std::string told(const QWidget* widget, const QString& text) {
                                             : widget->parentWidget()->metaObject()->className());
 }
 
-// Whether the rest of the widget can be reached by scrolling.
+// Returns whether the rest of the widget can be reached by scrolling.
 bool scrolls(const QWidget* widget) {
   for (const QWidget* up = widget->parentWidget(); up != nullptr; up = up->parentWidget())
     if (qobject_cast<const QAbstractScrollArea*>(up) != nullptr) return true;

@@ -276,7 +276,7 @@ std::string pickle_text(std::string_view text, std::size_t at_once) {
   return made;
 }
 
-// Whether opcodes come whole or in parts, also where the bytes are not as a writer has them.
+// Says whether opcodes come whole or in parts, also where the bytes are not as a writer has them.
 TEST(PickleReader, BlocksLeaveNoTrace) {
   PickleWriter w;
   w.begin_list();

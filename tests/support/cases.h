@@ -6,7 +6,7 @@
 
 namespace trainyard::testing {
 
-/// Whether this is a build with sanitizers, which make a program several times slower.
+/// Returns whether this is a build with sanitizers, which make a program several times slower.
 inline bool sanitized() { return std::getenv("TRAINYARD_FEWER_CASES") != nullptr; }
 
 /// Returns `all`, or `some` in a build with sanitizers.

@@ -50,7 +50,7 @@ inline std::set<Key> keys(const Order& order) {
   return all;
 }
 
-/// Whether all lanes can be worked through, found by doing so.
+/// Returns whether all lanes can be worked through, found by doing so.
 inline bool runs(const Order& order, int stages) {
   const std::set<Key> there = keys(order);
   std::set<Key> done;

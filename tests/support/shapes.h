@@ -33,7 +33,7 @@ inline PhaseTimes chunk(const PhaseTimes& whole) {
   return {whole.forward / 2, whole.backward_input / 2, whole.backward_weight / 2};
 }
 
-/// Whether each lane has the stages that the placement gives its device.
+/// Returns whether each lane has the stages that the placement gives its device.
 inline bool on_their_devices(const Order& order, const ScheduleShape& shape) {
   for (const Lane& lane : order.lanes)
     for (const Action& a : lane.actions)

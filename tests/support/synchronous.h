@@ -9,7 +9,8 @@
 
 namespace trainyard::testing {
 
-// Whether each stage sums its microbatches' gradients in their own order, as one device does.
+// Returns whether each stage sums its microbatches' gradients in their own order, as one device
+// does.
 inline bool adds_in_order(const Program& p) {
   if (copies(p.placement) > 1) return false;
   std::map<std::uint32_t, std::int32_t> last;

@@ -8,13 +8,13 @@
 
 namespace trainyard::testing {
 
-/// Whether a label consists of exactly these words.
+/// Returns whether a label consists of exactly these words.
 inline bool has_label(const Drawing& drawing, const std::string& words) {
   return std::any_of(drawing.labels.begin(), drawing.labels.end(),
                      [&](const Label& label) { return label.text == words; });
 }
 
-/// Whether some label contains these words.
+/// Returns whether some label contains these words.
 inline bool says(const Drawing& drawing, const std::string& words) {
   return std::any_of(drawing.labels.begin(), drawing.labels.end(), [&](const Label& label) {
     return label.text.find(words) != std::string::npos;

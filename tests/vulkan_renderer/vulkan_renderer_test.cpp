@@ -46,7 +46,7 @@ int distance(Rgba a, Rgba b) {
   return std::max({off(a.r, b.r), off(a.g, b.g), off(a.b, b.b), off(a.a, b.a)});
 }
 
-// Whether the picture changes within a pixel of (x, y).
+// Returns whether the picture changes within a pixel of (x, y).
 bool on_an_edge(const Image& image, int x, int y) {
   for (int v = std::max(0, y - 1); v <= std::min(image.height - 1, y + 1); ++v)
     for (int u = std::max(0, x - 1); u <= std::min(image.width - 1, x + 1); ++u)

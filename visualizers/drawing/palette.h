@@ -26,8 +26,8 @@ Rgba colour(Pattern, Theme);
 /// The pattern that boxes of this ink carry; None for most.
 Pattern pattern_of(Ink);
 
-/// Whether a box of this ink has a 1 px outline: operations and memory classes in the light theme,
-/// where yellow on white has a contrast of 1.3.
+/// Returns whether a box of this ink has a 1 px outline: operations and memory classes in the light
+/// theme, where yellow on white has a contrast of 1.3.
 bool outlined(Ink, Theme);
 /// The ink's colour with every channel times 0.62.
 Rgba outline_colour(Ink, Theme);

@@ -19,7 +19,7 @@ float run_residuals_height(const RunModel&, bool memory);
 /// Time with its causes; memory: that at the left and memory at the right, as far as both have
 /// room. Items: Other, tag kTimeTag or kMemoryTag and the row.
 void draw_run_residuals(Drawing&, const Rect& area, const RunModel&, bool memory);
-/// Whether both tables have room for causes side by side.
+/// Returns whether both tables have room for causes side by side.
 bool run_residuals_fit_both(float width);
 
 inline constexpr std::uint64_t kReadingTag = 0x100, kTimeTag = 0x200, kMemoryTag = 0x300;

@@ -24,7 +24,8 @@ struct MemoryStack {
   std::vector<StackBand> bands;  // bottom to top, the model's state first
 };
 
-/// Whether bytes come and go with microbatches, rather than staying or changing with an update.
+/// Returns whether bytes come and go with microbatches, rather than staying or changing with an
+/// update.
 bool of_microbatches(const Buffer&);
 
 /// by must not be Category. By microbatch no two that are alive together share a band where the

@@ -13,7 +13,7 @@ struct LaneSizes {
   float pitch = 30, compute = 18, between = 1, comm = 7;
 
   float comm_top() const { return compute + between; }
-  /// Whether there is no room for more than a colour a box.
+  /// Returns whether there is no room for more than a colour a box.
   bool low() const { return compute < 8; }
   friend bool operator==(const LaneSizes&, const LaneSizes&) = default;
 };

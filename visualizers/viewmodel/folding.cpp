@@ -87,7 +87,7 @@ struct Walk {
     return i;
   }
 
-  // Whether the whole node around span i is narrow; moves clear_until past it.
+  // Returns whether the whole node around span i is narrow; moves clear_until past it.
   bool clear_node(std::uint32_t i) {
     const std::uint32_t node = i / kNode;
     const std::uint32_t level1 = longest_nodes(row.count);

@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-/// Whether either flag was given.
+/// Returns whether either flag was given.
 bool asks_for_picture(const Words&);
 /// Writes the files that were given, and says so. Throws Error{Io}.
 void write_picture(const Drawing&, Theme, const Words&, Streams&);

@@ -8,7 +8,7 @@
 namespace trainyard {
 
 std::string run_text(const TrainingReport&);
-/// Whether the two backends of a check agree, and where they first differ: one line.
+/// Returns whether the two backends of a check agree, and where they first differ: one line.
 std::string check_sentence(const TrainingReport&);
 
 }  // namespace trainyard

@@ -10,7 +10,7 @@ namespace trainyard {
 
 /// The flags --nccl, --snapshot and those that go with them.
 std::vector<Flag> calibrate_file_flags();
-/// Whether one of these flags was given.
+/// Returns whether one of these flags was given.
 bool asks_for_calibrate_files(const Words&);
 /// Carries them out.
 int calibrate_files(const Words&, Streams&);

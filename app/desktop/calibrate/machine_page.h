@@ -37,7 +37,7 @@ class MachinePage : public Page {
   /// The consent box; nothing runs before the user has ticked it.
   QCheckBox* consent() const { return consent_; }
   QDoubleSpinBox* box() const { return box_; }
-  /// Whether the open plan is measured instead of the models of the zoo.
+  /// Sets whether the open plan is measured instead of the models of the zoo.
   void measure_plan(bool);
   void start();
   void accept();

@@ -30,8 +30,8 @@ class Scene {
   /// The rich text about what is under the pointer; empty if there is nothing.
   virtual QString tooltip(Point) { return {}; }
   virtual QString description() const = 0;
-  /// Whether it handles Page Up, Page Down and End; otherwise they go to the widgets around the
-  /// canvas.
+  /// Returns whether it handles Page Up, Page Down and End; otherwise they go to the widgets around
+  /// the canvas.
   virtual bool takes_pages() const { return false; }
   virtual Qt::CursorShape cursor(Point) { return Qt::ArrowCursor; }
 };

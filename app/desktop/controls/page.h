@@ -24,7 +24,7 @@ class Page : public QWidget {
 
   /// Every canvas of the page, shown or hidden; the list does not change during the page's life.
   virtual QList<CanvasWidget*> canvases() const { return {}; }
-  /// Whether everything requested has arrived.
+  /// Returns whether everything requested has arrived.
   virtual bool settled() const { return true; }
 
   /// The names of its tabs as in the perspective's table; empty if it has no tabs.
@@ -37,9 +37,9 @@ class Page : public QWidget {
   /// Shows the tab that was closed last.
   virtual bool reopen_tab() { return false; }
 
-  /// Whether it has panels of its own, so that the docks are hidden. May depend on the tab.
+  /// Returns whether it has panels of its own, so that the docks are hidden. May depend on the tab.
   virtual bool whole() const { return false; }
-  /// Whether it shows a line of its own in place of the verdict bar.
+  /// Returns whether it shows a line of its own in place of the verdict bar.
   virtual bool own_verdict() const { return false; }
   /// Rich texts for the status bar in place of the open plan's readings, if the page does not show
   /// a plan; empty: the readings.

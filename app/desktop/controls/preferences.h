@@ -26,7 +26,7 @@ Preferences load_preferences();
 void save(const Preferences&);
 Theme theme_of(ThemeChoice);
 
-/// Whether the wheel zooms on canvases without Ctrl.
+/// Returns whether the wheel zooms on canvases without Ctrl.
 bool wheel_zooms();
 /// Sets the renderer that canvases request when they are created. The program calls it once, before
 /// its first window.

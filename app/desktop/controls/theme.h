@@ -46,7 +46,7 @@ class SheetAtOnce {
   QString sheet_;  // empty: the sheet stays
 };
 
-/// Whether the desktop's palette is dark or light: the theme of the first start.
+/// Returns whether the desktop's palette is dark or light: the theme of the first start.
 Theme system_theme();
 
 /// The whole style sheet with all colours filled in.

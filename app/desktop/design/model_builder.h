@@ -20,7 +20,7 @@ class ModelBuilder : public QObject {
   const Model& model() const { return model_; }
   ModelPart selected() const { return selected_; }
   void select(ModelPart);
-  /// Whether the project stores the model itself, and not only a name.
+  /// Returns whether the project stores the model itself, and not only a name.
   bool own() const;
 
   // Edits. An edit that is not possible emits refused() and changes nothing.

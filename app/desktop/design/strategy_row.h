@@ -52,7 +52,7 @@ class StrategyRow : public QWidget {
 
 /// The title of a setting: "Tensor" for "tp", "Global batch" for "global-batch".
 QString setting_title(std::string_view key);
-/// Whether a compact panel shows the setting too.
+/// Returns whether a compact panel shows the setting too.
 bool is_principal(std::string_view key);
 /// The words that a setting may have; empty if it takes any value.
 QStringList setting_words(const Setting&);

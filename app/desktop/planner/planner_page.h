@@ -28,7 +28,7 @@ class PlannerPage : public Page {
 
   Planning& planning() { return planning_; }
   QList<CanvasWidget*> canvases() const override;
-  /// Whether no search and no pricing is in progress.
+  /// Returns whether no search and no pricing is in progress.
   bool settled() const override;
   bool whole() const override { return true; }
   void start();
@@ -40,7 +40,8 @@ class PlannerPage : public Page {
   /// Applies the chosen plan's settings to the open plan as one undo step; does nothing if none is
   /// chosen.
   void open_chosen();
-  /// Whether the model, the plan's other settings or the space have changed since the search.
+  /// Returns whether the model, the plan's other settings or the space have changed since the
+  /// search.
   bool stale() const;
   bool has_picture() const;
   std::optional<Drawing> picture() const override;

@@ -59,8 +59,8 @@ bool has_row(std::string_view key) {
                      [&](const Title& t) { return key == t.key; });
 }
 
-// Whether a setting belongs to one mesh, so that a search drops it: edited orders, splits, the
-// data-parallel degree, and every knob that has a row.
+// Returns whether a setting belongs to one mesh, so that a search drops it: edited orders, splits,
+// the data-parallel degree, and every knob that has a row.
 bool given_up(std::string_view assignment) {
   const std::string_view typed = assignment.substr(0, assignment.find('='));
   const Setting* known = find_setting(typed);

@@ -25,7 +25,7 @@ class Document : public QObject {
   const QString& path() const { return path_; }
   QString title() const;  // file name, or "untitled"
   bool modified() const { return !undo_.isClean(); }
-  /// Whether a newer Trainyard wrote the file; save() then needs another path.
+  /// Returns whether a newer Trainyard wrote the file; save() then needs another path.
   bool read_only() const { return newer_.newer && path_ == guarded_; }
   /// The parts of a newer file that are not understood; they are kept.
   const std::vector<std::string>& unknown() const { return newer_.unknown; }

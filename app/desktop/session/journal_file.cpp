@@ -36,7 +36,7 @@ void write_all(int descriptor, std::string_view text, const QString& path) {
   }
 }
 
-// Whether no process holds the lock, so that its window is gone.
+// Returns whether no process holds the lock, so that its window is gone.
 bool abandoned(const QString& path) {
   const int descriptor = ::open(path.toStdString().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return false;

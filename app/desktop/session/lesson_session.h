@@ -68,7 +68,7 @@ class LessonSession : public QObject {
   QString why_no_run() const;
   /// A sentence about the step's run: what to do, its progress or its result.
   QString run_words() const;
-  /// Whether the step's run has ended with the current knobs.
+  /// Returns whether the step's run has ended with the current knobs.
   bool has_run() const { return !facts().empty(); }
   /// The step's current or last run; null if something else was trained since.
   const RunModel* live() const;

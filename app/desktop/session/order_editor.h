@@ -19,13 +19,13 @@ class OrderEditor : public QObject {
  public:
   OrderEditor(Document&, Session&, QObject* parent = nullptr);
 
-  /// Whether something has been simulated, so that there is an order to edit.
+  /// Returns whether something has been simulated, so that there is an order to edit.
   bool available() const { return session_.experiment() != nullptr; }
   /// The newest order: an edit shows here before it has been simulated. Requires available().
   Order order() const;
   /// The plan's own order as text; empty if it uses that of its schedule.
   std::string own() const;
-  /// Whether the plan has an order of its own.
+  /// Returns whether the plan has an order of its own.
   bool edited() const;
   /// Why the last edit was refused, or why the plan's order is no longer valid; empty if neither
   /// applies.

@@ -31,7 +31,7 @@ class Session : public QObject {
   const std::vector<NeighbourPlan>& neighbours() const { return neighbours_; }
   const NeighbourPlan* neighbour(std::string_view key, std::string_view value) const;
   const ViewState& state() const { return state_; }
-  /// Whether the plan has changed since the experiment was made.
+  /// Returns whether the plan has changed since the experiment was made.
   bool stale() const { return stale_; }
   Instant end() const;
   /// The shown part according to the state, or the whole run.

@@ -17,7 +17,7 @@ QList<QKeySequence> parse_keys(const QString& text) {
   return keys;
 }
 
-// Whether fields and canvases handle the key themselves.
+// Returns whether fields and canvases handle the key themselves.
 bool is_typed(const QKeySequence& key) {
   if (key.isEmpty()) return false;
   const QKeyCombination first = key[0];

@@ -47,7 +47,7 @@ Json place_of_rect(const QWidget& widget, const QRect& rect) {
   return list;
 }
 
-// Whether the point is neither scrolled out nor clipped by a parent.
+// Returns whether the point is neither scrolled out nor clipped by a parent.
 bool in_sight(const QWidget& widget, QPoint at) {
   for (const QWidget* each = &widget; each != nullptr; each = each->parentWidget()) {
     if (!each->rect().contains(at)) return false;

@@ -28,7 +28,7 @@ class ToolBar : public QWidget {
   void set_training(bool);
   /// Shows a widget in place of the plan and takes ownership of it; null: the plan.
   void show_tools(QWidget*);
-  /// Whether to show the buttons that simulate and train the open plan; a running training can
+  /// Sets whether to show the buttons that simulate and train the open plan; a running training can
   /// always be stopped.
   void show_plan_buttons(bool);
   /// Draws the icons in the colours of the theme.

@@ -70,7 +70,7 @@ class Window : public QMainWindow {
   void show_lesson(const QString&);
   /// Restores the window's geometry, its docks and open files, and saves them from now on.
   void restore_session(bool last_project);
-  /// Whether everything requested has been simulated.
+  /// Returns whether everything requested has been simulated.
   bool settled() const;
 
  protected:

@@ -233,8 +233,8 @@ std::optional<SnapshotDivergence> divergence_of(const MemorySnapshot& snapshot,
   return {};
 }
 
-// Whether the memory left between two peaks grows from the first third of the recording to the
-// last.
+// Returns whether the memory left between two peaks grows from the first third of the recording to
+// the last.
 bool grows(const SnapshotWave& wave, double peak) {
   const std::vector<MemoryWave::Sample>& samples = wave.wave.samples;
   const std::size_t third = samples.size() / 3;

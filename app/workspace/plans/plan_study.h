@@ -66,8 +66,8 @@ std::vector<FateSample> fate_samples(const PlanSpace&, const SearchResult&, cons
 
 /// The number of knobs in which two points differ.
 std::size_t words_apart(const PlanSpace&, PlanId, PlanId);
-/// Whether a knob has an effect in a point's plan: sequence parallelism has none with one tensor
-/// rank, and a knob with a single value never has one.
+/// Returns whether a knob has an effect in a point's plan: sequence parallelism has none with one
+/// tensor rank, and a knob with a single value never has one.
 bool speaks(const PlanSpace&, PlanId, std::size_t knob);
 /// The words that have an effect, such as "tp=8 pp=2".
 std::string telling_words(const PlanSpace&, PlanId);

@@ -69,7 +69,7 @@ std::optional<std::vector<Wanted>> in_space(const PlanSpace& space,
   return wanted;
 }
 
-// Whether a point has this dp, if the space only states "rest".
+// Returns whether a point has this dp, if the space only states "rest".
 bool has_data_parallel(const PlanSpace& space, PlanId id, std::int64_t wanted) {
   if (wanted == 0) return true;
   const auto number = [&](std::string_view key) {

@@ -18,7 +18,7 @@ class LiveReader {
   /// step's time is the lower median of the newest 20.
   void take(const std::vector<LiveSpan>&, const std::vector<LiveMemory>&,
             const std::vector<LiveStep>&);
-  /// Whether steps that begin from now on are shown alone (RunNow::alone); true at first.
+  /// Sets whether steps that begin from now on are shown alone (RunNow::alone); true at first.
   void show_alone(bool alone) { alone_ = alone; }
   /// The newest step of which every span is known; empty before there is one. The model's waves
   /// belong to the same step.

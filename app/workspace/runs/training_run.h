@@ -62,7 +62,7 @@ class TrainingJob {
   ~TrainingJob();
 
   const ExperimentPtr& predicted() const { return predicted_; }
-  /// Whether the prediction fits in its devices' memory; its verdict says what is lacking.
+  /// Returns whether the prediction fits in its devices' memory; its verdict says what is lacking.
   bool fits() const { return predicted_->result.verdict.fits; }
   /// The number of devices behind all pipeline ranks: the workers of a LiveSink.
   int devices() const;

@@ -44,7 +44,7 @@ bool takes(const Plan& plan, const Vary& vary, const std::string& value) {
   }
 }
 
-// Whether the last setting about the split asks for a balanced one.
+// Returns whether the last setting about the split asks for a balanced one.
 bool says_balanced(const std::vector<std::string>& settings) {
   bool balanced = false;
   for (const std::string& words : settings)

@@ -26,7 +26,7 @@ bool lives_there(const Order& order, int devices, int stages, Placement placemen
   return true;
 }
 
-// Whether the schedule's own rules allow this shape.
+// Returns whether the schedule's own rules allow this shape.
 bool legal(const Method& schedule, const PipelineCsv& csv, int devices) {
   if (!schedule.check) return true;
   Scenario bare;

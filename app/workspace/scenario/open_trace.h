@@ -33,7 +33,8 @@ RecordedTrace asked_part(RecordedTrace whole, const TraceRange&);
 /// The extent of such a file, from which a range can be chosen. It reads as little as possible and
 /// keeps nothing. Blocks and throws as open_trace() does.
 TraceExtent trace_extent(const std::string& path, const TraceImportOptions& = {});
-/// Whether the extent is cheaper to get than the whole file; a .tybin file is cheap to open whole.
+/// Returns whether the extent is cheaper to get than the whole file; a .tybin file is cheap to open
+/// whole.
 bool extent_comes_first(const std::string& path);
 
 }  // namespace trainyard

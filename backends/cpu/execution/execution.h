@@ -47,8 +47,8 @@ class Execution {
   /// The peers that take part in the collective together with this one, including it, in rank
   /// order. For a send it is the peer itself.
   virtual std::span<const int> members(InstructionId, int peer) const = 0;
-  /// Whether an update must wait until all stages of its step are ready to update (because of
-  /// global gradient norms or overflow checks). The driver then starts such an update only when
+  /// Returns whether an update must wait until all stages of its step are ready to update (because
+  /// of global gradient norms or overflow checks). The driver then starts such an update only when
   /// every other update of its step is ready too.
   virtual bool updates_together() const = 0;
 

@@ -85,8 +85,8 @@ struct CpuKernel {
 
   KernelFunction of(Pass) const;
 
-  // Whether it takes BF16 operands directly; otherwise run_kernel() converts them. F16 is always
-  // converted, because no supported processor computes in it.
+  // Says whether it takes BF16 operands directly; otherwise run_kernel() converts them. F16 is
+  // always converted, because no supported processor computes in it.
   bool sixteen_bit = false;
   bool reads_input_gradients = false;  // in backward_weight
   bool reference = false;              // runs the reference maths: correct, but slow

@@ -245,8 +245,8 @@ std::int64_t layers_of_size(const MeasuredRow& row, const TransformerSpec& spec,
   return layers;
 }
 
-// Whether head and embedding share a table changes the size of a small model by some percent, so it
-// is inferred from the stated size where only one of the two reproduces that.
+// Returns whether head and embedding share a table changes the size of a small model by some
+// percent, so it is inferred from the stated size where only one of the two reproduces that.
 bool tied(const MeasuredRow& row, TransformerSpec spec) {
   if (!row.parameters_billion || spec.experts.count > 0) return spec.tied;
   const double stated = *row.parameters_billion * 1e9;
