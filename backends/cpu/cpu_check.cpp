@@ -2,16 +2,12 @@
 #include <algorithm>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/executable.h"
 #include "core/methods/catalogue.h"
 #include "core/model/edit.h"
 
 namespace trainyard {
 namespace {
-
-void add_error(Diagnostics& found, std::string message, std::string place, std::string fix = {}) {
-  found.push_back(
-      {Diagnostic::Severity::Error, std::move(message), {std::move(place)}, std::move(fix)});
-}
 
 void check_degrees(const Workload& w, Diagnostics& found) {
   const Binding& b = w.layout.binding;
@@ -25,19 +21,9 @@ void check_degrees(const Workload& w, Diagnostics& found) {
 
 void check_model(const Workload& w, Diagnostics& found) {
   const Model& model = w.scenario.model;
-  const Graph& last = model.blocks.back().graph;
-  if (!last[last.output].shape.empty())
-    add_error(found,
-              "a local run trains models that end in a loss, found the output " +
-                  last[last.output].name + " " + to_text(last[last.output].shape),
-              "model#/blocks");
+  check_executable(model, "a local run", found);
   bool tied = false;
   for (const Block& block : model.blocks) {
-    if (block.graph.side_input.valid())
-      add_error(found,
-                "a local run executes layers of one input, found the second input " +
-                    block.graph[block.graph.side_input].name + " of " + block.name,
-                "model#/blocks/" + block.name);
     for (const Node& node : block.graph.nodes) {
       if (is_frozen(node) || share_of_positions(node) < 1) {
         add_error(found,

@@ -1,17 +1,14 @@
 #include "backends/reference/reference_machine.h"
+#include "backends/executable.h"
 
 #include <map>
 
+#include "backends/executable.h"
 #include "backends/reference/execution.h"
 #include "backends/reference/schedule.h"
 
 namespace trainyard {
 namespace {
-
-void add_error(Diagnostics& found, std::string message, std::string place, std::string fix = {}) {
-  found.push_back(
-      {Diagnostic::Severity::Error, std::move(message), {std::move(place)}, std::move(fix)});
-}
 
 void check_divided(const Workload& w, Diagnostics& found) {
   const Binding& b = w.layout.binding;
@@ -25,12 +22,7 @@ void check_divided(const Workload& w, Diagnostics& found) {
 
 void check_model(const Workload& w, Diagnostics& found) {
   const Model& model = w.scenario.model;
-  const Graph& last = model.blocks.back().graph;
-  if (!last[last.output].shape.empty())
-    add_error(found,
-              "the reference trains models that end in a loss, found the output " +
-                  last[last.output].name + " " + to_text(last[last.output].shape),
-              "model#/blocks");
+  check_executable(model, "the reference", found);
   std::map<std::string, std::size_t> stage_of;  // of each block's first layer
   for (std::size_t s = 0; s < w.runs.size(); ++s)
     for (const Workload::Run& run : w.runs[s])
@@ -39,11 +31,6 @@ void check_model(const Workload& w, Diagnostics& found) {
               .name,
           s);
   for (const Block& block : model.blocks) {
-    if (block.graph.side_input.valid())
-      add_error(found,
-                "the reference executes layers of one input, found the second input " +
-                    block.graph[block.graph.side_input].name + " of " + block.name,
-                "model#/blocks/" + block.name);
     for (const Tensor& t : block.graph.tensors)
       if (!t.tied_to.empty() &&
           stage_of[t.tied_to.substr(0, t.tied_to.find('/'))] != stage_of[block.name])

@@ -1,0 +1,19 @@
+// What every backend that executes asks of a model, and how its refusals are written down.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/model/model.h"
+
+namespace trainyard {
+
+/// Adds an error at the place; `fix` is a "--set" argument, or empty where there is no advice.
+void add_error(Diagnostics&, std::string message, std::string place, std::string fix = {});
+
+/// Adds what makes the model impossible to execute: an output that is no loss, and layers of two
+/// inputs. `who` begins the sentences: "a local run", "the reference".
+void check_executable(const Model&, std::string_view who, Diagnostics&);
+
+}  // namespace trainyard
